@@ -70,7 +70,7 @@ async function withMeter(
 
 /** What the ledger is still owed. */
 const listOwed = (store: SessionStore) =>
-	store.outbox
+	store
 		.listDue(Number.POSITIVE_INFINITY)
 		.flatMap(({ message }) => (message.to === 'ledger' ? [[message.call, message.amount.tokens]] : []));
 
@@ -166,7 +166,7 @@ describe('the lease of a run, whose owner has a limit of a day', () => {
 			meter.settle({ inputTokens: 90, outputTokens: 10 }, calling);
 			closeAccount(store, { n: 1 });
 			expect(listOwed(store)).toEqual([['run_1.1', 100]]);
-			store.markTold(store.outbox.listDue(Number.POSITIVE_INFINITY));
+			store.markTold(store.listDue(Number.POSITIVE_INFINITY));
 			closeAccount(store, { n: 1 });
 			expect(listOwed(store)).toEqual([]);
 		});

@@ -7,7 +7,7 @@ import { SessionStore } from '../../../src/cloudflare/session/store/store.ts';
 const readAll = (store: SessionStore) =>
 	store.hasTables && {
 		exists: store.exists(),
-		session: store.exists() && [store.session(), store.listedAt, store.tokenKey, store.summary],
+		session: store.exists() && [store.session(), store.visitedAt, store.tokenKey, store.summary],
 		runs: [store.runs.get(), store.runs.get(1), store.runs.get(2), store.runs.get(99), store.nextRun, store.status],
 		messages: [store.messages.nextPlace(), store.messages.lastTurn()],
 		spending: [store.spending.open(), store.spending.total()],
@@ -39,10 +39,10 @@ const writes: readonly ((store: SessionStore, n: number) => unknown)[] = [
 	(store) => store.queue.drop(),
 	(store, n) => store.callbacks.add({ run: n % 2, runId: `run_${n}`, url: 'https://example.com' }),
 	(store) => store.callbacks.remove(store.callbacks.listDue(Number.MAX_SAFE_INTEGER, 1)[0]?.id ?? ''),
-	(store, n) => store.outbox.owe('o', `run.${n}`, { tokens: n, usd: 0 }, n),
+	(store, n) => store.outbox.add({ id: `bucket ${n}`, message: { to: 'bucket', key: String(n) }, failed: n }, n),
 	(store) => store.markTold(store.outbox.listDue(Number.MAX_SAFE_INTEGER)),
 	(store, n) => store.retry(store.outbox.listDue(Number.MAX_SAFE_INTEGER), n * 100_000),
-	(store, n) => store.noteActivity(true, n),
+	(store, n) => store.noteVisit(n * 100_000),
 	(store, n) => store.setTitle(`Title ${n}`),
 	(store, n) => store.chooseModel(`model-${n}`),
 	(store, n) => store.setBudget({ tokens: n }),

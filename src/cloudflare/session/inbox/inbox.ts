@@ -65,8 +65,9 @@ export class Inbox {
 	visit(): Decide {
 		return () => ({
 			store: () => {
-				this.#store.noteActivity(false, Date.now());
+				this.#store.noteVisit(Date.now());
 				return () => {
+					void this.#runner.alarm.set();
 					this.#runner.tellOwner();
 					return undefined;
 				};

@@ -72,7 +72,7 @@ export function storeRun(
 	const createdAt = Date.now();
 	const isNew = store.session().title === undefined;
 	if (isNew) store.setTitle(toTitle(given));
-	store.noteActivity(isNew, createdAt);
+	store.untold.noteActivity(isNew, createdAt);
 	const isAsked = input.some(({ role }) => role !== 'tool');
 	const firstSeq = isAsked ? messages.nextPlace() : messages.lastTurn();
 	const id = how.waited?.runId ?? createRunId();

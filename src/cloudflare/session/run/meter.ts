@@ -15,7 +15,6 @@ import {
 	nothing,
 } from '../../objects/budget.ts';
 import { askLedger } from '../../objects/ledger/api.ts';
-import { endLease, settleRequest } from '../store/leases.ts';
 import { type Draft, draftMs, type RunRecord } from '../store/runs.ts';
 import { type Charge, type Estimate, ledgerId } from '../store/spending.ts';
 import type { SessionStore } from '../store/store.ts';
@@ -52,7 +51,7 @@ export function createSessionMeter(options: MeterOptions): SessionMeter {
 
 	const settle = (amount: Amount, isLast: boolean): void => {
 		if (open === undefined) return;
-		settleRequest(store, open, amount, isLast);
+		store.spending.settle(open.call, amount, isLast);
 		lease = isLast ? undefined : lease && drawFrom(lease, amount);
 		open = undefined;
 	};
@@ -67,7 +66,7 @@ export function createSessionMeter(options: MeterOptions): SessionMeter {
 		patience: Patience,
 	): Promise<BudgetState | undefined> => {
 		if (lease !== undefined && !hasRoom(lease, amount, Date.now())) {
-			endLease(store, record.n);
+			store.spending.endLease(record.n);
 			lease = undefined;
 		}
 		const wanted = { run: record.n, model, amount, owed: owner !== undefined, estimate, lease: lease?.call };
@@ -280,8 +279,8 @@ const mostUnseen = (150 * draftMs) / 1_000;
  */
 export function closeAccount(store: SessionStore, { n, draft }: Pick<RunRecord, 'n' | 'draft'>): boolean {
 	const open = store.spending.open();
-	if (open !== undefined) settleRequest(store, open, toLostAmount(open, draft), false);
-	endLease(store, n);
+	if (open !== undefined) store.spending.settle(open.call, toLostAmount(open, draft), false);
+	store.spending.endLease(n);
 	return open !== undefined;
 }
 

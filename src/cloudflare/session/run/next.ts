@@ -5,8 +5,11 @@ import type { RunRecord } from '../store/runs.ts';
 import { canTakeNext, sessionStatus } from '../store/status.ts';
 import type { SessionStore } from '../store/store.ts';
 
-/** While a run is open its object wakes this often, in milliseconds: it finds a run that died, and is not evicted. */
-const watchMs = 10_000;
+/**
+ * While a run is open its object wakes this often, in milliseconds: it finds a run that died, and is not evicted. Each time
+ * costs a row.
+ */
+const watchMs = 12_000;
 
 /** Lives that a run may lose one after another without coming further. */
 const mostLost = 3;
@@ -21,8 +24,8 @@ export interface SessionFacts {
 		/** How long after its last activity it is removed. */
 		readonly expiresAfterMs?: number;
 		readonly createdAt: number;
-		/** When its owner's list was last told that it is active. */
-		readonly listedAt?: number;
+		/** When it was last active without a run. */
+		readonly visitedAt?: number;
 	};
 	/** Whether there are tables: those of a session, or of what a removed one has to deliver. */
 	readonly hasTables: boolean;
@@ -122,7 +125,7 @@ function findExpiry({ session, run, queue }: SessionFacts): number | undefined {
 	if (session?.expiresAfterMs === undefined) return undefined;
 	const ofRuns = run?.endedAt ?? run?.createdAt ?? session.createdAt;
 	// Calls from outside of runs are an activity, too.
-	const lastActivity = Math.max(ofRuns, queue.newestAt ?? 0, session.listedAt ?? 0);
+	const lastActivity = Math.max(ofRuns, queue.newestAt ?? 0, session.visitedAt ?? 0);
 	return lastActivity + session.expiresAfterMs;
 }
 
@@ -134,18 +137,19 @@ function findEarliest(...times: readonly (number | undefined)[]): number | undef
 /** Reads the facts of a session. `isLive`: whether this life of the object carries out the newest run. */
 export function readFacts(store: SessionStore, agents: readonly Agent[], isLive: boolean): SessionFacts {
 	const { hasTables } = store;
-	const outboxAt = hasTables ? store.outbox.nextAt() : undefined;
+	const untoldAt = store.untold.isEmpty ? undefined : Date.now() + watchMs;
+	const outboxAt = hasTables ? findEarliest(store.outbox.nextAt(), untoldAt) : undefined;
 	const queue = { size: 0 };
 	if (!store.exists()) return { hasTables, isLive, queue, outboxAt };
 	const { agent, expiresAfterMs, createdAt } = store.session();
-	const { listedAt } = store;
+	const { visitedAt } = store;
 	const run = store.runs.get();
 	const isLost = run?.status === 'running' && !isLive;
 	return {
 		session: {
 			expiresAfterMs: expiresAfterMs ?? agents.find(({ name }) => name === agent)?.expiresAfterMs,
 			createdAt,
-			listedAt,
+			visitedAt,
 		},
 		hasTables,
 		run: run && { ...run, stored: isLost ? countStored(store, run) : 0 },

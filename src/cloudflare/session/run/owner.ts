@@ -86,7 +86,7 @@ const receiverOf: Readonly<Record<OutboxMessage['to'], Receiver>> = {
 
 /**
  * Delivers messages to other objects: to the ledger what calls cost, to the directory that the session is there or gone.
- * A message is stored with what it tells, tried at once, and then by the object's alarm until it is delivered.
+ * A message is tried at once, and then by the object's alarm until it is delivered.
  */
 export class Outbox {
 	readonly #store: SessionStore;
@@ -100,7 +100,7 @@ export class Outbox {
 
 	/** Whether there is nothing to deliver. */
 	get isEmpty(): boolean {
-		return !this.#store.hasTables || this.#store.outbox.nextAt() === undefined;
+		return !this.#store.hasTables || this.#store.owesNothing;
 	}
 
 	/** Tries to deliver what is due, or everything. Rejects only if the storage fails. */
@@ -130,7 +130,7 @@ export class Outbox {
 
 	async #send(receiver: Receiver, now: number): Promise<void> {
 		if (!this.#store.hasTables) return;
-		const due = this.#store.outbox.listDue(now).filter(({ message }) => receiverOf[message.to] === receiver);
+		const due = this.#store.listDue(now).filter(({ message }) => receiverOf[message.to] === receiver);
 		let isSilent = false;
 		for (const [first, ...others] of toParcels(due)) {
 			const parcel = [first, ...others];

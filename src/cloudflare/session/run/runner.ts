@@ -64,6 +64,7 @@ export class Runner {
 		for (;;) {
 			const next = this.#decide();
 			const run = next.state === 'lost' ? this.#store.runs.get() : undefined;
+			if (run !== undefined) this.#store.untold.lookBack();
 			if (next.action.type === 'take-up' && run !== undefined) this.#takeUp(run, next.action.life);
 			else if (next.action.type === 'give-up' && run !== undefined) this.#giveUp(run, createInterruption(run.attempt));
 			else if (next.action.type === 'begin') this.#beginNext();
@@ -136,6 +137,7 @@ export class Runner {
 	 * Returns what is left to the object: to remove a session that has expired. Throws where the storage fails.
 	 */
 	async handleAlarm(): Promise<Next> {
+		if (this.#store.exists()) this.#store.untold.lookBack();
 		let next = this.goOn();
 		if (next.state === 'expired') {
 			// The end of dropped messages may have to be told first, and the session stays for that.

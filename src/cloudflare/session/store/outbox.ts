@@ -1,5 +1,4 @@
 import * as v from 'valibot';
-import type { Amount } from '../../objects/budget.ts';
 import type { RememberingSql } from './remember.ts';
 
 const amount = { tokens: v.number(), usd: v.number() };
@@ -23,8 +22,10 @@ export interface Outgoing {
 	readonly message: OutboxMessage;
 	/** Failed attempts. */
 	readonly failed: number;
-	/** The stored text, to tell the message from a newer one in its place. */
-	readonly body: string;
+	/** The stored text, to tell the message from a newer one in its place. Missing where other rows say what is to be told. */
+	readonly body?: string;
+	/** The last request of the lease that it is about. Missing where a row of the outbox says it. */
+	readonly lastCall?: number;
 }
 
 /** The pause before the first retry, in milliseconds. */
@@ -49,14 +50,9 @@ export class OutboxRows {
 		);
 	}
 
-	/** Stores what the calls of a lease cost. */
-	owe(owner: string, lease: string, cost: Amount, now: number): void {
-		this.#put(`ledger ${lease}`, { to: 'ledger', owner, call: lease, amount: cost }, now);
-	}
-
-	/** Stores that the session was active. Replaces an earlier activity. */
-	list(activity: { readonly activeAt: number; readonly title?: string }, now: number): void {
-		this.#put('list', { to: 'list', ...activity }, now);
+	/** Stores a message that other rows said until now. Replaces an earlier one of the same id. */
+	add({ id, message, failed }: Outgoing, now: number): void {
+		this.#put(id, message, now, { failed });
 	}
 
 	/** Stores that the session is gone. */
@@ -71,7 +67,7 @@ export class OutboxRows {
 	 */
 	beginWriting(key: string, now: number): void {
 		this.#written.add(key);
-		this.#put(toKeyId(key), { to: 'bucket', key }, now, writingMs);
+		this.#put(toKeyId(key), { to: 'bucket', key }, now, { delayMs: writingMs });
 	}
 
 	endWriting(key: string): void {
@@ -120,17 +116,17 @@ export class OutboxRows {
 
 	/** Removes a delivered message, unless a newer one is in its place. */
 	markTold({ id, body }: Outgoing): void {
-		this.#sql.exec('DELETE FROM outbox WHERE id = ? AND body = ?', id, body);
+		if (body !== undefined) this.#sql.exec('DELETE FROM outbox WHERE id = ? AND body = ?', id, body);
 	}
 
 	remove(id: string): void {
 		this.#sql.exec('DELETE FROM outbox WHERE id = ?', id);
 	}
 
-	#put(id: string, content: OutboxMessage, now: number, delayMs = firstRetryMs): void {
+	#put(id: string, content: OutboxMessage, now: number, { failed = 0, delayMs = firstRetryMs } = {}): void {
 		this.#sql.exec(
-			'INSERT OR REPLACE INTO outbox (id, body, failed, due_at) VALUES (?, ?, 0, ?)',
-			...[id, JSON.stringify(content), now + delayMs],
+			'INSERT OR REPLACE INTO outbox (id, body, failed, due_at) VALUES (?, ?, ?, ?)',
+			...[id, JSON.stringify(content), failed, now + delayMs],
 		);
 	}
 }

@@ -18,10 +18,11 @@ import type { Schema } from '../../objects/migrate.ts';
  *   the place of its message in the queue (`waiting`), if any.
  * - `queue`: the messages that wait for a run to end.
  * - `spending`: what each request to a model cost, and the sum up to it. `input_tokens` and `input_usd` are estimates of
- *   its input; `output_usd` is the price of a token of its output. `lease` is the first request of its lease; the newest
- *   row of a lease is `owed` until the lease has ended.
- * - `callback`: who has to be told of a run's end. `outbox`: what the owner's ledger and list have to be told.
- *   `session.listed_at` is when the list was last told.
+ *   its input; `output_usd` is the price of a token of its output. `lease` is the first request of its lease;
+ *   `owed` is 1 while that goes on, and 2 in its last row once it has ended. The ledger knew of all leases up to that of
+ *   the request `told` when the row was stored.
+ * - `callback`: who has to be told of a run's end. `outbox`: what the owner's ledger and list could not be told at once, and
+ *   what nobody needs in the bucket. `session.listed_at` is when the session was last active without a run.
  * - `token`: the tokens that open the session.
  * - `run.tail`: how the run ended.
  * - `state`: what tools of the session remember.
@@ -70,7 +71,7 @@ const tables = `
 		call INTEGER PRIMARY KEY, run INTEGER NOT NULL, model TEXT NOT NULL, tokens INTEGER NOT NULL, usd REAL NOT NULL,
 		total_tokens INTEGER NOT NULL, total_usd REAL NOT NULL, settled INTEGER NOT NULL, owed INTEGER NOT NULL,
 		created_at INTEGER NOT NULL, input_tokens INTEGER NOT NULL, input_usd REAL NOT NULL, output_usd REAL NOT NULL,
-		lease INTEGER
+		lease INTEGER, told INTEGER NOT NULL DEFAULT 0
 	) WITHOUT ROWID;
 	CREATE TABLE callback (
 		id TEXT PRIMARY KEY, run INTEGER NOT NULL, run_id TEXT NOT NULL, url TEXT NOT NULL, failed INTEGER NOT NULL,
@@ -199,6 +200,7 @@ const migrations: readonly string[] = [
 		created_at INTEGER NOT NULL
 	) WITHOUT ROWID;`,
 	'ALTER TABLE spending ADD COLUMN lease INTEGER;',
+	'ALTER TABLE spending ADD COLUMN told INTEGER NOT NULL DEFAULT 0;',
 ];
 
 export const schema: Schema = { tables, migrations };

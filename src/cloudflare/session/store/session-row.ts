@@ -26,8 +26,8 @@ export interface SessionRecord {
 /** The row of a session: the session, and what the store keeps beside it. */
 export interface SessionRow {
 	readonly record: SessionRecord;
-	/** When the owner's list was last told that the session is active. */
-	readonly listedAt?: number;
+	/** When the session was last active without a run, to the minute. */
+	readonly visitedAt?: number;
 	/** The key that signs the session's tokens; missing until the first one is made. */
 	readonly tokenKey?: string;
 	/** The place of the newest summary. */
@@ -71,6 +71,6 @@ function toSessionRow(row: Row): SessionRow {
 		title: row.title ?? undefined,
 		createdAt: row.created_at,
 	};
-	const { listed_at: listedAt, token_key: tokenKey, summary } = row;
-	return { record, listedAt: listedAt ?? undefined, tokenKey: tokenKey ?? undefined, summary };
+	const { listed_at: visitedAt, token_key: tokenKey, summary } = row;
+	return { record, visitedAt: visitedAt ?? undefined, tokenKey: tokenKey ?? undefined, summary };
 }

@@ -10,7 +10,7 @@ export interface Charge {
 	readonly model: string;
 	/** What is set aside during the request, and what it cost afterwards. */
 	readonly amount: Amount;
-	/** Whether the ledger of the session's owner has to be told. */
+	/** Whether the ledger of the session's owner has to be told, or was. */
 	readonly owed: boolean;
 	/** The number of the request that its lease was taken for: its own, or an earlier one of its run. */
 	readonly lease: number;
@@ -31,6 +31,8 @@ export interface Estimate {
 export class SpendingRows {
 	readonly #sql: RememberingSql;
 	readonly #last: () => (Row & Totals) | undefined;
+	/** The request up to whose lease all are told. Missing while this life of the object does not look after that. */
+	#told: number | undefined;
 
 	constructor(sql: RememberingSql) {
 		this.#sql = sql;
@@ -48,10 +50,10 @@ export class SpendingRows {
 		const total = this.total();
 		this.#sql.exec(
 			`INSERT INTO spending (
-				call, run, model, tokens, usd, total_tokens, total_usd, settled, owed, created_at, input_tokens, input_usd, output_usd, lease
-			) VALUES (?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?)`,
+				call, run, model, tokens, usd, total_tokens, total_usd, settled, owed, created_at, input_tokens, input_usd, output_usd, lease, told
+			) VALUES (?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?)`,
 			...[call, run, model, tokens, usd, total.tokens, total.usd, owed ? 1 : 0, at],
-			...[estimate.inputTokens, estimate.inputUsd, estimate.outputUsd, lease],
+			...[estimate.inputTokens, estimate.inputUsd, estimate.outputUsd, lease, this.#toldCall],
 		);
 		return { call, run, model, amount, owed, estimate, lease };
 	}
@@ -62,36 +64,73 @@ export class SpendingRows {
 		return row === undefined || row.settled === 1 ? undefined : toCharge(row);
 	}
 
-	/**
-	 * Stores what a request cost, and whether its lease ends with it. Returns whether it was open.
-	 */
-	settle(call: number, { tokens, usd }: Amount, isLast: boolean): boolean {
-		const changed = this.#sql.exec(
+	/** Stores what a request cost. With the last one of a lease, the ledger of the owner has to be told. */
+	settle(call: number, { tokens, usd }: Amount, isLast: boolean): void {
+		if (isLast) this.lookBack();
+		this.#sql.exec(
 			`UPDATE spending SET tokens = ?, usd = ?, total_tokens = total_tokens + ?, total_usd = total_usd + ?, settled = 1,
-				owed = owed AND ? WHERE call = ? AND settled = 0 RETURNING call`,
-			...[tokens, usd, tokens, usd, isLast ? 0 : 1, call],
+				owed = CASE owed WHEN ${leased} THEN ? ELSE owed END WHERE call = ? AND settled = 0`,
+			...[tokens, usd, tokens, usd, isLast ? ended : leased, call],
 		);
-		return changed.toArray().length > 0;
 	}
 
-	/** Ends the lease of a run whose requests are all settled. Returns its last request, if there was a lease to end. */
-	endLease(run: number): Charge | undefined {
+	/** Ends the lease of a run whose requests are all settled, if it has one. The ledger takes back what is left of it. */
+	endLease(run: number): void {
 		const row = this.#last();
-		if (row === undefined || row.run !== run || row.settled === 0 || row.owed === 0) return undefined;
-		this.#sql.exec('UPDATE spending SET owed = 0 WHERE call = ?', row.call);
-		return toCharge(row);
+		if (row === undefined || row.run !== run || row.settled === 0 || row.owed !== leased) return;
+		this.lookBack();
+		this.#sql.exec(`UPDATE spending SET owed = ${ended} WHERE call = ?`, row.call);
 	}
 
-	/** Returns what the requests from a number on cost. */
-	sumFrom(call: number): Amount {
-		type Total = { tokens: number; usd: number };
-		const [before = { tokens: 0, usd: 0 }] = this.#sql
-			.exec<Total>(
-				'SELECT total_tokens AS tokens, total_usd AS usd FROM spending WHERE call < ? ORDER BY call DESC LIMIT 1',
-				call,
-			)
-			.toArray();
-		return minus(this.total(), before);
+	/**
+	 * Lists the leases that ended, oldest first, of which the ledger may not know. One whose run ended before `since` is not
+	 * among them.
+	 */
+	listUntold(since: number): readonly EndedLease[] {
+		const last = this.#last();
+		if (last === undefined || last.call <= this.#toldCall) return [];
+		type Found = { call: number; lease: number; run_id: string } & Totals & {
+				before_tokens: number | null;
+				before_usd: number | null;
+			};
+		const rows = this.#sql.exec<Found>(
+			`SELECT call, COALESCE(lease, call) AS lease, run.id AS run_id, total_tokens, total_usd,
+				(SELECT total_tokens FROM spending AS b WHERE b.call = COALESCE(a.lease, a.call) - 1) AS before_tokens,
+				(SELECT total_usd FROM spending AS b WHERE b.call = COALESCE(a.lease, a.call) - 1) AS before_usd
+			FROM spending AS a JOIN run ON run.n = a.run
+			WHERE call > ? AND owed = ${ended} AND (ended_at IS NULL OR ended_at > ?) ORDER BY call`,
+			...[this.#toldCall, since],
+		);
+		return rows.toArray().map(({ call, lease, ...row }) => {
+			const before = { tokens: row.before_tokens ?? 0, usd: row.before_usd ?? 0 };
+			const amount = minus({ tokens: row.total_tokens, usd: row.total_usd }, before);
+			return { lastCall: call, id: ledgerId(row.run_id, lease), amount };
+		});
+	}
+
+	/** Notes that the ledger knows of all leases up to that of a request. It is stored with the next request. */
+	markTold(call: number): void {
+		this.#told = Math.max(call, this.#told ?? 0);
+	}
+
+	/** Makes this life of the object look after what an earlier one may not have told. */
+	lookBack(): void {
+		this.#told ??= this.#toldCall;
+	}
+
+	/** Whether the newest lease has ended, and this life of the object looks after it and has not told the ledger. */
+	get hasUntold(): boolean {
+		const last = this.#last();
+		return last !== undefined && last.owed === ended && this.#told !== undefined && last.call > this.#told;
+	}
+
+	/** Forgets what is told, because all rows are gone. */
+	forget(): void {
+		this.#told = undefined;
+	}
+
+	get #toldCall(): number {
+		return this.#told ?? this.#last()?.told ?? 0;
 	}
 
 	/** Returns at most `limit` requests after a number, oldest first. */
@@ -121,6 +160,19 @@ export class SpendingRows {
 	}
 }
 
+/** A lease that has ended. */
+export interface EndedLease {
+	/** The number of its last request. */
+	readonly lastCall: number;
+	/** Its name in the ledger. */
+	readonly id: string;
+	/** What its requests cost together. */
+	readonly amount: Amount;
+}
+
+/** What `owed` says: a lease goes on, or has ended and is told. */
+const [leased, ended] = [1, 2];
+
 /** A request that is about to be made. */
 export type NewCharge = Omit<Charge, 'call' | 'lease'> & Partial<Pick<Charge, 'lease'>>;
 
@@ -140,12 +192,13 @@ type Row = {
 	output_usd: number;
 	/** Missing from requests of an earlier version, each of which is told by itself. */
 	lease: number | null;
+	told: number;
 };
 
 function toCharge({ call, run, model, tokens, usd, owed, ...row }: Row): Charge {
 	const { input_tokens: inputTokens, input_usd: inputUsd, output_usd: outputUsd } = row;
 	const estimate = { inputTokens, inputUsd, outputUsd };
-	return { call, run, model, amount: { tokens, usd }, owed: owed === 1, estimate, lease: row.lease ?? call };
+	return { call, run, model, amount: { tokens, usd }, owed: owed !== 0, estimate, lease: row.lease ?? call };
 }
 
 /** Returns the name of a lease in the ledger, by the request that it was taken for. A session that is created again under its key has the same id, but other runs. */

@@ -18,6 +18,7 @@ import { SpendingRows } from './spending.ts';
 import { StateRows } from './state.ts';
 import { type Status, sessionStatus } from './status.ts';
 import { TokenRows } from './tokens.ts';
+import { Untold } from './untold.ts';
 import { WorkspaceRows } from './workspace.ts';
 
 /** The storage of the object, and what this life of the object knows of it. */
@@ -41,6 +42,7 @@ export class SessionStore {
 	readonly callbacks: CallbackRows;
 	readonly tokens: TokenRows;
 	readonly outbox: OutboxRows;
+	readonly untold: Untold;
 	readonly state: StateRows;
 	readonly workspace: WorkspaceRows;
 	readonly #storage: Own;
@@ -59,6 +61,7 @@ export class SessionStore {
 		this.callbacks = new CallbackRows(sql);
 		this.tokens = new TokenRows(sql);
 		this.outbox = new OutboxRows(sql);
+		this.untold = new Untold({ session: () => this.#findRow(), runs: this.runs, spending: this.spending });
 		this.state = new StateRows(sql);
 		this.workspace = new WorkspaceRows(sql, this.outbox);
 	}
@@ -85,7 +88,7 @@ export class SessionStore {
 
 	/** Returns whether a session is stored here. Creates nothing. */
 	exists(): boolean {
-		return this.hasTables && this.#storage.session() !== undefined;
+		return this.#findRow() !== undefined;
 	}
 
 	/** Whether there are tables: those of a session, or of what a removed one has to deliver. */
@@ -100,40 +103,54 @@ export class SessionStore {
 		type Row = { name: string };
 		const tables = this.#storage.sql.exec<Row>("SELECT name FROM sqlite_master WHERE type = 'table'").toArray();
 		this.transaction(() => {
+			for (const one of this.untold.list()) if (one.message.to === 'ledger') this.outbox.add(one, now);
 			for (const { name } of tables) if (!keptTables.test(name)) this.#storage.sql.exec(`DELETE FROM "${name}"`);
 			this.outbox.unlist(owner, id, now);
 			if (folder !== undefined) this.outbox.dropFolder(folder, now);
 		});
+		this.untold.forget();
 	}
 
-	/** Stores that the owner's list has to be told of an activity, unless it was told a moment ago and nothing is new. */
-	noteActivity(isNew: boolean, now: number): void {
-		const { listedAt } = this;
-		if (!isNew && listedAt !== undefined && now - listedAt < listedForMs) return;
-		this.outbox.list({ activeAt: now, title: this.session().title }, now);
+	/** Stores an activity without a run, at most once a minute. */
+	noteVisit(now: number): void {
+		if (now - (this.visitedAt ?? 0) < visitedForMs) return;
+		this.#storage.sql.exec('UPDATE session SET listed_at = ?', now);
+		this.untold.noteActivity(false, now);
 	}
 
-	/** When the owner's list was last told that the session is active. */
-	get listedAt(): number | undefined {
-		return this.#row.listedAt;
+	/** When the session was last active without a run, to the minute. */
+	get visitedAt(): number | undefined {
+		return this.#row.visitedAt;
+	}
+
+	/** Lists what others have to be told now, or what the bucket has to remove. */
+	listDue(now: number): readonly Outgoing[] {
+		// What is newest of an id goes first.
+		return [...this.untold.list(), ...this.outbox.listDue(now)];
+	}
+
+	/** Whether others have to be told something, as far as this life of the object knows. */
+	get owesNothing(): boolean {
+		return this.untold.isEmpty && this.outbox.nextAt() === undefined;
 	}
 
 	/** Stores that messages were delivered. */
 	markTold(all: readonly Outgoing[]): void {
 		this.transaction(() => {
-			for (const outgoing of all) {
-				this.outbox.markTold(outgoing);
-				const { message } = outgoing;
-				if (message.to === 'list') this.#storage.sql.exec('UPDATE session SET listed_at = ?', message.activeAt);
-			}
+			for (const outgoing of all) this.outbox.markTold(outgoing);
 		});
+		for (const outgoing of all) this.untold.markTold(outgoing);
 	}
 
 	/** Stores that messages could not be delivered. */
 	retry(all: readonly Outgoing[], now: number): void {
 		this.transaction(() => {
-			for (const outgoing of all) this.outbox.retry(outgoing, now);
+			for (const outgoing of all) {
+				if (outgoing.body === undefined) this.outbox.add({ ...outgoing, failed: 1 }, now);
+				else this.outbox.retry(outgoing, now);
+			}
 		});
+		for (const outgoing of all) this.untold.markStored(outgoing);
 	}
 
 	transaction<T>(work: () => T): T {
@@ -151,7 +168,7 @@ export class SessionStore {
 		);
 		// A session of the same id may have been removed a moment ago.
 		this.outbox.remove('unlist');
-		this.noteActivity(true, createdAt);
+		this.untold.noteActivity(true, createdAt);
 	}
 
 	/** Throws the error of an unknown session where it was deleted while a caller waited. */
@@ -160,9 +177,13 @@ export class SessionStore {
 	}
 
 	get #row(): SessionRow {
-		const row = this.#storage.session();
+		const row = this.#findRow();
 		if (row === undefined) throw noSuchSession();
 		return row;
+	}
+
+	#findRow(): SessionRow | undefined {
+		return this.hasTables ? this.#storage.session() : undefined;
 	}
 
 	/** What its keys in the bucket begin with. A session that is created again under its id has another. */
@@ -240,8 +261,8 @@ export class SessionStore {
 	}
 }
 
-/** Milliseconds until the list of sessions is told of an activity again. */
-const listedForMs = 60_000;
+/** Milliseconds until an activity without a run is stored again. */
+const visitedForMs = 60_000;
 
 /** The tables that stay when a session is removed: its outbox, and those of the platform. */
 const keptTables = /^(outbox|schema_version|_cf_.*|sqlite_.*)$/;

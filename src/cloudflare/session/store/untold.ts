@@ -1,0 +1,93 @@
+import type { Outgoing } from './outbox.ts';
+import type { RunRows } from './runs.ts';
+import type { SessionRow } from './session-row.ts';
+import type { SpendingRows } from './spending.ts';
+
+/** The rows that say what is to be told. */
+interface Rows {
+	readonly session: () => SessionRow | undefined;
+	readonly runs: RunRows;
+	readonly spending: SpendingRows;
+}
+
+/** Milliseconds until the list of sessions is told of an activity again. */
+const listedForMs = 60_000;
+
+/** How long a lease is told again where nobody knows whether it was, in milliseconds: a ledger knows it for longer. */
+const tellableMs = 86_400_000;
+
+/**
+ * What the owner's ledger and list have to be told, and no row of the outbox says: what leases came to that have ended, and
+ * that the session is active. The end of a lease and the beginning of a run are stored anyway, so telling them costs no row;
+ * what was told is remembered in memory. A crash may come in between. The alarm that stands then makes the next life of the
+ * object tell it again, which changes nothing: a ledger counts a lease once, and the list keeps the latest activity.
+ */
+export class Untold {
+	readonly #rows: Rows;
+	/** The activity to be told. */
+	#activeAt: number | undefined;
+	/** The activity that was told last. */
+	#listedAt: number | undefined;
+	/** Whether this life of the object looks after activities. */
+	#isLooking = false;
+
+	constructor(rows: Rows) {
+		this.#rows = rows;
+	}
+
+	/** Notes that the owner's list has to be told of an activity, unless it was told a moment ago and nothing is new. */
+	noteActivity(isNew: boolean, now: number): void {
+		this.#isLooking = true;
+		if (isNew || this.#listedAt === undefined || now - this.#listedAt >= listedForMs) this.#activeAt = now;
+	}
+
+	/** Makes this life of the object tell what an earlier one may not have told. */
+	lookBack(): void {
+		const row = this.#rows.session();
+		if (row === undefined) return;
+		this.#rows.spending.lookBack();
+		if (this.#isLooking) return;
+		this.#isLooking = true;
+		const { visitedAt = 0, record } = row;
+		this.#activeAt = Math.max(this.#rows.runs.get()?.createdAt ?? record.createdAt, visitedAt);
+	}
+
+	/** Whether there is nothing to tell, as far as this life of the object knows. */
+	get isEmpty(): boolean {
+		return this.#rows.session() === undefined || (this.#activeAt === undefined && !this.#rows.spending.hasUntold);
+	}
+
+	/** Lists the messages. */
+	list(now = Date.now()): readonly Outgoing[] {
+		const row = this.#rows.session();
+		if (row === undefined) return [];
+		const { owner, title } = row.record;
+		const leases = this.#rows.spending.listUntold(now - tellableMs).map(({ lastCall, id, amount }) => {
+			return { id: `ledger ${id}`, message: { to: 'ledger', owner, call: id, amount }, failed: 0, lastCall } as const;
+		});
+		if (this.#activeAt === undefined) return leases;
+		const message = { to: 'list', activeAt: this.#activeAt, title } as const;
+		return [...leases, { id: 'list', message, failed: 0 }];
+	}
+
+	/** Notes that a message was delivered. */
+	markTold(outgoing: Outgoing): void {
+		const { message } = outgoing;
+		if (message.to === 'list') this.#listedAt = Math.max(message.activeAt, this.#listedAt ?? 0);
+		this.markStored(outgoing);
+	}
+
+	/** Notes that a message need not be told, because a row of the outbox says it now. */
+	markStored({ message, lastCall }: Outgoing): void {
+		if (lastCall !== undefined) this.#rows.spending.markTold(lastCall);
+		if (message.to === 'list' && message.activeAt === this.#activeAt) this.#activeAt = undefined;
+	}
+
+	/** Forgets everything, because the session is gone. */
+	forget(): void {
+		this.#rows.spending.forget();
+		this.#activeAt = undefined;
+		this.#listedAt = undefined;
+		this.#isLooking = false;
+	}
+}
