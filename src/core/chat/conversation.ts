@@ -53,7 +53,7 @@ export function findCuts(messages: readonly Message[], { from }: Window): number
 
 /** Selects the messages of a window in a form that providers take. */
 export function selectSent(messages: readonly Message[], { front, from }: Window): Message[] {
-	return toSendable([...front, ...messages.slice(from)]).map(cutMessage);
+	return toSendable(front.concat(messages.slice(from))).map(cutMessage);
 }
 
 /** Lists the texts of people, the model and tools, the newest first. */

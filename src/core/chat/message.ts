@@ -117,22 +117,26 @@ export function insertResult(messages: Message[], result: ToolMessage): void {
  * without an open call is left out.
  */
 export function toSendable(messages: readonly Message[]): Message[] {
-	const entries: (Message | ReadonlyMap<string, ToolMessage | undefined>)[] = [];
-	let answers = new Map<string, ToolMessage | undefined>();
+	const sendable: Message[] = [];
+	/** The places of the results that are still open. */
+	const open = new Map<string, number>();
 	for (const message of messages) {
 		if (message.role === 'tool') {
-			const { toolCallId: id } = message;
-			if (answers.has(id) && answers.get(id) === undefined) answers.set(id, message);
+			const at = open.get(message.toolCallId);
+			if (at !== undefined) sendable[at] = message;
+			open.delete(message.toolCallId);
 			continue;
 		}
-		entries.push(message);
+		sendable.push(message);
 		if (message.role !== 'assistant') continue;
-		answers = new Map(message.toolCalls?.map(({ id }) => [id, undefined]));
-		entries.push(answers);
+		if (open.size > 0) open.clear();
+		for (const { id } of message.toolCalls ?? []) {
+			if (open.has(id)) continue;
+			open.set(id, sendable.length);
+			sendable.push(createNotRun(id));
+		}
 	}
-	return entries.flatMap((entry) =>
-		entry instanceof Map ? [...entry].map(([id, answer]) => answer ?? createNotRun(id)) : [entry],
-	);
+	return sendable;
 }
 
 function createNotRun(toolCallId: string): ToolMessage {

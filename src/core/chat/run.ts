@@ -65,17 +65,22 @@ export interface StartedRun {
 }
 
 /** The settings of a start besides the options. */
-type StartOptions = Partial<Pick<LoopContext, 'stream' | 'resume'>>;
+interface StartOptions extends Partial<Pick<LoopContext, 'stream' | 'resume'>> {
+	/** Whether the messages are frozen at any depth. Then they are not copied. */
+	readonly isFrozen?: boolean;
+}
 
 /** Starts a run. With `stream: false` the model sends whole replies. `resume` continues an interrupted run. */
 export function startRun(
 	options: ChatOptions,
-	messages: readonly Message[],
-	{ stream = true, resume }: StartOptions = {},
+	given: readonly Message[],
+	{ stream = true, resume, isFrozen = false }: StartOptions = {},
 ): StartedRun {
 	const own = new AbortController();
 	const feed = createEventFeed();
-	const result = drive(options, messages, { stream, resume }, own, feed);
+	// The caller may go on changing its messages.
+	const copyGiven = () => (isFrozen ? given : copyData(given));
+	const result = drive(options, copyGiven, { stream, resume }, own, feed);
 	// A caller that reads only the events sees the failure there.
 	result.catch(() => {});
 	return {
@@ -91,15 +96,14 @@ export function startRun(
 /** Runs the loop within its time limit, and ends the feed with the terminal event. */
 async function drive(
 	options: ChatOptions,
-	given: readonly Message[],
+	copyGiven: () => readonly Message[],
 	how: Pick<LoopContext, 'stream' | 'resume'>,
 	own: AbortController,
 	feed: EventFeed,
 ): Promise<RunResult> {
 	let timer: ReturnType<typeof setTimeout> | undefined;
 	try {
-		// The caller may go on changing its messages.
-		const messages = copyData(given);
+		const messages = copyGiven();
 		// A reader that is added in the same tick gets the first event.
 		await null;
 		const runMs = options.timeouts?.runMs ?? 1_800_000;

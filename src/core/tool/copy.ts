@@ -24,6 +24,18 @@ export function copyData(value: unknown): unknown {
 	return copied;
 }
 
+/** Freezes data at any depth. It stops at what is frozen already. Deep data does not make it throw. */
+export function freezeData<T>(data: T): T {
+	const open: unknown[] = [data];
+	while (open.length > 0) {
+		const one = open.pop();
+		if (!isPlain(one) || Object.isFrozen(one)) continue;
+		Object.freeze(one);
+		for (const value of Object.values(one)) if (typeof value === 'object') open.push(value);
+	}
+	return data;
+}
+
 /** Sets an own field, even one named `__proto__`. */
 function setField(to: object | undefined, key: string, value: unknown): void {
 	if (to === undefined) return;

@@ -1,7 +1,17 @@
 import { env, runInDurableObject } from 'cloudflare:test';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import type { Storage } from '../../../src/cloudflare/objects/storage.ts';
+import { messageStride } from '../../../src/cloudflare/session/store/messages.ts';
 import { SessionStore } from '../../../src/cloudflare/session/store/store.ts';
+
+/** How much of the conversation is read: all, from a place on, and less than there is. */
+const reaches = [
+	{ characters: 1e9 },
+	{ from: 3 * messageStride, characters: 1e9 },
+	{ from: messageStride, characters: 400 },
+	{ characters: 0 },
+];
 
 /** What a store says of all that it remembers. */
 const readAll = (store: SessionStore) =>
@@ -9,7 +19,14 @@ const readAll = (store: SessionStore) =>
 		exists: store.exists(),
 		session: store.exists() && [store.session(), store.visitedAt, store.tokenKey, store.summary],
 		runs: [store.runs.get(), store.runs.get(1), store.runs.get(2), store.runs.get(99), store.nextRun, store.status],
-		messages: [store.messages.nextPlace(), store.messages.lastTurn()],
+		messages: [
+			store.messages.nextPlace(),
+			store.messages.lastTurn(),
+			...reaches.map((reach) => store.messages.newest(reach)),
+			// What it remembers is what a page says, which always reads the rows.
+			store.messages.newest({ from: 2, characters: 1e9 }).length -
+				store.messages.page({ from: 2, withReplaced: false }).records.length,
+		],
 		spending: [store.spending.open(), store.spending.total()],
 		queue: [store.queue.size, store.queue.newestAt(), store.queue.first(), store.queue.all(), store.queue.steering()],
 		callbacks: [store.callbacks.nextAt(), store.callbacks.listDue(Number.MAX_SAFE_INTEGER, 9)],
@@ -21,6 +38,17 @@ const run = { boot: 'b', createdAt: 1 };
 const end = { before: [], draft: [], steps: 0, event: { type: 'cancelled' } } as const;
 const waiting = { message: { role: 'user', content: 'next' }, inbound: { sender: 's', transport: 'http' } } as const;
 
+const calls = ['a', 'b', 'c'].map((id) => ({ id, name: 'look', input: {} }));
+
+/** Stores a result of the last turn, if it has none of that call. */
+function answer(store: SessionStore, n: number): void {
+	const [turn, ...results] = store.messages.page({ from: store.messages.lastTurn() }).records;
+	const asked = turn?.message.role === 'assistant' ? (turn.message.toolCalls ?? []) : [];
+	const id = asked[n % 3]?.id;
+	const isAnswered = results.some(({ message }) => message.role === 'tool' && message.toolCallId === id);
+	if (id !== undefined && !isAnswered) store.messages.add(1, { role: 'tool', toolCallId: id, content: n }, n);
+}
+
 /** Everything that a store may write of what it remembers. */
 const writes: readonly ((store: SessionStore, n: number) => unknown)[] = [
 	(store, n) => store.runs.begin({ ...run, n: store.nextRun, id: `run_${n}`, firstSeq: store.messages.nextPlace() }),
@@ -29,6 +57,12 @@ const writes: readonly ((store: SessionStore, n: number) => unknown)[] = [
 	(store, n) => store.runs.takeUp(store.nextRun - 1, { boot: `b${n}`, attempt: n, lost: 0, progress: 0, restarts: 0 }),
 	(store, n) => store.runs.end(store.nextRun - 1, 'cancelled', end, n),
 	(store, n) => store.messages.add(1, { role: 'user', content: String(n) }, n),
+	(store, n) => store.messages.add(1, { role: 'assistant', content: '', toolCalls: calls.slice(n % 3) }, n),
+	// The results come in any order, and stand in that of the calls.
+	(store, n) => answer(store, n),
+	// Two rows, of which a live object keeps no more than a few.
+	(store, n) => store.messages.add(1, { role: 'user', content: 'x'.repeat(n * 100_000) }, n),
+	(store, n) => store.replace(messageStride * n),
 	// Two never stand in one place.
 	(store, n) => store.summary === 0 && store.addSummary(1, { role: 'system', content: 'so far', summary: true }, n, 1),
 	(store) => store.replace(store.messages.lastTurn()),
@@ -81,4 +115,37 @@ test('what a store remembers is what stands in its rows, after any writes, also 
 		}),
 		{ numRuns: 40 },
 	);
+});
+
+test('messages are read once, and those that are stored later not at all', async () => {
+	await runInDurableObject(env.SESSIONS.get(env.SESSIONS.newUniqueId()), async (_, { storage }) => {
+		const queries: string[] = [];
+		const watched: Storage = {
+			transactionSync: (work) => storage.transactionSync(work),
+			getAlarm: () => storage.getAlarm(),
+			setAlarm: (at) => storage.setAlarm(at),
+			deleteAlarm: () => storage.deleteAlarm(),
+			sync: () => storage.sync(),
+			deleteAll: () => storage.deleteAll(),
+			sql: {
+				exec: (query, ...values) => {
+					queries.push(query);
+					return storage.sql.exec(query, ...values);
+				},
+			},
+		};
+		const first = new SessionStore(storage);
+		first.create({ id: 's', agent: 'scripted', owner: 'o', createdAt: 1 });
+		for (let n = 0; n < 10; n++) first.messages.add(1, { role: 'user', content: String(n) }, n);
+		const { messages } = new SessionStore(watched);
+		expect(messages.newest({ characters: 1e9 })).toHaveLength(10);
+		messages.add(1, { role: 'user', content: 'one more' }, 10);
+		queries.length = 0;
+		const all = messages.newest({ characters: 1e9 });
+		expect(all.map(({ message }) => message.content).slice(-2)).toEqual(['9', 'one more']);
+		expect(messages.newest({ from: messageStride * 5, characters: 1e9 })).toHaveLength(7);
+		expect(queries).toEqual([]);
+		// A model's provider is given them as they are kept.
+		expect(all.every((record) => Object.isFrozen(record) && Object.isFrozen(record.message))).toBe(true);
+	});
 });

@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { startRun } from '../../../src/core/chat/run.ts';
 import { chat, type Message, type MessagePart, providers, toolbox } from '../../../src/core/index.ts';
+import { freezeData } from '../../../src/core/tool/copy.ts';
 import { calling, echo, echoCall, finish, only } from './support.ts';
 
 describe('the messages that a run is given', () => {
@@ -14,6 +16,13 @@ describe('the messages that a run is given', () => {
 		const { messages: history } = await run.result;
 		expect(history.map(chat.messageText)).toEqual(['Hello', 'Hi']);
 		expect(model.requests[0]?.messages).toEqual([chat.userMessage([chat.textPart('Hello')])]);
+	});
+
+	test('are not copied where they are frozen', async () => {
+		const given = freezeData([chat.userMessage('Hello')]);
+		const model = providers.scripted(['Hi']);
+		const { messages } = await startRun({ model: 'scripted', providers: [model] }, given, { isFrozen: true }).result;
+		expect(messages[0]).toBe(given[0]);
 	});
 
 	test('are not changed by the run', async () => {

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { describe, expect, test } from 'vitest';
 import { askUser, chat, halt, providers, type Tool, tool, toolbox } from '../../../src/core/index.ts';
-import { copyData } from '../../../src/core/tool/copy.ts';
+import { copyData, freezeData } from '../../../src/core/tool/copy.ts';
 
 const input = () => ({ list: ['a'], deep: { by: { key: 1 } } });
 
@@ -179,4 +179,13 @@ describe('a copy of data', () => {
 		expect(copy.self).toBe(copy);
 		expect(copy).not.toBe(circle);
 	});
+});
+
+test('data that is frozen cannot be changed at any depth, however deep it is', () => {
+	const data = freezeData({ list: [{ key: 1 }], none: null });
+	expect(() => spoil(data)).toThrow(TypeError);
+	expect(() => spoil(data.list[0])).toThrow(TypeError);
+	let deep: unknown = 'end';
+	for (let n = 0; n < 200_000; n++) deep = [deep];
+	expect(Object.isFrozen(freezeData(deep))).toBe(true);
 });

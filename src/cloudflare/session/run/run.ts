@@ -52,6 +52,7 @@ export function createPastRun(store: SessionStore, n: number): LiveRun | undefin
 /** What a run is carried out with. */
 export interface Work extends JournalOptions {
 	readonly options: ChatOptions;
+	/** The conversation, frozen at any depth. */
 	readonly history: readonly Message[];
 	/** Its events. Those that were shown before are in it. */
 	readonly log: RunLog;
@@ -114,7 +115,7 @@ async function followLoop(
 		await sync();
 		await atCrashPoint('taken-up');
 	}
-	const take = startRun({ ...options, ...journal.hooks, signal }, history, { resume }).read();
+	const take = startRun({ ...options, ...journal.hooks, signal }, history, { resume, isFrozen: true }).read();
 	const sortCalls = createCallSorter();
 	for (let given = await take(); given !== undefined; given = await take()) {
 		const batch = joinDeltas(sortCalls(given));

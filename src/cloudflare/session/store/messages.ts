@@ -1,6 +1,8 @@
 import { cutOutput, type Message, type SideEvent, type Turn } from '../../../core/chat/index.ts';
+import { freezeData } from '../../../core/tool/copy.ts';
 import { splitRows } from '../../objects/storage.ts';
 import type { Inbound } from './inbound.ts';
+import { KeptRecords, type Sized } from './kept-records.ts';
 import type { RememberingSql } from './remember.ts';
 
 /** The distance between the places of two messages. A turn may have one call less than that. */
@@ -56,13 +58,19 @@ type Body = Omit<MessageRecord, 'seq' | 'run' | 'stored' | 'isReplaced' | 'isRes
 /** The value of `replaced` for a message that has a copy. */
 const restated = 2;
 
+/** Characters of the newest messages that a live object keeps parsed: half a million tokens of English. */
+const mostKept = 2_000_000;
+
 /** The conversation. A message costs one row, however many deltas it came in. */
 export class MessageRows {
 	readonly #sql: RememberingSql;
 	readonly #lastPlace: () => number;
+	/** The newest messages, without replaced ones. */
+	readonly #kept: KeptRecords<MessageRecord>;
 
 	constructor(sql: RememberingSql) {
 		this.#sql = sql;
+		this.#kept = new KeptRecords(() => sql.version('message'), mostKept);
 		this.#lastPlace = sql.remember(
 			'message',
 			() => sql.exec<{ seq: number }>('SELECT COALESCE(MAX(seq), 0) AS seq FROM message').one().seq,
@@ -151,18 +159,44 @@ export class MessageRows {
 
 	/** Returns the newest messages from a place on, in order, without replaced ones: whole turns of about `characters`. */
 	newest({ from = 0, characters }: { readonly from?: number; readonly characters: number }): readonly MessageRecord[] {
-		const sizes = this.#sql.exec<{ seq: number; size: number }>(
-			'SELECT seq, LENGTH(body) AS size FROM message WHERE seq >= ? AND replaced = 0 ORDER BY seq DESC, part DESC',
-			from,
-		);
 		let start = from;
 		let read = 0;
-		for (const { seq, size } of sizes) {
-			start = seq;
+		const isBeyond = ({ record, size }: Sized<MessageRecord>): boolean => {
+			if (record.seq < start) return true;
 			read += size;
-			if (read > characters) break;
+			if (read > characters) start = Math.max(from, toTurnPlace(record.seq));
+			return false;
+		};
+		const kept = this.#kept.read();
+		const before = kept.all.findLastIndex(isBeyond);
+		const newer = kept.all.slice(before + 1);
+		const older: Sized<MessageRecord>[] = [];
+		if (before === -1 && start < kept.from) {
+			for (const sized of this.#readBackwards(from, kept.from)) {
+				if (isBeyond(sized)) break;
+				older.push(sized);
+			}
+			this.#kept.addOlder(start, older.reverse());
 		}
-		return this.page({ from: Math.max(from, toTurnPlace(start)), withReplaced: false }).records;
+		return [...older, ...newer].map(({ record }) => record);
+	}
+
+	/** Reads the messages between two places, the newest first, without replaced ones. */
+	*#readBackwards(from: number, to: number): Generator<Sized<MessageRecord>> {
+		const rows = this.#sql.exec<Row>(
+			`SELECT seq, run, stored, replaced, body, created_at FROM message
+			WHERE seq >= ? AND seq < ? AND replaced = 0 ORDER BY seq DESC, part DESC`,
+			...[from, Math.min(to, Number.MAX_SAFE_INTEGER)],
+		);
+		let open: Row | undefined;
+		for (const row of rows) {
+			if (open?.seq === row.seq) open.body = row.body + open.body;
+			else {
+				if (open !== undefined) yield toSized(open);
+				open = row;
+			}
+		}
+		if (open !== undefined) yield toSized(open);
 	}
 
 	/**
@@ -209,15 +243,18 @@ export class MessageRows {
 	}
 
 	#insert(seq: number, run: number, createdAt: number, body: Body): void {
+		const { isCurrent } = this.#kept;
 		const { stored } = this.#sql
 			.exec<{ stored: number }>('SELECT COUNT(*) AS stored FROM message WHERE seq >= ?', toTurnPlace(seq))
 			.one();
-		for (const [part, text] of splitRows(JSON.stringify(body)).entries()) {
+		const whole = JSON.stringify(body);
+		for (const [part, text] of splitRows(whole).entries()) {
 			this.#sql.exec(
 				'INSERT INTO message (seq, part, run, stored, body, client, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)',
 				...[seq, part, run, stored, text, part === 0 ? (body.inbound?.messageId ?? null) : null, createdAt],
 			);
 		}
+		if (isCurrent) this.#kept.add(toSized({ seq, run, stored, replaced: 0, body: whole, created_at: createdAt }));
 	}
 
 	#placeOfResult(callId: string, last: number): number {
@@ -245,8 +282,13 @@ function nextPlace(last: number): number {
 
 type Row = { seq: number; run: number; stored: number; replaced: number; body: string; created_at: number };
 
+function toSized(row: Row): Sized<MessageRecord> {
+	return { record: toRecord(row), size: row.body.length };
+}
+
+/** Nobody can change a record, because it may be kept. */
 function toRecord({ seq, run, stored, replaced, body, created_at: createdAt }: Row): MessageRecord {
 	const parsed: Body = JSON.parse(body);
 	const about = { ...(replaced > 0 && { isReplaced: true }), ...(replaced === restated && { isRestated: true }) };
-	return { seq, run, stored, createdAt, ...parsed, ...about };
+	return freezeData({ seq, run, stored, createdAt, ...parsed, ...about });
 }

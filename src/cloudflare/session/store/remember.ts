@@ -8,6 +8,8 @@ export interface RememberingSql extends Sql {
 	 * for small values: they stay in memory. Nobody else writes the tables of a Durable Object.
 	 */
 	remember<T>(table: string, read: () => T): () => T;
+	/** Returns another number after each write of a table, and after a transaction was rolled back. */
+	version(table: string): number;
 }
 
 /** A storage whose readers are told of what it writes. */
@@ -26,7 +28,7 @@ export function rememberReads(storage: Storage): RememberingStorage {
 	/** How often each table was written, and how often all that was read was forgotten. */
 	const writes = new Map<string, number>();
 	let forgotten = 0;
-	const count = (table: string): number => forgotten + (writes.get(table) ?? 0);
+	const version = (table: string): number => forgotten + (writes.get(table) ?? 0);
 	const note = (query: string): void => {
 		if (/^\s*SELECT\b/.test(query)) return;
 		const table = isSingle.test(query) ? written.exec(query)?.[1] : undefined;
@@ -49,10 +51,11 @@ export function rememberReads(storage: Storage): RememberingStorage {
 				note(query);
 				return forgetIfItFails(() => storage.sql.exec(query, ...values));
 			},
+			version,
 			remember: (table, read) => {
 				let known: { readonly at: number; readonly value: ReturnType<typeof read> } | undefined;
 				return () => {
-					const at = count(table);
+					const at = version(table);
 					if (known?.at !== at) known = { at, value: read() };
 					return known.value;
 				};

@@ -163,7 +163,9 @@ function toMessages(messages: readonly Message[], systemInPlace: boolean) {
 		const role = message.role === 'assistant' ? 'assistant' : 'user';
 		const blocks =
 			message.role === 'user'
-				? toBlocks(message.parts ?? [{ kind: 'text', text: message.content }])
+				? message.parts === undefined
+					? toText(message.content)
+					: toBlocks(message.parts)
 				: message.role === 'tool'
 					? [toToolResult(message)]
 					: toAssistantBlocks(message);
@@ -217,9 +219,13 @@ function toBlocks(parts: readonly MessagePart[]): Json[] {
 				},
 				...caption,
 			];
-		const text = renderPart(part);
-		return text.trim() === '' ? [] : [{ type: 'text', text }];
+		return toText(renderPart(part));
 	});
+}
+
+/** Converts a text. The API takes no empty ones. */
+function toText(text: string): Json[] {
+	return text.trim() === '' ? [] : [{ type: 'text', text }];
 }
 
 /**
@@ -243,6 +249,8 @@ function toToolResult(message: ToolMessage): Json {
  * Converts an assistant's turn: to the original blocks, if it came from Anthropic and holds more than text and calls.
  */
 function toAssistantBlocks({ content, toolCalls = [], providerMetadata = {} }: AssistantMessage): Json[] {
+	const kept = getObjects(getObject(providerMetadata, 'anthropic'), 'content');
+	if (kept.length === 0 && toolCalls.length === 0) return toText(content);
 	const calls = new Map(
 		toolCalls.map(({ id, name, input }) => [
 			id,
@@ -254,10 +262,7 @@ function toAssistantBlocks({ content, toolCalls = [], providerMetadata = {} }: A
 			},
 		]),
 	);
-	const kept = getObjects(getObject(providerMetadata, 'anthropic'), 'content');
-	if (kept.length === 0) {
-		return [...(content.trim() === '' ? [] : [{ type: 'text', text: content }]), ...calls.values()];
-	}
+	if (kept.length === 0) return [...toText(content), ...calls.values()];
 	return kept.flatMap((block): Json[] => {
 		if (block.type === 'text') return toTextBlocks(block);
 		if (block.type !== 'tool_use') return [block];

@@ -1,0 +1,56 @@
+import { expect, test } from 'vitest';
+import { KeptRecords, type Sized } from '../../../src/cloudflare/session/store/kept-records.ts';
+
+const toSized = (seq: number, size = 10): Sized<{ readonly seq: number }> => ({ record: { seq }, size });
+const listPlaces = (kept: KeptRecords<{ readonly seq: number }>): readonly number[] =>
+	kept.read().all.map(({ record }) => record.seq);
+
+/** Keeps the records of a table with these places, and says when that table changes. */
+function createKept(...places: readonly number[]) {
+	let version = 0;
+	const kept = new KeptRecords<{ readonly seq: number }>(() => version, 40);
+	kept.read();
+	kept.addOlder(
+		0,
+		places.map((place) => toSized(place)),
+	);
+	return {
+		kept,
+		change: () => {
+			version++;
+		},
+	};
+}
+
+test('a record that is stored is kept at its place, not only as the last one', () => {
+	const { kept, change } = createKept(1, 5);
+	change();
+	kept.add(toSized(3));
+	expect(kept.isCurrent).toBe(true);
+	expect(listPlaces(kept)).toEqual([1, 3, 5]);
+});
+
+test('over the most characters the oldest are let go, and the place says from where on all are there', () => {
+	const { kept } = createKept(1, 2, 3, 4);
+	kept.add(toSized(9));
+	expect(kept.read()).toEqual({ from: 2, all: [2, 3, 4, 9].map((place) => toSized(place)) });
+	kept.add(toSized(1));
+	expect(listPlaces(kept)).toEqual([2, 3, 4, 9]);
+	kept.addOlder(1, [toSized(1)]);
+	expect(kept.read()).toEqual({ from: 2, all: [2, 3, 4, 9].map((place) => toSized(place)) });
+});
+
+test('a record that is longer than all that may be kept leaves nothing, and what follows is kept', () => {
+	const { kept } = createKept(1, 2);
+	kept.add(toSized(3, 41));
+	expect(kept.read()).toEqual({ from: 4, all: [] });
+	kept.add(toSized(4));
+	expect(kept.read()).toEqual({ from: 4, all: [toSized(4)] });
+});
+
+test('all is forgotten once something else has changed the table', () => {
+	const { kept, change } = createKept(1, 2);
+	change();
+	expect(kept.isCurrent).toBe(false);
+	expect(kept.read()).toEqual({ from: Number.POSITIVE_INFINITY, all: [] });
+});
