@@ -8,13 +8,12 @@ import { copyOptions } from './sdks.ts';
 /**
  * The modules of `dist` that hold a copy of other packages, so that nobody has to install those: the SDKs of Anthropic
  * and OpenAI take 62 MB, of which little is used (sdks.ts), and those of MCP with theirs 26 MB; hono-openapi brings libraries
- * that nothing here calls; of yaml only what reads is used; eventsource-parser and htmlparser2 ask for a newer Node than Runlet.
+ * that nothing here calls; eventsource-parser and htmlparser2 ask for a newer Node than Runlet.
  */
 const copies = [
 	['core/providers/adapter/anthropic-sdk'],
 	['core/providers/adapter/event-parser'],
 	['core/providers/adapter/openai-sdk'],
-	['core/skill/yaml'],
 	['core/toolboxes/web/libraries'],
 	['cloudflare/routes/openapi/hono-openapi'],
 	// What both hold, such as Zod, stands once, in files beside the first.

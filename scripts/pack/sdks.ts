@@ -18,9 +18,6 @@ const unused = [
 	/\/@anthropic-ai\/sdk\/(core\/(pagination|streaming)|internal\/tracing|lib\/internal\/tracing)\.mjs$/,
 	/\/@anthropic-ai\/sdk\/lib\/credentials\/(credential-chain|token-cache)\.mjs$/,
 	/\/@opentelemetry\/api\//,
-	// Of YAML: what writes it, what changes a document, and YAML 1.1.
-	/\/yaml\/browser\/dist\/(stringify|schema\/(json|yaml-1\.1))\//,
-	/\/yaml\/browser\/dist\/(log|doc\/(anchors|applyReviver|createNode)|parse\/cst-\w+)\.js$/,
 	/\/(openai|@anthropic-ai\/sdk)\/internal\/(to-file|uploads|utils\/query)\.mjs$/,
 ];
 
@@ -42,7 +39,6 @@ const replaced = [
 		`export const normalizeX509CredentialOptions = (options) => ({ options });
 		export const prepareX509ClientClone = () => ({});`,
 	],
-	[/\/yaml\/browser\/dist\/schema\/yaml-1\.1\/schema\.js$/, "export { schema } from '../core/schema.js';"],
 	[/\/@anthropic-ai\/sdk\/core\/error-classes\.mjs$/, 'export const ERROR_CODE_CLASSES = new Map();'],
 	[
 		/\/@anthropic-ai\/sdk\/core\/middleware\.mjs$/,
@@ -52,11 +48,10 @@ const replaced = [
 	],
 ] as const;
 
-/** What is used of the SDKs, and of YAML: each becomes a file in `build/sdk`. wrangler.toml names them. */
+/** What is used of the SDKs: a client each, which becomes a file in `build/sdk`. wrangler.toml names them. */
 export const sdks = {
-	openai: { module: 'openai/client', names: 'OpenAI' },
-	anthropic: { module: '@anthropic-ai/sdk/client', names: 'BaseAnthropic' },
-	yaml: { module: 'yaml', names: 'isMap, isScalar, LineCounter, parseDocument, visit' },
+	openai: { module: 'openai/client', client: 'OpenAI' },
+	anthropic: { module: '@anthropic-ai/sdk/client', client: 'BaseAnthropic' },
 } as const;
 
 /**
@@ -69,12 +64,12 @@ export async function buildSdks(folder = join(root, 'build/sdk')): Promise<void>
 		.update(readFileSync(import.meta.filename))
 		.digest('hex')
 		.slice(0, 16);
-	const builds = Object.entries(sdks).map(async ([name, { module, names }]) => {
+	const builds = Object.entries(sdks).map(async ([name, { module, client }]) => {
 		const file = join(folder, `${name}.js`);
 		const mark = `// ${module} ${readVersion(module)}, rules ${rules}\n`;
 		if (existsSync(file) && readFileSync(file, 'utf8').startsWith(mark)) return;
 		const { outputFiles } = await build({
-			stdin: { contents: `export { ${names} } from '${module}';`, resolveDir: root },
+			stdin: { contents: `export { ${client} } from '${module}';`, resolveDir: root },
 			...copyOptions,
 			write: false,
 			logLevel: 'warning',
@@ -88,7 +83,7 @@ const manifest = v.object({ version: v.string() });
 
 /** Returns the version of the package that a module is in. */
 function readVersion(module: string): string {
-	const file = join(root, 'node_modules', module.replace(/\/client$/, ''), 'package.json');
+	const file = join(root, 'node_modules', dirname(module), 'package.json');
 	return v.parse(manifest, JSON.parse(readFileSync(file, 'utf8'))).version;
 }
 
@@ -102,15 +97,12 @@ const withoutUnused: Plugin = {
 				? { path: join(dirname(importer), path), sideEffects: false }
 				: undefined,
 		);
-		bundle.onLoad(
-			{ filter: /[\\/]node_modules[\\/](openai|@anthropic-ai|@opentelemetry|yaml)[\\/]/ },
-			async ({ path }) => {
-				const [, contents] = replaced.find(([pattern]) => pattern.test(toSlashes(path))) ?? [];
-				if (contents !== undefined) return { contents };
-				if (!unused.some((pattern) => pattern.test(toSlashes(path)))) return undefined;
-				return { contents: (await listExports(path)).map(toEmpty).join('\n') };
-			},
-		);
+		bundle.onLoad({ filter: /[\\/]node_modules[\\/](openai|@anthropic-ai|@opentelemetry)[\\/]/ }, async ({ path }) => {
+			const [, contents] = replaced.find(([pattern]) => pattern.test(toSlashes(path))) ?? [];
+			if (contents !== undefined) return { contents };
+			if (!unused.some((pattern) => pattern.test(toSlashes(path)))) return undefined;
+			return { contents: (await listExports(path)).map(toEmpty).join('\n') };
+		});
 	},
 };
 

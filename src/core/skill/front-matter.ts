@@ -1,4 +1,7 @@
-import { isMap, isScalar, LineCounter, type ParsedNode, parseDocument, visit, type YAMLMap } from './yaml.ts';
+import type { Entry, Problem } from './yaml/node.ts';
+import { readYaml } from './yaml/read.ts';
+
+export type { Entry } from './yaml/node.ts';
 
 /**
  * A violation of the SKILL.md format. `line` counts from 1 in the file. `field` is a key of the front matter, or
@@ -10,15 +13,6 @@ export interface Violation {
 	readonly field: string;
 	readonly message: string;
 	readonly line?: number;
-}
-
-/** A value of the front matter. `text` is a scalar as written in the file, such as `1.10` or `no`. */
-export interface Entry {
-	readonly value: unknown;
-	readonly line: number;
-	readonly text?: string;
-	/** The keys of a map. */
-	readonly entries?: ReadonlyMap<string, Entry>;
 }
 
 /** `repairs` lists the values that were quoted to make the YAML readable. */
@@ -53,92 +47,14 @@ export function readFrontMatter(text: string): FrontMatter {
 	// The YAML starts with the line break after the opening `---`. So its line numbers are those of the file.
 	if (close.index > maxLength)
 		return fail(`has ${close.index} characters, and ${maxLength} are allowed: put long text in the body`, 1);
-	const yaml = text.slice(open.length, close.index).replaceAll('\r\n', '\n');
-	const { entries, problems } = parse(yaml);
+	const yaml = text.slice(open.length, close.index).replace(/\r(?=\n|$)/g, '');
+	const { entries, problems } = readYaml(yaml);
 	const [problem] = problems;
 	if (problem === undefined) return { ok: true, entries, repairs: [], body };
 	const repaired = repair(yaml, problems);
 	if (repaired !== undefined) return { ok: true, ...repaired, body };
 	const advice = 'check the indentation, and put text that holds `: ` in quotes';
 	return fail(`is not valid YAML: ${problem.message} (${advice})`, problem.line);
-}
-
-interface Problem {
-	readonly message: string;
-	readonly line: number;
-	/** Offset into the YAML. */
-	readonly at: number;
-}
-
-interface Parsed {
-	readonly entries: ReadonlyMap<string, Entry>;
-	readonly problems: readonly Problem[];
-}
-
-const noEntries: ReadonlyMap<string, Entry> = new Map();
-
-/**
- * Parses YAML 1.2 with text keys. Aliases and custom tags are not resolved, so the result is plain JSON values without
- * cycles or blow-up.
- */
-function parse(yaml: string): Parsed {
-	const lines = new LineCounter();
-	const lineAt = (offset: number) => lines.linePos(offset).line;
-	const problems: Problem[] = [];
-	const report = (message: string, at = 0) => problems.push({ message, line: lineAt(at), at });
-	try {
-		const document = parseDocument(yaml, {
-			lineCounter: lines,
-			logLevel: 'error',
-			prettyErrors: false,
-			resolveKnownTags: false,
-			stringKeys: true,
-			// The check of the library takes quadratic time.
-			uniqueKeys: false,
-		});
-		for (const { message, pos } of document.errors) report(message, pos[0]);
-		visit(document, {
-			Alias(_key, { source, range }) {
-				report(`The alias *${source} is not part of the format: write the value out`, range?.[0]);
-			},
-			Map(_key, { items }) {
-				const keys = new Set<unknown>();
-				for (const { key } of items) {
-					if (!isScalar(key)) continue;
-					if (keys.has(key.value)) report(`The key ${key.value} stands twice`, key.range?.[0]);
-					keys.add(key.value);
-				}
-			},
-		});
-		const { contents } = document;
-		if (!isMap(contents) && contents !== null && !(isScalar(contents) && contents.value === null)) {
-			report('Keys are expected, such as `name: pdf`', contents.range[0]);
-		}
-		if (problems.length > 0 || !isMap(contents)) return { entries: noEntries, problems };
-		return { entries: readEntries(contents, (node) => node.toJS(document), lineAt), problems };
-	} catch {
-		// Thousands of nested lists end in a RangeError.
-		return { entries: noEntries, problems: [{ message: 'It is nested too deep', line: 1, at: 0 }] };
-	}
-}
-
-function readEntries(
-	map: YAMLMap.Parsed,
-	toValue: (node: ParsedNode) => unknown,
-	lineAt: (offset: number) => number,
-): ReadonlyMap<string, Entry> {
-	const entries = new Map<string, Entry>();
-	for (const { key, value: node } of map.items) {
-		if (!isScalar(key)) continue;
-		const value = node === null ? null : toValue(node);
-		entries.set(String(key.value), {
-			value,
-			line: lineAt(key.range[0]),
-			...(isScalar(node) && { text: typeof value === 'string' ? value : (node.source ?? '') }),
-			...(isMap(node) && { entries: readEntries(node, toValue, lineAt) }),
-		});
-	}
-	return entries;
 }
 
 /**
@@ -221,7 +137,7 @@ function repair(yaml: string, problems: readonly Problem[], round = 1): Repaired
 		index = next;
 	}
 	if (repairs.length === 0 || round > maxRepairs) return undefined;
-	const { entries, problems: left } = parse(written.join('\n'));
+	const { entries, problems: left } = readYaml(written.join('\n'));
 	if (left.length === 0) return { entries, repairs };
 	const rest = repair(written.join('\n'), left, round + 1);
 	return rest && { entries: rest.entries, repairs: [...repairs, ...rest.repairs] };

@@ -1,10 +1,7 @@
-import { createRequire } from 'node:module';
 import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
 import { fromMarkdown, toMarkdown, validateMarkdown } from '../../../src/core/skill/markdown.ts';
 import { corpus } from './corpus.ts';
-
-/** All of the library. The sources have a part of it. */
-const { parse }: typeof import('yaml') = createRequire(import.meta.url)('yaml');
 
 /**
  * The format's rules (https://agentskills.io/specification) once more, in as few lines as they take, with another reader

@@ -1,4 +1,4 @@
-import { isRecord } from '../ground/json.ts';
+import { isRecord } from '../../ground/json.ts';
 
 /**
  * Writes a map as YAML 1.2, which readers of YAML 1.1 take for the same: what they may take for a number, a date or a
