@@ -1,4 +1,6 @@
 import { RunletError, toRunletError } from '../ground/errors.ts';
+import { findByCall } from '../tool/define.ts';
+import type { Tool, ToolCall } from '../tool/index.ts';
 import { storeChanges } from '../tool/state.ts';
 import type { AnswerTo, Question, Step, WaitingCall } from './event.ts';
 import { type AssistantMessage, insertResult, listOpenCalls, type Message } from './message.ts';
@@ -103,9 +105,18 @@ async function beginTurn(run: RunState, setting: TurnSetting): Promise<void> {
 	run.usage = addUsage(run.usage, reply.usage);
 	const message = toAssistantMessage(reply);
 	conversation.messages.push(message);
-	await conversation.store(message, { turn: toTurn(reply, run.iteration), spent: reply.requestUsage });
+	const isRepeatable = areRepeatable(message.toolCalls, run.tools);
+	await conversation.store(message, { turn: toTurn(reply, run.iteration), spent: reply.requestUsage, isRepeatable });
 	await run.emit({ type: 'stop', reason: reply.stopReason, usage: reply.usage ?? {} });
 	run.begun = { calls: message.toolCalls ?? [], results: [] };
+}
+
+/** Whether calls may run again after a crash. One of a tool that nobody has does nothing. */
+function areRepeatable(calls: readonly ToolCall[] = [], tools: readonly Tool[]): boolean {
+	return calls.every(({ name }) => {
+		const tool = findByCall(tools, name);
+		return tool === undefined || tool.retry === 'safe';
+	});
 }
 
 /** Emits what `loadTools` warned of since the last time. */

@@ -43,6 +43,8 @@ export interface MessageContext {
 	readonly usage?: ChatUsage;
 	/** Only of an assistant message: the cost of its own request. `turn.usage` also counts failed tries. */
 	readonly spent?: ChatUsage;
+	/** Only of an assistant message: whether all its calls may run again after a crash (`retry: 'safe'`). */
+	readonly isRepeatable?: boolean;
 	/** The reason if the tool of this result stops the run. */
 	readonly haltedReason?: string;
 	/** The changes of the call in the state. Store them together with the result. */

@@ -1,23 +1,31 @@
 import { env, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { CrashPointName } from '../../../src/cloudflare/agent/crash.ts';
+import { RunLog } from '../../../src/cloudflare/session/events/log.ts';
 import { Journal } from '../../../src/cloudflare/session/run/journal.ts';
+import { RunCounter } from '../../../src/cloudflare/session/run/metrics.ts';
+import { carryOut } from '../../../src/cloudflare/session/run/run.ts';
 import { InboundContext } from '../../../src/cloudflare/session/store/inbound.ts';
 import type { RunRecord } from '../../../src/cloudflare/session/store/runs.ts';
 import { SessionStore } from '../../../src/cloudflare/session/store/store.ts';
+import { userMessage } from '../../../src/core/chat/message.ts';
+import { createDeferred } from '../../../src/core/ground/deferred.ts';
 import {
 	allEvents,
 	createSession,
 	follow,
+	readEvents,
 	readHistory,
 	readObject,
 	readState,
 	request,
 	restart,
 	send,
+	type WireEvent,
 } from '../../client.ts';
 import { atCrashPoint, die } from '../../crash.ts';
 import { play } from '../../script.ts';
+import { remembering } from '../../worker.ts';
 import { forever, post, readHalf, readReplies, readTo, readTurns } from './stage.ts';
 
 beforeEach(() => atCrashPoint());
@@ -32,6 +40,17 @@ function hangAt(name: CrashPointName): () => Promise<void> {
 	});
 	// Who waits for a promise of the object would be called back in the object, and die with it.
 	return () => expect.poll(() => isReached, { timeout: 30_000 }).toBe(true);
+}
+
+/** Reads until the connection ends, also where the object's death cuts it off. */
+async function readUntilCut(response: Response): Promise<WireEvent[]> {
+	const seen: WireEvent[] = [];
+	try {
+		for await (const event of readEvents(response)) seen.push(event);
+	} catch {
+		// The object died.
+	}
+	return seen;
 }
 
 describe('a turn whose object dies more than once', () => {
@@ -66,25 +85,114 @@ describe('a turn whose object dies more than once', () => {
 });
 
 describe('a run that kills its object whenever it is taken up', () => {
+	const safe = { what: 'asked in each for calls that may be repeated', more: [], times: 3 };
+	const echo = { id: 'e', name: 'echo', input: { text: 'hi' } };
+	const unsafe = { what: 'asked once for calls of which one may not be', more: [echo], times: 1 };
 	for (const at of ['approval', 'call'] as const)
-		test(`ends as interrupted after three lives: at its ${at}, before anything is durable`, async () => {
+		for (const { what, more, times } of [safe, unsafe])
+			test(`ends as interrupted after three lives at its ${at}, ${what}`, async () => {
+				const id = await createSession();
+				const toolCalls = [{ id: 'l', name: 'lethal', input: { session: id, at } }, ...more];
+				const { requests } = play(...Array.from({ length: times }, () => ({ toolCalls })), 'Over.');
+				await post(id);
+				const state = async () => {
+					try {
+						return await readState(id);
+					} catch {
+						// The object died of it.
+						return undefined;
+					}
+				};
+				await expect
+					.poll(state, { timeout: 30_000 })
+					.toMatchObject({ status: 'error', error: { code: 'interrupted' } });
+				expect((await allEvents(await follow(id)))[0]?.data).toMatchObject({ attempt: 3 });
+				expect(requests).toHaveLength(times);
+				play('Never mind.');
+				expect(readTurns(await allEvents(await send(id, 'leave it')))).toEqual(['Never mind.']);
+			});
+});
+
+describe('a turn whose object dies while the next one is about to begin', () => {
+	const turns = [
+		{ what: 'is lost as a whole and asked again, if its call may be repeated', tool: 'remember', asked: 3, begun: 2 },
+		{ what: 'is kept, and the outcome of its call is unknown, if that may not be', tool: 'echo', asked: 2, begun: 0 },
+	];
+	for (const { what, tool, asked, begun } of turns)
+		test(`${what}: readers are shown it once`, async () => {
 			const id = await createSession();
-			const { requests } = play({ toolCalls: [{ id: 'l', name: 'lethal', input: { session: id, at } }] }, 'Over.');
-			await post(id);
-			const state = async () => {
-				try {
-					return await readState(id);
-				} catch {
-					// The object died of it.
-					return undefined;
-				}
-			};
-			await expect.poll(state, { timeout: 30_000 }).toMatchObject({ status: 'error', error: { code: 'interrupted' } });
-			expect((await allEvents(await follow(id)))[0]?.data).toMatchObject({ attempt: 3 });
-			expect(requests).toHaveLength(1);
-			play('Never mind.');
-			expect(readTurns(await allEvents(await send(id, 'leave it')))).toEqual(['Never mind.']);
+			const turn = { text: 'I look.', toolCalls: [{ id: 'c', name: tool, input: { key: id, text: 'x' } }] };
+			const { requests } = play(...Array.from({ length: asked - 1 }, () => turn), 'Seen.');
+			let times = 0;
+			atCrashPoint((point, { session }) => {
+				const isSecond = session === id && point === 'model-begin' && ++times === 2;
+				return isSecond ? die(id, { isDurable: false }) : undefined;
+			});
+			const before = remembering.begun;
+			const seen = await readUntilCut(await send(id, 'go'));
+			const rest = await allEvents(await follow(id, seen.at(-1)?.id));
+			expect(requests).toHaveLength(asked);
+			expect(remembering.begun - before).toBe(begun);
+			expect(readTurns([...seen, ...rest])).toEqual(['I look.', 'Seen.']);
+			expect(readTurns(await allEvents(await follow(id)))).toEqual(['I look.', 'Seen.']);
+			expect([...seen, ...rest].filter(({ type }) => type === 'tool_result')).toHaveLength(1);
+			expect((await readHistory(id)).map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'assistant']);
 		});
+});
+
+test('nobody is shown a turn of calls before it is durable, and the next one begins meanwhile', async () => {
+	await runInDurableObject(env.SESSIONS.get(env.SESSIONS.newUniqueId()), async (_, { storage }) => {
+		const store = new SessionStore(storage);
+		store.create({ id: 's', agent: 'scripted', owner: 'local', createdAt: 1 });
+		const record = store.runs.begin({ n: 1, id: 'run_1', boot: 'one', firstSeq: 65_536, createdAt: 1 });
+		const second = createDeferred<void>();
+		const reserving = [createDeferred<void>(), second];
+		const durable = createDeferred<void>();
+		const reply = {
+			text: 'I look.',
+			toolCalls: [{ id: 'c', name: 'look', input: {} }],
+			stopReason: 'tool_use',
+		} as const;
+		const replies = [reply, 'Seen.'];
+		const log = new RunLog(1);
+		const { ended } = carryOut({
+			store,
+			record,
+			log,
+			history: [userMessage('go')],
+			options: {
+				model: 'm',
+				chatFn: async () => replies.shift(),
+				tools: [{ name: 'look', inputSchema: {}, retry: 'safe', fn: () => 'seen' }],
+			},
+			// The first turn is asked for as usual. What is written after that becomes durable late.
+			sync: async () => (replies.length === 2 ? undefined : durable.promise),
+			meter: {
+				reserve: () => {
+					reserving.shift()?.resolve();
+					return undefined;
+				},
+				lost: () => {},
+				settle: () => {},
+				call: undefined,
+			},
+			counter: new RunCounter(),
+			inbound: new InboundContext([], 'local'),
+			files: { keepAttachments: () => {} },
+			onSteered: () => {},
+			lastEvent: (event) => event,
+			onEnd: () => {},
+			onEnded: () => {},
+			atCrashPoint: () => {},
+		});
+		const listShown = () => log.read(log.cursor()).map(({ event }) => event.type);
+		await second.promise;
+		expect(store.messages.page().records.map(({ message }) => message.role)).toEqual(['assistant', 'tool']);
+		expect(listShown().filter((type) => ['stop', 'tool_result', 'step'].includes(type))).toEqual([]);
+		durable.resolve();
+		await ended;
+		expect(listShown()).toEqual(expect.arrayContaining(['tool_result', 'step', 'done']));
+	});
 });
 
 describe('a run whose lives are used up in the middle of an answer', () => {

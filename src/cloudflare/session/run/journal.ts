@@ -42,6 +42,9 @@ export class Journal {
 	#sides = 0;
 	/** A summary stands among older messages, so its notes and warnings belong to the next message. */
 	#kept: readonly SideEvent[] = [];
+	/** Whether something was written that may not be durable yet, and what waits until all of that is. */
+	#isAhead = false;
+	#syncing: Promise<void> | undefined;
 
 	constructor(options: JournalOptions) {
 		this.#options = options;
@@ -77,9 +80,26 @@ export class Journal {
 		return this.#sides;
 	}
 
+	/** Resolves when everything that the loop has written is durable. Returns nothing where it is. */
+	sync(): Promise<void> | undefined {
+		if (!this.#isAhead) return undefined;
+		if (this.#syncing === undefined) {
+			const syncing = this.#options.sync().then(() => {
+				if (this.#syncing === syncing) this.#isAhead = false;
+			});
+			this.#syncing = syncing;
+		}
+		return this.#syncing;
+	}
+
+	#noteWrite(): void {
+		this.#isAhead = true;
+		this.#syncing = undefined;
+	}
+
 	async #addMessage(...[message, about]: Parameters<JournalHooks['onMessage']>): Promise<void> {
-		const { record, meter, sync, atCrashPoint } = this.#options;
-		const { turn, spent, haltedReason, inFrontOf, changes } = about;
+		const { record, meter, atCrashPoint } = this.#options;
+		const { turn, spent, isRepeatable, haltedReason, inFrontOf, changes } = about;
 		const before = [...this.#kept, ...about.before];
 		if (inFrontOf !== undefined) {
 			this.#write((store) => store.addSummary(record.n, message, Date.now(), inFrontOf));
@@ -102,24 +122,28 @@ export class Journal {
 		this.#kept = [];
 		this.#sides += before.length;
 		if (turn !== undefined) [this.#iteration, this.#restarts] = [turn.iteration, 0];
-		// Its calls may end the process, even while they are checked. The model must not be asked for them again.
-		if (message.role === 'assistant' && message.toolCalls !== undefined) await sync();
+		// Calls may end the process, even while they are checked. The model is asked again only for those that may be repeated.
+		if (message.role === 'assistant' && message.toolCalls !== undefined && isRepeatable !== true) await this.sync();
 		return atCrashPoint(message.role === 'tool' ? 'tool-end' : 'model-end');
 	}
 
-	/** What is set aside says that the model is asked, and is durable before anything of the turn is shown. */
+	/**
+	 * What is set aside says that the model is asked, and is durable before anything of the turn is shown: together with
+	 * what the turn before it has written.
+	 */
 	async #reserve(request: MeteredRequest): Promise<number | undefined> {
-		const { store, record, meter, sync } = this.#options;
+		const { store, record, meter } = this.#options;
 		store.runs.assertOpen(record);
 		const cap = await meter.reserve(request);
-		await sync();
+		this.#noteWrite();
+		await this.sync();
 		return cap;
 	}
 
 	async #beginCall(call: ToolCall, tool: Tool): Promise<void> {
 		if (tool.retry !== 'safe') {
 			this.#write((store) => noteBegun(store, call));
-			await this.#options.sync();
+			await this.sync();
 		}
 		return this.#options.atCrashPoint('tool-begin');
 	}
@@ -129,12 +153,14 @@ export class Journal {
 		this.#write((store) => store.runs.markRestarted(this.#options.record.n, this.#restarts + 1));
 		this.#restarts++;
 		this.#sides += repeated;
-		await this.#options.sync();
+		await this.sync();
 	}
 
 	/** Takes up the messages that wait to steer the run. */
 	#takeWaiting(): readonly Message[] {
-		const { record, inbound: context, files, onSteered } = this.#options;
+		const { store, record, inbound: context, files, onSteered } = this.#options;
+		store.runs.assertOpen(record);
+		if (store.queue.size === 0) return [];
 		const taken = this.#write((store) => {
 			const waiting = store.queue.steering();
 			for (const one of waiting) {
@@ -156,6 +182,7 @@ export class Journal {
 	/** Writes in one transaction. Throws `interrupted` once this life of the run is over. */
 	#write<T>(work: (store: SessionStore) => T): T {
 		const { store, record } = this.#options;
+		this.#noteWrite();
 		return store.transaction(() => {
 			store.runs.assertOpen(record);
 			return work(store);

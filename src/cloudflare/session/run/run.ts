@@ -115,7 +115,12 @@ async function followLoop(
 		await sync();
 		await atCrashPoint('taken-up');
 	}
-	const take = startRun({ ...options, ...journal.hooks, signal }, history, { resume, isFrozen: true }).read();
+	const { read, result } = startRun({ ...options, ...journal.hooks, signal }, history, { resume, isFrozen: true });
+	const take = read();
+	const over = result.then(
+		() => {},
+		() => {},
+	);
 	const sortCalls = createCallSorter();
 	for (let given = await take(); given !== undefined; given = await take()) {
 		const batch = joinDeltas(sortCalls(given));
@@ -123,6 +128,9 @@ async function followLoop(
 		if (shown.firstAt === undefined && batch.some(isDelta)) shown.firstAt = Date.now();
 		const final = batch.find(isTerminal);
 		const events = final === undefined ? batch : batch.slice(0, -1);
+		// Nobody is shown what may be lost. A run that is over waits once, for its end and what comes just before it.
+		const stored = final === undefined ? journal.sync() : undefined;
+		if (stored !== undefined) await Promise.race([stored, over]);
 		counter.add(events);
 		log.append(events);
 		if (final !== undefined) return final;
