@@ -42,3 +42,17 @@ test('an alarm that goes off early enough is left, and asks again; a later one i
 	});
 	expect(takeWork().filter(({ what }) => what.endsWith('Alarm'))).toHaveLength(2);
 });
+
+test('an alarm that is set while a new life of the object looks for one is set once', async () => {
+	const id = await createSession();
+	const object = readObject(id);
+	await expect.poll(() => readNextAlarm(id)).toBe(null);
+	const takeWork = countWork(id);
+	const at = Date.now() + 60_000;
+	await runInDurableObject(object, async (_, { storage }) => {
+		const alarm = new Alarm(new SessionStore(storage), () => at);
+		expect(await Promise.all([alarm.renew(), alarm.set()])).toEqual([true, true]);
+		expect(await storage.getAlarm()).toBe(at);
+	});
+	expect(takeWork().filter(({ what }) => what.endsWith('Alarm'))).toHaveLength(1);
+});

@@ -4,6 +4,8 @@ import type { Storage } from '../../objects/storage.ts';
 export class StoredAlarm {
 	readonly #storage: Storage;
 	#at: number | undefined;
+	/** How often it was set, was removed or went off. */
+	#changes = 0;
 
 	constructor(storage: Storage) {
 		this.#storage = storage;
@@ -14,25 +16,32 @@ export class StoredAlarm {
 		return this.#at;
 	}
 
-	/** Returns when it goes off, if it is set. */
+	/** Returns when it goes off, if it is set. What changes meanwhile is newer than what is read. */
 	async read(): Promise<number | undefined> {
-		this.#at = (await this.#storage.getAlarm()) ?? undefined;
+		const before = this.#changes;
+		const at = (await this.#storage.getAlarm()) ?? undefined;
+		if (before === this.#changes) this.#at = at;
 		return this.#at;
 	}
 
 	/** Sets it, or removes it. */
 	async set(at: number | undefined): Promise<void> {
-		this.#at = at;
+		this.#change(at);
 		try {
 			await (at === undefined ? this.#storage.deleteAlarm() : this.#storage.setAlarm(at));
 		} catch (cause) {
-			this.#at = undefined;
+			this.#change(undefined);
 			throw cause;
 		}
 	}
 
 	/** Notes that it has gone off: none stands any more. */
 	noteGone(): void {
-		this.#at = undefined;
+		this.#change(undefined);
+	}
+
+	#change(at: number | undefined): void {
+		this.#at = at;
+		this.#changes++;
 	}
 }

@@ -1,0 +1,69 @@
+import { env, runInDurableObject } from 'cloudflare:test';
+import { expect, test } from 'vitest';
+import { decideNext, readFacts } from '../../../src/cloudflare/session/run/next.ts';
+import { SessionStore } from '../../../src/cloudflare/session/store/store.ts';
+import { counted } from '../../rows.ts';
+
+const hour = 3_600_000;
+const estimate = { inputTokens: 1, inputUsd: 0, outputUsd: 0 };
+const ten = { tokens: 10, usd: 0 };
+
+/** Works on a session's store in an object of its own. */
+const onStore = (work: (store: SessionStore, readRows: ReturnType<typeof counted>['rows']) => void) =>
+	runInDurableObject(env.SESSIONS.get(env.SESSIONS.newUniqueId()), (_, { storage }) => {
+		const { storage: counting, rows } = counted(storage);
+		const store = new SessionStore(counting);
+		store.create({ id: 's', agent: 'scripted', owner: 'o', createdAt: 1, expiresAfterMs: hour });
+		store.runs.begin({ n: 1, id: 'run_1', boot: 'b', firstSeq: 1, createdAt: 1 });
+		rows();
+		work(store, rows);
+	});
+
+const listTold = (store: SessionStore) => store.untold.list().map(({ id }) => id);
+
+test('an activity without a run keeps a session from expiring, and is stored at most once a minute', () =>
+	onStore((store, readRows) => {
+		store.runs.end(1, 'completed', { before: [], draft: [], steps: 0, event: { type: 'cancelled' } }, 1);
+		readRows();
+		const decide = (now: number) => decideNext(readFacts(store, [], false), now).action.type;
+		store.noteVisit(hour);
+		expect(readRows().written).toBe(1);
+		expect([decide(2 * hour - 1), decide(2 * hour)]).toEqual(['none', 'remove']);
+		store.noteVisit(hour + 59_999);
+		expect(readRows().written).toBe(0);
+		store.noteVisit(hour + 60_000);
+		expect(readRows().written).toBe(1);
+	}));
+
+test('the end of a lease is told as long as it is neither told nor undone, and costs no row of its own', () =>
+	onStore((store, readRows) => {
+		store.markTold(store.listDue(0));
+		store.spending.reserve({ run: 1, model: 'm', amount: ten, owed: true, estimate }, 1);
+		expect(listTold(store)).toEqual([]);
+		const undone = () =>
+			store.transaction(() => {
+				store.spending.settle(1, ten, true);
+				throw new Error('undone');
+			});
+		expect(undone).toThrow('undone');
+		expect([listTold(store), store.owesNothing]).toEqual([[], true]);
+		readRows();
+		store.spending.settle(1, ten, true);
+		expect([listTold(store), store.owesNothing]).toEqual([['ledger run_1.1'], false]);
+		store.markTold(store.listDue(0));
+		expect([listTold(store), store.owesNothing]).toEqual([[], true]);
+		expect(readRows().written).toBe(1);
+	}));
+
+test('what could not be told has a row, and is not told beside it', () =>
+	onStore((store) => {
+		store.spending.reserve({ run: 1, model: 'm', amount: ten, owed: true, estimate }, 1);
+		store.spending.settle(1, ten, true);
+		store.retry(store.listDue(0), 0);
+		expect(listTold(store)).toEqual([]);
+		expect(store.outbox.nextAt()).toBe(10_000);
+		expect(store.listDue(10_000).map(({ id, failed }) => [id, failed])).toEqual([
+			['ledger run_1.1', 1],
+			['list', 1],
+		]);
+	}));
