@@ -24,7 +24,7 @@ export async function bundleWorker(entry: string, modulesRoot: string): Promise<
 	// Wrangler needs the folder of the page, and the SDKs.
 	buildPage();
 	await buildSdks();
-	const args = ['--no-warnings', findWrangler(), 'deploy', entry, '--dry-run', '--outdir', modulesRoot];
+	const args = ['--no-warnings', findWrangler(), 'deploy', entry, '--dry-run', '--minify', '--outdir', modulesRoot];
 	const child = spawn(process.execPath, args, { cwd: root, env: quietEnv, stdio: ['ignore', 'ignore', 'pipe'] });
 	const [stderr, [status]] = await Promise.all([text(child.stderr), once(child, 'close')]);
 	if (status !== 0) throw new Error(`the Worker could not be bundled:\n${stderr}`);

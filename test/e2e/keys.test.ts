@@ -181,8 +181,15 @@ describe('npm run keys -- --remote', () => {
 describe('npm start -- --keys', () => {
 	let runlet: Awaited<ReturnType<typeof startRunlet>> | undefined;
 	let home: string;
+	/** Keys that are there when it starts. */
+	let first: string;
+	let second: string;
+	let boss: string;
 	beforeAll(async () => {
 		home = await mkdtemp(join(tmpdir(), 'runlet-keys-start-'));
+		file = join(home, 'keys.json');
+		[first, second] = [shown((await keys('make')).stdout), shown((await keys('make')).stdout)];
+		boss = shown((await keys('make boss --scope keys,admin')).stdout);
 	});
 	afterAll(async () => {
 		await runlet?.close();
@@ -191,7 +198,6 @@ describe('npm start -- --keys', () => {
 
 	test('answers who has a key, and nobody whose key was revoked', async () => {
 		file = join(home, 'keys.json');
-		const [first, second] = [shown((await keys('make')).stdout), shown((await keys('make')).stdout)];
 		runlet = await startRunlet('--keys-file', file, '--var', 'STORED_KEYS:on');
 		const { url } = runlet;
 		const status = async (key?: string) =>
@@ -205,8 +211,6 @@ describe('npm start -- --keys', () => {
 
 	test('stores further keys where it is told to: they are made, listed and revoked over HTTP', async () => {
 		file = join(home, 'keys.json');
-		const boss = shown((await keys('make boss --scope keys,admin')).stdout);
-		await runlet?.restart();
 		const url = runlet?.url ?? '';
 		const stored = (args: string) => keys(`${args} --stored`, { RUNLET_URL: `${url}/`, RUNLET_API_KEY: boss });
 		const made = await stored('make shop --owner shop --day-usd 2.5');

@@ -6,12 +6,12 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createClient, type RunEvent } from '../../src/client/index.ts';
 import type { Sink } from '../core/toolboxes/web/server/sink.ts';
 import { startSite } from '../core/toolboxes/web/server/site.ts';
-import { startRunlet } from '../runlet.ts';
+import { startRunletByNpm } from '../runlet.ts';
 
-let runlet: Awaited<ReturnType<typeof startRunlet>>;
+let runlet: Awaited<ReturnType<typeof startRunletByNpm>>;
 let site: Sink;
 beforeAll(async () => {
-	[runlet, site] = await Promise.all([startRunlet(), startSite()]);
+	[runlet, site] = await Promise.all([startRunletByNpm(), startSite()]);
 });
 afterAll(() => Promise.all([runlet?.close(), site?.close()]));
 

@@ -1,26 +1,15 @@
-import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { build } from 'esbuild';
-import { type Browser, chromium, type JSHandle, type Page } from 'playwright-core';
+import type { JSHandle, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Message, RunEvent, TaskList } from '../../src/client/index.ts';
 import { hashKey, makeKey } from '../../src/cloudflare/auth/key.ts';
 import { startSite } from '../core/toolboxes/web/server/site.ts';
 import { startRunlet } from '../runlet.ts';
+import { type Browser, startBrowser } from './browser.ts';
 import { payloads, plain } from './payloads.ts';
 import { startProxy } from './proxy.ts';
-
-const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium';
-const args = [
-	'--headless',
-	'--no-sandbox',
-	'--disable-gpu',
-	'--no-first-run',
-	'--disable-background-networking',
-	'--disable-component-update',
-	'--disable-sync',
-];
 
 let browser: Browser;
 let page: Page;
@@ -28,15 +17,13 @@ let page: Page;
 let complaints: string[];
 
 beforeAll(async () => {
-	if (!existsSync(executablePath)) throw new Error(`No Chromium at ${executablePath}: set CHROMIUM to where one is.`);
-	browser = await chromium.launch({ executablePath, args });
+	browser = await startBrowser();
 });
 afterAll(() => browser?.close());
 
 beforeEach(async () => {
 	complaints = [];
-	page = await browser.newPage({ viewport: { width: 900, height: 600 } });
-	page.setDefaultTimeout(20_000);
+	page = await browser.openPage();
 	page.on('console', (message) => {
 		if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text());
 	});
@@ -759,7 +746,7 @@ describe('what the wire may bring', () => {
 				for (const type of ['mouseover', 'focus', 'toggle', 'animationstart']) node.dispatchEvent(new Event(type));
 		});
 		expect(await page.evaluate(() => Reflect.get(window, 'sinks'))).toEqual([]);
-		expect(page.context().pages()).toHaveLength(1);
+		expect(browser.countPages()).toBe(1);
 	});
 
 	test('each payload alone stays text, however it is cut', async () => {

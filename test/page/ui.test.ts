@@ -1,16 +1,14 @@
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import { resolve } from 'node:path';
 import { build } from 'esbuild';
-import { type Browser, chromium, type Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { findBlock } from '../docs.ts';
 import { claimPort } from '../port.ts';
 import { startRunlet } from '../runlet.ts';
+import { type Browser, startBrowser } from './browser.ts';
 
-const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium';
-const args = ['--headless', '--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking'];
 const root = resolve(import.meta.dirname, '../..');
 const component = findBlock('docs/ai-sdk.md', 'import { useChat }');
 
@@ -19,10 +17,9 @@ let browser: Browser;
 let sitePort: number;
 let runlet: Awaited<ReturnType<typeof startRunlet>>;
 beforeAll(async () => {
-	if (!existsSync(executablePath)) throw new Error(`No Chromium at ${executablePath}: set CHROMIUM to where one is.`);
 	sitePort = await claimPort();
 	[browser, runlet] = await Promise.all([
-		chromium.launch({ executablePath, args }),
+		startBrowser({ width: 1280, height: 720 }),
 		startRunlet('--var', `CORS_ORIGINS:http://127.0.0.1:${sitePort}`),
 	]);
 });
@@ -78,12 +75,12 @@ describe.each([5, 6, 7] as const)('the page of docs/ai-sdk.md with AI SDK %i', (
 
 	beforeEach(async () => {
 		complaints = [];
-		page = await browser.newPage();
-		page.setDefaultTimeout(20_000);
+		page = await browser.openPage();
 		page.on('pageerror', (error) => complaints.push(String(error)));
 		await page.goto(`http://127.0.0.1:${sitePort}/`);
 	});
 	afterEach(async () => {
+		await page.evaluate(() => localStorage.clear());
 		await page.close();
 		expect(complaints).toEqual([]);
 	});

@@ -1,12 +1,9 @@
 /** Calls that wait for a person, and files that come with a message, on the page. */
-import { existsSync } from 'node:fs';
-import { type Browser, chromium, type Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { call, type Stage, startStage, text } from '../e2e/ui/stage.ts';
+import { type Browser, startBrowser } from './browser.ts';
 import { startSite } from './site.ts';
-
-const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium';
-const args = ['--headless', '--no-sandbox', '--disable-gpu', '--no-first-run', '--disable-background-networking'];
 
 let browser: Browser;
 let stage: Stage;
@@ -15,8 +12,7 @@ let page: Page;
 let complaints: string[];
 
 beforeAll(async () => {
-	if (!existsSync(executablePath)) throw new Error(`No Chromium at ${executablePath}: set CHROMIUM to where one is.`);
-	[browser, stage] = await Promise.all([chromium.launch({ executablePath, args }), startStage()]);
+	[browser, stage] = await Promise.all([startBrowser({ width: 900, height: 640 }), startStage()]);
 	site = await startSite(stage.url);
 });
 afterAll(async () => {
@@ -26,8 +22,7 @@ afterAll(async () => {
 
 beforeEach(async () => {
 	complaints = [];
-	page = await browser.newPage({ viewport: { width: 900, height: 640 } });
-	page.setDefaultTimeout(20_000);
+	page = await browser.openPage();
 	page.on('console', (message) => {
 		if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text());
 	});
