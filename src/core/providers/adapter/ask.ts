@@ -5,8 +5,9 @@ import { RunletError } from '../../ground/errors.ts';
 import { isRecord } from '../../ground/json.ts';
 import type { Adapter, ModelRequest, ReplyReader } from './adapter.ts';
 import { createWireBounds, readBody } from './bounded.ts';
-import { done, eventBatches } from './events.ts';
+import { done, readEvents } from './events.ts';
 import { type Caller, createNotTheApi, readComplaint, toProviderError } from './failure.ts';
+import type { Json } from './json.ts';
 import { findCost } from './price.ts';
 import { ReplyBuilder } from './reply.ts';
 
@@ -73,19 +74,18 @@ async function read(
 		reader.end?.('eof');
 		return;
 	}
-	for await (const batch of eventBatches(response, signal, bounds, () => reply.isFinished())) {
-		onActivity();
-		for (const event of batch) {
-			if (event === done) {
-				reader.end?.('done');
-				return;
-			}
-			const room = reader.event(event);
-			if (room !== undefined) await room;
-			if (reply.isFinished()) return;
-		}
-	}
-	if (!signal.aborted) reader.end?.('eof');
+	const take = (event: Json): undefined | Promise<void> => {
+		if (event !== done) return reader.event(event);
+		reader.end?.('done');
+		return undefined;
+	};
+	const hasEnded = await readEvents(
+		response,
+		signal,
+		{ onChunk: onActivity, take, hasAll: () => reply.isFinished() },
+		bounds,
+	);
+	if (hasEnded && !signal.aborted) reader.end?.('eof');
 }
 
 function parseBody(text: string): unknown {

@@ -1,6 +1,6 @@
 import { RunletError } from '../../ground/errors.ts';
 import { isRecord } from '../../ground/json.ts';
-import { createWireBounds, createWireMeter } from './bounded.ts';
+import { createWireBounds, createWireMeter, type WireBounds } from './bounded.ts';
 import { createParser } from './event-parser.ts';
 import type { Json } from './json.ts';
 import { readRest } from './rest.ts';
@@ -8,31 +8,72 @@ import { readRest } from './rest.ts';
 /** Stands for the line `data: [DONE]`, which ends a stream of OpenAI's dialect. */
 export const done: Json = Object.freeze({ done: true });
 
+/** Takes the events of a stream. */
+export interface EventTaker {
+	/** Called for each network chunk, before its events. A chunk without an event shows activity. */
+	readonly onChunk?: () => void;
+	/** Takes one event. A returned promise means that the reader of the run is slower. */
+	readonly take: (event: Json) => undefined | Promise<void>;
+	/** Whether nothing is missing any more. */
+	readonly hasAll: () => boolean;
+}
+
 /**
- * Reads the events of a server-sent stream as JSON, in one list for each network chunk. A list may be empty, which
- * shows activity. Leaving the generator, or aborting the signal, closes the connection. If `hasAll` says that nothing is
- * missing any more, leaving keeps the connection for the next request. Throws `interrupted` for an event that is not JSON,
- * and `reply_too_large` over the limits.
+ * Reads the events of a server-sent stream as JSON. Resolves to whether it came to its end: reading stops as soon as
+ * nothing is missing, and at `data: [DONE]`. Then the connection stays for the next request if nothing is missing, else
+ * it is closed, as at an abort and a failure. Throws `interrupted` for an event that is not JSON, and
+ * `reply_too_large` over the limits.
  */
-export async function* eventBatches(
+export async function readEvents(
 	response: Response,
 	signal: AbortSignal,
+	{ onChunk, take, hasAll }: EventTaker,
 	bounds = createWireBounds('The model'),
-	hasAll: () => boolean = () => false,
-): AsyncGenerator<Json[], undefined> {
+): Promise<boolean> {
 	const reader = response.body?.getReader();
-	if (reader === undefined) return;
-	if (signal.aborted) return void reader.cancel().catch(() => {});
+	if (reader === undefined) return true;
+	// Errors after this point do not matter.
+	const leave = (): void => void reader.cancel().catch(() => {});
+	if (signal.aborted) {
+		leave();
+		return true;
+	}
+	const decoder = createEventDecoder(bounds);
+	signal.addEventListener('abort', leave, { once: true });
+	let ended = false;
+	try {
+		while (!ended) {
+			const { value, done: last } = await reader.read();
+			ended = last;
+			const { events, broken } = decoder.decode(value);
+			if (events.length > 0 || !last) onChunk?.();
+			for (const event of events) {
+				const room = take(event);
+				if (room !== undefined) await room;
+				if (event === done || hasAll()) return false;
+			}
+			if (broken !== undefined) throw broken;
+		}
+		return true;
+	} finally {
+		signal.removeEventListener('abort', leave);
+		if (!ended && !signal.aborted && hasAll()) readRest(reader);
+		else leave();
+	}
+}
+
+/** Decodes network chunks to events. No chunk means the end. */
+function createEventDecoder(bounds: WireBounds) {
 	const decoder = new TextDecoder();
-	let batch: Json[] = [];
+	const meter = createWireMeter(bounds);
+	let events: Json[] = [];
 	let broken: RunletError | undefined;
 	let recent = '';
-	const meter = createWireMeter(bounds);
 	const parser = createParser({
 		onEvent: ({ data }) => {
 			meter.end();
 			try {
-				if (broken === undefined) take(data, batch);
+				if (broken === undefined) take(data, events);
 			} catch {
 				broken = new RunletError(
 					'interrupted',
@@ -41,31 +82,20 @@ export async function* eventBatches(
 			}
 		},
 	});
-	// Errors after this point do not matter.
-	const leave = (): void => void reader.cancel().catch(() => {});
-	signal.addEventListener('abort', leave, { once: true });
-	let ended = false;
-	try {
-		while (!ended) {
-			const { value, done: last } = await reader.read();
-			ended = last;
-			meter.add(value?.byteLength ?? 0);
-			const text = last ? decoder.decode() : decoder.decode(value, { stream: true });
+	return {
+		/** Returns the events that are whole now, and the failure that comes after them. */
+		decode: (chunk: Uint8Array | undefined): { readonly events: readonly Json[]; readonly broken?: RunletError } => {
+			events = [];
+			meter.add(chunk?.byteLength ?? 0);
+			const text = chunk === undefined ? decoder.decode() : decoder.decode(chunk, { stream: true });
 			recent += text;
 			if (recent.length > 2 * longestBare) recent = recent.slice(-longestBare);
 			// The empty line after the last event may be missing.
-			parser.feed(last ? `${text}\n\n` : text);
-			if (last && broken === undefined) takeBare(recent, batch);
-			const full = batch;
-			batch = [];
-			if (full.length > 0 || !last) yield full;
-			if (broken !== undefined) throw broken;
-		}
-	} finally {
-		signal.removeEventListener('abort', leave);
-		if (!ended && !signal.aborted && hasAll()) readRest(reader);
-		else leave();
-	}
+			parser.feed(chunk === undefined ? `${text}\n\n` : text);
+			if (chunk === undefined && broken === undefined) takeBare(recent, events);
+			return { events, broken };
+		},
+	};
 }
 
 /** The most characters of an error that is in a stream but not in an event. */

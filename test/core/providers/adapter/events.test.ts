@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { done, eventBatches } from '../../../../src/core/providers/adapter/events.ts';
+import { done, readEvents } from '../../../../src/core/providers/adapter/events.ts';
 
 const live = new AbortController().signal;
 
@@ -20,8 +20,15 @@ function readResponse(chunks: readonly Uint8Array[], onCancel = () => {}): Respo
 
 async function read(chunks: readonly Uint8Array[]): Promise<unknown[]> {
 	const events: unknown[] = [];
-	for await (const batch of eventBatches(readResponse(chunks), live)) events.push(...batch);
+	await readEvents(readResponse(chunks), live, { take: add(events), hasAll: never });
 	return events;
+}
+
+const never = () => false;
+
+/** Adds each event to a list. */
+function add(events: unknown[]): (event: unknown) => undefined {
+	return (event) => void events.push(event);
 }
 
 /** The bytes, cut at the given places. */
@@ -57,11 +64,27 @@ test('events are the same however the bytes are cut, with any line ending, comme
 	);
 });
 
-test('the events of one network chunk come together', async () => {
-	const sizes: number[] = [];
+test('each network chunk is told before its events, and one without an event too', async () => {
+	const seen: unknown[] = [];
+	const chunks = ['data: {"n":1}\n\ndata: {"n":2}\n\n', 'data: {"n"', ':3}\n\n'].map(encode);
+	await readEvents(readResponse(chunks), live, { onChunk: () => seen.push('chunk'), take: add(seen), hasAll: never });
+	expect(seen).toEqual(['chunk', { n: 1 }, { n: 2 }, 'chunk', 'chunk', { n: 3 }]);
+});
+
+test('an event waits for the reader of the one before', async () => {
+	const room = Promise.withResolvers<void>();
+	const seen: unknown[] = [];
 	const chunk = encode('data: {"n":1}\n\ndata: {"n":2}\n\n');
-	for await (const batch of eventBatches(readResponse([chunk, chunk]), live)) sizes.push(batch.length);
-	expect(sizes).toEqual([2, 2]);
+	const take = (event: unknown) => {
+		seen.push(event);
+		return seen.length === 1 ? room.promise : undefined;
+	};
+	const reading = readEvents(readResponse([chunk]), live, { take, hasAll: never });
+	await vi.waitUntil(() => seen.length > 0);
+	expect(seen).toEqual([{ n: 1 }]);
+	room.resolve();
+	expect(await reading).toBe(true);
+	expect(seen).toEqual([{ n: 1 }, { n: 2 }]);
 });
 
 test('[DONE] is an event, an empty one is none, and a list gives its members', async () => {
@@ -74,32 +97,31 @@ test('[DONE] is an event, an empty one is none, and a list gives its members', a
 
 test('an event that is no JSON breaks the stream off, after those before it', async () => {
 	const seen: unknown[] = [];
-	const reading = async () => {
-		for await (const batch of eventBatches(
-			readResponse([encode('data: {"n":1}\n\ndata: {"n":\n\ndata: {"n":3}\n\n')]),
-			live,
-		))
-			seen.push(...batch);
-	};
-	await expect(reading()).rejects.toMatchObject({ code: 'interrupted' });
+	const chunk = encode('data: {"n":1}\n\ndata: {"n":\n\ndata: {"n":3}\n\n');
+	const reading = readEvents(readResponse([chunk]), live, { take: add(seen), hasAll: never });
+	await expect(reading).rejects.toMatchObject({ code: 'interrupted' });
 	expect(seen).toEqual([{ n: 1 }]);
 });
 
-test('an early return closes the stream, and so does the signal', async () => {
+test('an event that cannot be taken closes the stream, and so do [DONE] before all is there, and the signal', async () => {
 	let closed = 0;
+	const onCancel = () => closed++;
 	const chunk = encode('data: {"n":1}\n\n');
-	for await (const _ of eventBatches(
-		readResponse([chunk, chunk], () => closed++),
-		live,
-	))
-		break;
+	const fail = () => {
+		throw new Error('no');
+	};
+	const failing = readEvents(readResponse([chunk, chunk], onCancel), live, { take: fail, hasAll: never });
+	await expect(failing).rejects.toThrow('no');
 	expect(closed).toBe(1);
+	const cut = readResponse([encode('data: [DONE]\n\n'), chunk], onCancel);
+	expect(await readEvents(cut, live, { take: add([]), hasAll: never })).toBe(false);
+	expect(closed).toBe(2);
 	const controller = new AbortController();
 	const endless = new Response(new ReadableStream({ cancel: () => void closed++ }));
-	const reading = eventBatches(endless, controller.signal).next();
+	const reading = readEvents(endless, controller.signal, { take: add([]), hasAll: never });
 	controller.abort();
-	expect((await reading).done).toBe(true);
-	expect(closed).toBe(2);
+	await reading;
+	expect(closed).toBe(3);
 });
 
 test('a stream that holds nothing more of use is read to its end, and nobody waits for that', async () => {
@@ -113,7 +135,7 @@ test('a stream that holds nothing more of use is read to its end, and nobody wai
 });
 
 test('a rest that does not end closes the stream: by its bytes, and by its time', async () => {
-	const chunk = encode(`data: ${JSON.stringify('x'.repeat(10_000))}\n\n`);
+	const chunk = encode(`data: ${JSON.stringify({ text: 'x'.repeat(10_000) })}\n\n`);
 	const endless = new Promise<void>((resolve) => {
 		const body = new ReadableStream({ pull: (controller) => controller.enqueue(chunk), cancel: () => resolve() });
 		void leaveFinished(new Response(body));
@@ -135,7 +157,7 @@ test('a rest that does not end closes the stream: by its bytes, and by its time'
 	expect(closed).toBe(true);
 });
 
-/** Reads one batch of a stream, and leaves it with the word that this was all. */
+/** Reads the first event of a stream, and leaves it because this was all. */
 async function leaveFinished(response: Response): Promise<void> {
-	for await (const _ of eventBatches(response, live, undefined, () => true)) break;
+	expect(await readEvents(response, live, { take: add([]), hasAll: () => true })).toBe(false);
 }
