@@ -22,6 +22,13 @@ export interface EventFeed {
  */
 const highWater = 1_024;
 
+/**
+ * Kinds of events that the loop follows up: with results and a step, or with the end. Where no tool waits for anything,
+ * all of them come within these microtasks, and a reader gets them together. To write one alone costs much more.
+ */
+const followed: ReadonlySet<string> = new Set<RunEvent['type']>(['stop', 'tool_result', 'step']);
+const patience = 64;
+
 export function createEventFeed(): EventFeed {
 	let buffer: RunEvent[] = [];
 	let joinAt = highWater;
@@ -66,6 +73,7 @@ export function createEventFeed(): EventFeed {
 		},
 		take: async () => {
 			if (buffer.length === 0 && !hasEnded) await new Promise<void>((resolve) => (wake = resolve));
+			for (let left = patience; left > 0 && followed.has(buffer.at(-1)?.type ?? ''); left--) await null;
 			const batch = buffer;
 			buffer = [];
 			drained?.resolve();
