@@ -44,12 +44,15 @@ export async function checkBudget(
 }
 
 /** Returns the most tokens of a request, or `undefined` if unknown. */
-export async function findContextLimit({
+export function findContextLimit({
 	model,
 	maxContextTokens,
 	modelContextWindow: window,
-}: Pick<ChatOptions, 'model' | 'maxContextTokens' | 'modelContextWindow'>): Promise<number | undefined> {
-	return maxContextTokens ?? (typeof window === 'function' ? await window(model) : window);
+}: Pick<ChatOptions, 'model' | 'maxContextTokens' | 'modelContextWindow'>):
+	| number
+	| undefined
+	| Promise<number | undefined> {
+	return maxContextTokens ?? (typeof window === 'function' ? window(model) : window);
 }
 
 /** Estimates a request. */

@@ -33,7 +33,8 @@ interface Room {
  */
 export async function askWithinContext(turn: PreparedTurn, conversation: Conversation): Promise<TurnReply> {
 	const { options, signal, readers } = turn;
-	const limit = await raceAbort(findContextLimit(options), signal);
+	const found = findContextLimit(options);
+	const limit = found instanceof Promise ? await raceAbort(found, signal) : found;
 	if (limit !== undefined) await keepWithinLimit(turn, conversation, limit);
 	const ask = (): Promise<TurnReply> =>
 		askModel({ ...turn, messages: selectSent(conversation.messages, conversation.window) });

@@ -120,7 +120,9 @@ async function writeSystemPrompt(
 ): Promise<string | undefined> {
 	const { model, outputSchema } = options;
 	const { metadata } = options.context ?? {};
-	const system = await raceAbort(writeSystem(options.system, { ...context, metadata }), signal);
+	const { system: given } = options;
+	const system =
+		typeof given === 'function' ? await raceAbort(writeSystem(given, { ...context, metadata }), signal) : given;
 	const skills = resolver && (await raceAbort(listAdvertised(resolver, { messages, system, model }), signal));
 	const form = isAnyObject(outputSchema) ? anyObjectWords : undefined;
 	return [system, skills, form].filter((text) => text !== undefined && text !== '').join('\n\n') || undefined;
