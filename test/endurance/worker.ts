@@ -129,10 +129,20 @@ export const { Ledger, Directory, Publisher } = classes;
 
 /** Sessions whose model and tools are outside, in the process of the programme. */
 export class Session extends classes.Session {
-	constructor(ctx: DurableObjectState, env: WorkerEnv) {
-		super(ctx, env);
-		objects.set(ctx.id.toString(), ctx);
+	constructor(ctx: DurableObjectState, given: WorkerEnv) {
+		super(ctx, given);
+		const session = ctx.id.toString();
+		objects.set(session, ctx);
+		// A kill may have come between the end of a run and the word of it. The alarm that is left begins this life.
+		if (env.CRASH === undefined && hasEnded(ctx.storage.sql)) void post('/point', { point: 'ended', session });
 	}
+}
+
+/** Whether the newest run of a session is over. */
+function hasEnded(sql: SqlStorage): boolean {
+	if (sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'run'").toArray().length === 0) return false;
+	const [run] = sql.exec<{ status: string }>('SELECT status FROM run ORDER BY n DESC LIMIT 1').toArray();
+	return run !== undefined && run.status !== 'running';
 }
 
 const app = createApp(runtime);
