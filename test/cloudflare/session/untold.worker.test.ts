@@ -8,13 +8,19 @@ const hour = 3_600_000;
 const estimate = { inputTokens: 1, inputUsd: 0, outputUsd: 0 };
 const ten = { tokens: 10, usd: 0 };
 
+/** Creates a session that has begun its first run. */
+function createStore(storage: DurableObjectStorage): SessionStore {
+	const store = new SessionStore(storage);
+	store.create({ id: 's', agent: 'scripted', owner: 'o', createdAt: 1, expiresAfterMs: hour });
+	store.runs.begin({ n: 1, id: 'run_1', boot: 'b', firstSeq: 1, createdAt: 1 });
+	return store;
+}
+
 /** Works on a session's store in an object of its own. */
 const onStore = (work: (store: SessionStore, readRows: ReturnType<typeof counted>['rows']) => void) =>
 	runInDurableObject(env.SESSIONS.get(env.SESSIONS.newUniqueId()), (_, { storage }) => {
 		const { storage: counting, rows } = counted(storage);
-		const store = new SessionStore(counting);
-		store.create({ id: 's', agent: 'scripted', owner: 'o', createdAt: 1, expiresAfterMs: hour });
-		store.runs.begin({ n: 1, id: 'run_1', boot: 'b', firstSeq: 1, createdAt: 1 });
+		const store = createStore(counting);
 		rows();
 		work(store, rows);
 	});
@@ -67,3 +73,16 @@ test('what could not be told has a row, and is not told beside it', () =>
 			['list', 1],
 		]);
 	}));
+
+test('what a removed session has not told its ledger has a row, also where another life of its object removes it', async () => {
+	for (const isNext of [false, true])
+		await runInDurableObject(env.SESSIONS.get(env.SESSIONS.newUniqueId()), (_, { storage }) => {
+			const first = createStore(storage);
+			first.spending.reserve({ run: 1, model: 'm', amount: ten, owed: true, estimate }, 1);
+			first.spending.settle(1, ten, true);
+			const store = isNext ? new SessionStore(storage) : first;
+			store.erase(1);
+			const message = { to: 'ledger', owner: 'o', call: 'run_1.1', amount: ten };
+			expect(store.outbox.listDue(Number.POSITIVE_INFINITY)).toContainEqual(expect.objectContaining({ message }));
+		});
+});
