@@ -7,23 +7,19 @@ import { copyOptions } from './sdks.ts';
 
 /**
  * The modules of `dist` that hold a copy of other packages, so that nobody has to install those: the SDKs of Anthropic
- * and OpenAI take 62 MB, of which little is used (sdks.ts), and those of MCP with theirs 26 MB; hono-openapi brings libraries
- * that nothing here calls; eventsource-parser and htmlparser2 ask for a newer Node than Runlet.
+ * and OpenAI take 62 MB, of which little is used (sdks.ts), and those of MCP with theirs 26 MB; eventsource-parser and htmlparser2 ask for a newer Node than Runlet.
  */
 const copies = [
 	['core/providers/adapter/anthropic-sdk'],
 	['core/providers/adapter/event-parser'],
 	['core/providers/adapter/openai-sdk'],
 	['core/toolboxes/web/libraries'],
-	['cloudflare/routes/openapi/hono-openapi'],
 	// What both hold, such as Zod, stands once, in files beside the first.
 	['core/mcp/sdk', 'cloudflare/mcp/serve/sdk'],
 ] as const;
 
 /** What is left out of the copies, with what stands there instead, as in wrangler.toml. */
 const replaced = {
-	'@standard-community/standard-json': 'cloudflare/routes/openapi/no-vendors',
-	'@standard-community/standard-openapi': 'cloudflare/routes/openapi/no-vendors',
 	'@modelcontextprotocol/client/_shims': 'core/mcp/sdk-shims',
 	'@modelcontextprotocol/server/_shims': 'core/mcp/sdk-shims',
 };

@@ -23,7 +23,8 @@ const unused = [
 
 /**
  * What stands in the place of modules whose functions are called, with what they do under the options of the adapters:
- * nothing is logged, the fetch of an adapter throws what a provider refuses, and nothing stands in front of that fetch.
+ * nothing is logged or said of the machine, the fetch of an adapter throws what a provider refuses, and nothing stands
+ * in front of that fetch.
  */
 const replaced = [
 	[
@@ -39,6 +40,12 @@ const replaced = [
 		`export const normalizeX509CredentialOptions = (options) => ({ options });
 		export const prepareX509ClientClone = () => ({});`,
 	],
+	[
+		/\/(openai|@anthropic-ai\/sdk)\/internal\/detect-platform\.mjs$/,
+		`export const getPlatformHeaders = () => ({});
+		export const isRunningInBrowser = () =>
+			typeof window !== 'undefined' && typeof window.document !== 'undefined' && typeof navigator !== 'undefined';`,
+	],
 	[/\/@anthropic-ai\/sdk\/core\/error-classes\.mjs$/, 'export const ERROR_CODE_CLASSES = new Map();'],
 	[
 		/\/@anthropic-ai\/sdk\/core\/middleware\.mjs$/,
@@ -46,6 +53,22 @@ const replaced = [
 		export const isFetchOriginError = () => true;
 		export const isRetryableError = () => false;`,
 	],
+] as const;
+
+/** What the clients have for lists, tries, copies of themselves, sockets, and logins other than by a key. */
+const unusedMethods = [
+	[/\/openai\/client\.mjs$/, ['_buildWebSocketHeaders', 'readX509ResponseError', 'withOptions']],
+	[
+		/\/@anthropic-ai\/sdk\/client\.mjs$/,
+		['_credentialResolverOptions', '_credentialsFetch', '_resolveDefaultCredentials', 'withOptions'],
+	],
+] as const;
+const unusedInBoth = [
+	'calculateDefaultRetryTimeoutMillis',
+	'getAPIList',
+	'requestAPIList',
+	'retryRequest',
+	'shouldRetry',
 ] as const;
 
 /** What is used of the SDKs: a client each, which becomes a file in `build/sdk`. wrangler.toml names them. */
@@ -100,11 +123,25 @@ const withoutUnused: Plugin = {
 		bundle.onLoad({ filter: /[\\/]node_modules[\\/](openai|@anthropic-ai|@opentelemetry)[\\/]/ }, async ({ path }) => {
 			const [, contents] = replaced.find(([pattern]) => pattern.test(toSlashes(path))) ?? [];
 			if (contents !== undefined) return { contents };
+			const [, methods] = unusedMethods.find(([pattern]) => pattern.test(toSlashes(path))) ?? [];
+			if (methods !== undefined)
+				return { contents: cutClient(readFileSync(path, 'utf8'), [...methods, ...unusedInBoth]) };
 			if (!unused.some((pattern) => pattern.test(toSlashes(path)))) return undefined;
 			return { contents: (await listExports(path)).map(toEmpty).join('\n') };
 		});
 	},
 };
+
+/** Removes methods from the code of a client, and the branches for a login by a certificate. Throws if one is not there. */
+function cutClient(code: string, methods: readonly string[]): string {
+	let cut = code.replace(/\bconst x509Authentication = [^;]+;/g, '').replace(/\bx509Authentication\b/g, 'undefined');
+	for (const name of methods) {
+		const [method] = new RegExp(`\\n( +)(?:async )?${name}\\(.*\\) \\{\\n[^]*?\\n\\1\\}`).exec(cut) ?? [];
+		if (method === undefined) throw new Error(`scripts/pack/sdks.ts: the client has no method ${name}`);
+		cut = cut.replace(method, () => '');
+	}
+	return cut;
+}
 
 /** As Wrangler takes a package: what needs Node is left out. */
 export const copyOptions = {

@@ -1,4 +1,4 @@
-import { Hono } from 'hono';
+import { Hono } from 'hono/tiny';
 import { chooseModel } from '../agent/define.ts';
 import { describeReadiness } from '../agent/readiness.ts';
 import { createResolver } from '../agent/resolver.ts';

@@ -1,4 +1,5 @@
-import { type Context, Hono } from 'hono';
+import type { Context } from 'hono';
+import { Hono } from 'hono/tiny';
 import { readConfig } from '../config/config.ts';
 import type { FileDownload, FileRange } from '../objects/file-api.ts';
 import * as operations from '../wire/operations/files.ts';

@@ -1,4 +1,4 @@
-import { Hono } from 'hono';
+import { Hono } from 'hono/tiny';
 import { RunletError, toErrorBody } from '../../core/ground/errors.ts';
 import type { Runtime } from '../agent/runtime.ts';
 import { getHealth } from '../wire/operations/service.ts';

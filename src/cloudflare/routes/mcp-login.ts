@@ -1,5 +1,5 @@
-import { Hono } from 'hono';
 import { html } from 'hono/html';
+import { Hono } from 'hono/tiny';
 import { RunletError } from '../../core/ground/errors.ts';
 import { findServer } from '../agent/mcp-servers/find.ts';
 import type { Runtime } from '../agent/runtime.ts';

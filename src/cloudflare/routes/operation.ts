@@ -5,8 +5,7 @@ import { RunletError } from '../../core/ground/errors.ts';
 import { findNearest } from '../../core/ground/nearest.ts';
 import type { Operation } from '../wire/operation.ts';
 import { assertKey, assertScope, isAdmin, type RouteEnv } from './identity.ts';
-import { uniqueSymbol } from './openapi/hono-openapi.ts';
-import { toSpec } from './openapi/spec.ts';
+import { describeHandler } from './openapi/described.ts';
 import { jsonBody } from './request.ts';
 
 /** What `c.req.valid` returns after the check. */
@@ -17,7 +16,7 @@ type Taken<O extends Operation> = {
 
 /**
  * The middleware of an operation. Refuses callers without access, checks the query and the body against the operation's
- * schemas (`c.req.valid` returns the results), and describes the route to hono-openapi.
+ * schemas (`c.req.valid` returns the results), and describes the route for the document.
  */
 export function serveOperation<const O extends Operation>(operation: O): MiddlewareHandler<RouteEnv, string, Taken<O>> {
 	const middleware: MiddlewareHandler<RouteEnv, string, Taken<O>> = async (c, next) => {
@@ -31,14 +30,8 @@ export function serveOperation<const O extends Operation>(operation: O): Middlew
 		}
 		await next();
 	};
-	return Object.assign(middleware, {
-		[uniqueSymbol]: {
-			// Computed only when the document is requested.
-			get spec() {
-				return toSpec(operation);
-			},
-		},
-	});
+	describeHandler(middleware, operation);
+	return middleware;
 }
 
 /** The owner of a session and the sender of a webhook are checked later, by the handler. */

@@ -1,4 +1,5 @@
-import { type Context, Hono } from 'hono';
+import type { Context } from 'hono';
+import { Hono } from 'hono/tiny';
 import { check } from '../../core/ground/check.ts';
 import type { RpcResult } from '../objects/result.ts';
 import type { RunOutcome, SessionApi } from '../objects/session-api.ts';

@@ -1,4 +1,5 @@
-import { type Context, Hono } from 'hono';
+import type { Context } from 'hono';
+import { Hono } from 'hono/tiny';
 import { localIdentity } from '../auth/identity.ts';
 import { readConfig } from '../config/config.ts';
 import { askLedger } from '../objects/ledger/api.ts';

@@ -1,4 +1,5 @@
-import { type Context, Hono } from 'hono';
+import type { Context } from 'hono';
+import { Hono } from 'hono/tiny';
 import * as v from 'valibot';
 import { check } from '../../core/ground/check.ts';
 import { createDeferred } from '../../core/ground/deferred.ts';

@@ -1,5 +1,6 @@
 import type { DurableObject } from 'cloudflare:workers';
-import { type ExecutionContext, Hono } from 'hono';
+import type { ExecutionContext } from 'hono';
+import { Hono } from 'hono/tiny';
 import type { ProviderRegistration } from '../../core/chat/index.ts';
 import { blameCaller } from '../../core/ground/caller-first.ts';
 import type { Env } from '../../core/ground/env.ts';

@@ -1,4 +1,4 @@
-import { lookup } from 'mrmime';
+import { findMediaType } from './media-types.ts';
 
 /** What is known of a file's bytes. */
 export interface ContentInfo {
@@ -69,7 +69,7 @@ export function skipLines(bytes: Uint8Array, lines: number): number {
 /** The media type of a file by its name. What is text has no type of pictures, sound or film, but that of SVG. */
 export function findMime(path: string, { lines }: Pick<ContentInfo, 'lines'>): string {
 	const name = path.slice(path.lastIndexOf('/') + 1);
-	const byName = name.includes('.') ? lookup(name) : undefined;
+	const byName = name.includes('.') ? findMediaType(name) : undefined;
 	const isText = lines !== undefined;
 	if (byName === undefined) return isText ? 'text/plain' : 'application/octet-stream';
 	const isMedia = /^(?:audio|video|image|font)\//.test(byName) && byName !== 'image/svg+xml';

@@ -2,9 +2,9 @@ import type { Hono, Env as HonoEnv, Schema } from 'hono';
 import { failures } from '../../wire/error.ts';
 import { type RequestHeader, requestHeaders } from '../../wire/operation.ts';
 import { version } from '../../wire/version.ts';
-import { generateSpecs } from './hono-openapi.ts';
+import { findOperation } from './described.ts';
 import { type JsonSchema, toNamedSchemas } from './json-schema.ts';
-import { anyError, nameFailure, parameterName, type Spec, toExamples, toRef } from './spec.ts';
+import { anyError, nameFailure, parameterName, type Spec, toExamples, toRef, toSpec } from './spec.ts';
 
 /** Creates the OpenAPI 3.1 document of the API: https://spec.openapis.org/oas/v3.1.1 */
 export interface Document {
@@ -41,18 +41,14 @@ const tags = [
 ];
 
 /** Creates the document of an app from all its routes that use `serves`. */
-export async function createDocument<E extends HonoEnv, S extends Schema>(
-	app: Hono<E, S>,
-	basePath: string,
-): Promise<Document> {
-	const { paths } = await generateSpecs(app, { excludeStaticFile: false, defaultValidationErrorResponse: false });
+export function createDocument<E extends HonoEnv, S extends Schema>(app: Hono<E, S>, basePath: string): Document {
 	return {
 		openapi: '3.1.1',
 		info: { title: 'Runlet', version, description },
 		servers: [{ url: basePath || '/' }],
 		tags,
 		security: [{ apiKey: [] }],
-		paths: JSON.parse(JSON.stringify(paths)),
+		paths: describePaths(app),
 		components: {
 			schemas: toNamedSchemas(),
 			parameters: Object.fromEntries(headerNames.map((name) => [parameterName(name), headerParameter(name)])),
@@ -81,6 +77,17 @@ export async function createDocument<E extends HonoEnv, S extends Schema>(
 			},
 		},
 	};
+}
+
+function describePaths<E extends HonoEnv, S extends Schema>(app: Hono<E, S>): Document['paths'] {
+	const paths: Record<string, Record<string, Spec>> = {};
+	for (const { handler, path } of app.routes) {
+		const operation = findOperation(handler);
+		if (operation === undefined) continue;
+		const place = path.replace(/:(\w+)(?:\{[^}]*\})?/g, '{$1}');
+		paths[place] = { ...paths[place], [operation.method]: toSpec(operation) };
+	}
+	return paths;
 }
 
 const headerNames = Object.keys(requestHeaders).filter((name): name is RequestHeader => name in requestHeaders);

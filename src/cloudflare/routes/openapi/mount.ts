@@ -12,17 +12,17 @@ const policy =
 
 /** Mounts `/openapi.json` and `/docs` on the app: its routes as a document and as a page, under a base path. */
 export function describe<S extends Schema>(app: Hono<RouteEnv, S>, basePath: string) {
-	let made: Promise<Document> | undefined;
+	let made: Document | undefined;
 	const document = () => {
 		made ??= createDocument(app, basePath);
 		return made;
 	};
 	return app
-		.get(getDocument.path, serveOperation(getDocument), async (c) => c.json(await document()))
+		.get(getDocument.path, serveOperation(getDocument), (c) => c.json(document()))
 		.all(getDocument.path, refuseMethod('GET'))
-		.get(getDocs.path, serveOperation(getDocs), async (c) => {
+		.get(getDocs.path, serveOperation(getDocs), (c) => {
 			c.header('content-security-policy', policy);
-			return c.html(renderPage(await document(), { origin: new URL(c.req.url).origin, basePath }));
+			return c.html(renderPage(document(), { origin: new URL(c.req.url).origin, basePath }));
 		})
 		.all(getDocs.path, refuseMethod('GET'));
 }

@@ -15,7 +15,7 @@ import { RunletError } from '../../../../src/core/ground/errors.ts';
 import * as described from './operations.ts';
 
 const app = createApp({ agents: [], providers: () => [] });
-const document = await createDocument(app, '');
+const document = createDocument(app, '');
 const operations = Object.entries<Operation>(described);
 const methods = ['get', 'post', 'put', 'patch', 'delete'];
 
