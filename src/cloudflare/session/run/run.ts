@@ -128,7 +128,7 @@ async function followLoop(
 		if (shown.firstAt === undefined && batch.some(isDelta)) shown.firstAt = Date.now();
 		const final = batch.find(isTerminal);
 		const events = final === undefined ? batch : batch.slice(0, -1);
-		// Nobody is shown what may be lost. A run that is over waits once, for its end and what comes just before it.
+		// A turn is durable before it is shown to its end. The last one is stored together with the run's end, which waits.
 		const stored = final === undefined ? journal.sync() : undefined;
 		if (stored !== undefined) await Promise.race([stored, over]);
 		counter.add(events);
