@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
+import * as v from 'valibot';
 
 /** Throws where the system does not say what a process costs. */
 export function assertMeasurable(): void {
@@ -36,4 +38,22 @@ export function readMemory(pid: number): number {
 	const rollup = readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8');
 	const fields = [...rollup.matchAll(/^Private_(?:Clean|Dirty): +(\d+) kB$/gm)];
 	return fields.reduce((sum, [, kilobytes]) => sum + Number(kilobytes) * 1_024, 0);
+}
+
+const targets = v.looseTuple([v.object({ webSocketDebuggerUrl: v.string() })]);
+const heapUsage = v.object({ result: v.object({ usedSize: v.number(), backingStorageSize: v.number() }) });
+
+/**
+ * Returns the bytes that objects and buffers take in the isolate of a workerd, by the port of its inspector
+ * (https://chromedevtools.github.io/devtools-protocol/v8/Runtime/#method-getHeapUsage).
+ */
+export async function readHeap(inspector: number): Promise<number> {
+	const [{ webSocketDebuggerUrl }] = v.parse(targets, await (await fetch(`http://127.0.0.1:${inspector}/json`)).json());
+	const socket = new WebSocket(webSocketDebuggerUrl);
+	await once(socket, 'open');
+	socket.send(JSON.stringify({ id: 1, method: 'Runtime.getHeapUsage' }));
+	const [message] = v.parse(v.tuple([v.object({ data: v.string() })]), await once(socket, 'message'));
+	socket.close();
+	const { usedSize, backingStorageSize } = v.parse(heapUsage, JSON.parse(message.data)).result;
+	return usedSize + backingStorageSize;
 }

@@ -12,8 +12,8 @@ import { startWorkerd, type Workerd } from './workerd.ts';
 export interface Stage {
 	/** Bundles the Worker of an entry; once for each entry. */
 	readonly bundle: (entry: string) => Promise<Bundle>;
-	/** Starts a subject in a workerd of its own, which ends with the stage at the latest. */
-	readonly start: (subject: Pick<Subject, 'entry' | 'bind'>, v8Flags?: readonly string[]) => Promise<Workerd>;
+	/** Starts a subject in a workerd of its own, which ends with the stage at the latest. `isWeighed`: see `startWorkerd`. */
+	readonly start: (subject: Pick<Subject, 'entry' | 'bind'>, isWeighed?: boolean) => Promise<Workerd>;
 }
 
 /** Sets up a stage for `work`, and removes it. */
@@ -29,8 +29,8 @@ export async function onStage<T>(work: (stage: Stage) => Promise<T>): Promise<T>
 	const servers: Workerd[] = [];
 	try {
 		const [modelUrl] = v.parse(v.looseTuple([v.string()]), await once(model, 'message'));
-		const start: Stage['start'] = async ({ entry, bind }, v8Flags) => {
-			const server = await startWorkerd(await bundle(entry), { ...bind(modelUrl), v8Flags });
+		const start: Stage['start'] = async ({ entry, bind }, isWeighed = false) => {
+			const server = await startWorkerd(await bundle(entry), bind(modelUrl), isWeighed);
 			servers.push(server);
 			return server;
 		};

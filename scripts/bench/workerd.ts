@@ -15,14 +15,14 @@ export interface Bindings {
 	/** Classes of Durable Objects by the names of their bindings. */
 	readonly objects?: Readonly<Record<string, string>>;
 	readonly texts: Readonly<Record<string, string>>;
-	/** Flags of V8, such as `--expose-gc`. */
-	readonly v8Flags?: readonly string[] | undefined;
 }
 
 /** A workerd that serves one Worker, without anything of a development server around it. */
 export interface Workerd {
 	readonly url: string;
 	readonly pid: number;
+	/** The port of its inspector, where its memory is measured. */
+	readonly inspector: number | undefined;
 	/** Ends it. May be called again. */
 	readonly close: () => Promise<void>;
 }
@@ -31,22 +31,29 @@ export interface Workerd {
 const path = resolveInProject('workerd', resolveInProject('miniflare', findWrangler()));
 const program = v.parse(v.object({ default: v.string() }), createRequire(path)(path)).default;
 
-const listening = v.object({ event: v.literal('listen'), port: v.number() });
+const listening = v.object({ event: v.picklist(['listen', 'listen-inspector']), port: v.number() });
+type Ports = Partial<Record<v.InferOutput<typeof listening>['event'], number>>;
 
-/** Starts a workerd. Its objects store on the disk, in a folder that goes with it. */
-export async function startWorkerd(bundle: Bundle, bindings: Bindings): Promise<Workerd> {
+/**
+ * Starts a workerd. Its objects store on the disk, in a folder that goes with it.
+ *
+ * @param isWeighed whether its memory is measured: its code can collect garbage, and its inspector is there.
+ */
+export async function startWorkerd(bundle: Bundle, bindings: Bindings, isWeighed: boolean): Promise<Workerd> {
 	const folder = await mkdtemp(join(dirname(bundle.main), 'served-'));
 	const config = join(folder, 'config.capnp');
-	await writeFile(config, toConfig(bundle, bindings, folder));
-	const child = spawn(program, ['serve', '--experimental', '--control-fd=3', config], {
+	await writeFile(config, toConfig(bundle, bindings, isWeighed ? ['--expose-gc'] : [], folder));
+	const inspected = isWeighed ? ['--inspector-addr=127.0.0.1:0'] : [];
+	const child = spawn(program, ['serve', '--experimental', '--control-fd=3', ...inspected, config], {
 		stdio: ['ignore', 'ignore', 'inherit', 'pipe'],
 	});
 	const stop = () => child.kill('SIGKILL');
 	process.on('exit', stop);
-	const port = await readPort(child);
+	const ports = await readPorts(child, 1 + inspected.length);
 	return {
-		url: `http://127.0.0.1:${port}`,
+		url: `http://127.0.0.1:${ports.listen}`,
 		pid: child.pid ?? 0,
+		inspector: ports['listen-inspector'],
 		close: async () => {
 			process.off('exit', stop);
 			stop();
@@ -56,12 +63,14 @@ export async function startWorkerd(bundle: Bundle, bindings: Bindings): Promise<
 	};
 }
 
-async function readPort(child: ChildProcess): Promise<number> {
+async function readPorts(child: ChildProcess, count: number): Promise<Ports> {
 	const control = child.stdio[3];
 	if (!(control instanceof Readable)) throw new Error('workerd has no channel that says where it listens');
+	const ports: Ports = {};
 	for await (const line of createInterface({ input: control })) {
 		const said = v.safeParse(listening, JSON.parse(line));
-		if (said.success) return said.output.port;
+		if (said.success) ports[said.output.event] = said.output.port;
+		if (Object.keys(ports).length === count) return ports;
 	}
 	throw new Error('workerd ended before it listened');
 }
@@ -69,7 +78,8 @@ async function readPort(child: ChildProcess): Promise<number> {
 /** Writes the configuration (https://github.com/cloudflare/workerd/blob/main/src/workerd/server/workerd.capnp). */
 function toConfig(
 	{ main, date, flags }: Bundle,
-	{ objects = {}, texts, v8Flags = [] }: Bindings,
+	{ objects = {}, texts }: Bindings,
+	v8Flags: readonly string[],
 	folder: string,
 ): string {
 	const list = (items: readonly string[]) => `[${items.join(', ')}]`;
