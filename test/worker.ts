@@ -9,6 +9,7 @@ import { createObjects } from '../src/cloudflare/runlet/objects.ts';
 import { askUser, chat, fn, halt, parts, RunletError, type Skill, tool, toolbox } from '../src/core/index.ts';
 import { demo } from '../src/core/providers/index.ts';
 import type { ToolContext } from '../src/core/tool/index.ts';
+import './flat-prototypes.ts';
 import { now } from './clock.ts';
 import { crashPoint, die, makeMortal } from './crash.ts';
 import { doneOnce } from './effects.ts';

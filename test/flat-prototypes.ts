@@ -1,0 +1,24 @@
+/**
+ * With each object that begins to live, `createProxyPrototypeClass` of @cloudflare/vitest-pool-workers wraps the prototype
+ * of its class in one more `Proxy`. After a thousand of them, what is looked for in any object is looked for a thousand
+ * times. One proxy does what all of them do.
+ */
+import { DurableObject, WorkerEntrypoint } from 'cloudflare:workers';
+
+const bases: readonly object[] = [DurableObject.prototype, WorkerEntrypoint.prototype];
+const wrapped = new WeakSet<object>();
+
+function isPrototype(target: object): boolean {
+	const base = Object.getPrototypeOf(target);
+	return bases.includes(base) && Object.hasOwn(target, 'constructor');
+}
+
+globalThis.Proxy = new Proxy(Proxy, {
+	construct(target, given: ConstructorParameters<typeof Proxy<object>>, newTarget) {
+		const [object] = given;
+		if (wrapped.has(object)) return object;
+		const made: object = Reflect.construct(target, given, newTarget);
+		if (isPrototype(object)) wrapped.add(made);
+		return made;
+	},
+});
