@@ -91,6 +91,8 @@ export function toDay(time: number): number {
  */
 export class LedgerStore {
 	readonly #storage: DurableObjectStorage;
+	/** Before this day nothing is left. */
+	#keptFrom: number | undefined;
 
 	constructor(storage: DurableObjectStorage) {
 		this.#storage = storage;
@@ -213,17 +215,19 @@ export class LedgerStore {
 			.toSorted((a, b) => (a.day < b.day ? 1 : -1));
 	}
 
-	/** Forgets the calls of the days before `first` at once, and removes their rows bit by bit. */
+	/** Forgets the calls of the days before `first` at once, and removes their rows bit by bit until none is found. */
 	#forget(first: number): void {
+		if (this.#keptFrom === first) return;
 		const { sql } = this.#storage;
-		for (const row of sql.exec<DayRow>('SELECT * FROM day WHERE day < ?', first).toArray())
-			this.#save('past', row.day, { ...this.#sumUp(row), open: new Map() });
+		const days = sql.exec<DayRow>('SELECT * FROM day WHERE day < ?', first).toArray();
+		for (const row of days) this.#save('past', row.day, { ...this.#sumUp(row), open: new Map() });
 		sql.exec('DELETE FROM day WHERE day < ?', first);
-		sql.exec(
+		const { rowsWritten } = sql.exec(
 			'DELETE FROM call WHERE (day, id) IN (SELECT day, id FROM call WHERE day < ? LIMIT ?)',
 			first,
 			removedAtOnce,
 		);
+		if (days.length === 0 && rowsWritten === 0) this.#keptFrom = first;
 	}
 }
 

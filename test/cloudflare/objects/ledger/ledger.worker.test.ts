@@ -181,6 +181,28 @@ test('days that are gone are removed when the ledger is next used, thousands of 
 	expect(days).toEqual([{ day: 20_515 }]);
 });
 
+test('a ledger that found nothing of days that are gone does not look again until the next day', async () => {
+	await runInDurableObject(newLedger(), (_, { storage }) => {
+		const store = new LedgerStore(storage);
+		let looks = 0;
+		const exec = storage.sql.exec.bind(storage.sql);
+		Object.defineProperty(storage.sql, 'exec', {
+			value: (...given: Parameters<typeof exec>) => {
+				if (/WHERE day < /.test(given[0])) looks++;
+				return exec(...given);
+			},
+		});
+		const countLooks = (today: number) => {
+			looks = 0;
+			store.settle(today, [{ id: `of ${today}`, amount: ten }]);
+			return looks;
+		};
+		expect(countLooks(20_513)).toBeGreaterThan(0);
+		expect(countLooks(20_513)).toBe(0);
+		expect(countLooks(20_514)).toBeGreaterThan(0);
+	});
+});
+
 test('a restart forgets nothing', async () => {
 	const ledger = newLedger();
 	const limit = { tokens: 30 };
