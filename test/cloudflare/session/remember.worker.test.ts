@@ -60,6 +60,10 @@ const writes: readonly ((store: SessionStore, n: number) => unknown)[] = [
 	(store, n) => store.messages.add(1, { role: 'assistant', content: '', toolCalls: calls.slice(n % 3) }, n),
 	// The results come in any order, and stand in that of the calls.
 	(store, n) => answer(store, n),
+	(store, n) => {
+		store.messages.add(1, { role: 'assistant', content: '', toolCalls: calls }, n);
+		for (const rank of [2, 0]) answer(store, rank);
+	},
 	// Two rows, of which a live object keeps no more than a few.
 	(store, n) => store.messages.add(1, { role: 'user', content: 'x'.repeat(n * 100_000) }, n),
 	(store, n) => store.replace(messageStride * n),
