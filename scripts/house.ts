@@ -159,7 +159,7 @@ function listImports(text: string): readonly Import[] {
 	const found = text.matchAll(/\b(from|import)\s*\(?\s*(["'`])(\.[^"'`]*)\2/g);
 	return [...found].map(({ 1: word, 3: specifier = '', index }) => {
 		const before = text.slice(0, index);
-		const statement = before.slice(Math.max(before.lastIndexOf('import'), before.lastIndexOf('export')));
+		const statement = before.split(/\b(?=(?:import|export)\b)/).at(-1) ?? '';
 		const [, list] = /\{([^}]*)\}/.exec(statement) ?? [];
 		const names = list?.match(/\w+(?=\s*(?:,|$| as ))(?<!\bas \w+)/g) ?? ['*'];
 		return { specifier, isType: word === 'from' && /^\w+\s+type\b/.test(statement), names };

@@ -18,6 +18,7 @@ export type {
 	AnswerBody,
 	Attachment,
 	CallAnswer,
+	ExportedSession,
 	FileChange,
 	FileChangePage,
 	FilePage,

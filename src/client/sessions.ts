@@ -5,6 +5,7 @@ import type {
 	Agent,
 	AnswerBody,
 	CallAnswer,
+	ExportedSession,
 	Message,
 	MessageBody,
 	NewSession,
@@ -80,6 +81,17 @@ export function createSessionClient(options: ClientOptions = {}) {
 			{ lastEventId, signal }: SignalOption & { readonly lastEventId?: string } = {},
 		): RunEvents => streamRun({ http, signal, lastEventId, follow: (last) => openEvents(id, last, signal) }),
 
+		/** Copies a session. With `at`, the id of a message, the copy has the history up to there. */
+		forkSession(id: string, { at, signal }: SignalOption & { readonly at?: string } = {}): Promise<NewSession> {
+			return http.json(toPath(id, 'fork'), { method: 'POST', headers: createIdempotencyKey(), body: { at }, signal });
+		},
+
+		/** Makes a session of an export, of this server or another. */
+		importSession(exported: ExportedSession, { signal }: SignalOption = {}): Promise<NewSession> {
+			const headers = createIdempotencyKey();
+			return http.json('/v1/sessions/import', { method: 'POST', headers, body: exported, signal });
+		},
+
 		/** Stops the run on the server and drops the waiting messages. Its readers get `cancelled`. */
 		cancelRun(id: string, { signal }: SignalOption = {}): Promise<Session> {
 			return http.json(toPath(id, 'cancel'), { method: 'POST', headers: createIdempotencyKey(), signal });
@@ -112,6 +124,11 @@ function createReads(http: Http) {
 
 		getSession,
 		listMessages,
+
+		/** Exports a session: all that is stored of it, as one value in memory. */
+		exportSession(id: string, { signal }: SignalOption = {}): Promise<ExportedSession> {
+			return http.json(toPath(id, 'export'), { signal });
+		},
 
 		/** Lists the task lists of a session as they stand. An event `tasks` tells each later change. */
 		async listTasks(id: string, { signal }: SignalOption = {}): Promise<TaskList[]> {

@@ -3,6 +3,7 @@ import type * as v from 'valibot';
 import type { agent } from '../cloudflare/wire/agent.ts';
 import type { resultsBody, waitingCall } from '../cloudflare/wire/call.ts';
 import type { runEvent } from '../cloudflare/wire/event.ts';
+import type { exportedSession } from '../cloudflare/wire/export.ts';
 import type { file, fileChangePage, filePage } from '../cloudflare/wire/file.ts';
 import type { serverBody, shownServer, shownServerDetails } from '../cloudflare/wire/mcp.ts';
 import type { answerBody, messageBody, shownMessage } from '../cloudflare/wire/message.ts';
@@ -20,6 +21,9 @@ export type Session = v.InferOutput<typeof session>;
 export type SessionBody = v.InferOutput<typeof sessionBody>;
 /** A new session with its token. `runId` is the run of its first message. */
 export type NewSession = v.InferOutput<typeof newSession> & Partial<v.InferOutput<typeof acceptedRun>>;
+
+/** All that is stored of a session. */
+export type ExportedSession = v.InferOutput<typeof exportedSession>;
 
 /** A message of the history. */
 export type Message = v.InferOutput<typeof shownMessage>;

@@ -89,6 +89,8 @@ test.each([
 test.each([
 	["import type { A } from '../cloudflare/wire/event.ts';", 0],
 	["export type\n\t{ A }\n\tfrom '../cloudflare/wire/event.ts';", 0],
+	["import type { exported } from '../cloudflare/wire/export.ts';", 0],
+	["import { exported } from '../cloudflare/wire/export.ts';", 1],
 	["import { a } from '../cloudflare/wire/event.ts';", 1],
 	["import { type A } from '../cloudflare/wire/event.ts';", 1],
 	["import type { B } from './b.ts';\nimport '../cloudflare/wire/event.ts';", 1],

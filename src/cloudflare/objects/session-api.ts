@@ -143,6 +143,14 @@ export interface CreateInput {
 	readonly input?: Input;
 }
 
+/** Who imports a session. */
+export interface ImportOwner {
+	readonly owner: string;
+	/** The API key that makes its first token. */
+	readonly keyId?: string;
+	readonly once?: Once;
+}
+
 export type SessionState = Shown<typeof session>;
 
 export type NewSession = Shown<typeof newSession>;
@@ -228,8 +236,14 @@ export interface SessionApi {
 	pageMessages(caller: Caller, agent: string): Promise<RpcResult<Bytes>>;
 	/** Stops the run. A repeated request changes nothing: it may come late, during another run. */
 	cancel(caller: Caller, once?: Once): Promise<RpcResult<SessionState>>;
-	/** Exports the session. Not with a token. */
-	export(caller: Caller, form: 'json' | 'ndjson'): Promise<RpcResult<Bytes>>;
+	/**
+	 * Exports the session. Not with a token.
+	 *
+	 * @param at the place of the last message, whose turn is exported whole. The default is the newest.
+	 */
+	export(caller: Caller, form: 'json' | 'ndjson', at?: number): Promise<RpcResult<Bytes>>;
+	/** Takes in the lines of an export: all of it or nothing. */
+	import(owner: ImportOwner, lines: Bytes): Promise<RpcResult<NewSession>>;
 	/** Lists the files, sorted by path. */
 	files(caller: Caller, page: FilePageQuery): Promise<RpcResult<FilePage>>;
 	readFile(caller: Caller, path: string, request: FileRequest): Promise<RpcResult<FileDownload>>;

@@ -5,6 +5,7 @@ import { toFailureAt } from '../wire/protocols/format.ts';
 import { accessLog } from './access-log.ts';
 import { agentsRoute } from './agents.ts';
 import { chatCompletionsRoute } from './chat-completions.ts';
+import { copies } from './copies.ts';
 import { allowOrigins } from './cors.ts';
 import { files } from './files.ts';
 import { healthRoute } from './health.ts';
@@ -69,6 +70,7 @@ export function createApp(runtime: Runtime & RouteOptions) {
 		.route('/v1/keys', keys)
 		.route('/v1/mcp', mcpServersRoute(runtime))
 		.route('/v1/models', modelsRoute(runtime))
+		.route('/v1/sessions', copies)
 		.route('/v1/sessions', sessions)
 		.route('/v1/sessions', files)
 		.route('/v1/skills', skills)

@@ -53,7 +53,8 @@ export async function markdownBody(request: Request): Promise<string> {
 	return readText(request, maxMarkdown);
 }
 
-function readMediaType(request: Request): string {
+/** Returns the media type of a body in lower case; an empty text if there is none. */
+export function readMediaType(request: Request): string {
 	return request.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase() ?? '';
 }
 
@@ -107,7 +108,7 @@ export function refuseMethod(...methods: readonly string[]) {
 }
 
 /** Reads the body as text. */
-async function readText(request: Request, limit = maxBody): Promise<string> {
+export async function readText(request: Request, limit = maxBody): Promise<string> {
 	try {
 		return new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(await readBytes(request, limit));
 	} catch (error) {

@@ -6,10 +6,10 @@ import type { RunOutcome, SessionApi } from '../objects/session-api.ts';
 import * as messages from '../wire/operations/messages.ts';
 import * as operations from '../wire/operations/sessions.ts';
 import { place } from '../wire/page.ts';
-import { askSession, askSessionInPath, findCaller, findCallerOrAdmin, findSessionId } from './ask-session.ts';
+import { askSession, askSessionInPath, findCaller, findCallerOrAdmin } from './ask-session.ts';
 import { getOwner, type RouteEnv } from './identity.ts';
 import { serveOperation } from './operation.ts';
-import { accepts, createSessionId, readHandling, refuseMethod } from './request.ts';
+import { createSessionId, readHandling, refuseMethod } from './request.ts';
 import { toEventStream, toJson, toRunResponse } from './respond.ts';
 import { listSessions } from './session-list.ts';
 
@@ -42,20 +42,6 @@ export const sessions = new Hono<RouteEnv>()
 		return c.body(null, 204);
 	})
 	.all('/:id', refuseMethod('GET', 'PATCH', 'DELETE'))
-	.get('/:id/export', serveOperation(operations.exportSession), async (c) => {
-		const form = accepts(c, 'application/x-ndjson') ? 'ndjson' : 'json';
-		const body = await askSessionInPath(c, (one) => one.export(findCallerOrAdmin(c), form));
-		return new Response(body, {
-			headers: {
-				'content-type': form === 'json' ? 'application/json' : 'application/x-ndjson',
-				// A browser saves the export under this name.
-				'content-disposition': `attachment; filename="session-${findSessionId(c)}.${form}"`,
-				'cache-control': 'no-store',
-				vary: 'accept',
-			},
-		});
-	})
-	.all('/:id/export', refuseMethod('GET'))
 	.post('/:id/token', serveOperation(operations.createToken), async (c) => {
 		const token = await askSessionInPath(c, (one) => one.token(findCaller(c), c.req.valid('json')), true);
 		return Response.json(token, { status: 201, headers: { 'cache-control': 'no-store' } });

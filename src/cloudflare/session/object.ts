@@ -13,7 +13,9 @@ import type {
 	ConversationUpdate,
 	CreateInput,
 	Handling,
+	ImportOwner,
 	Input,
+	NewSession,
 	NothingNew,
 	Once,
 	PagePost,
@@ -24,11 +26,13 @@ import type {
 	SessionState,
 	TokenRequest,
 } from '../objects/session-api.ts';
+import { exportVersion } from '../wire/export.ts';
 import type { ProtocolContext } from '../wire/protocols/format.ts';
 import type { Shown } from '../wire/shown.ts';
 import type { sessionToken, TokenScope } from '../wire/token.ts';
 import { Access, toAnswerScopes } from './inbox/access.ts';
 import { type Decide, type Entry, Gate, type Standing } from './inbox/gate.ts';
+import { type ImportOptions, importSession } from './inbox/import.ts';
 import { Inbox } from './inbox/inbox.ts';
 import { ObjectLife } from './inbox/life.ts';
 import { streamEvents, streamRun, toRunOutcome } from './inbox/outcome.ts';
@@ -36,7 +40,8 @@ import { hasServers } from './run/connections.ts';
 import { Runner } from './run/runner.ts';
 import { findPending } from './store/calls.ts';
 import { SessionStore } from './store/store.ts';
-import { type ExportForm, exportStream, showMessages, showSession, showTasks, showWholeMessage } from './ui/show.ts';
+import { type ExportForm, exportStream } from './ui/export.ts';
+import { showMessages, showSession, showTasks, showWholeMessage } from './ui/show.ts';
 import { findHead, uiMessages } from './ui/ui.ts';
 
 const readScope: readonly TokenScope[] = ['read'];
@@ -61,6 +66,7 @@ export class Session extends DurableObject<Env> implements SessionApi {
 	readonly #access: Access;
 	readonly #gate: Gate;
 	readonly #inbox: Inbox;
+	readonly #importing: ImportOptions;
 	readonly #life: ObjectLife;
 
 	constructor(ctx: DurableObjectState, env: Env, { runtime, config }: SessionOptions) {
@@ -76,6 +82,7 @@ export class Session extends DurableObject<Env> implements SessionApi {
 		this.#access = access;
 		this.#gate = new Gate({ id, store, runner, access, runtime, config });
 		this.#inbox = new Inbox(store, runner, runtime.agents);
+		this.#importing = { id, store, runner, access, gate: this.#gate, runtime, config };
 		this.#life = new ObjectLife({ store, runner, access });
 	}
 
@@ -207,12 +214,19 @@ export class Session extends DurableObject<Env> implements SessionApi {
 		});
 	}
 
-	export(caller: Caller, form: ExportForm): Promise<RpcResult<Bytes>> {
+	export(caller: Caller, form: ExportForm, at?: number): Promise<RpcResult<Bytes>> {
 		return toRpcResult(async () => {
 			await this.#access.openForOwner(caller);
 			const { owner, title, expiresAfterMs, clientTools } = this.#store.session();
-			const about = { ...this.#show(), owner, title, expiresAfterMs, clientTools };
-			return exportStream(this.#store, about, form, () => this.#access.isThere);
+			const about = { version: exportVersion, ...this.#show(), owner, title, expiresAfterMs, clientTools };
+			return exportStream({ store: this.#store, files: this.#runner.files, access: this.#access, about, form, at });
+		});
+	}
+
+	import(owner: ImportOwner, lines: Bytes): Promise<RpcResult<NewSession>> {
+		return this.#life.answer(async () => {
+			await importSession(this.#importing, owner, lines);
+			return { ...this.#show(), ...(await this.#access.showFirstToken(owner.keyId ?? '')) };
 		});
 	}
 

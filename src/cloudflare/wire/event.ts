@@ -24,34 +24,21 @@ type SessionEvent =
 	| (Extract<LoopEvent, { readonly type: 'done' }> & { readonly budget?: v.InferOutput<typeof budgetState> })
 	| { readonly type: 'closed'; readonly code: string; readonly message: string };
 
-/**
- * An event of a run's stream. The stream ends with exactly one of the last five types, or with `closed` if its reader
- * may no longer read it; the run then continues.
- */
-export const runEvent = v.variant('type', [
-	v.object({ type: v.literal('run.started'), runId: v.string(), attempt: v.number() }),
+const deltas = [
 	v.object({ type: v.literal('text'), text }),
 	v.object({ type: v.literal('reasoning'), text }),
 	v.object({ type: v.literal('tool_use_start'), id, name: v.string() }),
 	v.object({ type: v.literal('tool_use_input'), id, partialInputJson: v.string() }),
 	v.object({ type: v.literal('tool_use_end'), id }),
-	v.object({ type: v.literal('stop'), reason: v.string(), usage: v.optional(usage) }),
-	v.object({ type: v.literal('tool_result'), ...toolResult.entries }),
+] as const;
+
+const sideEvents = [
 	v.object({ type: v.literal('note'), id, label: v.string(), detail: v.optional(v.string()) }),
 	v.object({ ...tasksShown.entries, id }),
-	v.object({
-		type: v.literal('step'),
-		iteration,
-		model: v.string(),
-		text,
-		toolCalls: v.array(toolCall),
-		toolResults: v.array(toolResult),
-		stopReason: v.string(),
-		usage,
-	}),
 	v.object({ type: v.literal('warning'), code: v.string(), message: v.string() }),
-	v.object({ type: v.literal('turn.restarted'), iteration }),
-	v.object({ type: v.literal('closed'), code: v.string(), message: v.string() }),
+] as const;
+
+const terminalEvents = [
 	v.object({ type: v.literal('done'), text, usage, output: runOutput, budget: v.optional(budgetState) }),
 	v.object({
 		type: v.literal('awaiting'),
@@ -67,4 +54,38 @@ export const runEvent = v.variant('type', [
 		message: v.string(),
 		data: v.optional(v.record(v.string(), v.unknown())),
 	}),
+] as const;
+
+/** A piece of a turn. */
+export const delta = v.variant('type', [...deltas]);
+
+/** An event that is not part of a message. */
+export const sideEvent = v.variant('type', [...sideEvents]);
+
+/** The end of a run. */
+export const terminalEvent = v.variant('type', [...terminalEvents]);
+
+/**
+ * An event of a run's stream. The stream ends with exactly one of the last five types, or with `closed` if its reader
+ * may no longer read it; the run then continues.
+ */
+export const runEvent = v.variant('type', [
+	v.object({ type: v.literal('run.started'), runId: v.string(), attempt: v.number() }),
+	...deltas,
+	v.object({ type: v.literal('stop'), reason: v.string(), usage: v.optional(usage) }),
+	v.object({ type: v.literal('tool_result'), ...toolResult.entries }),
+	...sideEvents,
+	v.object({
+		type: v.literal('step'),
+		iteration,
+		model: v.string(),
+		text,
+		toolCalls: v.array(toolCall),
+		toolResults: v.array(toolResult),
+		stopReason: v.string(),
+		usage,
+	}),
+	v.object({ type: v.literal('turn.restarted'), iteration }),
+	v.object({ type: v.literal('closed'), code: v.string(), message: v.string() }),
+	...terminalEvents,
 ]) satisfies v.GenericSchema<SessionEvent>;

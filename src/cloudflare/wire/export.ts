@@ -1,7 +1,11 @@
 import * as v from 'valibot';
+import { delta, sideEvent, terminalEvent } from './event.ts';
 import { shownMessage } from './message.ts';
 import { shownPart } from './part.ts';
 import { runStatus, session } from './session.ts';
+
+/** The version of exports. An import refuses any other. */
+export const exportVersion = 1 as const;
 
 const time = v.pipe(v.string(), v.isoTimestamp());
 const runId = v.optional(v.string());
@@ -10,7 +14,17 @@ const origin = {
 	transport: v.optional(v.pipe(v.string(), v.description('The way the message came, such as http or webhook:github.'))),
 };
 
-const run = v.object({
+/** How a run ended, as its session keeps it. */
+const runEnd = v.object({
+	before: v.array(sideEvent),
+	draft: v.array(delta),
+	restarts: v.optional(v.number()),
+	steps: v.number(),
+	event: terminalEvent,
+	isOutputText: v.optional(v.literal(true)),
+});
+
+export const exportedRun = v.object({
 	id: v.string(),
 	status: runStatus,
 	model: v.optional(v.string()),
@@ -20,6 +34,10 @@ const run = v.object({
 	error: v.optional(v.object({ code: v.string(), message: v.string() })),
 	reason: v.optional(v.pipe(v.string(), v.description('Why the run was halted.'))),
 	partialText: v.optional(v.pipe(v.string(), v.description('The text that readers saw of an interrupted turn.'))),
+	stored: v.pipe(
+		v.object({ firstMessage: v.string(), end: v.optional(runEnd) }),
+		v.description('What an import needs besides.'),
+	),
 });
 
 const charge = v.object({
@@ -38,26 +56,84 @@ const waiting = v.object({
 	...origin,
 });
 
-/** Everything that is stored of a session. */
-export const exportedSession = v.object({
-	session: v.object({
-		...session.entries,
-		owner: v.string(),
-		title: v.optional(v.string()),
-		expiresAfterMs: v.optional(v.number()),
-		clientTools: v.optional(
-			v.pipe(v.array(v.object({ name: v.string() })), v.description('The tools that the client runs.')),
+export const exportedState = v.object({ key: v.string(), value: v.unknown() });
+
+/** A piece of a file. The pieces of a file stand one behind another. */
+export const exportedFile = v.object({
+	path: v.string(),
+	size: v.pipe(v.number(), v.description('Bytes of the whole file.')),
+	at: v.pipe(v.number(), v.description('Where in the file the piece begins.')),
+	base64: v.pipe(v.string(), v.description('The bytes of the piece.')),
+});
+
+const inbound = v.object({
+	sender: v.string(),
+	transport: v.string(),
+	messageId: v.optional(v.string()),
+	attachments: v.optional(
+		v.array(
+			v.object({
+				name: v.string(),
+				type: v.string(),
+				size: v.number(),
+				part: v.number(),
+				text: v.optional(v.tuple([v.number(), v.number()])),
+			}),
 		),
-	}),
-	runs: v.pipe(v.array(run), v.description('The oldest first, as in all lists here.')),
-	spending: v.pipe(v.array(charge), v.description('One record for each request to a model.')),
-	state: v.pipe(
-		v.array(v.object({ key: v.string(), value: v.unknown() })),
-		v.description('What tools of the session remember.'),
-	),
-	waiting: v.pipe(v.array(waiting), v.description('The messages that wait for the current run to end.')),
-	messages: v.pipe(
-		v.array(v.intersect([shownMessage, v.object(origin)])),
-		v.description('The whole history, with the full tool results.'),
 	),
 });
+
+const storedWithMessage = v.object({
+	inbound: v.optional(inbound),
+	providerMetadata: v.optional(v.record(v.string(), v.unknown())),
+	before: v.optional(v.array(sideEvent)),
+	restarts: v.optional(v.number()),
+	haltedReason: v.optional(v.string()),
+	replaces: v.optional(v.number()),
+	isRestated: v.optional(v.boolean()),
+});
+
+export const exportedMessage = v.intersect([
+	shownMessage,
+	v.object({
+		...origin,
+		stored: v.optional(v.pipe(storedWithMessage, v.description('What an import needs besides.'))),
+	}),
+]);
+
+/** The session of an export. */
+const exportedAbout = v.object({
+	version: v.pipe(v.literal(exportVersion), v.description('The version of the export.')),
+	...session.entries,
+	owner: v.string(),
+	title: v.optional(v.string()),
+	expiresAfterMs: v.optional(v.number()),
+	clientTools: v.optional(
+		v.pipe(v.array(v.object({ name: v.string() })), v.description('The tools that the client runs.')),
+	),
+});
+
+/** Everything that is stored of a session. */
+export const exportedSession = v.object({
+	session: exportedAbout,
+	runs: v.pipe(v.array(exportedRun), v.description('The oldest first, as in all lists here.')),
+	spending: v.pipe(v.array(charge), v.description('One record for each request to a model.')),
+	state: v.pipe(v.array(exportedState), v.description('What tools of the session remember.')),
+	waiting: v.pipe(v.array(waiting), v.description('The messages that wait for the current run to end.')),
+	files: v.pipe(v.array(exportedFile), v.description('The files, in pieces.')),
+	messages: v.pipe(v.array(exportedMessage), v.description('The whole history, with the full tool results.')),
+});
+
+/** The lists of the document, in the order in which their records come. */
+export const exportedLists = ['runs', 'spending', 'state', 'waiting', 'files', 'messages'] as const;
+
+/** What a record is called in a line. */
+export const recordNames = {
+	session: 'session',
+	runs: 'run',
+	spending: 'spending',
+	state: 'state',
+	waiting: 'waiting',
+	files: 'file',
+	messages: 'message',
+} as const satisfies Record<keyof v.InferOutput<typeof exportedSession>, string>;

@@ -50,6 +50,7 @@ const operations: Readonly<Record<string, { readonly body?: unknown; readonly ne
 	'PATCH /': { body: { budget: { tokens: 1_000_000 } }, needsKey: true },
 	'DELETE /': { needsKey: true },
 	'GET /export': { needsKey: true },
+	'POST /fork': { body: {}, needsKey: true },
 	'POST /token': { body: {}, needsKey: true },
 	'GET /messages': {},
 	'POST /messages': { body: { text: 'Hello' } },

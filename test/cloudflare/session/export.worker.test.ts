@@ -1,7 +1,7 @@
 import { runInDurableObject } from 'cloudflare:test';
 import { expect, test } from 'vitest';
 import { SessionStore } from '../../../src/cloudflare/session/store/store.ts';
-import { exportStream } from '../../../src/cloudflare/session/ui/show.ts';
+import { exportStream } from '../../../src/cloudflare/session/ui/export.ts';
 import { createSession, readEvents, readHistory, readObject, readState, request, restart, send } from '../../client.ts';
 import { counted } from '../../rows.ts';
 import { play } from '../../script.ts';
@@ -14,6 +14,8 @@ interface Exported {
 	readonly messages: readonly { readonly role: string; readonly content: unknown; readonly [more: string]: unknown }[];
 }
 
+/** The files of a session without any. */
+const noFiles = { readPieces: async function* () {} };
 const call = (id: string, name: string, input: object) => ({ id, name, input: { ...input } });
 const readExport = async (id: string): Promise<Exported> => (await request(`/v1/sessions/${id}/export`)).json();
 const readLines = async (id: string) => {
@@ -41,7 +43,7 @@ test('an export has everything of a session: state, runs, spending, history and 
 	await say(id, { text: 'Two', attachments });
 	const { session, runs, spending, waiting, messages } = await readExport(id);
 	const state = await readState(id);
-	expect(session).toEqual({ ...state, dayBudget: undefined, owner: 'local', title: 'One' });
+	expect(session).toEqual({ version: 1, ...state, dayBudget: undefined, owner: 'local', title: 'One' });
 	expect(session).toMatchObject({ metadata, status: 'awaiting_user', question: { question: 'When?' } });
 	expect(runs).toMatchObject([{ status: 'completed' }, { status: 'awaiting_user', lives: 1, model: 'scripted' }]);
 	expect(runs[1]?.id).toBe(Object(state.run).id);
@@ -54,7 +56,7 @@ test('an export has everything of a session: state, runs, spending, history and 
 	expect(messages[2]?.content).toBe('x'.repeat(300_000));
 	expect(messages[4]).toMatchObject({ attachments: [{ name: 'a.csv', type: 'text/csv', size: 3 }] });
 	const shown = (await readHistory(id)).map((message) => ({ ...message, content: undefined, isCut: undefined }));
-	const exported = messages.map(({ sender: _, transport: __, ...message }) => ({
+	const exported = messages.map(({ sender: _, transport: __, stored: ___, ...message }) => ({
 		...message,
 		content: undefined,
 		isCut: undefined,
@@ -73,14 +75,16 @@ test('as lines it is the same, a record each, and the last line says how many th
 		...whole.runs.map((run) => ({ run })),
 		...whole.spending.map((spending) => ({ spending })),
 		...whole.messages.map((message) => ({ message })),
-		{ end: { runs: 2, spending: 2, state: 0, waiting: 0, messages: 4 } },
+		{ end: { runs: 2, spending: 2, state: 0, waiting: 0, files: 0, messages: 4 } },
 	]);
 });
 
 test('a session in which nothing ran is exported too', async () => {
 	const id = await createSession();
 	expect(await readExport(id)).toMatchObject({ session: { id }, runs: [], spending: [], waiting: [], messages: [] });
-	expect((await readLines(id)).at(-1)).toEqual({ end: { runs: 0, spending: 0, state: 0, waiting: 0, messages: 0 } });
+	expect((await readLines(id)).at(-1)).toEqual({
+		end: { runs: 0, spending: 0, state: 0, waiting: 0, files: 0, messages: 0 },
+	});
 });
 
 test('an export has waiting messages and interrupted turns, also after a crash', async () => {
@@ -112,7 +116,8 @@ test('a long session is read as fast as its reader takes it, and never as a whol
 		const { storage, rows } = counted(ctx.storage);
 		const about = JSON.parse(await (await request(`/v1/sessions/${id}/export`)).text()).session;
 		rows();
-		const reader = exportStream(new SessionStore(storage), about, 'json', () => true).getReader();
+		const whole = { store: new SessionStore(storage), files: noFiles, about, access: { isThere: true } } as const;
+		const reader = exportStream({ ...whole, form: 'json' }).getReader();
 		rows();
 		let text = '';
 		const decoder = new TextDecoder();
@@ -133,11 +138,12 @@ test('an export of a session that is removed meanwhile breaks off instead of end
 	await runInDurableObject(readObject(id), async (_, ctx) => {
 		const store = new SessionStore(ctx.storage);
 		for (let n = 0; n < 100; n++) store.messages.add(0, { role: 'user', content: 'y'.repeat(4_000) }, 1);
-		let isThere = true;
+		const access = { isThere: true };
 		const about = JSON.parse(await (await request(`/v1/sessions/${id}/export`)).text()).session;
-		const reader = exportStream(store, about, 'ndjson', () => isThere).getReader();
+		const whole = { store, files: noFiles, about, access } as const;
+		const reader = exportStream({ ...whole, form: 'ndjson' }).getReader();
 		expect((await reader.read()).done).toBe(false);
-		isThere = false;
+		access.isThere = false;
 		const rest = async () => {
 			while (!(await reader.read()).done);
 		};

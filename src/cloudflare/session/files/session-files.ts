@@ -15,7 +15,7 @@ import type { Attachment } from '../../wire/attachment.ts';
 import type { PlacedFile, SessionFile } from '../store/files.ts';
 import { type Inbound, readAttachments } from '../store/inbound.ts';
 import type { RunRecord } from '../store/runs.ts';
-import type { SessionStore } from '../store/store.ts';
+import { noSuchSession, type SessionStore } from '../store/store.ts';
 import { readObject, receiveContent } from './bucket.ts';
 import { FileStore } from './file-store.ts';
 
@@ -24,6 +24,15 @@ const mostNames = 1_000;
 
 /** Bytes that a reader of a file gets at a time. */
 const bytesAtOnce = 262_144;
+
+/** Some bytes of a file, and where they stand in it. */
+export interface FilePiece {
+	readonly path: string;
+	/** Bytes of the whole file. */
+	readonly size: number;
+	readonly at: number;
+	readonly bytes: Uint8Array;
+}
 
 /** The files of a session, for its runs and for people. */
 export class SessionFiles {
@@ -57,6 +66,19 @@ export class SessionFiles {
 		return this.workspace.changes({ cursor, limit });
 	}
 
+	/** Yields all files in pieces of at most so many bytes. Throws `not_found` if one is replaced while it is read. */
+	async *readPieces(most: number): AsyncGenerator<FilePiece> {
+		const store = this.#openForPeople();
+		const { files } = this.#store.workspace;
+		for (let [placed] = files.listFiles('', 1); placed !== undefined; [placed] = files.listFiles(placed.path, 1)) {
+			const { path, file } = placed;
+			for (let at = 0; at === 0 || at < file.size; at += most) {
+				const bytes = await store.read(file, at, Math.min(at + most, file.size));
+				yield { path, size: file.size, at, bytes };
+			}
+		}
+	}
+
 	/** Opens a file for a reader, who gets no bytes of a version that it has already. */
 	async read(given: string, { range, known = [], isHead }: FileRequest): Promise<FileDownload> {
 		const path = checkPath(given);
@@ -69,10 +91,21 @@ export class SessionFiles {
 	}
 
 	/** Takes in a file. What stands at its path is replaced. */
-	async write(given: string, body: Bytes): Promise<WrittenFile> {
+	write(given: string, body: Bytes): Promise<WrittenFile> {
+		return this.#write(given, body, this.#openForPeople());
+	}
+
+	/** Takes in a file of a session that is being imported. */
+	import(given: string, body: Bytes): Promise<WrittenFile> {
+		const assertMayChange = (): void => {
+			if (!this.#store.isImporting) throw noSuchSession();
+		};
+		return this.#write(given, body, this.#open(assertMayChange));
+	}
+
+	async #write(given: string, body: Bytes, files: FileStore): Promise<WrittenFile> {
 		const path = checkPath(given);
 		const { files: bucket, workspaceQuota } = this.#config();
-		const files = this.#openForPeople();
 		const edit: CheckedEdit = { type: 'write', path, content: new Uint8Array() };
 		// What cannot be done is told before anything is taken in.
 		this.#store.workspace.assertPossible([edit], workspaceQuota);
@@ -115,7 +148,7 @@ export class SessionFiles {
 		const { createdAt } = this.#store.session();
 		return this.#open(() => {
 			if (this.#store.exists() && this.#store.session().createdAt === createdAt) return;
-			throw new RunletError('not_found', 'There is no such session.');
+			throw noSuchSession();
 		});
 	}
 

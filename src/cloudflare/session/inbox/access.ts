@@ -39,7 +39,7 @@ export class Access {
 
 	/** Whether a session may be created here. */
 	isMissing(): boolean {
-		return !this.isClosed && !this.#store.exists();
+		return !this.isClosed && !this.#store.exists() && !this.#store.isImporting;
 	}
 
 	/** Throws the error of an unknown session. */

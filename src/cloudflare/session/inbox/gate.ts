@@ -119,14 +119,14 @@ export class Gate {
 	/** Cancels the session's run. A request that came before cancels nothing: another run may go on now. */
 	async cancel(once: Once | undefined): Promise<void> {
 		const { store, runner, access } = this.#options;
-		if (this.#findReplay(once) !== undefined) return;
+		if (this.findReplay(once) !== undefined) return;
 		await runner.cancel();
 		access.assertExists();
-		if (once !== undefined && this.#findReplay(once) === undefined) store.deliveries.add(once, {}, Date.now());
+		if (once !== undefined && this.findReplay(once) === undefined) store.deliveries.add(once, {}, Date.now());
 	}
 
 	/** What a request has begun when it came before; nothing for a request that is new. */
-	#findReplay(once: Once | undefined): Outcome | undefined {
+	findReplay(once: Once | undefined): Outcome | undefined {
 		const isNew = once === undefined || once.isFirst === true;
 		const before = isNew ? undefined : this.#options.store.deliveries.find(once, Date.now());
 		if (before === undefined || before.request === once?.request) return before;
@@ -140,7 +140,7 @@ export class Gate {
 		this.#createMissing(entry.create);
 		const now = new Standing(store);
 		for (const scope of typeof entry.scopes === 'function' ? entry.scopes(now) : entry.scopes) pass.assert(scope);
-		const before = this.#findReplay(entry.once);
+		const before = this.findReplay(entry.once);
 		if (before !== undefined) return { isReplay: true, begin: () => findRun(store, runner, before) };
 		const step = decide(now);
 		if (step === 'cancel') return undefined;

@@ -80,6 +80,8 @@ export class ObjectLife {
 	#wake(): void {
 		if (this.#isAwake) return;
 		this.#options.store.open();
+		// Who imported this session died with the life before: nobody comes back for it.
+		if (this.#options.store.isImporting) this.#options.store.erase(Date.now());
 		this.#options.runner.goOn();
 		this.#isAwake = true;
 	}

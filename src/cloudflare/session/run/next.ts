@@ -29,6 +29,8 @@ export interface SessionFacts {
 	};
 	/** Whether there are tables: those of a session, or of what a removed one has to deliver. */
 	readonly hasTables: boolean;
+	/** Whether this life of the object takes in a session. */
+	readonly isImporting?: boolean;
 	/** The newest run. */
 	readonly run?: Pick<RunRecord, 'status' | 'attempt' | 'lost' | 'progress' | 'createdAt' | 'endedAt'> & {
 		/** Its own messages that are stored, counted where it is lost. */
@@ -49,6 +51,7 @@ export interface SessionFacts {
  *
  * - `missing`: nothing is stored, nothing to do.
  * - `removed`: only what the session owed is left; tell it, then `clear` the storage.
+ * - `importing`: this life of the object takes in a session.
  * - `running`: this life of the object carries out the newest run.
  * - `ending`: the end of that run is stored, and its readers are about to be told.
  * - `lost`: the run's object died. `take-up` begins its next life; `give-up` ends a run that has had enough of them.
@@ -60,6 +63,7 @@ export interface SessionFacts {
 export type SessionState =
 	| 'missing'
 	| 'removed'
+	| 'importing'
 	| 'running'
 	| 'ending'
 	| 'lost'
@@ -87,7 +91,8 @@ export interface Next {
  * they are told until the action is `none`.
  */
 export function decideNext(facts: SessionFacts, now: number): Next {
-	const { session, run, isLive, queue, hasTables, callbackAt, outboxAt } = facts;
+	const { session, run, isLive, queue, hasTables, isImporting, callbackAt, outboxAt } = facts;
+	if (isImporting) return { state: 'importing', action: none, wakeAt: now + watchMs };
 	if (session === undefined) {
 		if (!hasTables) return { state: 'missing', action: none };
 		return { state: 'removed', action: { type: 'clear' }, wakeAt: outboxAt };
@@ -125,7 +130,8 @@ function findExpiry({ session, run, queue }: SessionFacts): number | undefined {
 	if (session?.expiresAfterMs === undefined) return undefined;
 	const ofRuns = run?.endedAt ?? run?.createdAt ?? session.createdAt;
 	// Calls from outside of runs are an activity, too.
-	const lastActivity = Math.max(ofRuns, queue.newestAt ?? 0, session.visitedAt ?? 0);
+	// The runs of a session that was imported are older than itself.
+	const lastActivity = Math.max(ofRuns, session.createdAt, queue.newestAt ?? 0, session.visitedAt ?? 0);
 	return lastActivity + session.expiresAfterMs;
 }
 
@@ -140,7 +146,7 @@ export function readFacts(store: SessionStore, agents: readonly Agent[], isLive:
 	const untoldAt = store.untold.isEmpty ? undefined : Date.now() + watchMs;
 	const outboxAt = hasTables ? findEarliest(store.outbox.nextAt(), untoldAt) : undefined;
 	const queue = { size: 0 };
-	if (!store.exists()) return { hasTables, isLive, queue, outboxAt };
+	if (!store.exists()) return { hasTables, isImporting: store.isImporting, isLive, queue, outboxAt };
 	const { agent, expiresAfterMs, createdAt } = store.session();
 	const { visitedAt } = store;
 	const run = store.runs.get();

@@ -144,6 +144,7 @@ export class Runner {
 			this.#store.transaction(() => this.#drop())();
 			next = this.#decide();
 		}
+		if (next.state === 'importing') await this.alarm.set();
 		if (next.action.type !== 'none' || !this.#store.exists()) return next;
 		// The platform repeats an alarm that a crash cuts off.
 		await Promise.all([this.#callbacks.send(), this.owner.outbox.send(Date.now())]);

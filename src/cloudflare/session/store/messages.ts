@@ -81,19 +81,26 @@ export class MessageRows {
 	add(run: number, message: Message, createdAt: number, more: Omit<Body, 'message' | 'isCut'> = {}): number {
 		const last = this.#lastPlace();
 		const seq = message.role === 'tool' ? this.#placeOfResult(message.toolCallId, last) : nextPlace(last);
+		this.#addAt(seq, run, createdAt, { message, ...more });
+		return seq;
+	}
+
+	/** Stores a message of another session at the place that it had there. */
+	restore({ seq, run, createdAt, isReplaced, isRestated, isCut: _, ...body }: Omit<MessageRecord, 'stored'>): void {
+		this.#addAt(seq, run, createdAt, body);
+		const replaced = isRestated === true ? restated : isReplaced === true ? 1 : 0;
+		if (replaced > 0) this.#sql.exec('UPDATE message SET replaced = ? WHERE seq = ?', replaced, seq);
+	}
+
+	#addAt(seq: number, run: number, createdAt: number, body: Omit<Body, 'isCut'>): void {
+		const { message } = body;
 		const content = message.role === 'tool' ? cutOutput(message.content) : undefined;
 		const isCut = message.role === 'tool' && content !== message.content;
-		this.#insert(
-			seq,
-			run,
-			createdAt,
-			isCut ? { message: { ...message, content }, ...more, isCut } : { message, ...more },
-		);
+		this.#insert(seq, run, createdAt, isCut ? { ...body, message: { ...message, content }, isCut } : body);
 		if (isCut) {
 			for (const [part, text] of splitRows(JSON.stringify(message.content)).entries())
 				this.#sql.exec('INSERT INTO output (seq, part, body) VALUES (?, ?, ?)', seq, part, text);
 		}
-		return seq;
 	}
 
 	/** Stores a summary before the newest `inFrontOf` messages. Returns its place. */

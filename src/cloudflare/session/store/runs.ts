@@ -82,6 +82,10 @@ export type NewRun = Pick<
 	'n' | 'id' | 'model' | 'stopAfter' | 'maxOutputTokens' | 'toolChoice' | 'terms' | 'boot' | 'firstSeq' | 'createdAt'
 >;
 
+/** A run that has ended. */
+export type PastRun = Pick<RunRecord, 'n' | 'id' | 'status' | 'model' | 'boot' | 'attempt' | 'firstSeq' | 'createdAt'> &
+	Required<Pick<RunRecord, 'end' | 'endedAt'>>;
+
 /** The runs of a session: one row each. */
 export class RunRows {
 	readonly #sql: RememberingSql;
@@ -105,6 +109,15 @@ export class RunRows {
 			...[asJson(run.toolChoice), asJson(run.terms), run.boot, run.firstSeq, run.createdAt],
 		);
 		return { ...run, status: 'running', attempt: 1, lost: 0, progress: 0, restarts: 0 };
+	}
+
+	/** Stores a run of another session, which has ended. */
+	restore({ n, id, status, model, boot, attempt, firstSeq, end, createdAt, endedAt }: PastRun): void {
+		this.#sql.exec(
+			`INSERT INTO run (n, id, status, model, boot, attempt, first_seq, tail, created_at, ended_at)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			...[n, id, status, model ?? null, boot, attempt, firstSeq, JSON.stringify(end), createdAt, endedAt],
+		);
 	}
 
 	/** Stores that a lost run has its next life. */

@@ -10,7 +10,7 @@ import type { Schema } from '../../objects/migrate.ts';
  *
  * `session.summary` is the place of the newest summary, which a model is sent instead of what is in front of it;
  * `token_key` signs the tokens that open the session, and is made with the first of them; `client_tools` are those of
- * the client that it runs with now.
+ * the client that it runs with now. While it is `importing`, the session is not there for anybody.
  *
  * - `call`: how far a call of a turn has come, and a hash of its arguments. `resume` is what its tool keeps with the
  *   question, if it takes the answer, and `answer` is that answer.
@@ -38,7 +38,7 @@ const tables = `
 	CREATE TABLE session (
 		id TEXT PRIMARY KEY, agent TEXT NOT NULL, model TEXT, metadata TEXT, created_at INTEGER NOT NULL,
 		owner TEXT NOT NULL, budget TEXT, expires_after INTEGER, title TEXT, summary INTEGER NOT NULL DEFAULT 0,
-		token_key TEXT, client_tools TEXT, listed_at INTEGER
+		token_key TEXT, client_tools TEXT, listed_at INTEGER, importing INTEGER
 	) WITHOUT ROWID;
 	CREATE TABLE run (
 		n INTEGER PRIMARY KEY, id TEXT NOT NULL, status TEXT NOT NULL, model TEXT, stop_after INTEGER,
@@ -201,6 +201,7 @@ const migrations: readonly string[] = [
 	) WITHOUT ROWID;`,
 	'ALTER TABLE spending ADD COLUMN lease INTEGER;',
 	'ALTER TABLE spending ADD COLUMN told INTEGER NOT NULL DEFAULT 0;',
+	'ALTER TABLE session ADD COLUMN importing INTEGER;',
 ];
 
 export const schema: Schema = { tables, migrations };

@@ -32,6 +32,8 @@ export interface SessionRow {
 	readonly tokenKey?: string;
 	/** The place of the newest summary. */
 	readonly summary: number;
+	/** Whether its import has not come to its end. */
+	readonly isImporting: boolean;
 }
 
 /** Makes the reader of a session's row. It gives nothing where no session is stored. */
@@ -56,6 +58,7 @@ type Row = {
 	listed_at: number | null;
 	token_key: string | null;
 	summary: number;
+	importing: number | null;
 };
 
 function toSessionRow(row: Row): SessionRow {
@@ -71,6 +74,12 @@ function toSessionRow(row: Row): SessionRow {
 		title: row.title ?? undefined,
 		createdAt: row.created_at,
 	};
-	const { listed_at: visitedAt, token_key: tokenKey, summary } = row;
-	return { record, visitedAt: visitedAt ?? undefined, tokenKey: tokenKey ?? undefined, summary };
+	const { listed_at: visitedAt, token_key: tokenKey, summary, importing } = row;
+	return {
+		record,
+		visitedAt: visitedAt ?? undefined,
+		tokenKey: tokenKey ?? undefined,
+		summary,
+		isImporting: importing !== null,
+	};
 }

@@ -88,7 +88,12 @@ export class SessionStore {
 
 	/** Returns whether a session is stored here. Creates nothing. */
 	exists(): boolean {
-		return this.#findRow() !== undefined;
+		return this.#findRow()?.isImporting === false;
+	}
+
+	/** Whether a session is stored here whose import has not come to its end. */
+	get isImporting(): boolean {
+		return this.#findRow()?.isImporting === true;
 	}
 
 	/** Whether there are tables: those of a session, or of what a removed one has to deliver. */
@@ -99,13 +104,14 @@ export class SessionStore {
 	/** Removes everything but the outbox, to which it adds that the session is gone. */
 	erase(now: number): void {
 		const { id, owner } = this.session();
+		const isListed = !this.isImporting;
 		const folder = this.workspace.usesBucket ? this.bucketFolder : undefined;
 		type Row = { name: string };
 		const tables = this.#storage.sql.exec<Row>("SELECT name FROM sqlite_master WHERE type = 'table'").toArray();
 		this.transaction(() => {
 			for (const one of this.untold.list()) if (one.message.to === 'ledger') this.outbox.add(one, now);
 			for (const { name } of tables) if (!keptTables.test(name)) this.#storage.sql.exec(`DELETE FROM "${name}"`);
-			this.outbox.unlist(owner, id, now);
+			if (isListed) this.outbox.unlist(owner, id, now);
 			if (folder !== undefined) this.outbox.dropFolder(folder, now);
 		});
 		this.untold.forget();
@@ -158,17 +164,33 @@ export class SessionStore {
 	}
 
 	create(session: SessionRecord): void {
-		const { id, agent, owner, model, metadata, budget, expiresAfterMs, clientTools, createdAt } = session;
+		this.#insert(session, false);
+		this.untold.noteActivity(true, session.createdAt);
+	}
+
+	/** Begins the import of a session. Until `endImport` it is not there for anybody. */
+	beginImport(session: SessionRecord): void {
+		this.#insert(session, true);
+	}
+
+	/** Ends the import: from now on the session exists. */
+	endImport(now: number): void {
+		this.#storage.sql.exec('UPDATE session SET importing = NULL');
+		this.untold.noteActivity(true, now);
+	}
+
+	#insert(session: SessionRecord, isImporting: boolean): void {
+		const { id, agent, owner, model, metadata, budget, expiresAfterMs, clientTools, title, createdAt } = session;
 		migrate(this.#storage.sql, schema);
 		this.#storage.sql.exec(
-			`INSERT INTO session (id, agent, owner, model, metadata, budget, expires_after, client_tools, created_at)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			`INSERT INTO session (
+				id, agent, owner, model, metadata, budget, expires_after, client_tools, title, created_at, importing
+			) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 			...[id, agent, owner, model ?? null, toJsonText(metadata), toJsonText(budget), expiresAfterMs ?? null],
-			...[toJsonText(clientTools), createdAt],
+			...[toJsonText(clientTools), title ?? null, createdAt, isImporting ? 1 : null],
 		);
 		// A session of the same id may have been removed a moment ago.
 		this.outbox.remove('unlist');
-		this.untold.noteActivity(true, createdAt);
 	}
 
 	/** Throws the error of an unknown session where it was deleted while a caller waited. */
@@ -240,6 +262,13 @@ export class SessionStore {
 	/** The place of the newest summary. A model is sent the conversation from there on. */
 	get summary(): number {
 		return this.#row.summary;
+	}
+
+	/** Stores a message of a session that is imported, at its place. */
+	restore(record: Omit<MessageRecord, 'stored'>): void {
+		this.messages.restore(record);
+		const isSummary = record.message.role === 'system' && record.message.summary === true;
+		if (isSummary && record.isReplaced !== true) this.#storage.sql.exec('UPDATE session SET summary = ?', record.seq);
 	}
 
 	/** Stores a summary of everything before the newest `inFrontOf` messages. */

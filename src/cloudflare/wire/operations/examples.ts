@@ -92,17 +92,22 @@ const exportedRun = {
 	lives: 1,
 	createdAt,
 	endedAt: '2026-11-21T12:00:01.000Z',
+	stored: {
+		firstMessage: '65536',
+		end: { before: [], draft: [], steps: 1, event: { type: 'done', text: '', usage } },
+	},
 };
 const charge = { runId, model: 'demo', tokens: 230, usd: 0, isSettled: true, createdAt };
 const [asked, answered] = messages;
 
 /** An exported session. */
 export const exported = {
-	session: { ...session, owner: 'shop', title: 'What is 17 + 25?' },
+	session: { version: 1, ...session, owner: 'shop', title: 'What is 17 + 25?' },
 	runs: [exportedRun],
 	spending: [charge],
 	state: [],
 	waiting: [],
+	files: [{ path: 'sum.txt', size: 3, at: 0, base64: 'NDIK' }],
 	messages: [{ ...asked, sender: 'shop', transport: 'http' }, answered],
 };
 
@@ -111,8 +116,9 @@ export const exportedLines = [
 	{ session: exported.session },
 	{ run: exportedRun },
 	{ spending: charge },
+	{ file: exported.files[0] },
 	...exported.messages.map((message) => ({ message })),
-	{ end: { runs: 1, spending: 1, state: 0, waiting: 0, messages: 2 } },
+	{ end: { runs: 1, spending: 1, state: 0, waiting: 0, files: 1, messages: 2 } },
 ]
 	.map((line) => `${JSON.stringify(line)}\n`)
 	.join('');

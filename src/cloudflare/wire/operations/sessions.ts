@@ -1,5 +1,4 @@
 import * as v from 'valibot';
-import { exportedSession } from '../export.ts';
 import { operation } from '../operation.ts';
 import {
 	acceptedSession,
@@ -104,33 +103,6 @@ export const deleteSession = operation({
 	access: 'owner',
 	adminToo: true,
 	answers: { 204: { says: 'The session is removed.' } },
-	errors: [404],
-});
-
-export const exportSession = operation({
-	id: 'exportSession',
-	method: 'get',
-	path: '/v1/sessions/:id/export',
-	tag: 'Sessions',
-	summary: 'Export a session',
-	description:
-		'All data of the session as it is now: state, metadata, runs, spending, what tools remember, waiting messages and the whole history. The answer is a stream of any length.',
-	access: 'owner',
-	adminToo: true,
-	headers: ['accept'],
-	answers: {
-		200: {
-			says: 'One JSON document. With `Accept: application/x-ndjson` one line for each record.',
-			json: exportedSession,
-			examples: { session: example.exported },
-			also: {
-				'application/x-ndjson': {
-					example: example.exportedLines,
-					says: 'Lines `{ "session": … }`, `{ "run": … }`, `{ "spending": … }`, `{ "state": … }`, `{ "waiting": … }`, `{ "message": … }`, and a last line `{ "end": … }` with the number of each. Without the last line the export is incomplete.',
-				},
-			},
-		},
-	},
 	errors: [404],
 });
 

@@ -1,0 +1,72 @@
+import { type Context, Hono } from 'hono';
+import { RunletError } from '../../core/ground/errors.ts';
+import { parseJson } from '../../core/ground/json.ts';
+import type { Bytes } from '../objects/result.ts';
+import type { Handling } from '../objects/session-api.ts';
+import { maxDocument, maxLines, toRecords } from '../wire/import.ts';
+import * as operations from '../wire/operations/copies.ts';
+import { askSession, askSessionInPath, findCaller, findCallerOrAdmin, findSessionId } from './ask-session.ts';
+import { getOwner, type RouteEnv } from './identity.ts';
+import { serveOperation } from './operation.ts';
+import { accepts, createSessionId, readHandling, readMediaType, readText, refuseMethod } from './request.ts';
+import { passBody } from './upload.ts';
+
+/** Copies of sessions: `/v1/sessions/:id/export` and `/fork`, and `/v1/sessions/import` (docs/sessions.md). */
+export const copies = new Hono<RouteEnv>()
+	.get('/:id/export', serveOperation(operations.exportSession), async (c) => {
+		const form = accepts(c, 'application/x-ndjson') ? 'ndjson' : 'json';
+		const body = await askSessionInPath(c, (one) => one.export(findCallerOrAdmin(c), form));
+		return new Response(body, {
+			headers: {
+				'content-type': form === 'json' ? 'application/json' : 'application/x-ndjson',
+				// A browser saves the export under this name.
+				'content-disposition': `attachment; filename="session-${findSessionId(c)}.${form}"`,
+				'cache-control': 'no-store',
+				vary: 'accept',
+			},
+		});
+	})
+	.all('/:id/export', refuseMethod('GET'))
+	.post('/:id/fork', serveOperation(operations.forkSession), async (c) => {
+		const { at } = c.req.valid('json');
+		const lines = await askSessionInPath(c, (one) => one.export(findCaller(c), 'ndjson', at), true);
+		return importLines(c, lines, readHandling(c, at));
+	})
+	.all('/:id/fork', refuseMethod('POST'))
+	.post('/import', serveOperation(operations.importSession), async (c) => {
+		const type = readMediaType(c.req.raw);
+		// What the body is of a request that is repeated is told by its length: it is not read twice.
+		const how = readHandling(c, c.req.header('content-length'));
+		if (type === 'application/x-ndjson') return passBody(c.req.raw, maxLines, (body) => importLines(c, body, how));
+		if (type === 'application/json')
+			return importLines(c, toLines(parseJson(await readText(c.req.raw, maxDocument))), how);
+		const expected = 'expected application/json or application/x-ndjson';
+		throw new RunletError('unsupported_media_type', `content-type: ${expected}, got ${type || 'none'}.`, {
+			field: 'content-type',
+		});
+	})
+	.all('/import', refuseMethod('POST'));
+
+/** Makes a session of the lines of an export. */
+async function importLines(c: Context<RouteEnv>, lines: Bytes, how: Handling): Promise<Response> {
+	const owner = getOwner(c);
+	const { identity } = c.var;
+	const keyId = identity.kind === 'key' ? identity.keyId : undefined;
+	const id = createSessionId(c, owner, how);
+	const session = await askSession(c, id, (one) => one.import({ owner, keyId, once: how.once }, lines), false);
+	const headers = { location: `${c.var.basePath}/v1/sessions/${id}`, 'cache-control': 'no-store' };
+	return Response.json(session, { status: 201, headers });
+}
+
+function toLines(document: unknown): Bytes {
+	const encoder = new TextEncoder();
+	const records = toRecords(document);
+	return new ReadableStream({
+		type: 'bytes',
+		pull: (controller) => {
+			const { done, value } = records.next();
+			if (done) controller.close();
+			else controller.enqueue(encoder.encode(`${JSON.stringify(value)}\n`));
+		},
+	});
+}

@@ -1,0 +1,296 @@
+import type { Message } from '../../../core/chat/index.ts';
+import { fromBase64 } from '../../../core/ground/bytes.ts';
+import { check } from '../../../core/ground/check.ts';
+import { RunletError } from '../../../core/ground/errors.ts';
+import { LineSplitter } from '../../../core/ground/lines.ts';
+import { chooseModel, findAgent } from '../../agent/define.ts';
+import type { Runtime } from '../../agent/runtime.ts';
+import type { Config } from '../../config/config.ts';
+import type { Bytes } from '../../objects/result.ts';
+import type { ImportOwner } from '../../objects/session-api.ts';
+import {
+	createBadRecord,
+	type ImportedAbout,
+	type ImportedFile,
+	type ImportedMessage,
+	type ImportedRecord,
+	type ImportedRun,
+	maxLine,
+	parseRecord,
+} from '../../wire/import.ts';
+import { place } from '../../wire/page.ts';
+import type { Runner } from '../run/runner.ts';
+import type { RunEnd } from '../store/runs.ts';
+import type { SessionStore } from '../store/store.ts';
+import type { Access } from './access.ts';
+import type { Gate } from './gate.ts';
+
+export interface ImportOptions {
+	/** The session's id. */
+	readonly id: string;
+	readonly store: SessionStore;
+	readonly runner: Runner;
+	readonly access: Access;
+	readonly gate: Pick<Gate, 'findReplay'>;
+	readonly runtime: Runtime;
+	readonly config: () => Config;
+}
+
+/**
+ * Takes in the lines of an export (docs/sessions.md, "Fork, export and import"). Until the last one is stored, the
+ * session is not there for anybody; one that does not come to its end leaves nothing behind. A request that came before
+ * imports nothing.
+ */
+export async function importSession(options: ImportOptions, owner: ImportOwner, lines: Bytes): Promise<void> {
+	const { store, runner, access, gate } = options;
+	if (access.isThere) {
+		await access.openForOwner(owner);
+		if (gate.findReplay(owner.once) !== undefined) return;
+	}
+	await runner.alarm.announce();
+	if (!access.isMissing())
+		throw new RunletError('conflict', 'Idempotency-Key: a session is being imported under this key. Wait for it.', {
+			field: 'Idempotency-Key',
+		});
+	const intake = new Intake(options, owner);
+	let number = 0;
+	try {
+		for await (const line of readLines(lines)) await intake.take(parseRecord(line, ++number), number);
+		intake.end();
+	} catch (cause) {
+		intake.stop();
+		if (store.isImporting) {
+			store.erase(Date.now());
+			await runner.owner.outbox.sendRest();
+		}
+		throw cause;
+	}
+	void runner.alarm.set();
+	runner.tellOwner();
+}
+
+/** Yields the lines of a body. Refuses a body that its sender breaks off. */
+async function* readLines(bytes: Bytes): AsyncGenerator<string, void> {
+	const reader = bytes.getReader();
+	const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false });
+	const splitter = new LineSplitter();
+	try {
+		for (;;) {
+			const { done, value } = await read(reader, decoder);
+			if (done) break;
+			yield* splitter.push(value);
+			if (splitter.length > maxLine)
+				throw new RunletError('too_large', `body: a line has more than ${maxLine} characters.`, { field: 'body' });
+		}
+		const last = splitter.end();
+		if (last !== '') yield last;
+	} finally {
+		reader.cancel().catch(() => {});
+	}
+}
+
+async function read(reader: ReadableStreamDefaultReader<Uint8Array>, decoder: TextDecoder) {
+	try {
+		const { done, value } = await reader.read();
+		return { done, value: done ? '' : decoder.decode(value, { stream: true }) };
+	} catch (cause) {
+		const message = 'body: ended before it was whole, or is not UTF-8. Send it again.';
+		throw new RunletError('invalid_request', message, { field: 'body' }, { cause });
+	}
+}
+
+/** A file whose pieces are coming. */
+interface OpenFile extends Pick<ImportedFile, 'path' | 'size'> {
+	/** Bytes that have come. */
+	at: number;
+	readonly writer: WritableStreamDefaultWriter<Uint8Array>;
+	/** Resolves when it is stored. */
+	readonly stored: Promise<unknown>;
+}
+
+/** Stores the records of an export one by one. */
+class Intake {
+	readonly #options: ImportOptions;
+	readonly #owner: ImportOwner;
+	/** How many records of each list have come. */
+	readonly #counts = { runs: 0, spending: 0, state: 0, waiting: 0, files: 0, messages: 0 };
+	/** The numbers of the runs, by their ids. */
+	readonly #runs = new Map<string, number>();
+	#file: OpenFile | undefined;
+	/** The places of the newest run and the newest message. */
+	#lastRun = 0;
+	#lastMessage = 0;
+	#isEnded = false;
+
+	constructor(options: ImportOptions, owner: ImportOwner) {
+		this.#options = options;
+		this.#owner = owner;
+	}
+
+	/** Stores a record. Throws `invalid_request` if it does not fit those before it. */
+	async take(record: ImportedRecord, line: number): Promise<void> {
+		const refuse = (message: string): RunletError => createBadRecord(line, message);
+		if (this.#isEnded) throw refuse('stands behind the last line of the export.');
+		if ('session' in record) {
+			if (this.#options.store.isImporting) throw refuse('session: a second one. An export has one session.');
+			return this.#takeSession(record.session);
+		}
+		if (!this.#options.store.isImporting) throw refuse('the first line of an export is its session.');
+		if (this.#file !== undefined && !('file' in record)) throw refuse(`file: ${this.#file.path} is not whole.`);
+		if ('run' in record) this.#takeRun(record.run, refuse);
+		else if ('message' in record) this.#takeMessage(record.message, refuse);
+		else if ('file' in record) await this.#takeFile(record.file, refuse);
+		else if ('state' in record) {
+			this.#counts.state++;
+			this.#options.store.state.set(record.state.key, record.state.value ?? null);
+		} else if ('spending' in record) this.#counts.spending++;
+		else if ('waiting' in record) this.#counts.waiting++;
+		else this.#takeEnd(record.end, refuse);
+	}
+
+	/** Lets the session exist. Throws `invalid_request` if the last line has not come. */
+	end(): void {
+		const { store, access } = this.#options;
+		if (!this.#isEnded)
+			throw new RunletError('invalid_request', 'body: the last line is missing. Send the whole export.', {
+				field: 'body',
+			});
+		store.transaction(() => {
+			const { keyId = '', once } = this.#owner;
+			store.endImport(Date.now());
+			access.addFirstToken(keyId);
+			if (once !== undefined) store.deliveries.add(once, {}, Date.now());
+		});
+	}
+
+	/** Lets go of a file whose other pieces do not come. */
+	stop(): void {
+		this.#file?.writer.abort().catch(() => {});
+	}
+
+	#takeSession(given: ImportedAbout): void {
+		const { id, store, runtime, config } = this.#options;
+		const agent = findAgent(runtime.agents, given.agent);
+		const usual = agent.model ?? config().model;
+		const model = given.model === usual ? undefined : given.model;
+		chooseModel(agent, model, config().model);
+		const limit = given.budget?.limit;
+		const isUsual = JSON.stringify(limit) === JSON.stringify(agent.budget ?? config().sessionBudget);
+		const { agent: name, metadata, title, expiresAfterMs, clientTools } = given;
+		const about = { agent: name, model, metadata, title, expiresAfterMs, clientTools };
+		const { owner } = this.#owner;
+		store.transaction(() =>
+			store.beginImport({ ...about, id, owner, budget: isUsual ? undefined : limit, createdAt: Date.now() }),
+		);
+	}
+
+	#takeRun(
+		{ id, status, model, lives, createdAt, endedAt, stored }: ImportedRun,
+		refuse: (why: string) => RunletError,
+	) {
+		const firstSeq = check(place, stored.firstMessage, 'run.stored.firstMessage');
+		if (firstSeq < this.#lastRun) throw refuse('run: begins in front of the run before it.');
+		if (this.#runs.has(id)) throw refuse(`run: ${id.slice(0, 64)} stands here twice.`);
+		const n = this.#runs.size + 1;
+		const began = Date.parse(createdAt);
+		const isOver = stored.end !== undefined && !['running', 'awaiting_user', 'awaiting_tools'].includes(status);
+		this.#options.store.runs.restore({
+			n,
+			id,
+			status: isOver ? status : 'cancelled',
+			model,
+			boot: '',
+			attempt: lives,
+			firstSeq,
+			end: toRunEnd(stored.end, isOver),
+			createdAt: began,
+			endedAt: endedAt === undefined ? began : Date.parse(endedAt),
+		});
+		this.#runs.set(id, n);
+		this.#lastRun = firstSeq;
+		this.#counts.runs++;
+	}
+
+	#takeMessage(given: ImportedMessage, refuse: (why: string) => RunletError): void {
+		const { runId, turn, isReplaced, isInput, stored = {} } = given;
+		const seq = check(place, given.id, 'message.id');
+		if (seq <= this.#lastMessage) throw refuse('message: stands behind a message with a larger id.');
+		const run = runId === undefined ? 0 : this.#runs.get(runId);
+		if (run === undefined) throw refuse(`message: no run ${runId?.slice(0, 64)} stands in front of it.`);
+		const { providerMetadata: _, ...more } = stored;
+		this.#options.store.restore({
+			seq,
+			run,
+			message: toMessage(given),
+			createdAt: Date.parse(given.createdAt),
+			...(isInput === true && { input: true }),
+			...(isReplaced === true && { isReplaced }),
+			...(turn !== undefined && { turn }),
+			...more,
+		});
+		this.#lastMessage = seq;
+		this.#counts.messages++;
+	}
+
+	async #takeFile({ path, size, at, base64 }: ImportedFile, refuse: (why: string) => RunletError): Promise<void> {
+		this.#counts.files++;
+		if (at === 0 && this.#file === undefined) this.#file = this.#openFile(path, size);
+		const file = this.#file;
+		const bytes = fromBase64(base64);
+		if (file === undefined || file.path !== path || file.at !== at || at + bytes.length > file.size)
+			throw refuse('file: the pieces of a file stand one behind another, from its first byte on.');
+		if (bytes.length === 0 && at < file.size) throw refuse('file: a piece is empty.');
+		file.at += bytes.length;
+		// Where the file is refused, nobody reads it any more.
+		if (bytes.length > 0) await Promise.race([file.writer.write(bytes), file.stored]);
+		if (file.at < file.size) return;
+		await Promise.race([file.writer.close(), file.stored]);
+		await file.stored;
+		this.#file = undefined;
+	}
+
+	#openFile(path: string, size: number): OpenFile {
+		const { readable, writable } = new IdentityTransformStream();
+		const stored = this.#options.runner.files.import(path, readable);
+		stored.catch(() => {});
+		return { path, size, at: 0, writer: writable.getWriter(), stored };
+	}
+
+	#takeEnd(counts: Readonly<Record<string, number>>, refuse: (why: string) => RunletError): void {
+		for (const [list, count] of Object.entries(this.#counts))
+			if (counts[list] !== count) throw refuse(`end: it counts ${counts[list]} ${list}, and ${count} came.`);
+		this.#isEnded = true;
+	}
+}
+
+/** Turns the end of a run into one that is stored. A run that was open or waited for somebody was left by its copy. */
+function toRunEnd(given: ImportedRun['stored']['end'], isOver: boolean): RunEnd {
+	const { before = [], draft = [], restarts, steps = 0, event, isOutputText } = given ?? {};
+	const about = { before, draft, restarts, steps };
+	if (!isOver || event === undefined) return { ...about, event: { type: 'cancelled' } };
+	return { ...about, event: { ...event, ...(isOutputText && { isOutputText }) } };
+}
+
+/** Returns the message itself, without what stands beside it. */
+function toMessage(given: ImportedMessage): Message {
+	switch (given.role) {
+		case 'system': {
+			const { role, content, summary, skills } = given;
+			return { role, content, summary, skills };
+		}
+		case 'user': {
+			const { role, content, parts } = given;
+			return { role, content, ...(parts && { parts }) };
+		}
+		case 'assistant': {
+			const { role, content, parts, toolCalls, reasoning, stored } = given;
+			return { role, content, parts, toolCalls, reasoning, providerMetadata: stored?.providerMetadata };
+		}
+		case 'tool': {
+			const { role, content, toolCallId, isError, parts } = given;
+			return { role, content: content ?? null, toolCallId, isError, parts };
+		}
+		default:
+			return given satisfies never;
+	}
+}

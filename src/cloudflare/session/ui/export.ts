@@ -1,0 +1,194 @@
+import type { RunEvent } from '../../../core/chat/index.ts';
+import { close } from '../../../core/chat/sse.ts';
+import { toBase64 } from '../../../core/ground/bytes.ts';
+import { RunletError } from '../../../core/ground/errors.ts';
+import { exportedLists, type exportedSession, recordNames } from '../../wire/export.ts';
+import type { Shown } from '../../wire/shown.ts';
+import type { SessionFiles } from '../files/session-files.ts';
+import type { Access } from '../inbox/access.ts';
+import type { Inbound } from '../store/inbound.ts';
+import { type MessageRecord, messageStride, toTurnPlace } from '../store/messages.ts';
+import type { RunEnd, RunRecord } from '../store/runs.ts';
+import type { SessionStore } from '../store/store.ts';
+import { showMessage } from './show.ts';
+
+type Exported = Shown<typeof exportedSession>;
+
+/** One record of an export, under the name of what it is. */
+type Entry = {
+	[K in keyof Exported]: readonly [kind: K, value: Exported[K] extends readonly (infer T)[] ? T : Exported[K]];
+}[keyof Exported];
+
+/** How an export is written: one JSON document, or a line of JSON a record. */
+export type ExportForm = 'json' | 'ndjson';
+
+/** Rows that are read at a time. */
+const atOnce = 200;
+
+/** Characters that are written at a time, about. */
+const pieceLength = 65_536;
+
+/** Bytes of a file in one record. */
+const fileBytes = 262_144;
+
+/** What of a session is exported. */
+interface ExportOptions {
+	readonly store: SessionStore;
+	readonly files: Pick<SessionFiles, 'readPieces'>;
+	readonly about: Exported['session'];
+	readonly form: ExportForm;
+	/** The place of the last message, whose turn is exported whole. The default is the end. */
+	readonly at?: number;
+	/** Knows whether the session still is. */
+	readonly access: Pick<Access, 'isThere'>;
+}
+
+/**
+ * Everything of a session as bytes, as it stands when the export begins. It is read and written a piece at a time, as its
+ * reader pulls; one that cannot come to its end breaks off, so that half an export is never taken for a whole one.
+ */
+export function exportStream(options: ExportOptions): ReadableStream<Uint8Array> {
+	const encoder = new TextEncoder();
+	const entries = listEntries(options, findEnd(options));
+	const pieces = options.form === 'json' ? toDocument(entries) : toLines(entries);
+	return new ReadableStream({
+		type: 'bytes',
+		pull: async (controller) => {
+			let text = '';
+			while (text.length < pieceLength) {
+				if (!options.access.isThere) throw new Error('The session was removed.');
+				const { done, value } = await pieces.next();
+				if (done) break;
+				text += value;
+			}
+			if (text === '') close(controller);
+			else controller.enqueue(encoder.encode(text));
+		},
+	});
+}
+
+/** The place behind the last message of an export. Throws `invalid_request` where there is no such message. */
+function findEnd({ store, at }: ExportOptions): number {
+	if (at === undefined) return store.messages.nextPlace();
+	const last = store.messages.get(at);
+	if (last !== undefined && last.isReplaced !== true) return toTurnPlace(at) + messageStride;
+	const why = last === undefined ? 'no such message' : 'this message was replaced';
+	throw new RunletError('invalid_request', `at: ${why}. Give the id of one that GET /v1/sessions/:id/messages shows.`, {
+		field: 'at',
+	});
+}
+
+async function* listEntries({ store, files, about }: ExportOptions, end: number): AsyncGenerator<Entry> {
+	const lastRun = store.runs.get()?.n ?? 0;
+	const cutRun = store.messages.page({ from: end, limit: 1 }).records[0]?.run;
+	const ids = new Map<number, string>();
+	yield ['session', about];
+	for (let run = store.runs.after(0); run !== undefined && run.n <= lastRun; run = store.runs.after(run.n)) {
+		if (run.firstSeq >= end) continue;
+		ids.set(run.n, run.id);
+		yield ['runs', toRun(run.n === cutRun ? { ...run, status: 'running', end: undefined } : run)];
+	}
+	for (let call = 0; ; ) {
+		const charges = store.spending.after(call, atOnce);
+		for (const { run, model, amount, isSettled, createdAt } of charges)
+			yield ['spending', { runId: ids.get(run), model, ...amount, isSettled, createdAt: toTime(createdAt) }];
+		call = charges.at(-1)?.call ?? 0;
+		if (charges.length < atOnce) break;
+	}
+	for (const key of store.state.list()) yield ['state', { key, value: store.state.get(key) }];
+	for (let next = store.queue.after(0); next !== undefined; next = store.queue.after(next.id)) {
+		const { runId, message, inbound } = next;
+		const parts = message.role === 'user' ? message.parts : undefined;
+		yield ['waiting', { runId, content: message.content, parts, ...toOrigin(inbound) }];
+	}
+	for await (const { bytes, ...about } of files.readPieces(fileBytes))
+		yield ['files', { ...about, base64: toBase64(bytes) }];
+	for (let from = 0; ; ) {
+		const { records, next } = store.messages.page({ from, to: end, limit: atOnce, bytes: pieceLength });
+		for (const record of records) yield ['messages', toMessage(store.messages.whole(record), ids.get(record.run))];
+		if (next === undefined) break;
+		from = next;
+	}
+}
+
+function toRun({ id, status, model, attempt, createdAt, endedAt, end, firstSeq }: RunRecord): Exported['runs'][number] {
+	const partialText = (end?.draft ?? []).flatMap((event) => (event.type === 'text' ? [event.text] : [])).join('');
+	const event = end?.event;
+	return {
+		id,
+		status,
+		model,
+		lives: attempt,
+		createdAt: toTime(createdAt),
+		...(endedAt !== undefined && { endedAt: toTime(endedAt) }),
+		...(event?.type === 'error' && { error: { code: event.code, message: event.message } }),
+		...(event?.type === 'halted' && { reason: event.reason }),
+		...(partialText !== '' && { partialText }),
+		stored: { firstMessage: String(firstSeq), ...(end !== undefined && { end: toStoredEnd(end) }) },
+	};
+}
+
+function toStoredEnd({ event: { isOutputText, ...event }, draft, ...end }: RunEnd) {
+	return { ...end, draft: draft.flatMap(findDelta), event, ...(isOutputText && { isOutputText }) };
+}
+
+/** The event if it is a piece of a turn of a kind that every reader knows. */
+function findDelta(event: RunEvent) {
+	switch (event.type) {
+		case 'text':
+		case 'reasoning':
+		case 'tool_use_start':
+		case 'tool_use_input':
+		case 'tool_use_end':
+			return [event];
+		default:
+			return [];
+	}
+}
+
+function toMessage(record: MessageRecord, runId: string | undefined): Exported['messages'][number] {
+	const { message, inbound, before, restarts, haltedReason, replaces, isRestated } = record;
+	const providerMetadata = message.role === 'assistant' ? message.providerMetadata : undefined;
+	const stored = { inbound, providerMetadata, before, restarts, haltedReason, replaces, isRestated };
+	const hasAny = Object.values(stored).some((value) => value !== undefined);
+	return { ...showMessage(record, runId), ...toOrigin(inbound), ...(hasAny && { stored }) };
+}
+
+function toOrigin(inbound: Inbound | undefined) {
+	return inbound === undefined ? {} : { sender: inbound.sender, transport: inbound.transport };
+}
+
+function toTime(milliseconds: number): string {
+	return new Date(milliseconds).toISOString();
+}
+
+/** A line a record, and a last one that says how many there were: without it the export is not whole. */
+async function* toLines(entries: AsyncIterable<Entry>): AsyncGenerator<string> {
+	const counts = { runs: 0, spending: 0, state: 0, waiting: 0, files: 0, messages: 0 };
+	for await (const [kind, value] of entries) {
+		if (kind !== 'session') counts[kind]++;
+		yield `${JSON.stringify({ [recordNames[kind]]: value })}\n`;
+	}
+	yield `${JSON.stringify({ end: counts })}\n`;
+}
+
+async function* toDocument(entries: AsyncIterable<Entry>): AsyncGenerator<string> {
+	/** The lists that were begun. */
+	let begun = 0;
+	let isFirst = true;
+	yield '{';
+	for await (const [kind, value] of entries) {
+		if (kind === 'session') {
+			yield `"session":${JSON.stringify(value)}`;
+			continue;
+		}
+		for (; exportedLists[begun - 1] !== kind; begun++) {
+			yield `${begun === 0 ? '' : ']'},"${exportedLists[begun]}":[`;
+			isFirst = true;
+		}
+		yield `${isFirst ? '' : ','}${JSON.stringify(value)}`;
+		isFirst = false;
+	}
+	for (; begun < exportedLists.length; begun++) yield `${begun === 0 ? '' : ']'},"${exportedLists[begun]}":[`;
+	yield ']}\n';
+}

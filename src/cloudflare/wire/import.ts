@@ -1,0 +1,111 @@
+import * as v from 'valibot';
+import { isBase64 } from '../../core/ground/bytes.ts';
+import { check } from '../../core/ground/check.ts';
+import { RunletError } from '../../core/ground/errors.ts';
+import { isRecord, parseJson } from '../../core/ground/json.ts';
+import { limit } from './budget.ts';
+import { expirySchema } from './expiry.ts';
+import {
+	exportedFile,
+	exportedLists,
+	exportedMessage,
+	exportedRun,
+	exportedState,
+	exportVersion,
+	recordNames,
+} from './export.ts';
+import { maxName, shortText } from './length.ts';
+import { modelField } from './message.ts';
+import { metadata } from './session.ts';
+
+/** The most bytes of an export that is one JSON document. One of any length comes as lines. */
+export const maxDocument = 33_554_432;
+
+/** The most bytes of an export as lines. */
+export const maxLines = 1_073_741_824;
+
+/** The most characters of a line. */
+export const maxLine = 67_108_864;
+
+const position = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
+
+const importedAbout = v.object({
+	version: v.literal(exportVersion, `this Runlet imports version ${exportVersion}`),
+	agent: v.pipe(shortText(maxName), v.nonEmpty()),
+	model: modelField,
+	metadata: v.optional(metadata),
+	budget: v.optional(v.object({ limit })),
+	title: v.optional(shortText(maxName)),
+	expiresAfterMs: v.optional(expirySchema),
+	clientTools: v.optional(
+		v.array(
+			v.object({
+				name: v.string(),
+				description: v.optional(v.string()),
+				inputSchema: v.record(v.string(), v.unknown()),
+			}),
+		),
+	),
+});
+
+const importedFile = v.object({
+	...exportedFile.entries,
+	size: position,
+	at: position,
+	base64: v.pipe(v.string(), v.check(isBase64, 'Expected base64')),
+});
+
+/** What an import reads of each kind of record. Of the kinds without a schema it only counts how many there are. */
+const schemas = {
+	session: v.object({ session: importedAbout }),
+	run: v.object({ run: exportedRun }),
+	state: v.object({ state: exportedState }),
+	file: v.object({ file: importedFile }),
+	message: v.object({ message: exportedMessage }),
+	spending: v.object({ spending: v.unknown() }),
+	waiting: v.object({ waiting: v.unknown() }),
+	end: v.object({ end: v.record(v.string(), v.number()) }),
+};
+
+export type ImportedRecord = v.InferOutput<(typeof schemas)[keyof typeof schemas]>;
+export type ImportedAbout = v.InferOutput<typeof importedAbout>;
+export type ImportedRun = v.InferOutput<typeof exportedRun>;
+export type ImportedMessage = v.InferOutput<typeof exportedMessage>;
+export type ImportedFile = v.InferOutput<typeof importedFile>;
+
+/** Parses a line of an export. Throws `invalid_request`, with the number of the line. */
+export function parseRecord(text: string, line: number): ImportedRecord {
+	try {
+		const record = parseJson(text);
+		for (const [kind, schema] of Object.entries(schemas))
+			if (isRecord(record) && Object.hasOwn(record, kind)) return check(schema, record, kind);
+		const kinds = Object.keys(schemas).join(', ');
+		throw new RunletError('invalid_request', `no record of an export. It is an object with one of ${kinds}.`);
+	} catch (cause) {
+		if (!(cause instanceof RunletError)) throw cause;
+		throw createBadRecord(line, cause.message, cause.data);
+	}
+}
+
+/** Creates the error for a line of an export that cannot be imported. */
+export function createBadRecord(line: number, message: string, data?: RunletError['data']): RunletError {
+	return new RunletError('invalid_request', `line ${line}: ${message}`, { ...data, line });
+}
+
+/** Turns an export that is one JSON document into its records, as it has them in lines. */
+export function* toRecords(document: unknown): Generator<object> {
+	if (!isRecord(document) || !('session' in document))
+		throw new RunletError('invalid_request', 'session: missing. Send what GET /v1/sessions/:id/export returned.', {
+			field: 'session',
+		});
+	yield { session: document.session };
+	const counts: Record<string, number> = {};
+	for (const list of exportedLists) {
+		const records = document[list];
+		if (!Array.isArray(records))
+			throw new RunletError('invalid_request', `${list}: missing. It is a list, which may be empty.`, { field: list });
+		for (const record of records) yield { [recordNames[list]]: record };
+		counts[list] = records.length;
+	}
+	yield { end: counts };
+}

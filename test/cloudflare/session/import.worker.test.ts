@@ -1,0 +1,249 @@
+import { env, runDurableObjectAlarm, runInDurableObject, SELF } from 'cloudflare:test';
+import { expect, test } from 'vitest';
+import { SessionStore } from '../../../src/cloudflare/session/store/store.ts';
+import {
+	allEvents,
+	createSession,
+	follow,
+	readHistory,
+	readObject,
+	readState,
+	readText,
+	request,
+	restart,
+	send,
+	type WireMessage,
+} from '../../client.ts';
+import { play } from '../../script.ts';
+
+const call = (id: string, name: string, input: object) => ({ id, name, input: { ...input } });
+
+interface Line {
+	readonly [kind: string]: Record<string, unknown>;
+}
+
+const readLines = async (id: string): Promise<Line[]> => {
+	const response = await request(`/v1/sessions/${id}/export`, undefined, { accept: 'application/x-ndjson' });
+	const text = await response.text();
+	return text
+		.trimEnd()
+		.split('\n')
+		.map((line) => JSON.parse(line));
+};
+
+const importText = (body: string, headers: Record<string, string> = {}) =>
+	SELF.fetch('http://localhost/v1/sessions/import', {
+		method: 'POST',
+		body,
+		headers: { 'content-type': 'application/x-ndjson', ...headers },
+	});
+const importLines = (lines: readonly unknown[], headers?: Record<string, string>) =>
+	importText(lines.map((line) => `${JSON.stringify(line)}\n`).join(''), headers);
+const readId = async (response: Response): Promise<string> => {
+	const made = await response.json<{ id: string; error?: unknown }>();
+	expect(made.error).toBeUndefined();
+	expect(response.status).toBe(201);
+	return made.id;
+};
+const readError = async (response: Response) => {
+	const { error } = await response.json<{ error: { code: string; message: string } }>();
+	return { status: response.status, ...error };
+};
+const fork = (id: string, body: object = {}, headers: Record<string, string> = {}) =>
+	request(`/v1/sessions/${id}/fork`, body, headers);
+const readFile = async (id: string, path: string) =>
+	toHex(await (await request(`/v1/sessions/${id}/files/${path}`)).arrayBuffer());
+const toHex = (bytes: ArrayBufferLike) =>
+	Array.from(new Uint8Array(bytes), (byte) => byte.toString(16).padStart(2, '0')).join('');
+
+/** A message without what only its own session knows. */
+const plain = ({ role, content, toolCallId, isError }: WireMessage) => ({ role, content, toolCallId, isError });
+
+/** A session with two runs, calls, a long result, an attachment, files and an edited message. */
+async function createFull(): Promise<string> {
+	const id = await createSession();
+	play({ toolCalls: [call('l', 'long', { characters: 300_000 })] }, 'Long.', { reasoning: 'Hm.', text: 'Two it is.' });
+	await (await request(`/v1/sessions/${id}/messages`, { text: 'One' })).json();
+	const attachments = [{ name: 'a.csv', type: 'text/csv', size: 3, contentText: 'a,b' }];
+	await (await request(`/v1/sessions/${id}/messages`, { text: 'Two', attachments })).json();
+	const big = new Uint8Array(700_000).map((_, at) => at % 251);
+	const put = (path: string, body: BodyInit) =>
+		SELF.fetch(`http://localhost/v1/sessions/${id}/files/${path}`, { method: 'PUT', body });
+	for (const [path, body] of [
+		['big.bin', big],
+		['empty.txt', ''],
+		['notes/plan.md', '# Plan'],
+	] as const)
+		expect((await put(path, body)).status).toBe(201);
+	return id;
+}
+
+test('what is exported is imported as the same session, with an account of its own', async () => {
+	const id = await createFull();
+	const copy = await readId(await importLines(await readLines(id)));
+	expect(copy).not.toBe(id);
+	expect(await readHistory(copy)).toEqual(await readHistory(id));
+	expect((await readState(copy)).budget.spent).toEqual({ tokens: 0, usd: 0 });
+	expect(await allEvents(await follow(copy))).toEqual(await allEvents(await follow(id)));
+	for (const path of ['big.bin', 'empty.txt', 'notes/plan.md', 'attachments/a.csv'])
+		expect(await readFile(copy, path)).toBe(await readFile(id, path));
+	const kinds = (lines: readonly Line[]) => lines.filter((line) => !('session' in line) && !('spending' in line));
+	const [first, second] = [kinds(await readLines(id)), kinds(await readLines(copy))];
+	expect(second.slice(0, -1)).toEqual(first.slice(0, -1));
+});
+
+test('one JSON document is imported like lines', async () => {
+	const id = await createFull();
+	const document = await (await request(`/v1/sessions/${id}/export`)).text();
+	const copy = await readId(await importText(document, { 'content-type': 'application/json' }));
+	expect(await readHistory(copy)).toEqual(await readHistory(id));
+});
+
+test('an imported session goes on: the model is sent its history, and it survives a restart', async () => {
+	const id = await createFull();
+	const copy = await readId(await importLines(await readLines(id)));
+	await restart(copy);
+	const { requests } = play('Three.');
+	expect(readText(await allEvents(await send(copy, 'And three?')))).toBe('Three.');
+	expect(requests[0]?.messages.map(({ role }) => role)).toEqual([
+		...['user', 'assistant', 'tool', 'assistant', 'user', 'assistant', 'user'],
+	]);
+	expect((await readState(copy)).status).toBe('completed');
+	expect((await readState(copy)).budget.spent.tokens).toBeGreaterThan(0);
+});
+
+test('a fork has the history, the files and the state, and each goes its own way', async () => {
+	const id = await createFull();
+	const copy = await readId(await fork(id));
+	expect((await readHistory(copy)).map(plain)).toEqual((await readHistory(id)).map(plain));
+	play('Here.', 'There.');
+	await allEvents(await send(copy, 'Go on'));
+	expect((await readHistory(id)).at(-1)?.content).toBe('Two it is.');
+	expect((await readHistory(copy)).at(-1)?.content).toBe('Here.');
+	await request(`/v1/sessions/${id}`, undefined, {}, 'DELETE');
+	expect(await readFile(copy, 'notes/plan.md')).toBe(toHex(new TextEncoder().encode('# Plan').buffer));
+});
+
+test('a fork at a message has the history up to there, and the results of its calls', async () => {
+	const id = await createFull();
+	const { messages } = await (await request(`/v1/sessions/${id}/messages`)).json<{ messages: { id: string }[] }>();
+	const at = (place: number) => fork(id, { at: messages[place]?.id });
+	const roles = async (response: Response) => (await readHistory(await readId(response))).map(({ role }) => role);
+	expect(await roles(await at(0))).toEqual(['user']);
+	expect(await roles(await at(1))).toEqual(['user', 'assistant', 'tool']);
+	expect(await roles(await at(2))).toEqual(['user', 'assistant', 'tool']);
+	expect(await roles(await at(3))).toEqual(['user', 'assistant', 'tool', 'assistant']);
+	const copy = await readId(await at(1));
+	expect(await readState(copy)).toMatchObject({ status: 'idle', run: { status: 'cancelled' } });
+	const { requests } = play('Anew.');
+	expect(readText(await allEvents(await send(copy, 'Else?')))).toBe('Anew.');
+	expect(requests[0]?.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'user']);
+});
+
+test('a fork at a message that is not there, or was replaced, is refused', async () => {
+	const id = await createFull();
+	expect(await readError(await fork(id, { at: '7' }))).toMatchObject({ status: 400, code: 'invalid_request' });
+	expect((await readError(await fork(id, { at: 'x' }))).message).toMatch(/^at: /);
+});
+
+test('what waits for somebody is cancelled in a fork: its call counts as not run, and stays open in the first', async () => {
+	const id = await createSession();
+	play({ toolCalls: [call('q', 'ask', { question: 'When?' })] });
+	await allEvents(await send(id, 'Ask'));
+	const copy = await readId(await fork(id));
+	expect(await readState(copy)).toMatchObject({ status: 'idle', run: { status: 'cancelled' } });
+	expect((await request(`/v1/sessions/${copy}/answer`, { text: 'Now' })).status).toBe(409);
+	const { requests } = play('Well.', 'Now it is.');
+	await allEvents(await send(copy, 'Never mind'));
+	expect(requests[0]?.messages.at(-2)).toMatchObject({ role: 'tool', toolCallId: 'q', isError: true });
+	expect((await request(`/v1/sessions/${id}/answer`, { text: 'Now' })).status).toBe(200);
+});
+
+test('a fork or an import that is sent again with its key makes one session', async () => {
+	const id = await createFull();
+	const headers = { 'idempotency-key': `fork-${id}` };
+	const first = await readId(await fork(id, {}, headers));
+	expect(await readId(await fork(id, {}, headers))).toBe(first);
+	const lines = await readLines(id);
+	const once = { 'idempotency-key': `import-${id}` };
+	expect(await readId(await importLines(lines, once))).toBe(await readId(await importLines(lines, once)));
+	expect((await readError(await fork(id, { at: '65536' }, headers))).status).toBe(409);
+});
+
+test.each([
+	['cut off', (lines: Line[]) => lines.slice(0, -1), 'body: the last line is missing'],
+	['without a record', (lines: Line[]) => lines.toSpliced(-2, 1), 'end: it counts'],
+	['with a second session', ([one, ...rest]: Line[]) => [one, one, ...rest], 'line 2: session: a second one'],
+	['without its session', (lines: Line[]) => lines.slice(1), 'line 1: the first line of an export is its session'],
+	['of another kind', ([one]: Line[]) => [one, { song: {} }], 'line 2: no record of an export'],
+	[
+		'of a later version',
+		([one]: Line[]) => [{ session: { ...one?.session, version: 2 } }],
+		'line 1: session.version: ',
+	],
+	['of an unknown agent', ([one]: Line[]) => [{ session: { ...one?.session, agent: 'nobody' } }], 'nobody'],
+	['with messages the other way round', (lines: Line[]) => reverseMessages(lines), 'message: stands behind'],
+	['with a file that has a hole', (lines: Line[]) => dropPiece(lines), 'pieces of a file'],
+	['with more behind its end', (lines: Line[]) => [...lines, lines.at(-1)], 'stands behind the last line'],
+])('an export %s is refused with its line, and leaves nothing behind', async (_, change, says) => {
+	const lines = await readLines(await createFull());
+	const headers = { 'idempotency-key': crypto.randomUUID() };
+	const refused = await readError(await importLines(change(lines), headers));
+	expect(refused.message).toContain(says);
+	expect(refused.status).toBeGreaterThanOrEqual(400);
+	expect(refused.status).toBeLessThan(500);
+	// Nothing of it is in the way of the whole one.
+	const copy = await readId(await importLines(lines, headers));
+	expect(await readHistory(copy)).toHaveLength(6);
+});
+
+function reverseMessages(lines: readonly Line[]): Line[] {
+	const messages = lines.filter((line) => 'message' in line).reverse();
+	return lines.map((line) => ('message' in line ? (messages.shift() ?? line) : line));
+}
+
+function dropPiece(lines: readonly Line[]): Line[] {
+	const second = lines.findIndex(({ file }) => file !== undefined && Number(file.at) > 0);
+	return lines.toSpliced(second, 1);
+}
+
+test('nobody enters a session while it is imported, and a crash leaves nothing of it', async () => {
+	const id = await createSession();
+	await runInDurableObject(readObject(id), async (_, ctx) => {
+		const store = new SessionStore(ctx.storage);
+		const session = store.session();
+		await ctx.storage.deleteAll();
+		const fresh = new SessionStore(ctx.storage);
+		fresh.beginImport(session);
+		fresh.messages.add(0, { role: 'user', content: 'Half' }, 1);
+		await ctx.storage.setAlarm(Date.now() + 60_000);
+	});
+	await restart(id);
+	expect((await request(`/v1/sessions/${id}`)).status).toBe(404);
+	const next = readObject(id);
+	await runDurableObjectAlarm(next);
+	await runInDurableObject(next, (_, { storage }) => {
+		const tables = storage.sql.exec("SELECT name FROM sqlite_master WHERE name = 'message'").toArray();
+		expect(tables).toEqual([]);
+	});
+});
+
+test('an alarm during an import leaves it alone, and comes again', async () => {
+	const lines = await readLines(await createFull());
+	const id = env.SESSIONS.newUniqueId();
+	const { readable, writable } = new IdentityTransformStream();
+	const writer = writable.getWriter();
+	const write = (part: readonly Line[]) =>
+		writer.write(new TextEncoder().encode(part.map((line) => `${JSON.stringify(line)}\n`).join('')));
+	const imported = env.SESSIONS.get(id).import({ owner: 'local' }, readable);
+	await write(lines.slice(0, 4));
+	// The object reads the second part only once the first is stored.
+	await write(lines.slice(4, 5));
+	await runDurableObjectAlarm(readObject(id.toString()));
+	expect(await runInDurableObject(readObject(id.toString()), (_, { storage }) => storage.getAlarm())).not.toBeNull();
+	expect((await request(`/v1/sessions/${id}`)).status).toBe(404);
+	await write(lines.slice(5));
+	await writer.close();
+	expect(await imported).toMatchObject({ ok: true });
+	expect(await readHistory(id.toString())).toHaveLength(6);
+});
