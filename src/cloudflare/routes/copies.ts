@@ -29,7 +29,8 @@ export const copies = new Hono<RouteEnv>()
 	.all('/:id/export', refuseMethod('GET'))
 	.post('/:id/fork', serveOperation(operations.forkSession), async (c) => {
 		const { at } = c.req.valid('json');
-		const lines = await askSessionInPath(c, (one) => one.export(findCaller(c), 'ndjson', at), true);
+		const place = at === undefined ? undefined : Number(at);
+		const lines = await askSessionInPath(c, (one) => one.export(findCaller(c), 'ndjson', place), true);
 		return importLines(c, lines, readHandling(c, at));
 	})
 	.all('/:id/fork', refuseMethod('POST'))

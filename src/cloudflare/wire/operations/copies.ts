@@ -1,7 +1,6 @@
 import * as v from 'valibot';
 import { exportedSession } from '../export.ts';
 import { operation } from '../operation.ts';
-import { place } from '../page.ts';
 import { newSession } from '../session.ts';
 import * as example from './examples.ts';
 
@@ -45,7 +44,13 @@ export const forkSession = operation({
 	access: 'owner',
 	headers: ['idempotency-key'],
 	json: v.strictObject({
-		at: v.optional(v.pipe(place, v.description('The id of the last message. Results of its calls come along.'))),
+		at: v.optional(
+			v.pipe(
+				v.string(),
+				v.regex(/^\d{1,15}$/, 'Expected the id of a message'),
+				v.description('The id of the last message. Results of its calls come along.'),
+			),
+		),
 	}),
 	examples: { all: {}, upTo: { at: '65536' } },
 	answers: {

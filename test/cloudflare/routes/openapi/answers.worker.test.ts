@@ -134,7 +134,9 @@ test('every outcome of a run is described', async () => {
 	expect(await ask(described.cancelRun, { id })).toMatchObject({ status: 'idle' });
 	expect(await result).toMatchObject({ status: 'cancelled' });
 	await ask(described.listMessages, { id });
-	await ask(described.exportSession, { id });
+	const exported = await ask(described.exportSession, { id });
+	await ask(described.importSession, { json: exported });
+	await ask(described.forkSession, { id, json: {} });
 	await ask(described.exportSession, { id, headers: { accept: 'application/x-ndjson' } });
 });
 
