@@ -214,7 +214,7 @@ test('nobody enters a session while it is imported, and a crash leaves nothing o
 		const session = store.session();
 		await ctx.storage.deleteAll();
 		const fresh = new SessionStore(ctx.storage);
-		fresh.beginImport(session);
+		fresh.create(session, { isImporting: true });
 		fresh.messages.add(0, { role: 'user', content: 'Half' }, 1);
 		await ctx.storage.setAlarm(Date.now() + 60_000);
 	});

@@ -178,10 +178,9 @@ class Intake {
 		const isUsual = JSON.stringify(limit) === JSON.stringify(agent.budget ?? config().sessionBudget);
 		const { agent: name, metadata, title, expiresAfterMs, clientTools } = given;
 		const about = { agent: name, model, metadata, title, expiresAfterMs, clientTools };
-		const { owner } = this.#owner;
-		store.transaction(() =>
-			store.beginImport({ ...about, id, owner, budget: isUsual ? undefined : limit, createdAt: Date.now() }),
-		);
+		const budget = isUsual ? undefined : limit;
+		const session = { ...about, id, owner: this.#owner.owner, budget, createdAt: Date.now() };
+		store.transaction(() => store.create(session, { isImporting: true }));
 	}
 
 	#takeRun(

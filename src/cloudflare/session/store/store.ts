@@ -163,23 +163,8 @@ export class SessionStore {
 		return this.#storage.transactionSync(work);
 	}
 
-	create(session: SessionRecord): void {
-		this.#insert(session, false);
-		this.untold.noteActivity(true, session.createdAt);
-	}
-
-	/** Begins the import of a session. Until `endImport` it is not there for anybody. */
-	beginImport(session: SessionRecord): void {
-		this.#insert(session, true);
-	}
-
-	/** Ends the import: from now on the session exists. */
-	endImport(now: number): void {
-		this.#storage.sql.exec('UPDATE session SET importing = NULL');
-		this.untold.noteActivity(true, now);
-	}
-
-	#insert(session: SessionRecord, isImporting: boolean): void {
+	/** Stores a new session. One that is imported is not there for anybody until `endImport`. */
+	create(session: SessionRecord, { isImporting = false } = {}): void {
 		const { id, agent, owner, model, metadata, budget, expiresAfterMs, clientTools, title, createdAt } = session;
 		migrate(this.#storage.sql, schema);
 		this.#storage.sql.exec(
@@ -191,6 +176,13 @@ export class SessionStore {
 		);
 		// A session of the same id may have been removed a moment ago.
 		this.outbox.remove('unlist');
+		if (!isImporting) this.untold.noteActivity(true, createdAt);
+	}
+
+	/** Ends the import: from now on the session exists. */
+	endImport(now: number): void {
+		this.#storage.sql.exec('UPDATE session SET importing = NULL');
+		this.untold.noteActivity(true, now);
 	}
 
 	/** Throws the error of an unknown session where it was deleted while a caller waited. */
