@@ -207,6 +207,22 @@ function dropPiece(lines: readonly Line[]): Line[] {
 	return lines.toSpliced(second, 1);
 }
 
+test('a session that expires does so its time after the import, however old its runs are', async () => {
+	const id = await createSession('fleeting');
+	play('Long ago.');
+	await allEvents(await send(id, 'Go'));
+	const old = (await readLines(id)).map((line) =>
+		line.run === undefined ? line : { run: { ...line.run, createdAt: longAgo, endedAt: longAgo } },
+	);
+	const copy = await readId(await importLines(old));
+	await runDurableObjectAlarm(readObject(copy));
+	expect((await readState(copy)).status).toBe('completed');
+	const { sessions } = await (await request('/v1/sessions?limit=100')).json<{ sessions: { id: string }[] }>();
+	expect(sessions.map((one) => one.id)).toContain(copy);
+});
+
+const longAgo = '2020-01-01T00:00:00.000Z';
+
 test('nobody enters a session while it is imported, and a crash leaves nothing of it', async () => {
 	const id = await createSession();
 	await runInDurableObject(readObject(id), async (_, ctx) => {

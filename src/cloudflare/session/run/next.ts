@@ -130,8 +130,7 @@ function findExpiry({ session, run, queue }: SessionFacts): number | undefined {
 	if (session?.expiresAfterMs === undefined) return undefined;
 	const ofRuns = run?.endedAt ?? run?.createdAt ?? session.createdAt;
 	// Calls from outside of runs are an activity, too.
-	// The runs of a session that was imported are older than itself.
-	const lastActivity = Math.max(ofRuns, session.createdAt, queue.newestAt ?? 0, session.visitedAt ?? 0);
+	const lastActivity = Math.max(ofRuns, queue.newestAt ?? 0, session.visitedAt ?? 0);
 	return lastActivity + session.expiresAfterMs;
 }
 

@@ -179,9 +179,9 @@ export class SessionStore {
 		if (!isImporting) this.untold.noteActivity(true, createdAt);
 	}
 
-	/** Ends the import: from now on the session exists. */
+	/** Ends the import: from now on the session exists. Its runs may be long past, and it is active now. */
 	endImport(now: number): void {
-		this.#storage.sql.exec('UPDATE session SET importing = NULL');
+		this.#storage.sql.exec('UPDATE session SET importing = NULL, listed_at = ?', now);
 		this.untold.noteActivity(true, now);
 	}
 

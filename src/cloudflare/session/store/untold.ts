@@ -49,7 +49,7 @@ export class Untold {
 		if (this.#isLooking) return;
 		this.#isLooking = true;
 		const { visitedAt = 0, record } = row;
-		this.#activeAt = Math.max(this.#rows.runs.get()?.createdAt ?? 0, record.createdAt, visitedAt);
+		this.#activeAt = Math.max(this.#rows.runs.get()?.createdAt ?? record.createdAt, visitedAt);
 	}
 
 	/** Whether there is nothing to tell, as far as this life of the object knows. */
