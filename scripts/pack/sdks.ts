@@ -7,18 +7,18 @@ import { root } from '../root.ts';
 import { writeChanged } from '../write-changed.ts';
 
 /**
- * What of the SDKs no provider here asks for, three quarters of their code: the routes of their APIs (an adapter names its
- * own), streams (it reads them itself), pages of lists, uploads, queries, logins other than by a key, and traces. An
- * option asks for each, and no option here does. Functions that return nothing stand in their place.
+ * What of the SDKs no provider here asks for, most of their code: the routes of their APIs (an adapter names its
+ * own), streams and other answers (it reads them itself), pages of lists, uploads, queries, regions, logins other than by
+ * a key, and traces. An option asks for each, and no option here does. Functions that return nothing stand in their place.
  */
 const unused = [
-	/\/openai\/resources\/.*(?<!\/index)\.mjs$/,
-	/\/openai\/(core\/(pagination|streaming)|auth\/workload-identity-auth)\.mjs$/,
+	/\/(openai|@anthropic-ai\/sdk)\/resources\/.*(?<!\/index)\.mjs$/,
+	/\/openai\/(core\/(pagination|streaming)|auth\/workload-identity-auth|internal\/(data-residency|provider))\.mjs$/,
 	/\/openai\/internal\/auth\/x509-(api-origin|transport-state|workload-identity-auth)\.mjs$/,
 	/\/@anthropic-ai\/sdk\/(core\/(pagination|streaming)|internal\/tracing|lib\/internal\/tracing)\.mjs$/,
-	/\/@anthropic-ai\/sdk\/lib\/credentials\/(credential-chain|token-cache)\.mjs$/,
+	/\/@anthropic-ai\/sdk\/lib\/credentials\/(credential-chain|token-cache|types)\.mjs$/,
 	/\/@opentelemetry\/api\//,
-	/\/(openai|@anthropic-ai\/sdk)\/internal\/(to-file|uploads|utils\/query)\.mjs$/,
+	/\/(openai|@anthropic-ai\/sdk)\/internal\/(parse|to-file|uploads|utils\/query)\.mjs$/,
 ];
 
 /**
@@ -41,6 +41,12 @@ const replaced = [
 		export const prepareX509ClientClone = () => ({});`,
 	],
 	[
+		/\/openai\/internal\/realtime-credentials\.mjs$/,
+		`export const resolveRealtimeAPIKey = async ({ apiKey }) => ({ apiKey });
+		const nothing = () => {};
+		export { nothing as getDeferredRealtimeAPIKeyCache, nothing as validateCapturedAPIKey };`,
+	],
+	[
 		/\/(openai|@anthropic-ai\/sdk)\/internal\/detect-platform\.mjs$/,
 		`export const getPlatformHeaders = () => ({});
 		export const isRunningInBrowser = () =>
@@ -55,20 +61,39 @@ const replaced = [
 	],
 ] as const;
 
-/** What the clients have for lists, tries, copies of themselves, sockets, and logins other than by a key. */
+/**
+ * What modules have for lists, tries, copies of a client, sockets, parsed answers, and logins other than by a key; and for
+ * errors by status, because the fetch of an adapter throws what a provider refuses.
+ */
 const unusedMethods = [
-	[/\/openai\/client\.mjs$/, ['_buildWebSocketHeaders', 'readX509ResponseError', 'withOptions']],
+	[
+		/\/openai\/client\.mjs$/,
+		[
+			...['_buildWebSocketHeaders', '_callApiKey', 'calculateDefaultRetryTimeoutMillis', 'getAPIList'],
+			...['makeStatusError', 'parseResponseWithTimeout', 'readX509ResponseError', 'requestAPIList', 'retryRequest'],
+			...['shouldRetry', 'withOptions'],
+		],
+	],
 	[
 		/\/@anthropic-ai\/sdk\/client\.mjs$/,
-		['_credentialResolverOptions', '_credentialsFetch', '_resolveDefaultCredentials', 'withOptions'],
+		[
+			...['_applyCredentialBaseURL', '_calculateNonstreamingTimeout', '_credentialResolverOptions'],
+			...['_credentialsFetch', '_makeTokenCache', '_resolveDefaultCredentials', 'calculateDefaultRetryTimeoutMillis'],
+			...['calculateNonstreamingTimeout', 'getAPIList', 'makeStatusError', 'makeTracedRequest', 'requestAPIList'],
+			...['retryRequest', 'shouldRetry', 'withOptions'],
+		],
 	],
+	[/\/@anthropic-ai\/sdk\/core\/api-promise\.mjs$/, ['_thenUnwrap', 'parseResponseTraced', 'withResponse']],
+	[/\/openai\/core\/api-promise\.mjs$/, ['_thenUnwrap', 'withResponse']],
+	[/\/(openai|@anthropic-ai\/sdk)\/core\/error\.mjs$/, ['static generate']],
 ] as const;
-const unusedInBoth = [
-	'calculateDefaultRetryTimeoutMillis',
-	'getAPIList',
-	'requestAPIList',
-	'retryRequest',
-	'shouldRetry',
+
+/** The statements of clients that write logs, and those that hang resources and errors on a client. */
+const unusedStatements = [
+	/^ *(?:loggerFor\(this\)\.\w+|debugLogRequestDetails)\(.*?\);$/gms,
+	/^ *this\.logger = .+;$/gm,
+	/^ *this\.\w+ = new API\.\w+\(this\);$/gm,
+	/^ *(?:OpenAI|BaseAnthropic)\.(?!DEFAULT_TIMEOUT)\w+ = .+;$/gm,
 ] as const;
 
 /** What is used of the SDKs: a client each, which becomes a file in `build/sdk`. wrangler.toml names them. */
@@ -124,23 +149,27 @@ const withoutUnused: Plugin = {
 			const [, contents] = replaced.find(([pattern]) => pattern.test(toSlashes(path))) ?? [];
 			if (contents !== undefined) return { contents };
 			const [, methods] = unusedMethods.find(([pattern]) => pattern.test(toSlashes(path))) ?? [];
-			if (methods !== undefined)
-				return { contents: cutClient(readFileSync(path, 'utf8'), [...methods, ...unusedInBoth]) };
+			if (methods !== undefined) return { contents: cut(readFileSync(path, 'utf8'), methods) };
 			if (!unused.some((pattern) => pattern.test(toSlashes(path)))) return undefined;
 			return { contents: (await listExports(path)).map(toEmpty).join('\n') };
 		});
 	},
 };
 
-/** Removes methods from the code of a client, and the branches for a login by a certificate. Throws if one is not there. */
-function cutClient(code: string, methods: readonly string[]): string {
-	let cut = code.replace(/\bconst x509Authentication = [^;]+;/g, '').replace(/\bx509Authentication\b/g, 'undefined');
+/**
+ * Removes methods from code, what it logs, and the branches for a login by a certificate. Throws if a method is not there.
+ */
+function cut(code: string, methods: readonly string[]): string {
+	let rest = code.replace(/\bconst x509Authentication = [^;]+;/g, '').replace(/\bx509Authentication\b/g, 'undefined');
+	for (const statement of unusedStatements) rest = rest.replace(statement, '');
+	// What hides secrets in logs stands last in the class.
+	rest = rest.replace(/\}, _OpenAI_isSensitiveLogKey = .*?\n\};/s, '};');
 	for (const name of methods) {
-		const [method] = new RegExp(`\\n( +)(?:async )?${name}\\(.*\\) \\{\\n[^]*?\\n\\1\\}`).exec(cut) ?? [];
-		if (method === undefined) throw new Error(`scripts/pack/sdks.ts: the client has no method ${name}`);
-		cut = cut.replace(method, () => '');
+		const [method] = new RegExp(`\\n( +)(?:async )?${name}\\(.*\\) \\{\\n[^]*?\\n\\1\\}`).exec(rest) ?? [];
+		if (method === undefined) throw new Error(`scripts/pack/sdks.ts: no method ${name}`);
+		rest = rest.replace(method, () => '');
 	}
-	return cut;
+	return rest;
 }
 
 /** As Wrangler takes a package: what needs Node is left out. */

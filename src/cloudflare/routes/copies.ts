@@ -1,4 +1,5 @@
-import { type Context, Hono } from 'hono';
+import type { Context } from 'hono';
+import { Hono } from 'hono/tiny';
 import { RunletError } from '../../core/ground/errors.ts';
 import { parseJson } from '../../core/ground/json.ts';
 import type { Bytes } from '../objects/result.ts';
