@@ -26,6 +26,7 @@ interface Own extends RememberingStorage {
 	readonly alarm: StoredAlarm;
 	readonly version: () => number;
 	readonly session: () => SessionRow | undefined;
+	readonly untold: Untold;
 }
 
 /**
@@ -42,7 +43,6 @@ export class SessionStore {
 	readonly callbacks: CallbackRows;
 	readonly tokens: TokenRows;
 	readonly outbox: OutboxRows;
-	readonly untold: Untold;
 	readonly state: StateRows;
 	readonly workspace: WorkspaceRows;
 	readonly #storage: Own;
@@ -51,7 +51,6 @@ export class SessionStore {
 		const storage = rememberReads(guardStorage(given));
 		const { sql } = storage;
 		const version = sql.remember('schema_version', () => readVersion(sql));
-		this.#storage = { ...storage, alarm: new StoredAlarm(storage), version, session: createSessionReader(sql) };
 		this.messages = new MessageRows(sql);
 		this.runs = new RunRows(sql);
 		this.calls = new CallRows(sql);
@@ -61,9 +60,11 @@ export class SessionStore {
 		this.callbacks = new CallbackRows(sql);
 		this.tokens = new TokenRows(sql);
 		this.outbox = new OutboxRows(sql);
-		this.untold = new Untold({ session: () => this.#findRow(), runs: this.runs, spending: this.spending });
 		this.state = new StateRows(sql);
 		this.workspace = new WorkspaceRows(sql, this.outbox);
+		const session = createSessionReader(sql);
+		const untold = new Untold({ session: () => this.#findRow(), runs: this.runs, spending: this.spending });
+		this.#storage = { ...storage, alarm: new StoredAlarm(storage), version, session, untold };
 	}
 
 	/** Updates the tables of an earlier version. Call it before anything else. */
@@ -79,6 +80,11 @@ export class SessionStore {
 	/** Resolves when everything that was written is durable. */
 	sync(): Promise<void> {
 		return this.#storage.sync();
+	}
+
+	/** What others have to be told, and no row of the outbox says. */
+	get untold(): Untold {
+		return this.#storage.untold;
 	}
 
 	/** The object's one alarm. */
