@@ -227,3 +227,21 @@ test('task lists are read as they stand, and their changes as events', async () 
 	expect(lists).toMatchObject([{ title: 'Release', tasks: [{ text: 'build' }] }]);
 	expect(shown.flatMap((event) => (event.type === 'tasks' ? [event.lists] : []))).toEqual([lists]);
 });
+
+test('a client copies a session, up to a message too, and imports what it exports', async () => {
+	play('One.', 'Two.');
+	const runlet = create();
+	const { id } = await runlet.createSession({ agent: 'scripted' });
+	for (const text of ['First', 'Second']) for await (const _ of runlet.sendMessage(id, text));
+	const history = await runlet.listMessages(id);
+	const copy = await runlet.forkSession(id);
+	expect(copy.id).not.toBe(id);
+	expect(await runlet.listMessages(copy.id)).toEqual(history);
+	const short = await runlet.forkSession(id, { at: history[1]?.id });
+	expect((await runlet.listMessages(short.id)).map(({ content }) => content)).toEqual(['First', 'One.']);
+	const exported = await runlet.exportSession(id);
+	expect(exported.messages.map(({ content }) => content)).toEqual(['First', 'One.', 'Second', 'Two.']);
+	const imported = await runlet.importSession(exported);
+	expect(await runlet.listMessages(imported.id)).toEqual(history);
+	await expect(runlet.forkSession(id, { at: '7' })).rejects.toMatchObject({ code: 'invalid_request' });
+});

@@ -37,7 +37,7 @@ export const copies = new Hono<RouteEnv>()
 	.all('/:id/fork', refuseMethod('POST'))
 	.post('/import', serveOperation(operations.importSession), async (c) => {
 		const type = readMediaType(c.req.raw);
-		// What the body is of a request that is repeated is told by its length: it is not read twice.
+		// The body is read as it comes. A repeated request is told from another one by its length only.
 		const how = readHandling(c, c.req.header('content-length'));
 		if (type === 'application/x-ndjson') return passBody(c.req.raw, maxLines, (body) => importLines(c, body, how));
 		if (type === 'application/json')

@@ -25,7 +25,7 @@ export const maxDocument = 33_554_432;
 export const maxLines = 1_073_741_824;
 
 /** The most characters of a line. */
-export const maxLine = 67_108_864;
+export const maxLine = 33_554_432;
 
 const position = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
 

@@ -31,6 +31,9 @@ const readLines = async (id: string): Promise<Line[]> => {
 		.map((line) => JSON.parse(line));
 };
 
+const readRecords = async (id: string, kind: string) =>
+	(await readLines(id)).flatMap((line) => (line[kind] === undefined ? [] : [line[kind]]));
+
 const importText = (body: string, headers: Record<string, string> = {}) =>
 	SELF.fetch('http://localhost/v1/sessions/import', {
 		method: 'POST',
@@ -59,7 +62,7 @@ const toHex = (bytes: ArrayBufferLike) =>
 /** A message without what only its own session knows. */
 const plain = ({ role, content, toolCallId, isError }: WireMessage) => ({ role, content, toolCallId, isError });
 
-/** A session with two runs, calls, a long result, an attachment, files and an edited message. */
+/** A session with two runs, calls, a long result, an attachment and files. */
 async function createFull(): Promise<string> {
 	const id = await createSession();
 	play({ toolCalls: [call('l', 'long', { characters: 300_000 })] }, 'Long.', { reasoning: 'Hm.', text: 'Two it is.' });
@@ -92,6 +95,54 @@ test('what is exported is imported as the same session, with an account of its o
 	expect(second.slice(0, -1)).toEqual(first.slice(0, -1));
 });
 
+test('a copy has the title, the metadata, the model, the budget and the time of its first, or what is usual there', async () => {
+	const own = { metadata: { user: 'u1' }, model: 'demo', budget: { tokens: 70_000 }, expiresAfterMs: 7_200_000 };
+	const made = await request('/v1/sessions', { agent: 'scripted', ...own });
+	const { id } = await made.json<{ id: string }>();
+	expect(made.status).toBe(201);
+	const show = async (one: string) => {
+		const [line] = await readLines(one);
+		const { id: _, createdAt, updatedAt, ...rest } = line?.session ?? {};
+		return rest;
+	};
+	const first = await show(id);
+	expect(first).toMatchObject({ ...own, budget: { limit: own.budget } });
+	expect(await show(await readId(await fork(id)))).toEqual(first);
+	expect(await show(await readId(await importLines(await readLines(id))))).toEqual(first);
+	const [usual] = await readRecords(await readId(await fork(await createFull())), 'session');
+	expect(usual).toMatchObject({ title: 'One', budget: { limit: {} } });
+});
+
+test('messages that others took the place of stay so in a copy, and no model is sent them', async () => {
+	const post = (text: string) =>
+		request('/v1/ui/scripted', {
+			id: 'copied',
+			messages: [{ id: 'm1', role: 'user', parts: [{ type: 'text', text }] }],
+			trigger: 'submit-message',
+		});
+	play('one', 'two');
+	const first = await post('First');
+	await first.text();
+	await (await post('Other')).text();
+	const id = first.headers.get('runlet-session') ?? '';
+	const history = await readHistory(id);
+	expect(history).toMatchObject([
+		...[
+			{ content: 'First', isReplaced: true },
+			{ content: 'one', isReplaced: true },
+		],
+		...[{ content: 'Other' }, { content: 'two' }],
+	]);
+	const refused = await readError(await fork(id, { at: (await readRecords(id, 'message'))[0]?.id }));
+	expect(refused).toMatchObject({ status: 400, message: expect.stringMatching(/^at: this message was replaced/) });
+	const copy = await readId(await fork(id));
+	expect(await readHistory(copy)).toEqual(history);
+	await restart(copy);
+	const { requests } = play('three');
+	await allEvents(await send(copy, 'Second'));
+	expect(requests[0]?.messages.map(({ content }) => content)).toEqual(['Other', 'two', 'Second']);
+});
+
 test('one JSON document is imported like lines', async () => {
 	const id = await createFull();
 	const document = await (await request(`/v1/sessions/${id}/export`)).text();
@@ -114,12 +165,16 @@ test('an imported session goes on: the model is sent its history, and it survive
 
 test('a fork has the history, the files and the state, and each goes its own way', async () => {
 	const id = await createFull();
+	play({ toolCalls: [call('r', 'remember', { key: 'n' })] }, 'Three.');
+	await allEvents(await send(id, 'Three'));
 	const copy = await readId(await fork(id));
 	expect((await readHistory(copy)).map(plain)).toEqual((await readHistory(id)).map(plain));
-	play('Here.', 'There.');
+	play({ toolCalls: [call('r', 'remember', { key: 'n' })] }, 'Here.');
 	await allEvents(await send(copy, 'Go on'));
-	expect((await readHistory(id)).at(-1)?.content).toBe('Two it is.');
-	expect((await readHistory(copy)).at(-1)?.content).toBe('Here.');
+	expect((await readHistory(id)).at(-1)?.content).toBe('Three.');
+	expect((await readHistory(copy)).slice(-2).map(({ content }) => content)).toEqual([2, 'Here.']);
+	expect(await readRecords(copy, 'state')).toEqual([{ key: 'n', value: 2 }]);
+	expect(await readRecords(id, 'state')).toEqual([{ key: 'n', value: 1 }]);
 	await request(`/v1/sessions/${id}`, undefined, {}, 'DELETE');
 	expect(await readFile(copy, 'notes/plan.md')).toBe(toHex(new TextEncoder().encode('# Plan').buffer));
 });
@@ -206,6 +261,13 @@ function dropPiece(lines: readonly Line[]): Line[] {
 	const second = lines.findIndex(({ file }) => file !== undefined && Number(file.at) > 0);
 	return lines.toSpliced(second, 1);
 }
+
+test('a document of more than 32 MiB and a line of more than 32 million characters are refused, and say how to send it', async () => {
+	const document = await readError(await importText('['.padEnd(33_554_433), { 'content-type': 'application/json' }));
+	expect(document).toMatchObject({ status: 413, code: 'too_large', message: expect.stringContaining('33554432') });
+	const line = await readError(await importText('['.padEnd(33_554_500)));
+	expect(line).toMatchObject({ status: 413, code: 'too_large', message: expect.stringMatching(/^body: a line/) });
+});
 
 test('a session that expires does so its time after the import, however old its runs are', async () => {
 	const id = await createSession('fleeting');

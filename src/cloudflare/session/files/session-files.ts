@@ -15,7 +15,8 @@ import type { Attachment } from '../../wire/attachment.ts';
 import type { PlacedFile, SessionFile } from '../store/files.ts';
 import { type Inbound, readAttachments } from '../store/inbound.ts';
 import type { RunRecord } from '../store/runs.ts';
-import { noSuchSession, type SessionStore } from '../store/store.ts';
+import { noSuchSession } from '../store/session-row.ts';
+import type { SessionStore } from '../store/store.ts';
 import { readObject, receiveContent } from './bucket.ts';
 import { FileStore } from './file-store.ts';
 

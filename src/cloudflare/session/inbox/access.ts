@@ -7,7 +7,8 @@ import type { Caller, TokenRequest } from '../../objects/session-api.ts';
 import type { Shown } from '../../wire/shown.ts';
 import { defaultTokenScopes, type sessionToken, type TokenScope, tokenSeconds } from '../../wire/token.ts';
 import type { Lease } from '../events/follow.ts';
-import { noSuchSession, type SessionStore } from '../store/store.ts';
+import { noSuchSession } from '../store/session-row.ts';
+import type { SessionStore } from '../store/store.ts';
 import type { TokenRecord } from '../store/tokens.ts';
 
 /** The rights of a caller in a session. */

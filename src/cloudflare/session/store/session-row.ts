@@ -1,3 +1,4 @@
+import { RunletError } from '../../../core/ground/errors.ts';
 import type { Limit } from '../../objects/budget.ts';
 import type { ClientTool } from '../../wire/protocols/client-terms.ts';
 import type { RememberingSql } from './remember.ts';
@@ -82,4 +83,9 @@ function toSessionRow(row: Row): SessionRow {
 		summary,
 		isImporting: importing !== null,
 	};
+}
+
+/** The error of a session that is not there, or is not the caller's. */
+export function noSuchSession(): RunletError {
+	return new RunletError('not_found', 'There is no such session.');
 }

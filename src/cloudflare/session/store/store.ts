@@ -1,5 +1,4 @@
 import type { Message } from '../../../core/chat/index.ts';
-import { RunletError } from '../../../core/ground/errors.ts';
 import { makeTokenKey } from '../../auth/token.ts';
 import type { Limit } from '../../objects/budget.ts';
 import { migrate, readVersion } from '../../objects/migrate.ts';
@@ -13,7 +12,7 @@ import { type RememberingStorage, rememberReads } from './remember.ts';
 import { DeliveryRows, QueueRows } from './requests.ts';
 import { RunRows } from './runs.ts';
 import { schema } from './schema.ts';
-import { createSessionReader, type SessionRecord, type SessionRow } from './session-row.ts';
+import { createSessionReader, noSuchSession, type SessionRecord, type SessionRow } from './session-row.ts';
 import { SpendingRows } from './spending.ts';
 import { StateRows } from './state.ts';
 import { type Status, sessionStatus } from './status.ts';
@@ -296,9 +295,4 @@ const keptTables = /^(outbox|schema_version|_cf_.*|sqlite_.*)$/;
 
 function toJsonText(value: object | undefined): string | null {
 	return value === undefined ? null : JSON.stringify(value);
-}
-
-/** The error of a session that is not there, or is not the caller's. */
-export function noSuchSession(): RunletError {
-	return new RunletError('not_found', 'There is no such session.');
 }

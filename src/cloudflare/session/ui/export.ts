@@ -129,11 +129,11 @@ function toRun({ id, status, model, attempt, createdAt, endedAt, end, firstSeq }
 }
 
 function toStoredEnd({ event: { isOutputText, ...event }, draft, ...end }: RunEnd) {
-	return { ...end, draft: draft.flatMap(findDelta), event, ...(isOutputText && { isOutputText }) };
+	return { ...end, draft: draft.flatMap(toDeltas), event, ...(isOutputText && { isOutputText }) };
 }
 
-/** The event if it is a piece of a turn of a kind that every reader knows. */
-function findDelta(event: RunEvent) {
+/** Returns the event as a list. The list is empty unless the event is a piece of a turn that every reader knows. */
+function toDeltas(event: RunEvent) {
 	switch (event.type) {
 		case 'text':
 		case 'reasoning':

