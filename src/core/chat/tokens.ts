@@ -96,10 +96,9 @@ const scripts: readonly (readonly [from: number, weight: number])[] = [
 	[0xff00, 1.05],
 ];
 
-const weights = Float32Array.from({ length: 65_536 >> 4 }, (_, block) => {
-	const found = scripts.findLast(([from]) => from <= block << 4);
-	return found?.[1] ?? 0;
-});
+/** The weight of each 16 code units. Every script begins at a multiple of 16. */
+const weights = new Float32Array(65_536 >> 4);
+for (const [from, weight] of scripts) weights.fill(weight, from >> 4);
 
 function findWeight(unit: number): number {
 	return weights[unit >> 4] ?? 1;

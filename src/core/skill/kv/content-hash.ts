@@ -1,21 +1,27 @@
+import { makeOnce } from '../../ground/once.ts';
+
 const encoder = new TextEncoder();
 
 /** Returns the first 128 bits of a text's SHA-256 in hexadecimal. Synchronous, unlike WebCrypto. */
 export function hashContent(text: string): string {
-	const state = Uint32Array.from(start);
+	const { square, cube } = getRoots();
+	const state = Uint32Array.from(square);
 	const blocks = padBytes(encoder.encode(text));
 	const words = new Uint32Array(64);
-	for (let at = 0; at < blocks.byteLength; at += 64) addBlock(state, words, blocks, at);
+	for (let at = 0; at < blocks.byteLength; at += 64) addBlock(state, cube, words, new DataView(blocks.buffer, at, 64));
 	return [...state.subarray(0, 4)].map((word) => word.toString(16).padStart(8, '0')).join('');
 }
 
-/** SHA-256 by FIPS 180-4: the fractions of the roots of the first primes. */
-const primes = Array.from({ length: 312 }, (_, n) => n).filter(
-	(n) => n > 1 && !Array.from({ length: n - 2 }, (_, k) => k + 2).some((k) => n % k === 0),
-);
-const fraction = (root: number): number => (root % 1) * 2 ** 32;
-const start = Uint32Array.from(primes.slice(0, 8), (prime) => fraction(prime ** (1 / 2)));
-const constants = Uint32Array.from(primes, (prime) => fraction(Math.cbrt(prime)));
+/** SHA-256 by FIPS 180-4: the fractions of the square roots and cube roots of the first primes. */
+const getRoots = makeOnce(() => {
+	const primes: number[] = [];
+	for (let n = 2; primes.length < 64; n++) if (primes.every((prime) => n % prime !== 0)) primes.push(n);
+	const fraction = (root: number): number => (root % 1) * 2 ** 32;
+	return {
+		square: Uint32Array.from(primes.slice(0, 8), (prime) => fraction(prime ** (1 / 2))),
+		cube: Uint32Array.from(primes, (prime) => fraction(Math.cbrt(prime))),
+	};
+});
 
 function padBytes(bytes: Uint8Array): DataView {
 	const whole = new Uint8Array(Math.ceil((bytes.length + 9) / 64) * 64);
@@ -28,9 +34,9 @@ function padBytes(bytes: Uint8Array): DataView {
 
 const rotate = (word: number, by: number): number => (word >>> by) | (word << (32 - by));
 
-function addBlock(state: Uint32Array, w: Uint32Array, blocks: DataView, offset: number): void {
+function addBlock(state: Uint32Array, constants: Uint32Array, w: Uint32Array, block: DataView): void {
 	for (let n = 0; n < 64; n++) {
-		if (n < 16) w[n] = blocks.getUint32(offset + n * 4);
+		if (n < 16) w[n] = block.getUint32(n * 4);
 		else {
 			const [x = 0, y = 0] = [w[n - 15], w[n - 2]];
 			const s0 = rotate(x, 7) ^ rotate(x, 18) ^ (x >>> 3);
