@@ -1,5 +1,6 @@
 import { RunletError, toMessageText } from '../ground/errors.ts';
 import { isRecord, maxLevels } from '../ground/json.ts';
+import { makeOnce } from '../ground/once.ts';
 import { askUser, halt, isAskUser, isHalt } from './control.ts';
 import { copyData } from './copy.ts';
 import { isFn, listParamNames } from './fn.ts';
@@ -126,8 +127,11 @@ export function createFailure(kind: ToolFailure['kind'], message: string): { ok:
 	return { ok: false, error: { kind, message } };
 }
 
-/** The reason of every signal whose call is over. To make one takes longer than many a tool. */
-const over = new DOMException('The call is over.', 'AbortError');
+/**
+ * The reason of every signal whose call is over. To make one takes longer than many a tool. It is not made while modules
+ * load: V8 notes where an error was made, and for that it would parse all of the Worker a second time.
+ */
+const getOver = makeOnce(() => new DOMException('The call is over.', 'AbortError'));
 
 /**
  * Waits for the work, but not longer than its time limit. The signal for the work aborts with the caller's signal and
@@ -157,7 +161,7 @@ export async function limitTime(
 		if (timer !== undefined) clearTimeout(timer);
 		outer?.removeEventListener('abort', onAbort);
 		// Tells a tool that is still running to stop.
-		own.abort(over);
+		own.abort(getOver());
 	}
 }
 
