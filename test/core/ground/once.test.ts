@@ -10,9 +10,11 @@ test('a value is made by the first call, and no call makes it again', () => {
 });
 
 test('a value that could not be made is tried again by the next call', () => {
-	const make = vi.fn(() => 7).mockImplementationOnce(() => {
-		throw new Error('not yet');
-	});
+	const make = vi
+		.fn(() => 7)
+		.mockImplementationOnce(() => {
+			throw new Error('not yet');
+		});
 	const get = makeOnce(make);
 	expect(get).toThrow('not yet');
 	expect(get()).toBe(7);
