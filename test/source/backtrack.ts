@@ -7,6 +7,10 @@ export interface Search {
 	readonly found: boolean;
 }
 
+const wordCharacters = new Set(
+	Array.from({ length: 128 }, (_, point) => point).filter((point) => /^\w$/.test(String.fromCharCode(point))),
+);
+
 type Next = (at: number) => boolean;
 
 class TooMany extends Error {}
@@ -50,9 +54,9 @@ export function search(
 	{ flags, most }: { readonly flags: string; readonly most: number },
 ): Search {
 	const [lines, all] = [flags.includes('m'), flags.includes('g')];
-	const points = Array.from(text, (character) => character.codePointAt(0) ?? 0);
+	const points = toPoints(text);
 	let steps = 0;
-	const isWord = (at: number) => /^\w$/.test(String.fromCodePoint(points[at] ?? 0x20));
+	const isWord = (at: number) => wordCharacters.has(points[at] ?? 0x20);
 	/** Tries the node from there on, and `next` behind it: `pending` keeps the stack flat for long repetitions. */
 	const run = (one: Node, at: number, next: Next): boolean => {
 		if (++steps > most) throw new TooMany();
@@ -71,7 +75,8 @@ export function search(
 			case 'look':
 				return run(one.body, at, () => true) !== one.isNegative && next(at);
 			case 'choice':
-				return one.nodes.some((node) => run(node, at, next));
+				for (const node of one.nodes) if (run(node, at, next)) return true;
+				return false;
 			case 'sequence':
 				return follow(one.nodes, 0, at, next);
 			case 'repeat':
@@ -108,12 +113,13 @@ export function search(
 	try {
 		const last = (startsAnchored(node) && !lines) || flags.includes('y') ? 0 : points.length;
 		let found = false;
+		let end = 0;
+		const accept = (to: number): boolean => {
+			end = to;
+			return true;
+		};
 		for (let at = 0; at <= last; at++) {
-			let end = at;
-			const matches = run(node, at, (to) => {
-				end = to;
-				return true;
-			});
+			const matches = run(node, at, accept);
 			found ||= matches;
 			if (matches && !all) break;
 			if (matches) at = Math.max(at, end - 1);
@@ -124,6 +130,17 @@ export function search(
 		if (error instanceof RangeError) return { steps: Number.NaN, found: false };
 		throw error;
 	}
+}
+
+/** Returns the code points of a text. An iterator would take half of the time of all searches. */
+function toPoints(text: string): number[] {
+	const points: number[] = [];
+	for (let at = 0; at < text.length; at++) {
+		const point = text.codePointAt(at) ?? 0;
+		points.push(point);
+		if (point > 0xffff) at++;
+	}
+	return points;
 }
 
 function startsAnchored(node: Node): boolean {

@@ -25,6 +25,8 @@ export function createDeltaMeter(maxBytes: number) {
 	return {
 		/** Counts a delta. Returns whether the reply is still within the limit. */
 		fits: (delta: Parameters<OnDelta>[0]): boolean => {
+			// What a reply still says that was broken off is not counted.
+			if (bytes > maxBytes) return false;
 			const size = measureDelta(delta);
 			bytes += size;
 			empty = size === 0 ? empty + 1 : 0;

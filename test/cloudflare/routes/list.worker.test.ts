@@ -1,15 +1,23 @@
 import { env } from 'cloudflare:test';
-import { expect, test } from 'vitest';
-import { request } from '../../client.ts';
+import { beforeAll, expect, test } from 'vitest';
+import { createKeys } from '../../credentials.ts';
+import worker from '../../worker.ts';
 
 interface List {
 	readonly sessions: readonly { readonly id: string; readonly createdAt: string }[];
 	readonly cursor?: string;
 }
 
-const mine = env.DIRECTORIES.get(env.DIRECTORIES.idFromName('local'));
+const mine = env.DIRECTORIES.get(env.DIRECTORIES.idFromName('lister'));
 const id = (n: number) => String(n).padStart(64, '0');
-const list = async (query = '') => (await request(`/v1/sessions${query}`)).json<List>();
+/** The list of an owner whom no other test knows. */
+let list: (query?: string) => Promise<List>;
+beforeAll(async () => {
+	const { keys, bindings } = await createKeys({ lister: ['run'] });
+	const headers = { authorization: `Bearer ${keys.lister}` };
+	list = async (query = '') =>
+		(await worker.request(`https://runlet.example.com/v1/sessions${query}`, { headers }, bindings)).json();
+});
 
 test('a list without sessions is empty, and has no cursor', async () => {
 	expect(await list()).toEqual({ sessions: [] });
