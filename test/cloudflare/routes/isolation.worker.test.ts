@@ -1,5 +1,5 @@
 /** Owners see nothing of each other. */
-import { env, runInDurableObject } from 'cloudflare:test';
+import { env, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { makeTokenKey, signToken } from '../../../src/cloudflare/auth/token.ts';
 import { readConfig } from '../../../src/cloudflare/config/config.ts';
@@ -296,6 +296,8 @@ test('the spending of an owner does not count for others and is hidden from them
 		const [earlier, bobsEarlier] = [await readDay(keys.alice, alices.id), await readDay(keys.bob, bobs.id)];
 		play({ text: 'done', usage: { inputTokens: 40, outputTokens: 2 } });
 		await ask(keys.alice, { path: `/v1/sessions/${alices.id}/messages`, method: 'POST', body: { text: 'go' } });
+		// The rest of its lease is given back with the alarm.
+		expect(await runDurableObjectAlarm(readObject(alices.id))).toBe(true);
 		await expect.poll(() => readDay(keys.alice, alices.id)).toBe(earlier + 42);
 		expect(await readDay(keys.bob, bobs.id)).toBe(bobsEarlier);
 		expect(await readDay(alices.token, alices.id)).toBeUndefined();

@@ -1,4 +1,4 @@
-import { env, runInDurableObject } from 'cloudflare:test';
+import { env, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { readConfig } from '../../../src/cloudflare/config/config.ts';
 import { RunletError } from '../../../src/core/ground/errors.ts';
@@ -206,6 +206,8 @@ describe("the budget of an owner's day", () => {
 				const { id } = await made.json<{ id: string }>();
 				play({ text: 'done', usage: usage(40, 2) });
 				await allEvents(await send(id, 'go'));
+				// The rest of its lease is given back with the alarm.
+				await runDurableObjectAlarm(readObject(id));
 				await expect.poll(() => readDay(id)).toBe(tokens);
 				await request(`/v1/sessions/${id}`, {}, {}, 'DELETE');
 			}

@@ -101,7 +101,51 @@ describe('the lease of a run, whose owner has a limit of a day', () => {
 			await meter.reserve(ask());
 			meter.settle({ inputTokens: 90, outputTokens: 11 }, said);
 			expect(asked).toEqual([{ reserve: 150, id: 'run_1.1' }]);
+			store.spending.endLease();
 			expect(listOwed(store)).toEqual([['run_1.1', 601]]);
+		});
+	});
+
+	test('is kept for the next run: the ledger is not asked again, and told once, under the id of the first', async () => {
+		const { owner, asked } = createLedger();
+		await withMeter({ owner }, async (first, store, storage) => {
+			await first.reserve(ask());
+			first.settle({ inputTokens: 90, outputTokens: 10 }, said);
+			closeAccount(store, undefined);
+			expect(listOwed(store)).toEqual([]);
+			const next = { n: 2, id: 'run_2' };
+			store.runs.begin({ ...next, boot: 'one', firstSeq: 2, createdAt: 2 });
+			const options = { store, record: next, limit: () => ({}), computePrice: () => 0, atCrashPoint: () => {} };
+			const second = createSessionMeter({ ...options, owner });
+			await second.reserve(ask());
+			second.settle({ inputTokens: 90, outputTokens: 11 }, said);
+			closeAccount(store, undefined);
+			expect(asked).toHaveLength(1);
+			expect(listOwed(store)).toEqual([]);
+			// In the next life of the object no lease goes on.
+			const later = new SessionStore(storage);
+			later.untold.lookBack();
+			expect(listOwed(later)).toEqual([['run_1.1', 201]]);
+			store.spending.endLease();
+			expect(listOwed(store)).toEqual([['run_1.1', 201]]);
+		});
+	});
+
+	test('lends to all runs together no more than the ledger gave', async () => {
+		const { owner, asked } = createLedger(async (_, { tokens, usd }) => ({
+			ok: true,
+			amount: { tokens: tokens + 1, usd },
+		}));
+		await withMeter({ owner }, async (meter, store) => {
+			await meter.reserve(ask());
+			closeAccount(store, undefined);
+			// 150 of 151 were charged for the call that was lost.
+			await meter.reserve(ask({ inputTokens: 1, maxOutputTokens: 0 }));
+			expect(asked).toHaveLength(1);
+			await meter.reserve(ask({ inputTokens: 1, maxOutputTokens: 0 }));
+			meter.settle({ inputTokens: 1, outputTokens: 0 }, said);
+			await meter.reserve(ask({ inputTokens: 1, maxOutputTokens: 0 }));
+			expect(asked).toHaveLength(2);
 		});
 	});
 
@@ -159,27 +203,28 @@ describe('the lease of a run, whose owner has a limit of a day', () => {
 		});
 	});
 
-	test('ends with its run, or with the life of its object: the rest is given back, once', async () => {
-		const { owner } = createLedger();
+	test('ends with its run where the ledger gave just enough: the rest is given back, once', async () => {
+		const { owner } = createLedger(grantLeast);
 		await withMeter({ owner }, async (meter, store) => {
 			await meter.reserve(ask());
 			meter.settle({ inputTokens: 90, outputTokens: 10 }, calling);
-			closeAccount(store, { n: 1 });
+			closeAccount(store, undefined);
 			expect(listOwed(store)).toEqual([['run_1.1', 100]]);
 			store.markTold(store.listDue(Number.POSITIVE_INFINITY));
-			closeAccount(store, { n: 1 });
+			closeAccount(store, undefined);
 			expect(listOwed(store)).toEqual([]);
 		});
 	});
 
 	test('that a crash meets before its first use is charged as a call that was lost, and given back', async () => {
 		const { owner } = createLedger();
-		await withMeter({ owner }, async (meter, store) => {
+		await withMeter({ owner }, async (meter, store, storage) => {
 			await meter.reserve(ask());
 			expect(listOwed(store)).toEqual([]);
-			closeAccount(store, { n: 1 });
-			expect(readBudgetState(store, {}).reserved).toEqual(nothing);
-			expect(listOwed(store)).toEqual([['run_1.1', readBudgetState(store, {}).spent.tokens]]);
+			const next = new SessionStore(storage);
+			closeAccount(next, undefined);
+			expect(readBudgetState(next, {}).reserved).toEqual(nothing);
+			expect(listOwed(next)).toEqual([['run_1.1', readBudgetState(next, {}).spent.tokens]]);
 		});
 	});
 
@@ -191,6 +236,7 @@ describe('the lease of a run, whose owner has a limit of a day', () => {
 				meter.settle({ inputTokens: 90, outputTokens: 10 }, message);
 			}
 			expect(asked).toEqual([]);
+			closeAccount(store, undefined);
 			expect(listOwed(store)).toEqual([['run_1.1', 300]]);
 		});
 	});
@@ -201,9 +247,13 @@ describe('the lease of a run, whose owner has a limit of a day', () => {
 			meter.settle({ inputTokens: 90, outputTokens: 10 }, calling);
 			await meter.reserve(ask());
 			meter.settle({ inputTokens: 50, outputTokens: 10 }, calling);
-			storage.sql.exec('UPDATE spending SET lease = NULL');
-			closeAccount(store, { n: 1 });
-			expect(listOwed(store)).toEqual([['run_1.2', 60]]);
+			// They had ended with 2, too.
+			storage.sql.exec('UPDATE spending SET lease = NULL, owed = 2');
+			store.spending.endLease();
+			expect(listOwed(store)).toEqual([
+				['run_1.1', 100],
+				['run_1.2', 60],
+			]);
 		});
 	});
 });
@@ -406,13 +456,9 @@ describe('a call that was cut off', () => {
 	test('by a crash is charged what its draft holds, and all that it may lack until the next one', async () => {
 		const events = [{ type: 'text', text: 'some text' }] as const;
 		const draft = { iteration: 1, restarts: 0, events, tokens: 200, ms: 1_000, nextMs: 2_000 };
-		expect(await charges(({ call }, store) => void closeAccount(store, { n: 1, draft: { ...draft, call } }))).toEqual([
-			1_648, 1_648,
-		]);
+		expect(await charges(({ call }, store) => void closeAccount(store, { ...draft, call }))).toEqual([1_648, 1_648]);
 		// The draft of another call says nothing of this one.
-		expect(await charges((_, store) => void closeAccount(store, { n: 1, draft: { ...draft, call: 99 } }))).toEqual([
-			1_185, 1_185,
-		]);
+		expect(await charges((_, store) => void closeAccount(store, { ...draft, call: 99 }))).toEqual([1_185, 1_185]);
 	});
 
 	test.each([20, 75, 150])(
@@ -427,7 +473,7 @@ describe('a call that was cut off', () => {
 				const billed = 1_000 + (pace * diedAt) / 1_000;
 				const draft = ms > 0 ? { tokens, ms, nextMs: nextAt - ms } : undefined;
 				const [spent = 0] = await charges(({ call }, store) => {
-					closeAccount(store, { n: 1, draft: draft && { iteration: 1, restarts: 0, events: [], call, ...draft } });
+					closeAccount(store, draft && { iteration: 1, restarts: 0, events: [], call, ...draft });
 				});
 				expect(spent).toBeGreaterThanOrEqual(billed);
 				sum.billed += billed;

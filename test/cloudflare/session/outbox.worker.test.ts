@@ -241,6 +241,33 @@ describe('what a call came to', () => {
 		}
 	});
 
+	test('of a run whose lease is kept is told with the alarm after it, once, and then none stands', async () => {
+		const told: string[] = [];
+		const settle = async (costs: readonly Cost[]) => {
+			told.push(...costs.map((cost) => cost.id));
+			await env.LEDGERS.get(env.LEDGERS.idFromName('local')).settle(costs);
+		};
+		const ledgers = readNamespace(env.LEDGERS, { settle });
+		const restore = await changed({ findDayBudget: () => ({ tokens: 100_000_000 }), ledgers });
+		const before = (await day()).spent.tokens;
+		const id = await createSession('thrifty');
+		try {
+			for (const text of ['one', 'two']) {
+				play({ text, usage });
+				await allEvents(await send(id, 'go'));
+			}
+			expect(await alarmIn(id)).toBeLessThan(12_000);
+			expect(told).toEqual([]);
+			expect((await day()).reserved.tokens).toBeGreaterThan(84);
+			expect(await runDurableObjectAlarm(readObject(id))).toBe(true);
+			expect(told).toHaveLength(1);
+			expect(await day()).toMatchObject({ spent: { tokens: before + 84 }, reserved: { tokens: 0 } });
+			expect(await alarmIn(id)).toBe(Number.POSITIVE_INFINITY);
+		} finally {
+			restore();
+		}
+	});
+
 	test('is not waited for by who looks at the session: a ledger that hangs leaves its day out', async () => {
 		const restore = await changed({
 			dayBudgetOf: () => ({ tokens: 100_000 }),
@@ -281,7 +308,7 @@ describe('the list of sessions', () => {
 		const id = await createSession();
 		play('one', 'two', 'three');
 		await allEvents(await send(id, 'go'));
-		await expect.poll(() => owed(id)).toEqual([]);
+		await later(id);
 		const touch = vi.fn();
 		const restore = await changed({ directories: readNamespace(env.DIRECTORIES, { touch }) });
 		touch.mockClear();

@@ -48,13 +48,13 @@ test('the end of a lease is told as long as it is neither told nor undone, and c
 		expect(listTold(store)).toEqual([]);
 		const undone = () =>
 			store.transaction(() => {
-				store.spending.settle(1, ten, true);
+				store.spending.settle(1, ten);
 				throw new Error('undone');
 			});
 		expect(undone).toThrow('undone');
 		expect([listTold(store), store.owesNothing]).toEqual([[], true]);
 		readRows();
-		store.spending.settle(1, ten, true);
+		store.spending.settle(1, ten);
 		expect([listTold(store), store.owesNothing]).toEqual([['ledger run_1.1'], false]);
 		store.markTold(store.listDue(0));
 		expect([listTold(store), store.owesNothing]).toEqual([[], true]);
@@ -64,7 +64,7 @@ test('the end of a lease is told as long as it is neither told nor undone, and c
 test('what could not be told has a row, and is not told beside it', () =>
 	onStore((store) => {
 		store.spending.reserve({ run: 1, model: 'm', amount: ten, owed: true, estimate }, 1);
-		store.spending.settle(1, ten, true);
+		store.spending.settle(1, ten);
 		store.retry(store.listDue(0), 0);
 		expect(listTold(store)).toEqual([]);
 		expect(store.outbox.nextAt()).toBe(10_000);
@@ -79,7 +79,7 @@ test('what a removed session has not told its ledger has a row, also where anoth
 		await runInDurableObject(env.SESSIONS.get(env.SESSIONS.newUniqueId()), (_, { storage }) => {
 			const first = createStore(storage);
 			first.spending.reserve({ run: 1, model: 'm', amount: ten, owed: true, estimate }, 1);
-			first.spending.settle(1, ten, true);
+			first.spending.settle(1, ten);
 			const store = isNext ? new SessionStore(storage) : first;
 			store.erase(1);
 			const message = { to: 'ledger', owner: 'o', call: 'run_1.1', amount: ten };

@@ -2,7 +2,7 @@ import { raceAbort, sleep } from '../../../core/chat/signal.ts';
 import { RunletError } from '../../../core/ground/errors.ts';
 import { type Amount, createAmount, isBounded, type Limit, minus, plus } from '../../objects/budget.ts';
 import { askLedger, type LedgerApi, type Reserved } from '../../objects/ledger/api.ts';
-import type { Estimate } from '../store/spending.ts';
+import type { Charge, Estimate, Lease } from '../store/spending.ts';
 
 /** An owner's ledger. */
 export interface OwnerLedger {
@@ -14,15 +14,6 @@ export interface OwnerLedger {
 	readonly settleUp: () => Promise<void>;
 }
 
-/** A block of the owner's day that a run makes its requests from (docs/budgets.md, "Leases"). */
-export interface Lease {
-	/** The number of the request that it was taken for. */
-	readonly call: number;
-	readonly left: Amount;
-	/** In milliseconds since 1970: it is never used on the next day. */
-	readonly endsAt: number;
-}
-
 /** How long requests are made from a lease, in milliseconds. Then the ledger hears what they cost. */
 const leaseMs = 60_000;
 const dayMs = 86_400_000;
@@ -32,21 +23,24 @@ const furtherCalls = 8;
 const furtherReply = 1_000;
 
 /** Creates a lease. A day without a limit leaves everything. */
-export function createLease(call: number, left: Amount | undefined, now: number): Lease {
+export function createLease(
+	{ call, amount }: Pick<Charge, 'call' | 'amount'>,
+	granted: Amount | undefined,
+	before: Amount,
+	now: number,
+): Lease {
 	const midnight = (Math.floor(now / dayMs) + 1) * dayMs;
-	return { call, left: left ?? everything, endsAt: Math.min(now + leaseMs, midnight) };
+	// A ledger that gives no more than is needed has none to spare while nothing runs.
+	const isKept = granted !== undefined && granted !== everything && granted.tokens > amount.tokens;
+	return { call, granted: granted ?? amount, before, endsAt: Math.min(now + leaseMs, midnight), isKept };
 }
 
 const everything: Amount = { tokens: Number.POSITIVE_INFINITY, usd: Number.POSITIVE_INFINITY };
 
-/** Whether a request may be made from a lease. */
-export function hasRoom({ left, endsAt }: Lease, { tokens, usd }: Amount, now: number): boolean {
-	return now < endsAt && tokens <= left.tokens && usd <= left.usd;
-}
-
-/** Takes what a request cost from a lease. */
-export function drawFrom(lease: Lease, cost: Amount): Lease {
-	return { ...lease, left: minus(lease.left, cost) };
+/** Whether a request may be made from a lease. `spent` is what the session has spent until now. */
+export function hasRoom({ granted, before, endsAt }: Lease, amount: Amount, spent: Amount, now: number): boolean {
+	const { tokens, usd } = plus(minus(spent, before), amount);
+	return now < endsAt && tokens <= granted.tokens && usd <= granted.usd;
 }
 
 /** What a lease is asked for. */

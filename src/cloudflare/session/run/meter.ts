@@ -18,7 +18,7 @@ import { askLedger } from '../../objects/ledger/api.ts';
 import { type Draft, draftMs, type RunRecord } from '../store/runs.ts';
 import { type Charge, type Estimate, ledgerId } from '../store/spending.ts';
 import type { SessionStore } from '../store/store.ts';
-import { createLease, drawFrom, hasRoom, type Lease, type OwnerLedger, Patience, takeLease } from './lease.ts';
+import { createLease, hasRoom, type OwnerLedger, Patience, takeLease } from './lease.ts';
 
 /** The account of one run. It sets aside what a request may cost, and settles it afterwards. */
 export interface SessionMeter extends Meter {
@@ -45,18 +45,17 @@ export interface MeterOptions extends ModelFacts {
  */
 export function createSessionMeter(options: MeterOptions): SessionMeter {
 	const { store, record, limit, owner, atCrashPoint } = options;
+	const { spending } = store;
 	let open: Charge | undefined;
 	let openedAt = 0;
-	let lease: Lease | undefined;
 
-	const settle = (amount: Amount, isLast: boolean): void => {
+	const settle = (amount: Amount): void => {
 		if (open === undefined) return;
-		store.spending.settle(open.call, amount, isLast);
-		lease = isLast ? undefined : lease && drawFrom(lease, amount);
+		spending.settle(open.call, amount);
 		open = undefined;
 	};
-	const charge = (seen: Omit<SeenCall, 'inputTokens'>, isLast = false): void =>
-		settle(open === undefined ? nothing : toAmount(open, seen), isLast);
+	const charge = (seen: Omit<SeenCall, 'inputTokens'>): void =>
+		settle(open === undefined ? nothing : toAmount(open, seen));
 
 	/** Sets an amount aside, from the lease or from a new one. Returns the state of the day if its ledger refuses. */
 	const setAside = async (
@@ -65,22 +64,19 @@ export function createSessionMeter(options: MeterOptions): SessionMeter {
 		dayLimit: Limit,
 		patience: Patience,
 	): Promise<BudgetState | undefined> => {
-		if (lease !== undefined && !hasRoom(lease, amount, Date.now())) {
-			store.spending.endLease(record.n);
-			lease = undefined;
-		}
-		const wanted = { run: record.n, model, amount, owed: owner !== undefined, estimate, lease: lease?.call };
-		open = store.spending.reserve(wanted, Date.now());
-		if (owner === undefined || lease !== undefined) return undefined;
-		const { call } = open;
+		const before = spending.total();
+		if (spending.lease !== undefined && !hasRoom(spending.lease, amount, before, Date.now())) spending.endLease();
+		const wanted = { run: record.n, model, amount, owed: owner !== undefined, estimate, lease: spending.lease?.call };
+		open = spending.reserve(wanted, Date.now());
+		if (owner === undefined || spending.lease !== undefined) return undefined;
 		try {
-			const about = { id: ledgerId(record.id, call), amount, estimate, limit: dayLimit };
+			const about = { id: ledgerId(record.id, open.call), amount, estimate, limit: dayLimit };
 			const answer = await takeLease(owner, about, patience);
-			if (answer.ok) lease = createLease(call, answer.amount ?? amount, Date.now());
-			else settle(nothing, true);
+			if (answer.ok) spending.beginLease(createLease(open, answer.amount, before, Date.now()));
+			else settle(nothing);
 			return answer.ok ? undefined : answer.state;
 		} catch (error) {
-			settle(nothing, true);
+			settle(nothing);
 			throw error;
 		}
 	};
@@ -109,7 +105,7 @@ export function createSessionMeter(options: MeterOptions): SessionMeter {
 			}
 		},
 		lost: (usage, cut, outputTokens) => {
-			if (!cut && !isSaid(usage)) settle(nothing, false);
+			if (!cut && !isSaid(usage)) settle(nothing);
 			else
 				charge({
 					usage,
@@ -120,8 +116,7 @@ export function createSessionMeter(options: MeterOptions): SessionMeter {
 		},
 		settle: (usage, message) => {
 			if (message.role !== 'assistant') return charge({ usage, outputTokens: 0, isCut: false });
-			const isLast = message.toolCalls === undefined || message.toolCalls.length === 0;
-			charge({ usage, outputTokens: estimateReply(message), isCut: false }, isLast);
+			charge({ usage, outputTokens: estimateReply(message), isCut: false });
 		},
 		get call() {
 			return open?.call;
@@ -274,13 +269,13 @@ function toAmount({ estimate }: Charge, seen: Omit<SeenCall, 'inputTokens'>): Am
 const mostUnseen = (150 * draftMs) / 1_000;
 
 /**
- * Ends the account of a run that is over or goes on in another life: charges the request that a crash cut off, and gives
- * the rest of the lease back. Returns whether there was such a request.
+ * Ends the account of a run that is over or goes on in another life: charges the request that a crash cut off, and ends
+ * the lease, unless that is kept for the next run. Returns whether there was such a request.
  */
-export function closeAccount(store: SessionStore, { n, draft }: Pick<RunRecord, 'n' | 'draft'>): boolean {
-	const open = store.spending.open();
-	if (open !== undefined) store.spending.settle(open.call, toLostAmount(open, draft), false);
-	store.spending.endLease(n);
+export function closeAccount({ spending }: SessionStore, draft: Draft | undefined): boolean {
+	const open = spending.open();
+	if (open !== undefined) spending.settle(open.call, toLostAmount(open, draft));
+	if (spending.lease?.isKept !== true) spending.endLease();
 	return open !== undefined;
 }
 

@@ -142,7 +142,8 @@ function findEarliest(...times: readonly (number | undefined)[]): number | undef
 /** Reads the facts of a session. `isLive`: whether this life of the object carries out the newest run. */
 export function readFacts(store: SessionStore, agents: readonly Agent[], isLive: boolean): SessionFacts {
 	const { hasTables } = store;
-	const untoldAt = store.untold.isEmpty ? undefined : Date.now() + watchMs;
+	// The alarm ends a lease that is kept, too.
+	const untoldAt = store.untold.isEmpty && !store.spending.lease ? undefined : Date.now() + watchMs;
 	const outboxAt = hasTables ? findEarliest(store.outbox.nextAt(), untoldAt) : undefined;
 	const queue = { size: 0 };
 	if (!store.exists()) return { hasTables, isImporting: store.isImporting, isLive, queue, outboxAt };

@@ -99,7 +99,7 @@ export function prepareRun(
 			const asked = event.type === 'awaiting' ? (event.toolCalls ?? []) : [];
 			for (const call of asked) store.calls.note(store.messages.lastTurn(), call, 'asked', Date.now());
 			// A request is still open only if its message could not be stored.
-			closeAccount(store, { n: record.n, draft: store.runs.get(record.n)?.draft });
+			closeAccount(store, store.runs.get(record.n)?.draft);
 		},
 		onEnded: (event, firstAt) =>
 			onEnded({ event, tally: counter.tally, transport: inbound.current.transport, firstAt }),

@@ -146,6 +146,7 @@ export class Runner {
 		}
 		if (next.state === 'importing') await this.alarm.set();
 		if (next.action.type !== 'none' || !this.#store.exists()) return next;
+		if (this.#live === undefined) this.#store.spending.endLease();
 		// The platform repeats an alarm that a crash cuts off.
 		await Promise.all([this.#callbacks.send(), this.owner.outbox.send(Date.now())]);
 		if (this.#store.exists() && !(await this.alarm.set())) throw new Error('the next alarm is not set');

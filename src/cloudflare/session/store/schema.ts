@@ -18,8 +18,8 @@ import type { Schema } from '../../objects/migrate.ts';
  *   the place of its message in the queue (`waiting`), if any.
  * - `queue`: the messages that wait for a run to end.
  * - `spending`: what each request to a model cost, and the sum up to it. `input_tokens` and `input_usd` are estimates of
- *   its input; `output_usd` is the price of a token of its output. `lease` is the first request of its lease;
- *   `owed` is 1 while that goes on, and 2 in its last row once it has ended. The ledger knew of all leases up to that of
+ *   its input; `output_usd` is the price of a token of its output. `lease` is the first request of its lease, of which
+ *   the ledger has to be told where `owed` is not 0. The ledger knew of all leases up to that of
  *   the request `told` when the row was stored.
  * - `callback`: who has to be told of a run's end. `outbox`: what the owner's ledger and list could not be told at once, and
  *   what nobody needs in the bucket. `session.listed_at` is when the session was last active without a run.

@@ -12,7 +12,7 @@ export interface Charge {
 	readonly amount: Amount;
 	/** Whether the ledger of the session's owner has to be told, or was. */
 	readonly owed: boolean;
-	/** The number of the request that its lease was taken for: its own, or an earlier one of its run. */
+	/** The number of the request that its lease was taken for: its own, or an earlier one. */
 	readonly lease: number;
 	/** The size of its input, and the prices. */
 	readonly estimate: Estimate;
@@ -27,12 +27,28 @@ export interface Estimate {
 	readonly outputUsd: number;
 }
 
+/** A block of the owner's day that requests are made from (docs/budgets.md, "Leases"). */
+export interface Lease {
+	/** The number of the request that it was taken for. */
+	readonly call: number;
+	/** What the ledger has set aside for it. */
+	readonly granted: Amount;
+	/** What the session had spent before it. */
+	readonly before: Amount;
+	/** In milliseconds since 1970: it is never used on the next day. */
+	readonly endsAt: number;
+	/** Whether it outlives its run. */
+	readonly isKept: boolean;
+}
+
 /** What the session spends: one row for each request to a model, with the sum up to it. There is one request at a time. */
 export class SpendingRows {
 	readonly #sql: RememberingSql;
 	readonly #last: () => (Row & Totals) | undefined;
 	/** The request up to whose lease all are told. Missing while this life of the object does not look after that. */
 	#told: number | undefined;
+	/** The lease that goes on. No row says which: every other one has ended, and so has that of an earlier life. */
+	#lease: Lease | undefined;
 
 	constructor(sql: RememberingSql) {
 		this.#sql = sql;
@@ -64,22 +80,29 @@ export class SpendingRows {
 		return row === undefined || row.settled === 1 ? undefined : toCharge(row);
 	}
 
-	/** Stores what a request cost. With the last one of a lease, the ledger of the owner has to be told. */
-	settle(call: number, { tokens, usd }: Amount, isLast: boolean): void {
-		if (isLast) this.lookBack();
+	/** Stores what a request cost. */
+	settle(call: number, { tokens, usd }: Amount): void {
+		this.lookBack();
 		this.#sql.exec(
-			`UPDATE spending SET tokens = ?, usd = ?, total_tokens = total_tokens + ?, total_usd = total_usd + ?, settled = 1,
-				owed = CASE owed WHEN ${leased} THEN ? ELSE owed END WHERE call = ? AND settled = 0`,
-			...[tokens, usd, tokens, usd, isLast ? ended : leased, call],
+			`UPDATE spending SET tokens = ?, usd = ?, total_tokens = total_tokens + ?, total_usd = total_usd + ?, settled = 1
+			WHERE call = ? AND settled = 0`,
+			...[tokens, usd, tokens, usd, call],
 		);
 	}
 
-	/** Ends the lease of a run whose requests are all settled, if it has one. The ledger takes back what is left of it. */
-	endLease(run: number): void {
-		const row = this.#last();
-		if (row === undefined || row.run !== run || row.settled === 0 || row.owed !== leased) return;
-		this.lookBack();
-		this.#sql.exec(`UPDATE spending SET owed = ${ended} WHERE call = ?`, row.call);
+	/** The lease that requests may be made from. */
+	get lease(): Lease | undefined {
+		return this.#lease;
+	}
+
+	/** Notes that requests may be made from a lease. */
+	beginLease(lease: Lease): void {
+		this.#lease = lease;
+	}
+
+	/** Ends the lease, if there is one: the ledger has to be told, and takes back what is left of it. */
+	endLease(): void {
+		this.#lease = undefined;
 	}
 
 	/**
@@ -94,12 +117,16 @@ export class SpendingRows {
 				before_usd: number | null;
 			};
 		const rows = this.#sql.exec<Found>(
-			`SELECT call, COALESCE(lease, call) AS lease, run.id AS run_id, total_tokens, total_usd,
-				(SELECT total_tokens FROM spending AS b WHERE b.call = COALESCE(a.lease, a.call) - 1) AS before_tokens,
-				(SELECT total_usd FROM spending AS b WHERE b.call = COALESCE(a.lease, a.call) - 1) AS before_usd
-			FROM spending AS a JOIN run ON run.n = a.run
-			WHERE call > ? AND owed = ${ended} AND (ended_at IS NULL OR ended_at > ?) ORDER BY call`,
-			...[this.#toldCall, since],
+			`WITH lease AS (
+				SELECT COALESCE(lease, call) AS first, MAX(call) AS call, run, settled, total_tokens, total_usd FROM spending
+				WHERE call > ? AND owed <> 0 GROUP BY first
+			)
+			SELECT lease.call, first AS lease, begun.id AS run_id, lease.total_tokens, lease.total_usd,
+				b.total_tokens AS before_tokens, b.total_usd AS before_usd
+			FROM lease JOIN run ON run.n = lease.run JOIN spending AS a ON a.call = first JOIN run AS begun ON begun.n = a.run
+				LEFT JOIN spending AS b ON b.call = first - 1
+			WHERE lease.settled = 1 AND first <> ? AND (run.ended_at IS NULL OR run.ended_at > ?) ORDER BY lease.call`,
+			...[this.#toldCall, this.#lease?.call ?? 0, since],
 		);
 		return rows.toArray().map(({ call, lease, ...row }) => {
 			const before = { tokens: row.before_tokens ?? 0, usd: row.before_usd ?? 0 };
@@ -121,12 +148,14 @@ export class SpendingRows {
 	/** Whether the newest lease has ended, and this life of the object looks after it and has not told the ledger. */
 	get hasUntold(): boolean {
 		const last = this.#last();
-		return last !== undefined && last.owed === ended && this.#told !== undefined && last.call > this.#told;
+		if (last === undefined || last.owed === 0 || last.settled === 0 || this.#told === undefined) return false;
+		return last.call > this.#told && (last.lease ?? last.call) !== this.#lease?.call;
 	}
 
-	/** Forgets what is told, because all rows are gone. */
+	/** Forgets what is told and leased, because all rows are gone. */
 	forget(): void {
 		this.#told = undefined;
+		this.#lease = undefined;
 	}
 
 	get #toldCall(): number {
@@ -169,9 +198,6 @@ export interface EndedLease {
 	/** What its requests cost together. */
 	readonly amount: Amount;
 }
-
-/** What `owed` says: a lease goes on, or has ended and is told. */
-const [leased, ended] = [1, 2];
 
 /** A request that is about to be made. */
 export type NewCharge = Omit<Charge, 'call' | 'lease'> & Partial<Pick<Charge, 'lease'>>;

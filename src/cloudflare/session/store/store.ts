@@ -113,6 +113,7 @@ export class SessionStore {
 		const folder = this.workspace.usesBucket ? this.bucketFolder : undefined;
 		type Row = { name: string };
 		const tables = this.#storage.sql.exec<Row>("SELECT name FROM sqlite_master WHERE type = 'table'").toArray();
+		this.spending.endLease();
 		this.transaction(() => {
 			for (const one of this.untold.list()) if (one.message.to === 'ledger') this.outbox.add(one, now);
 			for (const { name } of tables) if (!keptTables.test(name)) this.#storage.sql.exec(`DELETE FROM "${name}"`);
