@@ -17,7 +17,8 @@ const floors: readonly (readonly string[])[] = [
 	['core/index.ts', 'cloudflare/objects', 'client'],
 	['cloudflare/config', 'page'],
 	['cloudflare/agent'],
-	['cloudflare/session', 'cloudflare/routes', 'cloudflare/mcp', 'testing', 'agents'],
+	['cloudflare/session', 'cloudflare/routes', 'testing', 'agents'],
+	['cloudflare/mcp'],
 	['cloudflare/runlet', 'command', 'worker.ts'],
 ];
 

@@ -19,7 +19,7 @@ import {
 import { budgetSchema } from '../wire/budget.ts';
 import { expirySchema } from '../wire/expiry.ts';
 import { sourceNames } from '../wire/protocols/webhooks/index.ts';
-import { type AgentMcpServer, assertDeclared, declaredServers } from './mcp-servers/declared.ts';
+import { type AgentMcpServer, assertDeclared, declaredServers } from './mcp-servers.ts';
 import { type SkillSource, skillSource } from './skill-source.ts';
 import { mappingSchema, type WebhookMappings } from './webhook-mapping.ts';
 

@@ -2,7 +2,7 @@ import type { ProviderRegistration } from '../../core/chat/index.ts';
 import type { Config } from '../config/config.ts';
 import type { CrashPoint } from './crash.ts';
 import type { Agent } from './define.ts';
-import type { McpSupport } from './mcp.ts';
+import type { McpConnector } from './mcp.ts';
 import type { SkillSource } from './skill-source.ts';
 
 /** What a Worker serves: its agents, and the providers that its configuration makes possible. */
@@ -12,7 +12,7 @@ export interface Runtime {
 	/** Where the skills come from that agents name; KV if it is missing. */
 	readonly skills?: SkillSource;
 	/** The Model Context Protocol, if the Worker has it. */
-	readonly mcp?: McpSupport;
+	readonly mcp?: McpConnector;
 	/** Where a test ends the process. A Worker has none. */
 	readonly crashPoint?: CrashPoint;
 }

@@ -18,9 +18,7 @@ import {
 	setOptions,
 } from './identity.ts';
 import { keys } from './keys.ts';
-import { mcpRoute } from './mcp.ts';
-import { mcpLoginRoute } from './mcp-login.ts';
-import { mcpServersRoute } from './mcp-servers.ts';
+import { createMissingRoutes, type McpSupport } from './mcp.ts';
 import { modelsRoute } from './model-list.ts';
 import { describe } from './openapi/mount.ts';
 import { page } from './page.ts';
@@ -36,8 +34,9 @@ import { webhooksRoute } from './webhooks.ts';
  * The Worker's HTTP app: mounts the routes and turns every error into a response. A request comes without the base path,
  * which stands only in the addresses that the app gives.
  */
-export function createApp(runtime: Runtime & RouteOptions) {
+export function createApp(runtime: Runtime & RouteOptions & { readonly mcp?: McpSupport }) {
 	const { basePath = '' } = runtime;
+	const mcp = runtime.mcp?.routes(runtime) ?? createMissingRoutes();
 	const app = new Hono<RouteEnv>();
 	app.onError((error, c) => {
 		const response = toFailureAt(c.req.path, error);
@@ -59,16 +58,16 @@ export function createApp(runtime: Runtime & RouteOptions) {
 	// Authenticated by the senders' signatures.
 	app.route('/v1/webhooks', webhooksRoute(runtime));
 	// A browser comes back from a login page without a key.
-	app.route('/v1/mcp', mcpLoginRoute(runtime));
+	app.route('/v1/mcp', mcp.logins);
 	// From here on every caller is identified. Routes with another authentication are mounted above.
 	for (const path of ['/v1/*', '/mcp/*']) app.use(path, authenticate);
 	const routed = app
 		.route('/healthz', healthRoute(runtime))
-		.route('/mcp', mcpRoute(runtime))
+		.route('/mcp', mcp.agents)
 		.route('/v1/agents', agentsRoute(runtime))
 		.route('/v1/chat/completions', chatCompletionsRoute(runtime))
 		.route('/v1/keys', keys)
-		.route('/v1/mcp', mcpServersRoute(runtime))
+		.route('/v1/mcp', mcp.servers)
 		.route('/v1/models', modelsRoute(runtime))
 		.route('/v1/sessions', copies)
 		.route('/v1/sessions', sessions)

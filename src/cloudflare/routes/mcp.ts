@@ -1,98 +1,35 @@
-import type { Context } from 'hono';
 import { Hono } from 'hono/tiny';
 import { RunletError } from '../../core/ground/errors.ts';
-import { parseJson } from '../../core/ground/json.ts';
-import { type Agent, findAgent } from '../agent/define.ts';
-import type { McpSupport, ServedSession } from '../agent/mcp.ts';
-import { createResolver } from '../agent/resolver.ts';
+import type { McpConnector } from '../agent/mcp.ts';
 import type { Runtime } from '../agent/runtime.ts';
-import { readConfig } from '../config/config.ts';
-import type { SessionNamespace } from '../objects/session-api.ts';
-import { askSession } from './ask-session.ts';
-import { getOwner, isAllowedPage, type RouteEnv } from './identity.ts';
-import { readBytes } from './request.ts';
+import type { RouteEnv } from './identity.ts';
 
-/** `/mcp/:agent`: serves agents to MCP clients (docs/mcp.md). */
-export function mcpRoute({ agents, mcp, providers, skills }: Omit<Runtime, 'crashPoint'>) {
-	return new Hono<RouteEnv>().all('/:agent', async (c) => {
-		assertOrigin(c);
-		const owner = getOwner(c);
-		const served = assertMcp({ mcp });
-		const agent = findAgent(agents, c.req.param('agent'));
-		const config = readConfig(c.env);
-		const sessionName = c.req.query('session');
-		if (sessionName !== undefined) assertName(sessionName);
-		return served.serve(c.req.raw, {
-			agent,
-			skills: createResolver(agent, { runtime: { skills }, config, providers: providers(config), owner }),
-			caller: { owner },
-			body: c.req.method === 'POST' ? parseJson(await readText(c.req.raw)) : undefined,
-			sessionName,
-			findSession: (name) => findSession(c, { owner, agent, name }),
-		});
+/** What `runlet/cloudflare/mcp` gives: the Model Context Protocol, both ways (docs/mcp.md). */
+export interface McpSupport extends McpConnector {
+	/** Makes its routes. What they need of the protocol is loaded with the first request. */
+	routes(runtime: Runtime): McpRoutes;
+}
+
+export interface McpRoutes {
+	/** `/v1/mcp`: what login pages ask, and where browsers come back from them. They have no key. */
+	readonly logins: Hono<RouteEnv>;
+	/** `/v1/mcp`: the servers of an owner and of the agents. */
+	readonly servers: Hono<RouteEnv>;
+	/** `/mcp`: the agents as servers. */
+	readonly agents: Hono<RouteEnv>;
+}
+
+/** Makes the routes of a Worker without the protocol. They answer `not_found`, which says how to add it. */
+export function createMissingRoutes(): McpRoutes {
+	const missing = new Hono<RouteEnv>().all('*', () => {
+		throw createRefusal();
 	});
+	return { logins: new Hono<RouteEnv>(), servers: missing, agents: missing };
 }
 
-/** Refuses a page of another site, so that no browser is led to a server of this machine (DNS rebinding). */
-function assertOrigin(c: Context<RouteEnv>): void {
-	const origin = c.req.header('origin');
-	if (origin === undefined || isAllowedPage(c, origin)) return;
-	throw new RunletError(
-		'forbidden',
-		`Origin: a page of ${origin.slice(0, 200)} may not call this address. If it is yours: CORS_ORIGINS=… with its origin.`,
-		{ field: 'Origin' },
-	);
-}
-
-/** Returns the Worker's part of the protocol. Throws `not_found`, which says how to add it. */
-export function assertMcp({ mcp }: Pick<Runtime, 'mcp'>): McpSupport {
-	if (mcp !== undefined) return mcp;
-	throw new RunletError(
+function createRefusal(): RunletError {
+	return new RunletError(
 		'not_found',
 		"This Worker has no MCP. Add to src/worker.ts: import { mcp } from 'runlet/cloudflare/mcp'; and createRunlet({ agents, mcp }).",
 	);
-}
-
-/** How long after its last activity a session is removed that its client gave no name, in milliseconds. */
-const fleetingMs = 86_400_000;
-
-interface Wanted {
-	readonly owner: string;
-	readonly agent: Agent;
-	readonly name: string | undefined;
-}
-
-function findSession(c: Context<RouteEnv>, { owner, agent, name }: Wanted): ServedSession {
-	if (name !== undefined) assertName(name);
-	const { sessions } = readConfig(c.env);
-	const { expiresAfterMs = fleetingMs } = agent;
-	const given = name === undefined ? undefined : readId(sessions, name);
-	const named = () => sessions.idFromName(`mcp ${owner} ${agent.name} ${name}`);
-	const id = given ?? (name === undefined ? sessions.newUniqueId() : named());
-	return {
-		id: id.toString(),
-		...(given === undefined && {
-			create: { agent: agent.name, owner, ...(name === undefined && { expiresAfterMs }) },
-		}),
-		ask: (call, isSafe = false) => askSession(c, id, call, isSafe),
-	};
-}
-
-/** Reads the id of a session. Nothing for a name of the client's. */
-function readId(sessions: SessionNamespace, text: string): DurableObjectId | undefined {
-	try {
-		return sessions.idFromString(text);
-	} catch {
-		return undefined;
-	}
-}
-
-function assertName(name: string): void {
-	if (name !== '' && name.length <= 200) return;
-	const message = 'session: expected the id of a session, or a name of your own with 1 to 200 characters.';
-	throw new RunletError('invalid_request', message, { field: 'session' });
-}
-
-async function readText(request: Request): Promise<string> {
-	return new TextDecoder().decode(await readBytes(request));
 }

@@ -1,6 +1,6 @@
 import { toMessageText } from '../../core/ground/errors.ts';
 import type { Agent } from '../agent/define.ts';
-import { listVariables } from '../agent/mcp-servers/find.ts';
+import { listVariables } from '../agent/mcp-servers.ts';
 import { describeReadiness } from '../agent/readiness.ts';
 import { createResolver } from '../agent/resolver.ts';
 import type { Runtime } from '../agent/runtime.ts';

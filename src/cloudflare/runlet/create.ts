@@ -45,7 +45,7 @@ export function createRunlet(options: RunletOptions): Runlet {
 		hasAccounts: authenticate !== undefined,
 		hasOwnSkills: skills !== undefined,
 	});
-	const runtime: Runtime = { agents, providers: toProviders(providers), skills, mcp };
+	const runtime = { agents, providers: toProviders(providers), skills, mcp };
 	const routes = createApp({ ...runtime, authenticate, basePath });
 	const fetch: Runlet['fetch'] = async (request, env, context) =>
 		routes.fetch(takeOff(basePath, request), toEnvironment(env), context);

@@ -5,11 +5,11 @@ import type { Env } from '../../core/ground/env.ts';
 import { RunletError } from '../../core/ground/errors.ts';
 import { isRecord } from '../../core/ground/json.ts';
 import { type Agent, assertNoNamesakes } from '../agent/define.ts';
-import type { McpSupport } from '../agent/mcp.ts';
-import { assertServersAgree } from '../agent/mcp-servers/declared.ts';
+import { assertServersAgree } from '../agent/mcp-servers.ts';
 import { type SkillSource, skillSource } from '../agent/skill-source.ts';
 import type { Authenticate } from '../auth/account.ts';
 import { type BindingNames, bindingNames } from '../config/bindings.ts';
+import type { McpSupport } from '../routes/mcp.ts';
 
 /** What `createRunlet` takes. */
 export interface RunletOptions {
@@ -54,7 +54,7 @@ const agent = v.custom<Agent>(
 );
 const provider = v.custom<ProviderRegistration>((value) => isRecord(value) && typeof value.detect === 'function');
 const mcpSupport = v.custom<McpSupport>(
-	(value) => isRecord(value) && isFunction(value.serve),
+	(value) => isRecord(value) && isFunction(value.routes),
 	"must be mcp of 'runlet/cloudflare/mcp'",
 );
 const basePath = v.pipe(v.string(), v.regex(/^(\/[\w.~-]+)+$/, 'must begin with / and not end with it, such as /ai'));

@@ -1,7 +1,7 @@
 /** The field `mcp` of an agent. */
 import { describe, expect, test } from 'vitest';
 import { defineAgent } from '../../../src/cloudflare/agent/define.ts';
-import { assertServersAgree } from '../../../src/cloudflare/agent/mcp-servers/declared.ts';
+import { assertServersAgree } from '../../../src/cloudflare/agent/mcp-servers.ts';
 import { createRunlet } from '../../../src/cloudflare/runlet/create.ts';
 
 const url = 'https://mcp.example.com/mcp';

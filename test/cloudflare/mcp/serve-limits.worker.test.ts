@@ -83,15 +83,22 @@ describe('who may use an agent', () => {
 		expect((await worker.request(path, { method: 'POST', body, headers: keyed }, allowed)).status).toBe(200);
 	});
 
-	test('a Worker without the option says what to add', async () => {
+	test('a Worker without the option says what to add, on every route of MCP, and describes none of them', async () => {
 		const app = createApp({ agents: [], providers: () => [] });
-		const response = await app.request(
-			'http://localhost/mcp/any',
-			{ method: 'POST', body: '{}', headers: accept },
-			env,
-		);
-		expect(response.status).toBe(404);
-		expect(await response.text()).toContain("import { mcp } from 'runlet/cloudflare/mcp'");
+		const asked = [
+			['POST', '/mcp/any'],
+			['GET', '/v1/mcp'],
+			['PUT', '/v1/mcp/tracker'],
+			['POST', '/v1/mcp/tracker/login'],
+			['GET', '/v1/mcp/callback'],
+		] as const;
+		for (const [method, path] of asked) {
+			const response = await app.request(`http://localhost${path}`, { method, headers: accept }, env);
+			expect(response.status, path).toBe(404);
+			expect(await response.text(), path).toContain("import { mcp } from 'runlet/cloudflare/mcp'");
+		}
+		const document = await app.request('http://localhost/openapi.json', {}, env);
+		expect(await document.text()).not.toContain('/v1/mcp');
 	});
 });
 

@@ -4,8 +4,8 @@ import { withTimeLimit } from '../../../core/ground/time-limit.ts';
 import type { McpConnection } from '../../../core/mcp/connection.ts';
 import type { Tool } from '../../../core/tool/index.ts';
 import type { ConnectionsOptions, McpConnections } from '../../agent/mcp.ts';
-import type { FoundServer } from '../../agent/mcp-servers/find.ts';
 import { log } from '../../log.ts';
+import { type FoundServer, findServers } from '../servers/find.ts';
 import { createAcceptance } from './accepted.ts';
 import { openServer } from './open.ts';
 
@@ -87,7 +87,7 @@ export function createConnections(options: ConnectionsOptions): McpConnections {
 		},
 		loadTools: async (given) => {
 			warn = given;
-			servers ??= options.findServers();
+			servers ??= findServers(options.agent, options);
 			servers.catch(() => {
 				servers = undefined;
 			});

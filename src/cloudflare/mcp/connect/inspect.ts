@@ -1,17 +1,29 @@
 import { RunletError, toRunletError } from '../../../core/ground/errors.ts';
 import { withTimeLimit } from '../../../core/ground/time-limit.ts';
 import { type AcceptedTools, listDifferences } from '../../../core/mcp/acceptance.ts';
-import type { Inspected } from '../../agent/mcp.ts';
-import type { FoundServer } from '../../agent/mcp-servers/find.ts';
 import type { Config } from '../../config/config.ts';
+import type { FoundServer } from '../servers/find.ts';
 import { createAcceptance } from './accepted.ts';
 import { LoginStore } from './login-store.ts';
 import { openServer } from './open.ts';
 
+/** A tool of a server, and what changed since it was accepted. */
+export interface InspectedTool {
+	readonly name: string;
+	readonly hash: string;
+	readonly differences?: readonly { readonly field: string; readonly accepted: string; readonly offered: string }[];
+}
+
+/** What a server answered: its tools, or why not. */
+export type Inspected = { readonly tools: readonly InspectedTool[] } | { readonly problem: string };
+
 /** How long a request waits for a server, in milliseconds. */
 const patienceMs = 15_000;
 
-/** Asks a server for its tools, and compares them with what was accepted. It accepts nothing. */
+/**
+ * Asks a server for its tools, and compares them with what was accepted. It accepts nothing, and never throws for a server
+ * that fails.
+ */
 export async function inspectServer(config: Config, server: FoundServer): Promise<Inspected> {
 	try {
 		const [offered, accepted] = await Promise.all([
@@ -29,7 +41,10 @@ export async function inspectServer(config: Config, server: FoundServer): Promis
 	}
 }
 
-/** Accepts tools, as `McpSupport` says. */
+/**
+ * Accepts tools by the hashes of what was seen of them. Throws `conflict` if a server now says something else, and
+ * `not_found` for a tool that it has not.
+ */
 export async function acceptOffered(
 	config: Config,
 	server: FoundServer,

@@ -1,9 +1,9 @@
 import * as v from 'valibot';
 import { RunletError } from '../../../core/ground/errors.ts';
-import type { loginHead } from '../../agent/mcp-servers/login-state.ts';
 import { openSecrets, sealSecrets } from '../../agent/registered-secrets.ts';
 import type { Config } from '../../config/config.ts';
 import { askRegistry } from '../../objects/directory/registry-api.ts';
+import type { loginHead } from '../servers/login-state.ts';
 
 const optionalText = v.optional(v.string());
 

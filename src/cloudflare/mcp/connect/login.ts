@@ -7,8 +7,8 @@ import type {
 	StoredOAuthTokens,
 } from '@modelcontextprotocol/client';
 import { RunletError } from '../../../core/ground/errors.ts';
-import type { FoundServer } from '../../agent/mcp-servers/find.ts';
 import type { Config } from '../../config/config.ts';
+import type { FoundServer } from '../servers/find.ts';
 import { createClientMetadata, toCallbackUrl, toClientId } from './client-metadata.ts';
 import { type BegunLogin, type LoginState, LoginStore } from './login-store.ts';
 import { sealState } from './state.ts';

@@ -2,13 +2,21 @@ import { RunletError, toRunletError } from '../../../core/ground/errors.ts';
 import { createServerFetch } from '../../../core/mcp/fetch.ts';
 import { finishLogin, toLoginFailure } from '../../../core/mcp/finish-login.ts';
 import { auth } from '../../../core/mcp/sdk.ts';
-import type { FindServer, FinishedLogin } from '../../agent/mcp.ts';
-import type { FoundServer } from '../../agent/mcp-servers/find.ts';
 import type { Config } from '../../config/config.ts';
 import { log, toFailureFields } from '../../log.ts';
+import type { FoundServer } from '../servers/find.ts';
 import { OwnerLogin } from './login.ts';
 import { type BegunLogin, LoginStore } from './login-store.ts';
 import { openState } from './state.ts';
+
+type FindServer = (owner: string, name: string) => Promise<FoundServer | undefined>;
+
+/** How a login ended. */
+export type FinishedLogin =
+	/** Somebody is logged in. The sessions waited for it. */
+	| { readonly server: string; readonly owner: string; readonly sessions: readonly string[] }
+	/** What to tell the person. */
+	| { readonly problem: string };
 
 /** Begins a login outside of a run. Gives its page; nothing if what is stored of a login is still good. */
 export async function beginLogin(config: Config, server: FoundServer): Promise<URL | undefined> {

@@ -1,8 +1,8 @@
 import { createConnection, type McpConnection } from '../../../core/mcp/connection.ts';
 import type { ConnectionOptions } from '../../../core/mcp/connection-options.ts';
 import type { McpServer } from '../../../core/mcp/server.ts';
-import type { FoundServer } from '../../agent/mcp-servers/find.ts';
 import type { Config } from '../../config/config.ts';
+import type { FoundServer } from '../servers/find.ts';
 import { OwnerLogin } from './login.ts';
 
 /** What a connection is made with. */

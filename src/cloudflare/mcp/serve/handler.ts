@@ -1,5 +1,5 @@
-import type { ServedAgent } from '../../agent/mcp.ts';
 import { createMcpHandler } from './sdk.ts';
+import type { ServedAgent } from './served.ts';
 import { createAgentServer } from './server.ts';
 
 /** Answers a request of an MCP client, of either revision. Each request has a server of its own. */

@@ -4,7 +4,6 @@ import type { CallAnswer } from '../../../core/chat/call-answers.ts';
 import type { Question, RunEvent, WaitingCall } from '../../../core/chat/index.ts';
 import { RunletError } from '../../../core/ground/errors.ts';
 import { readArguments } from '../../../core/tool/invoke.ts';
-import type { ServedAgent, ServedSession } from '../../agent/mcp.ts';
 import type { Bytes } from '../../objects/result.ts';
 import type { Handling, RunOutcome, SessionState } from '../../objects/session-api.ts';
 import { type Asked, askClient, canElicit, readAnswer, toAnswerKind } from './elicit.ts';
@@ -13,6 +12,7 @@ import { readLines } from './lines.ts';
 import { createTell, type Tell } from './progress.ts';
 import { textResult } from './result.ts';
 import type { RunShown, RunTool } from './run-tools.ts';
+import type { ServedAgent, ServedSession } from './served.ts';
 
 type Answer = CallToolResult | InputRequiredResult;
 

@@ -1,4 +1,3 @@
-import type { ServedAgent } from '../../agent/mcp.ts';
 import { listToolNames } from '../../agent/tool-names.ts';
 import { version } from '../../wire/version.ts';
 import { orProtocolError } from './failure.ts';
@@ -6,6 +5,7 @@ import { servePrompts } from './prompts.ts';
 import { createRunTools, type RunTool } from './run-tools.ts';
 import { callRunTool } from './runs.ts';
 import { McpServer } from './sdk.ts';
+import type { ServedAgent } from './served.ts';
 import { serveSkills } from './skills.ts';
 import { createAgentTools, describeTool } from './tools.ts';
 

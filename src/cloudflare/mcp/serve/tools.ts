@@ -8,7 +8,6 @@ import type {
 } from '@modelcontextprotocol/server';
 import { RunletError } from '../../../core/ground/errors.ts';
 import { providerName } from '../../../core/tool/index.ts';
-import type { ServedAgent, ServedSession } from '../../agent/mcp.ts';
 import type { ListedTool, OutsideEnd, OutsideLine } from '../../objects/outside-call.ts';
 import { type AnswerKind, askClient, canElicit, readAnswer, toAnswerKey, toAnswerKind } from './elicit.ts';
 import { createInvalid } from './failure.ts';
@@ -16,6 +15,7 @@ import { readLines } from './lines.ts';
 import { createTell } from './progress.ts';
 import { textResult, toCallResult } from './result.ts';
 import { MissingRequiredClientCapabilityError } from './sdk.ts';
+import type { ServedAgent, ServedSession } from './served.ts';
 
 type Waits = Extract<OutsideEnd, { readonly type: 'waits' }>;
 

@@ -1,7 +1,6 @@
 import type { TerminalEvent } from '../../../core/chat/index.ts';
 import { type Agent, findAgent } from '../../agent/define.ts';
 import type { McpConnections } from '../../agent/mcp.ts';
-import { findServers } from '../../agent/mcp-servers/find.ts';
 import type { RunnerOptions } from './prepare.ts';
 
 /** How long connections stay open after a run, in milliseconds: the object sleeps soon after that. */
@@ -38,7 +37,9 @@ export class Connections {
 		this.#open ??= runtime.mcp.connect({
 			config: config(),
 			session: id,
-			findServers: () => findServers(agent, { config: config(), agents: runtime.agents, owner }),
+			owner,
+			agent,
+			agents: runtime.agents,
 		});
 		this.#open.refresh();
 		return this.#open;

@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
+import { mcp } from '../../../../src/cloudflare/mcp/index.ts';
 import { createApp } from '../../../../src/cloudflare/routes/app.ts';
 import * as operations from './operations.ts';
 
-const app = createApp({ agents: [], providers: () => [] });
+const app = createApp({ agents: [], providers: () => [], mcp });
 const response = await app.request('https://runlet.example/docs', {}, {});
 const page = await response.text();
 

@@ -1,18 +1,18 @@
 import { html } from 'hono/html';
 import { Hono } from 'hono/tiny';
-import { RunletError } from '../../core/ground/errors.ts';
-import { findServer } from '../agent/mcp-servers/find.ts';
-import type { Runtime } from '../agent/runtime.ts';
-import { readConfig } from '../config/config.ts';
-import { log, toFailureFields } from '../log.ts';
-import { reach } from '../objects/reach.ts';
-import { takeValue } from '../objects/result.ts';
-import { finishLogin, getClientMetadata } from '../wire/operations/mcp.ts';
-import type { RouteEnv } from './identity.ts';
-import { assertMcp } from './mcp.ts';
-import { serveOperation } from './operation.ts';
-import { assertStrangerRate } from './rate.ts';
-import { refuseMethod } from './request.ts';
+import { RunletError } from '../../../core/ground/errors.ts';
+import type { Runtime } from '../../agent/runtime.ts';
+import { readConfig } from '../../config/config.ts';
+import { log, toFailureFields } from '../../log.ts';
+import { reach } from '../../objects/reach.ts';
+import { takeValue } from '../../objects/result.ts';
+import type { RouteEnv } from '../../routes/identity.ts';
+import { serveOperation } from '../../routes/operation.ts';
+import { assertStrangerRate } from '../../routes/rate.ts';
+import { refuseMethod } from '../../routes/request.ts';
+import { finishLogin, getClientMetadata } from '../../wire/operations/mcp.ts';
+import { describeClient } from '../connect/client-metadata.ts';
+import { findServer } from '../servers/find.ts';
 
 /** The longest query that a login page sends back. */
 const longestQuery = 8_000;
@@ -21,11 +21,10 @@ const longestQuery = 8_000;
  * What login pages ask of this Worker: who it is, and to take back who logged in. A browser that comes back has no key. Its
  * `state` says whose login it is, and only this Worker can have made it.
  */
-export function mcpLoginRoute(runtime: Runtime) {
-	const { agents } = runtime;
+export function createLoginsRoute({ agents }: Runtime) {
 	return new Hono<RouteEnv>()
 		.get('/client.json', serveOperation(getClientMetadata), async (c) => {
-			const described = await assertMcp(runtime).describeClient(readConfig(c.env));
+			const described = describeClient(readConfig(c.env));
 			if (described === undefined)
 				throw new RunletError(
 					'not_found',
@@ -35,16 +34,14 @@ export function mcpLoginRoute(runtime: Runtime) {
 		})
 		.all('/client.json', refuseMethod('GET'))
 		.get('/callback', serveOperation(finishLogin), async (c) => {
-			const mcp = assertMcp(runtime);
 			const config = readConfig(c.env);
 			const { searchParams: query, search } = new URL(c.req.url);
 			// Who has no link may not keep this Worker busy.
 			await assertStrangerRate(c);
 			c.header('cache-control', 'no-store');
 			if (search.length > longestQuery) return c.html(writePage('The address is too long.'), 400);
-			const finished = await mcp.finishLogin(config, query, (owner, name) =>
-				findServer(name, { config, agents, owner }),
-			);
+			const { endLogin } = await import('../connect/logins.ts');
+			const finished = await endLogin(config, query, (owner, name) => findServer(name, { config, agents, owner }));
 			if ('problem' in finished) return c.html(writePage(finished.problem), 400);
 			const { owner, server, sessions } = finished;
 			await Promise.all(sessions.map((session) => tellSession(config, { session, owner, server })));

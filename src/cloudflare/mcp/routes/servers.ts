@@ -1,27 +1,25 @@
 import type { Context } from 'hono';
 import { Hono } from 'hono/tiny';
-import { RunletError } from '../../core/ground/errors.ts';
-import type { McpSupport } from '../agent/mcp.ts';
+import { RunletError } from '../../../core/ground/errors.ts';
+import { openSecrets, sealSecrets } from '../../agent/registered-secrets.ts';
+import type { Runtime } from '../../agent/runtime.ts';
+import { readConfig } from '../../config/config.ts';
+import { askRegistry, type Entry, type RegistryApi } from '../../objects/directory/registry-api.ts';
+import { getOwner, type RouteEnv } from '../../routes/identity.ts';
+import { serveOperation } from '../../routes/operation.ts';
+import { refuseMethod } from '../../routes/request.ts';
+import type { shownServer, shownServerDetails } from '../../wire/mcp.ts';
+import * as operations from '../../wire/operations/mcp.ts';
+import type { Shown } from '../../wire/shown.ts';
 import {
 	assertServerName,
 	listKeptServerSecrets,
 	readStoredServer,
 	type ServerBody,
 	toStoredServer,
-} from '../agent/mcp-servers/definition.ts';
-import { type FoundServer, findServer, listDeclarers } from '../agent/mcp-servers/find.ts';
-import { isLoggedIn } from '../agent/mcp-servers/login-state.ts';
-import { openSecrets, sealSecrets } from '../agent/registered-secrets.ts';
-import type { Runtime } from '../agent/runtime.ts';
-import { readConfig } from '../config/config.ts';
-import { askRegistry, type Entry, type RegistryApi } from '../objects/directory/registry-api.ts';
-import type { shownServer, shownServerDetails } from '../wire/mcp.ts';
-import * as operations from '../wire/operations/mcp.ts';
-import type { Shown } from '../wire/shown.ts';
-import { getOwner, type RouteEnv } from './identity.ts';
-import { assertMcp } from './mcp.ts';
-import { serveOperation } from './operation.ts';
-import { refuseMethod } from './request.ts';
+} from '../servers/definition.ts';
+import { type FoundServer, findServer, listDeclarers } from '../servers/find.ts';
+import { isLoggedIn } from '../servers/login-state.ts';
 
 type Ctx = Context<RouteEnv>;
 
@@ -32,20 +30,20 @@ const mostServers = 50;
 const mostTries = 5;
 
 /** `/v1/mcp`: the MCP servers of an owner and of the agents, their tools and logins (docs/mcp.md). */
-export function mcpServersRoute(runtime: Runtime) {
+export function createServersRoute(runtime: Runtime) {
 	const { agents } = runtime;
 	const about = (c: Ctx) => ({ config: readConfig(c.env), agents, owner: getOwner(c) });
-	const find = async (c: Ctx, name: string): Promise<{ mcp: McpSupport; server: FoundServer }> => {
-		const mcp = assertMcp(runtime);
+	const find = async (c: Ctx, name: string): Promise<FoundServer> => {
 		const server = await findServer(name, about(c));
 		if (server === undefined) throw noSuchServer();
-		return { mcp, server };
+		return server;
 	};
 	const showDetails = async (c: Ctx, name: string): Promise<Shown<typeof shownServerDetails>> => {
-		const { mcp, server } = await find(c, name);
+		const server = await find(c, name);
 		const shown = (await listShown(c, agents)).find((one) => one.name === name);
 		if (shown === undefined) throw noSuchServer();
-		const inspected = await mcp.inspect(readConfig(c.env), server);
+		const { inspectServer } = await import('../connect/inspect.ts');
+		const inspected = await inspectServer(readConfig(c.env), server);
 		if ('problem' in inspected) return { ...shown, problem: inspected.problem };
 		return {
 			...shown,
@@ -57,7 +55,6 @@ export function mcpServersRoute(runtime: Runtime) {
 		.all('/', refuseMethod('GET'))
 		.get('/:name', serveOperation(operations.getServer), async (c) => c.json(await showDetails(c, c.req.param('name'))))
 		.put('/:name', serveOperation(operations.putServer), async (c) => {
-			assertMcp(runtime);
 			const name = c.req.param('name');
 			assertServerName(name);
 			assertOwn(runtime, name);
@@ -77,19 +74,21 @@ export function mcpServersRoute(runtime: Runtime) {
 		.all('/:name', refuseMethod('GET', 'PUT', 'DELETE'))
 		.post('/:name/accept', serveOperation(operations.acceptTools), async (c) => {
 			const name = c.req.param('name');
-			const { mcp, server } = await find(c, name);
-			await mcp.acceptTools(readConfig(c.env), server, c.req.valid('json').tools);
+			const server = await find(c, name);
+			const { acceptOffered } = await import('../connect/inspect.ts');
+			await acceptOffered(readConfig(c.env), server, c.req.valid('json').tools);
 			return c.json(await showDetails(c, name));
 		})
 		.all('/:name/accept', refuseMethod('POST'))
 		.post('/:name/login', serveOperation(operations.startLogin), async (c) => {
-			const { mcp, server } = await find(c, c.req.param('name'));
-			const url = await mcp.startLogin(readConfig(c.env), server);
+			const server = await find(c, c.req.param('name'));
+			const { beginLogin } = await import('../connect/logins.ts');
+			const url = await beginLogin(readConfig(c.env), server);
 			c.header('cache-control', 'no-store');
 			return c.json(url === undefined ? { isLoggedIn: true } : { url: url.href, isLoggedIn: false });
 		})
 		.delete('/:name/login', serveOperation(operations.endLogin), async (c) => {
-			const { server } = await find(c, c.req.param('name'));
+			const server = await find(c, c.req.param('name'));
 			await ask(c, (one) => one.removeEntry('mcp-login', server.name));
 			return c.body(null, 204);
 		})

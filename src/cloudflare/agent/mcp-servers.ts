@@ -1,9 +1,9 @@
 import * as v from 'valibot';
-import { RunletError } from '../../../core/ground/errors.ts';
-import { assertPublicUrl } from '../../../core/ground/public-url.ts';
-import { redactSecrets } from '../../../core/ground/redact.ts';
-import { longestServerName, serverName, serverSettings } from '../../wire/mcp.ts';
-import { assertHeaders, listSecretNames } from '../user-tools/headers.ts';
+import { RunletError } from '../../core/ground/errors.ts';
+import { assertPublicUrl } from '../../core/ground/public-url.ts';
+import { redactSecrets } from '../../core/ground/redact.ts';
+import { longestServerName, serverName, serverSettings } from '../wire/mcp.ts';
+import { assertHeaders, listSecretNames } from './user-tools/headers.ts';
 
 /** How its users log in to a server: OAuth 2.1, with what the server's provider says to set. */
 export type ServerAuth =
@@ -78,6 +78,17 @@ export function assertDeclared(servers: readonly AgentMcpServer[]): void {
 			throw new RunletError('invalid_agent', `${field}.${error.message}`, { field });
 		}
 	}
+}
+
+/** Lists the variables that a server of an agent needs. */
+export function listVariables(server: AgentMcpServer): readonly string[] {
+	const clientSecret = findClientSecret(server);
+	return [...listSecretNames(server.headers ?? {}), ...(clientSecret === undefined ? [] : [clientSecret])];
+}
+
+/** Finds the name in `auth.clientSecret`. */
+export function findClientSecret({ auth }: { readonly auth?: ServerAuth }): string | undefined {
+	return typeof auth === 'object' ? auth.clientSecret?.slice(2, -1) : undefined;
 }
 
 /** Throws `invalid_agent` if agents mean different servers by one name: the logins of a name are for one server. */

@@ -1,13 +1,13 @@
 import { RunletError } from '../../../core/ground/errors.ts';
 import { isLoopback } from '../../../core/ground/public-url.ts';
+import type { Agent } from '../../agent/define.ts';
+import { type AgentMcpServer, findClientSecret, listVariables } from '../../agent/mcp-servers.ts';
+import { openSecrets, resealSecrets, type Secrets } from '../../agent/registered-secrets.ts';
+import { fillHeaders } from '../../agent/user-tools/headers.ts';
 import type { Config } from '../../config/config.ts';
 import { log, toFailureFields } from '../../log.ts';
 import { askRegistry, type Entry } from '../../objects/directory/registry-api.ts';
-import type { Agent } from '../define.ts';
-import { openSecrets, resealSecrets, type Secrets } from '../registered-secrets.ts';
-import { fillHeaders, listSecretNames } from '../user-tools/headers.ts';
-import type { AgentMcpServer } from './declared.ts';
-import { findClientSecret, readStoredServer } from './definition.ts';
+import { readStoredServer } from './definition.ts';
 
 /** What a server is sent besides its calls. Nobody may see it. */
 export interface ServerSecrets {
@@ -90,12 +90,6 @@ function toOwn(config: Config, owner: string, entry: Entry): FoundServer {
 			);
 		},
 	};
-}
-
-/** Lists the variables that a server of an agent needs. */
-export function listVariables(server: AgentMcpServer): readonly string[] {
-	const clientSecret = findClientSecret(server);
-	return [...listSecretNames(server.headers ?? {}), ...(clientSecret === undefined ? [] : [clientSecret])];
 }
 
 function readOrLeave(config: Config, owner: string, entry: Entry): readonly FoundServer[] {

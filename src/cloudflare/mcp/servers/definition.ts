@@ -2,12 +2,12 @@ import type * as v from 'valibot';
 import { check } from '../../../core/ground/check.ts';
 import { RunletError } from '../../../core/ground/errors.ts';
 import { assertPublicUrl } from '../../../core/ground/public-url.ts';
+import { findClientSecret } from '../../agent/mcp-servers.ts';
+import type { Secrets } from '../../agent/registered-secrets.ts';
+import { assertNoSecret } from '../../agent/user-tools/definition.ts';
+import { assertHeaders, listSecretNames } from '../../agent/user-tools/headers.ts';
 import type { Entry } from '../../objects/directory/registry-api.ts';
 import { longestServerName, type serverBody, serverName, storedServer } from '../../wire/mcp.ts';
-import type { Secrets } from '../registered-secrets.ts';
-import { assertNoSecret } from '../user-tools/definition.ts';
-import { assertHeaders, listSecretNames } from '../user-tools/headers.ts';
-import type { ServerAuth } from './declared.ts';
 
 /** A server as its owner gives it. */
 export type ServerBody = v.InferOutput<typeof serverBody>;
@@ -44,11 +44,6 @@ export function toStoredServer({ secrets: given = {}, ...body }: ServerBody, sec
 		throw createRefusal('auth.clientSecret', `\${${secret}} is no secret of this server. Give it in secrets`);
 	assertNoSecret(body, { ...secrets, ...given });
 	return { ...body, secretNames: names };
-}
-
-/** Finds the name in `auth.clientSecret`. */
-export function findClientSecret({ auth }: { readonly auth?: ServerAuth }): string | undefined {
-	return typeof auth === 'object' ? auth.clientSecret?.slice(2, -1) : undefined;
 }
 
 /** Lists the secrets that a new definition keeps, as `listKeptSecrets` of a tool does. */
