@@ -1,5 +1,5 @@
 import { ClientError } from './error.ts';
-import type { Connection, Http, SignalOption } from './http.ts';
+import { type Connection, type Http, type SignalOption, toQuery } from './http.ts';
 import type { FileChangePage, FilePage, SessionFile } from './types.ts';
 
 /** The requested page: the cursor of the page before, and the most entries. */
@@ -63,9 +63,4 @@ function toFilePath(id: string, path: string): string {
 			`path: ${JSON.stringify(path)} is no path of a file, such as notes/plan.md.`,
 		);
 	return toPath(id, `files/${names.map(encodeURIComponent).join('/')}`);
-}
-
-function toQuery(page: Omit<FilePageOptions, 'signal'>): string {
-	const given = Object.entries(page).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]]));
-	return given.length === 0 ? '' : `?${new URLSearchParams(given)}`;
 }

@@ -210,3 +210,9 @@ function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
 		else signal?.addEventListener('abort', stop, { once: true });
 	});
 }
+
+/** Writes a query with the values that are given. */
+export function toQuery(values: object): string {
+	const given = Object.entries(values).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]]));
+	return given.length === 0 ? '' : `?${new URLSearchParams(given)}`;
+}

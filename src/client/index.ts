@@ -16,6 +16,9 @@ export type { ToolClient } from './tools.ts';
 export type {
 	Agent,
 	AnswerBody,
+	Approval,
+	ApprovalPage,
+	ApprovalQuery,
 	Attachment,
 	CallAnswer,
 	ExportedSession,

@@ -1,9 +1,11 @@
 import { createFileMethods } from './files.ts';
-import { type ClientOptions, createHttp, type Http, type SignalOption } from './http.ts';
+import { type ClientOptions, createHttp, type Http, type SignalOption, toQuery } from './http.ts';
 import { type RunEvents, streamRun } from './stream.ts';
 import type {
 	Agent,
 	AnswerBody,
+	ApprovalPage,
+	ApprovalQuery,
 	CallAnswer,
 	ExportedSession,
 	Message,
@@ -120,6 +122,11 @@ function createReads(http: Http) {
 	return {
 		async listAgents({ signal }: SignalOption = {}): Promise<Agent[]> {
 			return (await http.json<{ agents: Agent[] }>('/v1/agents', { signal })).agents;
+		},
+
+		/** Lists what waits for a person in all sessions of the owner, the oldest first, a page at a time. It needs an API key. */
+		listApprovals({ signal, ...query }: SignalOption & ApprovalQuery = {}): Promise<ApprovalPage> {
+			return http.json(`/v1/approvals${toQuery(query)}`, { signal });
 		},
 
 		getSession,

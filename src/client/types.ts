@@ -1,6 +1,7 @@
 /** The types of the client, from `cloudflare/wire`. */
 import type * as v from 'valibot';
 import type { agent } from '../cloudflare/wire/agent.ts';
+import type { approvalPage, approvalQuery } from '../cloudflare/wire/approval.ts';
 import type { resultsBody, waitingCall } from '../cloudflare/wire/call.ts';
 import type { runEvent } from '../cloudflare/wire/event.ts';
 import type { exportedSession } from '../cloudflare/wire/export.ts';
@@ -35,6 +36,11 @@ export type TaskList = v.InferOutput<typeof taskLists>['lists'][number];
 
 /** A tool call that waits for its result or, with the kind `approval`, for permission to run. */
 export type WaitingCall = v.InferOutput<typeof waitingCall>;
+/** Calls of all sessions that wait for somebody, the oldest first. */
+export type ApprovalPage = v.InferOutput<typeof approvalPage>;
+export type ApprovalQuery = v.InferInput<typeof approvalQuery>;
+/** A call that waits for somebody, in one of the owner's sessions. */
+export type Approval = ApprovalPage['approvals'][number];
 export type AnswerBody = v.InferOutput<typeof answerBody>;
 /** The answer to a waiting call: its result, or whether it may run. */
 export type CallAnswer = v.InferOutput<typeof resultsBody>[number];

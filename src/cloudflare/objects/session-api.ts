@@ -192,6 +192,7 @@ export interface NothingNew {
 export interface SessionApi {
 	create(input: CreateInput, how: Handling): Promise<RpcResult<RunOutcome>>;
 	state(caller: Caller): Promise<RpcResult<SessionState>>;
+	status(caller: Caller): Promise<RpcResult<SessionState['status']>>;
 	/** Changes the budget. A run that stopped because of its budget can continue after that. Not with a token. */
 	change(caller: Caller, to: { readonly budget: Limit }): Promise<RpcResult<SessionState>>;
 	/** Returns a page of the history as JSON. */

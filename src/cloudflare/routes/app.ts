@@ -4,6 +4,7 @@ import type { Runtime } from '../agent/runtime.ts';
 import { toFailureAt } from '../wire/protocols/format.ts';
 import { accessLog } from './access-log.ts';
 import { agentsRoute } from './agents.ts';
+import { approvalsRoute } from './approvals.ts';
 import { chatCompletionsRoute } from './chat-completions.ts';
 import { copies } from './copies.ts';
 import { allowOrigins } from './cors.ts';
@@ -65,6 +66,7 @@ export function createApp(runtime: Runtime & RouteOptions & { readonly mcp?: Mcp
 		.route('/healthz', healthRoute(runtime))
 		.route('/mcp', mcp.agents)
 		.route('/v1/agents', agentsRoute(runtime))
+		.route('/v1/approvals', approvalsRoute(runtime))
 		.route('/v1/chat/completions', chatCompletionsRoute(runtime))
 		.route('/v1/keys', keys)
 		.route('/v1/mcp', mcp.servers)

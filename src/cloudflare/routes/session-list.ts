@@ -3,13 +3,24 @@ import type * as v from 'valibot';
 import { RunletError } from '../../core/ground/errors.ts';
 import { webhookOwner } from '../auth/identity.ts';
 import { readConfig } from '../config/config.ts';
-import { askDirectory, createCursor, type DirectoryPage, everybody, type Listed } from '../objects/directory/api.ts';
+import {
+	askDirectory,
+	createCursor,
+	type DirectoryPage,
+	type DirectoryQuery,
+	everybody,
+	type Listed,
+} from '../objects/directory/api.ts';
 import type { sessionPage, sessionQuery } from '../wire/session.ts';
 import type { Shown } from '../wire/shown.ts';
-import { assertScope, getOwner, type RouteEnv } from './identity.ts';
+import { askSession } from './ask-session.ts';
+import { assertScope, getCallerOrAdmin, getOwner, type RouteEnv } from './identity.ts';
 
 type Query = v.InferOutput<typeof sessionQuery>;
 type Page = Shown<typeof sessionPage>;
+type Status = NonNullable<Query['status']>;
+type Entry = Listed & { readonly owner?: string; readonly status?: Status };
+type ListQuery = DirectoryQuery & Pick<Query, 'owner'>;
 
 /** The most owners in one list: a request can make about so many calls to objects. */
 const mostOwners = 900;
@@ -17,9 +28,42 @@ const mostOwners = 900;
 /** How many directories are asked in parallel. */
 const atOnce = 16;
 
+/** The most sessions that are asked for their status. Together with all owners a request makes so many calls. */
+const mostAsked = 96;
+
 /** Returns a page of the caller's sessions. With the scope admin also of another owner, or with `*` of all owners. */
-export async function listSessions(c: Context<RouteEnv>, { owner, ...page }: Query): Promise<Page> {
-	if (owner === undefined) return wirePage(await toPage(c, getOwner(c), page));
+export async function listSessions(c: Context<RouteEnv>, { status, ...query }: Query): Promise<Page> {
+	if (status === undefined) return wirePage(await listPage(c, query));
+	const isWaiting = status === 'awaiting_user' || status === 'awaiting_tools';
+	const page = await listPage(c, { ...query, limit: mostAsked, isWaiting });
+	const found: Entry[] = [];
+	for (let from = 0; from < page.sessions.length; from += atOnce) {
+		const asked = page.sessions.slice(from, from + atOnce);
+		const statuses = await Promise.all(asked.map(({ id }) => askStatus(c, id)));
+		for (const [index, session] of asked.entries()) {
+			if (statuses[index] !== status) continue;
+			found.push({ ...session, status });
+			const isLast = from + index + 1 === page.sessions.length && page.cursor === undefined;
+			if (found.length === query.limit && !isLast) return wirePage({ sessions: found, cursor: createCursor(session) });
+		}
+	}
+	return wirePage({ sessions: found, cursor: page.cursor });
+}
+
+/** Asks a session for its status; nothing if it is gone. */
+async function askStatus(c: Context<RouteEnv>, id: string): Promise<Status | undefined> {
+	try {
+		return await askSession(c, readConfig(c.env).sessions.idFromString(id), (one) =>
+			one.status(getCallerOrAdmin(c, id)),
+		);
+	} catch (error) {
+		if (error instanceof RunletError && error.code === 'not_found') return undefined;
+		throw error;
+	}
+}
+
+async function listPage(c: Context<RouteEnv>, { owner, ...page }: ListQuery): Promise<DirectoryPage> {
+	if (owner === undefined) return toPage(c, getOwner(c), page);
 	const { identity } = c.var;
 	if (identity.kind !== 'key' || identity.owner !== owner) assertScope(c, 'admin');
 	const owners = owner === everybody ? await findOwners(c) : [owner];
@@ -37,7 +81,7 @@ export async function listSessions(c: Context<RouteEnv>, { owner, ...page }: Que
 	const sessions = found.slice(0, page.limit);
 	const last = sessions.at(-1);
 	const hasMore = isCut || found.length > sessions.length;
-	return wirePage({ sessions, ...(hasMore && last !== undefined && { cursor: createCursor(last) }) });
+	return { sessions, ...(hasMore && last !== undefined && { cursor: createCursor(last) }) };
 }
 
 /** Returns the owners that have a key and those that ever had a session. */
@@ -51,13 +95,13 @@ export async function findOwners(c: Context<RouteEnv>): Promise<string[]> {
 	});
 }
 
-function toPage(c: Context<RouteEnv>, owner: string, page: Omit<Query, 'owner'>): Promise<DirectoryPage> {
+function toPage(c: Context<RouteEnv>, owner: string, page: DirectoryQuery): Promise<DirectoryPage> {
 	const { directories } = readConfig(c.env);
 	return askDirectory(directories, owner, (one) => one.list(page));
 }
 
 /** Converts listed sessions to the form of the API. */
-function wirePage({ sessions, cursor }: DirectoryPage): Page {
+function wirePage({ sessions, cursor }: { readonly sessions: readonly Entry[]; readonly cursor?: string }): Page {
 	const shown = sessions.map(({ createdAt, activeAt, ...rest }) => ({
 		...rest,
 		createdAt: new Date(createdAt).toISOString(),

@@ -1,6 +1,5 @@
 import type { CallAnswer } from '../../core/chat/call-answers.ts';
 import type { Env } from '../../core/ground/env.ts';
-import { findAgent } from '../agent/define.ts';
 import type { Runtime } from '../agent/runtime.ts';
 import type { Config } from '../config/config.ts';
 import type { Limit } from '../objects/budget.ts';
@@ -36,7 +35,7 @@ import { type ImportOptions, importSession } from './inbox/import.ts';
 import { Inbox } from './inbox/inbox.ts';
 import { ObjectLife } from './inbox/life.ts';
 import { streamEvents, streamRun, toRunOutcome } from './inbox/outcome.ts';
-import { hasServers } from './run/connections.ts';
+import { OutsideDoor } from './inbox/outside.ts';
 import { Runner } from './run/runner.ts';
 import { findPending } from './store/calls.ts';
 import { SessionStore } from './store/store.ts';
@@ -66,6 +65,7 @@ export class Session extends DurableObject<Env> implements SessionApi {
 	readonly #access: Access;
 	readonly #gate: Gate;
 	readonly #inbox: Inbox;
+	readonly #outside: OutsideDoor;
 	readonly #importing: ImportOptions;
 	readonly #life: ObjectLife;
 
@@ -82,6 +82,7 @@ export class Session extends DurableObject<Env> implements SessionApi {
 		this.#access = access;
 		this.#gate = new Gate({ id, store, runner, access, runtime, config });
 		this.#inbox = new Inbox(store, runner, runtime.agents);
+		this.#outside = new OutsideDoor({ runtime, store, runner, access, gate: this.#gate, inbox: this.#inbox });
 		this.#importing = { id, store, runner, access, gate: this.#gate, runtime, config };
 		this.#life = new ObjectLife({ store, runner, access });
 	}
@@ -104,6 +105,10 @@ export class Session extends DurableObject<Env> implements SessionApi {
 			const owner = 'owner' in caller && caller.isAdmin ? this.#store.session().owner : undefined;
 			return { ...this.#show(), owner, dayBudget };
 		});
+	}
+
+	status(caller: Caller): Promise<RpcResult<SessionState['status']>> {
+		return this.#life.enter(caller, readScope, () => this.#store.status);
 	}
 
 	change(caller: Caller, { budget }: { readonly budget: Limit }): Promise<RpcResult<SessionState>> {
@@ -256,21 +261,11 @@ export class Session extends DurableObject<Env> implements SessionApi {
 	}
 
 	tools(caller: Caller, agent: string, create?: CreateInput): Promise<RpcResult<readonly ListedTool[]>> {
-		return this.#life.answer(async () => {
-			// Servers know the session that asks them.
-			if (hasServers(findAgent(this.#runtime.agents, agent)))
-				await this.#gate.take({ caller, agent, scopes: messageScope, create }, this.#inbox.visit());
-			else if (create !== undefined && this.#access.isMissing()) return this.#runner.outside.list(create);
-			await this.#access.open(caller, messageScope, agent);
-			return this.#runner.outside.list(this.#store.session());
-		});
+		return this.#life.answer(() => this.#outside.list(caller, agent, create));
 	}
 
 	callTool(caller: Caller, call: OutsideCall, create?: CreateInput): Promise<RpcResult<Bytes>> {
-		return this.#life.answer(async () => {
-			await this.#gate.take({ caller, agent: call.agent, scopes: messageScope, create }, this.#inbox.visit());
-			return this.#runner.outside.begin(call);
-		});
+		return this.#life.answer(() => this.#outside.begin(caller, call, create));
 	}
 
 	delete(caller: Caller): Promise<RpcResult<void>> {

@@ -9,6 +9,9 @@ export const place = v.pipe(v.string(), v.regex(/^\d{1,15}$/, cursorMessage), v.
 export const count = (most: number) =>
 	v.pipe(v.string(), v.regex(/^\d{1,4}$/, 'Expected a number'), v.transform(Number), v.minValue(1), v.maxValue(most));
 
+/** The name of an agent, whose entries a list has. */
+export const agentName = v.optional(v.pipe(v.string(), v.nonEmpty('Expected the name of an agent'), v.maxLength(64)));
+
 /** A cursor of the given form. */
 export const cursor = (form: RegExp) => v.pipe(v.string(), v.regex(form, cursorMessage));
 
@@ -19,3 +22,6 @@ export const nextCursor = v.optional(
 
 /** The cursor that follows a session in the session list. */
 export const sessionCursor = /^(\d{1,16})\.([\w-]{1,128})$/;
+
+/** The cursor that follows a waiting call in the list of approvals. */
+export const waitingCursor = /^(\d{1,16})\.([\w-]{1,128})\.(\d{1,16})$/;

@@ -5,7 +5,7 @@ import { question, waitingCall } from './call.ts';
 import { expirySchema } from './expiry.ts';
 import { longText, maxName, shortText } from './length.ts';
 import { bothGiven, modelField } from './message.ts';
-import { count, cursor, nextCursor, sessionCursor } from './page.ts';
+import { agentName, count, cursor, nextCursor, sessionCursor } from './page.ts';
 import { content } from './part.ts';
 import { acceptedRun, runResult } from './run.ts';
 import { sessionToken } from './token.ts';
@@ -89,6 +89,7 @@ export const sessionPage = v.object({
 			title: v.optional(v.string()),
 			createdAt: v.pipe(v.string(), v.isoTimestamp()),
 			lastActivityAt: v.pipe(v.string(), v.isoTimestamp()),
+			status: v.optional(v.pipe(status, v.description('Present if the query has `status`.'))),
 		}),
 	),
 	cursor: nextCursor,
@@ -97,6 +98,8 @@ export const sessionPage = v.object({
 export const sessionQuery = v.object({
 	cursor: v.optional(cursor(sessionCursor)),
 	limit: v.optional(count(100), '20'),
+	status: v.optional(status),
+	agent: agentName,
 	owner: v.optional(
 		v.pipe(
 			v.string(),

@@ -1,6 +1,8 @@
 import { env } from 'cloudflare:test';
-import { beforeAll, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
+import type { ScriptedTurn } from '../../../src/core/providers/scripted.ts';
 import { createKeys } from '../../credentials.ts';
+import { play } from '../../script.ts';
 import worker from '../../worker.ts';
 
 interface List {
@@ -46,4 +48,60 @@ test('GET /v1/sessions lists the sessions of the owner by last activity, a page 
 		Array.from({ length: 25 }, (_, n) => id(24 - n)),
 	);
 	expect((await list('?limit=100')).sessions.slice(0, 25)).toHaveLength(25);
+});
+
+describe('GET /v1/sessions with a filter', () => {
+	/** Asks as an owner whom no other test knows. */
+	let ask: (path: string, body?: unknown) => Promise<Response>;
+	beforeAll(async () => {
+		const { keys, bindings } = await createKeys({ filterer: ['run'] });
+		const headers = { authorization: `Bearer ${keys.filterer}`, 'content-type': 'application/json' };
+		ask = async (path, body) => {
+			const sent = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) };
+			return worker.request(`https://runlet.example.com/v1/sessions${path}`, { ...sent, headers }, bindings);
+		};
+	});
+	const list = async (query: string) => (await ask(query)).json<List>();
+	const ids = async (query: string) => (await list(query)).sessions.map((session) => session.id);
+	/** A session whose model answers so. */
+	const begin = async (reply: ScriptedTurn, agent = 'scripted') => {
+		play(reply);
+		return (await (await ask('', { agent, text: 'go' })).json<{ id: string }>()).id;
+	};
+
+	test('the status is that of the session, also of one that the directory does not know', async () => {
+		const asks = await begin({ toolCalls: [{ id: 'q', name: 'ask', input: { question: 'Which?' } }] });
+		const waits = await begin({ toolCalls: [{ id: 'p', name: 'pay', input: { amount: 1 } }] });
+		const done = await begin('Done.');
+		await expect.poll(() => ids('?status=awaiting_tools')).toEqual([waits]);
+		expect(await ids('?status=awaiting_user')).toEqual([asks]);
+		expect((await list('?status=completed&limit=1')).sessions).toMatchObject([{ id: done, status: 'completed' }]);
+		play('Paid.');
+		await ask(`/${waits}/tool-results`, [{ id: 'p', approve: true }]);
+		expect(await ids('?status=awaiting_tools')).toEqual([]);
+	});
+
+	test('the agent is the only one whose sessions are listed, through all pages', async () => {
+		const own = [await begin('1', 'planner'), await begin('2', 'planner'), await begin('3', 'planner')].reverse();
+		await expect.poll(() => ids('?agent=planner')).toEqual(own);
+		const seen: string[] = [];
+		for (let query = '?agent=planner&limit=1&status=completed'; ; ) {
+			const { sessions, cursor } = await list(query);
+			seen.push(...sessions.map((session) => session.id));
+			if (cursor === undefined) break;
+			query = `?agent=planner&limit=1&status=completed&cursor=${cursor}`;
+		}
+		expect(seen).toEqual(own);
+		expect(await ids('?agent=nobody')).toEqual([]);
+	});
+
+	test.each([
+		['?statuss=idle', 'statuss: no such query parameter. Did you mean status?'],
+		['?colour=red', 'colour: no such query parameter. Possible: agent, cursor, limit, owner, status.'],
+		['?status=asleep', expect.stringContaining('status: ')],
+	])('%s is refused with what is possible', async (query, message) => {
+		const response = await ask(query);
+		expect(response.status).toBe(400);
+		expect(await response.json()).toMatchObject({ error: { message } });
+	});
 });

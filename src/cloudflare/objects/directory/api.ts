@@ -2,6 +2,7 @@ import { RunletError } from '../../../core/ground/errors.ts';
 import { sessionCursor } from '../../wire/page.ts';
 import { reach, usualLimitMs } from '../reach.ts';
 import type { RegistryApi } from './registry-api.ts';
+import type { Wait, WaitingPage, WaitingQuery } from './wait.ts';
 
 /** A session as its owner's directory lists it. Times are milliseconds since 1970. */
 export interface Listed {
@@ -13,6 +14,21 @@ export interface Listed {
 	readonly activeAt: number;
 }
 
+/** What a session tells its owner's directory. */
+export interface Told extends Listed {
+	/** What it waits for; `null` for nothing. Missing where a session of an earlier version tells it. */
+	readonly wait?: Wait | null;
+}
+
+/** Which sessions a list has. */
+export interface DirectoryQuery {
+	readonly cursor?: string;
+	readonly limit: number;
+	readonly agent?: string;
+	/** Only those that wait for somebody, as far as the directory knows. */
+	readonly isWaiting?: boolean;
+}
+
 export interface DirectoryPage {
 	readonly sessions: Listed[];
 	/** Where the next page begins; missing after the last. */
@@ -22,10 +38,10 @@ export interface DirectoryPage {
 /** The directory of one owner: the list of its sessions, by last activity, and its registry. */
 export interface DirectoryApi extends RegistryApi {
 	/**
-	 * Lists a session, or replaces its entry unless that has a later activity. The first session of an owner puts the
-	 * owner on the list of owners; if that fails, the next one tries again.
+	 * Lists a session and what it waits for, or replaces its entry unless that has a later activity. The first session of an
+	 * owner puts the owner on the list of owners; if that fails, the next one tries again.
 	 */
-	touch(entry: Listed, owner?: string): Promise<void>;
+	touch(entry: Told, owner?: string): Promise<void>;
 	/**
 	 * Takes a session off the list. A `touch` that arrives within a day after it does not bring the session back; one
 	 * that was created later under the same id is another session, and is listed.
@@ -35,7 +51,9 @@ export interface DirectoryApi extends RegistryApi {
 	 * At most `limit` sessions, newest activity first, from a cursor on that `list` gave. From page to page no session
 	 * comes twice. Only sessions that were active in the meantime are left out, because they moved to the front.
 	 */
-	list(page: { readonly cursor?: string; readonly limit: number }): Promise<DirectoryPage>;
+	list(page: DirectoryQuery): Promise<DirectoryPage>;
+	/** Lists what sessions wait for, the oldest first. What it says may be late: the session decides. */
+	listWaiting(page: WaitingQuery): Promise<WaitingPage>;
 	/**
 	 * Remembers which session a request goes to, by the hash of the request. A later request with the same hash replaces
 	 * it.
@@ -76,7 +94,10 @@ export function createCursor({ activeAt, id }: Pick<Listed, 'activeAt' | 'id'>):
 /** Reads a cursor. Throws `invalid_request` if the text is none. */
 export function parseCursor(text: string): Pick<Listed, 'activeAt' | 'id'> {
 	const [, activeAt, id] = sessionCursor.exec(text) ?? [];
-	if (activeAt === undefined || id === undefined)
-		throw new RunletError('invalid_request', 'cursor: Expected a cursor that this route gave.', { field: 'cursor' });
+	if (activeAt === undefined || id === undefined) throw createNoSuchCursor();
 	return { activeAt: Number(activeAt), id };
+}
+
+export function createNoSuchCursor(): RunletError {
+	return new RunletError('invalid_request', 'cursor: Expected a cursor that this route gave.', { field: 'cursor' });
 }

@@ -5,12 +5,14 @@ import {
 	type DirectoryApi,
 	type DirectoryNamespace,
 	type DirectoryPage,
+	type DirectoryQuery,
 	everybody,
-	type Listed,
+	type Told,
 } from './api.ts';
 import { RegistryStore } from './registry.ts';
 import type { Entry, EntryChange, EntryKind, EntryOutcome } from './registry-api.ts';
 import { DirectoryStore } from './store.ts';
+import type { WaitingPage, WaitingQuery } from './wait.ts';
 
 /** What a directory is made with. */
 export interface DirectoryOptions {
@@ -35,7 +37,7 @@ export class Directory extends DurableObject<Env> implements DirectoryApi {
 		this.#registry = new RegistryStore(ctx.storage);
 	}
 
-	async touch(entry: Listed, owner?: string): Promise<void> {
+	async touch(entry: Told, owner?: string): Promise<void> {
 		this.#store.touch(entry);
 		if (owner === undefined || this.#store.hasOwner(owner)) return;
 		await askDirectory(this.#directories(), everybody, (one) => one.addOwner(owner));
@@ -46,8 +48,12 @@ export class Directory extends DurableObject<Env> implements DirectoryApi {
 		this.#store.remove(id, this.#now());
 	}
 
-	async list(page: { readonly cursor?: string; readonly limit: number }): Promise<DirectoryPage> {
+	async list(page: DirectoryQuery): Promise<DirectoryPage> {
 		return this.#store.list(page);
+	}
+
+	async listWaiting(page: WaitingQuery): Promise<WaitingPage> {
+		return this.#store.listWaiting(page);
 	}
 
 	async noteSent(request: string, session: string): Promise<void> {

@@ -7,7 +7,8 @@ import type { Schema } from '../migrate.ts';
  * lists are read from, and what finds the removed ones that may be forgotten. It knows the hour only, so that most
  * activities do not change it: a row of an index costs as much as one of a table. `owner` has all
  * owners in the directory of everybody, and in that of one owner its name. `sent` says which session a request went to
- * whose client may send it again, by a hash of the request. `entry` is the owner's registry (`registry-api.ts`).
+ * whose client may send it again, by a hash of the request. `entry` is the owner's registry (`registry-api.ts`). `wait` has
+ * the sessions that wait for somebody, with their open calls as JSON (`wait.ts`).
  */
 const tables = `
 	CREATE TABLE session (
@@ -22,6 +23,9 @@ const tables = `
 		created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL, PRIMARY KEY (kind, name)
 	) WITHOUT ROWID;
 	CREATE INDEX session_by_hour ON session (removed, hour);
+	CREATE TABLE wait (
+		session TEXT PRIMARY KEY, since INTEGER NOT NULL, agent TEXT NOT NULL, calls TEXT NOT NULL
+	) WITHOUT ROWID;
 `;
 
 /** One entry a version. Never change an entry that was released: append the next, and change `tables` alike. */
@@ -42,6 +46,9 @@ const migrations: readonly string[] = [
 	UPDATE session SET hour = active_at / 3600000;
 	DROP INDEX session_by_activity;
 	CREATE INDEX session_by_hour ON session (removed, hour);`,
+	`CREATE TABLE wait (
+		session TEXT PRIMARY KEY, since INTEGER NOT NULL, agent TEXT NOT NULL, calls TEXT NOT NULL
+	) WITHOUT ROWID;`,
 ];
 
 export const schema: Schema = { tables, migrations };

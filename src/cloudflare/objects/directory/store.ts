@@ -1,8 +1,10 @@
 import type { DurableObjectStorage } from '@cloudflare/workers-types';
 import { migrate } from '../migrate.ts';
-import type { DirectoryPage, Listed } from './api.ts';
+import type { DirectoryPage, DirectoryQuery, Listed, Told } from './api.ts';
 import { createCursor, parseCursor } from './api.ts';
 import { schema } from './schema.ts';
+import type { WaitingPage, WaitingQuery } from './wait.ts';
+import { WaitRows } from './wait-rows.ts';
 
 /** How long a removed session is remembered, in milliseconds. */
 const rememberedMs = 86_400_000;
@@ -16,18 +18,22 @@ const sentMs = 3_600_000;
 /** The rows of a directory. Every method is synchronous. `DirectoryApi` says what each promises. */
 export class DirectoryStore {
 	readonly #storage: DurableObjectStorage;
+	readonly #waits: WaitRows;
 
 	constructor(storage: DurableObjectStorage) {
 		this.#storage = storage;
+		this.#waits = new WaitRows(storage.sql);
 		storage.transactionSync(() => migrate(storage.sql, schema));
 	}
 
-	touch(entry: Listed): void {
+	touch({ wait, ...entry }: Told): void {
 		const { id, agent, title = null, createdAt, activeAt } = entry;
 		const { sql } = this.#storage;
 		this.#storage.transactionSync(() => {
 			const [row] = sql.exec<Row>('SELECT * FROM session WHERE id = ?', id).toArray();
-			if (row !== undefined && !isNewer(entry, row)) return;
+			if (row !== undefined && isOld(entry, row)) return;
+			if (wait !== undefined) this.#waits.set(id, agent, wait);
+			if (row !== undefined && isKnown(entry, row)) return;
 			const hour = toHour(activeAt);
 			if (row?.removed === 0 && row.hour === hour)
 				sql.exec(
@@ -53,6 +59,7 @@ export class DirectoryStore {
 				)`,
 				...[toHour(forgottenAt), forgottenAt, forgottenAtOnce],
 			);
+			this.#waits.set(id, '', null);
 			this.#storage.sql.exec(
 				`INSERT INTO session (id, agent, title, created_at, active_at, removed, hour) VALUES (?1, '', NULL, ?2, ?2, 1, ?3)
 				ON CONFLICT (id) DO UPDATE SET agent = '', title = NULL, active_at = excluded.active_at, removed = 1,
@@ -88,13 +95,15 @@ export class DirectoryStore {
 		return rows.toArray()[0]?.session;
 	}
 
-	list({ cursor, limit }: { readonly cursor?: string; readonly limit: number }): DirectoryPage {
+	list({ cursor, limit, agent, isWaiting = false }: DirectoryQuery): DirectoryPage {
 		const behind = cursor === undefined ? undefined : parseCursor(cursor);
 		const rows = this.#storage.sql.exec<Row>(
 			`SELECT * FROM session
 			WHERE removed = 0 ${behind === undefined ? '' : 'AND hour <= ? AND (active_at, id) < (?, ?)'}
+				${agent === undefined ? '' : 'AND agent = ?'} ${isWaiting ? 'AND id IN (SELECT session FROM wait)' : ''}
 			ORDER BY hour DESC, active_at DESC, id DESC LIMIT ?`,
 			...(behind === undefined ? [] : [toHour(behind.activeAt), behind.activeAt, behind.id]),
+			...(agent === undefined ? [] : [agent]),
 			limit + 1,
 		);
 		const found = rows.toArray().map(({ id, agent, title, created_at: createdAt, active_at: activeAt }) => {
@@ -103,6 +112,10 @@ export class DirectoryStore {
 		const sessions = found.slice(0, limit);
 		const last = sessions.at(-1);
 		return found.length > limit && last !== undefined ? { sessions, cursor: createCursor(last) } : { sessions };
+	}
+
+	listWaiting(page: WaitingQuery): WaitingPage {
+		return this.#waits.list(page);
 	}
 
 	addOwner(owner: string): void {
@@ -129,11 +142,15 @@ type Row = {
 	hour: number;
 };
 
-/** Whether a session is to be listed in the place of what is stored under its id. */
-function isNewer({ agent, title, createdAt, activeAt }: Listed, row: Row): boolean {
-	if (row.removed === 1) return createdAt > row.created_at;
+/** Whether what a session tells is older than what is stored under its id. */
+function isOld({ createdAt, activeAt }: Listed, row: Row): boolean {
+	return row.removed === 1 ? createdAt <= row.created_at : activeAt < row.active_at;
+}
+
+/** Whether a session is listed as it tells. */
+function isKnown({ agent, title, createdAt, activeAt }: Listed, row: Row): boolean {
 	const isSame = agent === row.agent && (title ?? null) === row.title && createdAt === row.created_at;
-	return activeAt > row.active_at || (activeAt === row.active_at && !isSame);
+	return row.removed === 0 && activeAt === row.active_at && isSame;
 }
 
 function toHour(time: number): number {

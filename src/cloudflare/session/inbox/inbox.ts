@@ -197,7 +197,12 @@ export class Inbox {
 		// They belong to the run that the last answer begins.
 		for (const message of messages) rows.add(this.#store.nextRun, message, at, { input: true });
 		if (once !== undefined) deliveries.add(once, {}, at);
-		return () => undefined;
+		this.#store.untold.noteWait();
+		return () => {
+			void this.#runner.alarm.set();
+			this.#runner.tellOwner();
+			return undefined;
+		};
 	}
 
 	#decidePost(post: PagePost, once: Once | undefined, now: Standing): Step | 'cancel' {

@@ -15,7 +15,7 @@ import { findOpenCalls, type OpenCall } from '../store/calls.ts';
 import type { Inbound } from '../store/inbound.ts';
 import type { Waiting } from '../store/requests.ts';
 import { type RunRecord, shortenRunEnd } from '../store/runs.ts';
-import { canTakeNext, sessionStatus, toRunStatus } from '../store/status.ts';
+import { canTakeNext, isWaiting, sessionStatus, toRunStatus } from '../store/status.ts';
 import type { SessionStore } from '../store/store.ts';
 import { closeAccount } from './meter.ts';
 import type { Life } from './next.ts';
@@ -72,7 +72,7 @@ export function storeRun(
 	const createdAt = Date.now();
 	const isNew = store.session().title === undefined;
 	if (isNew) store.setTitle(toTitle(given));
-	store.untold.noteActivity(isNew, createdAt);
+	store.untold.noteActivity(isNew || isWaiting(store.status), createdAt);
 	const isAsked = input.some(({ role }) => role !== 'tool');
 	const firstSeq = isAsked ? messages.nextPlace() : messages.lastTurn();
 	const id = how.waited?.runId ?? createRunId();

@@ -9,6 +9,7 @@ import { askLedger, type Cost } from '../../objects/ledger/api.ts';
 import { usualLimitMs } from '../../objects/reach.ts';
 import type { OutboxMessage, Outgoing } from '../store/outbox.ts';
 import type { SessionStore } from '../store/store.ts';
+import { findWait } from '../store/wait.ts';
 import type { OwnerLedger } from './lease.ts';
 
 /** How long a request for a session's state waits for the ledger, in milliseconds. */
@@ -161,7 +162,7 @@ export class Outbox {
 					if (!this.#store.exists()) return true;
 					const { id, agent, owner, createdAt } = this.#store.session();
 					const { activeAt, title } = message;
-					const entry = { id, agent, createdAt, activeAt, title };
+					const entry = { id, agent, createdAt, activeAt, title, wait: findWait(this.#store) ?? null };
 					await askDirectory(directories, owner, (one) => one.touch(entry, owner));
 					return true;
 				}

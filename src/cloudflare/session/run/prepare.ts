@@ -98,6 +98,7 @@ export function prepareRun(
 		onEnd: (event) => {
 			const asked = event.type === 'awaiting' ? (event.toolCalls ?? []) : [];
 			for (const call of asked) store.calls.note(store.messages.lastTurn(), call, 'asked', Date.now());
+			if (event.type === 'awaiting') store.untold.noteWait();
 			// A request is still open only if its message could not be stored.
 			closeAccount(store, store.runs.get(record.n)?.draft);
 		},

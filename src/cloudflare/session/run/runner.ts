@@ -118,7 +118,10 @@ export class Runner {
 		});
 		tellDropped();
 		if (cancelling !== undefined) await cancelling;
-		else if (this.#store.exists()) void this.alarm.set();
+		else if (this.#store.exists()) {
+			void this.alarm.set();
+			this.tellOwner();
+		}
 	}
 
 	/** Stops what runs, removes everything, and tells others what they are still owed. */
@@ -242,8 +245,10 @@ export class Runner {
 		const event = { type: 'cancelled' } as const;
 		// This one was stored and not begun, because its history could not be read.
 		if (run?.status === 'running') giveUp(this.#store, run, event);
-		else if (run?.end?.event.type === 'awaiting')
+		else if (run?.end?.event.type === 'awaiting') {
 			this.#store.runs.end(run.n, 'cancelled', { ...run.end, event }, Date.now());
+			this.#store.untold.noteActivity(true, Date.now());
+		}
 	}
 
 	#prepare(

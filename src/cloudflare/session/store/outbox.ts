@@ -26,6 +26,13 @@ export interface Outgoing {
 	readonly body?: string;
 	/** The last request of the lease that it is about. Missing where a row of the outbox says it. */
 	readonly lastCall?: number;
+	/** The activity that it tells. Missing where a row of the outbox says it. */
+	readonly activity?: Activity;
+}
+
+/** An activity of the session, in milliseconds since 1970. Each is an object of its own. */
+export interface Activity {
+	readonly at: number;
 }
 
 /** The pause before the first retry, in milliseconds. */

@@ -43,6 +43,11 @@ export function canTakeNext(status: Status): boolean {
 	return status === 'idle' || status === 'completed' || status === 'error';
 }
 
+/** Returns whether a session waits for somebody. */
+export function isWaiting(status: Status): boolean {
+	return status === 'awaiting_user' || status === 'awaiting_tools';
+}
+
 /** Returns the status of a session by that of its newest run. */
 export function sessionStatus(run: RunStatus | undefined): Status {
 	switch (run) {

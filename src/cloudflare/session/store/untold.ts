@@ -1,4 +1,4 @@
-import type { Outgoing } from './outbox.ts';
+import type { Activity, Outgoing } from './outbox.ts';
 import type { RunRows } from './runs.ts';
 import type { SessionRow } from './session-row.ts';
 import type { SpendingRows } from './spending.ts';
@@ -17,16 +17,16 @@ const listedForMs = 60_000;
 const tellableMs = 86_400_000;
 
 /**
- * What the owner's ledger and list have to be told, and no row of the outbox says: what leases came to that have ended, and
- * that the session is active. The end of a lease and the beginning of a run are stored anyway, so telling them costs no row;
+ * What the owner's ledger and list have to be told, and no row of the outbox says: what leases came to that have ended, that
+ * the session is active, and what it waits for. The end of a lease and both ends of a run are stored anyway, so telling them costs no row;
  * what was told is remembered in memory. A crash may come in between. The alarm that stands then makes the next life of the
  * object tell it again, which changes nothing: a ledger counts a lease once, and the list keeps the latest activity.
  */
 export class Untold {
 	readonly #rows: Rows;
 	/** The activity to be told. */
-	#activeAt: number | undefined;
-	/** The activity that was told last. */
+	#activity: Activity | undefined;
+	/** When the activity was that was told last. */
 	#listedAt: number | undefined;
 	/** Whether this life of the object looks after activities. */
 	#isLooking = false;
@@ -38,23 +38,25 @@ export class Untold {
 	/** Notes that the owner's list has to be told of an activity, unless it was told a moment ago and nothing is new. */
 	noteActivity(isNew: boolean, now: number): void {
 		this.#isLooking = true;
-		if (isNew || this.#listedAt === undefined || now - this.#listedAt >= listedForMs) this.#activeAt = now;
+		if (isNew || this.#listedAt === undefined || now - this.#listedAt >= listedForMs) this.#activity = { at: now };
+	}
+
+	/** Notes that the owner's list has to be told what the session waits for. Call `noteActivity` where that ends. */
+	noteWait(): void {
+		this.#isLooking = true;
+		this.#activity = this.#findActivity();
 	}
 
 	/** Makes this life of the object tell what an earlier one may not have told. */
 	lookBack(): void {
-		const row = this.#rows.session();
-		if (row === undefined) return;
+		if (this.#rows.session() === undefined) return;
 		this.#rows.spending.lookBack();
-		if (this.#isLooking) return;
-		this.#isLooking = true;
-		const { visitedAt = 0, record } = row;
-		this.#activeAt = Math.max(this.#rows.runs.get()?.createdAt ?? record.createdAt, visitedAt);
+		if (!this.#isLooking) this.noteWait();
 	}
 
 	/** Whether there is nothing to tell, as far as this life of the object knows. */
 	get isEmpty(): boolean {
-		return this.#rows.session() === undefined || (this.#activeAt === undefined && !this.#rows.spending.hasUntold);
+		return this.#rows.session() === undefined || (this.#activity === undefined && !this.#rows.spending.hasUntold);
 	}
 
 	/** Lists the messages. */
@@ -65,9 +67,10 @@ export class Untold {
 		const leases = this.#rows.spending.listUntold(now - tellableMs).map(({ lastCall, id, amount }) => {
 			return { id: `ledger ${id}`, message: { to: 'ledger', owner, call: id, amount }, failed: 0, lastCall } as const;
 		});
-		if (this.#activeAt === undefined) return leases;
-		const message = { to: 'list', activeAt: this.#activeAt, title } as const;
-		return [...leases, { id: 'list', message, failed: 0 }];
+		const activity = this.#activity;
+		if (activity === undefined) return leases;
+		const message = { to: 'list', activeAt: activity.at, title } as const;
+		return [...leases, { id: 'list', message, failed: 0, activity }];
 	}
 
 	/** Notes that a message was delivered. */
@@ -78,16 +81,24 @@ export class Untold {
 	}
 
 	/** Notes that a message need not be told, because a row of the outbox says it now. */
-	markStored({ message, lastCall }: Outgoing): void {
+	markStored({ lastCall, activity }: Outgoing): void {
 		if (lastCall !== undefined) this.#rows.spending.markTold(lastCall);
-		if (message.to === 'list' && message.activeAt === this.#activeAt) this.#activeAt = undefined;
+		// What was noted meanwhile is told, too.
+		if (activity !== undefined && activity === this.#activity) this.#activity = undefined;
 	}
 
 	/** Forgets everything, because the session is gone. */
 	forget(): void {
 		this.#rows.spending.forget();
-		this.#activeAt = undefined;
+		this.#activity = undefined;
 		this.#listedAt = undefined;
 		this.#isLooking = false;
+	}
+
+	#findActivity(): Activity | undefined {
+		const row = this.#rows.session();
+		if (row === undefined) return undefined;
+		const { visitedAt = 0, record } = row;
+		return { at: Math.max(this.#rows.runs.get()?.createdAt ?? record.createdAt, visitedAt) };
 	}
 }

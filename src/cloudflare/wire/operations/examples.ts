@@ -51,6 +51,21 @@ export const sessionPage = {
 	sessions: [{ id, agent: 'assistant', title: 'What is 17 + 25?', createdAt, lastActivityAt: createdAt }],
 };
 
+export const approvalPage = {
+	approvals: [
+		{
+			sessionId: id,
+			agent: 'support',
+			title: 'I want my money back.',
+			callId: 'call_1',
+			kind: 'approval',
+			tool: 'refund',
+			input: { orderId: '1042' },
+			since: createdAt,
+		},
+	],
+};
+
 export const taskLists = [
 	{
 		id: 'list-1',

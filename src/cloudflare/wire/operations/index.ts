@@ -1,4 +1,5 @@
 /** The operations of the typed client. */
+export * from './approvals.ts';
 export * from './copies.ts';
 export * from './files.ts';
 export * from './keys.ts';

@@ -57,7 +57,8 @@ export const listSessions = operation({
 	path: '/v1/sessions',
 	tag: 'Sessions',
 	summary: 'List the sessions',
-	description: 'Newest activity first.',
+	description:
+		'Newest activity first. With `status` a page may have fewer sessions than its limit, even none: there are more as long as it has a cursor.',
 	access: 'run',
 	adminToo: true,
 	query: sessionQuery,

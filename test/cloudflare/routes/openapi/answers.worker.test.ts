@@ -151,6 +151,7 @@ test('a session is created with nothing, with a result, with events, and with a 
 	expect(asked).toMatchObject({ status: 'awaiting_user', question: { question: 'Which one?' } });
 	expect(await ask(described.createSession, { json, headers: { 'idempotency-key': 'asks' } })).toEqual(asked);
 	await ask(described.listSessions);
+	await expect.poll(async () => (await ask(described.listApprovals)).approvals).not.toEqual([]);
 	const id = String(asked.id);
 	const { tokenId } = await ask(described.createToken, { id, json: {} });
 	await ask(described.revokeToken, { id, path: String(tokenId) });

@@ -1,0 +1,46 @@
+/** What a session waits for. Times are milliseconds since 1970. */
+export interface Wait {
+	/** When its run began to wait. */
+	readonly since: number;
+	/** At least one. */
+	readonly calls: readonly WaitedCall[];
+}
+
+/** What a waiting call waits for: a person's permission, the answer to its question, or its result. */
+export type WaitKind = 'approval' | 'question' | 'result';
+
+/** A call that waits for somebody. */
+export interface WaitedCall {
+	readonly callId: string;
+	readonly kind: WaitKind;
+	/** Its place among the calls that the run asked about. It stays while others are answered. */
+	readonly place: number;
+	readonly tool?: string;
+	/** Its exact arguments, unless they are too long. */
+	readonly input?: unknown;
+	/** The beginning of the JSON of arguments that are too long. */
+	readonly inputStart?: string;
+	readonly question?: string;
+	readonly options?: Readonly<Record<string, unknown>>;
+}
+
+/** A waiting call of one of an owner's sessions. */
+export interface WaitingEntry extends WaitedCall {
+	readonly session: string;
+	readonly agent: string;
+	readonly title?: string;
+	readonly since: number;
+}
+
+export interface WaitingQuery {
+	readonly cursor?: string;
+	readonly limit: number;
+	readonly kind?: WaitKind;
+	readonly agent?: string;
+}
+
+export interface WaitingPage {
+	readonly entries: WaitingEntry[];
+	/** Where the next page begins; missing after the last. */
+	readonly cursor?: string;
+}

@@ -1,0 +1,46 @@
+import { findAgent } from '../../agent/define.ts';
+import type { Runtime } from '../../agent/runtime.ts';
+import type { ListedTool, OutsideCall } from '../../objects/outside-call.ts';
+import type { Bytes } from '../../objects/result.ts';
+import type { Caller, CreateInput } from '../../objects/session-api.ts';
+import { hasServers } from '../run/connections.ts';
+import type { Runner } from '../run/runner.ts';
+import type { SessionStore } from '../store/store.ts';
+import type { Access } from './access.ts';
+import type { Gate } from './gate.ts';
+import type { Inbox } from './inbox.ts';
+
+interface OutsideDoorOptions {
+	readonly runtime: Pick<Runtime, 'agents'>;
+	readonly store: SessionStore;
+	readonly runner: Runner;
+	readonly access: Access;
+	readonly gate: Gate;
+	readonly inbox: Inbox;
+}
+
+const scopes = ['message'] as const;
+
+/** The way in for calls of the agent's tools from outside of runs. */
+export class OutsideDoor {
+	readonly #options: OutsideDoorOptions;
+
+	constructor(options: OutsideDoorOptions) {
+		this.#options = options;
+	}
+
+	async list(caller: Caller, agent: string, create: CreateInput | undefined): Promise<readonly ListedTool[]> {
+		const { runtime, store, runner, access, gate, inbox } = this.#options;
+		// Servers know the session that asks them.
+		if (hasServers(findAgent(runtime.agents, agent))) await gate.take({ caller, agent, scopes, create }, inbox.visit());
+		else if (create !== undefined && access.isMissing()) return runner.outside.list(create);
+		await access.open(caller, scopes, agent);
+		return runner.outside.list(store.session());
+	}
+
+	async begin(caller: Caller, call: OutsideCall, create: CreateInput | undefined): Promise<Bytes> {
+		const { runner, gate, inbox } = this.#options;
+		await gate.take({ caller, agent: call.agent, scopes, create }, inbox.visit());
+		return runner.outside.begin(call);
+	}
+}

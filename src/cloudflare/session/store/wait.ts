@@ -1,0 +1,39 @@
+import type { Wait, WaitedCall } from '../../objects/directory/wait.ts';
+import { findPending } from './calls.ts';
+import { isWaiting } from './status.ts';
+import type { SessionStore } from './store.ts';
+
+/** The most calls of a session that its owner's list has. When they are answered, it gets the next ones. */
+const mostCalls = 100;
+
+/** The longest arguments, question and options in the list, in characters of their JSON. The session has them whole. */
+const longestValue = 4_000;
+
+/** Finds what a session waits for, in the form of its owner's list; nothing if it waits for nobody. */
+export function findWait(store: SessionStore): Wait | undefined {
+	if (!isWaiting(store.status)) return undefined;
+	const { turn, question, calls = [], askedAt } = findPending(store);
+	const asked = turn.flatMap((message) => (message.role === 'assistant' ? (message.toolCalls ?? []) : []));
+	const find = (callId: string, kind: WaitedCall['kind']) => {
+		const place = asked.findIndex(({ id }) => id === callId);
+		return { callId, kind, place, tool: asked[place]?.name };
+	};
+	const waiting = calls.map(
+		({ id, kind, input }): WaitedCall => ({ ...find(id, kind ?? 'result'), ...toInput(input) }),
+	);
+	if (question !== undefined) {
+		const { callId, question: text, options } = question;
+		const shown = options !== undefined && isShort(options) ? { options } : {};
+		waiting.push({ ...find(callId, 'question'), question: text.slice(0, longestValue), ...shown });
+	}
+	waiting.sort((a, b) => a.place - b.place);
+	return waiting.length === 0 ? undefined : { since: askedAt, calls: waiting.slice(0, mostCalls) };
+}
+
+function toInput(input: unknown): Pick<WaitedCall, 'input' | 'inputStart'> {
+	return isShort(input) ? { input } : { inputStart: JSON.stringify(input).slice(0, longestValue) };
+}
+
+function isShort(value: unknown): boolean {
+	return (JSON.stringify(value) ?? '').length <= longestValue;
+}

@@ -1,0 +1,39 @@
+import * as v from 'valibot';
+import { agentName, count, cursor, nextCursor, waitingCursor } from './page.ts';
+
+const kind = v.picklist(['approval', 'question', 'result']);
+
+/** A call that waits for somebody, in one of the owner's sessions. */
+export const approval = v.object({
+	sessionId: v.string(),
+	agent: v.string(),
+	title: v.optional(v.string()),
+	callId: v.string(),
+	kind: v.pipe(
+		kind,
+		v.description('What the call waits for: a permission, the answer to its question, or its result.'),
+	),
+	tool: v.optional(v.string()),
+	input: v.optional(v.pipe(v.unknown(), v.description('The exact arguments. Missing if they are too long.'))),
+	inputStart: v.optional(
+		v.pipe(
+			v.string(),
+			v.description('The beginning of arguments that are too long, as JSON. The session has them whole.'),
+		),
+	),
+	question: v.optional(v.string()),
+	options: v.optional(v.record(v.string(), v.unknown())),
+	since: v.pipe(v.string(), v.isoTimestamp(), v.description('When it began to wait.')),
+	expiresAt: v.optional(
+		v.pipe(v.string(), v.isoTimestamp(), v.description('Until when it can be approved, if the agent limits that.')),
+	),
+});
+
+export const approvalPage = v.object({ approvals: v.array(approval), cursor: nextCursor });
+
+export const approvalQuery = v.object({
+	cursor: v.optional(cursor(waitingCursor)),
+	limit: v.optional(count(100), '20'),
+	kind: v.optional(kind),
+	agent: agentName,
+});

@@ -1,0 +1,242 @@
+import { env, runDurableObjectAlarm, runInDurableObject, SELF } from 'cloudflare:test';
+import { expect, test, vi } from 'vitest';
+import { createClient } from '../../../src/client/index.ts';
+import { DirectoryStore } from '../../../src/cloudflare/objects/directory/store.ts';
+import type { WaitedCall, WaitingPage } from '../../../src/cloudflare/objects/directory/wait.ts';
+import { SessionStore } from '../../../src/cloudflare/session/store/store.ts';
+import { allEvents, createSession, readObject, request, restart, send } from '../../client.ts';
+import { counted } from '../../rows.ts';
+import { play } from '../../script.ts';
+
+interface Listed {
+	readonly sessionId: string;
+	readonly callId: string;
+	readonly [more: string]: unknown;
+}
+
+interface Page {
+	readonly approvals: readonly Listed[];
+	readonly cursor?: string;
+}
+
+/** Reads what the list has of a session. Other tests have sessions of the same owner. */
+async function listOf(id: string, query = ''): Promise<readonly Listed[]> {
+	const found: Listed[] = [];
+	for (let cursor: string | undefined = ''; cursor !== undefined; ) {
+		const from = cursor === '' ? '' : `&cursor=${cursor}`;
+		const page: Page = await (await request(`/v1/approvals?limit=100${query}${from}`)).json<Page>();
+		found.push(...page.approvals);
+		cursor = page.cursor;
+	}
+	return found.filter(({ sessionId }) => sessionId === id);
+}
+
+const callIds = async (id: string) => (await listOf(id)).map(({ callId }) => callId);
+const call = (id: string, name: string, input: unknown = {}) => ({ id, name, input });
+const submit = (id: string, answers: unknown) => request(`/v1/sessions/${id}/tool-results`, answers);
+
+/** A session whose model calls these tools. */
+async function begin(toolCalls: ReturnType<typeof call>[], agent?: string): Promise<string> {
+	const id = await createSession(agent);
+	play({ toolCalls });
+	await allEvents(await send(id, 'go'));
+	return id;
+}
+
+test('GET /v1/approvals lists approvals, questions and results that sessions wait for, with the exact arguments', async () => {
+	const before = Date.now();
+	const id = await begin([call('m', 'by_hand', {}), call('p', 'pay', { amount: 5 })]);
+	const asks = await begin([call('q', 'ask', { question: 'Which one?' })]);
+	const hasty = await begin([call('h', 'pay', { amount: 7 })], 'hasty');
+	for (const [one, ids] of [
+		[id, ['m', 'p']],
+		[asks, ['q']],
+		[hasty, ['h']],
+	] as const)
+		await expect.poll(() => callIds(one)).toEqual(ids);
+	const about = { agent: 'scripted', title: 'go', since: expect.stringMatching(/Z$/) };
+	expect(await listOf(id)).toEqual([
+		{ ...about, sessionId: id, callId: 'm', kind: 'result', tool: 'by_hand', input: {} },
+		{ ...about, sessionId: id, callId: 'p', kind: 'approval', tool: 'pay', input: { amount: 5 } },
+	]);
+	expect(await listOf(asks)).toEqual([
+		{ ...about, sessionId: asks, callId: 'q', kind: 'question', tool: 'ask', question: 'Which one?' },
+	]);
+	const [first] = await listOf(hasty);
+	expect(Date.parse(String(first?.since))).toBeGreaterThanOrEqual(before);
+	expect(Date.parse(String(first?.expiresAt)) - Date.parse(String(first?.since))).toBe(1);
+	expect(await listOf(id, '&kind=approval')).toMatchObject([{ callId: 'p' }]);
+	expect(await listOf(id, '&agent=hasty')).toEqual([]);
+	expect(await listOf(hasty, '&agent=hasty&kind=approval')).toHaveLength(1);
+});
+
+test('a call leaves the list when it is answered, and the session when its run goes on, is cancelled or is deleted', async () => {
+	const id = await begin([call('a', 'by_hand'), call('b', 'by_hand')]);
+	await expect.poll(() => callIds(id)).toEqual(['a', 'b']);
+	await submit(id, [{ id: 'a', output: 1 }]);
+	await expect.poll(() => callIds(id)).toEqual(['b']);
+	play('Done.');
+	await submit(id, [{ id: 'b', output: 1 }]);
+	await expect.poll(() => callIds(id)).toEqual([]);
+
+	const [cancelled, deleted] = [await begin([call('c', 'by_hand')]), await begin([call('d', 'by_hand')])];
+	await expect.poll(async () => [...(await callIds(cancelled)), ...(await callIds(deleted))]).toEqual(['c', 'd']);
+	await request(`/v1/sessions/${cancelled}/cancel`, {});
+	await request(`/v1/sessions/${deleted}`, undefined, {}, 'DELETE');
+	await expect.poll(async () => [...(await callIds(cancelled)), ...(await callIds(deleted))]).toEqual([]);
+});
+
+test.each([
+	['begins', [call('a', 'by_hand')], [], ['a']],
+	['is answered in part', [call('a', 'by_hand'), call('b', 'by_hand')], [{ id: 'a', output: 1 }], ['b']],
+])(
+	'a wait that %s while the directory is down is listed later, also over a death of the object',
+	async (_, calls, answers, left) => {
+		vi.spyOn(console, 'warn').mockImplementation(() => {});
+		const id = await createSession();
+		await expect
+			.poll(
+				async () =>
+					(await (await request('/v1/sessions?limit=1')).json<{ sessions: { id: string }[] }>()).sessions[0]?.id,
+			)
+			.toBe(id);
+		const down = vi.spyOn(DirectoryStore.prototype, 'touch').mockImplementation(() => {
+			throw new Error('It is down.');
+		});
+		try {
+			play({ toolCalls: calls });
+			await allEvents(await send(id, 'go'));
+			if (answers.length > 0) expect((await submit(id, answers)).status).toBe(200);
+			await expect.poll(() => down.mock.calls.length).toBeGreaterThan(0);
+			expect(await callIds(id)).toEqual([]);
+			await restart(id);
+		} finally {
+			down.mockRestore();
+		}
+		await runInDurableObject(readObject(id), (_, { storage }) =>
+			storage.sql.exec('UPDATE outbox SET due_at = 0').toArray(),
+		);
+		await runDurableObjectAlarm(readObject(id));
+		await expect.poll(() => callIds(id)).toEqual(left);
+		vi.restoreAllMocks();
+	},
+);
+
+test('long arguments stand in the list with their beginning, and the session has them whole', async () => {
+	const id = await begin([call('p', 'pay', { amount: 1, note: 'x'.repeat(5_000) })]);
+	await expect.poll(() => callIds(id)).toEqual(['p']);
+	const [entry] = await listOf(id);
+	expect(entry).not.toHaveProperty('input');
+	expect(entry?.inputStart).toBe(JSON.stringify({ amount: 1, note: 'x'.repeat(5_000) }).slice(0, 4_000));
+});
+
+test('runlet/client lists what waits', async () => {
+	const id = await begin([call('p', 'pay', { amount: 9 })]);
+	const client = createClient('http://localhost', { fetch: (input, init) => SELF.fetch(new Request(input, init)) });
+	await expect.poll(() => callIds(id)).toEqual(['p']);
+	const { approvals } = await client.listApprovals({ agent: 'scripted', kind: 'approval', limit: '100' });
+	expect(approvals.find(({ sessionId }) => sessionId === id)).toMatchObject({ tool: 'pay', input: { amount: 9 } });
+});
+
+test('an unknown parameter of the list is refused, and a wrong value names its field', async () => {
+	for (const [query, message] of [
+		['kinds=approval', /kinds: no such query parameter/],
+		['kind=all', /kind: /],
+		['cursor=1', /cursor: Expected a cursor/],
+	] as const) {
+		const refused = await request(`/v1/approvals?${query}`);
+		expect(refused.status).toBe(400);
+		expect((await refused.json<{ error: { message: string } }>()).error.message).toMatch(message);
+	}
+});
+
+/** A directory of its own. */
+const onDirectory = (work: (store: DirectoryStore, rows: ReturnType<typeof counted>['rows']) => void) =>
+	runInDurableObject(env.DIRECTORIES.get(env.DIRECTORIES.newUniqueId()), (_, { storage }) => {
+		const { storage: counting, rows } = counted(storage);
+		work(new DirectoryStore(counting), rows);
+	});
+
+const waited = (callId: string, place: number, kind: WaitedCall['kind'] = 'approval'): WaitedCall => ({
+	callId,
+	kind,
+	place,
+});
+
+test('pages have each waiting call once, the oldest first, also where calls are answered in between', () =>
+	onDirectory((store) => {
+		for (let n = 0; n < 230; n++) {
+			const calls = [waited(`${n}a`, 0), waited(`${n}b`, 1, 'result')];
+			const wait = { since: 1_000 + (n % 50), calls };
+			store.touch({ id: `s${n}`, agent: n % 2 === 0 ? 'even' : 'odd', createdAt: 1, activeAt: 1, wait });
+		}
+		const readAll = (query: object, limit: number, between: (page: WaitingPage) => void = () => {}) => {
+			const seen = [];
+			let page: WaitingPage = store.listWaiting({ ...query, limit });
+			for (;;) {
+				expect(page.entries.length).toBeLessThanOrEqual(limit);
+				seen.push(...page.entries);
+				between(page);
+				if (page.cursor === undefined) return seen;
+				page = store.listWaiting({ ...query, limit, cursor: page.cursor });
+			}
+		};
+		const all = readAll({}, 7);
+		expect(new Set(all.map(({ callId }) => callId)).size).toBe(460);
+		expect(all).toHaveLength(460);
+		expect(all.map(({ since }) => since)).toEqual(all.map(({ since }) => since).toSorted((a, b) => a - b));
+		expect(readAll({ kind: 'result', agent: 'odd' }, 100)).toHaveLength(115);
+		const seen = readAll({}, 7, ({ entries }) => {
+			const last = entries.at(-1);
+			if (last?.place !== 0) return;
+			const { session: id, agent, since } = last;
+			store.touch({ id, agent, createdAt: 1, activeAt: 1, wait: { since, calls: [waited(`${id.slice(1)}b`, 1)] } });
+		});
+		expect(seen.map(({ callId }) => callId)).toEqual(all.map(({ callId }) => callId));
+	}));
+
+test('a wait writes one row when it begins and one when it ends, and what waits for nobody writes none', () =>
+	onDirectory((store, rows) => {
+		const told = { id: 's', agent: 'a', createdAt: 1, activeAt: 5 };
+		store.touch({ ...told, wait: null });
+		const before = rows().written;
+		expect(before).toBeGreaterThan(0);
+		store.touch({ ...told, wait: null });
+		expect(rows().written).toBe(0);
+		const wait = { since: 6, calls: [waited('c', 0)] };
+		for (const written of [1, 0]) {
+			store.touch({ ...told, wait });
+			expect(rows().written).toBe(written);
+		}
+		// An earlier version says nothing of waits.
+		store.touch(told);
+		expect(store.listWaiting({ limit: 1 }).entries).toHaveLength(1);
+		store.touch({ ...told, wait: null });
+		expect(rows().written).toBe(1);
+	}));
+
+test('what a session told before its newest activity does not bring its wait back', () =>
+	onDirectory((store) => {
+		const told = { id: 's', agent: 'a', createdAt: 1 };
+		const wait = { since: 6, calls: [waited('c', 0)] };
+		store.touch({ ...told, activeAt: 7, wait: null });
+		store.touch({ ...told, activeAt: 5, wait });
+		expect(store.listWaiting({ limit: 1 }).entries).toEqual([]);
+		store.touch({ ...told, activeAt: 8, wait });
+		store.remove('s', 9);
+		store.touch({ ...told, activeAt: 10, wait });
+		expect(store.listWaiting({ limit: 1 }).entries).toEqual([]);
+	}));
+
+test('what is noted while the list is told is told again', () =>
+	runInDurableObject(env.SESSIONS.get(env.SESSIONS.newUniqueId()), (_, { storage }) => {
+		const store = new SessionStore(storage);
+		store.create({ id: 's', agent: 'scripted', owner: 'o', createdAt: 1 });
+		store.untold.noteWait();
+		const sent = store.listDue(0);
+		store.untold.noteWait();
+		store.markTold(sent);
+		expect(store.owesNothing).toBe(false);
+		store.markTold(store.listDue(0));
+		expect(store.owesNothing).toBe(true);
+	}));
