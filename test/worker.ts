@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { triage } from '../src/agents/triage.ts';
+import { agentTool } from '../src/cloudflare/agent/agent-tool.ts';
 import { defineAgent } from '../src/cloudflare/agent/define.ts';
 import type { WebhookMapping, WebhookMessage } from '../src/cloudflare/agent/webhook-mapping.ts';
 import type { WorkerEnv } from '../src/cloudflare/config/env.ts';
@@ -261,6 +262,29 @@ const mapping: WebhookMapping = ({ payload: { message, throws, slow } }) => {
 	);
 };
 
+const writer = defineAgent({
+	name: 'writer',
+	description: 'Writes.',
+	model: 'scripted-writer',
+	tools: [ask, pay, byHand, once],
+	maxOutputTokens: 100,
+	maxRetries: 0,
+});
+const editor = defineAgent({
+	name: 'editor',
+	description: 'Has others write, and edits.',
+	model: 'scripted-editor',
+	tools: [
+		agentTool(writer, { budget: { tokens: 1_000 }, maxAtOnce: 20, maxChildren: 21 }),
+		agentTool(writer, { name: 'two', maxAtOnce: 2 }),
+		agentTool({ name: 'editor', description: 'Edits.' }, { name: 'edit', maxDepth: 1 }),
+	],
+	maxParallelToolCalls: 20,
+	maxOutputTokens: 100,
+	maxRetries: 0,
+	expiresAfterMs: 3_600_000,
+});
+
 /** The agents for tests. */
 const runtime = {
 	agents: [
@@ -410,6 +434,8 @@ const runtime = {
 				`${metadata.customer} writes by ${skillContext.transport} to ${sessionId} in ${Reflect.get(env, 'LOCAL')}.`,
 		}),
 		triage,
+		writer,
+		editor,
 		defineAgent({
 			name: 'connected',
 			description: 'Has the MCP servers of its owner.',

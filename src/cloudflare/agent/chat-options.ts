@@ -2,7 +2,7 @@ import type { ChatOptions } from '../../core/chat/index.ts';
 import type { Agent } from './define.ts';
 
 /** The options of the loop that an agent itself decides. Who runs it adds a model, skills and the context. */
-export function toChatOptions(agent: Agent): Omit<ChatOptions, 'model'> & Pick<Agent, 'tools'> {
+export function toChatOptions(agent: Agent): Omit<ChatOptions, 'model'> & Pick<Agent, 'tools' | 'skillTools'> {
 	const { system, tools, skillTools, outputSchema, mode, reasoningEffort, contextFull, timeouts } = agent;
 	const { maxIterations, maxToolCalls, maxParallelToolCalls, maxSentTools } = agent;
 	const { maxReplyBytes, maxContextTokens, maxOutputTokens } = agent;

@@ -44,10 +44,11 @@ export interface Handling {
 
 /**
  * The caller: the owner of an API key and that key, or the holder of a token of the session. An admin may read and
- * remove the sessions of all owners; the routes pass `admin` only for these operations.
+ * remove the sessions of all owners; the routes pass `admin` only for these operations. A session that works for another
+ * one, its `parent`, is changed by that one only.
  */
 export type Caller =
-	| { readonly owner: string; readonly keyId?: string; readonly isAdmin?: true }
+	| { readonly owner: string; readonly keyId?: string; readonly isAdmin?: true; readonly parent?: string }
 	| { readonly token: string };
 
 /** A message to a session. */
@@ -139,6 +140,8 @@ export interface CreateInput {
 	readonly history?: readonly Message[];
 	/** The tools that its client runs, in addition to the agent's. */
 	readonly clientTools?: readonly ClientTool[];
+	/** The session that it works for, and how many stand above it. */
+	readonly parent?: { readonly id: string; readonly depth: number };
 	/** The first message, which starts a run in the same operation. */
 	readonly input?: Input;
 }

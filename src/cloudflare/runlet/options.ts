@@ -4,6 +4,7 @@ import { assertKnownFields, check } from '../../core/ground/check.ts';
 import type { Env } from '../../core/ground/env.ts';
 import { RunletError } from '../../core/ground/errors.ts';
 import { isRecord } from '../../core/ground/json.ts';
+import { findChildWork } from '../agent/children.ts';
 import { type Agent, assertNoNamesakes } from '../agent/define.ts';
 import { assertServersAgree } from '../agent/mcp-servers.ts';
 import { type SkillSource, skillSource } from '../agent/skill-source.ts';
@@ -89,6 +90,7 @@ export function assertOptions(options: RunletOptions): void {
 	assertNoNamesakes(options.agents);
 	assertServersAgree(options.agents);
 	assertHasMcp(options);
+	assertKnowsChildren(options);
 }
 
 /** Throws `invalid_agent` for an agent with MCP servers in a Worker that cannot reach them. */
@@ -102,6 +104,18 @@ function assertHasMcp({ agents, mcp }: RunletOptions): void {
 		`${field}: the agent ${agent.name} has MCP servers, and this Worker has no MCP. Add to src/worker.ts: import { mcp } from 'runlet/cloudflare/mcp'; and createRunlet({ agents, mcp }).`,
 		{ field },
 	);
+}
+
+/** Throws `invalid_agent` for a tool that gives its calls to an agent that the Worker does not have. */
+function assertKnowsChildren({ agents }: RunletOptions): void {
+	const names = new Set(agents.map(({ name }) => name));
+	for (const { name, tools, skillTools } of agents)
+		for (const tool of [...tools, ...skillTools]) {
+			const work = findChildWork(tool);
+			if (work === undefined || names.has(work.agent)) continue;
+			const message = `agents: the tool ${tool.name} of the agent ${name} gives its calls to the agent ${work.agent}, which is not in the list. Add it.`;
+			throw new RunletError('invalid_agent', message, { field: 'agents' });
+		}
 }
 
 function isFunction(value: unknown): boolean {

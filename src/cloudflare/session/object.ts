@@ -113,7 +113,7 @@ export class Session extends DurableObject<Env> implements SessionApi {
 
 	change(caller: Caller, { budget }: { readonly budget: Limit }): Promise<RpcResult<SessionState>> {
 		return this.#life.answer(async () => {
-			await this.#access.openForOwner(caller);
+			await this.#access.openForChange(caller);
 			this.#store.setBudget(budget);
 			return this.#show();
 		});
@@ -214,7 +214,7 @@ export class Session extends DurableObject<Env> implements SessionApi {
 
 	cancel(caller: Caller, once?: Once): Promise<RpcResult<SessionState>> {
 		return this.#life.enter(caller, messageScope, async () => {
-			await this.#gate.cancel(once);
+			await this.#gate.cancel(caller, once);
 			return this.#show();
 		});
 	}
@@ -270,7 +270,7 @@ export class Session extends DurableObject<Env> implements SessionApi {
 
 	delete(caller: Caller): Promise<RpcResult<void>> {
 		return this.#life.answer(async () => {
-			await this.#access.openForOwner(caller);
+			await this.#access.openForChange(caller);
 			await this.#life.remove();
 		});
 	}

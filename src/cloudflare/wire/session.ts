@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { attachmentsField } from './attachment.ts';
-import { budgetSchema, budgetState } from './budget.ts';
+import { amount, budgetSchema, budgetState, limit } from './budget.ts';
 import { question, waitingCall } from './call.ts';
 import { expirySchema } from './expiry.ts';
 import { longText, maxName, shortText } from './length.ts';
@@ -49,6 +49,15 @@ export const runStatus = v.picklist([
 	'error',
 ]);
 
+/** A session that works for a call of another one. */
+const child = v.object({
+	id: v.string(),
+	agent: v.string(),
+	callId: v.pipe(v.string(), v.description('The call that it works for.')),
+	budget: v.optional(v.pipe(limit, v.description('What it may spend.'))),
+	spent: v.optional(v.pipe(amount, v.description('What it cost. Missing until it has ended.'))),
+});
+
 const sessionAbout = v.object({
 	id: v.string(),
 	agent: v.string(),
@@ -60,6 +69,8 @@ const sessionAbout = v.object({
 	error: v.optional(v.pipe(v.object({ code: v.string(), message: v.string() }), v.description('Why the run failed.'))),
 	question: v.optional(v.pipe(question, v.description('What a tool asks the user.'))),
 	toolCalls: v.optional(v.pipe(v.array(waitingCall), v.description('The calls that wait for an answer.'))),
+	parent: v.optional(v.pipe(v.object({ id: v.string() }), v.description('The session that it works for.'))),
+	children: v.optional(v.pipe(v.array(child), v.description('The sessions that work for calls of this one.'))),
 	waiting: v.optional(v.pipe(v.number(), v.description('The number of messages that wait for the run to end.'))),
 	budget: budgetState,
 	dayBudget: v.optional(

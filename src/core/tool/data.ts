@@ -14,6 +14,7 @@ const toolData = v.strictObject({
 	metadata: v.optional(v.record(v.string(), v.unknown())),
 	sequential: v.optional(v.boolean()),
 	retry: v.optional(v.picklist(['safe', 'never'])),
+	timeoutMs: v.optional(v.pipe(v.number(), v.minValue(1))),
 	needsApproval: v.optional(v.boolean()),
 });
 

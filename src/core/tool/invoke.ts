@@ -38,7 +38,8 @@ export type InvokeContext = Partial<ToolContext> & {
  * A failure is returned as a value. Throws `cancelled` if the caller's signal aborts, and nothing else.
  */
 export async function invoke(tool: Tool, input: unknown, context: InvokeContext = {}): Promise<Outcome> {
-	return limitTime(tool.name, context, async (signal) => {
+	const { timeoutMs = context.timeoutMs } = tool;
+	return limitTime(tool.name, { ...context, timeoutMs }, async (signal) => {
 		const { timeoutMs: _, onThrow, answer, ...shown } = context;
 		const emit = guardEmit(context.emit, signal);
 		const read = await readArguments(tool, input);

@@ -102,6 +102,8 @@ export interface Tool {
 	onAnswer?(answer: string, about: AnsweredCall, context: ToolContext): unknown;
 	/** Whether the tool may run again after a crash that hid its outcome. The default is `never`. */
 	readonly retry?: 'safe' | 'never';
+	/** Milliseconds that a call may take, in place of the run's limit for tools. */
+	readonly timeoutMs?: number;
 	/** The run stops before the call, as for a manual tool, until a person has decided. */
 	needsApproval?: boolean | ((args: Record<string, unknown>) => boolean | Promise<boolean>);
 }

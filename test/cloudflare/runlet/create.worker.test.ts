@@ -1,6 +1,12 @@
 import { env } from 'cloudflare:test';
 import { expect, test } from 'vitest';
-import { createRunlet, defineAgent, type Env, type RunletOptions } from '../../../src/cloudflare/runlet/index.ts';
+import {
+	agentTool,
+	createRunlet,
+	defineAgent,
+	type Env,
+	type RunletOptions,
+} from '../../../src/cloudflare/runlet/index.ts';
 import { providers, RunletError } from '../../../src/core/index.ts';
 
 const agent = defineAgent({ name: 'plain', description: 'On the model of the Worker.' });
@@ -35,6 +41,18 @@ test('a Runlet serves its agents, and a session lasts', async () => {
 	expect(created.status).toBe(201);
 	const session = await ask(runlet, created.headers.get('location') ?? '');
 	expect(await session.json()).toMatchObject({ agent: 'plain', status: 'completed' });
+});
+
+test('a Runlet has every agent that its agents give calls to', () => {
+	const boss = defineAgent({ name: 'boss', description: 'Has others work.', tools: [agentTool(agent)] });
+	expect(refusal({ agents: [boss] })).toMatchObject({
+		code: 'invalid_agent',
+		message: expect.stringContaining('gives its calls to the agent plain, which is not in the list'),
+	});
+	// Tools may be changed as they are copied.
+	const allowed = { ...boss, tools: boss.tools.map((tool) => ({ ...tool, needsApproval: true })) };
+	expect(refusal({ agents: [allowed] })).toMatchObject({ code: 'invalid_agent' });
+	expect(() => createRunlet({ agents: [boss, agent] })).not.toThrow();
 });
 
 test('a Runlet is the default export of a Worker, also of one with a cron trigger', async () => {

@@ -2,12 +2,8 @@ import { env, runInDurableObject } from 'cloudflare:test';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { budgetState, type Limit } from '../../../src/cloudflare/objects/budget.ts';
 import type { LedgerApi } from '../../../src/cloudflare/objects/ledger/api.ts';
-import {
-	closeAccount,
-	createSessionMeter,
-	readBudgetState,
-	type SessionMeter,
-} from '../../../src/cloudflare/session/run/meter.ts';
+import { readBudgetState } from '../../../src/cloudflare/session/run/budget-state.ts';
+import { closeAccount, createSessionMeter, type SessionMeter } from '../../../src/cloudflare/session/run/meter.ts';
 import { SessionStore } from '../../../src/cloudflare/session/store/store.ts';
 import type { MeteredRequest } from '../../../src/core/chat/index.ts';
 

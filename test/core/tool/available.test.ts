@@ -108,6 +108,19 @@ describe('called by itself, a tool that never answers has the time of a tool in 
 	});
 });
 
+test("a tool's own time limit counts in place of that of the run", async () => {
+	const never = own(undefined, { fn: () => new Promise<never>(() => {}), timeoutMs: 5 });
+	const call = { id: 'c', name: 'own', input: {} };
+	expect(await tool.dispatch([never], call, { timeoutMs: 60_000 })).toMatchObject({
+		output: 'own gave no result within 5 ms.',
+	});
+	const slow = own(undefined, {
+		fn: () => new Promise((resolve) => setTimeout(resolve, 20, 'done')),
+		timeoutMs: 60_000,
+	});
+	expect(await tool.dispatch([slow], call, { timeoutMs: 5 })).toMatchObject({ output: 'done' });
+});
+
 test('a person is not asked where needsApproval says no later, and is where it fails', async () => {
 	const call = { id: 'c', name: 'own', input: {} };
 	const statusWith = async (needsApproval: Tool['needsApproval']) => {

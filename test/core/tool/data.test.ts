@@ -24,6 +24,7 @@ const full: Tool = {
 	metadata: { owner: 'me' },
 	sequential: true,
 	retry: 'safe',
+	timeoutMs: 60_000,
 	needsApproval: true,
 };
 

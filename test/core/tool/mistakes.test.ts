@@ -80,6 +80,7 @@ test.each<[field: string, value: unknown, says: string]>([
 	['readArgs', {}, 'a function, got a object'],
 	['onRequest', 'note', 'a function, got a string'],
 	['retry', 'always', "'safe' or 'never', got a string"],
+	['timeoutMs', 0, 'a number of milliseconds from 1 on, got a number'],
 	['needsApproval', 'yes', 'true, false or a function, got a string'],
 ])('a tool whose %s is %j is refused: a wrong type is said at once, with the tool', (field, value, says) => {
 	const wrong = withMore({ ...record, inputSchema: {} }, { [field]: value });

@@ -62,6 +62,20 @@ export class Access {
 		return pass;
 	}
 
+	/** Throws `conflict` for a session that works for another one, unless that one calls. */
+	assertMayChange(caller: Caller): void {
+		const { parent } = this.#store.session();
+		if (parent === undefined || ('parent' in caller && caller.parent === parent.id)) return;
+		const message = `This session works for the session ${parent.id}. Send, answer, cancel or delete there.`;
+		throw new RunletError('conflict', message, { parent: parent.id });
+	}
+
+	/** Lets only the owner in who may change the session: one that works for another one is changed there. */
+	async openForChange(caller: Caller): Promise<void> {
+		await this.openForOwner(caller);
+		this.assertMayChange(caller);
+	}
+
 	/** Lets only the owner in. Returns the id of the key. */
 	async openForOwner(caller: Caller): Promise<string> {
 		await this.open(caller, []);

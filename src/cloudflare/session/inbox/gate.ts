@@ -1,5 +1,6 @@
 import { type CallAnswer, findOpenAnswers } from '../../../core/chat/call-answers.ts';
 import { RunletError } from '../../../core/ground/errors.ts';
+import { asksForApproval } from '../../agent/children.ts';
 import { createCrashPoints } from '../../agent/crash.ts';
 import { chooseModel, findAgent } from '../../agent/define.ts';
 import type { Runtime } from '../../agent/runtime.ts';
@@ -69,6 +70,11 @@ export class Standing {
 		return this.#pending;
 	}
 
+	/** Whether the session asks for the approval of a child's call. */
+	get asksForApproval(): boolean {
+		return this.status === 'awaiting_user' && asksForApproval(this.pending.question);
+	}
+
 	/** Of these answers those to calls that are open. */
 	findOpenAnswers(answers: readonly CallAnswer[]): readonly CallAnswer[] {
 		return this.status === 'awaiting_tools' ? findOpenAnswers(this.pending.calls, answers) : [];
@@ -117,8 +123,9 @@ export class Gate {
 	}
 
 	/** Cancels the session's run. A request that came before cancels nothing: another run may go on now. */
-	async cancel(once: Once | undefined): Promise<void> {
+	async cancel(caller: Caller, once: Once | undefined): Promise<void> {
 		const { store, runner, access } = this.#options;
+		access.assertMayChange(caller);
 		if (this.findReplay(once) !== undefined) return;
 		await runner.cancel();
 		access.assertExists();
@@ -145,6 +152,8 @@ export class Gate {
 		const step = decide(now);
 		if (step === 'cancel') return undefined;
 		if (step.operation !== undefined) now.assertAllowed(step.operation);
+		const isReply = step.operation === 'reply' || step.operation === 'answer';
+		if (isReply && now.asksForApproval) pass.assert('approve');
 		return { isReplay: false, begin: step.store() };
 	}
 
@@ -155,7 +164,9 @@ export class Gate {
 			await runner.alarm.announce();
 			if (access.isMissing()) return { assert: () => {} };
 		}
-		return access.open(caller, [], agent);
+		const pass = await access.open(caller, [], agent);
+		access.assertMayChange(caller);
+		return pass;
 	}
 
 	/** Makes a session that is not there yet, in the transaction that stores what it is made for. */

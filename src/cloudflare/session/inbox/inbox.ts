@@ -136,7 +136,7 @@ export class Inbox {
 	#decideSend(given: Given, input: Input, once: Once | undefined, now: Standing): Step {
 		const { whenBusy = 'queue', isPatient = false, mayAnswer = false, model, callback } = input;
 		const { status } = now;
-		const isQuestion = isPatient && !mayAnswer && status === 'awaiting_user';
+		const isQuestion = isPatient && (!mayAnswer || now.asksForApproval) && status === 'awaiting_user';
 		const isAsking = isQuestion || (isPatient && status === 'awaiting_tools');
 		if (isQuestion && whenBusy === 'reject')
 			throw new RunletError('conflict', 'whenBusy: the session waits for an answer of somebody else.', {

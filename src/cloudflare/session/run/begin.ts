@@ -17,6 +17,7 @@ import type { Waiting } from '../store/requests.ts';
 import { type RunRecord, shortenRunEnd } from '../store/runs.ts';
 import { canTakeNext, isWaiting, sessionStatus, toRunStatus } from '../store/status.ts';
 import type { SessionStore } from '../store/store.ts';
+import { leaveChildren } from './children.ts';
 import { closeAccount } from './meter.ts';
 import type { Life } from './next.ts';
 import { createRunId } from './run.ts';
@@ -67,7 +68,10 @@ export function storeRun(
 	const { messages, calls, runs, deliveries, callbacks } = store;
 	const { stopAfter, maxOutputTokens, toolChoice, terms, once, approved = [], inbound, replaces, callback } = how;
 	const input = [...(replaces === undefined ? listUnknownResults(store) : []), ...given];
-	if (replaces !== undefined) store.replace(replaces);
+	if (replaces !== undefined) {
+		store.replace(replaces);
+		leaveChildren(store);
+	}
 	if (how.model !== undefined) store.chooseModel(how.model);
 	const createdAt = Date.now();
 	const isNew = store.session().title === undefined;
@@ -145,6 +149,7 @@ export function giveUp(store: SessionStore, run: RunRecord, event: TerminalEvent
 	const steps = events.filter(({ type }) => type === 'step').length;
 	const end = shortenRunEnd({ before: [], draft, restarts: run.restarts, steps, event });
 	store.runs.end(run.n, toRunStatus(event), end, Date.now());
+	leaveChildren(store);
 }
 
 /** Creates the end of a run that has had enough lives. */

@@ -18,6 +18,7 @@ import { askLedger } from '../../objects/ledger/api.ts';
 import { type Draft, draftMs, type RunRecord } from '../store/runs.ts';
 import { type Charge, type Estimate, ledgerId } from '../store/spending.ts';
 import type { SessionStore } from '../store/store.ts';
+import { readBudgetState } from './budget-state.ts';
 import { createLease, hasRoom, type OwnerLedger, Patience, takeLease } from './lease.ts';
 
 /** The account of one run. It sets aside what a request may cost, and settles it afterwards. */
@@ -142,11 +143,6 @@ async function waitForOthers(
 /** Returns whether a provider reported what a request cost. */
 function isSaid({ inputTokens, outputTokens, totalTokens }: ChatUsage = {}): boolean {
 	return inputTokens !== undefined || outputTokens !== undefined || totalTokens !== undefined;
-}
-
-/** Returns the state of the session's own budget. */
-export function readBudgetState(store: SessionStore, limit: Limit): BudgetState {
-	return budgetState(limit, createAmount(store.spending.total()), store.spending.open()?.amount ?? nothing);
 }
 
 /** The longest reply that is set aside for if the agent has no limit, in tokens. */

@@ -147,13 +147,15 @@ export function readFacts(store: SessionStore, agents: readonly Agent[], isLive:
 	const outboxAt = hasTables ? findEarliest(store.outbox.nextAt(), untoldAt) : undefined;
 	const queue = { size: 0 };
 	if (!store.exists()) return { hasTables, isImporting: store.isImporting, isLive, queue, outboxAt };
-	const { agent, expiresAfterMs, createdAt } = store.session();
+	const { agent, expiresAfterMs, createdAt, parent } = store.session();
+	const ofAgent = agents.find(({ name }) => name === agent)?.expiresAfterMs;
 	const { visitedAt } = store;
 	const run = store.runs.get();
 	const isLost = run?.status === 'running' && !isLive;
 	return {
 		session: {
-			expiresAfterMs: expiresAfterMs ?? agents.find(({ name }) => name === agent)?.expiresAfterMs,
+			// A child stays as long as its parent, which removes it.
+			expiresAfterMs: parent === undefined ? (expiresAfterMs ?? ofAgent) : undefined,
 			createdAt,
 			visitedAt,
 		},

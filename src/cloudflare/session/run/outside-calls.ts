@@ -6,6 +6,7 @@ import { toHex } from '../../../core/ground/bytes.ts';
 import { RunletError, toRunletError } from '../../../core/ground/errors.ts';
 import { storeChanges } from '../../../core/tool/state.ts';
 import { inMemory } from '../../../core/workspace/index.ts';
+import { findChildWork } from '../../agent/children.ts';
 import { logUnexpected } from '../../log.ts';
 import type { ListedTool, OutsideAnswer, OutsideCall, OutsideEnd, OutsideLine } from '../../objects/outside-call.ts';
 import type { Bytes } from '../../objects/result.ts';
@@ -171,7 +172,9 @@ export class OutsideCalls {
 	#createOptions(about: { readonly agent: string; readonly owner: string }) {
 		const { runtime, store, config, files, connections } = this.#options;
 		const given = { agent: about.agent, owner: about.owner };
-		const options = createChatOptions(runtime, config(), given, store.exists() ? connections.take() : undefined);
+		const all = createChatOptions(runtime, config(), given, store.exists() ? connections.take() : undefined);
+		// Other agents work for runs only.
+		const options = { ...all, tools: all.tools.filter((tool) => findChildWork(tool) === undefined) };
 		const facts = { transport: 'mcp', sender: about.owner, attachments: [] };
 		if (!store.exists())
 			return { ...options, skillContext: facts, context: { ...options.context, workspace: inMemory() } };

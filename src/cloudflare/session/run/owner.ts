@@ -3,10 +3,11 @@ import { withTimeLimit } from '../../../core/ground/time-limit.ts';
 import type { Config } from '../../config/config.ts';
 import type { FileBucket } from '../../config/env.ts';
 import { log, toFailureFields } from '../../log.ts';
-import { type BudgetState, isBounded } from '../../objects/budget.ts';
+import { type BudgetState, isBounded, nothing } from '../../objects/budget.ts';
 import { askDirectory } from '../../objects/directory/api.ts';
 import { askLedger, type Cost } from '../../objects/ledger/api.ts';
-import { usualLimitMs } from '../../objects/reach.ts';
+import { reach, usualLimitMs } from '../../objects/reach.ts';
+import { takeValue } from '../../objects/result.ts';
 import type { OutboxMessage, Outgoing } from '../store/outbox.ts';
 import type { SessionStore } from '../store/store.ts';
 import { findWait } from '../store/wait.ts';
@@ -74,13 +75,14 @@ export function runInBackground(work: () => Promise<void>): void {
 }
 
 /** An object that a session tells something. */
-type Receiver = 'ledger' | 'directory' | 'bucket';
+type Receiver = 'ledger' | 'directory' | 'children' | 'bucket';
 
-const receivers = ['ledger', 'directory', 'bucket'] as const;
+const receivers = ['ledger', 'directory', 'children', 'bucket'] as const;
 const receiverOf: Readonly<Record<OutboxMessage['to'], Receiver>> = {
 	ledger: 'ledger',
 	list: 'directory',
 	unlist: 'directory',
+	child: 'children',
 	bucket: 'bucket',
 	'bucket-folder': 'bucket',
 };
@@ -169,6 +171,9 @@ export class Outbox {
 				case 'unlist':
 					await askDirectory(directories, message.owner, (one) => one.remove(message.session));
 					return true;
+				case 'child':
+					await this.#endChild(message);
+					return true;
 				case 'bucket':
 					await this.#bucket.delete(toKeys(parcel));
 					return true;
@@ -183,7 +188,30 @@ export class Outbox {
 			return false;
 		}
 	}
+
+	/** Cancels a child, or removes it. What a cancelled one has cost is settled. */
+	async #endChild({ id, owner, parent, isRemoved, createdAt }: Extract<OutboxMessage, { to: 'child' }>): Promise<void> {
+		const { sessions } = this.#config();
+		const caller = { owner, parent };
+		const one = () => sessions.get(sessions.idFromString(id));
+		const how = { what: 'A session that works for this one', isSafe: true, timeoutMs: childLimitMs };
+		let spent = nothing;
+		try {
+			if (isRemoved) takeValue(await reach(() => one().delete(caller), how));
+			else spent = takeValue(await reach(() => one().cancel(caller), how)).budget.spent;
+		} catch (cause) {
+			const isMissing = cause instanceof RunletError && cause.code === 'not_found';
+			// The request that creates it may be on its way.
+			if (!isMissing || Date.now() < createdAt + onItsWayMs) throw cause;
+		}
+		if (!isRemoved && this.#store.exists()) this.#store.calls.children.settle(id, spent);
+	}
 }
+
+/** How long a child may take to end, in milliseconds. */
+const childLimitMs = 10_000;
+/** How long the request that creates a child may be on its way, in milliseconds. */
+const onItsWayMs = 60_000;
 
 /** Keys that a bucket removes in one call. */
 const keysAtOnce = 1_000;

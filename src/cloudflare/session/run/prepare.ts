@@ -1,6 +1,7 @@
 import { type ChatOptions, type RunEvent, resolveRegistration } from '../../../core/chat/index.ts';
 import type { Resumption } from '../../../core/chat/resumption.ts';
 import { toChatOptions } from '../../agent/chat-options.ts';
+import { connectChildren } from '../../agent/children.ts';
 import type { AtCrashPoint } from '../../agent/crash.ts';
 import { type Agent, chooseModel, findAgent } from '../../agent/define.ts';
 import type { McpConnections } from '../../agent/mcp.ts';
@@ -19,9 +20,11 @@ import { limitOutput, type RunRecord } from '../store/runs.ts';
 import type { SessionRecord } from '../store/session-row.ts';
 import { createRunState } from '../store/state.ts';
 import type { SessionStore } from '../store/store.ts';
+import { readBudgetState } from './budget-state.ts';
+import { createChildren, leaveChildren } from './children.ts';
 import type { OwnerLedger } from './lease.ts';
 import { createToolLoader } from './load-tools.ts';
-import { closeAccount, createSessionMeter, readBudgetState } from './meter.ts';
+import { closeAccount, createSessionMeter } from './meter.ts';
 import { type Ended, RunCounter } from './metrics.ts';
 import type { Work } from './run.ts';
 
@@ -32,6 +35,8 @@ export interface RunContext {
 	readonly options: ReturnType<typeof createChatOptions>;
 	/** What the session may spend. It is read each time, because it may be raised. */
 	readonly limit: () => Limit;
+	/** Where the sessions are that work for this one. */
+	readonly sessions: () => Config['sessions'];
 	readonly ledger: OwnerLedger;
 	readonly atCrashPoint: AtCrashPoint;
 	readonly onSteered: (id: number) => void;
@@ -49,12 +54,13 @@ export function prepareRun(
 	record: RunRecord,
 	taken: { readonly events?: readonly RunEvent[]; readonly resume?: Resumption } = {},
 ): Work {
-	const { store, files, options, limit, ledger, atCrashPoint, onSteered, onEnded } = context;
+	const { store, files, options, limit, sessions, ledger, atCrashPoint, onSteered, onEnded } = context;
 	const { id: sessionId, owner, metadata } = store.session();
 	const counter = new RunCounter(taken.events);
 	const history = readHistory(store, options);
 	const inbound = new InboundContext(history, owner);
 	const open = findOpenCalls(store);
+	const children = () => createChildren({ store, record, sessions: sessions(), limit });
 	return {
 		store,
 		record,
@@ -76,6 +82,8 @@ export function prepareRun(
 				workspace: files.openForRun(record),
 			},
 			skillContext: () => inbound.current,
+			tools: connectChildren(options.tools, children),
+			skillTools: connectChildren(options.skillTools, children),
 			stopAfter: record.stopAfter,
 			approved: listApprovedCalls(open),
 			asked: listQuestions(open),
@@ -101,6 +109,8 @@ export function prepareRun(
 			if (event.type === 'awaiting') store.untold.noteWait();
 			// A request is still open only if its message could not be stored.
 			closeAccount(store, store.runs.get(record.n)?.draft);
+			// Who waits for somebody goes on later, and its children with it.
+			if (event.type !== 'awaiting') leaveChildren(store);
 		},
 		onEnded: (event, firstAt) =>
 			onEnded({ event, tally: counter.tally, transport: inbound.current.transport, firstAt }),
@@ -122,7 +132,7 @@ export function createChatOptions(
 	session: Pick<SessionRecord, 'agent' | 'model' | 'owner' | 'clientTools'> &
 		Pick<RunRecord, 'maxOutputTokens' | 'toolChoice' | 'terms'>,
 	connections?: McpConnections,
-): ChatOptions & Pick<Agent, 'tools'> {
+): ChatOptions & Pick<Agent, 'tools' | 'skillTools'> {
 	const agent = findAgent(runtime.agents, session.agent);
 	const { clientTools = [], owner } = session;
 	const model = chooseModel(agent, session.model, config.model);

@@ -9,9 +9,10 @@ import { SessionFiles } from '../files/session-files.ts';
 import type { RunRecord } from '../store/runs.ts';
 import type { SessionStore } from '../store/store.ts';
 import { type BeginOptions, createInterruption, giveUp, storeFailedRun, storeRun, takeUp } from './begin.ts';
+import { readBudgetState } from './budget-state.ts';
 import { Callbacks } from './callbacks.ts';
+import { leaveChildren } from './children.ts';
 import { Connections } from './connections.ts';
-import { readBudgetState } from './meter.ts';
 import { RunCounter, reportLostRun, reportRun } from './metrics.ts';
 import { Alarm, alarmAgainMs, decideNext, type Life, type Next, readFacts } from './next.ts';
 import { OutsideCalls } from './outside-calls.ts';
@@ -248,6 +249,7 @@ export class Runner {
 		else if (run?.end?.event.type === 'awaiting') {
 			this.#store.runs.end(run.n, 'cancelled', { ...run.end, event }, Date.now());
 			this.#store.untold.noteActivity(true, Date.now());
+			leaveChildren(this.#store);
 		}
 	}
 
@@ -261,6 +263,7 @@ export class Runner {
 			files: this.files,
 			options,
 			limit: () => findLimit(this.#options),
+			sessions: () => this.#options.config().sessions,
 			ledger: this.owner.ledger(),
 			atCrashPoint: this.#toCrashPoints(run.n),
 			onSteered: (id: number) => {

@@ -4,7 +4,9 @@ import { listOpenCalls } from '../../../core/chat/message.ts';
 import { hashText } from '../../../core/ground/hash.ts';
 import type { ToolCall } from '../../../core/tool/index.ts';
 import type { Sql } from '../../objects/migrate.ts';
+import { ChildRows } from './children.ts';
 import { findLastReply, type MessageRows } from './messages.ts';
+import type { RememberingSql } from './remember.ts';
 import { type RunRows, restoreText } from './runs.ts';
 import { WaitingCallRows } from './waiting-calls.ts';
 
@@ -41,10 +43,13 @@ const longestQuestion = 100_000;
 export class CallRows {
 	/** The calls from outside of runs that wait for a person. */
 	readonly outside: WaitingCallRows;
+	/** The sessions that carry out calls. */
+	readonly children: ChildRows;
 	readonly #sql: Sql;
 
-	constructor(sql: Sql) {
+	constructor(sql: RememberingSql) {
 		this.#sql = sql;
+		this.children = new ChildRows(sql);
 		this.outside = new WaitingCallRows(sql);
 	}
 

@@ -1,21 +1,34 @@
 import * as v from 'valibot';
+import type { ChildRecord } from './children.ts';
 import type { RememberingSql } from './remember.ts';
 
 const amount = { tokens: v.number(), usd: v.number() };
 
 /**
- * A message to the owner's ledger (what a lease came to) or directory (the session's activity or end), or to the bucket: a file, or
- * all files of a session, that nobody needs any more.
+ * A message to the owner's ledger (what a lease came to) or directory (the session's activity or end), to a child that nobody
+ * waits for any more, or to the bucket: a file, or all files of a session, that nobody needs any more.
  */
 const message = v.variant('to', [
 	v.object({ to: v.literal('ledger'), owner: v.string(), call: v.string(), amount: v.object(amount) }),
 	v.object({ to: v.literal('list'), activeAt: v.number(), title: v.optional(v.string()) }),
 	v.object({ to: v.literal('unlist'), owner: v.string(), session: v.string() }),
+	v.object({
+		to: v.literal('child'),
+		id: v.string(),
+		owner: v.string(),
+		/** Its parent. */
+		parent: v.string(),
+		isRemoved: v.boolean(),
+		createdAt: v.number(),
+	}),
 	v.object({ to: v.literal('bucket'), key: v.string() }),
 	v.object({ to: v.literal('bucket-folder'), prefix: v.string() }),
 ]);
 
 export type OutboxMessage = v.InferOutput<typeof message>;
+
+/** A message to a child. */
+type ToChild = Extract<OutboxMessage, { readonly to: 'child' }>;
 
 export interface Outgoing {
 	readonly id: string;
@@ -66,6 +79,11 @@ export class OutboxRows {
 	unlist(owner: string, session: string, now: number): void {
 		this.remove('list');
 		this.#put('unlist', { to: 'unlist', owner, session }, now);
+	}
+
+	/** Stores that nobody waits for a child any more: it is cancelled, or removed with its parent. */
+	endChild({ id, createdAt }: ChildRecord, about: Pick<ToChild, 'owner' | 'parent' | 'isRemoved'>, now: number): void {
+		this.#put(`child ${id}`, { to: 'child', id, createdAt, ...about }, now);
 	}
 
 	/**

@@ -32,13 +32,19 @@ import type { Schema } from '../../objects/migrate.ts';
  * - `change`: the journal of the workspace, a row for each file of a change. `recall`: the results of changes of the
  *   newest turn's calls. `note`: what tools keep beside the files.
  * - `workspace`: one row, with how much there is and the last numbers.
+ * - `child`: the sessions that work for calls of this one. `budget` is what each may spend, which is set aside until it is
+ *   known what it cost (`tokens`, `usd`). `session.parent` is the session that this one works for.
  * - `waiting_call`: the calls from outside of runs that wait for a person, and a hash of their arguments.
  */
 const tables = `
 	CREATE TABLE session (
 		id TEXT PRIMARY KEY, agent TEXT NOT NULL, model TEXT, metadata TEXT, created_at INTEGER NOT NULL,
 		owner TEXT NOT NULL, budget TEXT, expires_after INTEGER, title TEXT, summary INTEGER NOT NULL DEFAULT 0,
-		token_key TEXT, client_tools TEXT, listed_at INTEGER, importing INTEGER
+		token_key TEXT, client_tools TEXT, listed_at INTEGER, importing INTEGER, parent TEXT
+	) WITHOUT ROWID;
+	CREATE TABLE child (
+		turn INTEGER NOT NULL, call TEXT NOT NULL, id TEXT NOT NULL, agent TEXT NOT NULL, budget TEXT,
+		tokens INTEGER, usd REAL, created_at INTEGER NOT NULL, PRIMARY KEY (turn, call)
 	) WITHOUT ROWID;
 	CREATE TABLE run (
 		n INTEGER PRIMARY KEY, id TEXT NOT NULL, status TEXT NOT NULL, model TEXT, stop_after INTEGER,
@@ -202,6 +208,11 @@ const migrations: readonly string[] = [
 	'ALTER TABLE spending ADD COLUMN lease INTEGER;',
 	'ALTER TABLE spending ADD COLUMN told INTEGER NOT NULL DEFAULT 0;',
 	'ALTER TABLE session ADD COLUMN importing INTEGER;',
+	`ALTER TABLE session ADD COLUMN parent TEXT;
+	CREATE TABLE child (
+		turn INTEGER NOT NULL, call TEXT NOT NULL, id TEXT NOT NULL, agent TEXT NOT NULL, budget TEXT,
+		tokens INTEGER, usd REAL, created_at INTEGER NOT NULL, PRIMARY KEY (turn, call)
+	) WITHOUT ROWID;`,
 ];
 
 export const schema: Schema = { tables, migrations };

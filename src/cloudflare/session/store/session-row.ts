@@ -20,8 +20,17 @@ export interface SessionRecord {
 	readonly clientTools?: readonly ClientTool[];
 	/** The beginning of its first message, once there is one. */
 	readonly title?: string;
+	/** The session that it works for. */
+	readonly parent?: ParentRecord;
 	/** Milliseconds since 1970, as every time here. */
 	readonly createdAt: number;
+}
+
+/** The session that another one works for. */
+export interface ParentRecord {
+	readonly id: string;
+	/** How many sessions stand above the one that works. */
+	readonly depth: number;
 }
 
 /** The row of a session: the session, and what the store keeps beside it. */
@@ -60,6 +69,7 @@ type Row = {
 	token_key: string | null;
 	summary: number;
 	importing: number | null;
+	parent: string | null;
 };
 
 function toSessionRow(row: Row): SessionRow {
@@ -73,6 +83,7 @@ function toSessionRow(row: Row): SessionRow {
 		expiresAfterMs: row.expires_after ?? undefined,
 		clientTools: row.client_tools === null ? undefined : JSON.parse(row.client_tools),
 		title: row.title ?? undefined,
+		parent: row.parent === null ? undefined : JSON.parse(row.parent),
 		createdAt: row.created_at,
 	};
 	const { listed_at: visitedAt, token_key: tokenKey, summary, importing } = row;

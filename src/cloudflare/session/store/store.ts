@@ -108,14 +108,16 @@ export class SessionStore {
 
 	/** Removes everything but the outbox, to which it adds that the session is gone. */
 	erase(now: number): void {
-		const { id, owner } = this.session();
-		const isListed = !this.isImporting;
+		const { id, owner, parent } = this.session();
+		const isListed = !this.isImporting && parent === undefined;
 		const folder = this.workspace.usesBucket ? this.bucketFolder : undefined;
 		type Row = { name: string };
 		const tables = this.#storage.sql.exec<Row>("SELECT name FROM sqlite_master WHERE type = 'table'").toArray();
 		this.spending.endLease();
 		this.transaction(() => {
 			for (const one of this.untold.list()) if (one.message.to === 'ledger') this.outbox.add(one, now);
+			for (const one of this.calls.children.list())
+				this.outbox.endChild(one, { owner, parent: id, isRemoved: true }, now);
 			for (const { name } of tables) if (!keptTables.test(name)) this.#storage.sql.exec(`DELETE FROM "${name}"`);
 			if (isListed) this.outbox.unlist(owner, id, now);
 			if (folder !== undefined) this.outbox.dropFolder(folder, now);
@@ -175,10 +177,10 @@ export class SessionStore {
 		migrate(this.#storage.sql, schema);
 		this.#storage.sql.exec(
 			`INSERT INTO session (
-				id, agent, owner, model, metadata, budget, expires_after, client_tools, title, created_at, importing
-			) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+				id, agent, owner, model, metadata, budget, expires_after, client_tools, title, created_at, importing, parent
+			) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 			...[id, agent, owner, model ?? null, toJsonText(metadata), toJsonText(budget), expiresAfterMs ?? null],
-			...[toJsonText(clientTools), title ?? null, createdAt, isImporting ? 1 : null],
+			...[toJsonText(clientTools), title ?? null, createdAt, isImporting ? 1 : null, toJsonText(session.parent)],
 		);
 		// A session of the same id may have been removed a moment ago.
 		this.outbox.remove('unlist');

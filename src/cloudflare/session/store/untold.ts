@@ -38,6 +38,7 @@ export class Untold {
 	/** Notes that the owner's list has to be told of an activity, unless it was told a moment ago and nothing is new. */
 	noteActivity(isNew: boolean, now: number): void {
 		this.#isLooking = true;
+		if (!this.#isListed) return;
 		if (isNew || this.#listedAt === undefined || now - this.#listedAt >= listedForMs) this.#activity = { at: now };
 	}
 
@@ -95,9 +96,14 @@ export class Untold {
 		this.#isLooking = false;
 	}
 
+	/** Whether it is in the owner's list: a session that works for another one is shown there. */
+	get #isListed(): boolean {
+		return this.#rows.session()?.record.parent === undefined;
+	}
+
 	#findActivity(): Activity | undefined {
 		const row = this.#rows.session();
-		if (row === undefined) return undefined;
+		if (row === undefined || !this.#isListed) return undefined;
 		const { visitedAt = 0, record } = row;
 		return { at: Math.max(this.#rows.runs.get()?.createdAt ?? record.createdAt, visitedAt) };
 	}

@@ -22,11 +22,14 @@ export function showSession(
 	{ agents }: Pick<Runtime, 'agents'>,
 	defaultModel: () => string,
 ): SessionState {
-	const { id, agent, model, metadata, createdAt } = store.session();
+	const { id, agent, model, metadata, createdAt, parent } = store.session();
 	const run = store.runs.get();
 	const last = run?.end?.event;
 	const { question, calls } = findPending(store);
 	const waiting = store.queue.size;
+	const children = store.calls.children
+		.list()
+		.map(({ turn: _, createdAt: __, cost, ...child }) => ({ ...child, spent: cost }));
 	return {
 		id,
 		agent,
@@ -38,6 +41,8 @@ export function showSession(
 		error: last?.type === 'error' ? { code: last.code, message: last.message } : undefined,
 		question,
 		toolCalls: calls,
+		parent: parent && { id: parent.id },
+		children: children.length > 0 ? children : undefined,
 		waiting: waiting > 0 ? waiting : undefined,
 		budget,
 	};

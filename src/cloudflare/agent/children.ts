@@ -1,0 +1,73 @@
+import type { Question } from '../../core/chat/index.ts';
+import type { AnsweredCall, Tool, ToolContext } from '../../core/tool/index.ts';
+import type { Amount, BudgetState, Limit } from '../objects/budget.ts';
+import type { Caller, CreateInput, SessionApi } from '../objects/session-api.ts';
+
+/** A session that works for a call of another one, its parent (docs/agents.md, "Agents that work for an agent"). */
+export interface Child {
+	readonly id: string;
+	/** The call of its parent. */
+	readonly callId: string;
+	readonly agent: string;
+	/** What it may spend. Its parent sets that aside. Missing if neither has a limit. */
+	readonly budget?: Limit;
+}
+
+/** The children of a session, as its tools reach them. */
+export interface Children {
+	/** How many sessions stand above this one. */
+	readonly depth: number;
+	/** What the children are reached with. */
+	readonly caller: Caller;
+	/** Returns the state of the session's budget. What its children may spend is set aside in it. */
+	readonly budget: () => BudgetState;
+	/** Counts those that have not ended, and all. */
+	readonly count: () => { readonly open: number; readonly all: number };
+	/** Finds the child of a call, also of one that was begun in an earlier life of the object. */
+	readonly find: (callId: string) => Child | undefined;
+	/** Stores a child and sets aside what it may spend. Resolves once that is durable. */
+	readonly add: (child: Omit<Child, 'id'>) => Promise<Child>;
+	/** Stores what a child cost in all. The rest of what was set aside is free again. */
+	readonly settle: (child: Child, cost: Amount) => void;
+	/** Returns what the session of a child is created with. */
+	readonly toCreate: (child: Child) => CreateInput;
+	/** Reaches a child. A stub that has failed stays broken, so each try needs a new one. */
+	readonly reach: (child: Child) => SessionApi;
+}
+
+/** Whether a question asks for the approval of a child's call. Who may only send messages may not give that. */
+export function asksForApproval(question: Question | undefined): boolean {
+	const { kind, child } = question?.options ?? {};
+	return kind === 'approval' && child !== undefined;
+}
+
+/** How a tool gives its calls to another agent. */
+export interface ChildWork {
+	readonly agent: string;
+	readonly begin: (input: unknown, context: ToolContext, children: Children) => unknown;
+	readonly takeAnswer: (answer: string, about: AnsweredCall, context: ToolContext, children: Children) => unknown;
+}
+
+/** By the function of the tool, which a copy of the tool keeps. */
+const works = new WeakMap<object, ChildWork>();
+
+/** Notes how a tool with this function gives its calls to another agent. */
+export function noteChildWork(fn: NonNullable<Tool['fn']>, work: ChildWork): void {
+	works.set(fn, work);
+}
+
+/** Returns how a tool gives its calls to another agent; nothing for any other tool. */
+export function findChildWork({ fn }: Tool): ChildWork | undefined {
+	return fn && works.get(fn);
+}
+
+/** Connects the tools that give their calls to other agents with the children of a session. */
+export function connectChildren(tools: readonly Tool[], children: () => Children): readonly Tool[] {
+	return tools.map((tool) => {
+		const work = findChildWork(tool);
+		if (work === undefined) return tool;
+		const fn = (input: unknown, context: ToolContext) => work.begin(input, context, children());
+		const onAnswer: Tool['onAnswer'] = (...given) => work.takeAnswer(...given, children());
+		return { ...tool, fn, onAnswer };
+	});
+}

@@ -1,0 +1,55 @@
+import type { Children } from '../../agent/children.ts';
+import type { Config } from '../../config/config.ts';
+import type { Limit } from '../../objects/budget.ts';
+import type { RunRecord } from '../store/runs.ts';
+import type { SessionStore } from '../store/store.ts';
+import { readBudgetState } from './budget-state.ts';
+
+/** What a run's children need. */
+interface ChildrenOptions {
+	readonly store: SessionStore;
+	readonly record: Pick<RunRecord, 'n' | 'boot' | 'attempt'>;
+	readonly sessions: Config['sessions'];
+	/** What the session may spend. It is read each time, because it may be raised. */
+	readonly limit: () => Limit;
+}
+
+/**
+ * The children of a session, for the calls of one run. The id of a child is made of its call, so that a later life of the
+ * object finds the same one.
+ */
+export function createChildren({ store, record, sessions, limit }: ChildrenOptions): Children {
+	const { id: parent, owner, metadata, createdAt, parent: above } = store.session();
+	const depth = above?.depth ?? 0;
+	const write = <T>(work: () => T): T =>
+		store.transaction(() => {
+			store.runs.assertOpen(record);
+			return work();
+		});
+	return {
+		depth,
+		caller: { owner, parent },
+		budget: () => readBudgetState(store, limit()),
+		count: () => ({ open: store.calls.children.listOpen().length, all: store.calls.children.list().length }),
+		find: (callId) => store.calls.children.find(store.messages.lastTurn(), callId),
+		add: async (given) => {
+			const turn = store.messages.lastTurn();
+			const name = JSON.stringify(['child', parent, createdAt, turn, given.callId]);
+			const child = { ...given, id: sessions.idFromName(name).toString() };
+			write(() => store.calls.children.add({ ...child, turn, createdAt: Date.now() }));
+			await store.sync();
+			return child;
+		},
+		settle: ({ id }, cost) => write(() => store.calls.children.settle(id, cost)),
+		toCreate: ({ agent, budget }) => ({ agent, owner, metadata, budget, parent: { id: parent, depth: depth + 1 } }),
+		reach: ({ id }) => sessions.get(sessions.idFromString(id)),
+	};
+}
+
+/** Cancels the children that nobody waits for any more, in the transaction that stores why. The outbox tells them. */
+export function leaveChildren(store: SessionStore): void {
+	const open = store.calls.children.listOpen();
+	if (open.length === 0) return;
+	const { id: parent, owner } = store.session();
+	for (const child of open) store.outbox.endChild(child, { owner, parent, isRemoved: false }, Date.now());
+}

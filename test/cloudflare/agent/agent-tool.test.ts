@@ -1,0 +1,33 @@
+import { expect, test } from 'vitest';
+import { agentTool } from '../../../src/cloudflare/agent/agent-tool.ts';
+import { tool } from '../../../src/core/index.ts';
+
+const writer = { name: 'good-writer', description: 'Writes.' };
+
+test('a tool that gives its calls to an agent has its name and description, unless others are given', () => {
+	expect(agentTool(writer)).toMatchObject({ name: 'good_writer', description: 'Writes.', retry: 'safe' });
+	expect(agentTool(writer, { name: 'poem', description: 'Writes a poem.' })).toMatchObject({
+		name: 'poem',
+		description: 'Writes a poem.',
+	});
+});
+
+test.each([
+	['maxDepth', 0],
+	['maxAtOnce', 1.5],
+	['maxChildren', 0],
+	['budget', { tokens: -1 }],
+	['background', true],
+])('a wrong option is refused with its name: %s of %j', (field, value) => {
+	expect(() => agentTool(writer, { [field]: value })).toThrow(
+		expect.objectContaining({ code: 'invalid_tool', message: expect.stringContaining(field) }),
+	);
+});
+
+test('outside of the runs of a session a call says that it is possible there only', async () => {
+	const call = { id: 'c', name: 'good_writer', input: { task: 'A poem.' } };
+	expect(await tool.dispatch([agentTool(writer)], call)).toMatchObject({
+		isError: true,
+		output: 'good_writer works in the runs of sessions only.',
+	});
+});

@@ -1,0 +1,354 @@
+import { env, runDurableObjectAlarm } from 'cloudflare:test';
+import { beforeEach, describe, expect, test } from 'vitest';
+import type { ScriptedFn, ScriptedTurn } from '../../../src/core/providers/scripted.ts';
+import {
+	allEvents,
+	readHistory,
+	readObject,
+	readState,
+	readStatusUnlessDead,
+	request,
+	restart,
+	send,
+} from '../../client.ts';
+import { atCrashPoint } from '../../crash.ts';
+import { play } from '../../script.ts';
+import { forever } from './stage.ts';
+
+beforeEach(() => atCrashPoint());
+
+const usage = (inputTokens: number, outputTokens: number) => ({ inputTokens, outputTokens });
+const give = (id: string, task: string, name = 'writer') => ({ id, name, input: { task } });
+/** What the last message of a request says. */
+const said: (request: Parameters<ScriptedFn>[0]) => string = ({ messages }) => String(messages.at(-1)?.content);
+
+/** Has each agent play a script of its own. Returns how often each was asked. */
+function cast(scripts: { readonly editor: readonly ScriptedTurn[]; readonly writer?: ScriptedFn }) {
+	const asked = { editor: 0, writer: 0 };
+	const next: ScriptedFn = async (request, show) => {
+		if (request.model === 'scripted-writer') {
+			asked.writer++;
+			return scripts.writer?.(request, show);
+		}
+		const turn = scripts.editor[asked.editor++];
+		return typeof turn === 'function' ? turn(request, show) : turn;
+	};
+	play(...Array.from({ length: 200 }, () => next));
+	return asked;
+}
+
+async function createEditor(budget?: object): Promise<string> {
+	const response = await request('/v1/sessions', { agent: 'editor', budget });
+	return (await response.json<{ id: string }>()).id;
+}
+
+interface WireChild {
+	readonly id: string;
+	readonly callId: string;
+	readonly spent?: { readonly tokens: number };
+}
+
+async function readChildren(id: string): Promise<readonly WireChild[]> {
+	const { children = [] } = await (await request(`/v1/sessions/${id}`)).json<{ children?: readonly WireChild[] }>();
+	return children;
+}
+
+const readResults = async (id: string) => (await readHistory(id)).filter(({ role }) => role === 'tool');
+const answer = (id: string, text: string) => request(`/v1/sessions/${id}/answer`, { text });
+
+describe('a call that another agent carries out', () => {
+	test('has the answer of a child, which is a session of its own, as its result', async () => {
+		const id = await createEditor();
+		cast({
+			editor: [{ toolCalls: [give('a', 'A poem.'), give('b', 'A song.')] }, 'Both are there.'],
+			writer: (asked) => `Here: ${said(asked)}`,
+		});
+		const events = await allEvents(await send(id, 'go'));
+		expect(events.at(-1)).toMatchObject({ type: 'done', data: { text: 'Both are there.' } });
+		const children = await readChildren(id);
+		expect(children.map(({ callId }) => callId).sort()).toEqual(['a', 'b']);
+		expect((await readResults(id)).map(({ content }) => content).sort()).toEqual(['Here: A poem.', 'Here: A song.']);
+		const notes = events.filter(({ type }) => type === 'note').map(({ data }) => data.detail);
+		expect(notes.sort()).toEqual(children.map((child) => child.id).sort());
+		const [child] = children;
+		expect(await readState(child?.id ?? '')).toMatchObject({ agent: 'writer', status: 'completed', parent: { id } });
+		expect((await readHistory(child?.id ?? '')).map(({ role }) => role)).toEqual(['user', 'assistant']);
+	});
+
+	test('is an error for the model where the child fails', async () => {
+		const id = await createEditor();
+		cast({ editor: [{ toolCalls: [give('a', 'A poem.')] }, 'So be it.'], writer: () => new Error('no ink') });
+		expect((await allEvents(await send(id, 'go'))).at(-1)).toMatchObject({ type: 'done' });
+		expect(await readResults(id)).toMatchObject([
+			{ isError: true, content: expect.stringMatching(/^writer did not finish the task \(.*no ink/) },
+		]);
+	});
+
+	test('is refused beyond the depth, the number at once and the number in all, and the model reads why', async () => {
+		const id = await createEditor();
+		cast({
+			editor: [
+				{ toolCalls: [give('d', 'Have it edited.', 'edit')] },
+				// The editor below.
+				{ toolCalls: [give('d', 'Have it edited.', 'edit')] },
+				'It is the last.',
+				{ toolCalls: ['a', 'b', 'c'].map((one) => give(one, 'A poem.', 'two')) },
+				{ toolCalls: Array.from({ length: 20 }, (_, n) => give(`n${n}`, 'A poem.')) },
+				'Enough.',
+			],
+			writer: () => 'A poem.',
+		});
+		await allEvents(await send(id, 'go'));
+		const [below] = await readChildren(id);
+		const refusals = [...(await readResults(below?.id ?? '')), ...(await readResults(id))].filter((one) => one.isError);
+		expect(refusals.map(({ content }) => content)).toEqual([
+			expect.stringMatching(/^Not begun: agents may work for each other 1 levels deep/),
+			expect.stringMatching(/^Not begun: 2 agents work already/),
+			...Array(2).fill(expect.stringMatching(/^Not begun: this conversation has had 21 agents work for it/)),
+		]);
+	});
+
+	test('is for the parent alone: its owner reads the child, and changes nothing there', async () => {
+		const id = await createEditor();
+		cast({ editor: [{ toolCalls: [give('a', 'A poem.')] }, 'Done.'], writer: () => 'A poem.' });
+		await allEvents(await send(id, 'go'));
+		const [child] = await readChildren(id);
+		const path = `/v1/sessions/${child?.id}`;
+		const refused = [
+			await request(`${path}/messages`, { text: 'And one more.' }),
+			await request(`${path}/cancel`, {}),
+			await request(path, { budget: { tokens: 1_000_000 } }, {}, 'PATCH'),
+			await request(path, undefined, {}, 'DELETE'),
+		];
+		for (const response of refused) {
+			expect(response.status).toBe(409);
+			expect(await response.json()).toMatchObject({ error: { code: 'conflict', data: { parent: id } } });
+		}
+		const { sessions } = await (await request('/v1/sessions?limit=100')).json<{ sessions: { id: string }[] }>();
+		const ids = sessions.map((one) => one.id);
+		expect([ids.includes(id), ids.includes(child?.id ?? '')]).toEqual([true, false]);
+	});
+});
+
+describe('the budget of a tree', () => {
+	test('is shared: what a child may spend is set aside, and what it cost is spent', async () => {
+		const id = await createEditor({ tokens: 2_000 });
+		const gate = Promise.withResolvers<void>();
+		let isWorking = false;
+		cast({
+			editor: [
+				{ toolCalls: [give('a', 'A poem.')], usage: usage(30, 10) },
+				{ text: 'Done.', usage: usage(40, 10) },
+			],
+			writer: async () => {
+				isWorking = true;
+				await gate.promise;
+				return { text: 'A poem.', usage: usage(50, 20) };
+			},
+		});
+		const response = await send(id, 'go');
+		await expect.poll(() => isWorking).toBe(true);
+		expect((await readState(id)).budget).toMatchObject({ spent: { tokens: 40 }, reserved: { tokens: 1_000 } });
+		gate.resolve();
+		const after = { spent: { tokens: 160 }, reserved: { tokens: 0 }, left: { tokens: 1_840 } };
+		expect((await allEvents(response)).at(-1)?.data).toMatchObject({ budget: after });
+		expect(await readChildren(id)).toMatchObject([{ budget: { tokens: 1_000 }, spent: { tokens: 70 } }]);
+	});
+
+	test('is never passed by twenty children of whom it is enough for eight', async () => {
+		const id = await createEditor({ tokens: 8_200 });
+		cast({
+			editor: [
+				{ toolCalls: Array.from({ length: 20 }, (_, n) => give(`n${n}`, 'A poem.')), usage: usage(100, 100) },
+				({ messages }) => ({ text: `${messages.length}`, usage: usage(0, 0) }),
+			],
+			// As much as it may.
+			writer: ({ options }) => ({ text: 'A poem.', usage: usage(900, options?.maxOutputTokens ?? 0) }),
+		});
+		await allEvents(await send(id, 'go'));
+		const children = await readChildren(id);
+		const ofChildren = children.reduce((sum, { spent }) => sum + (spent?.tokens ?? Number.NaN), 0);
+		expect(children).toHaveLength(8);
+		const { budget } = await readState(id);
+		expect(budget).toMatchObject({ spent: { tokens: 200 + ofChildren }, reserved: { tokens: 0 } });
+		expect(budget.spent.tokens).toBeLessThanOrEqual(8_200);
+		const results = await readResults(id);
+		expect(results.filter(({ isError }) => isError)).toHaveLength(12);
+		for (const { content } of results.filter(({ isError }) => isError))
+			expect(content).toMatch(/^Not begun: budget_exceeded/);
+	});
+
+	test('is charged to the owner once, by the children themselves', async () => {
+		const day = env.LEDGERS.get(env.LEDGERS.idFromName('local'));
+		const before = (await day.state({})).spent.tokens;
+		const id = await createEditor();
+		cast({
+			editor: [
+				{ toolCalls: [give('a', 'A poem.'), give('b', 'A song.')], usage: usage(30, 10) },
+				{ text: 'Done.', usage: usage(40, 10) },
+			],
+			writer: () => ({ text: 'A poem.', usage: usage(50, 20) }),
+		});
+		await allEvents(await send(id, 'go'));
+		expect((await readState(id)).budget.spent.tokens).toBe(230);
+		// A lease that is kept for the next run is told by the alarm.
+		for (const one of [id, ...(await readChildren(id)).map((child) => child.id)])
+			await runDurableObjectAlarm(readObject(one));
+		await expect.poll(async () => (await day.state({})).spent.tokens).toBe(before + 230);
+	});
+});
+
+describe('a child that waits for a person', () => {
+	test('has its question, its approval and its manual call answered at the parent', async () => {
+		const id = await createEditor();
+		const calls = [
+			{ id: 'q', name: 'ask', input: { question: 'Which colour?' } },
+			{ id: 'p', name: 'pay', input: { amount: 7 } },
+			{ id: 'm', name: 'by_hand', input: {} },
+		];
+		cast({
+			editor: [{ toolCalls: [give('a', 'A poem.')] }, 'Done.'],
+			writer: (asked) => {
+				const call = calls.shift();
+				if (call === undefined) return `Told: ${said(asked)}`;
+				return { text: said(asked), toolCalls: [call], usage: usage(1, 1) };
+			},
+		});
+		await allEvents(await send(id, 'go'));
+		const [child] = await readChildren(id);
+		const about = { id: child?.id, agent: 'writer' };
+		expect(await readState(id)).toMatchObject({
+			status: 'awaiting_user',
+			question: { callId: 'a', question: 'Which colour?', options: { child: about } },
+			budget: { reserved: { tokens: 1_000 } },
+		});
+		await restart(id);
+		expect(await (await answer(id, 'red')).json()).toMatchObject({
+			status: 'awaiting_user',
+			question: {
+				question: 'writer asks: may it call pay({"amount":7})?',
+				options: { child: about, kind: 'approval', call: { id: 'p' }, choices: ['approve', 'deny'] },
+			},
+		});
+		await restart(child?.id ?? '');
+		expect(await (await answer(id, 'approve')).json()).toMatchObject({
+			question: { question: 'writer asks for the result of by_hand({}).', options: { kind: 'result' } },
+		});
+		expect(await (await answer(id, 'by me')).json()).toMatchObject({ status: 'completed', text: 'Done.' });
+		expect(await readResults(id)).toMatchObject([{ content: 'Told: by me', isError: false }]);
+		expect(await readResults(child?.id ?? '')).toMatchObject([
+			{ content: 'red' },
+			{ content: 'paid 7' },
+			{ content: 'by me' },
+		]);
+	});
+
+	test('is denied an approval by any other answer, which it reads', async () => {
+		const id = await createEditor();
+		const calls = [{ id: 'p', name: 'pay', input: { amount: 7 } }];
+		cast({
+			editor: [{ toolCalls: [give('a', 'A poem.')] }, 'Done.'],
+			writer: (asked) =>
+				calls.length > 0 ? { toolCalls: calls.splice(0), usage: usage(1, 1) } : `Told: ${said(asked)}`,
+		});
+		await allEvents(await send(id, 'go'));
+		await (await answer(id, 'Not so much.')).text();
+		expect(await readResults(id)).toMatchObject([{ content: 'Told: A person did not allow this call: Not so much.' }]);
+	});
+
+	test('has a call allowed by nobody who may only send messages', async () => {
+		const id = await createEditor();
+		const calls = [{ id: 'p', name: 'pay', input: { amount: 7 } }];
+		cast({
+			editor: [{ toolCalls: [give('a', 'A poem.')] }, 'Done.'],
+			writer: (asked) =>
+				calls.length > 0 ? { toolCalls: calls.splice(0), usage: usage(1, 1) } : `Told: ${said(asked)}`,
+		});
+		await allEvents(await send(id, 'go'));
+		const approve = async (...scopes: string[]) => {
+			const { token } = await (await request(`/v1/sessions/${id}/token`, { scopes })).json<{ token: string }>();
+			const how = { delivery: 'result' } as const;
+			return readObject(id).answer({ token }, { text: 'approve' }, how);
+		};
+		expect(await approve('read', 'message')).toMatchObject({ ok: false, error: { code: 'forbidden' } });
+		// A webhook may answer questions, if its agent says so.
+		const webhook = { text: 'approve', isPatient: true, mayAnswer: true };
+		const sent = readObject(id).send({ owner: 'local' }, webhook, { delivery: 'accepted' });
+		expect(await sent).toMatchObject({ ok: true });
+		expect(await readState(id)).toMatchObject({ status: 'awaiting_user', waiting: 1 });
+		expect(await approve('message', 'approve')).toMatchObject({ ok: true, value: { result: { status: 'completed' } } });
+		expect(await readResults(id)).toMatchObject([{ content: 'Told: paid 7' }]);
+	});
+
+	test('is cancelled with the parent, and what was set aside for it is free again', async () => {
+		const id = await createEditor();
+		cast({
+			editor: [{ toolCalls: [give('a', 'A poem.')] }],
+			writer: () => ({ toolCalls: [{ id: 'm', name: 'by_hand', input: {} }], usage: usage(50, 20) }),
+		});
+		await allEvents(await send(id, 'go'));
+		const [child] = await readChildren(id);
+		await (await request(`/v1/sessions/${id}/cancel`, {})).text();
+		await expect.poll(() => readStatusUnlessDead(child?.id ?? '')).toBe('idle');
+		await expect.poll(() => readChildren(id)).toMatchObject([{ spent: { tokens: 70 } }]);
+		expect((await readState(id)).budget.reserved.tokens).toBe(0);
+	});
+});
+
+describe('a parent that ends early', () => {
+	test('cancels the children that work', async () => {
+		const id = await createEditor();
+		let isWorking = false;
+		cast({
+			editor: [{ toolCalls: [give('a', 'A poem.')] }],
+			writer: () => {
+				isWorking = true;
+				return forever();
+			},
+		});
+		const response = await send(id, 'go');
+		await expect.poll(() => isWorking).toBe(true);
+		const [child] = await readChildren(id);
+		await (await request(`/v1/sessions/${id}/cancel`, {})).text();
+		expect((await allEvents(response)).at(-1)?.type).toBe('cancelled');
+		await expect.poll(() => readStatusUnlessDead(child?.id ?? '')).toBe('idle');
+		await expect.poll(async () => (await readState(id)).budget.reserved.tokens).toBe(0);
+	});
+
+	test('removes its children with itself', async () => {
+		const id = await createEditor();
+		cast({ editor: [{ toolCalls: [give('a', 'A poem.')] }, 'Done.'], writer: () => 'A poem.' });
+		await allEvents(await send(id, 'go'));
+		const [child] = await readChildren(id);
+		expect((await request(`/v1/sessions/${id}`, undefined, {}, 'DELETE')).status).toBe(204);
+		await expect.poll(async () => (await request(`/v1/sessions/${child?.id}`)).status).toBe(404);
+	});
+});
+
+describe('a tree in which objects die', () => {
+	test.each(['parent', 'child'] as const)('goes on where the %s dies while the child works', async (who) => {
+		const id = await createEditor();
+		let isWorking = false;
+		let lives = 0;
+		const asked = cast({
+			editor: [{ toolCalls: [give('a', 'A poem.')] }, 'Done.', 'Done.'],
+			writer: async () => {
+				if (lives++ > 0 && who === 'child') return 'A poem.';
+				isWorking = true;
+				return gate.promise;
+			},
+		});
+		const gate = Promise.withResolvers<string>();
+		await (await request(`/v1/sessions/${id}/messages`, { text: 'go' }, { prefer: 'respond-async' })).text();
+		await expect.poll(() => isWorking).toBe(true);
+		const [child] = await readChildren(id);
+		await restart(who === 'parent' ? id : (child?.id ?? ''));
+		await readState(who === 'parent' ? id : (child?.id ?? ''));
+		gate.resolve('A poem.');
+		await expect.poll(() => readStatusUnlessDead(id), { timeout: 20_000 }).toBe('completed');
+		expect(await readResults(id)).toMatchObject([{ content: 'A poem.', isError: false }]);
+		expect(asked).toEqual({ editor: 2, writer: who === 'parent' ? 1 : 2 });
+		expect(await readChildren(id)).toMatchObject([{ id: child?.id, spent: {} }]);
+		expect((await readHistory(child?.id ?? '')).filter(({ role }) => role === 'user')).toHaveLength(1);
+	});
+});
