@@ -11,7 +11,7 @@ import {
 	restart,
 	send,
 } from '../../client.ts';
-import { atCrashPoint } from '../../crash.ts';
+import { atCrashPoint, die } from '../../crash.ts';
 import { play } from '../../script.ts';
 import { forever } from './stage.ts';
 
@@ -351,4 +351,57 @@ describe('a tree in which objects die', () => {
 		expect(await readChildren(id)).toMatchObject([{ id: child?.id, spent: {} }]);
 		expect((await readHistory(child?.id ?? '')).filter(({ role }) => role === 'user')).toHaveLength(1);
 	});
+
+	const points = ['accepted', 'model-begin', 'model-end', 'tool-begin', 'tool-end', 'ended'] as const;
+	const deaths = [
+		...points.map((point) => ({ who: 'parent', point })),
+		...points.filter((point) => !point.startsWith('tool')).map((point) => ({ who: 'child', point })),
+	];
+	test.each(deaths)(
+		'has one child for a call, and is charged what it spent, where the $who dies at $point',
+		async ({ who, point }) => {
+			const day = env.LEDGERS.get(env.LEDGERS.idFromName('local'));
+			const before = (await day.state({})).spent.tokens;
+			const id = await createEditor();
+			cast({
+				// A turn that was lost is asked again.
+				editor: Array.from(
+					{ length: 4 },
+					(): ScriptedFn =>
+						({ messages }) => {
+							const isFirst = messages.at(-1)?.role === 'user';
+							return isFirst
+								? { toolCalls: [give('a', 'A poem.')], usage: usage(30, 10) }
+								: { text: 'Done.', usage: usage(40, 10) };
+						},
+				),
+				writer: () => ({ text: 'A poem.', usage: usage(50, 20) }),
+			});
+			let hasDied = false;
+			atCrashPoint((at, { session }) => {
+				if (hasDied || at !== point || (session === id) !== (who === 'parent')) return undefined;
+				hasDied = true;
+				return die(session, { isDurable: true });
+			});
+			const body = { text: 'go' };
+			await request(`/v1/sessions/${id}/messages`, body, { prefer: 'respond-async' }).then(
+				(response) => response.text(),
+				() => {},
+			);
+			await expect.poll(() => readStatusUnlessDead(id), { timeout: 20_000 }).toBe('completed');
+			expect(hasDied).toBe(true);
+			const children = await readChildren(id);
+			expect(children).toHaveLength(1);
+			const told = await readHistory(children[0]?.id ?? '');
+			expect(told.map(({ role }) => role)).toEqual(['user', 'assistant']);
+			expect(await readResults(id)).toMatchObject([{ content: 'A poem.', isError: false }]);
+			const { spent, reserved } = (await readState(id)).budget;
+			expect(reserved.tokens).toBe(0);
+			const readDay = async () => {
+				for (const one of [id, ...children.map((child) => child.id)]) await runDurableObjectAlarm(readObject(one));
+				return (await day.state({})).spent.tokens - before;
+			};
+			await expect.poll(readDay, { timeout: 20_000 }).toBe(spent.tokens);
+		},
+	);
 });
