@@ -21,7 +21,6 @@ const dollars = {
 /** A reply of ten seconds: five pieces of 16 characters every 204 ms. */
 const tenSeconds: Plan = { tools: 0, deltas: 250, perWrite: 5, paceMs: 204, padding: 0 };
 const sessions = 4;
-/** The directory is told of activity at most once a minute. */
 const minuteMs = 61_000;
 
 const bill = v.object({

@@ -173,7 +173,7 @@ test('nobody is shown a turn of calls before it is durable, and the next one beg
 					return undefined;
 				},
 				lost: () => {},
-				settle: () => {},
+				settle: () => undefined,
 				call: undefined,
 			},
 			counter: new RunCounter(),
@@ -331,7 +331,7 @@ describe('a model that never ends', () => {
 			store.create({ id: 's', agent: 'scripted', owner: 'local', createdAt: 1 });
 			const begin = (n: number) => store.runs.begin({ n, id: `run_${n}`, boot: 'one', firstSeq: 65_536, createdAt: 1 });
 			const late = async (record: RunRecord) => {
-				const meter = { reserve: () => undefined, lost: () => {}, settle: () => {}, call: undefined };
+				const meter = { reserve: () => undefined, lost: () => {}, settle: () => undefined, call: undefined };
 				const inbound = new InboundContext([], 'local');
 				const files = { keepAttachments: () => {} };
 				const options = { store, record, meter, inbound, files, onSteered: () => {}, atCrashPoint: () => {} };

@@ -50,17 +50,32 @@ function createLedger(reserve: LedgerApi['reserve'] = grant, more: Partial<Ledge
 const grant: LedgerApi['reserve'] = async (_, amount, __, whole) => ({ ok: true, amount: whole ?? amount });
 const grantLeast: LedgerApi['reserve'] = async (_, amount) => ({ ok: true, amount });
 
+/** A meter whose messages are stored. */
+type StoringMeter = Omit<SessionMeter, 'settle'> & {
+	readonly settle: (...said: Parameters<SessionMeter['settle']>) => void;
+};
+
+function storeMessages(meter: SessionMeter, store: SessionStore, run = 1): StoringMeter {
+	return {
+		...meter,
+		get call() {
+			return meter.call;
+		},
+		settle: (usage, message) => void store.messages.add(run, message, 1, { cost: meter.settle(usage, message) }),
+	};
+}
+
 /** A meter over the tables of an object of its own, which has begun its first run. */
 async function withMeter(
 	about: Partial<Parameters<typeof createSessionMeter>[0]>,
-	work: (meter: SessionMeter, store: SessionStore, storage: DurableObjectStorage) => Promise<void>,
+	work: (meter: StoringMeter, store: SessionStore, storage: DurableObjectStorage) => Promise<void>,
 ): Promise<void> {
 	await runInDurableObject(env.SESSIONS.get(env.SESSIONS.newUniqueId()), async (_, { storage }) => {
 		const store = new SessionStore(storage);
 		store.create({ id: 's', agent: 'scripted', owner: 'local', createdAt: 1 });
 		store.runs.begin({ ...record, boot: 'one', firstSeq: 1, createdAt: 1 });
 		const options = { store, sessionId: 's', record, limit: () => ({}), computePrice: () => 0, atCrashPoint: () => {} };
-		await work(createSessionMeter({ ...options, ...about }), store, storage);
+		await work(storeMessages(createSessionMeter({ ...options, ...about }), store), store, storage);
 	});
 }
 
@@ -112,7 +127,7 @@ describe('the lease of a run, whose owner has a limit of a day', () => {
 			const next = { n: 2, id: 'run_2' };
 			store.runs.begin({ ...next, boot: 'one', firstSeq: 2, createdAt: 2 });
 			const options = { store, record: next, limit: () => ({}), computePrice: () => 0, atCrashPoint: () => {} };
-			const second = createSessionMeter({ ...options, owner });
+			const second = storeMessages(createSessionMeter({ ...options, owner }), store, 2);
 			await second.reserve(ask());
 			second.settle({ inputTokens: 90, outputTokens: 11 }, said);
 			closeAccount(store, undefined);
@@ -394,7 +409,7 @@ describe('one call', () => {
 
 describe('a call that was cut off', () => {
 	/** What it is charged, with a budget and without one. */
-	const charges = async (work: (meter: SessionMeter, store: SessionStore) => void | Promise<void>) => {
+	const charges = async (work: (meter: StoringMeter, store: SessionStore) => void | Promise<void>) => {
 		const spent: number[] = [];
 		for (const tokens of [undefined, 1_000_000]) {
 			await withMeter({ limit: () => ({ tokens }) }, async (meter, store) => {

@@ -2,7 +2,7 @@ import { env, runInDurableObject } from 'cloudflare:test';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Storage } from '../../../src/cloudflare/objects/storage.ts';
-import { messageStride } from '../../../src/cloudflare/session/store/messages.ts';
+import { messageStride, toTurnPlace } from '../../../src/cloudflare/session/store/messages.ts';
 import { SessionStore } from '../../../src/cloudflare/session/store/store.ts';
 
 /** How much of the conversation is read: all, from a place on, and less than there is. */
@@ -26,8 +26,11 @@ const readAll = (store: SessionStore) =>
 			// What it remembers is what a page says, which always reads the rows.
 			store.messages.newest({ from: 2, characters: 1e9 }).length -
 				store.messages.page({ from: 2, withReplaced: false }).records.length,
+			// No two messages of a turn have the same rank.
+			new Set(store.messages.page().records.map(({ seq, stored }) => `${toTurnPlace(seq)} ${stored}`)).size,
+			store.messages.page().records.length,
 		],
-		spending: [store.spending.open(), store.spending.total()],
+		spending: [store.spending.open(), store.spending.total(), store.spending.after(0, 99), store.messages.newestCost()],
 		queue: [store.queue.size, store.queue.newestAt(), store.queue.first(), store.queue.all(), store.queue.steering()],
 		callbacks: [store.callbacks.nextAt(), store.callbacks.listDue(Number.MAX_SAFE_INTEGER, 9)],
 		outbox: [store.outbox.nextAt(), store.outbox.listDue(Number.MAX_SAFE_INTEGER)],
@@ -73,6 +76,11 @@ const writes: readonly ((store: SessionStore, n: number) => unknown)[] = [
 	(store, n) => store.spending.reserve({ run: 1, model: 'm', amount: { tokens: n, usd: n }, owed: true, estimate }, n),
 	(store, n) => store.spending.settle(store.spending.open()?.call ?? 0, { tokens: n, usd: n }),
 	(store) => store.spending.endLease(),
+	(store, n) => {
+		const open = store.spending.open();
+		const cost = open && { call: open.call, tokens: n, usd: n };
+		store.messages.add(1, { role: 'assistant', content: 'so much' }, n, { cost });
+	},
 	(store, n) => store.queue.add({ ...waiting, runId: `run_${n}`, steers: n % 2 === 0 }, undefined, n),
 	(store) => store.queue.drop(),
 	(store, n) => store.callbacks.add({ run: n % 2, runId: `run_${n}`, url: 'https://example.com' }),

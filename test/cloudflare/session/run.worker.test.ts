@@ -245,7 +245,7 @@ test('the rows that a turn writes do not depend on the number of deltas', async 
 const countOwed = (id: string) =>
 	runInDurableObject(readObject(id), (_, { storage }) => storage.sql.exec('SELECT 1 FROM outbox').toArray().length);
 
-test('a turn of an existing session writes at most nine rows in all objects, besides drafts', async () => {
+test('a turn of an existing session writes at most eight rows in all objects, besides drafts', async () => {
 	const id = await createSession();
 	play('One.', 'Two.');
 	await allEvents(await send(id, 'go'));
@@ -258,7 +258,27 @@ test('a turn of an existing session writes at most nine rows in all objects, bes
 	expect(
 		work.reduce((sum, { rows }) => sum + rows, 0),
 		JSON.stringify(work),
-	).toBeLessThanOrEqual(9);
+	).toBeLessThanOrEqual(8);
+});
+
+test('a live object asks its storage for what it does not know, and no more: few statements a turn', async () => {
+	const again = (key: string) => ({ text: 'So.', toolCalls: [call(key, 'again', { key, hangs: false })] });
+	const id = await createSession();
+	play('One.', 'Two.', again('a'), again('b'), again('c'), 'Three.');
+	await allEvents(await send(id, 'go'));
+	for (const [text, most] of [
+		['a turn', 8],
+		['three turns of a tool, and one more', 18],
+	] as const) {
+		// What comes behind the end of a run tells others of it.
+		await expect.poll(() => readNextAlarm(id)).toBeNull();
+		const takeWork = countWork(id);
+		await allEvents(await send(id, text));
+		const all = takeWork().map(({ what }) => what);
+		const work = all.slice(0, 1 + all.findIndex((what) => what.startsWith('UPDATE run SET status')));
+		expect(work).not.toEqual([]);
+		expect(work.length, work.join('\n')).toBeLessThanOrEqual(most);
+	}
 });
 
 test('a session that nobody uses has no alarm in the end', async () => {

@@ -61,6 +61,52 @@ test('the end of a lease is told as long as it is neither told nor undone, and c
 		expect(readRows().written).toBe(1);
 	}));
 
+test('the cost of a message stands in its row alone, and counts in every sum', () =>
+	onStore((store, readRows) => {
+		const ask = (run: number) => store.spending.reserve({ run, model: 'm', amount: ten, owed: true, estimate }, 1);
+		const reply = (call: number, tokens: number) =>
+			store.messages.add(1, { role: 'assistant', content: '' }, 1, { cost: { call, tokens, usd: tokens / 2 } });
+		readRows();
+		ask(1);
+		reply(1, 4);
+		expect(readRows().written).toBe(2);
+		ask(1);
+		store.spending.settle(2, { tokens: 1, usd: 0.5 });
+		ask(1);
+		reply(3, 2);
+		store.runs.begin({ n: 2, id: 'run_2', boot: 'b', firstSeq: 2, createdAt: 1 });
+		ask(2);
+		reply(4, 8);
+		expect(store.spending.open()).toBeUndefined();
+		ask(2);
+		const sums = () => [store.spending.total(), store.spending.getRun(1), store.spending.getRun(2)];
+		expect(sums()).toEqual([
+			{ tokens: 15, usd: 7.5 },
+			{ tokens: 15, usd: 7.5 },
+			{ tokens: 8, usd: 4 },
+		]);
+		const list = () =>
+			store.spending.after(0, 9).map(({ amount, isSettled }) => [amount.tokens, amount.usd, isSettled]);
+		const settled = [
+			[4, 2, true],
+			[1, 0.5, true],
+			[2, 1, true],
+			[8, 4, true],
+		];
+		expect(list()).toEqual([...settled, [10, 0, false]]);
+		reply(5, 16);
+		expect(list()).toEqual([...settled, [16, 8, true]]);
+		store.untold.lookBack();
+		const told = store.spending.listUntold(0).map(({ id, amount }) => [id, amount.tokens, amount.usd]);
+		expect(told).toEqual([
+			['run_1.1', 4, 2],
+			['run_1.2', 1, 0.5],
+			['run_1.3', 2, 1],
+			['run_2.4', 8, 4],
+			['run_2.5', 16, 8],
+		]);
+	}));
+
 test('what could not be told has a row, and is not told beside it', () =>
 	onStore((store) => {
 		store.spending.reserve({ run: 1, model: 'm', amount: ten, owed: true, estimate }, 1);

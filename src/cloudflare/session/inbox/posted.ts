@@ -3,7 +3,8 @@ import type { Message, ToolMessage, UserMessage } from '../../../core/chat/index
 import { RunletError } from '../../../core/ground/errors.ts';
 import { findOpenCalls, type Pending } from '../store/calls.ts';
 import type { Inbound } from '../store/inbound.ts';
-import { type MessageRecord, messageStride, toTurnPlace } from '../store/messages.ts';
+import type { MessageRecord } from '../store/message-record.ts';
+import { messageStride, toTurnPlace } from '../store/messages.ts';
 import type { RunRecord } from '../store/runs.ts';
 import { sessionStatus } from '../store/status.ts';
 import type { SessionStore } from '../store/store.ts';

@@ -113,10 +113,9 @@ export class Journal {
 				restarts: restarts > 0 ? restarts : undefined,
 				before: before.length > 0 ? before : undefined,
 				haltedReason,
+				cost: turn === undefined ? undefined : meter.settle(spent, message),
 			});
 			if (changes !== undefined) store.state.change(changes);
-			if (turn === undefined) return;
-			meter.settle(spent, message);
 			if (restarts > 0) store.runs.markRestarted(record.n, 0);
 		});
 		this.#kept = [];

@@ -15,6 +15,7 @@ import {
 	nothing,
 } from '../../objects/budget.ts';
 import { askLedger } from '../../objects/ledger/api.ts';
+import type { MessageCost } from '../store/message-record.ts';
 import { type Draft, draftMs, type RunRecord } from '../store/runs.ts';
 import { type Charge, type Estimate, ledgerId } from '../store/spending.ts';
 import type { SessionStore } from '../store/store.ts';
@@ -23,8 +24,8 @@ import { createLease, hasRoom, type OwnerLedger, Patience, takeLease } from './l
 
 /** The account of one run. It sets aside what a request may cost, and settles it afterwards. */
 export interface SessionMeter extends Meter {
-	/** Settles the request that has returned a message. Call it in the transaction that stores that. */
-	readonly settle: (usage: ChatUsage | undefined, message: Message) => void;
+	/** Ends the request that has returned a message. What it cost is stored with that. */
+	readonly settle: (usage: ChatUsage | undefined, message: Message) => MessageCost | undefined;
 	/** The number of the current request. */
 	readonly call: number | undefined;
 }
@@ -116,8 +117,12 @@ export function createSessionMeter(options: MeterOptions): SessionMeter {
 				});
 		},
 		settle: (usage, message) => {
-			if (message.role !== 'assistant') return charge({ usage, outputTokens: 0, isCut: false });
-			charge({ usage, outputTokens: estimateReply(message), isCut: false });
+			if (open === undefined) return undefined;
+			const outputTokens = message.role === 'assistant' ? estimateReply(message) : 0;
+			const cost = { call: open.call, ...toAmount(open, { usage, outputTokens, isCut: false }) };
+			open = undefined;
+			spending.lookBack();
+			return cost;
 		},
 		get call() {
 			return open?.call;

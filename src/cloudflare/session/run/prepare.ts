@@ -15,7 +15,7 @@ import { RunLog } from '../events/log.ts';
 import type { SessionFiles } from '../files/session-files.ts';
 import { findOpenCalls, listAnswers, listApprovedCalls, listQuestions } from '../store/calls.ts';
 import { InboundContext } from '../store/inbound.ts';
-import type { MessageRecord } from '../store/messages.ts';
+import type { MessageRecord } from '../store/message-record.ts';
 import { limitOutput, type RunRecord } from '../store/runs.ts';
 import type { SessionRecord } from '../store/session-row.ts';
 import { createRunState } from '../store/state.ts';

@@ -3,7 +3,6 @@ import type { Question, QuestionAnswer } from '../../../core/chat/index.ts';
 import { listOpenCalls } from '../../../core/chat/message.ts';
 import { hashText } from '../../../core/ground/hash.ts';
 import type { ToolCall } from '../../../core/tool/index.ts';
-import type { Sql } from '../../objects/migrate.ts';
 import { ChildRows } from './children.ts';
 import { findLastReply, type MessageRows } from './messages.ts';
 import type { RememberingSql } from './remember.ts';
@@ -45,10 +44,15 @@ export class CallRows {
 	readonly outside: WaitingCallRows;
 	/** The sessions that carry out calls. */
 	readonly children: ChildRows;
-	readonly #sql: Sql;
+	readonly #sql: RememberingSql;
+	readonly #askedIds: () => ReadonlySet<string>;
 
 	constructor(sql: RememberingSql) {
 		this.#sql = sql;
+		this.#askedIds = sql.remember('call', () => {
+			const rows = sql.exec<{ call: string }>('SELECT call FROM call WHERE asked = 1');
+			return new Set(rows.toArray().map(({ call }): string => JSON.parse(call)));
+		});
 		this.children = new ChildRows(sql);
 		this.outside = new WaitingCallRows(sql);
 	}
@@ -95,8 +99,7 @@ export class CallRows {
 
 	/** Lists the ids of all calls that a person was ever asked about. */
 	listAskedIds(): ReadonlySet<string> {
-		const rows = this.#sql.exec<{ call: string }>('SELECT call FROM call WHERE asked = 1');
-		return new Set(rows.toArray().map(({ call }): string => JSON.parse(call)));
+		return this.#askedIds();
 	}
 }
 

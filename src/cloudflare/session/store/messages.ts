@@ -1,41 +1,19 @@
-import { cutOutput, type Message, type SideEvent, type Turn } from '../../../core/chat/index.ts';
-import { freezeData } from '../../../core/tool/copy.ts';
+import { cutOutput, type Message } from '../../../core/chat/index.ts';
 import { splitRows } from '../../objects/storage.ts';
-import type { Inbound } from './inbound.ts';
 import { KeptRecords, type Sized } from './kept-records.ts';
-import type { RememberingSql } from './remember.ts';
+import {
+	type Body,
+	type MessageCost,
+	type MessageRecord,
+	type Row,
+	restated,
+	toRecord,
+	toSized,
+} from './message-record.ts';
+import type { Remembered, RememberingSql } from './remember.ts';
 
 /** The distance between the places of two messages. A turn may have one call less than that. */
 export const messageStride = 65_536;
-
-export interface MessageRecord {
-	readonly seq: number;
-	readonly run: number;
-	/** Its rank among the messages of its turn, in the order of storing. */
-	readonly stored: number;
-	readonly message: Message;
-	/** Whether it is input: the run began with it, or took it up later. */
-	readonly input?: boolean;
-	/** Where a message from outside came from. */
-	readonly inbound?: Inbound;
-	/** The model turn of an assistant message. */
-	readonly turn?: Turn;
-	/** How often its turn was asked again because the object was restarted. */
-	readonly restarts?: number;
-	/** Why this tool result stops the run. */
-	readonly haltedReason?: string;
-	/** Notes and warnings since the message stored before it. */
-	readonly before?: readonly SideEvent[];
-	/** The place of the message that it replaces, with all behind it. */
-	readonly replaces?: number;
-	/** Whether it was replaced. It is kept, but no model is sent it. */
-	readonly isReplaced?: boolean;
-	/** Whether it was replaced only because its turn was answered again: a copy stands in front of the new answer. */
-	readonly isRestated?: boolean;
-	/** Whether its content is only the part of a tool result that a model is sent. `whole` returns all of it. */
-	readonly isCut?: boolean;
-	readonly createdAt: number;
-}
 
 export interface PageOptions {
 	readonly from?: number;
@@ -53,18 +31,16 @@ export interface MessagePage {
 	readonly next?: number;
 }
 
-type Body = Omit<MessageRecord, 'seq' | 'run' | 'stored' | 'isReplaced' | 'isRestated' | 'createdAt'>;
-
-/** The value of `replaced` for a message that has a copy. */
-const restated = 2;
-
 /** Characters of the newest messages that a live object keeps parsed: half a million tokens of English. */
 const mostKept = 2_000_000;
 
 /** The conversation. A message costs one row, however many deltas it came in. */
 export class MessageRows {
 	readonly #sql: RememberingSql;
-	readonly #lastPlace: () => number;
+	readonly #lastPlace: Remembered<number>;
+	/** How many rows the last turn has. */
+	readonly #lastRows: Remembered<number>;
+	readonly #newestCost: Remembered<MessageCost | undefined>;
 	/** The newest messages, without replaced ones. */
 	readonly #kept: KeptRecords<MessageRecord>;
 
@@ -75,14 +51,33 @@ export class MessageRows {
 			'message',
 			() => sql.exec<{ seq: number }>('SELECT COALESCE(MAX(seq), 0) AS seq FROM message').one().seq,
 		);
+		this.#lastRows = sql.remember('message', () => this.#countRows(this.lastTurn()));
+		this.#newestCost = sql.remember('message', () => {
+			const query = 'SELECT cost FROM message WHERE cost IS NOT NULL ORDER BY seq DESC LIMIT 1';
+			const [found] = sql.exec<{ cost: string }>(query).toArray();
+			return found && JSON.parse(found.cost);
+		});
 	}
 
-	/** Stores a message and returns its place. A tool result that is too long for a model is also kept whole. */
-	add(run: number, message: Message, createdAt: number, more: Omit<Body, 'message' | 'isCut'> = {}): number {
+	/**
+	 * Stores a message, with what it cost, and returns its place. A tool result that is too long for a model is also kept
+	 * whole.
+	 */
+	add(
+		run: number,
+		message: Message,
+		createdAt: number,
+		{ cost, ...more }: Omit<Body, 'message' | 'isCut'> & { readonly cost?: MessageCost } = {},
+	): number {
 		const last = this.#lastPlace();
 		const seq = message.role === 'tool' ? this.#placeOfResult(message.toolCallId, last) : nextPlace(last);
-		this.#addAt(seq, run, createdAt, { message, ...more });
+		this.#addAt(seq, run, createdAt, { message, ...more }, cost);
 		return seq;
+	}
+
+	/** Returns what the newest message cost that says so. */
+	newestCost(): MessageCost | undefined {
+		return this.#newestCost();
 	}
 
 	/** Stores a message of another session at the place that it had there. */
@@ -92,11 +87,11 @@ export class MessageRows {
 		if (replaced > 0) this.#sql.exec('UPDATE message SET replaced = ? WHERE seq = ?', replaced, seq);
 	}
 
-	#addAt(seq: number, run: number, createdAt: number, body: Omit<Body, 'isCut'>): void {
+	#addAt(seq: number, run: number, createdAt: number, body: Omit<Body, 'isCut'>, cost?: MessageCost): void {
 		const { message } = body;
 		const content = message.role === 'tool' ? cutOutput(message.content) : undefined;
 		const isCut = message.role === 'tool' && content !== message.content;
-		this.#insert(seq, run, createdAt, isCut ? { ...body, message: { ...message, content }, isCut } : body);
+		this.#insert(seq, run, createdAt, isCut ? { ...body, message: { ...message, content }, isCut } : body, cost);
 		if (isCut) {
 			for (const [part, text] of splitRows(JSON.stringify(message.content)).entries())
 				this.#sql.exec('INSERT INTO output (seq, part, body) VALUES (?, ?, ?)', seq, part, text);
@@ -249,24 +244,36 @@ export class MessageRows {
 		return toTurnPlace(this.#lastPlace());
 	}
 
-	#insert(seq: number, run: number, createdAt: number, body: Body): void {
+	#insert(seq: number, run: number, createdAt: number, body: Body, cost?: MessageCost): void {
 		const { isCurrent } = this.#kept;
-		const { stored } = this.#sql
-			.exec<{ stored: number }>('SELECT COUNT(*) AS stored FROM message WHERE seq >= ?', toTurnPlace(seq))
-			.one();
+		const [turn, last] = [toTurnPlace(seq), this.lastTurn()];
+		const stored = turn > last ? 0 : turn === last ? this.#lastRows() : this.#countRows(turn);
 		const whole = JSON.stringify(body);
-		for (const [part, text] of splitRows(whole).entries()) {
-			this.#sql.exec(
-				'INSERT INTO message (seq, part, run, stored, body, client, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)',
-				...[seq, part, run, stored, text, part === 0 ? (body.inbound?.messageId ?? null) : null, createdAt],
-			);
-		}
+		const parts = splitRows(whole);
+		const insert = () => {
+			for (const [part, text] of parts.entries()) {
+				const first = part === 0 ? [body.inbound?.messageId ?? null, cost ? JSON.stringify(cost) : null] : [null, null];
+				this.#sql.exec(
+					'INSERT INTO message (seq, part, run, stored, body, created_at, client, cost) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
+					...[seq, part, run, stored, text, createdAt, ...first],
+				);
+			}
+		};
+		const insertCost = () => this.#newestCost.change(insert, (known) => cost ?? known);
+		const insertRows = () => this.#lastRows.change(insertCost, (rows) => (turn < last ? rows : stored + parts.length));
+		this.#lastPlace.change(insertRows, (place) => Math.max(place, seq));
 		if (isCurrent) this.#kept.add(toSized({ seq, run, stored, replaced: 0, body: whole, created_at: createdAt }));
+	}
+
+	/** Counts the rows from a place on. */
+	#countRows(from: number): number {
+		return this.#sql.exec<{ rows: number }>('SELECT COUNT(*) AS rows FROM message WHERE seq >= ?', from).one().rows;
 	}
 
 	#placeOfResult(callId: string, last: number): number {
 		const turn = toTurnPlace(last);
-		const [assistant] = this.page({ from: turn, limit: 1 }).records;
+		const kept = this.#kept.read().all.findLast(({ record }) => record.seq <= turn);
+		const assistant = kept?.record.seq === turn ? kept.record : this.get(turn);
 		const calls = assistant?.message.role === 'assistant' ? (assistant.message.toolCalls ?? []) : [];
 		const rank = calls.findIndex(({ id }) => id === callId);
 		return rank === -1 || rank >= messageStride - 1 ? last + 1 : turn + 1 + rank;
@@ -285,17 +292,4 @@ export function toTurnPlace(seq: number): number {
 
 function nextPlace(last: number): number {
 	return toTurnPlace(last) + messageStride;
-}
-
-type Row = { seq: number; run: number; stored: number; replaced: number; body: string; created_at: number };
-
-function toSized(row: Row): Sized<MessageRecord> {
-	return { record: toRecord(row), size: row.body.length };
-}
-
-/** Nobody can change a record, because it may be kept. */
-function toRecord({ seq, run, stored, replaced, body, created_at: createdAt }: Row): MessageRecord {
-	const parsed: Body = JSON.parse(body);
-	const about = { ...(replaced > 0 && { isReplaced: true }), ...(replaced === restated && { isRestated: true }) };
-	return freezeData({ seq, run, stored, createdAt, ...parsed, ...about });
 }

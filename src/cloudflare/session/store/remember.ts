@@ -1,13 +1,20 @@
 import type { Sql } from '../../objects/migrate.ts';
 import type { Storage } from '../../objects/storage.ts';
 
+/** A reader of a table that remembers what it has read. */
+export interface Remembered<T> {
+	(): T;
+	/** Writes the table by `write`. What was known of it becomes what `next` makes of that, and is not read again. */
+	change(write: () => void, next: (known: T) => T): void;
+}
+
 /** The storage of an object that remembers what it has read of its tables. */
 export interface RememberingSql extends Sql {
 	/**
 	 * Makes a reader of a table that reads again only after the table was written, or a transaction was rolled back. It is
 	 * for small values: they stay in memory. Nobody else writes the tables of a Durable Object.
 	 */
-	remember<T>(table: string, read: () => T): () => T;
+	remember<T>(table: string, read: () => T): Remembered<T>;
 	/** Returns another number after each write of a table, and after a transaction was rolled back. */
 	version(table: string): number;
 }
@@ -53,12 +60,19 @@ export function rememberReads(storage: Storage): RememberingStorage {
 			},
 			version,
 			remember: (table, read) => {
-				let known: { readonly at: number; readonly value: ReturnType<typeof read> } | undefined;
-				return () => {
+				type T = ReturnType<typeof read>;
+				let known: { readonly at: number; readonly value: T } | undefined;
+				const get = (): T => {
 					const at = version(table);
 					if (known?.at !== at) known = { at, value: read() };
 					return known.value;
 				};
+				const change = (write: () => void, next: (value: T) => T): void => {
+					const before = known?.at === version(table) ? known : undefined;
+					write();
+					if (before !== undefined) known = { at: version(table), value: next(before.value) };
+				};
+				return Object.assign(get, { change });
 			},
 		},
 		transactionSync: (work) => forgetIfItFails(() => storage.transactionSync(work)),

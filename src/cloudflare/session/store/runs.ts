@@ -2,7 +2,7 @@ import type { ChatOptions, Message, RunEvent, SideEvent, TerminalEvent } from '.
 import { findJson } from '../../../core/chat/output.ts';
 import { RunletError } from '../../../core/ground/errors.ts';
 import type { RunTerms } from '../../wire/protocols/client-terms.ts';
-import type { RememberingSql } from './remember.ts';
+import type { Remembered, RememberingSql } from './remember.ts';
 import type { RunStatus } from './status.ts';
 
 export interface RunRecord {
@@ -89,7 +89,7 @@ export type PastRun = Pick<RunRecord, 'n' | 'id' | 'status' | 'model' | 'boot' |
 /** The runs of a session: one row each. */
 export class RunRows {
 	readonly #sql: RememberingSql;
-	readonly #newest: () => RunRecord | undefined;
+	readonly #newest: Remembered<RunRecord | undefined>;
 
 	constructor(sql: RememberingSql) {
 		this.#sql = sql;
@@ -100,15 +100,20 @@ export class RunRows {
 	}
 
 	begin(run: NewRun): RunRecord {
-		this.#sql.exec(
-			`INSERT INTO run (
-				n, id, status, model, stop_after, max_output_tokens, tool_choice, terms, boot, attempt, first_seq,
-				created_at
-			) VALUES (?, ?, 'running', ?, ?, ?, ?, ?, ?, 1, ?, ?)`,
-			...[run.n, run.id, run.model ?? null, run.stopAfter ?? null, run.maxOutputTokens ?? null],
-			...[asJson(run.toolChoice), asJson(run.terms), run.boot, run.firstSeq, run.createdAt],
+		const record = { ...run, status: 'running', attempt: 1, lost: 0, progress: 0, restarts: 0 } as const;
+		this.#newest.change(
+			() =>
+				this.#sql.exec(
+					`INSERT INTO run (
+						n, id, status, model, stop_after, max_output_tokens, tool_choice, terms, boot, attempt, first_seq,
+						created_at
+					) VALUES (?, ?, 'running', ?, ?, ?, ?, ?, ?, 1, ?, ?)`,
+					...[run.n, run.id, run.model ?? null, run.stopAfter ?? null, run.maxOutputTokens ?? null],
+					...[asJson(run.toolChoice), asJson(run.terms), run.boot, run.firstSeq, run.createdAt],
+				),
+			() => record,
 		);
-		return { ...run, status: 'running', attempt: 1, lost: 0, progress: 0, restarts: 0 };
+		return record;
 	}
 
 	/** Stores a run of another session, which has ended. */
@@ -148,13 +153,23 @@ export class RunRows {
 	}
 
 	draft(n: number, draft: Draft): void {
-		this.#sql.exec('UPDATE run SET draft = ? WHERE n = ?', JSON.stringify(draft), n);
+		this.#update(n, { draft }, 'UPDATE run SET draft = ? WHERE n = ?', JSON.stringify(draft));
 	}
 
 	end(n: number, status: RunStatus, end: RunEnd, endedAt: number): void {
-		this.#sql.exec(
+		this.#update(
+			n,
+			{ status, end, draft: undefined, endedAt },
 			'UPDATE run SET status = ?, tail = ?, draft = NULL, ended_at = ? WHERE n = ?',
-			...[status, JSON.stringify(end), endedAt, n],
+			...[status, JSON.stringify(end), endedAt],
+		);
+	}
+
+	/** Changes the row of a run. The last parameter of the query is its number. */
+	#update(n: number, change: Partial<RunRecord>, query: string, ...values: (string | number)[]): void {
+		this.#newest.change(
+			() => this.#sql.exec(query, ...values, n),
+			(newest) => (newest?.n === n ? { ...newest, ...change } : newest),
 		);
 	}
 

@@ -6,7 +6,7 @@ import type { Schema } from '../../objects/migrate.ts';
  * `message.seq` is the place in the conversation: `messageStride` apart, so that the results of a turn's calls have
  * their places behind it whatever order they come in; `stored` is that order. A long body is split over `part`s: a row
  * may hold 2 MB. One that was `replaced` is kept, but no model is sent it (2: but a copy of it); `client` is the id that
- * its sender gave it. `output` has the results that the message holds cut.
+ * its sender gave it, and `cost` what the request to the model came to that wrote it. `output` has the results that the message holds cut.
  *
  * `session.summary` is the place of the newest summary, which a model is sent instead of what is in front of it;
  * `token_key` signs the tokens that open the session, and is made with the first of them; `client_tools` are those of
@@ -17,10 +17,11 @@ import type { Schema } from '../../objects/migrate.ts';
  * - `delivery`: a request with an `Idempotency-Key`, or a webhook (`body` is a hash of it), and the run that it began, or
  *   the place of its message in the queue (`waiting`), if any.
  * - `queue`: the messages that wait for a run to end.
- * - `spending`: what each request to a model cost, and the sum up to it. `input_tokens` and `input_usd` are estimates of
- *   its input; `output_usd` is the price of a token of its output. `lease` is the first request of its lease, of which
- *   the ledger has to be told where `owed` is not 0. The ledger knew of all leases up to that of
- *   the request `told` when the row was stored.
+ * - `spending`: each request to a model, and the sum up to it. While it is not `settled`, the row has what is set aside, and
+ *   the sum before it. A message that came of it has its cost then, and no row says so once more. `input_tokens` and
+ *   `input_usd` are estimates of its input; `output_usd` is the price of a token of its output. `lease` is the first
+ *   request of its lease, of which the ledger has to be told where `owed` is not 0. The ledger knew of all leases up to
+ *   that of the request `told` when the row was stored.
  * - `callback`: who has to be told of a run's end. `outbox`: what the owner's ledger and list could not be told at once, and
  *   what nobody needs in the bucket. `session.listed_at` is when the session was last active without a run.
  * - `token`: the tokens that open the session.
@@ -54,7 +55,7 @@ const tables = `
 	) WITHOUT ROWID;
 	CREATE TABLE message (
 		seq INTEGER NOT NULL, part INTEGER NOT NULL, run INTEGER NOT NULL, stored INTEGER NOT NULL, body TEXT NOT NULL,
-		created_at INTEGER NOT NULL, replaced INTEGER NOT NULL DEFAULT 0, client TEXT, PRIMARY KEY (seq, part)
+		created_at INTEGER NOT NULL, replaced INTEGER NOT NULL DEFAULT 0, client TEXT, cost TEXT, PRIMARY KEY (seq, part)
 	) WITHOUT ROWID;
 	CREATE INDEX message_client ON message (client) WHERE client IS NOT NULL;
 	CREATE TABLE output (
@@ -213,6 +214,7 @@ const migrations: readonly string[] = [
 		turn INTEGER NOT NULL, call TEXT NOT NULL, id TEXT NOT NULL, agent TEXT NOT NULL, budget TEXT,
 		tokens INTEGER, usd REAL, created_at INTEGER NOT NULL, PRIMARY KEY (turn, call)
 	) WITHOUT ROWID;`,
+	'ALTER TABLE message ADD COLUMN cost TEXT;',
 ];
 
 export const schema: Schema = { tables, migrations };

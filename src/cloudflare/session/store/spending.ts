@@ -1,6 +1,6 @@
-import { roundDollars } from '../../../core/chat/usage.ts';
 import { type Amount, minus, nothing } from '../../objects/budget.ts';
-import type { RememberingSql } from './remember.ts';
+import type { MessageCost } from './message-record.ts';
+import type { Remembered, RememberingSql } from './remember.ts';
 
 /** A request to a model and its cost. */
 export interface Charge {
@@ -44,32 +44,46 @@ export interface Lease {
 /** What the session spends: one row for each request to a model, with the sum up to it. There is one request at a time. */
 export class SpendingRows {
 	readonly #sql: RememberingSql;
-	readonly #last: () => (Row & Totals) | undefined;
+	readonly #newest: Remembered<Row | undefined>;
+	readonly #newestCost: () => MessageCost | undefined;
 	/** The request up to whose lease all are told. Missing while this life of the object does not look after that. */
 	#told: number | undefined;
+	/** The run that has begun to spend in this life of the object, and what was spent before it. */
+	#run: { readonly n: number; readonly before: Amount } | undefined;
 	/** The lease that goes on. No row says which: every other one has ended, and so has that of an earlier life. */
 	#lease: Lease | undefined;
 
-	constructor(sql: RememberingSql) {
+	/** @param newestCost returns what the newest message has cost. */
+	constructor(sql: RememberingSql, newestCost: () => MessageCost | undefined) {
 		this.#sql = sql;
-		this.#last = sql.remember(
+		this.#newestCost = newestCost;
+		this.#newest = sql.remember(
 			'spending',
-			() => sql.exec<Row & Totals>('SELECT * FROM spending ORDER BY call DESC LIMIT 1').toArray()[0],
+			() => sql.exec<Row>('SELECT * FROM spending ORDER BY call DESC LIMIT 1').toArray()[0],
 		);
 	}
 
 	/** Sets an amount aside for a request. Without a lease it begins one. */
 	reserve({ run, model, amount, owed, estimate, ...given }: NewCharge, at: number): Charge {
 		const { tokens, usd } = amount;
-		const call = (this.#last()?.call ?? 0) + 1;
+		const last = this.#last();
+		const call = (last?.call ?? 0) + 1;
 		const { lease = call } = given;
 		const total = this.total();
-		this.#sql.exec(
-			`INSERT INTO spending (
-				call, run, model, tokens, usd, total_tokens, total_usd, settled, owed, created_at, input_tokens, input_usd, output_usd, lease, told
-			) VALUES (?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?, ?)`,
-			...[call, run, model, tokens, usd, total.tokens, total.usd, owed ? 1 : 0, at],
-			...[estimate.inputTokens, estimate.inputUsd, estimate.outputUsd, lease, this.#toldCall],
+		if (last?.run !== run) this.#run = { n: run, before: total };
+		const row: Row = {
+			...{ call, run, model, tokens, usd, total_tokens: total.tokens, total_usd: total.usd, settled: 0 },
+			...{ owed: owed ? 1 : 0, created_at: at, input_tokens: estimate.inputTokens, input_usd: estimate.inputUsd },
+			...{ output_usd: estimate.outputUsd, lease, told: this.#toldCall },
+		};
+		const columns = Object.keys(row);
+		this.#newest.change(
+			() =>
+				this.#sql.exec(
+					`INSERT INTO spending (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`,
+					...Object.values(row),
+				),
+			() => row,
 		);
 		return { call, run, model, amount, owed, estimate, lease };
 	}
@@ -80,13 +94,17 @@ export class SpendingRows {
 		return row === undefined || row.settled === 1 ? undefined : toCharge(row);
 	}
 
-	/** Stores what a request cost. */
+	/** Stores what a request cost that no message came of. */
 	settle(call: number, { tokens, usd }: Amount): void {
 		this.lookBack();
-		this.#sql.exec(
-			`UPDATE spending SET tokens = ?, usd = ?, total_tokens = total_tokens + ?, total_usd = total_usd + ?, settled = 1
-			WHERE call = ? AND settled = 0`,
-			...[tokens, usd, tokens, usd, call],
+		this.#newest.change(
+			() =>
+				this.#sql.exec(
+					`UPDATE spending SET tokens = ?, usd = ?, total_tokens = total_tokens + ?, total_usd = total_usd + ?, settled = 1
+					WHERE call = ? AND settled = 0`,
+					...[tokens, usd, tokens, usd, call],
+				),
+			(row) => (row?.call === call && row.settled === 0 ? settleRow(row, { tokens, usd }) : row),
 		);
 	}
 
@@ -111,27 +129,24 @@ export class SpendingRows {
 	 */
 	listUntold(since: number): readonly EndedLease[] {
 		const last = this.#last();
-		if (last === undefined || last.call <= this.#toldCall) return [];
-		type Found = { call: number; lease: number; run_id: string } & Totals & {
-				before_tokens: number | null;
-				before_usd: number | null;
-			};
+		const lease = this.#lease?.call;
+		if (last === undefined || (lease ?? last.call + 1) <= this.#toldCall + 1) return [];
+		type Found = { call: number; lease: number; run_id: string } & Record<'tokens' | 'usd', number>;
+		const isBegun = last.settled === 0 ? last.call : 0;
 		const rows = this.#sql.exec<Found>(
-			`WITH lease AS (
-				SELECT COALESCE(lease, call) AS first, MAX(call) AS call, run, settled, total_tokens, total_usd FROM spending
-				WHERE call > ? AND owed <> 0 GROUP BY first
-			)
-			SELECT lease.call, first AS lease, begun.id AS run_id, lease.total_tokens, lease.total_usd,
-				b.total_tokens AS before_tokens, b.total_usd AS before_usd
-			FROM lease JOIN run ON run.n = lease.run JOIN spending AS a ON a.call = first JOIN run AS begun ON begun.n = a.run
-				LEFT JOIN spending AS b ON b.call = first - 1
-			WHERE lease.settled = 1 AND first <> ? AND (run.ended_at IS NULL OR run.ended_at > ?) ORDER BY lease.call`,
-			...[this.#toldCall, this.#lease?.call ?? 0, since],
+			`SELECT lease.call, first AS lease, begun.id AS run_id,
+				COALESCE(${before('b', 'tokens')}, ?) - ${before('a', 'tokens')} AS tokens,
+				COALESCE(${before('b', 'usd')}, ?) - ${before('a', 'usd')} AS usd
+			FROM (
+				SELECT COALESCE(lease, call) AS first, MAX(call) AS call, run FROM spending WHERE call > ? AND owed <> 0 GROUP BY first
+			) AS lease
+			JOIN run ON run.n = lease.run JOIN spending AS a ON a.call = first JOIN run AS begun ON begun.n = a.run
+				LEFT JOIN spending AS b ON b.call = lease.call + 1
+			WHERE lease.call <> ? AND first <> ? AND (run.ended_at IS NULL OR run.ended_at > ?) ORDER BY lease.call`,
+			...[last.total_tokens, last.total_usd, this.#toldCall, isBegun, lease ?? 0, since],
 		);
-		return rows.toArray().map(({ call, lease, ...row }) => {
-			const before = { tokens: row.before_tokens ?? 0, usd: row.before_usd ?? 0 };
-			const amount = minus({ tokens: row.total_tokens, usd: row.total_usd }, before);
-			return { lastCall: call, id: ledgerId(row.run_id, lease), amount };
+		return rows.toArray().map(({ call, lease: first, run_id: run, ...amount }) => {
+			return { lastCall: call, id: ledgerId(run, first), amount: minus(amount, nothing) };
 		});
 	}
 
@@ -156,6 +171,15 @@ export class SpendingRows {
 	forget(): void {
 		this.#told = undefined;
 		this.#lease = undefined;
+		this.#run = undefined;
+	}
+
+	/** The newest request. If a message came of it, that says what it cost. */
+	#last(): Row | undefined {
+		const row = this.#newest();
+		if (row === undefined || row.settled === 1) return row;
+		const cost = this.#newestCost();
+		return cost?.call === row.call ? settleRow(row, cost) : row;
 	}
 
 	get #toldCall(): number {
@@ -164,22 +188,33 @@ export class SpendingRows {
 
 	/** Returns at most `limit` requests after a number, oldest first. */
 	after(call: number, limit: number): (Charge & { readonly isSettled: boolean; readonly createdAt: number })[] {
-		type Dated = Row & { created_at: number };
-		const rows = this.#sql.exec<Dated>('SELECT * FROM spending WHERE call > ? ORDER BY call LIMIT ?', call, limit);
-		return rows.toArray().map((row) => ({ ...toCharge(row), isSettled: row.settled === 1, createdAt: row.created_at }));
+		type Found = Row & { next_tokens: number | null; next_usd: number | null };
+		const rows = this.#sql.exec<Found>(
+			`SELECT a.*, ${before('b', 'tokens')} AS next_tokens, ${before('b', 'usd')} AS next_usd
+			FROM spending AS a LEFT JOIN spending AS b ON b.call = a.call + 1 WHERE a.call > ? ORDER BY a.call LIMIT ?`,
+			...[call, limit],
+		);
+		const last = this.#last();
+		return rows.toArray().map(({ next_tokens: tokens, next_usd: usd, ...stored }) => {
+			const sum = tokens === null || usd === null ? undefined : { tokens, usd };
+			const cost = sum && minus(sum, { tokens: stored.total_tokens, usd: stored.total_usd });
+			const row = last?.call === stored.call ? last : cost && stored.settled === 0 ? settleRow(stored, cost) : stored;
+			return { ...toCharge(row), isSettled: row.settled === 1, createdAt: row.created_at };
+		});
 	}
 
 	/** Returns what the requests of a run cost. */
 	getRun(run: number): Amount {
-		type Total = { tokens: number; usd: number };
-		const before = this.#sql
-			.exec<Total>(
-				'SELECT total_tokens AS tokens, total_usd AS usd FROM spending WHERE run < ? ORDER BY call DESC LIMIT 1',
+		if (this.#run?.n === run) return minus(this.total(), this.#run.before);
+		const [first] = this.#sql
+			.exec<{ tokens: number; usd: number }>(
+				`SELECT ${before('a', 'tokens')} AS tokens, ${before('a', 'usd')} AS usd FROM spending AS a
+				WHERE call > COALESCE((SELECT call FROM spending WHERE run < ? ORDER BY call DESC LIMIT 1), 0)
+				ORDER BY call LIMIT 1`,
 				run,
 			)
-			.toArray()[0];
-		const { tokens, usd } = this.total();
-		return { tokens: tokens - (before?.tokens ?? 0), usd: roundDollars(usd - (before?.usd ?? 0)) ?? 0 };
+			.toArray();
+		return first === undefined ? nothing : minus(this.total(), first);
 	}
 
 	/** Returns what was spent until now. */
@@ -202,15 +237,14 @@ export interface EndedLease {
 /** A request that is about to be made. */
 export type NewCharge = Omit<Charge, 'call' | 'lease'> & Partial<Pick<Charge, 'lease'>>;
 
-/** The sums up to a request. */
-type Totals = { total_tokens: number; total_usd: number };
-
 type Row = {
 	call: number;
 	run: number;
 	model: string;
 	tokens: number;
 	usd: number;
+	total_tokens: number;
+	total_usd: number;
 	settled: number;
 	owed: number;
 	input_tokens: number;
@@ -219,7 +253,19 @@ type Row = {
 	/** Missing from requests of an earlier version, each of which is told by itself. */
 	lease: number | null;
 	told: number;
+	created_at: number;
 };
+
+/** Turns the row of a request into that of one that cost so much. */
+function settleRow(row: Row, { tokens, usd }: Amount): Row {
+	const sums = { total_tokens: row.total_tokens + tokens, total_usd: row.total_usd + usd };
+	return { ...row, ...sums, tokens, usd, settled: 1 };
+}
+
+/** The sum before the request of a row, in SQL. */
+function before(row: string, unit: 'tokens' | 'usd'): string {
+	return `(${row}.total_${unit} - ${row}.settled * ${row}.${unit})`;
+}
 
 function toCharge({ call, run, model, tokens, usd, owed, ...row }: Row): Charge {
 	const { input_tokens: inputTokens, input_usd: inputUsd, output_usd: outputUsd } = row;

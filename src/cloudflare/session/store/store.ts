@@ -6,7 +6,8 @@ import { guardStorage, type Storage } from '../../objects/storage.ts';
 import type { ClientTool } from '../../wire/protocols/client-terms.ts';
 import { StoredAlarm } from './alarm.ts';
 import { CallRows } from './calls.ts';
-import { type MessageRecord, MessageRows, messageStride } from './messages.ts';
+import type { MessageRecord } from './message-record.ts';
+import { MessageRows, messageStride } from './messages.ts';
 import { CallbackRows, OutboxRows, type Outgoing } from './outbox.ts';
 import { type RememberingStorage, rememberReads } from './remember.ts';
 import { DeliveryRows, QueueRows } from './requests.ts';
@@ -53,7 +54,7 @@ export class SessionStore {
 		this.messages = new MessageRows(sql);
 		this.runs = new RunRows(sql);
 		this.calls = new CallRows(sql);
-		this.spending = new SpendingRows(sql);
+		this.spending = new SpendingRows(sql, () => this.messages.newestCost());
 		this.deliveries = new DeliveryRows(sql);
 		this.queue = new QueueRows(sql, this.deliveries);
 		this.callbacks = new CallbackRows(sql);

@@ -11,7 +11,7 @@ interface Rows {
 }
 
 /** Milliseconds until the list of sessions is told of an activity again. */
-const listedForMs = 60_000;
+const listedForMs = 300_000;
 
 /** How long a lease is told again where nobody knows whether it was, in milliseconds: a ledger knows it for longer. */
 const tellableMs = 86_400_000;

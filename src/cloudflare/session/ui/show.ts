@@ -8,7 +8,7 @@ import type { Shown } from '../../wire/shown.ts';
 import type { taskLists } from '../../wire/tasks.ts';
 import type { SessionFiles } from '../files/session-files.ts';
 import { findPending } from '../store/calls.ts';
-import type { MessageRecord } from '../store/messages.ts';
+import type { MessageRecord } from '../store/message-record.ts';
 import { createRunState } from '../store/state.ts';
 import type { SessionStore } from '../store/store.ts';
 

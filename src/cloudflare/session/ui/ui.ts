@@ -6,7 +6,8 @@ import { replay } from '../events/replay.ts';
 import { findAskedMessage, findInput, isFromOutside, toListedId } from '../inbox/posted.ts';
 import { findOpenCalls, listApprovedCalls } from '../store/calls.ts';
 import { readAttachments } from '../store/inbound.ts';
-import { type MessageRecord, messageStride } from '../store/messages.ts';
+import type { MessageRecord } from '../store/message-record.ts';
+import { messageStride } from '../store/messages.ts';
 import type { RunRecord } from '../store/runs.ts';
 import type { SessionStore } from '../store/store.ts';
 
