@@ -13,10 +13,10 @@ const pure = ['test/{source,core,cloudflare,client,testing}/**/*.test.ts'];
 const worker = ['test/**/*.worker.test.ts'];
 /** Those that look at all that a workerd stores, or let objects die at each of their writes, have a workerd each. */
 const alone = [
-	'test/cloudflare/routes/{admin,attachments,list,resend,usage}.worker.test.ts',
+	'test/cloudflare/routes/{admin,usage}.worker.test.ts',
 	'test/cloudflare/runlet/accounts.worker.test.ts',
 	'test/cloudflare/session/{answers,bounds,budget,creation,deaths-property,drops}.worker.test.ts',
-	'test/cloudflare/session/{outage,outbox,pairs,property,run,state,tasks}.worker.test.ts',
+	'test/cloudflare/session/{outage,outbox,pairs,property,run,state}.worker.test.ts',
 ];
 const both = [
 	'test/core/{chat,tool,workspace}/**/*.test.ts',
@@ -26,12 +26,17 @@ const both = [
 	'test/core/ground/{public-url,public-fetch}.test.ts',
 ];
 
-/** What takes long begins first, so that nothing is waited for at the end; what shares a process comes together. */
+/**
+ * What takes long begins first, so that nothing is waited for at the end; what shares a process comes together. Tests of the
+ * loop come before any session is in their workerd.
+ */
 class LongestFirst extends BaseSequencer {
 	override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-		const names = ['e2e', 'page', 'alone', 'workerd', 'loop', 'node'];
+		const names = ['e2e', 'page', 'alone', 'workerd', 'node'];
 		const toRank = ({ moduleId, project }: TestSpecification) =>
-			/e2e\/(endurance|mistakes|types|create)|page\/page\./.test(moduleId) ? -1 : names.indexOf(project.name);
+			/e2e\/(endurance|mistakes|types|create)|page\/page\./.test(moduleId)
+				? -1
+				: names.indexOf(project.name) + (moduleId.includes('.worker.') ? 0.5 : 0);
 		return (await super.sort(files)).toSorted((one, other) => toRank(one) - toRank(other));
 	}
 }
@@ -107,16 +112,14 @@ export default defineConfig(({ mode }) => ({
 				extends: true,
 				test: { name: 'node', include: pure, exclude: mode === 'fast' ? [...worker, slow] : worker, isolate: false },
 			},
-			// One workerd runs them all: nothing of these stays in it.
-			{ extends: true, plugins: [inWorkerd], test: { name: 'loop', include: both, isolate: false } },
-			// So does one workerd here: each test has sessions of its own.
+			// A few workerds run them all: nothing of the loop's tests stays in one, and each other test has sessions of its own.
 			{
 				extends: true,
 				plugins: [inWorkerd],
 				test: {
 					name: 'workerd',
 					globalSetup: './test/receiver.ts',
-					include: mode === 'fast' ? first : worker,
+					include: mode === 'fast' ? first : [...both, ...worker],
 					exclude: mode === 'fast' ? [] : alone,
 					isolate: false,
 				},

@@ -126,19 +126,29 @@ function listExpected(code: string): readonly RegExp[] {
 }
 
 describe('every program runs, and prints what its comments say', () => {
-	test.each(programs.map((block) => [nameOf(block), block] as const))('%s runs', async (_, block) => {
-		const outfile = join(project, `${toFile(block)}.mjs`);
+	const toPath = (block: Block): string => join('programs', basename(toFile(block)));
+	// At once: all of them have the code of Runlet.
+	beforeAll(async () => {
+		await mkdir(join(project, 'programs'));
+		for (const block of programs)
+			await writeFile(join(project, toPath(block)), block.code.replaceAll(address, runlet.url));
 		await build({
-			stdin: { contents: block.code.replaceAll(address, runlet.url), loader: 'ts', resolveDir: join(project, 'pages') },
+			entryPoints: programs.map((block) => join(project, toPath(block))),
+			outdir: join(project, 'programs'),
+			outExtension: { '.js': '.mjs' },
 			tsconfig: join(project, 'tsconfig.json'),
 			bundle: true,
+			splitting: true,
 			format: 'esm',
 			platform: 'node',
 			packages: 'external',
-			outfile,
 			logLevel: 'silent',
 		});
-		const { stdout } = await run(process.execPath, ['--no-warnings', outfile], { cwd: project });
+	});
+
+	test.each(programs.map((block) => [nameOf(block), block] as const))('%s runs', async (_, block) => {
+		const built = join(project, toPath(block).replace(/\.[jt]s$/, '.mjs'));
+		const { stdout } = await run(process.execPath, ['--no-warnings', built], { cwd: project });
 		for (const expected of listExpected(block.code)) expect(stdout).toMatch(expected);
 	});
 });
