@@ -12,6 +12,7 @@ import { served } from './served.ts';
 import { slow } from './slow.ts';
 import type { Figures, Options } from './stage.ts';
 import { stops } from './stops.ts';
+import { trees } from './trees.ts';
 import { webhooks } from './webhooks.ts';
 
 /** What must be shown, each by a programme that throws where it does not hold. Their defaults are the long forms. */
@@ -19,6 +20,7 @@ export const programmes = {
 	kills,
 	/** The same where nothing has a cap. */
 	uncapped: (options: Options) => kills(options, { SESSION_BUDGET_TOKENS: 'none', DAY_BUDGET_TOKENS: 'none' }),
+	trees,
 	served,
 	stops,
 	answers,

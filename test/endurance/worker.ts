@@ -1,6 +1,7 @@
 import { env } from 'cloudflare:workers';
 import * as v from 'valibot';
 import { agents } from '../../src/agents/index.ts';
+import { agentTool } from '../../src/cloudflare/agent/agent-tool.ts';
 import { defineAgent } from '../../src/cloudflare/agent/define.ts';
 import type { WorkerEnv } from '../../src/cloudflare/config/env.ts';
 import { mcp } from '../../src/cloudflare/mcp/index.ts';
@@ -74,6 +75,13 @@ const times = new Map<string, number>();
 const runtime = {
 	agents: [
 		defineAgent({ name: 'worker', description: 'Has three tools.', model, tools, maxOutputTokens: 1_000 }),
+		defineAgent({
+			name: 'tree',
+			description: 'Has others work.',
+			model,
+			tools: [agentTool({ name: 'worker', description: 'Has three tools.' }, { budget: { tokens: 100_000 } })],
+			maxOutputTokens: 1_000,
+		}),
 		// What a call sets aside of a budget is near to what it costs.
 		defineAgent({ name: 'thrifty', description: 'The same, in few words.', model, tools, maxOutputTokens: 200 }),
 		defineAgent({
