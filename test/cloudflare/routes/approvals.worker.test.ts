@@ -122,6 +122,34 @@ test.each([
 	},
 );
 
+test('an approval keeps its id over a death of the object, and is answered once by the id that was listed', async () => {
+	const id = await begin([call('p', 'pay', { amount: 5 }), call('q', 'pay', { amount: 6 })]);
+	await expect.poll(() => callIds(id)).toEqual(['p', 'q']);
+	await restart(id);
+	expect(await callIds(id)).toEqual(['p', 'q']);
+	expect((await submit(id, [{ id: 'p', approve: true }])).status).toBe(200);
+	await restart(id);
+	await expect.poll(() => callIds(id)).toEqual(['q']);
+	expect((await submit(id, [{ id: 'p', approve: true }])).status).toBe(409);
+	const { requests } = play('Paid.');
+	expect(await (await submit(id, [{ id: 'q', approve: true }])).json()).toMatchObject({ status: 'completed' });
+	const results = requests[0]?.messages.flatMap((message) => (message.role === 'tool' ? [message.content] : []));
+	expect(results).toEqual(['paid 5', 'paid 6']);
+});
+
+test('a directory of an earlier version keeps its sessions, and lists what they wait for from now on', () =>
+	runInDurableObject(env.DIRECTORIES.get(env.DIRECTORIES.newUniqueId()), (_, { storage }) => {
+		const told = { id: 's', agent: 'a', createdAt: 1, activeAt: 5 };
+		new DirectoryStore(storage).touch(told);
+		storage.sql.exec('DROP TABLE wait; UPDATE schema_version SET version = version - 1;');
+		const store = new DirectoryStore(storage);
+		expect(store.list({ limit: 1 }).sessions).toEqual([told]);
+		store.touch({ ...told, wait: { since: 6, calls: [waited('c', 0)] } });
+		expect(store.listWaiting({ limit: 1 }).entries).toEqual([
+			{ session: 's', agent: 'a', since: 6, ...waited('c', 0) },
+		]);
+	}));
+
 test('long arguments stand in the list with their beginning, and the session has them whole', async () => {
 	const id = await begin([call('p', 'pay', { amount: 1, note: 'x'.repeat(5_000) })]);
 	await expect.poll(() => callIds(id)).toEqual(['p']);

@@ -222,6 +222,15 @@ describe('a child that waits for a person', () => {
 			question: { callId: 'a', question: 'Which colour?', options: { child: about } },
 			budget: { reserved: { tokens: 1_000 } },
 		});
+		// The inbox has it once, where it is answered.
+		const waiting = async () => {
+			const page = await request('/v1/approvals?limit=100&agent=editor');
+			const { approvals } = await page.json<{ approvals: readonly { sessionId: string; options?: object }[] }>();
+			return approvals.filter((one) => one.sessionId === id).map(({ options }) => options);
+		};
+		await expect.poll(waiting).toEqual([{ child: about }]);
+		const ofChildren = await (await request('/v1/approvals?limit=100&agent=writer')).json();
+		expect(ofChildren).toMatchObject({ approvals: [] });
 		await restart(id);
 		expect(await (await answer(id, 'red')).json()).toMatchObject({
 			status: 'awaiting_user',
