@@ -18,7 +18,7 @@ const floors: readonly (readonly string[])[] = [
 	['cloudflare/config', 'page'],
 	['cloudflare/agent'],
 	['cloudflare/session', 'cloudflare/routes', 'testing', 'agents'],
-	['cloudflare/mcp'],
+	['cloudflare/mcp', 'cloudflare/memory'],
 	['cloudflare/runlet', 'command', 'worker.ts'],
 ];
 
@@ -35,7 +35,7 @@ const floorsWithin: Readonly<Record<string, readonly (readonly string[])[]>> = {
 		['sqlite.ts', 'migrate.ts', 'durable-object.ts', 'budget.ts', 'result.ts'],
 		['storage.ts', 'reach.ts', 'file-api.ts', 'outside-call.ts'],
 		['session-api.ts'],
-		['directory', 'ledger', 'publisher'],
+		['directory', 'ledger', 'memory', 'publisher'],
 	],
 	'cloudflare/session': [['store'], ['events', 'files'], ['run'], ['inbox'], ['ui'], ['object.ts']],
 };

@@ -1,10 +1,13 @@
 import { createRunlet } from 'runlet/cloudflare';
 import { mcp } from 'runlet/cloudflare/mcp';
+import { memory } from 'runlet/cloudflare/memory';
 import { agents } from './agents/index.ts';
 
-const runlet = createRunlet({ agents, mcp });
+const runlet = createRunlet({ agents, mcp, memory });
 
 /** The Durable Objects that `wrangler.toml` binds. */
 export const { Session, Ledger, Directory, Publisher } = runlet;
+
+export { Memory } from 'runlet/cloudflare/memory';
 
 export default runlet;

@@ -1,4 +1,4 @@
-import type { Directory, Ledger, Publisher, Session } from './worker.ts';
+import type { Directory, Ledger, Memory, Publisher, Session } from './worker.ts';
 
 declare global {
 	namespace Cloudflare {
@@ -7,6 +7,7 @@ declare global {
 			readonly LEDGERS: DurableObjectNamespace<InstanceType<typeof Ledger>>;
 			readonly DIRECTORIES: DurableObjectNamespace<InstanceType<typeof Directory>>;
 			readonly PUBLISHERS: DurableObjectNamespace<InstanceType<typeof Publisher>>;
+			readonly MEMORIES: DurableObjectNamespace<Memory>;
 			readonly SKILLS: KVNamespace;
 			readonly FILES: R2Bucket;
 			readonly LOADER: WorkerLoader;

@@ -134,6 +134,8 @@ const runtime = {
 
 const classes = createObjects(runtime);
 export const { Ledger, Directory, Publisher } = classes;
+// Named in wrangler.toml.
+export { Memory } from '../../src/cloudflare/memory/index.ts';
 
 /** Sessions whose model and tools are outside, in the process of the programme. */
 export class Session extends classes.Session {

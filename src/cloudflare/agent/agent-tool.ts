@@ -82,6 +82,8 @@ export function agentTool(agent: Pick<Agent, 'name' | 'description' | 'budget'>,
 			// The child of a call is found again, and the message under its key begins one run.
 			retry: 'safe',
 			timeoutMs,
+			// Nobody here knows what the other agent has read.
+			readsOutside: true,
 			needsApproval,
 			fn,
 		});

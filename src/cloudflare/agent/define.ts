@@ -20,6 +20,7 @@ import { budgetSchema } from '../wire/budget.ts';
 import { expirySchema } from '../wire/expiry.ts';
 import { sourceNames } from '../wire/protocols/webhooks/index.ts';
 import { type AgentMcpServer, assertDeclared, declaredServers } from './mcp-servers.ts';
+import { listMemoryTools, type MemoryOptions, memoryOptions } from './memory.ts';
 import { type SkillSource, skillSource } from './skill-source.ts';
 import { mappingSchema, type WebhookMappings } from './webhook-mapping.ts';
 
@@ -64,6 +65,7 @@ const definition = v.strictObject({
 		),
 	),
 	skillResolver: v.optional(skillSource),
+	memory: memoryOptions,
 	maxIterations: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1))),
 	maxToolCalls: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0))),
 	maxParallelToolCalls: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1))),
@@ -116,6 +118,11 @@ export interface AgentDefinition {
 	readonly skills?: 'all' | readonly (string | AnyFn | Skill)[];
 	/** Where its skills come from, in place of the Worker's. It has all of them, unless `skills` names some. */
 	readonly skillResolver?: SkillSource;
+	/**
+	 * Whether it remembers beyond a session (docs/memory.md): `true`, or how. The Worker needs `createRunlet({ memory })` for
+	 * it. No if it is missing.
+	 */
+	readonly memory?: boolean | MemoryOptions;
 	/** The most model turns of one run. 10 if it is missing. */
 	readonly maxIterations?: number;
 	/** The most tool calls of one run. 200 if it is missing. Further calls are not run, and the model is told so. */
@@ -188,9 +195,18 @@ function toAgent(given: AgentDefinition): Agent {
 	const skillTools = forAgent(given.skillTools ?? []);
 	// If two have one name, only the first could ever be called.
 	forAgent([...tools, ...skillTools]);
+	assertNoMemoryTool(given, [...tools, ...skillTools]);
 	const { skills = [] } = given;
 	if (skills !== 'all') assertSkills(skills);
 	return { ...given, tools, skillTools, skills };
+}
+
+/** Throws `duplicate_tool` for a tool that is named as one by which the agent remembers. */
+function assertNoMemoryTool(given: Pick<AgentDefinition, 'memory'>, tools: readonly Tool[]): void {
+	const taken = listMemoryTools(given).find((name) => tools.some((tool) => tool.name === name));
+	if (taken === undefined) return;
+	const message = `memory: brings a tool ${taken}, and the agent has one of that name. Rename it, or leave ${taken} out of memory.tools.`;
+	throw new RunletError('duplicate_tool', message, { name: taken });
 }
 
 /** Throws `invalid_agent` for two agents of one name. */

@@ -3,6 +3,7 @@ import type { Config } from '../config/config.ts';
 import type { CrashPoint } from './crash.ts';
 import type { Agent } from './define.ts';
 import type { McpConnector } from './mcp.ts';
+import type { MemorySupport } from './memory.ts';
 import type { SkillSource } from './skill-source.ts';
 
 /** What a Worker serves: its agents, and the providers that its configuration makes possible. */
@@ -13,6 +14,8 @@ export interface Runtime {
 	readonly skills?: SkillSource;
 	/** The Model Context Protocol, if the Worker has it. */
 	readonly mcp?: McpConnector;
+	/** What agents remember beyond a session, if the Worker has it. */
+	readonly memory?: MemorySupport;
 	/** Where a test ends the process. A Worker has none. */
 	readonly crashPoint?: CrashPoint;
 }

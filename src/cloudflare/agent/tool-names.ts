@@ -3,17 +3,20 @@ import { builtinNames } from '../../core/skill/builtins.ts';
 import { forAgent } from '../../core/skill/index.ts';
 import { providerName } from '../../core/tool/index.ts';
 import type { Agent } from './define.ts';
+import { listMemoryTools } from './memory.ts';
 
 /**
  * Lists the names of all tools that an agent's model may ever call, as a provider sees them: its own, those of its
- * skills, those that read skills, and the one that finds tools. No client may use one of them for a tool of its own.
+ * skills, those by which it remembers, those that read skills, and the one that finds tools. No client may use one of them for a tool of its own.
  */
-export function listToolNames({ tools, skillTools, skills }: Agent): ReadonlySet<string> {
+export function listToolNames(agent: Agent): ReadonlySet<string> {
+	const { tools, skillTools, skills } = agent;
 	const own = skills === 'all' ? [] : forAgent(skills.filter((entry) => typeof entry !== 'string'));
 	const brought = own.flatMap((skill) => skill.tools ?? []);
 	return new Set([
 		...builtinNames,
 		searchName,
+		...listMemoryTools(agent),
 		...[...tools, ...skillTools, ...brought].map(({ name }) => providerName(name)),
 	]);
 }

@@ -16,6 +16,7 @@ const kinds = {
 	LEDGERS: createObjectKind('Ledger'),
 	DIRECTORIES: createObjectKind('Directory'),
 	PUBLISHERS: createObjectKind('Publisher'),
+	MEMORIES: createObjectKind('Memory'),
 	SKILLS: {
 		what: 'a KV namespace',
 		methods: ['get', 'put'],

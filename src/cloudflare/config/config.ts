@@ -15,6 +15,7 @@ import type { Limit } from '../objects/budget.ts';
 import type { DirectoryNamespace } from '../objects/directory/api.ts';
 import { StoredKeys } from '../objects/directory/stored-keys.ts';
 import type { LedgerNamespace } from '../objects/ledger/api.ts';
+import type { MemoryNamespace } from '../objects/memory/api.ts';
 import type { PublisherNamespace } from '../objects/publisher/api.ts';
 import type { SessionNamespace } from '../objects/session-api.ts';
 import { maxFile } from '../wire/body.ts';
@@ -56,6 +57,8 @@ export interface Config {
 	readonly directories: DirectoryNamespace;
 	readonly skills: SkillsNamespace;
 	readonly publishers: PublisherNamespace;
+	/** What agents remember. Throws `not_configured` if it is not bound. */
+	readonly memories: MemoryNamespace;
 	/**
 	 * The most that an owner may spend on a UTC day: the smallest cap of its keys, else `dayBudget`. Zero after the last
 	 * of its keys is revoked, so that its runs stop; an owner without a key may be an account of the product, if it has
@@ -157,6 +160,9 @@ export function readConfig(env: WorkerEnv): Config {
 		},
 		get publishers() {
 			return readBinding(env, 'PUBLISHERS', bindings);
+		},
+		get memories() {
+			return readBinding(env, 'MEMORIES', bindings);
 		},
 		knowsKey: (id) =>
 			keys.length === 0 ||

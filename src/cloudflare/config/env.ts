@@ -3,6 +3,7 @@ import type { AiBinding } from '../../core/providers/index.ts';
 import type { SkillsNamespace } from '../../core/skill/kv/store.ts';
 import type { DirectoryNamespace } from '../objects/directory/api.ts';
 import type { LedgerNamespace } from '../objects/ledger/api.ts';
+import type { MemoryNamespace } from '../objects/memory/api.ts';
 import type { PublisherNamespace } from '../objects/publisher/api.ts';
 import type { SessionNamespace } from '../objects/session-api.ts';
 import type { SourceName } from '../wire/protocols/webhooks/source.ts';
@@ -32,6 +33,8 @@ export interface WorkerEnv extends Env, EndpointVariables, WebhookVariables {
 	readonly SKILLS?: SkillsNamespace;
 	/** The object that writes them over HTTP. */
 	readonly PUBLISHERS?: PublisherNamespace;
+	/** What agents remember of each person. */
+	readonly MEMORIES?: MemoryNamespace;
 	/** The files of the page, for a Worker that serves it itself. */
 	readonly PAGE?: PageFiles;
 	/** The larger files of sessions. */

@@ -20,6 +20,7 @@ import {
 } from './identity.ts';
 import { keys } from './keys.ts';
 import { createMissingRoutes, type McpSupport } from './mcp.ts';
+import { createForgetfulRoutes, type Remembrance } from './memory.ts';
 import { modelsRoute } from './model-list.ts';
 import { describe } from './openapi/mount.ts';
 import { page } from './page.ts';
@@ -35,7 +36,9 @@ import { webhooksRoute } from './webhooks.ts';
  * The Worker's HTTP app: mounts the routes and turns every error into a response. A request comes without the base path,
  * which stands only in the addresses that the app gives.
  */
-export function createApp(runtime: Runtime & RouteOptions & { readonly mcp?: McpSupport }) {
+export function createApp(
+	runtime: Runtime & RouteOptions & { readonly mcp?: McpSupport; readonly memory?: Remembrance },
+) {
 	const { basePath = '' } = runtime;
 	const mcp = runtime.mcp?.routes(runtime) ?? createMissingRoutes();
 	const app = new Hono<RouteEnv>();
@@ -70,6 +73,7 @@ export function createApp(runtime: Runtime & RouteOptions & { readonly mcp?: Mcp
 		.route('/v1/chat/completions', chatCompletionsRoute(runtime))
 		.route('/v1/keys', keys)
 		.route('/v1/mcp', mcp.servers)
+		.route('/v1/memories', runtime.memory?.routes ?? createForgetfulRoutes())
 		.route('/v1/models', modelsRoute(runtime))
 		.route('/v1/sessions', copies)
 		.route('/v1/sessions', sessions)

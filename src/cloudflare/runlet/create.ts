@@ -39,13 +39,13 @@ export interface Runlet {
  */
 export function createRunlet(options: RunletOptions): Runlet {
 	blameCaller(createRunlet, () => assertOptions(options));
-	const { agents, providers, skills, mcp, authenticate, basePath = '', bindings } = options;
+	const { agents, providers, skills, mcp, memory, authenticate, basePath = '', bindings } = options;
 	const toEnvironment = createEnvironment({
 		bindings,
 		hasAccounts: authenticate !== undefined,
 		hasOwnSkills: skills !== undefined,
 	});
-	const runtime = { agents, providers: toProviders(providers), skills, mcp };
+	const runtime = { agents, providers: toProviders(providers), skills, mcp, memory };
 	const routes = createApp({ ...runtime, authenticate, basePath });
 	const fetch: Runlet['fetch'] = async (request, env, context) =>
 		routes.fetch(takeOff(basePath, request), toEnvironment(env), context);

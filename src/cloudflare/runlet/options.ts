@@ -7,10 +7,12 @@ import { isRecord } from '../../core/ground/json.ts';
 import { findChildWork } from '../agent/children.ts';
 import { type Agent, assertNoNamesakes } from '../agent/define.ts';
 import { assertServersAgree } from '../agent/mcp-servers.ts';
+import { findMemoryOptions } from '../agent/memory.ts';
 import { type SkillSource, skillSource } from '../agent/skill-source.ts';
 import type { Authenticate } from '../auth/account.ts';
 import { type BindingNames, bindingNames } from '../config/bindings.ts';
 import type { McpSupport } from '../routes/mcp.ts';
+import { createNoMemory, type Remembrance } from '../routes/memory.ts';
 
 /** What `createRunlet` takes. */
 export interface RunletOptions {
@@ -28,6 +30,8 @@ export interface RunletOptions {
 	readonly skills?: SkillSource;
 	/** Servers of the Model Context Protocol, and agents as such servers: `mcp` of `runlet/cloudflare/mcp`. */
 	readonly mcp?: McpSupport;
+	/** What agents remember beyond a session: `memory` of `runlet/cloudflare/memory`. */
+	readonly memory?: Remembrance;
 	/**
 	 * Says which account of your product a request comes from: `{ owner, scopes? }`, or `undefined` for none, which is
 	 * `401`. Without it callers need API keys. Session tokens, API keys and webhooks work beside it.
@@ -44,6 +48,7 @@ const optionNames = [
 	'providers',
 	'skills',
 	'mcp',
+	'memory',
 	'authenticate',
 	'basePath',
 	'bindings',
@@ -57,6 +62,10 @@ const provider = v.custom<ProviderRegistration>((value) => isRecord(value) && ty
 const mcpSupport = v.custom<McpSupport>(
 	(value) => isRecord(value) && isFunction(value.routes),
 	"must be mcp of 'runlet/cloudflare/mcp'",
+);
+const memorySupport = v.custom<Remembrance>(
+	(value) => isRecord(value) && isFunction(value.createTools),
+	"must be memory of 'runlet/cloudflare/memory'",
 );
 const basePath = v.pipe(v.string(), v.regex(/^(\/[\w.~-]+)+$/, 'must begin with / and not end with it, such as /ai'));
 const ownName = v.optional(
@@ -76,6 +85,7 @@ const schema = v.object({
 	),
 	skills: v.optional(skillSource),
 	mcp: v.optional(mcpSupport),
+	memory: v.optional(memorySupport),
 	authenticate: v.optional(v.custom<Authenticate>(isFunction, 'must be a function of the request and the environment')),
 	basePath: v.optional(basePath),
 	bindings: v.optional(v.strictObject(v.entriesFromList(bindingNames, ownName))),
@@ -91,6 +101,7 @@ export function assertOptions(options: RunletOptions): void {
 	assertServersAgree(options.agents);
 	assertHasMcp(options);
 	assertKnowsChildren(options);
+	assertHasMemory(options);
 }
 
 /** Throws `invalid_agent` for an agent with MCP servers in a Worker that cannot reach them. */
@@ -116,6 +127,15 @@ function assertKnowsChildren({ agents }: RunletOptions): void {
 			const message = `agents: the tool ${tool.name} of the agent ${name} gives its calls to the agent ${work.agent}, which is not in the list. Add it.`;
 			throw new RunletError('invalid_agent', message, { field: 'agents' });
 		}
+}
+
+/** Throws `invalid_agent` for an agent that remembers in a Worker without memory. */
+function assertHasMemory({ agents, memory }: RunletOptions): void {
+	const agent = memory === undefined ? agents.find((one) => findMemoryOptions(one) !== undefined) : undefined;
+	if (agent === undefined) return;
+	throw createNoMemory('invalid_agent', `memory: the agent ${agent.name} remembers, and this Worker has no memory.`, {
+		field: 'memory',
+	});
 }
 
 function isFunction(value: unknown): boolean {

@@ -128,6 +128,7 @@ export const pathParameters: Readonly<Record<string, { readonly says: string; re
 	tokenId: { says: 'The token’s id.', example: '4f0c9b1e2a7d8356' },
 	keyId: { says: 'The key’s id, the part between its two underscores.', example: '7kq2mzt1v9xe' },
 	message: { says: 'The message’s id.', example: '65536' },
+	memory: { says: 'The path of the memory, with / between names.', example: 'preferences.md' },
 	path: { says: 'The path of the file, with / between names.', example: 'notes/plan.md' },
 	agent: { says: 'The agent’s name.', example: 'assistant' },
 	chat: { says: 'The chat’s id: any text, or the id of a session.', example: 'chat-1' },

@@ -33,6 +33,7 @@ function createServerTool(server: McpServer, caller: Caller, definition: ToolDef
 		inputSchema: shortenDescriptions(inputSchema),
 		...(outputSchema !== undefined && { outputSchema }),
 		passInput: true,
+		readsOutside: true,
 		needsApproval: isNamed(server.needsApproval, name),
 		...(server.safe?.includes(name) === true && { retry: 'safe' as const }),
 		onRequest: () => ['Calling', shown],

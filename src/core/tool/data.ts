@@ -15,6 +15,7 @@ const toolData = v.strictObject({
 	sequential: v.optional(v.boolean()),
 	retry: v.optional(v.picklist(['safe', 'never'])),
 	timeoutMs: v.optional(v.pipe(v.number(), v.minValue(1))),
+	readsOutside: v.optional(v.boolean()),
 	needsApproval: v.optional(v.boolean()),
 });
 

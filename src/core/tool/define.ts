@@ -151,6 +151,7 @@ const forms = {
 	onAnswer: hook,
 	retry: ["'safe' or 'never'", (value) => value === 'safe' || value === 'never'],
 	timeoutMs: ['a number of milliseconds from 1 on', (value) => typeof value === 'number' && value >= 1],
+	readsOutside: flag,
 	needsApproval: ['true, false or a function', (value) => flag[1](value) || hook[1](value)],
 } satisfies Record<Exclude<keyof Tool, 'name' | 'inputSchema' | 'outputSchema'>, Form>;
 

@@ -104,6 +104,11 @@ export interface Tool {
 	readonly retry?: 'safe' | 'never';
 	/** Milliseconds that a call may take, in place of the run's limit for tools. */
 	readonly timeoutMs?: number;
+	/**
+	 * Whether its results bring text from outside, which strangers may have written: a page of the web, a mail, a ticket.
+	 * A session that has read such a text remembers nothing without a person's approval.
+	 */
+	readonly readsOutside?: boolean;
 	/** The run stops before the call, as for a manual tool, until a person has decided. */
 	needsApproval?: boolean | ((args: Record<string, unknown>) => boolean | Promise<boolean>);
 }

@@ -97,6 +97,8 @@ const runtime = {
 };
 
 export const { Session, Ledger, Directory, Publisher } = createObjects(runtime);
+// Named in wrangler.toml.
+export { Memory } from '../../../src/cloudflare/memory/index.ts';
 
 const app = createApp(runtime);
 

@@ -34,6 +34,7 @@ export function createUserTool(name: string, stored: StoredTool, options: UserTo
 		description,
 		inputSchema: requireFields(inputSchema, fields),
 		passInput: true,
+		readsOutside: true,
 		// A request that reads may be made twice.
 		...(method === 'GET' ? { retry: 'safe' as const } : { sequential: true }),
 		onRequest: () => ['Calling', where],

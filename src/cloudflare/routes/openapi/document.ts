@@ -35,6 +35,7 @@ const tags = [
 	{ name: 'Webhooks', description: 'Events of other services, which begin runs.' },
 	{ name: 'Skills', description: 'Texts that agents read when they need them.' },
 	{ name: 'Tools', description: 'HTTP tools that an owner defines for its sessions.' },
+	{ name: 'Memories', description: 'What agents remember of an owner and of its users.' },
 	{ name: 'MCP servers', description: 'Servers of the Model Context Protocol, whose tools agents offer.' },
 	{ name: 'OpenAI', description: 'For clients of OpenAI: an agent is a model.' },
 	{ name: 'Service', description: 'About the Worker itself.' },

@@ -1,10 +1,16 @@
 import type { ChatOptions } from '../../../core/chat/index.ts';
 import { providerName, type Tool } from '../../../core/tool/index.ts';
-import type { Agent } from '../../agent/define.ts';
+import { type Agent, findAgent } from '../../agent/define.ts';
+import { listInsideTools } from '../../agent/inside-tools.ts';
 import type { McpConnections } from '../../agent/mcp.ts';
+import { findHolder, findMemoryOptions } from '../../agent/memory.ts';
+import type { Runtime } from '../../agent/runtime.ts';
 import { listToolNames } from '../../agent/tool-names.ts';
 import { loadUserTools } from '../../agent/user-tools/load.ts';
 import type { Config } from '../../config/config.ts';
+import { createOutsideCheck } from '../store/outside-text.ts';
+import type { SessionRecord } from '../store/session-row.ts';
+import type { SessionStore } from '../store/store.ts';
 
 /** What is added to an agent's own tools in a session. */
 interface Added {
@@ -37,6 +43,27 @@ export function createToolLoader(
 		if (!isSame) known = loaded;
 		return known;
 	};
+}
+
+/** What the tools by which an agent remembers need of a session. */
+interface Remembering {
+	readonly config: Config;
+	readonly session: Pick<SessionRecord, 'agent' | 'owner' | 'metadata'>;
+	readonly store: SessionStore | undefined;
+}
+
+/** Creates the tools by which an agent remembers. None if it does not. */
+export function createMemoryTools(
+	{ agents, memory }: Pick<Runtime, 'agents' | 'memory'>,
+	{ config, session, store }: Remembering,
+): readonly Tool[] {
+	const agent = findAgent(agents, session.agent);
+	const options = findMemoryOptions(agent);
+	if (memory === undefined || options === undefined) return [];
+	const insideTools = listInsideTools(agent);
+	const isHeld = store && createOutsideCheck(store);
+	const holdsOutsideText = () => isHeld === undefined || isHeld(insideTools);
+	return memory.createTools({ agent: agent.name, options, config, holder: findHolder(session), holdsOutsideText });
 }
 
 function keepFirst(tools: readonly Tool[], taken: ReadonlySet<string>): readonly Tool[] {

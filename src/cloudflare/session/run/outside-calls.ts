@@ -171,14 +171,17 @@ export class OutsideCalls {
 
 	#createOptions(about: { readonly agent: string; readonly owner: string }) {
 		const { runtime, store, config, files, connections } = this.#options;
-		const given = { agent: about.agent, owner: about.owner };
-		const all = createChatOptions(runtime, config(), given, store.exists() ? connections.take() : undefined);
+		const metadata = store.exists() ? store.session().metadata : undefined;
+		const given = { agent: about.agent, owner: about.owner, metadata };
+		// Nobody here knows what the model of a client has read: whatever it remembers needs an approval.
+		const lent = { connections: store.exists() ? connections.take() : undefined };
+		const all = createChatOptions(runtime, config(), given, lent);
 		// Other agents work for runs only.
 		const options = { ...all, tools: all.tools.filter((tool) => findChildWork(tool) === undefined) };
 		const facts = { transport: 'mcp', sender: about.owner, attachments: [] };
 		if (!store.exists())
 			return { ...options, skillContext: facts, context: { ...options.context, workspace: inMemory() } };
-		const { id: sessionId, metadata } = store.session();
+		const { id: sessionId } = store.session();
 		const { workspace } = files;
 		return {
 			...options,

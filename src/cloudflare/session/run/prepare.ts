@@ -23,7 +23,7 @@ import type { SessionStore } from '../store/store.ts';
 import { readBudgetState } from './budget-state.ts';
 import { createChildren, leaveChildren } from './children.ts';
 import type { OwnerLedger } from './lease.ts';
-import { createToolLoader } from './load-tools.ts';
+import { createMemoryTools, createToolLoader } from './load-tools.ts';
 import { closeAccount, createSessionMeter } from './meter.ts';
 import { type Ended, RunCounter } from './metrics.ts';
 import type { Work } from './run.ts';
@@ -125,13 +125,21 @@ export interface RunnerOptions {
 	readonly config: () => Config;
 }
 
-/** Creates the options of the loop from the session's agent, with the connections to its MCP servers. */
+/** What a session lends to what it runs. */
+interface Lent {
+	/** The connections to its MCP servers. */
+	readonly connections?: McpConnections;
+	/** Its rows, by which it knows whether it holds text from outside. Without them it may. */
+	readonly store?: SessionStore;
+}
+
+/** Creates the options of the loop from the session's agent. */
 export function createChatOptions(
 	runtime: Runtime,
 	config: Config,
-	session: Pick<SessionRecord, 'agent' | 'model' | 'owner' | 'clientTools'> &
+	session: Pick<SessionRecord, 'agent' | 'model' | 'owner' | 'metadata' | 'clientTools'> &
 		Pick<RunRecord, 'maxOutputTokens' | 'toolChoice' | 'terms'>,
-	connections?: McpConnections,
+	{ connections, store }: Lent = {},
 ): ChatOptions & Pick<Agent, 'tools' | 'skillTools'> {
 	const agent = findAgent(runtime.agents, session.agent);
 	const { clientTools = [], owner } = session;
@@ -142,7 +150,11 @@ export function createChatOptions(
 		model,
 		providers,
 		modelContextWindow: resolveRegistration({ model, providers })?.contextWindow,
-		tools: [...agent.tools, ...clientTools.map((tool) => ({ ...tool, manual: true }))],
+		tools: [
+			...agent.tools,
+			...createMemoryTools(runtime, { config, session, store }),
+			...clientTools.map((tool) => ({ ...tool, manual: true })),
+		],
 		loadTools: createToolLoader(agent, {
 			config,
 			owner,

@@ -299,7 +299,8 @@ export class Runner {
 		const { maxOutputTokens, toolChoice, terms } = asked;
 		const session = this.#store.session();
 		const about = { ...session, model: model ?? session.model, maxOutputTokens, toolChoice, terms };
-		return createChatOptions(this.#options.runtime, this.#options.config(), about, this.#connections.take());
+		const lent = { connections: this.#connections.take(), store: this.#store };
+		return createChatOptions(this.#options.runtime, this.#options.config(), about, lent);
 	}
 }
 

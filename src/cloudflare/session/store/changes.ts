@@ -68,6 +68,14 @@ export class ChangeRows {
 		}
 	}
 
+	/** Whether somebody other than a call has changed a file, or may have: the oldest changes are forgotten. */
+	get hasChangesOfPeople(): boolean {
+		type Found = { first: number | null; people: number | null };
+		const query = 'SELECT MIN(change) AS first, MAX(step IS NULL AND call IS NULL) AS people FROM change';
+		const { first, people } = this.#sql.exec<Found>(query).one();
+		return people === 1 || (first ?? 1) > 1;
+	}
+
 	/** The changes that are steps and were not undone, the newest first. */
 	*listSteps(): Generator<StoredChange> {
 		const query = 'SELECT DISTINCT change FROM change WHERE step IS NOT NULL AND undone = 0 ORDER BY change DESC';

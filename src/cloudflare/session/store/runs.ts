@@ -125,6 +125,11 @@ export class RunRows {
 		);
 	}
 
+	/** Whether there are runs of another session. */
+	get hasRestored(): boolean {
+		return this.#sql.exec("SELECT 1 FROM run WHERE boot = '' LIMIT 1").toArray().length > 0;
+	}
+
 	/** Stores that a lost run has its next life. */
 	takeUp(
 		n: number,

@@ -4,6 +4,7 @@ export * from './copies.ts';
 export * from './files.ts';
 export * from './keys.ts';
 export * from './mcp.ts';
+export * from './memories.ts';
 export * from './messages.ts';
 export * from './service.ts';
 export * from './sessions.ts';

@@ -47,6 +47,7 @@ export function webFetchTool({
 		}),
 		passInput: true,
 		retry: 'safe',
+		readsOutside: true,
 		onRequest: ({ url, page = 1 }) => ['Reading', page === 1 ? url : `${url}, page ${page}`],
 		onResult: (_, { url, title, page, pages }) => [
 			title ?? url,

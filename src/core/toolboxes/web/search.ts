@@ -33,6 +33,7 @@ export function webSearchTool(own?: SearchService): Tool {
 		}),
 		passInput: true,
 		retry: 'safe',
+		readsOutside: true,
 		isAvailable: ({ web }) => (own ?? web?.search) !== undefined,
 		onRequest: ({ query }) => ['Searching the web', query],
 		onResult: (_, { results }) => `${results.length} ${results.length === 1 ? 'page' : 'pages'} found`,

@@ -318,6 +318,12 @@ test('skills, agents and the rest are described', async () => {
 	await ask(described.getTool, { path: 'described' });
 	await ask(described.listTools);
 	for (let times = 0; times < 2; times++) await ask(described.deleteTool, { path: 'described' });
+	const memory = { path: 'described', json: { text: 'Described.' } };
+	for (let times = 0; times < 2; times++) await ask(described.putMemory, memory);
+	await ask(described.getMemory, { path: 'described' });
+	await ask(described.listMemories);
+	for (let times = 0; times < 2; times++) await ask(described.deleteMemory, { path: 'described' });
+	await ask(described.eraseMemories);
 	await askOfServers();
 	await askOfKeys();
 	for (const operation of [

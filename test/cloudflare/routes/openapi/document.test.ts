@@ -4,6 +4,7 @@ import { type Schema, Validator } from '@cfworker/json-schema';
 import * as v from 'valibot';
 import { describe, expect, expectTypeOf, test } from 'vitest';
 import { mcp } from '../../../../src/cloudflare/mcp/index.ts';
+import { memory } from '../../../../src/cloudflare/memory/index.ts';
 import { createApp } from '../../../../src/cloudflare/routes/app.ts';
 import { createDocument } from '../../../../src/cloudflare/routes/openapi/document.ts';
 import { pagePaths } from '../../../../src/cloudflare/routes/page.ts';
@@ -15,7 +16,7 @@ import type { KnownDelta, LoopEvent } from '../../../../src/core/chat/index.ts';
 import { RunletError } from '../../../../src/core/ground/errors.ts';
 import * as described from './operations.ts';
 
-const app = createApp({ agents: [], providers: () => [], mcp });
+const app = createApp({ agents: [], providers: () => [], mcp, memory });
 const document = createDocument(app, '');
 const operations = Object.entries<Operation>(described);
 const methods = ['get', 'post', 'put', 'patch', 'delete'];

@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest';
 import { mcp } from '../../../../src/cloudflare/mcp/index.ts';
+import { memory } from '../../../../src/cloudflare/memory/index.ts';
 import { createApp } from '../../../../src/cloudflare/routes/app.ts';
 import * as operations from './operations.ts';
 
-const app = createApp({ agents: [], providers: () => [], mcp });
+const app = createApp({ agents: [], providers: () => [], mcp, memory });
 const response = await app.request('https://runlet.example/docs', {}, {});
 const page = await response.text();
 

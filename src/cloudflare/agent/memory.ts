@@ -1,0 +1,75 @@
+import * as v from 'valibot';
+import type { Tool } from '../../core/tool/index.ts';
+import type { Config } from '../config/config.ts';
+import type { MemoryHolder } from '../objects/memory/api.ts';
+
+/** The tools by which an agent remembers. */
+export const memoryTools = ['remember', 'recall', 'forget'] as const;
+
+export type MemoryToolName = (typeof memoryTools)[number];
+
+/** How an agent remembers. */
+export interface MemoryOptions {
+	/** The tools that it has for it: `remember`, `recall` and `forget` if it is missing. */
+	readonly tools?: readonly MemoryToolName[];
+}
+
+export const memoryOptions = v.optional(
+	v.union(
+		[
+			v.boolean(),
+			v.strictObject({
+				tools: v.optional(v.array(v.picklist(memoryTools))),
+			}),
+		],
+		`must be true or false, or { tools } with some of ${memoryTools.join(', ')}`,
+	),
+);
+
+/**
+ * What `runlet/cloudflare/memory` gives to sessions. The rest of the Worker knows only this interface, so that a Worker
+ * without `createRunlet({ memory })` carries nothing of it.
+ */
+export interface MemorySupport {
+	/** Makes the tools of an agent with memory, for a session. */
+	createTools(session: RememberingSession): readonly Tool[];
+}
+
+/** The session for which something is remembered. */
+export interface RememberingSession {
+	readonly agent: string;
+	readonly options: MemoryOptions;
+	readonly config: Config;
+	readonly holder: MemoryHolder;
+	/** Whether it holds text from outside, so that a person has to allow what it writes (docs/memory.md). */
+	readonly holdsOutsideText: () => boolean;
+}
+
+/** An agent, as far as it remembers. */
+export interface Remembering {
+	readonly memory?: boolean | MemoryOptions;
+}
+
+/** Returns how an agent remembers; nothing if it does not. */
+export function findMemoryOptions({ memory }: Remembering): MemoryOptions | undefined {
+	if (memory === undefined || memory === false) return undefined;
+	return memory === true ? {} : memory;
+}
+
+/** Lists the names of the tools by which an agent remembers. */
+export function listMemoryTools(agent: Remembering): readonly MemoryToolName[] {
+	const options = findMemoryOptions(agent);
+	return options === undefined ? [] : (options.tools ?? memoryTools);
+}
+
+/** Returns whose memories a session uses: those of the user that its metadata names, or else the owner's own. */
+export function findHolder({
+	owner,
+	metadata,
+}: {
+	readonly owner: string;
+	readonly metadata?: Readonly<Record<string, string>>;
+}): MemoryHolder {
+	const user = metadata?.user;
+	return user === undefined || user === '' ? { owner } : { owner, user };
+}

@@ -1,0 +1,174 @@
+import type { DurableObjectStorage } from '@cloudflare/workers-types';
+import { RunletError } from '../../../core/ground/errors.ts';
+import { listFolders } from '../../../core/workspace/path.ts';
+import { migrate, readVersion } from '../migrate.ts';
+import type { MemoryChange, MemoryPage, MemoryRecord, MemorySource, WrittenMemory } from './api.ts';
+import { assertLength, assertTotal } from './bounds.ts';
+import { schema } from './schema.ts';
+import { toIndexedText, toMatch } from './words.ts';
+
+type Row = {
+	id: number;
+	path: string;
+	text: string;
+	version: string;
+	source: string;
+	created_at: number;
+	updated_at: number;
+};
+
+/** The rows of a memory. Every method is synchronous. `MemoryApi` says what each promises. A reader creates no tables. */
+export class MemoryStore {
+	readonly #storage: DurableObjectStorage;
+
+	constructor(storage: DurableObjectStorage) {
+		this.#storage = storage;
+		if (this.#hasTables) storage.transactionSync(() => migrate(storage.sql, schema));
+	}
+
+	list({ cursor, limit }: { readonly cursor?: string; readonly limit: number }): MemoryPage {
+		const rows = this.#read('SELECT * FROM memory WHERE path > ? ORDER BY path LIMIT ?', cursor ?? '', limit + 1);
+		const memories = rows.slice(0, limit).map(toRecord);
+		return rows.length > limit ? { memories, cursor: memories.at(-1)?.path } : { memories };
+	}
+
+	search(query: string, limit: number): readonly MemoryRecord[] {
+		const match = toMatch(query);
+		if (match === undefined) return [];
+		const rows = this.#read(
+			`SELECT memory.* FROM word JOIN memory ON memory.id = word.rowid
+			WHERE word MATCH ? ORDER BY bm25(word, 2.0, 1.0), memory.updated_at DESC LIMIT ?`,
+			match,
+			limit,
+		);
+		return rows.map(toRecord);
+	}
+
+	get(path: string): MemoryRecord | undefined {
+		const [row] = this.#read('SELECT * FROM memory WHERE path = ?', path);
+		return row && toRecord(row);
+	}
+
+	put({ path, text, source, ifMatch, ifNoneMatch }: MemoryChange, now: number): WrittenMemory {
+		assertLength(text);
+		return this.#storage.transactionSync(() => {
+			migrate(this.#storage.sql, schema);
+			const before = this.get(path);
+			if (ifMatch !== undefined) assertMatch(before, ifMatch);
+			if (ifNoneMatch && before !== undefined)
+				throw new RunletError('precondition_failed', `${path}: it is there already. Change it under its ETag.`);
+			if (before === undefined) this.#assertFree(path);
+			const memory = {
+				path,
+				text,
+				version: crypto.randomUUID(),
+				source,
+				createdAt: before?.createdAt ?? now,
+				updatedAt: now,
+			};
+			this.#write(memory);
+			assertTotal(this.#measure());
+			return { memory, isNew: before === undefined };
+		});
+	}
+
+	rename(from: string, to: string, source: MemorySource, now: number): MemoryRecord {
+		return this.#storage.transactionSync(() => {
+			const before = this.get(from);
+			if (before === undefined) throw noSuchMemory(from);
+			if (from === to) return before;
+			if (this.get(to) !== undefined)
+				throw new RunletError(
+					'conflict',
+					`${to}: something is there already. Choose another path, or forget it first.`,
+				);
+			this.#remove(from);
+			this.#assertFree(to);
+			const memory = { ...before, path: to, version: crypto.randomUUID(), source, updatedAt: now };
+			this.#write(memory);
+			return memory;
+		});
+	}
+
+	/** Removes a memory, and those whose path begins with it as a folder. */
+	remove(path: string): number {
+		return this.#storage.transactionSync(() => {
+			const under = this.#read(
+				'SELECT * FROM memory WHERE path = ?1 OR substr(path, 1, length(?2)) = ?2',
+				path,
+				`${path}/`,
+			);
+			for (const row of under) this.#remove(row.path);
+			return under.length;
+		});
+	}
+
+	removeIf(path: string, ifMatch: '*' | readonly string[]): number {
+		return this.#storage.transactionSync(() => {
+			const before = this.get(path);
+			if (before === undefined) throw noSuchMemory(path);
+			assertMatch(before, ifMatch);
+			this.#remove(path);
+			return 1;
+		});
+	}
+
+	get #hasTables(): boolean {
+		return readVersion(this.#storage.sql) > 0;
+	}
+
+	#read(query: string, ...values: readonly (string | number)[]): Row[] {
+		return this.#hasTables ? this.#storage.sql.exec<Row>(query, ...values).toArray() : [];
+	}
+
+	/** Throws `conflict` where a path would be both a memory and a folder. */
+	#assertFree(path: string): void {
+		const folder = listFolders(path).find((one) => this.get(one) !== undefined);
+		if (folder !== undefined) throw new RunletError('conflict', `${path}: ${folder} is a memory, and no folder.`);
+		const [under] = this.#read('SELECT * FROM memory WHERE substr(path, 1, length(?1)) = ?1 LIMIT 1', `${path}/`);
+		if (under !== undefined) throw new RunletError('conflict', `${path}: this is a folder, with ${under.path} in it.`);
+	}
+
+	#write({ path, text, version, source, createdAt, updatedAt }: MemoryRecord): void {
+		const { sql } = this.#storage;
+		const { id } = sql
+			.exec<{ id: number }>(
+				`INSERT INTO memory (path, text, version, source, created_at, updated_at) VALUES (?, ?, ?, ?, ?, ?)
+				ON CONFLICT (path) DO UPDATE SET text = excluded.text, version = excluded.version, source = excluded.source,
+					updated_at = excluded.updated_at RETURNING id`,
+				...[path, text, version, JSON.stringify(source), createdAt, updatedAt],
+			)
+			.one();
+		sql.exec('DELETE FROM word WHERE rowid = ?', id);
+		sql.exec('INSERT INTO word (rowid, path, text) VALUES (?, ?, ?)', id, toIndexedText(path), toIndexedText(text));
+	}
+
+	#remove(path: string): void {
+		const { sql } = this.#storage;
+		for (const { id } of sql.exec<{ id: number }>('DELETE FROM memory WHERE path = ? RETURNING id', path).toArray())
+			sql.exec('DELETE FROM word WHERE rowid = ?', id);
+	}
+
+	#measure() {
+		return this.#storage.sql
+			.exec<{ count: number; characters: number }>(
+				'SELECT count(*) AS count, coalesce(sum(length(text)), 0) AS characters FROM memory',
+			)
+			.one();
+	}
+}
+
+function assertMatch(before: MemoryRecord | undefined, ifMatch: '*' | readonly string[]): void {
+	if (before !== undefined && (ifMatch === '*' || ifMatch.includes(before.version))) return;
+	const message =
+		before === undefined ? 'If-Match: there is no such memory.' : 'If-Match: the memory was changed. Read it again.';
+	throw new RunletError('precondition_failed', message, { field: 'If-Match' });
+}
+
+function noSuchMemory(path: string): RunletError {
+	return new RunletError('not_found', `${path}: there is no such memory.`);
+}
+
+function toRecord({ path, text, version, source, created_at: createdAt, updated_at: updatedAt }: Row): MemoryRecord {
+	return { path, text, version, source: JSON.parse(source), createdAt, updatedAt };
+}

@@ -1,0 +1,68 @@
+import * as v from 'valibot';
+import { count, nextCursor } from './page.ts';
+
+/** The most characters of a memory. */
+export const longestMemory = 8_000;
+/** The most memories of a person. */
+export const mostMemories = 1_000;
+/** The most characters of all memories of a person. */
+export const mostCharacters = 1_000_000;
+
+const time = v.pipe(v.string(), v.isoTimestamp());
+
+/** A memory as answers show it. */
+export const shownMemory = v.object({
+	path: v.pipe(v.string(), v.description('Its name. A / makes folders.')),
+	text: v.string(),
+	version: v.pipe(v.string(), v.description('Another one after each change. Send it in quotes as If-Match.')),
+	source: v.pipe(
+		v.object({
+			via: v.picklist(['call', 'http']),
+			agent: v.optional(v.string()),
+			sessionId: v.optional(v.string()),
+			runId: v.optional(v.string()),
+			callId: v.optional(v.string()),
+		}),
+		v.description('Who changed it last: the call of an agent, or a request over HTTP.'),
+	),
+	createdAt: time,
+	updatedAt: time,
+});
+
+export const memoryPage = v.object({ memories: v.array(shownMemory), cursor: nextCursor });
+
+const user = v.optional(
+	v.pipe(
+		v.string(),
+		v.nonEmpty('must not be empty. Leave it out for the memories of the owner'),
+		v.maxLength(512),
+		v.description('Whose memories: those of sessions with this `metadata.user`. The owner’s own if it is missing.'),
+	),
+);
+
+/** Whose memories are meant. */
+export const memoryHolder = v.object({ user });
+
+export const memoryQuery = v.pipe(
+	v.object({
+		user,
+		query: v.optional(
+			v.pipe(v.string(), v.maxLength(1_000), v.description('Words to search for. The best memories come first.')),
+		),
+		cursor: v.optional(v.pipe(v.string(), v.maxLength(1_024))),
+		limit: v.optional(count(100), '50'),
+	}),
+	v.forward(
+		v.check(({ query, cursor }) => query === undefined || cursor === undefined, 'not possible with query'),
+		['cursor'],
+	),
+);
+
+/** A memory as a request writes it. */
+export const memoryBody = v.strictObject({
+	text: v.pipe(
+		v.string(),
+		v.check((text) => text.trim() !== '', 'must not be empty. Delete the memory instead'),
+		v.description(`At most ${longestMemory} characters.`),
+	),
+});

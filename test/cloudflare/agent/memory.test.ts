@@ -1,0 +1,57 @@
+import { expect, test } from 'vitest';
+import { defineAgent } from '../../../src/cloudflare/agent/define.ts';
+import { listInsideTools } from '../../../src/cloudflare/agent/inside-tools.ts';
+import { findHolder, listMemoryTools } from '../../../src/cloudflare/agent/memory.ts';
+import { listToolNames } from '../../../src/cloudflare/agent/tool-names.ts';
+import { createRunlet } from '../../../src/cloudflare/runlet/create.ts';
+import { fn, tool, toolbox } from '../../../src/core/index.ts';
+
+const named = (name: string, more: object = {}) =>
+	tool.define({ name, description: 'A tool.', inputSchema: {}, fn: () => 1, ...more });
+const agent = { name: 'a', description: 'A.' };
+
+test('an agent with memory has its tools, or those that it names, and nobody else may use their names', () => {
+	const all = defineAgent({ ...agent, memory: true });
+	expect(listMemoryTools(all)).toEqual(['remember', 'recall', 'forget']);
+	expect([...listToolNames(all)]).toEqual(expect.arrayContaining(['remember', 'recall', 'forget']));
+	expect(listMemoryTools(defineAgent({ ...agent, memory: { tools: ['recall'] } }))).toEqual(['recall']);
+	for (const memory of [false, undefined]) expect(listMemoryTools(defineAgent({ ...agent, memory }))).toEqual([]);
+});
+
+test('a tool of the agent that is named as one of the memory is refused, and so is a tool that there is not', () => {
+	const remember = fn({ name: 'remember', params: [] }, () => 1);
+	expect(() => defineAgent({ ...agent, memory: true, tools: [remember] })).toThrow(
+		/^memory: brings a tool remember, .*Rename it/,
+	);
+	expect(defineAgent({ ...agent, memory: { tools: ['recall'] }, tools: [remember] }).tools).toHaveLength(1);
+	expect(() => defineAgent({ ...agent, memory: { tools: [JSON.parse('"learn"')] } })).toThrow(/^memory.*remember/);
+});
+
+test('an agent with memory needs a Worker with memory, and the error says how to add it', () => {
+	expect(() => createRunlet({ agents: [defineAgent({ ...agent, memory: true })] })).toThrow(
+		/^memory: the agent a remembers, .*runlet\/cloudflare\/memory.*createRunlet\(\{ agents, memory \}\)/,
+	);
+});
+
+test('the memories of a session are those of the user that its metadata names, or the owner’s own', () => {
+	expect(findHolder({ owner: 'shop', metadata: { user: 'ada' } })).toEqual({ owner: 'shop', user: 'ada' });
+	for (const metadata of [undefined, Object.fromEntries([['user', '']]), Object.fromEntries([['plan', 'free']])])
+		expect(findHolder({ owner: 'shop', metadata })).toEqual({ owner: 'shop' });
+});
+
+test('only tools that the project has written, and that do not read outside, bring no text from outside', () => {
+	const [brought, mail] = [named('brought'), named('brought_mail', { readsOutside: true })];
+	const inside = listInsideTools(
+		defineAgent({
+			...agent,
+			memory: true,
+			tools: [named('own'), named('with space'), named('mail', { readsOutside: true }), ...toolbox.webTools()],
+			skillTools: [named('later')],
+			skills: [{ name: 's', description: 'S.', tools: [brought, mail] }],
+		}),
+	);
+	for (const name of ['own', tool.providerName('with space'), 'later', 'brought', 'remember', 'read_skill'])
+		expect(inside, name).toContain(name);
+	for (const name of ['mail', 'brought_mail', 'web_fetch', 'web_search', 'of_a_client'])
+		expect(inside, name).not.toContain(name);
+});
