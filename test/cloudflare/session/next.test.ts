@@ -142,6 +142,20 @@ test('a run that comes no further loses three lives, and one that does has ten',
 	);
 });
 
+test('a run for which children work has all of its ten lives, though nothing of it is stored meanwhile', () => {
+	const session = { createdAt: 0, expiresAfterMs: undefined };
+	let life = { attempt: 1, lost: 0, progress: 4 };
+	for (let lives = 1; ; lives++) {
+		const run = { ...life, stored: 4, hasChildren: true, status: 'running' as const, createdAt: 0, endedAt: undefined };
+		const { action } = decideNext({ ...nothing, session, run, hasTables: true }, now);
+		if (action.type !== 'take-up') {
+			expect([action.type, lives]).toEqual(['give-up', 10]);
+			return;
+		}
+		life = action.life;
+	}
+});
+
 test('a session is removed only when its time is over, nothing runs or may run, and nobody is to be told of an end', () => {
 	check((facts, { action }) => {
 		if (action.type !== 'remove') return;

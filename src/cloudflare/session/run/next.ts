@@ -35,6 +35,8 @@ export interface SessionFacts {
 	readonly run?: Pick<RunRecord, 'status' | 'attempt' | 'lost' | 'progress' | 'createdAt' | 'endedAt'> & {
 		/** Its own messages that are stored, counted where it is lost. */
 		readonly stored: number;
+		/** Whether children worked for it when it was lost. */
+		readonly hasChildren?: boolean;
 	};
 	/** Whether this life of the object carries out the newest run: the one fact that no row holds. */
 	readonly isLive: boolean;
@@ -120,8 +122,10 @@ const none: NextAction = { type: 'none' };
  * The next life of a run whose object died; nothing where it has had enough of them. What counts is how far it came, and
  * no clock: a laptop may be closed for the night, and its clock be set.
  */
-function planNextLife({ attempt, lost, progress, stored }: NonNullable<SessionFacts['run']>): Life | undefined {
-	const lostNow = stored > progress ? 1 : lost + 1;
+function planNextLife(run: NonNullable<SessionFacts['run']>): Life | undefined {
+	const { attempt, lost, progress, stored, hasChildren = false } = run;
+	// Children go on while the run that waits for them is lost.
+	const lostNow = stored > progress || hasChildren ? 1 : lost + 1;
 	if (lostNow >= mostLost || attempt >= mostLives) return undefined;
 	return { attempt: attempt + 1, lost: lostNow, progress: stored };
 }
@@ -160,7 +164,11 @@ export function readFacts(store: SessionStore, agents: readonly Agent[], isLive:
 			visitedAt,
 		},
 		hasTables,
-		run: run && { ...run, stored: isLost ? countStored(store, run) : 0 },
+		run: run && {
+			...run,
+			stored: isLost ? countStored(store, run) : 0,
+			hasChildren: isLost && store.calls.children.listOpen().length > 0,
+		},
 		isLive,
 		queue: { size: store.queue.size, newestAt: store.queue.newestAt() },
 		callbackAt: store.callbacks.nextAt(),
