@@ -17,6 +17,7 @@ import { root } from './root.ts';
 import { isAsked } from './usage.ts';
 
 const usage = `npm run build: makes the package in dist/ (ESM, declarations, the page), and loads every export of package.json
+  --no-check          the types are not checked; npm run check does
   --help              this text`;
 
 const dist = join(root, 'dist');
@@ -27,7 +28,7 @@ const manifest = v.object({
 	dependencies: v.record(v.string(), v.string()),
 });
 
-if (isAsked('npm run build', usage)) await build();
+if (isAsked('npm run build', usage, ['no-check'])) await build();
 
 async function build(): Promise<void> {
 	rmSync(dist, { recursive: true, force: true });
@@ -41,8 +42,9 @@ async function build(): Promise<void> {
 /** Compiles the sources. The library comes last, because it is without the types of any platform. */
 function compile(): boolean {
 	const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
+	const options = ['--singleThreaded', ...(process.argv.includes('--no-check') ? ['--noCheck'] : [])];
 	const run = (config: string) =>
-		spawnSync(process.execPath, [tsc, '-p', config, '--singleThreaded'], { cwd: root, stdio: 'inherit' }).status === 0;
+		spawnSync(process.execPath, [tsc, '-p', config, ...options], { cwd: root, stdio: 'inherit' }).status === 0;
 	return ['tsconfig.command.json', 'tsconfig.worker.json', 'tsconfig.build.json'].every(run);
 }
 

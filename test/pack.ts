@@ -19,13 +19,18 @@ const sources = [
 	...['tsconfig.json', 'tsconfig.build.json', 'tsconfig.command.json', 'tsconfig.worker.json'],
 ];
 
-/** Packs the package into a folder, as `npm pack` does. It is built in a copy of the sources. */
+/**
+ * Packs the package into a folder, as `npm pack` does. It is built in a copy of the sources, whose types `npm run check`
+ * checks.
+ */
 export async function pack(folder: string): Promise<Packed> {
 	const copy = join(folder, 'sources');
 	for (const name of sources) await cp(join(root, name), join(copy, name), { recursive: true });
 	await symlink(join(root, 'node_modules'), join(copy, 'node_modules'), 'junction');
-	const args = ['pack', '--json', '--pack-destination', folder];
-	const { stdout } = await promisify(execFile)('npm', args, { cwd: copy });
+	const run = promisify(execFile);
+	await run(process.execPath, ['scripts/build.ts', '--no-check'], { cwd: copy });
+	const args = ['pack', '--ignore-scripts', '--json', '--pack-destination', folder];
+	const { stdout } = await run('npm', args, { cwd: copy });
 	const [{ filename, files }] = v.parse(packedSchema, JSON.parse(stdout));
 	return { file: join(folder, filename), paths: files.map(({ path }) => path) };
 }

@@ -9,6 +9,7 @@ const root = resolve(import.meta.dirname, '../..');
 const manifest = v.parse(
 	v.object({
 		version: v.string(),
+		scripts: v.record(v.string(), v.string()),
 		dependencies: v.record(v.string(), v.string()),
 		devDependencies: v.record(v.string(), v.string()),
 		exports: v.record(v.string(), v.union([v.string(), v.object({ types: v.string(), default: v.string() })])),
@@ -28,6 +29,10 @@ test('each part of the package has the same name in the sources, and is built fr
 		return [part, { types: `./dist/${built}.d.ts`, default: `./dist/${built}.js` }];
 	});
 	expect(Object.fromEntries(parts)).toEqual(Object.fromEntries(sources));
+});
+
+test('the package is built, and its types are checked, before it is packed', () => {
+	expect(manifest.scripts).toMatchObject({ prepack: 'npm run build', build: 'node scripts/build.ts' });
 });
 
 test('a new project has this version of the package, and the packages that it is tested with', () => {
