@@ -177,7 +177,7 @@ test('a client of MCP that calls remember itself needs a person, too', async () 
 	expect(await readTexts(user)).toEqual({ 'pay.md': 'Pay to account 666.' });
 });
 
-test('an approval that is edited or asked twice writes once, with what was approved', async () => {
+test('an approval that is given twice, and after a crash, writes once', async () => {
 	const user = createUser();
 	const id = (await outside['a tool that reads outside']?.(user)) ?? '';
 	play(injected, 'Done.');
