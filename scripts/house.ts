@@ -18,7 +18,7 @@ const floors: readonly (readonly string[])[] = [
 	['cloudflare/config', 'page'],
 	['cloudflare/agent'],
 	['cloudflare/session', 'cloudflare/routes', 'testing', 'agents'],
-	['cloudflare/mcp', 'cloudflare/memory'],
+	['cloudflare/mcp', 'cloudflare/memory', 'cloudflare/schedules'],
 	['cloudflare/runlet', 'command', 'worker.ts'],
 ];
 
@@ -33,7 +33,7 @@ const floorsWithin: Readonly<Record<string, readonly (readonly string[])[]>> = {
 	],
 	'cloudflare/objects': [
 		['sqlite.ts', 'migrate.ts', 'durable-object.ts', 'budget.ts', 'result.ts'],
-		['storage.ts', 'reach.ts', 'file-api.ts', 'outside-call.ts'],
+		['storage.ts', 'reach.ts', 'file-api.ts', 'outside-call.ts', 'schedule-api.ts'],
 		['session-api.ts'],
 		['directory', 'ledger', 'memory', 'publisher'],
 	],
@@ -169,7 +169,7 @@ function listImports(text: string): readonly Import[] {
 
 /** Finds the parts of the package that are imported by their names. */
 function listNames(text: string): readonly string[] {
-	const found = text.matchAll(/^(?:import|export)\b[^;]*?\bfrom\s*["'](runlet(?:\/[\w-]+)*)["']/gm);
+	const found = text.matchAll(/^(?:import|export)\b[^;"'`]*?\bfrom\s*["'](runlet(?:\/[\w-]+)*)["']/gm);
 	return [...found].map(({ 1: name = '' }) => name);
 }
 

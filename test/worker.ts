@@ -2,12 +2,14 @@ import * as v from 'valibot';
 import { triage } from '../src/agents/triage.ts';
 import { agentTool } from '../src/cloudflare/agent/agent-tool.ts';
 import { defineAgent } from '../src/cloudflare/agent/define.ts';
+import type { AgentSchedule } from '../src/cloudflare/agent/schedules.ts';
 import type { WebhookMapping, WebhookMessage } from '../src/cloudflare/agent/webhook-mapping.ts';
 import type { WorkerEnv } from '../src/cloudflare/config/env.ts';
 import { mcp } from '../src/cloudflare/mcp/index.ts';
 import { memory } from '../src/cloudflare/memory/index.ts';
 import { createApp } from '../src/cloudflare/routes/app.ts';
 import { createObjects } from '../src/cloudflare/runlet/objects.ts';
+import { schedules } from '../src/cloudflare/schedules/index.ts';
 import { askUser, chat, fn, halt, parts, RunletError, type Skill, tool, toolbox } from '../src/core/index.ts';
 import { demo } from '../src/core/providers/index.ts';
 import type { ToolContext } from '../src/core/tool/index.ts';
@@ -148,6 +150,9 @@ const remember = tool.define({
 		return how === 'halts' ? halt('halted', count) : count;
 	},
 });
+/** What the function of the schedule `often` does. */
+export const writing: { fn: NonNullable<AgentSchedule['fn']> } = { fn: ({ at }) => `It is ${at.toISOString()}.` };
+
 /** What `order` waits for when it has the answers, and how often it had them. */
 export const ordering: { taken: string[]; hold: () => Promise<unknown> } = { taken: [], hold: async () => {} };
 const order = tool.define({
@@ -305,7 +310,7 @@ const editor = defineAgent({
 });
 
 /** The agents for tests. */
-const runtime = {
+export const runtime = {
 	agents: [
 		defineAgent({
 			name: 'scripted',
@@ -480,6 +485,16 @@ const runtime = {
 			memory: { tools: ['recall'] },
 		}),
 		defineAgent({
+			name: 'woken',
+			description: 'Is woken by itself, and wakes itself.',
+			model: 'scripted',
+			tools: toolbox.withWakeups(),
+			schedules: [
+				{ name: 'morning', cron: '0 9 * * *', timezone: 'Europe/Berlin', text: 'What happened?' },
+				{ name: 'often', every: '30m', fn: (event) => writing.fn(event), session: 'new', owner: 'often' },
+			],
+		}),
+		defineAgent({
 			name: 'connected',
 			description: 'Has the MCP servers of its owner.',
 			model: 'scripted',
@@ -503,6 +518,7 @@ const runtime = {
 	crashPoint,
 	mcp,
 	memory,
+	schedules,
 };
 
 const objects = createObjects(runtime, { now, paceMs: 50 });

@@ -3,6 +3,7 @@ import { hc } from 'hono/client';
 import type { Api } from './api.ts';
 import { type ClientOptions, createAuthorization, createHttp } from './http.ts';
 import { createMcpClient, type McpClient } from './mcp.ts';
+import { createScheduleClient, type ScheduleClient } from './schedules.ts';
 import { createSessionClient, type SessionClient } from './sessions.ts';
 import { createToolClient, type ToolClient } from './tools.ts';
 
@@ -10,6 +11,7 @@ export type { Api } from './api.ts';
 export { ClientError } from './error.ts';
 export type { ClientOptions, SignalOption } from './http.ts';
 export type { McpClient } from './mcp.ts';
+export type { ScheduleClient } from './schedules.ts';
 export type { SessionClient } from './sessions.ts';
 export type { RunEvents } from './stream.ts';
 export type { ToolClient } from './tools.ts';
@@ -32,6 +34,8 @@ export type {
 	MessageBody,
 	NewSession,
 	RunEvent,
+	Schedule,
+	ScheduleBody,
 	Session,
 	SessionBody,
 	SessionFile,
@@ -42,8 +46,8 @@ export type {
 	WaitingCall,
 } from './types.ts';
 
-/** A client of a server: its sessions, the tools and MCP servers of its owner, and every route under `v1` without retries. */
-export interface Client extends SessionClient, ToolClient, McpClient {
+/** A client of a server: sessions, the owner's tools, MCP servers and schedules, and every route under `v1` without retries. */
+export interface Client extends SessionClient, ToolClient, McpClient, ScheduleClient {
 	/** Hono's client, typed by the API: `v1.skills[':name'].$get({ param: { name } })`. */
 	readonly v1: ReturnType<typeof hc<Api>>['v1'];
 }
@@ -63,6 +67,7 @@ export function createClient(
 		...createSessionClient(options),
 		...createToolClient(http),
 		...createMcpClient(http),
+		...createScheduleClient(http),
 		v1: hc<Api>(baseUrl, { headers, fetch }).v1,
 	};
 }

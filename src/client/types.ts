@@ -9,6 +9,7 @@ import type { file, fileChangePage, filePage } from '../cloudflare/wire/file.ts'
 import type { serverBody, shownServer, shownServerDetails } from '../cloudflare/wire/mcp.ts';
 import type { answerBody, messageBody, shownMessage } from '../cloudflare/wire/message.ts';
 import type { acceptedRun } from '../cloudflare/wire/run.ts';
+import type { schedule, scheduleBody } from '../cloudflare/wire/schedule.ts';
 import type { newSession, session, sessionBody } from '../cloudflare/wire/session.ts';
 import type { taskLists } from '../cloudflare/wire/tasks.ts';
 import type { shownTool, toolBody } from '../cloudflare/wire/tool.ts';
@@ -48,6 +49,10 @@ export type CallAnswer = v.InferOutput<typeof resultsBody>[number];
 /** An HTTP tool that an owner has defined. */
 export type UserTool = v.InferOutput<typeof shownTool>;
 export type UserToolBody = v.InferInput<typeof toolBody>;
+
+/** What wakes a session or an agent, and what became of its last time. */
+export type Schedule = v.InferOutput<typeof schedule>;
+export type ScheduleBody = v.InferInput<typeof scheduleBody>;
 
 /** An MCP server of an owner or of agents. */
 export type McpServer = v.InferOutput<typeof shownServer>;

@@ -245,3 +245,14 @@ test('a client copies a session, up to a message too, and imports what it export
 	expect(await runlet.listMessages(imported.id)).toEqual(history);
 	await expect(runlet.forkSession(id, { at: '7' })).rejects.toMatchObject({ code: 'invalid_request' });
 });
+
+test('a client has a session woken, lists what wakes it, and cancels that', async () => {
+	const runlet = create();
+	const { id: session } = await runlet.createSession({ agent: 'woken' });
+	const made = await runlet.putSchedule({ session, name: 'look', text: 'Look again.', cron: '0 9 * * *' });
+	expect(made.nextAt).toMatch(/T09:00:00.000Z$/);
+	expect(await runlet.listSchedules({ session })).toEqual([made]);
+	expect((await runlet.listSchedules()).map(({ id }) => id)).toContain(made.id);
+	await runlet.cancelSchedule(made.id);
+	expect(await runlet.listSchedules({ session })).toEqual([]);
+});

@@ -21,6 +21,7 @@ import { expirySchema } from '../wire/expiry.ts';
 import { sourceNames } from '../wire/protocols/webhooks/index.ts';
 import { type AgentMcpServer, assertDeclared, declaredServers } from './mcp-servers.ts';
 import { listMemoryTools, type MemoryOptions, memoryOptions } from './memory.ts';
+import { type AgentSchedule, agentSchedules } from './schedules.ts';
 import { type SkillSource, skillSource } from './skill-source.ts';
 import { mappingSchema, type WebhookMappings } from './webhook-mapping.ts';
 
@@ -87,6 +88,7 @@ const definition = v.strictObject({
 	timeouts: v.optional(
 		v.strictObject({ firstEventMs: milliseconds, idleMs: milliseconds, toolMs: milliseconds, runMs: milliseconds }),
 	),
+	schedules: agentSchedules,
 	webhooks: v.optional(v.strictObject(v.entriesFromList(sourceNames, mappingSchema))),
 });
 
@@ -161,6 +163,8 @@ export interface AgentDefinition {
 	readonly maxRetries?: number;
 	/** How long a call, a tool and the run may take. */
 	readonly timeouts?: Timeouts;
+	/** When it is woken by itself (docs/schedules.md). The Worker needs `createRunlet({ schedules })` for it. */
+	readonly schedules?: readonly AgentSchedule[];
 	/** What it makes of webhooks, by source: `{ github: (event) => … }`. */
 	readonly webhooks?: WebhookMappings;
 }

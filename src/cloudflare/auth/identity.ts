@@ -15,6 +15,9 @@ export const localIdentity = { kind: 'key', owner: 'local', keyId: 'local', scop
 /** The owner of the sessions of webhooks, if there are API keys. A key made with `--owner webhooks` sees them. */
 export const webhookOwner = 'webhooks';
 
+/** The owner of the sessions of agents' schedules, if there are API keys. A key made with `--owner schedules` sees them. */
+export const scheduleOwner = 'schedules';
+
 const bearer = /^Bearer +([\x21-\x7e]+) *$/i;
 
 /**

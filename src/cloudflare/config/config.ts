@@ -7,7 +7,7 @@ import type { SkillsNamespace } from '../../core/skill/kv/store.ts';
 import type { WebAccess } from '../../core/tool/index.ts';
 import type { Quota } from '../../core/workspace/index.ts';
 import { accountKeyId } from '../auth/account.ts';
-import { localIdentity, webhookOwner } from '../auth/identity.ts';
+import { localIdentity, scheduleOwner, webhookOwner } from '../auth/identity.ts';
 import { isOver, type KeyRecord } from '../auth/key.ts';
 import type { LocalMode } from '../auth/local.ts';
 import type { SecretsBox } from '../auth/secrets-box.ts';
@@ -65,6 +65,8 @@ export interface Config {
 	 * accounts. Stored keys count as they were read last: call `storedKeys.refreshOwner` first.
 	 */
 	readonly findDayBudget: (owner: string) => Limit;
+	/** Whose the schedules of agents are that name no owner. Missing where this Worker answers nobody. */
+	readonly scheduleOwner: string | undefined;
 	/** The most that a session may spend if neither it nor its agent has a budget. */
 	readonly sessionBudget: Limit;
 	/** The most that an owner may spend on a UTC day if its keys have no cap. */
@@ -175,6 +177,7 @@ export function readConfig(env: WorkerEnv): Config {
 			const isKnown = hasAccounts || keys.length === 0 || keyless.has(owner) || ofOwner.length > 0;
 			return isKnown ? findCaps(ofOwner, dayBudget) : { tokens: 0 };
 		},
+		scheduleOwner: keys.length > 0 || hasAccounts ? scheduleOwner : local && localIdentity.owner,
 		model,
 		keys,
 		storedKeys,
@@ -267,7 +270,7 @@ function listRequired(hasOwnSkills: boolean): readonly BindingName[] {
 }
 
 /** Owners without a key: this machine, and senders of webhooks, who sign what they send. */
-const keyless: ReadonlySet<string> = new Set([localIdentity.owner, webhookOwner]);
+const keyless: ReadonlySet<string> = new Set([localIdentity.owner, scheduleOwner, webhookOwner]);
 
 function isGood(key: KeyRecord | undefined): boolean {
 	return key !== undefined && !isOver(key);

@@ -24,6 +24,7 @@ import { createForgetfulRoutes, type Remembrance } from './memory.ts';
 import { modelsRoute } from './model-list.ts';
 import { describe } from './openapi/mount.ts';
 import { page } from './page.ts';
+import { createMissingSchedules, type ScheduleSupport } from './schedules.ts';
 import { securityHeaders } from './security-headers.ts';
 import { sessions } from './sessions.ts';
 import { skills } from './skills.ts';
@@ -32,13 +33,18 @@ import { uiRoute } from './ui.ts';
 import { usage } from './usage.ts';
 import { webhooksRoute } from './webhooks.ts';
 
+/** What brings routes of its own. */
+interface Supports {
+	readonly mcp?: McpSupport;
+	readonly memory?: Remembrance;
+	readonly schedules?: ScheduleSupport;
+}
+
 /**
  * The Worker's HTTP app: mounts the routes and turns every error into a response. A request comes without the base path,
  * which stands only in the addresses that the app gives.
  */
-export function createApp(
-	runtime: Runtime & RouteOptions & { readonly mcp?: McpSupport; readonly memory?: Remembrance },
-) {
+export function createApp(runtime: Runtime & RouteOptions & Supports) {
 	const { basePath = '' } = runtime;
 	const mcp = runtime.mcp?.routes(runtime) ?? createMissingRoutes();
 	const app = new Hono<RouteEnv>();
@@ -75,6 +81,7 @@ export function createApp(
 		.route('/v1/mcp', mcp.servers)
 		.route('/v1/memories', runtime.memory?.routes ?? createForgetfulRoutes())
 		.route('/v1/models', modelsRoute(runtime))
+		.route('/v1/schedules', runtime.schedules?.routes() ?? createMissingSchedules())
 		.route('/v1/sessions', copies)
 		.route('/v1/sessions', sessions)
 		.route('/v1/sessions', files)

@@ -4,10 +4,13 @@ import { Hono } from 'hono/tiny';
 import type { ProviderRegistration } from '../../core/chat/index.ts';
 import { blameCaller } from '../../core/ground/caller-first.ts';
 import type { Env } from '../../core/ground/env.ts';
+import { armSchedules } from '../agent/arm-schedules.ts';
 import type { Runtime } from '../agent/runtime.ts';
-import type { Config } from '../config/config.ts';
+import { type Config, readConfig } from '../config/config.ts';
+import type { WorkerEnv } from '../config/env.ts';
 import { createEnvironment } from '../config/environment.ts';
 import { createProviders } from '../config/models.ts';
+import { log, toFailureFields } from '../log.ts';
 import { createApp } from '../routes/app.ts';
 import { createObjects } from './objects.ts';
 import { assertOptions, type RunletOptions } from './options.ts';
@@ -19,8 +22,11 @@ export type ObjectClass = new (ctx: DurableObjectState, env: Env) => DurableObje
 export interface Runlet {
 	/** Answers a request. A host with other routes mounts it: `host.mount('/ai', runlet.fetch)`. */
 	readonly fetch: (request: Request, env: Env, context?: ExecutionContext) => Promise<Response>;
-	/** For a cron trigger. Sessions wake up by alarms of their own, so there is nothing to do and nothing to schedule. */
-	readonly scheduled: () => Promise<void>;
+	/**
+	 * For a cron trigger, which a Worker without requests needs to learn of its agents' schedules after a deploy
+	 * (docs/schedules.md). All that is woken is woken by alarms.
+	 */
+	readonly scheduled: (event: unknown, env: Env) => Promise<void>;
 	/** The same as a Hono app: `host.route('/ai', runlet.app)`. */
 	readonly app: Hono<{ Bindings: Env }>;
 	/** The object of a session, bound as `SESSIONS`. */
@@ -39,21 +45,39 @@ export interface Runlet {
  */
 export function createRunlet(options: RunletOptions): Runlet {
 	blameCaller(createRunlet, () => assertOptions(options));
-	const { agents, providers, skills, mcp, memory, authenticate, basePath = '', bindings } = options;
+	const { agents, providers, skills, mcp, memory, schedules, authenticate, basePath = '', bindings } = options;
 	const toEnvironment = createEnvironment({
 		bindings,
 		hasAccounts: authenticate !== undefined,
 		hasOwnSkills: skills !== undefined,
 	});
-	const runtime = { agents, providers: toProviders(providers), skills, mcp, memory };
+	const runtime = { agents, providers: toProviders(providers), skills, mcp, memory, schedules };
 	const routes = createApp({ ...runtime, authenticate, basePath });
-	const fetch: Runlet['fetch'] = async (request, env, context) =>
-		routes.fetch(takeOff(basePath, request), toEnvironment(env), context);
+	const arm = createArming(runtime);
+	const fetch: Runlet['fetch'] = async (request, env, context) => {
+		const environment = toEnvironment(env);
+		const armed = arm(environment);
+		if (armed !== undefined) context?.waitUntil(armed);
+		return routes.fetch(takeOff(basePath, request), environment, context);
+	};
 	return {
 		fetch,
-		scheduled: async () => {},
+		scheduled: async (_, env) => arm(toEnvironment(env)),
 		app: new Hono<{ Bindings: Env }>().all('*', (c) => fetch(c.req.raw, c.env, findContext(c))),
 		...createObjects(runtime, { toEnvironment }),
+	};
+}
+
+/** Makes what tells the directories of the agents' schedules: once for each environment, and again after a failure. */
+function createArming({ agents, schedules }: Runtime): (env: WorkerEnv) => Promise<void> | undefined {
+	const armed = new WeakSet<WorkerEnv>();
+	return (env) => {
+		if (schedules === undefined || armed.has(env)) return undefined;
+		armed.add(env);
+		return armSchedules(agents, () => readConfig(env)).catch((cause) => {
+			armed.delete(env);
+			log('warn', 'schedules.not_armed', toFailureFields(cause));
+		});
 	};
 }
 

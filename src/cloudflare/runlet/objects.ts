@@ -19,11 +19,16 @@ export interface ObjectsOptions extends Pick<PublisherOptions, 'paceMs'> {
 
 /** Makes the classes of a Worker's Durable Objects. Each is given what it needs of the environment. */
 export function createObjects(runtime: Runtime, options: ObjectsOptions = {}) {
+	const { agents, schedules } = runtime;
 	const { toEnvironment = createEnvironment({}), now, paceMs } = options;
 	return {
 		Session: bind(Session, toEnvironment, (env) => ({ runtime, config: () => readConfig(env) })),
 		Ledger: bind(Ledger, toEnvironment, () => ({ now })),
-		Directory: bind(Directory, toEnvironment, (env) => ({ directories: () => readConfig(env).directories, now })),
+		Directory: bind(Directory, toEnvironment, (env) => ({
+			directories: () => readConfig(env).directories,
+			now,
+			openSchedules: schedules && ((at) => schedules.open({ ...at, agents, config: () => readConfig(env) })),
+		})),
 		Publisher: bind(Publisher, toEnvironment, (env) => {
 			const { skills, local } = readConfig(env);
 			// KV on a laptop is never stale, and `npm run skills` may write it, too.

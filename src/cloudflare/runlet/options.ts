@@ -8,11 +8,14 @@ import { findChildWork } from '../agent/children.ts';
 import { type Agent, assertNoNamesakes } from '../agent/define.ts';
 import { assertServersAgree } from '../agent/mcp-servers.ts';
 import { findMemoryOptions } from '../agent/memory.ts';
+import type { ScheduleConnector } from '../agent/schedule-connector.ts';
+import type { AgentSchedule } from '../agent/schedules.ts';
 import { type SkillSource, skillSource } from '../agent/skill-source.ts';
 import type { Authenticate } from '../auth/account.ts';
 import { type BindingNames, bindingNames } from '../config/bindings.ts';
 import type { McpSupport } from '../routes/mcp.ts';
 import { createNoMemory, type Remembrance } from '../routes/memory.ts';
+import type { ScheduleSupport } from '../routes/schedules.ts';
 
 /** What `createRunlet` takes. */
 export interface RunletOptions {
@@ -32,6 +35,8 @@ export interface RunletOptions {
 	readonly mcp?: McpSupport;
 	/** What agents remember beyond a session: `memory` of `runlet/cloudflare/memory`. */
 	readonly memory?: Remembrance;
+	/** When agents and sessions are woken by themselves: `schedules` of `runlet/cloudflare/schedules`. */
+	readonly schedules?: ScheduleSupport;
 	/**
 	 * Says which account of your product a request comes from: `{ owner, scopes? }`, or `undefined` for none, which is
 	 * `401`. Without it callers need API keys. Session tokens, API keys and webhooks work beside it.
@@ -49,6 +54,7 @@ const optionNames = [
 	'skills',
 	'mcp',
 	'memory',
+	'schedules',
 	'authenticate',
 	'basePath',
 	'bindings',
@@ -66,6 +72,10 @@ const mcpSupport = v.custom<McpSupport>(
 const memorySupport = v.custom<Remembrance>(
 	(value) => isRecord(value) && isFunction(value.createTools),
 	"must be memory of 'runlet/cloudflare/memory'",
+);
+const scheduleSupport = v.custom<ScheduleSupport>(
+	(value) => isRecord(value) && isFunction(value.open),
+	"must be schedules of 'runlet/cloudflare/schedules'",
 );
 const basePath = v.pipe(v.string(), v.regex(/^(\/[\w.~-]+)+$/, 'must begin with / and not end with it, such as /ai'));
 const ownName = v.optional(
@@ -86,6 +96,7 @@ const schema = v.object({
 	skills: v.optional(skillSource),
 	mcp: v.optional(mcpSupport),
 	memory: v.optional(memorySupport),
+	schedules: v.optional(scheduleSupport),
 	authenticate: v.optional(v.custom<Authenticate>(isFunction, 'must be a function of the request and the environment')),
 	basePath: v.optional(basePath),
 	bindings: v.optional(v.strictObject(v.entriesFromList(bindingNames, ownName))),
@@ -102,6 +113,7 @@ export function assertOptions(options: RunletOptions): void {
 	assertHasMcp(options);
 	assertKnowsChildren(options);
 	assertHasMemory(options);
+	assertSchedules(options);
 }
 
 /** Throws `invalid_agent` for an agent with MCP servers in a Worker that cannot reach them. */
@@ -136,6 +148,29 @@ function assertHasMemory({ agents, memory }: RunletOptions): void {
 	throw createNoMemory('invalid_agent', `memory: the agent ${agent.name} remembers, and this Worker has no memory.`, {
 		field: 'memory',
 	});
+}
+
+/** Throws `invalid_agent` for an agent with schedules in a Worker without them, and for a time that never comes. */
+function assertSchedules({ agents, schedules }: RunletOptions): void {
+	for (const { name, schedules: times = [], tools } of agents) {
+		const field = times.length > 0 ? 'schedules' : 'tools';
+		if (schedules === undefined && (times.length > 0 || tools.some((tool) => tool.name === 'schedule_wakeup')))
+			throw new RunletError(
+				'invalid_agent',
+				`${field}: the agent ${name} is woken by itself, and this Worker has no schedules. Add to src/worker.ts: import { schedules } from 'runlet/cloudflare/schedules'; and createRunlet({ agents, schedules }).`,
+				{ field },
+			);
+		for (const [index, time] of times.entries()) assertTime(schedules, time, `schedules.${index}.`, name);
+	}
+}
+
+function assertTime(support: ScheduleConnector | undefined, time: AgentSchedule, prefix: string, agent: string): void {
+	try {
+		support?.assertTime(time, Date.now(), prefix);
+	} catch (cause) {
+		if (!(cause instanceof RunletError)) throw cause;
+		throw new RunletError('invalid_agent', `${cause.message} (agent ${agent})`, cause.data);
+	}
 }
 
 function isFunction(value: unknown): boolean {

@@ -47,7 +47,7 @@ export function prepareTurns(
 	}
 	assertReadable(options.outputSchema);
 	assertEffort(options.reasoningEffort);
-	const { sessionId, runId = crypto.randomUUID(), workspace, shell, fetch, web } = options.context ?? {};
+	const { sessionId, runId = crypto.randomUUID(), workspace, shell, fetch, web, wakeups } = options.context ?? {};
 	const { env = noEnv, state = inMemoryState() } = options.context ?? {};
 	const resolver = effectiveResolver(options.skillResolver, options.skills);
 	const offered = forAgent(options.skillTools ?? []);
@@ -63,6 +63,7 @@ export function prepareTurns(
 		fetch,
 		web,
 		shell,
+		wakeups,
 		readConversation: () => listTexts(messages),
 		onThrow: options.onToolThrow,
 		get skillContext(): SkillContext {

@@ -35,3 +35,4 @@ export type {
 	ToolResult,
 	WebAccess,
 } from './tool.ts';
+export type { LastWake, NewWakeup, Wakeup, Wakeups, WakeupTime } from './wakeups.ts';

@@ -5,6 +5,7 @@ import type { JsonSchema } from './schema.ts';
 import type { Shell } from './shell.ts';
 import type { ToolState } from './state.ts';
 import type { TasksShown } from './task-list.ts';
+import type { Wakeups } from './wakeups.ts';
 
 /** A message to the reader while a tool works: a text, or a label with a detail. */
 export type Note = string | readonly [label: string, detail: string];
@@ -64,6 +65,8 @@ export interface ToolContext {
 	readonly web?: WebAccess;
 	/** Runs commands over the files. In a Worker it is there if `LOADER` and `PAGE` are bound. */
 	readonly shell?: Shell;
+	/** When the session is woken. In a Worker it is there if `createRunlet({ schedules })` is given. */
+	readonly wakeups?: Wakeups;
 	/** Reads the conversation, the newest message first. */
 	readonly readConversation?: () => Iterable<ConversationText>;
 	/** Shows a note or lists of tasks to the readers of the run. Never throws; what has another form is not shown. */

@@ -14,6 +14,7 @@ import { searchFilesTool } from './search-files.ts';
 import { runShellTool } from './shell.ts';
 import { addTasksTool, createTaskListTool, pushTaskTool, resolveTaskTool, showTasksTool } from './tasks.ts';
 import { timeTool } from './time.ts';
+import { cancelWakeupTool, listWakeupsTool, scheduleWakeupTool } from './wakeups.ts';
 import { webTools } from './web/index.ts';
 
 export {
@@ -66,6 +67,11 @@ export function all(context?: InvokeContext): Toolbox {
 export function withTask(box: Toolbox = {}, context?: InvokeContext): Toolbox {
 	const tools = [createTaskListTool(), addTasksTool(), pushTaskTool(), resolveTaskTool(), showTasksTool()];
 	return addTools(box, tools, context);
+}
+
+/** Adds the tools with which a session has itself woken (docs/schedules.md). Not in `all`: a Worker needs schedules for it. */
+export function withWakeups(box: Toolbox = {}, context?: InvokeContext): Toolbox {
+	return addTools(box, [scheduleWakeupTool(), listWakeupsTool(), cancelWakeupTool()], context);
 }
 
 /** Adds the tools that read the web. `webTools` makes them with options. */

@@ -7,7 +7,8 @@ import {
 	type Env,
 	type RunletOptions,
 } from '../../../src/cloudflare/runlet/index.ts';
-import { providers, RunletError } from '../../../src/core/index.ts';
+import { schedules } from '../../../src/cloudflare/schedules/index.ts';
+import { providers, RunletError, toolbox } from '../../../src/core/index.ts';
 
 const agent = defineAgent({ name: 'plain', description: 'On the model of the Worker.' });
 const { SESSIONS, LEDGERS, DIRECTORIES, PUBLISHERS, SKILLS } = env;
@@ -19,6 +20,9 @@ const ask = (
 	environment: object = local,
 	init: RequestInit = {},
 ) => runlet.fetch(new Request(`http://127.0.0.1${path}`, init), environment);
+
+const named = { name: 'waking', description: 'Is woken by itself.' };
+const daily = { name: 'daily', cron: '0 9 * * *', text: 'Well?' };
 
 /** What `createRunlet` refuses options with. */
 function refusal(options: object): RunletError {
@@ -58,7 +62,7 @@ test('a Runlet has every agent that its agents give calls to', () => {
 test('a Runlet is the default export of a Worker, also of one with a cron trigger', async () => {
 	const handler: ExportedHandler<Env> = createRunlet({ agents: [agent] });
 	expect(typeof handler.fetch).toBe('function');
-	expect(await createRunlet({ agents: [agent] }).scheduled()).toBeUndefined();
+	expect(await createRunlet({ agents: [agent] }).scheduled({}, env)).toBeUndefined();
 	expect(typeof handler.scheduled).toBe('function');
 });
 
@@ -151,4 +155,33 @@ test('a binding that is missing or of another kind is named as the project names
 		503,
 		{ error: { code: 'not_configured', message: expect.stringContaining('CHATS: this binding is missing') } },
 	]);
+});
+
+test.each<[what: string, more: object, says: string]>([
+	[
+		'an agent with schedules in a Worker without them',
+		{ agents: [defineAgent({ ...named, schedules: [{ name: 'a', every: '1h', text: 'x' }] })] },
+		"schedules: the agent waking is woken by itself, and this Worker has no schedules. Add to src/worker.ts: import { schedules } from 'runlet/cloudflare/schedules';",
+	],
+	[
+		'an agent that wakes itself in a Worker without schedules',
+		{ agents: [defineAgent({ ...named, tools: toolbox.withWakeups() })] },
+		'tools: the agent waking is woken by itself',
+	],
+	[
+		'a time that never comes',
+		{ schedules, agents: [defineAgent({ ...named, schedules: [{ name: 'a', cron: '0 0 30 2 *', text: 'x' }] })] },
+		'schedules.0.cron: this time never comes. (agent waking)',
+	],
+	['schedules that are none', { schedules: {} }, "schedules: must be schedules of 'runlet/cloudflare/schedules'"],
+])('%s is refused when the Worker starts', (_, more, says) => expect(refusal(more).message).toContain(says));
+
+test.each<[what: string, schedules: readonly object[], says: string]>([
+	['two of one name', [daily, daily], 'schedules: two of them have one name'],
+	['neither text nor fn', [{ name: 'a', every: '1h' }], 'schedules.0: give either text or fn'],
+	['text and fn', [{ ...daily, fn: () => 'x' }], 'schedules.0: give either text or fn'],
+	['a name with a space', [{ ...daily, name: 'a b' }], 'schedules.0.name: Use a-z, 0-9 and single hyphens'],
+])('an agent whose schedules have %s is refused', (_, given, says) => {
+	// @ts-expect-error What the types refuse, the check refuses too.
+	expect(() => defineAgent({ ...named, schedules: given })).toThrow(says);
 });

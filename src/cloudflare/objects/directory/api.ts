@@ -1,6 +1,7 @@
 import { RunletError } from '../../../core/ground/errors.ts';
 import { sessionCursor } from '../../wire/page.ts';
 import { reach, usualLimitMs } from '../reach.ts';
+import type { ScheduleApi } from '../schedule-api.ts';
 import type { RegistryApi } from './registry-api.ts';
 import type { Wait, WaitingPage, WaitingQuery } from './wait.ts';
 
@@ -36,7 +37,7 @@ export interface DirectoryPage {
 }
 
 /** The directory of one owner: the list of its sessions, by last activity, and its registry. */
-export interface DirectoryApi extends RegistryApi {
+export interface DirectoryApi extends RegistryApi, ScheduleApi {
 	/**
 	 * Lists a session and what it waits for, or replaces its entry unless that has a later activity. The first session of an
 	 * owner puts the owner on the list of owners; if that fails, the next one tries again.

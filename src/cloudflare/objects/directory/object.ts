@@ -1,5 +1,13 @@
 import type { Env } from '../../../core/ground/env.ts';
 import { DurableObject } from '../durable-object.ts';
+import { type RpcResult, toFailure } from '../result.ts';
+import {
+	createNoSchedules,
+	type NewSchedule,
+	type Scheduler,
+	type StoredSchedule,
+	type WakeTarget,
+} from '../schedule-api.ts';
 import {
 	askDirectory,
 	type DirectoryApi,
@@ -20,6 +28,8 @@ export interface DirectoryOptions {
 	readonly directories: () => DirectoryNamespace;
 	/** The clock, in milliseconds since 1970. */
 	readonly now?: () => number;
+	/** Makes the schedules of the owner, if the Worker has them. */
+	readonly openSchedules?: (at: { readonly storage: DurableObjectStorage; readonly now: () => number }) => Scheduler;
 }
 
 /** The Durable Object of an owner's directory. */
@@ -28,13 +38,15 @@ export class Directory extends DurableObject<Env> implements DirectoryApi {
 	readonly #registry: RegistryStore;
 	readonly #directories: () => DirectoryNamespace;
 	readonly #now: () => number;
+	readonly #scheduler: Scheduler | undefined;
 
-	constructor(ctx: DurableObjectState, env: Env, { directories, now = Date.now }: DirectoryOptions) {
+	constructor(ctx: DurableObjectState, env: Env, { directories, now = Date.now, openSchedules }: DirectoryOptions) {
 		super(ctx, env);
 		this.#directories = directories;
 		this.#now = now;
 		this.#store = new DirectoryStore(ctx.storage);
 		this.#registry = new RegistryStore(ctx.storage);
+		this.#scheduler = openSchedules?.({ storage: ctx.storage, now });
 	}
 
 	async touch(entry: Told, owner?: string): Promise<void> {
@@ -46,6 +58,7 @@ export class Directory extends DurableObject<Env> implements DirectoryApi {
 
 	async remove(id: string): Promise<void> {
 		this.#store.remove(id, this.#now());
+		await this.#scheduler?.dropSession(id);
 	}
 
 	async list(page: DirectoryQuery): Promise<DirectoryPage> {
@@ -84,7 +97,32 @@ export class Directory extends DurableObject<Env> implements DirectoryApi {
 		return this.#registry.list(kind);
 	}
 
+	putSchedule(schedule: NewSchedule): Promise<RpcResult<StoredSchedule>> {
+		return this.#schedule((scheduler) => scheduler.putSchedule(schedule));
+	}
+
+	setAgentSchedules(schedules: readonly NewSchedule[]): Promise<RpcResult<void>> {
+		return this.#schedule((scheduler) => scheduler.setAgentSchedules(schedules));
+	}
+
+	listSchedules(session?: string): Promise<RpcResult<readonly StoredSchedule[]>> {
+		return this.#schedule((scheduler) => scheduler.listSchedules(session));
+	}
+
+	cancelSchedule(target: WakeTarget, name: string): Promise<RpcResult<boolean>> {
+		return this.#schedule((scheduler) => scheduler.cancelSchedule(target, name));
+	}
+
+	override async alarm(): Promise<void> {
+		await this.#scheduler?.handleAlarm();
+	}
+
 	async removeEntry(kind: EntryKind, name: string): Promise<boolean> {
 		return this.#registry.remove(kind, name);
+	}
+
+	async #schedule<T>(ask: (scheduler: Scheduler) => Promise<RpcResult<T>>): Promise<RpcResult<T>> {
+		if (this.#scheduler !== undefined) return ask(this.#scheduler);
+		return { ok: false, error: toFailure(createNoSchedules()) };
 	}
 }

@@ -9,6 +9,8 @@ import type { Schema } from '../migrate.ts';
  * owners in the directory of everybody, and in that of one owner its name. `sent` says which session a request went to
  * whose client may send it again, by a hash of the request. `entry` is the owner's registry (`registry-api.ts`). `wait` has
  * the sessions that wait for somebody, with their open calls as JSON (`wait.ts`).
+ * `schedule` has what is woken and when (`schedule-api.ts`): `due_at` is the time that is next, `try_at` when it is tried,
+ * which is later after a failure. Both are missing once the last time is over.
  */
 const tables = `
 	CREATE TABLE session (
@@ -26,6 +28,11 @@ const tables = `
 	CREATE TABLE wait (
 		session TEXT PRIMARY KEY, since INTEGER NOT NULL, agent TEXT NOT NULL, calls TEXT NOT NULL
 	) WITHOUT ROWID;
+	CREATE TABLE schedule (
+		target TEXT NOT NULL, name TEXT NOT NULL, owner TEXT NOT NULL, time TEXT NOT NULL, text TEXT, due_at INTEGER,
+		try_at INTEGER, failed INTEGER NOT NULL DEFAULT 0, last TEXT, created_at INTEGER NOT NULL, PRIMARY KEY (target, name)
+	) WITHOUT ROWID;
+	CREATE INDEX schedule_by_time ON schedule (try_at) WHERE try_at IS NOT NULL;
 `;
 
 /** One entry a version. Never change an entry that was released: append the next, and change `tables` alike. */
@@ -49,6 +56,11 @@ const migrations: readonly string[] = [
 	`CREATE TABLE wait (
 		session TEXT PRIMARY KEY, since INTEGER NOT NULL, agent TEXT NOT NULL, calls TEXT NOT NULL
 	) WITHOUT ROWID;`,
+	`CREATE TABLE schedule (
+		target TEXT NOT NULL, name TEXT NOT NULL, owner TEXT NOT NULL, time TEXT NOT NULL, text TEXT, due_at INTEGER,
+		try_at INTEGER, failed INTEGER NOT NULL DEFAULT 0, last TEXT, created_at INTEGER NOT NULL, PRIMARY KEY (target, name)
+	) WITHOUT ROWID;
+	CREATE INDEX schedule_by_time ON schedule (try_at) WHERE try_at IS NOT NULL;`,
 ];
 
 export const schema: Schema = { tables, migrations };

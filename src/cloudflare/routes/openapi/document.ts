@@ -27,6 +27,7 @@ A run outlives its reader: whoever is cut off connects again with \`Last-Event-I
 const tags = [
 	{ name: 'Agents', description: 'Who can be talked to.' },
 	{ name: 'Sessions', description: 'Conversations that last.' },
+	{ name: 'Schedules', description: 'What wakes sessions and agents.' },
 	{ name: 'Messages', description: 'What is said in a session, and the answers to what it asks.' },
 	{ name: 'Runs', description: 'The work on a message: followed, stopped and taken up again.' },
 	{ name: 'Files', description: 'The workspace of a session, which its tools share with people.' },

@@ -171,8 +171,9 @@ export class OutsideCalls {
 
 	#createOptions(about: { readonly agent: string; readonly owner: string }) {
 		const { runtime, store, config, files, connections } = this.#options;
+		const id = store.exists() ? store.session().id : undefined;
 		const metadata = store.exists() ? store.session().metadata : undefined;
-		const given = { agent: about.agent, owner: about.owner, metadata };
+		const given = { id, agent: about.agent, owner: about.owner, metadata };
 		// Nobody here knows what the model of a client has read: whatever it remembers needs an approval.
 		const lent = { connections: store.exists() ? connections.take() : undefined };
 		const all = createChatOptions(runtime, config(), given, lent);

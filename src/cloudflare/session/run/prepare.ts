@@ -27,6 +27,7 @@ import { createMemoryTools, createToolLoader } from './load-tools.ts';
 import { closeAccount, createSessionMeter } from './meter.ts';
 import { type Ended, RunCounter } from './metrics.ts';
 import type { Work } from './run.ts';
+import { createWakeups } from './wakeups.ts';
 
 /** What a session lends each of its runs. */
 export interface RunContext {
@@ -138,6 +139,7 @@ export function createChatOptions(
 	runtime: Runtime,
 	config: Config,
 	session: Pick<SessionRecord, 'agent' | 'model' | 'owner' | 'metadata' | 'clientTools'> &
+		Partial<Pick<SessionRecord, 'id'>> &
 		Pick<RunRecord, 'maxOutputTokens' | 'toolChoice' | 'terms'>,
 	{ connections, store }: Lent = {},
 ): ChatOptions & Pick<Agent, 'tools' | 'skillTools'> {
@@ -161,7 +163,12 @@ export function createChatOptions(
 			clientTools: clientTools.map(({ name }) => name),
 			connections,
 		}),
-		context: { env: config.env, web: config.web, shell: createShell(config) },
+		context: {
+			env: config.env,
+			web: config.web,
+			shell: createShell(config),
+			wakeups: createWakeups(runtime, config, session),
+		},
 		skillResolver: createResolver(agent, { runtime, config, providers, owner }),
 		onToolThrow: (tool, thrown) => logThrown('tool.threw', thrown, { tool, local: config.local !== undefined }),
 		toolChoice: session.toolChoice,

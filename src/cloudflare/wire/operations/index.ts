@@ -6,6 +6,7 @@ export * from './keys.ts';
 export * from './mcp.ts';
 export * from './memories.ts';
 export * from './messages.ts';
+export * from './schedules.ts';
 export * from './service.ts';
 export * from './sessions.ts';
 export * from './skills.ts';

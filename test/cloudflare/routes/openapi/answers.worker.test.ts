@@ -325,6 +325,7 @@ test('skills, agents and the rest are described', async () => {
 	for (let times = 0; times < 2; times++) await ask(described.deleteMemory, { path: 'described' });
 	await ask(described.eraseMemories);
 	await askOfServers();
+	await askOfSchedules();
 	await askOfKeys();
 	for (const operation of [
 		described.listAgents,
@@ -337,6 +338,13 @@ test('skills, agents and the rest are described', async () => {
 });
 
 /** Makes, lists and revokes a key, where keys are stored. */
+async function askOfSchedules(): Promise<void> {
+	const { id: session } = await ask(described.createSession, { json: { agent: 'woken' } });
+	const { id } = await ask(described.putSchedule, { json: { ...described.putSchedule.examples.often, session } });
+	await ask(described.listSchedules);
+	await ask(described.cancelSchedule, { id: String(id) });
+}
+
 async function askOfKeys(): Promise<void> {
 	const bindings = { ...env, STORED_KEYS: 'on' };
 	const fetch = async (url: string, init: RequestInit) => worker.request(url, init, bindings);

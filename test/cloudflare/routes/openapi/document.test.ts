@@ -8,6 +8,7 @@ import { memory } from '../../../../src/cloudflare/memory/index.ts';
 import { createApp } from '../../../../src/cloudflare/routes/app.ts';
 import { createDocument } from '../../../../src/cloudflare/routes/openapi/document.ts';
 import { pagePaths } from '../../../../src/cloudflare/routes/page.ts';
+import { schedules } from '../../../../src/cloudflare/schedules/index.ts';
 import { failures } from '../../../../src/cloudflare/wire/error.ts';
 import { runEvent } from '../../../../src/cloudflare/wire/event.ts';
 import type { Operation } from '../../../../src/cloudflare/wire/operation.ts';
@@ -16,7 +17,7 @@ import type { KnownDelta, LoopEvent } from '../../../../src/core/chat/index.ts';
 import { RunletError } from '../../../../src/core/ground/errors.ts';
 import * as described from './operations.ts';
 
-const app = createApp({ agents: [], providers: () => [], mcp, memory });
+const app = createApp({ agents: [], providers: () => [], mcp, memory, schedules });
 const document = createDocument(app, '');
 const operations = Object.entries<Operation>(described);
 const methods = ['get', 'post', 'put', 'patch', 'delete'];

@@ -2,9 +2,10 @@ import { expect, test } from 'vitest';
 import { mcp } from '../../../../src/cloudflare/mcp/index.ts';
 import { memory } from '../../../../src/cloudflare/memory/index.ts';
 import { createApp } from '../../../../src/cloudflare/routes/app.ts';
+import { schedules } from '../../../../src/cloudflare/schedules/index.ts';
 import * as operations from './operations.ts';
 
-const app = createApp({ agents: [], providers: () => [], mcp, memory });
+const app = createApp({ agents: [], providers: () => [], mcp, memory, schedules });
 const response = await app.request('https://runlet.example/docs', {}, {});
 const page = await response.text();
 

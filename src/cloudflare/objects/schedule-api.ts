@@ -1,0 +1,53 @@
+import { RunletError } from '../../core/ground/errors.ts';
+import type { LastWake, WakeupTime } from '../../core/tool/index.ts';
+import type { RpcResult } from './result.ts';
+
+/** What a schedule wakes: a session by its id, or an agent in sessions of the schedule's own. */
+export type WakeTarget =
+	| { readonly kind: 'session'; readonly session: string }
+	| { readonly kind: 'agent'; readonly agent: string };
+
+/** A schedule to be stored. It has one place for each target and name. */
+export interface NewSchedule {
+	readonly owner: string;
+	readonly target: WakeTarget;
+	readonly name: string;
+	readonly time: WakeupTime;
+	/** The message. Missing where the agent's definition says it. */
+	readonly text?: string;
+}
+
+/** A schedule as its owner's directory stores it. Times are milliseconds since 1970. */
+export interface StoredSchedule extends NewSchedule {
+	/** Missing once its last time is over. */
+	readonly dueAt?: number;
+	readonly last?: LastWake;
+	readonly createdAt: number;
+}
+
+/** The schedules of an owner, in the owner's directory (docs/schedules.md). Every call may be made twice. */
+export interface ScheduleApi {
+	/** Stores a schedule, in place of that of the same target and name. The same one again changes nothing. */
+	putSchedule(schedule: NewSchedule): Promise<RpcResult<StoredSchedule>>;
+	/** Makes the schedules of agents exactly these. Those that are the same stay as they are. */
+	setAgentSchedules(schedules: readonly NewSchedule[]): Promise<RpcResult<void>>;
+	/** Lists the schedules of an owner or of one session, by target and name. */
+	listSchedules(session?: string): Promise<RpcResult<readonly StoredSchedule[]>>;
+	/** Removes a schedule. Returns whether it was there. */
+	cancelSchedule(target: WakeTarget, name: string): Promise<RpcResult<boolean>>;
+}
+
+/** What carries out the schedules of an owner in the object of its directory. */
+export interface Scheduler extends ScheduleApi {
+	/** Wakes what is due, and sets the alarm for what is due next. */
+	handleAlarm(): Promise<void>;
+	/** Removes the schedules of a session that was removed. */
+	dropSession(session: string): Promise<void>;
+}
+
+/** The error of a Worker that was made without schedules. */
+export function createNoSchedules(): RunletError {
+	const message =
+		"schedules: this Worker has none. Add to src/worker.ts: import { schedules } from 'runlet/cloudflare/schedules'; and createRunlet({ agents, schedules }).";
+	return new RunletError('not_found', message, { field: 'schedules' });
+}

@@ -1,0 +1,89 @@
+import type { Context } from 'hono';
+import { Hono } from 'hono/tiny';
+import { RunletError } from '../../core/ground/errors.ts';
+import { readConfig } from '../config/config.ts';
+import { askDirectory, type DirectoryApi } from '../objects/directory/api.ts';
+import { type RpcResult, takeValue } from '../objects/result.ts';
+import type { StoredSchedule, WakeTarget } from '../objects/schedule-api.ts';
+import { askSession } from '../routes/ask-session.ts';
+import { getOwner, type RouteEnv } from '../routes/identity.ts';
+import { serveOperation } from '../routes/operation.ts';
+import { refuseMethod } from '../routes/request.ts';
+import * as operations from '../wire/operations/schedules.ts';
+import type { schedule } from '../wire/schedule.ts';
+import type { Shown } from '../wire/shown.ts';
+import { assertTime } from './time.ts';
+
+type Ctx = Context<RouteEnv>;
+
+/** Makes `/v1/schedules`: what wakes an owner's agents and sessions (docs/schedules.md). */
+export function createSchedulesRoute(): Hono<RouteEnv> {
+	const route = new Hono<RouteEnv>();
+	route
+		.get('/', serveOperation(operations.listSchedules), async (c) => {
+			const { session } = c.req.valid('query');
+			const all = await ask(c, (one) => one.listSchedules(session));
+			return c.json({ schedules: all.map(toShown) });
+		})
+		.post('/', serveOperation(operations.putSchedule), async (c) => {
+			const { session, name, text, ...time } = c.req.valid('json');
+			assertTime(time, Date.now());
+			const { sessions } = readConfig(c.env);
+			const owner = getOwner(c);
+			const id = parseSession(c, session);
+			await askSession(c, sessions.idFromString(id), (one) => one.state({ owner }), true);
+			const target = { kind: 'session', session: id } as const;
+			return c.json(toShown(await ask(c, (one) => one.putSchedule({ owner, target, name, time, text }))), 201);
+		})
+		.all('/', refuseMethod('GET', 'POST'))
+		.delete('/:id', serveOperation(operations.cancelSchedule), async (c) => {
+			const { target, name } = parseId(c.req.param('id'));
+			if (target.kind === 'agent')
+				throw new RunletError(
+					'conflict',
+					`id: the schedule ${name} stands in the code of ${target.agent}. Remove it there.`,
+				);
+			if (!(await ask(c, (one) => one.cancelSchedule(target, name)))) throw noSuchSchedule();
+			return c.body(null, 204);
+		})
+		.all('/:id', refuseMethod('DELETE'));
+	return route;
+}
+
+async function ask<T>(c: Ctx, call: (one: DirectoryApi) => Promise<RpcResult<T>>): Promise<T> {
+	return takeValue(await askDirectory(readConfig(c.env).directories, getOwner(c), call));
+}
+
+function parseSession(c: Ctx, session: string): string {
+	try {
+		return readConfig(c.env).sessions.idFromString(session).toString();
+	} catch {
+		throw new RunletError('not_found', 'session: there is no such session.', { field: 'session' });
+	}
+}
+
+function toShown({ target, name, time, text, dueAt, last }: StoredSchedule): Shown<typeof schedule> {
+	const place = target.kind === 'agent' ? { agent: target.agent } : { session: target.session };
+	const id = `${target.kind}.${target.kind === 'agent' ? target.agent : target.session}.${name}`;
+	return {
+		id,
+		name,
+		...place,
+		...time,
+		text,
+		...(dueAt !== undefined && { nextAt: new Date(dueAt).toISOString() }),
+		last,
+	};
+}
+
+function parseId(id: string): { readonly target: WakeTarget; readonly name: string } {
+	const [kind, of = '', name = '', ...rest] = id.split('.');
+	if (name === '' || rest.length > 0) throw noSuchSchedule();
+	if (kind === 'agent') return { target: { kind, agent: of }, name };
+	if (kind === 'session') return { target: { kind, session: of }, name };
+	throw noSuchSchedule();
+}
+
+function noSuchSchedule(): RunletError {
+	return new RunletError('not_found', 'There is no such schedule. GET /v1/schedules has the ids.');
+}

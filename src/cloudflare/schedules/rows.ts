@@ -1,0 +1,144 @@
+import type { DurableObjectStorage } from '@cloudflare/workers-types';
+import type { LastWake } from '../../core/tool/index.ts';
+import type { StoredSchedule, WakeTarget } from '../objects/schedule-api.ts';
+
+/** A schedule that is due, as the alarm takes it up. */
+export interface DueSchedule extends StoredSchedule {
+	readonly dueAt: number;
+	/** Failed tries of this time. */
+	readonly failed: number;
+}
+
+/** What is stored of a schedule once a time of it is over. */
+export interface Settled {
+	readonly last: LastWake;
+	/** Missing where the last time is over. */
+	readonly dueAt?: number;
+}
+
+/** The rows of an owner's schedules. Every method is synchronous. */
+export class ScheduleRows {
+	readonly #storage: DurableObjectStorage;
+
+	constructor(storage: DurableObjectStorage) {
+		this.#storage = storage;
+	}
+
+	transaction<T>(work: () => T): T {
+		return this.#storage.transactionSync(work);
+	}
+
+	put({ target, name, owner, time, text, dueAt, createdAt }: StoredSchedule): void {
+		this.#storage.sql.exec(
+			`INSERT OR REPLACE INTO schedule (target, name, owner, time, text, due_at, try_at, created_at)
+			VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, ?7)`,
+			...[toKey(target), name, owner, JSON.stringify(time), text ?? null, dueAt ?? null, createdAt],
+		);
+	}
+
+	get(target: WakeTarget, name: string): StoredSchedule | undefined {
+		return this.#read('WHERE target = ? AND name = ?', toKey(target), name)[0];
+	}
+
+	/** Lists all, or those of a session. */
+	list(session?: string): readonly StoredSchedule[] {
+		if (session === undefined) return this.#read('ORDER BY target, name');
+		return this.#read('WHERE target = ? ORDER BY name', toKey({ kind: 'session', session }));
+	}
+
+	count(target?: WakeTarget): number {
+		const [where, ...values] = target === undefined ? [''] : ['WHERE target = ?', toKey(target)];
+		return this.#storage.sql.exec<{ n: number }>(`SELECT count(*) AS n FROM schedule ${where}`, ...values).one().n;
+	}
+
+	/** Returns whether it was there. */
+	remove(target: WakeTarget, name: string): boolean {
+		const key = toKey(target);
+		const rows = this.#storage.sql.exec('DELETE FROM schedule WHERE target = ? AND name = ? RETURNING 1', key, name);
+		return rows.toArray().length > 0;
+	}
+
+	removeSession(session: string): void {
+		this.#storage.sql.exec('DELETE FROM schedule WHERE target = ?', toKey({ kind: 'session', session }));
+	}
+
+	/** Removes what woke for the last time before then. */
+	removeOver(before: number): void {
+		this.#storage.sql.exec(
+			"DELETE FROM schedule WHERE try_at IS NULL AND last ->> 'at' < ?",
+			new Date(before).toISOString(),
+		);
+	}
+
+	/** Lists what is due, the oldest first. */
+	listDue(now: number, most: number): readonly DueSchedule[] {
+		return this.#read('WHERE try_at <= ? ORDER BY try_at LIMIT ?', now, most).flatMap(({ dueAt, ...one }) =>
+			dueAt === undefined ? [] : [{ ...one, dueAt }],
+		);
+	}
+
+	/** Returns when the next one is to be tried. */
+	nextAt(): number | undefined {
+		return (
+			this.#storage.sql.exec<{ at: number | null }>('SELECT MIN(try_at) AS at FROM schedule').one().at ?? undefined
+		);
+	}
+
+	/** Stores what became of a time, unless the schedule was changed meanwhile. */
+	settle({ target, name, dueAt }: DueSchedule, { last, dueAt: next }: Settled): void {
+		this.#storage.sql.exec(
+			'UPDATE schedule SET last = ?1, due_at = ?2, try_at = ?2, failed = 0 WHERE target = ?3 AND name = ?4 AND due_at = ?5',
+			...[JSON.stringify(last), next ?? null, toKey(target), name, dueAt],
+		);
+	}
+
+	/** Stores that a try failed. */
+	retry({ target, name, dueAt }: DueSchedule, tryAt: number): void {
+		this.#storage.sql.exec(
+			'UPDATE schedule SET failed = failed + 1, try_at = ? WHERE target = ? AND name = ? AND due_at = ?',
+			...[tryAt, toKey(target), name, dueAt],
+		);
+	}
+
+	#read(where: string, ...values: (string | number)[]): (StoredSchedule & { readonly failed: number })[] {
+		return this.#storage.sql
+			.exec<Row>(`SELECT * FROM schedule ${where}`, ...values)
+			.toArray()
+			.map(toSchedule);
+	}
+}
+
+type Row = {
+	target: string;
+	name: string;
+	owner: string;
+	time: string;
+	text: string | null;
+	due_at: number | null;
+	failed: number;
+	last: string | null;
+	created_at: number;
+};
+
+function toSchedule({ target, name, owner, time, text, due_at: dueAt, failed, last, created_at: createdAt }: Row) {
+	return {
+		target: parseKey(target),
+		name,
+		owner,
+		time: JSON.parse(time),
+		text: text ?? undefined,
+		dueAt: dueAt ?? undefined,
+		failed,
+		last: last === null ? undefined : JSON.parse(last),
+		createdAt,
+	};
+}
+
+function toKey(target: WakeTarget): string {
+	return target.kind === 'agent' ? `agent ${target.agent}` : `session ${target.session}`;
+}
+
+function parseKey(key: string): WakeTarget {
+	const [kind, name = ''] = key.split(' ');
+	return kind === 'agent' ? { kind, agent: name } : { kind: 'session', session: name };
+}

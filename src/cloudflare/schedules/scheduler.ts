@@ -1,0 +1,146 @@
+import { RunletError } from '../../core/ground/errors.ts';
+import type { SchedulerOptions } from '../agent/schedule-connector.ts';
+import { log, toFailureFields } from '../log.ts';
+import { type RpcResult, toRpcResult } from '../objects/result.ts';
+import type { NewSchedule, Scheduler, StoredSchedule, WakeTarget } from '../objects/schedule-api.ts';
+import { type DueSchedule, ScheduleRows } from './rows.ts';
+import { assertTime, findNext } from './time.ts';
+import { wake } from './wake.ts';
+
+/** The most schedules of a session, and of an owner. */
+const mostOfSession = 100;
+const mostOfOwner = 10_000;
+
+/** How many sessions are woken in parallel, and how many schedules an alarm reads at a time. */
+const atOnce = 16;
+const readAtOnce = 500;
+
+/** The pause after a failed try, in milliseconds. After the last one the time is given up. */
+const pausesMs = [10_000, 60_000, 360_000, 1_800_000];
+
+/** How long one that woke for the last time stays on the list, in milliseconds. */
+const shownMs = 7 * 86_400_000;
+
+/** The schedules of an owner. The object's one alarm stands at the time that is next, and none where nothing is due. */
+export class OwnerScheduler implements Scheduler {
+	readonly #options: SchedulerOptions;
+	readonly #rows: ScheduleRows;
+
+	constructor(options: SchedulerOptions) {
+		this.#options = options;
+		this.#rows = new ScheduleRows(options.storage);
+	}
+
+	putSchedule(schedule: NewSchedule): Promise<RpcResult<StoredSchedule>> {
+		return this.#change(() => this.#put(schedule));
+	}
+
+	setAgentSchedules(schedules: readonly NewSchedule[]): Promise<RpcResult<void>> {
+		return this.#change(() => {
+			const isKept = (one: StoredSchedule) =>
+				one.target.kind === 'session' || schedules.some((other) => isSamePlace(one, other));
+			for (const one of this.#rows.list()) if (!isKept(one)) this.#rows.remove(one.target, one.name);
+			for (const one of schedules) this.#put(one);
+		});
+	}
+
+	listSchedules(session?: string): Promise<RpcResult<readonly StoredSchedule[]>> {
+		return toRpcResult(async () => this.#rows.list(session));
+	}
+
+	cancelSchedule(target: WakeTarget, name: string): Promise<RpcResult<boolean>> {
+		return this.#change(() => this.#rows.remove(target, name));
+	}
+
+	async dropSession(session: string): Promise<void> {
+		this.#rows.removeSession(session);
+		await this.#setAlarm();
+	}
+
+	async handleAlarm(): Promise<void> {
+		const now = this.#options.now();
+		try {
+			for (;;) {
+				const due = this.#rows.listDue(now, readAtOnce);
+				for (let from = 0; from < due.length; from += atOnce)
+					await Promise.all(due.slice(from, from + atOnce).map((one) => this.#wake(one, now)));
+				if (due.length < readAtOnce) break;
+			}
+			this.#rows.removeOver(now - shownMs);
+		} catch (cause) {
+			// An alarm that throws is tried a few times only; this one has to come again.
+			log('error', 'schedules.alarm_failed', toFailureFields(cause));
+			return this.#options.storage.setAlarm(now + 60_000);
+		}
+		await this.#setAlarm();
+	}
+
+	#put(schedule: NewSchedule): StoredSchedule {
+		const { target, name, time } = schedule;
+		const now = this.#options.now();
+		const before = this.#rows.get(target, name);
+		if (before !== undefined && isSame(before, schedule)) return before;
+		assertTime(time, now);
+		if (before === undefined) this.#assertRoom(target);
+		const stored = { ...schedule, createdAt: now, dueAt: findNext(time, { after: now, from: now }) };
+		this.#rows.put(stored);
+		return stored;
+	}
+
+	#assertRoom(target: WakeTarget): void {
+		const refuse = (whose: string, most: number) => {
+			const text = `${whose} has ${most} schedules, which is the most. Cancel one first.`;
+			throw new RunletError('conflict', text);
+		};
+		if (target.kind === 'session' && this.#rows.count(target) >= mostOfSession) refuse('The session', mostOfSession);
+		if (this.#rows.count() >= mostOfOwner) refuse('The owner', mostOfOwner);
+	}
+
+	/** Wakes for one time, and stores what became of it. A time that was missed runs once, however often it was missed. */
+	async #wake(due: DueSchedule, now: number): Promise<void> {
+		const { target, name, time, dueAt, createdAt } = due;
+		const next = findNext(time, { after: Math.max(now, dueAt), from: createdAt });
+		try {
+			const woken = await wake(due, this.#options);
+			if (woken === 'gone') this.#rows.remove(target, name);
+			else this.#rows.settle(due, { last: { ...woken, at: toTime(dueAt) }, dueAt: next });
+		} catch (cause) {
+			log('warn', 'schedule.not_woken', toFailureFields(cause));
+			const pause = pausesMs[due.failed];
+			if (pause !== undefined) return this.#rows.retry(due, now + pause);
+			const reason = 'the session could not be reached';
+			this.#rows.settle(due, { last: { outcome: 'failed', at: toTime(dueAt), reason }, dueAt: next });
+		}
+	}
+
+	/** Changes rows, all of them or none, and sets the alarm for what is next then. */
+	#change<T>(work: () => T): Promise<RpcResult<T>> {
+		return toRpcResult(async () => {
+			const done = this.#rows.transaction(work);
+			await this.#setAlarm();
+			return done;
+		});
+	}
+
+	async #setAlarm(): Promise<void> {
+		const { storage } = this.#options;
+		const [next, standing] = [this.#rows.nextAt() ?? null, await storage.getAlarm()];
+		if (next === standing) return;
+		await (next === null ? storage.deleteAlarm() : storage.setAlarm(next));
+	}
+}
+
+function isSamePlace(one: NewSchedule, other: NewSchedule): boolean {
+	return one.name === other.name && JSON.stringify(one.target) === JSON.stringify(other.target);
+}
+
+/** Whether a schedule is the one that is stored. One that woke for the last time may be set again. */
+function isSame({ dueAt, ...before }: StoredSchedule, schedule: NewSchedule): boolean {
+	const toText = ({ owner, time: { at, cron, every, timezone }, text }: NewSchedule) =>
+		JSON.stringify([owner, at, cron, every, timezone, text]);
+	return dueAt !== undefined && toText(before) === toText(schedule);
+}
+
+function toTime(milliseconds: number): string {
+	return new Date(milliseconds).toISOString();
+}

@@ -1,0 +1,92 @@
+import { RunletError, toMessageText } from '../../core/ground/errors.ts';
+import type { LastWake } from '../../core/tool/index.ts';
+import type { SchedulerOptions } from '../agent/schedule-connector.ts';
+import type { AgentSchedule } from '../agent/schedules.ts';
+import type { Config } from '../config/config.ts';
+import { isBounded } from '../objects/budget.ts';
+import { askLedger } from '../objects/ledger/api.ts';
+import { reach, usualLimitMs } from '../objects/reach.ts';
+import { takeValue } from '../objects/result.ts';
+import type { CreateInput, SessionApi } from '../objects/session-api.ts';
+import type { DueSchedule } from './rows.ts';
+
+/** What became of a time; `gone` where the schedule or its session is there no more. */
+export type Woken = 'gone' | Omit<LastWake, 'at'>;
+
+/**
+ * Wakes the session of a schedule for one time. The message has a key of the schedule and its time, so a time that is tried
+ * again begins no second run. Throws where another try may help.
+ */
+export async function wake(due: DueSchedule, { agents, config }: SchedulerOptions): Promise<Woken> {
+	const read = config();
+	const definition = findDefinition(due, agents);
+	const isOwners = (definition?.owner ?? read.scheduleOwner) === due.owner;
+	if (due.target.kind === 'agent' && !(definition !== undefined && isOwners)) return 'gone';
+	if (await hasSpentDay(due.owner, read)) return skip('the budget of the day is spent');
+	const text = await findText(due, definition, read);
+	if (typeof text !== 'string') return text;
+	return send(due, text, definition, read);
+}
+
+function findDefinition({ target, name }: DueSchedule, agents: SchedulerOptions['agents']) {
+	if (target.kind === 'session') return undefined;
+	return agents.find((one) => one.name === target.agent)?.schedules?.find((one) => one.name === name);
+}
+
+async function hasSpentDay(owner: string, { ledgers, storedKeys, findDayBudget }: Config): Promise<boolean> {
+	await storedKeys?.refreshOwner(owner);
+	const limit = findDayBudget(owner);
+	if (!isBounded(limit)) return false;
+	const { left } = await askLedger(
+		() => ledgers.get(ledgers.idFromName(owner)),
+		(one) => one.state(limit),
+	);
+	return left.tokens === 0 || left.usd === 0;
+}
+
+/** The message; what became of the time where there is none. */
+async function findText(
+	{ dueAt, name, owner, text = '' }: DueSchedule,
+	definition: AgentSchedule | undefined,
+	{ env }: Config,
+): Promise<string | Woken> {
+	if (definition?.fn === undefined) return definition?.text ?? text;
+	try {
+		const written = await definition.fn({ at: new Date(dueAt), name, owner, env });
+		if (written === undefined || written === '') return skip('its function gave no text');
+		if (typeof written === 'string') return written;
+		throw new Error(`its function gave ${typeof written}, and not a text`);
+	} catch (cause) {
+		// The function is the project's, and so is its mistake. It is not called again for this time.
+		return { outcome: 'failed', reason: toMessageText(cause).slice(0, 500) };
+	}
+}
+
+async function send(due: DueSchedule, text: string, definition: AgentSchedule | undefined, { sessions }: Config) {
+	const { target, owner, name, dueAt } = due;
+	const create: CreateInput | undefined = target.kind === 'agent' ? { agent: target.agent, owner } : undefined;
+	const which = definition?.session === 'new' ? `${name} ${dueAt}` : name;
+	const id =
+		target.kind === 'session'
+			? sessions.idFromString(target.session)
+			: sessions.idFromName(`schedule ${owner} ${target.agent} ${which}`);
+	const input = { text, sender: name, transport: 'schedule', isPatient: true, create };
+	const once = { key: `schedule ${name} ${dueAt}`, request: 'schedule' };
+	const call = (one: SessionApi) => one.send({ owner }, input, { delivery: 'accepted', once });
+	try {
+		const ask = { what: 'The session of a schedule', isSafe: true, timeoutMs: usualLimitMs };
+		const outcome = takeValue(await reach(() => call(sessions.get(id)), ask));
+		const runId = outcome.kind === 'accepted' ? outcome.runId : undefined;
+		return { outcome: 'ran', sessionId: id.toString(), ...(runId && { runId }) } as const;
+	} catch (cause) {
+		if (!(cause instanceof RunletError)) throw cause;
+		if (cause.status === 404 && target.kind === 'session') return 'gone';
+		if (cause.status === 409) return { ...skip('too many messages wait for the session'), sessionId: id.toString() };
+		if (cause.status < 500) return { outcome: 'failed', reason: cause.message, sessionId: id.toString() } as const;
+		throw cause;
+	}
+}
+
+function skip(reason: string) {
+	return { outcome: 'skipped', reason } as const;
+}

@@ -1,0 +1,32 @@
+import type { Wakeup, Wakeups } from '../../../core/tool/index.ts';
+import type { Runtime } from '../../agent/runtime.ts';
+import type { Config } from '../../config/config.ts';
+import { askDirectory, type DirectoryApi } from '../../objects/directory/api.ts';
+import { type RpcResult, takeValue } from '../../objects/result.ts';
+import type { StoredSchedule } from '../../objects/schedule-api.ts';
+import type { SessionRecord } from '../store/session-row.ts';
+
+/** Makes the wake-ups of a session for its tools. Nothing where the Worker has no schedules. */
+export function createWakeups(
+	{ schedules }: Runtime,
+	{ directories }: Config,
+	{ id: session, owner }: Pick<SessionRecord, 'owner'> & Partial<Pick<SessionRecord, 'id'>>,
+): Wakeups | undefined {
+	if (schedules === undefined || session === undefined) return undefined;
+	const target = { kind: 'session', session } as const;
+	const ask = async <T>(call: (one: DirectoryApi) => Promise<RpcResult<T>>): Promise<T> =>
+		takeValue(await askDirectory(directories, owner, call));
+	return {
+		set: async ({ name, text, cron, every, at, timezone }) => {
+			const time = { cron, every, at, timezone };
+			schedules.assertTime(time, Date.now());
+			return toWakeup(await ask((one) => one.putSchedule({ owner, target, name, time, text })));
+		},
+		list: async () => (await ask((one) => one.listSchedules(session))).map(toWakeup),
+		cancel: (name) => ask((one) => one.cancelSchedule(target, name)),
+	};
+}
+
+function toWakeup({ name, text = '', time, dueAt, last }: StoredSchedule): Wakeup {
+	return { name, text, ...time, ...(dueAt !== undefined && { nextAt: new Date(dueAt).toISOString() }), last };
+}

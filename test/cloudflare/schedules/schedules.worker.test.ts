@@ -1,0 +1,374 @@
+import { env, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { armSchedules } from '../../../src/cloudflare/agent/arm-schedules.ts';
+import { defineAgent } from '../../../src/cloudflare/agent/define.ts';
+import { type Config, readConfig } from '../../../src/cloudflare/config/config.ts';
+import { takeValue } from '../../../src/cloudflare/objects/result.ts';
+import type { StoredSchedule } from '../../../src/cloudflare/objects/schedule-api.ts';
+import { OwnerScheduler } from '../../../src/cloudflare/schedules/scheduler.ts';
+import { allEvents, createSession, readHistory, request, send } from '../../client.ts';
+import { now, setClock } from '../../clock.ts';
+import { play } from '../../script.ts';
+import { runtime, writing } from '../../worker.ts';
+
+/** The environment of the objects under test. It is read once. */
+const environment = { ...env };
+const begin = '2030-03-04T06:00:00.000Z';
+beforeEach(() => setClock(begin));
+afterEach(() => {
+	setClock();
+	writing.fn = ({ at }) => `It is ${at.toISOString()}.`;
+});
+
+const findDirectory = (owner = 'local') => env.DIRECTORIES.get(env.DIRECTORIES.idFromName(owner));
+const readAlarm = (owner = 'local') => runInDurableObject(findDirectory(owner), (_, { storage }) => storage.getAlarm());
+
+/** Lets the alarm of an owner go off at a moment. */
+async function passTo(moment: string, owner = 'local'): Promise<void> {
+	setClock(moment);
+	await runDurableObjectAlarm(findDirectory(owner));
+}
+
+interface Shown {
+	readonly id: string;
+	readonly name: string;
+	readonly nextAt?: string;
+	readonly last?: { readonly outcome: string; readonly runId?: string; readonly reason?: string; readonly at: string };
+}
+
+async function list(session?: string): Promise<Shown[]> {
+	const query = session === undefined ? '' : `?session=${session}`;
+	return (await (await request(`/v1/schedules${query}`)).json<{ schedules: Shown[] }>()).schedules;
+}
+
+const put = (session: string, more: object = { every: '30m' }) =>
+	request('/v1/schedules', { session, name: 'look', text: 'Look again.', ...more });
+
+/** The texts that a session was sent. */
+const readInputs = async (id: string) =>
+	(await readHistory(id)).filter(({ role }) => role === 'user').map(({ content }) => content);
+
+const call = (name: string, input: object) => ({ toolCalls: [{ id: name, name, input: { ...input } }] });
+
+/** Waits until a session has ended so many runs. */
+async function waitForRuns(id: string, count: number): Promise<void> {
+	await expect
+		.poll(
+			async () => (await readHistory(id)).filter(({ role, content }) => role === 'assistant' && content !== '').length,
+		)
+		.toBeGreaterThanOrEqual(count);
+}
+
+describe('a session that has itself woken', () => {
+	test('is sent its own message at its time, once, and as often as the time comes', async () => {
+		const id = await createSession('woken');
+		play(call('schedule_wakeup', { name: 'look', text: 'Look again.', every: '30m' }), 'I shall.');
+		await allEvents(await send(id, 'Look every half hour'));
+		expect(await list(id)).toMatchObject([{ id: `session.${id}.look`, nextAt: '2030-03-04T06:30:00.000Z' }]);
+		play('Looked.', 'Looked.');
+		await passTo('2030-03-04T06:29:59.000Z');
+		expect(await readInputs(id)).toEqual(['Look every half hour']);
+		await passTo('2030-03-04T06:30:01.000Z');
+		await waitForRuns(id, 2);
+		await passTo('2030-03-04T06:30:02.000Z');
+		expect(await readInputs(id)).toEqual(['Look every half hour', 'Look again.']);
+		const [one] = await list(id);
+		expect(one).toMatchObject({
+			nextAt: '2030-03-04T07:00:00.000Z',
+			last: { outcome: 'ran', at: '2030-03-04T06:30:00.000Z', runId: expect.any(String), sessionId: id },
+		});
+		// What was missed comes once.
+		await passTo('2030-03-04T11:10:00.000Z');
+		await waitForRuns(id, 3);
+		expect(await readInputs(id)).toEqual(['Look every half hour', 'Look again.', 'Look again.']);
+		expect(await list(id)).toMatchObject([{ nextAt: '2030-03-04T11:30:00.000Z' }]);
+	});
+
+	test('lists and cancels what it has set; a mistake is a result that names the field', async () => {
+		const id = await createSession('woken');
+		play(
+			call('schedule_wakeup', { name: 'once', text: 'Now.', at: '2030-03-04T08:00:00' }),
+			call('schedule_wakeup', { name: 'once', text: 'Now.', at: '2030-03-04T08:00:00Z' }),
+			call('list_wakeups', {}),
+			call('cancel_wakeup', { name: 'other' }),
+			call('cancel_wakeup', { name: 'once' }),
+			'Done.',
+		);
+		await allEvents(await send(id, 'Try'));
+		const results = (await readHistory(id)).filter(({ role }) => role === 'tool');
+		expect(results).toMatchObject([
+			{ isError: true, content: expect.stringMatching(/at: expected a time with its offset/) },
+			{ content: { name: 'once', text: 'Now.', nextAt: '2030-03-04T08:00:00.000Z' } },
+			{ content: { wakeups: [{ name: 'once', nextAt: '2030-03-04T08:00:00.000Z' }] } },
+			{ isError: true, content: expect.stringMatching(/name: there is no wake-up "other"/) },
+			{ content: { cancelled: 'once' } },
+		]);
+		expect(await list(id)).toEqual([]);
+	});
+
+	test('is woken once for a time that is tried again after a crash', async () => {
+		const id = await createSession('woken');
+		expect((await put(id)).status).toBe(201);
+		play('Looked.');
+		const due = Date.parse('2030-03-04T06:30:00Z');
+		await passTo('2030-03-04T06:30:00.000Z');
+		// As if the object had died before it stored what became of this time.
+		await runInDurableObject(findDirectory(), async (_, { storage }) => {
+			storage.sql.exec('UPDATE schedule SET due_at = ?1, try_at = ?1 WHERE target = ?2', due, `session ${id}`);
+			await storage.setAlarm(due);
+		});
+		await passTo('2030-03-04T06:30:01.000Z');
+		await waitForRuns(id, 1);
+		expect(await readInputs(id)).toEqual(['Look again.']);
+	});
+
+	test('takes its schedules with it when it is deleted', async () => {
+		const id = await createSession('woken');
+		await put(id);
+		await request(`/v1/sessions/${id}`, undefined, {}, 'DELETE');
+		await expect.poll(() => list(id)).toEqual([]);
+	});
+});
+
+describe('an alarm', () => {
+	test('stands at the next time, and nowhere while nothing is due', async () => {
+		const owner = 'quiet';
+		const directory = findDirectory(owner);
+		const target = { kind: 'session', session: await createSession('woken') } as const;
+		const set = async (name: string, at: string) =>
+			takeValue(await directory.putSchedule({ owner, target, name, time: { at }, text: 'Now.' }));
+		expect(await readAlarm(owner)).toBeNull();
+		await set('late', '2030-03-04T09:00:00Z');
+		await set('early', '2030-03-04T08:00:00Z');
+		expect(await readAlarm(owner)).toBe(Date.parse('2030-03-04T08:00:00Z'));
+		takeValue(await directory.cancelSchedule(target, 'early'));
+		expect(await readAlarm(owner)).toBe(Date.parse('2030-03-04T09:00:00Z'));
+		takeValue(await directory.cancelSchedule(target, 'late'));
+		expect(await readAlarm(owner)).toBeNull();
+	});
+
+	test('is gone behind the last time, which stays on the list for a week', async () => {
+		const id = await createSession('woken');
+		await put(id, { at: '2030-03-04T08:00:00Z' });
+		play('Yes.');
+		await passTo('2030-03-04T08:00:00.000Z');
+		const [one] = await list(id);
+		expect(one?.last?.outcome).toBe('ran');
+		expect(one?.nextAt).toBeUndefined();
+		const other = await createSession('woken');
+		await put(other, { at: '2030-03-12T08:00:00Z' });
+		await passTo('2030-03-12T08:00:00.000Z');
+		expect(await list(id)).toEqual([]);
+	});
+});
+
+describe('over HTTP', () => {
+	test('a schedule of the same name takes the place of the one before; the same one changes nothing', async () => {
+		const id = await createSession('woken');
+		await put(id);
+		setClock('2030-03-04T06:10:00.000Z');
+		await put(id);
+		expect(await list(id)).toMatchObject([{ nextAt: '2030-03-04T06:30:00.000Z' }]);
+		await put(id, { every: '1h' });
+		expect(await list(id)).toMatchObject([{ nextAt: '2030-03-04T07:10:00.000Z', every: '1h' }]);
+		expect((await request(`/v1/schedules/session.${id}.look`, undefined, {}, 'DELETE')).status).toBe(204);
+		expect((await request(`/v1/schedules/session.${id}.look`, undefined, {}, 'DELETE')).status).toBe(404);
+	});
+
+	test.each<[what: string, body: object, status: number, says: string]>([
+		['a time that never comes', { cron: '0 0 31 2 *' }, 400, 'cron: this time never comes'],
+		['a name with a space', { name: 'a b', every: '1h' }, 400, 'name: Use a-z, 0-9 and single hyphens'],
+		['a session that there is not', { session: '7', every: '1h' }, 404, 'session: there is no such session'],
+		['a field that there is not', { evry: '1h' }, 400, 'evry'],
+	])('%s is refused', async (_, more, status, says) => {
+		const response = await put(await createSession('woken'), more);
+		const { error } = await response.json<{ error: { message: string } }>();
+		expect([response.status, error.message]).toEqual([status, expect.stringContaining(says)]);
+	});
+
+	test('a session has at most 100 of them', async () => {
+		const owner = 'many';
+		const target = { kind: 'session', session: 'a'.repeat(64) } as const;
+		const results = await runInDurableObject(findDirectory(owner), async (_, { storage }) => {
+			const config = () => readConfig(environment);
+			const scheduler = new OwnerScheduler({ storage, agents: [], config, now });
+			const all = [];
+			for (let n = 0; n <= 100; n++)
+				all.push(await scheduler.putSchedule({ owner, target, name: `n${n}`, time: { every: '1h' }, text: 'x' }));
+			return all;
+		});
+		expect(results.filter(({ ok }) => ok)).toHaveLength(100);
+		expect(results.at(-1)).toMatchObject({ ok: false, error: { code: 'conflict' } });
+	});
+});
+
+describe('the schedules of an agent', () => {
+	const find = async (name: string, owner = 'local'): Promise<StoredSchedule | undefined> =>
+		takeValue(await findDirectory(owner).listSchedules()).find((one) => one.name === name);
+	const arm = (agents = runtime.agents) => armSchedules(agents, () => readConfig(environment));
+
+	test('are told after a deploy, stay as they are if they are the same, and go when they are gone', async () => {
+		await arm();
+		const first = await find('morning');
+		expect(first?.dueAt).toBe(Date.parse('2030-03-04T08:00:00Z'));
+		setClock('2030-03-04T07:00:00.000Z');
+		await arm();
+		expect(await find('morning')).toEqual(first);
+		expect((await request('/v1/schedules/agent.woken.morning', undefined, {}, 'DELETE')).status).toBe(409);
+		await arm([]);
+		expect(await find('morning')).toBeUndefined();
+	});
+
+	test('wake one session each day, or a new one each time', async () => {
+		await arm();
+		play('Good morning.', 'Good morning.');
+		await passTo('2030-03-04T08:00:00.000Z');
+		const session = (await find('morning'))?.last?.sessionId ?? '';
+		await waitForRuns(session, 1);
+		await passTo('2030-03-05T08:00:00.000Z');
+		await waitForRuns(session, 2);
+		expect(await readInputs(session)).toEqual(['What happened?', 'What happened?']);
+		expect((await find('morning'))?.last?.sessionId).toBe(session);
+		setClock(begin);
+		await arm();
+		play('One.', 'Two.');
+		const seen: string[] = [];
+		for (const moment of ['2030-03-06T06:30:00.000Z', '2030-03-06T07:30:00.000Z']) {
+			await passTo(moment, 'often');
+			const last = (await find('often', 'often'))?.last;
+			expect(last).toMatchObject({ outcome: 'ran' });
+			expect(await readInputsOf('often', last?.sessionId ?? '')).toHaveLength(1);
+			seen.push(last?.sessionId ?? '');
+		}
+		expect(new Set(seen).size).toBe(2);
+	});
+
+	test('are skipped where their function gives no text, and fail with its message where it throws', async () => {
+		await arm();
+		writing.fn = () => undefined;
+		await passTo('2030-04-01T00:00:00.000Z', 'often');
+		expect((await find('often', 'often'))?.last).toMatchObject({
+			outcome: 'skipped',
+			reason: 'its function gave no text',
+		});
+		writing.fn = () => Promise.reject(new Error('no disk'));
+		await passTo('2030-04-02T00:00:00.000Z', 'often');
+		expect((await find('often', 'often'))?.last).toMatchObject({ outcome: 'failed', reason: 'no disk' });
+		writing.fn = () => 'Well.';
+		play('Yes.');
+		await passTo('2030-04-03T00:00:00.000Z', 'often');
+		expect((await find('often', 'often'))?.last).toMatchObject({ outcome: 'ran' });
+	});
+
+	async function readInputsOf(owner: string, id: string): Promise<readonly unknown[]> {
+		const messages = takeValue(
+			await env.SESSIONS.get(env.SESSIONS.idFromString(id)).messages({ owner }, { limit: 100 }),
+		);
+		const { messages: all } = await new Response(messages).json<{ messages: { role: string }[] }>();
+		return all.filter(({ role }) => role === 'user');
+	}
+});
+
+/** Lets an owner's schedules be carried out with a part of the environment replaced. */
+function withConfig<T>(
+	owner: string,
+	more: Partial<Config>,
+	work: (scheduler: OwnerScheduler) => Promise<T>,
+): Promise<T> {
+	const config = () => ({ ...readConfig(environment), ...more });
+	return runInDurableObject(findDirectory(owner), (_, { storage }) =>
+		work(new OwnerScheduler({ storage, agents: runtime.agents, config, now })),
+	);
+}
+
+test('a wake whose owner has spent the day is skipped, recorded and shown, and begins nothing', async () => {
+	const id = await createSession('woken');
+	await put(id);
+	setClock('2030-03-04T06:30:00.000Z');
+	await withConfig('local', { findDayBudget: () => ({ tokens: 0 }) }, (scheduler) => scheduler.handleAlarm());
+	expect(await readInputs(id)).toEqual([]);
+	expect(await list(id)).toMatchObject([
+		{
+			nextAt: '2030-03-04T07:00:00.000Z',
+			last: { outcome: 'skipped', reason: 'the budget of the day is spent', at: '2030-03-04T06:30:00.000Z' },
+		},
+	]);
+	play('Looked.');
+	await passTo('2030-03-04T07:00:00.000Z');
+	await waitForRuns(id, 1);
+});
+
+test('a session that cannot be reached is tried again with pauses; then the time is given up, and the next one comes', async () => {
+	const owner = 'unreached';
+	const target = { kind: 'session', session: env.SESSIONS.newUniqueId().toString() } as const;
+	const sessions = {
+		...readConfig(environment).sessions,
+		idFromString: () => env.SESSIONS.newUniqueId(),
+		get: failing,
+	};
+	await withConfig(owner, { sessions }, async (scheduler) => {
+		takeValue(await scheduler.putSchedule({ owner, target, name: 'look', time: { every: '1d' }, text: 'Look.' }));
+		let at = Date.parse('2030-03-05T06:00:00Z');
+		for (const pause of [10, 60, 360, 1_800, 0]) {
+			setClock(new Date(at).toISOString());
+			await scheduler.handleAlarm();
+			at += pause * 1_000;
+		}
+		expect(takeValue(await scheduler.listSchedules())).toMatchObject([
+			{
+				dueAt: Date.parse('2030-03-06T06:00:00Z'),
+				last: { outcome: 'failed', at: '2030-03-05T06:00:00.000Z', reason: 'the session could not be reached' },
+			},
+		]);
+	});
+});
+
+function failing(): never {
+	throw new Error('The network is gone.');
+}
+
+test('10,000 schedules of 1,000 owners are each carried out once, and no alarm stands before or after', async () => {
+	const sent = new Map<string, number>();
+	const someId = env.SESSIONS.newUniqueId();
+	const stub = {
+		send: async (caller: { owner: string }, _: unknown, { once }: { once?: { key: string } }) => {
+			const key = `${caller.owner} ${once?.key}`;
+			sent.set(key, (sent.get(key) ?? 0) + 1);
+			return { ok: true, value: { kind: 'accepted', runId: 'r' } };
+		},
+	};
+	const sessions = {
+		...readConfig(environment).sessions,
+		idFromName: () => someId,
+		get: () => stub,
+	};
+	const hours = Array.from({ length: 10 }, (_, hour) => hour);
+	const schedules = hours.map((hour) => ({ name: `n${hour}`, every: '1d', text: 'Now.' }));
+	const agents = [defineAgent({ name: 'crowd', description: 'Is woken ten times a day.', schedules })];
+	const target = { kind: 'agent', agent: 'crowd' } as const;
+	for (let n = 0; n < 1_000; n++) {
+		const owner = `crowd-${n}`;
+		const config = () => ({ ...readConfig(environment), sessions, scheduleOwner: owner });
+		await runInDurableObject(findDirectory(owner), async (_, { storage }) => {
+			expect(await storage.getAlarm()).toBeNull();
+			let at = Date.parse('2030-03-05T00:00:00Z') - 1;
+			// @ts-expect-error A session with one method is enough here.
+			const scheduler = new OwnerScheduler({ storage, agents, config, now: () => at });
+			const all = hours.map((hour) => ({
+				owner,
+				target,
+				name: `n${hour}`,
+				time: { at: `2030-03-05T0${hour}:00:00Z` },
+			}));
+			takeValue(await scheduler.setAgentSchedules(all));
+			for (const hour of [0, 3, 6, 10]) {
+				at = Date.parse(`2030-03-05T${String(hour).padStart(2, '0')}:00:30Z`);
+				await scheduler.handleAlarm();
+			}
+			takeValue(await scheduler.setAgentSchedules([]));
+			expect(await storage.getAlarm()).toBeNull();
+		});
+	}
+	expect(sent.size).toBe(10_000);
+	expect(new Set(sent.values())).toEqual(new Set([1]));
+});
