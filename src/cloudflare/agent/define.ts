@@ -19,9 +19,9 @@ import {
 import { budgetSchema } from '../wire/budget.ts';
 import { expirySchema } from '../wire/expiry.ts';
 import { sourceNames } from '../wire/protocols/webhooks/index.ts';
-import { type AgentMcpServer, assertDeclared, declaredServers } from './mcp-servers.ts';
+import type { AgentMcpServer } from './mcp-servers.ts';
 import { listMemoryTools, type MemoryOptions, memoryOptions } from './memory.ts';
-import { type AgentSchedule, agentSchedules } from './schedules.ts';
+import type { AgentSchedule } from './schedules.ts';
 import { type SkillSource, skillSource } from './skill-source.ts';
 import { mappingSchema, type WebhookMappings } from './webhook-mapping.ts';
 
@@ -57,7 +57,7 @@ const definition = v.strictObject({
 	tools: toolList,
 	skillTools: toolList,
 	userTools: v.optional(v.boolean('must be true or false')),
-	mcp: declaredServers,
+	mcp: v.optional(v.array(v.looseObject({}), 'must be a list of servers, such as [{ name, url }]')),
 	userMcp: v.optional(v.boolean('must be true or false')),
 	skills: v.optional(
 		v.union(
@@ -88,7 +88,7 @@ const definition = v.strictObject({
 	timeouts: v.optional(
 		v.strictObject({ firstEventMs: milliseconds, idleMs: milliseconds, toolMs: milliseconds, runMs: milliseconds }),
 	),
-	schedules: agentSchedules,
+	schedules: v.optional(v.array(v.looseObject({}), 'must be a list of schedules')),
 	webhooks: v.optional(v.strictObject(v.entriesFromList(sourceNames, mappingSchema))),
 });
 
@@ -194,7 +194,6 @@ export function defineAgent(given: AgentDefinition): Agent {
 function toAgent(given: AgentDefinition): Agent {
 	check(definition, given, 'agent', 'invalid_agent');
 	assertOutputSchema(given.outputSchema);
-	assertDeclared(given.mcp ?? []);
 	const tools = forAgent(given.tools ?? []);
 	const skillTools = forAgent(given.skillTools ?? []);
 	// If two have one name, only the first could ever be called.

@@ -1,4 +1,4 @@
-import type { WakeupTime } from '../../core/tool/index.ts';
+import type { Wakeups } from '../../core/tool/index.ts';
 import type { Config } from '../config/config.ts';
 import type { Scheduler } from '../objects/schedule-api.ts';
 import type { Agent } from './define.ts';
@@ -13,13 +13,23 @@ export interface SchedulerOptions {
 	readonly now: () => number;
 }
 
+/** A session that has itself woken. */
+export interface WakingSession extends Pick<Config, 'directories'> {
+	readonly session: string;
+	readonly owner: string;
+}
+
 /**
  * What agents and sessions use of `runlet/cloudflare/schedules`. A Worker without `createRunlet({ schedules })` carries
  * nothing behind it.
  */
 export interface ScheduleConnector {
-	/** Throws `invalid_argument`, which names the field, for a time that is misspelt or never comes. */
-	assertTime(time: WakeupTime, now: number, prefix?: string): void;
-	/** Makes the schedules of an owner. */
+	/** Throws `invalid_agent`, which names the field, for a schedule that is misspelt and for a time that never comes. */
+	assertSchedules(agent: Agent): void;
+	/** Tells the owners' directories what the schedules of agents are. It may be told often. */
+	arm(agents: readonly Agent[], config: () => Config): Promise<void>;
+	/** Makes the schedules of an owner, in the object of its directory. */
 	open(options: SchedulerOptions): Scheduler;
+	/** Makes the wake-ups of a session for its tools. */
+	createWakeups(session: WakingSession): Wakeups;
 }

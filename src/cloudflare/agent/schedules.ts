@@ -1,7 +1,5 @@
-import * as v from 'valibot';
 import type { Env } from '../../core/ground/env.ts';
 import type { WakeupTime } from '../../core/tool/index.ts';
-import { scheduleName } from '../wire/schedule.ts';
 
 /** What the function of a schedule is told. */
 export interface WakeEvent {
@@ -28,28 +26,3 @@ export interface AgentSchedule extends Omit<WakeupTime, 'at'> {
 	/** Whose sessions these are, and whose day they are paid from. `schedules` if it is missing, and `local` on a laptop. */
 	readonly owner?: string;
 }
-
-const timeText = v.optional(v.pipe(v.string(), v.nonEmpty(), v.maxLength(200)));
-
-/** The schedules of `defineAgent`. Whether a time can come is checked by what carries them out. */
-export const agentSchedules = v.optional(
-	v.pipe(
-		v.array(
-			v.pipe(
-				v.strictObject({
-					name: scheduleName,
-					cron: timeText,
-					every: timeText,
-					timezone: timeText,
-					text: v.optional(v.pipe(v.string(), v.nonEmpty(), v.maxLength(100_000))),
-					fn: v.optional(v.function('must be a function')),
-					session: v.optional(v.picklist(['same', 'new'])),
-					owner: v.optional(v.pipe(v.string(), v.nonEmpty(), v.maxLength(64))),
-				}),
-				v.check(({ text, fn }) => (text === undefined) !== (fn === undefined), 'give either text or fn'),
-			),
-		),
-		v.maxLength(100, 'at most 100'),
-		v.check((list) => new Set(list.map(({ name }) => name)).size === list.length, 'two of them have one name'),
-	),
-);

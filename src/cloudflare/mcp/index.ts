@@ -5,6 +5,7 @@ import type { McpSupport } from '../routes/mcp.ts';
 import { createAgentsRoute } from './routes/agents.ts';
 import { createLoginsRoute } from './routes/logins.ts';
 import { createServersRoute } from './routes/servers.ts';
+import { assertServers } from './servers/declared.ts';
 
 export type { McpSupport } from '../routes/mcp.ts';
 
@@ -13,6 +14,7 @@ export type { McpSupport } from '../routes/mcp.ts';
  * at a cold start.
  */
 export const mcp: McpSupport = {
+	assertServers,
 	routes: (runtime) => ({
 		logins: createLoginsRoute(runtime),
 		servers: createServersRoute(runtime),

@@ -45,9 +45,9 @@ export interface Scheduler extends ScheduleApi {
 	dropSession(session: string): Promise<void>;
 }
 
-/** The error of a Worker that was made without schedules. */
-export function createNoSchedules(): RunletError {
-	const message =
-		"schedules: this Worker has none. Add to src/worker.ts: import { schedules } from 'runlet/cloudflare/schedules'; and createRunlet({ agents, schedules }).";
-	return new RunletError('not_found', message, { field: 'schedules' });
+/** The error of a Worker that was made without schedules. Its message says how to add them. */
+export function createNoSchedules(code = 'not_found', says = 'schedules: this Worker'): RunletError {
+	const remedy =
+		"Add to src/worker.ts: import { schedules } from 'runlet/cloudflare/schedules'; and createRunlet({ agents, schedules })";
+	return new RunletError(code, `${says} has no schedules. ${remedy}.`, { field: 'schedules' });
 }

@@ -1,11 +1,14 @@
 import { Hono } from 'hono/tiny';
 import { RunletError } from '../../core/ground/errors.ts';
+import type { Agent } from '../agent/define.ts';
 import type { McpConnector } from '../agent/mcp.ts';
 import type { Runtime } from '../agent/runtime.ts';
 import type { RouteEnv } from './identity.ts';
 
 /** What `runlet/cloudflare/mcp` gives: the Model Context Protocol, both ways (docs/mcp.md). */
 export interface McpSupport extends McpConnector {
+	/** Throws `invalid_agent`, which names the field, for servers of agents that are misspelt or do not agree. */
+	assertServers(agents: readonly Agent[]): void;
 	/** Makes its routes. What they need of the protocol is loaded with the first request. */
 	routes(runtime: Runtime): McpRoutes;
 }

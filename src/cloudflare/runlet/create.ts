@@ -4,7 +4,6 @@ import { Hono } from 'hono/tiny';
 import type { ProviderRegistration } from '../../core/chat/index.ts';
 import { blameCaller } from '../../core/ground/caller-first.ts';
 import type { Env } from '../../core/ground/env.ts';
-import { armSchedules } from '../agent/arm-schedules.ts';
 import type { Runtime } from '../agent/runtime.ts';
 import { type Config, readConfig } from '../config/config.ts';
 import type { WorkerEnv } from '../config/env.ts';
@@ -74,10 +73,12 @@ function createArming({ agents, schedules }: Runtime): (env: WorkerEnv) => Promi
 	return (env) => {
 		if (schedules === undefined || armed.has(env)) return undefined;
 		armed.add(env);
-		return armSchedules(agents, () => readConfig(env)).catch((cause) => {
-			armed.delete(env);
-			log('warn', 'schedules.not_armed', toFailureFields(cause));
-		});
+		return schedules
+			.arm(agents, () => readConfig(env))
+			.catch((cause) => {
+				armed.delete(env);
+				log('warn', 'schedules.not_armed', toFailureFields(cause));
+			});
 	};
 }
 

@@ -6,13 +6,11 @@ import { RunletError } from '../../core/ground/errors.ts';
 import { isRecord } from '../../core/ground/json.ts';
 import { findChildWork } from '../agent/children.ts';
 import { type Agent, assertNoNamesakes } from '../agent/define.ts';
-import { assertServersAgree } from '../agent/mcp-servers.ts';
 import { findMemoryOptions } from '../agent/memory.ts';
-import type { ScheduleConnector } from '../agent/schedule-connector.ts';
-import type { AgentSchedule } from '../agent/schedules.ts';
 import { type SkillSource, skillSource } from '../agent/skill-source.ts';
 import type { Authenticate } from '../auth/account.ts';
 import { type BindingNames, bindingNames } from '../config/bindings.ts';
+import { createNoSchedules } from '../objects/schedule-api.ts';
 import type { McpSupport } from '../routes/mcp.ts';
 import { createNoMemory, type Remembrance } from '../routes/memory.ts';
 import type { ScheduleSupport } from '../routes/schedules.ts';
@@ -109,7 +107,7 @@ export function assertOptions(options: RunletOptions): void {
 	assertKnownFields(options, optionNames, { code: 'not_configured', owner });
 	check(schema, options, owner, 'not_configured');
 	assertNoNamesakes(options.agents);
-	assertServersAgree(options.agents);
+	options.mcp?.assertServers(options.agents);
 	assertHasMcp(options);
 	assertKnowsChildren(options);
 	assertHasMemory(options);
@@ -150,26 +148,14 @@ function assertHasMemory({ agents, memory }: RunletOptions): void {
 	});
 }
 
-/** Throws `invalid_agent` for an agent with schedules in a Worker without them, and for a time that never comes. */
+/** Throws `invalid_agent` for an agent with schedules in a Worker without them, and for schedules that are wrong. */
 function assertSchedules({ agents, schedules }: RunletOptions): void {
-	for (const { name, schedules: times = [], tools } of agents) {
-		const field = times.length > 0 ? 'schedules' : 'tools';
-		if (schedules === undefined && (times.length > 0 || tools.some((tool) => tool.name === 'schedule_wakeup')))
-			throw new RunletError(
-				'invalid_agent',
-				`${field}: the agent ${name} is woken by itself, and this Worker has no schedules. Add to src/worker.ts: import { schedules } from 'runlet/cloudflare/schedules'; and createRunlet({ agents, schedules }).`,
-				{ field },
-			);
-		for (const [index, time] of times.entries()) assertTime(schedules, time, `schedules.${index}.`, name);
-	}
-}
-
-function assertTime(support: ScheduleConnector | undefined, time: AgentSchedule, prefix: string, agent: string): void {
-	try {
-		support?.assertTime(time, Date.now(), prefix);
-	} catch (cause) {
-		if (!(cause instanceof RunletError)) throw cause;
-		throw new RunletError('invalid_agent', `${cause.message} (agent ${agent})`, cause.data);
+	for (const agent of agents) {
+		schedules?.assertSchedules(agent);
+		const field = (agent.schedules ?? []).length > 0 ? 'schedules' : 'tools';
+		const isWoken = field === 'schedules' || agent.tools.some(({ name }) => name === 'schedule_wakeup');
+		if (isWoken && schedules === undefined)
+			throw createNoSchedules('invalid_agent', `${field}: the agent ${agent.name} is woken by itself, and this Worker`);
 	}
 }
 

@@ -181,7 +181,8 @@ test.each<[what: string, schedules: readonly object[], says: string]>([
 	['neither text nor fn', [{ name: 'a', every: '1h' }], 'schedules.0: give either text or fn'],
 	['text and fn', [{ ...daily, fn: () => 'x' }], 'schedules.0: give either text or fn'],
 	['a name with a space', [{ ...daily, name: 'a b' }], 'schedules.0.name: Use a-z, 0-9 and single hyphens'],
-])('an agent whose schedules have %s is refused', (_, given, says) => {
+])('an agent whose schedules have %s is refused when the Worker starts', (_, given, says) => {
 	// @ts-expect-error What the types refuse, the check refuses too.
-	expect(() => defineAgent({ ...named, schedules: given })).toThrow(says);
+	const waking = defineAgent({ ...named, schedules: given });
+	expect(refusal({ schedules, agents: [waking] }).message).toBe(`${says} (agent waking)`);
 });

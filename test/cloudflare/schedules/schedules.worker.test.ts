@@ -1,10 +1,10 @@
 import { env, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { armSchedules } from '../../../src/cloudflare/agent/arm-schedules.ts';
 import { defineAgent } from '../../../src/cloudflare/agent/define.ts';
 import { type Config, readConfig } from '../../../src/cloudflare/config/config.ts';
 import { takeValue } from '../../../src/cloudflare/objects/result.ts';
 import type { StoredSchedule } from '../../../src/cloudflare/objects/schedule-api.ts';
+import { armSchedules } from '../../../src/cloudflare/schedules/arm.ts';
 import { OwnerScheduler } from '../../../src/cloudflare/schedules/scheduler.ts';
 import { allEvents, createSession, readHistory, request, send } from '../../client.ts';
 import { now, setClock } from '../../clock.ts';

@@ -27,7 +27,6 @@ import { createMemoryTools, createToolLoader } from './load-tools.ts';
 import { closeAccount, createSessionMeter } from './meter.ts';
 import { type Ended, RunCounter } from './metrics.ts';
 import type { Work } from './run.ts';
-import { createWakeups } from './wakeups.ts';
 
 /** What a session lends each of its runs. */
 export interface RunContext {
@@ -167,7 +166,10 @@ export function createChatOptions(
 			env: config.env,
 			web: config.web,
 			shell: createShell(config),
-			wakeups: createWakeups(runtime, config, session),
+			wakeups:
+				session.id === undefined
+					? undefined
+					: runtime.schedules?.createWakeups({ session: session.id, owner, directories: config.directories }),
 		},
 		skillResolver: createResolver(agent, { runtime, config, providers, owner }),
 		onToolThrow: (tool, thrown) => logThrown('tool.threw', thrown, { tool, local: config.local !== undefined }),

@@ -1,8 +1,8 @@
+import type { Agent } from '../agent/define.ts';
 import type { Config } from '../config/config.ts';
 import { askDirectory } from '../objects/directory/api.ts';
 import { takeValue } from '../objects/result.ts';
 import type { NewSchedule } from '../objects/schedule-api.ts';
-import type { Agent } from './define.ts';
 
 /**
  * Tells the owners' directories what the agents' schedules are, all of each owner's at once. Those that are the same stay

@@ -1,19 +1,21 @@
 /** The field `mcp` of an agent. */
 import { describe, expect, test } from 'vitest';
-import { defineAgent } from '../../../src/cloudflare/agent/define.ts';
-import { assertServersAgree } from '../../../src/cloudflare/agent/mcp-servers.ts';
+import { type Agent, defineAgent } from '../../../src/cloudflare/agent/define.ts';
+import { mcp } from '../../../src/cloudflare/mcp/index.ts';
 import { createRunlet } from '../../../src/cloudflare/runlet/create.ts';
 
 const url = 'https://mcp.example.com/mcp';
-const define = (mcp: unknown, name = 'one') =>
+const define = (mcp: unknown, name = 'one'): Agent =>
 	Reflect.apply(defineAgent, undefined, [{ name, description: 'Has servers.', mcp }]);
+const start = (...agents: readonly Agent[]) => createRunlet({ agents, mcp });
 
 describe('an agent', () => {
 	test('names servers by URL, with headers from variables', () => {
 		const headers = { authorization: `Bearer \${TRACKER_KEY}` };
-		const mcp = [{ name: 'tracker', url, headers, auth: 'oauth', allow: ['a'], needsApproval: ['a'], safe: ['a'] }];
-		expect(define(mcp).mcp).toEqual(mcp);
-		expect(define([{ name: 'local', url: 'http://127.0.0.1:9000/mcp' }]).mcp).toHaveLength(1);
+		const servers = [{ name: 'tracker', url, headers, auth: 'oauth', allow: ['a'], needsApproval: ['a'], safe: ['a'] }];
+		expect(define(servers).mcp).toEqual(servers);
+		expect(() => start(define(servers))).not.toThrow();
+		expect(() => start(define([{ name: 'local', url: 'http://127.0.0.1:9000/mcp' }]))).not.toThrow();
 	});
 
 	test.each<[what: string, mcp: unknown, message: RegExp]>([
@@ -38,14 +40,15 @@ describe('an agent', () => {
 			/mcp\.0\.headers: it has what looks like a key/,
 		],
 		['a secret of a client in the code', [{ name: 'a', url, auth: { clientSecret: 'hunter22' } }], /mcp\.0\.auth/],
-	])('with %s is refused when the Worker starts', (_, mcp, message) => {
-		expect(() => define(mcp)).toThrow(message);
+	])('with %s is refused when the Worker starts', (_, servers, message) => {
+		expect(() => start(define(servers))).toThrow(message);
 	});
 
 	test('cannot mean another server by a name than another agent does: logins are for one server', () => {
-		const agents = [define([{ name: 'a', url }]), define([{ name: 'a', url: 'https://other.example.com/' }], 'two')];
-		expect(() => assertServersAgree(agents)).toThrow(/the agents one and two mean different servers by a/);
-		expect(() => assertServersAgree([agents[0], define([{ name: 'a', url, allow: ['x'] }], 'two')])).not.toThrow();
+		const one = define([{ name: 'a', url }]);
+		const other = define([{ name: 'a', url: 'https://other.example.com/' }], 'two');
+		expect(() => start(one, other)).toThrow(/the agents one and two mean different servers by a/);
+		expect(() => start(one, define([{ name: 'a', url, allow: ['x'] }], 'two'))).not.toThrow();
 	});
 
 	test('with servers in a Worker without MCP is refused, and the message has the two lines to add', () => {

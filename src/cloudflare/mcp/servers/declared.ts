@@ -1,0 +1,83 @@
+import * as v from 'valibot';
+import { check } from '../../../core/ground/check.ts';
+import { RunletError } from '../../../core/ground/errors.ts';
+import { assertPublicUrl } from '../../../core/ground/public-url.ts';
+import { redactSecrets } from '../../../core/ground/redact.ts';
+import type { Agent } from '../../agent/define.ts';
+import type { AgentMcpServer } from '../../agent/mcp-servers.ts';
+import { assertHeaders, listSecretNames } from '../../agent/user-tools/headers.ts';
+import { longestServerName, serverName, serverSettings } from '../../wire/mcp.ts';
+
+const schema = v.object({
+	mcp: v.pipe(
+		v.array(
+			v.strictObject({
+				name: v.pipe(
+					v.string(),
+					v.regex(serverName, 'Use a-z, 0-9 and single hyphens'),
+					v.maxLength(longestServerName, `at most ${longestServerName} characters`),
+					v.check((name) => name !== 'callback', 'is the name of a route, /v1/mcp/callback. Choose another one'),
+				),
+				url: v.string(),
+				headers: v.optional(v.record(v.string(), v.string('must be a text'))),
+				...serverSettings,
+			}),
+			'must be a list of servers, such as [{ name, url }]',
+		),
+		v.maxLength(20, 'at most 20'),
+		v.check((list) => new Set(list.map(({ name }) => name)).size === list.length, 'two of them have one name'),
+	),
+});
+
+/** Throws `invalid_agent`, which names the field, for servers that are misspelt, may not be reached, or do not agree. */
+export function assertServers(agents: readonly Agent[]): void {
+	for (const { name, mcp = [] } of agents) {
+		try {
+			check(schema, { mcp }, 'agent', 'invalid_agent');
+			assertDeclared(mcp);
+		} catch (cause) {
+			if (!(cause instanceof RunletError)) throw cause;
+			throw new RunletError('invalid_agent', `${cause.message} (agent ${name})`, cause.data);
+		}
+	}
+	assertServersAgree(agents);
+}
+
+/** Throws `invalid_agent` for a server that may not be reached, and for a secret in the code. */
+function assertDeclared(servers: readonly AgentMcpServer[]): void {
+	for (const [index, server] of servers.entries()) {
+		const field = `mcp.${index}`;
+		try {
+			assertPublicUrl(server.url, { allowLoopback: true });
+			const { headers = {} } = server;
+			assertHeaders(headers, [...listSecretNames(headers)]);
+			const written = JSON.stringify(server);
+			if (redactSecrets(written) !== written)
+				throw new RunletError(
+					'invalid_agent',
+					`headers: it has what looks like a key. Put it into a variable, and write \${NAME}.`,
+				);
+		} catch (error) {
+			if (!(error instanceof RunletError)) throw error;
+			throw new RunletError('invalid_agent', `${field}.${error.message}`, { field });
+		}
+	}
+}
+
+/** Throws `invalid_agent` if agents mean different servers by one name: the logins of a name are for one server. */
+function assertServersAgree(agents: readonly Agent[]): void {
+	const seen = new Map<string, { readonly agent: string; readonly what: string }>();
+	for (const { name: agent, mcp = [] } of agents) {
+		for (const { name, url, auth } of mcp) {
+			const what = JSON.stringify([url, auth]);
+			const other = seen.get(name);
+			if (other !== undefined && other.what !== what)
+				throw new RunletError(
+					'invalid_agent',
+					`mcp: the agents ${other.agent} and ${agent} mean different servers by ${name}: another url or auth. Give one of them another name.`,
+					{ field: 'mcp' },
+				);
+			seen.set(name, { agent, what });
+		}
+	}
+}

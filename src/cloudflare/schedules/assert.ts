@@ -1,0 +1,41 @@
+import * as v from 'valibot';
+import { check } from '../../core/ground/check.ts';
+import { RunletError } from '../../core/ground/errors.ts';
+import type { Agent } from '../agent/define.ts';
+import { scheduleName } from '../wire/schedule.ts';
+import { assertTime } from './time.ts';
+
+const timeText = v.optional(v.pipe(v.string(), v.nonEmpty(), v.maxLength(200)));
+
+const one = v.pipe(
+	v.strictObject({
+		name: scheduleName,
+		cron: timeText,
+		every: timeText,
+		timezone: timeText,
+		text: v.optional(v.pipe(v.string(), v.nonEmpty(), v.maxLength(100_000))),
+		fn: v.optional(v.function('must be a function')),
+		session: v.optional(v.picklist(['same', 'new'])),
+		owner: v.optional(v.pipe(v.string(), v.nonEmpty(), v.maxLength(64))),
+	}),
+	v.check(({ text, fn }) => (text === undefined) !== (fn === undefined), 'give either text or fn'),
+);
+
+const schema = v.object({
+	schedules: v.pipe(
+		v.array(one),
+		v.maxLength(100, 'at most 100'),
+		v.check((list) => new Set(list.map(({ name }) => name)).size === list.length, 'two of them have one name'),
+	),
+});
+
+/** Throws `invalid_agent`, which names the field, for a schedule that is misspelt and for a time that never comes. */
+export function assertSchedules({ name, schedules = [] }: Agent): void {
+	try {
+		check(schema, { schedules }, 'agent', 'invalid_agent');
+		for (const [index, time] of schedules.entries()) assertTime(time, Date.now(), `schedules.${index}.`);
+	} catch (cause) {
+		if (!(cause instanceof RunletError)) throw cause;
+		throw new RunletError('invalid_agent', `${cause.message} (agent ${name})`, cause.data);
+	}
+}
