@@ -141,7 +141,7 @@ test('a directory of an earlier version keeps its sessions, and lists what they 
 	runInDurableObject(env.DIRECTORIES.get(env.DIRECTORIES.newUniqueId()), (_, { storage }) => {
 		const told = { id: 's', agent: 'a', createdAt: 1, activeAt: 5 };
 		new DirectoryStore(storage).touch(told);
-		storage.sql.exec('DROP TABLE wait; UPDATE schema_version SET version = version - 1;');
+		storage.sql.exec('DROP TABLE wait; DROP TABLE schedule; UPDATE schema_version SET version = 3;');
 		const store = new DirectoryStore(storage);
 		expect(store.list({ limit: 1 }).sessions).toEqual([told]);
 		store.touch({ ...told, wait: { since: 6, calls: [waited('c', 0)] } });

@@ -6,7 +6,8 @@ import type { ToolCall, ToolResult } from '../../../core/tool/index.ts';
 import { toInputText } from '../../../core/tool/input.ts';
 import type { MessageRecord } from '../store/message-record.ts';
 import { findLastReply, toTurnPlace } from '../store/messages.ts';
-import { type RunRecord, restoreText } from '../store/runs.ts';
+import { restoreText } from '../store/run-end.ts';
+import type { RunRecord } from '../store/runs.ts';
 import type { SessionStore } from '../store/store.ts';
 import { RunLog } from './log.ts';
 

@@ -20,7 +20,7 @@ import {
 } from '../../wire/import.ts';
 import { place } from '../../wire/page.ts';
 import type { Runner } from '../run/runner.ts';
-import type { RunEnd } from '../store/runs.ts';
+import type { RunEnd } from '../store/run-end.ts';
 import type { SessionStore } from '../store/store.ts';
 import type { Access } from './access.ts';
 import type { Gate } from './gate.ts';

@@ -2,7 +2,8 @@ import type { RunEvent } from '../../../core/chat/index.ts';
 import { createTokenCounter } from '../../../core/chat/tokens.ts';
 import { toFailureFields, log as writeLog } from '../../log.ts';
 import type { RunLog } from '../events/log.ts';
-import { type Draft, draftMs, longestPart } from '../store/runs.ts';
+import { longestPart } from '../store/run-end.ts';
+import { type Draft, draftMs } from '../store/runs.ts';
 import type { Journal, JournalOptions } from './journal.ts';
 
 /** The longest pause between two drafts, in milliseconds. */

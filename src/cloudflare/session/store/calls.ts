@@ -6,7 +6,8 @@ import type { ToolCall } from '../../../core/tool/index.ts';
 import { ChildRows } from './children.ts';
 import { findLastReply, type MessageRows } from './messages.ts';
 import type { RememberingSql } from './remember.ts';
-import { type RunRows, restoreText } from './runs.ts';
+import { restoreText } from './run-end.ts';
+import type { RunRows } from './runs.ts';
 import { WaitingCallRows } from './waiting-calls.ts';
 
 /** How far a call has come. A call without a record has not begun. */

@@ -1,8 +1,9 @@
-import type { ChatOptions, Message, RunEvent, SideEvent, TerminalEvent } from '../../../core/chat/index.ts';
-import { findJson } from '../../../core/chat/output.ts';
+import type { ChatOptions, RunEvent } from '../../../core/chat/index.ts';
 import { RunletError } from '../../../core/ground/errors.ts';
 import type { RunTerms } from '../../wire/protocols/client-terms.ts';
+import { toJsonText } from './json-text.ts';
 import type { Remembered, RememberingSql } from './remember.ts';
+import type { RunEnd } from './run-end.ts';
 import type { RunStatus } from './status.ts';
 
 export interface RunRecord {
@@ -58,24 +59,6 @@ export interface Draft {
 	readonly nextMs?: number;
 }
 
-/** The last event of a run without what its last message holds. */
-export type StoredEvent = TerminalEvent & {
-	/** Whether its output is the JSON of its text. */
-	readonly isOutputText?: true;
-};
-
-/** How a run ended, and what it showed after its last message. */
-export interface RunEnd {
-	readonly before: readonly SideEvent[];
-	/** The deltas of a turn that was cut off. Readers saw them, and no message has them. */
-	readonly draft: readonly RunEvent[];
-	/** How often the turn that it ended in was asked again. */
-	readonly restarts?: number;
-	/** How many turns were shown to their end. */
-	readonly steps: number;
-	readonly event: StoredEvent;
-}
-
 /** A run that is about to begin. */
 export type NewRun = Pick<
 	RunRecord,
@@ -109,7 +92,7 @@ export class RunRows {
 						created_at
 					) VALUES (?, ?, 'running', ?, ?, ?, ?, ?, ?, 1, ?, ?)`,
 					...[run.n, run.id, run.model ?? null, run.stopAfter ?? null, run.maxOutputTokens ?? null],
-					...[asJson(run.toolChoice), asJson(run.terms), run.boot, run.firstSeq, run.createdAt],
+					...[toJsonText(run.toolChoice), toJsonText(run.terms), run.boot, run.firstSeq, run.createdAt],
 				),
 			() => record,
 		);
@@ -194,73 +177,6 @@ export class RunRows {
 	}
 }
 
-/** Characters of each part of a stored end: together, and escaped as JSON, they fit the 2 MB of a row. */
-export const longestPart = 100_000;
-
-/** Shortens the end of a run so that it fits a row. */
-export function shortenRunEnd({ before, event, ...rest }: RunEnd): RunEnd {
-	let room = longestPart;
-	const kept = before.filter((side) => {
-		room -= JSON.stringify(side).length;
-		return room > 0;
-	});
-	return { ...rest, before: kept, event: shortenEvent(event) };
-}
-
-function shortenEvent(event: StoredEvent): StoredEvent {
-	if (JSON.stringify(event).length <= longestPart) return event;
-	if (event.type === 'error') return { type: 'error', code: event.code, message: event.message.slice(0, 10_000) };
-	if (event.type === 'halted') return { type: 'halted', reason: event.reason.slice(0, 10_000) };
-	if (event.type !== 'awaiting' || event.question === undefined) return event;
-	const { callId, question } = event.question;
-	return { ...event, question: { callId, question: question.slice(0, 10_000) } };
-}
-
-/** Returns a run's last event without what the messages hold already, so that it fits a row. */
-export function dropText(event: TerminalEvent): StoredEvent {
-	if (event.type === 'done') return dropOutput({ ...event, text: '' }, event.text);
-	if (event.type !== 'awaiting' || event.toolCalls === undefined) return event;
-	return { ...event, toolCalls: event.toolCalls.map((call) => ({ ...call, input: null })) };
-}
-
-/** Leaves an output out that is the JSON of the text. */
-function dropOutput(event: StoredEvent & { readonly type: 'done' }, text: string): StoredEvent {
-	const { output, ...rest } = event;
-	return output !== undefined && JSON.stringify(output) === toCompactJson(text)
-		? { ...rest, isOutputText: true }
-		: event;
-}
-
-function toCompactJson(text: string): string | undefined {
-	const json = findJson(text);
-	return json === undefined ? undefined : JSON.stringify(JSON.parse(json));
-}
-
-/**
- * Returns the end of a run that can be stored: an output that its schema has made of the text, and that is too long for
- * a row, is a failure.
- */
-export function limitOutput<E extends TerminalEvent>(event: E): E | TerminalEvent {
-	const stored = dropText(event);
-	const length = stored.type === 'done' ? (JSON.stringify(stored.output)?.length ?? 0) : 0;
-	if (length <= longestPart) return event;
-	const message = `output: outputSchema makes ${length} characters of the answer, and ${longestPart} can be kept. Let it transform less.`;
-	return { type: 'error', code: 'invalid_output', message };
-}
-
-/** Returns the whole event again. `last` is the run's last assistant message. */
-export function restoreText(event: StoredEvent, last: Message | undefined): TerminalEvent {
-	if (last?.role !== 'assistant') return event;
-	if (event.type === 'done') {
-		const { isOutputText, ...done } = { isOutputText: undefined, ...event };
-		const json = isOutputText === true ? findJson(last.content) : undefined;
-		return { ...done, text: last.content, ...(json !== undefined && { output: JSON.parse(json) }) };
-	}
-	if (event.type !== 'awaiting' || event.toolCalls === undefined) return event;
-	const inputs = new Map(last.toolCalls?.map(({ id, input }) => [id, input]));
-	return { ...event, toolCalls: event.toolCalls.map((call) => ({ ...call, input: inputs.get(call.id) })) };
-}
-
 type Row = {
 	n: number;
 	id: string;
@@ -281,10 +197,6 @@ type Row = {
 	created_at: number;
 	ended_at: number | null;
 };
-
-function asJson(value: object | string | undefined): string | null {
-	return value === undefined ? null : JSON.stringify(value);
-}
 
 function toRecord({ tail, draft, tool_choice: toolChoice, terms, ...row }: Row): RunRecord {
 	return {

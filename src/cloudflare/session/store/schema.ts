@@ -43,10 +43,6 @@ const tables = `
 		owner TEXT NOT NULL, budget TEXT, expires_after INTEGER, title TEXT, summary INTEGER NOT NULL DEFAULT 0,
 		token_key TEXT, client_tools TEXT, listed_at INTEGER, importing INTEGER, parent TEXT
 	) WITHOUT ROWID;
-	CREATE TABLE child (
-		turn INTEGER NOT NULL, call TEXT NOT NULL, id TEXT NOT NULL, agent TEXT NOT NULL, budget TEXT,
-		tokens INTEGER, usd REAL, created_at INTEGER NOT NULL, PRIMARY KEY (turn, call)
-	) WITHOUT ROWID;
 	CREATE TABLE run (
 		n INTEGER PRIMARY KEY, id TEXT NOT NULL, status TEXT NOT NULL, model TEXT, stop_after INTEGER,
 		max_output_tokens INTEGER, tool_choice TEXT, terms TEXT, boot TEXT NOT NULL, attempt INTEGER NOT NULL,
@@ -121,6 +117,10 @@ const tables = `
 	CREATE TABLE waiting_call (
 		id TEXT PRIMARY KEY, call TEXT NOT NULL, waits_for TEXT NOT NULL, hash TEXT NOT NULL, resume TEXT,
 		created_at INTEGER NOT NULL
+	) WITHOUT ROWID;
+	CREATE TABLE child (
+		turn INTEGER NOT NULL, call TEXT NOT NULL, id TEXT NOT NULL, agent TEXT NOT NULL, budget TEXT,
+		tokens INTEGER, usd REAL, created_at INTEGER NOT NULL, PRIMARY KEY (turn, call)
 	) WITHOUT ROWID;
 `;
 

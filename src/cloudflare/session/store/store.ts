@@ -6,6 +6,7 @@ import { guardStorage, type Storage } from '../../objects/storage.ts';
 import type { ClientTool } from '../../wire/protocols/client-terms.ts';
 import { StoredAlarm } from './alarm.ts';
 import { CallRows } from './calls.ts';
+import { toJsonText } from './json-text.ts';
 import type { MessageRecord } from './message-record.ts';
 import { MessageRows, messageStride } from './messages.ts';
 import { CallbackRows, OutboxRows, type Outgoing } from './outbox.ts';
@@ -296,7 +297,3 @@ const visitedForMs = 60_000;
 
 /** The tables that stay when a session is removed: its outbox, and those of the platform. */
 const keptTables = /^(outbox|schema_version|_cf_.*|sqlite_.*)$/;
-
-function toJsonText(value: object | undefined): string | null {
-	return value === undefined ? null : JSON.stringify(value);
-}

@@ -9,7 +9,8 @@ import type { Access } from '../inbox/access.ts';
 import type { Inbound } from '../store/inbound.ts';
 import type { MessageRecord } from '../store/message-record.ts';
 import { messageStride, toTurnPlace } from '../store/messages.ts';
-import type { RunEnd, RunRecord } from '../store/runs.ts';
+import type { RunEnd } from '../store/run-end.ts';
+import type { RunRecord } from '../store/runs.ts';
 import type { SessionStore } from '../store/store.ts';
 import { showMessage } from './show.ts';
 
