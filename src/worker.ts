@@ -1,9 +1,10 @@
 import { createRunlet } from 'runlet/cloudflare';
 import { mcp } from 'runlet/cloudflare/mcp';
 import { memory } from 'runlet/cloudflare/memory';
+import { schedules } from 'runlet/cloudflare/schedules';
 import { agents } from './agents/index.ts';
 
-const runlet = createRunlet({ agents, mcp, memory });
+const runlet = createRunlet({ agents, mcp, memory, schedules });
 
 /** The Durable Objects that `wrangler.toml` binds. */
 export const { Session, Ledger, Directory, Publisher } = runlet;

@@ -53,7 +53,7 @@ test.each(growing)('the work for a page of %s grows with its length', async (_, 
 	const count = (characters: number) =>
 		countSteps(() => readHtml(start + piece.repeat(characters / piece.length), address));
 	await count(1_000);
-	const [once, fourTimes] = [await count(20_000), await count(80_000)];
+	const [once, fourTimes] = [await count(40_000), await count(160_000)];
 	// Four times as much, and what else runs in the process meanwhile; by the square it would be sixteen times.
 	expect(fourTimes / once).toBeLessThan(6);
 });
