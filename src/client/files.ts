@@ -1,5 +1,4 @@
-import { ClientError } from './error.ts';
-import { type Connection, type Http, type SignalOption, toQuery } from './http.ts';
+import { type Connection, type Http, type SignalOption, toPathAddress, toQuery } from './http.ts';
 import type { FileChangePage, FilePage, SessionFile } from './types.ts';
 
 /** The requested page: the cursor of the page before, and the most entries. */
@@ -54,13 +53,6 @@ function toPath(id: string, rest: string): string {
 	return `/v1/sessions/${encodeURIComponent(id)}/${rest}`;
 }
 
-/** The address of a file. A path with `..` would be the address of something else. */
 function toFilePath(id: string, path: string): string {
-	const names = path.split('/');
-	if (names.some((name) => /^\.{0,2}$/.test(name)))
-		throw new ClientError(
-			'invalid_argument',
-			`path: ${JSON.stringify(path)} is no path of a file, such as notes/plan.md.`,
-		);
-	return toPath(id, `files/${names.map(encodeURIComponent).join('/')}`);
+	return toPath(id, `files/${toPathAddress(path)}`);
 }

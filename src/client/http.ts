@@ -114,9 +114,9 @@ export function createHttp({
 	}
 
 	/** Sends a `DELETE`, and reads nothing of the answer. */
-	function remove(path: string, signal?: AbortSignal): Promise<void> {
+	function remove(path: string, signal?: AbortSignal, headers?: RequestOptions['headers']): Promise<void> {
 		return retry(async () => {
-			const { silence } = await open(path, { method: 'DELETE', signal });
+			const { silence } = await open(path, { method: 'DELETE', headers, signal });
 			silence.end();
 		}, signal);
 	}
@@ -215,4 +215,12 @@ function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
 export function toQuery(values: object): string {
 	const given = Object.entries(values).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]]));
 	return given.length === 0 ? '' : `?${new URLSearchParams(given)}`;
+}
+
+/** Writes the path of a file or of a memory for an address. One with `..` would be the address of something else. */
+export function toPathAddress(path: string): string {
+	const names = path.split('/');
+	if (names.some((name) => /^\.{0,2}$/.test(name)))
+		throw new ClientError('invalid_argument', `path: ${JSON.stringify(path)} is no path, such as notes/plan.md.`);
+	return names.map(encodeURIComponent).join('/');
 }

@@ -3,6 +3,7 @@ import { hc } from 'hono/client';
 import type { Api } from './api.ts';
 import { type ClientOptions, createAuthorization, createHttp } from './http.ts';
 import { createMcpClient, type McpClient } from './mcp.ts';
+import { createMemoryClient, type MemoryClient } from './memories.ts';
 import { createScheduleClient, type ScheduleClient } from './schedules.ts';
 import { createSessionClient, type SessionClient } from './sessions.ts';
 import { createToolClient, type ToolClient } from './tools.ts';
@@ -11,6 +12,7 @@ export type { Api } from './api.ts';
 export { ClientError } from './error.ts';
 export type { ClientOptions, SignalOption } from './http.ts';
 export type { McpClient } from './mcp.ts';
+export type { MemoryClient } from './memories.ts';
 export type { ScheduleClient } from './schedules.ts';
 export type { SessionClient } from './sessions.ts';
 export type { RunEvents } from './stream.ts';
@@ -30,6 +32,8 @@ export type {
 	McpServer,
 	McpServerBody,
 	McpServerDetails,
+	Memory,
+	MemoryPage,
 	Message,
 	MessageBody,
 	NewSession,
@@ -46,8 +50,8 @@ export type {
 	WaitingCall,
 } from './types.ts';
 
-/** A client of a server: sessions, the owner's tools, MCP servers and schedules, and every route under `v1` without retries. */
-export interface Client extends SessionClient, ToolClient, McpClient, ScheduleClient {
+/** A client of a server: sessions, the owner's tools, MCP servers, schedules and memories, and every route under `v1` without retries. */
+export interface Client extends SessionClient, ToolClient, McpClient, ScheduleClient, MemoryClient {
 	/** Hono's client, typed by the API: `v1.skills[':name'].$get({ param: { name } })`. */
 	readonly v1: ReturnType<typeof hc<Api>>['v1'];
 }
@@ -68,6 +72,7 @@ export function createClient(
 		...createToolClient(http),
 		...createMcpClient(http),
 		...createScheduleClient(http),
+		...createMemoryClient(http),
 		v1: hc<Api>(baseUrl, { headers, fetch }).v1,
 	};
 }

@@ -7,6 +7,7 @@ import type { runEvent } from '../cloudflare/wire/event.ts';
 import type { exportedSession } from '../cloudflare/wire/export.ts';
 import type { file, fileChangePage, filePage } from '../cloudflare/wire/file.ts';
 import type { serverBody, shownServer, shownServerDetails } from '../cloudflare/wire/mcp.ts';
+import type { memoryPage, shownMemory } from '../cloudflare/wire/memory.ts';
 import type { answerBody, messageBody, shownMessage } from '../cloudflare/wire/message.ts';
 import type { acceptedRun } from '../cloudflare/wire/run.ts';
 import type { schedule, scheduleBody } from '../cloudflare/wire/schedule.ts';
@@ -53,6 +54,10 @@ export type UserToolBody = v.InferInput<typeof toolBody>;
 /** What wakes a session or an agent, and what became of its last time. */
 export type Schedule = v.InferOutput<typeof schedule>;
 export type ScheduleBody = v.InferInput<typeof scheduleBody>;
+
+/** What agents remember of a person: a short text at a path, and who changed it last. */
+export type Memory = v.InferOutput<typeof shownMemory>;
+export type MemoryPage = v.InferOutput<typeof memoryPage>;
 
 /** An MCP server of an owner or of agents. */
 export type McpServer = v.InferOutput<typeof shownServer>;

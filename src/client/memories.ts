@@ -1,0 +1,79 @@
+import { type Http, type SignalOption, toPathAddress, toQuery } from './http.ts';
+import type { Memory, MemoryPage } from './types.ts';
+
+export type MemoryClient = ReturnType<typeof createMemoryClient>;
+
+/** Whose memories: those of sessions with this `metadata.user`. The owner's own if it is missing. */
+export interface MemoryHolderOptions extends SignalOption {
+	readonly user?: string;
+}
+
+export interface MemoryChangeOptions extends MemoryHolderOptions {
+	/** The version that is meant. A memory that has changed since fails as `precondition_failed`. */
+	readonly version?: string;
+}
+
+export interface MemoryPageOptions extends MemoryHolderOptions {
+	readonly cursor?: string;
+	readonly limit?: number;
+}
+
+/** Creates the methods of `/v1/memories`: what agents remember of an owner and of its users. They need an API key. */
+export function createMemoryClient(http: Http) {
+	/** Lists memories by path, a page at a time. */
+	function listMemories({ signal, ...query }: MemoryPageOptions = {}): Promise<MemoryPage> {
+		return http.json(`${memories}${toQuery(query)}`, { signal });
+	}
+
+	return {
+		listMemories,
+
+		/** Finds memories by words in them, the best first. */
+		async searchMemories(
+			query: string,
+			{ signal, ...more }: Omit<MemoryPageOptions, 'cursor'> = {},
+		): Promise<readonly Memory[]> {
+			return (await http.json<MemoryPage>(`${memories}${toQuery({ query, ...more })}`, { signal })).memories;
+		},
+
+		/** Reads all memories, by path, page after page. */
+		async *exportMemories(options: MemoryHolderOptions = {}): AsyncGenerator<Memory, undefined> {
+			let cursor: string | undefined;
+			do {
+				const page: MemoryPage = await listMemories({ ...options, limit: 100, cursor });
+				yield* page.memories;
+				cursor = page.cursor;
+			} while (cursor !== undefined);
+		},
+
+		async getMemory(path: string, { user, signal }: MemoryHolderOptions = {}): Promise<Memory> {
+			return http.json(toAddress(path, user), { signal });
+		},
+
+		/** Writes a memory. What stands at its path is replaced. */
+		async putMemory(path: string, text: string, { user, version, signal }: MemoryChangeOptions = {}): Promise<Memory> {
+			const headers = toCondition(version);
+			return http.json(toAddress(path, user), { method: 'PUT', body: { text }, headers, signal });
+		},
+
+		/** Removes a memory. */
+		async deleteMemory(path: string, { user, version, signal }: MemoryChangeOptions = {}): Promise<void> {
+			return http.remove(toAddress(path, user), signal, toCondition(version));
+		},
+
+		/** Removes all memories of a user, or the owner's own. */
+		eraseMemories({ user, signal }: MemoryHolderOptions = {}): Promise<void> {
+			return http.remove(`${memories}${toQuery({ user })}`, signal);
+		},
+	};
+}
+
+const memories = '/v1/memories';
+
+function toAddress(path: string, user: string | undefined): string {
+	return `${memories}/${toPathAddress(path)}${toQuery({ user })}`;
+}
+
+function toCondition(version: string | undefined): Record<string, string> {
+	return version === undefined ? {} : { 'if-match': `"${version}"` };
+}
