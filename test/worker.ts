@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { triage } from '../src/agents/triage.ts';
-import { agentTool } from '../src/cloudflare/agent/agent-tool.ts';
+import { agentTool, spawn } from '../src/cloudflare/agent/agent-tool.ts';
 import { defineAgent } from '../src/cloudflare/agent/define.ts';
 import type { AgentSchedule } from '../src/cloudflare/agent/schedules.ts';
 import type { WebhookMapping, WebhookMessage } from '../src/cloudflare/agent/webhook-mapping.ts';
@@ -302,6 +302,7 @@ const editor = defineAgent({
 		agentTool(writer, { budget: { tokens: 1_000 }, maxAtOnce: 20, maxChildren: 21 }),
 		agentTool(writer, { name: 'two', maxAtOnce: 2 }),
 		agentTool({ name: 'editor', description: 'Edits.' }, { name: 'edit', maxDepth: 1 }),
+		spawn([writer, { name: 'editor', description: 'Edits.' }], { budget: { tokens: 1_000 }, maxAtOnce: 2 }),
 	],
 	maxParallelToolCalls: 20,
 	maxOutputTokens: 100,

@@ -1,21 +1,19 @@
 import * as v from 'valibot';
-import { raceAbort, sleep } from '../../core/chat/signal.ts';
 import { blameCaller } from '../../core/ground/caller-first.ts';
 import { check } from '../../core/ground/check.ts';
 import { RunletError } from '../../core/ground/errors.ts';
-import { type AnsweredCall, askUser, define, type Tool, type ToolContext } from '../../core/tool/index.ts';
+import { define, type Tool } from '../../core/tool/index.ts';
 import type { Limit } from '../objects/budget.ts';
-import { type RpcResult, takeValue } from '../objects/result.ts';
-import type { RunOutcome, SessionApi, SessionState } from '../objects/session-api.ts';
 import { budgetSchema } from '../wire/budget.ts';
-import { type Child, type Children, noteChildWork } from './children.ts';
+import { beginChild, passOn, type Task } from './child-call.ts';
+import { noteChildWork } from './children.ts';
 import type { Agent } from './define.ts';
 
-/** What `agentTool` takes. */
+/** What `agentTool` and `spawn` take. */
 export interface AgentToolOptions {
-	/** The name of the tool. The agent's name if it is missing, with `_` for `-`. */
+	/** The name of the tool. For `agentTool` that is the agent's name if it is missing, with `_` for `-`. */
 	readonly name?: string;
-	/** Tells the model when to call it. The agent's description if it is missing. */
+	/** Tells the model when to call it. For `agentTool` that is the agent's description if it is missing. */
 	readonly description?: string;
 	/**
 	 * The most that one call may spend. If it is missing, that is the agent's budget, else an equal share of what is left
@@ -33,7 +31,7 @@ export interface AgentToolOptions {
 }
 
 const wholeNumber = v.optional(v.pipe(v.number(), v.integer(), v.minValue(1)));
-const options = v.strictObject({
+const optionsSchema = v.strictObject({
 	name: v.optional(v.pipe(v.string(), v.nonEmpty())),
 	description: v.optional(v.pipe(v.string(), v.nonEmpty())),
 	budget: v.optional(budgetSchema),
@@ -43,195 +41,89 @@ const options = v.strictObject({
 	needsApproval: v.optional(v.boolean()),
 });
 
-const inputSchema = v.object({
-	task: v.pipe(
-		v.string(),
-		v.nonEmpty(),
-		v.description('What to do, with all that is needed for it. Nothing of this conversation is known there.'),
-	),
-});
+const task = v.pipe(
+	v.string(),
+	v.nonEmpty(),
+	v.description('What to do, with all that is needed for it. Nothing of this conversation is known there.'),
+);
 
 /** A call may take as long as its run. */
 const timeoutMs = 2 ** 31 - 1;
 
-/** The first and the longest pause before a child that cannot be reached is asked again, in milliseconds. */
-const [firstPauseMs, longestPauseMs] = [250, 5_000];
+/** What a tool needs to know of an agent that it gives its calls to. */
+type Worker = Pick<Agent, 'name' | 'description' | 'budget'>;
 
 /**
  * Makes a tool whose calls another agent carries out, each in a session of its own: the child (docs/agents.md, "Agents
  * that work for an agent"). The result of a call is the child's answer. The agent has to be among those of the Worker.
  * Throws `invalid_tool`, which names the field.
  */
-export function agentTool(agent: Pick<Agent, 'name' | 'description' | 'budget'>, given: AgentToolOptions = {}): Tool {
+export function agentTool(agent: Worker, options: AgentToolOptions = {}): Tool {
 	return blameCaller(agentTool, () => {
-		check(options, given, 'agentTool', 'invalid_tool');
-		const { name = agent.name.replaceAll('-', '_'), description = agent.description, needsApproval = false } = given;
-		const fn = (): never => {
-			throw new RunletError('conflict', `${name} works in the runs of sessions only.`);
-		};
-		noteChildWork(fn, {
-			agent: agent.name,
-			begin: (input, context, children) => begin(agent, given, v.parse(inputSchema, input), context, children),
-			takeAnswer: (answer, about, context, children) => passOn(answer, about, context, children),
-		});
-		return define({
-			name,
-			description,
-			inputSchema,
-			passInput: true,
-			// The child of a call is found again, and the message under its key begins one run.
-			retry: 'safe',
-			timeoutMs,
-			// Nobody here knows what the other agent has read.
-			readsOutside: true,
-			needsApproval,
-			fn,
-		});
+		check(optionsSchema, options, 'agentTool', 'invalid_tool');
+		const { name = agent.name.replaceAll('-', '_'), description = agent.description } = options;
+		const inputSchema = v.object({ task });
+		const toTask = (input: unknown): Task => ({ agent, ...v.parse(inputSchema, input) });
+		return createTool({ ...options, name, description }, { agents: [agent.name], inputSchema, toTask });
 	});
 }
 
-async function begin(
-	agent: Pick<Agent, 'name' | 'budget'>,
-	given: AgentToolOptions,
-	{ task }: v.InferOutput<typeof inputSchema>,
-	context: ToolContext,
-	children: Children,
-): Promise<unknown> {
-	const { callId, emit } = context;
-	const budget = () => plan(agent, given, children);
-	const child = children.find(callId) ?? (await children.add({ callId, agent: agent.name, budget: budget() }));
-	emit([`${agent.name} works on it`, child.id]);
-	const input = { text: task, transport: 'agent', create: children.toCreate(child) };
-	const once = { key: 'task', request: callId };
-	return follow(child, context, children, (one) => one.send(children.caller, input, { delivery: 'result', once }));
-}
-
-/** Decides what a new child may spend. Throws `conflict` where there may be no further one: the model reads why. */
-function plan(
-	agent: Pick<Agent, 'name' | 'budget'>,
-	{ budget, maxDepth = 3, maxAtOnce = 8, maxChildren = 100 }: AgentToolOptions,
-	children: Children,
-): Limit | undefined {
-	const { open, all } = children.count();
-	if (children.depth >= maxDepth)
-		throw createRefusal(
-			`agents may work for each other ${maxDepth} levels deep, and this is the last. Do it yourself.`,
-		);
-	if (open >= maxAtOnce)
-		throw createRefusal(`${open} agents work already, and no more may at once. Call it again when one has ended.`);
-	if (all >= maxChildren)
-		throw createRefusal(`this conversation has had ${all} agents work for it, and may have no more. Do it yourself.`);
-	const { left } = children.budget();
-	if (left.tokens === 0 || left.usd === 0)
-		throw createRefusal('budget_exceeded: nothing is left of the budget for another agent. Answer with what you have.');
-	const wanted = budget ?? agent.budget;
-	const tokens = takeLess(wanted?.tokens, left.tokens, maxAtOnce);
-	const usd = takeLess(wanted?.usd, left.usd, maxAtOnce);
-	if (tokens === undefined && usd === undefined) return undefined;
-	return { ...(tokens !== undefined && { tokens: Math.ceil(tokens) }), ...(usd !== undefined && { usd }) };
-}
-
-function takeLess(wanted: number | undefined, left: number | undefined, shares: number): number | undefined {
-	return left === undefined ? wanted : Math.min(wanted ?? left / shares, left);
-}
-
-function createRefusal(message: string): RunletError {
-	return new RunletError('conflict', `Not begun: ${message}`);
-}
-
-/** What the tool keeps while its child waits for somebody. */
-const waiting = v.object({
-	/** The run of the child that waits. */
-	run: v.string(),
-	/** The call that waits, and for what. A question has none. */
-	call: v.optional(v.object({ id: v.string(), isApproval: v.boolean() })),
-});
-
-/** Passes the answer of a person on to the child that waits for it. */
-async function passOn(
-	answer: string,
-	{ resume }: AnsweredCall,
-	context: ToolContext,
-	children: Children,
-): Promise<unknown> {
-	const child = children.find(context.callId);
-	if (child === undefined) throw new RunletError('conflict', 'The agent that asked is gone. Call it again.');
-	const { run, call } = v.parse(waiting, resume);
-	const how = { delivery: 'result', once: { key: `answer ${run} ${call?.id ?? ''}`, request: run } } as const;
-	return follow(child, context, children, (one) =>
-		call === undefined
-			? one.answer(children.caller, { text: answer, transport: 'agent' }, how)
-			: one.submit(children.caller, [toCallAnswer(call, answer)], how),
-	);
-}
-
-function toCallAnswer({ id, isApproval }: { readonly id: string; readonly isApproval: boolean }, answer: string) {
-	const said = answer.trim();
-	if (!isApproval) return { id, output: answer };
-	if (said.toLowerCase() === 'approve') return { id, approve: true };
-	return { id, approve: false, ...(said.toLowerCase() !== 'deny' && { reason: said }) };
-}
-
 /**
- * Waits for what comes of a request to a child: its answer, or a question for the person, which the child waits for. A
- * child whose object dies goes on by itself, so the request is made again under its key.
+ * Makes a tool by which a model chooses among agents: each call names one of them, which carries it out as for
+ * `agentTool`. The options hold for each call. Throws `invalid_tool`, which names the field.
  */
-async function follow(
-	child: Child,
-	{ signal }: ToolContext,
-	children: Children,
-	send: (one: SessionApi) => Promise<RpcResult<RunOutcome>>,
-): Promise<unknown> {
-	const outcome = await insist(signal, () => send(children.reach(child)));
-	const state = await insist(signal, () => children.reach(child).state(children.caller));
-	const question = toQuestion(child, state);
-	if (question !== undefined) return question;
-	children.settle(child, state.budget.spent);
-	return toResult(child, outcome);
+export function spawn(agents: readonly [Worker, ...Worker[]], options: AgentToolOptions = {}): Tool {
+	return blameCaller(spawn, () => {
+		check(optionsSchema, options, 'spawn', 'invalid_tool');
+		const byName = new Map(agents.map((agent) => [agent.name, agent]));
+		if (byName.size === 0 || byName.size < agents.length)
+			throw new RunletError('invalid_tool', 'agents: spawn needs one agent or more, each once.', { field: 'agents' });
+		const list = agents.map((agent) => `- ${agent.name}: ${agent.description}`).join('\n');
+		const { name = 'spawn', description = `Gives a task to another agent. The agents:\n${list}` } = options;
+		const inputSchema = v.object({
+			agent: v.pipe(v.picklist([...byName.keys()]), v.description('The agent that fits the task best.')),
+			task,
+		});
+		const toTask = (input: unknown): Task => {
+			const given = v.parse(inputSchema, input);
+			const agent = byName.get(given.agent) ?? agents[0];
+			return { agent, task: given.task };
+		};
+		return createTool({ ...options, name, description }, { agents: [...byName.keys()], inputSchema, toTask });
+	});
 }
 
-/** Makes a call until there is an answer that a later try would not change. */
-async function insist<T>(signal: AbortSignal, call: () => Promise<RpcResult<T>>): Promise<T> {
-	for (let pause = firstPauseMs; ; pause = Math.min(2 * pause, longestPauseMs)) {
-		try {
-			return takeValue(await raceAbort(call(), signal));
-		} catch (error) {
-			signal.throwIfAborted();
-			const isFinal = error instanceof RunletError && !['overloaded', 'storage_unavailable'].includes(error.code);
-			if (isFinal) throw error;
-			await sleep(pause, signal);
-		}
-	}
+/** How the calls of a tool are given to agents. */
+interface Giving {
+	readonly agents: readonly string[];
+	readonly inputSchema: v.GenericSchema<{ readonly task: string }>;
+	readonly toTask: (input: unknown) => Task;
 }
 
-/** What a child waits for, as a question that its parent asks the person. */
-function toQuestion({ id, agent }: Child, { status, run, question, toolCalls = [] }: SessionState) {
-	if (run === undefined || (status !== 'awaiting_user' && status !== 'awaiting_tools')) return undefined;
-	const about = { child: { id, agent } };
-	if (question !== undefined) return askUser(question.question, { ...about, ...question.options }, { run: run.id });
-	const [call] = toolCalls;
-	if (call === undefined) return undefined;
-	const isApproval = call.kind === 'approval';
-	const shown = {
-		...about,
-		kind: isApproval ? 'approval' : 'result',
-		call: { id: call.id, name: call.name, input: call.input },
+function createTool(
+	options: AgentToolOptions & { readonly name: string; readonly description: string },
+	{ agents, inputSchema, toTask }: Giving,
+): Tool {
+	const { name, description, needsApproval = false } = options;
+	const fn = (): never => {
+		throw new RunletError('conflict', `${name} works in the runs of sessions only.`);
 	};
-	const resume = { run: run.id, call: { id: call.id, isApproval } };
-	const what = `${call.name}(${JSON.stringify(call.input)})`;
-	return isApproval
-		? askUser(`${agent} asks: may it call ${what}?`, { ...shown, choices: ['approve', 'deny'] }, resume)
-		: askUser(`${agent} asks for the result of ${what}.`, shown, resume);
-}
-
-/** Returns the answer of a child. Throws why there is none, for the model. */
-function toResult({ agent }: Child, outcome: RunOutcome): unknown {
-	if (outcome.kind === 'failed') throw createEnd(agent, `${outcome.error.code}: ${outcome.error.message}`);
-	const result = outcome.kind === 'result' ? outcome.result : undefined;
-	if (result?.status === 'completed') return 'output' in result ? result.output : result.text;
-	throw createEnd(agent, result?.status === 'halted' ? `halted: ${result.reason}` : 'cancelled');
-}
-
-function createEnd(agent: string, why: string): RunletError {
-	return new RunletError('conflict', `${agent} did not finish the task (${why})`);
+	noteChildWork(fn, {
+		agents,
+		begin: (input, context, children) => beginChild(toTask(input), options, { context, children }),
+		takeAnswer: passOn,
+	});
+	return define({
+		name,
+		description,
+		inputSchema,
+		passInput: true,
+		// The child of a call is found again, and the message under its key begins one run.
+		retry: 'safe',
+		timeoutMs,
+		// Nobody here knows what the other agent has read.
+		readsOutside: true,
+		needsApproval,
+		fn,
+	});
 }

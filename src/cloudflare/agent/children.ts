@@ -41,9 +41,10 @@ export function asksForApproval(question: Question | undefined): boolean {
 	return kind === 'approval' && child !== undefined;
 }
 
-/** How a tool gives its calls to another agent. */
+/** How a tool gives its calls to other agents. */
 export interface ChildWork {
-	readonly agent: string;
+	/** Their names. */
+	readonly agents: readonly string[];
 	readonly begin: (input: unknown, context: ToolContext, children: Children) => unknown;
 	readonly takeAnswer: (answer: string, about: AnsweredCall, context: ToolContext, children: Children) => unknown;
 }
@@ -51,12 +52,12 @@ export interface ChildWork {
 /** By the function of the tool, which a copy of the tool keeps. */
 const works = new WeakMap<object, ChildWork>();
 
-/** Notes how a tool with this function gives its calls to another agent. */
+/** Notes how a tool with this function gives its calls to other agents. */
 export function noteChildWork(fn: NonNullable<Tool['fn']>, work: ChildWork): void {
 	works.set(fn, work);
 }
 
-/** Returns how a tool gives its calls to another agent; nothing for any other tool. */
+/** Returns how a tool gives its calls to other agents; nothing for any other tool. */
 export function findChildWork({ fn }: Tool): ChildWork | undefined {
 	return fn && works.get(fn);
 }

@@ -132,9 +132,9 @@ function assertKnowsChildren({ agents }: RunletOptions): void {
 	const names = new Set(agents.map(({ name }) => name));
 	for (const { name, tools, skillTools } of agents)
 		for (const tool of [...tools, ...skillTools]) {
-			const work = findChildWork(tool);
-			if (work === undefined || names.has(work.agent)) continue;
-			const message = `agents: the tool ${tool.name} of the agent ${name} gives its calls to the agent ${work.agent}, which is not in the list. Add it.`;
+			const missing = findChildWork(tool)?.agents.find((one) => !names.has(one));
+			if (missing === undefined) continue;
+			const message = `agents: the tool ${tool.name} of the agent ${name} gives its calls to the agent ${missing}, which is not in the list. Add it.`;
 			throw new RunletError('invalid_agent', message, { field: 'agents' });
 		}
 }

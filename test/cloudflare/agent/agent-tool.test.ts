@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { agentTool } from '../../../src/cloudflare/agent/agent-tool.ts';
+import { agentTool, spawn } from '../../../src/cloudflare/agent/agent-tool.ts';
 import { tool } from '../../../src/core/index.ts';
 
 const writer = { name: 'good-writer', description: 'Writes.' };
@@ -19,9 +19,23 @@ test.each([
 	['budget', { tokens: -1 }],
 	['background', true],
 ])('a wrong option is refused with its name: %s of %j', (field, value) => {
-	expect(() => agentTool(writer, { [field]: value })).toThrow(
-		expect.objectContaining({ code: 'invalid_tool', message: expect.stringContaining(field) }),
-	);
+	const refusal = expect.objectContaining({ code: 'invalid_tool', message: expect.stringContaining(field) });
+	expect(() => agentTool(writer, { [field]: value })).toThrow(refusal);
+	expect(() => spawn([writer], { [field]: value })).toThrow(refusal);
+});
+
+test('a tool that chooses among agents tells the model of each, and takes no other', async () => {
+	const critic = { name: 'critic', description: 'Finds faults.' };
+	const made = spawn([writer, critic]);
+	expect(made).toMatchObject({ name: 'spawn', retry: 'safe' });
+	expect(made.description).toContain('- good-writer: Writes.\n- critic: Finds faults.');
+	const call = { id: 'c', name: 'spawn', input: { agent: 'stranger', task: 'A poem.' } };
+	expect(await tool.dispatch([made], call)).toMatchObject({ isError: true, output: expect.stringMatching(/agent/) });
+});
+
+test('a tool that chooses among agents has each of them once', () => {
+	const refusal = expect.objectContaining({ code: 'invalid_tool', data: { field: 'agents' } });
+	expect(() => spawn([writer, writer])).toThrow(refusal);
 });
 
 test('outside of the runs of a session a call says that it is possible there only', async () => {

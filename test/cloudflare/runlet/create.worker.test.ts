@@ -6,6 +6,7 @@ import {
 	defineAgent,
 	type Env,
 	type RunletOptions,
+	spawn,
 } from '../../../src/cloudflare/runlet/index.ts';
 import { schedules } from '../../../src/cloudflare/schedules/index.ts';
 import { providers, RunletError, toolbox } from '../../../src/core/index.ts';
@@ -57,6 +58,8 @@ test('a Runlet has every agent that its agents give calls to', () => {
 	const allowed = { ...boss, tools: boss.tools.map((tool) => ({ ...tool, needsApproval: true })) };
 	expect(refusal({ agents: [allowed] })).toMatchObject({ code: 'invalid_agent' });
 	expect(() => createRunlet({ agents: [boss, agent] })).not.toThrow();
+	const chooser = defineAgent({ name: 'chooser', description: 'Chooses.', tools: [spawn([agent, boss])] });
+	expect(refusal({ agents: [chooser, agent] })).toMatchObject({ message: expect.stringContaining('the agent boss') });
 });
 
 test('a Runlet is the default export of a Worker, also of one with a cron trigger', async () => {

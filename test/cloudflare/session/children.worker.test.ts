@@ -84,6 +84,32 @@ describe('a call that another agent carries out', () => {
 		]);
 	});
 
+	test('is carried out by the agent that the model chooses, within the same limits', async () => {
+		const id = await createEditor();
+		const choose = (call: string, agent: string) => ({ id: call, name: 'spawn', input: { agent, task: 'A poem.' } });
+		cast({
+			editor: [
+				{ toolCalls: [choose('a', 'writer'), choose('b', 'writer'), choose('c', 'writer')] },
+				{ toolCalls: [choose('d', 'editor')] },
+				'The editor below wrote this.',
+				'Done.',
+			],
+			writer: () => 'A poem.',
+		});
+		await allEvents(await send(id, 'go'));
+		expect(await readChildren(id)).toMatchObject([
+			{ callId: 'a', agent: 'writer', budget: { tokens: 1_000 } },
+			{ callId: 'b', agent: 'writer' },
+			{ callId: 'd', agent: 'editor' },
+		]);
+		expect((await readResults(id)).map(({ content }) => content)).toEqual([
+			'A poem.',
+			'A poem.',
+			expect.stringMatching(/^Not begun: 2 agents work already/),
+			'The editor below wrote this.',
+		]);
+	});
+
 	test('is refused beyond the depth, the number at once and the number in all, and the model reads why', async () => {
 		const id = await createEditor();
 		cast({

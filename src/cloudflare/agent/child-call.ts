@@ -1,0 +1,131 @@
+import * as v from 'valibot';
+import { raceAbort, sleep } from '../../core/chat/signal.ts';
+import { RunletError } from '../../core/ground/errors.ts';
+import { type AnsweredCall, askUser, type ToolContext } from '../../core/tool/index.ts';
+import type { Limit } from '../objects/budget.ts';
+import { type RpcResult, takeValue } from '../objects/result.ts';
+import type { RunOutcome, SessionApi, SessionState } from '../objects/session-api.ts';
+import { type ChildLimits, planChild } from './child-plan.ts';
+import type { Child, Children } from './children.ts';
+
+/** A task for another agent. */
+export interface Task {
+	readonly agent: { readonly name: string; readonly budget?: Limit };
+	readonly task: string;
+}
+
+/** The first and the longest pause before a child that cannot be reached is asked again, in milliseconds. */
+const [firstPauseMs, longestPauseMs] = [250, 5_000];
+
+/** Has a child carry out a call: a new one, or that of an earlier life of the object. Resolves with its answer. */
+export async function beginChild(
+	{ agent, task }: Task,
+	limits: ChildLimits,
+	{ context, children }: { readonly context: ToolContext; readonly children: Children },
+): Promise<unknown> {
+	const { callId, emit } = context;
+	const child =
+		children.find(callId) ??
+		(await children.add({ callId, agent: agent.name, budget: planChild(agent, limits, children) }));
+	emit([`${agent.name} works on it`, child.id]);
+	const input = { text: task, transport: 'agent', create: children.toCreate(child) };
+	const once = { key: 'task', request: callId };
+	return follow(child, context, children, (one) => one.send(children.caller, input, { delivery: 'result', once }));
+}
+
+/** What the tool keeps while its child waits for somebody. */
+const waiting = v.object({
+	/** The run of the child that waits. */
+	run: v.string(),
+	/** The call that waits, and for what. A question has none. */
+	call: v.optional(v.object({ id: v.string(), isApproval: v.boolean() })),
+});
+
+/** Passes the answer of a person on to the child that waits for it. */
+export async function passOn(
+	answer: string,
+	{ resume }: AnsweredCall,
+	context: ToolContext,
+	children: Children,
+): Promise<unknown> {
+	const child = children.find(context.callId);
+	if (child === undefined) throw new RunletError('conflict', 'The agent that asked is gone. Call it again.');
+	const { run, call } = v.parse(waiting, resume);
+	const how = { delivery: 'result', once: { key: `answer ${run} ${call?.id ?? ''}`, request: run } } as const;
+	return follow(child, context, children, (one) =>
+		call === undefined
+			? one.answer(children.caller, { text: answer, transport: 'agent' }, how)
+			: one.submit(children.caller, [toCallAnswer(call, answer)], how),
+	);
+}
+
+function toCallAnswer({ id, isApproval }: { readonly id: string; readonly isApproval: boolean }, answer: string) {
+	const said = answer.trim();
+	if (!isApproval) return { id, output: answer };
+	if (said.toLowerCase() === 'approve') return { id, approve: true };
+	return { id, approve: false, ...(said.toLowerCase() !== 'deny' && { reason: said }) };
+}
+
+/**
+ * Waits for what comes of a request to a child: its answer, or a question for the person, which the child waits for. A
+ * child whose object dies goes on by itself, so the request is made again under its key.
+ */
+async function follow(
+	child: Child,
+	{ signal }: ToolContext,
+	children: Children,
+	send: (one: SessionApi) => Promise<RpcResult<RunOutcome>>,
+): Promise<unknown> {
+	const outcome = await insist(signal, () => send(children.reach(child)));
+	const state = await insist(signal, () => children.reach(child).state(children.caller));
+	const question = toQuestion(child, state);
+	if (question !== undefined) return question;
+	children.settle(child, state.budget.spent);
+	return toResult(child, outcome);
+}
+
+/** Makes a call until there is an answer that a later try would not change. */
+async function insist<T>(signal: AbortSignal, call: () => Promise<RpcResult<T>>): Promise<T> {
+	for (let pause = firstPauseMs; ; pause = Math.min(2 * pause, longestPauseMs)) {
+		try {
+			return takeValue(await raceAbort(call(), signal));
+		} catch (error) {
+			signal.throwIfAborted();
+			const isFinal = error instanceof RunletError && !['overloaded', 'storage_unavailable'].includes(error.code);
+			if (isFinal) throw error;
+			await sleep(pause, signal);
+		}
+	}
+}
+
+/** What a child waits for, as a question that its parent asks the person. */
+function toQuestion({ id, agent }: Child, { status, run, question, toolCalls = [] }: SessionState) {
+	if (run === undefined || (status !== 'awaiting_user' && status !== 'awaiting_tools')) return undefined;
+	const about = { child: { id, agent } };
+	if (question !== undefined) return askUser(question.question, { ...about, ...question.options }, { run: run.id });
+	const [call] = toolCalls;
+	if (call === undefined) return undefined;
+	const isApproval = call.kind === 'approval';
+	const shown = {
+		...about,
+		kind: isApproval ? 'approval' : 'result',
+		call: { id: call.id, name: call.name, input: call.input },
+	};
+	const resume = { run: run.id, call: { id: call.id, isApproval } };
+	const what = `${call.name}(${JSON.stringify(call.input)})`;
+	return isApproval
+		? askUser(`${agent} asks: may it call ${what}?`, { ...shown, choices: ['approve', 'deny'] }, resume)
+		: askUser(`${agent} asks for the result of ${what}.`, shown, resume);
+}
+
+/** Returns the answer of a child. Throws why there is none, for the model. */
+function toResult({ agent }: Child, outcome: RunOutcome): unknown {
+	if (outcome.kind === 'failed') throw createEnd(agent, `${outcome.error.code}: ${outcome.error.message}`);
+	const result = outcome.kind === 'result' ? outcome.result : undefined;
+	if (result?.status === 'completed') return 'output' in result ? result.output : result.text;
+	throw createEnd(agent, result?.status === 'halted' ? `halted: ${result.reason}` : 'cancelled');
+}
+
+function createEnd(agent: string, why: string): RunletError {
+	return new RunletError('conflict', `${agent} did not finish the task (${why})`);
+}
