@@ -14,7 +14,7 @@ const floors: readonly (readonly string[])[] = [
 	['core/skill', 'core/toolboxes', 'core/mcp'],
 	['core/chat'],
 	['core/providers', 'cloudflare/wire'],
-	['core/index.ts', 'cloudflare/objects', 'client'],
+	['core/index.ts', 'cloudflare/objects', 'cloudflare/openapi', 'client'],
 	['cloudflare/config', 'page'],
 	['cloudflare/agent'],
 	['cloudflare/session', 'cloudflare/routes', 'testing', 'agents'],

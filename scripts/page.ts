@@ -1,23 +1,26 @@
 /**
- * Builds `src/page` into `build/page`, which `wrangler.toml` serves. The modules become one script. Beside it lies the
- * code of the shell (`src/cloudflare/agent/shell-isolate.ts`), which the Worker reads when it needs it.
+ * Builds `src/page` into `build/page`, which `wrangler.toml` serves. The modules become one script. Beside it lie the API
+ * as a document and as a page (`src/cloudflare/openapi`), and the code of the shell
+ * (`src/cloudflare/agent/shell-isolate.ts`), which the Worker reads when it needs it.
  */
 import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { buildSync } from 'esbuild';
+import { createDocument } from '../src/cloudflare/openapi/document.ts';
+import { renderPage } from '../src/cloudflare/openapi/page.ts';
 import { buildSdks } from './pack/sdks.ts';
 import { root } from './root.ts';
 import { isAsked } from './usage.ts';
 import { writeChanged } from './write-changed.ts';
 
-const usage = `npm run build:page: makes the page in build/page, from src/page and src/client, and the SDKs in build/sdk
+const usage = `npm run build:page: makes the page and the API's documents in build/page, and the SDKs in build/sdk
   --help              this text`;
 
 const source = join(root, 'src/page');
 
 /** Builds the page into a folder. Throws if its modules have an error; the other files are built all the same. */
 export function buildPage(target = join(root, 'build/page')): void {
-	const write = (name: string, content: Uint8Array) => writeChanged(join(target, name), content);
+	const write = (name: string, content: Uint8Array | string) => writeChanged(join(target, name), Buffer.from(content));
 	mkdirSync(target, { recursive: true });
 	const files = readdirSync(source).filter((name) => !/\.[jt]s$/.test(name));
 	for (const name of files) write(name, readFileSync(join(source, name)));
@@ -34,7 +37,10 @@ export function buildPage(target = join(root, 'build/page')): void {
 	});
 	for (const { contents } of built.outputFiles) write('app.js', contents);
 	write('shell.js', buildShell());
-	const made = ['app.js', 'shell.js', ...files];
+	const document = createDocument();
+	write('openapi.json', JSON.stringify(document));
+	write('docs.html', renderPage(document));
+	const made = ['app.js', 'shell.js', 'openapi.json', 'docs.html', ...files];
 	for (const name of readdirSync(target))
 		if (!made.includes(name) && !name.endsWith('.new')) rmSync(join(target, name));
 }

@@ -69,7 +69,7 @@ test.each([
 test.each([
 	['cloudflare/session/run/agent.ts', '../../agent/define.ts'],
 	['cloudflare/session/run/runner.ts', '../events/log.ts'],
-	['cloudflare/routes/openapi/document.ts', '../../log.ts'],
+	['cloudflare/openapi/document.ts', '../log.ts'],
 	['cloudflare/session/events/log.ts', './event-id.ts'],
 	['cloudflare/session/object.ts', './ui/show.ts'],
 	['cloudflare/routes/sessions.ts', '../objects/session-api.ts'],

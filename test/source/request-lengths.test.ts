@@ -12,11 +12,11 @@ import { answeredPart, filePart, textPart } from '../../src/cloudflare/wire/prot
 import { postedMessage } from '../../src/cloudflare/wire/ui.ts';
 
 const modules = [service, messages, sessions, skills, ui, webhooks, { createCompletion }];
-const operations: Operation[] = modules.flatMap((one) => Object.values(one).filter(isOperation));
+const operations = modules.flatMap((one) => Object.entries<Operation>(one));
 const schemas: [string, unknown][] = [
-	...operations.flatMap(({ id, json, query }): [string, unknown][] => [
-		[`the body of ${id}`, json],
-		[`the query of ${id}`, query],
+	...operations.flatMap(([name, { json, query }]): [string, unknown][] => [
+		[`the body of ${name}`, json],
+		[`the query of ${name}`, query],
 	]),
 	['a message of a page', postedMessage],
 	['a text of a page', textPart],
@@ -24,10 +24,6 @@ const schemas: [string, unknown][] = [
 	['an answer of a page', answeredPart],
 ];
 const checked = schemas.filter(([, schema]) => schema !== undefined);
-
-function isOperation(value: unknown): value is Operation {
-	return typeof value === 'object' && value !== null && 'method' in value && 'path' in value;
-}
 
 test('all that a request may hold is looked at', () => {
 	expect(checked.length).toBeGreaterThanOrEqual(15);

@@ -22,7 +22,6 @@ import { keys } from './keys.ts';
 import { createMissingRoutes, type McpSupport } from './mcp.ts';
 import { createForgetfulRoutes, type Remembrance } from './memory.ts';
 import { modelsRoute } from './model-list.ts';
-import { describe } from './openapi/mount.ts';
 import { page } from './page.ts';
 import { createMissingSchedules, type ScheduleSupport } from './schedules.ts';
 import { securityHeaders } from './security-headers.ts';
@@ -71,7 +70,7 @@ export function createApp(runtime: Runtime & RouteOptions & Supports) {
 	app.route('/v1/mcp', mcp.logins);
 	// From here on every caller is identified. Routes with another authentication are mounted above.
 	for (const path of ['/v1/*', '/mcp/*']) app.use(path, authenticate);
-	const routed = app
+	return app
 		.route('/healthz', healthRoute(runtime))
 		.route('/mcp', mcp.agents)
 		.route('/v1/agents', agentsRoute(runtime))
@@ -88,6 +87,6 @@ export function createApp(runtime: Runtime & RouteOptions & Supports) {
 		.route('/v1/skills', skills)
 		.route('/v1/tools', tools)
 		.route('/v1/ui', uiRoute(runtime))
-		.route('/v1/usage', usage);
-	return describe(routed.route('/', page), basePath);
+		.route('/v1/usage', usage)
+		.route('/', page);
 }

@@ -5,7 +5,6 @@ import { RunletError } from '../../core/ground/errors.ts';
 import { findNearest } from '../../core/ground/nearest.ts';
 import type { Operation } from '../wire/operation.ts';
 import { assertKey, assertScope, isAdmin, type RouteEnv } from './identity.ts';
-import { describeHandler } from './openapi/described.ts';
 import { jsonBody } from './request.ts';
 
 /** What `c.req.valid` returns after the check. */
@@ -16,10 +15,10 @@ type Taken<O extends Operation> = {
 
 /**
  * The middleware of an operation. Refuses callers without access, checks the query and the body against the operation's
- * schemas (`c.req.valid` returns the results), and describes the route for the document.
+ * schemas (`c.req.valid` returns the results).
  */
 export function serveOperation<const O extends Operation>(operation: O): MiddlewareHandler<RouteEnv, string, Taken<O>> {
-	const middleware: MiddlewareHandler<RouteEnv, string, Taken<O>> = async (c, next) => {
+	return async (c, next) => {
 		const { query, json, ignoresQuery } = operation;
 		assertAccess(c, operation);
 		if (ignoresQuery === undefined) assertQuery(new URL(c.req.url).searchParams, Object.keys(query?.entries ?? {}));
@@ -30,8 +29,6 @@ export function serveOperation<const O extends Operation>(operation: O): Middlew
 		}
 		await next();
 	};
-	describeHandler(middleware, operation);
-	return middleware;
 }
 
 /** The owner of a session and the sender of a webhook are checked later, by the handler. */

@@ -2,7 +2,10 @@ import type { Context } from 'hono';
 import { Hono } from 'hono/tiny';
 import { RunletError } from '../../core/ground/errors.ts';
 import { readConfig } from '../config/config.ts';
+import { getDocs, getDocument } from '../wire/operations/service.ts';
 import type { RouteEnv } from './identity.ts';
+import { serveOperation } from './operation.ts';
+import { refuseMethod } from './request.ts';
 
 const files = ['/app.js', '/docs.css', '/style.css', '/theme.css'];
 
@@ -10,16 +13,27 @@ const files = ['/app.js', '/docs.css', '/style.css', '/theme.css'];
 export const pagePaths: readonly string[] = ['/', ...files];
 
 /**
- * `/`: the page, for a Worker that serves it itself. Its files come from the binding `PAGE`. If they are static assets of
- * the Worker, Cloudflare serves them, and nothing comes here.
+ * `/`: the page, and `/docs` and `/openapi.json`, for a Worker that serves them itself. Their files come from the binding
+ * `PAGE`. If they are static assets of the Worker, Cloudflare serves them, and nothing comes here.
  */
 export const page = new Hono<RouteEnv>()
-	.get('/', async (c) => {
+	.get('/', fetchHtml)
+	.on('GET', files, fetchFile)
+	.get(getDocs.path, serveOperation(getDocs), fetchHtml)
+	.all(getDocs.path, refuseMethod('GET'))
+	.get(getDocument.path, serveOperation(getDocument), async (c) => {
 		const response = await fetchFile(c);
-		const isPage = response.headers.get('content-type')?.startsWith('text/html');
-		return isPage ? addBase(response, c.var.basePath) : response;
+		const { basePath } = c.var;
+		if (!response.ok || basePath === '') return response;
+		return c.json({ ...Object(await response.json()), servers: [{ url: basePath }] });
 	})
-	.on('GET', files, fetchFile);
+	.all(getDocument.path, refuseMethod('GET'));
+
+async function fetchHtml(c: Context<RouteEnv>): Promise<Response> {
+	const response = await fetchFile(c);
+	const isHtml = response.headers.get('content-type')?.startsWith('text/html');
+	return isHtml ? addBase(response, c.var.basePath) : response;
+}
 
 /** Fetches a file of the page. Its own headers win, such as the policy that lets the page run its script. */
 async function fetchFile(c: Context<RouteEnv>): Promise<Response> {
@@ -40,7 +54,7 @@ function describeRemedy(basePath: string): string {
 	return `In wrangler.toml: ${assets}, binding = "PAGE", run_worker_first = true. Or copy that folder into your own assets, as ${basePath.slice(1)}/.`;
 }
 
-/** Lets the addresses in the page begin with the base path, because the page may be at `/ai` and at `/ai/`. */
+/** Lets the addresses in a page begin with the base path, because it may be at `/ai` and at `/ai/`. */
 function addBase(response: Response, basePath: string): Response {
 	const prefix = (name: string) => ({
 		element(element: Element) {
@@ -48,5 +62,5 @@ function addBase(response: Response, basePath: string): Response {
 			if (address?.startsWith('./')) element.setAttribute(name, `${basePath}${address.slice(1)}`);
 		},
 	});
-	return new HTMLRewriter().on('link', prefix('href')).on('script', prefix('src')).transform(response);
+	return new HTMLRewriter().on('a, link', prefix('href')).on('script', prefix('src')).transform(response);
 }

@@ -1,14 +1,13 @@
 import { SELF } from 'cloudflare:test';
 import { expect, test } from 'vitest';
-import type { Operation } from '../../../src/cloudflare/wire/operation.ts';
+import { described } from '../../../src/cloudflare/openapi/operations.ts';
 import { createSession, request } from '../../client.ts';
-import * as described from './openapi/operations.ts';
 
 interface Refusal {
 	readonly error: { readonly code: string; readonly message: string; readonly data?: { readonly field?: string } };
 }
 
-const operations = Object.values<Operation>(described);
+const operations = Object.values(described);
 
 async function messageAt(path: string): Promise<string> {
 	const response = await request(path);

@@ -1,48 +1,17 @@
 import * as v from 'valibot';
-import { exportedSession } from '../export.ts';
 import { operation } from '../operation.ts';
-import { newSession } from '../session.ts';
-import * as example from './examples.ts';
 
 export const exportSession = operation({
-	id: 'exportSession',
 	method: 'get',
 	path: '/v1/sessions/:id/export',
-	tag: 'Sessions',
-	summary: 'Export a session',
-	description:
-		'All data of the session as it is now: state, metadata, runs, spending, what tools remember, waiting messages, the files and the whole history. The answer is a stream of any length.',
 	access: 'owner',
 	adminToo: true,
-	headers: ['accept'],
-	answers: {
-		200: {
-			says: 'One JSON document. With `Accept: application/x-ndjson` one line for each record.',
-			json: exportedSession,
-			examples: { session: example.exported },
-			also: {
-				'application/x-ndjson': {
-					example: example.exportedLines,
-					says: 'Lines `{ "session": … }`, `{ "run": … }`, `{ "spending": … }`, `{ "state": … }`, `{ "waiting": … }`, `{ "file": … }`, `{ "message": … }`, and a last line `{ "end": … }` with the number of each. Without the last line the export is incomplete.',
-				},
-			},
-		},
-	},
-	errors: [404],
 });
 
-const copied = { ...example.session, ...example.token };
-
 export const forkSession = operation({
-	id: 'forkSession',
 	method: 'post',
 	path: '/v1/sessions/:id/fork',
-	tag: 'Sessions',
-	summary: 'Copy a session',
-	description:
-		'The copy has the history, what tools remember and the files, and an account of its own. With `at` it has the history up to that message. A run that is not over is cancelled in the copy.',
 	access: 'owner',
-	headers: ['idempotency-key'],
 	json: v.strictObject({
 		at: v.optional(
 			v.pipe(
@@ -52,29 +21,10 @@ export const forkSession = operation({
 			),
 		),
 	}),
-	examples: { all: {}, upTo: { at: '65536' } },
-	answers: {
-		201: { says: 'The copy, with a token for it.', json: newSession, examples: { copied }, headers: ['location'] },
-	},
-	errors: [400, 404, 409],
 });
 
 export const importSession = operation({
-	id: 'importSession',
 	method: 'post',
 	path: '/v1/sessions/import',
-	tag: 'Sessions',
-	summary: 'Import a session',
-	description:
-		'Makes a session of what `GET /v1/sessions/:id/export` returned, here or in another Runlet: all of it or nothing. Its runs, history, files and what tools remember come along; what was spent and the messages that waited do not. One JSON document has at most 32 MiB; lines may have more.',
 	access: 'run',
-	headers: ['idempotency-key'],
-	body: {
-		'application/json': { example: example.exported },
-		'application/x-ndjson': { example: example.exportedLines },
-	},
-	answers: {
-		201: { says: 'The session, with a token for it.', json: newSession, examples: { copied }, headers: ['location'] },
-	},
-	errors: [400, 404, 409, 413, 415],
 });

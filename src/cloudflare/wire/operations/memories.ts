@@ -1,89 +1,38 @@
-import { memoryBody, memoryHolder, memoryPage, memoryQuery, shownMemory } from '../memory.ts';
+import { memoryBody, memoryHolder, memoryQuery } from '../memory.ts';
 import { operation } from '../operation.ts';
 
-const at = '2026-11-23T12:00:00.000Z';
-const memory = {
-	path: 'preferences.md',
-	text: 'Writes to customers in French.',
-	version: '0b6f2f54-7c1e-4a55-9d5c-2f8a1f0e8a11',
-	source: { via: 'call', agent: 'assistant', runId: 'run_7Hq2', callId: 'call_1' },
-	createdAt: at,
-	updatedAt: at,
-};
-
 export const listMemories = operation({
-	id: 'listMemories',
 	method: 'get',
 	path: '/v1/memories',
-	tag: 'Memories',
-	summary: 'List or search memories',
-	description:
-		'By path, a page at a time; with `query` the best first. `Accept: application/x-ndjson` exports all of them.',
 	access: 'run',
-	headers: ['accept'],
 	query: memoryQuery,
-	answers: {
-		200: {
-			says: 'One page, or all as lines.',
-			json: memoryPage,
-			examples: { page: { memories: [memory] } },
-			also: { 'application/x-ndjson': { example: `${JSON.stringify(memory)}\n` } },
-		},
-	},
 });
 
 export const eraseMemories = operation({
-	id: 'eraseMemories',
 	method: 'delete',
 	path: '/v1/memories',
-	tag: 'Memories',
-	summary: 'Erase all memories',
-	description: 'Those of one user, or the owner’s own.',
 	access: 'run',
 	query: memoryHolder,
-	answers: { 204: { says: 'Nothing is left.' } },
 });
 
 export const getMemory = operation({
-	id: 'getMemory',
 	method: 'get',
 	path: '/v1/memories/:memory',
-	tag: 'Memories',
-	summary: 'Read a memory',
 	access: 'run',
 	query: memoryHolder,
-	answers: { 200: { says: 'The memory.', json: shownMemory, examples: { memory }, headers: ['etag'] } },
-	errors: [404],
 });
 
 export const putMemory = operation({
-	id: 'putMemory',
 	method: 'put',
 	path: '/v1/memories/:memory',
-	tag: 'Memories',
-	summary: 'Write a memory',
-	description: 'Creates it, or replaces it. With `If-Match` it replaces only that version.',
 	access: 'run',
-	headers: ['if-match', 'if-none-match'],
 	query: memoryHolder,
 	json: memoryBody,
-	examples: { memory: { text: memory.text } },
-	answers: {
-		200: { says: 'The memory was replaced.', json: shownMemory, examples: { memory }, headers: ['etag'] },
-		201: { says: 'The memory was created.', json: shownMemory, examples: { memory }, headers: ['etag'] },
-	},
-	errors: [409, 412, 413],
 });
 
 export const deleteMemory = operation({
-	id: 'deleteMemory',
 	method: 'delete',
 	path: '/v1/memories/:memory',
-	tag: 'Memories',
-	summary: 'Remove a memory',
 	access: 'run',
-	headers: ['if-match'],
 	query: memoryHolder,
-	answers: { 204: { says: 'The memory is removed.' } },
-	errors: [404, 412],
 });

@@ -16,34 +16,30 @@ interface Place {
 /** Returns the HTML id of a tag's group: one word. */
 const tagId = (name: string) => `tag-${name.replaceAll(' ', '-')}`;
 
-/** Where the API is: what its addresses begin with. */
-export interface Address {
-	readonly origin: string;
-	/** Empty if the API has no base path. */
-	readonly basePath: string;
-}
-
-/** Renders the document as a page without scripts. Its curl lines have the whole address. */
-export function renderPage(document: Document, { origin, basePath }: Address): Html {
+/**
+ * Renders the document as a page without scripts: HTML as text. Its addresses are relative to `/docs`, and its curl lines
+ * begin with `$RUNLET_URL`.
+ */
+export function renderPage(document: Document): string {
 	const { info, tags, components, paths } = document;
 	const places: readonly Place[] = Object.entries(paths).flatMap(([path, methods]) =>
 		Object.entries(methods).map(([method, spec]) => ({ path, method, spec })),
 	);
 	const groups = tags.map((tag) => ({ ...tag, places: places.filter(({ spec }) => spec.tags.includes(tag.name)) }));
 	const schemas = Object.entries(components.schemas ?? {});
-	return html`${raw('<!doctype html>')}
+	const page = html`${raw('<!doctype html>')}
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>${info.title}: the API</title>
-<link rel="stylesheet" href="${basePath}/theme.css">
-<link rel="stylesheet" href="${basePath}/docs.css">
+<link rel="stylesheet" href="./theme.css">
+<link rel="stylesheet" href="./docs.css">
 </head>
 <body>
 <nav aria-label="Operations">
-<p class="home"><a href="${basePath}/">${info.title}</a> <span>${info.version}</span></p>
+<p class="home"><a href="./">${info.title}</a> <span>${info.version}</span></p>
 ${groups.map(
 	({ name, places }) => html`<h2><a href="#${tagId(name)}">${name}</a></h2>
 <ul>${places.map(({ spec }) => html`<li><a href="#${spec.operationId}">${spec.summary}</a></li>`)}</ul>`,
@@ -54,13 +50,14 @@ ${groups.map(
 <header>
 <h1>The API</h1>
 ${info.description.split('\n\n').map((paragraph) => html`<p>${renderProse(paragraph)}</p>`)}
-<p>For machines: <a href="${basePath}/openapi.json">openapi.json</a> (OpenAPI ${document.openapi}).</p>
+<p>In the lines for the shell <code>RUNLET_URL</code> is the address of the Worker, and <code>RUNLET_API_KEY</code> a key.</p>
+<p>For machines: <a href="./openapi.json">openapi.json</a> (OpenAPI ${document.openapi}).</p>
 </header>
 ${groups.map(
 	({ name, description, places }) => html`<section class="group" id="${tagId(name)}">
 <h2>${name}</h2>
 <p>${description}</p>
-${places.map((place) => operationHtml(place, document, `${origin}${basePath}`))}
+${places.map((place) => operationHtml(place, document))}
 </section>`,
 )}
 <section class="group" id="schemas">
@@ -75,16 +72,17 @@ ${descriptionHtml(schema)}${renderBody(schema)}
 </main>
 </body>
 </html>`;
+	return String(page);
 }
 
-function operationHtml({ path, method, spec }: Place, { components }: Document, address: string): Html {
+function operationHtml({ path, method, spec }: Place, { components }: Document): Html {
 	const parameters = spec.parameters.map((one) => resolveRefs(one, components));
 	return html`<article id="${spec.operationId}">
 <h3><a href="#${spec.operationId}">${spec.summary}</a></h3>
 <p class="place"><b class="method method-${method}">${method.toUpperCase()}</b> <code>${path}</code></p>
 ${spec.description === undefined ? html`` : html`<p>${renderProse(spec.description)}</p>`}
 <p class="access">${describeAccess(spec)}</p>
-<pre><code>${toCurl(address, path, method, spec)}</code></pre>
+<pre><code>${toCurl(path, method, spec)}</code></pre>
 ${parameters.length === 0 ? html`` : html`<h4>Parameters</h4>${parametersHtml(parameters)}`}
 ${contentHtml('Body', spec.requestBody?.content)}
 <h4>Answers</h4>

@@ -1,18 +1,18 @@
 import { env, SELF } from 'cloudflare:test';
 import * as v from 'valibot';
 import { afterAll, expect, test, vi } from 'vitest';
-import { defineAgent } from '../../../../src/cloudflare/agent/define.ts';
-import { createApp } from '../../../../src/cloudflare/routes/app.ts';
-import { errorBody, failures } from '../../../../src/cloudflare/wire/error.ts';
-import type { Answer, Operation } from '../../../../src/cloudflare/wire/operation.ts';
-import { request } from '../../../client.ts';
-import { play } from '../../../script.ts';
-import worker from '../../../worker.ts';
-import { fakeTheWeb, requireLogin, serveTools } from '../../mcp/fake-servers.ts';
-import { senders } from '../../wire/protocols/webhooks/senders.ts';
-import * as described from './operations.ts';
+import { defineAgent } from '../../../src/cloudflare/agent/define.ts';
+import { type DescribedOperation, described } from '../../../src/cloudflare/openapi/operations.ts';
+import { createApp } from '../../../src/cloudflare/routes/app.ts';
+import type { Answer } from '../../../src/cloudflare/wire/description.ts';
+import { errorBody, failures } from '../../../src/cloudflare/wire/error.ts';
+import { request } from '../../client.ts';
+import { play } from '../../script.ts';
+import worker from '../../worker.ts';
+import { fakeTheWeb, requireLogin, serveTools } from '../mcp/fake-servers.ts';
+import { senders } from '../wire/protocols/webhooks/senders.ts';
 
-const operations = new Map(Object.entries<Operation>(described));
+const operations = new Map(Object.entries<DescribedOperation>(described));
 const call = (id: string, name: string, input: unknown) => ({ id, name, input });
 
 /** What was answered, by operation and status. */
@@ -20,7 +20,7 @@ const seen = new Set<string>();
 
 /** Asks an operation, and holds what is answered against what it says that it answers: every field, and no other. */
 async function ask(
-	operation: Operation,
+	operation: DescribedOperation,
 	given: {
 		id?: string;
 		path?: string;
@@ -263,9 +263,28 @@ test('every answer to a webhook is described', async () => {
 	await ask(described.followRun, { id: String(sessionId) });
 });
 
+test('the document and its page are described, for a Worker that serves them itself', async () => {
+	const files: Readonly<Record<string, readonly [type: string, text: string]>> = {
+		'/docs': ['text/html; charset=utf-8', '<!doctype html>'],
+		'/openapi.json': ['application/json', '{"openapi":"3.1.1"}'],
+	};
+	const PAGE = {
+		fetch: async ({ url }: Request) => {
+			const [type, text] = files[new URL(url).pathname] ?? ['', ''];
+			return new Response(text, { headers: { 'content-type': type } });
+		},
+	};
+	const fetch = async (url: string, init: RequestInit) => worker.request(url, init, { ...env, PAGE });
+	expect(await ask(described.getDocument, { fetch })).toEqual({ openapi: '3.1.1' });
+	await ask(described.getDocs, { fetch });
+});
+
 test('the answers of the routes of files are as described', async () => {
 	const id = await create();
-	const at = (operation: Operation) => ({ ...operation, path: operation.path.replace(':path', 'notes/plan.md') });
+	const at = (operation: DescribedOperation) => ({
+		...operation,
+		path: operation.path.replace(':path', 'notes/plan.md'),
+	});
 	await ask(at(described.putFile), { id, body: 'Begin.' });
 	await ask(at(described.putFile), { id, body: 'Begin on Friday.' });
 	const { headers } = await SELF.fetch(`http://localhost/v1/sessions/${id}/files/notes/plan.md`);
@@ -280,7 +299,7 @@ test('the answers of the routes of files are as described', async () => {
 
 test('the answers of the routes of AI SDK pages are as described', async () => {
 	const chat = { messages: [{ id: 'm1', role: 'user', parts: [{ type: 'text', text: 'Hi' }] }] };
-	const at = (operation: Operation, id: string) => ({
+	const at = (operation: DescribedOperation, id: string) => ({
 		...operation,
 		path: operation.path.replace(':agent', 'scripted').replace(':chat', id),
 	});
@@ -327,14 +346,7 @@ test('skills, agents and the rest are described', async () => {
 	await askOfServers();
 	await askOfSchedules();
 	await askOfKeys();
-	for (const operation of [
-		described.listAgents,
-		described.getHealth,
-		described.getDocument,
-		described.getDocs,
-		described.getUsage,
-	])
-		await ask(operation);
+	for (const operation of [described.listAgents, described.getHealth, described.getUsage]) await ask(operation);
 });
 
 /** Makes, lists and revokes a key, where keys are stored. */

@@ -1,14 +1,13 @@
 import { env } from 'cloudflare:test';
 import { expect, test } from 'vitest';
-import { hashKey, type KeyRecord, makeKey, type Scope } from '../../../../src/cloudflare/auth/key.ts';
-import type { Operation } from '../../../../src/cloudflare/wire/operation.ts';
-import worker from '../../../worker.ts';
-import * as described from './operations.ts';
+import { hashKey, type KeyRecord, makeKey, type Scope } from '../../../src/cloudflare/auth/key.ts';
+import { type DescribedOperation, described } from '../../../src/cloudflare/openapi/operations.ts';
+import worker from '../../worker.ts';
 
 /** What removes the session comes last. */
-const operations = Object.values<Operation>(described).sort((a, b) => rank(a) - rank(b));
+const operations = Object.values<DescribedOperation>(described).sort((a, b) => rank(a) - rank(b));
 
-function rank({ id }: Operation): number {
+function rank({ id }: DescribedOperation): number {
 	return id === 'deleteSession' ? 1 : 0;
 }
 

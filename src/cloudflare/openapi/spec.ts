@@ -1,14 +1,14 @@
-import { type FailureStatus, failures } from '../../wire/error.ts';
 import {
-	type Access,
 	type Answer,
 	answerHeaders,
-	type Operation,
 	type OtherMedia,
 	pathParameters,
 	type RequestHeader,
-} from '../../wire/operation.ts';
+} from '../wire/description.ts';
+import { type FailureStatus, failures } from '../wire/error.ts';
+import type { Access } from '../wire/operation.ts';
 import { type JsonSchema, toDocumentSchema } from './json-schema.ts';
+import type { DescribedOperation } from './operations.ts';
 
 /** Converts an operation to OpenAPI 3.1: https://spec.openapis.org/oas/v3.1.1#operation-object */
 export interface Spec {
@@ -24,7 +24,7 @@ export interface Spec {
 
 type Content = Readonly<Record<string, JsonSchema>>;
 
-export function toSpec(operation: Operation): Spec {
+export function toSpec(operation: DescribedOperation): Spec {
 	const { id, tag, summary, access, adminToo, failure, ownErrors = {} } = operation;
 	const description = [operation.description, adminToo && forAdmins].filter(Boolean).join(' ');
 	const content = describeBody(operation);
@@ -51,7 +51,7 @@ export function toSpec(operation: Operation): Spec {
 const forAdmins = 'With a key that has the scope `admin` also for sessions of other owners.';
 
 /** The error answers. */
-function describeFailure(status: FailureStatus | 'default', form: Operation['failure']): JsonSchema {
+function describeFailure(status: FailureStatus | 'default', form: DescribedOperation['failure']): JsonSchema {
 	if (form === undefined) return toRef('responses', nameFailure(status));
 	return describeResponse({ says: status === 'default' ? anyError : failures[status].says, ...form });
 }
@@ -103,7 +103,7 @@ const ofBodies: readonly FailureStatus[] = [400, 413, 415];
 const ofRuns: readonly FailureStatus[] = [402, 408, 413, 422, 500, 502];
 
 /** Returns the errors of an operation, including those that follow from its input. */
-function listErrors({ access, query, ignoresQuery, json, runs, errors = [] }: Operation): FailureStatus[] {
+function listErrors({ access, query, ignoresQuery, json, runs, errors = [] }: DescribedOperation): FailureStatus[] {
 	const all = new Set<FailureStatus>([
 		...errors,
 		...errorsOfAccess[access],
@@ -114,7 +114,7 @@ function listErrors({ access, query, ignoresQuery, json, runs, errors = [] }: Op
 	return [...all].sort((a, b) => a - b);
 }
 
-function describeParameters({ path, query, headers = [] }: Operation): JsonSchema[] {
+function describeParameters({ path, query, headers = [] }: DescribedOperation): JsonSchema[] {
 	const inPath = [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => {
 		const { says, example } = pathParameters[name] ?? { says: name, example: name };
 		return { name, in: 'path', required: true, description: says, schema: { type: 'string' }, example };
@@ -132,7 +132,7 @@ function describeParameters({ path, query, headers = [] }: Operation): JsonSchem
 	];
 }
 
-function describeBody({ json, examples, body }: Operation): Content | undefined {
+function describeBody({ json, examples, body }: DescribedOperation): Content | undefined {
 	if (body !== undefined) return mapValues(body, describeMedia);
 	if (json === undefined) return undefined;
 	return {

@@ -3,23 +3,22 @@ import { resolve } from 'node:path';
 import { type Schema, Validator } from '@cfworker/json-schema';
 import * as v from 'valibot';
 import { describe, expect, expectTypeOf, test } from 'vitest';
-import { mcp } from '../../../../src/cloudflare/mcp/index.ts';
-import { memory } from '../../../../src/cloudflare/memory/index.ts';
-import { createApp } from '../../../../src/cloudflare/routes/app.ts';
-import { createDocument } from '../../../../src/cloudflare/routes/openapi/document.ts';
-import { pagePaths } from '../../../../src/cloudflare/routes/page.ts';
-import { schedules } from '../../../../src/cloudflare/schedules/index.ts';
-import { failures } from '../../../../src/cloudflare/wire/error.ts';
-import { runEvent } from '../../../../src/cloudflare/wire/event.ts';
-import type { Operation } from '../../../../src/cloudflare/wire/operation.ts';
-import type { Shown } from '../../../../src/cloudflare/wire/shown.ts';
-import type { KnownDelta, LoopEvent } from '../../../../src/core/chat/index.ts';
-import { RunletError } from '../../../../src/core/ground/errors.ts';
-import * as described from './operations.ts';
+import { mcp } from '../../../src/cloudflare/mcp/index.ts';
+import { memory } from '../../../src/cloudflare/memory/index.ts';
+import { createDocument } from '../../../src/cloudflare/openapi/document.ts';
+import { type DescribedOperation, described } from '../../../src/cloudflare/openapi/operations.ts';
+import { createApp } from '../../../src/cloudflare/routes/app.ts';
+import { pagePaths } from '../../../src/cloudflare/routes/page.ts';
+import { schedules } from '../../../src/cloudflare/schedules/index.ts';
+import { failures } from '../../../src/cloudflare/wire/error.ts';
+import { runEvent } from '../../../src/cloudflare/wire/event.ts';
+import type { Shown } from '../../../src/cloudflare/wire/shown.ts';
+import type { KnownDelta, LoopEvent } from '../../../src/core/chat/index.ts';
+import { RunletError } from '../../../src/core/ground/errors.ts';
 
 const app = createApp({ agents: [], providers: () => [], mcp, memory, schedules });
-const document = createDocument(app, '');
-const operations = Object.entries<Operation>(described);
+const document = createDocument();
+const operations = Object.entries<DescribedOperation>(described);
 const methods = ['get', 'post', 'put', 'patch', 'delete'];
 
 /** Every place of the document, with its path. */
@@ -48,7 +47,7 @@ const specs = Object.entries(document.paths).flatMap(([path, item]) =>
 const inOrder = (lines: readonly string[]) => [...lines].sort();
 
 describe('the document', () => {
-	test('has every route that is mounted, and no other', () => {
+	test('has every route of a Worker with all that there is, and no other', () => {
 		const routes = app.routes.filter(
 			({ method, path }) => !pagePaths.includes(path) && method !== 'ALL' && path !== '/*',
 		);
@@ -101,9 +100,7 @@ describe('the document', () => {
 
 	test('is well-formed OpenAPI 3.1: known fields, one kind of example, media types with a schema', () => {
 		expect(document.openapi).toMatch(/^3\.1\.\d$/);
-		const manifest: unknown = JSON.parse(
-			readFileSync(resolve(import.meta.dirname, '../../../../package.json'), 'utf8'),
-		);
+		const manifest: unknown = JSON.parse(readFileSync(resolve(import.meta.dirname, '../../../package.json'), 'utf8'));
 		expect(document.info.version).toBe(v.parse(v.object({ version: v.string() }), manifest).version);
 		const known: readonly (readonly [place: RegExp, fields: readonly string[]])[] = [
 			[

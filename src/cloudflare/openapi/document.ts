@@ -1,12 +1,11 @@
-import type { Hono, Env as HonoEnv, Schema } from 'hono';
-import { failures } from '../../wire/error.ts';
-import { type RequestHeader, requestHeaders } from '../../wire/operation.ts';
-import { version } from '../../wire/version.ts';
-import { findOperation } from './described.ts';
+import { type RequestHeader, requestHeaders } from '../wire/description.ts';
+import { failures } from '../wire/error.ts';
+import { version } from '../wire/version.ts';
 import { type JsonSchema, toNamedSchemas } from './json-schema.ts';
+import { type DescribedOperation, described } from './operations.ts';
 import { anyError, nameFailure, parameterName, type Spec, toExamples, toRef, toSpec } from './spec.ts';
 
-/** Creates the OpenAPI 3.1 document of the API: https://spec.openapis.org/oas/v3.1.1 */
+/** The OpenAPI 3.1 document of the API: https://spec.openapis.org/oas/v3.1.1 */
 export interface Document {
 	readonly openapi: string;
 	readonly info: { readonly title: string; readonly version: string; readonly description: string };
@@ -27,7 +26,7 @@ A run outlives its reader: whoever is cut off connects again with \`Last-Event-I
 const tags = [
 	{ name: 'Agents', description: 'Who can be talked to.' },
 	{ name: 'Sessions', description: 'Conversations that last.' },
-	{ name: 'Schedules', description: 'What wakes sessions and agents.' },
+	{ name: 'Schedules', description: 'What wakes sessions and agents. It needs `createRunlet({ schedules })`.' },
 	{ name: 'Messages', description: 'What is said in a session, and the answers to what it asks.' },
 	{ name: 'Runs', description: 'The work on a message: followed, stopped and taken up again.' },
 	{ name: 'Files', description: 'The workspace of a session, which its tools share with people.' },
@@ -36,21 +35,27 @@ const tags = [
 	{ name: 'Webhooks', description: 'Events of other services, which begin runs.' },
 	{ name: 'Skills', description: 'Texts that agents read when they need them.' },
 	{ name: 'Tools', description: 'HTTP tools that an owner defines for its sessions.' },
-	{ name: 'Memories', description: 'What agents remember of an owner and of its users.' },
-	{ name: 'MCP servers', description: 'Servers of the Model Context Protocol, whose tools agents offer.' },
+	{
+		name: 'Memories',
+		description: 'What agents remember of an owner and of its users. It needs `createRunlet({ memory })`.',
+	},
+	{
+		name: 'MCP servers',
+		description: 'Servers of the Model Context Protocol, whose tools agents offer. It needs `createRunlet({ mcp })`.',
+	},
 	{ name: 'OpenAI', description: 'For clients of OpenAI: an agent is a model.' },
 	{ name: 'Service', description: 'About the Worker itself.' },
 ];
 
-/** Creates the document of an app from all its routes that use `serves`. */
-export function createDocument<E extends HonoEnv, S extends Schema>(app: Hono<E, S>, basePath: string): Document {
+/** Creates the document of a Worker at `/`. It has the routes of what a Worker may be made without, too. */
+export function createDocument(): Document {
 	return {
 		openapi: '3.1.1',
 		info: { title: 'Runlet', version, description },
-		servers: [{ url: basePath || '/' }],
+		servers: [{ url: '/' }],
 		tags,
 		security: [{ apiKey: [] }],
-		paths: describePaths(app),
+		paths: describePaths(),
 		components: {
 			schemas: toNamedSchemas(),
 			parameters: Object.fromEntries(headerNames.map((name) => [parameterName(name), headerParameter(name)])),
@@ -81,15 +86,21 @@ export function createDocument<E extends HonoEnv, S extends Schema>(app: Hono<E,
 	};
 }
 
-function describePaths<E extends HonoEnv, S extends Schema>(app: Hono<E, S>): Document['paths'] {
+/** By path, and in the usual order of methods. */
+function describePaths(): Document['paths'] {
 	const paths: Record<string, Record<string, Spec>> = {};
-	for (const { handler, path } of app.routes) {
-		const operation = findOperation(handler);
-		if (operation === undefined) continue;
-		const place = path.replace(/:(\w+)(?:\{[^}]*\})?/g, '{$1}');
+	for (const operation of Object.values<DescribedOperation>(described).toSorted(compareOperations)) {
+		const place = operation.path.replace(/:(\w+)/g, '{$1}');
 		paths[place] = { ...paths[place], [operation.method]: toSpec(operation) };
 	}
 	return paths;
+}
+
+const methods: readonly DescribedOperation['method'][] = ['get', 'post', 'put', 'patch', 'delete'];
+
+function compareOperations(one: DescribedOperation, other: DescribedOperation): number {
+	if (one.path !== other.path) return one.path < other.path ? -1 : 1;
+	return methods.indexOf(one.method) - methods.indexOf(other.method);
 }
 
 const headerNames = Object.keys(requestHeaders).filter((name): name is RequestHeader => name in requestHeaders);

@@ -1,0 +1,77 @@
+import { description } from '../description.ts';
+import { file, fileChangePage, filePage } from '../file.ts';
+
+const listed = { path: 'notes/plan.md', size: 18, mime: 'text/markdown', modifiedAt: '2026-07-30T10:00:00.000Z' };
+
+const change = {
+	id: '2.0',
+	path: 'notes/plan.md',
+	kind: 'changed',
+	callId: 'call_1',
+	at: '2026-07-30T10:00:00.000Z',
+	diff: '--- a/notes/plan.md\n+++ b/notes/plan.md\n@@ -1,1 +1,1 @@\n-Begin.\n+Begin on Friday.\n',
+};
+
+export const listFiles = description({
+	id: 'listFiles',
+	tag: 'Files',
+	summary: 'List the files of a session',
+	description: 'Sorted by path. Folders are the beginnings of paths.',
+	answers: { 200: { says: 'One page of the files.', json: filePage, examples: { page: { files: [listed] } } } },
+	errors: [404],
+});
+
+export const getFile = description({
+	id: 'getFile',
+	tag: 'Files',
+	summary: 'Download a file',
+	description: 'A browser saves it and never runs it: what could run has the type `text/plain`.',
+	headers: ['if-none-match', 'range'],
+	answers: {
+		200: {
+			says: 'The bytes.',
+			also: { '*/*': { example: 'Begin on Friday.' } },
+			headers: ['etag', 'content-disposition'],
+		},
+		206: {
+			says: 'The bytes of the range.',
+			also: { '*/*': { example: 'Begin' } },
+			headers: ['etag', 'content-disposition', 'content-range'],
+		},
+		304: { says: 'The client has the newest version.' },
+	},
+	errors: [400, 404],
+});
+
+export const putFile = description({
+	id: 'putFile',
+	tag: 'Files',
+	summary: 'Upload a file',
+	description:
+		'Replaces what stands at the path. A file may have 100 MB where a bucket `FILES` is bound, else 4 MB. The body is taken as it is, whatever its content type.',
+	body: { 'application/octet-stream': { example: 'Begin on Friday.' } },
+	answers: {
+		200: { says: 'The file was replaced.', json: file, examples: { file: listed }, headers: ['etag'] },
+		201: { says: 'The file was created.', json: file, examples: { file: listed }, headers: ['etag'] },
+	},
+	errors: [400, 404, 413],
+});
+
+export const deleteFile = description({
+	id: 'deleteFile',
+	tag: 'Files',
+	summary: 'Delete a file',
+	answers: { 204: { says: 'The file is deleted.' } },
+	errors: [400, 404],
+});
+
+export const listChanges = description({
+	id: 'listChanges',
+	tag: 'Files',
+	summary: 'Read what changed in the files',
+	description: 'Newest first, file by file, as far as the last thousand changes go.',
+	answers: {
+		200: { says: 'One page of the changes.', json: fileChangePage, examples: { page: { changes: [change] } } },
+	},
+	errors: [404],
+});

@@ -1,0 +1,15 @@
+/** What is said of the operations of the typed client. */
+export * from './approvals.ts';
+export * from './copies.ts';
+export * from './files.ts';
+export * from './keys.ts';
+export * from './mcp.ts';
+export * from './memories.ts';
+export * from './messages.ts';
+export * from './schedules.ts';
+export * from './service.ts';
+export * from './sessions.ts';
+export * from './skills.ts';
+export * from './tools.ts';
+export * from './ui.ts';
+export * from './usage.ts';

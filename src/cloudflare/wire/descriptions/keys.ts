@@ -1,0 +1,63 @@
+import { description } from '../description.ts';
+import { keyList, newKey } from '../key.ts';
+
+const scopes = ['run'];
+
+const shop = { id: '7kq2mzt1v9xe', owner: 'shop', scopes, isOver: false };
+
+export const listKeys = description({
+	id: 'listKeys',
+	tag: 'Keys',
+	summary: 'List the API keys that this Worker knows',
+	description: 'Those of the secret, and those that are stored. Shows ids, never the keys themselves.',
+	answers: {
+		200: {
+			says: 'All keys.',
+			json: keyList,
+			examples: {
+				rotated: {
+					keys: [
+						{
+							...{ id: '015i5xqv0sdf', owner: 'shop', scopes, expiresAt: '2026-11-28T12:00:00Z' },
+							...{ isOver: false, isStored: false },
+						},
+						{ ...shop, isStored: false },
+					],
+				},
+			},
+		},
+	},
+});
+
+export const makeKey = description({
+	id: 'makeKey',
+	tag: 'Keys',
+	summary: 'Make an API key',
+	description: 'Needs `STORED_KEYS = "on"`. The key opens its owner’s sessions at once, here and at all other places.',
+	examples: { customer: { owner: 'shop', budget: { usd: 5 } } },
+	answers: {
+		201: {
+			says: 'The key. This is the only time that it is shown.',
+			json: newKey,
+			examples: {
+				customer: {
+					...shop,
+					budget: { usd: 5 },
+					isStored: true,
+					key: 'rl_7kq2mzt1v9xe_Hn1bYV5cQvWm3oE6sJ0kTzR8uXaL2dPf4gNiBqCtMwS',
+				},
+			},
+		},
+	},
+	errors: [409],
+});
+
+export const revokeKey = description({
+	id: 'revokeKey',
+	tag: 'Keys',
+	summary: 'Revoke an API key',
+	description:
+		'A stored one. Within a minute it opens nothing anywhere, and the tokens that it made end. A key of the secret is revoked with `npm run keys`.',
+	answers: { 204: { says: 'The key is revoked.' } },
+	errors: [404, 409],
+});

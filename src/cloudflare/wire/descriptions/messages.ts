@@ -1,0 +1,128 @@
+import * as v from 'valibot';
+import { description } from '../description.ts';
+import { shownMessage } from '../message.ts';
+import { nextCursor } from '../page.ts';
+import { session } from '../session.ts';
+import * as example from './examples.ts';
+import { runAnswers, runHeaders, runOrSession, stream } from './run-answers.ts';
+
+export const listMessages = description({
+	id: 'listMessages',
+	tag: 'Messages',
+	summary: 'Read the history',
+	description: 'Oldest first. If a message has `isCut`, get it by its id to read all of it.',
+	answers: {
+		200: {
+			says: 'One page of the history.',
+			json: v.object({ messages: v.array(shownMessage), cursor: nextCursor }),
+			examples: { page: { messages: example.messages } },
+		},
+	},
+	errors: [404],
+});
+
+export const getMessage = description({
+	id: 'getMessage',
+	tag: 'Messages',
+	summary: 'Read one message',
+	description: 'Includes the full result of its tool.',
+	answers: { 200: { says: 'The message.', json: shownMessage, examples: { message: example.messages[1] } } },
+	errors: [400, 404],
+});
+
+export const sendMessage = description({
+	id: 'sendMessage',
+	tag: 'Messages',
+	summary: 'Send a message',
+	description: 'If a tool asked a question, the message answers it. During a run, `whenBusy` says what happens.',
+	headers: runHeaders,
+	examples: {
+		text: { text: 'And divided by 6?' },
+		parts: {
+			parts: [
+				{ kind: 'text', text: 'What is this?' },
+				{ kind: 'image', url: 'https://example.com/cat.png' },
+			],
+		},
+		attachment: {
+			text: 'Sum this up.',
+			attachments: [{ name: 'a.csv', type: 'text/csv', size: 3, contentText: 'a,b' }],
+		},
+	},
+	answers: runOrSession('Or the session, if the message was dropped and is repeated with the same key.'),
+	errors: [404, 409],
+	runs: true,
+});
+
+export const answerQuestion = description({
+	id: 'answerQuestion',
+	tag: 'Messages',
+	summary: 'Answer a tool’s question',
+	description: 'If no tool asks, the answer is refused.',
+	headers: runHeaders,
+	examples: { text: { text: 'On Friday.' } },
+	answers: runAnswers,
+	errors: [404, 409],
+	runs: true,
+});
+
+export const submitResults = description({
+	id: 'submitResults',
+	tag: 'Messages',
+	summary: 'Answer waiting calls',
+	description: 'Takes results and approvals, all at once or one by one. After the last one the run continues.',
+	headers: runHeaders,
+	examples: {
+		result: [{ id: 'call_1', output: { refunded: true } }],
+		approval: [{ id: 'call_1', approve: false, reason: 'Too much.' }],
+	},
+	answers: runOrSession('Or the session, while other calls wait.'),
+	errors: [404, 409],
+	runs: true,
+});
+
+export const continueRun = description({
+	id: 'continueRun',
+	tag: 'Runs',
+	summary: 'Continue a run',
+	description: 'Continues a run that failed or that stopped after a step.',
+	headers: runHeaders,
+	answers: runAnswers,
+	errors: [400, 404, 409],
+	runs: true,
+});
+
+export const stepRun = description({
+	id: 'stepRun',
+	tag: 'Runs',
+	summary: 'Continue a run for one turn',
+	description: 'Like `continue`, but for one turn of the model.',
+	headers: runHeaders,
+	answers: runAnswers,
+	errors: [400, 404, 409],
+	runs: true,
+});
+
+export const followRun = description({
+	id: 'followRun',
+	tag: 'Runs',
+	summary: 'Follow a run',
+	description:
+		'Streams the newest run from its start. With `Last-Event-ID` it streams each later event once. The run continues when its readers disconnect.',
+	headers: ['last-event-id'],
+	answers: {
+		200: { says: 'The events.', also: stream },
+		204: { says: 'There are no (more) events to follow.' },
+	},
+	errors: [400, 404],
+});
+
+export const cancelRun = description({
+	id: 'cancelRun',
+	tag: 'Runs',
+	summary: 'Stop a run',
+	description: 'Stops the run and its call to the model at once. Waiting messages and calls are dropped.',
+	headers: ['idempotency-key'],
+	answers: { 200: { says: 'The session.', json: session, examples: { session: example.empty } } },
+	errors: [400, 404, 409],
+});

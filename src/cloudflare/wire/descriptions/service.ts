@@ -1,0 +1,69 @@
+import * as v from 'valibot';
+import { agentList } from '../agent.ts';
+import { description } from '../description.ts';
+
+export const getHealth = description({
+	id: 'getHealth',
+	tag: 'Service',
+	summary: 'Check that the Worker runs',
+	description:
+		'With `?deep` and a key it also checks the setup: the variables, the agents, their models and skills. If something is wrong, the answer is 503 with `problems`.',
+	answers: {
+		200: {
+			says: 'It is.',
+			json: v.object({
+				status: v.literal('ok'),
+				problems: v.optional(v.array(v.object({ where: v.string(), message: v.string() }))),
+			}),
+			examples: { ok: { status: 'ok' } },
+		},
+	},
+	ownErrors: {
+		503: 'The setup has problems: `problems` is a list of `{ where, message }`. Each names the variable or the agent, and what to do.',
+	},
+});
+
+export const getDocument = description({
+	id: 'getDocument',
+	tag: 'Service',
+	summary: 'This document',
+	answers: {
+		200: { says: 'An OpenAPI 3.1 document.', json: v.looseObject({ openapi: v.string() }) },
+	},
+});
+
+export const getDocs = description({
+	id: 'getDocs',
+	tag: 'Service',
+	summary: 'Show this document as a page',
+	answers: { 200: { says: 'A page.', also: { 'text/html': { example: '<!doctype html>' } } } },
+});
+
+export const listAgents = description({
+	id: 'listAgents',
+	tag: 'Agents',
+	summary: 'List the agents',
+	description: 'With their models and whether those are ready, their tools and their skills.',
+	answers: {
+		200: {
+			says: 'All agents.',
+			json: agentList,
+			examples: {
+				agents: {
+					agents: [
+						{
+							name: 'assistant',
+							description: 'Answers questions.',
+							examples: ['What is 17 + 25?'],
+							model: 'claude-sonnet-4-6',
+							ready: false,
+							models: [{ name: 'claude-sonnet-4-6', provider: 'Anthropic', ready: false, needs: 'ANTHROPIC_API_KEY' }],
+							tools: [{ name: 'add', description: 'Add two numbers.' }],
+							skills: [],
+						},
+					],
+				},
+			},
+		},
+	},
+});
