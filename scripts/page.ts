@@ -1,10 +1,10 @@
 /**
- * Builds `src/page` into `build/page`, which `wrangler.toml` serves. The modules become one script. Beside it lie the API
- * as a document and as a page (`src/cloudflare/openapi`), and the code of the shell
+ * Builds `src/page` into `build/page`, which `wrangler.toml` serves. The modules become one script, and the styles one
+ * sheet. Beside them lie the API as a document and as a page (`src/cloudflare/openapi`), and the code of the shell
  * (`src/cloudflare/agent/shell-isolate.ts`), which the Worker reads when it needs it.
  */
 import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { buildSync } from 'esbuild';
 import { createDocument } from '../src/cloudflare/openapi/document.ts';
 import { renderPage } from '../src/cloudflare/openapi/page.ts';
@@ -22,10 +22,10 @@ const source = join(root, 'src/page');
 export function buildPage(target = join(root, 'build/page')): void {
 	const write = (name: string, content: Uint8Array | string) => writeChanged(join(target, name), Buffer.from(content));
 	mkdirSync(target, { recursive: true });
-	const files = readdirSync(source).filter((name) => !/\.[jt]s$/.test(name));
+	const files = readdirSync(source).filter((name) => /^(?!style\.css$).*\.(?:html|css)$|^_headers$/.test(name));
 	for (const name of files) write(name, readFileSync(join(source, name)));
 	const built = buildSync({
-		entryPoints: [join(source, 'app.ts')],
+		entryPoints: [join(source, 'app.ts'), join(source, 'style.css')],
 		absWorkingDir: root,
 		bundle: true,
 		format: 'esm',
@@ -35,12 +35,12 @@ export function buildPage(target = join(root, 'build/page')): void {
 		write: false,
 		logLevel: 'silent',
 	});
-	for (const { contents } of built.outputFiles) write('app.js', contents);
+	for (const { path, contents } of built.outputFiles) write(basename(path), contents);
 	write('shell.js', buildShell());
 	const document = createDocument();
 	write('openapi.json', JSON.stringify(document));
 	write('docs.html', renderPage(document));
-	const made = ['app.js', 'shell.js', 'openapi.json', 'docs.html', ...files];
+	const made = ['app.js', 'style.css', 'shell.js', 'openapi.json', 'docs.html', ...files];
 	for (const name of readdirSync(target))
 		if (!made.includes(name) && !name.endsWith('.new')) rmSync(join(target, name));
 }

@@ -25,7 +25,7 @@ export interface SignalOption {
 }
 
 export interface RequestOptions extends SignalOption {
-	readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE';
+	readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 	/** What is sent as JSON. */
 	readonly body?: unknown;
 	/** What is sent as it is. It may take as long as it takes. */

@@ -13,6 +13,9 @@ import type {
 	NewSession,
 	Session,
 	SessionBody,
+	SessionChange,
+	SessionPage,
+	SessionQuery,
 	TaskList,
 } from './types.ts';
 
@@ -83,6 +86,14 @@ export function createSessionClient(options: ClientOptions = {}) {
 			{ lastEventId, signal }: SignalOption & { readonly lastEventId?: string } = {},
 		): RunEvents => streamRun({ http, signal, lastEventId, follow: (last) => openEvents(id, last, signal) }),
 
+		/** Changes what a session may spend. A run that stopped because of its budget can continue after that. */
+		changeSession(id: string, change: SessionChange, { signal }: SignalOption = {}): Promise<Session> {
+			return http.json(toPath(id), { method: 'PATCH', body: change, signal });
+		},
+
+		/** Stops the run of a session, and removes all that is stored of it. */
+		deleteSession: (id: string, { signal }: SignalOption = {}): Promise<void> => http.remove(toPath(id), signal),
+
 		/** Copies a session. With `at`, the id of a message, the copy has the history up to there. */
 		forkSession(id: string, { at, signal }: SignalOption & { readonly at?: string } = {}): Promise<NewSession> {
 			return http.json(toPath(id, 'fork'), { method: 'POST', headers: createIdempotencyKey(), body: { at }, signal });
@@ -127,6 +138,11 @@ function createReads(http: Http) {
 		/** Lists what waits for a person in all sessions of the owner, the oldest first, a page at a time. It needs an API key. */
 		listApprovals({ signal, ...query }: SignalOption & ApprovalQuery = {}): Promise<ApprovalPage> {
 			return http.json(`/v1/approvals${toQuery(query)}`, { signal });
+		},
+
+		/** Lists the sessions of the owner, the newest activity first, a page at a time. It needs an API key. */
+		listSessions({ signal, ...query }: SignalOption & SessionQuery = {}): Promise<SessionPage> {
+			return http.json(`/v1/sessions${toQuery(query)}`, { signal });
 		},
 
 		getSession,

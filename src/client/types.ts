@@ -11,10 +11,22 @@ import type { memoryPage, shownMemory } from '../cloudflare/wire/memory.ts';
 import type { answerBody, messageBody, shownMessage } from '../cloudflare/wire/message.ts';
 import type { acceptedRun } from '../cloudflare/wire/run.ts';
 import type { schedule, scheduleBody } from '../cloudflare/wire/schedule.ts';
-import type { newSession, session, sessionBody } from '../cloudflare/wire/session.ts';
+import type {
+	changeBody,
+	newSession,
+	session,
+	sessionBody,
+	sessionPage,
+	sessionQuery,
+} from '../cloudflare/wire/session.ts';
 import type { taskLists } from '../cloudflare/wire/tasks.ts';
 import type { shownTool, toolBody } from '../cloudflare/wire/tool.ts';
 import type { usage } from '../cloudflare/wire/usage.ts';
+
+/** What a list is asked for. The number of entries is text in the address only. */
+type Query<S extends v.GenericSchema<{ readonly limit?: string }, unknown>> = Omit<v.InferInput<S>, 'limit'> & {
+	readonly limit?: number;
+};
 
 export type Agent = v.InferOutput<typeof agent>;
 export type Usage = v.InferOutput<typeof usage>;
@@ -22,8 +34,15 @@ export type Usage = v.InferOutput<typeof usage>;
 /** A session: its status, what it waits for, and its budget. */
 export type Session = v.InferOutput<typeof session>;
 export type SessionBody = v.InferOutput<typeof sessionBody>;
+export type SessionChange = v.InferInput<typeof changeBody>;
 /** A new session with its token. `runId` is the run of its first message. */
 export type NewSession = v.InferOutput<typeof newSession> & Partial<v.InferOutput<typeof acceptedRun>>;
+
+/** A page of the sessions of an owner, the newest activity first. */
+export type SessionPage = v.InferOutput<typeof sessionPage>;
+export type SessionQuery = Query<typeof sessionQuery>;
+/** A session as the list has it. */
+export type ListedSession = SessionPage['sessions'][number];
 
 /** All that is stored of a session. */
 export type ExportedSession = v.InferOutput<typeof exportedSession>;
@@ -40,7 +59,7 @@ export type TaskList = v.InferOutput<typeof taskLists>['lists'][number];
 export type WaitingCall = v.InferOutput<typeof waitingCall>;
 /** Calls of all sessions that wait for somebody, the oldest first. */
 export type ApprovalPage = v.InferOutput<typeof approvalPage>;
-export type ApprovalQuery = v.InferInput<typeof approvalQuery>;
+export type ApprovalQuery = Query<typeof approvalQuery>;
 /** A call that waits for somebody, in one of the owner's sessions. */
 export type Approval = ApprovalPage['approvals'][number];
 export type AnswerBody = v.InferOutput<typeof answerBody>;

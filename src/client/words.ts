@@ -64,6 +64,12 @@ export function describeUsage(usage: Usage | undefined): string {
 	return parts.join(' · ');
 }
 
+/** Describes what was spent: dollars where the price is known, else tokens. */
+export function describeMoney({ tokens, usd }: { readonly tokens: number; readonly usd: number }): string {
+	if (usd > 0) return `$${usd.toFixed(usd < 0.01 ? 5 : 2)}`;
+	return tokens === 1 ? '1 token' : `${tokens.toLocaleString('en')} tokens`;
+}
+
 export function describeAwaiting({ question, toolCalls = [] }: Extract<RunEvent, { type: 'awaiting' }>): string {
 	if (question !== undefined) return question.question;
 	const listNames = (isApproval: boolean) =>

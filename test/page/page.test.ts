@@ -99,6 +99,7 @@ const shoot = async (name: string) => {
 };
 const runEnds = () => page.locator('#send').waitFor();
 const readTexts = (selector: string) => page.locator(selector).allTextContents();
+const readSessionId = () => page.url().split('#/sessions/')[1];
 
 async function say(text: string) {
 	await page.fill('#text', text);
@@ -140,7 +141,7 @@ describe('a chat', () => {
 	});
 
 	test('an example is answered through a tool, and the tokens are counted', async () => {
-		await page.click('text=What is 17 + 25?');
+		await page.click('#examples >> text=What is 17 + 25?');
 		await sees('.prose', '42');
 		await runEnds();
 		const call = page.locator('.call[data-state="done"]').first();
@@ -166,14 +167,14 @@ describe('a chat', () => {
 	});
 
 	test('a skill that is used is shown as one', async () => {
-		await page.click('text=An angry customer wants a refund');
+		await page.click('#examples >> text=An angry customer wants a refund');
 		await sees('.call.skill .name', /^skill [a-z-]+$/);
 		await runEnds();
 		expect(await readTexts('.failure, .warning')).toEqual([]);
 	});
 
 	test('the time in a city is told', async () => {
-		await page.click('text=What time is it in Tokyo?');
+		await page.click('#examples >> text=What time is it in Tokyo?');
 		await sees('.prose', 'Tokyo');
 		await runEnds();
 		expect(await page.locator('.call[data-state="done"]').count()).toBeGreaterThan(0);
@@ -224,7 +225,7 @@ describe('a chat', () => {
 		await page.click('#stop');
 		await sees('.note', 'Stopped.');
 		await runEnds();
-		const id = new URL(page.url()).searchParams.get('session');
+		const id = readSessionId();
 		const { status } = await (await fetch(`${server.url}/v1/sessions/${id}`)).json();
 		expect(status).not.toBe('running');
 		expect((await prose().textContent())?.length).toBeLessThan(longAnswer.length);
@@ -238,7 +239,7 @@ describe('a chat', () => {
 		await say('What is 17 + 25?');
 		await runEnds();
 		const first = page.url();
-		expect(first).toContain('?session=');
+		expect(first).toMatch(/#\/sessions\/[0-9a-f]{64}$/);
 		await say('What is 2 + 3?');
 		await sees('.prose', '2 + 3 is 5.');
 		await runEnds();
@@ -294,7 +295,7 @@ describe('a chat', () => {
 
 	test('fits a narrow screen', async () => {
 		await page.setViewportSize({ width: 380, height: 700 });
-		await page.click('text=An angry customer wants a refund');
+		await page.click('#examples >> text=An angry customer wants a refund');
 		await sees('.usage', 'tokens');
 		for (const summary of await page.locator('.call summary').all()) await summary.click();
 		const width = await page.evaluate(() => Math.max(document.documentElement.scrollWidth, document.body.scrollWidth));
@@ -302,7 +303,7 @@ describe('a chat', () => {
 	});
 
 	test('an unknown session is told in the words of the server', async () => {
-		await page.goto(`${server.url}/?session=0000`);
+		await page.goto(`${server.url}/#/sessions/0000`);
 		await page.locator('.failure').waitFor();
 		const body = await (await fetch(`${server.url}/v1/sessions/0000`)).json();
 		expect(await page.locator('.failure p').textContent()).toBe(body.error.message);
@@ -365,7 +366,7 @@ describe('a chat', () => {
 		await page.selectOption('#agent', 'support');
 		await say('Please refund order A-1043, amount 30 euros.');
 		await sees('.open-call', 'issue_refund');
-		const id = new URL(page.url()).searchParams.get('session');
+		const id = readSessionId();
 		const { toolCalls }: { toolCalls: { id: string }[] } = JSON.parse(
 			await (await fetch(`${server.url}/v1/sessions/${id}`)).text(),
 		);
@@ -577,7 +578,9 @@ describe('what the wire may bring', () => {
 		await page.route('**/v1/sessions/played/events', (route) =>
 			route.fulfill({ contentType: 'text/event-stream', body: stream.join('') }),
 		);
-		await page.goto(`${server.url}/?session=played`);
+		// The same address would be no new visit.
+		await page.goto('about:blank');
+		await page.goto(`${server.url}/#/sessions/played`);
 		await page.locator('.run:last-child:not([aria-busy])').waitFor();
 	}
 
@@ -632,7 +635,7 @@ describe('what the wire may bring', () => {
 		await open([{ type: 'tasks', id: 'c', lists: [list('a', 'Make', 'done', undefined, undefined)] }, done]);
 		expect(await page.locator('#tasks').getAttribute('open')).toBe('');
 		expect(await readLines()).toEqual(['Done: Make 0', 'Next: Make 1', 'Open: Make 2']);
-		expect(await page.getByRole('listitem').count()).toBe(3);
+		expect(await page.locator('#tasks').getByRole('listitem').count()).toBe(3);
 
 		const failed = { id: '1', text: 'Make 1', outcome: 'failed', note: 'no net' } as const;
 		const changed = list('a', 'Make', 'done', undefined, undefined);
@@ -752,7 +755,7 @@ describe('what the wire may bring', () => {
 	test('each payload alone stays text, however it is cut', async () => {
 		await page.addInitScript(watchSinks);
 		await page.goto(server.url);
-		const module = await load<typeof import('../../src/page/markdown.ts')>('markdown');
+		const module = await load<typeof import('../../src/page/chat/markdown.ts')>('chat/markdown');
 		const strange = await module.evaluate(({ createMarkdown }, payloads) => {
 			const known = 'P PRE CODE STRONG EM H3 UL OL LI A'.split(' ');
 			return payloads.flatMap((payload) =>
@@ -791,7 +794,7 @@ describe('the parts of the page', () => {
 		['a single line', ' '],
 		['a block of code', '\n'],
 	] as const)('20,000 pieces of %s cost little', async ([kind, gap]) => {
-		const module = await load<typeof import('../../src/page/run-view.ts')>('run-view');
+		const module = await load<typeof import('../../src/page/chat/run-view.ts')>('chat/run-view');
 		const pieces = Array.from({ length: 20_000 }, (_, index) => `word${index}${index % 50 === 49 ? gap : ' '}`);
 		if (kind === 'a block of code') pieces.unshift('```\n');
 		const { ms, text } = await module.evaluate(({ createRunView }, pieces) => {
@@ -810,7 +813,7 @@ describe('the parts of the page', () => {
 	});
 
 	test('images of a result are shown, if they came with their bytes and are nothing but images', async () => {
-		const module = await load<typeof import('../../src/page/run-view.ts')>('run-view');
+		const module = await load<typeof import('../../src/page/chat/run-view.ts')>('chat/run-view');
 		const dot = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 		const sizes = await module.evaluate(async ({ createRunView }, dot) => {
 			const root = document.createElement('div');
@@ -837,7 +840,7 @@ describe('the parts of the page', () => {
 	});
 
 	test('a link says which host it leads to, where its label names another one', async () => {
-		const module = await load<typeof import('../../src/page/markdown.ts')>('markdown');
+		const module = await load<typeof import('../../src/page/chat/markdown.ts')>('chat/markdown');
 		const drawn = (sources: readonly string[]) =>
 			module.evaluate(({ createMarkdown }, sources) => {
 				const texts = sources.map((source) => {
@@ -900,9 +903,9 @@ describe('the parts of the page', () => {
 	});
 
 	test('nothing on the page turns the direction of a text', async () => {
-		const module = await load<typeof import('../../src/page/markdown.ts')>('markdown');
+		const module = await load<typeof import('../../src/page/chat/markdown.ts')>('chat/markdown');
 		const turning = [0x061c, 0x200e, 0x200f, 0x202a, 0x202b, 0x202c, 0x202d, 0x202e, 0x2066, 0x2067, 0x2068, 0x2069];
-		const elements = await load<typeof import('../../src/page/element.ts')>('element');
+		const elements = await load<typeof import('../../src/page/parts/element.ts')>('parts/element');
 		const shown = await elements.evaluate(
 			({ element }, turning) =>
 				element('p', '', turning.map((code) => `a${String.fromCharCode(code)}b`).join('')).textContent,
@@ -921,7 +924,7 @@ describe('the parts of the page', () => {
 	});
 
 	test('Markdown is drawn the same however it is cut', async () => {
-		const module = await load<typeof import('../../src/page/markdown.ts')>('markdown');
+		const module = await load<typeof import('../../src/page/chat/markdown.ts')>('chat/markdown');
 		const same = await module.evaluate(({ createMarkdown }) => {
 			const source = [
 				'# A *title*\r\n\r\nSome **bold**, *italic*, `code` and 2*3*4.\nA second line with https://example.com/a.',
@@ -969,6 +972,7 @@ describe('a server that wants a key', () => {
 			await page.reload();
 			await sees('.prose', '42');
 			await runEnds();
+			await page.goto('about:blank');
 		} finally {
 			await keyed.close();
 		}

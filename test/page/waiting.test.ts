@@ -190,7 +190,7 @@ describe('a message while a call waits', () => {
 		await say('Hi.');
 		await sees('.prose', 'Hello.');
 		await page.locator('#send').waitFor();
-		const id = new URL(page.url()).searchParams.get('session');
+		const [, id] = page.url().split('#/sessions/');
 		await fetch(`${stage.url}/v1/sessions/${id}/messages`, {
 			method: 'POST',
 			headers: { 'content-type': 'application/json' },

@@ -162,7 +162,7 @@ test('runlet/client lists what waits', async () => {
 	const id = await begin([call('p', 'pay', { amount: 9 })]);
 	const client = createClient('http://localhost', { fetch: (input, init) => SELF.fetch(new Request(input, init)) });
 	await expect.poll(() => callIds(id)).toEqual(['p']);
-	const { approvals } = await client.listApprovals({ agent: 'scripted', kind: 'approval', limit: '100' });
+	const { approvals } = await client.listApprovals({ agent: 'scripted', kind: 'approval', limit: 100 });
 	expect(approvals.find(({ sessionId }) => sessionId === id)).toMatchObject({ tool: 'pay', input: { amount: 9 } });
 });
 

@@ -1,8 +1,8 @@
 /** One run of an agent on the page: takes events and adds nodes, a constant amount of work for each. */
 
-import type { Message, RunEvent } from '../client/types.ts';
-import { describeAwaiting, describeHalt, describeStop, describeUsage } from '../client/words.ts';
-import { element, withoutTurns } from './element.ts';
+import type { Message, RunEvent } from '../../client/types.ts';
+import { describeAwaiting, describeHalt, describeStop, describeUsage } from '../../client/words.ts';
+import { element, withoutTurns } from '../parts/element.ts';
 import { createMarkdown } from './markdown.ts';
 import { type CallView, createToolCall } from './tool-call.ts';
 

@@ -1,8 +1,8 @@
 /** What a chat works on, beside its conversation: its task lists and its files. */
 
-import type { SessionClient } from '../client/sessions.ts';
-import type { RunEvent } from '../client/types.ts';
-import { find } from './element.ts';
+import type { SessionClient } from '../../client/sessions.ts';
+import type { RunEvent } from '../../client/types.ts';
+import { find } from '../parts/element.ts';
 import { createTaskLists } from './task-lists.ts';
 import { createWorkspaceView, type FileClient } from './workspace.ts';
 

@@ -1,8 +1,8 @@
 /** The files that go with the next message, each shown with its size and a button that removes it. */
 
-import type { Attachment } from '../client/types.ts';
-import { describeSize } from '../client/words.ts';
-import { button, element, withoutTurns } from './element.ts';
+import type { Attachment } from '../../client/types.ts';
+import { describeSize } from '../../client/words.ts';
+import { button, element, withoutTurns } from '../parts/element.ts';
 
 interface Item {
 	readonly attachment: Attachment;

@@ -1,8 +1,8 @@
 /** The start of a new chat: what the chosen agent is, and messages to begin with. */
 
-import type { Agent } from '../client/types.ts';
-import { describeModel } from '../client/words.ts';
-import { button, element, find } from './element.ts';
+import type { Agent } from '../../client/types.ts';
+import { describeModel } from '../../client/words.ts';
+import { button, element, find } from '../parts/element.ts';
 
 const root = find('#welcome', HTMLElement);
 

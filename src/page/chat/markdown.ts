@@ -3,7 +3,7 @@
  * What it does not know stays text; images and HTML do too.
  */
 
-import { element, withoutTurns } from './element.ts';
+import { element, withoutTurns } from '../parts/element.ts';
 
 /** An element that further lines may join. */
 interface Block {

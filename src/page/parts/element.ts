@@ -25,6 +25,13 @@ export function button(className: string, label: string, onClick: () => void): H
 	return node;
 }
 
+/** Makes a link to a place on the page, such as `#/inbox`. */
+export function link(className: string, address: string, ...children: (Node | string)[]) {
+	const node = element('a', className, ...children);
+	node.href = address;
+	return node;
+}
+
 /** Finds an element of index.html. */
 export function find<T extends Element>(selector: string, type: new () => T): T {
 	const node = document.querySelector(selector);

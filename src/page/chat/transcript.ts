@@ -1,12 +1,14 @@
 /** The conversation: what was said, the runs between, and failures. */
 
-import type { Message } from '../client/types.ts';
-import { toSaidText, toText } from '../client/words.ts';
+import type { CallAnswer, Message } from '../../client/types.ts';
+import { describeAnswer, toSaidText, toText } from '../../client/words.ts';
+import { element, find } from '../parts/element.ts';
 import { createFileList } from './attachments.ts';
-import { button, element, find } from './element.ts';
 import { createRunView, type RunView, toEvents } from './run-view.ts';
 import { createTail } from './tail.ts';
 import type { CallView } from './tool-call.ts';
+
+export type Transcript = ReturnType<typeof createTranscript>;
 
 export function createTranscript() {
 	const root = find('#transcript', HTMLElement);
@@ -65,12 +67,15 @@ export function createTranscript() {
 			view?.end();
 		},
 
-		/** Shows a failure, with what a person can do. */
-		addFailure(text: string, remedy?: { readonly label: string; readonly onClick: () => void } | HTMLElement): void {
-			const box = element('div', 'failure', element('p', '', text));
-			box.setAttribute('role', 'alert');
-			if (remedy instanceof HTMLElement) box.append(remedy);
-			else if (remedy !== undefined) box.append(button('retry', remedy.label, remedy.onClick));
+		/** Shows at a call what a person said of it: its result, or that it may run now. */
+		showAnswer(answer: CallAnswer): void {
+			const call = calls.get(answer.id);
+			if (!('approve' in answer)) call?.setResult(answer.output, answer.isError === true);
+			else if (answer.approve) call?.resume();
+			else call?.setResult(describeAnswer(answer), true);
+		},
+
+		addFailure(box: HTMLElement): void {
 			root.append(box);
 			tail.toEnd();
 		},

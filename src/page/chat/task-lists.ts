@@ -1,8 +1,8 @@
 /** The task lists of a chat: each task a line, which changes in its place. */
 
-import type { TaskList } from '../client/types.ts';
-import { describeTasks } from '../client/words.ts';
-import { element, withoutTurns } from './element.ts';
+import type { TaskList } from '../../client/types.ts';
+import { describeTasks } from '../../client/words.ts';
+import { element, withoutTurns } from '../parts/element.ts';
 
 type Task = TaskList['tasks'][number];
 

@@ -1,11 +1,12 @@
 /** The files of a chat: each with its size and a button that downloads it, and what changed, with diffs. */
 
-import { ClientError } from '../client/error.ts';
-import type { SessionClient } from '../client/sessions.ts';
-import type { FileChange, SessionFile } from '../client/types.ts';
-import { describeSize } from '../client/words.ts';
-import { createDiff } from './diff.ts';
-import { button, element, withoutTurns } from './element.ts';
+import { ClientError } from '../../client/error.ts';
+import type { SessionClient } from '../../client/sessions.ts';
+import type { FileChange, SessionFile } from '../../client/types.ts';
+import { describeSize } from '../../client/words.ts';
+import { createDiff } from '../parts/diff.ts';
+import { button, element, withoutTurns } from '../parts/element.ts';
+import { save } from '../parts/save.ts';
 
 /** Files and changes that are shown. */
 const mostFiles = 500;
@@ -25,7 +26,6 @@ export function createWorkspaceView(root: HTMLDetailsElement, client: FileClient
 	let session: { readonly id: string; readonly signal: AbortSignal } | undefined;
 	let isReading = false;
 	let isStale = false;
-	const save = createSaver();
 
 	function tell(text: string) {
 		note.textContent = withoutTurns(text);
@@ -70,7 +70,7 @@ export function createWorkspaceView(root: HTMLDetailsElement, client: FileClient
 		if (session === undefined) return;
 		const { id, signal } = session;
 		try {
-			save(path, await client.readFile(id, path, { signal }));
+			save(path.slice(path.lastIndexOf('/') + 1), await client.readFile(id, path, { signal }));
 		} catch (error) {
 			if (!signal.aborted && error instanceof ClientError) tell(`${path}: ${error.message}`);
 		}
@@ -103,19 +103,6 @@ function createRow({ path, size }: SessionFile, onDownload: () => void): HTMLEle
 	const get = button('download', 'Download', onDownload);
 	get.setAttribute('aria-label', `Download ${path}`);
 	return element('li', 'file-row', element('span', 'path', path), element('span', 'size', describeSize(size)), get);
-}
-
-/** Saves bytes as a file. They were read by a request, because it may need the key of this tab: a link sends none. */
-function createSaver() {
-	let last: string | undefined;
-	return (path: string, bytes: Blob) => {
-		if (last !== undefined) URL.revokeObjectURL(last);
-		last = URL.createObjectURL(bytes);
-		const link = element('a');
-		link.href = last;
-		link.download = path.slice(path.lastIndexOf('/') + 1);
-		link.click();
-	};
 }
 
 function createChange({ id, path, kind, from, at, callId, diff }: FileChange, isOpen: boolean): HTMLElement {

@@ -1,10 +1,10 @@
 /** A tool call on the page: a line that says what was asked and answered, which opens to show all of it. */
 
-import type { RunEvent } from '../client/types.ts';
-import { findSkillName, parseInput, splitDiff } from '../client/words.ts';
+import type { RunEvent } from '../../client/types.ts';
+import { findSkillName, parseInput, splitDiff } from '../../client/words.ts';
+import { createDiff } from '../parts/diff.ts';
+import { element, withoutTurns } from '../parts/element.ts';
 import { shownTypes } from './attachments.ts';
-import { createDiff } from './diff.ts';
-import { element, withoutTurns } from './element.ts';
 
 const wordsOfState = {
 	running: 'running',

@@ -1,0 +1,54 @@
+/** The agent of a chat and its model, as a person chooses them. */
+
+import type { Agent, Session } from '../../client/index.ts';
+import { find } from '../parts/element.ts';
+
+export function createChoice(onAgent: () => void) {
+	const agentField = find('#agent', HTMLSelectElement);
+	const modelField = find('#model', HTMLSelectElement);
+	let agents: readonly Agent[] = [];
+	/** The model that the chat has without a choice. */
+	let ownModel: string | undefined;
+	agentField.addEventListener('change', onAgent);
+
+	/** Shows the models that the chosen agent may have, with `model` as the chosen one. */
+	function showModels(model: string | undefined): void {
+		const agent = agents.find(({ name }) => name === agentField.value);
+		ownModel = model ?? agent?.model;
+		const ready = agent?.models.filter((one) => one.ready).map(({ name }) => name) ?? [];
+		const names = new Set([...(ownModel === undefined ? [] : [ownModel]), ...ready]);
+		modelField.replaceChildren(...[...names].map((name) => new Option(name, name)));
+		if (ownModel !== undefined) modelField.value = ownModel;
+		modelField.hidden = names.size < 2;
+	}
+
+	return {
+		get isEmpty() {
+			return agents.length === 0;
+		},
+		/** The chosen agent; the first one where it is not known. */
+		get agent(): Agent | undefined {
+			return agents.find(({ name }) => name === agentField.value) ?? agents[0];
+		},
+		/** The model that a person chose in place of the one that the chat has. */
+		get model(): string | undefined {
+			return modelField.value === ownModel || modelField.value === '' ? undefined : modelField.value;
+		},
+		/** The chosen model is now the one of the chat. */
+		keepModel(): void {
+			ownModel = modelField.value;
+		},
+		show(list: readonly Agent[]): void {
+			agents = list;
+			agentField.replaceChildren(...list.map(({ name }) => new Option(name, name)));
+			agentField.disabled = list.length === 0;
+			showModels(undefined);
+		},
+		/** Shows the agent and model of a session. The server may no longer offer them. */
+		pick({ agent, model }: Pick<Session, 'agent'> & { readonly model?: string }): void {
+			if (!agents.some(({ name }) => name === agent)) agentField.add(new Option(agent, agent));
+			agentField.value = agent;
+			showModels(model);
+		},
+	};
+}

@@ -1,0 +1,85 @@
+/** What leads to the other places of the page: the panels, and the newest sessions. */
+
+import type { Client, ListedSession } from '../../client/index.ts';
+import { parseAddress, toSessionAddress } from '../parts/address.ts';
+import { createAge } from '../parts/age.ts';
+import { element, find, link } from '../parts/element.ts';
+import type { Panel } from '../parts/panel.ts';
+import { createDrawer } from './drawer.ts';
+
+/** Sessions that the menu shows. */
+const mostSessions = 30;
+/** Calls that wait, as they are counted. */
+const mostWaiting = 100;
+
+export function createMenu(client: Pick<Client, 'listSessions' | 'listApprovals'>, panels: readonly Panel[]) {
+	const places = find('#places', HTMLElement);
+	const recent = find('#recent', HTMLElement);
+	const newChat = find('#new', HTMLAnchorElement);
+	const waiting = element('span', 'badge');
+	const drawer = createDrawer(find('#side', HTMLElement), find('#menu', HTMLButtonElement));
+	let reading = new AbortController();
+
+	places.replaceChildren(
+		...panels.map(({ name, title }) =>
+			element('li', '', link('', `#/${name}`, title, ...(name === 'inbox' ? [waiting] : []))),
+		),
+	);
+	waiting.hidden = true;
+
+	function mark(): void {
+		const { panel = '', session } = parseAddress(location.hash);
+		const address = session === undefined ? `#/${panel}` : toSessionAddress(session);
+		for (const one of [newChat, ...places.querySelectorAll('a'), ...recent.querySelectorAll('a')]) {
+			if (one.getAttribute('href') === address) one.setAttribute('aria-current', 'page');
+			else one.removeAttribute('aria-current');
+		}
+	}
+
+	function showSessions(sessions: readonly ListedSession[]): void {
+		recent.replaceChildren(...sessions.map(createEntry));
+		recent.hidden = sessions.length === 0;
+		mark();
+	}
+
+	return {
+		/** Marks where the page is now. */
+		point(): void {
+			mark();
+			drawer.close();
+		},
+
+		/** Reads the sessions and what waits. It is an aid: where they cannot be read, they stay as they were. */
+		async refresh(): Promise<void> {
+			reading.abort();
+			reading = new AbortController();
+			const { signal } = reading;
+			const [listed, waits] = await Promise.allSettled([
+				client.listSessions({ limit: mostSessions, signal }),
+				client.listApprovals({ limit: mostWaiting, signal }),
+			]);
+			if (signal.aborted) return;
+			if (listed.status === 'fulfilled') showSessions(listed.value.sessions);
+			if (waits.status === 'fulfilled') showWaiting(waits.value.approvals.length, waits.value.cursor !== undefined);
+		},
+
+		/** Calls `start` when a new chat is asked for where one is open: the address is the same then. */
+		onNewChat(start: () => void): void {
+			newChat.addEventListener('click', () => {
+				const { panel, session } = parseAddress(location.hash);
+				if (panel === undefined && session === undefined) start();
+			});
+		},
+	};
+
+	function showWaiting(count: number, isMore: boolean): void {
+		const words = element('span', 'visually-hidden', count === 1 ? ' waits' : ' wait');
+		waiting.replaceChildren(isMore ? `${count}+` : `${count}`, words);
+		waiting.hidden = count === 0;
+	}
+}
+
+function createEntry({ id, title = 'No message yet', agent, lastActivityAt }: ListedSession): HTMLElement {
+	const about = element('span', 'about', agent, ' · ', createAge(lastActivityAt));
+	return element('li', '', link('', toSessionAddress(id), element('span', 'title', title), about));
+}

@@ -1,0 +1,33 @@
+/** Where the page is: what stands behind `#/` in its address. */
+export interface Address {
+	/** The name of a panel; nothing for the chat. */
+	readonly panel?: string;
+	/** The session of the chat; nothing for a new one. */
+	readonly session?: string;
+}
+
+/** Reads an address such as `#/inbox` or `#/sessions/ID`. */
+export function parseAddress(hash: string): Address {
+	const [name = '', id = ''] = hash.replace(/^#?\/?/, '').split('/');
+	if (name === 'sessions' && id !== '') return { session: decode(id) };
+	return name === '' ? {} : { panel: decode(name) };
+}
+
+/** Writes the address of a session, as a link has it. */
+export function toSessionAddress(id: string): string {
+	return `#/sessions/${encodeURIComponent(id)}`;
+}
+
+/** Gives what `?session=ID` of earlier versions names its address of today. */
+export function moveOldAddress(): void {
+	const id = new URL(location.href).searchParams.get('session');
+	if (id !== null) history.replaceState(null, '', `${location.pathname}${toSessionAddress(id)}`);
+}
+
+function decode(text: string): string {
+	try {
+		return decodeURIComponent(text);
+	} catch {
+		return text;
+	}
+}

@@ -1,0 +1,72 @@
+/** A call that waits for a person: a small form for the result that only they can give, or for their word that it may run. */
+
+import type { CallAnswer, WaitingCall } from '../../client/index.ts';
+import { element } from './element.ts';
+
+/** Arguments up to so many characters stand on the line of the call. */
+const shortInput = 80;
+
+export function createOpenCall({ id, name, input, kind }: WaitingCall, onAnswer: (answer: CallAnswer) => void) {
+	const isApproval = kind === 'approval';
+	const text = element('input', '');
+	text.type = 'text';
+	text.required = !isApproval;
+	text.placeholder = isApproval ? 'Why not (if so)' : 'What came of it';
+	text.setAttribute('aria-label', isApproval ? `Reason to deny ${name}` : `Result of ${name}`);
+	const yes = element('button', 'retry yes', isApproval ? 'Allow' : 'Done');
+	const no = element('button', 'retry', isApproval ? 'Deny' : 'Failed');
+	const form = element('form', 'open-call', ...describeCall(name, input), text, yes, no);
+	form.setAttribute('aria-label', `${name} waits`);
+	form.dataset.todo = isApproval
+		? `${name} waits: allow or deny it first.`
+		: `${name} waits: say what came of it first.`;
+	text.addEventListener('keydown', (event) => {
+		// Enter would press the first button: who writes why not must not allow it thereby.
+		if (!isApproval || event.key !== 'Enter') return;
+		event.preventDefault();
+		no.focus();
+	});
+	form.addEventListener('submit', (event) => {
+		event.preventDefault();
+		for (const control of [text, yes, no]) control.disabled = true;
+		const isYes = event.submitter !== no;
+		const reason = text.value === '' ? {} : { reason: text.value };
+		if (!isApproval) onAnswer({ id, output: text.value, isError: !isYes });
+		else onAnswer(isYes ? { id, approve: true } : { id, approve: false, ...reason });
+	});
+	return form;
+}
+
+/** Makes a form for the answer to a question. */
+export function createQuestion(question: string, onAnswer: (answer: string) => void): HTMLFormElement {
+	const text = element('input', '');
+	text.type = 'text';
+	text.required = true;
+	text.placeholder = 'Your answer';
+	text.setAttribute('aria-label', `Answer: ${question}`);
+	const send = element('button', 'retry yes', 'Answer');
+	const form = element('form', 'open-call', element('p', 'asked', question), text, send);
+	form.addEventListener('submit', (event) => {
+		event.preventDefault();
+		if (text.value.trim() === '') return;
+		for (const control of [text, send]) control.disabled = true;
+		onAnswer(text.value);
+	});
+	return form;
+}
+
+/** Shows what is called with which arguments: all of them, to the letter. */
+function describeCall(name: string, input: unknown): HTMLElement[] {
+	const short = JSON.stringify(input) ?? '';
+	if (short.length <= shortInput) return [element('p', '', element('b', '', name), ' ', element('code', '', short))];
+	return [element('p', '', element('b', '', name)), element('pre', 'input', JSON.stringify(input, undefined, 2))];
+}
+
+/** Points at the first call that waits for a person, if one does. Returns what to do, in words. */
+export function pointAtOpenCall(root: Element): string | undefined {
+	const form = root.querySelector('.open-call:has(input:enabled)');
+	if (!(form instanceof HTMLElement)) return undefined;
+	form.classList.add('pointed');
+	form.scrollIntoView({ block: 'nearest' });
+	return form.dataset.todo;
+}

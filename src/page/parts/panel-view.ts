@@ -1,0 +1,47 @@
+/** The place of a panel on the page. */
+
+import type { Client } from '../../client/index.ts';
+import { element } from './element.ts';
+import { createFailure } from './failure.ts';
+import type { Panel } from './panel.ts';
+
+/** Shows one panel at a time in `root`. `onChange` is called when a panel is shown, and when it has changed what stands beside it. */
+export function createPanelView(root: HTMLElement, client: Client, onChange: () => void) {
+	let visit = new AbortController();
+
+	function open(panel: Panel): void {
+		visit.abort();
+		visit = new AbortController();
+		const { signal } = visit;
+		const body = element('div', 'panel-body');
+		const head = element('h2', '', panel.title);
+		head.tabIndex = -1;
+		const isShown = root.dataset.panel === panel.name;
+		root.dataset.panel = panel.name;
+		root.replaceChildren(element('header', 'panel-head', head, element('p', 'panel-about', panel.about)), body);
+		root.hidden = false;
+		root.setAttribute('aria-busy', 'true');
+		// Who comes by the keyboard goes on in the panel.
+		if (!isShown) head.focus({ preventScroll: true });
+		const again = () => open(panel);
+		panel
+			.open(body, { client, signal, again, changed: onChange })
+			.then(onChange)
+			.catch((error: unknown) => {
+				if (!signal.aborted) body.replaceChildren(createFailure(error, again));
+			})
+			.finally(() => {
+				if (!signal.aborted) root.removeAttribute('aria-busy');
+			});
+	}
+
+	return {
+		open,
+		close(): void {
+			visit.abort();
+			root.hidden = true;
+			delete root.dataset.panel;
+			root.replaceChildren();
+		},
+	};
+}

@@ -1,0 +1,115 @@
+/** All sessions of the owner: found, opened, copied, saved and removed. */
+
+import type { ListedSession } from '../../client/index.ts';
+import { toSessionAddress } from '../parts/address.ts';
+import { button, element } from '../parts/element.ts';
+import { createFailure } from '../parts/failure.ts';
+import type { Panel, Place } from '../parts/panel.ts';
+import { createRow } from './row.ts';
+
+/** Sessions of a page. Each that is shown is asked for its status and cost. */
+const pageLength = 20;
+/** A search looks at so many of the newest sessions. */
+const mostSearched = 500;
+
+export const sessions: Panel = {
+	name: 'sessions',
+	title: 'Sessions',
+	about: 'All conversations, the newest activity first.',
+	async open(root, place) {
+		const rows = element('tbody');
+		const nothing = element('p', 'nothing', 'No session was found.');
+		const more = button('more', 'Show more', () => void showMore().catch(fail));
+		const search = createSearch((words) => void find(words).catch(fail));
+		let cursor: string | undefined;
+		let searching = new AbortController();
+
+		function fail(error: unknown): void {
+			if (!place.signal.aborted) root.append(createFailure(error, place.again));
+		}
+		function show(sessions: readonly ListedSession[], next: string | undefined): void {
+			rows.append(...sessions.map((session) => createRow(session, place)));
+			cursor = next;
+			more.hidden = next === undefined;
+			nothing.hidden = rows.hasChildNodes();
+		}
+		async function showMore(): Promise<void> {
+			more.disabled = true;
+			const page = await place.client.listSessions({ limit: pageLength, cursor, signal: place.signal });
+			more.disabled = false;
+			show(page.sessions, page.cursor);
+		}
+		async function find(words: string): Promise<void> {
+			searching.abort();
+			searching = new AbortController();
+			const { signal } = searching;
+			if (words === '') {
+				rows.replaceChildren();
+				cursor = undefined;
+				return showMore();
+			}
+			const found = await searchSessions(place, words);
+			if (signal.aborted || place.signal.aborted) return;
+			rows.replaceChildren();
+			show(found, undefined);
+		}
+
+		await showMore();
+		const head = ['Title', 'Agent', 'Status', 'Cost', 'Active', ''].map((text) => element('th', '', text));
+		for (const cell of head) cell.scope = 'col';
+		const table = element('table', 'sessions', element('thead', '', element('tr', '', ...head)), rows);
+		root.append(element('div', 'tools', search, createImport(place)), table, nothing, more);
+	},
+};
+
+function createSearch(onWords: (words: string) => void): HTMLInputElement {
+	const field = element('input', 'search');
+	field.type = 'search';
+	field.placeholder = 'Search titles and agents';
+	field.setAttribute('aria-label', 'Search sessions');
+	field.addEventListener('input', () => onWords(field.value.trim().toLowerCase()));
+	return field;
+}
+
+/** Finds the newest sessions whose title or agent has all the words. */
+async function searchSessions({ client, signal }: Place, words: string): Promise<ListedSession[]> {
+	const all: ListedSession[] = [];
+	for (let cursor: string | undefined; all.length < mostSearched; ) {
+		const page = await client.listSessions({ limit: 100, cursor, signal });
+		all.push(...page.sessions);
+		cursor = page.cursor;
+		if (cursor === undefined) break;
+	}
+	const parts = words.split(/\s+/);
+	return all
+		.filter(({ title = '', agent }) => parts.every((part) => `${title} ${agent}`.toLowerCase().includes(part)))
+		.slice(0, pageLength);
+}
+
+/** Makes a button that makes a session of a file that was exported. */
+function createImport({ client, signal }: Place): HTMLElement {
+	const picker = element('input');
+	picker.type = 'file';
+	picker.accept = 'application/json';
+	picker.hidden = true;
+	const box = element(
+		'div',
+		'import',
+		button('', 'Import…', () => picker.click()),
+		picker,
+	);
+	picker.addEventListener('change', async () => {
+		const [file] = picker.files ?? [];
+		if (file === undefined) return;
+		box.querySelector('.failure')?.remove();
+		try {
+			const { id } = await client.importSession(JSON.parse(await file.text()), { signal });
+			location.hash = toSessionAddress(id);
+		} catch (error) {
+			const text = error instanceof SyntaxError ? 'This file is no export of a session.' : undefined;
+			box.append(text === undefined ? createFailure(error, () => {}) : element('p', 'failure', text));
+		}
+		picker.value = '';
+	});
+	return box;
+}

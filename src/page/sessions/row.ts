@@ -1,0 +1,102 @@
+/** A session in the table: what it is about, how it stands, and what can be done with it. */
+
+import type { ListedSession, Session } from '../../client/index.ts';
+import { describeMoney } from '../../client/words.ts';
+import { toSessionAddress } from '../parts/address.ts';
+import { createAge } from '../parts/age.ts';
+import { button, element, link } from '../parts/element.ts';
+import { createFailure } from '../parts/failure.ts';
+import type { Place } from '../parts/panel.ts';
+import { save } from '../parts/save.ts';
+
+export function createRow(listed: ListedSession, place: Place): HTMLElement {
+	const { id, agent, title = 'No message yet', lastActivityAt } = listed;
+	const { client, signal, changed } = place;
+	const status = element('td', 'status');
+	const cost = element('td', 'cost');
+	const actions = element('td', 'actions');
+	const row = element(
+		'tr',
+		'',
+		element('th', '', link('title', toSessionAddress(id), title)),
+		element('td', '', agent),
+		status,
+		cost,
+		element('td', '', createAge(lastActivityAt)),
+		actions,
+	);
+
+	async function run(work: () => Promise<void>): Promise<void> {
+		try {
+			await work();
+		} catch (error) {
+			if (!signal.aborted) actions.append(createFailure(error, () => void run(work)));
+		}
+	}
+	const fork = async () => {
+		location.hash = toSessionAddress((await client.forkSession(id, { signal })).id);
+	};
+	const download = async () => {
+		const exported = JSON.stringify(await client.exportSession(id, { signal }));
+		save(`session-${id.slice(0, 12)}.json`, new Blob([exported], { type: 'application/json' }));
+	};
+	const remove = async () => {
+		await client.deleteSession(id, { signal });
+		row.remove();
+		changed();
+	};
+	actions.append(
+		createAction('Fork', title, () => void run(fork)),
+		createAction('Export', title, () => void run(download)),
+		createRemoval(title, () => void run(remove)),
+	);
+	// An aid: where it cannot be read, the row has its other columns.
+	void client.getSession(id, { signal }).then(
+		(session) => {
+			status.replaceChildren(createStatus(session));
+			cost.textContent = describeMoney(session.budget.spent);
+		},
+		() => {},
+	);
+	return row;
+}
+
+function createAction(label: string, title: string, onClick: () => void): HTMLButtonElement {
+	const action = button('action', label, onClick);
+	action.setAttribute('aria-label', `${label} ${title}`);
+	return action;
+}
+
+/** Makes a button that has to be pressed twice. */
+function createRemoval(title: string, onSure: () => void): HTMLButtonElement {
+	let isAsked = false;
+	const action = createAction('Delete', title, () => {
+		if (isAsked) return onSure();
+		isAsked = true;
+		action.textContent = 'Delete for good?';
+		action.classList.add('sure');
+		action.setAttribute('aria-label', `Delete ${title} for good`);
+	});
+	action.addEventListener('blur', () => {
+		isAsked = false;
+		action.textContent = 'Delete';
+		action.classList.remove('sure');
+		action.setAttribute('aria-label', `Delete ${title}`);
+	});
+	return action;
+}
+
+const wordsOfStatus: Readonly<Record<Session['status'], string>> = {
+	idle: 'new',
+	running: 'running',
+	awaiting_user: 'asks you',
+	awaiting_tools: 'waits for you',
+	completed: 'done',
+	error: 'failed',
+};
+
+function createStatus({ status }: Session): HTMLElement {
+	const mark = element('span', 'state', wordsOfStatus[status]);
+	mark.dataset.state = status;
+	return mark;
+}

@@ -1,0 +1,240 @@
+/** The menu of the page and its panels: the inbox, and the sessions. */
+import { readFile } from 'node:fs/promises';
+import { gzipSync } from 'node:zlib';
+import type { Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { call, type Stage, startStage, text } from '../e2e/ui/stage.ts';
+import { type Browser, startBrowser } from './browser.ts';
+import { startSite } from './site.ts';
+
+let browser: Browser;
+let stage: Stage;
+let site: Awaited<ReturnType<typeof startSite>>;
+let page: Page;
+let complaints: string[];
+
+beforeAll(async () => {
+	[browser, stage] = await Promise.all([startBrowser({ width: 1100, height: 700 }), startStage()]);
+	site = await startSite(stage.url);
+});
+afterAll(async () => {
+	site?.close();
+	await Promise.all([browser?.close(), stage?.close()]);
+});
+
+beforeEach(async () => {
+	complaints = [];
+	page = await browser.openPage();
+	page.on('console', (message) => {
+		if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text());
+	});
+	page.on('pageerror', (error) => complaints.push(String(error)));
+	await page.goto(site.url);
+	await page.locator('#welcome').waitFor();
+});
+afterEach(async () => {
+	await page.close();
+	expect(complaints).toEqual([]);
+});
+
+const sees = (selector: string, hasText: string | RegExp) => page.locator(selector, { hasText }).last().waitFor();
+const isGone = (selector: string, hasText: string | RegExp) =>
+	page.locator(selector, { hasText }).first().waitFor({ state: 'detached' });
+const readTexts = (selector: string) => page.locator(selector).allTextContents();
+const shotIn = process.env.SHOTS;
+const shoot = async (name: string) => {
+	if (shotIn === undefined) return;
+	for (const colorScheme of ['light', 'dark'] as const) {
+		await page.emulateMedia({ colorScheme });
+		await page.screenshot({ path: `${shotIn}/${name}-${colorScheme}.png` });
+	}
+};
+
+async function say(message: string) {
+	await page.fill('#text', message);
+	await page.press('#text', 'Enter');
+}
+
+/** Has a session whose run waits for somebody, or has ended; gives its id. */
+async function start(message: string): Promise<string> {
+	const answer = await fetch(`${stage.url}/v1/sessions`, {
+		method: 'POST',
+		headers: { 'content-type': 'application/json' },
+		body: JSON.stringify({ agent: 'desk', text: message }),
+	});
+	return JSON.parse(await answer.text()).id;
+}
+
+const readStatus = async (id: string): Promise<string> =>
+	JSON.parse(await (await fetch(`${stage.url}/v1/sessions/${id}`)).text()).status;
+
+test('the script of the first load weighs less than 100 KB, compressed', async () => {
+	const script = await fetch(`${site.url}/app.js`);
+	expect(gzipSync(await script.text()).length).toBeLessThan(100_000);
+});
+
+describe('the menu', () => {
+	test('has the newest sessions, and marks the one that is open; each has an address of its own', async () => {
+		stage.play([text('Hello there.')]);
+		await say('Hello from the menu.');
+		await sees('.prose', 'Hello there.');
+		await sees('#recent a[aria-current]', 'Hello from the menu.');
+		const address = page.url();
+		await page.click('#new');
+		await page.locator('#welcome').waitFor();
+		expect(await readTexts('#side [aria-current]')).toEqual(['New chat']);
+		await page.locator('#recent a', { hasText: 'Hello from the menu.' }).click();
+		await sees('.prose', 'Hello there.');
+		expect(page.url()).toBe(address);
+		await page.goBack();
+		await page.locator('#welcome').waitFor();
+	});
+
+	test('leads an address of an earlier version to the session', async () => {
+		stage.play([text('Found.')]);
+		const id = await start('An old link.');
+		await page.goto(`${site.url}/?session=${id}`);
+		await sees('.prose', 'Found.');
+		expect(page.url()).toBe(`${site.url}/#/sessions/${id}`);
+	});
+
+	test('slides over a narrow page, is left by Escape, and leads on by the keyboard', async () => {
+		await page.setViewportSize({ width: 400, height: 700 });
+		await page.locator('#side').waitFor({ state: 'hidden' });
+		await page.getByRole('button', { name: 'Menu' }).press('Enter');
+		await page.locator('#side').waitFor();
+		expect(await page.evaluate(() => document.activeElement?.id)).toBe('new');
+		await shoot('menu-narrow');
+		await page.keyboard.press('Escape');
+		await page.locator('#side').waitFor({ state: 'hidden' });
+		expect(await page.evaluate(() => document.activeElement?.id)).toBe('menu');
+		await page.keyboard.press('Enter');
+		await page.keyboard.press('Tab');
+		await page.keyboard.press('Enter');
+		await sees('h2', 'Inbox');
+		await page.locator('#side').waitFor({ state: 'hidden' });
+		const width = await page.evaluate(() => document.documentElement.scrollWidth);
+		expect(width).toBeLessThanOrEqual(400);
+	});
+});
+
+describe('the inbox', () => {
+	test('has what waits in all sessions, with exact arguments; each is answered there, and its run goes on', async () => {
+		stage.play([call('p1', 'pay', { amount: 5 })], [call('q1', 'ask', { question: 'For which day?' })]);
+		const paying = await start('Pay five.');
+		const asking = await start('Book a table.');
+		stage.play([call('p2', 'pay', { amount: 6 })], [call('l1', 'locate')]);
+		const denying = await start('Pay six.');
+		const locating = await start('Where am I?');
+		await page.click('#places >> text=Inbox');
+		await sees('.card', 'Where am I?');
+		await sees('.badge', '4');
+		await shoot('inbox');
+		expect(await readTexts('.card .open-call > p')).toEqual([
+			...['pay {"amount":5}', 'For which day?', 'pay {"amount":6}', 'locate {}'],
+		]);
+
+		stage.play([text('Paid.')]);
+		const card = (title: string) => page.locator('.card', { hasText: title });
+		await card('Pay five.').getByRole('button', { name: 'Allow' }).click();
+		await sees('.card.settled', 'Allowed. It runs now.');
+		await expect.poll(() => readStatus(paying)).toBe('completed');
+		stage.play([text('On Friday.')]);
+		await card('Book a table.').getByRole('textbox').fill('Friday');
+		await card('Book a table.').getByRole('textbox').press('Enter');
+		await sees('.card.settled', 'Answered.');
+		await expect.poll(() => readStatus(asking)).toBe('completed');
+		const sent = stage.play([text('Then not.')]);
+		await card('Pay six.').getByRole('textbox').fill('too much');
+		await card('Pay six.').getByRole('button', { name: 'Deny' }).click();
+		await sees('.card.settled', 'Denied.');
+		await expect.poll(() => readStatus(denying)).toBe('completed');
+		expect(JSON.stringify(sent)).toContain('too much');
+		stage.play([text('In Oslo.')]);
+		await card('Where am I?').getByRole('textbox').fill('Oslo');
+		await card('Where am I?').getByRole('button', { name: 'Done' }).click();
+		await sees('.card.settled', 'Its result was sent.');
+		await expect.poll(() => readStatus(locating)).toBe('completed');
+		await page.locator('.badge').waitFor({ state: 'hidden' });
+
+		await card('Pay five.').getByRole('link').click();
+		await sees('.prose', 'Paid.');
+		await page.goBack();
+		await sees('.nothing', 'Nothing waits for you.');
+	});
+
+	test('says so when somebody else was faster, and looks again', async () => {
+		stage.play([call('p1', 'pay', { amount: 5 })], [text('Paid.')]);
+		const id = await start('Pay first.');
+		await page.click('#places >> text=Inbox');
+		await sees('.card', 'Pay first.');
+		await fetch(`${stage.url}/v1/sessions/${id}/tool-results`, {
+			method: 'POST',
+			headers: { 'content-type': 'application/json' },
+			body: '[{"id":"p1","approve":false}]',
+		});
+		await page.getByRole('button', { name: 'Allow' }).click();
+		await sees('.card .failure', 'The session is');
+		complaints = complaints.filter((line) => !line.includes('409'));
+		await page.click('text=Look again');
+		await sees('.nothing', 'Nothing waits for you.');
+	});
+});
+
+describe('the sessions', () => {
+	const row = (title: string) => page.locator('tbody tr', { hasText: title });
+
+	test('are listed with status, cost and age, and found by their titles', async () => {
+		stage.play([text('Yes.')], [call('p1', 'pay', { amount: 5 })]);
+		await start('A question about apples.');
+		await start('Pay for the pears.');
+		await page.click('#places >> text=Sessions');
+		await expect.poll(() => row('apples').locator('.state').textContent()).toBe('done');
+		await expect.poll(() => row('pears').locator('.state').textContent()).toBe('waits for you');
+		expect(await row('apples').locator('.cost').textContent()).toMatch(/token|\$/);
+		expect(await row('apples').locator('time').textContent()).toBe('just now');
+		await shoot('sessions');
+		await page.fill('.search', 'PEARS pay');
+		await isGone('tbody tr', 'apples');
+		expect(await page.locator('tbody tr').count()).toBe(1);
+		await page.fill('.search', 'no such words');
+		await sees('.nothing', 'No session was found.');
+		await page.fill('.search', '');
+		await sees('tbody tr', 'apples');
+		await row('apples').getByRole('link').click();
+		await sees('.prose', 'Yes.');
+	});
+
+	test('can be copied, saved and brought back, and are removed when that is said twice', async () => {
+		stage.play([text('Plums are blue.')]);
+		const id = await start('The plums.');
+		await page.click('#places >> text=Sessions');
+		await page.getByRole('button', { name: 'Fork The plums.' }).click();
+		await sees('.prose', 'Plums are blue.');
+		expect(page.url()).not.toContain(id);
+		await page.goBack();
+
+		const coming = page.waitForEvent('download');
+		await page.getByRole('button', { name: 'Export The plums.' }).first().click();
+		const path = await (await coming).path();
+		expect(JSON.parse(await readFile(path, 'utf8')).session.title).toBe('The plums.');
+
+		const before = await page.locator('tbody tr', { hasText: 'The plums.' }).count();
+		const remove = page.getByRole('button', { name: 'Delete The plums.' }).first();
+		await remove.click();
+		expect(await row('The plums.').count()).toBe(before);
+		await page.getByRole('button', { name: 'Delete The plums. for good' }).click();
+		await expect.poll(() => row('The plums.').count()).toBe(before - 1);
+
+		await page.setInputFiles('.import input', path);
+		await sees('.prose', 'Plums are blue.');
+		expect(page.url()).toContain('#/sessions/');
+		await page.goBack();
+		await page.setInputFiles('.import input', {
+			name: 'a.json',
+			mimeType: 'application/json',
+			buffer: Buffer.from('no'),
+		});
+		await sees('.import .failure', 'This file is no export of a session.');
+	});
+});
