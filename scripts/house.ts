@@ -18,7 +18,7 @@ const floors: readonly (readonly string[])[] = [
 	['cloudflare/config', 'page'],
 	['cloudflare/agent'],
 	['cloudflare/session', 'cloudflare/routes', 'testing', 'agents'],
-	['cloudflare/mcp', 'cloudflare/memory', 'cloudflare/schedules'],
+	['cloudflare/mcp', 'cloudflare/memory', 'cloudflare/schedules', 'cloudflare/links'],
 	['cloudflare/runlet', 'command', 'worker.ts'],
 ];
 
@@ -32,7 +32,7 @@ const floorsWithin: Readonly<Record<string, readonly (readonly string[])[]>> = {
 		['protocols/format.ts'],
 	],
 	'cloudflare/objects': [
-		['sqlite.ts', 'migrate.ts', 'durable-object.ts', 'budget.ts', 'result.ts'],
+		['sqlite.ts', 'migrate.ts', 'durable-object.ts', 'budget.ts', 'result.ts', 'missing.ts'],
 		['storage.ts', 'reach.ts', 'file-api.ts', 'outside-call.ts', 'schedule-api.ts'],
 		['session-api.ts'],
 		['directory', 'ledger', 'memory', 'publisher'],

@@ -1,10 +1,11 @@
 import { createRunlet } from 'runlet/cloudflare';
+import { links } from 'runlet/cloudflare/links';
 import { mcp } from 'runlet/cloudflare/mcp';
 import { memory } from 'runlet/cloudflare/memory';
 import { schedules } from 'runlet/cloudflare/schedules';
 import { agents } from './agents/index.ts';
 
-const runlet = createRunlet({ agents, mcp, memory, schedules });
+const runlet = createRunlet({ agents, mcp, memory, schedules, links });
 
 /** The Durable Objects that `wrangler.toml` binds. */
 export const { Session, Ledger, Directory, Publisher } = runlet;

@@ -5,6 +5,7 @@ import { defineAgent } from '../src/cloudflare/agent/define.ts';
 import type { AgentSchedule } from '../src/cloudflare/agent/schedules.ts';
 import type { WebhookMapping, WebhookMessage } from '../src/cloudflare/agent/webhook-mapping.ts';
 import type { WorkerEnv } from '../src/cloudflare/config/env.ts';
+import { links } from '../src/cloudflare/links/index.ts';
 import { mcp } from '../src/cloudflare/mcp/index.ts';
 import { memory } from '../src/cloudflare/memory/index.ts';
 import { createApp } from '../src/cloudflare/routes/app.ts';
@@ -310,6 +311,9 @@ const editor = defineAgent({
 	expiresAfterMs: 3_600_000,
 });
 
+/** Who is told when a run of `asking-out` begins to wait. */
+export const receiver = { callback: 'https://example.com/hooks', links: true };
+
 /** The agents for tests. */
 export const runtime = {
 	agents: [
@@ -418,6 +422,14 @@ export const runtime = {
 			model: 'scripted',
 			webhooks: { github: mapping, hmac: { map: mapping, maxBytes: 3_000_000, sameBody: 'again' } },
 		}),
+		defineAgent({
+			name: 'asking-out',
+			description: 'Tells a service when it waits.',
+			model: 'scripted',
+			tools: [pay, byHand],
+			onWaiting: receiver,
+			webhooks: { hmac: mapping },
+		}),
 		defineAgent({ name: 'hasty', description: 'Waits a moment only.', model: 'scripted', tools: [pay], approvalMs: 1 }),
 		...([undefined, 'compact', 'truncate'] as const).map((contextFull) =>
 			defineAgent({
@@ -520,6 +532,7 @@ export const runtime = {
 	mcp,
 	memory,
 	schedules,
+	links,
 };
 
 const objects = createObjects(runtime, { now, paceMs: 50 });

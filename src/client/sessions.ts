@@ -7,7 +7,9 @@ import type {
 	ApprovalPage,
 	ApprovalQuery,
 	CallAnswer,
+	DecisionLinks,
 	ExportedSession,
+	LinkBody,
 	Message,
 	MessageBody,
 	NewSession,
@@ -97,6 +99,11 @@ export function createSessionClient(options: ClientOptions = {}) {
 		/** Copies a session. With `at`, the id of a message, the copy has the history up to there. */
 		forkSession(id: string, { at, signal }: SignalOption & { readonly at?: string } = {}): Promise<NewSession> {
 			return http.json(toPath(id, 'fork'), { method: 'POST', headers: createIdempotencyKey(), body: { at }, signal });
+		},
+
+		/** Makes links to decide about a waiting call, for a mail or a chat. It needs an API key. */
+		createLinks(id: string, body: LinkBody, { signal }: SignalOption = {}): Promise<DecisionLinks> {
+			return http.json(toPath(id, 'links'), { method: 'POST', headers: createIdempotencyKey(), body, signal });
 		},
 
 		/** Makes a session of an export, of this server or another. */

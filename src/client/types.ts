@@ -6,6 +6,7 @@ import type { resultsBody, waitingCall } from '../cloudflare/wire/call.ts';
 import type { runEvent } from '../cloudflare/wire/event.ts';
 import type { exportedSession } from '../cloudflare/wire/export.ts';
 import type { file, fileChangePage, filePage } from '../cloudflare/wire/file.ts';
+import type { decisionLinks, linkBody } from '../cloudflare/wire/link.ts';
 import type { serverBody, shownServer, shownServerDetails } from '../cloudflare/wire/mcp.ts';
 import type { memoryPage, shownMemory } from '../cloudflare/wire/memory.ts';
 import type { answerBody, messageBody, shownMessage } from '../cloudflare/wire/message.ts';
@@ -62,6 +63,9 @@ export type ApprovalPage = v.InferOutput<typeof approvalPage>;
 export type ApprovalQuery = Query<typeof approvalQuery>;
 /** A call that waits for somebody, in one of the owner's sessions. */
 export type Approval = ApprovalPage['approvals'][number];
+/** Links to decide about a call. Whoever has one can decide. */
+export type DecisionLinks = v.InferOutput<typeof decisionLinks>;
+export type LinkBody = v.InferOutput<typeof linkBody>;
 export type AnswerBody = v.InferOutput<typeof answerBody>;
 /** The answer to a waiting call: its result, or whether it may run. */
 export type CallAnswer = v.InferOutput<typeof resultsBody>[number];

@@ -81,6 +81,7 @@ const definition = v.strictObject({
 	),
 	mode: v.optional(v.picklist(['auto', 'manual'])),
 	approvalMs: milliseconds,
+	onWaiting: v.optional(v.looseObject({}, 'must be { callback }')),
 	budget: v.optional(budgetSchema),
 	expiresAfterMs: v.optional(expirySchema),
 	fallbacks: v.optional(v.array(v.pipe(v.string(), v.nonEmpty()))),
@@ -153,6 +154,11 @@ export interface AgentDefinition {
 	readonly mode?: 'auto' | 'manual';
 	/** How long a call waits for an approval, in milliseconds. For ever if it is missing. */
 	readonly approvalMs?: number;
+	/**
+	 * A service of yours that is told each time when a run begins to wait for somebody (docs/people.md). With `links` it also
+	 * gets links to decide about the calls that wait for an approval. The Worker needs `createRunlet({ links })` for it.
+	 */
+	readonly onWaiting?: { readonly callback: string; readonly links?: boolean };
 	/** The most that a session without a budget of its own may spend: tokens, US dollars, or both. */
 	readonly budget?: { readonly tokens?: number; readonly usd?: number };
 	/** How long after its last activity a session is removed, in milliseconds. Never if it is missing. */

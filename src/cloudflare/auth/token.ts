@@ -29,7 +29,7 @@ export function makeTokenId(): string {
 /** Makes a token that opens one session until it expires. The same claims under the same key give the same token. */
 export async function signToken(claims: TokenClaims, tokenKey: string): Promise<string> {
 	const { session, id, expiresAt } = claims;
-	const mac = await crypto.subtle.sign('HMAC', await hmacKey(tokenKey), toSignedBytes(claims));
+	const mac = await crypto.subtle.sign('HMAC', await toHmacKey(tokenKey), toSignedBytes(claims));
 	return `rls_${session}_${id}_${expiresAt.toString(36)}_${toBase64Url(new Uint8Array(mac))}`;
 }
 
@@ -54,7 +54,7 @@ export async function verifyToken(token: string, tokenKey: string | undefined, n
 		claims !== undefined &&
 		mac !== undefined &&
 		tokenKey !== undefined &&
-		(await crypto.subtle.verify('HMAC', await hmacKey(tokenKey), fromBase64Url(mac), toSignedBytes(claims)));
+		(await crypto.subtle.verify('HMAC', await toHmacKey(tokenKey), fromBase64Url(mac), toSignedBytes(claims)));
 	if (!isSigned) throw refuseToken('is not valid');
 	if (claims.expiresAt * 1000 <= now) throw refuseToken('has expired');
 	return claims;
@@ -69,7 +69,8 @@ export function refuseToken(why: string): RunletError {
 	);
 }
 
-function hmacKey(tokenKey: string): Promise<CryptoKey> {
+/** Imports the key that signs what opens a session. */
+export function toHmacKey(tokenKey: string): Promise<CryptoKey> {
 	const algorithm = { name: 'HMAC', hash: 'SHA-256' };
 	return crypto.subtle.importKey('raw', fromBase64Url(tokenKey), algorithm, false, ['sign', 'verify']);
 }

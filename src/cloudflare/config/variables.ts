@@ -202,7 +202,7 @@ export function assertPublicBase(url: string | undefined): string {
 	if (url !== undefined) return url;
 	throw new RunletError(
 		'not_configured',
-		'PUBLIC_URL: not set, so no login can come back to this Worker. Set it to its address, such as https://agents.example.com, under [vars] in wrangler.toml. npm start does it by itself.',
+		'PUBLIC_URL: not set, so no login comes back to this Worker, and no link leads to it. Set it to its address, such as https://agents.example.com, under [vars] in wrangler.toml. npm start does it by itself.',
 	);
 }
 

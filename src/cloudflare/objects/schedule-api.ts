@@ -1,4 +1,3 @@
-import { RunletError } from '../../core/ground/errors.ts';
 import type { LastWake, WakeupTime } from '../../core/tool/index.ts';
 import type { RpcResult } from './result.ts';
 
@@ -43,11 +42,4 @@ export interface Scheduler extends ScheduleApi {
 	handleAlarm(): Promise<void>;
 	/** Removes the schedules of a session that was removed. */
 	dropSession(session: string): Promise<void>;
-}
-
-/** The error of a Worker that was made without schedules. Its message says how to add them. */
-export function createNoSchedules(code = 'not_found', says = 'schedules: this Worker'): RunletError {
-	const remedy =
-		"Add to src/worker.ts: import { schedules } from 'runlet/cloudflare/schedules'; and createRunlet({ agents, schedules })";
-	return new RunletError(code, `${says} has no schedules. ${remedy}.`, { field: 'schedules' });
 }

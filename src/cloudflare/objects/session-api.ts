@@ -1,6 +1,8 @@
+import type * as v from 'valibot';
 import type { CallAnswer } from '../../core/chat/call-answers.ts';
 import type { ChatOptions, Message, MessagePart, ToolMessage } from '../../core/chat/index.ts';
 import type { Attachment } from '../wire/attachment.ts';
+import type { decisionLinks, linkBody } from '../wire/link.ts';
 import type { ClientTool, RunTerms } from '../wire/protocols/client-terms.ts';
 import type { Format } from '../wire/protocols/format.ts';
 import type { Completion } from '../wire/protocols/openai/schema.ts';
@@ -202,6 +204,10 @@ export interface SessionApi {
 	messages(caller: Caller, page: PageQuery): Promise<RpcResult<Bytes>>;
 	/** Returns the task lists as JSON. */
 	tasks(caller: Caller): Promise<RpcResult<Bytes>>;
+	/** Makes links to decide about a call that waits for an approval. Not with a token. */
+	links(caller: Caller, asked: LinkRequest): Promise<RpcResult<DecisionLinks>>;
+	/** Returns the call that a link decides about, or decides as it says, once. The link is its own authorization. */
+	followLink(link: string, how: 'show' | 'decide'): Promise<RpcResult<LinkedCall>>;
 	/** Makes a token for this session. Not with a token. */
 	token(caller: Caller, asked: TokenRequest): Promise<RpcResult<Shown<typeof sessionToken>>>;
 	/** Revokes a token and ends the streams that it opened. Not with a token. */
@@ -278,6 +284,22 @@ export interface SessionNamespace {
 	/** Throws if the text is not an id of this namespace. */
 	idFromString(id: string): DurableObjectId;
 	get(id: DurableObjectId): SessionApi;
+}
+
+/** The request for links to decide about a call. */
+export type LinkRequest = v.InferOutput<typeof linkBody>;
+
+export type DecisionLinks = Shown<typeof decisionLinks>;
+
+/** A call as the page of a decision link shows it. */
+export interface LinkedCall {
+	/** What the link decides. */
+	readonly approve: boolean;
+	readonly agent: string;
+	readonly title?: string;
+	readonly tool: string;
+	/** Its arguments as JSON. */
+	readonly input: string;
 }
 
 /** The request for a token. */

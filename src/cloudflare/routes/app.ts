@@ -19,11 +19,13 @@ import {
 	setOptions,
 } from './identity.ts';
 import { keys } from './keys.ts';
-import { createMissingRoutes, type McpSupport } from './mcp.ts';
-import { createForgetfulRoutes, type Remembrance } from './memory.ts';
+import { createMissingLinks, type LinkRoutes } from './links.ts';
+import { createMissingMcp, type McpSupport } from './mcp.ts';
+import type { Remembrance } from './memory.ts';
+import { createMissingRoutes } from './missing.ts';
 import { modelsRoute } from './model-list.ts';
 import { page } from './page.ts';
-import { createMissingSchedules, type ScheduleSupport } from './schedules.ts';
+import type { ScheduleSupport } from './schedules.ts';
 import { securityHeaders } from './security-headers.ts';
 import { sessions } from './sessions.ts';
 import { skills } from './skills.ts';
@@ -37,6 +39,7 @@ interface Supports {
 	readonly mcp?: McpSupport;
 	readonly memory?: Remembrance;
 	readonly schedules?: ScheduleSupport;
+	readonly links?: { routes(): LinkRoutes };
 }
 
 /**
@@ -45,7 +48,8 @@ interface Supports {
  */
 export function createApp(runtime: Runtime & RouteOptions & Supports) {
 	const { basePath = '' } = runtime;
-	const mcp = runtime.mcp?.routes(runtime) ?? createMissingRoutes();
+	const mcp = runtime.mcp?.routes(runtime) ?? createMissingMcp();
+	const links = runtime.links?.routes() ?? createMissingLinks();
 	const app = new Hono<RouteEnv>();
 	app.onError((error, c) => {
 		const response = toFailureAt(c.req.path, error);
@@ -68,6 +72,8 @@ export function createApp(runtime: Runtime & RouteOptions & Supports) {
 	app.route('/v1/webhooks', webhooksRoute(runtime));
 	// A browser comes back from a login page without a key.
 	app.route('/v1/mcp', mcp.logins);
+	// A link is its own authorization.
+	app.route('/v1/decisions', links.decisions);
 	// From here on every caller is identified. Routes with another authentication are mounted above.
 	for (const path of ['/v1/*', '/mcp/*']) app.use(path, authenticate);
 	return app
@@ -78,12 +84,13 @@ export function createApp(runtime: Runtime & RouteOptions & Supports) {
 		.route('/v1/chat/completions', chatCompletionsRoute(runtime))
 		.route('/v1/keys', keys)
 		.route('/v1/mcp', mcp.servers)
-		.route('/v1/memories', runtime.memory?.routes ?? createForgetfulRoutes())
+		.route('/v1/memories', runtime.memory?.routes ?? createMissingRoutes('memory'))
 		.route('/v1/models', modelsRoute(runtime))
-		.route('/v1/schedules', runtime.schedules?.routes() ?? createMissingSchedules())
+		.route('/v1/schedules', runtime.schedules?.routes() ?? createMissingRoutes('schedules'))
 		.route('/v1/sessions', copies)
 		.route('/v1/sessions', sessions)
 		.route('/v1/sessions', files)
+		.route('/v1/sessions', links.sessions)
 		.route('/v1/skills', skills)
 		.route('/v1/tools', tools)
 		.route('/v1/ui', uiRoute(runtime))

@@ -1,9 +1,9 @@
 import { Hono } from 'hono/tiny';
-import { RunletError } from '../../core/ground/errors.ts';
 import type { Agent } from '../agent/define.ts';
 import type { McpConnector } from '../agent/mcp.ts';
 import type { Runtime } from '../agent/runtime.ts';
 import type { RouteEnv } from './identity.ts';
+import { createMissingRoutes } from './missing.ts';
 
 /** What `runlet/cloudflare/mcp` gives: the Model Context Protocol, both ways (docs/mcp.md). */
 export interface McpSupport extends McpConnector {
@@ -22,17 +22,8 @@ export interface McpRoutes {
 	readonly agents: Hono<RouteEnv>;
 }
 
-/** Makes the routes of a Worker without the protocol. They answer `not_found`, which says how to add it. */
-export function createMissingRoutes(): McpRoutes {
-	const missing = new Hono<RouteEnv>().all('*', () => {
-		throw createRefusal();
-	});
+/** Makes the routes of a Worker without the protocol. */
+export function createMissingMcp(): McpRoutes {
+	const missing = createMissingRoutes('mcp');
 	return { logins: new Hono<RouteEnv>(), servers: missing, agents: missing };
-}
-
-function createRefusal(): RunletError {
-	return new RunletError(
-		'not_found',
-		"This Worker has no MCP. Add to src/worker.ts: import { mcp } from 'runlet/cloudflare/mcp'; and createRunlet({ agents, mcp }).",
-	);
 }

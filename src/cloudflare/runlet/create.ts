@@ -44,13 +44,13 @@ export interface Runlet {
  */
 export function createRunlet(options: RunletOptions): Runlet {
 	blameCaller(createRunlet, () => assertOptions(options));
-	const { agents, providers, skills, mcp, memory, schedules, authenticate, basePath = '', bindings } = options;
+	const { agents, providers, skills, mcp, memory, schedules, links, authenticate, basePath = '', bindings } = options;
 	const toEnvironment = createEnvironment({
 		bindings,
 		hasAccounts: authenticate !== undefined,
 		hasOwnSkills: skills !== undefined,
 	});
-	const runtime = { agents, providers: toProviders(providers), skills, mcp, memory, schedules };
+	const runtime = { agents, providers: toProviders(providers), skills, mcp, memory, schedules, links };
 	const routes = createApp({ ...runtime, authenticate, basePath });
 	const arm = createArming(runtime);
 	const fetch: Runlet['fetch'] = async (request, env, context) => {

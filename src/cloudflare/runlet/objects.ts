@@ -7,6 +7,7 @@ import { createEnvironment } from '../config/environment.ts';
 import { Directory } from '../objects/directory/object.ts';
 import { Ledger } from '../objects/ledger/object.ts';
 import { Publisher, type PublisherOptions } from '../objects/publisher/object.ts';
+import type { LinkConnector } from '../session/inbox/link-connector.ts';
 import { Session } from '../session/object.ts';
 
 /** What the objects of a Worker have in common. */
@@ -18,11 +19,11 @@ export interface ObjectsOptions extends Pick<PublisherOptions, 'paceMs'> {
 }
 
 /** Makes the classes of a Worker's Durable Objects. Each is given what it needs of the environment. */
-export function createObjects(runtime: Runtime, options: ObjectsOptions = {}) {
-	const { agents, schedules } = runtime;
+export function createObjects(runtime: Runtime & { readonly links?: LinkConnector }, options: ObjectsOptions = {}) {
+	const { agents, schedules, links } = runtime;
 	const { toEnvironment = createEnvironment({}), now, paceMs } = options;
 	return {
-		Session: bind(Session, toEnvironment, (env) => ({ runtime, config: () => readConfig(env) })),
+		Session: bind(Session, toEnvironment, (env) => ({ runtime, links, config: () => readConfig(env) })),
 		Ledger: bind(Ledger, toEnvironment, () => ({ now })),
 		Directory: bind(Directory, toEnvironment, (env) => ({
 			directories: () => readConfig(env).directories,

@@ -10,9 +10,10 @@ import { findMemoryOptions } from '../agent/memory.ts';
 import { type SkillSource, skillSource } from '../agent/skill-source.ts';
 import type { Authenticate } from '../auth/account.ts';
 import { type BindingNames, bindingNames } from '../config/bindings.ts';
-import { createNoSchedules } from '../objects/schedule-api.ts';
+import type { LinkSupport } from '../links/index.ts';
+import { createMissing, type PartName } from '../objects/missing.ts';
 import type { McpSupport } from '../routes/mcp.ts';
-import { createNoMemory, type Remembrance } from '../routes/memory.ts';
+import type { Remembrance } from '../routes/memory.ts';
 import type { ScheduleSupport } from '../routes/schedules.ts';
 
 /** What `createRunlet` takes. */
@@ -35,6 +36,8 @@ export interface RunletOptions {
 	readonly memory?: Remembrance;
 	/** When agents and sessions are woken by themselves: `schedules` of `runlet/cloudflare/schedules`. */
 	readonly schedules?: ScheduleSupport;
+	/** Links to decide about calls, and who is told when a run waits: `links` of `runlet/cloudflare/links`. */
+	readonly links?: LinkSupport;
 	/**
 	 * Says which account of your product a request comes from: `{ owner, scopes? }`, or `undefined` for none, which is
 	 * `401`. Without it callers need API keys. Session tokens, API keys and webhooks work beside it.
@@ -53,6 +56,7 @@ const optionNames = [
 	'mcp',
 	'memory',
 	'schedules',
+	'links',
 	'authenticate',
 	'basePath',
 	'bindings',
@@ -75,6 +79,10 @@ const scheduleSupport = v.custom<ScheduleSupport>(
 	(value) => isRecord(value) && isFunction(value.open),
 	"must be schedules of 'runlet/cloudflare/schedules'",
 );
+const linkSupport = v.custom<LinkSupport>(
+	(value) => isRecord(value) && isFunction(value.open),
+	"must be links of 'runlet/cloudflare/links'",
+);
 const basePath = v.pipe(v.string(), v.regex(/^(\/[\w.~-]+)+$/, 'must begin with / and not end with it, such as /ai'));
 const ownName = v.optional(
 	v.pipe(v.string(), v.regex(/^[A-Za-z_]\w*$/, 'must be the name of a binding, such as CHATS')),
@@ -95,6 +103,7 @@ const schema = v.object({
 	mcp: v.optional(mcpSupport),
 	memory: v.optional(memorySupport),
 	schedules: v.optional(scheduleSupport),
+	links: v.optional(linkSupport),
 	authenticate: v.optional(v.custom<Authenticate>(isFunction, 'must be a function of the request and the environment')),
 	basePath: v.optional(basePath),
 	bindings: v.optional(v.strictObject(v.entriesFromList(bindingNames, ownName))),
@@ -108,23 +117,40 @@ export function assertOptions(options: RunletOptions): void {
 	check(schema, options, owner, 'not_configured');
 	assertNoNamesakes(options.agents);
 	options.mcp?.assertServers(options.agents);
-	assertHasMcp(options);
+	for (const agent of options.agents) {
+		options.schedules?.assertSchedules(agent);
+		options.links?.assertWaiting(agent);
+	}
+	assertHasParts(options);
 	assertKnowsChildren(options);
-	assertHasMemory(options);
-	assertSchedules(options);
 }
 
-/** Throws `invalid_agent` for an agent with MCP servers in a Worker that cannot reach them. */
-function assertHasMcp({ agents, mcp }: RunletOptions): void {
-	if (mcp !== undefined) return;
-	const agent = agents.find((one) => (one.mcp ?? []).length > 0 || one.userMcp === true);
-	if (agent === undefined) return;
-	const field = agent.userMcp === true ? 'userMcp' : 'mcp';
-	throw new RunletError(
-		'invalid_agent',
-		`${field}: the agent ${agent.name} has MCP servers, and this Worker has no MCP. Add to src/worker.ts: import { mcp } from 'runlet/cloudflare/mcp'; and createRunlet({ agents, mcp }).`,
-		{ field },
-	);
+/** Throws `invalid_agent` for an agent that needs a part of Runlet which the Worker was not given. */
+function assertHasParts(options: RunletOptions): void {
+	for (const agent of options.agents)
+		for (const { part, field = part, does } of listNeeds(agent)) {
+			if (options[part] !== undefined) continue;
+			const says = `the agent ${agent.name} ${does}, and this Worker`;
+			throw createMissing(part, { code: 'invalid_agent', says, field });
+		}
+}
+
+interface Need {
+	readonly part: PartName;
+	/** The field of the agent by which it needs the part. */
+	readonly field?: string;
+	/** What it does with it, for the message. */
+	readonly does: string;
+}
+
+function* listNeeds(agent: Agent): Generator<Need> {
+	if (agent.userMcp === true) yield { part: 'mcp', field: 'userMcp', does: 'has MCP servers' };
+	if (agent.mcp?.length) yield { part: 'mcp', does: 'has MCP servers' };
+	if (findMemoryOptions(agent) !== undefined) yield { part: 'memory', does: 'remembers' };
+	const does = 'is woken by itself';
+	if (agent.schedules?.length) yield { part: 'schedules', does };
+	if (agent.tools.some(({ name }) => name === 'schedule_wakeup')) yield { part: 'schedules', field: 'tools', does };
+	if (agent.onWaiting !== undefined) yield { part: 'links', field: 'onWaiting', does: 'tells when it waits' };
 }
 
 /** Throws `invalid_agent` for a tool that gives its calls to an agent that the Worker does not have. */
@@ -137,26 +163,6 @@ function assertKnowsChildren({ agents }: RunletOptions): void {
 			const message = `agents: the tool ${tool.name} of the agent ${name} gives its calls to the agent ${missing}, which is not in the list. Add it.`;
 			throw new RunletError('invalid_agent', message, { field: 'agents' });
 		}
-}
-
-/** Throws `invalid_agent` for an agent that remembers in a Worker without memory. */
-function assertHasMemory({ agents, memory }: RunletOptions): void {
-	const agent = memory === undefined ? agents.find((one) => findMemoryOptions(one) !== undefined) : undefined;
-	if (agent === undefined) return;
-	throw createNoMemory('invalid_agent', `memory: the agent ${agent.name} remembers, and this Worker has no memory.`, {
-		field: 'memory',
-	});
-}
-
-/** Throws `invalid_agent` for an agent with schedules in a Worker without them, and for schedules that are wrong. */
-function assertSchedules({ agents, schedules }: RunletOptions): void {
-	for (const agent of agents) {
-		schedules?.assertSchedules(agent);
-		const field = (agent.schedules ?? []).length > 0 ? 'schedules' : 'tools';
-		const isWoken = field === 'schedules' || agent.tools.some(({ name }) => name === 'schedule_wakeup');
-		if (isWoken && schedules === undefined)
-			throw createNoSchedules('invalid_agent', `${field}: the agent ${agent.name} is woken by itself, and this Worker`);
-	}
 }
 
 function isFunction(value: unknown): boolean {

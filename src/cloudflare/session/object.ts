@@ -1,7 +1,6 @@
 import type { CallAnswer } from '../../core/chat/call-answers.ts';
 import type { Env } from '../../core/ground/env.ts';
 import type { Runtime } from '../agent/runtime.ts';
-import type { Config } from '../config/config.ts';
 import type { Limit } from '../objects/budget.ts';
 import { DurableObject } from '../objects/durable-object.ts';
 import type { FileDownload, FilePage, FilePageQuery, FileRequest, WrittenFile } from '../objects/file-api.ts';
@@ -11,9 +10,12 @@ import type {
 	Caller,
 	ConversationUpdate,
 	CreateInput,
+	DecisionLinks,
 	Handling,
 	ImportOwner,
 	Input,
+	LinkedCall,
+	LinkRequest,
 	NewSession,
 	NothingNew,
 	Once,
@@ -29,13 +31,15 @@ import { exportVersion } from '../wire/export.ts';
 import type { ProtocolContext } from '../wire/protocols/format.ts';
 import type { Shown } from '../wire/shown.ts';
 import type { sessionToken, TokenScope } from '../wire/token.ts';
-import { Access, toAnswerScopes } from './inbox/access.ts';
+import { Access, type Pass, toAnswerScopes } from './inbox/access.ts';
 import { type Decide, type Entry, Gate, type Standing } from './inbox/gate.ts';
 import { type ImportOptions, importSession } from './inbox/import.ts';
 import { Inbox } from './inbox/inbox.ts';
 import { ObjectLife } from './inbox/life.ts';
+import { type LinkConnector, type SessionLinks, takeLinks } from './inbox/link-connector.ts';
 import { streamEvents, streamRun, toRunOutcome } from './inbox/outcome.ts';
 import { OutsideDoor } from './inbox/outside.ts';
+import type { RunnerOptions } from './run/prepare.ts';
 import { Runner } from './run/runner.ts';
 import { findPending } from './store/calls.ts';
 import { SessionStore } from './store/store.ts';
@@ -47,11 +51,7 @@ const readScope: readonly TokenScope[] = ['read'];
 const messageScope: readonly TokenScope[] = ['message'];
 
 /** What a session is made with. */
-export interface SessionOptions {
-	readonly runtime: Runtime;
-	/** The environment, read when it is needed. */
-	readonly config: () => Config;
-}
+export type SessionOptions = Omit<RunnerOptions, 'store'> & { readonly links?: LinkConnector };
 
 /**
  * The Durable Object of a session, a method an operation. Each lets its caller in, calls, and returns a value or a stream.
@@ -59,21 +59,22 @@ export interface SessionOptions {
  */
 export class Session extends DurableObject<Env> implements SessionApi {
 	readonly #runtime: Runtime;
-	readonly #config: () => Config;
+	readonly #config: SessionOptions['config'];
 	readonly #store: SessionStore;
 	readonly #runner: Runner;
 	readonly #access: Access;
 	readonly #gate: Gate;
 	readonly #inbox: Inbox;
 	readonly #outside: OutsideDoor;
+	readonly #links: SessionLinks | undefined;
 	readonly #importing: ImportOptions;
 	readonly #life: ObjectLife;
 
-	constructor(ctx: DurableObjectState, env: Env, { runtime, config }: SessionOptions) {
+	constructor(ctx: DurableObjectState, env: Env, { runtime, config, links }: SessionOptions) {
 		super(ctx, env);
 		const id = ctx.id.toString();
 		const store = new SessionStore(ctx.storage);
-		const runner = new Runner({ runtime, store, config });
+		const runner = new Runner({ runtime, store, config, links });
 		const access = new Access(store, config);
 		this.#runtime = runtime;
 		this.#config = config;
@@ -82,6 +83,7 @@ export class Session extends DurableObject<Env> implements SessionApi {
 		this.#access = access;
 		this.#gate = new Gate({ id, store, runner, access, runtime, config });
 		this.#inbox = new Inbox(store, runner, runtime.agents);
+		this.#links = links?.open({ store, access, config, gate: this.#gate, inbox: this.#inbox });
 		this.#outside = new OutsideDoor({ runtime, store, runner, access, gate: this.#gate, inbox: this.#inbox });
 		this.#importing = { id, store, runner, access, gate: this.#gate, runtime, config };
 		this.#life = new ObjectLife({ store, runner, access });
@@ -197,19 +199,16 @@ export class Session extends DurableObject<Env> implements SessionApi {
 	}
 
 	resume(caller: Caller, agent: string): Promise<RpcResult<Bytes | undefined>> {
-		return this.#life.answer(async () => {
-			const { lease } = await this.#access.open(caller, ['read'], agent);
+		const follow = ({ lease }: Pass) => {
 			const { live } = this.#runner;
-			if (live === undefined) return undefined;
-			return streamRun(live, { type: 'ui' }, { protocol: this.#pageContext(), lease }).stream;
-		});
+			return live && streamRun(live, { type: 'ui' }, { protocol: this.#pageContext(), lease }).stream;
+		};
+		return this.#life.enter(caller, readScope, follow, agent);
 	}
 
 	pageMessages(caller: Caller, agent: string): Promise<RpcResult<Bytes>> {
-		return this.#life.answer(async () => {
-			await this.#access.open(caller, ['read'], agent);
-			return toJsonStream({ messages: uiMessages(this.#store) });
-		});
+		const show = () => toJsonStream({ messages: uiMessages(this.#store) });
+		return this.#life.enter(caller, readScope, show, agent);
 	}
 
 	cancel(caller: Caller, once?: Once): Promise<RpcResult<SessionState>> {
@@ -260,6 +259,14 @@ export class Session extends DurableObject<Env> implements SessionApi {
 		return this.#life.enter(caller, readScope, async () => toJsonStream(await this.#runner.files.listChanges(page)));
 	}
 
+	links(caller: Caller, asked: LinkRequest): Promise<RpcResult<DecisionLinks>> {
+		return this.#life.answer(() => takeLinks(this.#links).make(caller, asked));
+	}
+
+	followLink(link: string, how: 'show' | 'decide'): Promise<RpcResult<LinkedCall>> {
+		return this.#life.answer(() => takeLinks(this.#links)[how](link));
+	}
+
 	tools(caller: Caller, agent: string, create?: CreateInput): Promise<RpcResult<readonly ListedTool[]>> {
 		return this.#life.answer(() => this.#outside.list(caller, agent, create));
 	}
@@ -269,10 +276,7 @@ export class Session extends DurableObject<Env> implements SessionApi {
 	}
 
 	delete(caller: Caller): Promise<RpcResult<void>> {
-		return this.#life.answer(async () => {
-			await this.#access.openForChange(caller);
-			await this.#life.remove();
-		});
+		return this.#life.answer(() => this.#access.openForChange(caller).then(() => this.#life.remove()));
 	}
 
 	override alarm(): Promise<void> {

@@ -105,6 +105,7 @@ export function description<const D extends Description>(given: D): D {
 /** The path parameters. */
 export const pathParameters: Readonly<Record<string, { readonly says: string; readonly example: string }>> = {
 	id: { says: 'The session’s id.', example: '5f3c9a1e7b2d4860f1a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d5e6f708' },
+	link: { says: 'The end of a decision link.', example: 'eyJzZXNzaW9uIjoi' },
 	tokenId: { says: 'The token’s id.', example: '4f0c9b1e2a7d8356' },
 	keyId: { says: 'The key’s id, the part between its two underscores.', example: '7kq2mzt1v9xe' },
 	message: { says: 'The message’s id.', example: '65536' },

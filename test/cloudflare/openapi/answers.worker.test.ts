@@ -152,6 +152,13 @@ test('a session is created with nothing, with a result, with events, and with a 
 	expect(await ask(described.createSession, { json, headers: { 'idempotency-key': 'asks' } })).toEqual(asked);
 	await ask(described.listSessions);
 	await expect.poll(async () => (await ask(described.listApprovals)).approvals).not.toEqual([]);
+	play({ toolCalls: [{ id: 'p', name: 'pay', input: { amount: 1 } }] });
+	const waits = await ask(described.createSession, { json });
+	const { deny } = await ask(described.createLinks, { id: String(waits.id), json: { callId: 'p' } });
+	const link = String(deny).split('/').at(-1);
+	await ask(described.showDecision, { path: link });
+	play('Not paid.');
+	await ask(described.decide, { path: link });
 	const id = String(asked.id);
 	const { tokenId } = await ask(described.createToken, { id, json: {} });
 	await ask(described.revokeToken, { id, path: String(tokenId) });

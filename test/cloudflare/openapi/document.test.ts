@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import { type Schema, Validator } from '@cfworker/json-schema';
 import * as v from 'valibot';
 import { describe, expect, expectTypeOf, test } from 'vitest';
+import { links } from '../../../src/cloudflare/links/index.ts';
 import { mcp } from '../../../src/cloudflare/mcp/index.ts';
 import { memory } from '../../../src/cloudflare/memory/index.ts';
 import { createDocument } from '../../../src/cloudflare/openapi/document.ts';
@@ -16,7 +17,7 @@ import type { Shown } from '../../../src/cloudflare/wire/shown.ts';
 import type { KnownDelta, LoopEvent } from '../../../src/core/chat/index.ts';
 import { RunletError } from '../../../src/core/ground/errors.ts';
 
-const app = createApp({ agents: [], providers: () => [], mcp, memory, schedules });
+const app = createApp({ agents: [], providers: () => [], mcp, memory, schedules, links });
 const document = createDocument();
 const operations = Object.entries<DescribedOperation>(described);
 const methods = ['get', 'post', 'put', 'patch', 'delete'];

@@ -41,6 +41,7 @@ test('every route refuses a query parameter that it does not know, but those who
 			...['createCompletion', 'getModel', 'listModels'],
 			...['listChat', 'postChat', 'resumeChat', 'stopChat'],
 			...['getDocs', 'receiveWebhook'],
+			...['decide', 'showDecision'],
 			...['finishLogin', 'getClientMetadata'],
 		].sort(),
 	);

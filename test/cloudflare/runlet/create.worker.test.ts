@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:test';
 import { expect, test } from 'vitest';
+import { links } from '../../../src/cloudflare/links/index.ts';
 import {
 	agentTool,
 	createRunlet,
@@ -176,6 +177,17 @@ test.each<[what: string, more: object, says: string]>([
 		{ schedules, agents: [defineAgent({ ...named, schedules: [{ name: 'a', cron: '0 0 30 2 *', text: 'x' }] })] },
 		'schedules.0.cron: this time never comes. (agent waking)',
 	],
+	[
+		'an agent that tells when it waits in a Worker without links',
+		{ agents: [defineAgent({ ...named, onWaiting: { callback: 'https://example.com' } })] },
+		"onWaiting: the agent waking tells when it waits, and this Worker has no decision links. Add to src/worker.ts: import { links } from 'runlet/cloudflare/links'; and createRunlet({ agents, links }).",
+	],
+	[
+		'a callback that is no URL',
+		{ links, agents: [defineAgent({ ...named, onWaiting: { callback: 'me' } })] },
+		'onWaiting.callback: must be a URL (agent waking)',
+	],
+	['links that are none', { links: {} }, "links: must be links of 'runlet/cloudflare/links'"],
 	['schedules that are none', { schedules: {} }, "schedules: must be schedules of 'runlet/cloudflare/schedules'"],
 ])('%s is refused when the Worker starts', (_, more, says) => expect(refusal(more).message).toContain(says));
 

@@ -4,9 +4,10 @@ import * as v from 'valibot';
 import { describe, expect, inject, test } from 'vitest';
 import { readConfig } from '../../../src/cloudflare/config/config.ts';
 import { retryDelay } from '../../../src/cloudflare/wire/protocols/webhooks/callback.ts';
+import type { ToolCall } from '../../../src/core/tool/index.ts';
 import { allEvents, follow, readNextAlarm, readObject, request, restart } from '../../client.ts';
 import { play } from '../../script.ts';
-import worker from '../../worker.ts';
+import worker, { receiver } from '../../worker.ts';
 import { deliver } from '../wire/protocols/webhooks/deliver.ts';
 import { callbackSecret, senders } from '../wire/protocols/webhooks/senders.ts';
 
@@ -389,5 +390,68 @@ describe('the answer to an issue of GitHub', () => {
 		const comment = { body, user: { login: 'ada', type: 'User' } };
 		const echo = { ...issueEvent(about, 'Second.'), action: 'created', comment };
 		expect((await send(echo, 'issue_comment')).status).toBe(204);
+	});
+});
+
+describe('a run that begins to wait', () => {
+	const pay = (id: string) => ({ id, name: 'pay', input: { amount: 5 } });
+	const manual = { id: 'm', name: 'by_hand', input: {} };
+	/** A session whose run waits for these calls. */
+	const wait = async (...toolCalls: readonly ToolCall[]) => {
+		play({ toolCalls });
+		return (await (await request('/v1/sessions', { agent: 'asking-out', text: 'go' })).json<{ id: string }>()).id;
+	};
+	const readBody = async (read: () => Promise<v.InferOutput<typeof received>>, n = 0) => {
+		await expect.poll(async () => (await read()).length).toBeGreaterThan(n);
+		return JSON.parse((await read())[n]?.body ?? '');
+	};
+
+	test('tells the agent’s callback each time, with links that decide about its approvals', async () => {
+		const { url, received } = await place();
+		receiver.callback = url;
+		const id = await wait(pay('a'), manual);
+		const body = await readBody(received);
+		expect(body).toMatchObject({
+			type: 'run.awaiting',
+			data: { sessionId: id, agent: 'asking-out', status: 'awaiting_tools', toolCalls: [{ id: 'a' }, { id: 'm' }] },
+		});
+		expect(Object.keys(body.data.links)).toEqual(['a']);
+		const { approve, expiresAt } = body.data.links.a;
+		expect(Date.parse(expiresAt) - Date.parse(body.timestamp)).toBe(86_400_000);
+		const path = new URL(approve).pathname;
+		expect((await request(path, {})).status).toBe(200);
+		expect((await request(path, {})).status).toBe(409);
+		play({ toolCalls: [pay('b')] });
+		await request(`/v1/sessions/${id}/tool-results`, [{ id: 'm', output: 1 }]);
+		expect(Object.keys((await readBody(received, 1)).data.links)).toEqual(['b']);
+		await expect.poll(() => pending(id)).toEqual([]);
+	});
+
+	test('tells it also after a death of the object, under the same id, and gives no link to what is decided', async () => {
+		const { url, received } = await place(500);
+		receiver.callback = url;
+		const id = await wait(pay('a'), pay('b'));
+		const first = await readBody(received);
+		await expect.poll(async () => (await pending(id))[0]?.failed).toBe(1);
+		await request(new URL(first.data.links.a.deny).pathname, {});
+		await restart(id);
+		await laterAt(id);
+		expect(Object.keys((await readBody(received, 1)).data.links)).toEqual(['b']);
+		const ids = (await received()).map(({ headers }) => headers['webhook-id']);
+		expect(new Set(ids).size).toBe(1);
+	});
+
+	test('gives its links to the agent’s callback only, and costs a run that waits for nobody nothing', async () => {
+		const [own, message] = [await place(), await place()];
+		receiver.callback = own.url;
+		play({ toolCalls: [pay('a')] });
+		const payload = { message: { text: 'go', callback: message.url } };
+		expect((await deliver(payload, { agent: 'asking-out' })).status).toBe(202);
+		expect((await readBody(own.received)).data).toHaveProperty('links');
+		expect((await readBody(message.received)).data).not.toHaveProperty('links');
+		play('Nothing to ask.');
+		const made = await request('/v1/sessions', { agent: 'asking-out', text: 'go' });
+		const { id } = await made.json<{ id: string }>();
+		expect(await pending(id)).toEqual([]);
 	});
 });

@@ -1,13 +1,8 @@
 import type { Env } from '../../../core/ground/env.ts';
 import { DurableObject } from '../durable-object.ts';
+import { createMissing } from '../missing.ts';
 import { type RpcResult, toFailure } from '../result.ts';
-import {
-	createNoSchedules,
-	type NewSchedule,
-	type Scheduler,
-	type StoredSchedule,
-	type WakeTarget,
-} from '../schedule-api.ts';
+import type { NewSchedule, Scheduler, StoredSchedule, WakeTarget } from '../schedule-api.ts';
 import {
 	askDirectory,
 	type DirectoryApi,
@@ -123,6 +118,6 @@ export class Directory extends DurableObject<Env> implements DirectoryApi {
 
 	async #schedule<T>(ask: (scheduler: Scheduler) => Promise<RpcResult<T>>): Promise<RpcResult<T>> {
 		if (this.#scheduler !== undefined) return ask(this.#scheduler);
-		return { ok: false, error: toFailure(createNoSchedules()) };
+		return { ok: false, error: toFailure(createMissing('schedules')) };
 	}
 }

@@ -42,9 +42,18 @@ export class ObjectLife {
 		});
 	}
 
-	/** Answers a caller who may enter with these scopes. */
-	enter<T>(caller: Caller, scopes: readonly TokenScope[], work: (pass: Pass) => T | Promise<T>): Promise<RpcResult<T>> {
-		return this.answer(async () => work(await this.#options.access.open(caller, scopes)));
+	/**
+	 * Answers a caller who may enter with these scopes.
+	 *
+	 * @param agent the agent that a page names
+	 */
+	enter<T>(
+		caller: Caller,
+		scopes: readonly TokenScope[],
+		work: (pass: Pass) => T | Promise<T>,
+		agent?: string,
+	): Promise<RpcResult<T>> {
+		return this.answer(async () => work(await this.#options.access.open(caller, scopes, agent)));
 	}
 
 	/** Stops what runs and removes the session. Nobody may enter meanwhile. */

@@ -1,12 +1,12 @@
 import type { TerminalEvent } from '../../../core/chat/index.ts';
 import { publicFetch } from '../../../core/ground/public-fetch.ts';
-import type { Config } from '../../config/config.ts';
 import { type LogFields, log, toFailureFields } from '../../log.ts';
 import { retryDelay, signHeaders } from '../../wire/protocols/webhooks/callback.ts';
 import { mayPostAgain, parseReplyTarget, toReplyRequest } from '../../wire/protocols/webhooks/reply.ts';
 import type { Callback } from '../store/outbox.ts';
 import { toRunStatus } from '../store/status.ts';
 import type { SessionStore } from '../store/store.ts';
+import type { RunnerOptions } from './prepare.ts';
 import { createPastRun } from './run.ts';
 
 /** How long a receiver may take, in milliseconds. */
@@ -21,12 +21,12 @@ const atOnce = 6;
  * same id each time; or its answer to Slack or GitHub. What is not delivered stays in the store for the object's alarm.
  */
 export class Callbacks {
+	readonly #options: RunnerOptions;
 	readonly #store: SessionStore;
-	readonly #config: () => Config;
 
-	constructor(store: SessionStore, config: () => Config) {
-		this.#store = store;
-		this.#config = config;
+	constructor(options: RunnerOptions) {
+		this.#options = options;
+		this.#store = options.store;
 	}
 
 	/** Sends the callbacks that are due. */
@@ -54,7 +54,7 @@ export class Callbacks {
 	}
 
 	async #post(callback: Callback): Promise<number> {
-		const { local } = this.#config();
+		const { local } = this.#options.config();
 		const request = await this.#request(callback);
 		if (request === undefined) return 204;
 		const { url, headers, body } = request;
@@ -69,7 +69,7 @@ export class Callbacks {
 
 	/** Creates the request; nothing if there is no answer to post. */
 	async #request(callback: Callback) {
-		const { findCallbackSecrets, github } = this.#config();
+		const { findCallbackSecrets, github } = this.#options.config();
 		const target = parseReplyTarget(callback.url);
 		if (target !== undefined) {
 			const text = replyText(await this.#event(callback), target.kind === 'github');
@@ -91,9 +91,12 @@ export class Callbacks {
 		const { id: sessionId, agent, metadata, createdAt } = this.#store.session();
 		const event = await this.#event(callback);
 		const { type, ...outcome } = event;
-		const timestamp = new Date(this.#store.runs.get(run)?.endedAt ?? createdAt).toISOString();
-		const data = { sessionId, runId, agent, status: toRunStatus(event), ...(metadata && { metadata }), ...outcome };
-		return { type: `run.${words[type]}`, timestamp, data };
+		const endedAt = this.#store.runs.get(run)?.endedAt ?? createdAt;
+		const about = { sessionId, runId, agent, status: toRunStatus(event), ...(metadata && { metadata }) };
+		const isWaiting = type === 'awaiting';
+		const links = isWaiting && (await this.#options.links?.createForCallback(this.#options, callback, endedAt));
+		const data = { ...about, ...outcome, ...(links && { links }) };
+		return { type: `run.${words[type]}`, timestamp: new Date(endedAt).toISOString(), data };
 	}
 }
 

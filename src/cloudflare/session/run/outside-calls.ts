@@ -13,6 +13,7 @@ import type { Bytes } from '../../objects/result.ts';
 import type { SessionFiles } from '../files/session-files.ts';
 import type { WaitingCallRecord } from '../store/waiting-calls.ts';
 import type { Connections } from './connections.ts';
+import { hashCall } from './hash-call.ts';
 import { createChatOptions, type RunnerOptions } from './prepare.ts';
 
 /** Calls that run at a time. */
@@ -101,7 +102,7 @@ export class OutsideCalls {
 		const assertThere = (): void => {
 			if (store.session().createdAt !== createdAt) throw new RunletError('not_found', 'There is no such session.');
 		};
-		const hash = await hashCall(given);
+		const hash = await hashCall(given.tool, given.input);
 		const waited = given.answer && this.#take(given.answer.waiting, hash);
 		if (given.answer !== undefined && waited !== undefined) {
 			const answered = toAnsweredEnd(waited, given.answer);
@@ -216,11 +217,6 @@ function addNote(event: RunEvent, add: (line: OutsideLine) => void): undefined {
 	if (event.type !== 'note') return;
 	const { label, detail } = event;
 	add({ type: 'note', label, detail });
-}
-
-async function hashCall({ tool, input }: OutsideCall): Promise<string> {
-	const bytes = new TextEncoder().encode(JSON.stringify([tool, input]));
-	return toHex(new Uint8Array(await crypto.subtle.digest('SHA-256', bytes)));
 }
 
 /** The lines of a call, from it to its one reader. */

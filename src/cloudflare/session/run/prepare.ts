@@ -22,6 +22,7 @@ import type { SessionRecord } from '../store/session-row.ts';
 import { createRunState } from '../store/state.ts';
 import type { SessionStore } from '../store/store.ts';
 import { readBudgetState } from './budget-state.ts';
+import type { CallbackLinks } from './callback-links.ts';
 import { createChildren, leaveChildren } from './children.ts';
 import type { OwnerLedger } from './lease.ts';
 import { createMemoryTools, createToolLoader } from './load-tools.ts';
@@ -41,6 +42,8 @@ export interface RunContext {
 	readonly ledger: OwnerLedger;
 	readonly atCrashPoint: AtCrashPoint;
 	readonly onSteered: (id: number) => void;
+	/** Who is told when the run begins to wait. */
+	readonly onWaiting: Agent['onWaiting'];
 	/** Told once the run's end is stored. */
 	readonly onEnded: (ended: Ended) => void;
 }
@@ -55,8 +58,8 @@ export function prepareRun(
 	record: RunRecord,
 	taken: { readonly events?: readonly RunEvent[]; readonly resume?: Resumption } = {},
 ): Work {
-	const { store, files, options, limit, sessions, ledger, atCrashPoint, onSteered, onEnded } = context;
-	const { id: sessionId, owner, metadata } = store.session();
+	const { store, files, options, limit, sessions, ledger, atCrashPoint, onSteered, onWaiting, onEnded } = context;
+	const { id: sessionId, owner, metadata, parent } = store.session();
 	const counter = new RunCounter(taken.events);
 	const history = readHistory(store, options);
 	const inbound = new InboundContext(history, owner);
@@ -107,7 +110,12 @@ export function prepareRun(
 		onEnd: (event) => {
 			const asked = event.type === 'awaiting' ? (event.toolCalls ?? []) : [];
 			for (const call of asked) store.calls.note(store.messages.lastTurn(), call, 'asked', Date.now());
-			if (event.type === 'awaiting') store.untold.noteWait();
+			if (event.type === 'awaiting') {
+				store.untold.noteWait();
+				// What a child asks, its parent asks.
+				if (onWaiting !== undefined && parent === undefined)
+					store.callbacks.add({ run: record.n, runId: record.id, url: onWaiting.callback });
+			}
 			// A request is still open only if its message could not be stored.
 			closeAccount(store, store.runs.get(record.n)?.draft);
 			// Who waits for somebody goes on later, and its children with it.
@@ -124,6 +132,8 @@ export interface RunnerOptions {
 	readonly store: SessionStore;
 	/** The environment, read when it is needed: what is wrong with it is the failure of one run. */
 	readonly config: () => Config;
+	/** Decision links, if the Worker has them. */
+	readonly links?: CallbackLinks;
 }
 
 /** What a session lends to what it runs. */

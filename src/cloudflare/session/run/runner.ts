@@ -2,6 +2,7 @@ import type { Message, TerminalEvent } from '../../../core/chat/index.ts';
 import { createDeferred, type Deferred } from '../../../core/ground/deferred.ts';
 import { type RunletError, toRunletError } from '../../../core/ground/errors.ts';
 import { type AtCrashPoint, createCrashPoints } from '../../agent/crash.ts';
+import { findAgent } from '../../agent/define.ts';
 import { log, toFailureFields } from '../../log.ts';
 import type { BudgetState } from '../../objects/budget.ts';
 import { isStorageError } from '../../objects/storage.ts';
@@ -46,7 +47,7 @@ export class Runner {
 		this.alarm = new Alarm(store, () => this.#decide().wakeAt);
 		this.owner = new Owner(store, config);
 		this.files = new SessionFiles(store, config);
-		this.#callbacks = new Callbacks(store, config);
+		this.#callbacks = new Callbacks(options);
 		this.#connections = new Connections(options, () => this.#live !== undefined || this.outside.isBusy);
 		this.outside = new OutsideCalls({ ...options, files: this.files, connections: this.#connections });
 	}
@@ -266,6 +267,7 @@ export class Runner {
 			sessions: () => this.#options.config().sessions,
 			ledger: this.owner.ledger(),
 			atCrashPoint: this.#toCrashPoints(run.n),
+			onWaiting: findAgent(this.#options.runtime.agents, this.#store.session().agent).onWaiting,
 			onSteered: (id: number) => {
 				if (this.#live !== undefined) this.#showRun(id, this.#live);
 			},

@@ -3,6 +3,7 @@ export * from './approvals.ts';
 export * from './copies.ts';
 export * from './files.ts';
 export * from './keys.ts';
+export * from './links.ts';
 export * from './mcp.ts';
 export * from './memories.ts';
 export * from './messages.ts';

@@ -1,0 +1,23 @@
+import * as v from 'valibot';
+import { check } from '../../core/ground/check.ts';
+import { RunletError } from '../../core/ground/errors.ts';
+import type { Agent } from '../agent/define.ts';
+
+const schema = v.object({
+	onWaiting: v.optional(
+		v.strictObject({
+			callback: v.pipe(v.string(), v.url('must be a URL'), v.maxLength(2_048)),
+			links: v.optional(v.boolean('must be true or false')),
+		}),
+	),
+});
+
+/** Throws `invalid_agent`, which names the field, for an `onWaiting` that is misspelt. */
+export function assertWaiting({ name, onWaiting }: Agent): void {
+	try {
+		check(schema, { onWaiting }, 'agent', 'invalid_agent');
+	} catch (cause) {
+		if (!(cause instanceof RunletError)) throw cause;
+		throw new RunletError('invalid_agent', `${cause.message} (agent ${name})`, cause.data);
+	}
+}

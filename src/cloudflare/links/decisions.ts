@@ -1,0 +1,72 @@
+import { RunletError } from '../../core/ground/errors.ts';
+import type { Caller, DecisionLinks, LinkedCall, LinkRequest } from '../objects/session-api.ts';
+import type { LinkedSession, SessionLinks } from '../session/inbox/link-connector.ts';
+import { findPending, type Pending } from '../session/store/calls.ts';
+import type { SessionStore } from '../session/store/store.ts';
+import { type Decidable, listDecidable } from './decidable.ts';
+import { type LinkClaims, verifyLink } from './link.ts';
+import { createLinks, hashDecidable } from './make.ts';
+
+/** Decisions by link (docs/people.md). A link decides about one call, once: the session stores the decision with the call. */
+export class Decisions implements SessionLinks {
+	readonly #session: LinkedSession;
+
+	constructor(session: LinkedSession) {
+		this.#session = session;
+	}
+
+	async make(caller: Caller, { callId, expiresInSeconds = 3_600 }: LinkRequest): Promise<DecisionLinks> {
+		const { store, access, config } = this.#session;
+		await access.openForChange(caller);
+		return createLinks(store, config(), callId, Date.now() + expiresInSeconds * 1_000);
+	}
+
+	async show(link: string): Promise<LinkedCall> {
+		return (await this.#open(link)).shown;
+	}
+
+	async decide(link: string): Promise<LinkedCall> {
+		const { store, gate, inbox } = this.#session;
+		const { claims, call, shown } = await this.#open(link);
+		const { owner } = store.session();
+		await gate.take({ caller: { owner }, scopes: [] }, (now) => {
+			// It may have been decided meanwhile.
+			if (assertOpen(store, now.pending, claims).id !== call.id) throw createDecided();
+			return toDecision(inbox, call, claims)(now);
+		});
+		return shown;
+	}
+
+	async #open(link: string) {
+		const { store, access } = this.#session;
+		access.assertExists();
+		const claims = await verifyLink(link, store.tokenKey);
+		access.assertExists();
+		if (claims === undefined || claims.session !== store.session().id)
+			throw new RunletError('not_found', 'This link is not valid.');
+		if (claims.expiresAt <= Date.now()) throw new RunletError('conflict', 'This link has expired.');
+		const call = assertOpen(store, findPending(store), claims);
+		if ((await hashDecidable(call)) !== claims.hash) throw createDecided();
+		access.assertExists();
+		const { agent, title } = store.session();
+		const input = JSON.stringify(call.input, null, 2);
+		const shown = { approve: claims.approve, agent: call.child?.agent ?? agent, title, tool: call.name, input };
+		return { claims, call, shown };
+	}
+}
+
+/** What a link says, as the session takes it. The call of a child is decided by the answer to the question of its parent. */
+function toDecision(inbox: LinkedSession['inbox'], { child, id }: Decidable, { approve }: LinkClaims) {
+	if (child !== undefined) return inbox.answer({ text: approve ? 'approve' : 'deny', transport: 'link' });
+	return inbox.submit([approve ? { id, approve } : { id, approve, reason: 'denied by link' }]);
+}
+
+function assertOpen({ messages }: SessionStore, pending: Pending, { turn, callId }: LinkClaims): Decidable {
+	const call = listDecidable(pending).find(({ waiting }) => waiting === callId);
+	if (call === undefined || messages.lastTurn() !== turn) throw createDecided();
+	return call;
+}
+
+function createDecided(): RunletError {
+	return new RunletError('conflict', 'This call waits for nobody any more: it was decided, or its run was stopped.');
+}

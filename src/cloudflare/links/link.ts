@@ -1,0 +1,55 @@
+import * as v from 'valibot';
+import { fromBase64Url, joinBytes, toBase64Url } from '../../core/ground/bytes.ts';
+import { parseJson } from '../../core/ground/json.ts';
+import { sessionIdForm, toHmacKey } from '../auth/token.ts';
+
+const claims = v.strictObject({
+	/** The session whose call it is about. */
+	session: v.pipe(v.string(), v.regex(sessionIdForm)),
+	/** The place of the call's turn in the history. */
+	turn: v.number(),
+	callId: v.string(),
+	/** A hash of the tool and the arguments. */
+	hash: v.string(),
+	approve: v.boolean(),
+	/** Milliseconds since 1970. */
+	expiresAt: v.number(),
+});
+
+/** What a decision link claims. Only `verifyLink` shows whether it is true. */
+export type LinkClaims = v.InferOutput<typeof claims>;
+
+const form = /^([\w-]{1,4000})\.([\w-]{42}[AEIMQUYcgkosw048])$/;
+
+/** Makes a link: the decision about one call of one session. The same claims under the same key give the same link. */
+export async function signLink(given: LinkClaims, tokenKey: string): Promise<string> {
+	const body = toBase64Url(joinBytes(JSON.stringify(given)));
+	const mac = await crypto.subtle.sign('HMAC', await toHmacKey(tokenKey), toSignedBytes(body));
+	return `${body}.${toBase64Url(new Uint8Array(mac))}`;
+}
+
+/** Reads the claims of a link. `undefined` if the text has not the form of a link. */
+export function readLink(link: string): LinkClaims | undefined {
+	const [, body] = form.exec(link) ?? [];
+	if (body === undefined) return undefined;
+	try {
+		const read = v.safeParse(claims, parseJson(new TextDecoder().decode(fromBase64Url(body))));
+		return read.success ? read.output : undefined;
+	} catch {
+		return undefined;
+	}
+}
+
+/** Returns the claims of a link, if this session has signed it. */
+export async function verifyLink(link: string, tokenKey: string | undefined): Promise<LinkClaims | undefined> {
+	const [, body, mac] = form.exec(link) ?? [];
+	if (body === undefined || mac === undefined || tokenKey === undefined) return undefined;
+	const key = await toHmacKey(tokenKey);
+	const isSigned = await crypto.subtle.verify('HMAC', key, fromBase64Url(mac), toSignedBytes(body));
+	return isSigned ? readLink(link) : undefined;
+}
+
+/** No token is signed in this form. */
+function toSignedBytes(body: string) {
+	return joinBytes(`link ${body}`);
+}

@@ -1,0 +1,73 @@
+import { RunletError } from '../../core/ground/errors.ts';
+import { findAgent } from '../agent/define.ts';
+import type { Config } from '../config/config.ts';
+import type { DecisionLinks } from '../objects/session-api.ts';
+import type { CallbackLinks } from '../session/run/callback-links.ts';
+import { hashCall } from '../session/run/hash-call.ts';
+import { findPending } from '../session/store/calls.ts';
+import type { SessionStore } from '../session/store/store.ts';
+import { type Decidable, listDecidable } from './decidable.ts';
+import { signLink } from './link.ts';
+
+/** The longest arguments that a link's page shows, in characters of their JSON. Nobody decides about what is not shown. */
+const longestInput = 20_000;
+
+/** How long the links of a callback are valid, in milliseconds. */
+const callbackMs = 86_400_000;
+
+/**
+ * Makes the links to decide about a call. Throws `conflict` if it does not wait for an approval, `too_large` if its
+ * arguments are too long for a page, and `not_configured` if the Worker does not know its own address.
+ *
+ * @param expiresAt milliseconds since 1970
+ */
+export async function createLinks(
+	store: SessionStore,
+	config: Pick<Config, 'findPublicUrl'>,
+	callId: string,
+	expiresAt: number,
+): Promise<DecisionLinks> {
+	const call = listDecidable(findPending(store)).find(({ waiting }) => waiting === callId);
+	if (call === undefined)
+		throw new RunletError('conflict', `callId: "${callId}" does not wait for an approval.`, { field: 'callId' });
+	if (isLong(call)) throw new RunletError('too_large', 'callId: too long for a link. Decide in the session.');
+	return signLinks(store, config, call, expiresAt);
+}
+
+/** Makes the links of a callback: only for the agent's own one, and only for calls that still wait. */
+export const createCallbackLinks: CallbackLinks['createForCallback'] = async (
+	{ store, config, runtime },
+	{ run, url },
+	since,
+) => {
+	const { onWaiting, approvalMs = callbackMs } = findAgent(runtime.agents, store.session().agent);
+	const expiresAt = since + Math.min(approvalMs, callbackMs);
+	const isNewest = store.runs.get()?.n === run;
+	if (onWaiting?.links !== true || url !== onWaiting.callback || !isNewest || expiresAt <= Date.now()) return undefined;
+	const calls = listDecidable(findPending(store)).filter((call) => !isLong(call));
+	const made = calls.map(async (call) => [call.waiting, await signLinks(store, config(), call, expiresAt)] as const);
+	return Object.fromEntries(await Promise.all(made));
+};
+
+function isLong({ input }: Decidable): boolean {
+	return JSON.stringify(input).length > longestInput;
+}
+
+async function signLinks(
+	store: SessionStore,
+	{ findPublicUrl }: Pick<Config, 'findPublicUrl'>,
+	call: Decidable,
+	expiresAt: number,
+): Promise<DecisionLinks> {
+	const base = findPublicUrl();
+	const key = store.makeTokenKey();
+	const about = { session: store.session().id, turn: store.messages.lastTurn(), callId: call.waiting, expiresAt };
+	const hash = await hashDecidable(call);
+	const toUrl = async (approve: boolean) => `${base}/v1/decisions/${await signLink({ ...about, hash, approve }, key)}`;
+	return { approve: await toUrl(true), deny: await toUrl(false), expiresAt: new Date(expiresAt).toISOString() };
+}
+
+/** Hashes which call it is and what it does. A child may ask twice for one call of its parent. */
+export function hashDecidable({ id, name, input }: Decidable): Promise<string> {
+	return hashCall(name, [id, input]);
+}

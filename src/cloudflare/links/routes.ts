@@ -1,0 +1,91 @@
+import type { Context } from 'hono';
+import { html } from 'hono/html';
+import { Hono } from 'hono/tiny';
+import { RunletError } from '../../core/ground/errors.ts';
+import { readConfig } from '../config/config.ts';
+import type { LinkedCall } from '../objects/session-api.ts';
+import { askSession, askSessionInPath, findCaller } from '../routes/ask-session.ts';
+import type { RouteEnv } from '../routes/identity.ts';
+import type { LinkRoutes } from '../routes/links.ts';
+import { serveOperation } from '../routes/operation.ts';
+import { assertStrangerRate } from '../routes/rate.ts';
+import { refuseMethod } from '../routes/request.ts';
+import { createLinks, decide, showDecision } from '../wire/operations/links.ts';
+import { readLink } from './link.ts';
+
+/** Browsers send the origin of a form only to a policy that lets it through. No other site gets the address. */
+const headers = {
+	'cache-control': 'no-store',
+	'referrer-policy': 'same-origin',
+	'content-security-policy': "default-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+} as const;
+
+/** Makes the routes of decision links (docs/people.md). */
+export function createLinkRoutes(): LinkRoutes {
+	return {
+		// Only a click on the page's button decides: scanners of mails open links.
+		decisions: new Hono<RouteEnv>()
+			.get('/:link', serveOperation(showDecision), (c) => answer(c, 'show', writeQuestion))
+			.post('/:link', serveOperation(decide), (c) => answer(c, 'decide', writeDecision))
+			.all('/:link', refuseMethod('GET', 'POST')),
+		sessions: new Hono<RouteEnv>()
+			.post('/:id/links', serveOperation(createLinks), async (c) => {
+				const made = await askSessionInPath(c, (one) => one.links(findCaller(c), c.req.valid('json')), true);
+				return Response.json(made, { status: 201, headers: { 'cache-control': 'no-store' } });
+			})
+			.all('/:id/links', refuseMethod('POST')),
+	};
+}
+
+async function answer(
+	c: Context<RouteEnv, '/:link'>,
+	how: 'show' | 'decide',
+	write: (call: LinkedCall) => unknown,
+): Promise<Response> {
+	await assertStrangerRate(c);
+	for (const [name, value] of Object.entries(headers)) c.header(name, value);
+	try {
+		const link = c.req.param('link');
+		const call = await askSession(c, findSession(c, link), (one) => one.followLink(link, how), false);
+		return c.html(writePage(write(call)));
+	} catch (error) {
+		if (!(error instanceof RunletError) || (error.code !== 'not_found' && error.code !== 'conflict')) throw error;
+		return c.html(writePage(error.message), error.code === 'conflict' ? 409 : 404);
+	}
+}
+
+function findSession(c: Context<RouteEnv>, link: string) {
+	try {
+		return readConfig(c.env).sessions.idFromString(readLink(link)?.session ?? '');
+	} catch {
+		throw new RunletError('not_found', 'This link is not valid.');
+	}
+}
+
+function writeQuestion({ approve, agent, title, tool, input }: LinkedCall) {
+	const word = approve ? 'Approve' : 'Deny';
+	return html`<h1>${word} this call?</h1>
+<p>The agent ${agent} wants to call <b>${tool}</b>${title === undefined ? '' : `, in “${showSigns(title)}”`}:</p>
+<pre>${showSigns(input)}</pre>
+<form method="post"><button>${word}</button></form>`;
+}
+
+/** Shows the exact text, also signs that are not seen or that turn others around. */
+function showSigns(text: string): string {
+	const hidden = /[^\P{C}\n]|[\p{DI}\p{Zl}\p{Zp}]/gu;
+	return text.replace(hidden, (sign) => `\\u{${sign.codePointAt(0)?.toString(16)}}`);
+}
+
+function writeDecision({ approve, tool }: LinkedCall): string {
+	return approve ? `Approved. The call of ${tool} runs.` : `Denied. The call of ${tool} does not run.`;
+}
+
+function writePage(content: unknown) {
+	return html`<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>Runlet</title>
+${content}
+</html>`;
+}

@@ -1,0 +1,41 @@
+import type { Config } from '../../config/config.ts';
+import { createMissing } from '../../objects/missing.ts';
+import type { Caller, DecisionLinks, LinkedCall, LinkRequest } from '../../objects/session-api.ts';
+import type { CallbackLinks } from '../run/callback-links.ts';
+import type { SessionStore } from '../store/store.ts';
+import type { Access } from './access.ts';
+import type { Gate } from './gate.ts';
+import type { Inbox } from './inbox.ts';
+
+/** What decision links use of their session. */
+export interface LinkedSession {
+	readonly store: SessionStore;
+	readonly access: Pick<Access, 'assertExists' | 'openForChange'>;
+	readonly config: () => Config;
+	readonly gate: Gate;
+	readonly inbox: Inbox;
+}
+
+/** The decision links of a session (docs/people.md). */
+export interface SessionLinks {
+	/** Makes the links to decide about a call. Only for the owner. */
+	make(caller: Caller, asked: LinkRequest): Promise<DecisionLinks>;
+	/** Returns the call that a link decides about. Throws `not_found` for a wrong link, and `conflict` for one that is over. */
+	show(link: string): Promise<LinkedCall>;
+	/** Decides as a link says, once. Throws as `show` does. */
+	decide(link: string): Promise<LinkedCall>;
+}
+
+/**
+ * What a session uses of `runlet/cloudflare/links`. A Worker without `createRunlet({ links })` carries nothing behind it.
+ */
+export interface LinkConnector extends CallbackLinks {
+	/** Makes the links of a session. */
+	open(session: LinkedSession): SessionLinks;
+}
+
+/** Returns the links of a session. Throws `not_found`, which says how to add them, in a Worker without them. */
+export function takeLinks(links: SessionLinks | undefined): SessionLinks {
+	if (links !== undefined) return links;
+	throw createMissing('links');
+}

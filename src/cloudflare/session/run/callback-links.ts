@@ -1,0 +1,26 @@
+import type { Runtime } from '../../agent/runtime.ts';
+import type { Config } from '../../config/config.ts';
+import type { DecisionLinks } from '../../objects/session-api.ts';
+import type { Callback } from '../store/outbox.ts';
+import type { SessionStore } from '../store/store.ts';
+
+/** A session whose callback is made. */
+interface CallbackSession {
+	readonly runtime: Pick<Runtime, 'agents'>;
+	readonly store: SessionStore;
+	readonly config: () => Config;
+}
+
+/** What callbacks use of `runlet/cloudflare/links`. */
+export interface CallbackLinks {
+	/**
+	 * Makes the links to decide about the calls that wait, by their ids; nothing for a callback that is to have none.
+	 *
+	 * @param since when the run began to wait, in milliseconds since 1970
+	 */
+	createForCallback(
+		session: CallbackSession,
+		callback: Callback,
+		since: number,
+	): Promise<Readonly<Record<string, DecisionLinks>> | undefined>;
+}

@@ -1,0 +1,43 @@
+import { description } from '../description.ts';
+import { decisionLinks } from '../link.ts';
+
+const link = 'https://example.com/v1/decisions/eyJzZXNzaW9uIjoi';
+
+export const createLinks = description({
+	id: 'createLinks',
+	tag: 'Sessions',
+	summary: 'Make links to decide about a call, once',
+	description:
+		'For a call that waits for an approval. Whoever has a link can decide, without a key. A Worker without decision links does not have this.',
+	examples: { call: { callId: 'call_1' } },
+	answers: {
+		201: {
+			says: 'The links.',
+			json: decisionLinks,
+			examples: { links: { approve: link, deny: link, expiresAt: '2026-11-21T13:00:00.000Z' } },
+		},
+	},
+	errors: [404, 409, 413],
+});
+
+const page = { 'text/html': { example: '<!doctype html>' } };
+
+export const showDecision = description({
+	id: 'showDecision',
+	tag: 'Sessions',
+	summary: 'Show the call of a link',
+	description: 'The page has the exact call and one button, which sends the same address as a POST.',
+	answers: { 200: { says: 'The page.', also: page } },
+	failure: { also: page },
+	errors: [404, 409],
+});
+
+export const decide = description({
+	id: 'decide',
+	tag: 'Sessions',
+	summary: 'Decide as a link says',
+	description: 'Once, within the time of the link, and only while its call waits with the same arguments.',
+	answers: { 200: { says: 'The page.', also: page } },
+	failure: { also: page },
+	errors: [404, 409],
+});

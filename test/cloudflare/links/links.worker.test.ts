@@ -1,0 +1,224 @@
+import { env, runInDurableObject, SELF } from 'cloudflare:test';
+import { expect, test, vi } from 'vitest';
+import { createClient } from '../../../src/client/index.ts';
+import { hashKey, makeKey } from '../../../src/cloudflare/auth/key.ts';
+import { readLink, signLink } from '../../../src/cloudflare/links/link.ts';
+import { allEvents, createSession, readHistory, readObject, readState, request, restart, send } from '../../client.ts';
+import { play } from '../../script.ts';
+import worker from '../../worker.ts';
+
+interface Links {
+	readonly approve: string;
+	readonly deny: string;
+	readonly expiresAt: string;
+}
+
+const call = (id: string, amount: number) => ({ id, name: 'pay', input: { amount } });
+
+/** A session that waits for the approval of these calls. */
+async function waiting(...calls: ReturnType<typeof call>[]): Promise<string> {
+	const id = await createSession();
+	play({ toolCalls: calls });
+	await allEvents(await send(id, 'go'));
+	return id;
+}
+
+const askLinks = (id: string, callId: string, more: object = {}) =>
+	request(`/v1/sessions/${id}/links`, { callId, ...more });
+const makeLinks = async (id: string, callId: string) => (await askLinks(id, callId)).json<Links>();
+/** Opens a link as a browser does, or clicks its button. */
+const open = (link: string, method = 'GET') =>
+	SELF.fetch(link.replace('https://runlet.example.com', 'http://localhost'), { method });
+const click = (link: string) => open(link, 'POST');
+const openIds = async (id: string) => {
+	const { toolCalls = [] } = await (await request(`/v1/sessions/${id}`)).json<{ toolCalls?: { id: string }[] }>();
+	return toolCalls.map((one) => one.id);
+};
+
+/** What a link claims, which is no secret. */
+function readClaims(link: string) {
+	const claims = readLink(link.split('/').at(-1) ?? '');
+	if (claims === undefined) throw new Error('That is no link.');
+	return claims;
+}
+
+const readTokenKey = (id: string) =>
+	runInDurableObject(
+		readObject(id),
+		(_, { storage }) => storage.sql.exec<{ token_key: string }>('SELECT token_key FROM session').one().token_key,
+	);
+
+test('opening a link shows the exact call and decides nothing; the button approves it, and the call runs', async () => {
+	const id = await waiting(call('a', 5));
+	const { approve, expiresAt } = await makeLinks(id, 'a');
+	expect(approve).toMatch(/^https:\/\/runlet\.example\.com\/v1\/decisions\//);
+	expect(Math.abs(Date.parse(expiresAt) - Date.now() - 3_600_000)).toBeLessThan(60_000);
+	for (const method of ['GET', 'HEAD', 'GET']) {
+		const shown = await open(approve, method);
+		expect(shown.status).toBe(200);
+		expect(shown.headers.get('content-security-policy')).toMatch(/default-src 'none'.*form-action 'self'/);
+		expect(shown.headers.get('cache-control')).toBe('no-store');
+		const page = await shown.text();
+		if (method === 'HEAD') continue;
+		expect(page).toContain('Approve this call?');
+		expect(page).toContain('&quot;amount&quot;: 5');
+		expect(page).not.toContain('<script');
+	}
+	expect(await openIds(id)).toEqual(['a']);
+	const { requests } = play('Paid.');
+	const done = await click(approve);
+	expect(await done.text()).toContain('Approved.');
+	await expect.poll(() => readState(id)).toMatchObject({ status: 'completed' });
+	expect(requests[0]?.messages.at(-1)).toMatchObject({ role: 'tool', toolCallId: 'a', content: 'paid 5' });
+});
+
+test('a link decides once: neither it nor its sister works again, also after a death of the object', async () => {
+	const id = await waiting(call('a', 5), call('b', 6));
+	const { approve, deny } = await makeLinks(id, 'a');
+	const both = await Promise.all([click(deny), click(deny)]);
+	expect(both.map(({ status }) => status).sort()).toEqual([200, 409]);
+	await restart(id);
+	for (const again of [click(deny), click(approve), open(approve)]) {
+		const refused = await again;
+		expect(refused.status).toBe(409);
+		expect(refused.headers.get('content-type')).toMatch(/text\/html/);
+		expect(await refused.text()).toContain('waits for nobody any more');
+	}
+	expect(await openIds(id)).toEqual(['b']);
+	expect((await readHistory(id)).filter(({ role }) => role === 'tool')).toMatchObject([
+		{ toolCallId: 'a', isError: true },
+	]);
+});
+
+test('an approval by link is kept over a death of the object, and the call runs once', async () => {
+	const id = await waiting(call('a', 5), call('b', 6));
+	const { approve } = await makeLinks(id, 'a');
+	await restart(id);
+	expect((await click(approve)).status).toBe(200);
+	await restart(id);
+	expect(await openIds(id)).toEqual(['b']);
+	expect((await click(approve)).status).toBe(409);
+	const { requests } = play('Done.');
+	await request(`/v1/sessions/${id}/tool-results`, [{ id: 'b', approve: false }]);
+	const results = requests[0]?.messages.filter(({ role }) => role === 'tool');
+	expect(results).toMatchObject([{ toolCallId: 'a', content: 'paid 5' }, { toolCallId: 'b' }]);
+});
+
+test('a link is for its call only: it decides about no other call, turn, argument or session', async () => {
+	const id = await waiting(call('a', 5));
+	const { approve } = await makeLinks(id, 'a');
+	await request(`/v1/sessions/${id}/cancel`, {});
+	expect((await click(approve)).status).toBe(409);
+	// The model calls the same tool with the same arguments in a later turn.
+	play({ toolCalls: [call('a2', 5)] });
+	await allEvents(await send(id, 'again'));
+	expect((await click(approve)).status).toBe(409);
+	expect(await openIds(id)).toEqual(['a2']);
+	const other = await waiting(call('a', 5));
+	const moved = readClaims(approve);
+	for (const link of [
+		await signLink({ ...moved, session: other }, 'A'.repeat(43)),
+		approve
+			.split('/')
+			.at(-1)
+			?.replace(/^./, (sign) => (sign === 'e' ? 'f' : 'e')),
+		`${approve.split('/').at(-1)}A`,
+		'nonsense',
+	])
+		expect((await click(`http://localhost/v1/decisions/${link}`)).status, String(link)).toBe(404);
+	expect(await openIds(other)).toEqual(['a']);
+});
+
+test('a link with other arguments than those of its call decides nothing, though its session has signed it', async () => {
+	const id = await waiting(call('a', 5));
+	const { approve } = await makeLinks(id, 'a');
+	const key = await readTokenKey(id);
+	const forged = await signLink({ ...readClaims(approve), hash: 'other' }, key);
+	expect((await click(`http://localhost/v1/decisions/${forged}`)).status).toBe(409);
+	const good = await signLink(readClaims(approve), key);
+	expect((await open(`http://localhost/v1/decisions/${good}`)).status).toBe(200);
+	expect(await openIds(id)).toEqual(['a']);
+});
+
+test('a link at the parent decides about the call of its child', async () => {
+	play(
+		{ toolCalls: [{ id: 'w', name: 'writer', input: { task: 'Pay.' } }] },
+		{ toolCalls: [call('p', 7)] },
+		'Paid it.',
+		'All is paid.',
+	);
+	const { id } = await (await request('/v1/sessions', { agent: 'editor', text: 'go' })).json<{ id: string }>();
+	const { approve } = await makeLinks(id, 'w');
+	const page = await (await open(approve)).text();
+	expect(page).toContain('The agent writer wants to call <b>pay</b>');
+	expect(page).toContain('&quot;amount&quot;: 7');
+	expect(await (await click(approve)).text()).toContain('Approved. The call of pay runs.');
+	await expect.poll(() => readState(id)).toMatchObject({ status: 'completed' });
+	expect(await readHistory(id)).toContainEqual(expect.objectContaining({ toolCallId: 'w', content: 'Paid it.' }));
+	expect((await click(approve)).status).toBe(409);
+});
+
+test('runlet/client makes links', async () => {
+	const id = await waiting(call('a', 5));
+	const client = createClient('http://localhost', { fetch: (input, init) => SELF.fetch(new Request(input, init)) });
+	const { deny } = await client.createLinks(id, { callId: 'a', expiresInSeconds: 60 });
+	play('Not paid.');
+	expect((await click(deny)).status).toBe(200);
+});
+
+test('a link works within its time', async () => {
+	const id = await waiting(call('a', 5));
+	const links = await (await askLinks(id, 'a', { expiresInSeconds: 60 })).json<Links>();
+	vi.useFakeTimers({ toFake: ['Date'], now: Date.parse(links.expiresAt) - 1_000 });
+	try {
+		expect((await open(links.deny)).status).toBe(200);
+		vi.setSystemTime(Date.parse(links.expiresAt));
+		for (const late of [await open(links.deny), await click(links.deny)]) {
+			expect(late.status).toBe(409);
+			expect(await late.text()).toContain('expired');
+		}
+	} finally {
+		vi.useRealTimers();
+	}
+	expect(await openIds(id)).toEqual(['a']);
+});
+
+test('signs that nobody sees, and markup, are shown as what they are', async () => {
+	const id = await createSession();
+	play({ toolCalls: [{ id: 'a', name: 'pay', input: { amount: 1, note: '<b>x</b>\u202e\u200b' } }] });
+	await allEvents(await send(id, 'go'));
+	const page = await (await open((await makeLinks(id, 'a')).approve)).text();
+	expect(page).toContain('&lt;b&gt;x&lt;/b&gt;\\u{202e}\\u{200b}');
+});
+
+test.each([
+	['a call that does not wait', 'z', {}, 409],
+	['a time of a month', 'a', { expiresInSeconds: 2_592_000 }, 400],
+	['a field that is none', 'a', { for: 'ever' }, 400],
+])('links for %s are refused', async (_, callId, more, status) => {
+	const id = await waiting(call('a', 5));
+	expect((await askLinks(id, callId, more)).status).toBe(status);
+});
+
+test('a session token makes no links, and a link needs no key', async () => {
+	const { key, id: keyId } = makeKey();
+	const record = { id: keyId, owner: 'linker', hash: await hashKey(key), scopes: ['run'] };
+	const bindings = { ...env, LOCAL: 'false', API_KEYS: JSON.stringify([record]) };
+	const ask = (path: string, credential?: string, body?: unknown) =>
+		worker.request(
+			`https://runlet.example.com${path}`,
+			{
+				method: 'POST',
+				headers: { 'content-type': 'application/json', ...(credential && { authorization: `Bearer ${credential}` }) },
+				...(body !== undefined && { body: JSON.stringify(body) }),
+			},
+			bindings,
+		);
+	play({ toolCalls: [call('a', 5)] });
+	const made = await ask('/v1/sessions', key, { agent: 'scripted', text: 'go' });
+	const { id, token } = await made.json<{ id: string; token: string }>();
+	expect((await ask(`/v1/sessions/${id}/links`, token, { callId: 'a' })).status).toBe(403);
+	const { deny } = await (await ask(`/v1/sessions/${id}/links`, key, { callId: 'a' })).json<Links>();
+	play('Not paid.');
+	expect((await ask(new URL(deny).pathname)).status).toBe(200);
+});
