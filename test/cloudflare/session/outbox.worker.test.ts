@@ -304,18 +304,25 @@ describe('the list of sessions', () => {
 		expect(await listed(id)).toBe(true);
 	});
 
-	test('is not told again for five minutes once it was told', async () => {
+	test.each([
+		['', false],
+		[', also over a death of the object', true],
+	])('is not told again for five minutes once it was told%s', async (_, dies) => {
 		const id = await createSession();
-		play('one', 'two', 'three');
+		play('one', 'two', 'three', 'four');
 		await allEvents(await send(id, 'go'));
 		await later(id);
+		// Its end says when the list was told.
+		await allEvents(await send(id, 'go on'));
 		const touch = vi.fn();
 		const restore = await changed({ directories: readNamespace(env.DIRECTORIES, { touch }) });
 		touch.mockClear();
 		try {
+			if (dies) await restart(id);
 			await allEvents(await send(id, 'again'));
 			await expect.poll(() => owed(id)).toEqual([]);
 			expect(touch).not.toHaveBeenCalled();
+			if (dies) await restart(id);
 			vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 300_000 });
 			await allEvents(await send(id, 'later'));
 			await expect.poll(() => touch.mock.calls.length).toBe(1);

@@ -59,7 +59,7 @@ const writes: readonly ((store: SessionStore, n: number) => unknown)[] = [
 	(store, n) => store.runs.draft(store.nextRun - 1, { iteration: n, restarts: 0, events: [] }),
 	(store, n) => store.runs.markRestarted(store.nextRun - 1, n),
 	(store, n) => store.runs.takeUp(store.nextRun - 1, { boot: `b${n}`, attempt: n, lost: 0, progress: 0, restarts: 0 }),
-	(store, n) => store.runs.end(store.nextRun - 1, 'cancelled', end, n),
+	(store, n) => store.runs.end(store.nextRun - 1, 'cancelled', end, n, n % 2 === 0 ? n : undefined),
 	// What is known of a run changes with each write of its row.
 	(store, n) => {
 		const begun = { ...run, n: store.nextRun, id: `run_${n}`, firstSeq: store.messages.nextPlace() };

@@ -225,7 +225,7 @@ class RunEnding {
 		const end = shortenRunEnd({ before, draft, restarts, steps: log.steps, event: dropText(event) });
 		store.transaction(() => {
 			store.runs.assertOpen(record);
-			store.runs.end(record.n, toRunStatus(event), end, Date.now());
+			store.runs.end(record.n, toRunStatus(event), end, Date.now(), store.untold.listedAt);
 			onEnd(event);
 		});
 	}

@@ -39,6 +39,8 @@ export interface RunRecord {
 	readonly end?: RunEnd;
 	readonly createdAt: number;
 	readonly endedAt?: number;
+	/** The newest activity that the owner's list had been told of when it ended. */
+	readonly listedAt?: number;
 }
 
 /** How long after its first token the first draft of a turn is stored, in milliseconds. */
@@ -144,17 +146,17 @@ export class RunRows {
 		this.#update(n, { draft }, 'UPDATE run SET draft = ? WHERE n = ?', JSON.stringify(draft));
 	}
 
-	end(n: number, status: RunStatus, end: RunEnd, endedAt: number): void {
+	end(n: number, status: RunStatus, end: RunEnd, endedAt: number, listedAt?: number): void {
 		this.#update(
 			n,
-			{ status, end, draft: undefined, endedAt },
-			'UPDATE run SET status = ?, tail = ?, draft = NULL, ended_at = ? WHERE n = ?',
-			...[status, JSON.stringify(end), endedAt],
+			{ status, end, draft: undefined, endedAt, listedAt },
+			'UPDATE run SET status = ?, tail = ?, draft = NULL, ended_at = ?, listed_at = ? WHERE n = ?',
+			...[status, JSON.stringify(end), endedAt, listedAt ?? null],
 		);
 	}
 
 	/** Changes the row of a run. The last parameter of the query is its number. */
-	#update(n: number, change: Partial<RunRecord>, query: string, ...values: (string | number)[]): void {
+	#update(n: number, change: Partial<RunRecord>, query: string, ...values: (string | number | null)[]): void {
 		this.#newest.change(
 			() => this.#sql.exec(query, ...values, n),
 			(newest) => (newest?.n === n ? { ...newest, ...change } : newest),
@@ -196,6 +198,7 @@ type Row = {
 	tail: string | null;
 	created_at: number;
 	ended_at: number | null;
+	listed_at: number | null;
 };
 
 function toRecord({ tail, draft, tool_choice: toolChoice, terms, ...row }: Row): RunRecord {
@@ -218,5 +221,6 @@ function toRecord({ tail, draft, tool_choice: toolChoice, terms, ...row }: Row):
 		end: tail === null ? undefined : JSON.parse(tail),
 		createdAt: row.created_at,
 		endedAt: row.ended_at ?? undefined,
+		listedAt: row.listed_at ?? undefined,
 	};
 }

@@ -25,7 +25,7 @@ import type { Schema } from '../../objects/migrate.ts';
  * - `callback`: who has to be told of a run's end. `outbox`: what the owner's ledger and list could not be told at once, and
  *   what nobody needs in the bucket. `session.listed_at` is when the session was last active without a run.
  * - `token`: the tokens that open the session.
- * - `run.tail`: how the run ended.
+ * - `run.tail`: how the run ended. `run.listed_at` is the newest activity that the owner's list had been told of then.
  * - `state`: what tools of the session remember.
  * - `file`: the paths of the workspace, and their folders, which have no content.
  * - `content`: what files hold or held: never changed, and gone when neither a file nor the journal needs it (`refs`). Its
@@ -47,7 +47,8 @@ const tables = `
 		n INTEGER PRIMARY KEY, id TEXT NOT NULL, status TEXT NOT NULL, model TEXT, stop_after INTEGER,
 		max_output_tokens INTEGER, tool_choice TEXT, terms TEXT, boot TEXT NOT NULL, attempt INTEGER NOT NULL,
 		lost INTEGER NOT NULL DEFAULT 0, progress INTEGER NOT NULL DEFAULT 0, restarts INTEGER NOT NULL DEFAULT 0,
-		draft TEXT, first_seq INTEGER NOT NULL, tail TEXT, created_at INTEGER NOT NULL, ended_at INTEGER
+		draft TEXT, first_seq INTEGER NOT NULL, tail TEXT, created_at INTEGER NOT NULL, ended_at INTEGER,
+		listed_at INTEGER
 	) WITHOUT ROWID;
 	CREATE TABLE message (
 		seq INTEGER NOT NULL, part INTEGER NOT NULL, run INTEGER NOT NULL, stored INTEGER NOT NULL, body TEXT NOT NULL,
@@ -215,6 +216,7 @@ const migrations: readonly string[] = [
 		tokens INTEGER, usd REAL, created_at INTEGER NOT NULL, PRIMARY KEY (turn, call)
 	) WITHOUT ROWID;`,
 	'ALTER TABLE message ADD COLUMN cost TEXT;',
+	'ALTER TABLE run ADD COLUMN listed_at INTEGER;',
 ];
 
 export const schema: Schema = { tables, migrations };

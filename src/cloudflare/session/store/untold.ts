@@ -19,14 +19,14 @@ const tellableMs = 86_400_000;
 /**
  * What the owner's ledger and list have to be told, and no row of the outbox says: what leases came to that have ended, that
  * the session is active, and what it waits for. The end of a lease and both ends of a run are stored anyway, so telling them costs no row;
- * what was told is remembered in memory. A crash may come in between. The alarm that stands then makes the next life of the
+ * what was told is remembered in memory, and the end of a run says when the list was told. A crash may come in between. The alarm that stands then makes the next life of the
  * object tell it again, which changes nothing: a ledger counts a lease once, and the list keeps the latest activity.
  */
 export class Untold {
 	readonly #rows: Rows;
 	/** The activity to be told. */
 	#activity: Activity | undefined;
-	/** When the activity was that was told last. */
+	/** When the activity was that this life of the object told last. */
 	#listedAt: number | undefined;
 	/** Whether this life of the object looks after activities. */
 	#isLooking = false;
@@ -39,7 +39,13 @@ export class Untold {
 	noteActivity(isNew: boolean, now: number): void {
 		this.#isLooking = true;
 		if (!this.#isListed) return;
-		if (isNew || this.#listedAt === undefined || now - this.#listedAt >= listedForMs) this.#activity = { at: now };
+		const { listedAt } = this;
+		if (isNew || listedAt === undefined || now - listedAt >= listedForMs) this.#activity = { at: now };
+	}
+
+	/** The newest activity that the owner's list was told of, as far as this life of the object or the newest run knows. */
+	get listedAt(): number | undefined {
+		return this.#listedAt ?? this.#rows.runs.get()?.listedAt;
 	}
 
 	/** Notes that the owner's list has to be told what the session waits for. Call `noteActivity` where that ends. */
