@@ -495,7 +495,13 @@ export const runtime = {
 			name: 'reader',
 			description: 'Only recalls.',
 			model: 'scripted',
-			memory: { tools: ['recall'] },
+			memory: { tools: ['recall'], recallCharacters: 1_000 },
+		}),
+		defineAgent({
+			name: 'forgetful',
+			description: 'Recalls nothing by itself.',
+			model: 'scripted',
+			memory: { recallCharacters: 0 },
 		}),
 		defineAgent({
 			name: 'woken',

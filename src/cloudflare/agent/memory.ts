@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import type { Recalled } from '../../core/chat/index.ts';
 import type { Tool } from '../../core/tool/index.ts';
 import type { Config } from '../config/config.ts';
 import type { MemoryHolder } from '../objects/memory/api.ts';
@@ -12,6 +13,11 @@ export type MemoryToolName = (typeof memoryTools)[number];
 export interface MemoryOptions {
 	/** The tools that it has for it: `remember`, `recall` and `forget` if it is missing. */
 	readonly tools?: readonly MemoryToolName[];
+	/**
+	 * The most characters of what fits a message and is sent with it, without a call of the model. 4,000 if it is missing;
+	 * 0 for nothing, and else from 1,000 to 20,000.
+	 */
+	readonly recallCharacters?: number;
 }
 
 export const memoryOptions = v.optional(
@@ -20,9 +26,15 @@ export const memoryOptions = v.optional(
 			v.boolean(),
 			v.strictObject({
 				tools: v.optional(v.array(v.picklist(memoryTools))),
+				recallCharacters: v.optional(
+					v.pipe(
+						v.number(),
+						v.check((count) => count === 0 || (count >= 1_000 && count <= 20_000)),
+					),
+				),
 			}),
 		],
-		`must be true or false, or { tools } with some of ${memoryTools.join(', ')}`,
+		`must be true or false, or { tools, recallCharacters } with some of ${memoryTools.join(', ')}, and 0 or 1,000 to 20,000`,
 	),
 );
 
@@ -33,14 +45,20 @@ export const memoryOptions = v.optional(
 export interface MemorySupport {
 	/** Makes the tools of an agent with memory, for a session. */
 	createTools(session: RememberingSession): readonly Tool[];
+	/** Finds what fits a message, for the model to be told of it. Throws where the memory cannot be reached. */
+	recallFor(session: RecallingSession, text: string): Promise<Recalled | undefined>;
 }
 
-/** The session for which something is remembered. */
-export interface RememberingSession {
-	readonly agent: string;
+/** The session for which something is recalled. */
+export interface RecallingSession {
 	readonly options: MemoryOptions;
 	readonly config: Config;
 	readonly holder: MemoryHolder;
+}
+
+/** The session for which something is remembered. */
+export interface RememberingSession extends RecallingSession {
+	readonly agent: string;
 	/** Whether it holds text from outside, so that a person has to allow what it writes (docs/memory.md). */
 	readonly holdsOutsideText: () => boolean;
 }

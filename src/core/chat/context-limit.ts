@@ -36,8 +36,7 @@ export async function askWithinContext(turn: PreparedTurn, conversation: Convers
 	const found = findContextLimit(options);
 	const limit = found instanceof Promise ? await raceAbort(found, signal) : found;
 	if (limit !== undefined) await keepWithinLimit(turn, conversation, limit);
-	const ask = (): Promise<TurnReply> =>
-		askModel({ ...turn, messages: selectSent(conversation.messages, conversation.window) });
+	const ask = (): Promise<TurnReply> => askModel({ ...turn, messages: selectSent(conversation, conversation.window) });
 	try {
 		return await ask();
 	} catch (thrown) {
@@ -118,7 +117,7 @@ async function compact(turn: PreparedTurn, conversation: Conversation, room: Roo
 	const tokens = computeSummaryTokens(room.target);
 	const at = await findFirstFitting(turn, conversation, room, tokens);
 	if (at === undefined) return;
-	const sent = selectSent(messages, window);
+	const sent = selectSent(conversation, window);
 	const older = sent.slice(0, findUserPlace(sent, messages.slice(at).filter(isUser).length));
 	const asking = { limit: room.asking, tokens, charactersPerToken: await countCharactersPerToken(turn, sent) };
 	const made = await summarize(turn, older, asking, conversation.spend);
@@ -170,10 +169,10 @@ async function findFirstFitting(
 
 function measureSize(
 	{ options, system, tools, signal }: PreparedTurn,
-	{ messages }: Conversation,
+	conversation: Conversation,
 	window: Window,
 ): Promise<RequestSize> {
-	return raceAbort(measureRequest({ ...options, system }, selectSent(messages, window), tools), signal);
+	return raceAbort(measureRequest({ ...options, system }, selectSent(conversation, window), tools), signal);
 }
 
 /** Counts the messages that a move of the window leaves out. */

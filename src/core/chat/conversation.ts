@@ -1,6 +1,6 @@
 import type { ConversationText } from '../tool/index.ts';
 import { cutMessage } from './cut.ts';
-import { type Message, messageText, type SystemMessage, toSendable } from './message.ts';
+import { type Message, messageText, type SystemMessage, toSendable, type UserMessage } from './message.ts';
 import type { MessageContext } from './options.ts';
 import type { ChatUsage } from './usage.ts';
 
@@ -15,6 +15,8 @@ export interface Conversation {
 	readonly messages: Message[];
 	/** It only moves forward: what was left out once stays out for the rest of the run. */
 	window: Window;
+	/** Puts what was recalled in front of a message, if something was. */
+	addFront?: (message: UserMessage) => UserMessage;
 	/** Resolves once a message is stored. */
 	readonly store: (message: Message, about?: Omit<MessageContext, 'before'>) => Promise<void>;
 	/** Adds to the usage of the run. */
@@ -51,9 +53,16 @@ export function findCuts(messages: readonly Message[], { from }: Window): number
 	return cuts;
 }
 
-/** Selects the messages of a window in a form that providers take. */
-export function selectSent(messages: readonly Message[], { front, from }: Window): Message[] {
-	return toSendable(front.concat(messages.slice(from))).map(cutMessage);
+/** Selects the messages of a window in a form that providers take, with what was recalled in front of the newest user message. */
+export function selectSent(
+	{ messages, addFront }: Pick<Conversation, 'messages' | 'addFront'>,
+	{ front, from }: Window,
+): Message[] {
+	const sent = toSendable(front.concat(messages.slice(from))).map(cutMessage);
+	const at = addFront === undefined ? -1 : sent.findLastIndex(({ role }) => role === 'user');
+	const newest = sent[at];
+	if (newest?.role === 'user' && addFront !== undefined) sent[at] = addFront(newest);
+	return sent;
 }
 
 /** Lists the texts of people, the model and tools, the newest first. */

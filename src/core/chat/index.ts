@@ -40,6 +40,7 @@ export type {
 	ProviderRegistration,
 	ToolChoice,
 } from './provider.ts';
+export type { Recalled } from './recall.ts';
 export {
 	builtinProviders,
 	canTalk,

@@ -7,9 +7,10 @@ import { type AssistantMessage, insertResult, listOpenCalls, type Message } from
 import { readUsage, withUsage } from './model-error.ts';
 import type { ChatOptions, Turn } from './options.ts';
 import { type OutputOutcome, readOutput } from './output.ts';
+import { beginRecall, createFront } from './recall.ts';
 import type { BegunTurn } from './resumption.ts';
 import { createReaders, createState, type LoopContext, type RunState } from './run-state.ts';
-import { toAbortError } from './signal.ts';
+import { raceAbort, toAbortError } from './signal.ts';
 import type { TurnReply } from './streamed-reply.ts';
 import { type CallsOutcome, findCallsBeyond, mostAtOnce, mostCalls, runCalls } from './tool-calls.ts';
 import { toCallReminder } from './tool-choice.ts';
@@ -48,6 +49,7 @@ export async function loop(options: ChatOptions, input: readonly Message[], cont
 	const run = createState(options, input, context);
 	try {
 		const setting = prepareTurns(options, { stream, signal }, run.conversation.messages);
+		run.recalling = beginRecall(options.recall, input);
 		await setting.catalog.load();
 		if (resume === undefined) await run.emit({ type: 'run.started', runId: setting.runId, attempt: 1 });
 		await emitWarnings(run, setting);
@@ -100,6 +102,7 @@ async function beginTurn(run: RunState, setting: TurnSetting): Promise<void> {
 	run.iteration++;
 	run.tools = await findTools(setting, conversation, conversation.messages.length);
 	await emitWarnings(run, setting);
+	await takeRecalled(run, setting);
 	const reply = await takeTurn(setting, conversation, run.tools, createReaders(run, setting.options));
 	run.last = reply;
 	run.usage = addUsage(run.usage, reply.usage);
@@ -122,6 +125,23 @@ function areRepeatable(calls: readonly ToolCall[] = [], tools: readonly Tool[]):
 /** Emits what `loadTools` warned of since the last time. */
 async function emitWarnings(run: RunState, { catalog }: TurnSetting): Promise<void> {
 	for (const warning of catalog.takeWarnings()) await run.emit({ type: 'warning', ...warning });
+}
+
+/** Waits for what is recalled. The first turn tells the readers where it comes from. */
+async function takeRecalled(run: RunState, { signal }: TurnSetting): Promise<void> {
+	const { recalling } = run;
+	run.recalling = undefined;
+	try {
+		const found = recalling && (await raceAbort(recalling, signal));
+		if (found === undefined) return;
+		run.conversation.addFront = createFront(found.text);
+		if (run.iteration === 1)
+			await run.emit({ type: 'note', id: 'recall', label: 'Recalled', detail: found.sources.join(', ') });
+	} catch (thrown) {
+		if (signal.aborted) throw thrown;
+		const { message } = toRunletError(thrown);
+		await run.emit({ type: 'warning', code: 'not_recalled', message: `Nothing was recalled. ${message}` });
+	}
 }
 
 /** Runs the open calls of a turn and emits its step. Returns why the run stops here, if it does. */

@@ -6,6 +6,7 @@ import type { AnswerTo, Question, SideEvent } from './event.ts';
 import type { Message } from './message.ts';
 import type { Meter } from './meter.ts';
 import type { ProviderRegistration, TextChatFn, TextChatStreamFn, ToolChoice } from './provider.ts';
+import type { Recall } from './recall.ts';
 import type { StopReason } from './reply.ts';
 import type { RunContext } from './run-context.ts';
 import type { SystemPrompt } from './system-prompt.ts';
@@ -87,6 +88,12 @@ export interface ChatOptions {
 	 * `apply_skill`.
 	 */
 	readonly skillContext?: SkillContext | (() => SkillContext);
+	/**
+	 * Returns what the model is told in front of the newest user message, of which it gets the text: what is remembered of
+	 * the person, for example. It is asked once, while the first turn is prepared, and the answer stays for the run. An
+	 * error here is a `warning`, and the run goes on without.
+	 */
+	readonly recall?: Recall;
 	/** The most model turns of a run. The default is 10. */
 	readonly maxIterations?: number;
 	/** The most tool calls of a run. The default is 200. Further calls are not run, and the model is told so. */
@@ -204,6 +211,7 @@ const names = Object.keys({
 	skillResolver: true,
 	skillTools: true,
 	skillContext: true,
+	recall: true,
 	maxIterations: true,
 	maxToolCalls: true,
 	maxParallelToolCalls: true,

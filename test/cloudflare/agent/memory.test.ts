@@ -27,6 +27,11 @@ test('a tool of the agent that is named as one of the memory is refused, and so 
 	expect(() => defineAgent({ ...agent, memory: { tools: [JSON.parse('"learn"')] } })).toThrow(/^memory.*remember/);
 });
 
+test.each([-1, 999, 20_001, Number.NaN])('%d characters of what is recalled are refused', (recallCharacters) => {
+	expect(() => defineAgent({ ...agent, memory: { recallCharacters } })).toThrow(/^memory.*1,000 to 20,000/);
+	expect(defineAgent({ ...agent, memory: { recallCharacters: 1_000 } }).memory).toEqual({ recallCharacters: 1_000 });
+});
+
 test('an agent with memory needs a Worker with memory, and the error says how to add it', () => {
 	expect(() => createRunlet({ agents: [defineAgent({ ...agent, memory: true })] })).toThrow(
 		/^memory: the agent a remembers, .*runlet\/cloudflare\/memory.*createRunlet\(\{ agents, memory \}\)/,

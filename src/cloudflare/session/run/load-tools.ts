@@ -45,25 +45,29 @@ export function createToolLoader(
 	};
 }
 
-/** What the tools by which an agent remembers need of a session. */
+/** What an agent needs of a session to remember. */
 interface Remembering {
 	readonly config: Config;
 	readonly session: Pick<SessionRecord, 'agent' | 'owner' | 'metadata'>;
 	readonly store: SessionStore | undefined;
 }
 
-/** Creates the tools by which an agent remembers. None if it does not. */
-export function createMemoryTools(
+/** Creates what an agent remembers by: its tools, and what it recalls by itself. Nothing if it does not. */
+export function createMemory(
 	{ agents, memory }: Pick<Runtime, 'agents' | 'memory'>,
 	{ config, session, store }: Remembering,
-): readonly Tool[] {
+): { readonly tools: readonly Tool[]; readonly recall?: ChatOptions['recall'] } {
 	const agent = findAgent(agents, session.agent);
 	const options = findMemoryOptions(agent);
-	if (memory === undefined || options === undefined) return [];
+	if (memory === undefined || options === undefined) return { tools: [] };
 	const insideTools = listInsideTools(agent);
 	const isHeld = store && createOutsideCheck(store);
 	const holdsOutsideText = () => isHeld === undefined || isHeld(insideTools);
-	return memory.createTools({ agent: agent.name, options, config, holder: findHolder(session), holdsOutsideText });
+	const about = { options, config, holder: findHolder(session) };
+	return {
+		tools: memory.createTools({ ...about, agent: agent.name, holdsOutsideText }),
+		recall: (text) => memory.recallFor(about, text),
+	};
 }
 
 function keepFirst(tools: readonly Tool[], taken: ReadonlySet<string>): readonly Tool[] {

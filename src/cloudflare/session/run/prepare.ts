@@ -25,9 +25,10 @@ import { readBudgetState } from './budget-state.ts';
 import type { CallbackLinks } from './callback-links.ts';
 import { createChildren, leaveChildren } from './children.ts';
 import type { OwnerLedger } from './lease.ts';
-import { createMemoryTools, createToolLoader } from './load-tools.ts';
+import { createMemory, createToolLoader } from './load-tools.ts';
 import { closeAccount, createSessionMeter } from './meter.ts';
 import { type Ended, RunCounter } from './metrics.ts';
+import { createRecall } from './recall.ts';
 import type { Work } from './run.ts';
 
 /** What a session lends each of its runs. */
@@ -86,6 +87,7 @@ export function prepareRun(
 				workspace: files.openForRun(record),
 			},
 			skillContext: () => inbound.current,
+			recall: createRecall({ store, record, history, recall: options.recall }),
 			tools: connectChildren(options.tools, children),
 			skillTools: connectChildren(options.skillTools, children),
 			stopAfter: record.stopAfter,
@@ -157,16 +159,14 @@ export function createChatOptions(
 	const { clientTools = [], owner } = session;
 	const model = chooseModel(agent, session.model, config.model);
 	const providers = runtime.providers(config);
+	const { tools, recall } = createMemory(runtime, { config, session, store });
 	return {
 		...toChatOptions(agent),
+		recall,
 		model,
 		providers,
 		modelContextWindow: resolveRegistration({ model, providers })?.contextWindow,
-		tools: [
-			...agent.tools,
-			...createMemoryTools(runtime, { config, session, store }),
-			...clientTools.map((tool) => ({ ...tool, manual: true })),
-		],
+		tools: [...agent.tools, ...tools, ...clientTools.map((tool) => ({ ...tool, manual: true }))],
 		loadTools: createToolLoader(agent, {
 			config,
 			owner,

@@ -1,4 +1,4 @@
-import type { ChatOptions, RunEvent } from '../../../core/chat/index.ts';
+import type { ChatOptions, Recalled, RunEvent } from '../../../core/chat/index.ts';
 import { RunletError } from '../../../core/ground/errors.ts';
 import type { RunTerms } from '../../wire/protocols/client-terms.ts';
 import { toJsonText } from './json-text.ts';
@@ -35,6 +35,8 @@ export interface RunRecord {
 	readonly draft?: Draft;
 	/** The place of its first message. */
 	readonly firstSeq: number;
+	/** What a model is told in front of its message: `null` if there is nothing. Missing until that was asked. */
+	readonly recalled?: Recalled | null;
 	/** How it ended; missing while it is open. */
 	readonly end?: RunEnd;
 	readonly createdAt: number;
@@ -146,6 +148,11 @@ export class RunRows {
 		this.#update(n, { draft }, 'UPDATE run SET draft = ? WHERE n = ?', JSON.stringify(draft));
 	}
 
+	/** Stores what a model is told in front of a run's message. */
+	keepRecalled(n: number, recalled: Recalled | null): void {
+		this.#update(n, { recalled }, 'UPDATE run SET recalled = ? WHERE n = ?', JSON.stringify(recalled));
+	}
+
 	end(n: number, status: RunStatus, end: RunEnd, endedAt: number, listedAt?: number): void {
 		this.#update(
 			n,
@@ -199,6 +206,7 @@ type Row = {
 	created_at: number;
 	ended_at: number | null;
 	listed_at: number | null;
+	recalled: string | null;
 };
 
 function toRecord({ tail, draft, tool_choice: toolChoice, terms, ...row }: Row): RunRecord {
@@ -222,5 +230,6 @@ function toRecord({ tail, draft, tool_choice: toolChoice, terms, ...row }: Row):
 		createdAt: row.created_at,
 		endedAt: row.ended_at ?? undefined,
 		listedAt: row.listed_at ?? undefined,
+		recalled: row.recalled === null ? undefined : JSON.parse(row.recalled),
 	};
 }

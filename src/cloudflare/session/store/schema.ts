@@ -26,6 +26,7 @@ import type { Schema } from '../../objects/migrate.ts';
  *   what nobody needs in the bucket. `session.listed_at` is when the session was last active without a run.
  * - `token`: the tokens that open the session.
  * - `run.tail`: how the run ended. `run.listed_at` is the newest activity that the owner's list had been told of then.
+ *   `run.recalled` is what a model is told in front of the run's message.
  * - `state`: what tools of the session remember.
  * - `file`: the paths of the workspace, and their folders, which have no content.
  * - `content`: what files hold or held: never changed, and gone when neither a file nor the journal needs it (`refs`). Its
@@ -48,7 +49,7 @@ const tables = `
 		max_output_tokens INTEGER, tool_choice TEXT, terms TEXT, boot TEXT NOT NULL, attempt INTEGER NOT NULL,
 		lost INTEGER NOT NULL DEFAULT 0, progress INTEGER NOT NULL DEFAULT 0, restarts INTEGER NOT NULL DEFAULT 0,
 		draft TEXT, first_seq INTEGER NOT NULL, tail TEXT, created_at INTEGER NOT NULL, ended_at INTEGER,
-		listed_at INTEGER
+		listed_at INTEGER, recalled TEXT
 	) WITHOUT ROWID;
 	CREATE TABLE message (
 		seq INTEGER NOT NULL, part INTEGER NOT NULL, run INTEGER NOT NULL, stored INTEGER NOT NULL, body TEXT NOT NULL,
@@ -217,6 +218,7 @@ const migrations: readonly string[] = [
 	) WITHOUT ROWID;`,
 	'ALTER TABLE message ADD COLUMN cost TEXT;',
 	'ALTER TABLE run ADD COLUMN listed_at INTEGER;',
+	'ALTER TABLE run ADD COLUMN recalled TEXT;',
 ];
 
 export const schema: Schema = { tables, migrations };

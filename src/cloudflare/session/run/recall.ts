@@ -1,0 +1,36 @@
+import type { ChatOptions, Recalled } from '../../../core/chat/index.ts';
+import type { MessageRecord } from '../store/message-record.ts';
+import type { RunRecord } from '../store/runs.ts';
+import type { SessionStore } from '../store/store.ts';
+
+/** What is asked once for each message. */
+interface Asked {
+	readonly store: SessionStore;
+	readonly record: RunRecord;
+	readonly history: readonly MessageRecord[];
+	readonly recall: ChatOptions['recall'];
+}
+
+/**
+ * Makes the `recall` of a run that asks once for each message. The answer is kept with the run of the message, so a run
+ * that is taken up, or that goes on after somebody has answered, tells its model the same.
+ */
+export function createRecall({ store, record, history, recall }: Asked): ChatOptions['recall'] {
+	if (recall === undefined) return undefined;
+	const { run: n = record.n } = history.findLast(({ message }) => message.role === 'user') ?? {};
+	return async (text) => {
+		const { recalled } = store.runs.get(n) ?? {};
+		if (recalled !== undefined) return recalled ?? undefined;
+		let found: Recalled | undefined;
+		try {
+			found = await recall(text);
+		} finally {
+			const kept = found ?? null;
+			store.transaction(() => {
+				store.runs.assertOpen(record);
+				store.runs.keepRecalled(n, kept);
+			});
+		}
+		return found;
+	};
+}

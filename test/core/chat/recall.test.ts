@@ -1,0 +1,84 @@
+/** What a model is told in front of the newest user message, without a message of its own (`recall`). */
+import { expect, test } from 'vitest';
+import { chat, RunletError } from '../../../src/core/index.ts';
+import { codes, compact, history, names, truncate } from './long-conversation.ts';
+import { calling, echo, echoCall, finish, only } from './support.ts';
+
+const recalled = { text: 'He likes tea.', sources: ['tea.md', 'time.md'] };
+const front = chat.textPart(recalled.text);
+const told = (...own: chat.MessagePart[]) => chat.userMessage([front, ...own]);
+const question = chat.userMessage('Which drink?');
+
+test('what is recalled stands in front of the newest user message of each request, and in no message of the history', async () => {
+	const asked: string[] = [];
+	const recall = (text: string) => {
+		asked.push(text);
+		return recalled;
+	};
+	const before = [chat.userMessage('Hello'), chat.assistantMessage('Hi')];
+	const script = [calling(echoCall('x')), 'Tea.'];
+	const options = { recall, tools: [echo], system: 'Be kind.' };
+	const { requests, result, events } = await finish(script, options, [...before, question]);
+	expect(asked).toEqual(['Which drink?']);
+	const start = [...before, told(chat.textPart('Which drink?'))];
+	expect(requests[0]?.messages).toEqual(start);
+	expect(requests[1]?.messages.slice(0, 3)).toEqual(start);
+	expect(requests.map(({ system }) => system)).toEqual(['Be kind.', 'Be kind.']);
+	expect(result.messages.slice(0, 3)).toEqual([...before, question]);
+	expect(only(events, 'note')).toEqual([{ type: 'note', id: 'recall', label: 'Recalled', detail: 'tea.md, time.md' }]);
+	expect(events.map(({ type }) => type).indexOf('note')).toBe(1);
+});
+
+test('the parts of a message stay behind what is recalled', async () => {
+	const image = chat.imagePart('https://example.com/a.png');
+	const { requests } = await finish(['Tea.'], { recall: async () => recalled }, [chat.userMessage([image])]);
+	expect(requests[0]?.messages).toEqual([told(image)]);
+});
+
+test('a message that came during the run has it in front from then on', async () => {
+	const waiting = [chat.userMessage('No, coffee')];
+	let turns = 0;
+	const steer = () => (turns++ === 1 ? waiting : []);
+	const script = [calling(echoCall('x')), 'Coffee.'];
+	const { requests } = await finish(script, { recall: () => recalled, steer, tools: [echo] }, [question]);
+	expect(requests[0]?.messages[0]).toEqual(told(chat.textPart('Which drink?')));
+	expect(requests[1]?.messages[0]).toEqual(question);
+	expect(requests[1]?.messages.at(-1)).toEqual(told(chat.textPart('No, coffee')));
+});
+
+test('where nothing is recalled the request is as the history, and no reader is told', async () => {
+	const { requests, events } = await finish(['Tea.'], { recall: () => undefined }, [question]);
+	expect(requests[0]?.messages).toEqual([question]);
+	expect(only(events, 'note')).toEqual([]);
+});
+
+test('a failure is a warning, and the run goes on without', async () => {
+	const recall = () => Promise.reject(new RunletError('overloaded', 'The memory cannot be reached now.'));
+	const { requests, events } = await finish(['Tea.'], { recall }, [question]);
+	expect(requests[0]?.messages).toEqual([question]);
+	const message = 'Nothing was recalled. The memory cannot be reached now.';
+	expect(only(events, 'warning')).toEqual([{ type: 'warning', code: 'not_recalled', message }]);
+});
+
+test('it counts for the context limit, and is not summed up', async () => {
+	const recall = () => ({ text: 'x'.repeat(1_000), sources: [] });
+	const without = await finish(['fine'], truncate(1_000), history);
+	const { requests } = await finish(['fine'], { ...truncate(1_000), recall }, history);
+	expect(requests[0]?.messages.length).toBeLessThan(without.requests[0]?.messages.length ?? 0);
+	expect(chat.countTokensHeuristic(requests[0]?.messages ?? [])).toBeLessThanOrEqual(500);
+	const summed = await finish(Array(8).fill('A summary.'), { ...compact(1_300), recall }, history);
+	expect(codes(only(summed.events, 'warning'))).toEqual(['context_compacted']);
+	expect(summed.requests.length).toBeGreaterThan(1);
+	expect(JSON.stringify(summed.requests.slice(0, -1))).not.toContain('xxx');
+	expect(names(summed.requests.at(-1)?.messages).at(-1)).toContain('xxx');
+});
+
+test('a run that is cancelled does not wait for what is recalled', async () => {
+	const abort = new AbortController();
+	const recall = () => {
+		abort.abort();
+		return new Promise<never>(() => {});
+	};
+	const run = chat.run({ model: 'scripted', chatFn: async () => 'never', recall, signal: abort.signal }, [question]);
+	await expect(run.result).rejects.toMatchObject({ code: 'cancelled' });
+});
