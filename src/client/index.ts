@@ -25,6 +25,7 @@ export type {
 	ApprovalQuery,
 	Attachment,
 	CallAnswer,
+	ChildEvent,
 	DecisionLinks,
 	ExportedSession,
 	FileChange,

@@ -99,4 +99,7 @@ type WireEvent = v.InferOutput<typeof runEvent>;
 /** The event after which the server sends nothing more, although the run continues. */
 export type ClosedEvent = Extract<WireEvent, { type: 'closed' }>;
 /** An event of a run, by its `type`. A server may send other types: ignore them. */
-export type RunEvent = Exclude<WireEvent, ClosedEvent>;
+export type RunEvent = Exclude<WireEvent, ClosedEvent | ShownChild> | ChildEvent;
+type ShownChild = Extract<WireEvent, { type: 'child' }>;
+/** An event of a session that works for a call. */
+export type ChildEvent = Omit<ShownChild, 'event'> & { event: RunEvent };

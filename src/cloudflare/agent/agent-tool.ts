@@ -6,6 +6,7 @@ import { define, type Tool } from '../../core/tool/index.ts';
 import type { Limit } from '../objects/budget.ts';
 import { budgetSchema } from '../wire/budget.ts';
 import { beginChild, passOn, type Task } from './child-call.ts';
+import { joinChildEvents } from './child-events.ts';
 import { noteChildWork } from './children.ts';
 import type { Agent } from './define.ts';
 
@@ -112,6 +113,7 @@ function createTool(
 		agents,
 		begin: (input, context, children) => beginChild(toTask(input), options, { context, children }),
 		takeAnswer: passOn,
+		joinEvents: joinChildEvents,
 	});
 	return define({
 		name,

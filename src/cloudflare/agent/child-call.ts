@@ -1,12 +1,13 @@
 import * as v from 'valibot';
-import { raceAbort, sleep } from '../../core/chat/signal.ts';
 import { RunletError } from '../../core/ground/errors.ts';
 import { type AnsweredCall, askUser, type ToolContext } from '../../core/tool/index.ts';
 import type { Limit } from '../objects/budget.ts';
-import { type RpcResult, takeValue } from '../objects/result.ts';
-import type { RunOutcome, SessionApi, SessionState } from '../objects/session-api.ts';
+import type { RpcResult } from '../objects/result.ts';
+import type { Delivery, RunOutcome, SessionApi, SessionState } from '../objects/session-api.ts';
+import { toBeginLabel } from './child-events.ts';
 import { type ChildLimits, planChild } from './child-plan.ts';
 import type { Child, Children } from './children.ts';
+import { insist } from './insist.ts';
 
 /** A task for another agent. */
 export interface Task {
@@ -14,23 +15,22 @@ export interface Task {
 	readonly task: string;
 }
 
-/** The first and the longest pause before a child that cannot be reached is asked again, in milliseconds. */
-const [firstPauseMs, longestPauseMs] = [250, 5_000];
-
 /** Has a child carry out a call: a new one, or that of an earlier life of the object. Resolves with its answer. */
 export async function beginChild(
 	{ agent, task }: Task,
 	limits: ChildLimits,
 	{ context, children }: { readonly context: ToolContext; readonly children: Children },
 ): Promise<unknown> {
-	const { callId, emit } = context;
+	const { callId } = context;
 	const child =
 		children.find(callId) ??
 		(await children.add({ callId, agent: agent.name, budget: planChild(agent, limits, children) }));
-	emit([`${agent.name} works on it`, child.id]);
 	const input = { text: task, transport: 'agent', create: children.toCreate(child) };
 	const once = { key: 'task', request: callId };
-	return follow(child, context, children, (one) => one.send(children.caller, input, { delivery: 'result', once }));
+	const label = toBeginLabel(agent.name);
+	return follow({ child, label }, context, children, (one, delivery) =>
+		one.send(children.caller, input, { delivery, once }),
+	);
 }
 
 /** What the tool keeps while its child waits for somebody. */
@@ -51,11 +51,11 @@ export async function passOn(
 	const child = children.find(context.callId);
 	if (child === undefined) throw new RunletError('conflict', 'The agent that asked is gone. Call it again.');
 	const { run, call } = v.parse(waiting, resume);
-	const how = { delivery: 'result', once: { key: `answer ${run} ${call?.id ?? ''}`, request: run } } as const;
-	return follow(child, context, children, (one) =>
+	const once = { key: `answer ${run} ${call?.id ?? ''}`, request: run };
+	return follow({ child, label: `${child.agent} goes on` }, context, children, (one, delivery) =>
 		call === undefined
-			? one.answer(children.caller, { text: answer, transport: 'agent' }, how)
-			: one.submit(children.caller, [toCallAnswer(call, answer)], how),
+			? one.answer(children.caller, { text: answer, transport: 'agent' }, { delivery, once })
+			: one.submit(children.caller, [toCallAnswer(call, answer)], { delivery, once }),
 	);
 }
 
@@ -68,34 +68,23 @@ function toCallAnswer({ id, isApproval }: { readonly id: string; readonly isAppr
 
 /**
  * Waits for what comes of a request to a child: its answer, or a question for the person, which the child waits for. A
- * child whose object dies goes on by itself, so the request is made again under its key.
+ * child whose object dies goes on by itself, so the request is made again under its key. Its run is shown under the
+ * label once it has begun, so that readers find it.
  */
 async function follow(
-	child: Child,
-	{ signal }: ToolContext,
+	{ child, label }: { readonly child: Child; readonly label: string },
+	{ signal, emit }: ToolContext,
 	children: Children,
-	send: (one: SessionApi) => Promise<RpcResult<RunOutcome>>,
+	send: (one: SessionApi, delivery: Delivery) => Promise<RpcResult<RunOutcome>>,
 ): Promise<unknown> {
-	const outcome = await insist(signal, () => send(children.reach(child)));
+	const accepted = await insist(signal, () => send(children.reach(child), 'accepted'));
+	if (accepted.kind === 'accepted') emit([label, child.id]);
+	const outcome = await insist(signal, () => send(children.reach(child), 'result'));
 	const state = await insist(signal, () => children.reach(child).state(children.caller));
 	const question = toQuestion(child, state);
 	if (question !== undefined) return question;
 	children.settle(child, state.budget.spent);
 	return toResult(child, outcome);
-}
-
-/** Makes a call until there is an answer that a later try would not change. */
-async function insist<T>(signal: AbortSignal, call: () => Promise<RpcResult<T>>): Promise<T> {
-	for (let pause = firstPauseMs; ; pause = Math.min(2 * pause, longestPauseMs)) {
-		try {
-			return takeValue(await raceAbort(call(), signal));
-		} catch (error) {
-			signal.throwIfAborted();
-			const isFinal = error instanceof RunletError && !['overloaded', 'storage_unavailable'].includes(error.code);
-			if (isFinal) throw error;
-			await sleep(pause, signal);
-		}
-	}
 }
 
 /** What a child waits for, as a question that its parent asks the person. */

@@ -2,6 +2,7 @@ import type { Question } from '../../core/chat/index.ts';
 import type { AnsweredCall, Tool, ToolContext } from '../../core/tool/index.ts';
 import type { Amount, BudgetState, Limit } from '../objects/budget.ts';
 import type { Caller, CreateInput, SessionApi } from '../objects/session-api.ts';
+import type { EventSource, TreeOptions } from './event-source.ts';
 
 /** A session that works for a call of another one, its parent (docs/agents.md, "Agents that work for an agent"). */
 export interface Child {
@@ -47,6 +48,8 @@ export interface ChildWork {
 	readonly agents: readonly string[];
 	readonly begin: (input: unknown, context: ToolContext, children: Children) => unknown;
 	readonly takeAnswer: (answer: string, about: AnsweredCall, context: ToolContext, children: Children) => unknown;
+	/** Adds the events of the children to those of their parent. */
+	readonly joinEvents: (own: EventSource, options: TreeOptions) => EventSource;
 }
 
 /** By the function of the tool, which a copy of the tool keeps. */

@@ -180,7 +180,7 @@ export class Session extends DurableObject<Env> implements SessionApi {
 		format?: Handling['format'],
 	): Promise<RpcResult<Bytes | undefined>> {
 		return this.#life.enter(caller, readScope, ({ lease }) =>
-			streamEvents(this.#store, this.#runner.live, lastEventId, { format, lease }),
+			streamEvents(this.#store, this.#runner.live, lastEventId, { format, lease, join: this.#gate.join }),
 		);
 	}
 

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { KnownDelta, LoopEvent } from '../../core/chat/index.ts';
+import type { KnownDelta, LoopEvent, RunEvent } from '../../core/chat/index.ts';
 import { tasksShown } from '../../core/tool/task-list.ts';
 import { budgetState } from './budget.ts';
 import { question, toolCall, waitingCall } from './call.ts';
@@ -17,12 +17,26 @@ const toolResult = v.object({
 	parts: v.optional(v.pipe(v.array(shownPart), v.description('The result in parts. The output is its text.'))),
 });
 
+/** An event of a session that works for a call of another one, as readers of that one are shown it. */
+export interface ChildEvent {
+	readonly type: 'child';
+	/** The call that it works for. */
+	readonly id: string;
+	readonly session: string;
+	readonly agent: string;
+	readonly event: RunEvent | ChildEvent;
+}
+
 /** The events of the loop, with the fields that the session adds. */
 type SessionEvent =
 	| Exclude<LoopEvent, { readonly type: 'done' }>
 	| KnownDelta
 	| (Extract<LoopEvent, { readonly type: 'done' }> & { readonly budget?: v.InferOutput<typeof budgetState> })
+	| ChildShown
 	| { readonly type: 'closed'; readonly code: string; readonly message: string };
+
+/** An event of a child. Its schema says no more of the event in it than that it is one. */
+type ChildShown = Omit<ChildEvent, 'event'> & { readonly event: { readonly type: string } };
 
 const deltas = [
 	v.object({ type: v.literal('text'), text }),
@@ -86,6 +100,13 @@ export const runEvent = v.variant('type', [
 		usage,
 	}),
 	v.object({ type: v.literal('turn.restarted'), iteration }),
+	v.object({
+		type: v.literal('child'),
+		id: v.pipe(v.string(), v.description('The call that the child works for.')),
+		session: v.string(),
+		agent: v.string(),
+		event: v.pipe(v.looseObject({ type: v.string() }), v.description('The event of the child: any of these types.')),
+	}),
 	v.object({ type: v.literal('closed'), code: v.string(), message: v.string() }),
 	...terminalEvents,
 ]) satisfies v.GenericSchema<SessionEvent>;

@@ -1,7 +1,7 @@
 /** Prints for `runlet chat`: the answer to standard output, everything else to standard error. */
 
 import { styleText } from 'node:util';
-import type { RunEvent, TaskList } from '../../client/index.ts';
+import type { ChildEvent, RunEvent, TaskList } from '../../client/index.ts';
 import {
 	describeAwaiting,
 	describeHalt,
@@ -66,6 +66,8 @@ export function createWriter() {
 					if (call) call.isShown = true;
 					return;
 				}
+				case 'child':
+					return printChild(event);
 				case 'warning':
 					return print('yellow', event.message);
 				case 'turn.restarted':
@@ -95,6 +97,13 @@ export function createWriter() {
 			}
 		},
 	};
+}
+
+/** Prints what a child does: the calls of each turn. Its answer comes as the result of the call that it works for. */
+function printChild({ agent, event }: ChildEvent) {
+	if (event.type === 'child') printChild({ ...event, agent: `${agent}: ${event.agent}` });
+	if (event.type !== 'step') return;
+	for (const { name, input } of event.toolCalls) print('dim', `  ${agent}: → ${name} ${toOneLine(input)}`);
 }
 
 /** The most lines of a diff that are printed. */

@@ -1,6 +1,6 @@
 import { env, runDurableObjectAlarm } from 'cloudflare:test';
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { ScriptedFn, ScriptedTurn } from '../../../src/core/providers/scripted.ts';
+import type { ScriptedFn } from '../../../src/core/providers/scripted.ts';
 import {
 	allEvents,
 	readHistory,
@@ -12,48 +12,11 @@ import {
 	send,
 } from '../../client.ts';
 import { atCrashPoint, die } from '../../crash.ts';
-import { play } from '../../script.ts';
+import { cast, createEditor, give, readChildren, readResults, said, usage } from './family.ts';
 import { forever } from './stage.ts';
 
 beforeEach(() => atCrashPoint());
 
-const usage = (inputTokens: number, outputTokens: number) => ({ inputTokens, outputTokens });
-const give = (id: string, task: string, name = 'writer') => ({ id, name, input: { task } });
-/** What the last message of a request says. */
-const said: (request: Parameters<ScriptedFn>[0]) => string = ({ messages }) => String(messages.at(-1)?.content);
-
-/** Has each agent play a script of its own. Returns how often each was asked. */
-function cast(scripts: { readonly editor: readonly ScriptedTurn[]; readonly writer?: ScriptedFn }) {
-	const asked = { editor: 0, writer: 0 };
-	const next: ScriptedFn = async (request, show) => {
-		if (request.model === 'scripted-writer') {
-			asked.writer++;
-			return scripts.writer?.(request, show);
-		}
-		const turn = scripts.editor[asked.editor++];
-		return typeof turn === 'function' ? turn(request, show) : turn;
-	};
-	play(...Array.from({ length: 200 }, () => next));
-	return asked;
-}
-
-async function createEditor(budget?: object): Promise<string> {
-	const response = await request('/v1/sessions', { agent: 'editor', budget });
-	return (await response.json<{ id: string }>()).id;
-}
-
-interface WireChild {
-	readonly id: string;
-	readonly callId: string;
-	readonly spent?: { readonly tokens: number };
-}
-
-async function readChildren(id: string): Promise<readonly WireChild[]> {
-	const { children = [] } = await (await request(`/v1/sessions/${id}`)).json<{ children?: readonly WireChild[] }>();
-	return children;
-}
-
-const readResults = async (id: string) => (await readHistory(id)).filter(({ role }) => role === 'tool');
 const answer = (id: string, text: string) => request(`/v1/sessions/${id}/answer`, { text });
 
 describe('a call that another agent carries out', () => {

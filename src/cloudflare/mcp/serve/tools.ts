@@ -8,10 +8,10 @@ import type {
 } from '@modelcontextprotocol/server';
 import { RunletError } from '../../../core/ground/errors.ts';
 import { providerName } from '../../../core/tool/index.ts';
+import { readLines } from '../../objects/lines.ts';
 import type { ListedTool, OutsideEnd, OutsideLine } from '../../objects/outside-call.ts';
 import { type AnswerKind, askClient, canElicit, readAnswer, toAnswerKey, toAnswerKind } from './elicit.ts';
 import { createInvalid } from './failure.ts';
-import { readLines } from './lines.ts';
 import { createTell } from './progress.ts';
 import { textResult, toCallResult } from './result.ts';
 import { MissingRequiredClientCapabilityError } from './sdk.ts';

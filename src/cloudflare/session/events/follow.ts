@@ -1,10 +1,12 @@
 import type { RunEvent } from '../../../core/chat/index.ts';
 import { close } from '../../../core/chat/sse.ts';
 import type { RunletError } from '../../../core/ground/errors.ts';
+import type { EventSource, ShownEvent } from '../../agent/event-source.ts';
 import { createProtocol } from '../../wire/protocols/format.ts';
 import type { Protocol, RunWriter } from '../../wire/protocols/protocol.ts';
-import { type EventId, formatEventId } from './event-id.ts';
-import { type Cursor, RunLog } from './log.ts';
+import type { EventId } from './event-id.ts';
+import { RunLog } from './log.ts';
+import { createSource } from './source.ts';
 import { createWaits } from './waits.ts';
 
 /** The permission to read a stream, for a time. */
@@ -17,6 +19,13 @@ export interface Lease {
 	watch(wake: () => void): () => void;
 }
 
+/** What a stream has besides the events of its run. */
+export interface Joined {
+	readonly lease?: Lease;
+	/** Adds the events of the sessions that work for the run. */
+	readonly join?: (own: EventSource) => EventSource;
+}
+
 /**
  * Streams a run's events behind an event id as `text/event-stream` bytes of a protocol, until the last one. A run that
  * has not begun yet is read from its start. Each reader pulls at its own pace; what piled up meanwhile comes in few large
@@ -26,27 +35,33 @@ export function follow(
 	run: RunLog | Promise<RunLog>,
 	from?: EventId,
 	protocol: Protocol = createProtocol(undefined),
-	lease?: Lease,
+	{ lease, join }: Joined = {},
 ): ReadableStream<Uint8Array> {
-	let reader: { readonly log: RunLog; readonly cursor: Cursor; readonly writer: RunWriter } | undefined;
+	let reader: { readonly source: EventSource; readonly writer: RunWriter } | undefined;
 	const open = (log: RunLog): void => {
-		reader = { log, cursor: log.cursor(from), writer: protocol.writer(log.run) };
+		const own = createSource(log, from);
+		const source = protocol.child === undefined || join === undefined ? own : join(own);
+		reader = { source, writer: protocol.writer(log.run) };
 	};
 	if (run instanceof RunLog) open(run);
 	else run.then(open, () => {});
 	/** Bytes that are written and not taken yet. */
 	const unread: Uint8Array[] = [];
-	const add = (event: RunEvent, id: string | undefined, writer: RunWriter): void => {
+	const add = ({ event, child, id }: ShownEvent, writer: RunWriter): void => {
+		const bytes = event === undefined ? encoder.encode(protocol.child?.(child, id)) : write(event, id, writer);
+		if (bytes.length > 0) unread.push(bytes);
+	};
+	const write = (event: RunEvent, id: string | undefined, writer: RunWriter): Uint8Array => {
 		// Pieces of a text are cut for each reader.
 		const isShared = protocol.isSame === true && event.type !== 'text' && event.type !== 'reasoning';
-		const bytes = isShared ? encodeOnce(event, id, writer) : encoder.encode(writer.event(event, id));
-		if (bytes.length > 0) unread.push(bytes);
+		return isShared ? encodeOnce(event, id, writer) : encoder.encode(writer.event(event, id));
 	};
 	const waits = createWaits(lease?.left);
 	const unwatch = lease?.watch(() => waits.wake('over'));
 	const leave = (): void => {
 		unwatch?.();
 		waits.close();
+		reader?.source.leave();
 	};
 	const isShut = (controller: ReadableByteStreamController): boolean => {
 		const why = lease?.ended();
@@ -69,22 +84,22 @@ export function follow(
 		pull: async (controller) => {
 			if (reader === undefined && !(await happens(Promise.resolve(run), controller))) return;
 			if (reader === undefined || isShut(controller)) return;
-			const { log, cursor, writer } = reader;
+			const { source, writer } = reader;
 			for (;;) {
 				if (unread.length === 0) {
-					for (const { event, id } of log.read(cursor)) add(event, id && formatEventId(id), writer);
-					if (log.settle(cursor)) unread.push(encoder.encode(writer.end()));
+					for (const shown of source.read()) add(shown, writer);
+					if (source.isOver()) unread.push(encoder.encode(writer.end()));
 				}
 				const bytes = takePiece(unread);
 				// A protocol may skip an event. Then the reader goes on waiting.
 				if (bytes !== undefined) controller.enqueue(bytes);
-				const isOver = unread.length === 0 && (log.settle(cursor) || log.isLeft);
+				const isOver = unread.length === 0 && (source.isOver() || source.isLeft());
 				if (isOver) {
 					leave();
 					close(controller);
 				}
 				if (bytes !== undefined || isOver) return;
-				if (!(await happens(log.change(), controller))) return;
+				if (!(await happens(source.change(), controller))) return;
 			}
 		},
 		cancel: () => {

@@ -15,6 +15,7 @@ import type { Outcome } from '../store/requests.ts';
 import { assertAllowed, type Operation } from '../store/status.ts';
 import type { SessionStore } from '../store/store.ts';
 import type { Access, Pass } from './access.ts';
+import { findJoin, type JoinChildren } from './tree.ts';
 
 /** A request that may begin a run: who sends it, and whether it may come again. */
 export interface Entry {
@@ -52,6 +53,7 @@ export interface Taken {
 	/** Whether the request came before. */
 	readonly isReplay: boolean;
 	readonly lease?: Lease;
+	readonly join?: JoinChildren;
 }
 
 /** Where a session stands when a request comes. What waits for somebody is read once. */
@@ -114,12 +116,17 @@ export class Gate {
 			if (taken !== undefined) {
 				const run = taken.begin();
 				if (run !== undefined && !taken.isReplay) await this.#noteAccepted(run.record.n);
-				return { run, isReplay: taken.isReplay, lease: pass.lease };
+				return { run, isReplay: taken.isReplay, lease: pass.lease, join: this.join };
 			}
 			// Meanwhile another request may have had the same done.
 			await runner.cancel();
 			access.assertExists();
 		}
+	}
+
+	/** Adds the events of the session's children to its own, for its readers. Missing where its agent has none. */
+	get join(): JoinChildren | undefined {
+		return findJoin(this.#options);
 	}
 
 	/** Cancels the session's run. A request that came before cancels nothing: another run may go on now. */

@@ -1,5 +1,6 @@
 import type { TerminalEvent } from '../../../core/chat/index.ts';
 import { RunletError } from '../../../core/ground/errors.ts';
+import { parseTreeId } from '../../agent/tree-id.ts';
 import { type Bytes, toFailure } from '../../objects/result.ts';
 import type {
 	Handling,
@@ -11,11 +12,12 @@ import type {
 } from '../../objects/session-api.ts';
 import { createProtocol, type ProtocolContext } from '../../wire/protocols/format.ts';
 import { createNoSuchEvent, isEnd, parseEventId, toStart } from '../events/event-id.ts';
-import { follow, type Lease } from '../events/follow.ts';
+import { follow, type Joined, type Lease } from '../events/follow.ts';
 import { createPastLog } from '../events/replay.ts';
 import type { LiveRun } from '../run/run.ts';
 import type { SessionStore } from '../store/store.ts';
 import type { Taken, Upcoming } from './gate.ts';
+import type { JoinChildren } from './tree.ts';
 
 /** How the session is shown in an answer. */
 type Show =
@@ -26,13 +28,13 @@ type Show =
 
 /** A request as its caller wants it answered: by events, by the result once there is one, or at once. */
 export async function toRunOutcome(
-	{ run, isReplay, lease }: Taken,
+	{ run, isReplay, lease, join }: Taken,
 	how: Pick<Handling, 'delivery' | 'format'>,
 	{ created, session }: Show,
 ): Promise<RunOutcome> {
 	if (run === undefined) return { kind: 'session', session: created ? created() : session(), isReplay };
 	const { delivery, format } = how;
-	if (delivery === 'stream') return { ...streamRun(run, format, { lease }), isReplay };
+	if (delivery === 'stream') return { ...streamRun(run, format, { lease, join }), isReplay };
 	const { id: runId } = run.record;
 	if (delivery === 'accepted') return { kind: 'accepted', runId, created: created?.(), isReplay };
 	const live = 'begun' in run ? await run.begun : run;
@@ -56,27 +58,29 @@ export function streamEvents(
 	store: SessionStore,
 	live: LiveRun | undefined,
 	lastEventId: string | undefined,
-	{ format, lease }: Pick<Handling, 'format'> & { readonly lease?: Lease },
+	{ format, lease, join }: Pick<Handling, 'format'> & { readonly lease?: Lease; readonly join?: JoinChildren },
 ): Bytes | undefined {
 	const newest = store.runs.get();
-	const seen = lastEventId === undefined || lastEventId === '' ? undefined : parseEventId(lastEventId);
+	const place = lastEventId && join ? parseTreeId(lastEventId.trim()) : undefined;
+	const seen = lastEventId === undefined || lastEventId === '' ? undefined : parseEventId(place?.own ?? lastEventId);
 	if (newest === undefined) return undefined;
 	if (seen !== undefined && (seen.run < 1 || seen.run > newest.n)) throw createNoSuchEvent();
 	// Who has seen a run's end goes on with the next run, if there is one.
 	const from = seen === undefined ? toStart(newest.n) : isEnd(seen) ? toStart(seen.run + 1) : seen;
 	if (from.run > newest.n) return undefined;
 	const protocol = format && createProtocol(format);
-	return follow(live?.record.n === from.run ? live.log : createPastLog(store, from.run), from, protocol, lease);
+	const log = live?.record.n === from.run ? live.log : createPastLog(store, from.run);
+	return follow(log, from, protocol, { lease, join: join && ((own) => join(own, place)) });
 }
 
 /** The events of a run, from its beginning on. */
 export function streamRun(
 	run: LiveRun | Upcoming,
 	format: Handling['format'],
-	{ protocol, lease }: { readonly protocol?: ProtocolContext; readonly lease?: Lease },
+	{ protocol, ...joined }: { readonly protocol?: ProtocolContext } & Joined,
 ): RunStream {
 	const log = 'begun' in run ? run.begun.then((live) => live.log) : run.log;
-	return { kind: 'stream', stream: follow(log, undefined, createProtocol(format, protocol), lease) };
+	return { kind: 'stream', stream: follow(log, undefined, createProtocol(format, protocol), joined) };
 }
 
 function toRunResult(runId: string, event: Exclude<TerminalEvent, { readonly type: 'error' }>): RunResult {

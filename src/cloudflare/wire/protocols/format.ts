@@ -1,5 +1,7 @@
+import type { RunEvent } from '../../../core/chat/index.ts';
 import { toSse } from '../../../core/chat/sse.ts';
 import { toResponse } from '../../../core/ground/errors.ts';
+import type { ChildEvent } from '../event.ts';
 import { mcpFailure } from './mcp/error.ts';
 import { runLines } from './mcp/protocol.ts';
 import { refusalResponse } from './openai/error.ts';
@@ -13,6 +15,8 @@ import type { UiMessageHead } from './ui/writer.ts';
  */
 export type Format =
 	| CompletionFormat
+	/** The parents of sessions: lines of JSON, each an event and its id. */
+	| { readonly type: 'lines' }
 	/** MCP clients. */
 	| { readonly type: 'mcp' }
 	/** AI SDK pages. `isContinued`: the page already has what earlier runs of the answer wrote. */
@@ -27,8 +31,12 @@ export interface ProtocolContext {
 const own: Protocol = {
 	isSame: true,
 	writer: () => ({ event: toSse, end: () => '' }),
+	child: toSse,
 	closed: ({ code, message }) => `event: closed\ndata: ${JSON.stringify({ type: 'closed', code, message })}\n\n`,
 };
+
+const toLine = (event: RunEvent | ChildEvent, id: string | undefined) => `${JSON.stringify({ event, id })}\n`;
+const lines: Protocol = { isSame: true, writer: () => ({ event: toLine, end: () => '' }), child: toLine };
 
 /** Makes the protocol of a format. */
 export function createProtocol(format: Format | undefined, context?: ProtocolContext): Protocol {
@@ -42,6 +50,8 @@ export function createProtocol(format: Format | undefined, context?: ProtocolCon
 			});
 		case 'mcp':
 			return runLines;
+		case 'lines':
+			return lines;
 		default:
 			return own;
 	}

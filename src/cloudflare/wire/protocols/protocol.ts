@@ -1,5 +1,6 @@
 import type { RunEvent } from '../../../core/chat/index.ts';
 import type { RunletError } from '../../../core/ground/errors.ts';
+import type { ChildEvent } from '../event.ts';
 import type { Completion } from './openai/schema.ts';
 
 /** Writes the events of a run for one reader. */
@@ -18,6 +19,8 @@ export interface Protocol {
 	readonly isSame?: boolean;
 	/** Makes a writer for a reader of a run, by the number of the run. */
 	writer(run: number): RunWriter;
+	/** Writes an event of a child. Readers of a protocol without it are shown none. */
+	child?(event: ChildEvent, id: string | undefined): string;
 	/** Makes the answer that is not streamed from all events of the run. Runlet's own if it is missing. */
 	result?(events: readonly RunEvent[]): Completed;
 	/** The end of a stream whose reader may no longer read it. The run goes on. */

@@ -1,8 +1,11 @@
-import { raceAbort } from '../../../core/chat/signal.ts';
-import { LineSplitter } from '../../../core/ground/lines.ts';
-import type { Bytes } from '../../objects/result.ts';
+import { raceAbort } from '../../core/chat/signal.ts';
+import { LineSplitter } from '../../core/ground/lines.ts';
+import type { Bytes } from './result.ts';
 
-/** Reads lines of JSON that a session's object writes. An abort leaves them, of which the object is told. */
+/**
+ * Reads lines of JSON that a session's object writes; not the comments by which it keeps the connection open. An abort
+ * leaves them, of which the object is told.
+ */
 export async function* readLines<Line>(bytes: Bytes, signal: AbortSignal): AsyncGenerator<Line, undefined> {
 	const reader = bytes.getReader();
 	const decoder = new TextDecoder();
@@ -14,7 +17,8 @@ export async function* readLines<Line>(bytes: Bytes, signal: AbortSignal): Async
 		for (;;) {
 			const { done, value } = await raceAbort(reader.read(), signal);
 			if (done) return;
-			for (const line of splitter.push(decoder.decode(value, { stream: true }))) yield JSON.parse(line);
+			for (const line of splitter.push(decoder.decode(value, { stream: true })))
+				if (!line.startsWith(':')) yield JSON.parse(line);
 		}
 	} finally {
 		signal.removeEventListener('abort', leave);

@@ -1,0 +1,151 @@
+import type { RunEvent } from '../../core/chat/index.ts';
+import { createDeferred, type Deferred } from '../../core/ground/deferred.ts';
+import { ChildReader } from './child-reader.ts';
+import type { EventSource, OpenEvents, ShownEvent, TreeChild, TreeOptions } from './event-source.ts';
+import { formatTreeId } from './tree-id.ts';
+
+/** The note by which a call says that its child has begun. */
+export function toBeginLabel(agent: string): string {
+	return `${agent} works on it`;
+}
+
+/**
+ * Adds the events of a session's children to its own, for one reader (docs/events.md, "The events of children"). A child
+ * comes behind the note that names it, and its last event before the result of its call. Each id says how far the
+ * reader has come in all of them, so that it goes on exactly there.
+ */
+export function joinChildEvents(own: EventSource, options: TreeOptions): EventSource {
+	const tree = new Tree(own, options);
+	return {
+		read: () => tree.read(),
+		isOver: () => own.isOver() && tree.isEmpty,
+		isLeft: () => own.isLeft(),
+		change: () => tree.change(),
+		leave: () => tree.leave(),
+	};
+}
+
+/** A child whose events the reader is shown. */
+interface Followed {
+	readonly child: TreeChild;
+	readonly reader: ChildReader;
+}
+
+class Tree {
+	readonly #own: EventSource;
+	readonly #options: TreeOptions;
+	/** By their numbers. */
+	readonly #followed = new Map<number, Followed>();
+	/** The session's own events that were read and not shown. */
+	#held: ShownEvent[] = [];
+	/** The id of the last own event that was shown. */
+	#ownId: string;
+	#changed: Deferred<void> | undefined;
+	#isWatching = false;
+
+	constructor(own: EventSource, options: TreeOptions) {
+		this.#own = own;
+		this.#options = options;
+		this.#ownId = options.from?.own ?? '';
+		for (const [number, position] of options.from?.positions ?? []) this.#follow(number, position);
+	}
+
+	/** Whether nothing is held back. */
+	get isEmpty(): boolean {
+		return this.#held.length === 0;
+	}
+
+	read(): readonly ShownEvent[] {
+		const out: ShownEvent[] = [];
+		for (const { child, reader } of this.#followed.values())
+			for (let told = reader.take(); told !== undefined; told = reader.take()) {
+				const { id, agent, callId } = child;
+				const shown = { type: 'child', id: callId, session: id, agent, event: told.event } as const;
+				out.push({ child: shown, id: told.id && this.#toId() });
+			}
+		for (;;) {
+			if (this.#held.length === 0) this.#held = [...this.#own.read()];
+			const [next] = this.#held;
+			if (next?.event === undefined || this.#hasToWait(next.event)) return out;
+			this.#held.shift();
+			if (next.id !== undefined) this.#ownId = next.id;
+			out.push({ ...next, id: next.id && this.#toId() });
+		}
+	}
+
+	/** Resolves when an event of the session or of a child may have come since `read`. */
+	change(): Promise<void> {
+		this.#changed ??= createDeferred<void>();
+		if (!this.#isWatching) {
+			this.#isWatching = true;
+			this.#own.change().then(() => {
+				this.#isWatching = false;
+				this.#wake();
+			});
+		}
+		return this.#changed.promise;
+	}
+
+	leave(): void {
+		for (const number of this.#followed.keys()) this.#leave(number);
+		this.#own.leave();
+	}
+
+	/** Whether children have more to tell before this own event is shown. */
+	#hasToWait(event: RunEvent): boolean {
+		switch (event.type) {
+			case 'note': {
+				const number = this.#options.list().findIndex(({ id }) => id === event.detail);
+				const { agent } = this.#options.list()[number] ?? {};
+				// Who comes to a child that goes on is shown the run that it goes on with.
+				if (agent !== undefined) this.#follow(number, event.label === toBeginLabel(agent) ? this.#options.start : '');
+				return false;
+			}
+			case 'tool_result': {
+				const [number, found] = [...this.#followed].find(([, { child }]) => child.callId === event.id) ?? [];
+				if (number === undefined) return false;
+				if (found?.reader.hasAll() === false) return true;
+				this.#leave(number);
+				return false;
+			}
+			case 'awaiting':
+				return [...this.#followed.values()].some(({ reader }) => !reader.hasAll());
+			case 'done':
+			case 'halted':
+			case 'cancelled':
+			case 'error':
+				// Nobody waits for the ends of children that are cancelled with the run.
+				for (const number of this.#followed.keys()) this.#leave(number);
+				return false;
+			default:
+				return false;
+		}
+	}
+
+	#follow(number: number, from: string): void {
+		const child = this.#options.list()[number];
+		if (child === undefined) return;
+		const open: OpenEvents = (lastId) => this.#options.open(child, lastId);
+		const known = this.#followed.get(number);
+		const reader = known?.reader ?? new ChildReader(from, open, () => this.#wake());
+		this.#followed.set(number, { child, reader });
+		reader.ask();
+	}
+
+	#leave(number: number): void {
+		this.#followed.get(number)?.reader.leave();
+		this.#followed.delete(number);
+	}
+
+	#toId(): string {
+		return formatTreeId(
+			this.#ownId,
+			[...this.#followed].map(([number, { reader }]) => [number, reader.seen] as const),
+		);
+	}
+
+	#wake(): void {
+		this.#changed?.resolve();
+		this.#changed = undefined;
+	}
+}
