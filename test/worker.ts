@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { triage } from '../src/agents/triage.ts';
 import { agentTool, spawn } from '../src/cloudflare/agent/agent-tool.ts';
+import type { ApprovalRequest } from '../src/cloudflare/agent/approvers.ts';
 import { defineAgent } from '../src/cloudflare/agent/define.ts';
 import type { AgentSchedule } from '../src/cloudflare/agent/schedules.ts';
 import type { WebhookMapping, WebhookMessage } from '../src/cloudflare/agent/webhook-mapping.ts';
@@ -311,6 +312,17 @@ const editor = defineAgent({
 	expiresAfterMs: 3_600_000,
 });
 
+/** Who may decide about the calls of `guarded`. */
+export const policy: { allows: (request: ApprovalRequest) => boolean } = { allows: () => true };
+const guarded = defineAgent({
+	name: 'guarded',
+	description: 'Pays what others approve.',
+	model: 'scripted',
+	tools: [pay, ask],
+	approvers: (request) => policy.allows(request),
+	webhooks: { hmac: mapping },
+});
+
 /** Who is told when a run of `asking-out` begins to wait. */
 export const receiver = { callback: 'https://example.com/hooks', links: true };
 
@@ -473,6 +485,13 @@ export const runtime = {
 		triage,
 		writer,
 		editor,
+		guarded,
+		defineAgent({
+			name: 'boss',
+			description: 'Has others pay.',
+			model: 'scripted',
+			tools: [agentTool(guarded)],
+		}),
 		defineAgent({
 			name: 'keeper',
 			description: 'Remembers.',

@@ -107,7 +107,7 @@ export function toFailureFields(
  * own machine.
  */
 export function logThrown(
-	event: 'tool.threw' | 'authenticate.threw',
+	event: 'tool.threw' | 'authenticate.threw' | 'approvers.threw',
 	thrown: unknown,
 	{ tool, local }: { readonly tool?: string; readonly local: boolean },
 ): void {

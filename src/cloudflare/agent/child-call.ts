@@ -6,7 +6,7 @@ import type { RpcResult } from '../objects/result.ts';
 import type { Delivery, RunOutcome, SessionApi, SessionState } from '../objects/session-api.ts';
 import { toBeginLabel } from './child-events.ts';
 import { type ChildLimits, planChild } from './child-plan.ts';
-import type { Child, Children } from './children.ts';
+import { type Child, type Children, isConsent } from './children.ts';
 import { insist } from './insist.ts';
 
 /** A task for another agent. */
@@ -62,7 +62,7 @@ export async function passOn(
 function toCallAnswer({ id, isApproval }: { readonly id: string; readonly isApproval: boolean }, answer: string) {
 	const said = answer.trim();
 	if (!isApproval) return { id, output: answer };
-	if (said.toLowerCase() === 'approve') return { id, approve: true };
+	if (isConsent(said)) return { id, approve: true };
 	return { id, approve: false, ...(said.toLowerCase() !== 'deny' && { reason: said }) };
 }
 

@@ -19,6 +19,7 @@ import {
 import { budgetSchema } from '../wire/budget.ts';
 import { expirySchema } from '../wire/expiry.ts';
 import { sourceNames } from '../wire/protocols/webhooks/index.ts';
+import type { Approvers } from './approvers.ts';
 import type { AgentMcpServer } from './mcp-servers.ts';
 import { listMemoryTools, type MemoryOptions, memoryOptions } from './memory.ts';
 import type { AgentSchedule } from './schedules.ts';
@@ -81,6 +82,12 @@ const definition = v.strictObject({
 	),
 	mode: v.optional(v.picklist(['auto', 'manual'])),
 	approvalMs: milliseconds,
+	approvers: v.optional(
+		v.custom<Approvers>(
+			(value) => typeof value === 'function',
+			'must be a function that says whether somebody may decide',
+		),
+	),
 	onWaiting: v.optional(v.looseObject({}, 'must be { callback }')),
 	budget: v.optional(budgetSchema),
 	expiresAfterMs: v.optional(expirySchema),
@@ -154,11 +161,14 @@ export interface AgentDefinition {
 	readonly mode?: 'auto' | 'manual';
 	/** How long a call waits for an approval, in milliseconds. For ever if it is missing. */
 	readonly approvalMs?: number;
+	/** Says whether somebody may decide about a call (docs/people.md). Whoever may enter the session may, if it is missing. */
+	readonly approvers?: Approvers;
 	/**
 	 * A service of yours that is told each time when a run begins to wait for somebody (docs/people.md). With `links` it also
-	 * gets links to decide about the calls that wait for an approval. The Worker needs `createRunlet({ links })` for it.
+	 * gets links to decide about the calls that wait for an approval, made `for` somebody. The Worker needs
+	 * `createRunlet({ links })` for it.
 	 */
-	readonly onWaiting?: { readonly callback: string; readonly links?: boolean };
+	readonly onWaiting?: { readonly callback: string; readonly links?: boolean; readonly for?: string };
 	/** The most that a session without a budget of its own may spend: tokens, US dollars, or both. */
 	readonly budget?: { readonly tokens?: number; readonly usd?: number };
 	/** How long after its last activity a session is removed, in milliseconds. Never if it is missing. */

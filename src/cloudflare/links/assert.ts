@@ -8,6 +8,7 @@ const schema = v.object({
 		v.strictObject({
 			callback: v.pipe(v.string(), v.url('must be a URL'), v.maxLength(2_048)),
 			links: v.optional(v.boolean('must be true or false')),
+			for: v.optional(v.pipe(v.string(), v.nonEmpty(), v.maxLength(200))),
 		}),
 	),
 });

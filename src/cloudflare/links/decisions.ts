@@ -15,10 +15,11 @@ export class Decisions implements SessionLinks {
 		this.#session = session;
 	}
 
-	async make(caller: Caller, { callId, expiresInSeconds = 3_600 }: LinkRequest): Promise<DecisionLinks> {
+	async make(caller: Caller, { callId, expiresInSeconds = 3_600, for: whom }: LinkRequest): Promise<DecisionLinks> {
 		const { store, access, config } = this.#session;
 		await access.openForChange(caller);
-		return createLinks(store, config(), callId, Date.now() + expiresInSeconds * 1_000);
+		const expiresAt = Date.now() + expiresInSeconds * 1_000;
+		return createLinks(store, config(), callId, { expiresAt, for: whom });
 	}
 
 	async show(link: string): Promise<LinkedCall> {
@@ -29,7 +30,8 @@ export class Decisions implements SessionLinks {
 		const { store, gate, inbox } = this.#session;
 		const { claims, call, shown } = await this.#open(link);
 		const { owner } = store.session();
-		await gate.take({ caller: { owner }, scopes: [] }, (now) => {
+		const by = { via: 'link', id: claims.for ?? '' } as const;
+		await gate.take({ caller: { owner }, by, scopes: [] }, (now) => {
 			// It may have been decided meanwhile.
 			if (assertOpen(store, now.pending, claims).id !== call.id) throw createDecided();
 			return toDecision(inbox, call, claims)(now);
@@ -50,15 +52,17 @@ export class Decisions implements SessionLinks {
 		access.assertExists();
 		const { agent, title } = store.session();
 		const input = JSON.stringify(call.input, null, 2);
-		const shown = { approve: claims.approve, agent: call.child?.agent ?? agent, title, tool: call.name, input };
+		const about = { approve: claims.approve, for: claims.for, agent: call.child?.agent ?? agent, title };
+		const shown = { ...about, tool: call.name, input };
 		return { claims, call, shown };
 	}
 }
 
 /** What a link says, as the session takes it. The call of a child is decided by the answer to the question of its parent. */
-function toDecision(inbox: LinkedSession['inbox'], { child, id }: Decidable, { approve }: LinkClaims) {
+function toDecision(inbox: LinkedSession['inbox'], { child, id }: Decidable, { approve, for: whom }: LinkClaims) {
 	if (child !== undefined) return inbox.answer({ text: approve ? 'approve' : 'deny', transport: 'link' });
-	return inbox.submit([approve ? { id, approve } : { id, approve, reason: 'denied by link' }]);
+	const reason = whom === undefined ? 'denied by link' : `denied by ${whom}`;
+	return inbox.submit([approve ? { id, approve } : { id, approve, reason }]);
 }
 
 function assertOpen({ messages }: SessionStore, pending: Pending, { turn, callId }: LinkClaims): Decidable {

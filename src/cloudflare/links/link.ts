@@ -12,6 +12,8 @@ const claims = v.strictObject({
 	/** A hash of the tool and the arguments. */
 	hash: v.string(),
 	approve: v.boolean(),
+	/** Whom it was made for: who decides by it. */
+	for: v.optional(v.string()),
 	/** Milliseconds since 1970. */
 	expiresAt: v.number(),
 });

@@ -15,23 +15,29 @@ const longestInput = 20_000;
 /** How long the links of a callback are valid, in milliseconds. */
 const callbackMs = 86_400_000;
 
+/** What holds for links. */
+interface LinkTerms {
+	/** Milliseconds since 1970. */
+	readonly expiresAt: number;
+	/** Who decides by them. */
+	readonly for?: string;
+}
+
 /**
  * Makes the links to decide about a call. Throws `conflict` if it does not wait for an approval, `too_large` if its
  * arguments are too long for a page, and `not_configured` if the Worker does not know its own address.
- *
- * @param expiresAt milliseconds since 1970
  */
 export async function createLinks(
 	store: SessionStore,
 	config: Pick<Config, 'findPublicUrl'>,
 	callId: string,
-	expiresAt: number,
+	about: LinkTerms,
 ): Promise<DecisionLinks> {
 	const call = listDecidable(findPending(store)).find(({ waiting }) => waiting === callId);
 	if (call === undefined)
 		throw new RunletError('conflict', `callId: "${callId}" does not wait for an approval.`, { field: 'callId' });
 	if (isLong(call)) throw new RunletError('too_large', 'callId: too long for a link. Decide in the session.');
-	return signLinks(store, config, call, expiresAt);
+	return signLinks(store, config, call, about);
 }
 
 /** Makes the links of a callback: only for the agent's own one, and only for calls that still wait. */
@@ -44,8 +50,9 @@ export const createCallbackLinks: CallbackLinks['createForCallback'] = async (
 	const expiresAt = since + Math.min(approvalMs, callbackMs);
 	const isNewest = store.runs.get()?.n === run;
 	if (onWaiting?.links !== true || url !== onWaiting.callback || !isNewest || expiresAt <= Date.now()) return undefined;
+	const terms = { expiresAt, for: onWaiting.for };
 	const calls = listDecidable(findPending(store)).filter((call) => !isLong(call));
-	const made = calls.map(async (call) => [call.waiting, await signLinks(store, config(), call, expiresAt)] as const);
+	const made = calls.map(async (call) => [call.waiting, await signLinks(store, config(), call, terms)] as const);
 	return Object.fromEntries(await Promise.all(made));
 };
 
@@ -57,11 +64,17 @@ async function signLinks(
 	store: SessionStore,
 	{ findPublicUrl }: Pick<Config, 'findPublicUrl'>,
 	call: Decidable,
-	expiresAt: number,
+	{ expiresAt, for: whom }: LinkTerms,
 ): Promise<DecisionLinks> {
 	const base = findPublicUrl();
 	const key = store.makeTokenKey();
-	const about = { session: store.session().id, turn: store.messages.lastTurn(), callId: call.waiting, expiresAt };
+	const about = {
+		session: store.session().id,
+		turn: store.messages.lastTurn(),
+		callId: call.waiting,
+		expiresAt,
+		for: whom,
+	};
 	const hash = await hashDecidable(call);
 	const toUrl = async (approve: boolean) => `${base}/v1/decisions/${await signLink({ ...about, hash, approve }, key)}`;
 	return { approve: await toUrl(true), deny: await toUrl(false), expiresAt: new Date(expiresAt).toISOString() };

@@ -49,8 +49,11 @@ async function answer(
 		const call = await askSession(c, findSession(c, link), (one) => one.followLink(link, how), false);
 		return c.html(writePage(write(call)));
 	} catch (error) {
-		if (!(error instanceof RunletError) || (error.code !== 'not_found' && error.code !== 'conflict')) throw error;
-		return c.html(writePage(error.message), error.code === 'conflict' ? 409 : 404);
+		if (!(error instanceof RunletError)) throw error;
+		if (error.code === 'not_found') return c.html(writePage(error.message), 404);
+		if (error.code === 'conflict') return c.html(writePage(error.message), 409);
+		if (error.code === 'forbidden') return c.html(writePage(writeRefusal()), 403);
+		throw error;
 	}
 }
 
@@ -62,11 +65,12 @@ function findSession(c: Context<RouteEnv>, link: string) {
 	}
 }
 
-function writeQuestion({ approve, agent, title, tool, input }: LinkedCall) {
+function writeQuestion({ approve, agent, for: whom, title, tool, input }: LinkedCall) {
 	const word = approve ? 'Approve' : 'Deny';
 	return html`<h1>${word} this call?</h1>
 <p>The agent ${agent} wants to call <b>${tool}</b>${title === undefined ? '' : `, in “${showSigns(title)}”`}:</p>
 <pre>${showSigns(input)}</pre>
+${whom === undefined ? '' : html`<p>You decide as ${showSigns(whom)}.</p>`}
 <form method="post"><button>${word}</button></form>`;
 }
 
@@ -78,6 +82,10 @@ function showSigns(text: string): string {
 
 function writeDecision({ approve, tool }: LinkedCall): string {
 	return approve ? `Approved. The call of ${tool} runs.` : `Denied. The call of ${tool} does not run.`;
+}
+
+function writeRefusal(): string {
+	return 'You may not decide about this call. It waits on for somebody else.';
 }
 
 function writePage(content: unknown) {

@@ -295,6 +295,8 @@ export type DecisionLinks = Shown<typeof decisionLinks>;
 export interface LinkedCall {
 	/** What the link decides. */
 	readonly approve: boolean;
+	/** Who decides by it. */
+	readonly for?: string;
 	readonly agent: string;
 	readonly title?: string;
 	readonly tool: string;
@@ -306,4 +308,6 @@ export interface LinkedCall {
 export interface TokenRequest {
 	readonly expiresInSeconds?: number;
 	readonly scopes?: readonly TokenScope[];
+	/** Who holds it, for `approvers` of the agent. */
+	readonly for?: string;
 }

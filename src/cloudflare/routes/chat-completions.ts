@@ -14,7 +14,7 @@ import type { CompletionFormat } from '../wire/protocols/openai/protocol.ts';
 import type { CompletionRequest } from '../wire/protocols/openai/schema.ts';
 import { assertOwnCalls, readClientTools, readToolChoice } from '../wire/protocols/openai/tools.ts';
 import { askSession } from './ask-session.ts';
-import { getOwner, type RouteEnv } from './identity.ts';
+import { getOwnCaller, type RouteEnv } from './identity.ts';
 import { findModel } from './model-list.ts';
 import { serveOperation } from './operation.ts';
 import { createSessionId, readHandling, refuseMethod } from './request.ts';
@@ -28,7 +28,8 @@ const fleetingMs = 3_600_000;
 export function chatCompletionsRoute({ agents }: Pick<Runtime, 'agents'>) {
 	return new Hono<RouteEnv>()
 		.post('/', ownersOnly, serveOperation(createCompletion), async (c) => {
-			const owner = getOwner(c);
+			const caller = getOwnCaller(c);
+			const { owner } = caller;
 			const body = c.req.valid('json');
 			const { agent, model } = findModel(agents, body.model, readConfig(c.env).model);
 			const form = readAnswerForm(body);
@@ -39,7 +40,7 @@ export function chatCompletionsRoute({ agents }: Pick<Runtime, 'agents'>) {
 			const isKept = c.req.header(sessionHeader) !== undefined;
 			const update = await toUpdate(body, { agent, model, owner, isKept, form });
 			const { create, ...rest } = update;
-			const asked = askSession(c, id, (one) => one.converse({ owner }, isNew ? update : rest, how)).then(
+			const asked = askSession(c, id, (one) => one.converse(caller, isNew ? update : rest, how)).then(
 				(outcome) => toRunResponse(outcome, { toFailure: runFailureResponse }),
 				(error: unknown) => {
 					if (how.once === undefined && mayHaveBegun(error)) return runFailureResponse(createLostError());
@@ -79,7 +80,7 @@ function createLostError(): RunletError {
 
 /** Checks the access before the body is read. */
 const ownersOnly: MiddlewareHandler<RouteEnv> = async (c, next) => {
-	getOwner(c);
+	getOwnCaller(c);
 	await next();
 };
 

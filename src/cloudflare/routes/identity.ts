@@ -189,6 +189,11 @@ export function getCaller(c: Context<RouteEnv>, session: string): Caller {
 		if (identity.session !== session) throw new RunletError('not_found', 'There is no such session.');
 		return { token: identity.token };
 	}
+	return getOwnCaller(c);
+}
+
+/** Returns the caller of a session that is found by a name of its owner's. Throws `forbidden` for a session token. */
+export function getOwnCaller(c: Context<RouteEnv>): { readonly owner: string; readonly keyId: string } {
 	const { owner, keyId } = withScope(c, 'run');
 	return { owner, keyId };
 }

@@ -17,7 +17,7 @@ import { uiHeaders, uiNothing } from '../wire/protocols/ui/protocol.ts';
 import { readAnswers, readContent } from '../wire/protocols/ui/request.ts';
 import { postedMessage, type uiPost } from '../wire/ui.ts';
 import { askSession } from './ask-session.ts';
-import { getCaller, getOwner, type RouteEnv } from './identity.ts';
+import { getCaller, getOwnCaller, type RouteEnv } from './identity.ts';
 import { serveOperation } from './operation.ts';
 import { readHandling, refuseMethod } from './request.ts';
 import { toEventStream, toJson } from './respond.ts';
@@ -71,9 +71,9 @@ function findChat(c: Context<RouteEnv>, id: string) {
 			// The text looks like an object's id but is none.
 		}
 	}
-	const owner = getOwner(c);
-	const name = JSON.stringify(['ui', owner, c.req.param('agent'), id]);
-	return { id: sessions.idFromName(name), caller: { owner } };
+	const caller = getOwnCaller(c);
+	const name = JSON.stringify(['ui', caller.owner, c.req.param('agent'), id]);
+	return { id: sessions.idFromName(name), caller };
 }
 
 function readPost(

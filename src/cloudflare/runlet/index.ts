@@ -3,6 +3,7 @@
 // By `*`, so that a project can add to the interface: `declare module 'runlet/cloudflare' { interface Env { … } }`.
 export * from '../../core/ground/env.ts';
 export { type AgentToolOptions, agentTool, spawn } from '../agent/agent-tool.ts';
+export type { ApprovalRequest, Approvers, Person } from '../agent/approvers.ts';
 export { type Agent, type AgentDefinition, defineAgent } from '../agent/define.ts';
 export type { SkillSource } from '../agent/skill-source.ts';
 export type { WebhookMapping, WebhookMappings, WebhookMessage, WebhookOptions } from '../agent/webhook-mapping.ts';

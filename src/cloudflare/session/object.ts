@@ -82,7 +82,7 @@ export class Session extends DurableObject<Env> implements SessionApi {
 		this.#runner = runner;
 		this.#access = access;
 		this.#gate = new Gate({ id, store, runner, access, runtime, config });
-		this.#inbox = new Inbox(store, runner, runtime.agents);
+		this.#inbox = new Inbox({ store, runner, agents: runtime.agents, config });
 		this.#links = links?.open({ store, access, config, gate: this.#gate, inbox: this.#inbox });
 		this.#outside = new OutsideDoor({ runtime, store, runner, access, gate: this.#gate, inbox: this.#inbox });
 		this.#importing = { id, store, runner, access, gate: this.#gate, runtime, config };
@@ -90,11 +90,12 @@ export class Session extends DurableObject<Env> implements SessionApi {
 	}
 
 	create(create: CreateInput, how: Handling): Promise<RpcResult<RunOutcome>> {
-		const { owner, keyId = '' } = create;
-		const decide = this.#inbox.create(create, how.once, () => this.#access.addFirstToken(keyId));
+		const { owner, keyId } = create;
+		const entry = { caller: { owner, keyId }, scopes: [], create, once: how.once };
+		const decide = this.#inbox.create(create, how.once, () => this.#access.addFirstToken(keyId ?? ''));
 		return this.#life.answer(async () => {
-			const taken = await this.#gate.take({ caller: { owner }, scopes: [], create, once: how.once }, decide);
-			const token = await this.#access.showFirstToken(keyId);
+			const taken = await this.#gate.take(entry, decide);
+			const token = await this.#access.showFirstToken(keyId ?? '');
 			return toRunOutcome(taken, how, { created: () => ({ ...this.#show(), ...token }) });
 		});
 	}

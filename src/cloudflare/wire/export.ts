@@ -69,6 +69,7 @@ export const exportedFile = v.object({
 const inbound = v.object({
 	sender: v.string(),
 	transport: v.string(),
+	by: v.optional(v.object({ via: v.picklist(['key', 'account', 'token', 'link', 'sender']), id: v.string() })),
 	messageId: v.optional(v.string()),
 	attachments: v.optional(
 		v.array(

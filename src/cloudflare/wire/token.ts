@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { shortText } from './length.ts';
 
 /**
  * What a token may do. `read` reads the session. `message` sends messages, answers what tools ask and stops runs.
@@ -16,8 +17,11 @@ export const tokenSeconds = 86_400;
 /** The longest lifetime of a token in seconds: 30 days. */
 const longestTokenSeconds = 2_592_000;
 
+const holder = v.pipe(shortText(200), v.nonEmpty(), v.description('Who holds it, for the `approvers` of the agent.'));
+
 /** The body that makes a token. */
 export const tokenBody = v.strictObject({
+	for: v.optional(holder),
 	expiresInSeconds: v.optional(
 		v.pipe(
 			v.number(),

@@ -194,7 +194,7 @@ test('signs that nobody sees, and markup, are shown as what they are', async () 
 test.each([
 	['a call that does not wait', 'z', {}, 409],
 	['a time of a month', 'a', { expiresInSeconds: 2_592_000 }, 400],
-	['a field that is none', 'a', { for: 'ever' }, 400],
+	['a field that is none', 'a', { until: 'ever' }, 400],
 ])('links for %s are refused', async (_, callId, more, status) => {
 	const id = await waiting(call('a', 5));
 	expect((await askLinks(id, callId, more)).status).toBe(status);

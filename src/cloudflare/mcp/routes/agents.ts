@@ -8,7 +8,7 @@ import type { Runtime } from '../../agent/runtime.ts';
 import { readConfig } from '../../config/config.ts';
 import type { SessionNamespace } from '../../objects/session-api.ts';
 import { askSession } from '../../routes/ask-session.ts';
-import { getOwner, isAllowedPage, type RouteEnv } from '../../routes/identity.ts';
+import { getOwnCaller, isAllowedPage, type RouteEnv } from '../../routes/identity.ts';
 import { readBytes } from '../../routes/request.ts';
 import type { ServedSession } from '../serve/served.ts';
 
@@ -16,7 +16,8 @@ import type { ServedSession } from '../serve/served.ts';
 export function createAgentsRoute({ agents, providers, skills }: Runtime) {
 	return new Hono<RouteEnv>().all('/:agent', async (c) => {
 		assertOrigin(c);
-		const owner = getOwner(c);
+		const caller = getOwnCaller(c);
+		const { owner } = caller;
 		const agent = findAgent(agents, c.req.param('agent'));
 		const config = readConfig(c.env);
 		const sessionName = c.req.query('session');
@@ -25,7 +26,7 @@ export function createAgentsRoute({ agents, providers, skills }: Runtime) {
 		return serveAgent(c.req.raw, {
 			agent,
 			skills: createResolver(agent, { runtime: { skills }, config, providers: providers(config), owner }),
-			caller: { owner },
+			caller,
 			body: c.req.method === 'POST' ? parseJson(await readText(c.req.raw)) : undefined,
 			sessionName,
 			findSession: (name) => findSession(c, { owner, agent, name }),

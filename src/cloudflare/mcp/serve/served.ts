@@ -8,7 +8,7 @@ export interface ServedAgent {
 	readonly agent: Agent;
 	/** Its skills, as a run of the caller has them. */
 	readonly skills: SkillResolver | undefined;
-	readonly caller: { readonly owner: string };
+	readonly caller: { readonly owner: string; readonly keyId: string };
 	/** The body of the request, parsed. */
 	readonly body?: unknown;
 	/** The session that the address names. */

@@ -1,6 +1,8 @@
 import type { CallAnswer } from '../../../core/chat/call-answers.ts';
 import { RunletError } from '../../../core/ground/errors.ts';
+import type { Person } from '../../agent/approvers.ts';
 import type { Agent } from '../../agent/define.ts';
+import { accountKeyId } from '../../auth/account.ts';
 import { makeTokenId, refuseToken, signToken, verifyToken } from '../../auth/token.ts';
 import type { Config } from '../../config/config.ts';
 import type { Caller, TokenRequest } from '../../objects/session-api.ts';
@@ -13,6 +15,8 @@ import type { TokenRecord } from '../store/tokens.ts';
 
 /** The rights of a caller in a session. */
 export interface Pass {
+	/** Who the caller is. A session that passes on what somebody else said is nobody. */
+	readonly by?: Person;
 	/** Throws `forbidden` if the caller does not have the scope. A key has every scope. */
 	assert(scope: TokenScope): void;
 	/** How long the caller may read a stream. Without it there is no limit. */
@@ -101,9 +105,12 @@ export class Access {
 	}
 
 	/** Makes a token. It becomes invalid with the key. */
-	async makeToken(keyId: string, { expiresInSeconds = tokenSeconds, scopes = defaultTokenScopes }: TokenRequest) {
+	async makeToken(
+		keyId: string,
+		{ expiresInSeconds = tokenSeconds, scopes = defaultTokenScopes, for: holder }: TokenRequest,
+	) {
 		const expiresAt = toSeconds(Date.now()) + expiresInSeconds;
-		return this.#show(this.#add({ keyId, scopes, expiresAt, isFirst: false }));
+		return this.#show(this.#add({ keyId, scopes, expiresAt, holder, isFirst: false }));
 	}
 
 	/** Revokes a token at once and ends the streams that it opened. */
@@ -114,9 +121,10 @@ export class Access {
 			throw new RunletError('not_found', 'There is no such token: its time is over, or it was revoked before.');
 	}
 
-	#findOpenFor({ owner, isAdmin }: Exclude<Caller, { readonly token: string }>): Pass {
+	#findOpenFor(caller: KeyCaller): Pass {
+		const { owner, isAdmin } = caller;
 		if (owner !== this.#store.session().owner && isAdmin !== true) throw noSuchSession();
-		return { assert: () => {} };
+		return { by: toPerson(caller), assert: () => {} };
 	}
 
 	async #findOpenWith(token: string): Promise<Pass> {
@@ -137,8 +145,9 @@ export class Access {
 		};
 		const why = ended();
 		if (why !== undefined) throw why;
-		const scopes = this.#store.tokens.get(id)?.scopes ?? [];
+		const { scopes = [], holder } = this.#store.tokens.get(id) ?? {};
 		return {
+			by: { via: 'token', id: holder ?? id },
 			assert: (scope) => assertScope(scopes, scope),
 			lease: { left, ended, watch: (wake) => this.#watch(id, wake) },
 		};
@@ -175,6 +184,15 @@ export class Access {
 		const tokenExpiresAt = new Date(expiresAt * 1_000).toISOString();
 		return { token, tokenId: id, tokenScopes: scopes, tokenExpiresAt };
 	}
+}
+
+type KeyCaller = Exclude<Caller, { readonly token: string }>;
+
+/** Says who a caller without a token is. */
+export function toPerson({ owner, keyId, parent }: KeyCaller): Person | undefined {
+	if (parent !== undefined) return undefined;
+	if (keyId === undefined) return { via: 'sender', id: owner };
+	return keyId === accountKeyId ? { via: 'account', id: owner } : { via: 'key', id: keyId };
 }
 
 function assertScope(scopes: readonly TokenScope[], scope: TokenScope): void {

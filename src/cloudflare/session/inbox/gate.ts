@@ -1,6 +1,7 @@
 import { type CallAnswer, findOpenAnswers } from '../../../core/chat/call-answers.ts';
 import { RunletError } from '../../../core/ground/errors.ts';
-import { asksForApproval } from '../../agent/children.ts';
+import type { Person } from '../../agent/approvers.ts';
+import { findAskedCall } from '../../agent/children.ts';
 import { createCrashPoints } from '../../agent/crash.ts';
 import { chooseModel, findAgent } from '../../agent/define.ts';
 import type { Runtime } from '../../agent/runtime.ts';
@@ -14,7 +15,7 @@ import { findPending, type Pending } from '../store/calls.ts';
 import type { Outcome } from '../store/requests.ts';
 import { assertAllowed, type Operation } from '../store/status.ts';
 import type { SessionStore } from '../store/store.ts';
-import type { Access, Pass } from './access.ts';
+import { type Access, type Pass, toPerson } from './access.ts';
 import { findJoin, type JoinChildren } from './tree.ts';
 
 /** A request that may begin a run: who sends it, and whether it may come again. */
@@ -27,6 +28,8 @@ export interface Entry {
 	/** What the session is created with, where it is not there yet. */
 	readonly create?: CreateInput;
 	readonly once?: Once;
+	/** Who sends it, if the caller is not that. */
+	readonly by?: Person;
 }
 
 /** What a request does to a session that stands so; `cancel` where a run has to be cancelled first. */
@@ -54,16 +57,21 @@ export interface Taken {
 	readonly isReplay: boolean;
 	readonly lease?: Lease;
 	readonly join?: JoinChildren;
+	/** Who sent it. */
+	readonly by: Person | undefined;
 }
 
 /** Where a session stands when a request comes. What waits for somebody is read once. */
 export class Standing {
 	readonly status: SessionStore['status'];
+	/** Who sends it. Nobody where a session passes on what somebody said. */
+	readonly by: Person | undefined;
 	readonly #store: SessionStore;
 	#pending: Pending | undefined;
 
-	constructor(store: SessionStore) {
+	constructor(store: SessionStore, by: Person | undefined) {
 		this.status = store.status;
+		this.by = by;
 		this.#store = store;
 	}
 
@@ -74,7 +82,7 @@ export class Standing {
 
 	/** Whether the session asks for the approval of a child's call. */
 	get asksForApproval(): boolean {
-		return this.status === 'awaiting_user' && asksForApproval(this.pending.question);
+		return this.status === 'awaiting_user' && findAskedCall(this.pending.question) !== undefined;
 	}
 
 	/** Of these answers those to calls that are open. */
@@ -116,7 +124,7 @@ export class Gate {
 			if (taken !== undefined) {
 				const run = taken.begin();
 				if (run !== undefined && !taken.isReplay) await this.#noteAccepted(run.record.n);
-				return { run, isReplay: taken.isReplay, lease: pass.lease, join: this.join };
+				return { run, isReplay: taken.isReplay, lease: pass.lease, by: pass.by, join: this.join };
 			}
 			// Meanwhile another request may have had the same done.
 			await runner.cancel();
@@ -152,7 +160,7 @@ export class Gate {
 	#store(entry: Entry, pass: Pass, decide: Decide) {
 		const { store, runner } = this.#options;
 		this.#createMissing(entry.create);
-		const now = new Standing(store);
+		const now = new Standing(store, entry.by ?? pass.by);
 		for (const scope of typeof entry.scopes === 'function' ? entry.scopes(now) : entry.scopes) pass.assert(scope);
 		const before = this.findReplay(entry.once);
 		if (before !== undefined) return { isReplay: true, begin: () => findRun(store, runner, before) };
@@ -169,7 +177,7 @@ export class Gate {
 		const { access, runner } = this.#options;
 		if (create !== undefined && 'owner' in caller && caller.owner === create.owner && access.isMissing()) {
 			await runner.alarm.announce();
-			if (access.isMissing()) return { assert: () => {} };
+			if (access.isMissing()) return { by: toPerson(caller), assert: () => {} };
 		}
 		const pass = await access.open(caller, [], agent);
 		access.assertMayChange(caller);

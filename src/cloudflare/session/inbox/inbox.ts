@@ -1,14 +1,19 @@
 import { type CallAnswer, readCallAnswers } from '../../../core/chat/call-answers.ts';
 import { messageText, type ToolMessage, type UserMessage } from '../../../core/chat/index.ts';
 import { RunletError } from '../../../core/ground/errors.ts';
+import type { ToolCall } from '../../../core/tool/index.ts';
+import { findAskedCall, isConsent } from '../../agent/children.ts';
 import { type Agent, findAgent } from '../../agent/define.ts';
+import type { Config } from '../../config/config.ts';
 import type { ConversationUpdate, CreateInput, Input, Once, PagePost } from '../../objects/session-api.ts';
 import type { BeginOptions } from '../run/begin.ts';
+import { assertMayDecide } from '../run/may-decide.ts';
 import { createPastRun, createRunId } from '../run/run.ts';
 import type { Runner } from '../run/runner.ts';
 import { toInbound } from '../store/inbound.ts';
 import { canTakeNext, type Operation, sessionStatus } from '../store/status.ts';
 import type { SessionStore } from '../store/store.ts';
+import { listAskers } from './askers.ts';
 import { type Decide, findRun, type Standing, type Step, type Stored } from './gate.ts';
 import {
 	findNewResults,
@@ -25,16 +30,23 @@ const longestQueue = 16;
 
 type Given = ReturnType<typeof toInbound>;
 
+interface InboxOptions {
+	readonly store: SessionStore;
+	readonly runner: Runner;
+	readonly agents: readonly Agent[];
+	readonly config: () => Config;
+}
+
 /** What requests do to a session: each method gives the decision that the `Gate` takes. */
 export class Inbox {
 	readonly #store: SessionStore;
 	readonly #runner: Runner;
-	readonly #agents: readonly Agent[];
+	readonly #options: InboxOptions;
 
-	constructor(store: SessionStore, runner: Runner, agents: readonly Agent[]) {
-		this.#store = store;
-		this.#runner = runner;
-		this.#agents = agents;
+	constructor(options: InboxOptions) {
+		this.#options = options;
+		this.#store = options.store;
+		this.#runner = options.runner;
 	}
 
 	/**
@@ -43,12 +55,12 @@ export class Inbox {
 	 * @param addToken stores the token that comes with the session
 	 */
 	create({ input, owner }: CreateInput, once: Once | undefined, addToken: () => void): Decide {
-		return () => ({
+		return ({ by }) => ({
 			operation: input && 'reply',
 			store: () => {
 				addToken();
 				if (input !== undefined) {
-					const { message, inbound } = toInbound(input, owner);
+					const { message, inbound } = toInbound(input, owner, by);
 					return this.#runner.storeRun([message], { once, inbound });
 				}
 				if (once !== undefined) this.#store.deliveries.add(once, {}, Date.now());
@@ -77,7 +89,7 @@ export class Inbox {
 
 	/** A message: it begins its run, or waits for the run that goes on, or for somebody whom the session waits for. */
 	send(input: Input, once?: Once): Decide {
-		return (now) => this.#decideSend(this.#toGiven(input), input, once, now);
+		return (now) => this.#decideSend(this.#toGiven(input, now), input, once, now);
 	}
 
 	/** The answer to a tool's question. */
@@ -85,7 +97,7 @@ export class Inbox {
 		return (now) => ({
 			operation: 'answer',
 			store: () => {
-				const { message, inbound } = this.#toGiven(input);
+				const { message, inbound } = this.#toGiven(input, now);
 				return this.#storeReply([], message, { once, inbound }, now);
 			},
 		});
@@ -108,7 +120,7 @@ export class Inbox {
 			operation: chooseOperation(this.#store, update),
 			store: () => {
 				const results = findNewResults(this.#store, update.results, now.pending);
-				const given = input && this.#toGiven(input);
+				const given = input && this.#toGiven(input, now);
 				this.#store.setClientTools(clientTools);
 				const about = { once, model, maxOutputTokens, toolChoice, terms, inbound: given?.inbound };
 				if (given === undefined) return this.#runner.storeRun(results, about);
@@ -153,6 +165,8 @@ export class Inbox {
 		if (results.length > 0 || now.status !== 'awaiting_user' || now.pending.question === undefined)
 			return this.#runner.storeRun([...results, message], about);
 		const { question, asking } = now.pending;
+		const asked = findAskedCall(question);
+		if (asked !== undefined) this.#assertMayDecide(asked.call, isConsent(messageText(message)), now, asked.agent);
 		if (asking !== undefined)
 			return this.#runner.storeRun([], { ...about, answered: { call: asking, text: messageText(message) } });
 		const { content, parts } = message;
@@ -185,12 +199,17 @@ export class Inbox {
 	#storeAnswers(
 		answers: readonly CallAnswer[],
 		{ once, model }: { readonly once?: Once; readonly model?: string },
-		{ pending }: Standing,
+		now: Standing,
 	): Stored {
+		const { pending } = now;
 		const { calls, messages: rows, deliveries } = this.#store;
-		const { approvalMs = Number.POSITIVE_INFINITY } = findAgent(this.#agents, this.#store.session().agent);
+		const { approvalMs = Number.POSITIVE_INFINITY } = findAgent(this.#options.agents, this.#store.session().agent);
 		const everAsked = calls.listAskedIds();
 		const { messages, approved, isLast } = readCallAnswers(pending, answers, { approvalMs, everAsked });
+		for (const answer of answers) {
+			const call = pending.calls?.find(({ id }) => id === answer.id);
+			if ('approve' in answer && call !== undefined) this.#assertMayDecide(call, answer.approve, now);
+		}
 		if (isLast) return this.#runner.storeRun(messages, { once, model, approved });
 		const at = Date.now();
 		for (const call of approved) calls.note(rows.lastTurn(), call, 'allowed', at);
@@ -208,7 +227,7 @@ export class Inbox {
 	#decidePost(post: PagePost, once: Once | undefined, now: Standing): Step | 'cancel' {
 		const { input, model, answers = [], isAgain = false, messageId } = post;
 		if (input === undefined) return this.#decidePostedAnswers(answers, { once, model }, now);
-		const given = this.#toGiven(input);
+		const given = this.#toGiven(input, now);
 		const { queue } = this.#store;
 		const waits = queue.findNamed(input.messageId);
 		if (waits !== undefined) {
@@ -246,8 +265,16 @@ export class Inbox {
 		return { store: () => () => (isOver ? createPastRun(this.#store, this.#store.nextRun - 1) : undefined) };
 	}
 
-	#toGiven(input: Input): Given {
-		return toInbound(input, this.#store.session().owner);
+	#toGiven(input: Input, { by }: Standing): Given {
+		return toInbound(input, this.#store.session().owner, by);
+	}
+
+	/** Throws `forbidden` where an agent's policy does not let who sends this decide about a call. */
+	#assertMayDecide(call: ToolCall, approve: boolean, { by }: Standing, child?: string): void {
+		if (by === undefined) return;
+		const { store, agents, config } = this.#options;
+		const decision = { call, approve, by, askers: () => listAskers(store), child };
+		assertMayDecide({ session: store.session(), agents, config }, decision);
 	}
 }
 

@@ -40,7 +40,7 @@ export class OutsideDoor {
 
 	async begin(caller: Caller, call: OutsideCall, create: CreateInput | undefined): Promise<Bytes> {
 		const { runner, gate, inbox } = this.#options;
-		await gate.take({ caller, agent: call.agent, scopes, create }, inbox.visit());
-		return runner.outside.begin(call);
+		const { by } = await gate.take({ caller, agent: call.agent, scopes, create }, inbox.visit());
+		return runner.outside.begin(call, by);
 	}
 }

@@ -6,6 +6,7 @@ import { toHex } from '../../../core/ground/bytes.ts';
 import { RunletError, toRunletError } from '../../../core/ground/errors.ts';
 import { storeChanges } from '../../../core/tool/state.ts';
 import { inMemory } from '../../../core/workspace/index.ts';
+import type { Person } from '../../agent/approvers.ts';
 import { findChildWork } from '../../agent/children.ts';
 import { logUnexpected } from '../../log.ts';
 import type { ListedTool, OutsideAnswer, OutsideCall, OutsideEnd, OutsideLine } from '../../objects/outside-call.ts';
@@ -14,6 +15,7 @@ import type { SessionFiles } from '../files/session-files.ts';
 import type { WaitingCallRecord } from '../store/waiting-calls.ts';
 import type { Connections } from './connections.ts';
 import { hashCall } from './hash-call.ts';
+import { assertMayDecide } from './may-decide.ts';
 import { createChatOptions, type RunnerOptions } from './prepare.ts';
 
 /** Calls that run at a time. */
@@ -66,7 +68,7 @@ export class OutsideCalls {
 	}
 
 	/** Runs a call. Its notes are lines as they come, and its end is the last one. Leaving the stream aborts the call. */
-	begin(call: OutsideCall): Bytes {
+	begin(call: OutsideCall, by: Person | undefined): Bytes {
 		if (this.#running.size >= mostAtOnce) {
 			const message = `session: ${mostAtOnce} calls run here already. Wait for one of them.`;
 			throw new RunletError('overloaded', message, { retryAfter: 1 });
@@ -76,7 +78,7 @@ export class OutsideCalls {
 		const lines = createLines();
 		const work = async (): Promise<OutsideEnd> => {
 			try {
-				return await this.#run(call, abort.signal, lines.add);
+				return await this.#run(call, by, abort.signal, lines.add);
 			} catch (thrown) {
 				logUnexpected(thrown);
 				const { code, message } = toRunletError(thrown);
@@ -96,7 +98,12 @@ export class OutsideCalls {
 		for (const abort of this.#running) abort.abort();
 	}
 
-	async #run(given: OutsideCall, signal: AbortSignal, add: (line: OutsideLine) => void): Promise<OutsideEnd> {
+	async #run(
+		given: OutsideCall,
+		by: Person | undefined,
+		signal: AbortSignal,
+		add: (line: OutsideLine) => void,
+	): Promise<OutsideEnd> {
 		const { store } = this.#options;
 		const { createdAt } = store.session();
 		const assertThere = (): void => {
@@ -105,6 +112,7 @@ export class OutsideCalls {
 		const hash = await hashCall(given.tool, given.input);
 		const waited = given.answer && this.#take(given.answer.waiting, hash);
 		if (given.answer !== undefined && waited !== undefined) {
+			if (waited.for === 'approval') this.#assertMayDecide(given, given.answer, waited.callId, by);
 			const answered = toAnsweredEnd(waited, given.answer);
 			if (answered !== undefined) return answered;
 		}
@@ -128,6 +136,19 @@ export class OutsideCalls {
 			});
 		const outcome = await (tool.sequential === true ? this.#runAlone(work) : work());
 		return this.#toEnd(outcome, { hash, callId: call.id, canAsk: given.canAsk });
+	}
+
+	/** Who calls a tool from outside is who asks for it, too. */
+	#assertMayDecide(
+		{ tool: name, input }: OutsideCall,
+		answer: OutsideAnswer,
+		id: string,
+		by: Person | undefined,
+	): void {
+		const { store, runtime, config } = this.#options;
+		if (by === undefined) return;
+		const decision = { call: { id, name, input }, approve: !answer.isRefused, by, askers: () => [by] };
+		assertMayDecide({ session: store.session(), agents: runtime.agents, config }, decision);
 	}
 
 	/** Waits for the other calls of sequential tools. */

@@ -1,5 +1,6 @@
 import { type Message, type MessagePart, textPart, type UserMessage, userMessage } from '../../../core/chat/index.ts';
 import { fromBase64 } from '../../../core/ground/bytes.ts';
+import type { Person } from '../../agent/approvers.ts';
 import type { Input } from '../../objects/session-api.ts';
 import type { Attachment } from '../../wire/attachment.ts';
 
@@ -7,17 +8,20 @@ import type { Attachment } from '../../wire/attachment.ts';
 export interface Inbound {
 	readonly sender: string;
 	readonly transport: string;
+	/** Who sent it, unless all that is known of them is the sender. */
+	readonly by?: Person;
 	readonly attachments?: readonly StoredAttachment[];
 	/** The sender's own id of the message. */
 	readonly messageId?: string;
 }
 
 /** Turns a message from outside into one of the history, and what is stored beside it. */
-export function toInbound({ sender, transport = 'http', messageId, ...input }: Input, owner: string) {
+export function toInbound({ sender, transport = 'http', messageId, ...input }: Input, owner: string, by?: Person) {
 	const { message, attachments } = withAttachments(input, input.attachments);
 	const inbound: Inbound = {
 		sender: sender ?? owner,
 		transport,
+		...(by !== undefined && by.via !== 'sender' && { by }),
 		...(attachments.length > 0 && { attachments }),
 		...(messageId !== undefined && { messageId }),
 	};

@@ -27,6 +27,8 @@ import type { Schema } from '../../objects/migrate.ts';
  * - `token`: the tokens that open the session.
  * - `run.tail`: how the run ended. `run.listed_at` is the newest activity that the owner's list had been told of then.
  *   `run.recalled` is what a model is told in front of the run's message.
+ * - `token`: the tokens that open the session. `holder` is who has it, if that was said.
+ * - `run.tail`: how the run ended.
  * - `state`: what tools of the session remember.
  * - `file`: the paths of the workspace, and their folders, which have no content.
  * - `content`: what files hold or held: never changed, and gone when neither a file nor the journal needs it (`refs`). Its
@@ -83,7 +85,8 @@ const tables = `
 		due_at INTEGER NOT NULL
 	) WITHOUT ROWID;
 	CREATE TABLE token (
-		id TEXT PRIMARY KEY, key_id TEXT NOT NULL, scopes TEXT NOT NULL, is_first INTEGER NOT NULL, expires_at INTEGER NOT NULL
+		id TEXT PRIMARY KEY, key_id TEXT NOT NULL, scopes TEXT NOT NULL, is_first INTEGER NOT NULL, expires_at INTEGER NOT NULL,
+		holder TEXT
 	) WITHOUT ROWID;
 	CREATE TABLE outbox (
 		id TEXT PRIMARY KEY, body TEXT NOT NULL, failed INTEGER NOT NULL, due_at INTEGER NOT NULL
@@ -219,6 +222,7 @@ const migrations: readonly string[] = [
 	'ALTER TABLE message ADD COLUMN cost TEXT;',
 	'ALTER TABLE run ADD COLUMN listed_at INTEGER;',
 	'ALTER TABLE run ADD COLUMN recalled TEXT;',
+	'ALTER TABLE token ADD COLUMN holder TEXT;',
 ];
 
 export const schema: Schema = { tables, migrations };

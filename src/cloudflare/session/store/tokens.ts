@@ -7,6 +7,8 @@ export interface TokenRecord {
 	/** The API key that made it. The token ends with the key. */
 	readonly keyId: string;
 	readonly scopes: readonly TokenScope[];
+	/** Who holds it, if whoever made it said so. */
+	readonly holder?: string;
 	/** Whether it was created with the session, so that a repeated request gets it again. */
 	readonly isFirst: boolean;
 	/** Seconds since 1970. */
@@ -22,11 +24,11 @@ export class TokenRows {
 	}
 
 	/** Stores a new token and removes those that have expired. `now` is in seconds since 1970. */
-	add({ id, keyId, scopes, isFirst, expiresAt }: TokenRecord, now: number): void {
+	add({ id, keyId, scopes, holder, isFirst, expiresAt }: TokenRecord, now: number): void {
 		this.#sql.exec('DELETE FROM token WHERE expires_at <= ?', now);
 		this.#sql.exec(
-			'INSERT INTO token (id, key_id, scopes, is_first, expires_at) VALUES (?, ?, ?, ?, ?)',
-			...[id, keyId, scopes.join(' '), isFirst ? 1 : 0, expiresAt],
+			'INSERT INTO token (id, key_id, scopes, is_first, expires_at, holder) VALUES (?, ?, ?, ?, ?, ?)',
+			...[id, keyId, scopes.join(' '), isFirst ? 1 : 0, expiresAt, holder ?? null],
 		);
 	}
 
@@ -45,11 +47,16 @@ export class TokenRows {
 	}
 
 	#read(where: string, ...values: (string | number)[]): TokenRecord | undefined {
-		type Row = { id: string; key_id: string; scopes: string; is_first: number; expires_at: number };
+		type Row = Record<'id' | 'key_id' | 'scopes', string> & {
+			is_first: number;
+			expires_at: number;
+			holder: string | null;
+		};
 		const row = this.#sql.exec<Row>(`SELECT * FROM token WHERE ${where} LIMIT 1`, ...values).toArray()[0];
 		if (row === undefined) return undefined;
 		const given = row.scopes.split(' ');
 		const scopes = tokenScopes.filter((scope) => given.includes(scope));
-		return { id: row.id, keyId: row.key_id, scopes, isFirst: row.is_first === 1, expiresAt: row.expires_at };
+		const { id, key_id: keyId, holder, expires_at: expiresAt } = row;
+		return { id, keyId, scopes, holder: holder ?? undefined, isFirst: row.is_first === 1, expiresAt };
 	}
 }

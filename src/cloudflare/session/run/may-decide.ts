@@ -1,0 +1,50 @@
+import { RunletError } from '../../../core/ground/errors.ts';
+import type { ToolCall } from '../../../core/tool/index.ts';
+import type { ApprovalRequest, Approvers, Person } from '../../agent/approvers.ts';
+import type { Runtime } from '../../agent/runtime.ts';
+import type { Config } from '../../config/config.ts';
+import { logThrown } from '../../log.ts';
+import type { SessionRecord } from '../store/session-row.ts';
+
+/** A decision, and who makes it. */
+interface Decision {
+	readonly call: ToolCall;
+	readonly approve: boolean;
+	readonly by: Person;
+	/** Those whose messages led to the call. They are listed only where a policy asks. */
+	readonly askers: () => readonly Person[];
+	/** The agent of the child whose call it is. */
+	readonly child?: string;
+}
+
+interface DecisionPlace {
+	readonly session: SessionRecord;
+	readonly agents: Runtime['agents'];
+	readonly config: () => Pick<Config, 'local'>;
+}
+
+/** Throws `forbidden` where a policy of the agents does not let somebody decide. The call waits on for somebody else. */
+export function assertMayDecide({ session, agents, config }: DecisionPlace, decision: Decision): void {
+	const { call, approve, by, askers, child } = decision;
+	const policies = agents.flatMap(({ name, approvers }) =>
+		approvers !== undefined && (name === session.agent || name === child) ? [approvers] : [],
+	);
+	if (policies.length === 0) return;
+	const { id: sessionId, metadata = {} } = session;
+	const request = { by, askers: askers(), approve, tool: call.name, input: call.input, sessionId, metadata };
+	const isLocal = () => config().local !== undefined;
+	if (policies.every((allows) => allow(allows, request, isLocal))) return;
+	throw new RunletError('forbidden', `id: you may not decide about "${call.id}". It waits on for somebody else.`, {
+		field: 'id',
+	});
+}
+
+/** Asks a policy. One that throws allows nothing. */
+function allow(allows: Approvers, request: ApprovalRequest, isLocal: () => boolean): boolean {
+	try {
+		return allows(request) === true;
+	} catch (thrown) {
+		logThrown('approvers.threw', thrown, { tool: request.tool, local: isLocal() });
+		return false;
+	}
+}

@@ -1,0 +1,245 @@
+import { env } from 'cloudflare:test';
+import { beforeEach, expect, test } from 'vitest';
+import type { ApprovalRequest } from '../../../src/cloudflare/agent/approvers.ts';
+import { hashKey, makeKey } from '../../../src/cloudflare/auth/key.ts';
+import { readObject, readState, request, restart } from '../../client.ts';
+import { play } from '../../script.ts';
+import worker, { policy } from '../../worker.ts';
+import { deliver } from '../wire/protocols/webhooks/deliver.ts';
+
+/** What the policy of the agents was asked. */
+const asked: ApprovalRequest[] = [];
+
+/** Whoever asked may not decide. */
+const others = (request: ApprovalRequest) => {
+	asked.push(request);
+	const isSame = ({ via, id }: { via: string; id: string }) => via === request.by.via && id === request.by.id;
+	return !request.askers.some(isSame);
+};
+
+beforeEach(() => {
+	asked.length = 0;
+	policy.allows = others;
+});
+
+interface Made {
+	readonly id: string;
+	readonly token: string;
+}
+interface State {
+	readonly status: string;
+	readonly toolCalls?: readonly object[];
+}
+
+/** Two keys of one owner. */
+async function createKeys() {
+	const [ada, bob] = [makeKey(), makeKey()];
+	const toRecord = async ({ id, key }: { id: string; key: string }) => ({
+		id,
+		owner: 'office',
+		hash: await hashKey(key),
+		scopes: ['run'],
+	});
+	const API_KEYS = JSON.stringify([await toRecord(ada), await toRecord(bob)]);
+	const bindings = { ...env, LOCAL: 'false', API_KEYS };
+	const ask = async (credential: string, path: string, body?: unknown) =>
+		worker.request(
+			path.replace(/^https:\/\/[^/]+/, ''),
+			{
+				method: body === undefined ? 'GET' : 'POST',
+				headers: { 'content-type': 'application/json', ...(credential && { authorization: `Bearer ${credential}` }) },
+				...(body !== undefined && { body: JSON.stringify(body) }),
+			},
+			bindings,
+		);
+	const readStatus = async (id: string) => (await ask(bob.key, `/v1/sessions/${id}`)).json<State>();
+	return { ada, bob, ask, readStatus };
+}
+
+const call = (id: string, amount = 5) => ({ id, name: 'pay', input: { amount } });
+
+/** A session of `guarded` that waits for the approval of these calls, asked for by a key. */
+async function waiting({ ask, ada }: Awaited<ReturnType<typeof createKeys>>, ...calls: ReturnType<typeof call>[]) {
+	play({ toolCalls: calls.length === 0 ? [call('a')] : calls });
+	return (await ask(ada.key, '/v1/sessions', { agent: 'guarded', text: 'go' })).json<Made>();
+}
+
+test('who asked may not approve the call, which waits on for somebody else, also after a death of the object', async () => {
+	const keys = await createKeys();
+	const { ada, bob, ask, readStatus } = keys;
+	const { id } = await waiting(keys);
+	await restart(id);
+	for (const approve of [true, false]) {
+		const refused = await ask(ada.key, `/v1/sessions/${id}/tool-results`, [{ id: 'a', approve }]);
+		expect(refused.status).toBe(403);
+		expect(await refused.json()).toMatchObject({ error: { code: 'forbidden', data: { field: 'id' } } });
+	}
+	expect(await readStatus(id)).toMatchObject({ status: 'awaiting_tools', toolCalls: [{ id: 'a' }] });
+	play('Paid.');
+	const done = await ask(bob.key, `/v1/sessions/${id}/tool-results`, [{ id: 'a', approve: true }]);
+	expect(await done.json()).toMatchObject({ status: 'completed', text: 'Paid.' });
+	expect(asked.at(-1)).toEqual({
+		by: { via: 'key', id: bob.id },
+		askers: [{ via: 'key', id: ada.id }],
+		approve: true,
+		tool: 'pay',
+		input: { amount: 5 },
+		sessionId: id,
+		metadata: {},
+	});
+});
+
+test('a policy may count a refusal of anybody, and may leave one open for another', async () => {
+	const keys = await createKeys();
+	const { ada, bob, ask, readStatus } = keys;
+	policy.allows = ({ approve, by }) => (by.id === ada.id ? !approve : approve);
+	const { id } = await waiting(keys, call('a'), call('b'));
+	const decide = (key: string, ...answers: object[]) => ask(key, `/v1/sessions/${id}/tool-results`, answers);
+	expect((await decide(bob.key, { id: 'a', approve: false })).status).toBe(403);
+	// All of a list or nothing.
+	expect((await decide(bob.key, { id: 'a', approve: true }, { id: 'b', approve: false })).status).toBe(403);
+	expect(await readStatus(id)).toMatchObject({ toolCalls: [{ id: 'a' }, { id: 'b' }] });
+	expect((await decide(ada.key, { id: 'a', approve: false })).status).toBe(200);
+	expect(await readStatus(id)).toMatchObject({ status: 'awaiting_tools', toolCalls: [{ id: 'b' }] });
+});
+
+test('everybody whose message the run answers has asked: who wrote later, too', async () => {
+	const keys = await createKeys();
+	const { ada, bob, ask } = keys;
+	play({ toolCalls: [{ id: 'q', name: 'ask', input: { question: 'Which colour?' } }] }, { toolCalls: [call('a')] });
+	const made = await ask(ada.key, '/v1/sessions', { agent: 'guarded', text: 'go' });
+	const { id } = await made.json<Made>();
+	await ask(bob.key, `/v1/sessions/${id}/answer`, { text: 'Red' });
+	for (const { key } of [ada, bob])
+		expect((await ask(key, `/v1/sessions/${id}/tool-results`, [{ id: 'a', approve: true }])).status).toBe(403);
+	expect(asked.at(-1)?.askers).toEqual([
+		{ via: 'key', id: ada.id },
+		{ via: 'key', id: bob.id },
+	]);
+});
+
+test('a token and a link decide as whom they were made for', async () => {
+	const keys = await createKeys();
+	const { ada, ask, readStatus } = keys;
+	const { id } = await waiting(keys, call('a'), call('b'));
+	policy.allows = ({ by }) => asked.push({ ...Object(undefined), by }) > 0 && by.id === 'boss';
+	const makeToken = async (whom?: string) => {
+		const made = await ask(ada.key, `/v1/sessions/${id}/token`, { scopes: ['approve'], for: whom });
+		return made.json<{ token: string; tokenId: string }>();
+	};
+	const nameless = await makeToken();
+	const decide = (token: string) => ask(token, `/v1/sessions/${id}/tool-results`, [{ id: 'a', approve: true }]);
+	expect((await decide(nameless.token)).status).toBe(403);
+	const { token } = await makeToken('boss');
+	await restart(id);
+	expect((await decide(token)).status).toBe(200);
+	const link = async (whom?: string) => {
+		const made = await ask(ada.key, `/v1/sessions/${id}/links`, { callId: 'b', for: whom });
+		return (await made.json<{ deny: string }>()).deny;
+	};
+	const refused = await ask('', await link('clerk'), {});
+	expect([refused.status, await refused.text()]).toEqual([403, expect.stringContaining('You may not decide')]);
+	expect((await ask('', await link(), {})).status).toBe(403);
+	expect(await readStatus(id)).toMatchObject({ toolCalls: [{ id: 'b' }] });
+	const good = await link('boss');
+	expect(await (await ask('', good)).text()).toContain('You decide as boss.');
+	play('Paid one.');
+	expect((await ask('', good, {})).status).toBe(200);
+	expect(asked.map(({ by }) => by)).toEqual([
+		{ via: 'token', id: nameless.tokenId },
+		{ via: 'token', id: 'boss' },
+		{ via: 'link', id: 'clerk' },
+		{ via: 'link', id: '' },
+		{ via: 'link', id: 'boss' },
+	]);
+	await expect.poll(() => readStatus(id)).toMatchObject({ status: 'completed' });
+});
+
+test('a page decides as its caller', async () => {
+	const keys = await createKeys();
+	const { ada, bob, ask, readStatus } = keys;
+	const { id } = await waiting(keys);
+	const approval = {
+		type: 'tool-pay',
+		toolCallId: 'a',
+		state: 'approval-responded',
+		approval: { id: 'a', approved: true },
+	};
+	const post = (key: string) =>
+		ask(key, '/v1/ui/guarded', { id, messages: [{ role: 'assistant', parts: [approval] }] });
+	expect((await post(ada.key)).status).toBe(403);
+	play('Paid.');
+	expect((await post(bob.key)).status).toBe(200);
+	await expect.poll(() => readStatus(id)).toMatchObject({ status: 'completed' });
+});
+
+test('the call of a child is decided at its parent, under the policy of the child', async () => {
+	const { ada, bob, ask } = await createKeys();
+	play({ toolCalls: [{ id: 'w', name: 'guarded', input: { task: 'Pay.' } }] }, { toolCalls: [call('p', 7)] });
+	const { id } = await (await ask(ada.key, '/v1/sessions', { agent: 'boss', text: 'go' })).json<Made>();
+	const say = (key: string, path: string, text: string) => ask(key, `/v1/sessions/${id}/${path}`, { text });
+	expect((await say(ada.key, 'answer', 'approve')).status).toBe(403);
+	expect((await say(ada.key, 'messages', 'approve')).status).toBe(403);
+	expect(asked.at(-1)).toMatchObject({ askers: [{ id: ada.id }], approve: true, tool: 'pay', input: { amount: 7 } });
+	play('Paid it.', 'All is paid.');
+	expect(await (await say(bob.key, 'answer', ' Approve ')).json()).toMatchObject({ text: 'All is paid.' });
+	expect(asked.map(({ by }) => by.id)).toEqual([ada.id, ada.id, bob.id]);
+});
+
+test('whoever sends a webhook has asked', async () => {
+	play({ toolCalls: [call('a')] });
+	const delivered = await deliver({ message: 'Pay me.' }, { agent: 'guarded' });
+	const { sessionId } = await delivered.json<{ sessionId: string }>();
+	await expect.poll(async () => (await readState(sessionId)).status).toBe('awaiting_tools');
+	play('Paid.');
+	expect((await request(`/v1/sessions/${sessionId}/tool-results`, [{ id: 'a', approve: true }])).status).toBe(200);
+	expect(asked).toMatchObject([{ by: { via: 'key', id: 'local' }, askers: [{ via: 'sender', id: 'hmac' }] }]);
+});
+
+test('consent lends no rights: who approves a call may neither read nor write, nor approve the next one by it', async () => {
+	const keys = await createKeys();
+	const { ada, ask, readStatus } = keys;
+	const { id } = await waiting(keys);
+	const made = await ask(ada.key, `/v1/sessions/${id}/token`, { scopes: ['approve'], for: 'boss' });
+	const { token } = await made.json<{ token: string }>();
+	play({ toolCalls: [call('b')] });
+	expect((await ask(token, `/v1/sessions/${id}/tool-results`, [{ id: 'a', approve: true }])).status).toBe(200);
+	expect((await ask(token, `/v1/sessions/${id}/messages`, { text: 'And me?' })).status).toBe(403);
+	expect((await ask(token, `/v1/sessions/${id}/messages`)).status).toBe(403);
+	expect(await readStatus(id)).toMatchObject({ status: 'awaiting_tools', toolCalls: [{ id: 'b' }] });
+});
+
+test.each<[what: string, allows: (request: ApprovalRequest) => boolean]>([
+	[
+		'throws',
+		() => {
+			throw new Error('no policy');
+		},
+	],
+	// @ts-expect-error What the types refuse allows nothing.
+	['is asynchronous', async () => true],
+])('a policy that %s allows nothing', async (_, allows) => {
+	policy.allows = allows;
+	const keys = await createKeys();
+	const { id } = await waiting(keys);
+	const decided = await keys.ask(keys.bob.key, `/v1/sessions/${id}/tool-results`, [{ id: 'a', approve: true }]);
+	expect(decided.status).toBe(403);
+	expect(await keys.readStatus(id)).toMatchObject({ toolCalls: [{ id: 'a' }] });
+});
+
+test('a call from outside is asked for by who calls', async () => {
+	const keys = await createKeys();
+	const { id } = await waiting(keys);
+	const caller = { owner: 'office', keyId: keys.bob.id };
+	const outside = async (answer?: object) => {
+		const given = { agent: 'guarded', tool: 'pay', input: { amount: 9 }, canAsk: true, ...answer };
+		const begun = await readObject(id).callTool(caller, given);
+		if (!begun.ok) throw new Error('The call was not begun.');
+		const lines = (await new Response(begun.value).text()).trim().split('\n');
+		return JSON.parse(lines.at(-1) ?? '');
+	};
+	const { waiting: name } = await outside();
+	const end = await outside({ answer: { waiting: name, isRefused: false, value: true } });
+	expect(end).toMatchObject({ type: 'failed', code: 'forbidden' });
+	expect(asked.at(-1)).toMatchObject({ by: { id: keys.bob.id }, askers: [{ id: keys.bob.id }], input: { amount: 9 } });
+});
