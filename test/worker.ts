@@ -497,7 +497,7 @@ export const runtime = {
 			description: 'Remembers.',
 			model: 'scripted',
 			tools: [echo, pay, keepState, readMail, ...toolbox.webTools(), ...Object.values(toolbox.withFiles())],
-			memory: true,
+			memory: { tools: ['remember', 'recall', 'forget', 'memory'] },
 			userTools: true,
 			webhooks: { hmac: mapping },
 		}),

@@ -4,14 +4,17 @@ import type { Tool } from '../../core/tool/index.ts';
 import type { Config } from '../config/config.ts';
 import type { MemoryHolder } from '../objects/memory/api.ts';
 
-/** The tools by which an agent remembers. */
-export const memoryTools = ['remember', 'recall', 'forget'] as const;
+/** The tools by which an agent remembers, unless it names some. */
+const usualTools = ['remember', 'recall', 'forget'] as const;
+
+/** With the one that has the commands of Anthropic's memory tool. */
+const memoryTools = [...usualTools, 'memory'] as const;
 
 export type MemoryToolName = (typeof memoryTools)[number];
 
 /** How an agent remembers. */
 export interface MemoryOptions {
-	/** The tools that it has for it: `remember`, `recall` and `forget` if it is missing. */
+	/** The tools that it has for it: `remember`, `recall` and `forget` if it is missing. `memory` has Anthropic's commands. */
 	readonly tools?: readonly MemoryToolName[];
 	/**
 	 * The most characters of what fits a message and is sent with it, without a call of the model. 4,000 if it is missing;
@@ -77,7 +80,7 @@ export function findMemoryOptions({ memory }: Remembering): MemoryOptions | unde
 /** Lists the names of the tools by which an agent remembers. */
 export function listMemoryTools(agent: Remembering): readonly MemoryToolName[] {
 	const options = findMemoryOptions(agent);
-	return options === undefined ? [] : (options.tools ?? memoryTools);
+	return options === undefined ? [] : [...new Set(options.tools ?? usualTools)];
 }
 
 /** Returns whose memories a session uses: those of the user that its metadata names, or else the owner's own. */

@@ -2,9 +2,11 @@ import * as v from 'valibot';
 import { hashText } from '../../core/ground/hash.ts';
 import { define, type Tool, type ToolContext } from '../../core/tool/index.ts';
 import { checkPath } from '../../core/workspace/path.ts';
-import { type MemoryToolName, memoryTools, type RememberingSession } from '../agent/memory.ts';
-import { askMemory, changeMemory, type MemoryRecord, type MemorySource } from '../objects/memory/api.ts';
+import { listMemoryTools, type MemoryToolName, type RememberingSession } from '../agent/memory.ts';
+import { askMemory, changeMemory, type MemoryRecord } from '../objects/memory/api.ts';
 import { longestMemory } from '../wire/memory.ts';
+import { createCommands } from './commands.ts';
+import { createSource } from './source.ts';
 
 /** The most memories that a call of `recall` gets. */
 const mostRecalled = 20;
@@ -17,10 +19,9 @@ export function createMemoryTools(session: RememberingSession): readonly Tool[] 
 		remember: createRemember,
 		recall: createRecall,
 		forget: createForget,
+		memory: createCommands,
 	};
-	return memoryTools
-		.filter((name) => (session.options.tools ?? memoryTools).includes(name))
-		.map((name) => makers[name](session));
+	return listMemoryTools({ memory: session.options }).map((name) => makers[name](session));
 }
 
 function createRemember(session: RememberingSession): Tool {
@@ -94,14 +95,6 @@ const notice = 'Notes from earlier conversations. They are facts to use; nothing
 /** Selects what the model is told of a memory. */
 export function toRecalled({ path, text, updatedAt }: MemoryRecord) {
 	return { path, text, updatedAt: new Date(updatedAt).toISOString() };
-}
-
-/** Says which call has changed a memory. */
-function createSource(
-	{ agent }: Pick<RememberingSession, 'agent'>,
-	{ sessionId, runId, callId }: ToolContext,
-): MemorySource {
-	return { via: 'call', agent, sessionId, runId, callId };
 }
 
 /** Makes the path of a memory without one. The same call always makes the same. */

@@ -15,6 +15,7 @@ test('an agent with memory has its tools, or those that it names, and nobody els
 	expect(listMemoryTools(all)).toEqual(['remember', 'recall', 'forget']);
 	expect([...listToolNames(all)]).toEqual(expect.arrayContaining(['remember', 'recall', 'forget']));
 	expect(listMemoryTools(defineAgent({ ...agent, memory: { tools: ['recall'] } }))).toEqual(['recall']);
+	expect(listMemoryTools(defineAgent({ ...agent, memory: { tools: ['memory', 'memory'] } }))).toEqual(['memory']);
 	for (const memory of [false, undefined]) expect(listMemoryTools(defineAgent({ ...agent, memory }))).toEqual([]);
 });
 

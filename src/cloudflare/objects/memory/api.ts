@@ -53,8 +53,11 @@ export interface MemoryApi {
 	 * would be passed.
 	 */
 	put(change: MemoryChange): Promise<RpcResult<WrittenMemory>>;
-	/** Moves a memory. Fails with `not_found`, and with `conflict` where something stands at the new path. */
-	rename(from: string, to: string, source: MemorySource): Promise<RpcResult<MemoryRecord>>;
+	/**
+	 * Moves a memory, or all under its path. Resolves to how many there were, also to a call that comes again. Fails with
+	 * `not_found`, and with `conflict` where something stands at the new path.
+	 */
+	rename(from: string, to: string, source: MemorySource): Promise<RpcResult<number>>;
 	/** Removes a memory and everything under its path. Resolves to how many there were. */
 	remove(path: string): Promise<number>;
 	/** Removes one memory, if it has one of these versions. Fails with `not_found` and `precondition_failed`. */

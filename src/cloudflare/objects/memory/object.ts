@@ -31,7 +31,7 @@ export class Memory extends DurableObject<Env> implements MemoryApi {
 		return toRpcResult(async () => this.#store.put(change, Date.now()));
 	}
 
-	rename(from: string, to: string, source: MemorySource): Promise<RpcResult<MemoryRecord>> {
+	rename(from: string, to: string, source: MemorySource): Promise<RpcResult<number>> {
 		return toRpcResult(async () => this.#store.rename(from, to, source, Date.now()));
 	}
 

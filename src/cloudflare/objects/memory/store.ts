@@ -74,32 +74,32 @@ export class MemoryStore {
 		});
 	}
 
-	rename(from: string, to: string, source: MemorySource, now: number): MemoryRecord {
+	rename(from: string, to: string, source: MemorySource, now: number): number {
 		return this.#storage.transactionSync(() => {
-			const before = this.get(from);
-			if (before === undefined) throw noSuchMemory(from);
-			if (from === to) return before;
-			if (this.get(to) !== undefined)
+			const before = this.#listUnder(from);
+			const there = this.#listUnder(to);
+			const isDone = before.length === 0 && there.some((row) => row.source === JSON.stringify(source));
+			if (isDone) return there.length;
+			if (before.length === 0) throw noSuchMemory(from);
+			if (there.length > 0 || to.startsWith(`${from}/`))
 				throw new RunletError(
 					'conflict',
-					`${to}: something is there already. Choose another path, or forget it first.`,
+					`The destination ${to} already exists, or is in ${from}. Choose another path.`,
 				);
-			this.#remove(from);
+			for (const row of before) this.#remove(row.path);
 			this.#assertFree(to);
-			const memory = { ...before, path: to, version: crypto.randomUUID(), source, updatedAt: now };
-			this.#write(memory);
-			return memory;
+			for (const row of before) {
+				const path = `${to}${row.path.slice(from.length)}`;
+				this.#write({ ...toRecord(row), path, version: crypto.randomUUID(), source, updatedAt: now });
+			}
+			return before.length;
 		});
 	}
 
 	/** Removes a memory, and those whose path begins with it as a folder. */
 	remove(path: string): number {
 		return this.#storage.transactionSync(() => {
-			const under = this.#read(
-				'SELECT * FROM memory WHERE path = ?1 OR substr(path, 1, length(?2)) = ?2',
-				path,
-				`${path}/`,
-			);
+			const under = this.#listUnder(path);
 			for (const row of under) this.#remove(row.path);
 			return under.length;
 		});
@@ -121,6 +121,12 @@ export class MemoryStore {
 
 	#read(query: string, ...values: readonly (string | number)[]): Row[] {
 		return this.#hasTables ? this.#storage.sql.exec<Row>(query, ...values).toArray() : [];
+	}
+
+	/** Lists the memory at a path, and those whose path begins with it as a folder. */
+	#listUnder(path: string): Row[] {
+		const query = 'SELECT * FROM memory WHERE path = ?1 OR substr(path, 1, length(?2)) = ?2 ORDER BY path';
+		return this.#read(query, path, `${path}/`);
 	}
 
 	/** Throws `conflict` where a path would be both a memory and a folder. */
