@@ -37,7 +37,7 @@ const floorsWithin: Readonly<Record<string, readonly (readonly string[])[]>> = {
 		['session-api.ts'],
 		['directory', 'ledger', 'memory', 'publisher'],
 	],
-	page: [['parts'], ['chat', 'inbox', 'menu', 'sessions'], ['.']],
+	page: [['parts'], ['markdown'], ['chat', 'inbox', 'menu', 'sessions'], ['.']],
 	'cloudflare/session': [['store'], ['events', 'files'], ['run'], ['inbox'], ['ui'], ['object.ts']],
 };
 

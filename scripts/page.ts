@@ -18,6 +18,10 @@ const usage = `npm run build:page: makes the page and the API's documents in bui
 
 const source = join(root, 'src/page');
 
+/** The licences of what the page's script has from others. */
+const notice = `// marked and lowlight, under the MIT License; highlight.js, under the BSD 3-Clause License:
+// https://www.npmjs.com/package/marked, https://www.npmjs.com/package/lowlight, https://www.npmjs.com/package/highlight.js`;
+
 /** Builds the page into a folder. Throws if its modules have an error; the other files are built all the same. */
 export function buildPage(target = join(root, 'build/page')): void {
 	const write = (name: string, content: Uint8Array | string) => writeChanged(join(target, name), Buffer.from(content));
@@ -28,9 +32,12 @@ export function buildPage(target = join(root, 'build/page')): void {
 		entryPoints: [join(source, 'app.ts'), join(source, 'style.css')],
 		absWorkingDir: root,
 		bundle: true,
+		minify: true,
 		format: 'esm',
 		target: 'es2022',
 		charset: 'utf8',
+		legalComments: 'none',
+		banner: { js: notice },
 		outdir: target,
 		write: false,
 		logLevel: 'silent',

@@ -704,7 +704,7 @@ describe('what the wire may bring', () => {
 
 	test('whatever a model, a tool or a person says stays text', async () => {
 		const image = '<img src=x onerror="document.title = 1">';
-		expect(payloads.length).toBeGreaterThanOrEqual(100);
+		expect(payloads.length).toBeGreaterThanOrEqual(126);
 		await page.addInitScript(watchSinks);
 		const everywhere = payloads.join('\n\n');
 		await open(
@@ -734,10 +734,16 @@ describe('what the wire may bring', () => {
 				attributes: [...attributes].map(({ name, value }) => [name, value] as const),
 			})),
 		);
-		const known = 'article div details summary span p pre code strong em h3 ul ol li a b'.split(' ');
+		const known = [
+			...'article div details summary span p pre code strong em h3 h4 h5 ul ol li a b del hr'.split(' '),
+			...'blockquote table thead tbody tr th td button'.split(' '),
+		];
 		expect(nodes.filter(({ tag }) => !known.includes(tag))).toEqual([]);
 		const attributes = nodes.flatMap((node) => node.attributes);
-		const names = ['class', 'aria-label', 'data-state', 'hidden', 'href', 'title', 'target', 'rel', 'value'];
+		const names = [
+			...['class', 'aria-label', 'data-state', 'hidden', 'href', 'title', 'target', 'rel', 'start'],
+			...['type', 'role', 'tabindex', 'data-language', 'data-label', 'data-done'],
+		];
 		expect(attributes.filter(([name]) => !names.includes(name))).toEqual([]);
 		expect(attributes.filter(([name, value]) => name === 'href' && !/^https?:\/\//.test(value))).toEqual([]);
 		expect(await page.locator('.message').first().textContent()).toBe(`You: ${everywhere.replaceAll('\u202e', '')}`);
@@ -755,9 +761,10 @@ describe('what the wire may bring', () => {
 	test('each payload alone stays text, however it is cut', async () => {
 		await page.addInitScript(watchSinks);
 		await page.goto(server.url);
-		const module = await load<typeof import('../../src/page/chat/markdown.ts')>('chat/markdown');
+		const module = await load<typeof import('../../src/page/markdown/markdown.ts')>('markdown/markdown');
 		const strange = await module.evaluate(({ createMarkdown }, payloads) => {
-			const known = 'P PRE CODE STRONG EM H3 UL OL LI A'.split(' ');
+			const known =
+				'DIV SPAN BUTTON P PRE CODE STRONG EM DEL H3 H4 H5 UL OL LI A BLOCKQUOTE TABLE THEAD TBODY TR TH TD'.split(' ');
 			return payloads.flatMap((payload) =>
 				[1, 3, 7, payload.length].flatMap((size) => {
 					const root = document.createElement('div');
@@ -840,7 +847,7 @@ describe('the parts of the page', () => {
 	});
 
 	test('a link says which host it leads to, where its label names another one', async () => {
-		const module = await load<typeof import('../../src/page/chat/markdown.ts')>('chat/markdown');
+		const module = await load<typeof import('../../src/page/markdown/markdown.ts')>('markdown/markdown');
 		const drawn = (sources: readonly string[]) =>
 			module.evaluate(({ createMarkdown }, sources) => {
 				const texts = sources.map((source) => {
@@ -872,12 +879,12 @@ describe('the parts of the page', () => {
 			'https://evil.example@bank.example',
 			'https://evil.example bank.example',
 			'evil.example/ bank.example',
-			'https:\\\\bank.example',
+			'https:\\\\\\\\bank.example',
 			'bänk.example',
 		];
 		const shown = await drawn(labels.map((label) => `See [${label}](${evil}).`));
 		for (const [index, texts] of shown.entries())
-			expect(texts, labels[index]).toEqual([`${labels[index]} (evil.example)`]);
+			expect(texts, labels[index]).toEqual([`${labels[index]?.replaceAll('\\\\', '\\')} (evil.example)`]);
 		// What names no host, or its own, is as it was written; a name in other letters is told as the browser reads it.
 		expect(
 			await drawn([
@@ -889,6 +896,7 @@ describe('the parts of the page', () => {
 				'https://EVIL.example/a?b=c.d',
 				'https://b\u0430nk.example/',
 				'[a](https://evil.example\\@bank.example/)',
+				'[a](https://evil.example/\\@bank.example/)',
 			]),
 		).toEqual([
 			['the docs'],
@@ -898,12 +906,13 @@ describe('the parts of the page', () => {
 			[evil],
 			['https://EVIL.example/a?b=c.d'],
 			['https://b\u0430nk.example/ (xn--bnk-6cd.example)'],
+			[],
 			['a'],
 		]);
 	});
 
 	test('nothing on the page turns the direction of a text', async () => {
-		const module = await load<typeof import('../../src/page/chat/markdown.ts')>('chat/markdown');
+		const module = await load<typeof import('../../src/page/markdown/markdown.ts')>('markdown/markdown');
 		const turning = [0x061c, 0x200e, 0x200f, 0x202a, 0x202b, 0x202c, 0x202d, 0x202e, 0x2066, 0x2067, 0x2068, 0x2069];
 		const elements = await load<typeof import('../../src/page/parts/element.ts')>('parts/element');
 		const shown = await elements.evaluate(
@@ -924,7 +933,7 @@ describe('the parts of the page', () => {
 	});
 
 	test('Markdown is drawn the same however it is cut', async () => {
-		const module = await load<typeof import('../../src/page/chat/markdown.ts')>('chat/markdown');
+		const module = await load<typeof import('../../src/page/markdown/markdown.ts')>('markdown/markdown');
 		const same = await module.evaluate(({ createMarkdown }) => {
 			const source = [
 				'# A *title*\r\n\r\nSome **bold**, *italic*, `code` and 2*3*4.\nA second line with https://example.com/a.',
@@ -949,8 +958,8 @@ describe('the parts of the page', () => {
 		});
 		expect(same.cut).toEqual([true, true, true, true, true]);
 		expect(same.whole).toContain('<strong>bold</strong>, <em>italic</em>, <code>code</code> and 2*3*4.');
-		expect(same.whole).toContain('<ol><li value="3">three</li><li value="4">four</li></ol>');
-		expect(same.whole).toContain('<pre class="code"><code>const a = `b`;\n\n# no title</code></pre>');
+		expect(same.whole).toContain('<ol start="3"><li>three</li></ol><ol start="4"><li>four</li></ol>');
+		expect(same.whole).toContain('<code data-language="js">const a = `b`;\n\n# no title</code></pre>');
 	});
 });
 

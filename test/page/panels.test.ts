@@ -1,6 +1,7 @@
 /** The menu of the page and its panels: the inbox, and the sessions. */
 import { readFile } from 'node:fs/promises';
 import { gzipSync } from 'node:zlib';
+import axe from 'axe-core';
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { call, type Stage, startStage, text } from '../e2e/ui/stage.ts';
@@ -72,6 +73,19 @@ test('the script of the first load weighs less than 100 KB, compressed', async (
 	const script = await fetch(`${site.url}/app.js`);
 	expect(gzipSync(await script.text()).length).toBeLessThan(100_000);
 });
+
+/** What axe finds wrong with the page as it is, in the light and in the dark. */
+async function findBarriers(): Promise<string[]> {
+	await page.evaluate(axe.source);
+	const found: string[] = [];
+	for (const colorScheme of ['light', 'dark'] as const) {
+		await page.emulateMedia({ colorScheme });
+		const { violations } = await page.evaluate<axe.AxeResults>('axe.run(document)');
+		const serious = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical');
+		found.push(...serious.map(({ id, nodes }) => `${colorScheme}: ${id}: ${nodes.map(({ html }) => html).join(', ')}`));
+	}
+	return found;
+}
 
 describe('the menu', () => {
 	test('has the newest sessions, and marks the one that is open; each has an address of its own', async () => {
@@ -237,4 +251,28 @@ describe('the sessions', () => {
 		});
 		await sees('.import .failure', 'This file is no export of a session.');
 	});
+});
+
+test('no part of the page has a serious barrier for anybody, by the rules of axe', async () => {
+	expect(await findBarriers()).toEqual([]);
+	const markdown =
+		'# Title\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```ts\nconst a = "b"; // c\n```\n\n> quote `code`\n\n- [x] done';
+	stage.play([
+		{ type: 'reasoning', text: 'Hm.' },
+		text(markdown),
+		call('a1', 'add', { x: 1, y: 2 }),
+		call('f1', 'fail'),
+		call('p1', 'pay', { amount: 5 }),
+	]);
+	await say('Show all of it.');
+	await sees('.open-call', 'pay');
+	for (const summary of await page.locator('#transcript summary').all()) await summary.click();
+	await page.locator('.hljs-keyword').waitFor();
+	await shoot('conversation');
+	expect(await findBarriers()).toEqual([]);
+	for (const title of ['Inbox', 'Sessions']) {
+		await page.click(`#places >> text=${title}`);
+		await page.locator('#panel:not([aria-busy])').waitFor();
+		expect(await findBarriers()).toEqual([]);
+	}
 });

@@ -112,5 +112,35 @@ const drawn: readonly string[] = [
 	`~~~"><script>\n${image}\n~~~`,
 ];
 
-/** A hundred texts that want to be more than text. */
-export const payloads: readonly string[] = [...plain, ...drawn];
+/** What wants to be more by the Markdown that the page draws: tables, quotes, tasks, struck words, code, formulas. */
+const marked: readonly string[] = [
+	`| ![a](${evil}/a.png) |\n|---|\n| [x](javascript:alert(1)) |`,
+	`|a|\n|-|\n|${image}|\n|<script>alert(1)</script>|`,
+	`> ![a](${evil}/a.png)\n> > [x](data:text/html,<script>alert(1)</script>)`,
+	`> <iframe src=${evil}>\nlazy ${image}`,
+	`- [x] ${image}\n- [ ] [x](javascript:alert(1))`,
+	`~~${image}~~ ~~[x](vbscript:alert(1))~~`,
+	`$${image}$ and $$\\href{javascript:alert(1)}{x}$$`,
+	`\\(\\url{javascript:alert(1)}\\) \\[${image}\\]`,
+	`\`\`\`html" onload="alert(1)\n${image}\n\`\`\``,
+	`\`\`\`javascript\nalert(1) // </code></pre>${image}\n\`\`\``,
+	`\`\`\`"><script>alert(1)</script>\nx\n\`\`\``,
+	`    ${image}\n    </code></pre><script>alert(1)</script>`,
+	`## ${image} {#x onclick=alert(1)}`,
+	`[a]: javascript:alert(1)\n[a]\n[b][a]\n![c][a]`,
+	`[a]: ${evil}/a.png\n\n![a]\n\n![b][a]`,
+	`[x](<javascript:alert(1)>)`,
+	`[x](https://example.com/ "onmouseover=alert(1) '" ${image}")`,
+	`<https://example.com/"onclick="alert(1)>`,
+	`<mailto:a@evil.example?body=${image}>`,
+	`www.evil.example/"onclick=alert(1)`,
+	`[![${image}](${evil}/a.png)](https://example.com/)`,
+	`[^1]\n\n[^1]: ${image} ![a](${evil}/a.png)`,
+	`<details open>\n\n![a](${evil}/a.png) **x**\n\n</details>`,
+	`1. \`\`\`svg\n   <svg onload=alert(1)>\n   \`\`\`\n2. ![a](${evil}/a.png)`,
+	`a  \n${image}\\\n![a](  ${evil}/a.png  )`,
+	`***[x](JAVASCRIPT:alert(1))*** __[y](\tjavascript:alert(1))__`,
+];
+
+/** Texts that want to be more than text: a hundred, and those of the Markdown that the page draws. */
+export const payloads: readonly string[] = [...plain, ...drawn, ...marked];

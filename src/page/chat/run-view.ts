@@ -2,8 +2,8 @@
 
 import type { Message, RunEvent } from '../../client/types.ts';
 import { describeAwaiting, describeHalt, describeStop, describeUsage } from '../../client/words.ts';
+import { createMarkdown } from '../markdown/markdown.ts';
 import { element, withoutTurns } from '../parts/element.ts';
-import { createMarkdown } from './markdown.ts';
 import { type CallView, createToolCall } from './tool-call.ts';
 
 export type RunView = ReturnType<typeof createRunView>;

@@ -1,0 +1,98 @@
+/** Reads Markdown into tokens, for the page and the terminal. */
+
+import { Marked, type MarkedToken, type Token } from 'marked';
+
+/** What is shown as it was written, such as a formula. */
+interface Verbatim {
+	readonly type: 'verbatim';
+	readonly raw: string;
+}
+
+export type MarkdownToken = MarkedToken | Verbatim;
+
+/** `$a_b$`, `$$…$$`, `\(…\)` and `\[…\]`; `$5 and $6` are prices. Repetitions are bounded, so reading stays linear. */
+const formula =
+	/^(?:\$\$[^$]{1,2000}\$\$|\$(?!\s)[^$\n]{1,200}(?<!\s)\$(?!\d)|\\\([^\n]{1,500}?\\\)|\\\[[\s\S]{1,2000}?\\\])/;
+
+const marked = new Marked({
+	gfm: true,
+	tokenizer: {
+		// A block is read by itself, so that it is the same however the text comes: no other block gives it links.
+		def: () => undefined,
+		// `2*3*4` is no emphasis.
+		emStrong: (source, _masked, before = '') =>
+			source.startsWith('*') && /[\p{L}\p{N}]$/u.test(before) ? undefined : false,
+		// Marked's own takes seconds for a thousand tildes.
+		del(source) {
+			const [raw = '', text] = /^~~(?!\s)([^~]{0,498}[^~\s])~~(?!~)/.exec(source) ?? [];
+			return text === undefined ? undefined : { type: 'del', raw, text, tokens: this.lexer.inlineTokens(text) };
+		},
+	},
+	extensions: [
+		{
+			name: 'verbatim',
+			level: 'inline',
+			start: (source) => /\$|\\[([]/.exec(source)?.index,
+			tokenizer: (source) => {
+				const [raw] = formula.exec(source) ?? [];
+				return raw === undefined ? undefined : { type: 'verbatim', raw };
+			},
+		},
+	],
+});
+
+/** Longer texts without a blank line are no prose: their marks are not read, which could take long. */
+const longestProse = 20_000;
+
+/** Reads a text into blocks and, if `hasMarks`, what stands in them. Never throws. */
+export function readMarkdown(text: string, hasMarks = true): MarkdownToken[] {
+	const lexer = new marked.Lexer(marked.defaults);
+	try {
+		const blocks = lexer.blockTokens(text, []);
+		if (hasMarks)
+			for (const { src, tokens } of lexer.inlineQueue) if (src.length <= longestProse) lexer.inlineTokens(src, tokens);
+		return toKnown(blocks);
+	} catch {
+		// Thousands of quotes within quotes overflow the stack.
+		return [{ type: 'verbatim', raw: text }];
+	}
+}
+
+/** Splits a text of whole lines into the blocks that more text can't change, up to an empty line, and the rest. */
+export function splitBlocks(text: string): { readonly settled: string; readonly rest: string } {
+	const blocks = readMarkdown(text, false);
+	const last = blocks.findLastIndex(({ type }) => type !== 'space');
+	const gap = blocks.findLastIndex(({ type }, at) => type === 'space' && at < last);
+	const settled = blocks
+		.slice(0, gap + 1)
+		.map(({ raw }) => raw)
+		.join('');
+	// What the lexer has changed must not be lost.
+	return text.startsWith(settled) ? { settled, rest: text.slice(settled.length) } : { settled: '', rest: text };
+}
+
+/** The tokens within a token. */
+export function toKnown(tokens: readonly Token[] = []): MarkdownToken[] {
+	return tokens.filter(isKnown);
+}
+
+const known: ReadonlySet<string> = new Set<MarkdownToken['type']>([
+	...([
+		'blockquote',
+		'br',
+		'checkbox',
+		'code',
+		'codespan',
+		'def',
+		'del',
+		'em',
+		'escape',
+		'verbatim',
+		'heading',
+	] as const),
+	...(['hr', 'html', 'image', 'link', 'list', 'list_item', 'paragraph', 'space', 'strong', 'table', 'text'] as const),
+]);
+
+function isKnown(token: Token): token is MarkdownToken & Token {
+	return known.has(token.type);
+}

@@ -1,0 +1,51 @@
+/** A block of code: its language, a button that copies it, and colours once it is complete. */
+
+import { button, element } from '../parts/element.ts';
+import { highlight } from './highlight.ts';
+
+/** Longer code stays without colours. */
+const longestHighlighted = 20_000;
+
+export function createCode(text: string, info = ''): HTMLElement {
+	const [language = ''] = info.split(/\s/);
+	const code = element('code', '', text);
+	const pre = element('pre', 'code', code);
+	// The keyboard scrolls it, too.
+	pre.tabIndex = 0;
+	code.dataset.language = language;
+	return element('div', 'code-block', createHead(language, code), pre);
+}
+
+/** Its words are not of the text: they are drawn by the style sheet, and not selected with the code. */
+function createHead(language: string, code: HTMLElement): HTMLElement {
+	const copy = button('copy', '', async () => {
+		await navigator.clipboard.writeText(code.textContent);
+		copy.dataset.label = 'Copied';
+	});
+	copy.dataset.label = 'Copy';
+	copy.setAttribute('aria-label', 'Copy code');
+	copy.addEventListener('blur', () => {
+		copy.dataset.label = 'Copy';
+	});
+	const head = element('div', 'code-head', copy);
+	head.dataset.label = language.slice(0, 40);
+	return head;
+}
+
+/** Gives the code in these nodes its colours, when there is time for it. */
+export function colourCode(nodes: readonly HTMLElement[]): void {
+	for (const node of nodes)
+		for (const code of node.querySelectorAll<HTMLElement>('code[data-language]')) whenIdle(() => colour(code));
+}
+
+function colour(code: HTMLElement): void {
+	const { textContent: text, dataset } = code;
+	if (!code.isConnected || text.length > longestHighlighted) return;
+	const nodes = highlight(text, dataset.language ?? '');
+	if (nodes !== undefined) code.replaceChildren(...nodes);
+}
+
+function whenIdle(work: () => void): void {
+	if ('requestIdleCallback' in globalThis) requestIdleCallback(work, { timeout: 2_000 });
+	else setTimeout(work, 100);
+}

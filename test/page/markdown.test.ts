@@ -1,0 +1,200 @@
+/** The Markdown of the page: what it draws, how it stays the same however it comes, and what it costs. */
+import { resolve } from 'node:path';
+import { build } from 'esbuild';
+import fc from 'fast-check';
+import type { JSHandle, Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { readMarkdown } from '../../src/client/markdown.ts';
+import { type Browser, startBrowser } from './browser.ts';
+
+type Module = typeof import('../../src/page/markdown/markdown.ts');
+
+let browser: Browser;
+let page: Page;
+let module: JSHandle<Module>;
+
+beforeAll(async () => {
+	browser = await startBrowser();
+	page = await browser.openPage();
+	await page.goto('about:blank');
+	const { outputFiles } = await build({
+		entryPoints: [resolve(import.meta.dirname, '../../src/page/markdown/markdown.ts')],
+		bundle: true,
+		format: 'iife',
+		globalName: 'loaded',
+		target: 'es2022',
+		write: false,
+	});
+	module = await page.evaluateHandle<Module>(`(() => { ${outputFiles[0]?.text} return loaded; })()`);
+});
+afterAll(() => browser?.close());
+
+/** Draws texts, each whole or in pieces of the given sizes, as HTML. */
+function draw(sources: readonly { readonly text: string; readonly sizes?: readonly number[] }[]): Promise<string[]> {
+	return module.evaluate(
+		({ createMarkdown }, sources) =>
+			sources.map(({ text, sizes = [text.length] }) => {
+				const root = document.createElement('div');
+				const markdown = createMarkdown(root);
+				for (let from = 0, step = 0; from < text.length; step += 1) {
+					const size = Math.max(1, sizes[step % sizes.length] ?? 1);
+					markdown.write(text.slice(from, from + size));
+					markdown.flush();
+					from += size;
+				}
+				markdown.end();
+				return root.innerHTML;
+			}),
+		sources,
+	);
+}
+const drawOne = async (text: string) => (await draw([{ text }]))[0] ?? '';
+
+test('tables, quotes, tasks and struck words are drawn', async () => {
+	expect(await drawOne('| a | b |\n|:-:|--:|\n| 1 | `2` |')).toBe(
+		'<div class="table" tabindex="0" role="region" aria-label="Table"><table><thead><tr><th class="center">a</th>' +
+			'<th class="right">b</th></tr></thead><tbody><tr><td class="center">1</td><td class="right"><code>2</code></td></tr></tbody></table></div>',
+	);
+	expect(await drawOne('> Said *so*\n> > and so')).toBe(
+		'<blockquote><p>Said <em>so</em></p><blockquote><p>and so</p></blockquote></blockquote>',
+	);
+	expect(await drawOne('- [x] done\n- [ ] open\n- plain')).toBe(
+		'<ul><li class="todo" data-done="true"><span class="visually-hidden">Done: </span>done</li>' +
+			'<li class="todo" data-done="false"><span class="visually-hidden">Open: </span>open</li><li>plain</li></ul>',
+	);
+	expect(await drawOne('~~gone~~ and ~this~\n\n---\n\n# A\n## B\n### C')).toBe(
+		'<p><del>gone</del> and ~this~</p><hr><h3>A</h3><h4>B</h4><h5>C</h5>',
+	);
+	expect(await drawOne('1. one\n   - inner\n2. two')).toBe('<ol><li>one<ul><li>inner</li></ul></li><li>two</li></ol>');
+});
+
+test('formulas stay as they were written, and prices are no formulas', async () => {
+	const formulas = ['$a_b*c*$', '$$x_1 = *y*$$', '\\(a_b\\)', '\\[ x * y * z \\]'];
+	for (const formula of formulas)
+		expect(await drawOne(`So ${formula} holds.`)).toBe(`<p>So <span class="verbatim">${formula}</span> holds.</p>`);
+	expect(await drawOne('It costs $5, not $6 or 2*3*4.')).toBe('<p>It costs $5, not $6 or 2*3*4.</p>');
+});
+
+test('images and HTML stay text', async () => {
+	const text = '![a](https://example.com/a.png) <b>x</b>';
+	expect(await drawOne(text)).toBe('<p>![a](https://example.com/a.png) &lt;b&gt;x&lt;/b&gt;</p>');
+	expect(await drawOne('<div>\n<b>x</b>\n</div>')).toBe('<p>&lt;div&gt;\n&lt;b&gt;x&lt;/b&gt;\n&lt;/div&gt;</p>');
+});
+
+test('any text is drawn the same however it is cut', async () => {
+	const lines = [
+		...['# Title', 'Some **bold** and `code`.', '- one', '  - two', '  more', '1. first', '2) second', '', '', '***'],
+		...[
+			'| a | b |',
+			'|---|---|',
+			'| 1 | 2 |',
+			'> quote',
+			'lazy',
+			'```js',
+			'const a = 1;',
+			'```',
+			'~~~',
+			'    indented',
+		],
+		...[
+			'- [x] done',
+			'* * *',
+			'a',
+			'---',
+			'===',
+			'<div>',
+			'</div>',
+			'<script>',
+			'</script>',
+			'<!-- x',
+			'-->',
+			'[a]: b',
+		],
+		...[
+			'https://example.com/a',
+			'$x$',
+			'a  ',
+			'\\',
+			'+',
+			'-',
+			'1.',
+			'#',
+			'>',
+			'`',
+			'**',
+			'~~a~~',
+			'[x](https://a.example)',
+		],
+	];
+	const text = fc.array(fc.constantFrom(...lines), { minLength: 1, maxLength: 14 }).map((some) => some.join('\n'));
+	const sizes = fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 5 });
+	const cases = fc.sample(fc.record({ text, sizes }), { numRuns: 600, seed: 7 });
+	const cut = await draw(cases);
+	const whole = await draw(cases.map(({ text }) => ({ text })));
+	const differing = cases.filter((_, at) => cut[at] !== whole[at]);
+	expect(differing.slice(0, 2)).toEqual([]);
+});
+
+test('a long block that streams in is drawn whole in the end, and reads well on its way', async () => {
+	const row = (n: number) => `| ${n} | word${n} **b${n}** |\n`;
+	const text = `| a | b |\n|---|---|\n${Array.from({ length: 900 }, (_, n) => row(n)).join('')}\nAfter.`;
+	const [cut, whole] = await draw([{ text, sizes: [40] }, { text }]);
+	expect(cut).toBe(whole);
+	expect(cut?.match(/<tr>/g)).toHaveLength(901);
+});
+
+test('code has its language, a button that copies it, and colours', async () => {
+	const shown = await module.evaluate(async ({ createMarkdown }) => {
+		const root = document.createElement('div');
+		document.body.append(root);
+		const markdown = createMarkdown(root);
+		markdown.write('```ts\nconst a: string = "b";\n```\n\n```nothing\nplain <b>\n```\n');
+		markdown.end();
+		while (root.querySelector('.hljs-keyword') === null) await new Promise(requestAnimationFrame);
+		let copied = '';
+		Object.defineProperty(navigator, 'clipboard', {
+			value: {
+				writeText: async (text: string) => {
+					copied = text;
+				},
+			},
+		});
+		root.querySelector<HTMLButtonElement>('.copy')?.click();
+		await new Promise(requestAnimationFrame);
+		const label = root.querySelector<HTMLElement>('.copy')?.dataset.label;
+		return {
+			...{ copied, label, language: root.querySelector<HTMLElement>('.code-head')?.dataset.label },
+			codes: [...root.querySelectorAll('code')].map(({ innerHTML }) => innerHTML),
+		};
+	});
+	expect(shown).toEqual({
+		copied: 'const a: string = "b";',
+		label: 'Copied',
+		language: 'ts',
+		codes: [
+			'<span class="hljs-keyword">const</span> <span class="hljs-attr">a</span>: <span class="hljs-built_in">string</span> = <span class="hljs-string">"b"</span>;',
+			'plain &lt;b&gt;',
+		],
+	});
+});
+
+test('no text takes long to read: a megabyte of marks, or thousands of quotes within quotes', () => {
+	const marks = ['[', '*a ', '_a ', '`a ', '![', '<a ', '$a ', '~a~ ~', '~~a', '\\(', '[a](', 'a@', 'https://a', '| '];
+	for (const mark of marks) {
+		const text = mark.repeat(1_000_000 / mark.length);
+		const begin = process.cpuUsage();
+		expect(
+			readMarkdown(text)
+				.map(({ raw }) => raw)
+				.join(''),
+		).toBe(text);
+		const { user } = process.cpuUsage(begin);
+		expect(user / 1_000, mark).toBeLessThan(2_000);
+	}
+	const quotes = `${'> '.repeat(5_000)}a`;
+	expect(
+		readMarkdown(quotes)
+			.map(({ raw }) => raw)
+			.join(''),
+	).toBe(quotes);
+});
