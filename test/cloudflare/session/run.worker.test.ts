@@ -1,4 +1,4 @@
-import { runInDurableObject } from 'cloudflare:test';
+import { runInDurableObject, SELF } from 'cloudflare:test';
 import { expect, test } from 'vitest';
 import {
 	allEvents,
@@ -10,6 +10,7 @@ import {
 	readState,
 	readText,
 	request,
+	restart,
 	send,
 } from '../../client.ts';
 import { countWork } from '../../rows.ts';
@@ -245,12 +246,18 @@ test('the rows that a turn writes do not depend on the number of deltas', async 
 const countOwed = (id: string) =>
 	runInDurableObject(readObject(id), (_, { storage }) => storage.sql.exec('SELECT 1 FROM outbox').toArray().length);
 
-test('a turn of an existing session writes at most eight rows in all objects, besides drafts', async () => {
+test.each([
+	['', false],
+	[', also where its object is gone', true],
+])('a turn of an existing session writes at most eight rows in all objects, besides drafts%s', async (_, dies) => {
 	const id = await createSession();
-	play('One.', 'Two.');
-	await allEvents(await send(id, 'go'));
-	// Only then its list and its ledger were told.
-	await expect.poll(() => readNextAlarm(id)).toBeNull();
+	play('One.', 'Two.', 'Three.');
+	for (const text of ['go', 'go on']) {
+		await allEvents(await send(id, text));
+		// Only then its list and its ledger were told.
+		await expect.poll(() => readNextAlarm(id)).toBeNull();
+	}
+	if (dies) await restart(id);
 	const takeWork = countWork();
 	await allEvents(await send(id, 'go on'));
 	await expect.poll(() => countOwed(id)).toBe(0);
@@ -259,6 +266,19 @@ test('a turn of an existing session writes at most eight rows in all objects, be
 		work.reduce((sum, { rows }) => sum + rows, 0),
 		JSON.stringify(work),
 	).toBeLessThanOrEqual(8);
+});
+
+test('a session that begins with a message is one row, whatever is known of it', async () => {
+	play('done');
+	const takeWork = countWork();
+	const created = await request('/v1/sessions', { agent: 'scripted', text: 'go', metadata: { user: 'ada' } });
+	const { id, token }: { id: string; token: string } = await created.json();
+	const work = takeWork().filter(({ object, what, rows }) => object === id && rows > 0 && /\bsession\b/.test(what));
+	expect(work.filter(({ what }) => !what.startsWith('CREATE'))).toMatchObject([{ rows: 1 }]);
+	const { headers } = await SELF.fetch(`http://localhost/v1/sessions/${id}/messages`, {
+		headers: { authorization: `Bearer ${token}` },
+	});
+	expect(headers.get('content-type')).toContain('json');
 });
 
 test('a live object asks its storage for what it does not know, and no more: few statements a turn', async () => {

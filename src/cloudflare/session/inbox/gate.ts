@@ -9,9 +9,11 @@ import type { Config } from '../../config/config.ts';
 import type { Caller, CreateInput, Once } from '../../objects/session-api.ts';
 import type { TokenScope } from '../../wire/token.ts';
 import type { Lease } from '../events/follow.ts';
+import { toTitle } from '../run/begin.ts';
 import { createPastRun, type LiveRun } from '../run/run.ts';
 import type { Runner } from '../run/runner.ts';
 import { findPending, type Pending } from '../store/calls.ts';
+import { toInbound } from '../store/inbound.ts';
 import type { Outcome } from '../store/requests.ts';
 import { assertAllowed, type Operation } from '../store/status.ts';
 import type { SessionStore } from '../store/store.ts';
@@ -190,7 +192,8 @@ export class Gate {
 		if (create !== undefined && access.isMissing()) {
 			chooseModel(findAgent(runtime.agents, create.agent), create.model, config().model);
 			const createdAt = Date.now();
-			store.create({ ...create, id, createdAt });
+			const first = create.input && toInbound(create.input, create.owner).message;
+			store.create({ ...create, id, createdAt, title: first && toTitle([first]) });
 			// The history that it begins with is of no run.
 			for (const message of create.history ?? []) store.messages.add(0, message, createdAt, { input: true });
 		}

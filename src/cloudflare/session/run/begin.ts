@@ -182,8 +182,8 @@ function listUnknownResults(store: SessionStore): readonly Message[] {
 /** Characters of a session's title: the beginning of its first message. */
 const titleLength = 80;
 
-/** Returns what the person wrote, without attachments. */
-function toTitle(input: readonly Message[]): string {
+/** Returns the title of a session: what the person wrote first, without attachments. */
+export function toTitle(input: readonly Message[]): string {
 	const texts = input.map((message) => {
 		const parts = 'parts' in message ? message.parts : undefined;
 		return parts?.find(({ kind }) => kind === 'text')?.text ?? messageText(message);

@@ -9,8 +9,8 @@ import type { Schema } from '../../objects/migrate.ts';
  * its sender gave it, and `cost` what the request to the model came to that wrote it. `output` has the results that the message holds cut.
  *
  * `session.summary` is the place of the newest summary, which a model is sent instead of what is in front of it;
- * `token_key` signs the tokens that open the session, and is made with the first of them; `client_tools` are those of
- * the client that it runs with now. While it is `importing`, the session is not there for anybody.
+ * `token_key` signs the tokens that open the session; `client_tools` are those of the client that it runs with now. While
+ * it is `importing`, the session is not there for anybody.
  *
  * - `call`: how far a call of a turn has come, and a hash of its arguments. `resume` is what its tool keeps with the
  *   question, if it takes the answer, and `answer` is that answer.

@@ -38,7 +38,7 @@ export interface SessionRow {
 	readonly record: SessionRecord;
 	/** When the session was last active without a run, to the minute. */
 	readonly visitedAt?: number;
-	/** The key that signs the session's tokens; missing until the first one is made. */
+	/** The key that signs the session's tokens. A session of an earlier version has none until the first one is made. */
 	readonly tokenKey?: string;
 	/** The place of the newest summary. */
 	readonly summary: number;

@@ -179,10 +179,12 @@ export class SessionStore {
 		migrate(this.#storage.sql, schema);
 		this.#storage.sql.exec(
 			`INSERT INTO session (
-				id, agent, owner, model, metadata, budget, expires_after, client_tools, title, created_at, importing, parent
-			) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+				id, agent, owner, model, metadata, budget, expires_after, client_tools, title, created_at, importing, parent,
+				token_key
+			) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 			...[id, agent, owner, model ?? null, toJsonText(metadata), toJsonText(budget), expiresAfterMs ?? null],
 			...[toJsonText(clientTools), title ?? null, createdAt, isImporting ? 1 : null, toJsonText(session.parent)],
+			makeTokenKey(),
 		);
 		// A session of the same id may have been removed a moment ago.
 		this.outbox.remove('unlist');
@@ -233,12 +235,12 @@ export class SessionStore {
 		return sessionStatus(this.runs.get()?.status);
 	}
 
-	/** The key that signs the session's tokens; missing until the first one is made. */
+	/** The key that signs the session's tokens. A session of an earlier version has none until the first one is made. */
 	get tokenKey(): string | undefined {
 		return this.#row.tokenKey;
 	}
 
-	/** Returns the key that signs the session's tokens. Creates it for the first one. */
+	/** Returns the key that signs the session's tokens. Creates it where there is none. */
 	makeTokenKey(): string {
 		const known = this.tokenKey;
 		if (known !== undefined) return known;
