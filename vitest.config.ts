@@ -8,19 +8,15 @@ import { sourceNames } from './src/cloudflare/wire/protocols/webhooks/source.ts'
 import { callbackSecret, senders } from './test/cloudflare/wire/protocols/webhooks/senders.ts';
 import { secretsKeys } from './test/secrets-keys.ts';
 
-/** Tests that need no platform; those of the loop, of tools and of addresses run in Node and in workerd. */
+/**
+ * Tests that need no platform. Those of what workerd has of its own (streams, timers, signals, fetch, URLs, cryptography, no
+ * code made from text) run in Node and in workerd.
+ */
 const pure = ['test/{source,core,cloudflare,client,testing}/**/*.test.ts'];
 const worker = ['test/**/*.worker.test.ts'];
-/** Those that look at all that a workerd stores, or let objects die at each of their writes, have a workerd each. */
-const alone = [
-	'test/cloudflare/routes/{admin,usage}.worker.test.ts',
-	'test/cloudflare/runlet/accounts.worker.test.ts',
-	'test/cloudflare/session/{answers,bounds,budget,creation,deaths-property,drops}.worker.test.ts',
-	'test/cloudflare/session/{outage,outbox,pairs,property,run,state}.worker.test.ts',
-];
 const both = [
-	'test/core/{chat,tool,workspace}/**/*.test.ts',
-	'test/core/toolboxes/{change,look,patch,plan,query-json,search,tasks}.test.ts',
+	'test/core/chat/**/*.test.ts',
+	'test/core/tool/{abort,dispatch,run,schema,state}.test.ts',
 	'test/core/toolboxes/web/*.test.ts',
 	'test/cloudflare/wire/protocols/webhooks/**/*.test.ts',
 	'test/core/ground/{public-url,public-fetch}.test.ts',
@@ -32,7 +28,7 @@ const both = [
  */
 class LongestFirst extends BaseSequencer {
 	override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-		const names = ['e2e', 'page', 'alone', 'workerd', 'node'];
+		const names = ['e2e', 'page', 'workerd', 'node'];
 		const toRank = ({ moduleId, project }: TestSpecification) =>
 			/e2e\/(endurance|mistakes|types|create)|page\/page\./.test(moduleId)
 				? -1
@@ -119,15 +115,10 @@ export default defineConfig(({ mode }) => ({
 				test: {
 					name: 'workerd',
 					globalSetup: './test/receiver.ts',
+					setupFiles: './test/clean.ts',
 					include: mode === 'fast' ? first : [...both, ...worker],
-					exclude: mode === 'fast' ? [] : alone,
 					isolate: false,
 				},
-			},
-			{
-				extends: true,
-				plugins: [inWorkerd],
-				test: { name: 'alone', globalSetup: './test/receiver.ts', include: alone },
 			},
 			{
 				extends: true,

@@ -17,6 +17,7 @@ export const bundle = v.object({
 	durableObjects: v.record(v.string(), v.object({ className: v.string(), useSQLite: v.boolean() })),
 	kvNamespaces: v.record(v.string(), v.object({ id: v.string() })),
 	r2Buckets: v.record(v.string(), v.object({ id: v.string() })),
+	assets: v.object({ directory: v.string(), routerConfig: v.looseObject({}), assetConfig: v.looseObject({}) }),
 });
 
 /** Bundles the Worker of `entry` into a folder, as Wrangler deploys it. */

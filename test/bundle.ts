@@ -1,10 +1,12 @@
 /** Runs Workers, bundled into one file, in Miniflare. */
 import { rmSync } from 'node:fs';
-import { mkdtemp } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Miniflare } from 'miniflare';
 import * as v from 'valibot';
 import { type Bundle, bundle, bundleWorker } from './bundle-worker.ts';
+import { claimPort } from './port.ts';
 import { findShared } from './shared.ts';
 
 const bundles = new Map<string, Promise<Bundle>>();
@@ -29,7 +31,7 @@ async function bundleForThisProcess(entry: string): Promise<Bundle> {
 
 /** The bindings of `wrangler.toml` without the page. All data is stored in `folder`. */
 export async function readWorkerOptions(entry: string, folder: string, port = 0) {
-	const found = await findBundle(entry);
+	const { assets: _, ...found } = await findBundle(entry);
 	return {
 		...found,
 		// Listed by name, so that optional imports (a validator that is not installed) are not searched.
@@ -43,5 +45,31 @@ export async function readWorkerOptions(entry: string, folder: string, port = 0)
 		// Tests send many requests from one address.
 		ratelimits: { RATE_LIMITER: { namespace_id: '8787', simple: { limit: 1_000_000, period: 10 as const } } },
 		cf: false,
+	};
+}
+
+/**
+ * Serves `src/worker.ts` and its page as they are deployed, with these variables. It takes a tenth of the work of
+ * `startRunlet`, which is for tests of `npm start`.
+ */
+export async function startWorker(variables: Readonly<Record<string, string>>) {
+	const folder = await mkdtemp(join(tmpdir(), 'runlet-worker-'));
+	const port = await claimPort();
+	const { assets } = await findBundle('src/worker.ts');
+	const options = { ...(await readWorkerOptions('src/worker.ts', folder, port)), assets, bindings: { ...variables } };
+	let miniflare = new Miniflare(options);
+	await miniflare.ready;
+	return {
+		url: `http://127.0.0.1:${port}`,
+		/** Ends it and starts it again, with what it has stored. */
+		restart: async (): Promise<void> => {
+			await miniflare.dispose();
+			miniflare = new Miniflare(options);
+			await miniflare.ready;
+		},
+		close: async (): Promise<void> => {
+			await miniflare.dispose();
+			await rm(folder, { recursive: true, force: true });
+		},
 	};
 }

@@ -3,10 +3,10 @@ import { readdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startWorker } from '../bundle.ts';
 import { anthropic } from '../core/providers/wire/anthropic.ts';
 import { secretKey } from '../core/providers/wire/dialect.ts';
 import { deadUrl, startServer, type WireServer } from '../core/providers/wire/server.ts';
-import { startRunlet } from '../runlet.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 const { model } = anthropic;
@@ -18,11 +18,11 @@ beforeAll(async () => {
 });
 afterAll(() => upstream?.close());
 
-describe('npm start with a key', () => {
-	let runlet: Awaited<ReturnType<typeof startRunlet>>;
+describe('the Worker with a key', () => {
+	let runlet: Awaited<ReturnType<typeof startWorker>>;
 	beforeAll(async () => {
 		const variables = { MODEL: model, ANTHROPIC_API_KEY: secretKey, ANTHROPIC_BASE_URL: upstream.url };
-		runlet = await startRunlet(...Object.entries(variables).flatMap(([name, value]) => ['--var', `${name}:${value}`]));
+		runlet = await startWorker({ ...variables, LOCAL: 'true' });
 	});
 	afterAll(() => runlet?.close());
 

@@ -3,10 +3,10 @@ import type { RunnableToolFunctionWithParse } from 'openai/lib/RunnableFunction'
 import type { ChatCompletionMessageParam, ChatCompletionTool } from 'openai/resources/chat/completions';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { hashKey, makeKey } from '../../src/cloudflare/auth/key.ts';
+import { startWorker } from '../bundle.ts';
 import { anthropic } from '../core/providers/wire/anthropic.ts';
 import { type NeutralReply, secretKey } from '../core/providers/wire/dialect.ts';
 import { type Script, startServer, type WireServer } from '../core/providers/wire/server.ts';
-import { startRunlet } from '../runlet.ts';
 
 const model = 'assistant';
 const { key, id: keyId } = makeKey();
@@ -30,7 +30,7 @@ const callsWeather = says({
 });
 
 let upstream: WireServer;
-let runlet: Awaited<ReturnType<typeof startRunlet>>;
+let runlet: Awaited<ReturnType<typeof startWorker>>;
 let client: OpenAI;
 beforeAll(async () => {
 	upstream = await startServer();
@@ -40,7 +40,7 @@ beforeAll(async () => {
 		ANTHROPIC_BASE_URL: upstream.url,
 		API_KEYS: JSON.stringify([{ id: keyId, hash: await hashKey(key) }]),
 	};
-	runlet = await startRunlet(...Object.entries(variables).flatMap(([name, value]) => ['--var', `${name}:${value}`]));
+	runlet = await startWorker(variables);
 	client = new OpenAI({ apiKey: key, baseURL: `${runlet.url}/v1` });
 });
 afterAll(async () => {

@@ -6,8 +6,8 @@ import { join, resolve } from 'node:path';
 import * as v from 'valibot';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { hashKey, makeKey, scopes } from '../../src/cloudflare/auth/key.ts';
+import { startWorker } from '../bundle.ts';
 import { senders } from '../cloudflare/wire/protocols/webhooks/senders.ts';
-import { startRunlet } from '../runlet.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 const { github } = senders;
@@ -24,7 +24,7 @@ const violations = v.pipe(
 	),
 );
 
-let runlet: Awaited<ReturnType<typeof startRunlet>>;
+let runlet: Awaited<ReturnType<typeof startWorker>>;
 /** Refuses what breaks the document, from both sides. */
 let strict: Awaited<ReturnType<typeof startPrism>>;
 /** Passes everything on, and says what breaks the document. */
@@ -36,12 +36,7 @@ beforeAll(async () => {
 	const { key, id } = makeKey();
 	apiKey = key;
 	const record = { id, owner: 'prism', hash: await hashKey(key), scopes };
-	runlet = await startRunlet(
-		'--var',
-		`API_KEYS:${JSON.stringify([record])}`,
-		'--var',
-		`GITHUB_WEBHOOK_SECRET:${github.secret}`,
-	);
+	runlet = await startWorker({ API_KEYS: JSON.stringify([record]), GITHUB_WEBHOOK_SECRET: github.secret });
 	folder = await mkdtemp(join(tmpdir(), 'runlet-prism-'));
 	const document = join(folder, 'openapi.json');
 	await writeFile(document, await (await fetch(`${runlet.url}/openapi.json`)).text());
@@ -197,17 +192,17 @@ test('every route that does not stream takes and answers what the document says'
 	await good(401, '/v1/webhooks/triage/github', delivery('two', 'wrong'));
 	await good(404, '/v1/webhooks/triage/stripe', delivery('three', github.secret));
 
+	const markdown = '---\nname: from-prism\ndescription: Published through a proxy.\n---\n\nSo.\n';
+	const put = { method: 'PUT', text: markdown, headers: { 'content-type': 'text/markdown' } };
+	const made = await good(201, '/v1/skills/from-prism', put);
 	const listed = await good(200, '/v1/skills?limit=1');
-	await good(200, '/v1/skills?query=reply');
+	await good(200, '/v1/skills?query=proxy');
 	const [skill] = v.parse(
 		v.object({ skills: v.array(v.object({ name: v.string() })) }),
 		JSON.parse(listed.text),
 	).skills;
 	const read = await good(200, `/v1/skills/${skill?.name}`);
 	await good(304, `/v1/skills/${skill?.name}`, { headers: { 'if-none-match': read.headers.get('etag') ?? '' } });
-	const markdown = '---\nname: from-prism\ndescription: Published through a proxy.\n---\n\nSo.\n';
-	const put = { method: 'PUT', text: markdown, headers: { 'content-type': 'text/markdown' } };
-	const made = await good(201, '/v1/skills/from-prism', put);
 	const etag = made.headers.get('etag') ?? '';
 	await good(200, '/v1/skills/from-prism', {
 		...put,

@@ -4,9 +4,9 @@ import { resolve } from 'node:path';
 import { build } from 'esbuild';
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { startWorker } from '../bundle.ts';
 import { findBlock } from '../docs.ts';
 import { claimPort } from '../port.ts';
-import { startRunlet } from '../runlet.ts';
 import { type Browser, startBrowser } from './browser.ts';
 
 const root = resolve(import.meta.dirname, '../..');
@@ -15,12 +15,12 @@ const component = findBlock('docs/ai-sdk.md', 'import { useChat }');
 let browser: Browser;
 /** Where the pages are: another port than Runlet's. */
 let sitePort: number;
-let runlet: Awaited<ReturnType<typeof startRunlet>>;
+let runlet: Awaited<ReturnType<typeof startWorker>>;
 beforeAll(async () => {
 	sitePort = await claimPort();
 	[browser, runlet] = await Promise.all([
 		startBrowser({ width: 1280, height: 720 }),
-		startRunlet('--var', `CORS_ORIGINS:http://127.0.0.1:${sitePort}`),
+		startWorker({ LOCAL: 'true', CORS_ORIGINS: `http://127.0.0.1:${sitePort}` }),
 	]);
 });
 afterAll(() => Promise.all([browser?.close(), runlet?.close()]));

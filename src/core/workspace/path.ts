@@ -10,6 +10,7 @@ const longestName = 255;
 const hidden = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\u115f\u1160\u2800\u3164\uffa0]/u;
 /** Characters that look like a slash. Those that become a dot or a slash by NFKC are found by that. */
 const slashLike = /[\u2044\u2215\u29f5\u29f8]/u;
+const drive = /^[a-z]:/i;
 const device = /^(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9\u00b9\u00b2\u00b3])(?:\.|$)/i;
 
 /**
@@ -33,11 +34,11 @@ export function checkFolder(path: unknown, field = 'path'): string {
 	if (normal.startsWith('/'))
 		throw createPathError(field, path, 'is absolute. Give it relative to the workspace, without the slash in front');
 	if (normal.includes('\\')) throw createPathError(field, path, 'has a backslash. Separate names by /');
-	if (/^[a-z]:/i.test(normal))
-		throw createPathError(field, path, 'begins with a drive. Give it relative to the workspace');
 	const names = normal.replace(/\/$/, '').split('/');
 	if (names.length === 1 && names[0] === '') return '';
 	const kept = names.filter((name) => name !== '.');
+	if (drive.test(kept[0] ?? ''))
+		throw createPathError(field, path, 'begins with a drive. Give it relative to the workspace');
 	for (const name of kept) {
 		const problem = findProblem(name);
 		if (problem !== undefined) throw createPathError(field, path, problem);

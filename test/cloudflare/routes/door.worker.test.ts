@@ -13,6 +13,8 @@ const open = [
 	/^\/v1\/webhooks\//,
 	// A server's login page asks for the first, and sends a browser to the second with a link that is checked.
 	/^\/v1\/mcp\/(client\.json|callback)$/,
+	// The link is the credential, for one call.
+	/^\/v1\/decisions\//,
 ];
 
 const routes = worker.routes
@@ -66,7 +68,9 @@ test('every route tells a browser what it may do, and no page of another host an
 			const { headers } = response;
 			const where = `${method} ${at} ${response.status}`;
 			expect(headers.get('x-content-type-options'), where).toBe('nosniff');
-			expect(headers.get('referrer-policy'), where).toBe('no-referrer');
+			// A browser says where the form of a decision was only under a policy that lets it.
+			const policy = at.startsWith('/v1/decisions/') ? 'same-origin' : 'no-referrer';
+			expect(headers.get('referrer-policy'), where).toBe(policy);
 			expect(headers.get('x-frame-options'), where).toBe('DENY');
 			expect(headers.get('content-security-policy'), where).toContain("default-src 'none'");
 			expect(headers.get('content-security-policy'), where).toContain("frame-ancestors 'none'");

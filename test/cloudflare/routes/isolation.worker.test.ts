@@ -51,6 +51,7 @@ const operations: Readonly<Record<string, { readonly body?: unknown; readonly ne
 	'DELETE /': { needsKey: true },
 	'GET /export': { needsKey: true },
 	'POST /fork': { body: {}, needsKey: true },
+	'POST /links': { body: { callId: 'x' }, needsKey: true },
 	'POST /token': { body: {}, needsKey: true },
 	'GET /messages': {},
 	'POST /messages': { body: { text: 'Hello' } },
@@ -260,7 +261,7 @@ test('a token does at its own session what needs no key, and nothing of what nee
 	const elsewhere = worker.routes.filter(
 		({ path, method }) =>
 			path.startsWith('/v1/') &&
-			!/^\/v1\/(sessions\/:id|webhooks\/|mcp\/(client\.json|callback)$)/.test(path) &&
+			!/^\/v1\/(sessions\/:id|webhooks\/|decisions\/|mcp\/(client\.json|callback)$)/.test(path) &&
 			method !== 'ALL',
 	);
 	expect(elsewhere.map(({ method, path }) => `${method} ${path}`)).toContain('POST /v1/sessions');

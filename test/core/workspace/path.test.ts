@@ -12,6 +12,7 @@ const refused: readonly [name: string, path: string][] = [
 	['the root of the machine', '/'],
 	['a drive', 'C:/x'],
 	['a drive without a slash', 'c:x'],
+	['a drive behind a dot', './c:x'],
 	['a backslash', 'a\\..\\b'],
 	['a share', '\\\\server\\x'],
 	['an address', 'https://example.com/x'],
