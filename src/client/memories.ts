@@ -13,6 +13,11 @@ export interface MemoryChangeOptions extends MemoryHolderOptions {
 	readonly version?: string;
 }
 
+export interface MemoryPutOptions extends MemoryChangeOptions {
+	/** Whether there must be none at the path yet. If there is, this fails as `precondition_failed`. */
+	readonly isNew?: boolean;
+}
+
 export interface MemoryPageOptions extends MemoryHolderOptions {
 	readonly cursor?: string;
 	readonly limit?: number;
@@ -51,8 +56,12 @@ export function createMemoryClient(http: Http) {
 		},
 
 		/** Writes a memory. What stands at its path is replaced. */
-		async putMemory(path: string, text: string, { user, version, signal }: MemoryChangeOptions = {}): Promise<Memory> {
-			const headers = toCondition(version);
+		async putMemory(
+			path: string,
+			text: string,
+			{ user, version, isNew, signal }: MemoryPutOptions = {},
+		): Promise<Memory> {
+			const headers = { ...toCondition(version), ...(isNew && { 'if-none-match': '*' }) };
 			return http.json(toAddress(path, user), { method: 'PUT', body: { text }, headers, signal });
 		},
 

@@ -1,6 +1,7 @@
 import { inbox } from './inbox/panel.ts';
+import { memory } from './memory/panel.ts';
 import type { Panel } from './parts/panel.ts';
 import { sessions } from './sessions/panel.ts';
 
 /** The panels of the page, in the order of the menu. */
-export const panels: readonly Panel[] = [inbox, sessions];
+export const panels: readonly Panel[] = [inbox, sessions, memory];

@@ -15,6 +15,9 @@ test('a client writes memories, reads them, finds them by words, and removes the
 	expect(await runlet.listMemories({ user })).toEqual({ memories: [other, written] });
 	expect(await runlet.searchMemories('Which site?', { user, limit: 5 })).toEqual([written]);
 	expect(await runlet.listMemories({ user: createUser() })).toEqual({ memories: [] });
+	await expect(runlet.putMemory('food.md', 'New.', { user, isNew: true })).rejects.toMatchObject({
+		code: 'precondition_failed',
+	});
 	await runlet.deleteMemory('food.md', { user });
 	expect(await runlet.listMemories({ user })).toEqual({ memories: [written] });
 	await runlet.eraseMemories({ user });

@@ -2,9 +2,10 @@
 
 import type { ListedSession, Session } from '../../client/index.ts';
 import { describeMoney } from '../../client/words.ts';
+import { createAction, createRemoval } from '../parts/action.ts';
 import { toSessionAddress } from '../parts/address.ts';
 import { createAge } from '../parts/age.ts';
-import { button, element, link } from '../parts/element.ts';
+import { element, link } from '../parts/element.ts';
 import { createFailure } from '../parts/failure.ts';
 import type { Place } from '../parts/panel.ts';
 import { save } from '../parts/save.ts';
@@ -59,31 +60,6 @@ export function createRow(listed: ListedSession, place: Place): HTMLElement {
 		() => {},
 	);
 	return row;
-}
-
-function createAction(label: string, title: string, onClick: () => void): HTMLButtonElement {
-	const action = button('action', label, onClick);
-	action.setAttribute('aria-label', `${label} ${title}`);
-	return action;
-}
-
-/** Makes a button that has to be pressed twice. */
-function createRemoval(title: string, onSure: () => void): HTMLButtonElement {
-	let isAsked = false;
-	const action = createAction('Delete', title, () => {
-		if (isAsked) return onSure();
-		isAsked = true;
-		action.textContent = 'Delete for good?';
-		action.classList.add('sure');
-		action.setAttribute('aria-label', `Delete ${title} for good`);
-	});
-	action.addEventListener('blur', () => {
-		isAsked = false;
-		action.textContent = 'Delete';
-		action.classList.remove('sure');
-		action.setAttribute('aria-label', `Delete ${title}`);
-	});
-	return action;
 }
 
 const wordsOfStatus: Readonly<Record<Session['status'], string>> = {

@@ -2,8 +2,10 @@ import { env } from 'cloudflare:workers';
 import * as v from 'valibot';
 import { defineAgent } from '../../../src/cloudflare/agent/define.ts';
 import type { WorkerEnv } from '../../../src/cloudflare/config/env.ts';
+import { memory } from '../../../src/cloudflare/memory/index.ts';
 import { createApp } from '../../../src/cloudflare/routes/app.ts';
 import { createObjects } from '../../../src/cloudflare/runlet/objects.ts';
+import { schedules } from '../../../src/cloudflare/schedules/index.ts';
 import type { ProviderRegistration } from '../../../src/core/chat/index.ts';
 import { askUser, fn, halt, tool } from '../../../src/core/index.ts';
 
@@ -94,6 +96,8 @@ const runtime = {
 		}),
 	],
 	providers: () => [staged],
+	memory,
+	schedules,
 };
 
 export const { Session, Ledger, Directory, Publisher } = createObjects(runtime);

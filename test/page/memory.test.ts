@@ -1,0 +1,154 @@
+/** The panel of what agents remember. */
+import { readFile } from 'node:fs/promises';
+import type { Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { createClient } from '../../src/client/index.ts';
+import { type Stage, startStage } from '../e2e/ui/stage.ts';
+import { type Browser, startBrowser } from './browser.ts';
+import { startSite } from './site.ts';
+
+let browser: Browser;
+let stage: Stage;
+let site: Awaited<ReturnType<typeof startSite>>;
+let page: Page;
+let complaints: string[];
+let client: ReturnType<typeof createClient>;
+
+beforeAll(async () => {
+	[browser, stage] = await Promise.all([startBrowser({ width: 1100, height: 700 }), startStage()]);
+	site = await startSite(stage.url);
+	client = createClient(stage.url);
+});
+afterAll(async () => {
+	site?.close();
+	await Promise.all([browser?.close(), stage?.close()]);
+});
+
+beforeEach(async () => {
+	complaints = [];
+	await client.eraseMemories();
+	page = await browser.openPage();
+	page.on('console', (message) => {
+		if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text());
+	});
+	page.on('pageerror', (error) => complaints.push(String(error)));
+});
+afterEach(async () => {
+	await page.close();
+	expect(complaints).toEqual([]);
+});
+
+const card = (path: string) => page.locator('.card', { hasText: path });
+const open = async () => {
+	await page.goto(`${site.url}/#/memory`);
+	await page.getByRole('button', { name: 'New…' }).waitFor();
+};
+const readPaths = () => page.locator('.card .title').allTextContents();
+const readTexts = async (holder = {}) =>
+	(await client.listMemories(holder)).memories.map(({ path, text }) => [path, text]);
+/** The browser reports each answer with an error. */
+const forgive = (status: number) => {
+	complaints = complaints.filter((line) => !line.includes(String(status)));
+};
+
+test('memories are found by words, and by whose they are; what somebody wrote is shown as text', async () => {
+	await client.putMemory('style.md', 'Likes <b>short</b> answers.');
+	await client.putMemory('food.md', 'Eats no meat.');
+	await client.putMemory('dog.md', 'Has a dog.', { user: 'ada' });
+	await open();
+	expect(await readPaths()).toEqual(['food.md', 'style.md']);
+	await card('style.md').getByText('Likes <b>short</b> answers.').waitFor();
+	await card('style.md').getByText('over HTTP').waitFor();
+	await page.fill('[name=search]', 'which meat');
+	await expect.poll(readPaths).toEqual(['food.md']);
+	await page.fill('[name=search]', 'airplane');
+	await page.getByText('Nothing is remembered here.').waitFor();
+	await page.fill('[name=search]', '');
+	await page.fill('[name=user]', 'ada');
+	await expect.poll(readPaths).toEqual(['dog.md']);
+	if (process.env.SHOTS !== undefined) await page.screenshot({ path: `${process.env.SHOTS}/memory.png` });
+});
+
+test('a memory is written, changed, saved as a file, and removed when that is said twice', async () => {
+	await open();
+	await page.getByRole('button', { name: 'New…' }).click();
+	await page.getByLabel('Path').fill('projects/site.md');
+	await page.getByLabel('Text').fill('In Hono.\nAt the edge.');
+	await page.getByRole('button', { name: 'Save' }).click();
+	await card('projects/site.md').getByRole('button', { name: 'Edit projects/site.md' }).click();
+	await page.getByLabel('Text').fill('In h3.');
+	await page.getByRole('button', { name: 'Save' }).click();
+	await card('projects/site.md').getByText('In h3.').waitFor();
+	expect(await readTexts()).toEqual([['projects/site.md', 'In h3.']]);
+	await page.getByRole('button', { name: 'Edit projects/site.md' }).click();
+	await page.getByLabel('Text').fill('Not this.');
+	await page.keyboard.press('Escape');
+	await card('projects/site.md').getByText('In h3.').waitFor();
+
+	const coming = page.waitForEvent('download');
+	await page.getByRole('button', { name: 'Export' }).click();
+	expect(JSON.parse(await readFile(await (await coming).path(), 'utf8'))).toMatchObject({ text: 'In h3.' });
+
+	await page.getByRole('button', { name: 'Delete projects/site.md' }).click();
+	expect(await readTexts()).toHaveLength(1);
+	await page.getByRole('button', { name: 'Delete projects/site.md for good' }).click();
+	await expect.poll(readPaths).toEqual([]);
+	expect(await readTexts()).toEqual([]);
+});
+
+test('a change that meets another one shows it, and replaces it only when it is saved once more', async () => {
+	await client.putMemory('style.md', 'Short answers.');
+	await open();
+	await page.getByRole('button', { name: 'Edit style.md' }).click();
+	await page.getByLabel('Text').fill('Mine.');
+	await client.putMemory('style.md', 'Theirs.');
+	await page.getByRole('button', { name: 'Save' }).click();
+	await page.getByRole('alert').getByText('Theirs.').waitFor();
+	forgive(412);
+	expect(await readTexts()).toEqual([['style.md', 'Theirs.']]);
+	expect(await page.getByLabel('Text').inputValue()).toBe('Mine.');
+	await page.getByRole('button', { name: 'Save' }).click();
+	await card('style.md').getByText('Mine.').waitFor();
+	expect(await readTexts()).toEqual([['style.md', 'Mine.']]);
+
+	await page.getByRole('button', { name: 'Edit style.md' }).click();
+	await page.getByLabel('Text').fill('Again.');
+	await client.deleteMemory('style.md');
+	await page.getByRole('button', { name: 'Save' }).click();
+	await page.getByRole('alert').getByText('Somebody has removed it').waitFor();
+	expect(await readTexts()).toEqual([]);
+	await page.getByRole('button', { name: 'Save' }).click();
+	await expect.poll(() => readTexts()).toEqual([['style.md', 'Again.']]);
+	for (const status of [404, 412]) forgive(status);
+});
+
+test('a new memory replaces none that is there, and a removal none that has changed', async () => {
+	await client.putMemory('style.md', 'Short answers.');
+	await open();
+	await page.getByRole('button', { name: 'New…' }).click();
+	await page.getByLabel('Path').fill('style.md');
+	await page.getByLabel('Text').fill('Mine.');
+	await page.getByRole('button', { name: 'Save' }).click();
+	await page.getByRole('alert').getByText('Short answers.').waitFor();
+	await page.getByRole('button', { name: 'Cancel' }).click();
+	await client.putMemory('style.md', 'Long answers.');
+	await page.getByRole('button', { name: 'Delete style.md' }).click();
+	await page.getByRole('button', { name: 'Delete style.md for good' }).click();
+	await page.getByRole('button', { name: 'Look again' }).click();
+	await card('style.md').getByText('Long answers.').waitFor();
+	expect(await readTexts()).toEqual([['style.md', 'Long answers.']]);
+	forgive(412);
+});
+
+test('all memories of one person are erased when that is said twice, and nobody else’s', async () => {
+	await client.putMemory('style.md', 'Short answers.');
+	await client.putMemory('dog.md', 'Has a dog.', { user: 'bob' });
+	await open();
+	await page.fill('[name=user]', 'bob');
+	await expect.poll(readPaths).toEqual(['dog.md']);
+	await page.getByRole('button', { name: 'Erase all of them' }).click();
+	await page.getByRole('button', { name: 'Erase all of them for good' }).click();
+	await page.getByText('Nothing is remembered here.').waitFor();
+	expect(await readTexts({ user: 'bob' })).toEqual([]);
+	expect(await readTexts()).toEqual([['style.md', 'Short answers.']]);
+});
