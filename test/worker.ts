@@ -304,6 +304,7 @@ const editor = defineAgent({
 		agentTool(writer, { budget: { tokens: 1_000 }, maxAtOnce: 20, maxChildren: 21 }),
 		agentTool(writer, { name: 'two', maxAtOnce: 2 }),
 		agentTool({ name: 'editor', description: 'Edits.' }, { name: 'edit', maxDepth: 1 }),
+		agentTool(writer, { name: 'send_off', background: true, budget: { tokens: 1_000 } }),
 		spawn([writer, { name: 'editor', description: 'Edits.' }], { budget: { tokens: 1_000 }, maxAtOnce: 2 }),
 	],
 	maxParallelToolCalls: 20,

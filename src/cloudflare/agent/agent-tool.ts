@@ -29,6 +29,11 @@ export interface AgentToolOptions {
 	readonly maxChildren?: number;
 	/** Whether a person has to allow a call first. */
 	readonly needsApproval?: boolean;
+	/**
+	 * Whether a call has its result at once, and the child works on by itself. What comes of it is a message to the
+	 * session. In a session that works for another one a call waits for its child all the same.
+	 */
+	readonly background?: boolean;
 }
 
 const wholeNumber = v.optional(v.pipe(v.number(), v.integer(), v.minValue(1)));
@@ -40,6 +45,7 @@ const optionsSchema = v.strictObject({
 	maxAtOnce: wholeNumber,
 	maxChildren: wholeNumber,
 	needsApproval: v.optional(v.boolean()),
+	background: v.optional(v.boolean()),
 });
 
 const task = v.pipe(
@@ -117,7 +123,7 @@ function createTool(
 	});
 	return define({
 		name,
-		description,
+		description: options.background === true ? `${description}\nThe answer comes later, as a message.` : description,
 		inputSchema,
 		passInput: true,
 		// The child of a call is found again, and the message under its key begins one run.

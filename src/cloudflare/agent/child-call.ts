@@ -15,18 +15,28 @@ export interface Task {
 	readonly task: string;
 }
 
-/** Has a child carry out a call: a new one, or that of an earlier life of the object. Resolves with its answer. */
+/**
+ * Has a child carry out a call: a new one, or that of an earlier life of the object. Resolves with its answer, or at once
+ * where it works in the background: then it tells the session what came of it.
+ */
 export async function beginChild(
 	{ agent, task }: Task,
 	limits: ChildLimits,
 	{ context, children }: { readonly context: ToolContext; readonly children: Children },
 ): Promise<unknown> {
-	const { callId } = context;
+	const { callId, signal, emit } = context;
+	// The answer of a child is whole: nothing that belongs to it goes on behind it.
+	const isBackground = limits.background === true && children.depth === 0;
 	const child =
 		children.find(callId) ??
-		(await children.add({ callId, agent: agent.name, budget: planChild(agent, limits, children) }));
+		(await children.add({ callId, agent: agent.name, budget: planChild(agent, limits, children), isBackground }));
 	const input = { text: task, transport: 'agent', create: children.toCreate(child) };
 	const once = { key: 'task', request: callId };
+	if (child.isBackground) {
+		await insist(signal, () => children.reach(child).send(children.caller, input, { delivery: 'accepted', once }));
+		emit([`${agent.name} works in the background`, child.id]);
+		return { session: child.id, note: 'The agent works on it. Its answer comes as a message.' };
+	}
 	const label = toBeginLabel(agent.name);
 	return follow({ child, label }, context, children, (one, delivery) =>
 		one.send(children.caller, input, { delivery, once }),

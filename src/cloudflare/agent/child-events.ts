@@ -96,9 +96,10 @@ class Tree {
 		switch (event.type) {
 			case 'note': {
 				const number = this.#options.list().findIndex(({ id }) => id === event.detail);
-				const { agent } = this.#options.list()[number] ?? {};
+				const child = this.#options.list()[number];
+				if (child === undefined || child.isBackground) return false;
 				// Who comes to a child that goes on is shown the run that it goes on with.
-				if (agent !== undefined) this.#follow(number, event.label === toBeginLabel(agent) ? this.#options.start : '');
+				this.#follow(number, event.label === toBeginLabel(child.agent) ? this.#options.start : '');
 				return false;
 			}
 			case 'tool_result': {

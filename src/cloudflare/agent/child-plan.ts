@@ -2,12 +2,13 @@ import { RunletError } from '../../core/ground/errors.ts';
 import type { Limit } from '../objects/budget.ts';
 import type { Children } from './children.ts';
 
-/** How many children a session may have, and what each may spend. */
+/** How many children a session may have, what each may spend, and whether a call waits for its child. */
 export interface ChildLimits {
 	readonly budget?: Limit;
 	readonly maxDepth?: number;
 	readonly maxAtOnce?: number;
 	readonly maxChildren?: number;
+	readonly background?: boolean;
 }
 
 /** Decides what a new child may spend. Throws `conflict` where there may be no further one: the model reads why. */

@@ -14,6 +14,8 @@ export interface Child {
 	readonly agent: string;
 	/** What it may spend. Its parent sets that aside. Missing if neither has a limit. */
 	readonly budget?: Limit;
+	/** Whether nobody waits for it: it tells its parent by itself what came of it. */
+	readonly isBackground: boolean;
 }
 
 /** The children of a session, as its tools reach them. */

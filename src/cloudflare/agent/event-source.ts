@@ -28,6 +28,8 @@ export interface TreeChild {
 	readonly id: string;
 	readonly callId: string;
 	readonly agent: string;
+	/** Whether it goes on behind the result of its call. Then it is followed by itself only. */
+	readonly isBackground: boolean;
 }
 
 /** Opens the events of a child behind an id; nothing where there are none. */

@@ -10,7 +10,7 @@ import type { runResult } from '../wire/run.ts';
 import type { newSession, session } from '../wire/session.ts';
 import type { Shown } from '../wire/shown.ts';
 import type { sessionToken, TokenScope } from '../wire/token.ts';
-import type { Limit } from './budget.ts';
+import type { Amount, Limit } from './budget.ts';
 import type { FileDownload, FilePage, FilePageQuery, FileRequest, WrittenFile } from './file-api.ts';
 import type { ListedTool, OutsideCall } from './outside-call.ts';
 import type { Bytes, Failure, RpcResult } from './result.ts';
@@ -80,6 +80,8 @@ export interface Input {
 	readonly mayAnswer?: boolean;
 	/** The values of a new session, if the session does not exist yet. */
 	readonly create?: CreateInput;
+	/** The child that tells by the message what came of it, and what it cost. It is taken once. */
+	readonly ofChild?: { readonly id: string; readonly spent: Amount };
 }
 
 /**
@@ -143,7 +145,7 @@ export interface CreateInput {
 	/** The tools that its client runs, in addition to the agent's. */
 	readonly clientTools?: readonly ClientTool[];
 	/** The session that it works for, and how many stand above it. */
-	readonly parent?: { readonly id: string; readonly depth: number };
+	readonly parent?: { readonly id: string; readonly depth: number; readonly isBackground?: boolean };
 	/** The first message, which starts a run in the same operation. */
 	readonly input?: Input;
 }

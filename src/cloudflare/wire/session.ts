@@ -55,6 +55,7 @@ const child = v.object({
 	agent: v.string(),
 	callId: v.pipe(v.string(), v.description('The call that it works for.')),
 	budget: v.optional(v.pipe(limit, v.description('What it may spend.'))),
+	background: v.optional(v.pipe(v.literal(true), v.description('It tells by a message what came of it.'))),
 	spent: v.optional(v.pipe(amount, v.description('What it cost. Missing until it has ended.'))),
 });
 

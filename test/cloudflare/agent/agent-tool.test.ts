@@ -17,7 +17,7 @@ test.each([
 	['maxAtOnce', 1.5],
 	['maxChildren', 0],
 	['budget', { tokens: -1 }],
-	['background', true],
+	['background', 'yes'],
 ])('a wrong option is refused with its name: %s of %j', (field, value) => {
 	const refusal = expect.objectContaining({ code: 'invalid_tool', message: expect.stringContaining(field) });
 	expect(() => agentTool(writer, { [field]: value })).toThrow(refusal);

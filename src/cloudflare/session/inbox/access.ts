@@ -10,6 +10,7 @@ import type { Shown } from '../../wire/shown.ts';
 import { defaultTokenScopes, type sessionToken, type TokenScope, tokenSeconds } from '../../wire/token.ts';
 import type { Lease } from '../events/follow.ts';
 import { noSuchSession } from '../store/session-row.ts';
+import { isWaiting } from '../store/status.ts';
 import type { SessionStore } from '../store/store.ts';
 import type { TokenRecord } from '../store/tokens.ts';
 
@@ -72,6 +73,15 @@ export class Access {
 		if (parent === undefined || ('parent' in caller && caller.parent === parent.id)) return;
 		const message = `This session works for the session ${parent.id}. Send, answer, cancel or delete there.`;
 		throw new RunletError('conflict', message, { parent: parent.id });
+	}
+
+	/**
+	 * Throws `conflict` as `assertMayChange`, but not where the session works in the background and waits for somebody: who
+	 * may answer does so there.
+	 */
+	assertMayTakePart(caller: Caller): void {
+		const isAsking = this.#store.session().parent?.isBackground === true && isWaiting(this.#store.status);
+		if (!isAsking) this.assertMayChange(caller);
 	}
 
 	/** Lets only the owner in who may change the session: one that works for another one is changed there. */

@@ -182,7 +182,7 @@ export class Gate {
 			if (access.isMissing()) return { by: toPerson(caller), assert: () => {} };
 		}
 		const pass = await access.open(caller, [], agent);
-		access.assertMayChange(caller);
+		access.assertMayTakePart(caller);
 		return pass;
 	}
 

@@ -24,6 +24,7 @@ import {
 	readRepeatedInput,
 	repeatInbound,
 } from './posted.ts';
+import { decideReport } from './report.ts';
 
 /** Messages that may wait for a run to end. */
 const longestQueue = 16;
@@ -89,7 +90,10 @@ export class Inbox {
 
 	/** A message: it begins its run, or waits for the run that goes on, or for somebody whom the session waits for. */
 	send(input: Input, once?: Once): Decide {
-		return (now) => this.#decideSend(this.#toGiven(input, now), input, once, now);
+		return (now) => {
+			const step = (): Step => this.#decideSend(this.#toGiven(input, now), input, once, now);
+			return input.ofChild === undefined ? step() : decideReport(this.#store, input.ofChild, step);
+		};
 	}
 
 	/** The answer to a tool's question. */

@@ -18,7 +18,7 @@ import { shortenRunEnd } from '../store/run-end.ts';
 import type { RunRecord } from '../store/runs.ts';
 import { canTakeNext, isWaiting, sessionStatus, toRunStatus } from '../store/status.ts';
 import type { SessionStore } from '../store/store.ts';
-import { leaveChildren } from './children.ts';
+import { endFamily, leaveChildren } from './children.ts';
 import { closeAccount } from './meter.ts';
 import type { Life } from './next.ts';
 import { createRunId } from './run.ts';
@@ -71,7 +71,7 @@ export function storeRun(
 	const input = [...(replaces === undefined ? listUnknownResults(store) : []), ...given];
 	if (replaces !== undefined) {
 		store.replace(replaces);
-		leaveChildren(store);
+		leaveChildren(store, { all: true });
 	}
 	if (how.model !== undefined) store.chooseModel(how.model);
 	const createdAt = Date.now();
@@ -150,7 +150,7 @@ export function giveUp(store: SessionStore, run: RunRecord, event: TerminalEvent
 	const steps = events.filter(({ type }) => type === 'step').length;
 	const end = shortenRunEnd({ before: [], draft, restarts: run.restarts, steps, event });
 	store.runs.end(run.n, toRunStatus(event), end, Date.now());
-	leaveChildren(store);
+	endFamily(store, event);
 }
 
 /** Creates the end of a run that has had enough lives. */

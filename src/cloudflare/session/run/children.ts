@@ -1,3 +1,4 @@
+import type { TerminalEvent } from '../../../core/chat/index.ts';
 import type { Children } from '../../agent/children.ts';
 import type { Config } from '../../config/config.ts';
 import type { Limit } from '../../objects/budget.ts';
@@ -41,15 +42,38 @@ export function createChildren({ store, record, sessions, limit }: ChildrenOptio
 			return child;
 		},
 		settle: ({ id }, cost) => write(() => store.calls.children.settle(id, cost)),
-		toCreate: ({ agent, budget }) => ({ agent, owner, metadata, budget, parent: { id: parent, depth: depth + 1 } }),
+		toCreate: ({ agent, budget, isBackground }) => ({
+			...{ agent, owner, metadata, budget },
+			parent: { id: parent, depth: depth + 1, ...(isBackground && { isBackground }) },
+		}),
 		reach: ({ id }) => sessions.get(sessions.idFromString(id)),
 	};
 }
 
-/** Cancels the children that nobody waits for any more, in the transaction that stores why. The outbox tells them. */
-export function leaveChildren(store: SessionStore): void {
-	const open = store.calls.children.listOpen();
+/**
+ * Cancels the children that nobody waits for any more, in the transaction that stores why: those in the background only
+ * where `all` are meant. The outbox tells them.
+ */
+export function leaveChildren(store: SessionStore, { all = false } = {}): void {
+	const open = store.calls.children.listOpen().filter(({ isBackground }) => all || !isBackground);
 	if (open.length === 0) return;
 	const { id: parent, owner } = store.session();
-	for (const child of open) store.outbox.endChild(child, { owner, parent, isRemoved: false }, Date.now());
+	for (const child of open) {
+		store.calls.children.leave(child.id);
+		store.outbox.endChild(child, { owner, parent, isRemoved: false }, Date.now());
+	}
+}
+
+/**
+ * Ends what belonged to a run, in the transaction that stores its end: its children, unless it waits for somebody. A
+ * session that works in the background tells its parent, who cancels it and so need not be told of that.
+ */
+export function endFamily(store: SessionStore, event: TerminalEvent): void {
+	// Who waits for somebody goes on later, and its children with it.
+	if (event.type === 'awaiting') return;
+	leaveChildren(store, { all: event.type === 'cancelled' });
+	const { parent } = store.session();
+	const run = store.runs.get()?.n;
+	if (parent?.isBackground === true && run !== undefined && event.type !== 'cancelled')
+		store.outbox.tellParent(run, Date.now());
 }

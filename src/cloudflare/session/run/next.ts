@@ -167,7 +167,7 @@ export function readFacts(store: SessionStore, agents: readonly Agent[], isLive:
 		run: run && {
 			...run,
 			stored: isLost ? countStored(store, run) : 0,
-			hasChildren: isLost && store.calls.children.listOpen().length > 0,
+			hasChildren: isLost && store.calls.children.listOpen().some(({ isBackground }) => !isBackground),
 		},
 		isLive,
 		queue: { size: store.queue.size, newestAt: store.queue.newestAt() },

@@ -12,6 +12,7 @@ import type { OutboxMessage, Outgoing } from '../store/outbox.ts';
 import type { SessionStore } from '../store/store.ts';
 import { findWait } from '../store/wait.ts';
 import type { OwnerLedger } from './lease.ts';
+import { tellParent } from './report.ts';
 
 /** How long a request for a session's state waits for the ledger, in milliseconds. */
 const dayLimitMs = 2_000;
@@ -75,14 +76,15 @@ export function runInBackground(work: () => Promise<void>): void {
 }
 
 /** An object that a session tells something. */
-type Receiver = 'ledger' | 'directory' | 'children' | 'bucket';
+type Receiver = 'ledger' | 'directory' | 'children' | 'parent' | 'bucket';
 
-const receivers = ['ledger', 'directory', 'children', 'bucket'] as const;
+const receivers = ['ledger', 'directory', 'children', 'parent', 'bucket'] as const;
 const receiverOf: Readonly<Record<OutboxMessage['to'], Receiver>> = {
 	ledger: 'ledger',
 	list: 'directory',
 	unlist: 'directory',
 	child: 'children',
+	parent: 'parent',
 	bucket: 'bucket',
 	'bucket-folder': 'bucket',
 };
@@ -173,6 +175,9 @@ export class Outbox {
 					return true;
 				case 'child':
 					await this.#endChild(message);
+					return true;
+				case 'parent':
+					await tellParent(this.#store, this.#config().sessions, message.run);
 					return true;
 				case 'bucket':
 					await this.#bucket.delete(toKeys(parcel));

@@ -23,7 +23,7 @@ import { createRunState } from '../store/state.ts';
 import type { SessionStore } from '../store/store.ts';
 import { readBudgetState } from './budget-state.ts';
 import type { CallbackLinks } from './callback-links.ts';
-import { createChildren, leaveChildren } from './children.ts';
+import { createChildren, endFamily } from './children.ts';
 import type { OwnerLedger } from './lease.ts';
 import { createMemory, createToolLoader } from './load-tools.ts';
 import { closeAccount, createSessionMeter } from './meter.ts';
@@ -120,8 +120,7 @@ export function prepareRun(
 			}
 			// A request is still open only if its message could not be stored.
 			closeAccount(store, store.runs.get(record.n)?.draft);
-			// Who waits for somebody goes on later, and its children with it.
-			if (event.type !== 'awaiting') leaveChildren(store);
+			endFamily(store, event);
 		},
 		onEnded: (event, firstAt) =>
 			onEnded({ event, tally: counter.tally, transport: inbound.current.transport, firstAt }),

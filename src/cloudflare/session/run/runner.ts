@@ -116,6 +116,7 @@ export class Runner {
 		cancelling?.catch(() => {});
 		const tellDropped = this.#store.transaction(() => {
 			if (cancelling === undefined) this.#cancelWaiting();
+			if (this.#store.exists()) leaveChildren(this.#store, { all: true });
 			return this.#drop();
 		});
 		tellDropped();
@@ -250,7 +251,6 @@ export class Runner {
 		else if (run?.end?.event.type === 'awaiting') {
 			this.#store.runs.end(run.n, 'cancelled', { ...run.end, event }, Date.now());
 			this.#store.untold.noteActivity(true, Date.now());
-			leaveChildren(this.#store);
 		}
 	}
 

@@ -8,6 +8,8 @@ export interface ChildRecord extends Child {
 	readonly turn: number;
 	/** What it cost in all. Missing until that is known. */
 	readonly cost?: Amount;
+	/** Whether nobody wants to know what comes of it any more. */
+	readonly isLeft: boolean;
 	readonly createdAt: number;
 }
 
@@ -38,11 +40,19 @@ export class ChildRows {
 	}
 
 	/** Stores a new one. What it may spend is set aside. */
-	add({ turn, callId, id, agent, budget, createdAt }: Omit<ChildRecord, 'cost'>): void {
+	add({ turn, callId, id, agent, budget, isBackground, createdAt }: Omit<ChildRecord, 'cost' | 'isLeft'>): void {
+		// Its place in the list never changes, whatever the clock says.
+		const at = Math.max(createdAt, 1 + (this.#all().at(-1)?.createdAt ?? 0));
 		this.#sql.exec(
-			'INSERT INTO child (turn, call, id, agent, budget, created_at) VALUES (?, ?, ?, ?, ?, ?)',
-			...[turn, JSON.stringify(callId), id, agent, budget === undefined ? null : JSON.stringify(budget), createdAt],
+			'INSERT INTO child (turn, call, id, agent, budget, background, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)',
+			...[turn, JSON.stringify(callId), id, agent, budget === undefined ? null : JSON.stringify(budget)],
+			...[isBackground ? 1 : null, at],
 		);
+	}
+
+	/** Stores that nobody wants to know what comes of a child that works in the background. */
+	leave(id: string): void {
+		this.#sql.exec('UPDATE child SET background = 0 WHERE id = ? AND background = 1', id);
 	}
 
 	/** Stores what a child cost in all. */
@@ -68,15 +78,18 @@ type Row = {
 	budget: string | null;
 	tokens: number | null;
 	usd: number | null;
+	background: number | null;
 	created_at: number;
 };
 
-function toRecord({ call, budget, tokens, usd, created_at: createdAt, ...row }: Row): ChildRecord {
+function toRecord({ call, budget, tokens, usd, background, created_at: createdAt, ...row }: Row): ChildRecord {
 	return {
 		...row,
 		callId: JSON.parse(call),
 		budget: budget === null ? undefined : JSON.parse(budget),
 		cost: tokens === null || usd === null ? undefined : { tokens, usd },
+		isBackground: background !== null,
+		isLeft: background === 0,
 		createdAt,
 	};
 }

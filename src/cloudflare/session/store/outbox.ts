@@ -6,7 +6,7 @@ const amount = { tokens: v.number(), usd: v.number() };
 
 /**
  * A message to the owner's ledger (what a lease came to) or directory (the session's activity or end), to a child that nobody
- * waits for any more, or to the bucket: a file, or all files of a session, that nobody needs any more.
+ * waits for any more, to the parent (what came of a run), or to the bucket: a file, or all files of a session, that nobody needs any more.
  */
 const message = v.variant('to', [
 	v.object({ to: v.literal('ledger'), owner: v.string(), call: v.string(), amount: v.object(amount) }),
@@ -21,6 +21,7 @@ const message = v.variant('to', [
 		isRemoved: v.boolean(),
 		createdAt: v.number(),
 	}),
+	v.object({ to: v.literal('parent'), run: v.number() }),
 	v.object({ to: v.literal('bucket'), key: v.string() }),
 	v.object({ to: v.literal('bucket-folder'), prefix: v.string() }),
 ]);
@@ -84,6 +85,11 @@ export class OutboxRows {
 	/** Stores that nobody waits for a child any more: it is cancelled, or removed with its parent. */
 	endChild({ id, createdAt }: ChildRecord, about: Pick<ToChild, 'owner' | 'parent' | 'isRemoved'>, now: number): void {
 		this.#put(`child ${id}`, { to: 'child', id, createdAt, ...about }, now);
+	}
+
+	/** Stores that the parent has to be told what came of a run. */
+	tellParent(run: number, now: number): void {
+		this.#put('parent', { to: 'parent', run }, now);
 	}
 
 	/**

@@ -37,7 +37,8 @@ import type { Schema } from '../../objects/migrate.ts';
  *   newest turn's calls. `note`: what tools keep beside the files.
  * - `workspace`: one row, with how much there is and the last numbers.
  * - `child`: the sessions that work for calls of this one. `budget` is what each may spend, which is set aside until it is
- *   known what it cost (`tokens`, `usd`). `session.parent` is the session that this one works for.
+ *   known what it cost (`tokens`, `usd`). One in the `background` tells by itself what came of it: 1; or, where nobody
+ *   wants to know any more, 0. `session.parent` is the session that this one works for.
  * - `waiting_call`: the calls from outside of runs that wait for a person, and a hash of their arguments.
  */
 const tables = `
@@ -125,7 +126,7 @@ const tables = `
 	) WITHOUT ROWID;
 	CREATE TABLE child (
 		turn INTEGER NOT NULL, call TEXT NOT NULL, id TEXT NOT NULL, agent TEXT NOT NULL, budget TEXT,
-		tokens INTEGER, usd REAL, created_at INTEGER NOT NULL, PRIMARY KEY (turn, call)
+		tokens INTEGER, usd REAL, created_at INTEGER NOT NULL, background INTEGER, PRIMARY KEY (turn, call)
 	) WITHOUT ROWID;
 `;
 
@@ -223,6 +224,7 @@ const migrations: readonly string[] = [
 	'ALTER TABLE run ADD COLUMN listed_at INTEGER;',
 	'ALTER TABLE run ADD COLUMN recalled TEXT;',
 	'ALTER TABLE token ADD COLUMN holder TEXT;',
+	'ALTER TABLE child ADD COLUMN background INTEGER;',
 ];
 
 export const schema: Schema = { tables, migrations };

@@ -31,6 +31,13 @@ export interface ParentRecord {
 	readonly id: string;
 	/** How many sessions stand above the one that works. */
 	readonly depth: number;
+	/** Whether the one that works tells by itself what came of it. Then it is in the owner's list, and asks there. */
+	readonly isBackground?: boolean;
+}
+
+/** Whether a session is in its owner's list: one that another session waits for is shown there. */
+export function isListed(session: Pick<SessionRecord, 'parent'> | undefined): boolean {
+	return session?.parent === undefined || session.parent.isBackground === true;
 }
 
 /** The row of a session: the session, and what the store keeps beside it. */

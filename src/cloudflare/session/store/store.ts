@@ -14,7 +14,7 @@ import { type RememberingStorage, rememberReads } from './remember.ts';
 import { DeliveryRows, QueueRows } from './requests.ts';
 import { RunRows } from './runs.ts';
 import { schema } from './schema.ts';
-import { createSessionReader, noSuchSession, type SessionRecord, type SessionRow } from './session-row.ts';
+import { createSessionReader, isListed, noSuchSession, type SessionRecord, type SessionRow } from './session-row.ts';
 import { SpendingRows } from './spending.ts';
 import { StateRows } from './state.ts';
 import { type Status, sessionStatus } from './status.ts';
@@ -110,8 +110,8 @@ export class SessionStore {
 
 	/** Removes everything but the outbox, to which it adds that the session is gone. */
 	erase(now: number): void {
-		const { id, owner, parent } = this.session();
-		const isListed = !this.isImporting && parent === undefined;
+		const { id, owner, ...session } = this.session();
+		const isTold = !this.isImporting && isListed(session);
 		const folder = this.workspace.usesBucket ? this.bucketFolder : undefined;
 		type Row = { name: string };
 		const tables = this.#storage.sql.exec<Row>("SELECT name FROM sqlite_master WHERE type = 'table'").toArray();
@@ -121,7 +121,7 @@ export class SessionStore {
 			for (const one of this.calls.children.list())
 				this.outbox.endChild(one, { owner, parent: id, isRemoved: true }, now);
 			for (const { name } of tables) if (!keptTables.test(name)) this.#storage.sql.exec(`DELETE FROM "${name}"`);
-			if (isListed) this.outbox.unlist(owner, id, now);
+			if (isTold) this.outbox.unlist(owner, id, now);
 			if (folder !== undefined) this.outbox.dropFolder(folder, now);
 		});
 		this.untold.forget();

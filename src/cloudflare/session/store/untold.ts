@@ -1,6 +1,6 @@
 import type { Activity, Outgoing } from './outbox.ts';
 import type { RunRows } from './runs.ts';
-import type { SessionRow } from './session-row.ts';
+import { isListed, type SessionRow } from './session-row.ts';
 import type { SpendingRows } from './spending.ts';
 
 /** The rows that say what is to be told. */
@@ -102,9 +102,9 @@ export class Untold {
 		this.#isLooking = false;
 	}
 
-	/** Whether it is in the owner's list: a session that works for another one is shown there. */
+	/** Whether it is in the owner's list: a session that another one waits for is shown there. */
 	get #isListed(): boolean {
-		return this.#rows.session()?.record.parent === undefined;
+		return isListed(this.#rows.session()?.record);
 	}
 
 	#findActivity(): Activity | undefined {

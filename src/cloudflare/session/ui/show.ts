@@ -27,9 +27,9 @@ export function showSession(
 	const last = run?.end?.event;
 	const { question, calls } = findPending(store);
 	const waiting = store.queue.size;
-	const children = store.calls.children
-		.list()
-		.map(({ turn: _, createdAt: __, cost, ...child }) => ({ ...child, spent: cost }));
+	const children = store.calls.children.list().map(({ id, agent, callId, budget, isBackground, cost: spent }) => {
+		return { id, agent, callId, budget, ...(isBackground && { background: true as const }), spent };
+	});
 	return {
 		id,
 		agent,

@@ -1,0 +1,43 @@
+import type { TerminalEvent } from '../../../core/chat/index.ts';
+import { RunletError } from '../../../core/ground/errors.ts';
+import type { Config } from '../../config/config.ts';
+import { reach } from '../../objects/reach.ts';
+import { takeValue } from '../../objects/result.ts';
+import { findLastReply } from '../store/messages.ts';
+import { restoreText } from '../store/run-end.ts';
+import type { SessionStore } from '../store/store.ts';
+import { readBudgetState } from './budget-state.ts';
+
+/** How long a parent may take to store what it is told, in milliseconds. */
+const parentLimitMs = 10_000;
+
+/**
+ * Tells the parent of a session that works in the background what came of a run, as a message that begins a run there or
+ * is taken up by the one that goes on. The parent takes it once. Throws where it cannot be told now.
+ */
+export async function tellParent(store: SessionStore, sessions: Config['sessions'], n: number): Promise<void> {
+	if (!store.exists()) return;
+	const { id, owner, agent, parent } = store.session();
+	const run = store.runs.get(n);
+	if (run?.end === undefined || parent === undefined) return;
+	const event = restoreText(run.end.event, findLastReply(store.findRunMessages(n, run.firstSeq), n));
+	const { spent } = readBudgetState(store, {});
+	const text = `${agent} (session ${id}) ${toWords(event)}`;
+	const input = { text, sender: agent, transport: 'agent', whenBusy: 'steer', isPatient: true } as const;
+	const one = () => sessions.get(sessions.idFromString(parent.id));
+	const how = { what: 'The session that this one works for', isSafe: true, timeoutMs: parentLimitMs };
+	const message = { ...input, ofChild: { id, spent } };
+	try {
+		takeValue(await reach(() => one().send({ owner }, message, { delivery: 'accepted' }), how));
+	} catch (cause) {
+		// A parent that is gone removes its children. One whose agent is gone, which is the field then, may get it back.
+		const isGone = cause instanceof RunletError && cause.code === 'not_found' && cause.data?.field === undefined;
+		if (!isGone) throw cause;
+	}
+}
+
+function toWords(event: TerminalEvent): string {
+	if (event.type === 'done') return `has finished its task:\n\n${event.text}`;
+	const why = event.type === 'error' ? `${event.code}: ${event.message}` : event.type;
+	return `did not finish its task (${event.type === 'halted' ? `halted: ${event.reason}` : why}).`;
+}

@@ -1,0 +1,219 @@
+import { env, runDurableObjectAlarm } from 'cloudflare:test';
+import { beforeEach, expect, test } from 'vitest';
+import type { ScriptedFn } from '../../../src/core/providers/scripted.ts';
+import {
+	allEvents,
+	readHistory,
+	readObject,
+	readState,
+	readStatusUnlessDead,
+	request,
+	restart,
+	send,
+} from '../../client.ts';
+import { atCrashPoint, die } from '../../crash.ts';
+import { cast, createEditor, give, readChildren, readResults, said, usage } from './family.ts';
+
+beforeEach(() => atCrashPoint());
+
+const sendOff = (id: string, task: string) => give(id, task, 'send_off');
+/** Says how many messages of the person's kind it was sent, so that each turn can be told from the others. */
+const countAsked: ScriptedFn = ({ messages }) => ({
+	text: `Read ${messages.filter(({ role }) => role === 'user').length}.`,
+	usage: usage(1, 1),
+});
+const readAsked = async (id: string) =>
+	(await readHistory(id)).filter(({ role }) => role === 'user').map(({ content }) => String(content));
+
+/** Has a writer wait until it may go on. */
+function createGate() {
+	const gate = Promise.withResolvers<void>();
+	const asked = { times: 0 };
+	const write: ScriptedFn = async (given) => {
+		asked.times++;
+		await gate.promise;
+		return { text: `Here: ${said(given)}`, usage: usage(50, 20) };
+	};
+	return { write, open: gate.resolve, asked };
+}
+
+test('a call in the background has its result at once, and what comes of it begins a run of the session', async () => {
+	const id = await createEditor({ tokens: 10_000 });
+	const { write, open } = createGate();
+	cast({ editor: [{ toolCalls: [sendOff('a', 'A poem.')] }, countAsked, countAsked], writer: write });
+	expect((await allEvents(await send(id, 'go'))).at(-1)).toMatchObject({ type: 'done', data: { text: 'Read 1.' } });
+	const [child] = await readChildren(id);
+	expect(await readResults(id)).toMatchObject([{ content: { session: child?.id }, isError: false }]);
+	expect(child).toMatchObject({ callId: 'a', background: true, budget: { tokens: 1_000 } });
+	expect((await readState(id)).budget.reserved.tokens).toBe(1_000);
+	open();
+	await expect.poll(async () => (await readHistory(id)).at(-1)?.content).toBe('Read 2.');
+	expect(await readAsked(id)).toEqual(['go', `writer (session ${child?.id}) has finished its task:\n\nHere: A poem.`]);
+	expect(await readChildren(id)).toMatchObject([{ spent: { tokens: 70 } }]);
+	expect((await readState(id)).budget.reserved.tokens).toBe(0);
+	// Where its answer is lost, it is told again.
+	const again = { text: 'Once more.', ofChild: { id: child?.id ?? '', spent: { tokens: 70, usd: 0 } } };
+	expect(await readObject(id).send({ owner: 'local' }, again, { delivery: 'accepted' })).toMatchObject({ ok: true });
+	expect(await readAsked(id)).toHaveLength(2);
+});
+
+test('what comes of a child is taken up by the next turn of a run that goes on', async () => {
+	const id = await createEditor();
+	const { write, open } = createGate();
+	const isTold = async () => (await readState(id)).waiting === 1;
+	cast({
+		editor: [
+			{ toolCalls: [sendOff('a', 'A poem.')] },
+			async () => {
+				open();
+				await expect.poll(isTold).toBe(true);
+				return { toolCalls: [{ id: 'n', name: 'nothing', input: {} }] };
+			},
+			countAsked,
+		],
+		writer: write,
+	});
+	expect((await allEvents(await send(id, 'go'))).at(-1)).toMatchObject({ data: { text: 'Read 2.' } });
+	expect(await readState(id)).toMatchObject({ status: 'completed' });
+});
+
+test('a child that fails is told of, too; one that is cancelled with its parent is not', async () => {
+	const id = await createEditor();
+	cast({
+		editor: [{ toolCalls: [sendOff('a', 'A poem.')] }, countAsked, countAsked],
+		writer: () => new Error('no ink'),
+	});
+	await allEvents(await send(id, 'go'));
+	await expect.poll(async () => (await readAsked(id)).at(-1)).toMatch(/^writer .* did not finish its task \(.*no ink/);
+	await expect.poll(() => readStatusUnlessDead(id)).toBe('completed');
+
+	const other = await createEditor();
+	const { write, asked } = createGate();
+	cast({ editor: [{ toolCalls: [sendOff('a', 'A poem.')] }, countAsked], writer: write });
+	await allEvents(await send(other, 'go'));
+	await expect.poll(() => asked.times).toBe(1);
+	const [child] = await readChildren(other);
+	// Nothing of the session itself runs any more.
+	await (await request(`/v1/sessions/${other}/cancel`, {})).text();
+	await expect.poll(() => readStatusUnlessDead(child?.id ?? '')).toBe('idle');
+	await expect.poll(async () => (await readChildren(other))[0]?.spent).toBeDefined();
+	await runDurableObjectAlarm(readObject(child?.id ?? ''));
+	expect(await readAsked(other)).toEqual(['go']);
+});
+
+test('a run that fails leaves its children in the background at work', async () => {
+	const id = await createEditor();
+	const { write, open, asked } = createGate();
+	cast({ editor: [{ toolCalls: [sendOff('a', 'A poem.')] }, new Error('no paper'), countAsked], writer: write });
+	expect((await allEvents(await send(id, 'go'))).at(-1)?.type).toBe('error');
+	await expect.poll(() => asked.times).toBe(1);
+	open();
+	await expect.poll(async () => (await readHistory(id)).at(-1)?.content).toBe('Read 2.');
+});
+
+test('what a child in the background asks stands in the inbox as its own, and is answered there', async () => {
+	const id = await createEditor();
+	const calls = [{ id: 'p', name: 'pay', input: { amount: 7 } }];
+	cast({
+		editor: [{ toolCalls: [sendOff('a', 'A poem.')] }, countAsked, countAsked],
+		writer: (given) => (calls.length > 0 ? { toolCalls: calls.splice(0) } : `Told: ${said(given)}`),
+	});
+	await allEvents(await send(id, 'go'));
+	const [child] = await readChildren(id);
+	const path = `/v1/sessions/${child?.id}`;
+	expect((await request(`${path}/messages`, { text: 'More.' })).status).toBe(409);
+	const findWaiting = async () => {
+		const page = await request('/v1/approvals?limit=100&agent=writer&kind=approval');
+		const { approvals } = await page.json<{ approvals: readonly { sessionId: string; callId: string }[] }>();
+		return approvals.find(({ sessionId }) => sessionId === child?.id);
+	};
+	await expect.poll(findWaiting).toMatchObject({ callId: 'p', tool: 'pay', input: { amount: 7 } });
+	await (await request(`${path}/tool-results`, [{ id: 'p', approve: true }])).text();
+	await expect.poll(async () => (await readAsked(id)).at(-1)).toMatch(/has finished its task:\n\nTold: paid 7$/);
+	// Who waits for nobody is changed by the parent alone.
+	expect((await request(`${path}/messages`, { text: 'More.' })).status).toBe(409);
+	expect((await request(path, undefined, {}, 'DELETE')).status).toBe(409);
+	expect((await request(`/v1/sessions/${id}`, undefined, {}, 'DELETE')).status).toBe(204);
+	await expect.poll(async () => (await request(path)).status).toBe(404);
+});
+
+test('a session that waits for a person is told once that person has answered', async () => {
+	const id = await createEditor();
+	const { write, open } = createGate();
+	const question = { id: 'q', name: 'writer', input: { task: 'Ask.' } };
+	const asks: ScriptedFn = (given, show) =>
+		said(given) === 'Ask.'
+			? { toolCalls: [{ id: 'k', name: 'ask', input: { question: 'Which?' } }] }
+			: said(given) === 'red'
+				? 'Red it is.'
+				: write(given, show);
+	cast({ editor: [{ toolCalls: [sendOff('a', 'A poem.'), question] }, countAsked, countAsked], writer: asks });
+	expect((await allEvents(await send(id, 'go'))).at(-1)?.type).toBe('awaiting');
+	open();
+	await expect.poll(async () => (await readState(id)).waiting).toBe(1);
+	expect(await readState(id)).toMatchObject({ status: 'awaiting_user', question: { question: 'Which?' } });
+	await (await request(`/v1/sessions/${id}/answer`, { text: 'red' })).text();
+	await expect.poll(async () => (await readAsked(id)).length).toBe(2);
+	expect(await readResults(id)).toMatchObject([{}, { content: 'Red it is.' }]);
+});
+
+const points = ['accepted', 'model-begin', 'model-end', 'ended'] as const;
+test.each([
+	...points.map((point) => ({ who: 'parent', point })),
+	...(['tool-begin', 'tool-end'] as const).map((point) => ({ who: 'parent', point })),
+	...points.map((point) => ({ who: 'child', point })),
+])('what comes of a child is told once where the $who dies at $point', async ({ who, point }) => {
+	const day = env.LEDGERS.get(env.LEDGERS.idFromName('local'));
+	const before = (await day.state({})).spent.tokens;
+	const id = await createEditor();
+	const edit: ScriptedFn = (asked, show) =>
+		said(asked) === 'go' ? { toolCalls: [sendOff('a', 'A poem.')], usage: usage(30, 10) } : countAsked(asked, show);
+	cast({
+		editor: Array.from({ length: 8 }, () => edit),
+		writer: () => ({ text: 'A poem.', usage: usage(50, 20) }),
+	});
+	let hasDied = false;
+	atCrashPoint((at, { session }) => {
+		if (hasDied || at !== point || (session === id) !== (who === 'parent')) return undefined;
+		hasDied = true;
+		return die(session, { isDurable: true });
+	});
+	await request(`/v1/sessions/${id}/messages`, { text: 'go' }, { prefer: 'respond-async' }).then(
+		(response) => response.text(),
+		() => {},
+	);
+	const readTold = async () => (await readAsked(id).catch(() => [])).length;
+	const wake = async () => {
+		for (const one of [id, ...(await readChildren(id).catch(() => [])).map((child) => child.id)])
+			await runDurableObjectAlarm(readObject(one)).catch(() => {});
+		return [await readTold(), await readStatusUnlessDead(id)];
+	};
+	await expect.poll(wake, { timeout: 20_000 }).toEqual([2, 'completed']);
+	expect(hasDied).toBe(true);
+	const children = await readChildren(id);
+	// What was lost on the way is charged, too.
+	const { tokens } = (await readState(children[0]?.id ?? '')).budget.spent;
+	expect(children).toMatchObject([{ spent: { tokens } }]);
+	await restart(id);
+	expect(await wake()).toEqual([2, 'completed']);
+	const { spent, reserved } = (await readState(id)).budget;
+	expect(reserved.tokens).toBe(0);
+	await expect
+		.poll(async () => wake().then(async () => (await day.state({})).spent.tokens - before), { timeout: 20_000 })
+		.toBe(spent.tokens);
+});
+
+test('in a session that works for another one, a call waits for its child all the same', async () => {
+	const id = await createEditor();
+	cast({
+		editor: [
+			{ toolCalls: [give('e', 'Have it edited.', 'edit')] },
+			// The editor below.
+			{ toolCalls: [sendOff('a', 'A poem.')] },
+			({ messages }) => String(messages.at(-1)?.content),
+			({ messages }) => String(messages.at(-1)?.content),
+		],
+		writer: () => 'A poem.',
+	});
+	expect((await allEvents(await send(id, 'go'))).at(-1)).toMatchObject({ data: { text: 'A poem.' } });
+});
