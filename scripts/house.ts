@@ -37,7 +37,12 @@ const floorsWithin: Readonly<Record<string, readonly (readonly string[])[]>> = {
 		['session-api.ts'],
 		['directory', 'ledger', 'memory', 'publisher'],
 	],
-	page: [['parts'], ['markdown'], ['chat', 'inbox', 'menu', 'sessions'], ['.']],
+	page: [
+		['parts'],
+		['markdown'],
+		['chat', 'inbox', 'memory', 'menu', 'servers', 'sessions', 'skills', 'spending', 'tools'],
+		['.'],
+	],
 	'cloudflare/session': [['store'], ['events', 'files'], ['run'], ['inbox'], ['ui'], ['object.ts']],
 };
 

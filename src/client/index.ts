@@ -6,6 +6,7 @@ import { createMcpClient, type McpClient } from './mcp.ts';
 import { createMemoryClient, type MemoryClient } from './memories.ts';
 import { createScheduleClient, type ScheduleClient } from './schedules.ts';
 import { createSessionClient, type SessionClient } from './sessions.ts';
+import { createSkillClient, type SkillClient } from './skills.ts';
 import { createToolClient, type ToolClient } from './tools.ts';
 
 export type { Api } from './api.ts';
@@ -15,6 +16,7 @@ export type { McpClient } from './mcp.ts';
 export type { MemoryClient } from './memories.ts';
 export type { ScheduleClient } from './schedules.ts';
 export type { SessionClient } from './sessions.ts';
+export type { SkillClient } from './skills.ts';
 export type { RunEvents } from './stream.ts';
 export type { ToolClient } from './tools.ts';
 export type {
@@ -41,6 +43,7 @@ export type {
 	Message,
 	MessageBody,
 	NewSession,
+	PublishedSkill,
 	RunEvent,
 	Schedule,
 	ScheduleBody,
@@ -50,6 +53,9 @@ export type {
 	SessionFile,
 	SessionPage,
 	SessionQuery,
+	SkillPage,
+	Spending,
+	SpendingQuery,
 	TaskList,
 	Usage,
 	UserTool,
@@ -57,8 +63,8 @@ export type {
 	WaitingCall,
 } from './types.ts';
 
-/** A client of a server: sessions, the owner's tools, MCP servers, schedules and memories, and every route under `v1` without retries. */
-export interface Client extends SessionClient, ToolClient, McpClient, ScheduleClient, MemoryClient {
+/** A client of a server: sessions, the owner's tools, MCP servers, schedules, memories and skills, and every route under `v1` without retries. */
+export interface Client extends SessionClient, ToolClient, McpClient, ScheduleClient, MemoryClient, SkillClient {
 	/** Hono's client, typed by the API: `v1.skills[':name'].$get({ param: { name } })`. */
 	readonly v1: ReturnType<typeof hc<Api>>['v1'];
 }
@@ -79,6 +85,7 @@ export function createClient(
 		...createToolClient(http),
 		...createMcpClient(http),
 		...createScheduleClient(http),
+		...createSkillClient(http),
 		...createMemoryClient(http),
 		v1: hc<Api>(baseUrl, { headers, fetch }).v1,
 	};

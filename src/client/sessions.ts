@@ -18,6 +18,8 @@ import type {
 	SessionChange,
 	SessionPage,
 	SessionQuery,
+	Spending,
+	SpendingQuery,
 	TaskList,
 } from './types.ts';
 
@@ -140,6 +142,11 @@ function createReads(http: Http) {
 	return {
 		async listAgents({ signal }: SignalOption = {}): Promise<Agent[]> {
 			return (await http.json<{ agents: Agent[] }>('/v1/agents', { signal })).agents;
+		},
+
+		/** Shows what owners spent, the newest day first. It needs a key with the scope `admin`. */
+		getUsage({ signal, ...query }: SignalOption & SpendingQuery = {}): Promise<Spending> {
+			return http.json(`/v1/usage${toQuery(query)}`, { signal });
 		},
 
 		/** Lists what waits for a person in all sessions of the owner, the oldest first, a page at a time. It needs an API key. */

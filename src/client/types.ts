@@ -20,6 +20,8 @@ import type {
 	sessionPage,
 	sessionQuery,
 } from '../cloudflare/wire/session.ts';
+import type { publishedSkill, skillPage } from '../cloudflare/wire/skill.ts';
+import type { spending, spendingQuery } from '../cloudflare/wire/spending.ts';
 import type { taskLists } from '../cloudflare/wire/tasks.ts';
 import type { shownTool, toolBody } from '../cloudflare/wire/tool.ts';
 import type { usage } from '../cloudflare/wire/usage.ts';
@@ -69,6 +71,15 @@ export type LinkBody = v.InferOutput<typeof linkBody>;
 export type AnswerBody = v.InferOutput<typeof answerBody>;
 /** The answer to a waiting call: its result, or whether it may run. */
 export type CallAnswer = v.InferOutput<typeof resultsBody>[number];
+
+/** A page of the published skills. */
+export type SkillPage = v.InferOutput<typeof skillPage>;
+/** The answer to a publication: the new version, and where the skill violates the format. */
+export type PublishedSkill = v.InferOutput<typeof publishedSkill>;
+
+/** What owners spent, by day. */
+export type Spending = v.InferOutput<typeof spending>;
+export type SpendingQuery = Omit<v.InferInput<typeof spendingQuery>, 'days'> & { readonly days?: number };
 
 /** An HTTP tool that an owner has defined. */
 export type UserTool = v.InferOutput<typeof shownTool>;

@@ -521,6 +521,113 @@ test('the agent researcher reads two pages of a site, and its report is there to
 	}
 });
 
+describe('the panels', () => {
+	const openPanel = async (title: string) => {
+		await page.goto(`${server.url}/`);
+		await page.locator('#welcome').waitFor();
+		await page.locator('#places a', { hasText: title }).click();
+		await page.locator('#panel:not([aria-busy]) h2', { hasText: title }).waitFor();
+	};
+	const card = (title: string) => page.locator('.card', { has: page.locator('.title', { hasText: title }) });
+	const removeCard = async (title: string) => {
+		await page.getByRole('button', { name: `Delete ${title}` }).click();
+		await page.getByRole('button', { name: `Delete ${title} for good` }).click();
+		await card(title).waitFor({ state: 'detached' });
+	};
+	const markdown = (text: string) => `---\nname: page-manners\ndescription: How a page behaves.\n---\n\n${text}\n`;
+
+	test('skills are published, found, edited and removed; a version that has changed meanwhile is told', async () => {
+		await openPanel('Skills');
+		await page.click('text=Publish a skill');
+		await page.fill('.adding textarea', 'no skill');
+		await page.locator('.adding .primary').click();
+		await sees('.adding .failure', 'SKILL.md: its front matter has no name.');
+		await page.fill('.adding textarea', markdown('Be quick.'));
+		await page.locator('.adding .primary').click();
+		await card('page-manners').waitFor();
+		await page.fill('.search', 'how a page behaves');
+		await card('customer-tone').waitFor({ state: 'detached' });
+		await card('page-manners').locator('summary').click();
+		const text = card('page-manners').locator('textarea');
+		expect(await text.inputValue()).toBe(markdown('Be quick.'));
+		await text.fill(markdown('Be calm.'));
+		await card('page-manners').getByRole('button', { name: 'Save' }).click();
+		await sees('.told', 'Saved.');
+		await shoot('skills');
+
+		const path = `${server.url}/v1/skills/page-manners`;
+		const etag = (await fetch(path)).headers.get('etag') ?? '';
+		const headers = { 'content-type': 'text/markdown', 'if-match': etag };
+		expect((await fetch(path, { method: 'PUT', headers, body: markdown('Be bold.') })).status).toBe(200);
+		await text.fill(markdown('Be late.'));
+		await card('page-manners').getByRole('button', { name: 'Save' }).click();
+		await sees('.card .failure', 'If-Match');
+		complaints = complaints.filter((line) => !line.includes('412'));
+		expect(await (await fetch(path, { headers: { accept: 'text/markdown' } })).text()).toContain('Be bold.');
+		await removeCard('page-manners');
+	});
+
+	test('tools of an owner are defined and removed, and a mistake is told by its field', async () => {
+		await openPanel('Tools');
+		await sees('.nothing', 'You have defined no tool.');
+		await page.click('text=Define a tool');
+		await page.getByLabel('Name', { exact: true }).fill('page_weather');
+		await page.getByLabel('What it does').fill('Tells the weather.');
+		await page.getByLabel('URL').fill('https://api.example.com/weather?city={town}');
+		await page.getByLabel('Headers').fill('[]');
+		await page.locator('.adding .primary').click();
+		await sees('.adding .failure', 'Headers: write a JSON object.');
+		await page.getByLabel('Headers').fill(`{"authorization":"Bearer \${KEY}"}`);
+		await page.getByLabel('Secrets').fill('{"KEY":"very-secret"}');
+		await page.locator('.adding .primary').click();
+		await sees('.adding .failure', 'town');
+		complaints = complaints.filter((line) => !line.includes('400'));
+		await page.getByLabel('URL').fill('https://api.example.com/weather?city={city}');
+		await page.locator('.adding .primary').click();
+		await card('page_weather').waitFor();
+		expect(await card('page_weather').textContent()).toContain('Secrets: KEY');
+		expect(await page.content()).not.toContain('very-secret');
+		await shoot('tools');
+		await removeCard('page_weather');
+	});
+
+	test('MCP servers are added and removed, and one that does not answer is told', async () => {
+		await openPanel('MCP servers');
+		await page.click('text=Add a server');
+		await page.getByLabel('Name', { exact: true }).fill('page-tracker');
+		await page.getByLabel('URL').fill('https://mcp.example.com/mcp');
+		await page.locator('.adding .primary').click();
+		await card('page-tracker').waitFor();
+		await page.getByRole('button', { name: 'Tools page-tracker' }).click();
+		await card('page-tracker').locator('.failure').waitFor();
+		await shoot('servers');
+		await removeCard('page-tracker');
+	});
+
+	test('spending has the days of each owner', async () => {
+		await openPanel('Spending');
+		await page.locator('.spending tbody tr').first().waitFor();
+		expect(await page.locator('.spending tbody tr').first().textContent()).toMatch(/^\d{4}-\d\d-\d\d.*\d+ tokens/);
+		await shoot('spending');
+	});
+
+	test('the cost of a chat is shown turn by turn, and its budget is raised', async () => {
+		await page.goto(`${server.url}/`);
+		await page.click('#examples >> text=What is 17 + 25?');
+		await sees('.prose', '42');
+		await sees('#money summary', /^Cost[\d,]+ of [\d,]+ tokens/);
+		await page.click('#money > summary');
+		await page.locator('#money tbody tr').nth(1).waitFor();
+		expect(await page.locator('#money tbody tr').first().textContent()).toMatch(/^1demo[\d,]+\d.* s$/);
+		await page.getByLabel('Budget in tokens').fill('7000000');
+		await page.getByLabel('Budget in tokens').press('Enter');
+		await sees('#money summary', 'of 7,000,000 tokens');
+		await shoot('money');
+		const answer = await fetch(`${server.url}/v1/sessions/${readSessionId()}`);
+		expect(JSON.parse(await answer.text()).budget.limit).toEqual({ tokens: 7_000_000 });
+	});
+});
+
 describe('a file of a session', () => {
 	const code = "fetch('/ran')";
 	const active = {
@@ -581,7 +688,7 @@ describe('what the wire may bring', () => {
 		// The same address would be no new visit.
 		await page.goto('about:blank');
 		await page.goto(`${server.url}/#/sessions/played`);
-		await page.locator('.run:last-child:not([aria-busy])').waitFor();
+		await page.locator('#transcript > .run:last-child:not([aria-busy])').waitFor();
 	}
 
 	const call = (id: string, name: string, input: unknown): RunEvent[] => [
@@ -618,6 +725,39 @@ describe('what the wire may bring', () => {
 		expect(await readTexts('.warning')).toEqual(['Nearly full.', expect.stringContaining('cut off')]);
 		expect(await readTexts('.prose')).toEqual(['No.']);
 		expect(await readTexts('.usage')).toEqual(['1,200 tokens in · 34 out · $0.50']);
+	});
+
+	test('what a child does stands within the call that it works for, and so do its own children', async () => {
+		const child = (event: RunEvent, agent = 'writer'): RunEvent => ({
+			type: 'child',
+			...{ id: 'a', session: `of-${agent}`, agent, event },
+		});
+		await open([
+			...call('a', 'write', { task: 'A poem' }),
+			stop,
+			child({ type: 'text', text: 'Roses are ' }),
+			child({ type: 'text', text: '**red**.' }),
+			...call('a', 'rhyme', { word: 'red' }).map((event) => child(event)),
+			child({ type: 'child', id: 'a', session: 'of-poet', agent: 'poet', event: { type: 'text', text: 'Bed.' } }),
+			child({ type: 'tool_result', id: 'a', output: 'bed', isError: false }),
+			child(done),
+			{ type: 'tool_result', id: 'a', output: 'Roses are red.', isError: false },
+			{ type: 'text', text: 'There it is.' },
+			stop,
+			done,
+		]);
+		const outer = page.locator('#transcript > .run > .turn > .call');
+		expect(await outer.getAttribute('data-state')).toBe('done');
+		expect(await outer.locator('> .body > .nested > .label').textContent()).toBe('By writer');
+		expect(await outer.locator('> .body > .nested > .run > .turn > .prose').innerHTML()).toBe(
+			'<p>Roses are <strong>red</strong>.</p>',
+		);
+		const inner = outer.locator('> .body > .nested .call');
+		expect(await inner.getAttribute('data-state')).toBe('done');
+		expect(await inner.locator('.nested .prose').textContent()).toBe('Bed.');
+		expect(await inner.locator('.nested .label a').getAttribute('href')).toBe('#/sessions/of-poet');
+		expect(await readTexts('#transcript > .run > .turn > .prose')).toEqual(['There it is.']);
+		await shoot('children');
 	});
 
 	test('task lists stand beside the conversation, and change in their places', async () => {

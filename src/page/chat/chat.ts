@@ -168,7 +168,10 @@ class Chat {
 			player.end(signal.aborted);
 			if (!signal.aborted) this.#setRunning(false);
 		}
-		if (player.hasPlayed) this.#onActivity();
+		if (player.hasPlayed && !signal.aborted) {
+			this.#onActivity();
+			this.#desk.settle();
+		}
 		if (waits && !signal.aborted) await this.#showOpenCalls(signal);
 	}
 

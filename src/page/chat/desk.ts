@@ -3,13 +3,15 @@
 import type { SessionClient } from '../../client/sessions.ts';
 import type { RunEvent } from '../../client/types.ts';
 import { find } from '../parts/element.ts';
+import { createMoneyView, type MoneyClient } from './money.ts';
 import { createTaskLists } from './task-lists.ts';
 import { createWorkspaceView, type FileClient } from './workspace.ts';
 
 /** Keeps the desk as the session has it. It is an aid: where it cannot be read, the chat goes on without it. */
-export function createDesk(client: Pick<SessionClient, 'listTasks'> & FileClient) {
+export function createDesk(client: Pick<SessionClient, 'listTasks'> & FileClient & MoneyClient) {
 	const tasks = createTaskLists(find('#tasks', HTMLDetailsElement));
 	const files = createWorkspaceView(find('#workspace', HTMLDetailsElement), client);
+	const money = createMoneyView(find('#money', HTMLDetailsElement), client);
 	/** The lists that events have shown. They are newer than what is read meanwhile. */
 	const told = new Set<string>();
 	return {
@@ -17,15 +19,25 @@ export function createDesk(client: Pick<SessionClient, 'listTasks'> & FileClient
 			told.clear();
 			tasks.clear();
 			files.clear();
+			money.clear();
 		},
 		/** Shows the desk of a new session, which has nothing on it yet. */
-		use: files.use,
+		use(id: string, signal: AbortSignal) {
+			files.use(id, signal);
+			money.use(id, signal);
+		},
 		/** Shows the desk of a session. */
 		async open(id: string, signal: AbortSignal) {
 			files.use(id, signal);
+			money.use(id, signal);
 			void files.refresh();
+			void money.refresh();
 			const lists = await client.listTasks(id, { signal }).catch(() => []);
 			if (!signal.aborted) tasks.show(lists.filter((list) => !told.has(list.id)));
+		},
+		/** The run that was played is over. */
+		settle(): void {
+			void money.refresh();
 		},
 		/** Takes the events of its runs. */
 		apply(event: RunEvent) {

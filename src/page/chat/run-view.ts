@@ -1,15 +1,23 @@
 /** One run of an agent on the page: takes events and adds nodes, a constant amount of work for each. */
 
-import type { Message, RunEvent } from '../../client/types.ts';
+import type { ChildEvent, Message, RunEvent } from '../../client/types.ts';
 import { describeAwaiting, describeHalt, describeStop, describeUsage } from '../../client/words.ts';
 import { createMarkdown } from '../markdown/markdown.ts';
 import { element, withoutTurns } from '../parts/element.ts';
 import { type CallView, createToolCall } from './tool-call.ts';
 
-export type RunView = ReturnType<typeof createRunView>;
+/** A run on the page. */
+export interface RunView {
+	readonly root: HTMLElement;
+	readonly apply: (event: RunEvent) => void;
+	/** Shows the text that `apply` took in: once a frame is enough. */
+	readonly flush: () => void;
+	/** Nothing more comes. */
+	readonly end: () => void;
+}
 
 /** `calls` are those of the whole chat, by their ids: a later run may bring the result of a call that waited. */
-export function createRunView(parent: HTMLElement, calls: Map<string, CallView> = new Map()) {
+export function createRunView(parent: HTMLElement, calls: Map<string, CallView> = new Map()): RunView {
 	const root = element('article', 'run');
 	root.setAttribute('aria-label', 'Agent');
 	root.setAttribute('aria-busy', 'true');
@@ -19,6 +27,8 @@ export function createRunView(parent: HTMLElement, calls: Map<string, CallView> 
 	let prose: ReturnType<typeof createMarkdown> | undefined;
 	let reasoning: HTMLElement | undefined;
 	let hasEnded = false;
+	/** The runs of the sessions that work for calls of this one, by their ids. */
+	const children = new Map<string, RunView>();
 
 	function add(node: Node) {
 		turn ??= root.appendChild(element('div', 'turn'));
@@ -73,13 +83,26 @@ export function createRunView(parent: HTMLElement, calls: Map<string, CallView> 
 			turn = prose = reasoning = undefined;
 		},
 
-		apply: (event: RunEvent) => showEvent(view, event),
-		/** Shows the text that `apply` took in: once a frame is enough. */
-		flush: () => prose?.flush(),
+		/** Shows what a child does within the call that it works for. */
+		addChildEvent({ id, session, agent, event }: ChildEvent) {
+			const known = children.get(session);
+			const place = known === undefined ? calls.get(id)?.nest(agent, session) : undefined;
+			const child = known ?? (place && createRunView(place));
+			if (child === undefined) return;
+			children.set(session, child);
+			child.apply(event);
+		},
+
+		apply: (event: RunEvent): void => showEvent(view, event),
+		flush(): void {
+			prose?.flush();
+			for (const child of children.values()) child.flush();
+		},
 		end() {
 			if (hasEnded) return;
 			hasEnded = true;
 			closeText();
+			for (const child of children.values()) child.end();
 			for (const call of calls.values()) call.leave();
 			root.removeAttribute('aria-busy');
 		},
@@ -93,6 +116,7 @@ interface Drawing {
 	addText(text: string): void;
 	addReasoning(text: string): void;
 	addCall(id: string, name: string): void;
+	addChildEvent(event: ChildEvent): void;
 	endTurn(): void;
 	dropTurn(): void;
 	end(): void;
@@ -117,6 +141,8 @@ function showEvent(view: Drawing, event: RunEvent) {
 			return view.addLine('note', element('b', '', event.label), event.detail ? ` ${event.detail}` : '');
 		case 'warning':
 			return view.addLine('warning', event.message);
+		case 'child':
+			return view.addChildEvent(event);
 		case 'turn.restarted':
 			return view.dropTurn();
 		case 'stop': {

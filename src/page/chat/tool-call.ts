@@ -2,8 +2,9 @@
 
 import type { RunEvent } from '../../client/types.ts';
 import { findSkillName, parseInput, splitDiff } from '../../client/words.ts';
+import { toSessionAddress } from '../parts/address.ts';
 import { createDiff } from '../parts/diff.ts';
-import { element, withoutTurns } from '../parts/element.ts';
+import { element, link, withoutTurns } from '../parts/element.ts';
 import { shownTypes } from './attachments.ts';
 
 const wordsOfState = {
@@ -65,6 +66,15 @@ export function createToolCall(name: string) {
 			if (images.length > 0) body.append(element('div', 'images', ...images));
 			if (diff !== undefined) body.append(createDiff(diff));
 			if (images.length > 0 || diff !== undefined) root.open = true;
+		},
+
+		/** Makes the place of a session that works for the call. */
+		nest(agent: string, session: string): HTMLElement {
+			const name = link('', toSessionAddress(session), agent);
+			const place = element('section', 'nested', element('p', 'label', 'By ', name));
+			body.append(place);
+			root.open = true;
+			return place;
 		},
 
 		/** It was allowed, so its result is to come. */

@@ -48,7 +48,7 @@ export const memory: Panel = {
 			reading = new AbortController();
 			const { signal } = reading;
 			const query = words.value.trim();
-			const page =
+			const page: { readonly memories: readonly Memory[]; readonly cursor?: string } =
 				query === ''
 					? await place.client.listMemories({ ...whose(), limit: pageLength, signal: place.signal })
 					: { memories: await place.client.searchMemories(query, { ...whose(), signal: place.signal }) };

@@ -1,27 +1,39 @@
-import { button } from './element.ts';
+/** Buttons that ask the server for something; a failure is told beside them. */
 
-/** Makes a small button of a row. Its name says of which one. */
-export function createAction(label: string, title: string, onClick: () => void): HTMLButtonElement {
-	const action = button('action', label, onClick);
-	action.setAttribute('aria-label', `${label} ${title}`);
-	return action;
+import { button, element } from './element.ts';
+import { createFailure } from './failure.ts';
+
+/** Makes a button named for what it acts on. While `work` goes on it can't be pressed again. */
+export function createAction(label: string, name: string, work: () => Promise<void> | void): HTMLElement {
+	const told = element('span');
+	const action = button('action', label, () => void run());
+	action.setAttribute('aria-label', `${label} ${name}`);
+	async function run(): Promise<void> {
+		action.disabled = true;
+		told.replaceChildren();
+		try {
+			await work();
+		} catch (error) {
+			told.replaceChildren(createFailure(error, () => void run()));
+		}
+		action.disabled = false;
+	}
+	return element('span', '', action, told);
 }
 
-/** Makes a button that removes something, and has to be pressed twice. */
-export function createRemoval(title: string, onSure: () => void, label = 'Delete'): HTMLButtonElement {
-	let isAsked = false;
-	const action = createAction(label, title, () => {
-		if (isAsked) return onSure();
-		isAsked = true;
-		action.textContent = `${label} for good?`;
-		action.classList.add('sure');
-		action.setAttribute('aria-label', `${label} ${title} for good`);
+/** Makes a button that has to be pressed twice, and then removes something for good. */
+export function createRemoval(name: string, work: () => Promise<void> | void, label = 'Delete'): HTMLElement {
+	const sure = createAction(label, `${name} for good`, work);
+	const ask = button('action', label, () => {
+		box.replaceChildren(sure);
+		sure.querySelector('button')?.focus();
 	});
-	action.addEventListener('blur', () => {
-		isAsked = false;
-		action.textContent = label;
-		action.classList.remove('sure');
-		action.setAttribute('aria-label', `${label} ${title}`);
+	ask.setAttribute('aria-label', `${label} ${name}`);
+	sure.querySelector('button')?.replaceChildren(`${label} for good?`);
+	sure.querySelector('button')?.classList.add('sure');
+	sure.addEventListener('focusout', () => {
+		if (!sure.querySelector('.failure, :disabled')) box.replaceChildren(ask);
 	});
-	return action;
+	const box = element('span', '', ask);
+	return box;
 }

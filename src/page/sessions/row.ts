@@ -6,7 +6,6 @@ import { createAction, createRemoval } from '../parts/action.ts';
 import { toSessionAddress } from '../parts/address.ts';
 import { createAge } from '../parts/age.ts';
 import { element, link } from '../parts/element.ts';
-import { createFailure } from '../parts/failure.ts';
 import type { Place } from '../parts/panel.ts';
 import { save } from '../parts/save.ts';
 
@@ -27,29 +26,19 @@ export function createRow(listed: ListedSession, place: Place): HTMLElement {
 		actions,
 	);
 
-	async function run(work: () => Promise<void>): Promise<void> {
-		try {
-			await work();
-		} catch (error) {
-			if (!signal.aborted) actions.append(createFailure(error, () => void run(work)));
-		}
-	}
-	const fork = async () => {
-		location.hash = toSessionAddress((await client.forkSession(id, { signal })).id);
-	};
-	const download = async () => {
-		const exported = JSON.stringify(await client.exportSession(id, { signal }));
-		save(`session-${id.slice(0, 12)}.json`, new Blob([exported], { type: 'application/json' }));
-	};
-	const remove = async () => {
-		await client.deleteSession(id, { signal });
-		row.remove();
-		changed();
-	};
 	actions.append(
-		createAction('Fork', title, () => void run(fork)),
-		createAction('Export', title, () => void run(download)),
-		createRemoval(title, () => void run(remove)),
+		createAction('Fork', title, async () => {
+			location.hash = toSessionAddress((await client.forkSession(id, { signal })).id);
+		}),
+		createAction('Export', title, async () => {
+			const exported = JSON.stringify(await client.exportSession(id, { signal }));
+			save(`session-${id.slice(0, 12)}.json`, new Blob([exported], { type: 'application/json' }));
+		}),
+		createRemoval(title, async () => {
+			await client.deleteSession(id, { signal });
+			row.remove();
+			changed();
+		}),
 	);
 	// An aid: where it cannot be read, the row has its other columns.
 	void client.getSession(id, { signal }).then(

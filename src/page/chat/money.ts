@@ -1,0 +1,117 @@
+/** What a session has spent of its budget, turn by turn, and a way to raise it. */
+
+import { ClientError } from '../../client/error.ts';
+import type { SessionClient } from '../../client/sessions.ts';
+import type { Message, Session } from '../../client/types.ts';
+import { describeMoney } from '../../client/words.ts';
+import { element, withoutTurns } from '../parts/element.ts';
+import { createForm } from '../parts/form.ts';
+
+export type MoneyClient = Pick<SessionClient, 'getSession' | 'listMessages' | 'changeSession'>;
+
+/** Turns that are shown: the newest. */
+const mostTurns = 100;
+
+/** Shows the money of a session in `root`, which is hidden until there is one. Turns are read while it is open. */
+export function createMoneyView(root: HTMLDetailsElement, client: MoneyClient) {
+	const brief = element('span', 'brief');
+	const body = element('div', 'lists money');
+	root.replaceChildren(element('summary', '', element('b', '', 'Cost'), brief), body);
+	let session: { readonly id: string; readonly signal: AbortSignal } | undefined;
+
+	async function refresh(): Promise<void> {
+		if (session === undefined) return;
+		const { id, signal } = session;
+		try {
+			const state = await client.getSession(id, { signal });
+			const messages = root.open ? await client.listMessages(id, { signal }) : [];
+			if (signal.aborted) return;
+			root.hidden = state.budget.spent.tokens === 0;
+			brief.textContent = withoutTurns(describeBudget(state.budget));
+			body.replaceChildren(...createBudget(state), createRaise(state, client, refresh), ...createTurns(messages));
+		} catch (error) {
+			if (!signal.aborted && error instanceof ClientError) brief.textContent = withoutTurns(error.message);
+		}
+	}
+
+	function clear(): void {
+		session = undefined;
+		body.replaceChildren();
+		root.hidden = true;
+		root.open = false;
+	}
+	clear();
+	root.addEventListener('toggle', () => {
+		if (root.open) void refresh();
+	});
+
+	return {
+		clear,
+		refresh,
+		/** `refresh` reads this session from now on. */
+		use(id: string, signal: AbortSignal): void {
+			session = { id, signal };
+		},
+	};
+}
+
+function describeBudget({ spent, limit }: Session['budget']): string {
+	const tokens = limit.tokens === undefined ? '' : ` of ${limit.tokens.toLocaleString('en')}`;
+	const usd = limit.usd === undefined ? '' : `, of $${limit.usd}`;
+	const cost = spent.usd > 0 ? ` · ${describeMoney(spent)}${usd}` : '';
+	return `${spent.tokens.toLocaleString('en')}${tokens} tokens${cost}`;
+}
+
+function createBudget({ budget: { spent, limit }, dayBudget }: Session): HTMLElement[] {
+	const nodes = [];
+	if (limit.tokens !== undefined) {
+		const bar = element('progress');
+		bar.max = Math.max(1, limit.tokens);
+		bar.value = spent.tokens;
+		bar.setAttribute('aria-label', 'Tokens of the session');
+		nodes.push(bar);
+	}
+	if (dayBudget !== undefined) nodes.push(element('p', 'desk-note', `Your day: ${describeBudget(dayBudget)}`));
+	return nodes;
+}
+
+/** Makes the form that changes the budget. A run that stopped because of it can go on after that. */
+function createRaise({ id, budget: { limit } }: Session, client: MoneyClient, onRaised: () => void): HTMLElement {
+	const field = element('input');
+	field.type = 'number';
+	field.min = '0';
+	field.value = `${limit.tokens ?? ''}`;
+	field.setAttribute('aria-label', 'Budget in tokens');
+	const form = createForm('Set the budget', [field], async () => {
+		const tokens = field.value === '' ? undefined : Number(field.value);
+		await client.changeSession(id, { budget: { ...limit, tokens } });
+		onRaised();
+	});
+	form.classList.add('raise');
+	return form;
+}
+
+function createTurns(messages: readonly Message[]): HTMLElement[] {
+	const turns = messages.flatMap((message) => (message.role === 'assistant' && message.turn ? [message.turn] : []));
+	if (turns.length === 0) return [];
+	const shown = turns.slice(-mostTurns);
+	const slowest = Math.max(1, ...shown.map(({ usage }) => usage.latencyMs ?? 0));
+	const head = ['Turn', 'Model', 'In', 'Out', 'Cost', 'Time', ''].map((text) => element('th', '', text));
+	for (const cell of head) cell.scope = 'col';
+	const rows = shown.map(({ model, usage }, at) => {
+		const bar = element('progress');
+		bar.max = slowest;
+		bar.value = usage.latencyMs ?? 0;
+		bar.setAttribute('aria-label', `${usage.latencyMs ?? 0} ms`);
+		const texts = [
+			...[`${turns.length - shown.length + at + 1}`, model, toCount(usage.inputTokens), toCount(usage.outputTokens)],
+			...[usage.costUsd ? `$${usage.costUsd.toFixed(5)}` : '', `${((usage.latencyMs ?? 0) / 1_000).toFixed(1)} s`],
+		];
+		return element('tr', '', ...texts.map((text) => element('td', '', text)), element('td', 'bar', bar));
+	});
+	return [element('table', '', element('thead', '', element('tr', '', ...head)), element('tbody', '', ...rows))];
+}
+
+function toCount(tokens: number | undefined): string {
+	return tokens === undefined ? '' : tokens.toLocaleString('en');
+}

@@ -1,0 +1,92 @@
+/** The MCP servers of an owner: their tools, logins, and changed definitions that a person has to accept. */
+
+import type { McpServer, McpServerDetails } from '../../client/index.ts';
+import { createAction, createRemoval } from '../parts/action.ts';
+import { element } from '../parts/element.ts';
+import { createField, createForm, createTextArea, createTextField, parseTexts } from '../parts/form.ts';
+import type { Panel, Place } from '../parts/panel.ts';
+
+export const servers: Panel = {
+	name: 'servers',
+	title: 'MCP servers',
+	about: 'Servers whose tools agents may call: yours, and those that agents name.',
+	async open(root, place) {
+		const known = await place.client.listMcpServers({ signal: place.signal });
+		const nothing = element('p', 'nothing', 'There is no MCP server.');
+		nothing.hidden = known.length > 0;
+		root.append(
+			element('details', 'adding', element('summary', '', 'Add a server'), createNew(place)),
+			nothing,
+			element('ul', 'cards', ...known.map((server) => createEntry(server, place))),
+		);
+	},
+};
+
+function createEntry({ name, url, from, isLoggedIn }: McpServer, { client, signal, again }: Place): HTMLElement {
+	const told = element('div');
+	const look = createAction('Tools', name, async () => {
+		told.replaceChildren(createTools(await client.getMcpServer(name, { signal }), { client, signal, again }));
+	});
+	const login = createAction('Log in', name, async () => {
+		const { url: page = '' } = await client.startMcpLogin(name, { signal });
+		// There is no address if there is a login already.
+		if (/^https?:/.test(page)) location.assign(page);
+		else again();
+	});
+	const logout = createAction('Log out', name, async () => {
+		await client.endMcpLogin(name, { signal });
+		again();
+	});
+	const remove = createRemoval(name, async () => {
+		await client.deleteMcpServer(name, { signal });
+		again();
+	});
+	const whose = element('span', 'about', from === 'owner' ? 'yours' : 'of an agent');
+	const head = element('p', 'card-head', element('b', 'title', name), whose, look);
+	if (isLoggedIn !== undefined) head.append(isLoggedIn ? logout : login);
+	if (from === 'owner') head.append(remove);
+	return element('li', 'card', head, element('p', 'mono', url), told);
+}
+
+type Given = Pick<Place, 'client' | 'signal' | 'again'>;
+
+/** Lists the tools of a server. What has changed is shown with what was accepted, and accepted by a button. */
+function createTools(server: McpServerDetails, { client, signal, again }: Given): HTMLElement {
+	const { tools = [], problem } = server;
+	if (problem !== undefined) return element('p', 'failure', problem);
+	if (tools.length === 0) return element('p', 'about', 'It has no tools.');
+	const lines = tools.map(({ name, hash, isChanged, differences = [] }) => {
+		if (!isChanged) return element('li', '', element('code', '', name));
+		const accept = createAction('Accept', name, async () => {
+			await client.acceptMcpTools(server.name, { [name]: hash }, { signal });
+			again();
+		});
+		const changes = differences.map(({ field, accepted, offered }) =>
+			element('li', '', `${field}: `, element('del', '', accepted), ' ', element('ins', '', offered)),
+		);
+		return element('li', '', element('code', '', name), ' has changed. ', accept, element('ul', '', ...changes));
+	});
+	return element('ul', 'names', ...lines);
+}
+
+function createNew({ client, signal, again }: Place): HTMLElement {
+	const name = createTextField('', 'tracker');
+	const url = createTextField('', 'https://mcp.example.com/mcp');
+	const headers = createTextArea('{}', 2);
+	const secrets = createTextArea('{}', 2);
+	const fields = [
+		createField('Name', name),
+		createField('URL', url),
+		createField('Headers', headers, `\${NAME} is the secret of that name.`),
+		createField('Secrets', secrets, 'No answer shows them.'),
+	];
+	return createForm('Add', fields, async () => {
+		const body = {
+			url: url.value,
+			headers: parseTexts('Headers', headers.value),
+			secrets: parseTexts('Secrets', secrets.value),
+		};
+		await client.putMcpServer(name.value, body, { signal });
+		again();
+	});
+}

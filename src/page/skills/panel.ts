@@ -1,0 +1,89 @@
+/** The published skills: found, read, and edited by who may. */
+
+import { ClientError, type SkillPage } from '../../client/index.ts';
+import { createRemoval } from '../parts/action.ts';
+import { element } from '../parts/element.ts';
+import { createFailure } from '../parts/failure.ts';
+import { createField, createForm, createTextArea, createTextField } from '../parts/form.ts';
+import type { Panel, Place } from '../parts/panel.ts';
+
+const example = `---
+name: my-skill
+description: What it is for, and when to read it.
+---
+
+What to do.
+`;
+
+export const skills: Panel = {
+	name: 'skills',
+	title: 'Skills',
+	about: 'What agents may read up. A change needs a key with the scope admin.',
+	async open(root, place) {
+		const list = element('ul', 'cards');
+		const nothing = element('p', 'nothing', 'No skill was found.');
+		const search = createTextField('', 'Search skills');
+		search.type = 'search';
+		search.className = 'search';
+		search.setAttribute('aria-label', 'Search skills');
+		let newest = 0;
+
+		async function find(): Promise<void> {
+			newest += 1;
+			const own = newest;
+			const query = search.value.trim();
+			const page = await place.client.listSkills({ query: query || undefined, limit: 100, signal: place.signal });
+			if (own !== newest || place.signal.aborted) return;
+			list.replaceChildren(...page.skills.map((skill) => createEntry(skill, place)));
+			nothing.hidden = page.skills.length > 0;
+		}
+		search.addEventListener('input', () => void find().catch(() => {}));
+		await find();
+		const adding = element('details', 'adding', element('summary', '', 'Publish a skill'), createNew(place));
+		root.append(element('div', 'tools', search), adding, nothing, list);
+	},
+};
+
+function createNew({ client, signal, again }: Place): HTMLElement {
+	const text = createTextArea(example, 12);
+	return createForm('Publish', [createField('SKILL.md', text)], async () => {
+		const name = /^name:\s*(\S+)/m.exec(text.value)?.[1];
+		if (name === undefined)
+			throw new ClientError('invalid_field', 'SKILL.md: its front matter has no name.', { status: 400 });
+		await client.putSkill(name, text.value, { signal });
+		again();
+	});
+}
+
+function createEntry({ name, description }: SkillPage['skills'][number], place: Place): HTMLElement {
+	const title = element('summary', 'card-head', element('b', 'title', name), element('span', 'about', description));
+	const details = element('details', '', title);
+	details.addEventListener('toggle', async () => {
+		if (!details.open || details.children.length > 1) return;
+		try {
+			details.append(await createEditor(name, place));
+		} catch (error) {
+			if (!place.signal.aborted) details.append(createFailure(error, place.again));
+		}
+	});
+	return element('li', 'card', details);
+}
+
+async function createEditor(name: string, { client, signal, again }: Place): Promise<HTMLElement> {
+	const { markdown, etag } = await client.getSkill(name, { signal });
+	const text = createTextArea(markdown, 14);
+	const said = element('ul', 'warnings');
+	let version = etag;
+	const form = createForm('Save', [createField('SKILL.md', text), said], async () => {
+		const published = await client.putSkill(name, text.value, { etag: version, signal });
+		version = published.etag;
+		const warnings = (published.warnings ?? []).map(({ field, message }) => element('li', '', `${field}: ${message}`));
+		said.replaceChildren(element('li', 'told', 'Saved.'), ...warnings);
+	});
+	const remove = createRemoval(name, async () => {
+		await client.deleteSkill(name, { signal });
+		again();
+	});
+	form.querySelector('.form-end')?.append(remove);
+	return form;
+}
