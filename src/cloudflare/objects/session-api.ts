@@ -5,7 +5,7 @@ import type { Attachment } from '../wire/attachment.ts';
 import type { decisionLinks, linkBody } from '../wire/link.ts';
 import type { ClientTool, RunTerms } from '../wire/protocols/client-terms.ts';
 import type { Format } from '../wire/protocols/format.ts';
-import type { Completion } from '../wire/protocols/openai/schema.ts';
+import type { Completion } from '../wire/protocols/openai/completion.ts';
 import type { runResult } from '../wire/run.ts';
 import type { newSession, session } from '../wire/session.ts';
 import type { Shown } from '../wire/shown.ts';

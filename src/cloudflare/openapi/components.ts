@@ -7,13 +7,8 @@ import { errorBody } from '../wire/error.ts';
 import { runEvent } from '../wire/event.ts';
 import { answerBody, messageBody, shownMessage } from '../wire/message.ts';
 import { part } from '../wire/part.ts';
-import {
-	chunkSchema,
-	completionRequest,
-	completionSchema,
-	errorSchema,
-	messageSchema,
-} from '../wire/protocols/openai/schema.ts';
+import { chunkSchema, completionSchema, errorSchema } from '../wire/protocols/openai/completion.ts';
+import { completionRequest, messageSchema } from '../wire/protocols/openai/schema.ts';
 import { runResult } from '../wire/run.ts';
 import { session, sessionBody } from '../wire/session.ts';
 import { listedSkill, skill } from '../wire/skill.ts';

@@ -1,7 +1,7 @@
 import type { RunEvent } from '../../../core/chat/index.ts';
 import type { RunletError } from '../../../core/ground/errors.ts';
 import type { ChildEvent } from '../event.ts';
-import type { Completion } from './openai/schema.ts';
+import type { Completion } from './openai/completion.ts';
 
 /** Writes the events of a run for one reader. */
 export interface RunWriter {

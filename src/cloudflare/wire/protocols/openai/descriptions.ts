@@ -1,5 +1,5 @@
 import { description } from '../../description.ts';
-import { chunkSchema, completionSchema, errorSchema, modelListSchema, modelSchema } from './schema.ts';
+import { chunkSchema, completionSchema, errorSchema, modelListSchema, modelSchema } from './completion.ts';
 
 const failure = { json: errorSchema };
 

@@ -1,5 +1,5 @@
 import { RunletError, toErrorHeaders, toRunletError } from '../../../../core/ground/errors.ts';
-import type { ErrorBody } from './schema.ts';
+import type { ErrorBody } from './completion.ts';
 
 /** Returns an error in the form that OpenAI's clients expect. */
 export function errorBody(error: RunletError): ErrorBody {

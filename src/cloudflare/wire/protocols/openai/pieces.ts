@@ -9,7 +9,7 @@ import {
 import { findJson } from '../../../../core/chat/output.ts';
 import { RunletError } from '../../../../core/ground/errors.ts';
 import { toInputText } from '../../../../core/tool/input.ts';
-import type { CompletionUsage, Delta, FinishReason } from './schema.ts';
+import type { CompletionUsage, Delta, FinishReason } from './completion.ts';
 import { createStopper } from './stop.ts';
 
 /** How the client wants its answer. */

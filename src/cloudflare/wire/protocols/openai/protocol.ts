@@ -1,9 +1,9 @@
 import type { RunEvent } from '../../../../core/chat/index.ts';
 import { RunletError } from '../../../../core/ground/errors.ts';
 import type { Completed, Protocol, RunWriter } from '../protocol.ts';
+import type { Chunk, Completion, CompletionUsage, Delta, FinishReason } from './completion.ts';
 import { errorBody, toRunError } from './error.ts';
 import { listPieces, type PieceOptions, withoutRestarted } from './pieces.ts';
-import type { Chunk, Completion, CompletionUsage, Delta, FinishReason } from './schema.ts';
 
 /** The settings of one chat completion. */
 export interface CompletionFormat extends PieceOptions {

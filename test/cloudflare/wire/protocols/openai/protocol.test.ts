@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import OpenAI from 'openai';
 import { expect, test } from 'vitest';
+import type { Completion } from '../../../../../src/cloudflare/wire/protocols/openai/completion.ts';
 import { refusalResponse, runFailureResponse } from '../../../../../src/cloudflare/wire/protocols/openai/error.ts';
 import { chatCompletions } from '../../../../../src/cloudflare/wire/protocols/openai/protocol.ts';
-import type { Completion } from '../../../../../src/cloudflare/wire/protocols/openai/schema.ts';
 import type { RunEvent, TerminalEvent } from '../../../../../src/core/chat/index.ts';
 import { RunletError } from '../../../../../src/core/ground/errors.ts';
 

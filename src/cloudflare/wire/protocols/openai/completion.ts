@@ -1,0 +1,101 @@
+/** What is answered, as schemas: the code takes the types of them, and the document of the API the rest. */
+import * as v from 'valibot';
+
+const count = v.pipe(v.number(), v.integer(), v.minValue(0));
+
+/** What all turns of a run cost. */
+const usageSchema = v.object({
+	prompt_tokens: count,
+	completion_tokens: count,
+	total_tokens: count,
+	prompt_tokens_details: v.object({ cached_tokens: count }),
+	completion_tokens_details: v.object({ reasoning_tokens: count }),
+	/** US dollars, in OpenRouter's field. Missing if the price is unknown. */
+	cost: v.optional(v.number()),
+});
+
+const finishReason = v.picklist(['stop', 'length', 'tool_calls', 'content_filter']);
+const about = { id: v.string(), created: count, model: v.string() };
+const shownCall = v.object({
+	id: v.string(),
+	type: v.literal('function'),
+	function: v.object({ name: v.string(), arguments: v.string() }),
+});
+
+/** An answer without streaming. */
+export const completionSchema = v.object({
+	...about,
+	object: v.literal('chat.completion'),
+	choices: v.array(
+		v.object({
+			index: v.literal(0),
+			message: v.object({
+				role: v.literal('assistant'),
+				content: v.nullable(v.string()),
+				refusal: v.null(),
+				/** The model's visible thinking, in the field of DeepSeek and others. */
+				reasoning_content: v.optional(v.string()),
+				tool_calls: v.optional(v.array(shownCall)),
+			}),
+			logprobs: v.null(),
+			finish_reason: finishReason,
+		}),
+	),
+	usage: usageSchema,
+});
+
+/** A chunk of a streamed answer. */
+export const chunkSchema = v.object({
+	...about,
+	object: v.literal('chat.completion.chunk'),
+	choices: v.array(
+		v.object({
+			index: v.literal(0),
+			delta: v.object({
+				role: v.optional(v.literal('assistant')),
+				content: v.optional(v.string()),
+				reasoning_content: v.optional(v.string()),
+				tool_calls: v.optional(
+					v.array(
+						v.object({
+							index: count,
+							id: v.optional(v.string()),
+							type: v.optional(v.literal('function')),
+							function: v.object({ name: v.optional(v.string()), arguments: v.string() }),
+						}),
+					),
+				),
+			}),
+			logprobs: v.null(),
+			finish_reason: v.nullable(finishReason),
+		}),
+	),
+	usage: v.optional(v.nullable(usageSchema)),
+});
+
+/** An agent as a model. */
+export const modelSchema = v.object({
+	id: v.string(),
+	object: v.literal('model'),
+	created: count,
+	owned_by: v.string(),
+});
+
+export const modelListSchema = v.object({ object: v.literal('list'), data: v.array(modelSchema) });
+
+/** An error, on every route of this protocol and in streams. */
+export const errorSchema = v.object({
+	error: v.object({
+		message: v.string(),
+		type: v.string(),
+		param: v.nullable(v.string()),
+		code: v.nullable(v.string()),
+	}),
+});
+
+export type Completion = v.InferOutput<typeof completionSchema>;
+export type Chunk = v.InferOutput<typeof chunkSchema>;
+export type Delta = Chunk['choices'][number]['delta'];
+export type FinishReason = v.InferOutput<typeof finishReason>;
+export type CompletionUsage = v.InferOutput<typeof usageSchema>;
+export type ErrorBody = v.InferOutput<typeof errorSchema>;
