@@ -51,7 +51,10 @@ export const memory: Panel = {
 			const page: { readonly memories: readonly Memory[]; readonly cursor?: string } =
 				query === ''
 					? await place.client.listMemories({ ...whose(), limit: pageLength, signal: place.signal })
-					: { memories: await place.client.searchMemories(query, { ...whose(), signal: place.signal }) };
+					: {
+							memories: await place.client.searchMemories(query, { ...whose(), signal: place.signal }),
+							cursor: undefined,
+						};
 			if (signal.aborted || place.signal.aborted) return;
 			failures.replaceChildren();
 			list.replaceChildren();
