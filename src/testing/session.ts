@@ -1,5 +1,6 @@
 import { toChatOptions } from '../cloudflare/agent/chat-options.ts';
 import type { Agent } from '../cloudflare/agent/define.ts';
+import { assertArguments } from '../cloudflare/agent/edited-arguments.ts';
 import { findNamed, joinSkills } from '../cloudflare/agent/resolver.ts';
 import { findResolver } from '../cloudflare/agent/skill-source.ts';
 import { type CallAnswer, readCallAnswers } from '../core/chat/call-answers.ts';
@@ -77,6 +78,7 @@ class MemorySession implements TestSession {
 	#messages: readonly Message[] = [];
 	#last: RunResult | undefined;
 	#approved: readonly ToolCall[] = [];
+	#edits: readonly chat.CallEdit[] = [];
 
 	constructor(agent: Agent, options: TestSessionOptions) {
 		this.#agent = agent;
@@ -118,11 +120,17 @@ class MemorySession implements TestSession {
 	async submit(answers: readonly CallAnswer[]): Promise<RunResult> {
 		const calls = this.#last?.metadata.manualToolCalls;
 		const turn = this.#messages.slice(this.#messages.findLastIndex(({ role }) => role === 'assistant'));
-		const { messages, approved, isLast } = readCallAnswers({ turn, calls, askedAt: Date.now() }, answers, {
+		for (const answer of answers) {
+			const call = calls?.find(({ id, kind }) => id === answer.id && kind === 'approval');
+			const owned = [...this.#agent.tools, ...this.#agent.skillTools].find(({ name }) => name === call?.name);
+			if (call !== undefined && 'input' in answer) await assertArguments(owned, { ...call, input: answer.input });
+		}
+		const { messages, approved, edits, isLast } = readCallAnswers({ turn, calls, askedAt: Date.now() }, answers, {
 			approvalMs: this.#agent.approvalMs ?? Number.POSITIVE_INFINITY,
 			everAsked: this.#askedIds,
 		});
 		this.#approved = [...this.#approved, ...approved];
+		this.#edits = [...this.#edits, ...edits];
 		if (isLast || this.#last === undefined) return this.#run(messages);
 		const answered = answers.map(({ id }) => id);
 		const manualToolCalls = calls?.filter(({ id }) => !answered.includes(id));
@@ -152,6 +160,7 @@ class MemorySession implements TestSession {
 					workspace: this.workspace,
 				},
 				approved: this.#approved.map(({ id }) => id),
+				edits: this.#edits,
 				asked: question === undefined ? [] : [question],
 				answers,
 				onMessage: (message) => {

@@ -89,7 +89,9 @@ describe('a session in memory', () => {
 		expect([status, first?.kind, third?.kind]).toEqual(['awaiting_tools', 'approval', undefined]);
 		await expect(session.send('Hello?')).rejects.toMatchObject({ code: 'conflict' });
 		await expect(session.submit([{ id: 'x', approve: true }])).rejects.toMatchObject({ code: 'invalid_request' });
-		const rest = await session.submit([{ id: first?.id ?? '', approve: true }]);
+		const wrong = { id: first?.id ?? '', approve: true, input: { amount: 'all' } };
+		await expect(session.submit([wrong])).rejects.toMatchObject({ data: { field: 'input.amount' } });
+		const rest = await session.submit([{ id: first?.id ?? '', approve: true, input: { amount: 21 } }]);
 		expect([rest.status, rest.metadata.manualToolCalls]).toEqual(['awaiting_tools', [second, third]]);
 		const { text } = await session.submit([
 			{ id: second?.id ?? '', approve: false, reason: 'Too much.' },
@@ -97,7 +99,7 @@ describe('a session in memory', () => {
 		]);
 		expect(text).toBe('Done.');
 		expect(session.messages.flatMap((one) => (one.role === 'tool' ? [one.content] : []))).toEqual([
-			'paid 20',
+			'paid 21',
 			'A person did not allow this call: Too much.',
 			'done by hand',
 		]);

@@ -62,7 +62,7 @@ export class Decisions implements SessionLinks {
 function toDecision(inbox: LinkedSession['inbox'], { child, id }: Decidable, { approve, for: whom }: LinkClaims) {
 	if (child !== undefined) return inbox.answer({ text: approve ? 'approve' : 'deny', transport: 'link' });
 	const reason = whom === undefined ? 'denied by link' : `denied by ${whom}`;
-	return inbox.submit([approve ? { id, approve } : { id, approve, reason }]);
+	return inbox.answers.submit([approve ? { id, approve } : { id, approve, reason }]);
 }
 
 function assertOpen({ messages }: SessionStore, pending: Pending, { turn, callId }: LinkClaims): Decidable {

@@ -168,7 +168,8 @@ export class Session extends DurableObject<Env> implements SessionApi {
 	}
 
 	submit(caller: Caller, answers: readonly CallAnswer[], how: Handling): Promise<RpcResult<RunOutcome>> {
-		return this.#run({ caller, scopes: toAnswerScopes(answers) }, this.#inbox.submit(answers, how.once), how);
+		const { prepare, decide } = this.#inbox.answers.submitChecked(answers, how.once);
+		return this.#run({ caller, scopes: toAnswerScopes(answers), prepare }, decide, how);
 	}
 
 	continue(caller: Caller, how: Handling, operation: 'continue' | 'step' = 'continue'): Promise<RpcResult<RunOutcome>> {

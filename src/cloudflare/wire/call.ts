@@ -35,11 +35,31 @@ export const resultEntry = v.strictObject({
 	isError: v.optional(v.boolean()),
 });
 
+/** The longest arguments that a person may give, in characters of their JSON. */
+const longestEdit = 100_000;
+
+/** The arguments that a call ran with, if a person put them in the place of the model's. */
+export const ranWith = v.optional(
+	v.pipe(
+		v.record(v.string(), v.unknown()),
+		v.description('The arguments that the call ran with, if a person changed them.'),
+	),
+);
+
 /** Whether a call may run. */
 export const approvalEntry = v.strictObject({
 	id: callId,
 	approve: v.boolean(),
 	reason: v.optional(v.pipe(v.string(), v.maxLength(2_000), v.description('Shown to the model.'))),
+	input: v.optional(
+		v.pipe(
+			v.unknown(),
+			v.check(isRecord, 'must be an object'),
+			v.record(v.string(), v.unknown()),
+			v.check((input) => JSON.stringify(input).length <= longestEdit, `at most ${longestEdit} characters of JSON`),
+			v.description('With an approval: the arguments to run the call with, in place of those that were asked for.'),
+		),
+	),
 });
 
 /** Answers to waiting calls. The limit is far above the number of calls in a turn. */

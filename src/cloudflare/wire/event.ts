@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import type { KnownDelta, LoopEvent, RunEvent } from '../../core/chat/index.ts';
 import { tasksShown } from '../../core/tool/task-list.ts';
 import { budgetState } from './budget.ts';
-import { question, toolCall, waitingCall } from './call.ts';
+import { question, ranWith, toolCall, waitingCall } from './call.ts';
 import { shownPart } from './part.ts';
 import { runOutput } from './run.ts';
 import { usage } from './usage.ts';
@@ -14,6 +14,7 @@ const toolResult = v.object({
 	id,
 	output: v.unknown(),
 	isError: v.boolean(),
+	ranWith,
 	parts: v.optional(v.pipe(v.array(shownPart), v.description('The result in parts. The output is its text.'))),
 });
 

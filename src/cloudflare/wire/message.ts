@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { attachmentsField, shownAttachment } from './attachment.ts';
-import { toolCall } from './call.ts';
+import { ranWith, toolCall } from './call.ts';
 import { content, shownPart } from './part.ts';
 import { usage } from './usage.ts';
 
@@ -94,6 +94,7 @@ export const shownMessage = v.variant('role', [
 		content: v.pipe(v.unknown(), v.description('The result of the tool: any JSON.')),
 		toolCallId: v.string(),
 		isError: v.optional(v.boolean()),
+		ranWith,
 		parts,
 	}),
 ]);

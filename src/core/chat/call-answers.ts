@@ -1,12 +1,18 @@
 import { RunletError } from '../ground/errors.ts';
 import type { ToolCall } from '../tool/index.ts';
-import type { WaitingCall } from './event.ts';
+import type { CallEdit, WaitingCall } from './event.ts';
 import { type Message, type ToolMessage, toolResultMessage } from './message.ts';
 
 /** The answer to a waiting call: its result, or whether it may run. */
 export type CallAnswer =
 	| { readonly id: string; readonly output: unknown; readonly isError?: boolean }
-	| { readonly id: string; readonly approve: boolean; readonly reason?: string };
+	| {
+			readonly id: string;
+			readonly approve: boolean;
+			readonly reason?: string;
+			/** The arguments that the call is to run with, in the place of the model's. Whoever takes it checks them before. */
+			readonly input?: Readonly<Record<string, unknown>>;
+	  };
 
 /** What a run asked for that nobody has answered yet. */
 export interface Asked {
@@ -23,6 +29,8 @@ export interface ReadAnswers {
 	readonly messages: readonly ToolMessage[];
 	/** Calls that were allowed. */
 	readonly approved: readonly ToolCall[];
+	/** Arguments for some of them, in the place of the model's. */
+	readonly edits: readonly CallEdit[];
 	/** Whether nothing is open after them. */
 	readonly isLast: boolean;
 }
@@ -39,6 +47,7 @@ export function readCallAnswers(
 	const left = new Map(calls.map((call) => [call.id, call]));
 	const messages: ToolMessage[] = [];
 	const approved: ToolCall[] = [];
+	const edits: CallEdit[] = [];
 	for (const answer of answers) {
 		const { id } = answer;
 		const call = left.get(id);
@@ -47,17 +56,22 @@ export function readCallAnswers(
 		if (call.kind === 'approval') {
 			if (!('approve' in answer))
 				throw createRefusal('invalid_request', `id: "${id}" waits for approve, not for a result.`);
+			if (!answer.approve && answer.input !== undefined)
+				throw new RunletError('invalid_request', 'input: only for a call that may run.', { field: 'input' });
 			if (!answer.approve) messages.push(createDenial(id, answer.reason));
 			else if (Date.now() > askedAt + approvalMs)
 				throw createRefusal('conflict', `id: "${id}" was asked too long ago: deny it.`);
-			else approved.push(call);
+			else {
+				approved.push(call);
+				if (answer.input !== undefined) edits.push({ callId: id, input: answer.input });
+			}
 		} else {
 			if ('approve' in answer)
 				throw createRefusal('invalid_request', `id: "${id}" waits for a result, not for approve.`);
 			messages.push(toolResultMessage({ id, output: answer.output, isError: answer.isError === true }));
 		}
 	}
-	return { messages, approved, isLast: left.size === 0 };
+	return { messages, approved, edits, isLast: left.size === 0 };
 }
 
 /** Finds the answers to calls that still wait for just such an answer. Of several to one call the last counts. */

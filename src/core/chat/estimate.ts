@@ -1,5 +1,6 @@
 import { flattenParts } from '../ground/part.ts';
 import type { Tool } from '../tool/index.ts';
+import { toInputText } from '../tool/input.ts';
 import { countMediaTokens } from './media.ts';
 import { type Message, messageText } from './message.ts';
 import type { ChatOptions } from './options.ts';
@@ -48,7 +49,7 @@ function estimateMessage(message: Message): number {
 	const tokens =
 		aroundMessage +
 		estimateTokens(text) +
-		(message.role === 'tool' ? estimateTokens(message.toolCallId) : 0) +
+		(message.role === 'tool' ? estimateTokens(message.toolCallId + toInputText(message.ranWith ?? '')) : 0) +
 		parts.reduce((sum, part) => sum + countMediaTokens(part), 0) +
 		calls.reduce((sum, call) => sum + aroundCall + estimateTokens(JSON.stringify(call)), 0);
 	messageTokens.set(message, tokens);

@@ -17,6 +17,12 @@ export interface Step {
 /** A call that waits for its result or, with `kind: 'approval'`, for permission to run. */
 export type WaitingCall = ToolCall & { readonly kind?: 'approval' };
 
+/** Arguments that a person put in the place of a model's, for a call that they allowed. */
+export interface CallEdit {
+	readonly callId: string;
+	readonly input: Readonly<Record<string, unknown>>;
+}
+
 /** A question of a tool to the person, and the call that waits for the answer. */
 export interface Question {
 	readonly callId: string;

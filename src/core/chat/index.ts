@@ -14,7 +14,17 @@ export { cutOutput } from './cut.ts';
 export { dispatchChat, dispatchChatStream, noopOnDelta } from './dispatch.ts';
 export type { ReasoningEffort } from './effort.ts';
 export { embed } from './embed.ts';
-export type { AnswerTo, LoopEvent, Question, RunEvent, SideEvent, Step, TerminalEvent, WaitingCall } from './event.ts';
+export type {
+	AnswerTo,
+	CallEdit,
+	LoopEvent,
+	Question,
+	RunEvent,
+	SideEvent,
+	Step,
+	TerminalEvent,
+	WaitingCall,
+} from './event.ts';
 export type { RunResult } from './loop.ts';
 export {
 	type AssistantMessage,

@@ -182,6 +182,7 @@ async function runOpenCalls(run: RunState, setting: TurnSetting, turn: BegunTurn
 		tools: run.tools,
 		context,
 		approved: new Set(isResumed ? options.approved : []),
+		edits: (isResumed ? options.edits : undefined) ?? [],
 		asked: (isResumed ? options.asked : undefined) ?? [],
 		answers: (isResumed ? options.answers : undefined) ?? [],
 		timeoutMs: options.timeouts?.toolMs,

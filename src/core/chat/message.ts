@@ -1,4 +1,4 @@
-import { flattenParts, type MessagePart } from '../ground/part.ts';
+import { flattenParts, type MessagePart, textPart } from '../ground/part.ts';
 import type { ToolCall, ToolResult } from '../tool/index.ts';
 
 export interface SystemMessage {
@@ -42,6 +42,8 @@ export interface ToolMessage {
 	/** The id of the answered call in the last assistant message before this one. */
 	readonly toolCallId: string;
 	readonly isError?: boolean;
+	/** The arguments that the call ran with, if a person put them in the place of the model's. A provider is told of them. */
+	readonly ranWith?: Readonly<Record<string, unknown>>;
 	readonly parts?: readonly MessagePart[];
 }
 
@@ -61,14 +63,16 @@ export function assistantMessage(text?: string, toolCalls?: readonly ToolCall[])
 	return toolCalls === undefined || toolCalls.length === 0 ? message : { ...message, toolCalls };
 }
 
-/** Makes the message of a tool's result. Keeps `isError` and the parts. */
-export function toolResultMessage({ id, output, isError, parts }: ToolResult): ToolMessage {
-	return { role: 'tool', content: output ?? null, toolCallId: id, isError, ...(parts !== undefined && { parts }) };
+/** Makes the message of a tool's result. Keeps `isError`, the parts and the arguments of a person. */
+export function toolResultMessage({ id, output, isError, parts, ranWith }: ToolResult): ToolMessage {
+	const kept = { ...(parts !== undefined && { parts }), ...(ranWith !== undefined && { ranWith }) };
+	return { role: 'tool', content: output ?? null, toolCallId: id, isError, ...kept };
 }
 
 /** Returns the result in a message. The inverse of `toolResultMessage`. */
-export function readToolResult({ toolCallId: id, content: output, isError = false, parts }: ToolMessage): ToolResult {
-	return { id, output, isError, ...(parts !== undefined && { parts }) };
+export function readToolResult({ toolCallId: id, content: output, ...message }: ToolMessage): ToolResult {
+	const { isError = false, parts, ranWith } = message;
+	return { id, output, isError, ...(parts !== undefined && { parts }), ...(ranWith !== undefined && { ranWith }) };
 }
 
 /** Returns the text of a message: of its parts, else of its content. Content that is not text becomes JSON. */
@@ -123,7 +127,7 @@ export function toSendable(messages: readonly Message[]): Message[] {
 	for (const message of messages) {
 		if (message.role === 'tool') {
 			const at = open.get(message.toolCallId);
-			if (at !== undefined) sendable[at] = message;
+			if (at !== undefined) sendable[at] = tellEdit(message);
 			open.delete(message.toolCallId);
 			continue;
 		}
@@ -137,6 +141,15 @@ export function toSendable(messages: readonly Message[]): Message[] {
 		}
 	}
 	return sendable;
+}
+
+/** Says in front of a result what ran in the place of what the model asked for. */
+function tellEdit(given: ToolMessage): ToolMessage {
+	if (given.ranWith === undefined) return given;
+	const { ranWith, ...message } = given;
+	const note = `A person changed the arguments, and the call ran with ${JSON.stringify(ranWith)}. Its result:\n`;
+	const parts = message.parts && [textPart(note), ...message.parts];
+	return { ...message, content: `${note}${messageText(message)}`, ...(parts && { parts }) };
 }
 
 function createNotRun(toolCallId: string): ToolMessage {

@@ -2,7 +2,7 @@ import { assertKnownFields } from '../ground/check.ts';
 import type { Skill, SkillContext, SkillResolver } from '../skill/index.ts';
 import type { AnyFn, AnySchema, JsonSchema, StateChanges, Tool, ToolCall, ToolEntries } from '../tool/index.ts';
 import type { ReasoningEffort } from './effort.ts';
-import type { AnswerTo, Question, SideEvent } from './event.ts';
+import type { AnswerTo, CallEdit, Question, SideEvent } from './event.ts';
 import type { Message } from './message.ts';
 import type { Meter } from './meter.ts';
 import type { ProviderRegistration, TextChatFn, TextChatStreamFn, ToolChoice } from './provider.ts';
@@ -148,6 +148,8 @@ export interface ChatOptions {
 	readonly mode?: 'auto' | 'manual';
 	/** The ids of open calls that a person has approved. They run although their tools need approval. */
 	readonly approved?: readonly string[];
+	/** Arguments that a person put in the place of the model's, for calls that are approved. */
+	readonly edits?: readonly CallEdit[];
 	/** The questions that open calls have asked. These calls do not run again. */
 	readonly asked?: readonly Question[];
 	/** Answers to questions of open calls, for their tools (`onAnswer`). A result has `metadata.answerTo` for such a one. */
@@ -234,6 +236,7 @@ const names = Object.keys({
 	emit: true,
 	mode: true,
 	approved: true,
+	edits: true,
 	asked: true,
 	answers: true,
 	takenIds: true,

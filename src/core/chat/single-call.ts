@@ -57,6 +57,7 @@ export async function prepareSingleCalls(
 				tools,
 				context,
 				approved: new Set(isApproved ? [call.id] : []),
+				edits: [],
 				asked: [],
 				answers: answer === undefined ? [] : [answer],
 				timeoutMs,

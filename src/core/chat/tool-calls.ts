@@ -17,7 +17,7 @@ import {
 import { limitTime, readArguments } from '../tool/invoke.ts';
 import { draftState, type StateChanges, type StateStore } from '../tool/state.ts';
 import { tasksShown } from '../tool/task-list.ts';
-import type { AnswerTo, Emit, Question, RunEvent, WaitingCall } from './event.ts';
+import type { AnswerTo, CallEdit, Emit, Question, RunEvent, WaitingCall } from './event.ts';
 import { type Message, type ToolMessage, toolResultMessage } from './message.ts';
 import type { QuestionAnswer } from './options.ts';
 
@@ -33,6 +33,8 @@ export interface CallsRequest {
 	readonly beyondLimit: ReadonlySet<string>;
 	/** The calls that a person approved. */
 	readonly approved: ReadonlySet<string>;
+	/** Arguments that a person put in the place of the model's. */
+	readonly edits: readonly CallEdit[];
 	/** Shows notes and results. */
 	readonly emit: Emit;
 	/** The questions that calls of this turn have asked. These calls do not run again. */
@@ -114,10 +116,12 @@ export async function runCalls(request: CallsRequest): Promise<CallsOutcome> {
 		if (tool !== undefined) await onCall?.(call, tool);
 		const show = (said: Note | TasksShown): void => notes.show(toSideEvent(call.id, said));
 		const draft = draftState(request.state);
-		const given = await dispatch(tools, call, { ...context, state: draft.state, emit: show, timeoutMs, answer });
+		const ranWith = request.edits.find(({ callId }) => callId === call.id)?.input;
+		const ran = ranWith === undefined ? call : { ...call, input: ranWith };
+		const given = await dispatch(tools, ran, { ...context, state: draft.state, emit: show, timeoutMs, answer });
 		const changes = draft.close();
 		// A failed call changes nothing.
-		return settle(call, given, given.isError ? undefined : changes);
+		return settle(call, ranWith === undefined ? given : { ...given, ranWith }, given.isError ? undefined : changes);
 	};
 	const settle = async (call: ToolCall, given: ToolResult, changes: StateChanges = new Map()): Promise<void> => {
 		if (isAskUser(given.output)) {
@@ -131,7 +135,7 @@ export async function runCalls(request: CallsRequest): Promise<CallsOutcome> {
 		}
 		const halted = isHalt(given.output) ? given.output : undefined;
 		if (halted !== undefined) outcome.haltedReason ??= halted.reason;
-		const result = halted === undefined ? given : createResult(call.id, halted.result);
+		const result = halted === undefined ? given : { ...given, ...createResult(call.id, halted.result) };
 		const room = await notes.hold(async () => {
 			await store(toolResultMessage(result), { haltedReason: halted?.reason, changes });
 			results.set(call.id, result);

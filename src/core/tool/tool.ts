@@ -137,6 +137,8 @@ export interface ToolResult {
 	/** What the tool returned: any JSON. Parts are here as one text. */
 	readonly output: unknown;
 	readonly isError: boolean;
+	/** The arguments that the call ran with, if a person put them in the place of the model's. */
+	readonly ranWith?: Readonly<Record<string, unknown>>;
 	/** The parts, if the tool returned `parts(…)`. */
 	readonly parts?: readonly MessagePart[];
 }

@@ -30,6 +30,8 @@ export interface Entry {
 	/** What the session is created with, where it is not there yet. */
 	readonly create?: CreateInput;
 	readonly once?: Once;
+	/** What has to be done for it first, once the caller was let in. */
+	readonly prepare?: (pass: Pass) => Promise<void>;
 	/** Who sends it, if the caller is not that. */
 	readonly by?: Person;
 }
@@ -121,6 +123,10 @@ export class Gate {
 	async take(entry: Entry, decide: Decide): Promise<Taken> {
 		const { store, runner, access } = this.#options;
 		const pass = await this.#letIn(entry);
+		if (entry.prepare !== undefined) {
+			await entry.prepare(pass);
+			access.assertExists();
+		}
 		for (;;) {
 			const taken = store.transaction(() => this.#store(entry, pass, decide));
 			if (taken !== undefined) {

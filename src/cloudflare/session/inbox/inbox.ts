@@ -1,19 +1,16 @@
-import { type CallAnswer, readCallAnswers } from '../../../core/chat/call-answers.ts';
+import type { CallAnswer } from '../../../core/chat/call-answers.ts';
 import { messageText, type ToolMessage, type UserMessage } from '../../../core/chat/index.ts';
 import { RunletError } from '../../../core/ground/errors.ts';
-import type { ToolCall } from '../../../core/tool/index.ts';
 import { findAskedCall, isConsent } from '../../agent/children.ts';
-import { type Agent, findAgent } from '../../agent/define.ts';
-import type { Config } from '../../config/config.ts';
 import type { ConversationUpdate, CreateInput, Input, Once, PagePost } from '../../objects/session-api.ts';
 import type { BeginOptions } from '../run/begin.ts';
-import { assertMayDecide } from '../run/may-decide.ts';
 import { createPastRun, createRunId } from '../run/run.ts';
 import type { Runner } from '../run/runner.ts';
+import { findOpenCalls } from '../store/calls.ts';
 import { toInbound } from '../store/inbound.ts';
 import { canTakeNext, type Operation, sessionStatus } from '../store/status.ts';
 import type { SessionStore } from '../store/store.ts';
-import { listAskers } from './askers.ts';
+import { Answers, type InboxOptions } from './answers.ts';
 import { type Decide, findRun, type Standing, type Step, type Stored } from './gate.ts';
 import {
 	findNewResults,
@@ -31,21 +28,15 @@ const longestQueue = 16;
 
 type Given = ReturnType<typeof toInbound>;
 
-interface InboxOptions {
-	readonly store: SessionStore;
-	readonly runner: Runner;
-	readonly agents: readonly Agent[];
-	readonly config: () => Config;
-}
-
 /** What requests do to a session: each method gives the decision that the `Gate` takes. */
 export class Inbox {
 	readonly #store: SessionStore;
 	readonly #runner: Runner;
-	readonly #options: InboxOptions;
+	/** Answers to open calls. */
+	readonly answers: Answers;
 
 	constructor(options: InboxOptions) {
-		this.#options = options;
+		this.answers = new Answers(options);
 		this.#store = options.store;
 		this.#runner = options.runner;
 	}
@@ -133,11 +124,6 @@ export class Inbox {
 		});
 	}
 
-	/** Answers to open calls, all of them or none. The last one begins a run. */
-	submit(answers: readonly CallAnswer[], once?: Once): Decide {
-		return (now) => this.#decideSubmit(answers, { once }, now);
-	}
-
 	/** Takes up a run that failed, or that stopped after a step. */
 	continue(operation: 'continue' | 'step', once?: Once): Decide {
 		const stopAfter = operation === 'step' ? 1 : undefined;
@@ -170,11 +156,14 @@ export class Inbox {
 			return this.#runner.storeRun([...results, message], about);
 		const { question, asking } = now.pending;
 		const asked = findAskedCall(question);
-		if (asked !== undefined) this.#assertMayDecide(asked.call, isConsent(messageText(message)), now, asked.agent);
+		if (asked !== undefined)
+			this.answers.assertMayDecide(asked.call, isConsent(messageText(message)), now, asked.agent);
 		if (asking !== undefined)
 			return this.#runner.storeRun([], { ...about, answered: { call: asking, text: messageText(message) } });
 		const { content, parts } = message;
-		const answer = { role: 'tool', content, toolCallId: question.callId, isError: false, parts } as const;
+		const noted = findOpenCalls(this.#store).find(({ call }) => call.id === question.callId)?.noted;
+		const ranWith = noted?.ranWith && { ranWith: noted.ranWith };
+		const answer = { role: 'tool', content, toolCallId: question.callId, isError: false, parts, ...ranWith } as const;
 		return this.#runner.storeRun([answer], about);
 	}
 
@@ -190,42 +179,6 @@ export class Inbox {
 		const { id } = this.#store.queue.add({ ...given, runId, model, steers, callback }, once, Date.now());
 		const record = steers && live !== undefined ? live.record : { n: 0, id: runId };
 		return () => ({ record, begun: this.#runner.waitForRun(id) });
-	}
-
-	#decideSubmit(
-		answers: readonly CallAnswer[],
-		about: { readonly once?: Once; readonly model?: string },
-		now: Standing,
-	): Step {
-		return { operation: 'submit', store: () => this.#storeAnswers(answers, about, now) };
-	}
-
-	#storeAnswers(
-		answers: readonly CallAnswer[],
-		{ once, model }: { readonly once?: Once; readonly model?: string },
-		now: Standing,
-	): Stored {
-		const { pending } = now;
-		const { calls, messages: rows, deliveries } = this.#store;
-		const { approvalMs = Number.POSITIVE_INFINITY } = findAgent(this.#options.agents, this.#store.session().agent);
-		const everAsked = calls.listAskedIds();
-		const { messages, approved, isLast } = readCallAnswers(pending, answers, { approvalMs, everAsked });
-		for (const answer of answers) {
-			const call = pending.calls?.find(({ id }) => id === answer.id);
-			if ('approve' in answer && call !== undefined) this.#assertMayDecide(call, answer.approve, now);
-		}
-		if (isLast) return this.#runner.storeRun(messages, { once, model, approved });
-		const at = Date.now();
-		for (const call of approved) calls.note(rows.lastTurn(), call, 'allowed', at);
-		// They belong to the run that the last answer begins.
-		for (const message of messages) rows.add(this.#store.nextRun, message, at, { input: true });
-		if (once !== undefined) deliveries.add(once, {}, at);
-		this.#store.untold.noteWait();
-		return () => {
-			void this.#runner.alarm.set();
-			this.#runner.tellOwner();
-			return undefined;
-		};
 	}
 
 	#decidePost(post: PagePost, once: Once | undefined, now: Standing): Step | 'cancel' {
@@ -264,21 +217,13 @@ export class Inbox {
 		const { live } = this.#runner;
 		if (live !== undefined) return { store: () => () => live };
 		const open = now.findOpenAnswers(answers);
-		if (open.length > 0) return this.#decideSubmit(open, about, now);
+		if (open.length > 0) return this.answers.decide(open, about, now);
 		const isOver = isAnswered(this.#store, answers);
 		return { store: () => () => (isOver ? createPastRun(this.#store, this.#store.nextRun - 1) : undefined) };
 	}
 
 	#toGiven(input: Input, { by }: Standing): Given {
 		return toInbound(input, this.#store.session().owner, by);
-	}
-
-	/** Throws `forbidden` where an agent's policy does not let who sends this decide about a call. */
-	#assertMayDecide(call: ToolCall, approve: boolean, { by }: Standing, child?: string): void {
-		if (by === undefined) return;
-		const { store, agents, config } = this.#options;
-		const decision = { call, approve, by, askers: () => listAskers(store), child };
-		assertMayDecide({ session: store.session(), agents, config }, decision);
 	}
 }
 

@@ -1,4 +1,6 @@
+import type { ReadAnswers } from '../../../core/chat/call-answers.ts';
 import {
+	type CallEdit,
 	type ChatOptions,
 	type Message,
 	messageText,
@@ -38,6 +40,8 @@ export interface BeginOptions {
 	readonly once?: Once;
 	/** Calls that were allowed. */
 	readonly approved?: readonly ToolCall[];
+	/** Arguments for some of them, in the place of the model's. */
+	readonly edits?: readonly CallEdit[];
 	/** The call whose tool takes an answer, and that answer. */
 	readonly answered?: { readonly call: ToolCall; readonly text: string };
 	/** Where the last of the given messages came from. */
@@ -67,7 +71,18 @@ export function storeRun(
 	{ boot, model, files }: Carrier & { readonly model: string },
 ): RunRecord {
 	const { messages, calls, runs, deliveries, callbacks } = store;
-	const { stopAfter, maxOutputTokens, toolChoice, terms, once, approved = [], inbound, replaces, callback } = how;
+	const {
+		stopAfter,
+		maxOutputTokens,
+		toolChoice,
+		terms,
+		once,
+		approved = [],
+		edits = [],
+		inbound,
+		replaces,
+		callback,
+	} = how;
 	const input = [...(replaces === undefined ? listUnknownResults(store) : []), ...given];
 	if (replaces !== undefined) {
 		store.replace(replaces);
@@ -83,7 +98,7 @@ export function storeRun(
 	const id = how.waited?.runId ?? createRunId();
 	const asked = { stopAfter, maxOutputTokens, toolChoice, terms };
 	const run = runs.begin({ n: store.nextRun, id, model, ...asked, boot, firstSeq, createdAt });
-	for (const call of approved) calls.note(messages.lastTurn(), call, 'allowed', createdAt);
+	noteApproved(store, { approved, edits }, createdAt);
 	if (how.answered !== undefined) calls.answer(messages.lastTurn(), how.answered.call, how.answered.text);
 	for (const message of input)
 		messages.add(run.n, message, createdAt, { input: true, ...(message === given.at(-1) && { inbound, replaces }) });
@@ -93,6 +108,18 @@ export function storeRun(
 	if (how.waited !== undefined) store.queue.take(how.waited, run.n);
 	if (callback !== undefined) callbacks.add({ run: run.n, runId: run.id, url: callback });
 	return run;
+}
+
+/** Stores that a person has allowed calls, with the arguments that they are to run with. */
+export function noteApproved(
+	{ calls, messages }: SessionStore,
+	{ approved, edits }: Pick<ReadAnswers, 'approved' | 'edits'>,
+	at: number,
+): void {
+	for (const call of approved) {
+		const ranWith = edits.find(({ callId }) => callId === call.id)?.input;
+		calls.note(messages.lastTurn(), call, 'allowed', at, { ranWith });
+	}
 }
 
 /** Stores a message that waited and cannot begin a run. It was accepted, so it is kept, and its run has failed. */
@@ -168,7 +195,9 @@ function createUnknownResults(open: readonly OpenCall[]): readonly ToolMessage[]
 	const output =
 		'The run was cut off, so it is not known whether this call was carried out. Look before you call it again.';
 	return open.flatMap(({ call: { id }, noted }) =>
-		noted?.state === 'begun' && noted.question === undefined ? [toolResultMessage({ id, output, isError: true })] : [],
+		noted?.state === 'begun' && noted.question === undefined
+			? [toolResultMessage({ id, output, isError: true, ranWith: noted.ranWith })]
+			: [],
 	);
 }
 

@@ -4,6 +4,7 @@ import { close } from '../../../core/chat/sse.ts';
 import type { CallsOutcome } from '../../../core/chat/tool-calls.ts';
 import { toHex } from '../../../core/ground/bytes.ts';
 import { RunletError, toRunletError } from '../../../core/ground/errors.ts';
+import type { ToolCall } from '../../../core/tool/index.ts';
 import { storeChanges } from '../../../core/tool/state.ts';
 import { inMemory } from '../../../core/workspace/index.ts';
 import type { Person } from '../../agent/approvers.ts';
@@ -13,6 +14,7 @@ import type { ListedTool, OutsideAnswer, OutsideCall, OutsideEnd, OutsideLine } 
 import type { Bytes } from '../../objects/result.ts';
 import type { SessionFiles } from '../files/session-files.ts';
 import type { WaitingCallRecord } from '../store/waiting-calls.ts';
+import { checkArguments } from './check-arguments.ts';
 import type { Connections } from './connections.ts';
 import { hashCall } from './hash-call.ts';
 import { assertMayDecide } from './may-decide.ts';
@@ -91,6 +93,11 @@ export class OutsideCalls {
 		};
 		void work().then(lines.end);
 		return lines.read(() => abort.abort());
+	}
+
+	/** Checks the arguments of a run's call. Throws `invalid_request`, which names the field. */
+	checkArguments(call: ToolCall): Promise<void> {
+		return checkArguments(this.#options, call);
 	}
 
 	/** Stops all calls: the session is being removed. */

@@ -13,7 +13,7 @@ import { logThrown } from '../../log.ts';
 import type { Limit } from '../../objects/budget.ts';
 import { RunLog } from '../events/log.ts';
 import type { SessionFiles } from '../files/session-files.ts';
-import { findOpenCalls, listAnswers, listApprovedCalls, listQuestions } from '../store/calls.ts';
+import { findOpenCalls, listAnswers, listApprovedCalls, listEdits, listQuestions } from '../store/calls.ts';
 import { InboundContext } from '../store/inbound.ts';
 import type { MessageRecord } from '../store/message-record.ts';
 import { limitOutput } from '../store/run-end.ts';
@@ -92,6 +92,7 @@ export function prepareRun(
 			skillTools: connectChildren(options.skillTools, children),
 			stopAfter: record.stopAfter,
 			approved: listApprovedCalls(open),
+			edits: listEdits(open),
 			asked: listQuestions(open),
 			answers: listAnswers(open),
 			takenIds: store.calls.listAskedIds(),

@@ -1,9 +1,10 @@
 import type { Asked } from '../../../core/chat/call-answers.ts';
-import type { Question, QuestionAnswer } from '../../../core/chat/index.ts';
+import type { CallEdit, Question, QuestionAnswer } from '../../../core/chat/index.ts';
 import { listOpenCalls } from '../../../core/chat/message.ts';
 import { hashText } from '../../../core/ground/hash.ts';
 import type { ToolCall } from '../../../core/tool/index.ts';
 import { ChildRows } from './children.ts';
+import { toJsonText } from './json-text.ts';
 import { findLastReply, type MessageRows } from './messages.ts';
 import type { RememberingSql } from './remember.ts';
 import { restoreText } from './run-end.ts';
@@ -23,6 +24,8 @@ export interface CallRecord {
 	readonly resume?: Kept;
 	/** The answer, if the tool takes it. */
 	readonly answer?: string;
+	/** The arguments that a person put in the place of the model's. */
+	readonly ranWith?: CallEdit['input'];
 }
 
 /** A value that a tool keeps. It may be `null`. */
@@ -34,6 +37,8 @@ interface Kept {
 interface Asking {
 	readonly question?: Question;
 	readonly resume?: Kept;
+	/** Arguments in the place of the model's. They stay until the call has its result. */
+	readonly ranWith?: CallEdit['input'];
 }
 
 /** The most characters of a question in a row. */
@@ -59,16 +64,17 @@ export class CallRows {
 	}
 
 	/** Stores how far a call of a turn has come. */
-	note(turn: number, call: ToolCall, state: CallRecord['state'], at: number, { question, resume }: Asking = {}): void {
+	note(turn: number, call: ToolCall, state: CallRecord['state'], at: number, about: Asking = {}): void {
+		const { question, resume, ranWith } = about;
 		this.#sql.exec(
-			`INSERT INTO call (turn, call, state, asked, arguments, question, resume, created_at)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+			`INSERT INTO call (turn, call, state, asked, arguments, question, resume, created_at, input)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 			ON CONFLICT (turn, call) DO UPDATE SET
 				state = excluded.state, arguments = excluded.arguments, question = excluded.question,
-				resume = excluded.resume, answer = NULL`,
+				resume = excluded.resume, answer = NULL, input = coalesce(excluded.input, input)`,
 			...[turn, toKey(call.id), state, state === 'begun' ? 0 : 1, hashArguments(call)],
 			question === undefined ? null : JSON.stringify(shortenQuestion(question)),
-			...[resume === undefined ? null : JSON.stringify(resume), at],
+			...[resume === undefined ? null : JSON.stringify(resume), at, toJsonText(ranWith)],
 		);
 	}
 
@@ -83,18 +89,19 @@ export class CallRows {
 	/** Returns the record of a call, if it has just these arguments. */
 	find(turn: number, call: ToolCall): CallRecord | undefined {
 		type Row = { state: CallRecord['state']; arguments: string } & Record<
-			'question' | 'resume' | 'answer',
+			'question' | 'resume' | 'answer' | 'input',
 			string | null
 		>;
-		const select = 'SELECT state, arguments, question, resume, answer FROM call WHERE turn = ? AND call = ?';
+		const select = 'SELECT state, arguments, question, resume, answer, input FROM call WHERE turn = ? AND call = ?';
 		const [row] = this.#sql.exec<Row>(select, turn, toKey(call.id)).toArray();
 		if (row === undefined || row.arguments !== hashArguments(call)) return undefined;
-		const { state, question, resume, answer } = row;
+		const { state, question, resume, answer, input } = row;
 		return {
 			state,
 			question: question === null ? undefined : JSON.parse(question),
 			resume: resume === null ? undefined : JSON.parse(resume),
 			answer: answer ?? undefined,
+			ranWith: input === null ? undefined : JSON.parse(input),
 		};
 	}
 
@@ -152,6 +159,11 @@ export function findOpenCalls(store: Rows): readonly OpenCall[] {
 /** Lists the ids of open calls that a person has allowed with just these arguments. */
 export function listApprovedCalls(open: readonly OpenCall[]): readonly string[] {
 	return open.flatMap(({ call, noted }) => (noted === undefined || noted.state === 'asked' ? [] : [call.id]));
+}
+
+/** Lists the arguments that a person put in the place of the model's. */
+export function listEdits(open: readonly OpenCall[]): readonly CallEdit[] {
+	return open.flatMap(({ call, noted }) => (noted?.ranWith ? [{ callId: call.id, input: noted.ranWith }] : []));
 }
 
 /** Lists the questions that open calls have asked. */

@@ -13,7 +13,8 @@ import type { Schema } from '../../objects/migrate.ts';
  * it is `importing`, the session is not there for anybody.
  *
  * - `call`: how far a call of a turn has come, and a hash of its arguments. `resume` is what its tool keeps with the
- *   question, if it takes the answer, and `answer` is that answer.
+ *   question, if it takes the answer, and `answer` is that answer. `input` has the arguments that a person put in the place
+ *   of the model's.
  * - `delivery`: a request with an `Idempotency-Key`, or a webhook (`body` is a hash of it), and the run that it began, or
  *   the place of its message in the queue (`waiting`), if any.
  * - `queue`: the messages that wait for a run to end.
@@ -64,7 +65,8 @@ const tables = `
 	) WITHOUT ROWID;
 	CREATE TABLE call (
 		turn INTEGER NOT NULL, call TEXT NOT NULL, state TEXT NOT NULL, asked INTEGER NOT NULL, arguments TEXT NOT NULL,
-		question TEXT, created_at INTEGER NOT NULL, resume TEXT, answer TEXT, PRIMARY KEY (turn, call)
+		question TEXT, created_at INTEGER NOT NULL, resume TEXT, answer TEXT, input TEXT,
+		PRIMARY KEY (turn, call)
 	) WITHOUT ROWID;
 	CREATE INDEX call_asked ON call (call) WHERE asked = 1;
 	CREATE TABLE delivery (
@@ -225,6 +227,7 @@ const migrations: readonly string[] = [
 	'ALTER TABLE run ADD COLUMN recalled TEXT;',
 	'ALTER TABLE token ADD COLUMN holder TEXT;',
 	'ALTER TABLE child ADD COLUMN background INTEGER;',
+	'ALTER TABLE call ADD COLUMN input TEXT;',
 ];
 
 export const schema: Schema = { tables, migrations };

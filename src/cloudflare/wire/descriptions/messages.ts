@@ -75,6 +75,7 @@ export const submitResults = description({
 	examples: {
 		result: [{ id: 'call_1', output: { refunded: true } }],
 		approval: [{ id: 'call_1', approve: false, reason: 'Too much.' }],
+		'other arguments': [{ id: 'call_1', approve: true, input: { amount: 90 } }],
 	},
 	answers: runOrSession('Or the session, while other calls wait.'),
 	errors: [404, 409],
