@@ -270,9 +270,10 @@ test('no part of the page has a serious barrier for anybody, by the rules of axe
 	await page.locator('.hljs-keyword').waitFor();
 	await shoot('conversation');
 	expect(await findBarriers()).toEqual([]);
-	for (const title of ['Inbox', 'Sessions']) {
+	for (const title of ['Inbox', 'Sessions', 'Memory', 'Schedules']) {
 		await page.click(`#places >> text=${title}`);
 		await page.locator('#panel:not([aria-busy])').waitFor();
+		for (const add of await page.getByRole('button', { name: 'New…' }).all()) await add.click();
 		expect(await findBarriers()).toEqual([]);
 	}
 });

@@ -33,7 +33,7 @@ export function createEditor(memory: Memory | undefined, whose: Whose, { onSaved
 	text.value = memory?.text ?? '';
 	const keep = element('button', 'retry yes', 'Save');
 	const said = element('div');
-	const form = element('form', 'memory-form', path, text, said, keep, button('retry', 'Cancel', onLeft));
+	const form = element('form', 'card-form', path, text, said, keep, button('retry', 'Cancel', onLeft));
 	form.setAttribute('aria-label', memory === undefined ? 'A new memory' : `Change ${memory.path}`);
 	let known = memory;
 
@@ -56,7 +56,7 @@ export function createEditor(memory: Memory | undefined, whose: Whose, { onSaved
 		try {
 			known = await client.getMemory(path.value.trim(), { ...holder, signal });
 			path.readOnly = true;
-			const now = element('p', 'memory-text', known.text);
+			const now = element('p', 'card-text', known.text);
 			said.replaceChildren(element('div', 'failure', 'Somebody has written this meanwhile. Save replaces it:', now));
 		} catch (error) {
 			if (signal.aborted) return;

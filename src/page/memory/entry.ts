@@ -21,7 +21,7 @@ export function createEntry(memory: Memory, whose: Whose): HTMLElement {
 			createRemoval(now.path, () => void remove(now)),
 		);
 		const head = element('p', 'card-head', element('span', 'title', now.path), createSource(now), actions);
-		return [head, element('p', 'memory-text', now.text)];
+		return [head, element('p', 'card-text', now.text)];
 	}
 
 	/** Removes what is shown. What somebody has changed since is shown instead. */

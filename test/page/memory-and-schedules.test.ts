@@ -1,4 +1,4 @@
-/** The panel of what agents remember. */
+/** The panels of what agents remember, and of what wakes them. */
 import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
@@ -151,4 +151,68 @@ test('all memories of one person are erased when that is said twice, and nobody 
 	await page.getByText('Nothing is remembered here.').waitFor();
 	expect(await readTexts({ user: 'bob' })).toEqual([]);
 	expect(await readTexts()).toEqual([['style.md', 'Short answers.']]);
+});
+
+test('a session is woken by a schedule that the page adds, and not any more once that is removed', async () => {
+	const { id: session } = await client.createSession({ agent: 'desk' });
+	await page.goto(`${site.url}/#/schedules`);
+	const timezone = await page.evaluate(() => Intl.DateTimeFormat().resolvedOptions().timeZone);
+	await page.getByText('Nothing is scheduled.').waitFor();
+	await page.getByRole('button', { name: 'New…' }).click();
+	await page.getByLabel('Session', { exact: true }).selectOption(session);
+	await page.getByLabel('Name').fill('Morning');
+	await page.getByLabel('When').selectOption('cron');
+	await page.getByLabel('Time').fill('0 9 * * 1-5');
+	await page.getByRole('textbox', { name: 'Message' }).fill('What is new?');
+	await page.getByRole('button', { name: 'Save' }).click();
+	await page.getByRole('alert').getByText('Use a-z, 0-9 and single hyphens').waitFor();
+	forgive(400);
+	await page.getByLabel('Name').fill('morning');
+	await page.getByRole('button', { name: 'Save' }).click();
+	await card('morning').getByText('What is new?').waitFor();
+	const [made] = await client.listSchedules({ session });
+	expect(made).toMatchObject({ name: 'morning', cron: '0 9 * * 1-5', timezone, text: 'What is new?' });
+	await card('morning')
+		.getByText(/^at 0 9 \* \* 1-5, UTC · next in/)
+		.waitFor();
+	expect(await card('morning').locator('.card-head a').getAttribute('href')).toBe(`#/sessions/${session}`);
+
+	await page.getByRole('button', { name: 'New…' }).click();
+	await page.getByLabel('Session', { exact: true }).selectOption(session);
+	await page.getByLabel('Name').fill('later');
+	await page.getByLabel('When').selectOption('at');
+	const at = new Date(Date.now() + 3 * 86_400_000).toISOString().slice(0, 16);
+	await page.getByLabel('Time').fill(at);
+	await page.getByRole('textbox', { name: 'Message' }).fill('Look again.');
+	await page.getByRole('button', { name: 'Save' }).click();
+	await card('later')
+		.getByText(/^once, .* · next in/)
+		.waitFor();
+	if (process.env.SHOTS !== undefined) await page.screenshot({ path: `${process.env.SHOTS}/schedules.png` });
+	const nextAt = await page.evaluate((local) => new Date(local).toISOString(), at);
+	expect((await client.listSchedules({ session })).map((one) => one.nextAt)).toContain(nextAt);
+
+	for (const name of ['later', 'morning']) {
+		await page.getByRole('button', { name: `Remove ${name}` }).click();
+		await page.getByRole('button', { name: `Remove ${name} for good` }).click();
+		await card(name).waitFor({ state: 'detached' });
+	}
+	expect(await client.listSchedules({ session })).toEqual([]);
+});
+
+test('a schedule of an agent says what became of its last time, and is removed in its code only', async () => {
+	const last = { at: '2026-01-01T09:00:00.000Z', outcome: 'skipped', reason: 'The day budget is spent.' };
+	const [ran, skipped] = [
+		{ id: 'a', name: 'digest', agent: 'desk', every: '1d', last: { at: last.at, outcome: 'ran', sessionId: 's1' } },
+		{ id: 'b', name: 'report', agent: 'desk', cron: '0 9 * * *', timezone: 'Europe/Berlin', text: 'Report.', last },
+	];
+	await page.route('**/v1/schedules', (route) => route.fulfill({ json: { schedules: [ran, skipped] } }));
+	await page.goto(`${site.url}/#/schedules`);
+	await card('digest').getByText('every 1d · over').waitFor();
+	expect(await card('digest').locator('.last a').getAttribute('href')).toBe('#/sessions/s1');
+	await card('report')
+		.getByText(/^Skipped .*: The day budget is spent\.$/)
+		.waitFor();
+	await card('report').getByText('at 0 9 * * *, Europe/Berlin · over').waitFor();
+	expect(await page.getByRole('button', { name: /^Remove/ }).count()).toBe(0);
 });
