@@ -155,6 +155,15 @@ describe('a session of the first version', () => {
 		expect(await readState(id)).toMatchObject({ status: 'completed', budget: { reserved: { tokens: 0 } } });
 	});
 
+	test('that waits for an approval takes other arguments for it', async () => {
+		const id = await stored(...waitsFor({ id: 'p', name: 'pay', input: { amount: 5 } }, 'approval'));
+		play('Paid.');
+		await request(`/v1/sessions/${id}/tool-results`, [{ id: 'p', approve: true, input: { amount: 2 } }]);
+		expect((await readHistory(id)).filter(({ role }) => role === 'tool')).toMatchObject([
+			{ content: 'paid 2', ranWith: { amount: 2 } },
+		]);
+	});
+
 	test('that waits for an approval keeps it under its id', async () => {
 		const id = await stored(...waitsFor({ id: 'p', name: 'pay', input: { amount: 5 } }, 'approval'));
 		expect((await allEvents(await follow(id))).at(-1)).toMatchObject({ data: { toolCalls: [{ id: 'p' }] } });
