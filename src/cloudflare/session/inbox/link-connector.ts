@@ -7,7 +7,7 @@ import type { Access } from './access.ts';
 import type { Gate } from './gate.ts';
 import type { Inbox } from './inbox.ts';
 
-/** What decision links use of their session. */
+/** @internal What decision links use of their session. */
 export interface LinkedSession {
 	readonly store: SessionStore;
 	readonly access: Pick<Access, 'assertExists' | 'openForChange'>;
@@ -30,7 +30,7 @@ export interface SessionLinks {
  * What a session uses of `runlet/cloudflare/links`. A Worker without `createRunlet({ links })` carries nothing behind it.
  */
 export interface LinkConnector extends CallbackLinks {
-	/** Makes the links of a session. */
+	/** @internal Makes the links of a session. */
 	open(session: LinkedSession): SessionLinks;
 }
 

@@ -4,7 +4,7 @@ import type { DecisionLinks } from '../../objects/session-api.ts';
 import type { Callback } from '../store/outbox.ts';
 import type { SessionStore } from '../store/store.ts';
 
-/** A session whose callback is made. */
+/** @internal A session whose callback is made. */
 interface CallbackSession {
 	readonly runtime: Pick<Runtime, 'agents'>;
 	readonly store: SessionStore;
@@ -14,7 +14,7 @@ interface CallbackSession {
 /** What callbacks use of `runlet/cloudflare/links`. */
 export interface CallbackLinks {
 	/**
-	 * Makes the links to decide about the calls that wait, by their ids; nothing for a callback that is to have none.
+	 * @internal Makes the links to decide about the calls that wait, by their ids; nothing for a callback that is to have none.
 	 *
 	 * @param since when the run began to wait, in milliseconds since 1970
 	 */
