@@ -82,7 +82,7 @@ const weights = {
 	chat: 44_000,
 } as const;
 
-test('a new project without MCP carries nothing of it; it, MCP and the loop alone weigh no more than they may', () => {
+test('a new project carries nothing of MCP without it, and no document; it, MCP and the loop alone weigh no more than they may', () => {
 	const hello = join(project, 'hello');
 	onTestFinished(() => rmSync(hello, { recursive: true }));
 	cpSync(join(root, 'packages/create-runlet/template'), hello, { recursive: true });
@@ -108,8 +108,15 @@ test('a new project without MCP carries nothing of it; it, MCP and the loop alon
 		build(`hello/src/${entry}/index.ts`, '--minify', '--config', `hello/${config}`);
 	const [worker, whole] = [minify('without', 'wrangler.toml'), minify('.', 'wrangler.toml')];
 	const chat = minify('chat', 'chat.toml');
-	expect(whole).toContain('notifications/cancelled');
-	for (const part of ['notifications/cancelled', 'acceptTools']) expect(worker).not.toContain(part);
+	for (const part of ['notifications/cancelled', '/v1/mcp/:name/accept']) {
+		expect(whole).toContain(part);
+		expect(worker).not.toContain(part);
+	}
+	// What the document of the API says stands in a file beside the page.
+	expect(readFileSync(join(project, 'node_modules/runlet/dist/page/openapi.json'), 'utf8')).toContain(
+		'List the sessions',
+	);
+	expect(whole).not.toContain('List the sessions');
 	const weigh = (code: string) => gzipSync(code).length;
 	const found = { worker: weigh(worker), mcp: weigh(whole) - weigh(worker), chat: weigh(chat) };
 	console.info('weights, in bytes of gzip:', found);
