@@ -32,6 +32,14 @@ function show(): void {
 	}
 }
 
+const offline = find('#offline', HTMLElement);
+const tellOffline = () => {
+	offline.hidden = navigator.onLine;
+};
+addEventListener('online', tellOffline);
+addEventListener('offline', tellOffline);
+tellOffline();
+
 moveOldAddress();
 addEventListener('hashchange', show);
 menu.onNewChat(show);

@@ -688,7 +688,7 @@ describe('what the wire may bring', () => {
 		// The same address would be no new visit.
 		await page.goto('about:blank');
 		await page.goto(`${server.url}/#/sessions/played`);
-		await page.locator('#transcript > .run:last-child:not([aria-busy])').waitFor();
+		await page.locator('#transcript > .run:nth-last-child(1 of .run):not([aria-busy])').waitFor();
 	}
 
 	const call = (id: string, name: string, input: unknown): RunEvent[] => [

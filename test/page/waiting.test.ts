@@ -162,6 +162,34 @@ describe('a call that has to be allowed', () => {
 	});
 });
 
+describe('a run', () => {
+	test('that failed is taken up again by a button, also after a reload, and its answer can be copied', async () => {
+		stage.play([{ type: 'fail', message: 'No model today.' }]);
+		await say('Hello?');
+		await sees('.run .failure', 'No model today.');
+		await page.reload();
+		await sees('.run .failure', 'No model today.');
+		stage.play([text('Here **I** am.')]);
+		await page.getByRole('button', { name: 'Try again' }).click();
+		await sees('.prose', 'Here I am.');
+		await page.locator('#send').waitFor();
+		expect(await page.locator('.again').count()).toBe(0);
+		await page.evaluate(() => {
+			const writeText = async (copied: string) => void Object.assign(document.body.dataset, { copied });
+			Object.defineProperty(navigator, 'clipboard', { value: { writeText } });
+		});
+		await page.getByRole('button', { name: 'Copy the answer' }).click();
+		await expect.poll(() => page.locator('body').getAttribute('data-copied')).toBe('Here **I** am.');
+	});
+
+	test('is not lost on a device that is offline: the page says so until it is back', async () => {
+		await page.context().setOffline(true);
+		await sees('#offline', 'This device is offline.');
+		await page.context().setOffline(false);
+		await page.locator('#offline').waitFor({ state: 'hidden' });
+	});
+});
+
 describe('a message while a call waits', () => {
 	test('is kept in the box, and what to do first is said and pointed at', async () => {
 		stage.play([call('p1', 'pay', { amount: 8 })], [text('Paid.')], [text('You are welcome.')]);

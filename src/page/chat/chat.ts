@@ -4,7 +4,7 @@ import { isTransient } from '../../client/error.ts';
 import { type CallAnswer, type Client, ClientError, type RunEvent } from '../../client/index.ts';
 import { describeAnswer } from '../../client/words.ts';
 import { toSessionAddress } from '../parts/address.ts';
-import { element } from '../parts/element.ts';
+import { button, element } from '../parts/element.ts';
 import { createFailure } from '../parts/failure.ts';
 import { createOpenCall, pointAtOpenCall } from '../parts/open-call.ts';
 import { createChoice } from './choice.ts';
@@ -106,6 +106,7 @@ class Chat {
 		const files = await attachments.take();
 		if (signal.aborted) return attachments.restore(files);
 		hideWelcome();
+		for (const old of this.#transcript.root.querySelectorAll('.again')) old.remove();
 		const bubble = this.#transcript.addMessage(said ?? '', files);
 		composer.clear();
 		this.#transcript.tail.toEnd();
@@ -152,14 +153,14 @@ class Chat {
 	/** Shows the events of a run as they come. */
 	async #play(events: AsyncIterable<RunEvent>, signal: AbortSignal): Promise<void> {
 		const player = createPlayer(this.#transcript, (event) => this.#desk.apply(event));
-		let waits = false;
+		let last: RunEvent | undefined;
 		this.#setRunning(true);
 		try {
 			for await (const event of events) {
 				if (signal.aborted) return;
 				this.#composer.setStatus('Answering…');
 				if (event.type === 'run.started') this.#onActivity();
-				waits = event.type === 'awaiting' && event.toolCalls !== undefined;
+				last = event;
 				this.#asking = event.type === 'awaiting' ? event.question?.callId : undefined;
 				player.push(event);
 			}
@@ -172,7 +173,9 @@ class Chat {
 			this.#onActivity();
 			this.#desk.settle();
 		}
-		if (waits && !signal.aborted) await this.#showOpenCalls(signal);
+		if (signal.aborted) return;
+		if (last?.type === 'awaiting' && last.toolCalls !== undefined) await this.#showOpenCalls(signal);
+		if (last?.type === 'error' || (last?.type === 'halted' && last.reason === 'budget_exceeded')) this.#offerToGoOn();
 	}
 
 	/** Asks for the answers that the session waits for now: some may be there already. */
@@ -206,6 +209,20 @@ class Chat {
 			this.#showFailure(error);
 			await this.#showOpenCalls(signal);
 		}
+	}
+
+	/** Lets a person take up a run that failed, or whose budget was used up. */
+	#offerToGoOn(): void {
+		const { signal } = this.#visit;
+		const again = button('retry again', 'Try again', () => {
+			again.remove();
+			if (this.#sessionId === undefined) return;
+			this.#play(this.#client.continueRun(this.#sessionId, { signal }), signal).catch((error: unknown) => {
+				if (!signal.aborted) this.#showFailure(error);
+			});
+		});
+		this.#transcript.root.append(again);
+		this.#transcript.tail.toEnd();
 	}
 
 	async #stop(): Promise<void> {

@@ -4,6 +4,7 @@ import type { ChildEvent, Message, RunEvent } from '../../client/types.ts';
 import { describeAwaiting, describeHalt, describeStop, describeUsage } from '../../client/words.ts';
 import { createMarkdown } from '../markdown/markdown.ts';
 import { element, withoutTurns } from '../parts/element.ts';
+import { createAnswer } from './answer.ts';
 import { type CallView, createToolCall } from './tool-call.ts';
 
 /** A run on the page. */
@@ -18,15 +19,12 @@ export interface RunView {
 
 /** `calls` are those of the whole chat, by their ids: a later run may bring the result of a call that waited. */
 export function createRunView(parent: HTMLElement, calls: Map<string, CallView> = new Map()): RunView {
-	const root = element('article', 'run');
-	root.setAttribute('aria-label', 'Agent');
-	root.setAttribute('aria-busy', 'true');
-	parent.append(root);
-
+	const root = createRoot(parent);
 	let turn: HTMLElement | undefined;
 	let prose: ReturnType<typeof createMarkdown> | undefined;
 	let reasoning: HTMLElement | undefined;
 	let hasEnded = false;
+	const answer = createAnswer();
 	/** The runs of the sessions that work for calls of this one, by their ids. */
 	const children = new Map<string, RunView>();
 
@@ -57,6 +55,7 @@ export function createRunView(parent: HTMLElement, calls: Map<string, CallView> 
 				add(box);
 				prose = createMarkdown(box);
 			}
+			answer.add(text);
 			prose.write(text);
 		},
 		addReasoning(text: string) {
@@ -76,9 +75,11 @@ export function createRunView(parent: HTMLElement, calls: Map<string, CallView> 
 		endTurn() {
 			closeText();
 			turn = undefined;
+			answer.endTurn();
 		},
 		/** Removes what the turn has shown so far. */
 		dropTurn() {
+			answer.dropTurn();
 			turn?.remove();
 			turn = prose = reasoning = undefined;
 		},
@@ -105,9 +106,17 @@ export function createRunView(parent: HTMLElement, calls: Map<string, CallView> 
 			for (const child of children.values()) child.end();
 			for (const call of calls.values()) call.leave();
 			root.removeAttribute('aria-busy');
+			root.append(...answer.createCopy());
 		},
 	};
 	return view;
+}
+
+function createRoot(parent: HTMLElement): HTMLElement {
+	const root = element('article', 'run');
+	root.setAttribute('aria-label', 'Agent');
+	root.setAttribute('aria-busy', 'true');
+	return parent.appendChild(root);
 }
 
 interface Drawing {
