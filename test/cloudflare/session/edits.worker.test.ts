@@ -52,6 +52,7 @@ test.each<[what: string, input: unknown, field: string]>([
 	['a wrong value', { amount: 'much' }, 'input.amount'],
 	['a missing value', {}, 'input.amount'],
 	['something else than an object', [3], '0.input'],
+	['more than 100,000 characters', { amount: 3, note: 'x'.repeat(100_000) }, '0.input'],
 ])('%s changes nothing and is named', async (_, input, field) => {
 	const id = await waiting(pay('a'), pay('b'));
 	const refused = await decide(id, { id: 'b', approve: true }, { id: 'a', approve: true, input });
@@ -126,4 +127,15 @@ test('runlet/client approves with other arguments', async () => {
 		// Until its end.
 	}
 	expect(await findResults(id)).toMatchObject([{ content: 'paid 2' }]);
+});
+
+test('arguments that are nested too deep are refused', async () => {
+	const id = await waiting(pay('a'));
+	const input = `${'{"a":'.repeat(20_000)}1${'}'.repeat(20_000)}`;
+	const response = await SELF.fetch(`http://localhost/v1/sessions/${id}/tool-results`, {
+		method: 'POST',
+		headers: { 'content-type': 'application/json' },
+		body: `[{"id":"a","approve":true,"input":${input}}]`,
+	});
+	expect(response.status).toBe(400);
 });
