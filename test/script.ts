@@ -9,6 +9,9 @@ export function play(...turns: readonly ScriptedTurn[]): ScriptedProvider {
 	return current;
 }
 
+/** What the model for vectors makes of texts. */
+export const embedding: { fn: (texts: readonly string[]) => readonly (readonly number[])[] } = { fn: () => [] };
+
 /** The provider of the Worker under test. It plays the current script. */
 export const scriptedProvider: ProviderRegistration = {
 	variant: 'scripted',
@@ -17,5 +20,6 @@ export const scriptedProvider: ProviderRegistration = {
 	// A thousand tokens cost a dollar. One of the models has no price.
 	computePrice: (model, { inputTokens = 0, outputTokens = 0 }) =>
 		model === 'scripted-unpriced' ? undefined : (inputTokens + outputTokens) / 1_000,
+	embedFn: async (_, texts) => embedding.fn(texts),
 	chatStreamFn: (...request) => current.chatStreamFn?.(...request),
 };

@@ -518,6 +518,12 @@ export const runtime = {
 			memory: { tools: ['recall'], recallCharacters: 1_000 },
 		}),
 		defineAgent({
+			name: 'keeper-near',
+			description: 'Recalls by meaning, too.',
+			model: 'scripted',
+			memory: { embedModel: 'scripted-vectors' },
+		}),
+		defineAgent({
 			name: 'forgetful',
 			description: 'Recalls nothing by itself.',
 			model: 'scripted',

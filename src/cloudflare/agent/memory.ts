@@ -21,6 +21,11 @@ export interface MemoryOptions {
 	 * 0 for nothing, and else from 1,000 to 20,000.
 	 */
 	readonly recallCharacters?: number;
+	/**
+	 * The model that makes vectors of memories and of what they are looked for by, so that they are found by meaning, too.
+	 * Its provider must be one of the Worker's, with embeddings. Words alone decide if it is missing.
+	 */
+	readonly embedModel?: string;
 }
 
 export const memoryOptions = v.optional(
@@ -35,9 +40,10 @@ export const memoryOptions = v.optional(
 						v.check((count) => count === 0 || (count >= 1_000 && count <= 20_000)),
 					),
 				),
+				embedModel: v.optional(v.pipe(v.string(), v.nonEmpty())),
 			}),
 		],
-		`must be true or false, or { tools, recallCharacters } with some of ${memoryTools.join(', ')}, and 0 or 1,000 to 20,000`,
+		`must be true or false, or { tools, recallCharacters, embedModel } with some of ${memoryTools.join(', ')}, and 0 or 1,000 to 20,000`,
 	),
 );
 
@@ -57,6 +63,11 @@ export interface RecallingSession {
 	readonly options: MemoryOptions;
 	readonly config: Config;
 	readonly holder: MemoryHolder;
+	/** What makes vectors of texts, if the agent names a model for it. */
+	readonly embedding?: {
+		readonly model: string;
+		readonly embed: (texts: readonly string[]) => Promise<readonly (readonly number[])[]>;
+	};
 }
 
 /** The session for which something is remembered. */

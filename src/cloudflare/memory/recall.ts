@@ -1,7 +1,8 @@
 import type { Recalled } from '../../core/chat/index.ts';
 import { truncateText } from '../../core/ground/text.ts';
 import type { RecallingSession } from '../agent/memory.ts';
-import { askMemory, type MemoryRecord } from '../objects/memory/api.ts';
+import type { MemoryRecord } from '../objects/memory/api.ts';
+import { searchMemories } from './search.ts';
 import { toRecalled } from './tools.ts';
 
 /** The characters of what an agent recalls by itself, unless it says how many. */
@@ -17,14 +18,11 @@ const head = `What earlier conversations left about this person, as far as it ha
 const foot = 'These were the notes. The message follows.';
 
 /** Finds what fits a message, the best first. Nothing if there is none, or if the agent recalls nothing by itself. */
-export async function recallFor(
-	{ config, holder, options }: RecallingSession,
-	text: string,
-): Promise<Recalled | undefined> {
-	const { recallCharacters = usualCharacters } = options;
+export async function recallFor(session: RecallingSession, text: string): Promise<Recalled | undefined> {
+	const { recallCharacters = usualCharacters } = session.options;
 	if (recallCharacters === 0) return undefined;
 	const query = text.slice(0, longestQuery);
-	const found = await askMemory(config.memories, holder, (one) => one.search(query, mostMemories), true);
+	const found = await searchMemories(session, query, mostMemories);
 	return toBlock(found, recallCharacters);
 }
 

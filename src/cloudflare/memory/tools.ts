@@ -6,6 +6,7 @@ import { listMemoryTools, type MemoryToolName, type RememberingSession } from '.
 import { askMemory, changeMemory, type MemoryRecord } from '../objects/memory/api.ts';
 import { longestMemory } from '../wire/memory.ts';
 import { createCommands } from './commands.ts';
+import { searchMemories } from './search.ts';
 import { createSource } from './source.ts';
 
 /** The most memories that a call of `recall` gets. */
@@ -49,7 +50,8 @@ function createRemember(session: RememberingSession): Tool {
 	});
 }
 
-function createRecall({ config, holder }: RememberingSession): Tool {
+function createRecall(session: RememberingSession): Tool {
+	const { config, holder } = session;
 	return define({
 		name: 'recall',
 		description:
@@ -66,7 +68,7 @@ function createRecall({ config, holder }: RememberingSession): Tool {
 			const found =
 				query.trim() === ''
 					? (await askMemory(config.memories, holder, (one) => one.list({ limit: mostRecalled }), true)).memories
-					: await askMemory(config.memories, holder, (one) => one.search(query, limit), true);
+					: await searchMemories(session, query, limit);
 			return { notice, memories: found.map(toRecalled) };
 		},
 	});

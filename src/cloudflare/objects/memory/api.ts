@@ -30,6 +30,19 @@ export interface MemoryChange extends Pick<MemoryRecord, 'path' | 'text' | 'sour
 	readonly ifNoneMatch?: boolean;
 }
 
+/** The vector of a version of a memory. */
+export interface MemoryVector extends Pick<MemoryRecord, 'version'> {
+	readonly vector: readonly number[];
+}
+
+/** What a model for vectors says of a query. */
+export interface NearQuery {
+	readonly model: string;
+	readonly vector: readonly number[];
+	/** The vectors of memories that had none. They are kept. */
+	readonly fresh: readonly MemoryVector[];
+}
+
 export interface WrittenMemory {
 	readonly memory: MemoryRecord;
 	readonly isNew: boolean;
@@ -45,8 +58,10 @@ export interface MemoryPage {
 export interface MemoryApi {
 	/** At most `limit` memories, by path, from a cursor on. */
 	list(page: { readonly cursor?: string; readonly limit: number }): Promise<MemoryPage>;
-	/** At most `limit` memories that have words of the query, the best first. */
-	search(query: string, limit: number): Promise<readonly MemoryRecord[]>;
+	/** At most `limit` memories that have words of the query, or that are near to it, the best first. */
+	search(query: string, limit: number, near?: NearQuery): Promise<readonly MemoryRecord[]>;
+	/** At most `limit` memories without a vector of a model, the newest first. */
+	listUnembedded(model: string, limit: number): Promise<readonly Pick<MemoryRecord, 'path' | 'version' | 'text'>[]>;
 	get(path: string): Promise<MemoryRecord | undefined>;
 	/**
 	 * Writes a memory. Fails with `precondition_failed` where a condition does not hold, and with `too_large` where a bound

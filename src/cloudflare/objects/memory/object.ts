@@ -1,7 +1,15 @@
 import type { Env } from '../../../core/ground/env.ts';
 import { DurableObject } from '../durable-object.ts';
 import { type RpcResult, toRpcResult } from '../result.ts';
-import type { MemoryApi, MemoryChange, MemoryPage, MemoryRecord, MemorySource, WrittenMemory } from './api.ts';
+import type {
+	MemoryApi,
+	MemoryChange,
+	MemoryPage,
+	MemoryRecord,
+	MemorySource,
+	NearQuery,
+	WrittenMemory,
+} from './api.ts';
 import { MemoryStore } from './store.ts';
 
 /** The Durable Object of what agents remember of one person. */
@@ -19,8 +27,12 @@ export class Memory extends DurableObject<Env> implements MemoryApi {
 		return this.#store.list(page);
 	}
 
-	async search(query: string, limit: number): Promise<readonly MemoryRecord[]> {
-		return this.#store.search(query, limit);
+	async search(query: string, limit: number, near?: NearQuery): Promise<readonly MemoryRecord[]> {
+		return this.#store.search(query, limit, near);
+	}
+
+	async listUnembedded(model: string, limit: number) {
+		return this.#store.listUnembedded(model, limit);
 	}
 
 	async get(path: string): Promise<MemoryRecord | undefined> {

@@ -2,9 +2,11 @@ import type { DurableObjectStorage } from '@cloudflare/workers-types';
 import { RunletError } from '../../../core/ground/errors.ts';
 import { listFolders } from '../../../core/workspace/path.ts';
 import { migrate, readVersion } from '../migrate.ts';
-import type { MemoryChange, MemoryPage, MemoryRecord, MemorySource, WrittenMemory } from './api.ts';
+import type { MemoryChange, MemoryPage, MemoryRecord, MemorySource, NearQuery, WrittenMemory } from './api.ts';
 import { assertLength, assertTotal } from './bounds.ts';
+import { joinRanks } from './ranks.ts';
 import { schema } from './schema.ts';
+import { MemoryVectors } from './vectors.ts';
 import { toIndexedText, toMatch } from './words.ts';
 
 type Row = {
@@ -17,12 +19,17 @@ type Row = {
 	updated_at: number;
 };
 
+/** Memories that a ranking by words has. */
+const mostRanked = 100;
+
 /** The rows of a memory. Every method is synchronous. `MemoryApi` says what each promises. A reader creates no tables. */
 export class MemoryStore {
 	readonly #storage: DurableObjectStorage;
+	readonly #vectors: MemoryVectors;
 
 	constructor(storage: DurableObjectStorage) {
 		this.#storage = storage;
+		this.#vectors = new MemoryVectors(storage.sql);
 		if (this.#hasTables) storage.transactionSync(() => migrate(storage.sql, schema));
 	}
 
@@ -32,16 +39,18 @@ export class MemoryStore {
 		return rows.length > limit ? { memories, cursor: memories.at(-1)?.path } : { memories };
 	}
 
-	search(query: string, limit: number): readonly MemoryRecord[] {
-		const match = toMatch(query);
-		if (match === undefined) return [];
-		const rows = this.#read(
-			`SELECT memory.* FROM word JOIN memory ON memory.id = word.rowid
-			WHERE word MATCH ? ORDER BY bm25(word, 2.0, 1.0), memory.updated_at DESC LIMIT ?`,
-			match,
-			limit,
-		);
-		return rows.map(toRecord);
+	search(query: string, limit: number, near?: NearQuery): readonly MemoryRecord[] {
+		const byWords = this.#rankByWords(query);
+		if (near === undefined || !this.#hasTables) return this.#take(byWords.slice(0, limit));
+		const byMeaning = this.#storage.transactionSync(() => {
+			this.#vectors.keep(near.model, near.fresh);
+			return this.#vectors.rank(near.model, near.vector);
+		});
+		return this.#take(joinRanks([byWords, byMeaning], limit));
+	}
+
+	listUnembedded(model: string, limit: number) {
+		return this.#hasTables ? this.#vectors.listMissing(model, limit) : [];
 	}
 
 	get(path: string): MemoryRecord | undefined {
@@ -119,6 +128,23 @@ export class MemoryStore {
 		return readVersion(this.#storage.sql) > 0;
 	}
 
+	/** Ranks the paths of memories that have words of a query. */
+	#rankByWords(query: string): readonly string[] {
+		const match = toMatch(query);
+		if (match === undefined) return [];
+		const rows = this.#read(
+			`SELECT memory.* FROM word JOIN memory ON memory.id = word.rowid
+			WHERE word MATCH ? ORDER BY bm25(word, 2.0, 1.0), memory.updated_at DESC LIMIT ?`,
+			match,
+			mostRanked,
+		);
+		return rows.map(({ path }) => path);
+	}
+
+	#take(paths: readonly string[]): readonly MemoryRecord[] {
+		return paths.flatMap((path) => this.get(path) ?? []);
+	}
+
 	#read(query: string, ...values: readonly (string | number)[]): Row[] {
 		return this.#hasTables ? this.#storage.sql.exec<Row>(query, ...values).toArray() : [];
 	}
@@ -148,13 +174,15 @@ export class MemoryStore {
 			)
 			.one();
 		sql.exec('DELETE FROM word WHERE rowid = ?', id);
+		this.#vectors.dropStale();
 		sql.exec('INSERT INTO word (rowid, path, text) VALUES (?, ?, ?)', id, toIndexedText(path), toIndexedText(text));
 	}
 
 	#remove(path: string): void {
 		const { sql } = this.#storage;
-		for (const { id } of sql.exec<{ id: number }>('DELETE FROM memory WHERE path = ? RETURNING id', path).toArray())
-			sql.exec('DELETE FROM word WHERE rowid = ?', id);
+		const removed = sql.exec<{ id: number }>('DELETE FROM memory WHERE path = ? RETURNING id', path).toArray();
+		for (const { id } of removed) sql.exec('DELETE FROM word WHERE rowid = ?', id);
+		this.#vectors.dropStale();
 	}
 
 	#measure() {

@@ -1,4 +1,4 @@
-import type { ChatOptions } from '../../../core/chat/index.ts';
+import { type ChatOptions, embed, type ProviderRegistration } from '../../../core/chat/index.ts';
 import { providerName, type Tool } from '../../../core/tool/index.ts';
 import { type Agent, findAgent } from '../../agent/define.ts';
 import { listInsideTools } from '../../agent/inside-tools.ts';
@@ -48,6 +48,7 @@ export function createToolLoader(
 /** What an agent needs of a session to remember. */
 interface Remembering {
 	readonly config: Config;
+	readonly providers: readonly ProviderRegistration[];
 	readonly session: Pick<SessionRecord, 'agent' | 'owner' | 'metadata'>;
 	readonly store: SessionStore | undefined;
 }
@@ -55,7 +56,7 @@ interface Remembering {
 /** Creates what an agent remembers by: its tools, and what it recalls by itself. Nothing if it does not. */
 export function createMemory(
 	{ agents, memory }: Pick<Runtime, 'agents' | 'memory'>,
-	{ config, session, store }: Remembering,
+	{ config, providers, session, store }: Remembering,
 ): { readonly tools: readonly Tool[]; readonly recall?: ChatOptions['recall'] } {
 	const agent = findAgent(agents, session.agent);
 	const options = findMemoryOptions(agent);
@@ -63,7 +64,13 @@ export function createMemory(
 	const insideTools = listInsideTools(agent);
 	const isHeld = store && createOutsideCheck(store);
 	const holdsOutsideText = () => isHeld === undefined || isHeld(insideTools);
-	const about = { options, config, holder: findHolder(session) };
+	const { embedModel: model } = options;
+	// As with skills, no budget counts this.
+	const embedding =
+		model === undefined
+			? undefined
+			: { model, embed: (texts: readonly string[]) => embed({ model, providers }, texts) };
+	const about = { options, config, holder: findHolder(session), embedding };
 	return {
 		tools: memory.createTools({ ...about, agent: agent.name, holdsOutsideText }),
 		recall: (text) => memory.recallFor(about, text),

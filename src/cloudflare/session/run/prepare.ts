@@ -159,7 +159,7 @@ export function createChatOptions(
 	const { clientTools = [], owner } = session;
 	const model = chooseModel(agent, session.model, config.model);
 	const providers = runtime.providers(config);
-	const { tools, recall } = createMemory(runtime, { config, session, store });
+	const { tools, recall } = createMemory(runtime, { config, providers, session, store });
 	return {
 		...toChatOptions(agent),
 		recall,

@@ -1,0 +1,41 @@
+import { withTimeLimit } from '../../core/ground/time-limit.ts';
+import type { RecallingSession } from '../agent/memory.ts';
+import { log, toFailureFields } from '../log.ts';
+import { askMemory, type MemoryRecord, type MemoryVector } from '../objects/memory/api.ts';
+
+/** Memories that get their vectors with one search. */
+const atOnce = 32;
+/** How long an embedding may take, in milliseconds. */
+const longestMs = 5_000;
+
+/**
+ * Finds memories by words, and by meaning where the agent has a model for it (docs/memory.md, "By meaning"). Memories that
+ * were written since get their vectors together with the query's. Where that fails, the words decide.
+ */
+export async function searchMemories(
+	session: Pick<RecallingSession, 'config' | 'holder' | 'embedding'>,
+	query: string,
+	limit: number,
+): Promise<readonly MemoryRecord[]> {
+	const { config, holder } = session;
+	const near = query.trim() === '' ? undefined : await embedQuery(session, query);
+	return askMemory(config.memories, holder, (one) => one.search(query, limit, near), true);
+}
+
+async function embedQuery(
+	{ config, holder, embedding }: Pick<RecallingSession, 'config' | 'holder' | 'embedding'>,
+	query: string,
+) {
+	if (embedding === undefined) return undefined;
+	const { model, embed } = embedding;
+	try {
+		const missing = await askMemory(config.memories, holder, (one) => one.listUnembedded(model, atOnce), true);
+		const texts = [query, ...missing.map(({ path, text }) => `${path}\n${text}`)];
+		const [vector = [], ...more] = await withTimeLimit(embed(texts), longestMs, 'The embedding');
+		const fresh = missing.map(({ version }, index): MemoryVector => ({ version, vector: more[index] ?? [] }));
+		return { model, vector, fresh };
+	} catch (cause) {
+		log('warn', 'memory.not_embedded', toFailureFields(cause));
+		return undefined;
+	}
+}
