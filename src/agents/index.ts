@@ -2,8 +2,10 @@
 
 import { assistant } from './assistant.ts';
 import { coder } from './coder.ts';
+import { editor } from './editor.ts';
 import { researcher } from './researcher.ts';
 import { support } from './support.ts';
 import { triage } from './triage.ts';
+import { writer } from './writer.ts';
 
-export const agents = [assistant, support, triage, coder, researcher];
+export const agents = [assistant, support, triage, coder, researcher, editor, writer];

@@ -125,6 +125,35 @@ test('coder plans a change of three files, and makes it once a person allowed it
 	);
 });
 
+test('editor has three writers work in the background within its budget, and a person allows one from the inbox to publish', async () => {
+	const client = createClient(runlet.url);
+	const { id } = await client.createSession({ agent: 'editor' });
+	const tasks = ['Welcome our new readers.', 'Say good night.', 'Publish it: title Tea, text Hot.'];
+	for (const task of tasks) await Array.fromAsync(client.sendMessage(id, `Commission a text: "${task}"`));
+	const findAsking = async () => (await client.listApprovals({ agent: 'writer', kind: 'approval' })).approvals[0];
+	await expect.poll(findAsking, { timeout: 20_000 }).toMatchObject({ tool: 'publish', input: { title: 'Tea' } });
+	const asking = await findAsking();
+	const { children = [], budget } = await client.getSession(id);
+	expect(children.map(({ agent, background }) => [agent, background])).toEqual(Array(3).fill(['writer', true]));
+	const limits = children.map((child) => child.budget?.tokens ?? Number.NaN);
+	expect(limits).toEqual([20_000, 20_000, 20_000]);
+	expect(budget.reserved.tokens).toBeGreaterThanOrEqual(20_000);
+	expect(children.map((child) => child.id)).toContain(asking?.sessionId);
+	await Array.fromAsync(client.submitResults(asking?.sessionId ?? '', [{ id: asking?.callId ?? '', approve: true }]));
+	const readTold = async () => {
+		const messages = await client.listMessages(id);
+		return messages.flatMap(({ role, content }) => (role === 'user' ? [String(content)] : [])).sort();
+	};
+	await expect.poll(readTold, { timeout: 20_000 }).toHaveLength(6);
+	const told = (await readTold()).filter((text) => text.startsWith('writer (session '));
+	expect(told).toHaveLength(3);
+	expect(told.some((text) => text.includes('Tea is published, with 3 characters'))).toBe(true);
+	await expect.poll(async () => (await client.getSession(id)).status, { timeout: 20_000 }).toBe('completed');
+	const after = await client.getSession(id);
+	expect(after.budget.reserved.tokens).toBe(0);
+	expect(after.children?.every(({ spent }) => (spent?.tokens ?? 0) > 0)).toBe(true);
+});
+
 test('in the terminal, coder’s plan is shown as a diff and allowed by a word; files, changes and tasks are printed', async () => {
 	const lines = ['Make a greeting page.', 'yes', '/files', '/files style.css', '/changes', '/tasks', '/files none.txt'];
 	const input = lines.map((line) => `'${line}'`).join(' ');
