@@ -174,6 +174,21 @@ test('in the terminal, coder’s plan is shown as a diff and allowed by a word; 
 	);
 });
 
+test('in the terminal, the sessions, the budget and the turns are printed, and the budget is changed', async () => {
+	const lines = ['What is 17 + 25?', '/budget 9,000,000', '/trace', '/sessions', '/help', '/budget much'];
+	const input = lines.map((line) => `'${line}'`).join(' ');
+	const said = await shell(`printf '%s\\n' ${input} | NO_COLOR=1 npm run -s chat -- --url ${runlet.url} 2>&1 || true`);
+	expect(said.stdout.split('\n')).toEqual(
+		expect.arrayContaining([
+			expect.stringMatching(/^[\d,]+ tokens of 9,000,000$/),
+			expect.stringMatching(/^1\. demo {2}\d+\.\d s {2}[\d,]+ tokens in · \d+ out {2}→ calculate$/),
+			expect.stringMatching(/^[0-9a-f]{64} {2}\d{4}-\d\d-\d\d \d\d:\d\d {2}assistant: What is 17 \+ 25\?$/),
+			expect.stringContaining('/trace          what each turn took and cost'),
+			'/budget: much is no number of tokens.',
+		]),
+	);
+});
+
 function readOutput(events: readonly RunEvent[], field: string): string {
 	const found = events.flatMap((event) =>
 		event.type === 'tool_result' && typeof event.output === 'object' && event.output !== null

@@ -1,16 +1,31 @@
 /** Lines of `runlet chat` that are no messages: they look at what the session works on. */
 
-import type { FileChange, SessionClient } from '../../client/index.ts';
-import { describeSize } from '../../client/words.ts';
-import { print, printDiff, printTasks, printText } from './terminal.ts';
+import { ClientError, type FileChange, type SessionClient } from '../../client/index.ts';
+import { describeMoney, describeSize, describeUsage } from '../../client/words.ts';
+import { print, printDiff, printTasks, printText, toOneLine } from './terminal.ts';
 
 /** What the help says of them. */
-export const commandUsage = `  /files          the files of the session, with their sizes
+export const commandUsage = `  /help           these lines
+  /sessions       the newest sessions, to come back to with --session
+  /budget         what the session has spent of its budget
+  /budget TOKENS  lets it spend so many tokens in all
+  /trace          what each turn took and cost
+  /files          the files of the session, with their sizes
   /files PATH     prints a text file
   /changes        what changed in the files, with diffs
   /tasks          the lists of tasks`;
 
-type Client = Pick<SessionClient, 'listFiles' | 'readFile' | 'listChanges' | 'listTasks'>;
+type Client = Pick<
+	SessionClient,
+	| 'listFiles'
+	| 'readFile'
+	| 'listChanges'
+	| 'listTasks'
+	| 'listSessions'
+	| 'listMessages'
+	| 'getSession'
+	| 'changeSession'
+>;
 
 /** Files and changes that are printed. */
 const mostFiles = 500;
@@ -18,9 +33,14 @@ const mostChanges = 20;
 
 /** Carries out a line that is a command. Returns `undefined` for a message. */
 export function findCommand(line: string, client: Client, id: string): (() => Promise<void>) | undefined {
-	const [, name, argument = ''] = /^\/(files|changes|tasks)(?:\s+(\S.*?))?\s*$/.exec(line) ?? [];
+	const [, name, argument = ''] =
+		/^\/(help|sessions|budget|trace|files|changes|tasks)(?:\s+(\S.*?))?\s*$/.exec(line) ?? [];
 	if (name === 'files') return argument === '' ? () => printFiles(client, id) : () => printFile(client, id, argument);
+	if (name === 'budget') return () => (argument === '' ? printBudget(client, id) : setBudget(client, id, argument));
 	if (argument !== '') return undefined;
+	if (name === 'help') return async () => print('dim', commandUsage);
+	if (name === 'sessions') return () => printSessions(client);
+	if (name === 'trace') return () => printTurns(client, id);
 	if (name === 'changes') return () => printChanges(client, id);
 	return name === 'tasks' ? () => printAllTasks(client, id) : undefined;
 }
@@ -64,4 +84,45 @@ async function printAllTasks(client: Client, id: string): Promise<void> {
 	const lists = await client.listTasks(id);
 	for (const list of lists) printTasks(list);
 	if (lists.length === 0) print('dim', 'There are no lists of tasks.');
+}
+
+/** Sessions that are printed. */
+const mostSessions = 20;
+
+async function printSessions(client: Client): Promise<void> {
+	const { sessions } = await client.listSessions({ limit: mostSessions });
+	for (const { id, title = 'No message yet', agent, lastActivityAt } of sessions)
+		printText(`${id}  ${lastActivityAt.slice(0, 16).replace('T', ' ')}  ${agent}: ${toOneLine(title)}\n`);
+}
+
+async function printBudget(client: Client, id: string): Promise<void> {
+	const { budget } = await client.getSession(id);
+	const { limit, spent } = budget;
+	const most = limit.tokens === undefined ? 'without a cap' : `of ${limit.tokens.toLocaleString('en')}`;
+	const cost = spent.usd > 0 ? ` (${describeMoney(spent)})` : '';
+	printText(`${spent.tokens.toLocaleString('en')} tokens ${most}${cost}\n`);
+}
+
+async function setBudget(client: Client, id: string, given: string): Promise<void> {
+	const tokens = Number(given.replaceAll(/[_,]/g, ''));
+	if (!Number.isSafeInteger(tokens) || tokens < 0)
+		throw new ClientError('invalid_argument', `/budget: ${given} is no number of tokens.`);
+	const { budget } = await client.getSession(id);
+	await client.changeSession(id, { budget: { ...budget.limit, tokens } });
+	await printBudget(client, id);
+}
+
+/** Prints the model's turns, each with what it called. */
+async function printTurns(client: Client, id: string): Promise<void> {
+	const messages = await client.listMessages(id);
+	let count = 0;
+	for (const message of messages) {
+		if (message.role !== 'assistant' || message.turn === undefined) continue;
+		count += 1;
+		const { model, usage } = message.turn;
+		const seconds = ((usage.latencyMs ?? 0) / 1_000).toFixed(1);
+		const called = (message.toolCalls ?? []).map(({ name }) => name).join(', ');
+		printText(`${count}. ${model}  ${seconds} s  ${describeUsage(usage)}${called === '' ? '' : `  → ${called}`}\n`);
+	}
+	if (count === 0) print('dim', 'The model has had no turn yet.');
 }
