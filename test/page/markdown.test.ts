@@ -75,6 +75,10 @@ test('formulas stay as they were written, and prices are no formulas', async () 
 	expect(await drawOne('It costs $5, not $6 or 2*3*4.')).toBe('<p>It costs $5, not $6 or 2*3*4.</p>');
 });
 
+test('no block gives another one its links: each is the same, whatever stands around it', async () => {
+	expect(await drawOne('[a]\n\n[a]: https://a.example')).toMatch(/^<p>\[a\]<\/p><p>\[a\]: <a /);
+});
+
 test('images and HTML stay text', async () => {
 	const text = '![a](https://example.com/a.png) <b>x</b>';
 	expect(await drawOne(text)).toBe('<p>![a](https://example.com/a.png) &lt;b&gt;x&lt;/b&gt;</p>');
