@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { digest } from '../src/agents/digest.ts';
 import { triage } from '../src/agents/triage.ts';
 import { agentTool, spawn } from '../src/cloudflare/agent/agent-tool.ts';
 import type { ApprovalRequest } from '../src/cloudflare/agent/approvers.ts';
@@ -484,6 +485,7 @@ export const runtime = {
 				`${metadata.customer} writes by ${skillContext.transport} to ${sessionId} in ${Reflect.get(env, 'LOCAL')}.`,
 		}),
 		triage,
+		digest,
 		writer,
 		editor,
 		guarded,

@@ -2,10 +2,11 @@
 
 import { assistant } from './assistant.ts';
 import { coder } from './coder.ts';
+import { digest } from './digest.ts';
 import { editor } from './editor.ts';
 import { researcher } from './researcher.ts';
 import { support } from './support.ts';
 import { triage } from './triage.ts';
 import { writer } from './writer.ts';
 
-export const agents = [assistant, support, triage, coder, researcher, editor, writer];
+export const agents = [assistant, support, triage, coder, researcher, editor, writer, digest];

@@ -4,7 +4,6 @@ import type { agent } from '../cloudflare/wire/agent.ts';
 import type { approvalPage, approvalQuery } from '../cloudflare/wire/approval.ts';
 import type { resultsBody, waitingCall } from '../cloudflare/wire/call.ts';
 import type { runEvent } from '../cloudflare/wire/event.ts';
-import type { exportedSession } from '../cloudflare/wire/export.ts';
 import type { file, fileChangePage, filePage } from '../cloudflare/wire/file.ts';
 import type { decisionLinks, linkBody } from '../cloudflare/wire/link.ts';
 import type { serverBody, shownServer, shownServerDetails } from '../cloudflare/wire/mcp.ts';
@@ -47,8 +46,7 @@ export type SessionQuery = Query<typeof sessionQuery>;
 /** A session as the list has it. */
 export type ListedSession = SessionPage['sessions'][number];
 
-/** All that is stored of a session. */
-export type ExportedSession = v.InferOutput<typeof exportedSession>;
+export type { ExportedSession } from '../cloudflare/wire/export.ts';
 
 /** A message of the history. */
 export type Message = v.InferOutput<typeof shownMessage>;

@@ -232,8 +232,8 @@ test('a saved file of the page or of its client is served, and a mistake in it l
 		await writeFile(path, change(await readFile(path, 'utf8')));
 	};
 	runlet.forget();
-	await save('src/page/style.css', (text) => `${text}\n/* saved */\n`);
-	await expect.poll(() => read('/style.css'), { timeout: 60_000 }).toContain('/* saved */');
+	await save('src/page/style.css', (text) => `${text}\n.saved { order: 7 }\n`);
+	await expect.poll(() => read('/style.css'), { timeout: 60_000 }).toContain('.saved{order:7}');
 	await runlet.says(/Runlet runs what was saved/);
 	await save('src/client/http.ts', (text) => text.replace('The server does not answer.', 'Nobody answers.'));
 	await expect.poll(() => read('/app.js'), { timeout: 60_000 }).toContain('Nobody answers.');

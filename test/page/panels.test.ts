@@ -177,6 +177,27 @@ describe('the inbox', () => {
 		await sees('.nothing', 'Nothing waits for you.');
 	});
 
+	test('takes other arguments for a call that is allowed; what is no JSON is told at the field', async () => {
+		stage.play([call('p1', 'pay', { amount: 5 })]);
+		const id = await start('Pay less.');
+		await page.click('#places >> text=Inbox');
+		const card = page.locator('.card', { hasText: 'Pay less.' });
+		await card.getByText('Change the arguments').click();
+		const field = card.getByLabel('Arguments of pay');
+		expect(JSON.parse(await field.inputValue())).toEqual({ amount: 5 });
+		await field.fill('{"amount": 3');
+		await card.getByRole('button', { name: 'Allow' }).click();
+		await card.getByRole('alert').getByText('Arguments: write a JSON object.').waitFor();
+		expect(await readStatus(id)).toBe('awaiting_tools');
+		const sent = stage.play([text('Paid.')]);
+		await field.fill('{"amount": 3}');
+		await shoot('inbox-edit');
+		await card.getByRole('button', { name: 'Allow' }).click();
+		await sees('.card.settled', 'Allowed. It runs now.');
+		await expect.poll(() => readStatus(id)).toBe('completed');
+		expect(JSON.stringify(sent)).toContain('the call ran with {\\"amount\\":3}');
+	});
+
 	test('says so when somebody else was faster, and looks again', async () => {
 		stage.play([call('p1', 'pay', { amount: 5 })], [text('Paid.')]);
 		const id = await start('Pay first.');

@@ -1,6 +1,16 @@
 import type { Env } from '../../core/ground/env.ts';
 import type { WakeupTime } from '../../core/tool/index.ts';
 
+/** A session of a schedule's owner. */
+export interface ActiveSession {
+	readonly id: string;
+	readonly agent: string;
+	readonly title?: string;
+	readonly createdAt: Date;
+	/** Its last activity. */
+	readonly activeAt: Date;
+}
+
 /** What the function of a schedule is told. */
 export interface WakeEvent {
 	/** When it was due. A late one is told its own time. */
@@ -11,6 +21,8 @@ export interface WakeEvent {
 	readonly owner: string;
 	/** The Worker's bindings and variables. */
 	readonly env: Env;
+	/** Lists the owner's sessions that were active since then: the newest 100, the newest first. */
+	readonly listSessions: (since: Date) => Promise<readonly ActiveSession[]>;
 }
 
 /** A schedule of an agent: when it is woken, and with what message (docs/schedules.md). */

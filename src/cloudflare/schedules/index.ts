@@ -7,7 +7,7 @@ import { createSchedulesRoute } from './routes.ts';
 import { OwnerScheduler } from './scheduler.ts';
 import { createWakeups } from './wakeups.ts';
 
-export type { AgentSchedule, WakeEvent } from '../agent/schedules.ts';
+export type { ActiveSession, AgentSchedule, WakeEvent } from '../agent/schedules.ts';
 export type { ScheduleSupport } from '../routes/schedules.ts';
 
 /** The schedules of a Worker, for `createRunlet({ schedules })` (docs/schedules.md). */

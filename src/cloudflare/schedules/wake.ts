@@ -1,14 +1,18 @@
 import { RunletError, toMessageText } from '../../core/ground/errors.ts';
 import type { LastWake } from '../../core/tool/index.ts';
 import type { SchedulerOptions } from '../agent/schedule-connector.ts';
-import type { AgentSchedule } from '../agent/schedules.ts';
+import type { ActiveSession, AgentSchedule } from '../agent/schedules.ts';
 import type { Config } from '../config/config.ts';
 import { isBounded } from '../objects/budget.ts';
+import { askDirectory } from '../objects/directory/api.ts';
 import { askLedger } from '../objects/ledger/api.ts';
 import { reach, usualLimitMs } from '../objects/reach.ts';
 import { takeValue } from '../objects/result.ts';
 import type { CreateInput, SessionApi } from '../objects/session-api.ts';
 import type { DueSchedule } from './rows.ts';
+
+/** The most sessions that the function of a schedule is told of. */
+const mostListed = 100;
 
 /** What became of a time; `gone` where the schedule or its session is there no more. */
 export type Woken = 'gone' | Omit<LastWake, 'at'>;
@@ -48,11 +52,12 @@ async function hasSpentDay(owner: string, { ledgers, storedKeys, findDayBudget }
 async function findText(
 	{ dueAt, name, owner, text = '' }: DueSchedule,
 	definition: AgentSchedule | undefined,
-	{ env }: Config,
+	{ env, directories }: Pick<Config, 'env' | 'directories'>,
 ): Promise<string | Woken> {
 	if (definition?.fn === undefined) return definition?.text ?? text;
+	const listSessions = (since: Date) => listActive(directories, owner, since);
 	try {
-		const written = await definition.fn({ at: new Date(dueAt), name, owner, env });
+		const written = await definition.fn({ at: new Date(dueAt), name, owner, env, listSessions });
 		if (written === undefined || written === '') return skip('its function gave no text');
 		if (typeof written === 'string') return written;
 		throw new Error(`its function gave ${typeof written}, and not a text`);
@@ -60,6 +65,14 @@ async function findText(
 		// The function is the project's, and so is its mistake. It is not called again for this time.
 		return { outcome: 'failed', reason: toMessageText(cause).slice(0, 500) };
 	}
+}
+
+/** The sessions of an owner that were active since then: at most `mostListed`, the newest first. */
+async function listActive(directories: Config['directories'], owner: string, since: Date): Promise<ActiveSession[]> {
+	const { sessions } = await askDirectory(directories, owner, (one) => one.list({ limit: mostListed }));
+	return sessions
+		.filter(({ activeAt }) => activeAt >= since.getTime())
+		.map((one) => ({ ...one, createdAt: new Date(one.createdAt), activeAt: new Date(one.activeAt) }));
 }
 
 async function send(due: DueSchedule, text: string, definition: AgentSchedule | undefined, { sessions }: Config) {

@@ -114,8 +114,7 @@ const exportedAbout = v.object({
 	),
 });
 
-/** Everything that is stored of a session. */
-export const exportedSession = v.object({
+const document = v.object({
 	session: exportedAbout,
 	runs: v.pipe(v.array(exportedRun), v.description('The oldest first, as in all lists here.')),
 	spending: v.pipe(v.array(charge), v.description('One record for each request to a model.')),
@@ -124,6 +123,12 @@ export const exportedSession = v.object({
 	files: v.pipe(v.array(exportedFile), v.description('The files, in pieces.')),
 	messages: v.pipe(v.array(exportedMessage), v.description('The whole history, with the full tool results.')),
 });
+
+/** Everything that is stored of a session. */
+export interface ExportedSession extends v.InferOutput<typeof document> {}
+
+/** The schema of an export. Its type has a name, because the compiler gives up on a type of this size without one. */
+export const exportedSession: v.GenericSchema<ExportedSession> = document;
 
 /** The lists of the document, in the order in which their records come. */
 export const exportedLists = ['runs', 'spending', 'state', 'waiting', 'files', 'messages'] as const;
@@ -137,4 +142,4 @@ export const recordNames = {
 	waiting: 'waiting',
 	files: 'file',
 	messages: 'message',
-} as const satisfies Record<keyof v.InferOutput<typeof exportedSession>, string>;
+} as const satisfies Record<keyof ExportedSession, string>;

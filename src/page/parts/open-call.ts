@@ -1,7 +1,8 @@
 /** A call that waits for a person: a small form for the result that only they can give, or for their word that it may run. */
 
-import type { CallAnswer, WaitingCall } from '../../client/index.ts';
+import { type CallAnswer, ClientError, type WaitingCall } from '../../client/index.ts';
 import { element } from './element.ts';
+import { createTextArea, parseField } from './form.ts';
 
 /** Arguments up to so many characters stand on the line of the call. */
 const shortInput = 80;
@@ -15,7 +16,16 @@ export function createOpenCall({ id, name, input, kind }: WaitingCall, onAnswer:
 	text.setAttribute('aria-label', isApproval ? `Reason to deny ${name}` : `Result of ${name}`);
 	const yes = element('button', 'retry yes', isApproval ? 'Allow' : 'Done');
 	const no = element('button', 'retry', isApproval ? 'Deny' : 'Failed');
-	const form = element('form', 'open-call', ...describeCall(name, input), text, yes, no);
+	const edit = isApproval && typeof input === 'object' ? createEdit(name, input) : undefined;
+	const form = element(
+		'form',
+		'open-call',
+		...describeCall(name, input),
+		...(edit === undefined ? [] : [edit.shown]),
+		text,
+		yes,
+		no,
+	);
 	form.setAttribute('aria-label', `${name} waits`);
 	form.dataset.todo = isApproval
 		? `${name} waits: allow or deny it first.`
@@ -28,13 +38,41 @@ export function createOpenCall({ id, name, input, kind }: WaitingCall, onAnswer:
 	});
 	form.addEventListener('submit', (event) => {
 		event.preventDefault();
-		for (const control of [text, yes, no]) control.disabled = true;
 		const isYes = event.submitter !== no;
+		const changed = isYes ? edit?.read() : undefined;
+		if (changed?.mistake !== undefined) return;
+		for (const control of [text, yes, no]) control.disabled = true;
 		const reason = text.value === '' ? {} : { reason: text.value };
 		if (!isApproval) onAnswer({ id, output: text.value, isError: !isYes });
-		else onAnswer(isYes ? { id, approve: true } : { id, approve: false, ...reason });
+		else onAnswer(isYes ? { id, approve: true, ...changed } : { id, approve: false, ...reason });
 	});
 	return form;
+}
+
+/** Lets a person put other arguments in the place of the model's. What is no JSON object is told at the field. */
+function createEdit(name: string, input: unknown) {
+	const before = JSON.stringify(input, undefined, 2);
+	const field = createTextArea(before, Math.min(12, before.split('\n').length));
+	field.setAttribute('aria-label', `Arguments of ${name}`);
+	const told = element('div', 'mistake');
+	told.setAttribute('role', 'alert');
+	const shown = element('details', 'edit', element('summary', 'edit-head', 'Change the arguments'), field, told);
+	return {
+		shown,
+		read(): { readonly input?: Record<string, unknown>; readonly mistake?: string } {
+			told.textContent = '';
+			if (field.value === before) return {};
+			try {
+				return { input: parseField('Arguments', field.value) };
+			} catch (error) {
+				if (!(error instanceof ClientError)) throw error;
+				told.textContent = error.message;
+				shown.open = true;
+				field.focus();
+				return { mistake: error.message };
+			}
+		},
+	};
 }
 
 /** Makes a form for the answer to a question. */

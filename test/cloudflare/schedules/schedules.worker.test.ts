@@ -1,6 +1,7 @@
 import { env, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { defineAgent } from '../../../src/cloudflare/agent/define.ts';
+import type { ActiveSession } from '../../../src/cloudflare/agent/schedules.ts';
 import { type Config, readConfig } from '../../../src/cloudflare/config/config.ts';
 import { takeValue } from '../../../src/cloudflare/objects/result.ts';
 import type { StoredSchedule } from '../../../src/cloudflare/objects/schedule-api.ts';
@@ -258,6 +259,50 @@ describe('the schedules of an agent', () => {
 		play('Yes.');
 		await passTo('2030-04-03T00:00:00.000Z', 'often');
 		expect((await find('often', 'often'))?.last).toMatchObject({ outcome: 'ran' });
+	});
+
+	test('are told the sessions of their owner, those of the time that they ask for', async () => {
+		await arm();
+		const seen: (readonly ActiveSession[])[] = [];
+		writing.fn = async ({ listSessions }) => {
+			for (const since of [0, Date.now() + 60_000]) seen.push(await listSessions(new Date(since)));
+			return 'Well.';
+		};
+		play('One.', 'Two.');
+		await passTo('2030-04-04T00:00:00.000Z', 'often');
+		const id = (await find('often', 'often'))?.last?.sessionId;
+		const listIds = async () => (await findDirectory('often').list({ limit: 99 })).sessions.map((one) => one.id);
+		await expect.poll(listIds).toContain(id);
+		await passTo('2030-04-05T00:00:00.000Z', 'often');
+		const [before = [], , after, none] = seen;
+		expect(after).toEqual([
+			{ id, agent: 'woken', title: 'Well.', createdAt: expect.any(Date), activeAt: expect.any(Date) },
+			...before,
+		]);
+		expect(none).toEqual([]);
+	});
+
+	test('the example digest is told in the morning what happened in the day before, and sums it up', async () => {
+		const id = await createSession('scripted');
+		play('It is on its way.');
+		await allEvents(await send(id, 'Where is my order?'));
+		const morning = new Date();
+		morning.setUTCHours(7, 0, 0, 0);
+		if (morning.getTime() <= Date.now()) morning.setUTCDate(morning.getUTCDate() + 1);
+		await arm([]);
+		setClock(new Date().toISOString());
+		await arm();
+		await passTo(morning.toISOString());
+		const session = (await find('each-morning'))?.last?.sessionId ?? '';
+		await waitForRuns(session, 1);
+		const [told = ''] = await readInputs(session);
+		expect(told).toMatch(/^What happened since yesterday:\n/);
+		expect(told).toContain(', scripted: Where is my order?');
+		// Two days later nothing has happened since.
+		morning.setUTCDate(morning.getUTCDate() + 2);
+		await passTo(morning.toISOString());
+		expect((await find('each-morning'))?.last).toMatchObject({ outcome: 'skipped' });
+		await arm([]);
 	});
 
 	async function readInputsOf(owner: string, id: string): Promise<readonly unknown[]> {
