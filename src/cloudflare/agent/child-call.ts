@@ -4,9 +4,10 @@ import { type AnsweredCall, askUser, type ToolContext } from '../../core/tool/in
 import type { Limit } from '../objects/budget.ts';
 import type { RpcResult } from '../objects/result.ts';
 import type { Delivery, RunOutcome, SessionApi, SessionState } from '../objects/session-api.ts';
+import { readDecision } from './child-decision.ts';
 import { toBeginLabel } from './child-events.ts';
 import { type ChildLimits, planChild } from './child-plan.ts';
-import { type Child, type Children, isConsent } from './children.ts';
+import type { Child, Children } from './children.ts';
 import { insist } from './insist.ts';
 
 /** A task for another agent. */
@@ -62,18 +63,24 @@ export async function passOn(
 	if (child === undefined) throw new RunletError('conflict', 'The agent that asked is gone. Call it again.');
 	const { run, call } = v.parse(waiting, resume);
 	const once = { key: `answer ${run} ${call?.id ?? ''}`, request: run };
-	return follow({ child, label: `${child.agent} goes on` }, context, children, (one, delivery) =>
-		call === undefined
-			? one.answer(children.caller, { text: answer, transport: 'agent' }, { delivery, once })
-			: one.submit(children.caller, [toCallAnswer(call, answer)], { delivery, once }),
-	);
-}
-
-function toCallAnswer({ id, isApproval }: { readonly id: string; readonly isApproval: boolean }, answer: string) {
-	const said = answer.trim();
-	if (!isApproval) return { id, output: answer };
-	if (isConsent(said)) return { id, approve: true };
-	return { id, approve: false, ...(said.toLowerCase() !== 'deny' && { reason: said }) };
+	const passed = { child, label: `${child.agent} goes on` };
+	if (call === undefined)
+		return follow(passed, context, children, (one, delivery) =>
+			one.answer(children.caller, { text: answer, transport: 'agent' }, { delivery, once }),
+		);
+	const given = call.isApproval ? readDecision(call.id, answer) : { id: call.id, output: answer };
+	try {
+		return await follow(passed, context, children, (one, delivery) =>
+			one.submit(children.caller, [given], { delivery, once }),
+		);
+	} catch (error) {
+		if (!('input' in given && error instanceof RunletError && error.code === 'invalid_request')) throw error;
+		// The tool of the call refuses these arguments, and nothing has changed: the person is asked again.
+		const state = await insist(context.signal, () => children.reach(child).state(children.caller));
+		const question = toQuestion(child, state, `${error.message}\n`);
+		if (question === undefined) throw error;
+		return question;
+	}
 }
 
 /**
@@ -97,8 +104,8 @@ async function follow(
 	return toResult(child, outcome);
 }
 
-/** What a child waits for, as a question that its parent asks the person. */
-function toQuestion({ id, agent }: Child, { status, run, question, toolCalls = [] }: SessionState) {
+/** What a child waits for, as a question that its parent asks the person, behind what was wrong with the last answer. */
+function toQuestion({ id, agent }: Child, { status, run, question, toolCalls = [] }: SessionState, mistake = '') {
 	if (run === undefined || (status !== 'awaiting_user' && status !== 'awaiting_tools')) return undefined;
 	const about = { child: { id, agent } };
 	if (question !== undefined) return askUser(question.question, { ...about, ...question.options }, { run: run.id });
@@ -113,7 +120,7 @@ function toQuestion({ id, agent }: Child, { status, run, question, toolCalls = [
 	const resume = { run: run.id, call: { id: call.id, isApproval } };
 	const what = `${call.name}(${JSON.stringify(call.input)})`;
 	return isApproval
-		? askUser(`${agent} asks: may it call ${what}?`, { ...shown, choices: ['approve', 'deny'] }, resume)
+		? askUser(`${mistake}${agent} asks: may it call ${what}?`, { ...shown, choices: ['approve', 'deny'] }, resume)
 		: askUser(`${agent} asks for the result of ${what}.`, shown, resume);
 }
 

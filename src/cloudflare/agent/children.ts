@@ -1,9 +1,6 @@
-import * as v from 'valibot';
-import type { Question } from '../../core/chat/index.ts';
-import type { AnsweredCall, Tool, ToolCall, ToolContext } from '../../core/tool/index.ts';
+import type { AnsweredCall, Tool, ToolContext } from '../../core/tool/index.ts';
 import type { Amount, BudgetState, Limit } from '../objects/budget.ts';
 import type { Caller, CreateInput, SessionApi } from '../objects/session-api.ts';
-import { toolCall } from '../wire/call.ts';
 import type { EventSource, TreeOptions } from './event-source.ts';
 
 /** A session that works for a call of another one, its parent (docs/agents.md, "Agents that work for an agent"). */
@@ -38,22 +35,6 @@ export interface Children {
 	readonly toCreate: (child: Child) => CreateInput;
 	/** Reaches a child. A stub that has failed stays broken, so each try needs a new one. */
 	readonly reach: (child: Child) => SessionApi;
-}
-
-const askedCall = v.object({ kind: v.literal('approval'), child: v.object({ agent: v.string() }), call: toolCall });
-
-/**
- * Finds the call of a child that a question asks to approve, and the child's agent. Who may only send messages may not give
- * that.
- */
-export function findAskedCall(question: Question | undefined): { agent: string; call: ToolCall } | undefined {
-	const read = v.safeParse(askedCall, question?.options);
-	return read.success ? { agent: read.output.child.agent, call: read.output.call } : undefined;
-}
-
-/** Whether the answer to such a question approves the call. Any other answer denies it. */
-export function isConsent(answer: string): boolean {
-	return answer.trim().toLowerCase() === 'approve';
 }
 
 /** How a tool gives its calls to other agents. */

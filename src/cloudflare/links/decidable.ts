@@ -1,5 +1,5 @@
 import type { ToolCall } from '../../core/tool/index.ts';
-import { findAskedCall } from '../agent/children.ts';
+import { findAskedCall } from '../agent/child-decision.ts';
 import type { Pending } from '../session/store/calls.ts';
 
 /** A call that a link can decide about. */

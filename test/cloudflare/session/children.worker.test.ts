@@ -254,6 +254,37 @@ describe('a child that waits for a person', () => {
 		expect(await readResults(id)).toMatchObject([{ content: 'Told: A person did not allow this call: Not so much.' }]);
 	});
 
+	test('runs an approved call with the arguments of the person; a mistake in them is told, and changes nothing', async () => {
+		const id = await createEditor();
+		const calls = [{ id: 'p', name: 'pay', input: { amount: 7 } }];
+		cast({
+			editor: [{ toolCalls: [give('a', 'A poem.')] }, 'Done.'],
+			writer: (asked) =>
+				calls.length > 0 ? { toolCalls: calls.splice(0), usage: usage(1, 1) } : `Told: ${said(asked)}`,
+		});
+		await allEvents(await send(id, 'go'));
+		const [child] = await readChildren(id);
+		for (const text of [
+			'approve {"amount": 3',
+			`approve {"amount": ${'['.repeat(200)}${']'.repeat(200)}}`,
+			'approve {}{}',
+		]) {
+			const refused = await answer(id, text);
+			expect([refused.status, await refused.json()]).toMatchObject([400, { error: { data: { field: 'text' } } }]);
+		}
+		await restart(child?.id ?? '');
+		expect(await (await answer(id, 'approve {"amount": "three"}')).json()).toMatchObject({
+			status: 'awaiting_user',
+			question: {
+				question: expect.stringMatching(/^input\.amount: .*\nwriter asks: may it call pay\({"amount":7}\)\?$/),
+				options: { kind: 'approval', call: { id: 'p', input: { amount: 7 } } },
+			},
+		});
+		expect(await readResults(child?.id ?? '')).toEqual([]);
+		expect(await (await answer(id, 'Approve {"amount": 3}')).json()).toMatchObject({ status: 'completed' });
+		expect(await readResults(child?.id ?? '')).toMatchObject([{ content: 'paid 3', ranWith: { amount: 3 } }]);
+	});
+
 	test('has a call allowed by nobody who may only send messages', async () => {
 		const id = await createEditor();
 		const calls = [{ id: 'p', name: 'pay', input: { amount: 7 } }];

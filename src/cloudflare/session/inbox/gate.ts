@@ -1,7 +1,7 @@
 import { type CallAnswer, findOpenAnswers } from '../../../core/chat/call-answers.ts';
 import { RunletError } from '../../../core/ground/errors.ts';
 import type { Person } from '../../agent/approvers.ts';
-import { findAskedCall } from '../../agent/children.ts';
+import { findAskedCall } from '../../agent/child-decision.ts';
 import { createCrashPoints } from '../../agent/crash.ts';
 import { chooseModel, findAgent } from '../../agent/define.ts';
 import type { Runtime } from '../../agent/runtime.ts';

@@ -1,7 +1,7 @@
 import type { CallAnswer } from '../../../core/chat/call-answers.ts';
 import { messageText, type ToolMessage, type UserMessage } from '../../../core/chat/index.ts';
 import { RunletError } from '../../../core/ground/errors.ts';
-import { findAskedCall, isConsent } from '../../agent/children.ts';
+import { findAskedCall, readDecision } from '../../agent/child-decision.ts';
 import type { ConversationUpdate, CreateInput, Input, Once, PagePost } from '../../objects/session-api.ts';
 import type { BeginOptions } from '../run/begin.ts';
 import { createPastRun, createRunId } from '../run/run.ts';
@@ -156,8 +156,11 @@ export class Inbox {
 			return this.#runner.storeRun([...results, message], about);
 		const { question, asking } = now.pending;
 		const asked = findAskedCall(question);
-		if (asked !== undefined)
-			this.answers.assertMayDecide(asked.call, isConsent(messageText(message)), now, asked.agent);
+		if (asked !== undefined) {
+			const { call, agent } = asked;
+			const { approve, input = call.input } = readDecision(call.id, messageText(message));
+			this.answers.assertMayDecide({ ...call, input }, approve, now, agent);
+		}
 		if (asking !== undefined)
 			return this.#runner.storeRun([], { ...about, answered: { call: asking, text: messageText(message) } });
 		const { content, parts } = message;

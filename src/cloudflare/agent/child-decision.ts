@@ -1,0 +1,50 @@
+import * as v from 'valibot';
+import type { CallAnswer } from '../../core/chat/call-answers.ts';
+import type { Question } from '../../core/chat/index.ts';
+import { RunletError } from '../../core/ground/errors.ts';
+import { isTooDeep } from '../../core/ground/json.ts';
+import type { ToolCall } from '../../core/tool/index.ts';
+import { approvalEntry, toolCall } from '../wire/call.ts';
+
+/** Whether the call of a child may run, and with what (docs/agents.md, "Agents that work for an agent"). */
+type Decision = Extract<CallAnswer, { readonly approve: boolean }>;
+
+const askedCall = v.object({ kind: v.literal('approval'), child: v.object({ agent: v.string() }), call: toolCall });
+
+/**
+ * Finds the call of a child that a question asks to approve, and the child's agent. Who may only send messages may not give
+ * that.
+ */
+export function findAskedCall(question: Question | undefined): { agent: string; call: ToolCall } | undefined {
+	const read = v.safeParse(askedCall, question?.options);
+	return read.success ? { agent: read.output.child.agent, call: read.output.call } : undefined;
+}
+
+/**
+ * Reads what a person answers to such a question: `approve`, or `approve` and other arguments as a JSON object. Any other
+ * answer denies the call, and says why. Throws `invalid_request` for arguments that are no JSON object, too long or too deep.
+ */
+export function readDecision(id: string, answer: string): Decision {
+	const said = answer.trim();
+	const consent = /^approve(?:\s*(\{.*))?$/is.exec(said);
+	if (consent === null) return { id, approve: false, ...(said.toLowerCase() !== 'deny' && { reason: said }) };
+	const [, text] = consent;
+	if (text === undefined) return { id, approve: true };
+	const input = readInput(text);
+	const read = v.safeParse(v.required(approvalEntry, ['input']), { id, approve: true, input });
+	if (read.success) return { ...read.output, approve: true };
+	throw new RunletError(
+		'invalid_request',
+		'text: the arguments behind approve are no JSON object, are too long or are nested too deep. Write approve {"field": "value"}.',
+		{ field: 'text' },
+	);
+}
+
+function readInput(text: string): unknown {
+	try {
+		const input: unknown = JSON.parse(text);
+		return isTooDeep(input) ? undefined : input;
+	} catch {
+		return undefined;
+	}
+}
