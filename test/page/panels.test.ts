@@ -115,6 +115,7 @@ describe('the menu', () => {
 	test('slides over a narrow page, is left by Escape, and leads on by the keyboard', async () => {
 		await page.setViewportSize({ width: 400, height: 700 });
 		await page.locator('#side').waitFor({ state: 'hidden' });
+		expect((await page.locator('#chat').boundingBox())?.width).toBe(400);
 		await page.getByRole('button', { name: 'Menu' }).press('Enter');
 		await page.locator('#side').waitFor();
 		expect(await page.evaluate(() => document.activeElement?.id)).toBe('new');
@@ -271,6 +272,118 @@ describe('the sessions', () => {
 			buffer: Buffer.from('no'),
 		});
 		await sees('.import .failure', 'This file is no export of a session.');
+	});
+});
+
+describe('the trace', () => {
+	const open = () => page.getByRole('button', { name: 'Trace' }).first().click();
+	const rows = (text: string) => page.locator('.waterfall tr', { hasText: text });
+	const readBar = async (row: string) => {
+		const { x, width } = (await page.locator(`.waterfall tr${row} rect`).last().boundingBox()) ?? { x: 0, width: 0 };
+		return { from: x, to: x + width };
+	};
+
+	test('is a waterfall of runs, turns, calls and children, each with its time and tokens', async () => {
+		stage.play(
+			[call('d1', 'desk', { task: 'Add them.' })],
+			[call('a1', 'add', { x: 1, y: 2 })],
+			[text('3')],
+			[text('It is 3.')],
+		);
+		await page.selectOption('#agent', 'chief');
+		await say('How much is it?');
+		await sees('.prose', 'It is 3.');
+		await open();
+		await rows('add').waitFor();
+		expect(
+			await page
+				.locator('.waterfall tbody tr')
+				.evaluateAll((all) =>
+					all.map(
+						(row) =>
+							`${row.getAttribute('data-depth')} ${row.getAttribute('data-kind')} ${row.querySelector('th')?.textContent}`,
+					),
+				),
+		).toEqual([
+			'0 model Turn 1: staged',
+			'1 tool desk',
+			'2 child desk',
+			'3 model Turn 1: staged',
+			'4 tool add',
+			'3 model Turn 2: staged',
+			'0 model Turn 2: staged',
+		]);
+		await sees('.traced summary', /How much is it\?.*6 tokens in · 4 out/);
+		expect(await rows('Turn 1').first().textContent()).toMatch(/\d+ ms3 tokens in · 2 out/);
+		const [work, child, last] = [
+			await readBar('[data-depth="1"]'),
+			await readBar('[data-depth="2"]'),
+			await readBar('[data-depth="0"]'),
+		];
+		expect(child.from).toBeGreaterThanOrEqual(work.from);
+		expect(child.to).toBeLessThanOrEqual(work.to);
+		expect(last.from).toBeGreaterThanOrEqual(work.to);
+		await shoot('trace');
+		expect(await findBarriers()).toEqual([]);
+		await page.setViewportSize({ width: 390, height: 800 });
+		await shoot('trace-narrow');
+		expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
+		await rows('desk').getByRole('link').click();
+		await sees('.traced summary', 'Add them.');
+	});
+
+	test('grows while a run goes on, and marks what failed and what waits', async () => {
+		stage.play([call('f1', 'fail'), call('p1', 'pay', { amount: 5 })]);
+		await say('Try it.');
+		await sees('.open-call', 'pay');
+		await open();
+		await sees('tr[data-state=failed]', 'fail');
+		await sees('tr[data-state=waiting]', 'pay');
+		stage.play([text('Paid.')]);
+		await page.setViewportSize({ width: 1400, height: 800 });
+		await page.getByRole('button', { name: 'Allow' }).click();
+		await sees('tr[data-state=done]', 'pay');
+		await expect.poll(() => page.locator('.traced').count()).toBe(2);
+		await page.getByRole('button', { name: 'Close' }).press('Escape');
+		await page.locator('#trace').waitFor({ state: 'hidden' });
+		expect(await page.evaluate(() => document.activeElement?.id)).toBe('trace-open');
+	});
+
+	test('has the events as they come; a type of them can be left out, and a command reads them', async () => {
+		await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+		let goOn = () => {};
+		const waits = new Promise<void>((resolve) => {
+			goOn = resolve;
+		});
+		stage.play(async (turn) => {
+			turn.say(text('One'));
+			await waits;
+			turn.say(text(' and two.'));
+		});
+		await say('Count.');
+		await sees('.prose', 'One');
+		await open();
+		await page.getByRole('button', { name: 'Events' }).click();
+		await sees('.events li', '{"text":"One"}');
+		expect(await page.locator('.events li', { hasText: 'done' }).count()).toBe(0);
+		goOn();
+		await sees('.events li', '{"text":" and two."}');
+		await sees('.events li', 'done');
+		await page.locator('.events summary', { hasText: 'run.started' }).click();
+		await sees('.events pre', /^id: .*"runId": "/s);
+		await shoot('events');
+		expect(await findBarriers()).toEqual([]);
+		await page.getByRole('button', { name: /^text/ }).click();
+		await page.locator('.events li[data-type=text]').first().waitFor({ state: 'hidden' });
+		expect(await page.locator('.events li[data-type=done]').isVisible()).toBe(true);
+
+		await page.evaluate(() => sessionStorage.setItem('runlet-key', 'rl_secret'));
+		await page.click('text=Copy as curl');
+		await sees('[role=status]', 'Copied.');
+		const id = page.url().split('/').at(-1);
+		expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(
+			`curl -N '${site.url}/v1/sessions/${id}/events' -H 'accept: text/event-stream' -H "authorization: Bearer $RUNLET_API_KEY"`,
+		);
 	});
 });
 

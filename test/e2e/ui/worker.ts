@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:workers';
 import * as v from 'valibot';
+import { agentTool } from '../../../src/cloudflare/agent/agent-tool.ts';
 import { defineAgent } from '../../../src/cloudflare/agent/define.ts';
 import type { WorkerEnv } from '../../../src/cloudflare/config/env.ts';
 import { memory } from '../../../src/cloudflare/memory/index.ts';
@@ -30,6 +31,7 @@ const staged: ProviderRegistration = {
 	displayName: 'Staged',
 	detect: (model) => model === 'staged',
 	chatStreamFn: async (_model, messages, _system, _tools, onDelta, options) => {
+		const started = Date.now();
 		const body = JSON.stringify({ messages });
 		const response = await fetch(`${env.STAGE}/turn`, { method: 'POST', body, signal: options?.signal ?? null });
 		const toolCalls = [];
@@ -50,51 +52,59 @@ const staged: ProviderRegistration = {
 				}
 			}
 		}
-		const usage = { inputTokens: 3, outputTokens: 2, totalTokens: 5 };
+		const usage = { inputTokens: 3, outputTokens: 2, totalTokens: 5, latencyMs: Date.now() - started };
 		return { stopReason: toolCalls.length > 0 ? 'tool_use' : 'end_turn', toolCalls, usage };
 	},
 };
 
 let paid = 0;
-const runtime = {
-	agents: [
-		defineAgent({
-			name: 'desk',
-			description: 'Says what the test says.',
-			model: 'staged',
-			maxRetries: 0,
-			tools: [
-				fn(
-					{
-						name: 'add',
-						params: [
-							['x', v.number()],
-							['y', v.number()],
-						],
-					},
-					(x, y) => x + y,
-				),
-				fn({ name: 'ask', params: [['question', v.string()]] }, (question) => askUser(question)),
-				fn({ name: 'stop', params: [] }, () => halt('enough', 'stopped')),
-				fn({ name: 'fail', params: [] }, () => {
-					throw new Error('No luck.');
-				}),
-				tool.define({
-					name: 'pay',
-					description: 'Pays; says how often it did.',
-					inputSchema: v.object({ amount: v.number() }),
-					needsApproval: true,
-					fn: (amount: number) => `payment ${++paid}: ${amount}`,
-				}),
-				tool.define({
-					name: 'locate',
-					description: 'The page knows it.',
-					inputSchema: v.object({}),
-					manual: true,
-				}),
-			],
+const desk = defineAgent({
+	name: 'desk',
+	description: 'Says what the test says.',
+	model: 'staged',
+	maxRetries: 0,
+	tools: [
+		fn(
+			{
+				name: 'add',
+				params: [
+					['x', v.number()],
+					['y', v.number()],
+				],
+			},
+			(x, y) => x + y,
+		),
+		fn({ name: 'ask', params: [['question', v.string()]] }, (question) => askUser(question)),
+		fn({ name: 'stop', params: [] }, () => halt('enough', 'stopped')),
+		fn({ name: 'fail', params: [] }, () => {
+			throw new Error('No luck.');
+		}),
+		tool.define({
+			name: 'pay',
+			description: 'Pays; says how often it did.',
+			inputSchema: v.object({ amount: v.number() }),
+			needsApproval: true,
+			fn: (amount: number) => `payment ${++paid}: ${amount}`,
+		}),
+		tool.define({
+			name: 'locate',
+			description: 'The page knows it.',
+			inputSchema: v.object({}),
+			manual: true,
 		}),
 	],
+});
+
+/** Has the other agent work for it. */
+const chief = defineAgent({
+	name: 'chief',
+	description: 'Has others do it.',
+	model: 'staged',
+	tools: [agentTool(desk)],
+});
+
+const runtime = {
+	agents: [desk, chief],
 	providers: () => [staged],
 	memory,
 	schedules,

@@ -1,0 +1,84 @@
+/** The drawer beside a chat: what its runs took, and their events as they come. */
+
+import { button, element, find } from '../parts/element.ts';
+import { createFailure } from '../parts/failure.ts';
+import { createEventList } from './events.ts';
+import { type WatchClient, watchSession } from './watch.ts';
+import { showWaterfall } from './waterfall.ts';
+
+/** `toCurl` writes the command that reads the events of a session. */
+export function createTraceDrawer(client: WatchClient, toCurl: (session: string) => string) {
+	const root = find('#trace', HTMLElement);
+	const opener = find('#trace-open', HTMLButtonElement);
+	const waterfall = element('div', 'runs');
+	const events = createEventList(() => toCurl(session ?? ''));
+	const told = element('div');
+	let session: string | undefined;
+	let visit = new AbortController();
+	let refresh = (): void => {};
+	const tabs = createTabs([
+		['Trace', waterfall],
+		['Events', events.root],
+	]);
+	const close = button('', 'Close', () => setOpen(false));
+	root.append(element('header', '', ...tabs, close), told, waterfall, events.root);
+
+	function setOpen(isOpen: boolean): void {
+		root.hidden = !isOpen;
+		opener.setAttribute('aria-expanded', `${isOpen}`);
+		restart();
+		(isOpen ? tabs[0] : opener)?.focus();
+	}
+
+	/** Forgets what was read. While the drawer is closed nothing is. */
+	function restart(): void {
+		visit.abort();
+		visit = new AbortController();
+		waterfall.replaceChildren();
+		told.replaceChildren();
+		events.clear();
+		refresh = () => {};
+		if (root.hidden || session === undefined) return;
+		refresh = watchSession(client, session, visit.signal, {
+			onTrace: (trace) => showWaterfall(waterfall, trace),
+			onEvent: events.push,
+			onFailure: (error) => told.replaceChildren(createFailure(error, restart)),
+		});
+		refresh();
+	}
+
+	opener.addEventListener('click', () => setOpen(root.hidden !== false));
+	root.addEventListener('keydown', ({ key }) => {
+		if (key === 'Escape') setOpen(false);
+	});
+
+	return {
+		/** Turns to a session, and looks again if it is there already. Without one there is no drawer. */
+		show(id: string | undefined): void {
+			if (id === session) {
+				refresh();
+				return;
+			}
+			session = id;
+			opener.hidden = id === undefined;
+			if (id === undefined) {
+				root.hidden = true;
+				opener.setAttribute('aria-expanded', 'false');
+			}
+			restart();
+		},
+	};
+}
+
+/** Makes the buttons that show one of some parts. */
+function createTabs(parts: readonly (readonly [title: string, part: HTMLElement])[]): HTMLButtonElement[] {
+	const tabs = parts.map(([title], at) => button('tab', title, () => choose(at)));
+	function choose(chosen: number): void {
+		for (const [at, [, part]] of parts.entries()) {
+			part.hidden = at !== chosen;
+			tabs[at]?.setAttribute('aria-pressed', `${at === chosen}`);
+		}
+	}
+	choose(0);
+	return tabs;
+}

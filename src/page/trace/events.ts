@@ -1,0 +1,122 @@
+/** The events of a session as they come, each as the JSON that it is; those of a type can be left out. */
+
+import type { RunEvent } from '../../client/types.ts';
+import { button, element, withoutTurns } from '../parts/element.ts';
+
+/** Events that are kept: the newest. */
+const mostEvents = 1_000;
+/** Characters of an event that its line shows. */
+const longestBrief = 160;
+
+export interface EventList {
+	readonly root: HTMLElement;
+	/** Takes an event in; it is shown with the next frame. */
+	push(event: RunEvent, id: string | undefined): void;
+	clear(): void;
+}
+
+/** `toCurl` writes the command that reads the same events. */
+export function createEventList(toCurl: () => string): EventList {
+	const types = element('div', 'event-types');
+	types.setAttribute('role', 'group');
+	types.setAttribute('aria-label', 'Types of events that are shown');
+	const list = element('ol', 'events');
+	const nothing = element('p', 'nothing', 'No event has come yet.');
+	const root = element('div', 'event-list', createCopy(toCurl), types, nothing, list);
+	const filters = new Map<string, ReturnType<typeof createFilter>>();
+	let queue: HTMLElement[] = [];
+	let frame = 0;
+
+	function draw(): void {
+		frame = 0;
+		list.append(...queue);
+		queue = [];
+		while (list.childElementCount > mostEvents) list.firstElementChild?.remove();
+		nothing.hidden = list.hasChildNodes();
+	}
+
+	function findFilter(type: string) {
+		const known = filters.get(type);
+		if (known !== undefined) return known;
+		const filter = createFilter(type, (isShown) => {
+			for (const line of list.querySelectorAll<HTMLElement>(':scope > li'))
+				if (line.dataset.type === type) line.hidden = !isShown;
+		});
+		filters.set(type, filter);
+		types.append(filter.root);
+		return filter;
+	}
+
+	function clear(): void {
+		cancelAnimationFrame(frame);
+		frame = 0;
+		queue = [];
+		filters.clear();
+		types.replaceChildren();
+		list.replaceChildren();
+		nothing.hidden = false;
+	}
+
+	return {
+		root,
+		clear,
+		push(event, id) {
+			const filter = findFilter(event.type);
+			filter.count();
+			const line = createLine(event, id);
+			line.hidden = !filter.isShown();
+			queue.push(line);
+			if (queue.length > mostEvents) queue.shift();
+			frame ||= requestAnimationFrame(draw);
+		},
+	};
+}
+
+function createLine(event: RunEvent, id: string | undefined): HTMLElement {
+	const { type, ...data } = event;
+	const json = JSON.stringify(data);
+	const brief = element('span', 'brief', json.slice(0, longestBrief));
+	const box = element('details', '', element('summary', '', element('b', '', type), brief));
+	box.addEventListener('toggle', () => {
+		if (box.open && box.querySelector('pre') === null)
+			box.append(element('pre', '', withoutTurns(`id: ${id ?? ''}\n${JSON.stringify(event, undefined, 2)}`)));
+	});
+	const line = element('li', '', box);
+	line.dataset.type = type;
+	return line;
+}
+
+/** Makes a button that shows the events of a type, or leaves them out. */
+function createFilter(type: string, onChange: (isShown: boolean) => void) {
+	let count = 0;
+	let isShown = true;
+	const number = element('span', 'number');
+	const root = button('filter', type, () => {
+		isShown = !isShown;
+		root.setAttribute('aria-pressed', `${isShown}`);
+		onChange(isShown);
+	});
+	root.append(' ', number);
+	root.setAttribute('aria-pressed', 'true');
+	return {
+		root,
+		isShown: () => isShown,
+		count: () => {
+			count += 1;
+			number.textContent = count.toLocaleString('en');
+		},
+	};
+}
+
+function createCopy(toCurl: () => string): HTMLElement {
+	const told = element('span', 'about');
+	told.setAttribute('role', 'status');
+	const copy = button('action', 'Copy as curl', async () => {
+		await navigator.clipboard.writeText(toCurl());
+		told.textContent = 'Copied.';
+	});
+	copy.addEventListener('blur', () => {
+		told.textContent = '';
+	});
+	return element('p', '', copy, told);
+}

@@ -1,0 +1,135 @@
+/** What the runs of a session took, made of its messages: each says when it was stored, and a turn how long it took. */
+
+import type { Message, Session, Usage } from '../../client/types.ts';
+import { toSaidText } from '../../client/words.ts';
+
+/** A model call, a tool call, or a session that works for a tool call. */
+export interface Span {
+	readonly kind: 'model' | 'tool' | 'child';
+	readonly name: string;
+	/** How deep it stands within the run: tools are below the turn that called them. */
+	readonly depth: number;
+	/** Milliseconds since 1970, by the clock of the server. */
+	readonly start: number;
+	/** Missing where no end is known. */
+	end?: number;
+	state: 'running' | 'waiting' | 'done' | 'failed' | 'left';
+	readonly usage?: Usage;
+	/** The session of a child. */
+	readonly session?: string;
+}
+
+export interface TracedRun {
+	readonly id: string;
+	/** What a person said to begin it. */
+	title: string;
+	start: number;
+	end: number;
+	readonly spans: Span[];
+	/** What its own model calls took, without those of children. */
+	usage: Required<Pick<Usage, 'inputTokens' | 'outputTokens' | 'costUsd'>>;
+}
+
+/** A session that works for calls, and what it did. */
+export interface TracedChild {
+	readonly id: string;
+	readonly agent: string;
+	readonly runs: readonly TracedRun[];
+}
+
+/** Makes the runs of a session, oldest first. `children` are those of each call, by its id. */
+export function toRuns(
+	{ model, run: newest }: Pick<Session, 'model' | 'run'>,
+	messages: readonly Message[],
+	children: ReadonlyMap<string, readonly TracedChild[]> = new Map(),
+): TracedRun[] {
+	const runs: TracedRun[] = [];
+	/** The calls without a result so far, by their ids. */
+	const open = new Map<string, Span>();
+	for (const message of messages) {
+		if (message.role === 'system' || message.runId === undefined) continue;
+		const at = Date.parse(message.createdAt);
+		let run = runs.at(-1);
+		if (run === undefined || run.id !== message.runId) {
+			run = createRun(message.runId, at);
+			runs.push(run);
+		}
+		if (message.role === 'user') run.title ||= toSaidText(message);
+		if (message.role === 'assistant') addTurn(run, message, at, open, children);
+		if (message.role === 'tool') endCall(run, message, at, open);
+		run.end = Math.max(run.end, at, ...run.spans.map(({ end = 0 }) => end));
+	}
+	const last = runs.at(-1);
+	const isRunning = newest?.status === 'running' && last?.id === newest.id;
+	if (last !== undefined && isRunning && open.size === 0)
+		last.spans.push({ kind: 'model', name: `Next turn: ${model}`, depth: 0, start: last.end, state: 'running' });
+	const state = isRunning ? 'running' : newest?.status.startsWith('awaiting') ? 'waiting' : 'left';
+	for (const span of open.values()) span.state = last?.spans.includes(span) ? state : 'left';
+	return runs;
+}
+
+function createRun(id: string, at: number): TracedRun {
+	return { id, title: '', start: at, end: at, spans: [], usage: { inputTokens: 0, outputTokens: 0, costUsd: 0 } };
+}
+
+type Role<R extends Message['role']> = Extract<Message, { role: R }>;
+
+/** Adds a model call, and the calls that it made. They begin when its message is stored. */
+function addTurn(
+	run: TracedRun,
+	{ turn, toolCalls = [] }: Role<'assistant'>,
+	at: number,
+	open: Map<string, Span>,
+	children: ReadonlyMap<string, readonly TracedChild[]>,
+): void {
+	const usage = turn?.usage;
+	const start = usage?.latencyMs === undefined ? run.end : at - usage.latencyMs;
+	run.start = Math.min(run.start, start);
+	run.spans.push({
+		kind: 'model',
+		name: `Turn ${turn?.iteration ?? ''}: ${turn?.model ?? ''}`,
+		depth: 0,
+		start,
+		end: at,
+		state: 'done',
+		usage,
+	});
+	run.usage = addUsage(run.usage, usage);
+	for (const { id, name } of toolCalls) {
+		const span: Span = { kind: 'tool', name, depth: 1, start: at, state: 'running' };
+		open.set(id, span);
+		run.spans.push(span, ...(children.get(id) ?? []).flatMap((child) => toChildSpans(child, at)));
+	}
+}
+
+/** Ends a call. One that waited past the end of its run has its result in another run. */
+function endCall(run: TracedRun, { toolCallId, isError }: Role<'tool'>, at: number, open: Map<string, Span>): void {
+	const span = open.get(toolCallId);
+	open.delete(toolCallId);
+	if (span === undefined) return;
+	const state = isError === true ? 'failed' : 'done';
+	if (run.spans.includes(span)) Object.assign(span, { end: at, state });
+	else {
+		span.state = 'left';
+		run.spans.push({ ...span, depth: 0, start: run.end, end: at, state });
+	}
+}
+
+/** Makes the span of a child with what it did, below the call. `earliest` is when the call began. */
+function toChildSpans({ id, agent, runs }: TracedChild, earliest: number): Span[] {
+	const start = Math.max(earliest, Math.min(...runs.map((run) => run.start)));
+	const spans = runs.flatMap((run) => run.spans);
+	const state = spans.some((one) => one.end === undefined) ? 'running' : 'done';
+	const end = state === 'done' && runs.length > 0 ? Math.max(...runs.map((run) => run.end)) : undefined;
+	const usage = runs.reduce((sum, run) => addUsage(sum, run.usage), createRun('', 0).usage);
+	const within = spans.map((one) => ({ ...one, depth: one.depth + 3 }));
+	return [{ kind: 'child', name: agent, depth: 2, start, end, state, usage, session: id }, ...within];
+}
+
+function addUsage(sum: TracedRun['usage'], usage: Usage = {}): TracedRun['usage'] {
+	return {
+		inputTokens: sum.inputTokens + (usage.inputTokens ?? 0),
+		outputTokens: sum.outputTokens + (usage.outputTokens ?? 0),
+		costUsd: sum.costUsd + (usage.costUsd ?? 0),
+	};
+}

@@ -1,0 +1,68 @@
+/** Reads what a session does while somebody looks: what its runs took, and their events as they come. */
+
+import type { SessionClient } from '../../client/sessions.ts';
+import type { RunEvent } from '../../client/types.ts';
+import { loadTrace, type Trace, type TraceClient } from './load.ts';
+
+export type WatchClient = TraceClient & Pick<SessionClient, 'followRun'>;
+
+export interface Watcher {
+	onTrace(trace: Trace): void;
+	onEvent(event: RunEvent, id: string | undefined): void;
+	onFailure(error: unknown): void;
+}
+
+/** Events after which the trace has more to show. */
+const telling: ReadonlySet<RunEvent['type']> = new Set([
+	...(['run.started', 'stop', 'tool_result', 'step'] as const),
+	...(['done', 'awaiting', 'halted', 'cancelled', 'error'] as const),
+]);
+
+/** Returns what looks again. It is to be called when a run may have begun; each event of a run has the same effect. */
+export function watchSession(client: WatchClient, id: string, signal: AbortSignal, watcher: Watcher): () => void {
+	/** The run whose events were read last. */
+	let followed: string | undefined;
+	let isFollowing = false;
+	let isReading = false;
+	let isStale = false;
+
+	/** While it reads, further wishes become one. */
+	async function read(): Promise<void> {
+		isReading = true;
+		while (isStale) {
+			isStale = false;
+			const trace = await loadTrace(client, id, signal);
+			if (signal.aborted) return;
+			watcher.onTrace(trace);
+			const run = trace.session.run?.id;
+			if (!isFollowing && run !== undefined && run !== followed) look(follow(run));
+		}
+		isReading = false;
+	}
+
+	async function follow(run: string): Promise<void> {
+		isFollowing = true;
+		followed = run;
+		const events = client.followRun(id, { signal });
+		for await (const event of events) {
+			if (signal.aborted) return;
+			if (event.type === 'run.started') followed = event.runId;
+			watcher.onEvent(event, events.lastEventId);
+			if (telling.has(event.type)) refresh();
+		}
+		isFollowing = false;
+	}
+
+	function look(work: Promise<void>): void {
+		work.catch((error: unknown) => {
+			if (!signal.aborted) watcher.onFailure(error);
+		});
+	}
+
+	function refresh(): void {
+		isStale = true;
+		if (!isReading && !signal.aborted) look(read());
+	}
+
+	return refresh;
+}

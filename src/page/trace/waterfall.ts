@@ -1,0 +1,100 @@
+/** The runs of a session as a waterfall: each model call, tool and child a bar, where it stands in the time of its run. */
+
+import { describeUsage } from '../../client/words.ts';
+import { toSessionAddress } from '../parts/address.ts';
+import { element, link } from '../parts/element.ts';
+import { svg } from '../parts/svg.ts';
+import type { Trace } from './load.ts';
+import type { Span, TracedRun } from './spans.ts';
+import { describeTime } from './time.ts';
+
+/** Spans of a run that are shown, and runs: the newest. */
+const mostSpans = 400;
+const mostRuns = 50;
+
+const wordsOfState = {
+	running: 'running',
+	waiting: 'waits',
+	done: '',
+	failed: 'failed',
+	left: 'no result in this run',
+};
+
+/** Shows the newest run first, and open. What a person has opened or closed stays so. */
+export function showWaterfall(root: HTMLElement, { runs }: Trace): void {
+	const known = new Map([...root.querySelectorAll('details')].map((one) => [one.dataset.run, one.open] as const));
+	const newest = runs.slice(-mostRuns).toReversed();
+	const boxes = newest.map((run, at) => createRun(run, runs.length - at, known.get(run.id) ?? at === 0));
+	const older = runs.length - newest.length;
+	root.replaceChildren(...boxes);
+	if (older > 0) root.append(element('p', 'about', `${older} older runs are not shown.`));
+	if (runs.length === 0) root.append(element('p', 'nothing', 'This session has had no run yet.'));
+}
+
+function createRun(run: TracedRun, number: number, isOpen: boolean): HTMLElement {
+	const facts = [describeTime(run.end - run.start), describeUsage(run.usage)].filter(Boolean).join(' · ');
+	const time = element('time', '', new Date(run.start).toLocaleTimeString());
+	time.dateTime = new Date(run.start).toISOString();
+	const title = element('b', 'title', run.title === '' ? `Run ${number}` : run.title);
+	const box = element(
+		'details',
+		'traced',
+		element('summary', '', title, element('span', 'about', time, ` · ${facts}`)),
+	);
+	box.dataset.run = run.id;
+	box.open = isOpen;
+	// A run that is closed has no rows until it is opened.
+	const fill = () => {
+		if (box.open && box.querySelector('table') === null) box.append(createTable(run));
+	};
+	box.addEventListener('toggle', fill);
+	fill();
+	return box;
+}
+
+function createTable({ spans, start, end }: TracedRun): HTMLElement {
+	const isOpen = spans.some((one) => one.end === undefined);
+	// What has no end yet goes on behind all ends that are known.
+	const length = Math.max(1, end - start) * (isOpen ? 1.15 : 1);
+	const head = ['What', 'When', 'Time'].map((text) => element('th', text === 'When' ? '' : '', text));
+	for (const cell of head) cell.scope = 'col';
+	const rows = spans.slice(0, mostSpans).map((span) => createRow(span, start, length));
+	const table = element(
+		'table',
+		'waterfall',
+		element('thead', '', element('tr', '', ...head)),
+		element('tbody', '', ...rows),
+	);
+	const rest = spans.length - rows.length;
+	if (rest > 0) table.append(element('caption', 'about', `${rest} more are not shown.`));
+	return table;
+}
+
+function createRow(
+	{ kind, name, depth, start, end, state, usage, session }: Span,
+	from: number,
+	length: number,
+): HTMLElement {
+	const label = session === undefined ? name : link('', toSessionAddress(session), name);
+	const told = wordsOfState[state];
+	const time = end === undefined ? '' : describeTime(end - start);
+	const tokens = describeUsage(usage);
+	const row = element(
+		'tr',
+		'',
+		element('th', '', label, ...(told === '' ? [] : [' ', element('small', 'told-state', told)])),
+		element('td', 'when', createBar(start - from, (end ?? from + length) - start, length)),
+		element('td', 'cost', time, ...(tokens === '' ? [] : [element('small', '', tokens)])),
+	);
+	row.dataset.kind = kind;
+	row.dataset.state = state;
+	row.dataset.depth = `${Math.min(depth, 6)}`;
+	row.title = `begins after ${describeTime(start - from)}`;
+	return row;
+}
+
+function createBar(at: number, time: number, length: number): SVGElement {
+	const toPercent = (part: number) => `${Math.min(100, Math.max(0, (100 * part) / length)).toFixed(2)}%`;
+	const bar = svg('rect', { x: toPercent(at), width: toPercent(time), height: '100%', rx: '2' });
+	return svg('svg', { class: 'track', 'aria-hidden': 'true' }, bar);
+}
