@@ -148,7 +148,7 @@ export function readConfig(env: WorkerEnv): Config {
 	const secrets = new Map(sourceNames.map((source) => [source, readSecrets(env, secretNames[source])]));
 	const findCallbackSecrets = readSecrets(env, 'CALLBACK_SECRET');
 	const storedKeys = storesKeys ? findStoredKeys(env) : undefined;
-	const listKeysOf = (owner: string) => [
+	const listOwnerKeys = (owner: string) => [
 		...keys.filter((key) => key.owner === owner),
 		...(storedKeys?.listOfOwner(owner) ?? []),
 	];
@@ -173,7 +173,7 @@ export function readConfig(env: WorkerEnv): Config {
 		dayBudget,
 		sessionBudget,
 		findDayBudget: (owner) => {
-			const ofOwner = listKeysOf(owner).filter(isGood);
+			const ofOwner = listOwnerKeys(owner).filter(isGood);
 			const isKnown = hasAccounts || keys.length === 0 || keyless.has(owner) || ofOwner.length > 0;
 			return isKnown ? findCaps(ofOwner, dayBudget) : { tokens: 0 };
 		},

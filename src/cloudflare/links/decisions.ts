@@ -1,5 +1,6 @@
 import { RunletError } from '../../core/ground/errors.ts';
-import type { Caller, DecisionLinks, LinkedCall, LinkRequest } from '../objects/session-api.ts';
+import type { DecisionLinks, LinkedCall, LinkRequest } from '../objects/link-api.ts';
+import type { Caller } from '../objects/session-api.ts';
 import type { LinkedSession, SessionLinks } from '../session/inbox/link-connector.ts';
 import { findPending, type Pending } from '../session/store/calls.ts';
 import type { SessionStore } from '../session/store/store.ts';

@@ -1,7 +1,7 @@
 import { RunletError } from '../../core/ground/errors.ts';
 import { findAgent } from '../agent/define.ts';
 import type { Config } from '../config/config.ts';
-import type { DecisionLinks } from '../objects/session-api.ts';
+import type { DecisionLinks } from '../objects/link-api.ts';
 import type { CallbackLinks } from '../session/run/callback-links.ts';
 import { hashCall } from '../session/run/hash-call.ts';
 import { findPending } from '../session/store/calls.ts';

@@ -3,7 +3,7 @@ import { html } from 'hono/html';
 import { Hono } from 'hono/tiny';
 import { RunletError } from '../../core/ground/errors.ts';
 import { readConfig } from '../config/config.ts';
-import type { LinkedCall } from '../objects/session-api.ts';
+import type { LinkedCall } from '../objects/link-api.ts';
 import { askSession, askSessionInPath, findCaller } from '../routes/ask-session.ts';
 import type { RouteEnv } from '../routes/identity.ts';
 import type { LinkRoutes } from '../routes/links.ts';

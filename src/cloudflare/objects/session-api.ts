@@ -1,8 +1,6 @@
-import type * as v from 'valibot';
 import type { CallAnswer } from '../../core/chat/call-answers.ts';
 import type { ChatOptions, Message, MessagePart, ToolMessage } from '../../core/chat/index.ts';
 import type { Attachment } from '../wire/attachment.ts';
-import type { decisionLinks, linkBody } from '../wire/link.ts';
 import type { ClientTool, RunTerms } from '../wire/protocols/client-terms.ts';
 import type { Format } from '../wire/protocols/format.ts';
 import type { Completion } from '../wire/protocols/openai/completion.ts';
@@ -12,6 +10,7 @@ import type { Shown } from '../wire/shown.ts';
 import type { sessionToken, TokenScope } from '../wire/token.ts';
 import type { Amount, Limit } from './budget.ts';
 import type { FileDownload, FilePage, FilePageQuery, FileRequest, WrittenFile } from './file-api.ts';
+import type { DecisionLinks, LinkedCall, LinkRequest } from './link-api.ts';
 import type { ListedTool, OutsideCall } from './outside-call.ts';
 import type { Bytes, Failure, RpcResult } from './result.ts';
 
@@ -286,24 +285,6 @@ export interface SessionNamespace {
 	/** Throws if the text is not an id of this namespace. */
 	idFromString(id: string): DurableObjectId;
 	get(id: DurableObjectId): SessionApi;
-}
-
-/** The request for links to decide about a call. */
-export type LinkRequest = v.InferOutput<typeof linkBody>;
-
-export type DecisionLinks = Shown<typeof decisionLinks>;
-
-/** A call as the page of a decision link shows it. */
-export interface LinkedCall {
-	/** What the link decides. */
-	readonly approve: boolean;
-	/** Who decides by it. */
-	readonly for?: string;
-	readonly agent: string;
-	readonly title?: string;
-	readonly tool: string;
-	/** Its arguments as JSON. */
-	readonly input: string;
 }
 
 /** The request for a token. */

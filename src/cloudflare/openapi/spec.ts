@@ -34,7 +34,7 @@ export function toSpec(operation: DescribedOperation): Spec {
 		tags: [tag],
 		summary,
 		...(description !== '' && { description }),
-		security: adminToo ? [...securityOf[access], { apiKey: ['admin'] }] : securityOf[access],
+		security: adminToo ? [...securityByAccess[access], { apiKey: ['admin'] }] : securityByAccess[access],
 		parameters: describeParameters(operation),
 		...(content !== undefined && { requestBody: { required: true, content } }),
 		responses: {
@@ -77,7 +77,7 @@ export function toExamples(examples: Readonly<Record<string, unknown>>): JsonSch
 	return Object.fromEntries(Object.entries(examples).map(([name, value]) => [name, { value }]));
 }
 
-const securityOf: Readonly<Record<Access, Spec['security']>> = {
+const securityByAccess: Readonly<Record<Access, Spec['security']>> = {
 	anybody: [],
 	sender: [],
 	token: [{ apiKey: ['run'] }, { sessionToken: [] }],
@@ -89,7 +89,7 @@ const securityOf: Readonly<Record<Access, Spec['security']>> = {
 };
 
 const ofKeys: readonly FailureStatus[] = [401, 403, 429, 503];
-const errorsOfAccess: Readonly<Record<Access, readonly FailureStatus[]>> = {
+const errorsByAccess: Readonly<Record<Access, readonly FailureStatus[]>> = {
 	anybody: [],
 	sender: [401, 503],
 	token: ofKeys,
@@ -106,7 +106,7 @@ const ofRuns: readonly FailureStatus[] = [402, 408, 413, 422, 500, 502];
 function listErrors({ access, query, ignoresQuery, json, runs, errors = [] }: DescribedOperation): FailureStatus[] {
 	const all = new Set<FailureStatus>([
 		...errors,
-		...errorsOfAccess[access],
+		...errorsByAccess[access],
 		...(query === undefined && ignoresQuery ? [] : [400 as const]),
 		...(json === undefined ? [] : ofBodies),
 		...(runs === undefined ? [] : ofRuns),

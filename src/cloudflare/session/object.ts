@@ -4,18 +4,16 @@ import type { Runtime } from '../agent/runtime.ts';
 import type { Limit } from '../objects/budget.ts';
 import { DurableObject } from '../objects/durable-object.ts';
 import type { FileDownload, FilePage, FilePageQuery, FileRequest, WrittenFile } from '../objects/file-api.ts';
+import type { DecisionLinks, LinkedCall, LinkRequest } from '../objects/link-api.ts';
 import type { ListedTool, OutsideCall } from '../objects/outside-call.ts';
 import { type Bytes, type RpcResult, toJsonStream, toRpcResult } from '../objects/result.ts';
 import type {
 	Caller,
 	ConversationUpdate,
 	CreateInput,
-	DecisionLinks,
 	Handling,
 	ImportOwner,
 	Input,
-	LinkedCall,
-	LinkRequest,
 	NewSession,
 	NothingNew,
 	Once,
@@ -142,9 +140,7 @@ export class Session extends DurableObject<Env> implements SessionApi {
 	}
 
 	tasks(caller: Caller): Promise<RpcResult<Bytes>> {
-		return this.#life.enter(caller, readScope, async () =>
-			toJsonStream(await showTasks(this.#store, this.#runner.files)),
-		);
+		return this.#life.enter(caller, readScope, () => showTasks(this.#store, this.#runner.files).then(toJsonStream));
 	}
 
 	send(caller: Caller, input: Input, how: Handling): Promise<RpcResult<RunOutcome>> {

@@ -12,7 +12,7 @@ export function toCallChoice(
 ): CallOptions['toolChoice'] {
 	const isForced = toolChoice === 'required' || typeof toolChoice === 'object';
 	if (isForced && isAnswered(messages)) return 'auto';
-	const oneOf = findOneOf(toolChoice);
+	const oneOf = findAllowedNames(toolChoice);
 	const [name, ...more] = oneOf ?? [];
 	if (name !== undefined && more.length === 0) return { name };
 	return typeof toolChoice === 'object' && 'oneOf' in toolChoice ? 'required' : toolChoice;
@@ -24,7 +24,7 @@ export function selectOfferedTools(
 	{ toolChoice }: ChatOptions,
 	messages: readonly Message[],
 ): readonly Tool[] {
-	const oneOf = findOneOf(toolChoice);
+	const oneOf = findAllowedNames(toolChoice);
 	if (oneOf === undefined || oneOf.length === 1 || isAnswered(messages)) return tools;
 	return tools.filter(({ name }) => oneOf.includes(name));
 }
@@ -39,7 +39,7 @@ export function toCallReminder(
 	toolChoice: ChatOptions['toolChoice'],
 	messages: readonly Message[],
 ): UserMessage | undefined {
-	const oneOf = findOneOf(toolChoice);
+	const oneOf = findAllowedNames(toolChoice);
 	if (oneOf === undefined || isAnswered(messages)) return undefined;
 	const names = oneOf.join(', ');
 	const last = messages.findLast((message) => message.role === 'user');
@@ -50,7 +50,7 @@ export function toCallReminder(
 	);
 }
 
-function findOneOf(toolChoice: ChatOptions['toolChoice']): readonly string[] | undefined {
+function findAllowedNames(toolChoice: ChatOptions['toolChoice']): readonly string[] | undefined {
 	return typeof toolChoice === 'object' && 'oneOf' in toolChoice ? toolChoice.oneOf : undefined;
 }
 

@@ -7,7 +7,7 @@ export function findNearest(word: string, names: readonly string[]): string | un
 	const wanted = word.toLowerCase();
 	let best: { readonly name: string; readonly distance: number } | undefined;
 	for (const name of names) {
-		const distance = isPartOf(wanted, name.toLowerCase()) ? 1 : countEdits(wanted, name.toLowerCase());
+		const distance = isAffix(wanted, name.toLowerCase()) ? 1 : countEdits(wanted, name.toLowerCase());
 		const allowed = Math.max(1, Math.floor(Math.max(wanted.length, name.length) / 3));
 		if (distance <= allowed && distance < (best?.distance ?? Number.POSITIVE_INFINITY)) best = { name, distance };
 	}
@@ -15,7 +15,7 @@ export function findNearest(word: string, names: readonly string[]): string | un
 }
 
 /** Whether a word is the beginning or the end of a name: `q` of `query`, `ids` of `sessionIds`. */
-function isPartOf(word: string, name: string): boolean {
+function isAffix(word: string, name: string): boolean {
 	return word !== '' && (name.startsWith(word) || (word.length > 2 && name.endsWith(word)));
 }
 

@@ -219,7 +219,7 @@ export function findRun(
 	{ run, waiting }: Outcome,
 ): LiveRun | Upcoming | undefined {
 	const waits = waiting === undefined ? undefined : store.queue.get(waiting);
-	if (waits !== undefined) return { record: { n: 0, id: waits.runId }, begun: runner.waitForRun(waits.id) };
+	if (waits !== undefined) return { record: { n: 0, id: waits.runId }, begun: runner.waiting.wait(waits.id) };
 	if (run === undefined) return undefined;
 	const { live } = runner;
 	return live?.record.n === run ? live : createPastRun(store, run);

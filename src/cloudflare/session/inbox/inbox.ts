@@ -181,7 +181,7 @@ export class Inbox {
 		const runId = createRunId();
 		const { id } = this.#store.queue.add({ ...given, runId, model, steers, callback }, once, Date.now());
 		const record = steers && live !== undefined ? live.record : { n: 0, id: runId };
-		return () => ({ record, begun: this.#runner.waitForRun(id) });
+		return () => ({ record, begun: this.#runner.waiting.wait(id) });
 	}
 
 	#decidePost(post: PagePost, once: Once | undefined, now: Standing): Step | 'cancel' {
@@ -192,7 +192,7 @@ export class Inbox {
 		const waits = queue.findNamed(input.messageId);
 		if (waits !== undefined) {
 			const isEdited = !isAgain && !isSameMessage(waits.message, given.message);
-			const run = () => ({ record: { n: 0, id: waits.runId }, begun: this.#runner.waitForRun(waits.id) });
+			const run = () => ({ record: { n: 0, id: waits.runId }, begun: this.#runner.waiting.wait(waits.id) });
 			return {
 				store: () => {
 					if (isEdited) queue.edit({ ...waits, ...given }, Date.now());

@@ -1,6 +1,7 @@
 import type { Config } from '../../config/config.ts';
+import type { DecisionLinks, LinkedCall, LinkRequest } from '../../objects/link-api.ts';
 import { createMissing } from '../../objects/missing.ts';
-import type { Caller, DecisionLinks, LinkedCall, LinkRequest } from '../../objects/session-api.ts';
+import type { Caller } from '../../objects/session-api.ts';
 import type { CallbackLinks } from '../run/callback-links.ts';
 import type { SessionStore } from '../store/store.ts';
 import type { Access } from './access.ts';

@@ -1,6 +1,6 @@
 import type { Runtime } from '../../agent/runtime.ts';
 import type { Config } from '../../config/config.ts';
-import type { DecisionLinks } from '../../objects/session-api.ts';
+import type { DecisionLinks } from '../../objects/link-api.ts';
 import type { Callback } from '../store/outbox.ts';
 import type { SessionStore } from '../store/store.ts';
 

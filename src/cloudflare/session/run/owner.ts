@@ -79,7 +79,7 @@ export function runInBackground(work: () => Promise<void>): void {
 type Receiver = 'ledger' | 'directory' | 'children' | 'parent' | 'bucket';
 
 const receivers = ['ledger', 'directory', 'children', 'parent', 'bucket'] as const;
-const receiverOf: Readonly<Record<OutboxMessage['to'], Receiver>> = {
+const receiverByKind: Readonly<Record<OutboxMessage['to'], Receiver>> = {
 	ledger: 'ledger',
 	list: 'directory',
 	unlist: 'directory',
@@ -135,7 +135,7 @@ export class Outbox {
 
 	async #send(receiver: Receiver, now: number): Promise<void> {
 		if (!this.#store.hasTables) return;
-		const due = this.#store.listDue(now).filter(({ message }) => receiverOf[message.to] === receiver);
+		const due = this.#store.listDue(now).filter(({ message }) => receiverByKind[message.to] === receiver);
 		let isSilent = false;
 		for (const [first, ...others] of toParcels(due)) {
 			const parcel = [first, ...others];

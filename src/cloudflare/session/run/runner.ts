@@ -1,5 +1,4 @@
 import type { Message, TerminalEvent } from '../../../core/chat/index.ts';
-import { createDeferred, type Deferred } from '../../../core/ground/deferred.ts';
 import { type RunletError, toRunletError } from '../../../core/ground/errors.ts';
 import { type AtCrashPoint, createCrashPoints } from '../../agent/crash.ts';
 import { findAgent } from '../../agent/define.ts';
@@ -20,6 +19,7 @@ import { OutsideCalls } from './outside-calls.ts';
 import { Owner, runInBackground } from './owner.ts';
 import { createChatOptions, findLimit, prepareRun, type RunnerOptions } from './prepare.ts';
 import { carryOut, createPastRun, createUnbegunRun, type LiveRun, type Work } from './run.ts';
+import { WaitingRuns } from './waiting-runs.ts';
 
 /**
  * Runs a session's runs, one at a time. What comes next is decided by what is stored (`decideNext`); in memory is only
@@ -30,6 +30,7 @@ export class Runner {
 	readonly alarm: Alarm;
 	readonly files: SessionFiles;
 	readonly outside: OutsideCalls;
+	readonly waiting: WaitingRuns;
 	readonly #options: RunnerOptions;
 	readonly #store: SessionStore;
 	readonly #callbacks: Callbacks;
@@ -37,8 +38,6 @@ export class Runner {
 	/** Tells this life of the object from those before it. */
 	readonly #boot = crypto.randomUUID();
 	#live: LiveRun | undefined;
-	/** The requests that wait for the runs of messages in the queue. */
-	readonly #waiting = new Map<number, Deferred<LiveRun>>();
 
 	constructor(options: RunnerOptions) {
 		const { store, config } = options;
@@ -47,6 +46,7 @@ export class Runner {
 		this.alarm = new Alarm(store, () => this.#decide().wakeAt);
 		this.owner = new Owner(store, config);
 		this.files = new SessionFiles(store, config);
+		this.waiting = new WaitingRuns(store);
 		this.#callbacks = new Callbacks(options);
 		this.#connections = new Connections(options, () => this.#live !== undefined || this.outside.isBusy);
 		this.outside = new OutsideCalls({ ...options, files: this.files, connections: this.#connections });
@@ -100,13 +100,6 @@ export class Runner {
 		});
 	}
 
-	/** Resolves with the run that a message in the queue begins, or that takes it up. */
-	waitForRun(id: number): Promise<LiveRun> {
-		const reader = this.#waiting.get(id) ?? createDeferred<LiveRun>();
-		this.#waiting.set(id, reader);
-		return reader.promise;
-	}
-
 	/**
 	 * Stops the run that goes on, or that waits for somebody, and drops the messages that wait. Throws
 	 * `storage_unavailable` where that cannot be stored: what ran is stopped all the same.
@@ -117,7 +110,7 @@ export class Runner {
 		const tellDropped = this.#store.transaction(() => {
 			if (cancelling === undefined) this.#cancelWaiting();
 			if (this.#store.exists()) leaveChildren(this.#store, { all: true });
-			return this.#drop();
+			return this.waiting.drop();
 		});
 		tellDropped();
 		if (cancelling !== undefined) await cancelling;
@@ -147,7 +140,7 @@ export class Runner {
 		let next = this.goOn();
 		if (next.state === 'expired') {
 			// The end of dropped messages may have to be told first, and the session stays for that.
-			this.#store.transaction(() => this.#drop())();
+			this.#store.transaction(() => this.waiting.drop())();
 			next = this.#decide();
 		}
 		if (next.state === 'importing') await this.alarm.set();
@@ -210,36 +203,15 @@ export class Runner {
 		if (waited === undefined) return;
 		const { id, message, inbound, model, callback } = waited;
 		try {
-			this.#showRun(id, this.begin([message], { model, inbound, callback, waited }));
+			this.waiting.show(id, this.begin([message], { model, inbound, callback, waited }));
 		} catch (thrown) {
 			if (isStorageError(thrown)) throw thrown;
 			const event = toFailure(toRunletError(thrown));
 			const run = storeFailedRun(this.#store, waited, event, this.#carrier);
 			void this.alarm.set();
 			reportRun(this.#options, run, { event, tally: new RunCounter().tally, transport: inbound?.transport });
-			this.#showRun(id, createPastRun(this.#store, run.n) ?? createUnbegunRun(run.n, run.id, event));
+			this.waiting.show(id, createPastRun(this.#store, run.n) ?? createUnbegunRun(run.n, run.id, event));
 		}
-	}
-
-	/** Tells the waiting requests that their message has its run. */
-	#showRun(id: number, run: LiveRun): void {
-		this.#waiting.get(id)?.resolve(run);
-		this.#waiting.delete(id);
-	}
-
-	/**
-	 * Drops the messages that wait, in a transaction of the caller's. Call what it gives once that is committed: whoever
-	 * waits for their runs gets runs that were cancelled.
-	 */
-	#drop(): () => void {
-		const { queue, runs, callbacks } = this.#store;
-		const n = runs.get()?.n ?? 1;
-		const dropped = queue.drop();
-		for (const { runId, callback } of dropped)
-			if (callback !== undefined) callbacks.add({ run: 0, runId, url: callback });
-		return () => {
-			for (const { id, runId } of dropped) this.#showRun(id, createUnbegunRun(n, runId, { type: 'cancelled' }));
-		};
 	}
 
 	/** Ends a run that waits for somebody. The next run answers its open calls as not run. */
@@ -269,7 +241,7 @@ export class Runner {
 			atCrashPoint: this.#toCrashPoints(run.n),
 			onWaiting: findAgent(this.#options.runtime.agents, this.#store.session().agent).onWaiting,
 			onSteered: (id: number) => {
-				if (this.#live !== undefined) this.#showRun(id, this.#live);
+				if (this.#live !== undefined) this.waiting.show(id, this.#live);
 			},
 			onEnded: (ended: Parameters<typeof reportRun>[2]) => {
 				void this.alarm.set();

@@ -1,6 +1,8 @@
 import { RunletError } from '../../../core/ground/errors.ts';
+import { makeTokenKey } from '../../auth/token.ts';
 import type { Limit } from '../../objects/budget.ts';
 import type { ClientTool } from '../../wire/protocols/client-terms.ts';
+import { toJsonText } from './json-text.ts';
 import type { RememberingSql } from './remember.ts';
 
 /** A session as it is stored. */
@@ -59,6 +61,23 @@ export function createSessionReader(sql: RememberingSql): () => SessionRow | und
 		const [row] = sql.exec<Row>('SELECT * FROM session').toArray();
 		return row && toSessionRow(row);
 	});
+}
+
+/** Inserts the row of a new session, with a key that signs its tokens. */
+export function insertSession(
+	sql: RememberingSql,
+	session: SessionRecord,
+	{ isImporting }: { readonly isImporting: boolean },
+): void {
+	const { id, agent, owner, model, metadata, budget, expiresAfterMs, clientTools, title, createdAt, parent } = session;
+	sql.exec(
+		`INSERT INTO session (
+			id, agent, owner, model, metadata, budget, expires_after, client_tools, title, created_at, importing, parent,
+			token_key
+		) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		...[id, agent, owner, model ?? null, toJsonText(metadata), toJsonText(budget), expiresAfterMs ?? null],
+		...[toJsonText(clientTools), title ?? null, createdAt, isImporting ? 1 : null, toJsonText(parent), makeTokenKey()],
+	);
 }
 
 type Row = {

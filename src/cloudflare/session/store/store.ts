@@ -14,7 +14,14 @@ import { type RememberingStorage, rememberReads } from './remember.ts';
 import { DeliveryRows, QueueRows } from './requests.ts';
 import { RunRows } from './runs.ts';
 import { schema } from './schema.ts';
-import { createSessionReader, isListed, noSuchSession, type SessionRecord, type SessionRow } from './session-row.ts';
+import {
+	createSessionReader,
+	insertSession,
+	isListed,
+	noSuchSession,
+	type SessionRecord,
+	type SessionRow,
+} from './session-row.ts';
 import { SpendingRows } from './spending.ts';
 import { StateRows } from './state.ts';
 import { type Status, sessionStatus } from './status.ts';
@@ -175,20 +182,11 @@ export class SessionStore {
 
 	/** Stores a new session. One that is imported is not there for anybody until `endImport`. */
 	create(session: SessionRecord, { isImporting = false } = {}): void {
-		const { id, agent, owner, model, metadata, budget, expiresAfterMs, clientTools, title, createdAt } = session;
 		migrate(this.#storage.sql, schema);
-		this.#storage.sql.exec(
-			`INSERT INTO session (
-				id, agent, owner, model, metadata, budget, expires_after, client_tools, title, created_at, importing, parent,
-				token_key
-			) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			...[id, agent, owner, model ?? null, toJsonText(metadata), toJsonText(budget), expiresAfterMs ?? null],
-			...[toJsonText(clientTools), title ?? null, createdAt, isImporting ? 1 : null, toJsonText(session.parent)],
-			makeTokenKey(),
-		);
+		insertSession(this.#storage.sql, session, { isImporting });
 		// A session of the same id may have been removed a moment ago.
 		this.outbox.remove('unlist');
-		if (!isImporting) this.untold.noteActivity(true, createdAt);
+		if (!isImporting) this.untold.noteActivity(true, session.createdAt);
 	}
 
 	/** Ends the import: from now on the session exists. Its runs may be long past, and it is active now. */

@@ -67,7 +67,7 @@ class Check {
 		const target = this.#compiled.references.get(schema);
 		let fits = target === undefined || this.fits(target, value, seen);
 		fits = this.#isOfType(schema, value) && fits;
-		fits = this.#isOneOf(schema, value) && fits;
+		fits = this.#isAllowed(schema, value) && fits;
 		fits = this.#fitsChoices(schema, value, seen) && fits;
 		if (typeof value === 'number') fits = this.#fitsNumber(schema, value) && fits;
 		else if (typeof value === 'string') fits = this.#fitsText(schema, value) && fits;
@@ -86,7 +86,7 @@ class Check {
 		return this.#report(`expected ${expected.join(' or ')}, got ${getType(value)}`);
 	}
 
-	#isOneOf(schema: JsonSchema, value: unknown): boolean {
+	#isAllowed(schema: JsonSchema, value: unknown): boolean {
 		const { enum: options } = schema;
 		const isIn = !Array.isArray(options) || options.some((option) => equals(option, value, this.#spend));
 		const isIt = !('const' in schema) || equals(schema.const, value, this.#spend);

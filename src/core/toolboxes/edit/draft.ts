@@ -63,7 +63,7 @@ export class Draft {
 
 	async write(given: string, text: string): Promise<void> {
 		const path = checkPath(given);
-		const origin = (await this.has(path)) ? (this.#files.get(path)?.origin ?? this.#originOf(path)) : undefined;
+		const origin = (await this.has(path)) ? (this.#files.get(path)?.origin ?? this.#findOrigin(path)) : undefined;
 		this.edits.push({ type: 'write', path, content: text });
 		this.#files.set(path, { origin, text });
 	}
@@ -112,7 +112,7 @@ export class Draft {
 		return (await Promise.all(all)).filter((text) => text !== undefined);
 	}
 
-	#originOf(path: string): string | undefined {
+	#findOrigin(path: string): string | undefined {
 		return typeof this.#versions.get(path) === 'number' ? path : undefined;
 	}
 
