@@ -20,6 +20,7 @@ export type { SkillClient } from './skills.ts';
 export type { RunEvents } from './stream.ts';
 export type { ToolClient } from './tools.ts';
 export type {
+	AcceptedRun,
 	Agent,
 	AnswerBody,
 	Approval,
@@ -61,6 +62,7 @@ export type {
 	UserTool,
 	UserToolBody,
 	WaitingCall,
+	WaitingMessage,
 } from './types.ts';
 
 /** A client of a server: sessions, the owner's tools, MCP servers, schedules, memories and skills, and every route under `v1` without retries. */

@@ -2,6 +2,7 @@ import { createFileMethods } from './files.ts';
 import { type ClientOptions, createHttp, type Http, type SignalOption, toQuery } from './http.ts';
 import { type RunEvents, streamRun } from './stream.ts';
 import type {
+	AcceptedRun,
 	Agent,
 	AnswerBody,
 	ApprovalPage,
@@ -21,9 +22,17 @@ import type {
 	Spending,
 	SpendingQuery,
 	TaskList,
+	WaitingMessage,
 } from './types.ts';
 
 export type SessionClient = ReturnType<typeof createSessionClient>;
+
+/** A session for display. */
+export interface LoadedSession {
+	readonly session: Session;
+	readonly messages: Message[];
+	readonly steered: ReadonlyMap<Message['id'], number>;
+}
 
 /**
  * Makes a client of a server's sessions, for browsers, Workers and Node 20 or newer. The methods have the names of the
@@ -63,6 +72,16 @@ export function createSessionClient(options: ClientOptions = {}) {
 		/** Sends a message and reads its run. If a tool asked a question, the message answers it. */
 		sendMessage: (id: string, message: string | MessageBody, options?: SignalOption): RunEvents =>
 			begin(id, 'messages', toBody(message), options),
+
+		/** Sends a message and reads nothing of its run. During a run it waits, as its `whenBusy` says. */
+		leaveMessage(id: string, message: string | MessageBody, { signal }: SignalOption = {}): Promise<AcceptedRun> {
+			const headers = { ...createIdempotencyKey(), prefer: 'respond-async' };
+			return http.json(toPath(id, 'messages'), { method: 'POST', body: toBody(message), headers, signal });
+		},
+
+		/** Removes a message that waits for a run: `id` of `listWaiting`. */
+		removeWaiting: (id: string, runId: string, { signal }: SignalOption = {}): Promise<void> =>
+			http.remove(toPath(id, `waiting/${encodeURIComponent(runId)}`), signal),
 
 		/** Answers a tool's question and reads the run. */
 		answerQuestion: (id: string, answer: string | AnswerBody, options?: SignalOption): RunEvents =>
@@ -167,6 +186,11 @@ function createReads(http: Http) {
 			return http.json(toPath(id, 'export'), { signal });
 		},
 
+		/** Lists the messages that wait for the run to end or to take them up, oldest first. */
+		async listWaiting(id: string, { signal }: SignalOption = {}): Promise<WaitingMessage[]> {
+			return (await http.json<{ waiting: WaitingMessage[] }>(toPath(id, 'waiting'), { signal })).waiting;
+		},
+
 		/** Lists the task lists of a session as they stand. An event `tasks` tells each later change. */
 		async listTasks(id: string, { signal }: SignalOption = {}): Promise<TaskList[]> {
 			return (await http.json<{ lists: TaskList[] }>(toPath(id, 'tasks'), { signal })).lists;
@@ -174,18 +198,25 @@ function createReads(http: Http) {
 
 		/**
 		 * Loads a session for display: its messages without those of the newest run that `followRun` repeats. A person's
-		 * message begins a run. If it answers a question, it is the tool result of that question.
+		 * message begins a run. If it answers a question, it is the tool result of that question. A message that steered the
+		 * newest run is among them, and in `steered` with the number of the run's turns that came before it.
 		 */
-		async loadSession(id: string, options?: SignalOption): Promise<{ session: Session; messages: Message[] }> {
+		async loadSession(id: string, options?: SignalOption): Promise<LoadedSession> {
 			const session = await getSession(id, options);
 			const all = (await listMessages(id, options)).filter(({ isReplaced }) => isReplaced !== true);
 			const newest = session.run?.id;
-			const messages = all.filter(({ runId, role, isInput }, index) => {
+			const steered = new Map<string, number>();
+			let turns = 0;
+			const messages = all.filter((message, index) => {
+				const { runId, role, isInput } = message;
 				if (runId !== newest || role === 'system') return true;
+				if (role === 'assistant') turns += 1;
 				const before = all[index - 1];
-				return isInput === true && (role === 'user' || before?.runId !== runId || before?.isInput === true);
+				const isFirst = isInput === true && (before?.runId !== runId || before?.isInput === true);
+				if (isInput === true && !isFirst && role === 'user') steered.set(message.id, turns);
+				return isFirst || (isInput === true && role === 'user');
 			});
-			return { session, messages };
+			return { session, messages, steered };
 		},
 	};
 }

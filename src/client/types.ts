@@ -8,7 +8,7 @@ import type { file, fileChangePage, filePage } from '../cloudflare/wire/file.ts'
 import type { decisionLinks, linkBody } from '../cloudflare/wire/link.ts';
 import type { serverBody, shownServer, shownServerDetails } from '../cloudflare/wire/mcp.ts';
 import type { memoryPage, shownMemory } from '../cloudflare/wire/memory.ts';
-import type { answerBody, messageBody, shownMessage } from '../cloudflare/wire/message.ts';
+import type { answerBody, messageBody, shownMessage, waitingMessages } from '../cloudflare/wire/message.ts';
 import type { acceptedRun } from '../cloudflare/wire/run.ts';
 import type { schedule, scheduleBody } from '../cloudflare/wire/schedule.ts';
 import type {
@@ -51,6 +51,10 @@ export type { ExportedSession } from '../cloudflare/wire/export.ts';
 /** A message of the history. */
 export type Message = v.InferOutput<typeof shownMessage>;
 export type MessageBody = v.InferOutput<typeof messageBody>;
+/** A message that waits for a run. Its `id` is that of the run that it will start. */
+export type WaitingMessage = v.InferOutput<typeof waitingMessages>['waiting'][number];
+/** A run that was accepted. */
+export type AcceptedRun = v.InferOutput<typeof acceptedRun>;
 export type Attachment = NonNullable<MessageBody['attachments']>[number];
 
 /** A list of tasks that tools of the session keep. A task is open until it has an outcome. */

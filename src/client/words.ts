@@ -1,6 +1,6 @@
 /** Describes a run in words, for the page and the terminal. */
 
-import type { Agent, CallAnswer, Message, RunEvent, TaskList, Usage } from '../client/types.ts';
+import type { Agent, CallAnswer, RunEvent, TaskList, Usage } from '../client/types.ts';
 
 /** Returns the text of a message's content, which may be a list of parts. */
 export function toText(content: unknown): string {
@@ -9,11 +9,16 @@ export function toText(content: unknown): string {
 	return content.map((part) => part?.text ?? `[${part?.name ?? part?.kind ?? 'part'}]`).join('\n\n');
 }
 
+/** A message with its files, in the history or on its way there. */
+export interface SaidMessage {
+	readonly content: unknown;
+	readonly parts?: readonly unknown[];
+	readonly attachments?: readonly unknown[];
+}
+
 /** Returns the words of a person without the files, which are the last parts. */
-export function toSaidText(message: Message): string {
-	const { content, attachments = [] } = message;
-	if (attachments.length === 0 || message.role === 'system') return toText(content);
-	const { parts = [] } = message;
+export function toSaidText({ content, parts = [], attachments = [] }: SaidMessage): string {
+	if (attachments.length === 0) return toText(content);
 	return toText(parts.slice(0, Math.max(0, parts.length - attachments.length)));
 }
 

@@ -202,6 +202,26 @@ test('a session that is loaded and followed shows each message once', async () =
 	expect((await shown()).at(-1)).toBe('Then on Friday.');
 });
 
+test('a message is left with a run that goes on, is listed, and removed; one that steered it is known when it is loaded', async () => {
+	const gate = Promise.withResolvers<void>();
+	play(async () => {
+		await gate.promise;
+		return call('echo', { text: 'hi' });
+	}, 'Bonjour.');
+	const runlet = create();
+	const { id } = await runlet.createSession({ agent: 'scripted', text: 'Go' });
+	const { runId } = await runlet.leaveMessage(id, 'And then?');
+	await runlet.leaveMessage(id, { text: 'In French', whenBusy: 'steer' });
+	expect(await runlet.listWaiting(id)).toMatchObject([{ id: runId, content: 'And then?' }, { steers: true }]);
+	await runlet.removeWaiting(id, runId);
+	await expect(runlet.removeWaiting(id, runId)).rejects.toMatchObject({ code: 'not_found' });
+	gate.resolve();
+	expect(readText(await Array.fromAsync(runlet.followRun(id)))).toBe('So.Bonjour.');
+	const { messages, steered } = await runlet.loadSession(id);
+	expect(messages.map(({ content }) => content)).toEqual(['Go', 'In French']);
+	expect([...steered]).toEqual([[messages[1]?.id, 1]]);
+});
+
 test('a run that failed is taken up', async () => {
 	play(() => Promise.reject(new Error('broken')), 'Now it works.');
 	const runlet = create();

@@ -1,7 +1,7 @@
 /** Calls that wait for a person, and files that come with a message, on the page. */
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { call, type Stage, startStage, text } from '../e2e/ui/stage.ts';
+import { call, type Line, type OpenTurn, type Stage, startStage, text } from '../e2e/ui/stage.ts';
 import { type Browser, startBrowser } from './browser.ts';
 import { startSite } from './site.ts';
 
@@ -229,6 +229,102 @@ describe('a message while a call waits', () => {
 		await sees('.open-call', 'pay');
 		expect(await page.inputValue('#text')).toBe('And then?');
 		complaints = complaints.filter((line) => !line.includes('409'));
+	});
+});
+
+describe('a message during a run', () => {
+	/** A turn that goes on until `end` is called. */
+	function openTurn(...lines: readonly Line[]) {
+		const { promise, resolve: end } = Promise.withResolvers<void>();
+		const turn = async ({ say }: OpenTurn) => {
+			say(text('One. '));
+			await promise;
+			say(...lines);
+		};
+		return { turn, end };
+	}
+	const waits = (words: string) => page.locator('#waiting li', { hasText: words });
+
+	test('waits below the conversation, by Enter, can be removed, and has its own run when this one has ended', async () => {
+		const { turn, end } = openTurn(text('Done.'));
+		const sent = stage.play(turn, [text('Two.')], [text('Four.')]);
+		await say('First');
+		await sees('.prose', 'One.');
+		expect(await page.locator('#meanwhile').isVisible()).toBe(false);
+		await say('Second');
+		await sees('#waiting li', 'SecondWaits for the run to end');
+		await say('Third');
+		await page.fill('#text', 'Fourth');
+		await shoot('queue');
+		await page.getByRole('button', { name: 'Queue' }).click();
+		await waits('Fourth').waitFor();
+		expect(await page.inputValue('#text')).toBe('');
+		await waits('Third').getByRole('button', { name: 'Remove' }).click();
+		await waits('Third').waitFor({ state: 'detached' });
+		// It is the server's: another window shows it.
+		await page.reload();
+		await waits('Fourth').waitFor();
+		expect(await page.locator('#waiting li').count()).toBe(2);
+		end();
+		await sees('.prose', 'Four.');
+		await page.locator('#send').waitFor();
+		expect(await page.locator('#waiting').isVisible()).toBe(false);
+		const shown = ['You: First', 'One. Done.', 'You: Second', 'Two.', 'You: Fourth', 'Four.'];
+		expect(await readTexts('.message, .prose')).toEqual(shown);
+		expect(JSON.stringify(sent)).not.toContain('Third');
+		await page.reload();
+		await sees('.prose', 'Four.');
+		expect(await readTexts('.message, .prose')).toEqual(shown);
+	});
+
+	test('steers the run by Ctrl+Enter, and stands where the run has taken it up, also after a reload', async () => {
+		const { turn, end } = openTurn(call('a1', 'add', { x: 1, y: 2 }));
+		const last = openTurn(text('Trois.'));
+		const sent = stage.play(turn, last.turn);
+		await say('First');
+		await sees('.prose', 'One.');
+		await page.fill('#text', 'In French');
+		await page.press('#text', 'Control+Enter');
+		await waits('Waits for the next turn of this run').waitFor();
+		end();
+		await sees('.taken-up .message', 'In French');
+		expect(await page.locator('#waiting').isVisible()).toBe(false);
+		last.end();
+		await page.locator('#send').waitFor();
+		const shown = ['You: First', 'One. ', 'You: In French', 'One. Trois.'];
+		expect(await readTexts('.message, .prose')).toEqual(shown);
+		expect(sent[1]?.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'user']);
+		await page.reload();
+		await sees('.prose', 'Trois.');
+		expect(await readTexts('.message, .prose')).toEqual(shown);
+	});
+
+	test('comes back to the box when the run is stopped, which drops it', async () => {
+		const { turn } = openTurn();
+		stage.play(turn);
+		await say('First');
+		await sees('.prose', 'One.');
+		await say('And then?');
+		await waits('And then?').waitFor();
+		await page.click('#stop');
+		await sees('.note', 'Stopped.');
+		await expect.poll(() => page.inputValue('#text')).toBe('And then?');
+		expect(await page.locator('#waiting').isVisible()).toBe(false);
+	});
+
+	test('is removed once: one that a run has taken up meanwhile stays where it is', async () => {
+		const { turn, end } = openTurn(text('Done.'));
+		stage.play(turn, [text('Two.')]);
+		await say('First');
+		await sees('.prose', 'One.');
+		await say('Second');
+		await waits('Second').waitFor();
+		await page.route('**/waiting/*', (route) => route.fulfill({ status: 404, json: { error: { code: 'not_found' } } }));
+		await waits('Second').getByRole('button', { name: 'Remove' }).click();
+		await expect.poll(() => complaints.splice(0).length).toBe(1);
+		end();
+		await sees('.prose', 'Two.');
+		expect(await readTexts('.message')).toEqual(['You: First', 'You: Second']);
 	});
 });
 

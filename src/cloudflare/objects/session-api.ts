@@ -215,6 +215,10 @@ export interface SessionApi {
 	revokeToken(caller: Caller, id: string): Promise<RpcResult<void>>;
 	/** Returns one message as JSON, with the whole result of its tool. */
 	message(caller: Caller, seq: number): Promise<RpcResult<Bytes>>;
+	/** Returns the messages that wait for a run, the oldest first, as JSON. */
+	waiting(caller: Caller): Promise<RpcResult<Bytes>>;
+	/** Removes a message that waits, by the id of the run that it would begin. */
+	removeWaiting(caller: Caller, id: string): Promise<RpcResult<void>>;
 	send(caller: Caller, input: Input, how: Handling): Promise<RpcResult<RunOutcome>>;
 	/** Answers a tool's question. */
 	answer(caller: Caller, input: Input, how: Handling): Promise<RpcResult<RunOutcome>>;

@@ -72,6 +72,15 @@ export const sessions = new Hono<RouteEnv>()
 		toJson(await askSessionInPath(c, (one) => one.tasks(findCallerOrAdmin(c)))),
 	)
 	.all('/:id/tasks', refuseMethod('GET'))
+	.get('/:id/waiting', serveOperation(messages.listWaiting), async (c) =>
+		toJson(await askSessionInPath(c, (one) => one.waiting(findCallerOrAdmin(c)))),
+	)
+	.all('/:id/waiting', refuseMethod('GET'))
+	.delete('/:id/waiting/:runId', serveOperation(messages.removeWaiting), async (c) => {
+		await askSessionInPath(c, (one) => one.removeWaiting(findCaller(c), c.req.param('runId')));
+		return c.body(null, 204);
+	})
+	.all('/:id/waiting/:runId', refuseMethod('DELETE'))
 	.post('/:id/answer', serveOperation(messages.answerQuestion), (c) => {
 		const input = c.req.valid('json');
 		return run(c, (one) => one.answer(findCaller(c), { ...input, ...readOrigin(c) }, readHandling(c, input)));

@@ -42,7 +42,7 @@ import { Runner } from './run/runner.ts';
 import { findPending } from './store/calls.ts';
 import { SessionStore } from './store/store.ts';
 import { type ExportForm, exportStream } from './ui/export.ts';
-import { showMessages, showSession, showTasks, showWholeMessage } from './ui/show.ts';
+import { showMessages, showSession, showTasks, showWaiting, showWholeMessage } from './ui/show.ts';
 import { findHead, uiMessages } from './ui/ui.ts';
 
 const readScope: readonly TokenScope[] = ['read'];
@@ -143,6 +143,14 @@ export class Session extends DurableObject<Env> implements SessionApi {
 		return this.#life.enter(caller, readScope, () => showTasks(this.#store, this.#runner.files).then(toJsonStream));
 	}
 
+	waiting(caller: Caller): Promise<RpcResult<Bytes>> {
+		return this.#life.enter(caller, readScope, () => toJsonStream(showWaiting(this.#store)));
+	}
+
+	removeWaiting(caller: Caller, id: string): Promise<RpcResult<void>> {
+		return this.#life.enter(caller, messageScope, () => this.#gate.removeWaiting(caller, id));
+	}
+
 	send(caller: Caller, input: Input, how: Handling): Promise<RpcResult<RunOutcome>> {
 		const entry = { caller, scopes: messageScope, create: input.create };
 		return this.#run(entry, this.#inbox.send(input, how.once), how);
@@ -184,9 +192,9 @@ export class Session extends DurableObject<Env> implements SessionApi {
 
 	post(caller: Caller, post: PagePost, { once }: Handling): Promise<RpcResult<RunStream | NothingNew>> {
 		const { agent, input, answers = [] } = post;
-		const scopes = (now: Standing) =>
-			input === undefined ? toAnswerScopes(now.findOpenAnswers(answers)) : messageScope;
+		const toScopes = (now: Standing) => toAnswerScopes(now.findOpenAnswers(answers));
 		return this.#life.answer(async () => {
+			const scopes = input === undefined ? toScopes : messageScope;
 			const entry = { caller, agent, scopes, create: input?.create, once };
 			const { run, lease } = await this.#gate.take(entry, this.#inbox.post(post, once));
 			if (run === undefined)
@@ -197,10 +205,9 @@ export class Session extends DurableObject<Env> implements SessionApi {
 	}
 
 	resume(caller: Caller, agent: string): Promise<RpcResult<Bytes | undefined>> {
-		const follow = ({ lease }: Pass) => {
-			const { live } = this.#runner;
-			return live && streamRun(live, { type: 'ui' }, { protocol: this.#pageContext(), lease }).stream;
-		};
+		const follow = ({ lease }: Pass) =>
+			this.#runner.live &&
+			streamRun(this.#runner.live, { type: 'ui' }, { protocol: this.#pageContext(), lease }).stream;
 		return this.#life.enter(caller, readScope, follow, agent);
 	}
 
@@ -241,16 +248,11 @@ export class Session extends DurableObject<Env> implements SessionApi {
 	}
 
 	writeFile(caller: Caller, path: string, body: Bytes): Promise<RpcResult<WrittenFile>> {
-		return this.#life.enter(caller, messageScope, () =>
-			this.#runner.files.write(path, body).finally(() => this.#runner.tellOwner()),
-		);
+		return this.#life.enter(caller, messageScope, () => this.#runner.writeFile(path, body));
 	}
 
 	removeFile(caller: Caller, path: string): Promise<RpcResult<void>> {
-		return this.#life.enter(caller, messageScope, () => {
-			this.#runner.files.remove(path);
-			this.#runner.tellOwner();
-		});
+		return this.#life.enter(caller, messageScope, () => this.#runner.removeFile(path));
 	}
 
 	changes(caller: Caller, page: FilePageQuery): Promise<RpcResult<Bytes>> {

@@ -98,3 +98,16 @@ export const shownMessage = v.variant('role', [
 		parts,
 	}),
 ]);
+
+/** The messages that wait for a run, the oldest first. */
+export const waitingMessages = v.object({
+	waiting: v.array(
+		v.object({
+			id: v.pipe(v.string(), v.description('The run that the message will start.')),
+			content: v.string(),
+			parts,
+			attachments: about.attachments,
+			steers: v.optional(v.pipe(v.literal(true), v.description('The current run takes it up before its next turn.'))),
+		}),
+	),
+});

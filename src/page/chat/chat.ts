@@ -1,17 +1,20 @@
 /** The chat: shows a session, or the start of a new one, and plays its runs as they come. */
 
 import { isTransient } from '../../client/error.ts';
-import { type CallAnswer, type Client, ClientError, type RunEvent } from '../../client/index.ts';
-import { describeAnswer } from '../../client/words.ts';
+import { type Client, ClientError, type RunEvent, type RunEvents } from '../../client/index.ts';
+import { toSaidText } from '../../client/words.ts';
 import { toSessionAddress } from '../parts/address.ts';
-import { button, element } from '../parts/element.ts';
+import { button } from '../parts/element.ts';
 import { createFailure } from '../parts/failure.ts';
-import { createOpenCall, pointAtOpenCall } from '../parts/open-call.ts';
+import { pointAtOpenCall } from '../parts/open-call.ts';
 import { createChoice } from './choice.ts';
 import { createComposer } from './composer.ts';
 import { createDesk } from './desk.ts';
+import { createOpenCalls } from './open-calls.ts';
 import { createPlayer } from './player.ts';
+import { createTakenUp, type TakenUp } from './taken-up.ts';
 import { createTranscript } from './transcript.ts';
+import { createWaitingList } from './waiting.ts';
 import { hideWelcome, showWelcome } from './welcome.ts';
 
 /** `onActivity` is called when the server answers at last, and when a run begins and ends. */
@@ -24,12 +27,14 @@ class Chat {
 	readonly #onActivity: () => void;
 	readonly #transcript = createTranscript();
 	readonly #desk: ReturnType<typeof createDesk>;
+	readonly #waiting: ReturnType<typeof createWaitingList>;
 	readonly #choice = createChoice(() => this.#startNewChat());
 	readonly #composer = createComposer({
-		onSend: (text) => void this.#send(text),
+		onSend: (text, steers) => void (this.#isRunning ? this.#leave(text, steers) : this.#send(text)),
 		onStop: () => void this.#stop(),
 		onWriting: () => void this.#isHeldUp(),
 	});
+	readonly #openCalls: ReturnType<typeof createOpenCalls>;
 	#sessionId: string | undefined;
 	/** The call whose question the next message answers. */
 	#asking: string | undefined;
@@ -41,6 +46,13 @@ class Chat {
 		this.#client = client;
 		this.#onActivity = onActivity;
 		this.#desk = createDesk(client);
+		this.#waiting = createWaitingList(client, this.#transcript.tail.keep);
+		this.#openCalls = createOpenCalls({
+			client,
+			transcript: this.#transcript,
+			play: (events, signal) => this.#play(events, signal),
+			onFailure: (error) => this.#showFailure(error),
+		});
 	}
 
 	/** Shows a session, or the start of a new one. */
@@ -67,6 +79,7 @@ class Chat {
 		this.#visit.abort();
 		this.#transcript.clear();
 		this.#desk.clear();
+		this.#waiting.clear();
 		this.#asking = undefined;
 		hideWelcome();
 		this.#composer.isReady = false;
@@ -83,39 +96,39 @@ class Chat {
 		const { root, tail } = this.#transcript;
 		root.setAttribute('aria-busy', 'true');
 		try {
-			const { session, messages } = await this.#client.loadSession(id, { signal });
+			const { session, messages, steered } = await this.#client.loadSession(id, { signal });
 			this.#choice.pick(session);
-			this.#transcript.addHistory(messages);
+			this.#transcript.addHistory(messages.filter((message) => !steered.has(message.id)));
 			tail.toEnd();
 			void this.#desk.open(id, signal);
+			this.#waiting.use(id, signal);
+			if (session.waiting !== undefined) await this.#waiting.refresh();
+			this.#composer.isReady = true;
+			const takeUp = createTakenUp(this.#waiting, (turns) => messages.filter((one) => steered.get(one.id) === turns));
+			root.removeAttribute('aria-busy');
+			await this.#play(this.#client.followRun(id, { signal }), signal, takeUp);
 		} finally {
 			if (!signal.aborted) root.removeAttribute('aria-busy');
 		}
-		this.#composer.isReady = true;
-		await this.#play(this.#client.followRun(id, { signal }), signal);
 	}
 
 	async #send(text: string): Promise<void> {
 		const composer = this.#composer;
-		const { attachments } = composer;
-		const said = text.trim() === '' ? undefined : text;
-		if (this.#isRunning || !composer.isReady || (said === undefined && attachments.isEmpty)) return;
-		if (this.#isHeldUp()) return;
+		if (!composer.isReady || composer.isEmpty(text) || this.#isHeldUp()) return;
 		const { signal } = this.#visit;
 		this.#setRunning(true);
-		const files = await attachments.take();
-		if (signal.aborted) return attachments.restore(files);
+		const { restore, ...draft } = await composer.take(text);
+		if (signal.aborted) return restore();
 		hideWelcome();
 		for (const old of this.#transcript.root.querySelectorAll('.again')) old.remove();
-		const bubble = this.#transcript.addMessage(said ?? '', files);
+		const bubble = this.#transcript.addMessage(draft.text ?? '', draft.attachments);
 		composer.clear();
 		this.#transcript.tail.toEnd();
 		const asked = this.#transcript.calls.get(this.#asking ?? '');
 		asked?.setResult(text, false);
 		try {
 			const id = this.#sessionId ?? (await this.#create(signal));
-			const { model } = this.#choice;
-			const message = { text: said, model, attachments: files.length > 0 ? files : undefined };
+			const message = { ...draft, model: this.#choice.model };
 			await this.#play(this.#client.sendMessage(id, message, { signal }), signal);
 			this.#choice.keepModel();
 		} catch (error) {
@@ -125,11 +138,33 @@ class Chat {
 			if (!isAccepted) {
 				bubble.remove();
 				asked?.wait();
-				composer.restore(text);
-				attachments.restore(files);
+				restore();
 			}
 			this.#showFailure(error);
-			if (error instanceof ClientError && error.code === 'conflict') await this.#showOpenCalls(signal);
+			if (this.#sessionId !== undefined && error instanceof ClientError && error.code === 'conflict')
+				await this.#openCalls.show(this.#sessionId, signal);
+		}
+	}
+
+	/** Leaves a message with the run that goes on: it waits for its end, or steers it. */
+	async #leave(text: string, steers: boolean): Promise<void> {
+		const composer = this.#composer;
+		const id = this.#sessionId;
+		if (id === undefined || !composer.takesMore || composer.isEmpty(text)) return;
+		const { signal } = this.#visit;
+		const { restore, ...draft } = await composer.take(text);
+		if (signal.aborted) return restore();
+		composer.clear();
+		try {
+			const message = { ...draft, model: this.#choice.model, whenBusy: steers ? 'steer' : 'queue' } as const;
+			await this.#client.leaveMessage(id, message, { signal });
+			await this.#waiting.refresh();
+			// The run has ended meanwhile, and the message has begun the next one.
+			if (!this.#isRunning && !signal.aborted) await this.open(id);
+		} catch (error) {
+			if (signal.aborted) return;
+			restore();
+			this.#showFailure(error);
 		}
 	}
 
@@ -140,6 +175,7 @@ class Chat {
 		this.#sessionId = id;
 		history.pushState(null, '', toSessionAddress(id));
 		this.#desk.use(id, signal);
+		this.#waiting.use(id, signal);
 		return id;
 	}
 
@@ -150,15 +186,31 @@ class Chat {
 		return todo !== undefined;
 	}
 
-	/** Shows the events of a run as they come. */
-	async #play(events: AsyncIterable<RunEvent>, signal: AbortSignal): Promise<void> {
-		const player = createPlayer(this.#transcript, (event) => this.#desk.apply(event));
+	/** Shows the events of a run as they come, and then the runs of the messages that wait. */
+	async #play(events: RunEvents, signal: AbortSignal, takeUp = createTakenUp(this.#waiting)): Promise<void> {
+		const id = this.#sessionId;
+		for (let [next, take] = [events, takeUp]; ; take = createTakenUp(this.#waiting)) {
+			const last = await this.#playOne(next, signal, take);
+			if (signal.aborted || id === undefined) return;
+			const goesOn = last !== undefined && last.type !== 'awaiting' && last.type !== 'cancelled';
+			if (!goesOn || this.#waiting.isEmpty) return this.#settle(id, last, signal);
+			next = this.#client.followRun(id, { lastEventId: next.lastEventId, signal });
+		}
+	}
+
+	/** Shows one run. Gives its last event. */
+	async #playOne(events: RunEvents, signal: AbortSignal, takeUp: TakenUp): Promise<RunEvent | undefined> {
+		const player = createPlayer(this.#transcript, (event, view) => {
+			this.#desk.apply(event);
+			takeUp(event, view);
+		});
 		let last: RunEvent | undefined;
 		this.#setRunning(true);
 		try {
 			for await (const event of events) {
-				if (signal.aborted) return;
+				if (signal.aborted) return undefined;
 				this.#composer.setStatus('Answering…');
+				this.#composer.takeMore();
 				if (event.type === 'run.started') this.#onActivity();
 				last = event;
 				this.#asking = event.type === 'awaiting' ? event.question?.callId : undefined;
@@ -173,42 +225,18 @@ class Chat {
 			this.#onActivity();
 			this.#desk.settle();
 		}
-		if (signal.aborted) return;
-		if (last?.type === 'awaiting' && last.toolCalls !== undefined) await this.#showOpenCalls(signal);
-		if (last?.type === 'error' || (last?.type === 'halted' && last.reason === 'budget_exceeded')) this.#offerToGoOn();
+		return last;
 	}
 
-	/** Asks for the answers that the session waits for now: some may be there already. */
-	async #showOpenCalls(signal: AbortSignal): Promise<void> {
-		if (this.#sessionId === undefined) return;
-		const { root, tail } = this.#transcript;
-		const id = this.#sessionId;
-		const { toolCalls = [] } = await this.#client.getSession(id, { signal });
-		if (toolCalls.length === 0) return;
-		for (const old of root.querySelectorAll('.open-calls')) old.remove();
-		const box = element('div', 'open-calls');
-		box.append(
-			...toolCalls.map((call) => createOpenCall(call, (answer) => void this.#answer(id, answer, box, signal))),
-		);
-		root.append(box);
-		tail.toEnd();
-	}
-
-	async #answer(id: string, answer: CallAnswer, box: HTMLElement, signal: AbortSignal): Promise<void> {
-		const bubble = this.#transcript.addMessage(describeAnswer(answer));
-		this.#composer.setStatus('');
-		this.#transcript.showAnswer(answer);
-		if (box.querySelector('input:enabled') === null) box.remove();
-		try {
-			await this.#play(this.#client.submitResults(id, [answer], { signal }), signal);
-		} catch (error) {
-			if (signal.aborted) return;
-			bubble.remove();
-			box.remove();
-			this.#transcript.calls.get(answer.id)?.wait();
-			this.#showFailure(error);
-			await this.#showOpenCalls(signal);
+	/** Shows what can be done after a run, and what became of the messages that waited for it. */
+	async #settle(id: string, last: RunEvent | undefined, signal: AbortSignal): Promise<void> {
+		if (!this.#waiting.isEmpty) {
+			const left = await this.#waiting.refresh();
+			// A run that is stopped drops them: their words are not lost.
+			if (last?.type === 'cancelled') this.#composer.restore(left.map(toSaidText).join('\n\n'));
 		}
+		if (last?.type === 'awaiting' && last.toolCalls !== undefined) await this.#openCalls.show(id, signal);
+		if (last?.type === 'error' || (last?.type === 'halted' && last.reason === 'budget_exceeded')) this.#offerToGoOn();
 	}
 
 	/** Lets a person take up a run that failed, or whose budget was used up. */

@@ -1,15 +1,24 @@
 /** Where a person writes: the text, the files that go with it, and what the chat does now. */
 
+import type { Attachment } from '../../client/index.ts';
 import { find, withoutTurns } from '../parts/element.ts';
 import { createAttachments } from './attachments.ts';
 import { listenForFiles } from './file-drop.ts';
 
 interface Wishes {
-	/** Sends the text with the files. */
-	readonly onSend: (text: string) => void;
+	/** Sends the text with the files. During a run they wait for it, or steer it. */
+	readonly onSend: (text: string, steers: boolean) => void;
 	readonly onStop: () => void;
 	/** Called while somebody writes. */
 	readonly onWriting: () => void;
+}
+
+/** What is to be sent. */
+interface Draft {
+	readonly text: string | undefined;
+	readonly attachments: Attachment[] | undefined;
+	/** Puts it back, if nothing new stands there. */
+	readonly restore: () => void;
 }
 
 export function createComposer({ onSend, onStop, onWriting }: Wishes) {
@@ -18,31 +27,42 @@ export function createComposer({ onSend, onStop, onWriting }: Wishes) {
 	const send = find('#send', HTMLButtonElement);
 	const stop = find('#stop', HTMLButtonElement);
 	const status = find('#status', HTMLElement);
-	const attachments = createAttachments(find('#files', HTMLElement), find('#files-note', HTMLElement), () =>
-		text.focus(),
-	);
+	const hint = find('#composer .hint', HTMLElement);
+	const meanwhile = find('#meanwhile', HTMLElement);
+	let isRunning = false;
+	let takesMore = false;
+	const attachments = createAttachments(find('#files', HTMLElement), find('#files-note', HTMLElement), () => {
+		offer();
+		text.focus();
+	});
 
-	form.addEventListener('submit', (event) => {
-		event.preventDefault();
-		onSend(text.value);
-	});
-	text.addEventListener('keydown', (event) => {
-		if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return;
-		event.preventDefault();
-		onSend(text.value);
-	});
+	/** Shows what can be done with the text now. */
+	function offer(): void {
+		send.hidden = isRunning;
+		stop.hidden = !isRunning;
+		hint.hidden = isRunning;
+		meanwhile.hidden = !takesMore || (text.value === '' && attachments.isEmpty);
+		text.placeholder = takesMore ? 'Write what comes next' : 'Write a message';
+	}
+
+	function putBack(said: string): void {
+		text.value ||= said;
+		offer();
+	}
+
+	listenForSending(form, text, onSend);
 	text.addEventListener('input', () => {
+		offer();
 		if (text.value !== '') onWriting();
 	});
 	const field = { text, target: form, attach: find('#attach', HTMLElement), picker: find('#picker', HTMLInputElement) };
 	listenForFiles(field, (files) => {
-		void attachments.add(files);
+		void attachments.add(files).then(offer);
 		text.focus();
 	});
 	stop.addEventListener('click', onStop);
 
 	return {
-		attachments,
 		stop,
 		focus: () => text.focus(),
 		get isReady() {
@@ -51,22 +71,62 @@ export function createComposer({ onSend, onStop, onWriting }: Wishes) {
 		set isReady(value: boolean) {
 			send.disabled = !value;
 		},
+		/** Whether there is nothing to send with a text. */
+		isEmpty: (said: string): boolean => said.trim() === '' && attachments.isEmpty,
+		/** Takes a text with the files that are here, as a message. */
+		async take(said: string): Promise<Draft> {
+			const files = await attachments.take();
+			const restore = () => {
+				putBack(said);
+				attachments.restore(files);
+			};
+			return {
+				text: said.trim() === '' ? undefined : said,
+				attachments: files.length > 0 ? files : undefined,
+				restore,
+			};
+		},
 		clear(): void {
 			text.value = '';
+			offer();
 			text.focus();
 		},
 		/** Puts back a text that could not be sent, if nothing new stands there. */
-		restore(said: string): void {
-			text.value ||= said;
-		},
+		restore: putBack,
 		setRunning(value: boolean): void {
 			if (!value && document.activeElement === stop) text.focus();
-			send.hidden = value;
-			stop.hidden = !value;
+			isRunning = value;
+			takesMore = false;
+			offer();
+		},
+		/** Whether further messages can be left with the run. */
+		get takesMore(): boolean {
+			return takesMore;
+		},
+		/** The run has begun: further messages can be left with it. */
+		takeMore(): void {
+			if (takesMore) return;
+			takesMore = true;
+			offer();
 		},
 		setStatus(words: string): void {
 			const shown = withoutTurns(words);
 			if (status.textContent !== shown) status.textContent = shown;
 		},
 	};
+}
+
+/** Calls `onSend` for all that sends a text: the buttons, Enter, and Ctrl+Enter, which steers. */
+function listenForSending(form: HTMLFormElement, text: HTMLTextAreaElement, onSend: Wishes['onSend']): void {
+	form.addEventListener('submit', (event) => {
+		event.preventDefault();
+		onSend(text.value, false);
+	});
+	find('#queue', HTMLElement).addEventListener('click', () => onSend(text.value, false));
+	find('#steer', HTMLElement).addEventListener('click', () => onSend(text.value, true));
+	text.addEventListener('keydown', (event) => {
+		if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return;
+		event.preventDefault();
+		onSend(text.value, event.ctrlKey || event.metaKey);
+	});
 }

@@ -1,10 +1,11 @@
 /** Shows the events of one run in a transcript, once a frame. */
 
 import type { RunEvent } from '../../client/index.ts';
+import type { RunView } from './run-view.ts';
 import type { Transcript } from './transcript.ts';
 
 /** `onShown` is called for each event when it is shown. */
-export function createPlayer({ addRun, tail }: Transcript, onShown: (event: RunEvent) => void) {
+export function createPlayer({ addRun, tail }: Transcript, onShown: (event: RunEvent, view: RunView) => void) {
 	const view = addRun();
 	let queue: RunEvent[] = [];
 	let frame = 0;
@@ -16,7 +17,7 @@ export function createPlayer({ addRun, tail }: Transcript, onShown: (event: RunE
 		queue = [];
 		for (const event of events) {
 			view.apply(event);
-			onShown(event);
+			onShown(event, view);
 		}
 		view.flush();
 		tail.keep();

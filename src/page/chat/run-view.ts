@@ -11,6 +11,8 @@ import { type CallView, createToolCall } from './tool-call.ts';
 export interface RunView {
 	readonly root: HTMLElement;
 	readonly apply: (event: RunEvent) => void;
+	/** Adds what is no part of a turn behind the newest one. */
+	readonly addBlock: (...nodes: readonly HTMLElement[]) => void;
 	/** Shows the text that `apply` took in: once a frame is enough. */
 	readonly flush: () => void;
 	/** Nothing more comes. */
@@ -71,6 +73,10 @@ export function createRunView(parent: HTMLElement, calls: Map<string, CallView> 
 			const call = createToolCall(name);
 			calls.set(id, call);
 			add(call.root);
+		},
+		addBlock(...nodes: readonly HTMLElement[]) {
+			view.endTurn();
+			root.append(...nodes);
 		},
 		endTurn() {
 			closeText();

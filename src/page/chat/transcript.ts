@@ -16,11 +16,8 @@ export function createTranscript() {
 	/** The calls that are shown, by their ids. */
 	const calls = new Map<string, CallView>();
 
-	function addMessage(text: string, files: readonly { readonly name: string; readonly size: number }[] = []) {
-		const bubble = element('div', 'message', element('span', 'visually-hidden', 'You: '), text);
-		if (files.length > 0) bubble.append(createFileList(files));
-		root.append(bubble);
-		return bubble;
+	function addMessage(text: string, files?: Files): HTMLElement {
+		return root.appendChild(createMessage(text, files));
 	}
 
 	/** Shows what the model is sent instead of the messages above. */
@@ -80,4 +77,13 @@ export function createTranscript() {
 			tail.toEnd();
 		},
 	};
+}
+
+type Files = readonly { readonly name: string; readonly size: number }[];
+
+/** Makes what shows the message of a person. */
+export function createMessage(text: string, files: Files = []): HTMLElement {
+	const bubble = element('div', 'message', element('span', 'visually-hidden', 'You: '), text);
+	if (files.length > 0) bubble.append(createFileList(files));
+	return bubble;
 }

@@ -130,6 +130,12 @@ test('every outcome of a run is described', async () => {
 	const result = say(id, { text: 'work' });
 	await begun.promise;
 	await say(id, { text: 'and then' }, { prefer: 'respond-async' });
+	const { runId } = v.parse(
+		v.object({ runId: v.string() }),
+		await say(id, { text: 'and again' }, { prefer: 'respond-async' }),
+	);
+	expect(await ask(described.listWaiting, { id })).toMatchObject({ waiting: [{ content: 'and then' }, { id: runId }] });
+	await ask(described.removeWaiting, { id, path: runId });
 	expect(await ask(described.getSession, { id })).toMatchObject({ status: 'running', waiting: 1 });
 	expect(await ask(described.cancelRun, { id })).toMatchObject({ status: 'idle' });
 	expect(await result).toMatchObject({ status: 'cancelled' });

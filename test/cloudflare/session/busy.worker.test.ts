@@ -105,6 +105,47 @@ describe('a message that comes while a run goes on', () => {
 		expect(again.runId).not.toBe(third.runId);
 	});
 
+	test('is listed while it waits, and can be removed: it has no run then, and those that wait for its run learn that', async () => {
+		const { id, first, end } = await busy('three');
+		const listed = async () =>
+			(await (await request(`/v1/sessions/${id}/waiting`)).json<{ waiting: object[] }>()).waiting;
+		const remove = (runId = '') => request(`/v1/sessions/${id}/waiting/${runId}`, undefined, {}, 'DELETE');
+		const file = { name: 'a.csv', type: 'text/csv', size: 3, contentText: 'a,b' };
+		const key = { ...async, 'idempotency-key': 'removed' };
+		const { runId } = await (await say(id, 'second', {}, key)).json<{ runId: string }>();
+		const second = await say(id, 'second', {}, { ...stream, 'idempotency-key': 'removed' });
+		await say(id, 'third', { attachments: [file] }, async);
+		expect(await listed()).toEqual([
+			{ id: runId, content: 'second' },
+			{
+				id: expect.any(String),
+				content: expect.stringContaining('third'),
+				parts: [{ kind: 'text', text: 'third' }, expect.anything()],
+				attachments: [{ name: 'a.csv', type: 'text/csv', size: 3 }],
+			},
+		]);
+		expect((await remove(runId)).status).toBe(204);
+		expect((await allEvents(second)).at(-1)?.type).toBe('cancelled');
+		expect((await remove(runId)).status).toBe(404);
+		expect(await listed()).toHaveLength(1);
+		expect(await (await say(id, 'second', {}, key)).json()).not.toHaveProperty('runId');
+		end();
+		expect(readText(await allEvents(first))).toBe('one');
+		await expect.poll(() => texts(id)).toHaveLength(4);
+		expect((await texts(id)).join()).not.toContain('second');
+		expect(await listed()).toEqual([]);
+	});
+
+	test('that steers is listed as such, and is gone from the list when the run has taken it up', async () => {
+		const { id, first, end } = await busy('two');
+		const listed = async () => (await request(`/v1/sessions/${id}/waiting`)).json();
+		await say(id, 'and now?', { whenBusy: 'steer' }, async);
+		expect(await listed()).toEqual({ waiting: [{ id: expect.any(String), content: 'and now?', steers: true }] });
+		end();
+		expect(readText(await allEvents(first))).toBe('onetwo');
+		expect(await listed()).toEqual({ waiting: [] });
+	});
+
 	test('is no answer to a question that was asked meanwhile: it waits until that is answered', async () => {
 		const gate = Promise.withResolvers<void>();
 		const id = await createSession();

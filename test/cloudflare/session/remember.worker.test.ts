@@ -90,7 +90,9 @@ const writes: readonly ((store: SessionStore, n: number) => unknown)[] = [
 		store.messages.add(1, { role: 'assistant', content: 'so much' }, n, { cost });
 	},
 	(store, n) => store.queue.add({ ...waiting, runId: `run_${n}`, steers: n % 2 === 0 }, undefined, n),
-	(store) => store.queue.drop(),
+	(store) => {
+		for (const one of store.queue.all()) store.queue.take(one, undefined);
+	},
 	(store, n) => store.callbacks.add({ run: n % 2, runId: `run_${n}`, url: 'https://example.com' }),
 	(store) => store.callbacks.remove(store.callbacks.listDue(Number.MAX_SAFE_INTEGER, 1)[0]?.id ?? ''),
 	(store, n) => store.outbox.add({ id: `bucket ${n}`, message: { to: 'bucket', key: String(n) }, failed: n }, n),

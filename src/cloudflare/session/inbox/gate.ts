@@ -155,6 +155,12 @@ export class Gate {
 		if (once !== undefined && this.findReplay(once) === undefined) store.deliveries.add(once, {}, Date.now());
 	}
 
+	/** Removes a message that waits, by the id of the run that it would begin. */
+	removeWaiting(caller: Caller, runId: string): void {
+		this.#options.access.assertMayChange(caller);
+		this.#options.runner.removeWaiting(runId);
+	}
+
 	/** What a request has begun when it came before; nothing for a request that is new. */
 	findReplay(once: Once | undefined): Outcome | undefined {
 		const isNew = once === undefined || once.isFirst === true;

@@ -4,6 +4,8 @@ import { type AtCrashPoint, createCrashPoints } from '../../agent/crash.ts';
 import { findAgent } from '../../agent/define.ts';
 import { log, toFailureFields } from '../../log.ts';
 import type { BudgetState } from '../../objects/budget.ts';
+import type { WrittenFile } from '../../objects/file-api.ts';
+import type { Bytes } from '../../objects/result.ts';
 import { isStorageError } from '../../objects/storage.ts';
 import { SessionFiles } from '../files/session-files.ts';
 import type { RunRecord } from '../store/runs.ts';
@@ -98,6 +100,23 @@ export class Runner {
 				return live;
 			};
 		});
+	}
+
+	/** Stores a file of the session. What it held before may be in the bucket, which the outbox empties. */
+	writeFile(path: string, body: Bytes): Promise<WrittenFile> {
+		return this.files.write(path, body).finally(() => this.tellOwner());
+	}
+
+	/** Removes a file of the session. */
+	removeFile(path: string): void {
+		this.files.remove(path);
+		this.tellOwner();
+	}
+
+	/** Removes the message that will begin a run. Throws `not_found` where none waits for it. */
+	removeWaiting(runId: string): void {
+		this.#store.transaction(() => this.waiting.drop([this.waiting.find(runId)]))();
+		void this.alarm.set();
 	}
 
 	/**

@@ -169,18 +169,13 @@ export class QueueRows {
 		return this.#about().at ?? undefined;
 	}
 
-	/** Takes a message out of the queue, for a run. */
+	/**
+	 * Takes a message out of the queue, for a run or for none. Another message may get its place: a repeated request does
+	 * not get that one's run.
+	 */
 	take({ id, key }: Pick<Waiting, 'id' | 'key'>, run: number | undefined): void {
 		this.#remove(id);
 		if (key !== undefined) this.#deliveries.endWaiting(key, run);
-	}
-
-	/** Takes all messages out of the queue, for no run, and returns them. */
-	drop(): Waiting[] {
-		const dropped = this.all();
-		// Another message may get the place of one. A repeated request must not get that one's run.
-		for (const waiting of dropped) this.take(waiting, undefined);
-		return dropped;
 	}
 
 	#remove(id: number): void {

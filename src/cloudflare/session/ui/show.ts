@@ -1,13 +1,15 @@
+import { messageText } from '../../../core/chat/index.ts';
 import { RunletError } from '../../../core/ground/errors.ts';
 import { readTaskLists } from '../../../core/tool/task-store.ts';
 import type { Runtime } from '../../agent/runtime.ts';
 import type { BudgetState } from '../../objects/budget.ts';
 import type { PageQuery, SessionState } from '../../objects/session-api.ts';
-import type { shownMessage } from '../../wire/message.ts';
+import type { shownMessage, waitingMessages } from '../../wire/message.ts';
 import type { Shown } from '../../wire/shown.ts';
 import type { taskLists } from '../../wire/tasks.ts';
 import type { SessionFiles } from '../files/session-files.ts';
 import { findPending } from '../store/calls.ts';
+import type { Inbound } from '../store/inbound.ts';
 import type { MessageRecord } from '../store/message-record.ts';
 import { createRunState } from '../store/state.ts';
 import type { SessionStore } from '../store/store.ts';
@@ -67,6 +69,16 @@ export async function showTasks(
 	return { lists: await readTaskLists({ state: createRunState(state), workspace }) };
 }
 
+/** The messages that wait for a run, the oldest first. */
+export function showWaiting({ queue }: SessionStore): Shown<typeof waitingMessages> {
+	const waiting = queue.all().map(({ runId, message, inbound, steers }) => {
+		const parts = 'parts' in message ? message.parts : undefined;
+		const attachments = showAttachments(inbound);
+		return { id: runId, content: messageText(message), parts, attachments, ...(steers && { steers: true as const }) };
+	});
+	return { waiting };
+}
+
 /** A message with the whole result of its tool. Throws `not_found` if there is none at this place. */
 export function showWholeMessage(store: SessionStore, seq: number): Shown<typeof shownMessage> {
 	const record = store.messages.get(seq);
@@ -78,7 +90,7 @@ export function showWholeMessage(store: SessionStore, seq: number): Shown<typeof
 export function showMessage(record: MessageRecord, runId: string | undefined): Shown<typeof shownMessage> {
 	const { seq, message, input, inbound, turn, isCut, isReplaced, createdAt } = record;
 	const { providerMetadata: _, ...shown } = { providerMetadata: undefined, ...message };
-	const attachments = inbound?.attachments?.map(({ name, type, size }) => ({ name, type, size }));
+	const attachments = showAttachments(inbound);
 	const about = {
 		...(attachments && { attachments }),
 		...(turn && { turn }),
@@ -87,4 +99,8 @@ export function showMessage(record: MessageRecord, runId: string | undefined): S
 		...(isReplaced === true && { isReplaced }),
 	};
 	return { id: String(seq), runId, ...shown, ...about, createdAt: new Date(createdAt).toISOString() };
+}
+
+function showAttachments(inbound: Inbound | undefined) {
+	return inbound?.attachments?.map(({ name, type, size }) => ({ name, type, size }));
 }

@@ -89,6 +89,8 @@ export const messages = [
 	},
 ];
 
+export const waitingMessages = { waiting: [{ id: 'run_9Kd4', content: 'And divided by 6?' }] };
+
 const lines = (id: string, event: Readonly<Record<string, unknown>>) =>
 	`event: ${event.type}\ndata: ${JSON.stringify(event)}\nid: ${id}\n\n`;
 

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { description } from '../description.ts';
-import { shownMessage } from '../message.ts';
+import { shownMessage, waitingMessages } from '../message.ts';
 import { nextCursor } from '../page.ts';
 import { session } from '../session.ts';
 import * as example from './examples.ts';
@@ -52,6 +52,24 @@ export const sendMessage = description({
 	answers: runOrSession('Or the session, if the message was dropped and is repeated with the same key.'),
 	errors: [404, 409],
 	runs: true,
+});
+
+export const listWaiting = description({
+	id: 'listWaiting',
+	tag: 'Messages',
+	summary: 'Read the waiting messages',
+	description: 'The messages that came during a run and wait for it to end, or to take them up. Oldest first.',
+	answers: { 200: { says: 'The messages.', json: waitingMessages, examples: { waiting: example.waitingMessages } } },
+	errors: [404],
+});
+
+export const removeWaiting = description({
+	id: 'removeWaiting',
+	tag: 'Messages',
+	summary: 'Remove a waiting message',
+	description: 'The message has no run then. One that a run has taken up waits no more, and is `404`.',
+	answers: { 204: { says: 'The message is removed.' } },
+	errors: [404, 409],
 });
 
 export const answerQuestion = description({

@@ -26,6 +26,19 @@ export const sendMessage = operation({
 	json: messageBody,
 });
 
+export const listWaiting = operation({
+	method: 'get',
+	path: '/v1/sessions/:id/waiting',
+	access: 'token',
+	adminToo: true,
+});
+
+export const removeWaiting = operation({
+	method: 'delete',
+	path: '/v1/sessions/:id/waiting/:runId',
+	access: 'token',
+});
+
 export const answerQuestion = operation({
 	method: 'post',
 	path: '/v1/sessions/:id/answer',

@@ -1,0 +1,48 @@
+/** The calls of a chat that wait for a person: a form for each, below the conversation. */
+
+import type { CallAnswer, Client, RunEvents } from '../../client/index.ts';
+import { describeAnswer } from '../../client/words.ts';
+import { element } from '../parts/element.ts';
+import { createOpenCall } from '../parts/open-call.ts';
+import type { Transcript } from './transcript.ts';
+
+interface OpenCallsOptions {
+	readonly client: Pick<Client, 'getSession' | 'submitResults'>;
+	readonly transcript: Transcript;
+	/** Shows the run that follows from an answer. */
+	readonly play: (events: RunEvents, signal: AbortSignal) => Promise<void>;
+	readonly onFailure: (error: unknown) => void;
+}
+
+export function createOpenCalls({ client, transcript, play, onFailure }: OpenCallsOptions) {
+	const { root, tail } = transcript;
+
+	/** Asks for the answers that a session waits for now: some may be there already. */
+	async function show(id: string, signal: AbortSignal): Promise<void> {
+		const { toolCalls = [] } = await client.getSession(id, { signal });
+		if (toolCalls.length === 0) return;
+		for (const old of root.querySelectorAll('.open-calls')) old.remove();
+		const box = element('div', 'open-calls');
+		box.append(...toolCalls.map((call) => createOpenCall(call, (given) => void answer(id, given, box, signal))));
+		root.append(box);
+		tail.toEnd();
+	}
+
+	async function answer(id: string, given: CallAnswer, box: HTMLElement, signal: AbortSignal): Promise<void> {
+		const bubble = transcript.addMessage(describeAnswer(given));
+		transcript.showAnswer(given);
+		if (box.querySelector('input:enabled') === null) box.remove();
+		try {
+			await play(client.submitResults(id, [given], { signal }), signal);
+		} catch (error) {
+			if (signal.aborted) return;
+			bubble.remove();
+			box.remove();
+			transcript.calls.get(given.id)?.wait();
+			onFailure(error);
+			await show(id, signal);
+		}
+	}
+
+	return { show };
+}

@@ -1,0 +1,58 @@
+/** The messages that a run takes up, each shown where it was taken up. */
+
+import type { RunEvent } from '../../client/index.ts';
+import { type SaidMessage, toSaidText } from '../../client/words.ts';
+import { element } from '../parts/element.ts';
+import type { RunView } from './run-view.ts';
+import { createMessage } from './transcript.ts';
+import type { WaitingList } from './waiting.ts';
+
+type ShownMessage = SaidMessage & {
+	readonly attachments?: readonly { readonly name: string; readonly size: number }[];
+};
+
+/** Takes the events of one run, each when it has been shown. */
+export type TakenUp = (event: RunEvent, view: RunView) => void;
+
+/** `findKnown` gives the messages that are known to have been taken up after so many turns. */
+export function createTakenUp(
+	waiting: WaitingList,
+	findKnown: (turns: number) => readonly ShownMessage[] = () => [],
+): TakenUp {
+	let turns = 0;
+	/** The place in front of the coming turn, where messages may be taken up. */
+	let place: HTMLElement | undefined;
+
+	function makePlace(view: RunView): void {
+		if (!waiting.hasSteering) return;
+		place = element('div', 'taken-up');
+		view.addBlock(place);
+	}
+
+	/** The turn has begun, so those that waited for it wait no more. */
+	async function fill(here: HTMLElement): Promise<void> {
+		const left = await waiting.refresh();
+		here.append(...left.filter(({ steers }) => steers === true).map(show));
+	}
+
+	return (event, view) => {
+		if (event.type === 'run.started') {
+			const begun = waiting.take(event.runId);
+			if (begun !== undefined) view.root.before(show(begun));
+			makePlace(view);
+		} else if (event.type === 'stop') turns += 1;
+		else if (event.type === 'step') {
+			view.addBlock(...findKnown(turns).map(show));
+			makePlace(view);
+		} else if (place !== undefined && beginsTurn.has(event.type)) {
+			void fill(place);
+			place = undefined;
+		}
+	};
+}
+
+const beginsTurn: ReadonlySet<string> = new Set(['text', 'reasoning', 'tool_use_start']);
+
+function show(message: ShownMessage): HTMLElement {
+	return createMessage(toSaidText(message), message.attachments);
+}

@@ -1,0 +1,91 @@
+/** The messages that wait for the run, below the conversation: each says what it waits for, and can be removed. */
+
+import { ClientError } from '../../client/error.ts';
+import type { SessionClient } from '../../client/sessions.ts';
+import type { WaitingMessage } from '../../client/types.ts';
+import { toSaidText } from '../../client/words.ts';
+import { createAction } from '../parts/action.ts';
+import { element, find } from '../parts/element.ts';
+import { createFileList } from './attachments.ts';
+
+export type WaitingClient = Pick<SessionClient, 'listWaiting' | 'removeWaiting'>;
+
+export type WaitingList = ReturnType<typeof createWaitingList>;
+
+/** `onShown` is called when the list may have grown. */
+export function createWaitingList(client: WaitingClient, onShown: () => void) {
+	const root = find('#waiting', HTMLElement);
+	let place: { readonly id: string; readonly signal: AbortSignal } | undefined;
+	let waiting: readonly WaitingMessage[] = [];
+	/** One reading after another, so that an old answer never comes last. */
+	let reading: Promise<unknown> = Promise.resolve();
+
+	function show(messages: readonly WaitingMessage[]): void {
+		waiting = messages;
+		root.replaceChildren(...messages.map((message) => createEntry(message, () => remove(message))));
+		root.hidden = messages.length === 0;
+		onShown();
+	}
+
+	async function remove({ id }: WaitingMessage): Promise<void> {
+		if (place === undefined) return;
+		try {
+			await client.removeWaiting(place.id, id, place);
+		} catch (error) {
+			// A run has taken it up meanwhile.
+			if (!(error instanceof ClientError) || error.code !== 'not_found') throw error;
+			return;
+		}
+		show(waiting.filter((one) => one.id !== id));
+	}
+
+	async function read(): Promise<readonly WaitingMessage[]> {
+		if (place === undefined) return [];
+		const { id, signal } = place;
+		// An aid: where it cannot be read, it stays as it was.
+		const now = await client.listWaiting(id, { signal }).catch(() => waiting);
+		if (signal.aborted || place?.id !== id) return [];
+		const left = waiting.filter((one) => !now.some(({ id }) => id === one.id));
+		show(now);
+		return left;
+	}
+
+	return {
+		get isEmpty(): boolean {
+			return waiting.length === 0;
+		},
+		/** Whether the current run will take up one of them. */
+		get hasSteering(): boolean {
+			return waiting.some(({ steers }) => steers === true);
+		},
+		clear(): void {
+			place = undefined;
+			show([]);
+		},
+		/** `refresh` reads this session from now on. */
+		use(id: string, signal: AbortSignal): void {
+			place = { id, signal };
+		},
+		/** Reads the list again. Gives those that wait no more, unless they were removed here. */
+		refresh(): Promise<readonly WaitingMessage[]> {
+			const next = reading.then(read);
+			reading = next;
+			return next;
+		},
+		/** Takes the message off the list that has begun a run. */
+		take(runId: string): WaitingMessage | undefined {
+			const begun = waiting.find(({ id }) => id === runId);
+			if (begun !== undefined) show(waiting.filter((one) => one !== begun));
+			return begun;
+		},
+	};
+}
+
+function createEntry(message: WaitingMessage, remove: () => Promise<void>): HTMLElement {
+	const { attachments = [], steers } = message;
+	const text = toSaidText(message);
+	const words = element('p', 'waiting-text', text, ...(attachments.length > 0 ? [createFileList(attachments)] : []));
+	const fate = steers === true ? 'Waits for the next turn of this run' : 'Waits for the run to end';
+	const about = element('p', 'waiting-about', fate, createAction('Remove', `the message ${text.slice(0, 40)}`, remove));
+	return element('li', '', words, about);
+}
