@@ -57,11 +57,11 @@ async function say(message: string) {
 }
 
 /** Has a session whose run waits for somebody, or has ended; gives its id. */
-async function start(message: string): Promise<string> {
+async function start(message: string, agent = 'desk'): Promise<string> {
 	const answer = await fetch(`${stage.url}/v1/sessions`, {
 		method: 'POST',
 		headers: { 'content-type': 'application/json' },
-		body: JSON.stringify({ agent: 'desk', text: message }),
+		body: JSON.stringify({ agent, text: message }),
 	});
 	return JSON.parse(await answer.text()).id;
 }
@@ -197,6 +197,28 @@ describe('the inbox', () => {
 		await sees('.card.settled', 'Allowed. It runs now.');
 		await expect.poll(() => readStatus(id)).toBe('completed');
 		expect(JSON.stringify(sent)).toContain('the call ran with {\\"amount\\":3}');
+	});
+
+	test('has the call of a child decided as any other call, and a choice by a button', async () => {
+		stage.play([call('d1', 'desk', { task: 'Pay the bill.' })], [call('p1', 'pay', { amount: 5 })]);
+		const delegated = await start('Have it paid.', 'chief');
+		stage.play([call('c1', 'choose', { question: 'Which size?' })]);
+		const choosing = await start('A shirt.');
+		await page.click('#places >> text=Inbox');
+		await sees('.card', 'A shirt.');
+		const card = (title: string) => page.locator('.card', { hasText: title });
+		expect(await card('Have it paid.').locator('.open-call > p').textContent()).toBe('desk: pay {"amount":5}');
+		await card('Have it paid.').getByText('Change the arguments').click();
+		await card('Have it paid.').getByLabel('Arguments of desk: pay').fill('{"amount": 2}');
+		const sent = stage.play([text('Paid.')], [text('It is done.')]);
+		await card('Have it paid.').getByRole('button', { name: 'Allow' }).click();
+		await sees('.card.settled', 'Answered.');
+		await expect.poll(() => readStatus(delegated)).toBe('completed');
+		expect(JSON.stringify(sent)).toContain('the call ran with {\\"amount\\":2}');
+		const chosen = stage.play([text('M it is.')]);
+		await card('A shirt.').getByRole('button', { name: 'M', exact: true }).click();
+		await expect.poll(() => readStatus(choosing)).toBe('completed');
+		expect(JSON.stringify(chosen)).toContain('"M"');
 	});
 
 	test('says so when somebody else was faster, and looks again', async () => {

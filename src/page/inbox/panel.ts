@@ -5,8 +5,9 @@ import { toSessionAddress } from '../parts/address.ts';
 import { createAge, describeAge } from '../parts/age.ts';
 import { button, element, link } from '../parts/element.ts';
 import { createFailure } from '../parts/failure.ts';
-import { createOpenCall, createQuestion } from '../parts/open-call.ts';
+import { createOpenCall } from '../parts/open-call.ts';
 import type { Panel, Place } from '../parts/panel.ts';
+import { createQuestion } from '../parts/question.ts';
 
 /** Entries of a page. */
 const pageLength = 50;
@@ -67,9 +68,11 @@ function createEntry(approval: Approval, place: Place): HTMLElement {
 type Give = (answer: (client: Client) => AsyncIterable<unknown>, words: string) => void;
 
 function createForm(approval: Approval, give: Give): HTMLElement {
-	const { sessionId, callId, kind, tool = 'a tool', input, inputStart, question = '' } = approval;
+	const { sessionId, callId, kind, tool = 'a tool', input, inputStart, question = '', options } = approval;
 	if (kind === 'question')
-		return createQuestion(question, (text) => give((client) => client.answerQuestion(sessionId, text), 'Answered.'));
+		return createQuestion({ question, options }, (text) =>
+			give((client) => client.answerQuestion(sessionId, text), 'Answered.'),
+		);
 	const call = { id: callId, name: tool, input: inputStart === undefined ? input : `${inputStart}…` };
 	const submit = (answer: CallAnswer) =>
 		give((client) => client.submitResults(sessionId, [answer]), describeWord(answer));

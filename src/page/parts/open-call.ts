@@ -75,24 +75,6 @@ function createEdit(name: string, input: unknown) {
 	};
 }
 
-/** Makes a form for the answer to a question. */
-export function createQuestion(question: string, onAnswer: (answer: string) => void): HTMLFormElement {
-	const text = element('input', '');
-	text.type = 'text';
-	text.required = true;
-	text.placeholder = 'Your answer';
-	text.setAttribute('aria-label', `Answer: ${question}`);
-	const send = element('button', 'retry yes', 'Answer');
-	const form = element('form', 'open-call', element('p', 'asked', question), text, send);
-	form.addEventListener('submit', (event) => {
-		event.preventDefault();
-		if (text.value.trim() === '') return;
-		for (const control of [text, send]) control.disabled = true;
-		onAnswer(text.value);
-	});
-	return form;
-}
-
 /** Shows what is called with which arguments: all of them, to the letter. */
 function describeCall(name: string, input: unknown): HTMLElement[] {
 	const short = JSON.stringify(input) ?? '';

@@ -75,6 +75,9 @@ const desk = defineAgent({
 			(x, y) => x + y,
 		),
 		fn({ name: 'ask', params: [['question', v.string()]] }, (question) => askUser(question)),
+		fn({ name: 'choose', params: [['question', v.string()]] }, (question) =>
+			askUser(question, { choices: ['S', 'M'] }),
+		),
 		fn({ name: 'stop', params: [] }, () => halt('enough', 'stopped')),
 		fn({ name: 'fail', params: [] }, () => {
 			throw new Error('No luck.');

@@ -1,0 +1,68 @@
+/** A question that waits for a person: a line for the answer, a button for each choice, or what a call of a child waits for. */
+
+import type { CallAnswer, WaitingCall } from '../../client/index.ts';
+import { button, element } from './element.ts';
+import { createOpenCall } from './open-call.ts';
+
+/** A question of a tool, with what its page is told beside it. */
+export interface Question {
+	readonly question: string;
+	readonly options?: Readonly<Record<string, unknown>>;
+}
+
+/** Makes a form for the answer to a question. */
+export function createQuestion({ question, options = {} }: Question, onAnswer: (answer: string) => void): HTMLElement {
+	const call = findChildCall(options);
+	if (call !== undefined) return createOpenCall(call, (answer) => onAnswer(toText(answer)));
+	const { choices } = options;
+	if (isTexts(choices)) return createChoice(question, choices, onAnswer);
+	const text = element('input', '');
+	text.type = 'text';
+	text.required = true;
+	text.placeholder = 'Your answer';
+	text.setAttribute('aria-label', `Answer: ${question}`);
+	const send = element('button', 'retry yes', 'Answer');
+	const form = element('form', 'open-call', element('p', 'asked', question), text, send);
+	form.addEventListener('submit', (event) => {
+		event.preventDefault();
+		if (text.value.trim() === '') return;
+		for (const control of [text, send]) control.disabled = true;
+		onAnswer(text.value);
+	});
+	return form;
+}
+
+/** Finds the call of a child that a question asks for: its approval, or its result (docs/agents.md). */
+function findChildCall({ child, kind, call }: Readonly<Record<string, unknown>>): WaitingCall | undefined {
+	if (!isObject(child) || !isObject(call) || typeof call.id !== 'string' || typeof call.name !== 'string')
+		return undefined;
+	const { id, input } = call;
+	const name = typeof child.agent === 'string' ? `${child.agent}: ${call.name}` : call.name;
+	if (kind === 'approval') return { id, name, input, kind };
+	return kind === 'result' ? { id, name, input } : undefined;
+}
+
+/** The answer to the call of a child, as its parent takes it. */
+function toText(answer: CallAnswer): string {
+	if ('output' in answer) return String(answer.output);
+	if (!answer.approve) return answer.reason ?? 'deny';
+	return answer.input === undefined ? 'approve' : `approve ${JSON.stringify(answer.input)}`;
+}
+
+function createChoice(question: string, choices: readonly string[], onAnswer: (answer: string) => void): HTMLElement {
+	const buttons = choices.map((choice) =>
+		button('retry', choice, () => {
+			for (const one of buttons) one.disabled = true;
+			onAnswer(choice);
+		}),
+	);
+	const form = element('div', 'open-call', element('p', 'asked', question), ...buttons);
+	form.setAttribute('role', 'group');
+	form.setAttribute('aria-label', question);
+	return form;
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
+
+const isTexts = (value: unknown): value is string[] =>
+	Array.isArray(value) && value.length > 0 && value.length <= 12 && value.every((one) => typeof one === 'string');
