@@ -18,7 +18,8 @@ export class Decisions implements SessionLinks {
 
 	async make(caller: Caller, { callId, expiresInSeconds = 3_600, for: whom }: LinkRequest): Promise<DecisionLinks> {
 		const { store, access, config } = this.#session;
-		await access.openForChange(caller);
+		await access.openForOwner(caller);
+		access.assertMayTakePart(caller);
 		const expiresAt = Date.now() + expiresInSeconds * 1_000;
 		return createLinks(store, config(), callId, { expiresAt, for: whom });
 	}

@@ -31,7 +31,8 @@ export function createSchedulesRoute(): Hono<RouteEnv> {
 			const { sessions } = readConfig(c.env);
 			const owner = getOwner(c);
 			const id = parseSession(c, session);
-			await askSession(c, sessions.idFromString(id), (one) => one.state({ owner }), true);
+			const { parent } = await askSession(c, sessions.idFromString(id), (one) => one.state({ owner }), true);
+			if (parent !== undefined) throw createBusy(parent.id);
 			const target = { kind: 'session', session: id } as const;
 			return c.json(toShown(await ask(c, (one) => one.putSchedule({ owner, target, name, time, text }))), 201);
 		})
@@ -60,6 +61,12 @@ function parseSession(c: Ctx, session: string): string {
 	} catch {
 		throw new RunletError('not_found', 'session: there is no such session.', { field: 'session' });
 	}
+}
+
+/** The error for a session that works for another one: it ends with its task, so nothing wakes it. */
+function createBusy(parent: string): RunletError {
+	const message = `session: this one works for the session ${parent}, and ends with its task. Give that one.`;
+	return new RunletError('conflict', message, { field: 'session', parent });
 }
 
 function toShown({ target, name, time, text, dueAt, last }: StoredSchedule): Shown<typeof schedule> {

@@ -248,11 +248,11 @@ export class Session extends DurableObject<Env> implements SessionApi {
 	}
 
 	writeFile(caller: Caller, path: string, body: Bytes): Promise<RpcResult<WrittenFile>> {
-		return this.#life.enter(caller, messageScope, () => this.#runner.writeFile(path, body));
+		return this.#life.change(caller, messageScope, () => this.#runner.writeFile(path, body));
 	}
 
 	removeFile(caller: Caller, path: string): Promise<RpcResult<void>> {
-		return this.#life.enter(caller, messageScope, () => this.#runner.removeFile(path));
+		return this.#life.change(caller, messageScope, () => this.#runner.removeFile(path));
 	}
 
 	changes(caller: Caller, page: FilePageQuery): Promise<RpcResult<Bytes>> {

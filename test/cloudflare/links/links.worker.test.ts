@@ -158,6 +158,21 @@ test('a link at the parent decides about the call of its child', async () => {
 	expect((await click(approve)).status).toBe(409);
 });
 
+test('the call of a child in the background has links of its own', async () => {
+	const asked = [[{ id: 's', name: 'send_off', input: { task: 'Pay.' } }], [call('p', 7)]];
+	play(...Array.from({ length: 4 }, () => () => ({ text: 'Said.', toolCalls: asked.shift() ?? [] })));
+	const { id } = await (await request('/v1/sessions', { agent: 'editor', text: 'go' })).json<{ id: string }>();
+	const findChild = async () =>
+		(await (await request(`/v1/sessions/${id}`)).json<{ children: { id: string }[] }>()).children[0]?.id ?? '';
+	const child = await findChild();
+	await expect.poll(() => openIds(child)).toEqual(['p']);
+	const { approve } = await makeLinks(child, 'p');
+	expect(await (await click(approve)).text()).toContain('Approved. The call of pay runs.');
+	await expect.poll(() => readState(child)).toMatchObject({ status: 'completed' });
+	expect(await readHistory(child)).toContainEqual(expect.objectContaining({ toolCallId: 'p', content: 'paid 7' }));
+	expect((await askLinks(child, 'p')).status).toBe(409);
+});
+
 test('runlet/client makes links', async () => {
 	const id = await waiting(call('a', 5));
 	const client = createClient('http://localhost', { fetch: (input, init) => SELF.fetch(new Request(input, init)) });

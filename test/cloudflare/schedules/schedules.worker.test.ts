@@ -123,6 +123,23 @@ describe('a session that has itself woken', () => {
 		expect(await readInputs(id)).toEqual(['Look again.']);
 	});
 
+	test('is none that works for another one: it has no tools for it, and over HTTP it is refused', async () => {
+		const parent = await createSession('woken');
+		const id = env.SESSIONS.newUniqueId();
+		const { requests } = play('Done.');
+		const create = { agent: 'woken', owner: 'local', parent: { id: parent, depth: 1, isBackground: true } };
+		const caller = { owner: 'local', parent };
+		const sent = await env.SESSIONS.get(id).send(caller, { text: 'Work.', create }, { delivery: 'result' });
+		expect(sent).toMatchObject({ ok: true, value: { result: { text: 'Done.' } } });
+		expect(requests[0]?.tools).toBeUndefined();
+		const refused = await put(id.toString());
+		expect([refused.status, await refused.json()]).toMatchObject([
+			409,
+			{ error: { message: expect.stringContaining(`works for the session ${parent}`), data: { field: 'session' } } },
+		]);
+		expect(await list(id.toString())).toEqual([]);
+	});
+
 	test('takes its schedules with it when it is deleted', async () => {
 		const id = await createSession('woken');
 		await put(id);

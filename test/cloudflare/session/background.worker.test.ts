@@ -137,6 +137,40 @@ test('what a child in the background asks stands in the inbox as its own, and is
 	await expect.poll(async () => (await request(path)).status).toBe(404);
 });
 
+test('a child in the background that waits takes answers and nothing else, so what it costs is known at its end', async () => {
+	const id = await createEditor({ tokens: 10_000 });
+	const calls = [{ id: 'p', name: 'pay', input: { amount: 7 } }];
+	cast({
+		editor: [{ toolCalls: [sendOff('a', 'A poem.')] }, countAsked, countAsked],
+		writer: () => ({
+			...(calls.length > 0 ? { toolCalls: calls.splice(0) } : { text: 'Paid.' }),
+			usage: usage(50, 20),
+		}),
+	});
+	await allEvents(await send(id, 'go'));
+	const [{ id: child } = { id: '' }] = await readChildren(id);
+	await expect.poll(() => readStatusUnlessDead(child)).toBe('awaiting_tools');
+	const path = `/v1/sessions/${child}`;
+	// As a schedule and a webhook send it: they wait with their message where a session waits for somebody.
+	const patient = { text: 'And a song.', sender: 'look', transport: 'schedule', isPatient: true };
+	const owner = { owner: 'local' };
+	const sent = await readObject(child).send(owner, patient, { delivery: 'accepted' });
+	// As a page sends it that edits the task.
+	const [task] = await (await request(`${path}/messages`))
+		.json<{ messages: { id: string }[] }>()
+		.then((page) => page.messages);
+	const edited = { agent: 'writer', input: { text: 'A song.', messageId: `in_${task?.id}` } };
+	const posted = await readObject(child).post(owner, edited, { delivery: 'stream' });
+	for (const refused of [sent, posted])
+		expect(refused).toMatchObject({ ok: false, error: { code: 'conflict', data: { parent: id } } });
+	expect((await request(`${path}/files/a.txt`, 'A file.', {}, 'PUT')).status).toBe(409);
+	expect((await request(`${path}/files/a.txt`, undefined, {}, 'DELETE')).status).toBe(409);
+	expect(await readState(child)).toMatchObject({ status: 'awaiting_tools', toolCalls: [{ id: 'p' }] });
+	await (await request(`${path}/tool-results`, [{ id: 'p', approve: true }])).text();
+	await expect.poll(async () => (await readChildren(id))[0]?.spent).toMatchObject({ tokens: 140 });
+	expect((await readState(child)).budget.spent.tokens).toBe(140);
+});
+
 test('a session that waits for a person is told once that person has answered', async () => {
 	const id = await createEditor();
 	const { write, open } = createGate();

@@ -77,7 +77,7 @@ export class Access {
 
 	/**
 	 * Throws `conflict` as `assertMayChange`, but not where the session works in the background and waits for somebody: who
-	 * may answer does so there.
+	 * may answer does so there, and nothing else.
 	 */
 	assertMayTakePart(caller: Caller): void {
 		const isAsking = this.#store.session().parent?.isBackground === true && isWaiting(this.#store.status);

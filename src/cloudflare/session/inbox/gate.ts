@@ -172,16 +172,19 @@ export class Gate {
 
 	/** Everything of `take` that has to happen at once; nothing where a run has to be cancelled first. */
 	#store(entry: Entry, pass: Pass, decide: Decide) {
-		const { store, runner } = this.#options;
+		const { store, runner, access } = this.#options;
 		this.#createMissing(entry.create);
 		const now = new Standing(store, entry.by ?? pass.by);
 		for (const scope of typeof entry.scopes === 'function' ? entry.scopes(now) : entry.scopes) pass.assert(scope);
 		const before = this.findReplay(entry.once);
 		if (before !== undefined) return { isReplay: true, begin: () => findRun(store, runner, before) };
 		const step = decide(now);
+		const operation = step === 'cancel' ? undefined : step.operation;
+		const isReply = operation === 'reply' || operation === 'answer';
+		// What waits behind an answer, or takes the place of a message, would go on when the parent was told the end.
+		if (!isReply && operation !== 'submit') access.assertMayChange(entry.caller);
 		if (step === 'cancel') return undefined;
-		if (step.operation !== undefined) now.assertAllowed(step.operation);
-		const isReply = step.operation === 'reply' || step.operation === 'answer';
+		if (operation !== undefined) now.assertAllowed(operation);
 		if (isReply && now.asksForApproval) pass.assert('approve');
 		return { isReplay: false, begin: step.store() };
 	}

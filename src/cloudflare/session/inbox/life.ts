@@ -56,6 +56,14 @@ export class ObjectLife {
 		return this.answer(async () => work(await this.#options.access.open(caller, scopes, agent)));
 	}
 
+	/** The same for a change, which a session that works for another one takes from that one only. */
+	change<T>(caller: Caller, scopes: readonly TokenScope[], work: () => T | Promise<T>): Promise<RpcResult<T>> {
+		return this.enter(caller, scopes, () => {
+			this.#options.access.assertMayChange(caller);
+			return work();
+		});
+	}
+
 	/** Stops what runs and removes the session. Nobody may enter meanwhile. */
 	async remove(): Promise<void> {
 		const { access, runner } = this.#options;

@@ -151,7 +151,7 @@ export function createChatOptions(
 	runtime: Runtime,
 	config: Config,
 	session: Pick<SessionRecord, 'agent' | 'model' | 'owner' | 'metadata' | 'clientTools'> &
-		Partial<Pick<SessionRecord, 'id'>> &
+		Partial<Pick<SessionRecord, 'id' | 'parent'>> &
 		Pick<RunRecord, 'maxOutputTokens' | 'toolChoice' | 'terms'>,
 	{ connections, store }: Lent = {},
 ): ChatOptions & Pick<Agent, 'tools' | 'skillTools'> {
@@ -177,8 +177,9 @@ export function createChatOptions(
 			env: config.env,
 			web: config.web,
 			shell: createShell(config),
+			// One that works for another session ends with its task.
 			wakeups:
-				session.id === undefined
+				session.id === undefined || session.parent !== undefined
 					? undefined
 					: runtime.schedules?.createWakeups({ session: session.id, owner, directories: config.directories }),
 		},
