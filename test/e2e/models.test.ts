@@ -92,7 +92,10 @@ describe('the Worker with a key', () => {
 	test('GET /v1/agents says that the model is ready', async () => {
 		const { agents }: { agents: unknown } = JSON.parse(await (await fetch(`${runlet.url}/v1/agents`)).text());
 		expect(agents).toContainEqual(
-			expect.objectContaining({ name: 'assistant', models: [{ name: model, provider: 'Anthropic', ready: true }] }),
+			expect.objectContaining({
+				name: 'assistant',
+				models: [{ name: model, provider: 'Anthropic', ready: true, contextWindow: expect.any(Number) }],
+			}),
 		);
 	});
 });

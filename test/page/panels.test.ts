@@ -316,25 +316,21 @@ describe('the trace', () => {
 		await say('How much is it?');
 		await sees('.prose', 'It is 3.');
 		await open();
-		await rows('add').waitFor();
-		expect(
-			await page
+		const readRows = () =>
+			page
 				.locator('.waterfall tbody tr')
 				.evaluateAll((all) =>
 					all.map(
 						(row) =>
 							`${row.getAttribute('data-depth')} ${row.getAttribute('data-kind')} ${row.querySelector('th')?.textContent}`,
 					),
-				),
-		).toEqual([
-			'0 model Turn 1: staged',
-			'1 tool desk',
-			'2 child desk',
-			'3 model Turn 1: staged',
-			'4 tool add',
-			'3 model Turn 2: staged',
-			'0 model Turn 2: staged',
-		]);
+				);
+		await expect
+			.poll(readRows)
+			.toEqual([
+				...['0 model Turn 1: staged', '1 tool desk', '2 child desk', '3 model Turn 1: staged', '4 tool add'],
+				...['3 model Turn 2: staged', '0 model Turn 2: staged'],
+			]);
 		await sees('.traced summary', /How much is it\?.*6 tokens in · 4 out/);
 		expect(await rows('Turn 1').first().textContent()).toMatch(/\d+ ms3 tokens in · 2 out/);
 		const [work, child, last] = [
@@ -369,6 +365,47 @@ describe('the trace', () => {
 		await page.getByRole('button', { name: 'Close' }).press('Escape');
 		await page.locator('#trace').waitFor({ state: 'hidden' });
 		expect(await page.evaluate(() => document.activeElement?.id)).toBe('trace-open');
+	});
+
+	test('has the turns as charts, and the chat says how full the context is', async () => {
+		const turn = (inputTokens: number, costUsd: number) =>
+			({ type: 'usage', inputTokens, outputTokens: 200, costUsd }) as const;
+		stage.play([turn(1_000, 0.001), call('a1', 'add', { x: 1, y: 2 })], [turn(4_000, 0.25), text('It is 3.')]);
+		await say('How much?');
+		await sees('.prose', 'It is 3.');
+		await sees('#money .context', 'Context: 42% of 10,000');
+		await open();
+		await page.getByRole('button', { name: 'Turns' }).click();
+		const words = (title: string) => page.locator('.chart', { hasText: title }).locator('g title').allTextContents();
+		await expect
+			.poll(() => words('Tokens'))
+			.toEqual(['Turn 1: 1,000 tokens in · 200 out', 'Turn 2: 4,000 tokens in · 200 out']);
+		expect(await words('Cost')).toEqual(['Turn 1: $0.00100', 'Turn 2: $0.25']);
+		expect(await words('Time')).toEqual([
+			expect.stringMatching(/^Turn 1: [\d.]+ m?s$/),
+			expect.stringMatching(/^Turn 2/),
+		]);
+		const heights = await page
+			.locator('.chart', { hasText: 'Cost' })
+			.locator('rect')
+			.evaluateAll((all) => all.map((one) => one.getBoundingClientRect().height));
+		expect((heights[1] ?? 0) / (heights[0] ?? 1)).toBeCloseTo(250, -2);
+		await shoot('turns');
+		expect(await findBarriers()).toEqual([]);
+
+		await page.reload();
+		await sees('#money .context', 'Context: 42% of 10,000');
+		// The session tells what it spent within seconds after the run.
+		const readToday = async () => {
+			await page.click('#places >> text=Inbox');
+			await page.click('#places >> text=Spending');
+			await sees('.chart', 'By day, the last 31 days');
+			return (await words('By day')).at(-1);
+		};
+		await expect.poll(readToday, { timeout: 30_000 }).toMatch(/^\d{4}-\d\d-\d\d: \$0\.\d+$/);
+		expect(await page.locator('.chart g').count()).toBe(31);
+		await shoot('spending');
+		expect(await findBarriers()).toEqual([]);
 	});
 
 	test('has the events as they come; a type of them can be left out, and a command reads them', async () => {

@@ -16,3 +16,17 @@ export function describeReadiness(name: string, providers: readonly ProviderRegi
 		...(!ready && found?.needs !== undefined && { needs: found.needs }),
 	};
 }
+
+/**
+ * The same of a model of an agent, with what a request to it may have in tokens: what the agent allows, else what the model
+ * can be sent.
+ */
+export async function describeModel(
+	name: string,
+	{ maxContextTokens }: { readonly maxContextTokens?: number },
+	providers: readonly ProviderRegistration[],
+): Promise<Shown<typeof readiness>> {
+	const found = resolveRegistration({ model: name, providers });
+	const contextWindow = maxContextTokens ?? (await found?.contextWindow?.(name));
+	return { ...describeReadiness(name, providers), ...(contextWindow !== undefined && { contextWindow }) };
+}

@@ -1,6 +1,6 @@
 import { Hono } from 'hono/tiny';
 import { chooseModel } from '../agent/define.ts';
-import { describeReadiness } from '../agent/readiness.ts';
+import { describeModel } from '../agent/readiness.ts';
 import { createResolver } from '../agent/resolver.ts';
 import type { Runtime } from '../agent/runtime.ts';
 import { readConfig } from '../config/config.ts';
@@ -21,16 +21,17 @@ export function agentsRoute(runtime: Runtime) {
 			const described = runtime.agents.map(async (agent): Promise<Shown<typeof agentSchema>> => {
 				const model = chooseModel(agent, undefined, settings.model);
 				const listed = (await createResolver(agent, reader)?.listFn({ messages: [], model })) ?? [];
+				const describe = (names: readonly string[]) =>
+					Promise.all(names.map((name) => describeModel(name, agent, providers)));
+				const models = await describe([...new Set([model, ...(agent.models ?? [])])]);
 				return {
 					name: agent.name,
 					description: agent.description,
 					examples: agent.examples ?? [],
 					model,
-					ready: describeReadiness(model, providers).ready,
-					models: [...new Set([model, ...(agent.models ?? [])])].map((one) => describeReadiness(one, providers)),
-					...(agent.fallbacks !== undefined && {
-						fallbacks: agent.fallbacks.map((one) => describeReadiness(one, providers)),
-					}),
+					ready: models[0]?.ready === true,
+					models,
+					...(agent.fallbacks !== undefined && { fallbacks: await describe(agent.fallbacks) }),
 					tools: agent.tools.map(({ name, description }) => ({ name, description })),
 					skills: listed.map(({ name, description }) => ({ name, description })),
 				};

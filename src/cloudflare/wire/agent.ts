@@ -7,6 +7,9 @@ export const readiness = v.object({
 	name: v.string(),
 	provider: v.optional(v.string()),
 	ready: v.boolean(),
+	contextWindow: v.optional(
+		v.pipe(v.number(), v.description('The most tokens of a request to it. Missing if nobody knows.')),
+	),
 	needs: v.optional(v.pipe(v.string(), v.description('The variable to set, if setting it makes the model ready.'))),
 });
 

@@ -45,6 +45,7 @@ export function createDesk(client: Pick<SessionClient, 'listTasks'> & FileClient
 				tasks.show(event.lists);
 				for (const { id } of event.lists) told.add(id);
 			}
+			if (event.type === 'step') money.setTurn(event);
 			const mayHaveFiles = event.type === 'run.started' || (event.type === 'step' && event.toolResults.length > 0);
 			if (mayHaveFiles) void files.refresh();
 		},

@@ -6,8 +6,9 @@ import type { Message, Session } from '../../client/types.ts';
 import { describeMoney } from '../../client/words.ts';
 import { element, withoutTurns } from '../parts/element.ts';
 import { createForm } from '../parts/form.ts';
+import { type ContextClient, createContextView } from './context.ts';
 
-export type MoneyClient = Pick<SessionClient, 'getSession' | 'listMessages' | 'changeSession'>;
+export type MoneyClient = Pick<SessionClient, 'getSession' | 'listMessages' | 'changeSession'> & ContextClient;
 
 /** Turns that are shown: the newest. */
 const mostTurns = 100;
@@ -16,7 +17,8 @@ const mostTurns = 100;
 export function createMoneyView(root: HTMLDetailsElement, client: MoneyClient) {
 	const brief = element('span', 'brief');
 	const body = element('div', 'lists money');
-	root.replaceChildren(element('summary', '', element('b', '', 'Cost'), brief), body);
+	const context = createContextView(client);
+	root.replaceChildren(element('summary', '', element('b', '', 'Cost'), brief, context.brief), body);
 	let session: { readonly id: string; readonly signal: AbortSignal } | undefined;
 
 	async function refresh(): Promise<void> {
@@ -26,6 +28,7 @@ export function createMoneyView(root: HTMLDetailsElement, client: MoneyClient) {
 			const state = await client.getSession(id, { signal });
 			const messages = root.open ? await client.listMessages(id, { signal }) : [];
 			if (signal.aborted) return;
+			void context.setSession(state, signal);
 			root.hidden = state.budget.spent.tokens === 0;
 			brief.textContent = withoutTurns(describeBudget(state.budget));
 			body.replaceChildren(...createBudget(state), createRaise(state, client, refresh), ...createTurns(messages));
@@ -36,6 +39,7 @@ export function createMoneyView(root: HTMLDetailsElement, client: MoneyClient) {
 
 	function clear(): void {
 		session = undefined;
+		context.clear();
 		body.replaceChildren();
 		root.hidden = true;
 		root.open = false;
@@ -48,6 +52,8 @@ export function createMoneyView(root: HTMLDetailsElement, client: MoneyClient) {
 	return {
 		clear,
 		refresh,
+		/** Shows how full the context is after a turn of the model. */
+		setTurn: context.setTurn,
 		/** `refresh` reads this session from now on. */
 		use(id: string, signal: AbortSignal): void {
 			session = { id, signal };

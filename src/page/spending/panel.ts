@@ -2,30 +2,48 @@
 
 import type { Spending } from '../../client/index.ts';
 import { describeMoney } from '../../client/words.ts';
-import { element } from '../parts/element.ts';
+import { element, withoutTurns } from '../parts/element.ts';
 import type { Panel } from '../parts/panel.ts';
+import { createDayChart } from './chart.ts';
+
+/** Days that are shown, today with them. */
+const days = 31;
 
 export const spending: Panel = {
 	name: 'spending',
 	title: 'Spending',
 	about: 'What calls to models cost, by owner and day (UTC). It needs a key with the scope admin.',
 	async open(root, { client, signal }) {
-		const { usage, budgets } = await client.getUsage({ days: 31, signal });
-		const most = Math.max(1, ...usage.map(({ spent }) => spent.tokens));
+		const { usage, budgets } = await client.getUsage({ days, signal });
 		const head = ['Day', 'Owner', 'Cost', 'Tokens', ''].map((text) => element('th', '', text));
 		for (const cell of head) cell.scope = 'col';
-		const table = element(
-			'table',
-			'spending',
-			element('thead', '', element('tr', '', ...head)),
-			element('tbody', '', ...usage.map((day) => createRow(day, most))),
-		);
-		const nothing = element('p', 'nothing', 'Nothing was spent in the last 31 days.');
+		const chart = element('div');
+		const rows = element('tbody');
+		const table = element('table', 'spending', element('thead', '', element('tr', '', ...head)), rows);
+		const nothing = element('p', 'nothing', `Nothing was spent in the last ${days} days.`);
 		nothing.hidden = usage.length > 0;
 		const limits = `By default a session may spend ${describeLimit(budgets.session)}, and an owner ${describeLimit(budgets.day)} a day.`;
-		root.append(element('p', 'about', limits), table, nothing);
+		const show = (owner: string) => {
+			const chosen = usage.filter((one) => owner === '' || one.owner === owner);
+			const most = Math.max(1, ...chosen.map(({ spent }) => spent.tokens));
+			rows.replaceChildren(...chosen.map((day) => createRow(day, most)));
+			chart.replaceChildren(...(chosen.length === 0 ? [] : [createDayChart(chosen, days)]));
+		};
+		show('');
+		const owners = [...new Set(usage.map(({ owner }) => owner))].sort();
+		root.append(element('p', 'about', limits), ...createOwnerField(owners, show), chart, table, nothing);
 	},
 };
+
+/** Makes a field to look at one owner, where there are several. */
+function createOwnerField(owners: readonly string[], onOwner: (owner: string) => void): HTMLElement[] {
+	if (owners.length < 2) return [];
+	const field = element('select', 'owner');
+	field.setAttribute('aria-label', 'Owner');
+	field.append(new Option('All owners', ''), ...owners.map((owner) => new Option(withoutTurns(owner), owner)));
+	field.addEventListener('change', () => onOwner(field.value));
+	return [field];
+}
 
 function createRow({ day, owner, spent, reserved }: Spending['usage'][number], most: number): HTMLElement {
 	const bar = element('progress');

@@ -3,25 +3,28 @@
 import { button, element, find } from '../parts/element.ts';
 import { createFailure } from '../parts/failure.ts';
 import { createEventList } from './events.ts';
+import { showTurns } from './turns.ts';
 import { type WatchClient, watchSession } from './watch.ts';
-import { showWaterfall } from './waterfall.ts';
+import { createWaterfall } from './waterfall.ts';
 
 /** `toCurl` writes the command that reads the events of a session. */
 export function createTraceDrawer(client: WatchClient, toCurl: (session: string) => string) {
 	const root = find('#trace', HTMLElement);
 	const opener = find('#trace-open', HTMLButtonElement);
-	const waterfall = element('div', 'runs');
+	const waterfall = createWaterfall();
 	const events = createEventList(() => toCurl(session ?? ''));
+	const turns = element('div', 'turns');
 	const told = element('div');
 	let session: string | undefined;
 	let visit = new AbortController();
 	let refresh = (): void => {};
 	const tabs = createTabs([
-		['Trace', waterfall],
+		['Trace', waterfall.root],
+		['Turns', turns],
 		['Events', events.root],
 	]);
 	const close = button('', 'Close', () => setOpen(false));
-	root.append(element('header', '', ...tabs, close), told, waterfall, events.root);
+	root.append(element('header', '', ...tabs, close), told, waterfall.root, turns, events.root);
 
 	function setOpen(isOpen: boolean): void {
 		root.hidden = !isOpen;
@@ -34,13 +37,17 @@ export function createTraceDrawer(client: WatchClient, toCurl: (session: string)
 	function restart(): void {
 		visit.abort();
 		visit = new AbortController();
-		waterfall.replaceChildren();
+		waterfall.clear();
+		turns.replaceChildren();
 		told.replaceChildren();
 		events.clear();
 		refresh = () => {};
 		if (root.hidden || session === undefined) return;
 		refresh = watchSession(client, session, visit.signal, {
-			onTrace: (trace) => showWaterfall(waterfall, trace),
+			onTrace: (trace) => {
+				waterfall.show(trace);
+				showTurns(turns, trace);
+			},
 			onEvent: events.push,
 			onFailure: (error) => told.replaceChildren(createFailure(error, restart)),
 		});

@@ -20,18 +20,43 @@ const wordsOfState = {
 	left: 'no result in this run',
 };
 
-/** Shows the newest run first, and open. What a person has opened or closed stays so. */
-export function showWaterfall(root: HTMLElement, { runs }: Trace): void {
-	const known = new Map([...root.querySelectorAll('details')].map((one) => [one.dataset.run, one.open] as const));
-	const newest = runs.slice(-mostRuns).toReversed();
-	const boxes = newest.map((run, at) => createRun(run, runs.length - at, known.get(run.id) ?? at === 0));
-	const older = runs.length - newest.length;
-	root.replaceChildren(...boxes);
-	if (older > 0) root.append(element('p', 'about', `${older} older runs are not shown.`));
-	if (runs.length === 0) root.append(element('p', 'nothing', 'This session has had no run yet.'));
+/** Shows the newest run first, and open. A run that has not changed stays as it is, with what a person opened in it. */
+export function createWaterfall() {
+	const list = element('div', 'runs');
+	const note = element('p', 'nothing');
+	const shown = new Map<string, { readonly key: string; readonly box: HTMLDetailsElement }>();
+
+	function show({ runs }: Trace): void {
+		const newest = runs.slice(-mostRuns).toReversed();
+		for (const [at, run] of newest.entries()) {
+			const key = JSON.stringify(run);
+			const known = shown.get(run.id);
+			if (known?.key !== key) {
+				const box = createRun(run, runs.length - at, known?.box.open ?? at === 0);
+				known?.box.replaceWith(box);
+				shown.set(run.id, { key, box });
+			}
+			const box = shown.get(run.id)?.box;
+			if (box !== undefined && list.children[at] !== box) list.insertBefore(box, list.children[at] ?? null);
+		}
+		while (list.childElementCount > newest.length) list.lastElementChild?.remove();
+		const older = runs.length - newest.length;
+		note.textContent = runs.length === 0 ? 'This session has had no run yet.' : `${older} older runs are not shown.`;
+		note.hidden = runs.length > 0 && older === 0;
+	}
+
+	return {
+		root: element('div', '', list, note),
+		show,
+		clear(): void {
+			shown.clear();
+			list.replaceChildren();
+			note.hidden = true;
+		},
+	};
 }
 
-function createRun(run: TracedRun, number: number, isOpen: boolean): HTMLElement {
+function createRun(run: TracedRun, number: number, isOpen: boolean): HTMLDetailsElement {
 	const facts = [describeTime(run.end - run.start), describeUsage(run.usage)].filter(Boolean).join(' · ');
 	const time = element('time', '', new Date(run.start).toLocaleTimeString());
 	time.dateTime = new Date(run.start).toISOString();

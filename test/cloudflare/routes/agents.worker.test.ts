@@ -36,11 +36,23 @@ async function models(more: object): Promise<unknown> {
 
 test('GET /v1/agents says which models are ready, and what to set for the others', async () => {
 	expect(await models({})).toEqual([
-		{ name: 'claude-sonnet-4-6', provider: 'Anthropic', ready: false, needs: 'ANTHROPIC_API_KEY' },
+		{
+			name: 'claude-sonnet-4-6',
+			provider: 'Anthropic',
+			ready: false,
+			contextWindow: 1_000_000,
+			needs: 'ANTHROPIC_API_KEY',
+		},
 		{ name: 'demo', provider: 'Demo', ready: true },
-		{ name: 'gpt-5.4', provider: 'OpenAI', ready: false, needs: 'OPENAI_API_KEY' },
-		{ name: 'grok-4.3', provider: 'xAI', ready: false, needs: 'XAI_API_KEY' },
-		{ name: 'gemini-2.5-flash', provider: 'Google Gemini', ready: false, needs: 'GEMINI_API_KEY' },
+		{ name: 'gpt-5.4', provider: 'OpenAI', ready: false, contextWindow: 1_050_000, needs: 'OPENAI_API_KEY' },
+		{ name: 'grok-4.3', provider: 'xAI', ready: false, contextWindow: 1_000_000, needs: 'XAI_API_KEY' },
+		{
+			name: 'gemini-2.5-flash',
+			provider: 'Google Gemini',
+			ready: false,
+			contextWindow: 1_048_576,
+			needs: 'GEMINI_API_KEY',
+		},
 		{ name: 'groq/a', provider: 'Groq', ready: false, needs: 'GROQ_API_KEY' },
 		{ name: 'deepseek/a', provider: 'DeepSeek', ready: false, needs: 'DEEPSEEK_API_KEY' },
 		{ name: 'mistral/a', provider: 'Mistral', ready: false, needs: 'MISTRAL_API_KEY' },

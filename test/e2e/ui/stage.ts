@@ -11,6 +11,7 @@ import { readWorkerOptions } from '../../bundle.ts';
 export type Line =
 	| { readonly type: 'text' | 'reasoning'; readonly text: string }
 	| { readonly type: 'call'; readonly id: string; readonly name: string; readonly input: object }
+	| { readonly type: 'usage'; readonly inputTokens: number; readonly outputTokens: number; readonly costUsd?: number }
 	| { readonly type: 'fail'; readonly message: string };
 
 /** A turn of the model: lines that it says at once, or whoever says them. */

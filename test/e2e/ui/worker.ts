@@ -7,7 +7,7 @@ import { memory } from '../../../src/cloudflare/memory/index.ts';
 import { createApp } from '../../../src/cloudflare/routes/app.ts';
 import { createObjects } from '../../../src/cloudflare/runlet/objects.ts';
 import { schedules } from '../../../src/cloudflare/schedules/index.ts';
-import type { ProviderRegistration } from '../../../src/core/chat/index.ts';
+import type { ChatUsage, ProviderRegistration } from '../../../src/core/chat/index.ts';
 import { askUser, fn, halt, tool } from '../../../src/core/index.ts';
 
 declare global {
@@ -22,6 +22,12 @@ declare global {
 const line = v.variant('type', [
 	v.object({ type: v.picklist(['text', 'reasoning']), text: v.string() }),
 	v.object({ type: v.literal('call'), id: v.string(), name: v.string(), input: v.record(v.string(), v.unknown()) }),
+	v.object({
+		type: v.literal('usage'),
+		inputTokens: v.number(),
+		outputTokens: v.number(),
+		costUsd: v.optional(v.number()),
+	}),
 	v.object({ type: v.literal('fail'), message: v.string() }),
 ]);
 
@@ -30,11 +36,13 @@ const staged: ProviderRegistration = {
 	variant: 'staged',
 	displayName: 'Staged',
 	detect: (model) => model === 'staged',
+	contextWindow: () => 10_000,
 	chatStreamFn: async (_model, messages, _system, _tools, onDelta, options) => {
 		const started = Date.now();
 		const body = JSON.stringify({ messages });
 		const response = await fetch(`${env.STAGE}/turn`, { method: 'POST', body, signal: options?.signal ?? null });
 		const toolCalls = [];
+		let usage: ChatUsage = { inputTokens: 3, outputTokens: 2 };
 		let rest = '';
 		for await (const piece of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
 			const lines = (rest + piece).split('\n');
@@ -42,7 +50,8 @@ const staged: ProviderRegistration = {
 			for (const text of lines) {
 				const said = v.parse(line, JSON.parse(text));
 				if (said.type === 'fail') throw new Error(said.message);
-				if (said.type !== 'call') await onDelta(said);
+				if (said.type === 'usage') usage = said;
+				else if (said.type !== 'call') await onDelta(said);
 				else {
 					const { id, name, input } = said;
 					toolCalls.push({ id, name, input });
@@ -52,8 +61,15 @@ const staged: ProviderRegistration = {
 				}
 			}
 		}
-		const usage = { inputTokens: 3, outputTokens: 2, totalTokens: 5, latencyMs: Date.now() - started };
-		return { stopReason: toolCalls.length > 0 ? 'tool_use' : 'end_turn', toolCalls, usage };
+		return {
+			stopReason: toolCalls.length > 0 ? 'tool_use' : 'end_turn',
+			toolCalls,
+			usage: {
+				...usage,
+				totalTokens: (usage.inputTokens ?? 0) + (usage.outputTokens ?? 0),
+				latencyMs: Date.now() - started,
+			},
+		};
 	},
 };
 

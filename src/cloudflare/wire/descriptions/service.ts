@@ -57,7 +57,15 @@ export const listAgents = description({
 							examples: ['What is 17 + 25?'],
 							model: 'claude-sonnet-4-6',
 							ready: false,
-							models: [{ name: 'claude-sonnet-4-6', provider: 'Anthropic', ready: false, needs: 'ANTHROPIC_API_KEY' }],
+							models: [
+								{
+									name: 'claude-sonnet-4-6',
+									provider: 'Anthropic',
+									ready: false,
+									contextWindow: 1_000_000,
+									needs: 'ANTHROPIC_API_KEY',
+								},
+							],
 							tools: [{ name: 'add', description: 'Add two numbers.' }],
 							skills: [],
 						},
