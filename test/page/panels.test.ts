@@ -221,6 +221,19 @@ describe('the inbox', () => {
 		expect(JSON.stringify(chosen)).toContain('"M"');
 	});
 
+	test('leads to a chat that has the same forms, and says there what was decided', async () => {
+		stage.play([call('d1', 'desk', { task: 'Pay it.' })], [call('p1', 'pay', { amount: 5 })]);
+		const id = await start('Pay in the chat.', 'chief');
+		await page.goto(`${site.url}/#/sessions/${id}`);
+		const form = page.getByRole('form', { name: 'desk: pay waits' });
+		stage.play([call('c1', 'choose', { question: 'Which size?' })], [text('Paid.')]);
+		await form.getByRole('button', { name: 'Allow' }).click();
+		await page.getByRole('group', { name: 'Which size?' }).getByRole('button', { name: 'S', exact: true }).click();
+		stage.play([text('It is done.')]);
+		await sees('.prose', 'It is done.');
+		expect(await page.locator('.open-call').count()).toBe(0);
+	});
+
 	test('says so when somebody else was faster, and looks again', async () => {
 		stage.play([call('p1', 'pay', { amount: 5 })], [text('Paid.')]);
 		const id = await start('Pay first.');

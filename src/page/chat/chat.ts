@@ -51,6 +51,7 @@ class Chat {
 			client,
 			transcript: this.#transcript,
 			play: (events, signal) => this.#play(events, signal),
+			send: (text) => void this.#send(text),
 			onFailure: (error) => this.#showFailure(error),
 		});
 	}
@@ -235,7 +236,7 @@ class Chat {
 			// A run that is stopped drops them: their words are not lost.
 			if (last?.type === 'cancelled') this.#composer.restore(left.map(toSaidText).join('\n\n'));
 		}
-		if (last?.type === 'awaiting' && last.toolCalls !== undefined) await this.#openCalls.show(id, signal);
+		if (last?.type === 'awaiting') await this.#openCalls.show(id, signal);
 		if (last?.type === 'error' || (last?.type === 'halted' && last.reason === 'budget_exceeded')) this.#offerToGoOn();
 	}
 

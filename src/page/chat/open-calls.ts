@@ -1,9 +1,10 @@
-/** The calls of a chat that wait for a person: a form for each, below the conversation. */
+/** The calls and the question of a chat that wait for a person: a form for each, below the conversation. */
 
 import type { CallAnswer, Client, RunEvents } from '../../client/index.ts';
 import { describeAnswer } from '../../client/words.ts';
 import { element } from '../parts/element.ts';
 import { createOpenCall } from '../parts/open-call.ts';
+import { createChoiceOrCall } from '../parts/question.ts';
 import type { Transcript } from './transcript.ts';
 
 interface OpenCallsOptions {
@@ -11,21 +12,30 @@ interface OpenCallsOptions {
 	readonly transcript: Transcript;
 	/** Shows the run that follows from an answer. */
 	readonly play: (events: RunEvents, signal: AbortSignal) => Promise<void>;
+	/** Sends the answer to a question. */
+	readonly send: (text: string) => void;
 	readonly onFailure: (error: unknown) => void;
 }
 
-export function createOpenCalls({ client, transcript, play, onFailure }: OpenCallsOptions) {
+export function createOpenCalls({ client, transcript, play, send, onFailure }: OpenCallsOptions) {
 	const { root, tail } = transcript;
 
 	/** Asks for the answers that a session waits for now: some may be there already. */
 	async function show(id: string, signal: AbortSignal): Promise<void> {
-		const { toolCalls = [] } = await client.getSession(id, { signal });
-		if (toolCalls.length === 0) return;
+		const { toolCalls = [], question } = await client.getSession(id, { signal });
+		const asked = question && createChoiceOrCall(question, sendAnswer);
+		if (toolCalls.length === 0 && asked === undefined) return;
 		for (const old of root.querySelectorAll('.open-calls')) old.remove();
 		const box = element('div', 'open-calls');
 		box.append(...toolCalls.map((call) => createOpenCall(call, (given) => void answer(id, given, box, signal))));
+		if (asked !== undefined) box.append(asked);
 		root.append(box);
 		tail.toEnd();
+	}
+
+	function sendAnswer(text: string): void {
+		for (const old of root.querySelectorAll('.open-calls')) old.remove();
+		send(text);
 	}
 
 	async function answer(id: string, given: CallAnswer, box: HTMLElement, signal: AbortSignal): Promise<void> {

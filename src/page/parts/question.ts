@@ -11,11 +11,22 @@ export interface Question {
 }
 
 /** Makes a form for the answer to a question. */
-export function createQuestion({ question, options = {} }: Question, onAnswer: (answer: string) => void): HTMLElement {
+export function createQuestion(question: Question, onAnswer: (answer: string) => void): HTMLElement {
+	return createChoiceOrCall(question, onAnswer) ?? createLine(question.question, onAnswer);
+}
+
+/** Makes a form for the answer to a question that is more than a line of text. */
+export function createChoiceOrCall(
+	{ question, options = {} }: Question,
+	onAnswer: (answer: string) => void,
+): HTMLElement | undefined {
 	const call = findChildCall(options);
 	if (call !== undefined) return createOpenCall(call, (answer) => onAnswer(toText(answer)));
 	const { choices } = options;
-	if (isTexts(choices)) return createChoice(question, choices, onAnswer);
+	return isTexts(choices) ? createChoice(question, choices, onAnswer) : undefined;
+}
+
+function createLine(question: string, onAnswer: (answer: string) => void): HTMLElement {
 	const text = element('input', '');
 	text.type = 'text';
 	text.required = true;
