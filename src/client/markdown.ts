@@ -44,31 +44,44 @@ const marked = new Marked({
 /** Longer texts without a blank line are no prose: their marks are not read, which could take long. */
 const longestProse = 20_000;
 
-/** Reads a text into blocks and, if `hasMarks`, what stands in them. Never throws. */
-export function readMarkdown(text: string, hasMarks = true): MarkdownToken[] {
+/** A text as blocks. What stands in the lines of a block is read when it is asked for. */
+export interface Markdown {
+	readonly blocks: readonly MarkdownToken[];
+	/** Gives what stands in the lines of a token of `blocks`; nothing where its marks are not read. */
+	readonly readLine: (token: { readonly tokens?: Token[] }) => MarkdownToken[];
+}
+
+/** Reads a text into blocks. Never throws. */
+export function openMarkdown(text: string): Markdown {
 	const lexer = new marked.Lexer(marked.defaults);
 	try {
-		const blocks = lexer.blockTokens(text, []);
-		if (hasMarks)
-			for (const { src, tokens } of lexer.inlineQueue) if (src.length <= longestProse) lexer.inlineTokens(src, tokens);
-		return toKnown(blocks);
+		const blocks = toKnown(lexer.blockTokens(text, []));
+		const lines = new Map(lexer.inlineQueue.map(({ src, tokens }) => [tokens, src]));
+		return {
+			blocks,
+			readLine({ tokens = [] }) {
+				const line = lines.get(tokens);
+				lines.delete(tokens);
+				if (line !== undefined && line.length <= longestProse) lexer.inlineTokens(line, tokens);
+				return toKnown(tokens);
+			},
+		};
 	} catch {
 		// Thousands of quotes within quotes overflow the stack.
-		return [{ type: 'verbatim', raw: text }];
+		return { blocks: [{ type: 'verbatim', raw: text }], readLine: () => [] };
 	}
 }
 
 /** Splits a text of whole lines into the blocks that more text can't change, up to an empty line, and the rest. */
-export function splitBlocks(text: string): { readonly settled: string; readonly rest: string } {
-	const blocks = readMarkdown(text, false);
+export function splitBlocks(text: string): { readonly settled: Markdown; readonly rest: string } {
+	const { blocks, readLine } = openMarkdown(text);
 	const last = blocks.findLastIndex(({ type }) => type !== 'space');
 	const gap = blocks.findLastIndex(({ type }, at) => type === 'space' && at < last);
-	const settled = blocks
-		.slice(0, gap + 1)
-		.map(({ raw }) => raw)
-		.join('');
+	const settled = blocks.slice(0, gap + 1);
+	const raw = settled.map(({ raw }) => raw).join('');
 	// What the lexer has changed must not be lost.
-	return text.startsWith(settled) ? { settled, rest: text.slice(settled.length) } : { settled: '', rest: text };
+	if (!text.startsWith(raw)) return { settled: { blocks: [], readLine }, rest: text };
+	return { settled: { blocks: settled, readLine }, rest: text.slice(raw.length) };
 }
 
 /** The tokens within a token. */

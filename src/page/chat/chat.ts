@@ -201,9 +201,12 @@ class Chat {
 
 	/** Shows one run. Gives its last event. */
 	async #playOne(events: RunEvents, signal: AbortSignal, takeUp: TakenUp): Promise<RunEvent | undefined> {
-		const player = createPlayer(this.#transcript, (event, view) => {
-			this.#desk.apply(event);
-			takeUp(event, view);
+		const player = createPlayer(this.#transcript, {
+			signal,
+			onShown: (event, view) => {
+				this.#desk.apply(event);
+				takeUp(event, view);
+			},
 		});
 		let last: RunEvent | undefined;
 		this.#setRunning(true);
@@ -219,7 +222,7 @@ class Chat {
 			}
 			this.#composer.setStatus('');
 		} finally {
-			player.end(signal.aborted);
+			await player.end();
 			if (!signal.aborted) this.#setRunning(false);
 		}
 		if (player.hasPlayed && !signal.aborted) {

@@ -1,26 +1,35 @@
-/** Shows the events of one run in a transcript, once a frame. */
+/** Shows the events of one run in a transcript, a slice a frame: a burst leaves the page time for its reader. */
 
 import type { RunEvent } from '../../client/index.ts';
 import type { RunView } from './run-view.ts';
+import { takeSlice } from './slice.ts';
 import type { Transcript } from './transcript.ts';
 
-/** `onShown` is called for each event when it is shown. */
-export function createPlayer({ addRun, tail }: Transcript, onShown: (event: RunEvent, view: RunView) => void) {
+interface Options {
+	/** Aborted when nobody looks at the run any more. */
+	readonly signal: AbortSignal;
+	/** Called for each event when it is shown. */
+	readonly onShown: (event: RunEvent, view: RunView) => void;
+}
+
+export function createPlayer({ addRun, tail }: Pick<Transcript, 'addRun' | 'tail'>, { signal, onShown }: Options) {
 	const view = addRun();
-	let queue: RunEvent[] = [];
-	let frame = 0;
+	const queue: RunEvent[] = [];
+	let drawing: Promise<void> | undefined;
 	let count = 0;
 
-	function draw(): void {
-		frame = 0;
-		const events = queue;
-		queue = [];
-		for (const event of events) {
-			view.apply(event);
-			onShown(event, view);
+	async function draw(): Promise<void> {
+		while (queue.length > 0) {
+			await new Promise(requestAnimationFrame);
+			if (signal.aborted) return;
+			for (const event of takeSlice(queue)) {
+				view.apply(event);
+				onShown(event, view);
+			}
+			view.flush();
+			tail.keep();
 		}
-		view.flush();
-		tail.keep();
+		drawing = undefined;
 	}
 
 	return {
@@ -30,14 +39,14 @@ export function createPlayer({ addRun, tail }: Transcript, onShown: (event: RunE
 		push(event: RunEvent): void {
 			count += 1;
 			queue.push(event);
-			frame ||= requestAnimationFrame(draw);
+			drawing ??= draw();
 		},
-		/** The run is over, or nobody looks at it any more. */
-		end(isLeft: boolean): void {
-			cancelAnimationFrame(frame);
-			if (isLeft) return;
-			draw();
+		/** The run is over. Resolves when all of it is shown, or nobody looks at it any more. */
+		async end(): Promise<void> {
+			await drawing;
+			if (signal.aborted) return;
 			view.end();
+			tail.keep();
 			if (!view.root.hasChildNodes()) view.root.remove();
 		},
 	};

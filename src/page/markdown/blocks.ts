@@ -1,77 +1,135 @@
-/** Draws the blocks of a text: nothing of it is read as HTML, and it loads nothing. */
+/** Says how the blocks of a text are drawn: nothing of it is read as HTML, and it loads nothing. */
 
 import type { Tokens } from 'marked';
-import { type MarkdownToken, toKnown } from '../../client/markdown.ts';
+import { type Markdown, type MarkdownToken, toKnown } from '../../client/markdown.ts';
 import { element } from '../parts/element.ts';
-import { createCode } from './code.ts';
+import { createCode, splitCode } from './code.ts';
 import { createInline } from './inline.ts';
+import type { Block } from './kept-blocks.ts';
 
-export function createBlocks(tokens: readonly MarkdownToken[]): HTMLElement[] {
-	return tokens.flatMap((token) => createBlock(token) ?? []);
+/** Items of a part of a list. */
+const partLength = 100;
+
+type ReadLine = Markdown['readLine'];
+
+export function toBlocks({ blocks, readLine }: Markdown): Block[] {
+	return blocks.flatMap((token) =>
+		token.type === 'list' ? toList(token, readLine) : (toBlock(token, readLine) ?? []),
+	);
 }
 
-function createBlock(token: MarkdownToken): HTMLElement | undefined {
+function toBlock(token: Exclude<MarkdownToken, Tokens.List>, readLine: ReadLine): Block | undefined {
 	switch (token.type) {
 		case 'space':
 		case 'checkbox':
 			return undefined;
 		case 'heading':
 			// The page has headings of its own above.
-			return element(token.depth <= 1 ? 'h3' : token.depth === 2 ? 'h4' : 'h5', '', ...createProse(token));
+			return toProse(token.depth <= 1 ? 'h3' : token.depth === 2 ? 'h4' : 'h5', token, readLine);
 		case 'paragraph':
-			return element('p', '', ...createProse(token));
 		case 'text':
-			return element('p', '', ...createProse(token));
+			return toProse('p', token, readLine);
 		case 'code':
-			return createCode(token.text, token.lang);
+			return toCode(token);
 		case 'blockquote':
-			return element('blockquote', '', ...createBlocks(toKnown(token.tokens)));
+			return {
+				kind: 'quote',
+				raw: token.raw,
+				draw: () => toPlace(element('blockquote')),
+				list: () => toBlocks({ blocks: toKnown(token.tokens), readLine }),
+			};
 		case 'hr':
-			return element('hr');
-		case 'list':
-			return createList(token);
+			return { kind: 'hr', raw: '', draw: () => ({ nodes: [element('hr')] }) };
 		case 'table':
-			return createTable(token);
+			return toTable(token, readLine);
 		default:
-			return element('p', '', token.raw.trimEnd());
+			return { kind: 'p', raw: token.raw, draw: () => ({ nodes: [element('p', '', token.raw.trimEnd())] }) };
 	}
 }
 
-function createProse({ raw, tokens }: { readonly raw: string; readonly tokens?: Tokens.Text['tokens'] }): ChildNode[] {
-	const known = toKnown(tokens);
-	return known.length === 0 ? [new Text(raw.trimEnd())] : createInline(known);
+const toPlace = (node: HTMLElement) => ({ nodes: [node], place: node });
+
+interface Prose {
+	readonly raw: string;
+	readonly tokens?: Tokens.Text['tokens'];
 }
 
-function createList({ ordered, start, items, loose }: Tokens.List): HTMLElement {
-	const list = element(ordered ? 'ol' : 'ul', '', ...items.map((item) => createItem(item, loose)));
-	if (list instanceof HTMLOListElement && typeof start === 'number' && start !== 1) list.start = start;
-	return list;
+function toProse(tag: 'p' | 'h3' | 'h4' | 'h5', token: Prose, readLine: ReadLine): Block {
+	return { kind: tag, raw: token.raw, draw: () => ({ nodes: [element(tag, '', ...createProse(token, readLine))] }) };
 }
 
-function createItem({ tokens, task, checked }: Tokens.ListItem, isLoose: boolean): HTMLElement {
-	const known = toKnown(tokens);
-	const children = known.flatMap((token): ChildNode[] => {
-		if (!isLoose && token.type === 'text') return createProse(token);
-		const block = createBlock(token);
-		return block === undefined ? [] : [block];
+function createProse(token: Prose, readLine: ReadLine): ChildNode[] {
+	const known = readLine(token);
+	return known.length === 0 ? [new Text(token.raw.trimEnd())] : createInline(known);
+}
+
+function toCode({ text, lang = '', raw }: Tokens.Code): Block {
+	return {
+		kind: `code ${lang}`,
+		raw,
+		draw() {
+			const { root, code } = createCode(lang);
+			return { nodes: [root], place: code };
+		},
+		list: () =>
+			splitCode(text).map((part) => ({ kind: 'lines', raw: part, draw: () => ({ nodes: [new Text(part)] }) })),
+	};
+}
+
+/** Gives a list in parts: those of a long one that are out of sight are not laid out. */
+function toList({ ordered, start, items, loose }: Tokens.List, readLine: ReadLine): Block[] {
+	const parts = Array.from({ length: Math.ceil(items.length / partLength) }, (_, at) => at * partLength);
+	return parts.map((from) => {
+		const shown = items.slice(from, from + partLength);
+		const first = (typeof start === 'number' ? start : 1) + from;
+		return {
+			kind: `list ${ordered} ${first}`,
+			raw: shown.map(({ raw }) => raw).join(''),
+			draw() {
+				const list = element(ordered ? 'ol' : 'ul', from > 0 ? 'part' : '');
+				if (list instanceof HTMLOListElement && first !== 1) list.start = first;
+				return toPlace(list);
+			},
+			list: () => shown.map((item) => toItem(item, loose, readLine)),
+		};
 	});
-	const item = element('li', task ? 'todo' : '', ...children);
-	if (!task) return item;
-	item.dataset.done = `${checked === true}`;
-	item.prepend(element('span', 'visually-hidden', checked === true ? 'Done: ' : 'Open: '));
-	return item;
 }
 
-function createTable({ header, rows }: Tokens.Table): HTMLElement {
-	const toCell = (tag: 'th' | 'td') => (cell: Tokens.TableCell) =>
-		element(tag, cell.align ?? '', ...createInline(toKnown(cell.tokens)));
-	const head = element('tr', '', ...header.map(toCell('th')));
-	const body = rows.map((row) => element('tr', '', ...row.map(toCell('td'))));
-	return createScroller(
-		'table',
-		element('table', '', element('thead', '', head), element('tbody', '', ...body)),
-		'Table',
-	);
+function toItem({ tokens, task, checked, raw }: Tokens.ListItem, isLoose: boolean, readLine: ReadLine): Block {
+	const toInner = (token: MarkdownToken): Block[] =>
+		!isLoose && token.type === 'text'
+			? [{ kind: 'line', raw: token.raw, draw: () => ({ nodes: createProse(token, readLine) }) }]
+			: toBlocks({ blocks: [token], readLine });
+	return {
+		kind: `item ${isLoose} ${task} ${checked}`,
+		raw,
+		draw() {
+			const item = element('li', task ? 'todo' : '');
+			if (task) {
+				item.dataset.done = `${checked === true}`;
+				item.append(element('span', 'visually-hidden', checked === true ? 'Done: ' : 'Open: '));
+			}
+			return toPlace(item);
+		},
+		list: () => toKnown(tokens).flatMap(toInner),
+	};
+}
+
+function toTable({ header, rows, raw }: Tokens.Table, readLine: ReadLine): Block {
+	const toRow = (cells: readonly Tokens.TableCell[], tag: 'th' | 'td') =>
+		element('tr', '', ...cells.map((cell) => element(tag, cell.align ?? '', ...createInline(readLine(cell)))));
+	const toText = (cells: readonly Tokens.TableCell[]) => cells.map(({ align, text }) => `${align}${text}`).join('\n');
+	return {
+		kind: `table ${toText(header)}`,
+		raw,
+		draw() {
+			const body = element('tbody');
+			const table = element('table', '', element('thead', '', toRow(header, 'th')), body);
+			return { nodes: [createScroller('table', table, 'Table')], place: body };
+		},
+		list: () =>
+			rows.map((cells) => ({ kind: 'row', raw: toText(cells), draw: () => ({ nodes: [toRow(cells, 'td')] }) })),
+	};
 }
 
 /** Makes a box that may be wider than the page: the keyboard scrolls it, too. */

@@ -6,14 +6,20 @@ import { highlight } from './highlight.ts';
 /** Longer code stays without colours. */
 const longestHighlighted = 20_000;
 
-export function createCode(text: string, info = ''): HTMLElement {
+/** Makes a block of code. Its lines go into `code`. */
+export function createCode(info: string): { readonly root: HTMLElement; readonly code: HTMLElement } {
 	const [language = ''] = info.split(/\s/);
-	const code = element('code', '', text);
+	const code = element('code');
 	const pre = element('pre', 'code', code);
 	// The keyboard scrolls it, too.
 	pre.tabIndex = 0;
 	code.dataset.language = language;
-	return element('div', 'code-block', createHead(language, code), pre);
+	return { root: element('div', 'code-block', createHead(language, code), pre), code };
+}
+
+/** Splits code into parts of whole lines, which stay the same while further lines come. */
+export function splitCode(text: string): readonly string[] {
+	return text.match(/[\s\S]{1,2000}[^\n]*\n?/g) ?? [];
 }
 
 /** Its words are not of the text: they are drawn by the style sheet, and not selected with the code. */
@@ -33,8 +39,8 @@ function createHead(language: string, code: HTMLElement): HTMLElement {
 }
 
 /** Gives the code in these nodes its colours, when there is time for it. */
-export function colourCode(nodes: readonly HTMLElement[]): void {
-	for (const node of nodes)
+export function colourCode(nodes: readonly ChildNode[]): void {
+	for (const node of nodes.filter((one) => one instanceof Element))
 		for (const code of node.querySelectorAll<HTMLElement>('code[data-language]')) whenIdle(() => colour(code));
 }
 

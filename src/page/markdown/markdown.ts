@@ -1,56 +1,76 @@
 /**
- * Markdown that is drawn while it streams in. What is drawn of a block is replaced until the block is complete; images and
- * HTML stay text.
+ * Markdown that is drawn while it streams in. The blocks that are not complete are read again, and what has changed of them
+ * is drawn again; images and HTML stay text.
  */
 
-import { readMarkdown, splitBlocks } from '../../client/markdown.ts';
-import { withoutTurns } from '../parts/element.ts';
-import { createBlocks } from './blocks.ts';
+import { openMarkdown, splitBlocks } from '../../client/markdown.ts';
+import { element, withoutTurns } from '../parts/element.ts';
+import { toBlocks } from './blocks.ts';
 import { colourCode } from './code.ts';
+import { type KeptBlocks, showBlocks } from './kept-blocks.ts';
 
 /** An open block of more characters is drawn again only when it has grown by a share of itself, so that its cost stays linear. */
 const redrawLimit = 4_000;
 
+/** What is complete of a long text stands on sheets of so many characters, about. The first has no element of its own. */
+const sheetLength = 4_000;
+
 export function createMarkdown(root: HTMLElement) {
+	/** Where blocks are drawn, and the characters of the complete ones there. */
+	let sheet = root;
+	let filled = 0;
 	/** The text of the blocks that are not complete. Only `redraw` reads it: to read a text that grows costs its length. */
 	let open = '';
 	/** The end of it that is not shown yet. */
 	let unseen = '';
 	/** What was drawn of it, where further text goes, and how it stood then. */
-	let draft: readonly ChildNode[] = [];
+	const draft: KeptBlocks = [];
 	let end: Element | undefined;
 	let drawn = toDrawn('');
-	/** The number of characters that were added to the end of the draft. */
-	let added = 0;
+	/** What was added to the end of the draft since. */
+	const added = new Text();
 
-	function draw(text: string): HTMLElement[] {
-		const nodes = createBlocks(readMarkdown(text));
-		root.append(...nodes);
-		return nodes;
+	/** Leaves the first blocks alone from now on. Those that come when a sheet is full, and all behind them, go to the next one. */
+	function settle(count: number): void {
+		const complete = draft.splice(0, count);
+		const first = sheet;
+		for (const { raw, nodes } of complete) {
+			if (filled >= sheetLength) {
+				sheet = root.appendChild(element('div', 'sheet'));
+				filled = 0;
+			}
+			if (sheet !== first) sheet.append(...nodes);
+			filled += raw.length;
+		}
+		if (sheet !== first) for (const { nodes } of draft) sheet.append(...nodes);
+		colourCode(complete.flatMap(({ nodes }) => nodes));
 	}
 
+	/** Draws the open blocks, and leaves alone from now on those that more text can't change. */
 	function redraw(): void {
-		for (const node of draft) node.remove();
-		// Only lines that have ended say where a block is complete.
-		const { settled } = splitBlocks(open.slice(0, open.lastIndexOf('\n') + 1));
-		colourCode(draw(settled));
-		open = open.slice(settled.length);
-		draft = draw(open);
-		end = findEnd(draft);
+		added.remove();
+		added.data = '';
+		// Only lines that have ended say where a block is complete, and only an empty one does.
+		const lines = open.slice(0, open.lastIndexOf('\n') + 1);
+		const { settled, rest } = /\n[ \t]*\n/.test(lines) ? splitBlocks(lines) : { settled: undefined, rest: lines };
+		const complete = settled === undefined ? [] : toBlocks(settled);
+		open = rest + open.slice(lines.length);
+		showBlocks(sheet, draft, [...complete, ...toBlocks(openMarkdown(open))]);
+		settle(complete.length);
+		end = findEnd(draft.at(-1)?.nodes ?? []);
 		drawn = toDrawn(open);
 		// Spaces at an end are drawn when something stands behind them.
 		unseen = open.slice(drawn.length);
-		added = 0;
 	}
 
 	/** Whether what is unseen can be added to the end of the draft, in place of drawing it again. */
 	function isCheap(at: Element): boolean {
 		const { fence, length, line } = drawn;
 		if (fence !== undefined && !unseen.includes(fence.charAt(0))) return at.matches('code');
-		if (fence !== undefined) return length >= redrawLimit && !unseen.includes(fence) && added < length / 10;
+		if (fence !== undefined) return length >= redrawLimit && !unseen.includes(fence) && added.length < length / 20;
 		const isGoingOn = line > 8 && isPlain(unseen) && !(at.lastChild instanceof HTMLAnchorElement);
 		if (isGoingOn && at.matches('p, li, h3, h4, h5')) return true;
-		return length >= redrawLimit && added + unseen.length < length / (unseen.includes('\n\n') ? 100 : 10);
+		return length >= redrawLimit && added.length + unseen.length < length / (unseen.includes('\n\n') ? 100 : 20);
 	}
 
 	return {
@@ -64,16 +84,17 @@ export function createMarkdown(root: HTMLElement) {
 		flush(): void {
 			if (unseen.trim() === '') return;
 			if (end !== undefined && isCheap(end)) {
-				end.append(unseen);
-				added += unseen.length;
+				added.appendData(unseen);
+				if (added.parentNode === null) end.append(added);
 				unseen = '';
 			} else redraw();
 		},
 
 		end(): void {
-			for (const node of draft) node.remove();
-			colourCode(draw(open));
-			draft = [];
+			added.remove();
+			added.data = '';
+			showBlocks(sheet, draft, toBlocks(openMarkdown(open)));
+			settle(draft.length);
 			end = undefined;
 			open = '';
 			unseen = '';

@@ -1,0 +1,214 @@
+/**
+ * The part `page` of `npm run bench`: opens the page in headless Chromium (CHROMIUM, its path) and measures what its main
+ * thread does. A task is one turn of its event loop; nothing on the page moves meanwhile.
+ */
+import { once } from 'node:events';
+import { createServer, type ServerResponse } from 'node:http';
+import type { CDPSession, Page } from 'playwright-core';
+import * as v from 'valibot';
+import { startBrowser } from '../../test/page/browser.ts';
+import { startSite } from '../../test/page/site.ts';
+import { buildPage } from '../page.ts';
+
+const deltaCount = 10_000;
+const messageCount = 2_000;
+
+/** What an answer is made of, a piece a delta: one that has all that Markdown has, and single blocks that are long. */
+const answers: Readonly<Record<string, { readonly head?: string; readonly pieces: readonly string[] }>> = {
+	mixed: {
+		pieces: [
+			...['Some **bold** text ', 'with `code` and more words, ', 'which go on. ', '\n\n', '- one\n', '- two\n\n'],
+			...[
+				'| a | b |\n|---|---|\n',
+				'| 1 | 2 |\n\n',
+				'```js\nconst a = 1;\n',
+				'call(a);\n```\n\n',
+				'Plain words ',
+				'go on. ',
+			],
+		],
+	},
+	list: { pieces: ['- an item with **bold** ', 'words and `code`\n'] },
+	table: { head: '| a | b |\n|---|---|\n', pieces: ['| some **bold** ', '| words |\n'] },
+	code: { head: '```js\n', pieces: ['const one = ', 'call(1);\n'] },
+	paragraph: { pieces: ['Plain words, ', 'some **bold**, and `code` '] },
+};
+
+const session = {
+	id: 'long',
+	agent: 'assistant',
+	status: 'completed',
+	run: { id: 'newest', status: 'completed' },
+	budget: { spent: { tokens: 0, usd: 0 }, limit: {} },
+};
+const agent = {
+	name: 'assistant',
+	description: 'Answers.',
+	model: 'demo',
+	models: [],
+	tools: [],
+	skills: [],
+	examples: [],
+};
+const usage = { inputTokens: 3, outputTokens: 2 };
+
+function* listEvents(kind: string): Generator<object> {
+	const { head = '', pieces = [] } = answers[kind] ?? {};
+	yield { type: 'run.started', runId: 'newest', attempt: 1 };
+	yield { type: 'text', text: `A ${kind}:\n\n${head}` };
+	for (let at = 0; at < deltaCount; at += 1) yield { type: 'text', text: pieces[at % pieces.length] };
+	yield { type: 'stop', reason: 'end_turn' };
+	yield { type: 'done', text: '', usage };
+}
+
+const history = Array.from({ length: messageCount }, (_, at) => {
+	const about = { id: String((at + 1) * 65_536), runId: `run-${at >> 1}`, createdAt: '2026-11-23T00:00:00.000Z' };
+	if (at % 2 === 0) return { ...about, role: 'user', isInput: true, content: `What is question ${at}?` };
+	const content = `Answer **${at}**:\n\n- one\n- two \`x\`\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n\`\`\`js\nconst a = ${at};\n\`\`\`\n\nThe end.`;
+	return { ...about, role: 'assistant', content };
+});
+
+/** Answers as the API does, at full speed: all events and messages are ready. */
+function answer(path: string, query: URLSearchParams, response: ServerResponse): void {
+	const [, id = '', rest = ''] = /^\/v1\/sessions\/(\w+)\/?(\w*)/.exec(path) ?? [];
+	if (rest !== 'events') {
+		response.writeHead(200, { 'content-type': 'application/json' });
+		response.end(JSON.stringify(toBody(path, id, rest, query)));
+	} else if (id === 'long') response.writeHead(204).end();
+	else {
+		response.writeHead(200, { 'content-type': 'text/event-stream' });
+		let at = 0;
+		for (const event of listEvents(id)) response.write(`id: 1.${at++}\ndata: ${JSON.stringify(event)}\n\n`);
+		response.end();
+	}
+}
+
+function toBody(path: string, id: string, rest: string, query: URLSearchParams): object {
+	if (path === '/v1/agents') return { agents: [agent] };
+	if (path === '/v1/approvals') return { approvals: [] };
+	if (id === '') return { sessions: [] };
+	if (rest === 'messages') return toPage(id === 'long' ? history : [], query);
+	return { ...session, id, lists: [], files: [] };
+}
+
+function toPage(messages: readonly object[], query: URLSearchParams): object {
+	const from = Number(query.get('cursor') ?? 0);
+	const to = from + Number(query.get('limit') ?? 100);
+	return { messages: messages.slice(from, to), cursor: to < messages.length ? String(to) : undefined };
+}
+
+async function startApi() {
+	const server = createServer(({ url = '' }, response) => {
+		const { pathname, searchParams } = new URL(url, 'http://api');
+		answer(pathname, searchParams, response);
+	}).listen(0, '127.0.0.1');
+	await once(server, 'listening');
+	const address = server.address();
+	return { url: `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`, close: () => server.close() };
+}
+
+const trace = v.object({
+	traceEvents: v.array(
+		v.object({
+			ph: v.string(),
+			pid: v.number(),
+			tid: v.number(),
+			name: v.string(),
+			ts: v.number(),
+			dur: v.optional(v.number()),
+			tdur: v.optional(v.number()),
+			args: v.optional(v.looseObject({ name: v.optional(v.unknown()) })),
+		}),
+	),
+});
+
+/** The tasks of the main thread of a page, in milliseconds: of the clock, and of the processor. */
+function readTasks(bytes: Buffer): { readonly ms: number; readonly cpuMs: number }[] {
+	const { traceEvents } = v.parse(trace, JSON.parse(bytes.toString()));
+	const mains = new Set(
+		traceEvents.flatMap(({ name, args, pid, tid }) =>
+			name === 'thread_name' && args?.name === 'CrRendererMain' ? [`${pid}.${tid}`] : [],
+		),
+	);
+	const tasks: { ms: number; cpuMs: number }[] = [];
+	let end = 0;
+	const parts = traceEvents.filter(
+		({ ph, name, pid, tid }) => ph === 'X' && mains.has(`${pid}.${tid}`) && /RunTask$|MicrotaskCheckpoint$/.test(name),
+	);
+	for (const { name, ts, dur = 0, tdur = 0 } of parts.toSorted((one, other) => one.ts - other.ts)) {
+		const last = tasks.at(-1);
+		// What lies within a task is counted with it; what a task has left to do as soon as it ends belongs to it.
+		if (ts < end) continue;
+		end = ts + dur;
+		if (last !== undefined && !name.endsWith('RunTask')) {
+			last.ms += dur / 1_000;
+			last.cpuMs += tdur / 1_000;
+		} else tasks.push({ ms: dur / 1_000, cpuMs: tdur / 1_000 });
+	}
+	return tasks;
+}
+
+async function readHeap(cdp: CDPSession): Promise<{ readonly mb: number; readonly nodes: number }> {
+	await cdp.send('HeapProfiler.collectGarbage');
+	const { metrics } = await cdp.send('Performance.getMetrics');
+	const find = (wanted: string) => metrics.find(({ name }) => name === wanted)?.value ?? 0;
+	return { mb: find('JSHeapUsedSize') / 1e6, nodes: find('Nodes') };
+}
+
+const print = (what: string, value: string) => console.log(`  ${what.padEnd(44)}${value}`);
+
+/** Opens a session, waits until it is shown, and tells what the main thread did. */
+async function measure(title: string, page: Page, address: string, shown: string): Promise<void> {
+	const cdp = await page.context().newCDPSession(page);
+	await cdp.send('Performance.enable');
+	await page.goto(address.replace(/#.*/, '#/'));
+	await page.locator('#welcome').waitFor();
+	const before = await readHeap(cdp);
+	const browser = page.context().browser();
+	await browser?.startTracing(page, { categories: ['toplevel', '__metadata'] });
+	const ms = await page.evaluate(
+		async ({ hash, shown }) => {
+			const began = performance.now();
+			const isShown = () =>
+				[...document.querySelectorAll('#transcript > .run:last-of-type')].some(
+					(node) => !node.hasAttribute('aria-busy') && node.textContent?.includes(shown),
+				);
+			location.hash = hash;
+			for (;;) {
+				await new Promise(requestAnimationFrame);
+				if (isShown()) return performance.now() - began;
+			}
+		},
+		{ hash: new URL(address).hash, shown },
+	);
+	const tasks = readTasks((await browser?.stopTracing()) ?? Buffer.from('{}'));
+	const after = await readHeap(cdp);
+	await page.click('#new');
+	await page.locator('#welcome').waitFor();
+	const left = await readHeap(cdp);
+	const longest = (key: 'ms' | 'cpuMs') => Math.max(0, ...tasks.map((task) => task[key])).toFixed(0);
+	console.log(title);
+	print('until it is shown', `${ms.toFixed(0)} ms`);
+	print('the longest task', `${longest('ms')} ms, of the processor ${longest('cpuMs')} ms`);
+	const long = (key: 'ms' | 'cpuMs') => tasks.filter((task) => task[key] > 50).length;
+	print('tasks over 50 ms', `${long('ms')}, by the processor ${long('cpuMs')}, of ${tasks.length}`);
+	print('the processor in all', `${tasks.reduce((sum, { cpuMs }) => sum + cpuMs, 0).toFixed(0)} ms`);
+	print('heap before, shown, left', [before, after, left].map(({ mb }) => `${mb.toFixed(1)} MB`).join(', '));
+	print('nodes before, shown, left', [before, after, left].map(({ nodes }) => nodes).join(', '));
+}
+
+buildPage();
+const api = await startApi();
+const site = await startSite(api.url);
+const browser = await startBrowser();
+try {
+	const page = await browser.openPage();
+	const open = (id: string) => `${site.url}/#/sessions/${id}`;
+	for (const kind of Object.keys(answers))
+		await measure(`${deltaCount} deltas at full speed: ${kind}`, page, open(kind), `A ${kind}`);
+	await measure(`a history of ${messageCount} messages`, page, open('long'), 'The end.');
+} finally {
+	await browser.close();
+	site.close();
+	api.close();
+}

@@ -1,0 +1,116 @@
+/** What the page does for each piece of an answer that streams in: counted, not timed. */
+import { resolve } from 'node:path';
+import { build } from 'esbuild';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { RunEvent } from '../../src/client/index.ts';
+import { takeSlice } from '../../src/page/chat/slice.ts';
+import { type Browser, startBrowser } from './browser.ts';
+
+let browser: Browser;
+let page: Page;
+
+beforeAll(async () => {
+	browser = await startBrowser();
+	page = await browser.openPage();
+	await page.goto('about:blank');
+});
+afterAll(() => browser?.close());
+
+async function load<M>(name: string) {
+	const { outputFiles } = await build({
+		entryPoints: [resolve(import.meta.dirname, `../../src/page/${name}.ts`)],
+		bundle: true,
+		format: 'iife',
+		globalName: 'loaded',
+		target: 'es2022',
+		write: false,
+	});
+	return page.evaluateHandle<M>(`(() => { ${outputFiles[0]?.text} return loaded; })()`);
+}
+
+const texts = (events: readonly RunEvent[]) => events.flatMap((event) => (event.type === 'text' ? [event.text] : []));
+
+test('a frame draws some thousand characters and some hundred events at most, and nothing of a burst is lost', () => {
+	const long = '😀'.repeat(5_000);
+	const queue: RunEvent[] = [
+		...Array.from({ length: 5_000 }, (_, at): RunEvent => ({ type: 'text', text: `${at} ` })),
+		{ type: 'text', text: long },
+		...Array.from({ length: 1_000 }, (_, at): RunEvent => ({ type: 'note', id: 'a', label: `${at}` })),
+	];
+	const slices: RunEvent[][] = [];
+	const all = [...queue];
+	while (queue.length > 0) slices.push(takeSlice(queue));
+	expect(Math.max(...slices.map((slice) => slice.length))).toBeLessThanOrEqual(400);
+	expect(Math.max(...slices.map((slice) => texts(slice).join('').length))).toBeLessThanOrEqual(2_001);
+	expect(texts(slices.flat()).join('')).toBe(texts(all).join(''));
+	for (const text of texts(slices.flat())) expect(text.isWellFormed()).toBe(true);
+	expect(slices.flat().filter(({ type }) => type === 'note')).toEqual(all.filter(({ type }) => type === 'note'));
+});
+
+test('a burst of ten thousand pieces is shown over many frames, whole and in order', async () => {
+	const module = await load<typeof import('../../src/page/chat/player.ts')>('chat/player');
+	const views = await load<typeof import('../../src/page/chat/run-view.ts')>('chat/run-view');
+	await page.evaluate((loaded) => Reflect.set(window, 'views', loaded), views);
+	const { most, frames, text } = await module.evaluate(async ({ createPlayer }) => {
+		const { createRunView }: typeof import('../../src/page/chat/run-view.ts') = Reflect.get(window, 'views');
+		const root = document.createElement('div');
+		const tail = { keep() {}, toEnd() {} };
+		const transcript = { addRun: () => createRunView(root), tail };
+		const { signal } = new AbortController();
+		const player = createPlayer(transcript, { signal, onShown() {} });
+		for (let at = 0; at < 10_000; at += 1)
+			player.push({ type: 'text', text: `word${at}${at % 10 === 9 ? '\n\n' : ' '}` });
+		const lengths: number[] = [];
+		let isOver = false;
+		const ended = player.end().then(() => {
+			isOver = true;
+		});
+		while (!isOver) {
+			await new Promise(requestAnimationFrame);
+			lengths.push(root.textContent.length);
+		}
+		await ended;
+		const steps = lengths.map((length, at) => length - (lengths[at - 1] ?? 0));
+		return { most: Math.max(...steps), frames: lengths.length, text: root.textContent };
+	});
+	expect(most).toBeLessThanOrEqual(2_000);
+	expect(frames).toBeGreaterThan(40);
+	expect(text.match(/word\d+/g)).toEqual(Array.from({ length: 10_000 }, (_, at) => `word${at}`));
+});
+
+const kinds = {
+	paragraphs: ['Some **bold** text ', 'with `code`.', '\n\n'],
+	'a list': ['- an item with **bold** ', 'and `code`\n'],
+	'a table': ['| some **bold** ', '| words |\n'],
+	'a quote': ['> Some **bold** ', 'words\n>\n'],
+	code: ['const one = ', 'call();\n'],
+};
+const heads: Readonly<Record<string, string>> = { 'a table': '| a | b |\n|---|---|\n', code: '```js\n' };
+
+test.for(Object.entries(kinds))('%s of two thousand pieces: what stands is not drawn again', async ([kind, pieces]) => {
+	const module = await load<typeof import('../../src/page/markdown/markdown.ts')>('markdown/markdown');
+	const drawn = await module.evaluate(
+		({ createMarkdown }, { head, pieces }) => {
+			const root = document.createElement('div');
+			const markdown = createMarkdown(root);
+			const created = document.createElement;
+			let made = 0;
+			document.createElement = (...given: Parameters<typeof created>) => {
+				made += 1;
+				return Reflect.apply(created, document, given);
+			};
+			markdown.write(head);
+			for (let at = 0; at < 2_000; at += 1) {
+				markdown.write(pieces[at % pieces.length] ?? '');
+				markdown.flush();
+			}
+			markdown.end();
+			document.createElement = created;
+			return { made, stands: root.querySelectorAll('*').length };
+		},
+		{ head: heads[kind] ?? '', pieces },
+	);
+	// A piece draws the block that it stands in; once more at most when the next pieces come.
+	expect(drawn.made).toBeLessThan(drawn.stands * 3 + 100);
+});
