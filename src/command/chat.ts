@@ -13,6 +13,8 @@ import {
 import { toText } from '../client/words.ts';
 import { toMessageText } from '../core/ground/errors.ts';
 import { commandUsage, findCommand } from './chat/commands.ts';
+import type { NextMessage } from './chat/next-message.ts';
+import { createPrompt } from './chat/prompt.ts';
 import { createWriter, endLine, print, toOneLine } from './chat/terminal.ts';
 import { UsageError } from './command.ts';
 import { assertNotTakenByNpm } from './npm-options.ts';
@@ -34,6 +36,7 @@ no terminal, each line of it is a message.
 In a conversation these lines are no messages:
 ${commandUsage}
 
+The arrow keys go through earlier lines, which are kept on this machine.
 Ctrl-C stops an answer; at the prompt, or pressed again, it leaves.
 The answer goes to standard output, everything else to standard error.`;
 
@@ -49,6 +52,7 @@ interface Chat {
 	state: 'idle' | 'running' | 'stopping';
 	/** The calls that wait for the person. The next line answers the first one. */
 	open: readonly WaitingCall[];
+	readonly next: NextMessage;
 }
 
 export async function run(args: readonly string[]): Promise<number> {
@@ -73,7 +77,7 @@ export async function run(args: readonly string[]): Promise<number> {
 		const session = values.session
 			? await client.getSession(values.session)
 			: await createSession(client, values.agent, values.model);
-		chat = { client, url, session, state: 'idle', open: [] };
+		chat = { client, url, session, state: 'idle', open: [], next: { files: [] } };
 		if (positionals.length > 0) return await sayAll(chat, [positionals.join(' ')]);
 		if (!process.stdin.isTTY) return await sayAll(chat, createInterface({ input: process.stdin }));
 		return await converse(chat, values.session !== undefined);
@@ -114,7 +118,7 @@ async function sayAll(chat: Chat, messages: Iterable<string> | AsyncIterable<str
 
 async function converse(chat: Chat, isKnown: boolean): Promise<number> {
 	const { client, session } = chat;
-	const input = createInterface({ input: process.stdin, output: process.stdout, prompt: '\n› ' });
+	const input = createPrompt(process.stdin, process.stdout, { isTerminal: process.stdout.isTTY });
 	const lines = input[Symbol.asyncIterator]();
 	const interrupt = onInterrupt(chat);
 	input.on('SIGINT', interrupt);
@@ -147,7 +151,7 @@ function showFailure({ url }: Chat, error: unknown): false {
 
 /** Carries out a line: a command, or something to say. Returns false, and shows the reason, if that failed. */
 async function carryOut(chat: Chat, line: string): Promise<boolean> {
-	const command = findCommand(line, chat.client, chat.session.id);
+	const command = findCommand(line, chat);
 	if (command === undefined) return show(chat, sayLine(chat, line));
 	try {
 		await command();
@@ -162,9 +166,18 @@ async function carryOut(chat: Chat, line: string): Promise<boolean> {
 /** Sends a line: as the answer to the first open call if there is one, else as a message. */
 function sayLine(chat: Chat, line: string): AsyncIterable<RunEvent> {
 	const [call, ...rest] = chat.open;
-	if (call === undefined) return chat.client.sendMessage(chat.session.id, line);
+	if (call === undefined) return sendMessage(chat, line);
 	chat.open = rest;
 	return chat.client.submitResults(chat.session.id, [toAnswer(call, line)]);
+}
+
+/** Sends a message with the files that wait for it. If it is not taken, they wait for the next one. */
+async function* sendMessage({ client, session, next }: Chat, text: string): AsyncGenerator<RunEvent> {
+	const attachments = next.files.length > 0 ? [...next.files] : undefined;
+	for await (const event of client.sendMessage(session.id, { text, model: next.model, attachments })) {
+		next.files = [];
+		yield event;
+	}
 }
 
 function toQuestion({ name, input, kind }: WaitingCall): string {
@@ -213,6 +226,7 @@ async function show(chat: Chat, events: AsyncIterable<RunEvent>): Promise<boolea
 	} catch (error) {
 		return showFailure(chat, error);
 	} finally {
+		writer.end();
 		endLine();
 		chat.state = 'idle';
 	}

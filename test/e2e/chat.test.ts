@@ -1,13 +1,23 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
+import { stripVTControlCharacters } from 'node:util';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { RunEvent, TaskList } from '../../src/client/index.ts';
+import { createPrompt, findHistoryFile } from '../../src/command/chat/prompt.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
+const models = [
+	{ name: 'demo', ready: true },
+	{ name: 'big', ready: false, needs: 'BIG_KEY' },
+];
 const usage = { inputTokens: 1200, outputTokens: 7, totalTokens: 1207 };
 
 const cleanups: (() => unknown)[] = [];
@@ -146,6 +156,86 @@ describe('npm run chat', () => {
 		expect(stdout).toBe('a]52;c;YQ==b2J\n');
 	});
 
+	test('where there are colours, the Markdown of an answer is shown as what it means, each block when it is complete', async () => {
+		const colours = { FORCE_COLOR: '1', NO_COLOR: undefined };
+		const answer = [
+			'# The *plan*\n\nUse `npm`, **not** ~~yarn~~: see [the docs](https://example.com/a).\n\n',
+			'1. one\n2. two\n   - [x] done\n   - [ ] open\n\n> a quote\n\n',
+			'```sh\nnpm start\n\nnpm test\n```\n\n| a | long |\n|--:|---|\n| 10 | **x** |\n\n<b>&#27;[2J</b> \u001b[2J\u202e',
+		].join('');
+		const pieces = Array.from({ length: Math.ceil(answer.length / 7) }, (_, at) =>
+			say(answer.slice(at * 7, at * 7 + 7)),
+		);
+		const server = await startServer([...pieces, { type: 'done', text: '', usage: {} }]);
+		const { stdout } = await run(server, ['Go'], '', colours);
+		expect(stripVTControlCharacters(stdout)).toBe(
+			[
+				'The plan\n',
+				'Use npm, not yarn: see the docs (https://example.com/a).\n',
+				'1. one\n2. two\n   [x] done\n   [ ] open\n',
+				'│ a quote\n',
+				'    npm start\n\n    npm test\n',
+				' a  long\n──  ────\n10  x\n',
+				'<b>&#27;[2J</b> [2J\n',
+			].join('\n'),
+		);
+		expect(stdout).toContain('\u001b[1mnot\u001b[22m');
+		// Styles are all that reaches the terminal.
+		const styles = stdout.split('\u001b').slice(1);
+		expect(styles.filter((one) => !/^\[\d+m/.test(one))).toEqual([]);
+
+		const held = start(await startServer([say('One.\n\nTwo.\n\nThr')], { hold: true }), ['Go'], '', colours);
+		await sees(held, 'One.');
+		expect(held.stdout()).not.toContain('Thr');
+	});
+
+	test('/attach sends a file with the next message, and /model has another model answer from then on', async () => {
+		const server = await startServer([say('Yes.'), { type: 'done', text: 'Yes.', usage: {} }]);
+		const path = join(await createFolder(), 'notes.md');
+		await writeFile(path, 'Bring milk.');
+		const lines = ['/model', '/model big', `/attach ${path}`, 'one', 'two'];
+		const { stdout, stderr } = await run(server, ['--session', 's1'], `${lines.join('\n')}\n`);
+		expect(stdout).toBe('* demo\n  big (not ready: set BIG_KEY)\nYes.\nYes.\n');
+		expect(stderr).toBe('The next message goes to big.\nnotes.md (11 bytes): sent with the next message\n');
+		const contentBase64 = Buffer.from('Bring milk.').toString('base64');
+		const file = { name: 'notes.md', type: 'text/markdown', size: 11, contentBase64 };
+		expect(server.bodies('POST /v1/sessions/s1/messages')).toEqual([
+			{ text: 'one', model: 'big', attachments: [file] },
+			{ text: 'two', model: 'big' },
+		]);
+	});
+
+	test.for([
+		['/model huge', '/model: huge is none of demo, big.'],
+		['/attach', '/attach: give the path of a file.'],
+		['/attach no-such-file', 'no such file'],
+	])('%s is refused: nothing is sent', async ([line = '', words]) => {
+		const server = await startServer([say('Yes.')]);
+		const { stderr, code } = await run(server, ['--session', 's1'], `${line}\n`);
+		expect(stderr).toContain(words);
+		expect(code).toBe(1);
+		expect(server.bodies('POST /v1/sessions/s1/messages')).toEqual([]);
+	});
+
+	test('the arrow keys go through the lines of earlier starts, which only their writer can read', async () => {
+		const file = join(await createFolder(), 'state/chat-history');
+		const type = async (keys: string) => {
+			const input = new PassThrough();
+			const prompt = createPrompt(input, new PassThrough(), { file });
+			const line = once(prompt, 'line');
+			input.write(keys);
+			const [said] = await line;
+			prompt.close();
+			return said;
+		};
+		await type('first\r');
+		await type('second\r');
+		expect(await type('\u001b[A\r')).toBe('second');
+		expect(await type('\u001b[A\u001b[A\r')).toBe('first');
+		expect((await stat(file)).mode & 0o777).toBe(0o600);
+		expect(findHistoryFile({ XDG_STATE_HOME: '/state' })).toBe(join('/state', 'runlet', 'chat-history'));
+	});
+
 	test.for([
 		[
 			{ type: 'error', code: 'overloaded', message: 'The model is overloaded.' },
@@ -199,10 +289,16 @@ function toolCall(id: string, name: string, input: string[], output: unknown, is
 	];
 }
 
-function start(server: { url: string }, args: string[], input = '') {
+async function createFolder(): Promise<string> {
+	const folder = await mkdtemp(join(tmpdir(), 'runlet-chat-'));
+	cleanups.push(() => rm(folder, { recursive: true, force: true }));
+	return folder;
+}
+
+function start(server: { url: string }, args: string[], input = '', env: NodeJS.ProcessEnv = {}) {
 	const child = spawn(process.execPath, ['src/command/bin.ts', 'chat', ...args], {
 		cwd: root,
-		env: { ...process.env, RUNLET_URL: server.url, NO_COLOR: '1' },
+		env: { ...process.env, RUNLET_URL: server.url, NO_COLOR: '1', ...env },
 	});
 	cleanups.push(() => child.kill('SIGKILL'));
 	const seen = { stdout: '', stderr: '' };
@@ -217,8 +313,8 @@ function start(server: { url: string }, args: string[], input = '') {
 	return { process: child as ChildProcess, code, stdout: () => seen.stdout, stderr: () => seen.stderr };
 }
 
-async function run(server: { url: string }, args: string[], input?: string) {
-	const child = start(server, args, input);
+async function run(server: { url: string }, args: string[], input?: string, env?: NodeJS.ProcessEnv) {
+	const child = start(server, args, input, env);
 	const code = await child.code;
 	return { code, stdout: child.stdout(), stderr: child.stderr() };
 }
@@ -274,7 +370,7 @@ async function startServer(events: RunEvent[], { cutAfter = [], hold = false, de
 		requests.push({ route, body: body === '' ? undefined : JSON.parse(body) });
 		switch (route) {
 			case 'GET /v1/agents':
-				return answer(response, 200, { agents: [{ name: 'helper' }, { name: 'support' }] });
+				return answer(response, 200, { agents: [{ name: 'helper', models }, { name: 'support' }] });
 			case 'POST /v1/sessions':
 				return answer(response, 201, { id: 's1', agent: 'helper', model: 'demo', status: 'idle' });
 			case 'GET /v1/sessions/s1':

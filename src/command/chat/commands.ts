@@ -2,11 +2,15 @@
 
 import { ClientError, type FileChange, type SessionClient } from '../../client/index.ts';
 import { describeMoney, describeSize, describeUsage } from '../../client/words.ts';
+import { attachFile, chooseModel, type NextMessage, printModels } from './next-message.ts';
 import { print, printDiff, printTasks, printText, toOneLine } from './terminal.ts';
 
 /** What the help says of them. */
 export const commandUsage = `  /help           these lines
   /sessions       the newest sessions, to come back to with --session
+  /model          the models that the agent may run on
+  /model NAME     has another model answer from now on
+  /attach PATH    sends a file of this machine with the next message
   /budget         what the session has spent of its budget
   /budget TOKENS  lets it spend so many tokens in all
   /trace          what each turn took and cost
@@ -15,28 +19,29 @@ export const commandUsage = `  /help           these lines
   /changes        what changed in the files, with diffs
   /tasks          the lists of tasks`;
 
-type Client = Pick<
-	SessionClient,
-	| 'listFiles'
-	| 'readFile'
-	| 'listChanges'
-	| 'listTasks'
-	| 'listSessions'
-	| 'listMessages'
-	| 'getSession'
-	| 'changeSession'
->;
+/** What a line may look at, and change. */
+interface Conversation {
+	readonly client: SessionClient;
+	readonly session: { readonly id: string };
+	readonly next: NextMessage;
+}
 
 /** Files and changes that are printed. */
 const mostFiles = 500;
 const mostChanges = 20;
 
 /** Carries out a line that is a command. Returns `undefined` for a message. */
-export function findCommand(line: string, client: Client, id: string): (() => Promise<void>) | undefined {
+export function findCommand(
+	line: string,
+	{ client, session: { id }, next }: Conversation,
+): (() => Promise<void>) | undefined {
 	const [, name, argument = ''] =
-		/^\/(help|sessions|budget|trace|files|changes|tasks)(?:\s+(\S.*?))?\s*$/.exec(line) ?? [];
+		/^\/(help|sessions|model|attach|budget|trace|files|changes|tasks)(?:\s+(\S.*?))?\s*$/.exec(line) ?? [];
 	if (name === 'files') return argument === '' ? () => printFiles(client, id) : () => printFile(client, id, argument);
 	if (name === 'budget') return () => (argument === '' ? printBudget(client, id) : setBudget(client, id, argument));
+	if (name === 'model')
+		return () => (argument === '' ? printModels(next, client, id) : chooseModel(next, client, id, argument));
+	if (name === 'attach') return () => attachFile(next, argument);
 	if (argument !== '') return undefined;
 	if (name === 'help') return async () => print('dim', commandUsage);
 	if (name === 'sessions') return () => printSessions(client);
@@ -45,7 +50,7 @@ export function findCommand(line: string, client: Client, id: string): (() => Pr
 	return name === 'tasks' ? () => printAllTasks(client, id) : undefined;
 }
 
-async function printFiles(client: Client, id: string): Promise<void> {
+async function printFiles(client: SessionClient, id: string): Promise<void> {
 	const { files, cursor } = await client.listFiles(id, { limit: mostFiles });
 	const width = Math.min(60, Math.max(0, ...files.map(({ path }) => path.length)));
 	for (const { path, size } of files) printText(`${path.padEnd(width)}  ${describeSize(size)}\n`);
@@ -53,7 +58,7 @@ async function printFiles(client: Client, id: string): Promise<void> {
 	if (files.length === 0) print('dim', 'This session has no files.');
 }
 
-async function printFile(client: Client, id: string, path: string): Promise<void> {
+async function printFile(client: SessionClient, id: string, path: string): Promise<void> {
 	const file = await client.readFile(id, path);
 	const bytes = new Uint8Array(await file.arrayBuffer());
 	try {
@@ -65,7 +70,7 @@ async function printFile(client: Client, id: string, path: string): Promise<void
 	print('yellow', `${path} is no text (${describeSize(bytes.length)}). The page downloads it.`);
 }
 
-async function printChanges(client: Client, id: string): Promise<void> {
+async function printChanges(client: SessionClient, id: string): Promise<void> {
 	const { changes, cursor } = await client.listChanges(id, { limit: mostChanges });
 	if (cursor !== undefined) print('dim', `These are the newest ${mostChanges}.`);
 	for (const change of changes.toReversed()) printChange(change);
@@ -80,7 +85,7 @@ function printChange({ kind, path, from, callId, diff }: FileChange): void {
 	if (diff !== undefined) printDiff(diff);
 }
 
-async function printAllTasks(client: Client, id: string): Promise<void> {
+async function printAllTasks(client: SessionClient, id: string): Promise<void> {
 	const lists = await client.listTasks(id);
 	for (const list of lists) printTasks(list);
 	if (lists.length === 0) print('dim', 'There are no lists of tasks.');
@@ -89,13 +94,13 @@ async function printAllTasks(client: Client, id: string): Promise<void> {
 /** Sessions that are printed. */
 const mostSessions = 20;
 
-async function printSessions(client: Client): Promise<void> {
+async function printSessions(client: SessionClient): Promise<void> {
 	const { sessions } = await client.listSessions({ limit: mostSessions });
 	for (const { id, title = 'No message yet', agent, lastActivityAt } of sessions)
 		printText(`${id}  ${lastActivityAt.slice(0, 16).replace('T', ' ')}  ${agent}: ${toOneLine(title)}\n`);
 }
 
-async function printBudget(client: Client, id: string): Promise<void> {
+async function printBudget(client: SessionClient, id: string): Promise<void> {
 	const { budget } = await client.getSession(id);
 	const { limit, spent } = budget;
 	const most = limit.tokens === undefined ? 'without a cap' : `of ${limit.tokens.toLocaleString('en')}`;
@@ -103,7 +108,7 @@ async function printBudget(client: Client, id: string): Promise<void> {
 	printText(`${spent.tokens.toLocaleString('en')} tokens ${most}${cost}\n`);
 }
 
-async function setBudget(client: Client, id: string, given: string): Promise<void> {
+async function setBudget(client: SessionClient, id: string, given: string): Promise<void> {
 	const tokens = Number(given.replaceAll(/[_,]/g, ''));
 	if (!Number.isSafeInteger(tokens) || tokens < 0)
 		throw new ClientError('invalid_argument', `/budget: ${given} is no number of tokens.`);
@@ -113,7 +118,7 @@ async function setBudget(client: Client, id: string, given: string): Promise<voi
 }
 
 /** Prints the model's turns, each with what it called. */
-async function printTurns(client: Client, id: string): Promise<void> {
+async function printTurns(client: SessionClient, id: string): Promise<void> {
 	const messages = await client.listMessages(id);
 	let count = 0;
 	for (const message of messages) {

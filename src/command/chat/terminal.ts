@@ -12,8 +12,12 @@ import {
 	parseInput,
 	splitDiff,
 } from '../../client/words.ts';
+import { createMarkdownWriter } from './markdown.ts';
 
-/** Prints the events of a run. */
+/** Whether standard output shows styles: it is a terminal, or FORCE_COLOR says so, and NO_COLOR does not forbid it. */
+const isStyled = styleText('bold', '-', { stream: process.stdout }) !== '-';
+
+/** Prints the events of a run. Where there are styles, the Markdown of its text is shown as what it means. */
 export function createWriter() {
 	const calls = new Map<string, { name: string; json: string[]; isShown: boolean }>();
 	let hasFailed = false;
@@ -36,13 +40,17 @@ export function createWriter() {
 		if (diff !== undefined) printDiff(diff);
 	}
 
+	const prose = createProse();
 	let isThinking = false;
 	return {
 		hasFailed: () => hasFailed,
+		/** Prints what is left of a text. */
+		end: prose.end,
 		write(event: RunEvent) {
+			if (event.type !== 'text') prose.end();
 			switch (event.type) {
 				case 'text':
-					return printText(event.text);
+					return prose.add(event.text);
 				case 'reasoning':
 					if (!isThinking) print('dim', '· thinking');
 					isThinking = true;
@@ -99,6 +107,22 @@ export function createWriter() {
 	};
 }
 
+/** Prints a text that comes in pieces. */
+function createProse() {
+	let markdown: ReturnType<typeof createMarkdownWriter> | undefined;
+	return {
+		add(text: string) {
+			if (!isStyled) return printText(text);
+			markdown ??= createMarkdownWriter(writeText);
+			markdown.write(toPrintable(text));
+		},
+		end() {
+			markdown?.end();
+			markdown = undefined;
+		},
+	};
+}
+
 /** Prints what a child does: the calls of each turn. Its answer comes as the result of the call that it works for. */
 function printChild({ agent, event }: ChildEvent) {
 	if (event.type === 'child') printChild({ ...event, agent: `${agent}: ${event.agent}` });
@@ -145,7 +169,10 @@ let isInLine = false;
 
 /** Writes text to standard output. */
 export function printText(given: string) {
-	const text = toPrintable(given);
+	writeText(toPrintable(given));
+}
+
+function writeText(text: string) {
 	process.stdout.write(text);
 	if (text !== '') isInLine = !text.endsWith('\n');
 }
@@ -161,9 +188,12 @@ export function print(style: 'dim' | 'bold' | 'red' | 'green' | 'yellow', text: 
 	process.stderr.write(`${styleText(style, toPrintable(text), { stream: process.stderr })}\n`);
 }
 
-/** Removes control characters, with which a text could move the cursor or write the clipboard. */
+/**
+ * Removes control characters, with which a text could move the cursor or write the clipboard, and those that turn the
+ * direction of the text around them.
+ */
 function toPrintable(text: string): string {
-	return text.replace(/(?![\n\t])\p{Cc}/gu, '');
+	return text.replace(/(?![\n\t])\p{Cc}|[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu, '');
 }
 
 export function toOneLine(value: unknown): string {

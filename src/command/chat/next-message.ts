@@ -1,0 +1,82 @@
+/** What the next message of a chat in the terminal is sent with: files of this machine, and another model. */
+
+import { readFile, stat } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { basename, join, resolve } from 'node:path';
+import { type Attachment, ClientError, type SessionClient } from '../../client/index.ts';
+import { describeModel, describeSize } from '../../client/words.ts';
+import { toMessageText } from '../../core/ground/errors.ts';
+import { findMediaType } from '../../core/workspace/media-types.ts';
+import { print, printText } from './terminal.ts';
+
+export interface NextMessage {
+	/** The model that a person chose in place of the one that the session has. */
+	model?: string;
+	files: readonly Attachment[];
+}
+
+/** What the server takes with one message. */
+const mostFiles = 16;
+const mostBytes = 2_800_000;
+
+/** Reads a file, to be sent with the next message. */
+export async function attachFile(next: NextMessage, given: string): Promise<void> {
+	if (given === '') throw refuse('give the path of a file');
+	const path = resolve(given.startsWith('~/') ? join(homedir(), given.slice(2)) : given);
+	const name = basename(path);
+	const before = next.files.reduce((sum, { size }) => sum + size, 0);
+	if (next.files.length >= mostFiles) throw refuse(`a message may have ${mostFiles} files`);
+	const { size } = await stat(path).catch(fail);
+	if (before + size > mostBytes)
+		throw refuse(
+			`${name} has ${describeSize(size)}: all files of a message may have ${describeSize(mostBytes)} together`,
+		);
+	const bytes = await readFile(path).catch(fail);
+	const type = findMediaType(name) ?? (isText(bytes) ? 'text/plain' : 'application/octet-stream');
+	next.files = [...next.files, { name, type, size: bytes.length, contentBase64: bytes.toString('base64') }];
+	print(
+		'dim',
+		`${next.files.map((file) => `${file.name} (${describeSize(file.size)})`).join(', ')}: sent with the next message`,
+	);
+}
+
+/** Chooses the model of the messages to come. */
+export async function chooseModel(next: NextMessage, client: SessionClient, id: string, name: string): Promise<void> {
+	const { models } = await readModels(client, id);
+	if (!models.some((model) => model.name === name)) {
+		const names = models.map((model) => model.name).join(', ');
+		throw new ClientError('invalid_argument', `/model: ${name} is none of ${names}.`);
+	}
+	next.model = name;
+	print('dim', `The next message goes to ${name}.`);
+}
+
+/** Prints the models that the session may have. */
+export async function printModels(next: NextMessage, client: SessionClient, id: string): Promise<void> {
+	const { models, chosen } = await readModels(client, id);
+	const current = next.model ?? chosen;
+	for (const { name } of models)
+		printText(`${name === current ? '*' : ' '} ${describeModel({ model: name, models })}\n`);
+}
+
+async function readModels(client: SessionClient, id: string) {
+	const [session, agents] = await Promise.all([client.getSession(id), client.listAgents()]);
+	const agent = agents.find(({ name }) => name === session.agent);
+	return { models: agent?.models ?? [], chosen: session.model };
+}
+
+function isText(bytes: Uint8Array): boolean {
+	try {
+		return !new TextDecoder('utf-8', { fatal: true }).decode(bytes).includes('\0');
+	} catch {
+		return false;
+	}
+}
+
+function fail(error: unknown): never {
+	throw refuse(toMessageText(error));
+}
+
+function refuse(words: string): ClientError {
+	return new ClientError('invalid_argument', `/attach: ${words}.`);
+}

@@ -1,0 +1,48 @@
+/** The prompt of a chat: lines with a history that the arrow keys go through, kept over starts. */
+
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { createInterface, type Interface } from 'node:readline';
+
+/** Lines that are kept. */
+const mostLines = 500;
+
+/** The file in which the lines are kept: where programs of this system keep what they know of a person. */
+export function findHistoryFile(env: NodeJS.ProcessEnv = process.env): string {
+	const folder = env.XDG_STATE_HOME || env.LOCALAPPDATA || join(homedir(), '.local', 'state');
+	return join(folder, 'runlet', 'chat-history');
+}
+
+/** Where the file can't be written, the history lasts as long as the prompt. */
+export function createPrompt(
+	input: NodeJS.ReadableStream,
+	output: NodeJS.WritableStream,
+	{ file = findHistoryFile(), isTerminal = true }: { readonly file?: string; readonly isTerminal?: boolean } = {},
+): Interface {
+	const prompt = createInterface({
+		...{ input, output, terminal: isTerminal, prompt: '\n› ' },
+		...{ history: readLines(file), historySize: mostLines, removeHistoryDuplicates: true },
+	});
+	prompt.on('history', (lines: readonly string[]) => keepLines(file, lines));
+	return prompt;
+}
+
+/** Reads the lines, the newest first. */
+function readLines(file: string): string[] {
+	try {
+		return readFileSync(file, 'utf8').split('\n').filter(Boolean).slice(0, mostLines);
+	} catch {
+		return [];
+	}
+}
+
+/** Only the person may read what was said. */
+function keepLines(file: string, lines: readonly string[]): void {
+	try {
+		mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+		writeFileSync(file, `${lines.join('\n')}\n`, { mode: 0o600 });
+	} catch {
+		// A home without a place for it has no history.
+	}
+}
