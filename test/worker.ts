@@ -325,6 +325,16 @@ const guarded = defineAgent({
 	webhooks: { hmac: mapping },
 });
 
+/** Who may decide about the calls of `middle`, and of those who work for it. */
+export const middlePolicy: { allows: (request: ApprovalRequest) => boolean } = { allows: () => true };
+const middle = defineAgent({
+	name: 'middle',
+	description: 'Has others pay, for somebody else.',
+	model: 'scripted',
+	tools: [agentTool(guarded)],
+	approvers: (request) => middlePolicy.allows(request),
+});
+
 /** Who is told when a run of `asking-out` begins to wait. */
 export const receiver = { callback: 'https://example.com/hooks', links: true };
 
@@ -493,8 +503,9 @@ export const runtime = {
 			name: 'boss',
 			description: 'Has others pay.',
 			model: 'scripted',
-			tools: [agentTool(guarded)],
+			tools: [agentTool(guarded), agentTool(guarded, { name: 'send_off', background: true }), agentTool(middle)],
 		}),
+		middle,
 		defineAgent({
 			name: 'keeper',
 			description: 'Remembers.',

@@ -4,7 +4,7 @@ import { type AnsweredCall, askUser, type ToolContext } from '../../core/tool/in
 import type { Limit } from '../objects/budget.ts';
 import type { RpcResult } from '../objects/result.ts';
 import type { Delivery, RunOutcome, SessionApi, SessionState } from '../objects/session-api.ts';
-import { readDecision } from './child-decision.ts';
+import { findAskedCall, readDecision } from './child-decision.ts';
 import { toBeginLabel } from './child-events.ts';
 import { type ChildLimits, planChild } from './child-plan.ts';
 import type { Child, Children } from './children.ts';
@@ -31,7 +31,7 @@ export async function beginChild(
 	const child =
 		children.find(callId) ??
 		(await children.add({ callId, agent: agent.name, budget: planChild(agent, limits, children), isBackground }));
-	const input = { text: task, transport: 'agent', create: children.toCreate(child) };
+	const input = { text: task, askers: children.askers(), transport: 'agent', create: children.toCreate(child) };
 	const once = { key: 'task', request: callId };
 	if (child.isBackground) {
 		await insist(signal, () => children.reach(child).send(children.caller, input, { delivery: 'accepted', once }));
@@ -108,7 +108,11 @@ async function follow(
 function toQuestion({ id, agent }: Child, { status, run, question, toolCalls = [] }: SessionState, mistake = '') {
 	if (run === undefined || (status !== 'awaiting_user' && status !== 'awaiting_tools')) return undefined;
 	const about = { child: { id, agent } };
-	if (question !== undefined) return askUser(question.question, { ...about, ...question.options }, { run: run.id });
+	if (question !== undefined) {
+		const asked = findAskedCall(question);
+		const passed = asked && { through: [agent, ...asked.through] };
+		return askUser(question.question, { ...about, ...question.options, ...passed }, { run: run.id });
+	}
 	const [call] = toolCalls;
 	if (call === undefined) return undefined;
 	const isApproval = call.kind === 'approval';

@@ -9,15 +9,28 @@ import { approvalEntry, toolCall } from '../wire/call.ts';
 /** Whether the call of a child may run, and with what (docs/agents.md, "Agents that work for an agent"). */
 type Decision = Extract<CallAnswer, { readonly approve: boolean }>;
 
-const askedCall = v.object({ kind: v.literal('approval'), child: v.object({ agent: v.string() }), call: toolCall });
+const askedCall = v.object({
+	kind: v.literal('approval'),
+	child: v.object({ agent: v.string() }),
+	call: toolCall,
+	through: v.optional(v.array(v.string()), []),
+});
 
-/**
- * Finds the call of a child that a question asks to approve, and the child's agent. Who may only send messages may not give
- * that.
- */
-export function findAskedCall(question: Question | undefined): { agent: string; call: ToolCall } | undefined {
+/** A call of a child that waits for an approval. */
+export interface AskedCall {
+	/** The child's agent. */
+	readonly agent: string;
+	readonly call: ToolCall;
+	/** The agents that passed the question on, between the child and the session that asks it. */
+	readonly through: readonly string[];
+}
+
+/** Finds the call of a child that a question asks to approve. Who may only send messages may not give that. */
+export function findAskedCall(question: Question | undefined): AskedCall | undefined {
 	const read = v.safeParse(askedCall, question?.options);
-	return read.success ? { agent: read.output.child.agent, call: read.output.call } : undefined;
+	if (!read.success) return undefined;
+	const { child, call, through } = read.output;
+	return { agent: child.agent, call, through };
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { AnsweredCall, Tool, ToolContext } from '../../core/tool/index.ts';
+import type { Person } from '../auth/person.ts';
 import type { Amount, BudgetState, Limit } from '../objects/budget.ts';
 import type { Caller, CreateInput, SessionApi } from '../objects/session-api.ts';
 import type { EventSource, TreeOptions } from './event-source.ts';
@@ -21,6 +22,8 @@ export interface Children {
 	readonly depth: number;
 	/** What the children are reached with. */
 	readonly caller: Caller;
+	/** Lists those whose messages led to what the run does. */
+	readonly askers: () => readonly Person[];
 	/** Returns the state of the session's budget. What its children may spend is set aside in it. */
 	readonly budget: () => BudgetState;
 	/** Counts those that have not ended, and all. */

@@ -1,4 +1,5 @@
 import type { Wakeups } from '../../core/tool/index.ts';
+import type { Person } from '../auth/person.ts';
 import type { Config } from '../config/config.ts';
 import type { Scheduler } from '../objects/schedule-api.ts';
 import type { Agent } from './define.ts';
@@ -17,6 +18,8 @@ export interface SchedulerOptions {
 export interface WakingSession extends Pick<Config, 'directories'> {
 	readonly session: string;
 	readonly owner: string;
+	/** Lists those whose messages led to what its run does. */
+	readonly askers: () => readonly Person[];
 }
 
 /**

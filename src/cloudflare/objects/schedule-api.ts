@@ -1,4 +1,5 @@
 import type { LastWake, WakeupTime } from '../../core/tool/index.ts';
+import type { Person } from '../auth/person.ts';
 import type { RpcResult } from './result.ts';
 
 /** What a schedule wakes: a session by its id, or an agent in sessions of the schedule's own. */
@@ -14,6 +15,8 @@ export interface NewSchedule {
 	readonly time: WakeupTime;
 	/** The message. Missing where the agent's definition says it. */
 	readonly text?: string;
+	/** Those who asked for it. Nobody where the agent's definition did. */
+	readonly askers?: readonly Person[];
 }
 
 /** A schedule as its owner's directory stores it. Times are milliseconds since 1970. */

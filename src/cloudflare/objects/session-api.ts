@@ -1,5 +1,6 @@
 import type { CallAnswer } from '../../core/chat/call-answers.ts';
 import type { ChatOptions, Message, MessagePart, ToolMessage } from '../../core/chat/index.ts';
+import type { Person } from '../auth/person.ts';
 import type { Attachment } from '../wire/attachment.ts';
 import type { ClientTool, RunTerms } from '../wire/protocols/client-terms.ts';
 import type { Format } from '../wire/protocols/format.ts';
@@ -60,6 +61,8 @@ export interface Input {
 	readonly attachments?: readonly Attachment[];
 	/** The sender. The default is the session's owner. */
 	readonly sender?: string;
+	/** Those whose messages led to it, where its sender only passes on what they began. */
+	readonly askers?: readonly Person[];
 	/** The transport. The default is `http`. */
 	readonly transport?: string;
 	/** The sender's id for the message. */

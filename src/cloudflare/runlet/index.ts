@@ -3,13 +3,14 @@
 // By `*`, so that a project can add to the interface: `declare module 'runlet/cloudflare' { interface Env { … } }`.
 export * from '../../core/ground/env.ts';
 export { type AgentToolOptions, agentTool, spawn } from '../agent/agent-tool.ts';
-export type { ApprovalRequest, Approvers, Person } from '../agent/approvers.ts';
+export type { ApprovalRequest, Approvers } from '../agent/approvers.ts';
 export { type Agent, type AgentDefinition, defineAgent } from '../agent/define.ts';
 export type { SkillSource } from '../agent/skill-source.ts';
 export type { WebhookMapping, WebhookMappings, WebhookMessage, WebhookOptions } from '../agent/webhook-mapping.ts';
 export type { Account, Authenticate } from '../auth/account.ts';
 export { findKey } from '../auth/find-key.ts';
 export { createKey, formatKeys, type KeyOptions, type KeyRecord, type NewKey, parseKeys } from '../auth/key.ts';
+export type { Person } from '../auth/person.ts';
 export { publishSkills, type SkillTexts } from '../objects/publisher/publish-skills.ts';
 export { commentMark, type WebhookEvent } from '../wire/protocols/webhooks/index.ts';
 export { createRunlet, type ObjectClass, type Runlet } from './create.ts';

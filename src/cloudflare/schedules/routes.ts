@@ -6,9 +6,10 @@ import { askDirectory, type DirectoryApi } from '../objects/directory/api.ts';
 import { type RpcResult, takeValue } from '../objects/result.ts';
 import type { StoredSchedule, WakeTarget } from '../objects/schedule-api.ts';
 import { askSession } from '../routes/ask-session.ts';
-import { getOwner, type RouteEnv } from '../routes/identity.ts';
+import { getOwnCaller, getOwner, type RouteEnv } from '../routes/identity.ts';
 import { serveOperation } from '../routes/operation.ts';
 import { refuseMethod } from '../routes/request.ts';
+import { toPerson } from '../session/inbox/access.ts';
 import * as operations from '../wire/operations/schedules.ts';
 import type { schedule } from '../wire/schedule.ts';
 import type { Shown } from '../wire/shown.ts';
@@ -29,12 +30,17 @@ export function createSchedulesRoute(): Hono<RouteEnv> {
 			const { session, name, text, ...time } = c.req.valid('json');
 			assertTime(time, Date.now());
 			const { sessions } = readConfig(c.env);
-			const owner = getOwner(c);
+			const caller = getOwnCaller(c);
+			const { owner } = caller;
+			const by = toPerson(caller);
 			const id = parseSession(c, session);
 			const { parent } = await askSession(c, sessions.idFromString(id), (one) => one.state({ owner }), true);
 			if (parent !== undefined) throw createBusy(parent.id);
 			const target = { kind: 'session', session: id } as const;
-			return c.json(toShown(await ask(c, (one) => one.putSchedule({ owner, target, name, time, text }))), 201);
+			return c.json(
+				toShown(await ask(c, (one) => one.putSchedule({ owner, target, name, time, text, askers: by && [by] }))),
+				201,
+			);
 		})
 		.all('/', refuseMethod('GET', 'POST'))
 		.delete('/:id', serveOperation(operations.cancelSchedule), async (c) => {

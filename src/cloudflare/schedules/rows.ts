@@ -28,11 +28,12 @@ export class ScheduleRows {
 		return this.#storage.transactionSync(work);
 	}
 
-	put({ target, name, owner, time, text, dueAt, createdAt }: StoredSchedule): void {
+	put({ target, name, owner, time, text, askers, dueAt, createdAt }: StoredSchedule): void {
 		this.#storage.sql.exec(
-			`INSERT OR REPLACE INTO schedule (target, name, owner, time, text, due_at, try_at, created_at)
-			VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, ?7)`,
+			`INSERT OR REPLACE INTO schedule (target, name, owner, time, text, due_at, try_at, created_at, askers)
+			VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, ?7, ?8)`,
 			...[toKey(target), name, owner, JSON.stringify(time), text ?? null, dueAt ?? null, createdAt],
+			askers === undefined ? null : JSON.stringify(askers),
 		);
 	}
 
@@ -118,15 +119,28 @@ type Row = {
 	failed: number;
 	last: string | null;
 	created_at: number;
+	askers: string | null;
 };
 
-function toSchedule({ target, name, owner, time, text, due_at: dueAt, failed, last, created_at: createdAt }: Row) {
+function toSchedule({
+	target,
+	name,
+	owner,
+	time,
+	text,
+	due_at: dueAt,
+	failed,
+	last,
+	askers,
+	created_at: createdAt,
+}: Row) {
 	return {
 		target: parseKey(target),
 		name,
 		owner,
 		time: JSON.parse(time),
 		text: text ?? undefined,
+		askers: askers === null ? undefined : JSON.parse(askers),
 		dueAt: dueAt ?? undefined,
 		failed,
 		last: last === null ? undefined : JSON.parse(last),

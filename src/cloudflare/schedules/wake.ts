@@ -76,14 +76,14 @@ async function listActive(directories: Config['directories'], owner: string, sin
 }
 
 async function send(due: DueSchedule, text: string, definition: AgentSchedule | undefined, { sessions }: Config) {
-	const { target, owner, name, dueAt } = due;
+	const { target, owner, name, askers, dueAt } = due;
 	const create: CreateInput | undefined = target.kind === 'agent' ? { agent: target.agent, owner } : undefined;
 	const which = definition?.session === 'new' ? `${name} ${dueAt}` : name;
 	const id =
 		target.kind === 'session'
 			? sessions.idFromString(target.session)
 			: sessions.idFromName(`schedule ${owner} ${target.agent} ${which}`);
-	const input = { text, sender: name, transport: 'schedule', isPatient: true, create };
+	const input = { text, sender: name, askers, transport: 'schedule', isPatient: true, create };
 	const once = { key: `schedule ${name} ${dueAt}`, request: 'schedule' };
 	const call = (one: SessionApi) => one.send({ owner }, input, { delivery: 'accepted', once });
 	try {

@@ -66,10 +66,13 @@ export const exportedFile = v.object({
 	base64: v.pipe(v.string(), v.description('The bytes of the piece.')),
 });
 
+const person = v.object({ via: v.picklist(['key', 'account', 'token', 'link', 'sender']), id: v.string() });
+
 const inbound = v.object({
 	sender: v.string(),
 	transport: v.string(),
-	by: v.optional(v.object({ via: v.picklist(['key', 'account', 'token', 'link', 'sender']), id: v.string() })),
+	by: v.optional(person),
+	askers: v.optional(v.array(person)),
 	messageId: v.optional(v.string()),
 	attachments: v.optional(
 		v.array(

@@ -45,6 +45,11 @@ async function list(session?: string): Promise<Shown[]> {
 const put = (session: string, more: object = { every: '30m' }) =>
 	request('/v1/schedules', { session, name: 'look', text: 'Look again.', ...more });
 
+interface Exported {
+	readonly transport?: string;
+	readonly stored?: object;
+}
+
 /** The texts that a session was sent. */
 const readInputs = async (id: string) =>
 	(await readHistory(id)).filter(({ role }) => role === 'user').map(({ content }) => content);
@@ -121,6 +126,20 @@ describe('a session that has itself woken', () => {
 		await passTo('2030-03-04T06:30:01.000Z');
 		await waitForRuns(id, 1);
 		expect(await readInputs(id)).toEqual(['Look again.']);
+	});
+
+	test('tells who has asked for the wake: who sent the message, or whose key it was', async () => {
+		const id = await createSession('woken');
+		play(call('schedule_wakeup', { name: 'look', text: 'Look again.', every: '30m' }), 'I shall.');
+		await allEvents(await send(id, 'Look every half hour'));
+		await put(id, { name: 'other', every: '30m' });
+		play('Looked.', 'Looked.');
+		await passTo('2030-03-04T06:30:00.000Z');
+		await waitForRuns(id, 3);
+		const exported = await (await request(`/v1/sessions/${id}/export`)).json<{ messages: Exported[] }>();
+		const woken = exported.messages.filter(({ transport }) => transport === 'schedule');
+		const askers = [{ via: 'key', id: 'local' }];
+		expect(woken).toMatchObject([{ stored: { inbound: { askers } } }, { stored: { inbound: { askers } } }]);
 	});
 
 	test('is none that works for another one: it has no tools for it, and over HTTP it is refused', async () => {

@@ -2,10 +2,12 @@ import { env } from 'cloudflare:test';
 import { beforeEach, expect, test } from 'vitest';
 import type { ApprovalRequest } from '../../../src/cloudflare/agent/approvers.ts';
 import { hashKey, makeKey } from '../../../src/cloudflare/auth/key.ts';
+import type { ScriptedFn } from '../../../src/core/providers/scripted.ts';
 import { readObject, readState, request, restart } from '../../client.ts';
 import { play } from '../../script.ts';
-import worker, { policy } from '../../worker.ts';
+import worker, { middlePolicy, policy } from '../../worker.ts';
 import { deliver } from '../wire/protocols/webhooks/deliver.ts';
+import { said } from './family.ts';
 
 /** What the policy of the agents was asked. */
 const asked: ApprovalRequest[] = [];
@@ -184,6 +186,47 @@ test('the call of a child is decided at its parent, under the policy of the chil
 	play('Paid it.', 'All is paid.');
 	expect(await (await say(bob.key, 'answer', ' Approve ')).json()).toMatchObject({ text: 'All is paid.' });
 	expect(asked.map(({ by }) => by.id)).toEqual([ada.id, ada.id, bob.id]);
+});
+
+test('the policy of an agent between a child and the session that asks holds, too', async () => {
+	const { ada, bob, ask } = await createKeys();
+	const give = (id: string, name: string) => ({ toolCalls: [{ id, name, input: { task: 'Pay.' } }] });
+	play(give('m', 'middle'), give('g', 'guarded'), { toolCalls: [call('p', 7)] });
+	const { id } = await (await ask(ada.key, '/v1/sessions', { agent: 'boss', text: 'go' })).json<Made>();
+	const approve = (key: string) => ask(key, `/v1/sessions/${id}/answer`, { text: 'approve' });
+	middlePolicy.allows = () => false;
+	expect((await approve(bob.key)).status).toBe(403);
+	middlePolicy.allows = () => true;
+	expect((await approve(ada.key)).status).toBe(403);
+	play('Paid it.', 'It is paid.', 'All is paid.');
+	expect(await (await approve(bob.key)).json()).toMatchObject({ text: 'All is paid.' });
+});
+
+test('who has a child work in the background has asked for its calls, and for what comes of its answer', async () => {
+	const { ada, bob, ask, readStatus } = await createKeys();
+	const give = (name: string, task: string) => ({ toolCalls: [{ id: 'g', name, input: { task } }] });
+	const answer = (text: string) => {
+		if (text === 'go') return give('send_off', 'Pay 7.');
+		if (text === 'Pay 7.') return { toolCalls: [call('p', 7)] };
+		if (text.includes('has finished its task')) return give('guarded', 'Pay 8.');
+		return text === 'Pay 8.' ? { toolCalls: [call('q', 8)] } : 'Said.';
+	};
+	play(...Array.from({ length: 8 }, () => (request: Parameters<ScriptedFn>[0]) => answer(said(request))));
+	const { id } = await (await ask(ada.key, '/v1/sessions', { agent: 'boss', text: 'go' })).json<Made>();
+	const { children } = await (await ask(ada.key, `/v1/sessions/${id}`)).json<{ children: Made[] }>();
+	const child = children[0]?.id ?? '';
+	await expect.poll(() => readStatus(child)).toMatchObject({ status: 'awaiting_tools' });
+	const pay = (key: string) => ask(key, `/v1/sessions/${child}/tool-results`, [{ id: 'p', approve: true }]);
+	expect((await pay(ada.key)).status).toBe(403);
+	expect(asked.at(-1)?.askers).toEqual([{ via: 'key', id: ada.id }]);
+	expect((await pay(bob.key)).status).toBe(200);
+	// Its answer begins a run, which gives work again.
+	await expect.poll(() => readStatus(id)).toMatchObject({ status: 'awaiting_user' });
+	await restart(id);
+	const say = (key: string) => ask(key, `/v1/sessions/${id}/answer`, { text: 'approve' });
+	expect((await say(ada.key)).status).toBe(403);
+	expect(asked.at(-1)?.askers).toEqual([{ via: 'key', id: ada.id }]);
+	expect((await say(bob.key)).status).toBe(200);
 });
 
 test('whoever sends a webhook has asked', async () => {

@@ -10,7 +10,7 @@ import type { Schema } from '../migrate.ts';
  * whose client may send it again, by a hash of the request. `entry` is the owner's registry (`registry-api.ts`). `wait` has
  * the sessions that wait for somebody, with their open calls as JSON (`wait.ts`).
  * `schedule` has what is woken and when (`schedule-api.ts`): `due_at` is the time that is next, `try_at` when it is tried,
- * which is later after a failure. Both are missing once the last time is over.
+ * which is later after a failure. Both are missing once the last time is over. `askers` is JSON.
  */
 const tables = `
 	CREATE TABLE session (
@@ -30,7 +30,8 @@ const tables = `
 	) WITHOUT ROWID;
 	CREATE TABLE schedule (
 		target TEXT NOT NULL, name TEXT NOT NULL, owner TEXT NOT NULL, time TEXT NOT NULL, text TEXT, due_at INTEGER,
-		try_at INTEGER, failed INTEGER NOT NULL DEFAULT 0, last TEXT, created_at INTEGER NOT NULL, PRIMARY KEY (target, name)
+		try_at INTEGER, failed INTEGER NOT NULL DEFAULT 0, last TEXT, created_at INTEGER NOT NULL, askers TEXT,
+		PRIMARY KEY (target, name)
 	) WITHOUT ROWID;
 	CREATE INDEX schedule_by_time ON schedule (try_at) WHERE try_at IS NOT NULL;
 `;
@@ -61,6 +62,7 @@ const migrations: readonly string[] = [
 		try_at INTEGER, failed INTEGER NOT NULL DEFAULT 0, last TEXT, created_at INTEGER NOT NULL, PRIMARY KEY (target, name)
 	) WITHOUT ROWID;
 	CREATE INDEX schedule_by_time ON schedule (try_at) WHERE try_at IS NOT NULL;`,
+	'ALTER TABLE schedule ADD COLUMN askers TEXT;',
 ];
 
 export const schema: Schema = { tables, migrations };

@@ -1,8 +1,8 @@
 import type { CallAnswer } from '../../../core/chat/call-answers.ts';
 import { RunletError } from '../../../core/ground/errors.ts';
-import type { Person } from '../../agent/approvers.ts';
 import type { Agent } from '../../agent/define.ts';
 import { accountKeyId } from '../../auth/account.ts';
+import type { Person } from '../../auth/person.ts';
 import { makeTokenId, refuseToken, signToken, verifyToken } from '../../auth/token.ts';
 import type { Config } from '../../config/config.ts';
 import type { Caller, TokenRequest } from '../../objects/session-api.ts';

@@ -7,9 +7,9 @@ import type { Once } from '../../objects/session-api.ts';
 import { noteApproved } from '../run/begin.ts';
 import { assertMayDecide } from '../run/may-decide.ts';
 import type { Runner } from '../run/runner.ts';
+import { listAskers } from '../store/askers.ts';
 import { findPending } from '../store/calls.ts';
 import type { SessionStore } from '../store/store.ts';
-import { listAskers } from './askers.ts';
 import type { Decide, Entry, Standing, Step, Stored } from './gate.ts';
 
 /** What requests to a session are handled with. */
@@ -63,10 +63,10 @@ export class Answers {
 	}
 
 	/** Throws `forbidden` where an agent's policy does not let who sends this decide about a call. */
-	assertMayDecide(call: ToolCall, approve: boolean, { by }: Standing, child?: string): void {
+	assertMayDecide(call: ToolCall, approve: boolean, { by }: Standing, children?: readonly string[]): void {
 		if (by === undefined) return;
 		const { store, agents, config } = this.#options;
-		const decision = { call, approve, by, askers: () => listAskers(store), child };
+		const decision = { call, approve, by, askers: () => listAskers(store), children };
 		assertMayDecide({ session: store.session(), agents, config }, decision);
 	}
 

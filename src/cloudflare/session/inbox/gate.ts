@@ -1,10 +1,10 @@
 import { type CallAnswer, findOpenAnswers } from '../../../core/chat/call-answers.ts';
 import { RunletError } from '../../../core/ground/errors.ts';
-import type { Person } from '../../agent/approvers.ts';
 import { findAskedCall } from '../../agent/child-decision.ts';
 import { createCrashPoints } from '../../agent/crash.ts';
 import { chooseModel, findAgent } from '../../agent/define.ts';
 import type { Runtime } from '../../agent/runtime.ts';
+import type { Person } from '../../auth/person.ts';
 import type { Config } from '../../config/config.ts';
 import type { Caller, CreateInput, Once } from '../../objects/session-api.ts';
 import type { TokenScope } from '../../wire/token.ts';

@@ -157,9 +157,9 @@ export class Inbox {
 		const { question, asking } = now.pending;
 		const asked = findAskedCall(question);
 		if (asked !== undefined) {
-			const { call, agent } = asked;
+			const { call, agent, through } = asked;
 			const { approve, input = call.input } = readDecision(call.id, messageText(message));
-			this.answers.assertMayDecide({ ...call, input }, approve, now, agent);
+			this.answers.assertMayDecide({ ...call, input }, approve, now, [agent, ...through]);
 		}
 		if (asking !== undefined)
 			return this.#runner.storeRun([], { ...about, answered: { call: asking, text: messageText(message) } });

@@ -3,9 +3,9 @@ import type { Message, ToolMessage, UserMessage } from '../../../core/chat/index
 import { RunletError } from '../../../core/ground/errors.ts';
 import { findOpenCalls, type Pending } from '../store/calls.ts';
 import type { Inbound } from '../store/inbound.ts';
+import { findInput, isFromOutside } from '../store/input.ts';
 import type { MessageRecord } from '../store/message-record.ts';
 import { messageStride, toTurnPlace } from '../store/messages.ts';
-import type { RunRecord } from '../store/runs.ts';
 import { sessionStatus } from '../store/status.ts';
 import type { SessionStore } from '../store/store.ts';
 
@@ -31,17 +31,6 @@ export function findAskedMessage(store: SessionStore, n: number): AskedMessage {
 		if (input !== undefined) return { input, runs };
 	}
 	return { input: undefined, runs };
-}
-
-/** Finds the message that started a run. Returns `undefined` for a run that continues another one. */
-export function findInput(store: SessionStore, { n, firstSeq }: RunRecord): MessageRecord | undefined {
-	const { records } = store.messages.page({ from: firstSeq, to: firstSeq + messageStride });
-	return records.find((record) => record.run === n && isFromOutside(record));
-}
-
-/** Whether a message came from outside. The answer to a tool's question did, and the result of a call did not. */
-export function isFromOutside({ message, input, inbound }: MessageRecord): boolean {
-	return input === true && (message.role === 'user' || inbound !== undefined);
 }
 
 /**

@@ -2,6 +2,7 @@ import type { TerminalEvent } from '../../../core/chat/index.ts';
 import type { Children } from '../../agent/children.ts';
 import type { Config } from '../../config/config.ts';
 import type { Limit } from '../../objects/budget.ts';
+import { listAskers } from '../store/askers.ts';
 import type { RunRecord } from '../store/runs.ts';
 import type { SessionStore } from '../store/store.ts';
 import { readBudgetState } from './budget-state.ts';
@@ -30,6 +31,7 @@ export function createChildren({ store, record, sessions, limit }: ChildrenOptio
 	return {
 		depth,
 		caller: { owner, parent },
+		askers: () => listAskers(store),
 		budget: () => readBudgetState(store, limit()),
 		count: () => ({ open: store.calls.children.listOpen().length, all: store.calls.children.list().length }),
 		find: (callId) => store.calls.children.find(store.messages.lastTurn(), callId),

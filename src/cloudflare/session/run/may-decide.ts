@@ -1,7 +1,8 @@
 import { RunletError } from '../../../core/ground/errors.ts';
 import type { ToolCall } from '../../../core/tool/index.ts';
-import type { ApprovalRequest, Approvers, Person } from '../../agent/approvers.ts';
+import type { ApprovalRequest, Approvers } from '../../agent/approvers.ts';
 import type { Runtime } from '../../agent/runtime.ts';
+import type { Person } from '../../auth/person.ts';
 import type { Config } from '../../config/config.ts';
 import { logThrown } from '../../log.ts';
 import type { SessionRecord } from '../store/session-row.ts';
@@ -13,8 +14,8 @@ interface Decision {
 	readonly by: Person;
 	/** Those whose messages led to the call. They are listed only where a policy asks. */
 	readonly askers: () => readonly Person[];
-	/** The agent of the child whose call it is. */
-	readonly child?: string;
+	/** The agents of the child whose call it is, and of those that stand between. */
+	readonly children?: readonly string[];
 }
 
 interface DecisionPlace {
@@ -25,9 +26,9 @@ interface DecisionPlace {
 
 /** Throws `forbidden` where a policy of the agents does not let somebody decide. The call waits on for somebody else. */
 export function assertMayDecide({ session, agents, config }: DecisionPlace, decision: Decision): void {
-	const { call, approve, by, askers, child } = decision;
+	const { call, approve, by, askers, children = [] } = decision;
 	const policies = agents.flatMap(({ name, approvers }) =>
-		approvers !== undefined && (name === session.agent || name === child) ? [approvers] : [],
+		approvers !== undefined && (name === session.agent || children.includes(name)) ? [approvers] : [],
 	);
 	if (policies.length === 0) return;
 	const { id: sessionId, metadata = {} } = session;

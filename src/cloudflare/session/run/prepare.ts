@@ -13,6 +13,7 @@ import { logThrown } from '../../log.ts';
 import type { Limit } from '../../objects/budget.ts';
 import { RunLog } from '../events/log.ts';
 import type { SessionFiles } from '../files/session-files.ts';
+import { listAskers } from '../store/askers.ts';
 import { findOpenCalls, listAnswers, listApprovedCalls, listEdits, listQuestions } from '../store/calls.ts';
 import { InboundContext } from '../store/inbound.ts';
 import type { MessageRecord } from '../store/message-record.ts';
@@ -181,7 +182,12 @@ export function createChatOptions(
 			wakeups:
 				session.id === undefined || session.parent !== undefined
 					? undefined
-					: runtime.schedules?.createWakeups({ session: session.id, owner, directories: config.directories }),
+					: runtime.schedules?.createWakeups({
+							session: session.id,
+							owner,
+							directories: config.directories,
+							askers: () => (store === undefined ? [] : listAskers(store)),
+						}),
 		},
 		skillResolver: createResolver(agent, { runtime, config, providers, owner }),
 		onToolThrow: (tool, thrown) => logThrown('tool.threw', thrown, { tool, local: config.local !== undefined }),

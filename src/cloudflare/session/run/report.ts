@@ -3,6 +3,7 @@ import { RunletError } from '../../../core/ground/errors.ts';
 import type { Config } from '../../config/config.ts';
 import { reach } from '../../objects/reach.ts';
 import { takeValue } from '../../objects/result.ts';
+import { listAskers } from '../store/askers.ts';
 import { findLastReply } from '../store/messages.ts';
 import { restoreText } from '../store/run-end.ts';
 import type { SessionStore } from '../store/store.ts';
@@ -26,7 +27,7 @@ export async function tellParent(store: SessionStore, sessions: Config['sessions
 	const input = { text, sender: agent, transport: 'agent', whenBusy: 'steer', isPatient: true } as const;
 	const one = () => sessions.get(sessions.idFromString(parent.id));
 	const how = { what: 'The session that this one works for', isSafe: true, timeoutMs: parentLimitMs };
-	const message = { ...input, ofChild: { id, spent } };
+	const message = { ...input, askers: listAskers(store), ofChild: { id, spent } };
 	try {
 		takeValue(await reach(() => one().send({ owner }, message, { delivery: 'accepted' }), how));
 	} catch (cause) {

@@ -1,6 +1,6 @@
 import { type Message, type MessagePart, textPart, type UserMessage, userMessage } from '../../../core/chat/index.ts';
 import { fromBase64 } from '../../../core/ground/bytes.ts';
-import type { Person } from '../../agent/approvers.ts';
+import type { Person } from '../../auth/person.ts';
 import type { Input } from '../../objects/session-api.ts';
 import type { Attachment } from '../../wire/attachment.ts';
 
@@ -10,18 +10,22 @@ export interface Inbound {
 	readonly transport: string;
 	/** Who sent it, unless all that is known of them is the sender. */
 	readonly by?: Person;
+	/** Those who asked for it, where the sender only passes on what they began. */
+	readonly askers?: readonly Person[];
 	readonly attachments?: readonly StoredAttachment[];
 	/** The sender's own id of the message. */
 	readonly messageId?: string;
 }
 
 /** Turns a message from outside into one of the history, and what is stored beside it. */
-export function toInbound({ sender, transport = 'http', messageId, ...input }: Input, owner: string, by?: Person) {
+export function toInbound(given: Input, owner: string, by?: Person) {
+	const { sender, askers = [], transport = 'http', messageId, ...input } = given;
 	const { message, attachments } = withAttachments(input, input.attachments);
 	const inbound: Inbound = {
 		sender: sender ?? owner,
 		transport,
 		...(by !== undefined && by.via !== 'sender' && { by }),
+		...(askers.length > 0 && { askers }),
 		...(attachments.length > 0 && { attachments }),
 		...(messageId !== undefined && { messageId }),
 	};
