@@ -29,7 +29,7 @@ export function buildPage(target = join(root, 'build/page')): void {
 	const files = readdirSync(source).filter((name) => /^(?!style\.css$).*\.(?:html|css)$|^_headers$/.test(name));
 	for (const name of files) write(name, readFileSync(join(source, name)));
 	const built = buildSync({
-		entryPoints: [join(source, 'app.ts'), join(source, 'style.css')],
+		entryPoints: [join(source, 'app.ts'), join(source, 'docs/docs.ts'), join(source, 'style.css')],
 		absWorkingDir: root,
 		bundle: true,
 		minify: true,
@@ -47,7 +47,7 @@ export function buildPage(target = join(root, 'build/page')): void {
 	const document = createDocument();
 	write('openapi.json', JSON.stringify(document));
 	write('docs.html', renderPage(document));
-	const made = ['app.js', 'style.css', 'shell.js', 'openapi.json', 'docs.html', ...files];
+	const made = ['app.js', 'docs.js', 'style.css', 'shell.js', 'openapi.json', 'docs.html', ...files];
 	for (const name of readdirSync(target))
 		if (!made.includes(name) && !name.endsWith('.new')) rmSync(join(target, name));
 }

@@ -459,6 +459,77 @@ describe('the trace', () => {
 	});
 });
 
+describe('/docs', () => {
+	beforeEach(async () => {
+		await page.goto(`${site.url}/docs.html`);
+		await page.locator('.search').waitFor();
+	});
+	const shown = (selector: string) => page.locator(`${selector}:visible`);
+
+	test('finds operations by their words, and leads to what a search has hidden', async () => {
+		const all = await shown('main article').count();
+		await page.keyboard.press('/');
+		await page.keyboard.type('fork session');
+		await sees('.found', / found$/);
+		expect(await shown('main article').count()).toBeLessThan(all);
+		expect(await page.locator('#forkSession').isVisible()).toBe(true);
+		expect(await page.locator('#listAgents').isVisible()).toBe(false);
+		expect(await shown('#contents li').count()).toBeLessThan(20);
+		await page.evaluate(() => {
+			location.hash = '#listAgents';
+		});
+		await page.locator('#listAgents').waitFor();
+		expect(await shown('main article').count()).toBe(all);
+	});
+
+	test('makes a request with a key that it keeps nowhere, and shows the answer as it comes', async () => {
+		const seen: (string | undefined)[] = [];
+		page.on('request', (request) => seen.push(request.headers().authorization));
+		const form = async (id: string) => {
+			await page.locator(`#${id} .try > summary`).click();
+			const found = page.locator(`#${id} form`);
+			await found.waitFor();
+			return found;
+		};
+		const create = await form('createSession');
+		await create.getByLabel('API key').fill('rl_secret');
+		await create.getByLabel(/^Body/).fill('{"agent":"desk","metadata":{"a":"<b>x</b>"}}');
+		await create.getByRole('button', { name: 'Send' }).click();
+		await create.locator('.status-2', { hasText: '201' }).waitFor();
+		expect(seen.at(-1)).toBe('Bearer rl_secret');
+		const { id, metadata } = JSON.parse(String(await create.locator('.answer code').textContent()));
+		expect(metadata).toEqual({ a: '<b>x</b>' });
+
+		stage.play([text('Hello.')]);
+		const say = await form('sendMessage');
+		expect(await say.getByLabel('API key').inputValue()).toBe('rl_secret');
+		await say.getByLabel(/^id/).fill(id);
+		await say.getByLabel(/^Body/).fill('{"text":"Hi"}');
+		await say.getByRole('button', { name: 'Send' }).click();
+		await say.locator('.answer', { hasText: 'Hello.' }).waitFor();
+
+		const read = await form('getSession');
+		await read.getByLabel(/^id/).fill('..');
+		await read.getByRole('button', { name: 'Send' }).click();
+		await read.locator('.bad', { hasText: 'id can’t be' }).waitFor();
+		await read.getByLabel(/^id/).fill('../agents');
+		await read.getByRole('button', { name: 'Send' }).click();
+		await read.locator('.status-4', { hasText: '404' }).waitFor();
+		complaints = complaints.filter((line) => !line.includes('404'));
+		expect(await page.evaluate(() => sessionStorage.length + localStorage.length)).toBe(0);
+		await shoot('docs');
+		expect(await findBarriers()).toEqual([]);
+	});
+
+	test('fits a phone: it begins with the text', async () => {
+		await page.setViewportSize({ width: 390, height: 800 });
+		await page.locator('#contents ul').first().waitFor({ state: 'hidden' });
+		await page.locator('h1', { hasText: 'The API' }).waitFor();
+		await shoot('docs-narrow');
+		expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
+	});
+});
+
 test('no part of the page has a serious barrier for anybody, by the rules of axe', async () => {
 	expect(await findBarriers()).toEqual([]);
 	const markdown =

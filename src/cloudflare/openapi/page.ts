@@ -17,8 +17,8 @@ interface Place {
 const tagId = (name: string) => `tag-${name.replaceAll(' ', '-')}`;
 
 /**
- * Renders the document as a page without scripts: HTML as text. Its addresses are relative to `/docs`, and its curl lines
- * begin with `$RUNLET_URL`.
+ * Renders the document as a page: HTML as text. Its addresses are relative to `/docs`, and its curl lines begin with
+ * `$RUNLET_URL`. All of its text is there without its script, which searches it and makes requests (`src/page/docs`).
  */
 export function renderPage(document: Document): string {
 	const { info, tags, components, paths } = document;
@@ -34,17 +34,22 @@ export function renderPage(document: Document): string {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>${info.title}: the API</title>
+<link rel="icon" href="data:,">
 <link rel="stylesheet" href="./theme.css">
 <link rel="stylesheet" href="./docs.css">
+<script type="module" src="./docs.js"></script>
 </head>
 <body>
 <nav aria-label="Operations">
 <p class="home"><a href="./">${info.title}</a> <span>${info.version}</span></p>
+<details id="contents" open>
+<summary>Operations</summary>
 ${groups.map(
 	({ name, places }) => html`<h2><a href="#${tagId(name)}">${name}</a></h2>
 <ul>${places.map(({ spec }) => html`<li><a href="#${spec.operationId}">${spec.summary}</a></li>`)}</ul>`,
 )}
 <h2><a href="#schemas">Schemas</a></h2>
+</details>
 </nav>
 <main>
 <header>
@@ -77,12 +82,12 @@ ${descriptionHtml(schema)}${renderBody(schema)}
 
 function operationHtml({ path, method, spec }: Place, { components }: Document): Html {
 	const parameters = spec.parameters.map((one) => resolveRefs(one, components));
-	return html`<article id="${spec.operationId}">
+	return html`<article id="${spec.operationId}" data-method="${method}" data-path="${path}">
 <h3><a href="#${spec.operationId}">${spec.summary}</a></h3>
 <p class="place"><b class="method method-${method}">${method.toUpperCase()}</b> <code>${path}</code></p>
 ${spec.description === undefined ? html`` : html`<p>${renderProse(spec.description)}</p>`}
 <p class="access">${describeAccess(spec)}</p>
-<pre><code>${toCurl(path, method, spec)}</code></pre>
+<pre tabindex="0"><code>${toCurl(path, method, spec)}</code></pre>
 ${parameters.length === 0 ? html`` : html`<h4>Parameters</h4>${parametersHtml(parameters)}`}
 ${contentHtml('Body', spec.requestBody?.content)}
 <h4>Answers</h4>
@@ -123,7 +128,7 @@ function contentHtml(title: string | undefined, content: Readonly<Record<string,
 ${descriptionHtml(Object(schema))}${fieldsHtml(Object(schema))}
 ${all.map(
 	([name, text]) =>
-		html`${all.length > 1 ? html`<p class="media">${name}</p>` : html``}<pre><code>${text}</code></pre>`,
+		html`${all.length > 1 ? html`<p class="media">${name}</p>` : html``}<pre tabindex="0"><code>${text}</code></pre>`,
 )}`;
 	})}`;
 }

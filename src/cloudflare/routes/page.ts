@@ -7,7 +7,7 @@ import type { RouteEnv } from './identity.ts';
 import { serveOperation } from './operation.ts';
 import { refuseMethod } from './request.ts';
 
-const files = ['/app.js', '/docs.css', '/style.css', '/theme.css'];
+const files = ['/app.js', '/docs.css', '/docs.js', '/style.css', '/theme.css'];
 
 /** The page, and what it and `/docs` load. */
 export const pagePaths: readonly string[] = ['/', ...files];

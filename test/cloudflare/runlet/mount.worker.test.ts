@@ -63,7 +63,7 @@ describe.each(Object.entries(hosts))('under /ai, by %s', (_, host) => {
 		expect(await (await ask('/ai/openapi.json')).json()).toEqual({ ...document, servers: [{ url: '/ai' }] });
 		const docs = await (await ask('/ai/docs')).text();
 		const addresses = [...docs.matchAll(/(?:href|src)="([^#"][^"]*)"/g)].map(([, address = '']) => address);
-		expect(addresses).toEqual(['/ai/theme.css', '/ai/docs.css', '/ai/', '/ai/openapi.json']);
+		expect(addresses).toEqual(['data:,', '/ai/theme.css', '/ai/docs.css', '/ai/docs.js', '/ai/', '/ai/openapi.json']);
 	});
 
 	test.each(['/ai', '/ai/'])(
