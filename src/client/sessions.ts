@@ -109,7 +109,7 @@ export function createSessionClient(options: ClientOptions = {}) {
 			{ lastEventId, signal }: SignalOption & { readonly lastEventId?: string } = {},
 		): RunEvents => streamRun({ http, signal, lastEventId, follow: (last) => openEvents(id, last, signal) }),
 
-		/** Changes what a session may spend. A run that stopped because of its budget can continue after that. */
+		/** Changes what a session may spend, or its title. A run that stopped because of its budget can continue after that. */
 		changeSession(id: string, change: SessionChange, { signal }: SignalOption = {}): Promise<Session> {
 			return http.json(toPath(id), { method: 'PATCH', body: change, signal });
 		},

@@ -222,6 +222,19 @@ test('a message is left with a run that goes on, is listed, and removed; one tha
 	expect([...steered]).toEqual([[messages[1]?.id, 1]]);
 });
 
+test('a session gets another title in the list; an empty one, and a change of nothing, are refused', async () => {
+	const runlet = create();
+	play('Hi.');
+	const { id } = await runlet.createSession({ agent: 'scripted', text: 'Hello' });
+	await Array.fromAsync(runlet.followRun(id));
+	await runlet.changeSession(id, { title: 'Greetings' });
+	const findTitle = async () => (await runlet.listSessions({ limit: 5 })).sessions.find((one) => one.id === id)?.title;
+	await expect.poll(findTitle).toBe('Greetings');
+	await expect(runlet.changeSession(id, { title: '' })).rejects.toMatchObject({ status: 400 });
+	await expect(runlet.changeSession(id, {})).rejects.toMatchObject({ status: 400 });
+	expect(await findTitle()).toBe('Greetings');
+});
+
 test('a run that failed is taken up', async () => {
 	play(() => Promise.reject(new Error('broken')), 'Now it works.');
 	const runlet = create();

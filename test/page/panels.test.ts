@@ -276,6 +276,22 @@ describe('the sessions', () => {
 		await sees('.prose', 'Yes.');
 	});
 
+	test('get another title, by the keyboard, which the menu shows too', async () => {
+		stage.play([text('Yes.')]);
+		await start('A question about grapes.');
+		await page.click('#places >> text=Sessions');
+		await page.getByRole('button', { name: 'Rename A question about grapes.' }).press('Enter');
+		await page.locator('th input').press('Escape');
+		await page.getByRole('button', { name: 'Rename A question about grapes.' }).press('Enter');
+		await shoot('rename');
+		await page.keyboard.type('Grapes');
+		await page.keyboard.press('Enter');
+		await row('Grapes').getByRole('link', { name: 'Grapes' }).waitFor();
+		await sees('#recent .title', /^Grapes$/);
+		await page.reload();
+		await row('Grapes').getByRole('link', { name: 'Grapes' }).waitFor();
+	});
+
 	test('can be copied, saved and brought back, and are removed when that is said twice', async () => {
 		stage.play([text('Plums are blue.')]);
 		const id = await start('The plums.');
@@ -383,16 +399,16 @@ describe('the trace', () => {
 	test('has the turns as charts, and the chat says how full the context is', async () => {
 		const turn = (inputTokens: number, costUsd: number) =>
 			({ type: 'usage', inputTokens, outputTokens: 200, costUsd }) as const;
-		stage.play([turn(1_000, 0.001), call('a1', 'add', { x: 1, y: 2 })], [turn(4_000, 0.25), text('It is 3.')]);
+		stage.play([turn(1_000, 0.001), call('a1', 'add', { x: 1, y: 2 })], [turn(419_800, 0.25), text('It is 3.')]);
 		await say('How much?');
 		await sees('.prose', 'It is 3.');
-		await sees('#money .context', 'Context: 42% of 10,000');
+		await sees('#money .context', 'Context: 42% of 1,000,000');
 		await open();
 		await page.getByRole('button', { name: 'Turns' }).click();
 		const words = (title: string) => page.locator('.chart', { hasText: title }).locator('g title').allTextContents();
 		await expect
 			.poll(() => words('Tokens'))
-			.toEqual(['Turn 1: 1,000 tokens in · 200 out', 'Turn 2: 4,000 tokens in · 200 out']);
+			.toEqual(['Turn 1: 1,000 tokens in · 200 out', 'Turn 2: 419,800 tokens in · 200 out']);
 		expect(await words('Cost')).toEqual(['Turn 1: $0.00100', 'Turn 2: $0.25']);
 		expect(await words('Time')).toEqual([
 			expect.stringMatching(/^Turn 1: [\d.]+ m?s$/),
@@ -407,7 +423,7 @@ describe('the trace', () => {
 		expect(await findBarriers()).toEqual([]);
 
 		await page.reload();
-		await sees('#money .context', 'Context: 42% of 10,000');
+		await sees('#money .context', 'Context: 42% of 1,000,000');
 		// The session tells what it spent within seconds after the run.
 		const readToday = async () => {
 			await page.click('#places >> text=Inbox');

@@ -328,6 +328,48 @@ describe('a message during a run', () => {
 	});
 });
 
+describe('a message that is asked again', () => {
+	test('in other words takes its place by the keyboard, live and after a reload, and the model is sent no word of the old one', async () => {
+		const sent = stage.play([text('Of the sea.')], [text('Deep.')], [text('Of the hills.')]);
+		await say('A poem of the sea');
+		await sees('.prose', 'Of the sea.');
+		await page.locator('#send').waitFor();
+		await say('How deep?');
+		await sees('.prose', 'Deep.');
+		await page.locator('#send').waitFor();
+		await page.getByRole('button', { name: 'Edit the message A poem' }).focus();
+		await shoot('edit-button');
+		await page.keyboard.press('Enter');
+		expect(await page.evaluate(() => document.activeElement?.getAttribute('aria-label'))).toMatch(/^New words/);
+		await shoot('edit');
+		await page.keyboard.press('Escape');
+		expect(await page.evaluate(() => document.activeElement?.getAttribute('aria-label'))).toMatch(/^Edit the message/);
+		await page.keyboard.press('Enter');
+		await page.fill('.editor textarea', 'A poem of the hills');
+		await page.keyboard.press('Enter');
+		await sees('.prose', 'Of the hills.');
+		await page.locator('#send').waitFor();
+		const shown = ['You: A poem of the hills', 'Of the hills.'];
+		expect(await readTexts('.message, .prose')).toEqual(shown);
+		expect(sent[2]).toEqual([expect.objectContaining({ role: 'user', content: 'A poem of the hills' })]);
+		await page.reload();
+		await sees('.prose', 'Of the hills.');
+		expect(await readTexts('.message, .prose')).toEqual(shown);
+		await shoot('edited');
+	});
+
+	test('in the same words has another answer in the place of the one before', async () => {
+		const sent = stage.play([text('Heads.')], [text('Tails.')]);
+		await say('Toss a coin');
+		await sees('.prose', 'Heads.');
+		await page.getByRole('button', { name: 'Regenerate' }).click();
+		await sees('.prose', 'Tails.');
+		expect(await readTexts('.message, .prose')).toEqual(['You: Toss a coin', 'Tails.']);
+		expect(sent[1]).toEqual(sent[0]);
+		expect(await page.getByRole('button', { name: 'Regenerate' }).count()).toBe(1);
+	});
+});
+
 describe('files', () => {
 	const note = () => page.locator('#files-note').textContent();
 	const png = Buffer.from(

@@ -69,6 +69,8 @@ export interface Input {
 	readonly messageId?: string;
 	/** The model from this run on. The default is the session's model. */
 	readonly model?: string;
+	/** The place of the message that this one replaces, with all behind it. Without a content that one is asked again. */
+	readonly replaces?: string;
 	/** What happens to the message during a run. */
 	readonly whenBusy?: WhenBusy;
 	/** The URL that is told the end of the run. The caller has checked it. */
@@ -202,8 +204,8 @@ export interface SessionApi {
 	create(input: CreateInput, how: Handling): Promise<RpcResult<RunOutcome>>;
 	state(caller: Caller): Promise<RpcResult<SessionState>>;
 	status(caller: Caller): Promise<RpcResult<SessionState['status']>>;
-	/** Changes the budget. A run that stopped because of its budget can continue after that. Not with a token. */
-	change(caller: Caller, to: { readonly budget: Limit }): Promise<RpcResult<SessionState>>;
+	/** Changes the budget or the title. A run that stopped because of its budget can continue after that. Not with a token. */
+	change(caller: Caller, change: SessionChange): Promise<RpcResult<SessionState>>;
 	/** Returns a page of the history as JSON. */
 	messages(caller: Caller, page: PageQuery): Promise<RpcResult<Bytes>>;
 	/** Returns the task lists as JSON. */
@@ -292,6 +294,12 @@ export interface SessionNamespace {
 	/** Throws if the text is not an id of this namespace. */
 	idFromString(id: string): DurableObjectId;
 	get(id: DurableObjectId): SessionApi;
+}
+
+/** What is changed of a session. */
+export interface SessionChange {
+	readonly budget?: Limit;
+	readonly title?: string;
 }
 
 /** The request for a token. */

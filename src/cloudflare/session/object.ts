@@ -1,7 +1,6 @@
 import type { CallAnswer } from '../../core/chat/call-answers.ts';
 import type { Env } from '../../core/ground/env.ts';
 import type { Runtime } from '../agent/runtime.ts';
-import type { Limit } from '../objects/budget.ts';
 import { DurableObject } from '../objects/durable-object.ts';
 import type { FileDownload, FilePage, FilePageQuery, FileRequest, WrittenFile } from '../objects/file-api.ts';
 import type { DecisionLinks, LinkedCall, LinkRequest } from '../objects/link-api.ts';
@@ -22,6 +21,7 @@ import type {
 	RunOutcome,
 	RunStream,
 	SessionApi,
+	SessionChange,
 	SessionState,
 	TokenRequest,
 } from '../objects/session-api.ts';
@@ -112,10 +112,11 @@ export class Session extends DurableObject<Env> implements SessionApi {
 		return this.#life.enter(caller, readScope, () => this.#store.status);
 	}
 
-	change(caller: Caller, { budget }: { readonly budget: Limit }): Promise<RpcResult<SessionState>> {
+	change(caller: Caller, change: SessionChange): Promise<RpcResult<SessionState>> {
 		return this.#life.answer(async () => {
 			await this.#access.openForChange(caller);
-			this.#store.setBudget(budget);
+			this.#store.change(change, Date.now());
+			this.#runner.tellOwner();
 			return this.#show();
 		});
 	}

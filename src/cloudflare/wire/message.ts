@@ -15,6 +15,15 @@ export const messageBody = v.pipe(
 		...content,
 		attachments: attachmentsField,
 		model: modelField,
+		replaces: v.optional(
+			v.pipe(
+				v.string(),
+				v.regex(/^\d{1,15}$/, 'Expected the id of a message'),
+				v.description(
+					'The id of an earlier message of a person, whose place this one takes. Without a text that message is asked again. No model sees what stood behind it, and a run that goes on is stopped.',
+				),
+			),
+		),
 		whenBusy: v.optional(
 			v.pipe(
 				v.picklist(['queue', 'reject', 'steer']),
@@ -30,7 +39,8 @@ export const messageBody = v.pipe(
 	),
 	v.forward(
 		v.check(
-			({ text, parts, attachments = [] }) => text !== undefined || parts !== undefined || attachments.length > 0,
+			({ text, parts, attachments = [], replaces }) =>
+				text !== undefined || parts !== undefined || attachments.length > 0 || replaces !== undefined,
 			'missing. Give text, parts or attachments',
 		),
 		['text'],

@@ -35,7 +35,16 @@ export const sessionBody = v.pipe(
 );
 
 /** The fields of a session that can change. */
-export const changeBody = v.strictObject({ budget: budgetSchema });
+export const changeBody = v.pipe(
+	v.strictObject({
+		budget: v.optional(budgetSchema),
+		title: v.optional(v.pipe(shortText(200), v.nonEmpty(), v.description('The title in the list of sessions.'))),
+	}),
+	v.forward(
+		v.check(({ budget, title }) => budget !== undefined || title !== undefined, 'missing. Give budget, title or both'),
+		['budget'],
+	),
+);
 
 /** The status of a session (docs/sessions.md, "Statuses"). */
 const status = v.picklist(['idle', 'running', 'awaiting_user', 'awaiting_tools', 'completed', 'error']);

@@ -4,12 +4,12 @@ import { isTransient } from '../../client/error.ts';
 import { type Client, ClientError, type RunEvent, type RunEvents } from '../../client/index.ts';
 import { toSaidText } from '../../client/words.ts';
 import { toSessionAddress } from '../parts/address.ts';
-import { button } from '../parts/element.ts';
-import { createFailure } from '../parts/failure.ts';
 import { pointAtOpenCall } from '../parts/open-call.ts';
+import { type Again, askAgain } from './again.ts';
 import { createChoice } from './choice.ts';
 import { createComposer } from './composer.ts';
 import { createDesk } from './desk.ts';
+import { createChatFailure } from './failure.ts';
 import { createOpenCalls } from './open-calls.ts';
 import { createPlayer } from './player.ts';
 import { createTakenUp, type TakenUp } from './taken-up.ts';
@@ -25,7 +25,7 @@ export function createChat(client: Client, onActivity: () => void): Chat {
 class Chat {
 	readonly #client: Client;
 	readonly #onActivity: () => void;
-	readonly #transcript = createTranscript();
+	readonly #transcript = createTranscript((again) => void this.#askAgain(again));
 	readonly #desk: ReturnType<typeof createDesk>;
 	readonly #waiting: ReturnType<typeof createWaitingList>;
 	readonly #choice = createChoice(() => this.#startNewChat());
@@ -105,7 +105,8 @@ class Chat {
 			this.#waiting.use(id, signal);
 			if (session.waiting !== undefined) await this.#waiting.refresh();
 			this.#composer.isReady = true;
-			const takeUp = createTakenUp(this.#waiting, (turns) => messages.filter((one) => steered.get(one.id) === turns));
+			const findKnown = (turns: number) => messages.filter((message) => steered.get(message.id) === turns);
+			const takeUp = createTakenUp({ waiting: this.#waiting, transcript: this.#transcript, findKnown });
 			root.removeAttribute('aria-busy');
 			await this.#play(this.#client.followRun(id, { signal }), signal, takeUp);
 		} finally {
@@ -121,7 +122,6 @@ class Chat {
 		const { restore, ...draft } = await composer.take(text);
 		if (signal.aborted) return restore();
 		hideWelcome();
-		for (const old of this.#transcript.root.querySelectorAll('.again')) old.remove();
 		const bubble = this.#transcript.addMessage(draft.text ?? '', draft.attachments);
 		composer.clear();
 		this.#transcript.tail.toEnd();
@@ -130,7 +130,9 @@ class Chat {
 		try {
 			const id = this.#sessionId ?? (await this.#create(signal));
 			const message = { ...draft, model: this.#choice.model };
-			await this.#play(this.#client.sendMessage(id, message, { signal }), signal);
+			const sent = asked === undefined && draft.attachments === undefined ? { bubble, text } : undefined;
+			const takeUp = createTakenUp({ waiting: this.#waiting, transcript: this.#transcript, sent });
+			await this.#play(this.#client.sendMessage(id, message, { signal }), signal, takeUp);
 			this.#choice.keepModel();
 		} catch (error) {
 			if (signal.aborted) return;
@@ -170,8 +172,7 @@ class Chat {
 	}
 
 	async #create(signal: AbortSignal): Promise<string> {
-		const { agent } = this.#choice;
-		if (agent === undefined) throw new ClientError('no_agent', 'This server has no agent to talk to.', { status: 200 });
+		const agent = this.#choice.takeAgent();
 		const { id } = await this.#client.createSession({ agent: agent.name }, { signal });
 		this.#sessionId = id;
 		history.pushState(null, '', toSessionAddress(id));
@@ -188,10 +189,10 @@ class Chat {
 	}
 
 	/** Shows the events of a run as they come, and then the runs of the messages that wait. */
-	async #play(events: RunEvents, signal: AbortSignal, takeUp = createTakenUp(this.#waiting)): Promise<void> {
+	async #play(events: RunEvents, signal: AbortSignal, first?: TakenUp): Promise<void> {
 		const id = this.#sessionId;
-		for (let [next, take] = [events, takeUp]; ; take = createTakenUp(this.#waiting)) {
-			const last = await this.#playOne(next, signal, take);
+		for (let [next, takeUp] = [events, first]; ; takeUp = undefined) {
+			const last = await this.#playOne(next, signal, takeUp);
 			if (signal.aborted || id === undefined) return;
 			const goesOn = last !== undefined && last.type !== 'awaiting' && last.type !== 'cancelled';
 			if (!goesOn || this.#waiting.isEmpty) return this.#settle(id, last, signal);
@@ -200,7 +201,8 @@ class Chat {
 	}
 
 	/** Shows one run. Gives its last event. */
-	async #playOne(events: RunEvents, signal: AbortSignal, takeUp: TakenUp): Promise<RunEvent | undefined> {
+	async #playOne(events: RunEvents, signal: AbortSignal, given?: TakenUp): Promise<RunEvent | undefined> {
+		const takeUp = given ?? createTakenUp({ waiting: this.#waiting, transcript: this.#transcript });
 		const player = createPlayer(this.#transcript, {
 			signal,
 			onShown: (event, view) => {
@@ -240,32 +242,37 @@ class Chat {
 			if (last?.type === 'cancelled') this.#composer.restore(left.map(toSaidText).join('\n\n'));
 		}
 		if (last?.type === 'awaiting') await this.#openCalls.show(id, signal);
-		if (last?.type === 'error' || (last?.type === 'halted' && last.reason === 'budget_exceeded')) this.#offerToGoOn();
+		const mayGoOn = last?.type === 'error' || (last?.type === 'halted' && last.reason === 'budget_exceeded');
+		const goOn = () => this.#play(this.#client.continueRun(id, { signal }), signal);
+		if (mayGoOn) this.#transcript.offer('Try again', () => void this.#attempt(goOn));
+		if (last?.type === 'done') this.#transcript.offer('Regenerate', () => void this.#askAgain({}));
 	}
 
-	/** Lets a person take up a run that failed, or whose budget was used up. */
-	#offerToGoOn(): void {
+	/** Has a message asked again, and shows what the conversation is then. */
+	#askAgain(again: Again): Promise<void> {
 		const { signal } = this.#visit;
-		const again = button('retry again', 'Try again', () => {
-			again.remove();
-			if (this.#sessionId === undefined) return;
-			this.#play(this.#client.continueRun(this.#sessionId, { signal }), signal).catch((error: unknown) => {
-				if (!signal.aborted) this.#showFailure(error);
-			});
+		const id = this.#sessionId;
+		return this.#attempt(async () => {
+			if (id === undefined || this.#isRunning) return;
+			await askAgain(this.#client, id, again, signal);
+			if (!signal.aborted) await this.open(id);
 		});
-		this.#transcript.root.append(again);
-		this.#transcript.tail.toEnd();
 	}
 
 	async #stop(): Promise<void> {
-		if (this.#sessionId === undefined) return;
 		this.#composer.stop.disabled = true;
-		try {
-			await this.#client.cancelRun(this.#sessionId);
-		} catch (error) {
-			this.#showFailure(error);
-		}
+		await this.#attempt(async () => this.#sessionId && this.#client.cancelRun(this.#sessionId));
 		this.#composer.stop.disabled = false;
+	}
+
+	/** Tells what goes wrong, unless the page has turned elsewhere. */
+	async #attempt(work: () => Promise<unknown>): Promise<void> {
+		const { signal } = this.#visit;
+		try {
+			await work();
+		} catch (error) {
+			if (!signal.aborted) this.#showFailure(error);
+		}
 	}
 
 	#startNewChat(): void {
@@ -277,18 +284,11 @@ class Chat {
 	#showFailure(error: unknown, mayPass = error instanceof ClientError && error.status === undefined): void {
 		this.#composer.setStatus('');
 		const again = () => void this.open(this.#sessionId);
-		const isGone = error instanceof ClientError && error.code === 'not_found';
-		const remedy = mayPass
-			? { label: 'Try again', onClick: again }
-			: isGone
-				? { label: 'New chat', onClick: () => this.#startNewChat() }
-				: undefined;
-		this.#transcript.addFailure(createFailure(error, again, remedy));
+		this.#transcript.addFailure(createChatFailure(error, { mayPass, again, leave: () => this.#startNewChat() }));
 	}
 
 	#welcome(): void {
-		const { agent } = this.#choice;
-		if (agent === undefined) throw new ClientError('no_agent', 'This server has no agent to talk to.', { status: 200 });
+		const agent = this.#choice.takeAgent();
 		this.#choice.pick({ agent: agent.name });
 		showWelcome(agent, (text) => void this.#send(text));
 	}

@@ -1,6 +1,6 @@
 /** The agent of a chat and its model, as a person chooses them. */
 
-import type { Agent, Session } from '../../client/index.ts';
+import { type Agent, ClientError, type Session } from '../../client/index.ts';
 import { find } from '../parts/element.ts';
 
 export function createChoice(onAgent: () => void) {
@@ -26,9 +26,11 @@ export function createChoice(onAgent: () => void) {
 		get isEmpty() {
 			return agents.length === 0;
 		},
-		/** The chosen agent; the first one where it is not known. */
-		get agent(): Agent | undefined {
-			return agents.find(({ name }) => name === agentField.value) ?? agents[0];
+		/** Gives the chosen agent; the first one where it is not known. Throws where there is none. */
+		takeAgent(): Agent {
+			const agent = agents.find(({ name }) => name === agentField.value) ?? agents[0];
+			if (agent !== undefined) return agent;
+			throw new ClientError('no_agent', 'This server has no agent to talk to.', { status: 200 });
 		},
 		/** The model that a person chose in place of the one that the chat has. */
 		get model(): string | undefined {

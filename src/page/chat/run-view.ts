@@ -112,7 +112,7 @@ export function createRunView(parent: HTMLElement, calls: Map<string, CallView> 
 			for (const child of children.values()) child.end();
 			for (const call of calls.values()) call.leave();
 			root.removeAttribute('aria-busy');
-			root.append(...answer.createCopy());
+			if (root.hasChildNodes()) root.append(element('div', 'run-end', ...answer.createCopy()));
 		},
 	};
 	return view;

@@ -4,7 +4,7 @@ import type { RunEvent } from '../../client/index.ts';
 import { type SaidMessage, toSaidText } from '../../client/words.ts';
 import { element } from '../parts/element.ts';
 import type { RunView } from './run-view.ts';
-import { createMessage } from './transcript.ts';
+import { createMessage, type Transcript } from './transcript.ts';
 import type { WaitingList } from './waiting.ts';
 
 type ShownMessage = SaidMessage & {
@@ -14,11 +14,16 @@ type ShownMessage = SaidMessage & {
 /** Takes the events of one run, each when it has been shown. */
 export type TakenUp = (event: RunEvent, view: RunView) => void;
 
-/** `findKnown` gives the messages that are known to have been taken up after so many turns. */
-export function createTakenUp(
-	waiting: WaitingList,
-	findKnown: (turns: number) => readonly ShownMessage[] = () => [],
-): TakenUp {
+export interface TakenUpOptions {
+	readonly waiting: WaitingList;
+	readonly transcript: Transcript;
+	/** The message that was sent for the run. */
+	readonly sent?: { readonly bubble: HTMLElement; readonly text: string };
+	/** Gives the messages that are known to have been taken up after so many turns. */
+	readonly findKnown?: (turns: number) => readonly ShownMessage[];
+}
+
+export function createTakenUp({ waiting, transcript, sent, findKnown = () => [] }: TakenUpOptions): TakenUp {
 	let turns = 0;
 	/** The place in front of the coming turn, where messages may be taken up. */
 	let place: HTMLElement | undefined;
@@ -38,7 +43,10 @@ export function createTakenUp(
 	return (event, view) => {
 		if (event.type === 'run.started') {
 			const begun = waiting.take(event.runId);
-			if (begun !== undefined) view.root.before(show(begun));
+			const message = begun === undefined ? sent : { bubble: show(begun), text: toSaidText(begun) };
+			if (begun !== undefined && message !== undefined) view.root.before(message.bubble);
+			if (message !== undefined && begun?.attachments === undefined)
+				transcript.letEdit(message.bubble, message.text, { runId: event.runId });
 			makePlace(view);
 		} else if (event.type === 'stop') turns += 1;
 		else if (event.type === 'step') {

@@ -2,7 +2,8 @@
 
 import type { CallAnswer, Message } from '../../client/types.ts';
 import { describeAnswer, toSaidText, toText } from '../../client/words.ts';
-import { element, find } from '../parts/element.ts';
+import { button, element, find } from '../parts/element.ts';
+import { type Again, addEdit } from './again.ts';
 import { createFileList } from './attachments.ts';
 import { createRunView, type RunView, toEvents } from './run-view.ts';
 import { createTail } from './tail.ts';
@@ -10,7 +11,8 @@ import type { CallView } from './tool-call.ts';
 
 export type Transcript = ReturnType<typeof createTranscript>;
 
-export function createTranscript() {
+/** `onAgain` is called when a message is to be asked again. */
+export function createTranscript(onAgain: (again: Again) => void) {
 	const root = find('#transcript', HTMLElement);
 	const tail = createTail(find('#scroller', HTMLElement));
 	/** The calls that are shown, by their ids. */
@@ -31,7 +33,25 @@ export function createTranscript() {
 		tail,
 		calls,
 		addMessage,
-		addRun: () => createRunView(root, calls),
+		addRun: () => {
+			for (const old of root.querySelectorAll('.offer')) old.remove();
+			return createRunView(root, calls);
+		},
+
+		/** Lets a person change the words of a message. */
+		letEdit(bubble: HTMLElement, text: string, message: Pick<Again, 'id' | 'runId'>): void {
+			addEdit(bubble, text, (newer) => onAgain({ ...message, text: newer }));
+		},
+
+		/** Offers what can be done after a run, until the next one begins. */
+		offer(label: string, onClick: () => void): void {
+			const offer = button('retry offer', label, () => {
+				offer.remove();
+				onClick();
+			});
+			(root.lastElementChild?.querySelector(':scope > .run-end') ?? root).append(offer);
+			tail.toEnd();
+		},
 
 		clear(): void {
 			root.replaceChildren();
@@ -55,7 +75,10 @@ export function createTranscript() {
 				if (message.role === 'tool')
 					calls.get(message.toolCallId)?.setResult(message.content, message.isError === true, message.parts);
 				if (message.role === 'user' || (message.role === 'tool' && !view && message.isInput)) {
-					addMessage(toSaidText(message), message.attachments);
+					const said = toSaidText(message);
+					const bubble = addMessage(said, message.attachments);
+					if (message.role === 'user' && message.isInput && message.attachments === undefined)
+						addEdit(bubble, said, (text) => onAgain({ id: message.id, text }));
 					continue;
 				}
 				view ??= createRunView(root, calls);

@@ -6,6 +6,7 @@ import { createAction, createRemoval } from '../parts/action.ts';
 import { toSessionAddress } from '../parts/address.ts';
 import { createAge } from '../parts/age.ts';
 import { element, link } from '../parts/element.ts';
+import { createForm, createTextField } from '../parts/form.ts';
 import type { Place } from '../parts/panel.ts';
 import { save } from '../parts/save.ts';
 
@@ -15,10 +16,11 @@ export function createRow(listed: ListedSession, place: Place): HTMLElement {
 	const status = element('td', 'status');
 	const cost = element('td', 'cost');
 	const actions = element('td', 'actions');
+	const name = element('th', '', link('title', toSessionAddress(id), title));
 	const row = element(
 		'tr',
 		'',
-		element('th', '', link('title', toSessionAddress(id), title)),
+		name,
 		element('td', '', agent),
 		status,
 		cost,
@@ -27,6 +29,18 @@ export function createRow(listed: ListedSession, place: Place): HTMLElement {
 	);
 
 	actions.append(
+		createAction('Rename', title, () => {
+			const form = createRename(title, async (newer) => {
+				await client.changeSession(id, { title: newer }, { signal });
+				row.replaceWith(createRow({ ...listed, title: newer }, place));
+				changed();
+			});
+			name.replaceChildren(form);
+			form.querySelector('input')?.select();
+			form.addEventListener('keydown', ({ key }) => {
+				if (key === 'Escape') row.replaceWith(createRow(listed, place));
+			});
+		}),
 		createAction('Fork', title, async () => {
 			location.hash = toSessionAddress((await client.forkSession(id, { signal })).id);
 		}),
@@ -49,6 +63,14 @@ export function createRow(listed: ListedSession, place: Place): HTMLElement {
 		() => {},
 	);
 	return row;
+}
+
+function createRename(title: string, onName: (title: string) => Promise<void>): HTMLFormElement {
+	const field = createTextField(title);
+	field.maxLength = 200;
+	field.required = true;
+	field.setAttribute('aria-label', 'Title of the session');
+	return createForm('Save', [field], () => onName(field.value.trim() || title));
 }
 
 const wordsOfStatus: Readonly<Record<Session['status'], string>> = {

@@ -36,7 +36,7 @@ const staged: ProviderRegistration = {
 	variant: 'staged',
 	displayName: 'Staged',
 	detect: (model) => model === 'staged',
-	contextWindow: () => 10_000,
+	contextWindow: () => 1_000_000,
 	chatStreamFn: async (_model, messages, _system, _tools, onDelta, options) => {
 		const started = Date.now();
 		const body = JSON.stringify({ messages });

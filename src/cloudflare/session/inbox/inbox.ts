@@ -8,6 +8,7 @@ import { createPastRun, createRunId } from '../run/run.ts';
 import type { Runner } from '../run/runner.ts';
 import { findOpenCalls } from '../store/calls.ts';
 import { toInbound } from '../store/inbound.ts';
+import type { MessageRecord } from '../store/message-record.ts';
 import { canTakeNext, type Operation, sessionStatus } from '../store/status.ts';
 import type { SessionStore } from '../store/store.ts';
 import { Answers, type InboxOptions } from './answers.ts';
@@ -15,6 +16,7 @@ import { type Decide, findRun, type Standing, type Step, type Stored } from './g
 import {
 	findNewResults,
 	findPlace,
+	findReplaced,
 	hasResults,
 	isAnswered,
 	isSameMessage,
@@ -27,6 +29,13 @@ import { decideReport } from './report.ts';
 const longestQueue = 16;
 
 type Given = ReturnType<typeof toInbound>;
+
+interface Replacement {
+	readonly record: MessageRecord;
+	/** Whether the given message takes its place. */
+	readonly isEdited: boolean;
+	readonly given: Given;
+}
 
 /** What requests do to a session: each method gives the decision that the `Gate` takes. */
 export class Inbox {
@@ -82,7 +91,14 @@ export class Inbox {
 	/** A message: it begins its run, or waits for the run that goes on, or for somebody whom the session waits for. */
 	send(input: Input, once?: Once): Decide {
 		return (now) => {
-			const step = (): Step => this.#decideSend(this.#toGiven(input, now), input, once, now);
+			const given = this.#toGiven(input, now);
+			if (input.replaces !== undefined) {
+				const { text, parts, attachments = [], model, callback } = input;
+				const isEdited = text !== undefined || parts !== undefined || attachments.length > 0;
+				const record = findReplaced(this.#store, input.replaces);
+				return this.#decideReplacement({ record, isEdited, given }, { once, model, callback }, now);
+			}
+			const step = (): Step => this.#decideSend(given, input, once, now);
 			return input.ofChild === undefined ? step() : decideReport(this.#store, input.ofChild, step);
 		};
 	}
@@ -203,12 +219,16 @@ export class Inbox {
 		const found = findPlace(this.#store, { message: given.message, ownId: input.messageId, isAgain, messageId });
 		if (found === undefined) return this.#decideSend(given, input, once, now);
 		if ('run' in found) return { store: () => () => findRun(this.#store, this.#runner, found) };
+		return this.#decideReplacement({ ...found, given }, { once, model }, now);
+	}
+
+	/** A message takes the place of an earlier one, or that one is asked again. A run that goes on is stopped first. */
+	#decideReplacement({ record, isEdited, given }: Replacement, about: BeginOptions, now: Standing): Step | 'cancel' {
 		if (this.#runner.live !== undefined || !canTakeNext(now.status)) return 'cancel';
-		const { record, isEdited } = found;
 		const asked = readRepeatedInput(this.#store, record, isEdited ? given.message : undefined);
 		const inbound = isEdited ? given.inbound : repeatInbound(record, given.inbound);
-		const about = { once, model, inbound, replaces: record.seq };
-		return { operation: 'reply', store: () => this.#runner.storeRun(asked, about) };
+		const replacing = { ...about, inbound, replaces: record.seq };
+		return { operation: 'reply', store: () => this.#runner.storeRun(asked, replacing) };
 	}
 
 	/** Answers that a page posts: new ones, and those that it posted before. */

@@ -33,6 +33,14 @@ export function findAskedMessage(store: SessionStore, n: number): AskedMessage {
 	return { input: undefined, runs };
 }
 
+/** Finds the message that another one replaces. Throws `invalid_request` where no person said it, or it was replaced. */
+export function findReplaced(store: SessionStore, id: string): MessageRecord {
+	const record = store.messages.get(Number(id));
+	if (record !== undefined && isFromOutside(record) && record.isReplaced !== true) return store.messages.whole(record);
+	const message = 'replaces: this is no message of a person in the history, or it was replaced. Read its id again.';
+	throw new RunletError('invalid_request', message, { field: 'replaces' });
+}
+
 /**
  * Returns the history entries for a message that is asked again: the message or its newer text, after the question that
  * it answers, if any.

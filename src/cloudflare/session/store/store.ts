@@ -1,7 +1,7 @@
 import type { Message } from '../../../core/chat/index.ts';
 import { makeTokenKey } from '../../auth/token.ts';
-import type { Limit } from '../../objects/budget.ts';
 import { migrate, readVersion } from '../../objects/migrate.ts';
+import type { SessionChange } from '../../objects/session-api.ts';
 import { guardStorage, type Storage } from '../../objects/storage.ts';
 import type { ClientTool } from '../../wire/protocols/client-terms.ts';
 import { StoredAlarm } from './alarm.ts';
@@ -286,9 +286,13 @@ export class SessionStore {
 		this.#storage.sql.exec('UPDATE session SET summary = ?', this.messages.summaryBefore(place));
 	}
 
-	/** Sets what the session may spend from now on. */
-	setBudget(budget: Limit): void {
-		this.#storage.sql.exec('UPDATE session SET budget = ?', toJsonText(budget));
+	/** Changes the budget or the title. Another title is an activity, which the owner's list is told of. */
+	change({ budget, title }: SessionChange, now: number): void {
+		if (budget !== undefined) this.#storage.sql.exec('UPDATE session SET budget = ?', toJsonText(budget));
+		if (title === undefined) return;
+		this.setTitle(title);
+		this.noteVisit(now);
+		this.untold.noteActivity(true, now);
 	}
 }
 

@@ -38,6 +38,8 @@ export const sendMessage = description({
 	headers: runHeaders,
 	examples: {
 		text: { text: 'And divided by 6?' },
+		edited: { text: 'What is 17 + 26?', replaces: '65536' },
+		'asked again': { replaces: '65536' },
 		parts: {
 			parts: [
 				{ kind: 'text', text: 'What is this?' },

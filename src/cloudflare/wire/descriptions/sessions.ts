@@ -61,9 +61,9 @@ export const getSession = description({
 export const changeSession = description({
 	id: 'changeSession',
 	tag: 'Sessions',
-	summary: 'Change what a session may spend',
+	summary: 'Change the budget or the title',
 	description: 'A run that stopped because of its budget can continue after that.',
-	examples: { budget: { budget: { tokens: 50_000 } } },
+	examples: { budget: { budget: { tokens: 50_000 } }, title: { title: 'Invoices of May' } },
 	answers: { 200: { says: 'The session.', json: session, examples: { session: example.session } } },
 	errors: [404],
 });

@@ -1,0 +1,73 @@
+/** A message that is asked again, in the same words or in others. What stood behind it is gone from the conversation. */
+
+import { ClientError } from '../../client/error.ts';
+import type { SessionClient } from '../../client/sessions.ts';
+import { button, element } from '../parts/element.ts';
+import { createTextArea } from '../parts/form.ts';
+
+/** What is asked again: a message, or that which began a run, or the newest one; with its new words, if there are any. */
+export interface Again {
+	readonly id?: string;
+	readonly runId?: string;
+	readonly text?: string;
+}
+
+/** Has a message asked again, and reads nothing of its run. */
+export async function askAgain(
+	client: Pick<SessionClient, 'listMessages' | 'leaveMessage'>,
+	id: string,
+	{ id: known, runId, text }: Again,
+	signal: AbortSignal,
+): Promise<void> {
+	const replaces = known ?? (await findSaid(client, id, runId, signal));
+	await client.leaveMessage(id, { replaces, text }, { signal });
+}
+
+async function findSaid(
+	client: Pick<SessionClient, 'listMessages'>,
+	id: string,
+	runId: string | undefined,
+	signal: AbortSignal,
+): Promise<string> {
+	const messages = await client.listMessages(id, { signal });
+	const said = messages.filter(({ role, isInput, isReplaced }) => role === 'user' && isInput && isReplaced !== true);
+	const meant = runId === undefined ? said.at(-1) : said.find((one) => one.runId === runId);
+	if (meant !== undefined) return meant.id;
+	throw new ClientError('no_message', 'This message is no longer in the conversation.', { status: 404 });
+}
+
+/** Adds a button to a message, behind which its words can be changed. */
+export function addEdit(bubble: HTMLElement, text: string, onEdit: (text: string) => void): void {
+	const edit = button('edit-message', '', () => {
+		const form = createEditor(text, onEdit, () => {
+			form.remove();
+			bubble.hidden = false;
+			edit.focus();
+		});
+		bubble.hidden = true;
+		bubble.after(form);
+		form.querySelector('textarea')?.focus();
+	});
+	edit.dataset.label = 'Edit';
+	edit.setAttribute('aria-label', `Edit the message ${text.slice(0, 40)}`);
+	bubble.append(edit);
+}
+
+function createEditor(text: string, onEdit: (text: string) => void, onLeave: () => void): HTMLFormElement {
+	const field = createTextArea(text, Math.min(12, text.split('\n').length + 1));
+	field.setAttribute('aria-label', 'New words of the message');
+	const hint = element('p', 'about', 'The answers behind it are replaced. A fork of the session keeps both.');
+	const send = element('button', 'primary', 'Send');
+	const form = element('form', 'editor', field, hint, button('', 'Cancel', onLeave), send);
+	form.addEventListener('submit', (event) => {
+		event.preventDefault();
+		if (field.value.trim() !== '') onEdit(field.value);
+	});
+	field.addEventListener('keydown', (event) => {
+		if (event.key === 'Escape') onLeave();
+		if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return;
+		event.preventDefault();
+		form.requestSubmit();
+	});
+	return form;
+}

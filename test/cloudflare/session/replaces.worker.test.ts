@@ -1,0 +1,73 @@
+import { SELF } from 'cloudflare:test';
+import { expect, test } from 'vitest';
+import { createClient, type Message } from '../../../src/client/index.ts';
+import { allEvents, createSession, readState, readText, request, restart, send } from '../../client.ts';
+import { play } from '../../script.ts';
+
+const replace = (id: string, replaces: string, more: object = {}) =>
+	request(`/v1/sessions/${id}/messages`, { replaces, ...more }, { accept: 'text/event-stream' });
+const runlet = createClient({
+	baseUrl: 'http://localhost',
+	fetch: (input, init) => SELF.fetch(new Request(input, init)),
+});
+const readHistory = (id: string) => runlet.listMessages(id);
+const toTexts = (messages: readonly Message[]) =>
+	messages.map(({ isReplaced, content }) => `${isReplaced === true ? 'old ' : ''}${content}`);
+
+/** A session with two messages and their answers, and the ids of the messages. */
+async function talk() {
+	const id = await createSession();
+	play('A1', 'B1');
+	await allEvents(await send(id, 'A'));
+	await allEvents(await send(id, 'B'));
+	const [first, , second] = await readHistory(id);
+	return { id, first: String(first?.id), second: String(second?.id) };
+}
+
+test('a message in other words takes the place of an earlier one: what stood behind it is kept, and no model is sent it', async () => {
+	const { id, first } = await talk();
+	const { requests } = play('C1', 'D1');
+	expect(readText(await allEvents(await replace(id, first, { text: 'C' })))).toBe('C1');
+	expect(requests[0]?.messages).toEqual([expect.objectContaining({ role: 'user', content: 'C' })]);
+	expect(toTexts(await readHistory(id))).toEqual(['old A', 'old A1', 'old B', 'old B1', 'C', 'C1']);
+	await restart(id);
+	await allEvents(await send(id, 'D'));
+	expect(requests[1]?.messages.map(({ content }) => content)).toEqual(['C', 'C1', 'D']);
+});
+
+test('without a text the message is asked again, in the same words', async () => {
+	const { id, second } = await talk();
+	const { requests } = play('B2');
+	expect(readText(await allEvents(await replace(id, second)))).toBe('B2');
+	expect(requests[0]?.messages.map(({ content }) => content)).toEqual(['A', 'A1', 'B']);
+	expect(toTexts(await readHistory(id))).toEqual(['A', 'A1', 'old B', 'old B1', 'B', 'B2']);
+});
+
+test('a run that goes on is stopped first', async () => {
+	const { id, second } = await talk();
+	const begun = Promise.withResolvers<void>();
+	play(() => {
+		begun.resolve();
+		return new Promise(() => {});
+	}, 'B2');
+	const stopped = await send(id, 'C');
+	await begun.promise;
+	expect(readText(await allEvents(await replace(id, second)))).toBe('B2');
+	expect((await allEvents(stopped)).at(-1)?.type).toBe('cancelled');
+	expect(await readState(id)).toMatchObject({ status: 'completed' });
+});
+
+test('what is no message of a person in the history cannot be replaced, and nothing changes', async () => {
+	const { id, first, second } = await talk();
+	const [, answer] = await readHistory(id);
+	play('C1');
+	await allEvents(await replace(id, second, { text: 'C' }));
+	const before = await readHistory(id);
+	for (const wrong of [String(answer?.id), second, '1', '999999999', 'x']) {
+		const refused = await replace(id, wrong, { text: 'D' });
+		expect(refused.status).toBe(400);
+		expect(await refused.json()).toMatchObject({ error: { data: { field: 'replaces' } } });
+	}
+	expect(await readHistory(id)).toEqual(before);
+	expect(first).not.toBe(second);
+});
