@@ -35,12 +35,15 @@ export function findAskedCall(question: Question | undefined): AskedCall | undef
 
 /**
  * Reads what a person answers to such a question: `approve`, or `approve` and other arguments as a JSON object. Any other
- * answer denies the call, and says why. Throws `invalid_request` for arguments that are no JSON object, too long or too deep.
+ * answer denies the call, and says why; `deny` in front of that is no part of it. Throws `invalid_request` for arguments that are no JSON object, too long or too deep.
  */
 export function readDecision(id: string, answer: string): Decision {
 	const said = answer.trim();
 	const consent = /^approve(?:\s*(\{.*))?$/is.exec(said);
-	if (consent === null) return { id, approve: false, ...(said.toLowerCase() !== 'deny' && { reason: said }) };
+	if (consent === null) {
+		const reason = said.replace(/^deny\b[\s:,]*/i, '');
+		return { id, approve: false, ...(reason !== '' && { reason }) };
+	}
 	const [, text] = consent;
 	if (text === undefined) return { id, approve: true };
 	const input = readInput(text);

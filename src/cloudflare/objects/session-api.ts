@@ -65,6 +65,8 @@ export interface Input {
 	readonly askers?: readonly Person[];
 	/** The transport. The default is `http`. */
 	readonly transport?: string;
+	/** The call that it answers: that of a question, or the call of a child that the question is about. */
+	readonly callId?: string;
 	/** The sender's id for the message. */
 	readonly messageId?: string;
 	/** The model from this run on. The default is the session's model. */

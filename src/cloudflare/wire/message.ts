@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { attachmentsField, shownAttachment } from './attachment.ts';
 import { ranWith, toolCall } from './call.ts';
+import { maxId, shortText } from './length.ts';
 import { content, shownPart } from './part.ts';
 import { usage } from './usage.ts';
 
@@ -49,7 +50,18 @@ export const messageBody = v.pipe(
 
 /** The answer to a tool's question. */
 export const answerBody = v.pipe(
-	v.strictObject(content),
+	v.strictObject({
+		...content,
+		callId: v.optional(
+			v.pipe(
+				shortText(maxId),
+				v.nonEmpty(),
+				v.description(
+					'The call that is answered: that of the question, or of a child the one in options.call. Where another one waits meanwhile, the answer is refused.',
+				),
+			),
+		),
+	}),
 	v.forward(
 		v.check(({ text, parts }) => (text === undefined) !== (parts === undefined), 'give text or parts, one of them'),
 		['text'],

@@ -7,7 +7,7 @@ import { button, element, link } from '../parts/element.ts';
 import { createFailure } from '../parts/failure.ts';
 import { createOpenCall } from '../parts/open-call.ts';
 import type { Panel, Place } from '../parts/panel.ts';
-import { createQuestion } from '../parts/question.ts';
+import { createQuestion, findAnswered } from '../parts/question.ts';
 
 /** Entries of a page. */
 const pageLength = 50;
@@ -69,10 +69,13 @@ type Give = (answer: (client: Client) => AsyncIterable<unknown>, words: string) 
 
 function createForm(approval: Approval, give: Give): HTMLElement {
 	const { sessionId, callId, kind, tool = 'a tool', input, inputStart, question = '', options } = approval;
-	if (kind === 'question')
-		return createQuestion({ question, options }, (text) =>
-			give((client) => client.answerQuestion(sessionId, text), 'Answered.'),
+	if (kind === 'question') {
+		const asked = { question, options };
+		const answer = (text: string) => ({ text, callId: findAnswered(asked, callId) });
+		return createQuestion(asked, (text) =>
+			give((client) => client.answerQuestion(sessionId, answer(text)), 'Answered.'),
 		);
+	}
 	const call = { id: callId, name: tool, input: inputStart === undefined ? input : `${inputStart}…` };
 	const submit = (answer: CallAnswer) =>
 		give((client) => client.submitResults(sessionId, [answer]), describeWord(answer));

@@ -43,6 +43,11 @@ function createLine(question: string, onAnswer: (answer: string) => void): HTMLE
 	return form;
 }
 
+/** Finds the call that an answer is for, so that it decides about no other one that waits meanwhile. */
+export function findAnswered({ options = {} }: Question, callId: string): string {
+	return findChildCall(options)?.id ?? callId;
+}
+
 /** Finds the call of a child that a question asks for: its approval, or its result (docs/agents.md). */
 function findChildCall({ child, kind, call }: Readonly<Record<string, unknown>>): WaitingCall | undefined {
 	if (!isObject(child) || !isObject(call) || typeof call.id !== 'string' || typeof call.name !== 'string')
@@ -56,7 +61,7 @@ function findChildCall({ child, kind, call }: Readonly<Record<string, unknown>>)
 /** The answer to the call of a child, as its parent takes it. */
 function toText(answer: CallAnswer): string {
 	if ('output' in answer) return String(answer.output);
-	if (!answer.approve) return answer.reason ?? 'deny';
+	if (!answer.approve) return `deny ${answer.reason ?? ''}`.trim();
 	return answer.input === undefined ? 'approve' : `approve ${JSON.stringify(answer.input)}`;
 }
 

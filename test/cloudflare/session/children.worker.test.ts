@@ -254,6 +254,33 @@ describe('a child that waits for a person', () => {
 		expect(await readResults(id)).toMatchObject([{ content: 'Told: A person did not allow this call: Not so much.' }]);
 	});
 
+	test('is decided as the call that was shown: an answer that names another one is refused, and changes nothing', async () => {
+		const id = await createEditor();
+		const turns = [7, 7_000].map((amount) => [{ id: 'p', name: 'pay', input: { amount } }]);
+		cast({
+			editor: [{ toolCalls: [give('a', 'A poem.')] }, 'Done.'],
+			writer: (asked) => ({ text: `Told: ${said(asked)}`, toolCalls: turns.shift() ?? [] }),
+		});
+		await allEvents(await send(id, 'go'));
+		const decide = (text: string, callId?: string) => request(`/v1/sessions/${id}/answer`, { text, callId });
+		expect((await decide('approve', 'other')).status).toBe(409);
+		expect(await (await decide('deny approve', 'p')).json()).toMatchObject({
+			question: { callId: 'a', options: { call: { id: 'p_2', input: { amount: 7_000 } } } },
+		});
+		// Somebody whose page still shows the first call.
+		const late = await decide('approve', 'p');
+		expect([late.status, await late.json()]).toMatchObject([
+			409,
+			{ error: { data: { field: 'callId', waiting: 'p_2' } } },
+		]);
+		const [child] = await readChildren(id);
+		expect(await readResults(child?.id ?? '')).toMatchObject([
+			{ content: 'A person did not allow this call: approve', isError: true },
+		]);
+		expect(await (await decide('approve', 'p_2')).json()).toMatchObject({ status: 'completed' });
+		expect(await readResults(child?.id ?? '')).toMatchObject([{}, { content: 'paid 7000' }]);
+	});
+
 	test('runs an approved call with the arguments of the person; a mistake in them is told, and changes nothing', async () => {
 		const id = await createEditor();
 		const calls = [{ id: 'p', name: 'pay', input: { amount: 7 } }];

@@ -108,6 +108,7 @@ export class Inbox {
 		return (now) => ({
 			operation: 'answer',
 			store: () => {
+				assertMeant(input, now);
 				const { message, inbound } = this.#toGiven(input, now);
 				return this.#storeReply([], message, { once, inbound }, now);
 			},
@@ -248,6 +249,14 @@ export class Inbox {
 	#toGiven(input: Input, { by }: Standing): Given {
 		return toInbound(input, this.#store.session().owner, by);
 	}
+}
+
+/** Throws `conflict` for an answer that names another call than the one that waits. */
+function assertMeant({ callId }: Input, { pending: { question } }: Standing): void {
+	const asked = findAskedCall(question)?.call.id;
+	if (callId === undefined || question === undefined || callId === question.callId || callId === asked) return;
+	const message = `callId: "${callId}" waits for no answer any more. The question is now about "${asked ?? question.callId}": look at it first.`;
+	throw new RunletError('conflict', message, { field: 'callId', waiting: asked ?? question.callId });
 }
 
 /**

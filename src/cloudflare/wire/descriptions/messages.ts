@@ -78,7 +78,7 @@ export const answerQuestion = description({
 	id: 'answerQuestion',
 	tag: 'Messages',
 	summary: 'Answer a tool’s question',
-	description: 'If no tool asks, the answer is refused.',
+	description: 'If no tool asks, the answer is refused; with callId also if another call waits.',
 	headers: runHeaders,
 	examples: { text: { text: 'On Friday.' } },
 	answers: runAnswers,
