@@ -379,7 +379,27 @@ describe('the trace', () => {
 		await sees('.traced summary', 'Add them.');
 	});
 
-	test('grows while a run goes on, and marks what failed and what waits', async () => {
+	test('grows with each step of a run', async () => {
+		const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+		stage.play(
+			async (turn) => {
+				await first.promise;
+				turn.say(call('a1', 'add', { x: 1, y: 2 }));
+			},
+			async () => second.promise,
+		);
+		await say('How much?');
+		await open();
+		await sees('tr[data-state=running]', 'Next turn');
+		expect(await rows('add').count()).toBe(0);
+		first.resolve();
+		await sees('tr[data-state=done]', 'add');
+		await sees('tr[data-state=running]', 'Next turn');
+		second.resolve();
+		await sees('tr[data-state=done]', 'Turn 2');
+	});
+
+	test('marks what failed and what waits, and is left by Escape', async () => {
 		stage.play([call('f1', 'fail'), call('p1', 'pay', { amount: 5 })]);
 		await say('Try it.');
 		await sees('.open-call', 'pay');
