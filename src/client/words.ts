@@ -5,7 +5,7 @@ import type { Agent, CallAnswer, RunEvent, TaskList, Usage } from '../client/typ
 /** Returns the text of a message's content, which may be a list of parts. */
 export function toText(content: unknown): string {
 	if (typeof content === 'string') return content;
-	if (!Array.isArray(content)) return '';
+	if (!Array.isArray(content) || content.some((part) => typeof part !== 'object')) return JSON.stringify(content) ?? '';
 	return content.map((part) => part?.text ?? `[${part?.name ?? part?.kind ?? 'part'}]`).join('\n\n');
 }
 

@@ -146,6 +146,54 @@ describe('a call that has to be allowed', () => {
 		}
 	});
 
+	test('whose result has a schema has a field for each part of it: what is missing or wrong is told, and the run goes on with the value', async () => {
+		const sent = stage.play([call('s1', 'survey', { place: 'Oslo' })], [text('Noted.')]);
+		await say('Who comes?');
+		await sees('.open-call', 'survey');
+		const done = page.locator('.open-call >> text=Done');
+		await done.click();
+		expect(await page.locator('.open-call :invalid').count()).toBeGreaterThan(3);
+		await page.getByLabel('name').fill('Ada');
+		await page.getByLabel('guests').fill('2');
+		await page.getByLabel('meal').selectOption('greens');
+		await page.getByLabel('vegan').selectOption('no');
+		await page.getByLabel('tags').fill('early\nquiet');
+		await page.getByLabel('city').fill('Oslo');
+		await page.getByLabel('more').fill('{no');
+		await shoot('survey');
+		await done.click();
+		await sees('.mistake', 'more: write JSON');
+		await page.getByLabel('more').fill('3');
+		await done.click();
+		await sees('.prose', 'Noted.');
+		const value = {
+			...{ name: 'Ada', guests: 2, meal: 'greens', vegan: false, tags: ['early', 'quiet'] },
+			...{ address: { city: 'Oslo' }, more: 3 },
+		};
+		expect(sent[1]?.at(-1)).toMatchObject({ role: 'tool', content: value });
+		for (const reload of [false, true]) {
+			if (reload) await page.reload();
+			await sees('.prose', 'Noted.');
+			expect((await readShown('survey')).state).toBe('done');
+			expect(await readTexts('.message')).toEqual(['You: Who comes?', `You: ${JSON.stringify(value)}`]);
+		}
+	});
+
+	test('whose result has a schema can fail without one, with why; the inbox has the same fields', async () => {
+		stage.play([call('s1', 'survey', { place: 'Bergen' })], [text('So be it.')]);
+		await say('Who comes?');
+		await sees('.open-call', 'survey');
+		await page.click('#places >> text=Inbox');
+		const card = page.locator('.card', { hasText: 'Bergen' });
+		await card.getByLabel('city').waitFor();
+		await card.getByLabel('Why it failed: survey').fill('nobody answered');
+		await card.getByRole('button', { name: 'Failed' }).click();
+		await sees('.told', 'Its result was sent.');
+		await page.goBack();
+		await sees('.prose', 'So be it.');
+		expect(await readShown('survey')).toMatchObject({ state: 'failed', result: 'nobody answered' });
+	});
+
 	test('a result that a person gave stands at its call, live and after a reload', async () => {
 		stage.play([call('l1', 'locate')], [text('In Oslo, then.')]);
 		await say('Where am I?');

@@ -1,4 +1,5 @@
 import { Hono } from 'hono/tiny';
+import type { Tool } from '../../core/tool/index.ts';
 import { chooseModel } from '../agent/define.ts';
 import { describeModel } from '../agent/readiness.ts';
 import { createResolver } from '../agent/resolver.ts';
@@ -32,11 +33,15 @@ export function agentsRoute(runtime: Runtime) {
 					ready: models[0]?.ready === true,
 					models,
 					...(agent.fallbacks !== undefined && { fallbacks: await describe(agent.fallbacks) }),
-					tools: agent.tools.map(({ name, description }) => ({ name, description })),
+					tools: agent.tools.map(describeTool),
 					skills: listed.map(({ name, description }) => ({ name, description })),
 				};
 			});
 			return c.json({ agents: await Promise.all(described) });
 		})
 		.all('/', refuseMethod('GET'));
+}
+
+function describeTool({ name, description, manual, outputSchema }: Tool) {
+	return { name, description, ...(manual === true && outputSchema !== undefined && { outputSchema }) };
 }

@@ -13,6 +13,17 @@ export const readiness = v.object({
 	needs: v.optional(v.pipe(v.string(), v.description('The variable to set, if setting it makes the model ready.'))),
 });
 
+/** A tool of an agent. */
+const tool = v.object({
+	...described.entries,
+	outputSchema: v.optional(
+		v.pipe(
+			v.record(v.string(), v.unknown()),
+			v.description('The JSON Schema of its results, of a tool whose results people give (`manual`).'),
+		),
+	),
+});
+
 /** An agent. */
 export const agent = v.object({
 	name: v.string(),
@@ -25,7 +36,7 @@ export const agent = v.object({
 		v.description('The agent’s model, and the models that a session may choose instead.'),
 	),
 	fallbacks: v.optional(v.array(readiness)),
-	tools: v.array(described),
+	tools: v.array(tool),
 	skills: v.array(described),
 });
 

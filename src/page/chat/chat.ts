@@ -52,6 +52,7 @@ class Chat {
 			transcript: this.#transcript,
 			play: (events, signal) => this.#play(events, signal),
 			send: (text) => void this.#send(text),
+			findSchema: this.#choice.findSchema,
 			onFailure: (error) => this.#showFailure(error),
 		});
 	}
@@ -172,8 +173,7 @@ class Chat {
 	}
 
 	async #create(signal: AbortSignal): Promise<string> {
-		const agent = this.#choice.takeAgent();
-		const { id } = await this.#client.createSession({ agent: agent.name }, { signal });
+		const { id } = await this.#client.createSession({ agent: this.#choice.takeAgent().name }, { signal });
 		this.#sessionId = id;
 		history.pushState(null, '', toSessionAddress(id));
 		this.#desk.use(id, signal);

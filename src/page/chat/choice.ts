@@ -32,6 +32,11 @@ export function createChoice(onAgent: () => void) {
 			if (agent !== undefined) return agent;
 			throw new ClientError('no_agent', 'This server has no agent to talk to.', { status: 200 });
 		},
+		/** Finds what the results of a tool of the chosen agent are like, if people give them. */
+		findSchema(tool: string): unknown {
+			const agent = agents.find(({ name }) => name === agentField.value);
+			return agent?.tools.find(({ name }) => name === tool)?.outputSchema;
+		},
 		/** The model that a person chose in place of the one that the chat has. */
 		get model(): string | undefined {
 			return modelField.value === ownModel || modelField.value === '' ? undefined : modelField.value;

@@ -14,10 +14,12 @@ interface OpenCallsOptions {
 	readonly play: (events: RunEvents, signal: AbortSignal) => Promise<void>;
 	/** Sends the answer to a question. */
 	readonly send: (text: string) => void;
+	/** Finds what the results of a tool of the chat's agent are like. */
+	readonly findSchema: (tool: string) => unknown;
 	readonly onFailure: (error: unknown) => void;
 }
 
-export function createOpenCalls({ client, transcript, play, send, onFailure }: OpenCallsOptions) {
+export function createOpenCalls({ client, transcript, play, send, findSchema, onFailure }: OpenCallsOptions) {
 	const { root, tail } = transcript;
 
 	/** Asks for the answers that a session waits for now: some may be there already. */
@@ -27,7 +29,11 @@ export function createOpenCalls({ client, transcript, play, send, onFailure }: O
 		if (toolCalls.length === 0 && asked === undefined) return;
 		for (const old of root.querySelectorAll('.open-calls')) old.remove();
 		const box = element('div', 'open-calls');
-		box.append(...toolCalls.map((call) => createOpenCall(call, (given) => void answer(id, given, box, signal))));
+		box.append(
+			...toolCalls.map((call) =>
+				createOpenCall(call, (given) => void answer(id, given, box, signal), findSchema(call.name)),
+			),
+		);
 		if (asked !== undefined) box.append(asked);
 		root.append(box);
 		tail.toEnd();
@@ -41,7 +47,7 @@ export function createOpenCalls({ client, transcript, play, send, onFailure }: O
 	async function answer(id: string, given: CallAnswer, box: HTMLElement, signal: AbortSignal): Promise<void> {
 		const bubble = transcript.addMessage(describeAnswer(given));
 		transcript.showAnswer(given);
-		if (box.querySelector('input:enabled') === null) box.remove();
+		if (box.querySelector(':is(input, select, textarea):enabled') === null) box.remove();
 		try {
 			await play(client.submitResults(id, [given], { signal }), signal);
 		} catch (error) {

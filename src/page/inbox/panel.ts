@@ -1,6 +1,6 @@
 /** The inbox: what waits for a person in all sessions, to be answered here. */
 
-import type { Approval, CallAnswer, Client } from '../../client/index.ts';
+import type { Agent, Approval, CallAnswer, Client } from '../../client/index.ts';
 import { toSessionAddress } from '../parts/address.ts';
 import { createAge, describeAge } from '../parts/age.ts';
 import { button, element, link } from '../parts/element.ts';
@@ -21,12 +21,15 @@ export const inbox: Panel = {
 		const nothing = element('p', 'nothing', 'Nothing waits for you.');
 		const more = button('more', 'Show more', () => void showMore());
 		let cursor: string | undefined;
+		let agents: readonly Agent[] | undefined;
 
 		async function showMore(): Promise<void> {
 			more.disabled = true;
 			const page = await place.client.listApprovals({ limit: pageLength, cursor, signal: place.signal });
 			cursor = page.cursor;
-			list.append(...page.approvals.map((approval) => createEntry(approval, place)));
+			if (page.approvals.some(({ kind }) => kind === 'result'))
+				agents ??= await place.client.listAgents({ signal: place.signal });
+			list.append(...page.approvals.map((approval) => createEntry(approval, place, findSchema(approval, agents))));
 			more.disabled = false;
 			more.hidden = cursor === undefined;
 			nothing.hidden = list.hasChildNodes();
@@ -37,7 +40,13 @@ export const inbox: Panel = {
 	},
 };
 
-function createEntry(approval: Approval, place: Place): HTMLElement {
+/** Finds what the result is like that a call waits for. */
+function findSchema({ agent, tool }: Approval, agents: readonly Agent[] = []): unknown {
+	const found = agents.find(({ name }) => name === agent);
+	return found?.tools.find(({ name }) => name === tool)?.outputSchema;
+}
+
+function createEntry(approval: Approval, place: Place, schema: unknown): HTMLElement {
 	const { sessionId, agent, title, since, expiresAt } = approval;
 	const name = link('title', toSessionAddress(sessionId), title ?? 'A session without a title');
 	const until = expiresAt === undefined ? [] : [element('span', 'until', `ends ${describeAge(expiresAt)}`)];
@@ -59,7 +68,7 @@ function createEntry(approval: Approval, place: Place): HTMLElement {
 	}
 
 	function ask(): void {
-		body.replaceChildren(createForm(approval, give));
+		body.replaceChildren(createForm(approval, give, schema));
 	}
 	ask();
 	return entry;
@@ -67,7 +76,7 @@ function createEntry(approval: Approval, place: Place): HTMLElement {
 
 type Give = (answer: (client: Client) => AsyncIterable<unknown>, words: string) => void;
 
-function createForm(approval: Approval, give: Give): HTMLElement {
+function createForm(approval: Approval, give: Give, schema: unknown): HTMLElement {
 	const { sessionId, callId, kind, tool = 'a tool', input, inputStart, question = '', options } = approval;
 	if (kind === 'question') {
 		const asked = { question, options };
@@ -79,7 +88,7 @@ function createForm(approval: Approval, give: Give): HTMLElement {
 	const call = { id: callId, name: tool, input: inputStart === undefined ? input : `${inputStart}…` };
 	const submit = (answer: CallAnswer) =>
 		give((client) => client.submitResults(sessionId, [answer]), describeWord(answer));
-	return createOpenCall(kind === 'approval' ? { ...call, kind } : call, submit);
+	return createOpenCall(kind === 'approval' ? { ...call, kind } : call, submit, schema);
 }
 
 function describeWord(answer: CallAnswer): string {

@@ -62,7 +62,7 @@ export function parseField(name: string, text: string): Record<string, unknown> 
 	throw new ClientError('invalid_field', `${name}: write a JSON object.`, { status: 400 });
 }
 
-function isRecord(value: unknown): value is Record<string, unknown> {
+export function isRecord(value: unknown): value is Record<string, unknown> {
 	return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 

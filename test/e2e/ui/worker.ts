@@ -106,6 +106,29 @@ const desk = defineAgent({
 			fn: (amount: number) => `payment ${++paid}: ${amount}`,
 		}),
 		tool.define({
+			name: 'survey',
+			description: 'A person fills it in.',
+			inputSchema: v.object({ place: v.string() }),
+			outputSchema: {
+				type: 'object',
+				properties: {
+					name: { type: 'string', description: 'Of the visitor.' },
+					guests: { type: 'integer', minimum: 0 },
+					meal: { enum: ['fish', 'greens'] },
+					vegan: { type: 'boolean' },
+					tags: { type: 'array', items: { type: 'string' } },
+					address: {
+						type: 'object',
+						properties: { city: { type: 'string' }, street: { type: 'string' } },
+						required: ['city'],
+					},
+					more: { anyOf: [{ type: 'string' }, { type: 'number' }] },
+				},
+				required: ['name', 'guests', 'meal', 'address'],
+			},
+			manual: true,
+		}),
+		tool.define({
 			name: 'locate',
 			description: 'The page knows it.',
 			inputSchema: v.object({}),

@@ -1,0 +1,141 @@
+/** Fields that a JSON Schema describes. What it has no field for is written as JSON. */
+
+import { ClientError } from '../../client/index.ts';
+import { element } from './element.ts';
+import { createField, createTextArea, createTextField, isRecord } from './form.ts';
+
+/** One field, or a group of them. */
+export interface SchemaField {
+	readonly node: HTMLElement;
+	/** Gives the value, or nothing where none was given. Throws what a person can mend. */
+	read(): unknown;
+}
+
+interface Wanted {
+	readonly label: string;
+	readonly isRequired: boolean;
+	/** How many objects stand around it. */
+	readonly depth: number;
+}
+
+/** Objects in objects that have fields of their own. */
+const deepest = 2;
+
+export function createSchemaField(schema: unknown, label: string): SchemaField {
+	return createAny(isRecord(schema) ? schema : {}, { label, isRequired: true, depth: 0 });
+}
+
+function createAny(schema: Readonly<Record<string, unknown>>, wanted: Wanted): SchemaField {
+	const { type, enum: choices, properties, items } = schema;
+	if (isPlainList(choices)) return createSelect(schema, choices, wanted);
+	if (type === 'boolean') return createSelect(schema, [true, false], wanted);
+	if (type === 'string' || type === 'number' || type === 'integer') return createLine(schema, type, wanted);
+	if (type === 'object' && isRecord(properties) && wanted.depth < deepest)
+		return createGroup(schema, properties, wanted);
+	const kind = type === 'array' && isRecord(items) && items.enum === undefined ? items.type : undefined;
+	if (kind === 'string' || kind === 'number' || kind === 'integer') return createList(schema, kind, wanted);
+	return createJson(schema, wanted);
+}
+
+function createGroup(
+	schema: Readonly<Record<string, unknown>>,
+	properties: Readonly<Record<string, unknown>>,
+	{ label, isRequired, depth }: Wanted,
+): SchemaField {
+	const required = Array.isArray(schema.required) ? schema.required : [];
+	const fields = Object.entries(properties).map(([name, inner]) => {
+		const wanted = { label: name, isRequired: isRequired && required.includes(name), depth: depth + 1 };
+		return [name, createAny(isRecord(inner) ? inner : {}, wanted)] as const;
+	});
+	const node = element('fieldset', 'group', element('legend', '', label), ...fields.map(([, field]) => field.node));
+	const read = () => {
+		const given = fields
+			.map(([name, field]) => [name, field.read()] as const)
+			.filter(([, value]) => value !== undefined);
+		return given.length === 0 && !isRequired ? undefined : Object.fromEntries(given);
+	};
+	return { node, read };
+}
+
+function createLine(
+	schema: Readonly<Record<string, unknown>>,
+	type: 'string' | 'number' | 'integer',
+	{ label, isRequired }: Wanted,
+): SchemaField {
+	const field = createTextField();
+	field.required = isRequired;
+	if (type === 'string') field.type = schema.format === 'date' ? 'date' : 'text';
+	else {
+		field.type = 'number';
+		field.step = type === 'integer' ? '1' : 'any';
+		if (typeof schema.minimum === 'number') field.min = `${schema.minimum}`;
+		if (typeof schema.maximum === 'number') field.max = `${schema.maximum}`;
+	}
+	if (typeof schema.maxLength === 'number') field.maxLength = schema.maxLength;
+	const read = () => (field.value === '' ? undefined : type === 'string' ? field.value : Number(field.value));
+	return { node: describe(schema, label, field), read };
+}
+
+function createSelect(
+	schema: Readonly<Record<string, unknown>>,
+	choices: readonly Plain[],
+	{ label, isRequired }: Wanted,
+): SchemaField {
+	const field = element('select');
+	const names = choices.map((choice) => (typeof choice === 'boolean' ? (choice ? 'yes' : 'no') : `${choice}`));
+	field.append(new Option('', ''), ...names.map((name, at) => new Option(name, `${at}`)));
+	field.required = isRequired;
+	return { node: describe(schema, label, field), read: () => choices[field.value === '' ? -1 : Number(field.value)] };
+}
+
+function createList(
+	schema: Readonly<Record<string, unknown>>,
+	kind: 'string' | 'number' | 'integer',
+	{ label, isRequired }: Wanted,
+): SchemaField {
+	const field = createTextArea('', 3);
+	const read = () => {
+		const lines = field.value.split('\n').filter((line) => line.trim() !== '');
+		if (lines.length === 0 && !isRequired) return undefined;
+		const values = lines.map((line) => (kind === 'string' ? line : Number(line)));
+		if (values.some(Number.isNaN)) throw createMistake(`${label}: write one number a line.`);
+		return values;
+	};
+	return { node: describe(schema, label, field, 'One a line.'), read };
+}
+
+function createJson(schema: Readonly<Record<string, unknown>>, { label, isRequired }: Wanted): SchemaField {
+	const field = createTextArea('', 4);
+	field.required = isRequired;
+	const read = () => {
+		if (field.value.trim() === '') return undefined;
+		try {
+			const value: unknown = JSON.parse(field.value);
+			return value;
+		} catch {
+			throw createMistake(`${label}: write JSON, such as "a text", 3 or {"name": "Ada"}.`);
+		}
+	};
+	return { node: describe(schema, label, field, 'JSON.'), read };
+}
+
+function describe(
+	{ description }: Readonly<Record<string, unknown>>,
+	label: string,
+	field: HTMLElement,
+	hint = '',
+): HTMLElement {
+	const about = typeof description === 'string' ? description : '';
+	return createField(label, field, [about, hint].filter((text) => text !== '').join(' '));
+}
+
+function createMistake(message: string): ClientError {
+	return new ClientError('invalid_field', message, { status: 400 });
+}
+
+type Plain = string | number | boolean;
+
+function isPlainList(value: unknown): value is Plain[] {
+	const isPlain = (one: unknown) => ['string', 'number', 'boolean'].includes(typeof one);
+	return Array.isArray(value) && value.length > 0 && value.length <= 200 && value.every(isPlain);
+}
