@@ -155,7 +155,7 @@ describe.each([5, 6, 7] as const)('useChat of AI SDK %i', (version) => {
 	test('a refusal is the error of the chat, in words', async () => {
 		const chat = open({ api: `${stage.url}/v1/ui/nobody` });
 		await chat.sendMessage({ text: 'Hi' });
-		expect(chat.error?.message).toBe('agent: there is no agent named "nobody". Known: desk.');
+		expect(chat.error?.message).toBe('agent: there is no agent named "nobody". Known: desk, chief.');
 	});
 
 	test('a stop that runs no tool twice leaves a chat that can go on', async () => {
