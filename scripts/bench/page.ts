@@ -91,10 +91,11 @@ function toBody(path: string, id: string, rest: string, query: URLSearchParams):
 	return { ...session, id, lists: [], files: [] };
 }
 
+/** Gives a page of messages, the newest first. */
 function toPage(messages: readonly object[], query: URLSearchParams): object {
-	const from = Number(query.get('cursor') ?? 0);
-	const to = from + Number(query.get('limit') ?? 100);
-	return { messages: messages.slice(from, to), cursor: to < messages.length ? String(to) : undefined };
+	const to = Number(query.get('cursor') ?? messages.length);
+	const from = Math.max(0, to - Number(query.get('limit') ?? 100));
+	return { messages: messages.slice(from, to).reverse(), cursor: from > 0 ? String(from) : undefined };
 }
 
 async function startApi() {

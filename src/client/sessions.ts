@@ -1,4 +1,5 @@
 import { createFileMethods } from './files.ts';
+import { createHistoryMethods } from './history.ts';
 import { type ClientOptions, createHttp, type Http, type SignalOption, toQuery } from './http.ts';
 import { type RunEvents, streamRun } from './stream.ts';
 import type {
@@ -11,7 +12,6 @@ import type {
 	DecisionLinks,
 	ExportedSession,
 	LinkBody,
-	Message,
 	MessageBody,
 	NewSession,
 	Session,
@@ -26,13 +26,6 @@ import type {
 } from './types.ts';
 
 export type SessionClient = ReturnType<typeof createSessionClient>;
-
-/** A session for display. */
-export interface LoadedSession {
-	readonly session: Session;
-	readonly messages: Message[];
-	readonly steered: ReadonlyMap<Message['id'], number>;
-}
 
 /**
  * Makes a client of a server's sessions, for browsers, Workers and Node 20 or newer. The methods have the names of the
@@ -142,18 +135,6 @@ export function createSessionClient(options: ClientOptions = {}) {
 
 /** The methods that only read. */
 function createReads(http: Http) {
-	/** Lists all messages of a session, oldest first. */
-	async function listMessages(id: string, { signal }: SignalOption = {}): Promise<Message[]> {
-		const messages: Message[] = [];
-		for (let query = ''; ; ) {
-			const path = toPath(id, `messages${query}`);
-			const page = await http.json<{ messages: Message[]; cursor?: string }>(path, { signal });
-			messages.push(...page.messages);
-			if (!page.cursor) return messages;
-			query = `?cursor=${encodeURIComponent(page.cursor)}`;
-		}
-	}
-
 	function getSession(id: string, { signal }: SignalOption = {}): Promise<Session> {
 		return http.json(toPath(id), { signal });
 	}
@@ -179,7 +160,7 @@ function createReads(http: Http) {
 		},
 
 		getSession,
-		listMessages,
+		...createHistoryMethods(http, getSession),
 
 		/** Exports a session: all that is stored of it, as one value in memory. */
 		exportSession(id: string, { signal }: SignalOption = {}): Promise<ExportedSession> {
@@ -194,29 +175,6 @@ function createReads(http: Http) {
 		/** Lists the task lists of a session as they stand. An event `tasks` tells each later change. */
 		async listTasks(id: string, { signal }: SignalOption = {}): Promise<TaskList[]> {
 			return (await http.json<{ lists: TaskList[] }>(toPath(id, 'tasks'), { signal })).lists;
-		},
-
-		/**
-		 * Loads a session for display: its messages without those of the newest run that `followRun` repeats. A person's
-		 * message begins a run. If it answers a question, it is the tool result of that question. A message that steered the
-		 * newest run is among them, and in `steered` with the number of the run's turns that came before it.
-		 */
-		async loadSession(id: string, options?: SignalOption): Promise<LoadedSession> {
-			const session = await getSession(id, options);
-			const all = (await listMessages(id, options)).filter(({ isReplaced }) => isReplaced !== true);
-			const newest = session.run?.id;
-			const steered = new Map<string, number>();
-			let turns = 0;
-			const messages = all.filter((message, index) => {
-				const { runId, role, isInput } = message;
-				if (runId !== newest || role === 'system') return true;
-				if (role === 'assistant') turns += 1;
-				const before = all[index - 1];
-				const isFirst = isInput === true && (before?.runId !== runId || before?.isInput === true);
-				if (isInput === true && !isFirst && role === 'user') steered.set(message.id, turns);
-				return isFirst || (isInput === true && role === 'user');
-			});
-			return { session, messages, steered };
 		},
 	};
 }

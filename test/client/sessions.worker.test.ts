@@ -198,6 +198,11 @@ test('a session that is loaded and followed shows each message once', async () =
 		return [...messages.map(({ content }) => content), readText(await Array.fromAsync(runlet.followRun(id)))];
 	};
 	expect(await shown()).toEqual(['One', 'First.', 'Two', 'So.']);
+	const newest = await runlet.loadSession(id, { newest: 1 });
+	expect(newest.messages.map(({ content }) => content)).toEqual(['First.', 'Two']);
+	const earlier = await runlet.listEarlier(id, { before: newest.cursor });
+	expect(earlier.messages.map(({ content }) => content)).toEqual(['One']);
+	expect(earlier.cursor).toBeUndefined();
 	await Array.fromAsync(runlet.sendMessage(id, 'On Friday.'));
 	expect((await shown()).at(-1)).toBe('Then on Friday.');
 });

@@ -679,7 +679,9 @@ describe('what the wire may bring', () => {
 				json: { id: 'played', agent: 'assistant', status: 'completed', run: { id: 'r9', status: 'x' } },
 			}),
 		);
-		await page.route('**/v1/sessions/played/messages', (route) => route.fulfill({ json: { messages } }));
+		await page.route('**/v1/sessions/played/messages?*', (route) =>
+			route.fulfill({ json: { messages: messages.toReversed() } }),
+		);
 		await page.route('**/v1/sessions/played/tasks', (route) => route.fulfill({ json: { lists } }));
 		await page.route('**/v1/sessions/played/files?*', (route) => route.fulfill({ json: { files: [] } }));
 		await page.route('**/v1/sessions/played/events', (route) =>

@@ -286,6 +286,8 @@ export interface SessionApi {
 export interface PageQuery {
 	readonly cursor?: number;
 	readonly limit?: number;
+	/** Whether the oldest come first, or the newest. The default is `asc`. */
+	readonly order?: 'asc' | 'desc';
 }
 
 /** The part of the namespace of sessions that the routes use. */

@@ -9,6 +9,7 @@ import { type Again, askAgain } from './again.ts';
 import { createChoice } from './choice.ts';
 import { createComposer } from './composer.ts';
 import { createDesk } from './desk.ts';
+import { createEarlier, pageLength } from './earlier.ts';
 import { createChatFailure } from './failure.ts';
 import { createOpenCalls } from './open-calls.ts';
 import { createPlayer } from './player.ts';
@@ -27,6 +28,7 @@ class Chat {
 	readonly #onActivity: () => void;
 	readonly #transcript = createTranscript((again) => void this.#askAgain(again));
 	readonly #desk: ReturnType<typeof createDesk>;
+	readonly #earlier: ReturnType<typeof createEarlier>;
 	readonly #waiting: ReturnType<typeof createWaitingList>;
 	readonly #choice = createChoice(() => this.#startNewChat());
 	readonly #composer = createComposer({
@@ -46,6 +48,7 @@ class Chat {
 		this.#client = client;
 		this.#onActivity = onActivity;
 		this.#desk = createDesk(client);
+		this.#earlier = createEarlier(client, this.#transcript.addEarlier);
 		this.#waiting = createWaitingList(client, this.#transcript.tail.keep);
 		this.#openCalls = createOpenCalls({
 			client,
@@ -80,6 +83,7 @@ class Chat {
 	close(): void {
 		this.#visit.abort();
 		this.#transcript.clear();
+		this.#earlier.clear();
 		this.#desk.clear();
 		this.#waiting.clear();
 		this.#asking = undefined;
@@ -95,24 +99,18 @@ class Chat {
 	}
 
 	async #showSession(id: string, signal: AbortSignal): Promise<void> {
-		const { root, tail } = this.#transcript;
-		root.setAttribute('aria-busy', 'true');
-		try {
-			const { session, messages, steered } = await this.#client.loadSession(id, { signal });
-			this.#choice.pick(session);
-			this.#transcript.addHistory(messages.filter((message) => !steered.has(message.id)));
-			tail.toEnd();
-			void this.#desk.open(id, signal);
-			this.#waiting.use(id, signal);
-			if (session.waiting !== undefined) await this.#waiting.refresh();
-			this.#composer.isReady = true;
-			const findKnown = (turns: number) => messages.filter((message) => steered.get(message.id) === turns);
-			const takeUp = createTakenUp({ waiting: this.#waiting, transcript: this.#transcript, findKnown });
-			root.removeAttribute('aria-busy');
-			await this.#play(this.#client.followRun(id, { signal }), signal, takeUp);
-		} finally {
-			if (!signal.aborted) root.removeAttribute('aria-busy');
-		}
+		const { session, messages, cursor, steered } = await this.#client.loadSession(id, { newest: pageLength, signal });
+		this.#choice.pick(session);
+		const shown = messages.filter((message) => !steered.has(message.id));
+		this.#earlier.open(id, { messages: shown, cursor }, signal);
+		this.#transcript.tail.toEnd();
+		void this.#desk.open(id, signal);
+		this.#waiting.use(id, signal);
+		if (session.waiting !== undefined) await this.#waiting.refresh();
+		this.#composer.isReady = true;
+		const findKnown = (turns: number) => messages.filter((message) => steered.get(message.id) === turns);
+		const takeUp = createTakenUp({ waiting: this.#waiting, transcript: this.#transcript, findKnown });
+		await this.#play(this.#client.followRun(id, { signal }), signal, takeUp);
 	}
 
 	async #send(text: string): Promise<void> {

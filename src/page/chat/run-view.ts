@@ -20,7 +20,7 @@ export interface RunView {
 }
 
 /** `calls` are those of the whole chat, by their ids: a later run may bring the result of a call that waited. */
-export function createRunView(parent: HTMLElement, calls: Map<string, CallView> = new Map()): RunView {
+export function createRunView(parent: Node, calls: Map<string, CallView> = new Map()): RunView {
 	const root = createRoot(parent);
 	let turn: HTMLElement | undefined;
 	let prose: ReturnType<typeof createMarkdown> | undefined;
@@ -118,7 +118,7 @@ export function createRunView(parent: HTMLElement, calls: Map<string, CallView> 
 	return view;
 }
 
-function createRoot(parent: HTMLElement): HTMLElement {
+function createRoot(parent: Node): HTMLElement {
 	const root = element('article', 'run');
 	root.setAttribute('aria-label', 'Agent');
 	root.setAttribute('aria-busy', 'true');

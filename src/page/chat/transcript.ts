@@ -17,15 +17,11 @@ export function createTranscript(onAgain: (again: Again) => void) {
 	const tail = createTail(find('#scroller', HTMLElement));
 	/** The calls that are shown, by their ids. */
 	const calls = new Map<string, CallView>();
+	/** Results of calls in earlier messages, which are not shown yet. */
+	const results = new Map<string, ToolMessage>();
 
 	function addMessage(text: string, files?: Files): HTMLElement {
 		return root.appendChild(createMessage(text, files));
-	}
-
-	/** Shows what the model is sent instead of the messages above. */
-	function addSummary(text: string): void {
-		const title = element('summary', '', 'The model reads the messages above as this summary');
-		root.append(element('details', 'reasoning', title, element('div', 'body', text)));
 	}
 
 	return {
@@ -50,41 +46,26 @@ export function createTranscript(onAgain: (again: Again) => void) {
 				onClick();
 			});
 			(root.lastElementChild?.querySelector(':scope > .run-end') ?? root).append(offer);
-			tail.toEnd();
+			tail.keep();
 		},
 
 		clear(): void {
 			root.replaceChildren();
 			calls.clear();
+			results.clear();
 		},
 
-		/** Shows the messages of earlier runs. */
-		addHistory(messages: readonly Message[]): void {
-			let view: RunView | undefined;
-			let runId: string | undefined;
-			for (const message of messages) {
-				if (message.role === 'system') {
-					addSummary(toText(message.content));
-					continue;
-				}
-				if (message.role === 'user' || message.runId !== runId) {
-					view?.end();
-					view = undefined;
-				}
-				runId = message.runId;
-				if (message.role === 'tool')
-					calls.get(message.toolCallId)?.setResult(message.content, message.isError === true, message.parts);
-				if (message.role === 'user' || (message.role === 'tool' && !view && message.isInput)) {
-					const said = toSaidText(message);
-					const bubble = addMessage(said, message.attachments);
-					if (message.role === 'user' && message.isInput && message.attachments === undefined)
-						addEdit(bubble, said, (text) => onAgain({ id: message.id, text }));
-					continue;
-				}
-				view ??= createRunView(root, calls);
-				for (const event of toEvents(message)) view.apply(event);
-			}
-			view?.end();
+		/** Shows messages of earlier runs in front of all that is shown. */
+		addEarlier(messages: readonly Message[]): void {
+			const place = document.createDocumentFragment();
+			// They are no news, which would be read aloud.
+			root.ariaBusy = 'true';
+			for (const [id, call] of drawHistory(place, messages, { results, onAgain }))
+				if (!calls.has(id)) calls.set(id, call);
+			root.prepend(place);
+			requestAnimationFrame(() => {
+				root.ariaBusy = null;
+			});
 		},
 
 		/** Shows at a call what a person said of it: its result, or that it may run now. */
@@ -100,6 +81,64 @@ export function createTranscript(onAgain: (again: Again) => void) {
 			tail.toEnd();
 		},
 	};
+}
+
+type ToolMessage = Extract<Message, { role: 'tool' }>;
+
+/** Draws messages, and takes from `results` what belongs to their calls; what belongs to earlier ones is left there. Gives the calls. */
+function drawHistory(
+	place: DocumentFragment,
+	messages: readonly Message[],
+	{ results, onAgain }: { readonly results: Map<string, ToolMessage>; readonly onAgain: (again: Again) => void },
+): ReadonlyMap<string, CallView> {
+	const calls = new Map<string, CallView>();
+	const early = new Map<string, ToolMessage>();
+	let view: RunView | undefined;
+	let runId: string | undefined;
+	for (const message of messages) {
+		if (message.role === 'system') {
+			place.append(createSummary(toText(message.content)));
+			continue;
+		}
+		if (message.role === 'user' || message.runId !== runId) {
+			view?.end();
+			view = undefined;
+		}
+		runId = message.runId;
+		if (message.role === 'tool') {
+			const call = calls.get(message.toolCallId);
+			if (call === undefined) early.set(message.toolCallId, message);
+			else setResult(call, message);
+		}
+		if (message.role === 'user' || (message.role === 'tool' && !view && message.isInput)) {
+			const said = toSaidText(message);
+			const bubble = place.appendChild(createMessage(said, message.attachments));
+			if (message.role === 'user' && message.isInput && message.attachments === undefined)
+				addEdit(bubble, said, (text) => onAgain({ id: message.id, text }));
+			continue;
+		}
+		view ??= createRunView(place, calls);
+		for (const event of toEvents(message)) view.apply(event);
+	}
+	view?.end();
+	for (const [id, message] of results) {
+		const call = calls.get(id);
+		if (call === undefined) continue;
+		setResult(call, message);
+		results.delete(id);
+	}
+	for (const [id, message] of early) results.set(id, message);
+	return calls;
+}
+
+function setResult(call: CallView, { content, isError, parts }: ToolMessage): void {
+	call.setResult(content, isError === true, parts);
+}
+
+/** Makes what shows what the model is sent instead of the messages above. */
+function createSummary(text: string): HTMLElement {
+	const title = element('summary', '', 'The model reads the messages above as this summary');
+	return element('details', 'reasoning', title, element('div', 'body', text));
 }
 
 type Files = readonly { readonly name: string; readonly size: number }[];

@@ -70,6 +70,14 @@ test('the history is paged, in order, each message once', async () => {
 		cursor = next.cursor;
 	} while (cursor !== undefined);
 	expect(paged).toEqual(all);
+	const back = [];
+	for (let before = ''; ; ) {
+		const next = await page(`/v1/sessions/${id}/messages?order=desc&limit=5${before}`);
+		back.push(...next.messages);
+		if (next.cursor === undefined) break;
+		before = `&cursor=${next.cursor}`;
+	}
+	expect(back.toReversed()).toEqual(all);
 });
 
 test('results stand behind their turn in the order of the calls, whatever order they came in', async () => {
@@ -114,6 +122,11 @@ test('a page of the history is bounded in bytes', async () => {
 	expect(first.cursor).toBeDefined();
 	const rest = await page(`/v1/sessions/${id}/messages?cursor=${first.cursor}`);
 	expect(first.messages.length + rest.messages.length).toBe(6);
+	const newest = await page(`/v1/sessions/${id}/messages?order=desc`);
+	expect(newest.messages.length).toBeLessThan(6);
+	const oldest = await page(`/v1/sessions/${id}/messages?order=desc&cursor=${newest.cursor}`);
+	const contents = [...newest.messages, ...oldest.messages].map(({ content }) => content);
+	expect(contents).toEqual([...first.messages, ...rest.messages].map(({ content }) => content).toReversed());
 });
 
 test('a Worker that is not local and has no keys answers nobody, and says what to do', async () => {

@@ -23,6 +23,8 @@ export interface PageOptions {
 	readonly bytes?: number;
 	/** Whether to include replaced messages. The default is true. */
 	readonly withReplaced?: boolean;
+	/** Whether the newest come first. The next page then ends before `next`. */
+	readonly isBackward?: boolean;
 }
 
 export interface MessagePage {
@@ -130,27 +132,28 @@ export class MessageRows {
 		return { ...record, message: { ...message, content }, isCut: false };
 	}
 
-	/** Returns messages from a place on, in order: at most `limit` and about `bytes`, but at least one. */
+	/** Returns messages between two places, in order: at most `limit` and about `bytes`, but at least one. */
 	page({
 		from = 0,
 		to = Number.MAX_SAFE_INTEGER,
 		limit,
 		bytes = Number.POSITIVE_INFINITY,
 		withReplaced = true,
+		isBackward = false,
 	}: PageOptions = {}): MessagePage {
 		const rows = this.#sql.exec<Row>(
 			`SELECT seq, run, stored, replaced, body, created_at FROM message
-			WHERE seq >= ? AND seq < ? AND replaced <= ? ORDER BY seq, part`,
+			WHERE seq >= ? AND seq < ? AND replaced <= ? ORDER BY ${isBackward ? 'seq DESC, part DESC' : 'seq, part'}`,
 			...[from, to, withReplaced ? restated : 0],
 		);
 		const found: MessageRecord[] = [];
 		let open: Row | undefined;
 		let read = 0;
 		for (const row of rows) {
-			if (open?.seq === row.seq) open.body += row.body;
+			if (open?.seq === row.seq) open.body = isBackward ? row.body + open.body : open.body + row.body;
 			else {
 				if (open !== undefined) found.push(toRecord(open));
-				if (found.length === limit || read > bytes) return { records: found, next: row.seq };
+				if (found.length === limit || read > bytes) return { records: found, next: isBackward ? open?.seq : row.seq };
 				open = row;
 			}
 			read += row.body.length;

@@ -51,8 +51,9 @@ export function showSession(
 }
 
 /** A page of the history. `cursor` is where the next page begins. */
-export function showMessages(store: SessionStore, { cursor, limit = 100 }: PageQuery) {
-	const { records, next } = store.messages.page({ from: cursor ?? 0, limit, bytes: pageBytes });
+export function showMessages(store: SessionStore, { cursor, limit = 100, order }: PageQuery) {
+	const place = order === 'desc' ? { to: cursor, isBackward: true } : { from: cursor };
+	const { records, next } = store.messages.page({ ...place, limit, bytes: pageBytes });
 	const runIds = new Map<number, string | undefined>();
 	const messages = records.map((record) => {
 		if (!runIds.has(record.run)) runIds.set(record.run, store.runs.get(record.run)?.id);

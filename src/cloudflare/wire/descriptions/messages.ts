@@ -10,7 +10,8 @@ export const listMessages = description({
 	id: 'listMessages',
 	tag: 'Messages',
 	summary: 'Read the history',
-	description: 'Oldest first. If a message has `isCut`, get it by its id to read all of it.',
+	description:
+		'Oldest first, or newest first with `order=desc`: the next page has the older ones. If a message has `isCut`, get it by its id to read all of it.',
 	answers: {
 		200: {
 			says: 'One page of the history.',

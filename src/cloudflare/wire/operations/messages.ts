@@ -9,7 +9,11 @@ export const listMessages = operation({
 	path: '/v1/sessions/:id/messages',
 	access: 'token',
 	adminToo: true,
-	query: v.object({ cursor: v.optional(place), limit: v.optional(count(500)) }),
+	query: v.object({
+		cursor: v.optional(place),
+		limit: v.optional(count(500)),
+		order: v.optional(v.picklist(['asc', 'desc'])),
+	}),
 });
 
 export const getMessage = operation({

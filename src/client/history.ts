@@ -1,0 +1,99 @@
+import { type Http, type SignalOption, toQuery } from './http.ts';
+import type { Message, Session } from './types.ts';
+
+/** A page of the history, its oldest message first. */
+export interface EarlierMessages {
+	readonly messages: Message[];
+	/** Where the messages before it are; missing where there are none. */
+	readonly cursor?: string;
+}
+
+/** A session for display. */
+export interface LoadedSession extends EarlierMessages {
+	readonly session: Session;
+	readonly steered: ReadonlyMap<Message['id'], number>;
+}
+
+/** Messages that are asked for at a time, unless somebody says how many. */
+const pageLength = 100;
+
+/** The methods that read the messages of a session. */
+export function createHistoryMethods(http: Http, getSession: (id: string, options?: SignalOption) => Promise<Session>) {
+	const readPage = (id: string, query: string, signal: AbortSignal | undefined): Promise<EarlierMessages> =>
+		http.json(`/v1/sessions/${encodeURIComponent(id)}/messages${query}`, { signal });
+
+	/** Lists all messages of a session, oldest first. */
+	async function listMessages(id: string, { signal }: SignalOption = {}): Promise<Message[]> {
+		const messages: Message[] = [];
+		for (let query = ''; ; ) {
+			const page = await readPage(id, query, signal);
+			messages.push(...page.messages);
+			if (!page.cursor) return messages;
+			query = `?cursor=${encodeURIComponent(page.cursor)}`;
+		}
+	}
+
+	/** Lists the newest messages of a session, or those before a cursor, a page at a time. */
+	async function listEarlier(
+		id: string,
+		{ before, limit = pageLength, signal }: SignalOption & { readonly before?: string; readonly limit?: number } = {},
+	): Promise<EarlierMessages> {
+		const { messages, cursor } = await readPage(id, toQuery({ order: 'desc', limit, cursor: before }), signal);
+		return { messages: messages.filter(isCurrent).reverse(), cursor };
+	}
+
+	/** Reads from the newest messages back until there are enough for display. */
+	async function loadNewest(session: Session, newest: number, signal: AbortSignal | undefined): Promise<LoadedSession> {
+		const all: Message[] = [];
+		for (let before: string | undefined; ; ) {
+			const page = await listEarlier(session.id, { before, limit: newest, signal });
+			all.unshift(...page.messages);
+			const loaded = leaveRepeated(session, all);
+			// Where the newest run begins is known only from a message before it.
+			const isEnough = loaded.messages.length >= newest && all[0]?.runId !== session.run?.id;
+			if (page.cursor === undefined || isEnough) return { ...loaded, cursor: page.cursor };
+			before = page.cursor;
+		}
+	}
+
+	return {
+		listMessages,
+		listEarlier,
+
+		/**
+		 * Loads a session for display: its messages without those of the newest run that `followRun` repeats. A person's
+		 * message begins a run. If it answers a question, it is the tool result of that question. A message that steered the
+		 * newest run is among them, and in `steered` with the number of the run's turns that came before it. With `newest`
+		 * the messages are about so many, the newest ones, and `listEarlier` reads those before the `cursor`.
+		 */
+		async loadSession(
+			id: string,
+			{ newest, signal }: SignalOption & { readonly newest?: number } = {},
+		): Promise<LoadedSession> {
+			const session = await getSession(id, { signal });
+			if (newest !== undefined) return loadNewest(session, newest, signal);
+			return leaveRepeated(session, (await listMessages(id, { signal })).filter(isCurrent));
+		},
+	};
+}
+
+function isCurrent({ isReplaced }: Message): boolean {
+	return isReplaced !== true;
+}
+
+/** Leaves out what `followRun` repeats of the newest run. */
+function leaveRepeated(session: Session, all: readonly Message[]): LoadedSession {
+	const newest = session.run?.id;
+	const steered = new Map<string, number>();
+	let turns = 0;
+	const messages = all.filter((message, index) => {
+		const { runId, role, isInput } = message;
+		if (runId !== newest || role === 'system') return true;
+		if (role === 'assistant') turns += 1;
+		const before = all[index - 1];
+		const isFirst = isInput === true && (before?.runId !== runId || before?.isInput === true);
+		if (isInput === true && !isFirst && role === 'user') steered.set(message.id, turns);
+		return isFirst || (isInput === true && role === 'user');
+	});
+	return { session, messages, steered };
+}

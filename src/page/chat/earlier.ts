@@ -1,0 +1,71 @@
+/** The history before what is shown: it is read a page at a time, as the reader comes near it. */
+
+import type { EarlierMessages } from '../../client/history.ts';
+import type { SessionClient } from '../../client/sessions.ts';
+import type { Message } from '../../client/types.ts';
+import { createAction } from '../parts/action.ts';
+import { find } from '../parts/element.ts';
+
+/** Messages that are shown at a time: more than a screen has room for, and few enough for one frame. */
+export const pageLength = 40;
+
+/** Pixels above what is seen that are kept filled. */
+const nearness = 800;
+
+/** `show` puts messages in front of the others. */
+export function createEarlier(
+	client: Pick<SessionClient, 'listEarlier'>,
+	show: (messages: readonly Message[]) => void,
+) {
+	const root = find('#earlier', HTMLElement);
+	const scroller = find('#scroller', HTMLElement);
+	let readMore = async () => {};
+	const button = createAction('Show earlier messages', 'of this chat', () => readMore());
+	root.replaceChildren(button);
+	const watch = new IntersectionObserver(
+		(entries) => {
+			if (entries.some(({ isIntersecting }) => isIntersecting)) root.querySelector('button')?.click();
+		},
+		{ root: scroller, rootMargin: `${nearness}px 0px 0px` },
+	);
+
+	function hide(): void {
+		root.hidden = true;
+		watch.disconnect();
+	}
+
+	return {
+		clear: hide,
+
+		/** Shows the newest messages, and then those before them. */
+		open(id: string, { messages, cursor }: EarlierMessages, signal: AbortSignal): void {
+			/** The end of a run whose beginning is not read yet. */
+			let cut: readonly Message[] = [];
+			const take = (page: EarlierMessages) => {
+				const all = [...page.messages, ...cut];
+				const start =
+					page.cursor === undefined
+						? 0
+						: Math.max(
+								0,
+								all.findIndex(({ role }) => role === 'user'),
+							);
+				cut = all.slice(0, start);
+				show(all.slice(start));
+				cursor = page.cursor;
+				root.hidden = cursor === undefined;
+				// Whether it is near is told again.
+				watch.disconnect();
+				if (cursor !== undefined) watch.observe(root);
+			};
+			readMore = async () => {
+				const page = await client.listEarlier(id, { before: cursor, limit: pageLength, signal });
+				if (signal.aborted) return;
+				const below = scroller.scrollHeight - scroller.scrollTop;
+				take(page);
+				scroller.scrollTop = scroller.scrollHeight - below;
+			};
+			take({ messages, cursor });
+		},
+	};
+}

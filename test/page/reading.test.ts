@@ -1,0 +1,194 @@
+/** Reading a chat: a long history, an answer that streams in, a page that is opened again. */
+import type { Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { type OpenTurn, type Stage, startStage, text } from '../e2e/ui/stage.ts';
+import { type Browser, startBrowser } from './browser.ts';
+import { startSite } from './site.ts';
+
+let browser: Browser;
+let stage: Stage;
+let site: Awaited<ReturnType<typeof startSite>>;
+let page: Page;
+
+beforeAll(async () => {
+	[browser, stage] = await Promise.all([startBrowser({ width: 900, height: 600 }), startStage()]);
+	site = await startSite(stage.url);
+});
+afterAll(async () => {
+	site?.close();
+	await Promise.all([browser?.close(), stage?.close()]);
+});
+beforeEach(async () => {
+	page = await browser.openPage();
+	await page.goto(site.url);
+	await page.locator('#welcome').waitFor();
+});
+afterEach(() => page.close());
+
+const readTexts = (selector: string) => page.locator(selector).allTextContents();
+const sees = (selector: string, hasText: string | RegExp) => page.locator(selector, { hasText }).last().waitFor();
+
+async function post(path: string, body: string, type: string) {
+	const answer = await fetch(`${stage.url}/v1/sessions${path}`, {
+		method: 'POST',
+		headers: { 'content-type': type },
+		body,
+	});
+	return JSON.parse(await answer.text());
+}
+
+/** Has a session of so many runs, each a question and an answer; run `calling` calls a tool fifty times. */
+async function makeHistory(runs: number, calling: number): Promise<string> {
+	stage.play([text('Hello.')]);
+	const { id } = await post('', JSON.stringify({ agent: 'desk', text: 'Hello?' }), 'application/json');
+	await page.goto(`${site.url}/#/sessions/${id}`);
+	await sees('.usage', 'tokens');
+	const exported = await (await fetch(`${stage.url}/v1/sessions/${id}/export`)).json();
+	const [run] = exported.runs;
+	const [asked, answered] = exported.messages;
+	const { createdAt } = asked;
+	const messages: object[] = [];
+	const add = (message: object) => messages.push({ ...message, createdAt, id: String((messages.length + 1) * 65_536) });
+	const toRun = (at: number) => {
+		const runId = `run-${at}`;
+		const firstMessage = String((messages.length + 1) * 65_536);
+		add({ ...asked, runId, content: `Question ${at}?`, parts: undefined });
+		for (let n = 0; at === calling && n < 50; n += 1) {
+			add({ ...answered, runId, content: '', toolCalls: [{ id: `c${n}`, name: 'locate', input: {} }] });
+			add({ runId, role: 'tool', toolCallId: `c${n}`, content: `Place ${n}` });
+			// A result stands behind its call.
+			Object.assign(messages.at(-1) ?? {}, { id: String((messages.length - 1) * 65_536 + 1) });
+		}
+		add({ ...answered, runId, content: `Answer ${at}.` });
+		return { ...run, id: runId, stored: { ...run.stored, firstMessage } };
+	};
+	const all = Array.from({ length: runs }, (_, at) => toRun(at));
+	const made = await post('/import', JSON.stringify({ ...exported, runs: all, messages }), 'application/json');
+	expect(made.error).toBeUndefined();
+	return made.id;
+}
+
+test('a long history opens at its end, with few messages; those before come as the reader nears them, and nothing moves', async () => {
+	const id = await makeHistory(100, 80);
+	await page.goto(`${site.url}/#/sessions/${id}`);
+	await sees('.prose', 'Answer 99.');
+	const first = await readTexts('.message');
+	expect(first.length).toBeLessThanOrEqual(60);
+	expect(first.at(-1)).toBe('You: Question 99?');
+	const distance = () =>
+		page.locator('#scroller').evaluate((node) => node.scrollHeight - node.scrollTop - node.clientHeight);
+	expect(await distance()).toBeLessThan(4);
+
+	// The reader goes up; what is seen stays where it is while older messages come in front of it.
+	for (let count = first.length; count < 100; ) {
+		const moved = await page.evaluate(async () => {
+			const scroller = document.querySelector('#scroller');
+			const anchor = document.querySelector('.message');
+			const before = scroller?.scrollHeight;
+			if (scroller === null || anchor === null) throw new Error('Nothing is shown.');
+			scroller.scrollTop = 0;
+			const top = () => anchor.getBoundingClientRect().top;
+			const was = top();
+			while (scroller.scrollHeight === before) await new Promise(requestAnimationFrame);
+			await new Promise(requestAnimationFrame);
+			return top() - was;
+		});
+		expect(Math.abs(moved)).toBeLessThan(60);
+		count = await page.locator('.message').count();
+	}
+	expect(await readTexts('.message')).toEqual(Array.from({ length: 100 }, (_, at) => `You: Question ${at}?`));
+	expect(await readTexts('.prose')).toEqual(Array.from({ length: 100 }, (_, at) => `Answer ${at}.`));
+	await page.locator('#earlier').waitFor({ state: 'hidden' });
+	// A call and its result may have come in different pages.
+	const places = Array.from({ length: 50 }, (_, n) => `Place ${n}`);
+	expect(await readTexts('.call[data-state="done"] .answer')).toEqual(places);
+});
+
+const paragraph = (n: number) =>
+	`Paragraph ${n} has **bold** words and \`code\`, and goes on for a line or two so that it wraps.\n\n`;
+const blocks = (n: number) => [
+	paragraph(n),
+	`- one\n- two ${n}\n\n`,
+	'| a | b |\n|---|---|\n| 1 | 2 |\n\n',
+	`\`\`\`js\nconst a = ${n};\n\`\`\`\n\n`,
+];
+
+/** Has the model say an answer in pieces, each when the test wants it. */
+async function openAnswer(question: string): Promise<OpenTurn & { readonly end: () => void }> {
+	const ready = Promise.withResolvers<OpenTurn>();
+	const over = Promise.withResolvers<void>();
+	stage.play(async (turn) => {
+		ready.resolve(turn);
+		await over.promise;
+	});
+	await page.fill('#text', question);
+	await page.press('#text', 'Enter');
+	return { ...(await ready.promise), end: () => over.resolve() };
+}
+
+test('a reader who has scrolled up sees nothing move while the answer goes on, and one at its end always sees it', async () => {
+	const { say, end } = await openAnswer('Write a lot.');
+	for (let n = 0; n < 60; n += 1) say(...blocks(n).map(text));
+	await sees('.prose code', 'const a = 59;');
+	const distance = () =>
+		page.locator('#scroller').evaluate((node) => node.scrollHeight - node.scrollTop - node.clientHeight);
+	await expect.poll(distance).toBeLessThan(4);
+	// What is far above is not laid out.
+	expect(
+		await page
+			.locator('.prose .sheet')
+			.first()
+			.evaluate((sheet) => sheet.firstElementChild?.checkVisibility({ contentVisibilityAuto: true })),
+	).toBe(false);
+	await page.mouse.move(450, 300);
+	await page.mouse.wheel(0, -900);
+	await expect.poll(distance).toBeGreaterThan(500);
+	await page.evaluate(() => {
+		const seen = document.elementFromPoint(450, 200);
+		const jumps: number[] = [];
+		Reflect.set(window, 'jumps', jumps);
+		if (seen === null) return;
+		let top = seen.getBoundingClientRect().top;
+		const look = () => {
+			const now = seen.getBoundingClientRect().top;
+			jumps.push(Math.abs(now - top));
+			top = now;
+			requestAnimationFrame(look);
+		};
+		look();
+	});
+	for (let n = 60; n < 120; n += 1) say(...blocks(n).map(text));
+	end();
+	await sees('.usage', 'tokens');
+	const jumps = await page.evaluate<number[]>(() => Reflect.get(window, 'jumps'));
+	expect(jumps.length).toBeGreaterThan(5);
+	expect(Math.max(...jumps)).toBeLessThan(1);
+	expect((await readTexts('.prose code')).filter((code) => code.startsWith('const a'))).toHaveLength(120);
+});
+
+test('a page that is opened again in the middle of an answer shows it growing: nothing twice, and nothing that goes away', async () => {
+	const { say, end } = await openAnswer('Count.');
+	for (let n = 0; n < 20; n += 1) say(text(paragraph(n)));
+	await sees('.prose', 'Paragraph 19');
+	// From the first frame on, the text that is shown is written down.
+	await page.addInitScript(() => {
+		const shown: string[] = [];
+		Reflect.set(window, 'shown', shown);
+		const look = () => {
+			const now = [...document.querySelectorAll('.message, .prose')].map((node) => node.textContent).join('\n');
+			if (now !== shown.at(-1)) shown.push(now);
+			requestAnimationFrame(look);
+		};
+		look();
+	});
+	await page.reload();
+	await sees('.prose', 'Paragraph 19');
+	for (let n = 20; n < 40; n += 1) say(text(paragraph(n)));
+	end();
+	await sees('.usage', 'tokens');
+	const shown = await page.evaluate<string[]>(() => Reflect.get(window, 'shown'));
+	for (const [at, now] of shown.entries()) expect(now.startsWith((shown[at - 1] ?? '').slice(0, -200))).toBe(true);
+	expect(shown.map(({ length }) => length)).toEqual(shown.map(({ length }) => length).toSorted((a, b) => a - b));
+	const numbers = shown.at(-1)?.match(/Paragraph \d+/g);
+	expect(numbers).toEqual(Array.from({ length: 40 }, (_, n) => `Paragraph ${n}`));
+});
