@@ -505,6 +505,12 @@ export const runtime = {
 			model: 'scripted',
 			tools: [agentTool(guarded), agentTool(guarded, { name: 'send_off', background: true }), agentTool(middle)],
 		}),
+		defineAgent({
+			name: 'hopeful',
+			description: 'Has somebody work who is gone.',
+			model: 'scripted',
+			tools: [agentTool({ name: 'gone', description: 'Is gone.' }, { background: true, budget: { tokens: 1_000 } })],
+		}),
 		middle,
 		defineAgent({
 			name: 'keeper',

@@ -34,7 +34,13 @@ export async function beginChild(
 	const input = { text: task, askers: children.askers(), transport: 'agent', create: children.toCreate(child) };
 	const once = { key: 'task', request: callId };
 	if (child.isBackground) {
-		await insist(signal, () => children.reach(child).send(children.caller, input, { delivery: 'accepted', once }));
+		try {
+			await insist(signal, () => children.reach(child).send(children.caller, input, { delivery: 'accepted', once }));
+		} catch (error) {
+			// Nobody waits for it, and it tells nothing: no later moment comes at which it is given up.
+			if (!signal.aborted) children.drop(child);
+			throw error;
+		}
 		emit([`${agent.name} works in the background`, child.id]);
 		return { session: child.id, note: 'The agent works on it. Its answer comes as a message.' };
 	}

@@ -32,6 +32,8 @@ export interface Children {
 	readonly find: (callId: string) => Child | undefined;
 	/** Stores a child and sets aside what it may spend. Resolves once that is durable. */
 	readonly add: (child: Omit<Child, 'id'>) => Promise<Child>;
+	/** Gives up a child that could not be begun. Once it is known that there is none, what was set aside is free again. */
+	readonly drop: (child: Child) => void;
 	/** Stores what a child cost in all. The rest of what was set aside is free again. */
 	readonly settle: (child: Child, cost: Amount) => void;
 	/** Returns what the session of a child is created with. */

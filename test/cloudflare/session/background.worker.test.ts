@@ -1,5 +1,5 @@
 import { env, runDurableObjectAlarm } from 'cloudflare:test';
-import { beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test, vi } from 'vitest';
 import type { ScriptedFn } from '../../../src/core/providers/scripted.ts';
 import {
 	allEvents,
@@ -12,7 +12,9 @@ import {
 	send,
 } from '../../client.ts';
 import { atCrashPoint, die } from '../../crash.ts';
+import { play } from '../../script.ts';
 import { cast, createEditor, give, readChildren, readResults, said, usage } from './family.ts';
+import { post } from './stage.ts';
 
 beforeEach(() => atCrashPoint());
 
@@ -109,6 +111,46 @@ test('a run that fails leaves its children in the background at work', async () 
 	await expect.poll(() => asked.times).toBe(1);
 	open();
 	await expect.poll(async () => (await readHistory(id)).at(-1)?.content).toBe('Read 2.');
+});
+
+/** Lets a minute pass, after which a child that is not there was never begun, and the alarm go off. */
+async function passMinute(id: string): Promise<void> {
+	vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 70_000 });
+	try {
+		await runDurableObjectAlarm(readObject(id));
+		await expect.poll(async () => (await readState(id)).budget.reserved.tokens).toBe(0);
+	} finally {
+		vi.useRealTimers();
+	}
+}
+
+test('what is set aside for a child in the background that is refused is free again', async () => {
+	const made = await request('/v1/sessions', { agent: 'hopeful', budget: { tokens: 10_000 } });
+	const { id } = await made.json<{ id: string }>();
+	play({ toolCalls: [give('a', 'A poem.', 'gone')] }, 'Without it.');
+	expect((await allEvents(await send(id, 'go'))).at(-1)).toMatchObject({ data: { text: 'Without it.' } });
+	expect(await readResults(id)).toMatchObject([{ isError: true }]);
+	expect((await readState(id)).budget.reserved.tokens).toBe(1_000);
+	await passMinute(id);
+	expect(await readChildren(id)).toMatchObject([{ spent: { tokens: 0 } }]);
+});
+
+test('what is set aside for a child in the background is free again where it and its parent die until the run is given up', async () => {
+	const id = await createEditor({ tokens: 10_000 });
+	cast({ editor: [{ toolCalls: [sendOff('a', 'A poem.')] }], writer: () => 'A poem.' });
+	atCrashPoint((at, { session }) =>
+		at === 'accepted' && session !== id ? die(session, { isDurable: false }) : undefined,
+	);
+	await post(id);
+	await expect.poll(async () => (await readChildren(id)).length).toBe(1);
+	const wake = async () => {
+		await restart(id);
+		await runDurableObjectAlarm(readObject(id)).catch(() => {});
+		return readStatusUnlessDead(id);
+	};
+	await expect.poll(wake, { timeout: 20_000 }).toBe('error');
+	expect((await readState(id)).budget.reserved.tokens).toBe(1_000);
+	await passMinute(id);
 });
 
 test('what a child in the background asks stands in the inbox as its own, and is answered there', async () => {

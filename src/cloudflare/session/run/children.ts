@@ -3,6 +3,8 @@ import type { Children } from '../../agent/children.ts';
 import type { Config } from '../../config/config.ts';
 import type { Limit } from '../../objects/budget.ts';
 import { listAskers } from '../store/askers.ts';
+import { findOpenCalls } from '../store/calls.ts';
+import type { ChildRecord } from '../store/children.ts';
 import type { RunRecord } from '../store/runs.ts';
 import type { SessionStore } from '../store/store.ts';
 import { readBudgetState } from './budget-state.ts';
@@ -43,6 +45,7 @@ export function createChildren({ store, record, sessions, limit }: ChildrenOptio
 			await store.sync();
 			return child;
 		},
+		drop: ({ id }) => write(() => leave(store, ({ id: open }) => open === id)),
 		settle: ({ id }, cost) => write(() => store.calls.children.settle(id, cost)),
 		toCreate: ({ agent, budget, isBackground }) => ({
 			...{ agent, owner, metadata, budget },
@@ -53,14 +56,21 @@ export function createChildren({ store, record, sessions, limit }: ChildrenOptio
 }
 
 /**
- * Cancels the children that nobody waits for any more, in the transaction that stores why: those in the background only
- * where `all` are meant. The outbox tells them.
+ * Cancels the children that nobody waits for any more, in the transaction that stores why. Of those in the background these
+ * are only those whose calls have no result, because no model knows of them; with `all` they are all of them. The outbox
+ * tells them.
  */
 export function leaveChildren(store: SessionStore, { all = false } = {}): void {
-	const open = store.calls.children.listOpen().filter(({ isBackground }) => all || !isBackground);
-	if (open.length === 0) return;
+	if (store.calls.children.listOpen().length === 0) return;
+	const turn = store.messages.lastTurn();
+	const calls = new Set(findOpenCalls(store).map(({ call }) => call.id));
+	const isUnknown = (child: ChildRecord) => child.turn === turn && calls.has(child.callId);
+	leave(store, (child) => all || !child.isBackground || isUnknown(child));
+}
+
+function leave(store: SessionStore, isMeant: (child: ChildRecord) => boolean): void {
 	const { id: parent, owner } = store.session();
-	for (const child of open) {
+	for (const child of store.calls.children.listOpen().filter(isMeant)) {
 		store.calls.children.leave(child.id);
 		store.outbox.endChild(child, { owner, parent, isRemoved: false }, Date.now());
 	}
