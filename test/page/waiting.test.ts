@@ -553,3 +553,33 @@ test.each(['light', 'dark'] as const)('all of it fits 420 pixels, in the %s them
 	const width = await page.evaluate(() => Math.max(document.documentElement.scrollWidth, document.body.scrollWidth));
 	expect(width).toBeLessThanOrEqual(420);
 });
+
+test('what waits, the fields of a result and the editor of a message fit 390 pixels', async () => {
+	const readWidth = () => page.evaluate(() => document.documentElement.scrollWidth);
+	await page.emulateMedia({ colorScheme: 'dark' });
+	await page.setViewportSize({ width: 390, height: 760 });
+	const { promise, resolve: end } = Promise.withResolvers<void>();
+	const turn = async ({ say }: OpenTurn) => {
+		say(text('One. '));
+		await promise;
+		say(text('Done.'));
+	};
+	stage.play(turn, [call('s1', 'survey', { place: 'Oslo' })]);
+	await say('First');
+	await sees('.prose', 'One.');
+	await say(`Second, ${'a word '.repeat(20)}${'long'.repeat(40)}`);
+	await sees('#waiting li', 'Second');
+	await page.fill('#text', 'Third');
+	await page.locator('#steer').waitFor();
+	await shoot('phone-waiting');
+	expect(await readWidth()).toBeLessThanOrEqual(390);
+	end();
+	await sees('.open-call', 'survey');
+	await shoot('phone-survey');
+	expect(await readWidth()).toBeLessThanOrEqual(390);
+	await page.getByRole('button', { name: 'Edit the message Second' }).focus();
+	await page.keyboard.press('Enter');
+	await page.locator('.editor textarea').waitFor();
+	await shoot('phone-edit');
+	expect(await readWidth()).toBeLessThanOrEqual(390);
+});

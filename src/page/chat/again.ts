@@ -56,7 +56,7 @@ export function addEdit(bubble: HTMLElement, text: string, onEdit: (text: string
 function createEditor(text: string, onEdit: (text: string) => void, onLeave: () => void): HTMLFormElement {
 	const field = createTextArea(text, Math.min(12, text.split('\n').length + 1));
 	field.setAttribute('aria-label', 'New words of the message');
-	const hint = element('p', 'about', 'The answers behind it are replaced. A fork of the session keeps both.');
+	const hint = element('p', 'about', 'The answers behind it are replaced. To keep both, fork the session first.');
 	const send = element('button', 'primary', 'Send');
 	const form = element('form', 'editor', field, hint, button('', 'Cancel', onLeave), send);
 	form.addEventListener('submit', (event) => {
