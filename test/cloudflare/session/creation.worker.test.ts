@@ -49,10 +49,13 @@ const storedIn = (id: string) =>
 	runInDurableObject(readObject(id), async (_, { storage }) => {
 		const has = (table: string) =>
 			storage.sql.exec("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", table).toArray().length > 0;
-		const count = (table: string) => (has(table) ? storage.sql.exec(`SELECT 1 FROM ${table}`).toArray().length : 0);
-		const [sessions = 0, messages = 0, runs = 0, outbox = 0, tokens = 0] = [
-			...['session', 'message', 'run', 'outbox', 'token'].map(count),
+		const count = (table: string, where = '') =>
+			has(table) ? storage.sql.exec(`SELECT 1 FROM ${table} ${where}`).toArray().length : 0;
+		const [sessions = 0, messages = 0, outbox = 0, tokens = 0] = [
+			...['session', 'message', 'outbox', 'token'].map((table) => count(table)),
 		];
+		// A run's first message says how it began.
+		const runs = count('message', 'WHERE begun IS NOT NULL');
 		return { rows: { sessions, messages, runs, outbox, tokens }, alarm: await storage.getAlarm() };
 	});
 const nothing = { sessions: 0, messages: 0, runs: 0, outbox: 0, tokens: 0 };
@@ -164,7 +167,7 @@ test('the client’s tools of a session stay as they are where the run that they
 	play('Done.', 'Done.');
 	expect((await ask('first')).status).toBe(200);
 	await expect.poll(async () => (await storedIn(id)).rows.outbox).toBe(0);
-	breakStorage((_, statement) => statement.startsWith('INSERT INTO run'), id);
+	breakStorage((_, statement) => statement.startsWith('INSERT INTO message'), id);
 	expect((await ask('second')).status).toBe(503);
 	mendStorage();
 	expect(await toolsIn()).toContain('first');

@@ -51,10 +51,12 @@ describe('a storage that takes no writes for a while', () => {
 				await expect
 					.poll(async () => countWrites() > from + 1 || (await Promise.race([isOver, false])), patient)
 					.toBe(true);
-				const { stored } = await runInDurableObject(readObject(id), (_, { storage }) =>
-					storage.sql.exec<{ stored: string }>('SELECT status AS stored FROM run').one(),
+				// A run that has no row has only begun.
+				const isOpen = await runInDurableObject(
+					readObject(id),
+					(_, { storage }) => storage.sql.exec("SELECT 1 FROM run WHERE status <> 'running'").toArray().length === 0,
 				);
-				if (stored === 'running') expect(seen.filter(isEnd), `write ${from}`).toEqual([]);
+				if (isOpen) expect(seen.filter(isEnd), `write ${from}`).toEqual([]);
 				mendStorage();
 				await reading;
 				expect(seen.filter(isEnd), `write ${from}`).toHaveLength(1);

@@ -30,7 +30,7 @@ afterEach(() => {
 function breakEnd(session: string, ...given: readonly string[]): void {
 	const left = [...given];
 	const fails = (_: number, statement: string) =>
-		/^UPDATE run SET status/.test(statement) ? (left.shift() ?? false) : false;
+		/^INSERT OR REPLACE INTO run\b/.test(statement) ? (left.shift() ?? false) : false;
 	breakStorage(fails, session);
 }
 

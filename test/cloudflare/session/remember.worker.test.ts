@@ -18,7 +18,15 @@ const readAll = (store: SessionStore) =>
 	store.hasTables && {
 		exists: store.exists(),
 		session: store.exists() && [store.session(), store.visitedAt, store.tokenKey, store.summary],
-		runs: [store.runs.get(), store.runs.get(1), store.runs.get(2), store.runs.get(99), store.nextRun, store.status],
+		runs: [
+			store.runs.get(),
+			store.runs.get(1),
+			store.runs.get(2),
+			store.runs.get(99),
+			store.runs.after(0),
+			store.nextRun,
+			store.status,
+		],
 		messages: [
 			store.messages.nextPlace(),
 			store.messages.lastTurn(),
@@ -56,6 +64,11 @@ function answer(store: SessionStore, n: number): void {
 /** Everything that a store may write of what it remembers. */
 const writes: readonly ((store: SessionStore, n: number) => unknown)[] = [
 	(store, n) => store.runs.begin({ ...run, n: store.nextRun, id: `run_${n}`, firstSeq: store.messages.nextPlace() }),
+	// A run that its message holds has no row until it changes.
+	(store, n) => {
+		const begun = { ...run, n: store.nextRun, id: `run_${n}`, firstSeq: store.messages.nextPlace() };
+		store.runs.begin(begun, (text) => store.messages.add(begun.n, { role: 'user', content: 'go' }, n, { begun: text }));
+	},
 	(store, n) => store.runs.draft(store.nextRun - 1, { iteration: n, restarts: 0, events: [] }),
 	(store, n) => store.runs.markRestarted(store.nextRun - 1, n),
 	(store, n) => store.runs.takeUp(store.nextRun - 1, { boot: `b${n}`, attempt: n, lost: 0, progress: 0, restarts: 0 }),

@@ -41,6 +41,18 @@ test('an activity without a run keeps a session from expiring, and is stored at 
 		expect(readRows().written).toBe(1);
 	}));
 
+test('the end of a lease is told, too, while the run that began it has no row', () =>
+	onStore((store, readRows) => {
+		store.runs.end(1, 'cancelled', { before: [], draft: [], steps: 0, event: { type: 'cancelled' } }, 1);
+		readRows();
+		const begun = { n: 2, id: 'run_2', boot: 'b', firstSeq: store.messages.nextPlace(), createdAt: 2 };
+		store.runs.begin(begun, (text) => store.messages.add(2, { role: 'user', content: 'go' }, 2, { begun: text }));
+		expect(readRows().written).toBe(1);
+		store.spending.reserve({ run: 2, model: 'm', amount: ten, owed: true, estimate }, 2);
+		store.spending.settle(1, ten);
+		expect(listTold(store)).toContain('ledger run_2.1');
+	}));
+
 test('the end of a lease is told as long as it is neither told nor undone, and costs no row of its own', () =>
 	onStore((store, readRows) => {
 		store.markTold(store.listDue(0));

@@ -97,11 +97,17 @@ export function storeRun(
 	const firstSeq = isAsked ? messages.nextPlace() : messages.lastTurn();
 	const id = how.waited?.runId ?? createRunId();
 	const asked = { stopAfter, maxOutputTokens, toolChoice, terms };
-	const run = runs.begin({ n: store.nextRun, id, model, ...asked, boot, firstSeq, createdAt });
 	noteApproved(store, { approved, edits }, createdAt);
 	if (how.answered !== undefined) calls.answer(messages.lastTurn(), how.answered.call, how.answered.text);
-	for (const message of input)
-		messages.add(run.n, message, createdAt, { input: true, ...(message === given.at(-1) && { inbound, replaces }) });
+	const n = store.nextRun;
+	const add = (message: Message, begun?: string) =>
+		messages.add(n, message, createdAt, { input: true, begun, ...(message === given.at(-1) && { inbound, replaces }) });
+	const [first, ...others] = input;
+	const run = runs.begin(
+		{ n, id, model, ...asked, boot, firstSeq, createdAt },
+		first && ((begun) => add(first, begun)),
+	);
+	for (const message of others) add(message);
 	const last = given.at(-1);
 	if (last !== undefined) files.keepAttachments(last, inbound);
 	if (once !== undefined) deliveries.add(once, { run: run.n }, createdAt);
@@ -133,8 +139,10 @@ export function storeFailedRun(
 	const { runId, message, inbound, callback } = waited;
 	return store.transaction(() => {
 		const createdAt = Date.now();
-		const run = runs.begin({ n: store.nextRun, id: runId, boot, firstSeq: messages.nextPlace(), createdAt });
-		messages.add(run.n, message, createdAt, { input: true, inbound });
+		const n = store.nextRun;
+		const run = runs.begin({ n, id: runId, boot, firstSeq: messages.nextPlace(), createdAt }, (begun) =>
+			messages.add(n, message, createdAt, { input: true, inbound, begun }),
+		);
 		files.keepAttachments(message, inbound);
 		store.queue.take(waited, run.n);
 		runs.end(run.n, 'error', { before: [], draft: [], steps: 0, event }, createdAt);

@@ -1,5 +1,6 @@
 import { cutOutput, type Message } from '../../../core/chat/index.ts';
 import { splitRows } from '../../objects/storage.ts';
+import { toJsonText } from './json-text.ts';
 import { KeptRecords, type Sized } from './kept-records.ts';
 import {
 	type Body,
@@ -33,6 +34,13 @@ export interface MessagePage {
 	readonly next?: number;
 }
 
+/** What only the first row of a message says. */
+interface Beside {
+	readonly cost?: MessageCost;
+	/** The run that it begins, if that has no row yet (`RunRows.begin`). */
+	readonly begun?: string;
+}
+
 /** Characters of the newest messages that a live object keeps parsed: half a million tokens of English. */
 const mostKept = 2_000_000;
 
@@ -62,18 +70,18 @@ export class MessageRows {
 	}
 
 	/**
-	 * Stores a message, with what it cost, and returns its place. A tool result that is too long for a model is also kept
-	 * whole.
+	 * Stores a message, with what it cost and the run that it begins, and returns its place. A tool result that is too long
+	 * for a model is also kept whole.
 	 */
 	add(
 		run: number,
 		message: Message,
 		createdAt: number,
-		{ cost, ...more }: Omit<Body, 'message' | 'isCut'> & { readonly cost?: MessageCost } = {},
+		{ cost, begun, ...more }: Omit<Body, 'message' | 'isCut'> & Beside = {},
 	): number {
 		const last = this.#lastPlace();
 		const seq = message.role === 'tool' ? this.#placeOfResult(message.toolCallId, last) : nextPlace(last);
-		this.#addAt(seq, run, createdAt, { message, ...more }, cost);
+		this.#addAt(seq, run, createdAt, { message, ...more }, { cost, begun });
 		return seq;
 	}
 
@@ -89,11 +97,11 @@ export class MessageRows {
 		if (replaced > 0) this.#sql.exec('UPDATE message SET replaced = ? WHERE seq = ?', replaced, seq);
 	}
 
-	#addAt(seq: number, run: number, createdAt: number, body: Omit<Body, 'isCut'>, cost?: MessageCost): void {
+	#addAt(seq: number, run: number, createdAt: number, body: Omit<Body, 'isCut'>, beside?: Beside): void {
 		const { message } = body;
 		const content = message.role === 'tool' ? cutOutput(message.content) : undefined;
 		const isCut = message.role === 'tool' && content !== message.content;
-		this.#insert(seq, run, createdAt, isCut ? { ...body, message: { ...message, content }, isCut } : body, cost);
+		this.#insert(seq, run, createdAt, isCut ? { ...body, message: { ...message, content }, isCut } : body, beside);
 		if (isCut) {
 			for (const [part, text] of splitRows(JSON.stringify(message.content)).entries())
 				this.#sql.exec('INSERT INTO output (seq, part, body) VALUES (?, ?, ?)', seq, part, text);
@@ -247,7 +255,7 @@ export class MessageRows {
 		return toTurnPlace(this.#lastPlace());
 	}
 
-	#insert(seq: number, run: number, createdAt: number, body: Body, cost?: MessageCost): void {
+	#insert(seq: number, run: number, createdAt: number, body: Body, { cost, begun }: Beside = {}): void {
 		const { isCurrent } = this.#kept;
 		const [turn, last] = [toTurnPlace(seq), this.lastTurn()];
 		const stored = turn > last ? 0 : turn === last ? this.#lastRows() : this.#countRows(turn);
@@ -255,10 +263,11 @@ export class MessageRows {
 		const parts = splitRows(whole);
 		const insert = () => {
 			for (const [part, text] of parts.entries()) {
-				const first = part === 0 ? [body.inbound?.messageId ?? null, cost ? JSON.stringify(cost) : null] : [null, null];
+				const first = [body.inbound?.messageId ?? null, toJsonText(cost), begun ?? null];
 				this.#sql.exec(
-					'INSERT INTO message (seq, part, run, stored, body, created_at, client, cost) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
-					...[seq, part, run, stored, text, createdAt, ...first],
+					`INSERT INTO message (seq, part, run, stored, body, created_at, client, cost, begun)
+					VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+					...[seq, part, run, stored, text, createdAt, ...(part === 0 ? first : [null, null, null])],
 				);
 			}
 		};

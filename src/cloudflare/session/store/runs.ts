@@ -73,7 +73,10 @@ export type NewRun = Pick<
 export type PastRun = Pick<RunRecord, 'n' | 'id' | 'status' | 'model' | 'boot' | 'attempt' | 'firstSeq' | 'createdAt'> &
 	Required<Pick<RunRecord, 'end' | 'endedAt'>>;
 
-/** The runs of a session: one row each. */
+/** Characters of a run's begin that a message can hold beside its own text. */
+const longestBegin = 100_000;
+
+/** The runs of a session: one row each. That of the newest is missing until it changes if a message says how it began. */
 export class RunRows {
 	readonly #sql: RememberingSql;
 	readonly #newest: Remembered<RunRecord | undefined>;
@@ -82,34 +85,41 @@ export class RunRows {
 		this.#sql = sql;
 		this.#newest = sql.remember('run', () => {
 			const [row] = sql.exec<Row>('SELECT * FROM run ORDER BY n DESC LIMIT 1').toArray();
-			return row && toRecord(row);
+			const newest = row && toRecord(row);
+			return this.#readBegun(newest) ?? newest;
 		});
 	}
 
-	begin(run: NewRun): RunRecord {
-		const record = { ...run, status: 'running', attempt: 1, lost: 0, progress: 0, restarts: 0 } as const;
+	/**
+	 * Stores a run that begins.
+	 *
+	 * @param hold stores a message that holds the text, too. Then the run has no row until it changes.
+	 */
+	begin(run: NewRun, hold?: (begun: string) => void): RunRecord {
+		const record = toBegun(run);
+		const text = JSON.stringify(run);
+		const isHeld = hold !== undefined && text.length <= longestBegin;
 		this.#newest.change(
-			() =>
-				this.#sql.exec(
-					`INSERT INTO run (
-						n, id, status, model, stop_after, max_output_tokens, tool_choice, terms, boot, attempt, first_seq,
-						created_at
-					) VALUES (?, ?, 'running', ?, ?, ?, ?, ?, ?, 1, ?, ?)`,
-					...[run.n, run.id, run.model ?? null, run.stopAfter ?? null, run.maxOutputTokens ?? null],
-					...[toJsonText(run.toolChoice), toJsonText(run.terms), run.boot, run.firstSeq, run.createdAt],
-				),
+			() => (isHeld ? hold(text) : this.#save(record)),
 			() => record,
 		);
 		return record;
 	}
 
+	/** Returns a run that only its message tells of: it is newer than all that have a row. */
+	#readBegun({ n, firstSeq }: Pick<RunRecord, 'n' | 'firstSeq'> = { n: 0, firstSeq: 0 }): RunRecord | undefined {
+		const [found] = this.#sql
+			.exec<{ begun: string }>(
+				'SELECT begun FROM message WHERE seq >= ? AND run > ? AND begun IS NOT NULL ORDER BY seq DESC LIMIT 1',
+				...[firstSeq, n],
+			)
+			.toArray();
+		return found && toBegun(JSON.parse(found.begun));
+	}
+
 	/** Stores a run of another session, which has ended. */
-	restore({ n, id, status, model, boot, attempt, firstSeq, end, createdAt, endedAt }: PastRun): void {
-		this.#sql.exec(
-			`INSERT INTO run (n, id, status, model, boot, attempt, first_seq, tail, created_at, ended_at)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			...[n, id, status, model ?? null, boot, attempt, firstSeq, JSON.stringify(end), createdAt, endedAt],
-		);
+	restore(run: PastRun): void {
+		this.#save({ ...run, lost: 0, progress: 0, restarts: 0 });
 	}
 
 	/** Whether there are runs of another session. */
@@ -118,14 +128,8 @@ export class RunRows {
 	}
 
 	/** Stores that a lost run has its next life. */
-	takeUp(
-		n: number,
-		{ boot, attempt, lost, progress, restarts }: Pick<RunRecord, 'boot' | 'attempt' | 'lost' | 'progress' | 'restarts'>,
-	): void {
-		this.#sql.exec(
-			'UPDATE run SET boot = ?, attempt = ?, lost = ?, progress = ?, restarts = ? WHERE n = ?',
-			...[boot, attempt, lost, progress, restarts, n],
-		);
+	takeUp(n: number, life: Pick<RunRecord, 'boot' | 'attempt' | 'lost' | 'progress' | 'restarts'>): void {
+		this.#change(n, life);
 	}
 
 	/**
@@ -141,32 +145,39 @@ export class RunRows {
 
 	/** Stores how often readers were told that the current turn is asked again. */
 	markRestarted(n: number, restarts: number): void {
-		this.#sql.exec('UPDATE run SET restarts = ? WHERE n = ?', restarts, n);
+		this.#change(n, { restarts });
 	}
 
 	draft(n: number, draft: Draft): void {
-		this.#update(n, { draft }, 'UPDATE run SET draft = ? WHERE n = ?', JSON.stringify(draft));
+		this.#change(n, { draft });
 	}
 
 	/** Stores what a model is told in front of a run's message. */
 	keepRecalled(n: number, recalled: Recalled | null): void {
-		this.#update(n, { recalled }, 'UPDATE run SET recalled = ? WHERE n = ?', JSON.stringify(recalled));
+		this.#change(n, { recalled });
 	}
 
 	end(n: number, status: RunStatus, end: RunEnd, endedAt: number, listedAt?: number): void {
-		this.#update(
-			n,
-			{ status, end, draft: undefined, endedAt, listedAt },
-			'UPDATE run SET status = ?, tail = ?, draft = NULL, ended_at = ?, listed_at = ? WHERE n = ?',
-			...[status, JSON.stringify(end), endedAt, listedAt ?? null],
+		this.#change(n, { status, end, draft: undefined, endedAt, listedAt });
+	}
+
+	/** Writes the row of a run anew. */
+	#change(n: number, change: Partial<RunRecord>): void {
+		const run = this.get(n);
+		if (run === undefined) return;
+		const changed = { ...run, ...change };
+		this.#newest.change(
+			() => this.#save(changed),
+			(newest) => (newest?.n === n ? changed : newest),
 		);
 	}
 
-	/** Changes the row of a run. The last parameter of the query is its number. */
-	#update(n: number, change: Partial<RunRecord>, query: string, ...values: (string | number | null)[]): void {
-		this.#newest.change(
-			() => this.#sql.exec(query, ...values, n),
-			(newest) => (newest?.n === n ? { ...newest, ...change } : newest),
+	#save(run: RunRecord): void {
+		const row = toRow(run);
+		const columns = Object.keys(row);
+		this.#sql.exec(
+			`INSERT OR REPLACE INTO run (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`,
+			...Object.values(row),
 		);
 	}
 
@@ -182,7 +193,8 @@ export class RunRows {
 	/** Returns the oldest run after a number. */
 	after(n: number): RunRecord | undefined {
 		const [row] = this.#sql.exec<Row>('SELECT * FROM run WHERE n > ? ORDER BY n LIMIT 1', n).toArray();
-		return row === undefined ? undefined : toRecord(row);
+		const newest = this.#newest();
+		return row === undefined ? newest && (newest.n > n ? newest : undefined) : toRecord(row);
 	}
 }
 
@@ -208,6 +220,35 @@ type Row = {
 	listed_at: number | null;
 	recalled: string | null;
 };
+
+function toBegun(run: NewRun): RunRecord {
+	return { ...run, status: 'running', attempt: 1, lost: 0, progress: 0, restarts: 0 };
+}
+
+function toRow(run: RunRecord): Row {
+	return {
+		n: run.n,
+		id: run.id,
+		status: run.status,
+		model: run.model ?? null,
+		stop_after: run.stopAfter ?? null,
+		max_output_tokens: run.maxOutputTokens ?? null,
+		tool_choice: toJsonText(run.toolChoice),
+		terms: toJsonText(run.terms),
+		boot: run.boot,
+		attempt: run.attempt,
+		lost: run.lost,
+		progress: run.progress,
+		restarts: run.restarts,
+		draft: toJsonText(run.draft),
+		first_seq: run.firstSeq,
+		tail: toJsonText(run.end),
+		created_at: run.createdAt,
+		ended_at: run.endedAt ?? null,
+		listed_at: run.listedAt ?? null,
+		recalled: run.recalled === undefined ? null : JSON.stringify(run.recalled),
+	};
+}
 
 function toRecord({ tail, draft, tool_choice: toolChoice, terms, ...row }: Row): RunRecord {
 	return {

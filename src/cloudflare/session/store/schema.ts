@@ -6,7 +6,8 @@ import type { Schema } from '../../objects/migrate.ts';
  * `message.seq` is the place in the conversation: `messageStride` apart, so that the results of a turn's calls have
  * their places behind it whatever order they come in; `stored` is that order. A long body is split over `part`s: a row
  * may hold 2 MB. One that was `replaced` is kept, but no model is sent it (2: but a copy of it); `client` is the id that
- * its sender gave it, and `cost` what the request to the model came to that wrote it. `output` has the results that the message holds cut.
+ * its sender gave it, `cost` what the request to the model came to that wrote it, and `begun` the run that it begins, which
+ * has no row in `run` until it changes. `output` has the results that the message holds cut.
  *
  * `session.summary` is the place of the newest summary, which a model is sent instead of what is in front of it;
  * `token_key` signs the tokens that open the session; `client_tools` are those of the client that it runs with now. While
@@ -57,7 +58,7 @@ const tables = `
 	) WITHOUT ROWID;
 	CREATE TABLE message (
 		seq INTEGER NOT NULL, part INTEGER NOT NULL, run INTEGER NOT NULL, stored INTEGER NOT NULL, body TEXT NOT NULL,
-		created_at INTEGER NOT NULL, replaced INTEGER NOT NULL DEFAULT 0, client TEXT, cost TEXT, PRIMARY KEY (seq, part)
+		created_at INTEGER NOT NULL, replaced INTEGER NOT NULL DEFAULT 0, client TEXT, cost TEXT, begun TEXT, PRIMARY KEY (seq, part)
 	) WITHOUT ROWID;
 	CREATE INDEX message_client ON message (client) WHERE client IS NOT NULL;
 	CREATE TABLE output (
@@ -228,6 +229,7 @@ const migrations: readonly string[] = [
 	'ALTER TABLE token ADD COLUMN holder TEXT;',
 	'ALTER TABLE child ADD COLUMN background INTEGER;',
 	'ALTER TABLE call ADD COLUMN input TEXT;',
+	'ALTER TABLE message ADD COLUMN begun TEXT;',
 ];
 
 export const schema: Schema = { tables, migrations };

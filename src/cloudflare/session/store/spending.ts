@@ -1,6 +1,7 @@
 import { type Amount, minus, nothing } from '../../objects/budget.ts';
-import type { MessageCost } from './message-record.ts';
+import type { MessageRows } from './messages.ts';
 import type { Remembered, RememberingSql } from './remember.ts';
+import type { RunRows } from './runs.ts';
 
 /** A request to a model and its cost. */
 export interface Charge {
@@ -45,7 +46,8 @@ export interface Lease {
 export class SpendingRows {
 	readonly #sql: RememberingSql;
 	readonly #newest: Remembered<Row | undefined>;
-	readonly #newestCost: () => MessageCost | undefined;
+	readonly #messages: Pick<MessageRows, 'newestCost'>;
+	readonly #runs: Pick<RunRows, 'get'>;
 	/** The request up to whose lease all are told. Missing while this life of the object does not look after that. */
 	#told: number | undefined;
 	/** The run that has begun to spend in this life of the object, and what was spent before it. */
@@ -53,10 +55,14 @@ export class SpendingRows {
 	/** The lease that goes on. No row says which: every other one has ended, and so has that of an earlier life. */
 	#lease: Lease | undefined;
 
-	/** @param newestCost returns what the newest message has cost. */
-	constructor(sql: RememberingSql, newestCost: () => MessageCost | undefined) {
+	/**
+	 * @param messages says what the newest message has cost.
+	 * @param runs has the newest run, which may have no row.
+	 */
+	constructor(sql: RememberingSql, messages: Pick<MessageRows, 'newestCost'>, runs: Pick<RunRows, 'get'>) {
 		this.#sql = sql;
-		this.#newestCost = newestCost;
+		this.#messages = messages;
+		this.#runs = runs;
 		this.#newest = sql.remember(
 			'spending',
 			() => sql.exec<Row>('SELECT * FROM spending ORDER BY call DESC LIMIT 1').toArray()[0],
@@ -134,16 +140,16 @@ export class SpendingRows {
 		type Found = { call: number; lease: number; run_id: string } & Record<'tokens' | 'usd', number>;
 		const isBegun = last.settled === 0 ? last.call : 0;
 		const rows = this.#sql.exec<Found>(
-			`SELECT lease.call, first AS lease, begun.id AS run_id,
+			`SELECT lease.call, first AS lease, COALESCE(begun.id, ?) AS run_id,
 				COALESCE(${before('b', 'tokens')}, ?) - ${before('a', 'tokens')} AS tokens,
 				COALESCE(${before('b', 'usd')}, ?) - ${before('a', 'usd')} AS usd
 			FROM (
 				SELECT COALESCE(lease, call) AS first, MAX(call) AS call, run FROM spending WHERE call > ? AND owed <> 0 GROUP BY first
 			) AS lease
-			JOIN run ON run.n = lease.run JOIN spending AS a ON a.call = first JOIN run AS begun ON begun.n = a.run
-				LEFT JOIN spending AS b ON b.call = lease.call + 1
+			JOIN spending AS a ON a.call = first LEFT JOIN spending AS b ON b.call = lease.call + 1
+				LEFT JOIN run ON run.n = lease.run LEFT JOIN run AS begun ON begun.n = a.run
 			WHERE lease.call <> ? AND first <> ? AND (run.ended_at IS NULL OR run.ended_at > ?) ORDER BY lease.call`,
-			...[last.total_tokens, last.total_usd, this.#toldCall, isBegun, lease ?? 0, since],
+			...[this.#runs.get()?.id ?? null, last.total_tokens, last.total_usd, this.#toldCall, isBegun, lease ?? 0, since],
 		);
 		return rows.toArray().map(({ call, lease: first, run_id: run, ...amount }) => {
 			return { lastCall: call, id: ledgerId(run, first), amount: minus(amount, nothing) };
@@ -178,7 +184,7 @@ export class SpendingRows {
 	#last(): Row | undefined {
 		const row = this.#newest();
 		if (row === undefined || row.settled === 1) return row;
-		const cost = this.#newestCost();
+		const cost = this.#messages.newestCost();
 		return cost?.call === row.call ? settleRow(row, cost) : row;
 	}
 

@@ -62,7 +62,7 @@ export class SessionStore {
 		this.messages = new MessageRows(sql);
 		this.runs = new RunRows(sql);
 		this.calls = new CallRows(sql);
-		this.spending = new SpendingRows(sql, () => this.messages.newestCost());
+		this.spending = new SpendingRows(sql, this.messages, this.runs);
 		this.deliveries = new DeliveryRows(sql);
 		this.queue = new QueueRows(sql, this.deliveries);
 		this.callbacks = new CallbackRows(sql);
