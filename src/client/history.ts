@@ -22,14 +22,17 @@ export function createHistoryMethods(http: Http, getSession: (id: string, option
 	const readPage = (id: string, query: string, signal: AbortSignal | undefined): Promise<EarlierMessages> =>
 		http.json(`/v1/sessions/${encodeURIComponent(id)}/messages${query}`, { signal });
 
-	/** Lists all messages of a session, oldest first. */
-	async function listMessages(id: string, { signal }: SignalOption = {}): Promise<Message[]> {
+	/** Lists all messages of a session, oldest first. With `from`, the id of a message, those from it on. */
+	async function listMessages(
+		id: string,
+		{ from, signal }: SignalOption & { readonly from?: string } = {},
+	): Promise<Message[]> {
 		const messages: Message[] = [];
-		for (let query = ''; ; ) {
-			const page = await readPage(id, query, signal);
+		for (let cursor = from; ; ) {
+			const page = await readPage(id, cursor === undefined ? '' : `?cursor=${encodeURIComponent(cursor)}`, signal);
 			messages.push(...page.messages);
 			if (!page.cursor) return messages;
-			query = `?cursor=${encodeURIComponent(page.cursor)}`;
+			cursor = page.cursor;
 		}
 	}
 

@@ -272,6 +272,7 @@ test('a client copies a session, up to a message too, and imports what it export
 	const { id } = await runlet.createSession({ agent: 'scripted' });
 	for (const text of ['First', 'Second']) for await (const _ of runlet.sendMessage(id, text));
 	const history = await runlet.listMessages(id);
+	expect(await runlet.listMessages(id, { from: history[1]?.id })).toEqual(history.slice(1));
 	const copy = await runlet.forkSession(id);
 	expect(copy.id).not.toBe(id);
 	expect(await runlet.listMessages(copy.id)).toEqual(history);

@@ -395,8 +395,11 @@ describe('the trace', () => {
 		first.resolve();
 		await sees('tr[data-state=done]', 'add');
 		await sees('tr[data-state=running]', 'Next turn');
+		// What was read is not read again.
+		const asked = page.waitForRequest(/messages\?cursor=/);
 		second.resolve();
 		await sees('tr[data-state=done]', 'Turn 2');
+		await asked;
 	});
 
 	test('marks what failed and what waits, and is left by Escape', async () => {

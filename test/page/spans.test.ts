@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Message, Session } from '../../src/client/index.ts';
+import { loadTrace } from '../../src/page/trace/load.ts';
 import { toRuns } from '../../src/page/trace/spans.ts';
 
 const start = Date.parse('2026-11-23T12:00:00.000Z');
@@ -18,6 +19,12 @@ function think(ms: number, latencyMs: number, calls: readonly string[] = [], run
 function answer(ms: number, toolCallId: string, runId = 'r1'): Message {
 	return { role: 'tool', id: `${ms}`, runId, toolCallId, content: 'x', createdAt: at(ms) };
 }
+
+const amount = { tokens: 0, usd: 0 };
+const session: Session = {
+	...{ id: 's1', agent: 'helper', model: 'demo', status: 'running', createdAt: at(0) },
+	...{ run: { id: 'r1', status: 'running' }, budget: { limit: {}, spent: amount, reserved: amount, left: {} } },
+};
 
 /** Each span with when it began and ended, in milliseconds since the first message. */
 const show = (...given: Parameters<typeof toRuns>) =>
@@ -71,4 +78,34 @@ test('a child stands below its call, with what it did', () => {
 		'2 helper 600-800 done',
 		'3 Turn 1: demo 650-800 done',
 	]);
+});
+
+test('the newest turn is read again, because its results come in any order; what is before it is not', async () => {
+	const turns = [say(0, 'Go.'), think(100, 100, ['z']), answer(200, 'z'), think(500, 250, ['a', 'b'])];
+	const [first, second] = [answer(900, 'a'), answer(901, 'b')];
+	let stored = [...turns, second];
+	const asked: (string | undefined)[] = [];
+	const client = {
+		getSession: async () => session,
+		listMessages: async (_: string, { from }: { readonly from?: string } = {}) => {
+			asked.push(from);
+			return stored.slice(stored.findIndex(({ id }) => id === (from ?? '0')));
+		},
+	};
+	const reading = { histories: new Map(), signal: new AbortController().signal };
+	const read = async () =>
+		(await loadTrace(client, 's1', reading)).runs[0]?.spans.map(({ name, state }) => `${name} ${state}`);
+	expect(await read()).toContain('tool-a running');
+	stored = [...turns, first, second];
+	expect(await read()).toEqual([
+		...[
+			'Turn 1: demo done',
+			'tool-z done',
+			'Turn 1: demo done',
+			'tool-a done',
+			'tool-b done',
+			'Next turn: demo running',
+		],
+	]);
+	expect(asked).toEqual([undefined, '500']);
 });

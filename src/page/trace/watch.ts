@@ -2,7 +2,7 @@
 
 import type { SessionClient } from '../../client/sessions.ts';
 import type { RunEvent } from '../../client/types.ts';
-import { loadTrace, type Trace, type TraceClient } from './load.ts';
+import { type Histories, loadTrace, type Trace, type TraceClient } from './load.ts';
 
 export type WatchClient = TraceClient & Pick<SessionClient, 'followRun'>;
 
@@ -22,6 +22,7 @@ const telling: ReadonlySet<RunEvent['type']> = new Set([
 export function watchSession(client: WatchClient, id: string, signal: AbortSignal, watcher: Watcher): () => void {
 	/** The run whose events were read last. */
 	let followed: string | undefined;
+	const histories: Histories = new Map();
 	let isFollowing = false;
 	let isReading = false;
 	let isStale = false;
@@ -31,7 +32,7 @@ export function watchSession(client: WatchClient, id: string, signal: AbortSigna
 		isReading = true;
 		while (isStale) {
 			isStale = false;
-			const trace = await loadTrace(client, id, signal);
+			const trace = await loadTrace(client, id, { histories, signal });
 			if (signal.aborted) return;
 			watcher.onTrace(trace);
 			const run = trace.session.run?.id;
