@@ -557,6 +557,10 @@ describe('/docs', () => {
 		complaints = complaints.filter((line) => !line.includes('404'));
 		expect(await page.evaluate(() => sessionStorage.length + localStorage.length)).toBe(0);
 		await shoot('docs');
+		// Of articles of one kind a few are enough.
+		await page.getByLabel('Search the API').fill('read the state of a session');
+		await sees('.found', / found$/);
+		expect(await read.isVisible()).toBe(true);
 		expect(await findBarriers()).toEqual([]);
 	});
 
