@@ -143,6 +143,13 @@ test('a reader who has scrolled up sees nothing move while the answer goes on, a
 	await page.mouse.move(450, 300);
 	await page.mouse.wheel(0, -900);
 	await expect.poll(distance).toBeGreaterThan(500);
+	// The wheel moves the page for some frames.
+	await page.locator('#scroller').evaluate(async (node) => {
+		for (let still = 0, last = -1; still < 20; last = node.scrollTop) {
+			await new Promise(requestAnimationFrame);
+			still = node.scrollTop === last ? still + 1 : 0;
+		}
+	});
 	await page.evaluate(() => {
 		const seen = document.elementFromPoint(450, 200);
 		const jumps: number[] = [];
