@@ -2,6 +2,7 @@ import type { ChatOptions, Recalled, RunEvent } from '../../../core/chat/index.t
 import { RunletError } from '../../../core/ground/errors.ts';
 import type { RunTerms } from '../../wire/protocols/client-terms.ts';
 import { toJsonText } from './json-text.ts';
+import { messageStride } from './messages.ts';
 import type { Remembered, RememberingSql } from './remember.ts';
 import type { RunEnd } from './run-end.ts';
 import type { RunStatus } from './status.ts';
@@ -86,7 +87,7 @@ export class RunRows {
 		this.#newest = sql.remember('run', () => {
 			const [row] = sql.exec<Row>('SELECT * FROM run ORDER BY n DESC LIMIT 1').toArray();
 			const newest = row && toRecord(row);
-			return this.#readBegun(newest) ?? newest;
+			return this.#readBegun(newest?.n ?? 0) ?? newest;
 		});
 	}
 
@@ -106,12 +107,14 @@ export class RunRows {
 		return record;
 	}
 
-	/** Returns a run that only its message tells of: it is newer than all that have a row. */
-	#readBegun({ n, firstSeq }: Pick<RunRecord, 'n' | 'firstSeq'> = { n: 0, firstSeq: 0 }): RunRecord | undefined {
+	/** Returns a run that only its message tells of: it is newer than all that have a row, and so are its turns. */
+	#readBegun(n: number): RunRecord | undefined {
 		const [found] = this.#sql
 			.exec<{ begun: string }>(
-				'SELECT begun FROM message WHERE seq >= ? AND run > ? AND begun IS NOT NULL ORDER BY seq DESC LIMIT 1',
-				...[firstSeq, n],
+				`SELECT begun FROM message WHERE run > ? AND begun IS NOT NULL AND seq >= COALESCE(
+					(SELECT seq - seq % ${messageStride} FROM message WHERE run <= ? ORDER BY seq DESC LIMIT 1), 0
+				) ORDER BY seq DESC LIMIT 1`,
+				...[n, n],
 			)
 			.toArray();
 		return found && toBegun(JSON.parse(found.begun));
