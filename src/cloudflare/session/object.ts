@@ -116,7 +116,7 @@ export class Session extends DurableObject<Env> implements SessionApi {
 		return this.#life.answer(async () => {
 			await this.#access.openForChange(caller);
 			this.#store.change(change, Date.now());
-			this.#runner.tellOwner();
+			if (change.title !== undefined) this.#runner.tellOwner();
 			return this.#show();
 		});
 	}
