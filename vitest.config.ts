@@ -103,6 +103,7 @@ export default defineConfig(({ mode }) => ({
 		maxWorkers: 4,
 		// A machine that is busy is slow, and that is no failure.
 		testTimeout: 240_000,
+		expect: { poll: { timeout: 30_000 } },
 		projects: [
 			{
 				extends: true,

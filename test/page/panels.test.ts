@@ -326,6 +326,18 @@ describe('the sessions', () => {
 	});
 });
 
+describe('a call', () => {
+	test('says how long it took, after its run and when the chat is opened again', async () => {
+		stage.play([call('a1', 'add', { x: 1, y: 2 })], [text('It is 3.')]);
+		await say('Add them.');
+		await sees('.prose', 'It is 3.');
+		await sees('.call .took', /^\d+(\.\d)? m?s$/);
+		await page.reload();
+		await sees('.prose', 'It is 3.');
+		await sees('.call .took', /^\d+(\.\d)? m?s$/);
+	});
+});
+
 describe('the trace', () => {
 	const open = () => page.getByRole('button', { name: 'Trace' }).first().click();
 	const rows = (text: string) => page.locator('.waterfall tr', { hasText: text });

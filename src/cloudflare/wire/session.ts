@@ -40,10 +40,7 @@ export const changeBody = v.pipe(
 		budget: v.optional(budgetSchema),
 		title: v.optional(v.pipe(shortText(200), v.nonEmpty(), v.description('The title in the list of sessions.'))),
 	}),
-	v.forward(
-		v.check(({ budget, title }) => budget !== undefined || title !== undefined, 'missing. Give budget, title or both'),
-		['budget'],
-	),
+	v.forward(v.minEntries(1, 'missing. Give budget, title or both'), ['budget']),
 );
 
 /** The status of a session (docs/sessions.md, "Statuses"). */

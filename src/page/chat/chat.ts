@@ -47,7 +47,7 @@ class Chat {
 	constructor(client: Client, onActivity: () => void) {
 		this.#client = client;
 		this.#onActivity = onActivity;
-		this.#desk = createDesk(client);
+		this.#desk = createDesk(client, this.#transcript.calls);
 		this.#earlier = createEarlier(client, this.#transcript.addEarlier);
 		this.#waiting = createWaitingList(client, this.#transcript.tail.keep);
 		this.#openCalls = createOpenCalls({

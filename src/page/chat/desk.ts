@@ -3,14 +3,20 @@
 import type { SessionClient } from '../../client/sessions.ts';
 import type { RunEvent } from '../../client/types.ts';
 import { find } from '../parts/element.ts';
+import { createCallTimes } from './call-times.ts';
 import { createMoneyView, type MoneyClient } from './money.ts';
 import { createTaskLists } from './task-lists.ts';
+import type { CallView } from './tool-call.ts';
 import { createWorkspaceView, type FileClient } from './workspace.ts';
 
 /** Keeps the desk as the session has it. It is an aid: where it cannot be read, the chat goes on without it. */
-export function createDesk(client: Pick<SessionClient, 'listTasks'> & FileClient & MoneyClient) {
+export function createDesk(
+	client: Pick<SessionClient, 'listTasks' | 'listEarlier'> & FileClient & MoneyClient,
+	calls: ReadonlyMap<string, CallView>,
+) {
 	const tasks = createTaskLists(find('#tasks', HTMLDetailsElement));
 	const files = createWorkspaceView(find('#workspace', HTMLDetailsElement), client);
+	const times = createCallTimes(client, calls);
 	const money = createMoneyView(find('#money', HTMLDetailsElement), client);
 	/** The lists that events have shown. They are newer than what is read meanwhile. */
 	const told = new Set<string>();
@@ -25,11 +31,11 @@ export function createDesk(client: Pick<SessionClient, 'listTasks'> & FileClient
 		use(id: string, signal: AbortSignal) {
 			files.use(id, signal);
 			money.use(id, signal);
+			times.use(id, signal);
 		},
 		/** Shows the desk of a session. */
 		async open(id: string, signal: AbortSignal) {
-			files.use(id, signal);
-			money.use(id, signal);
+			this.use(id, signal);
 			void files.refresh();
 			void money.refresh();
 			const lists = await client.listTasks(id, { signal }).catch(() => []);
@@ -38,6 +44,7 @@ export function createDesk(client: Pick<SessionClient, 'listTasks'> & FileClient
 		/** The run that was played is over. */
 		settle(): void {
 			void money.refresh();
+			times.refresh();
 		},
 		/** Takes the events of its runs. */
 		apply(event: RunEvent) {

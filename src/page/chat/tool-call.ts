@@ -5,6 +5,7 @@ import { findSkillName, parseInput, splitDiff } from '../../client/words.ts';
 import { toSessionAddress } from '../parts/address.ts';
 import { createDiff } from '../parts/diff.ts';
 import { element, link, withoutTurns } from '../parts/element.ts';
+import { describeTime } from '../parts/time.ts';
 import { shownTypes } from './attachments.ts';
 
 const wordsOfState = {
@@ -21,12 +22,13 @@ export function createToolCall(name: string) {
 	const title = element('span', 'name', name);
 	const question = element('span', 'brief');
 	const answer = element('span', 'answer');
+	const took = element('span', 'took');
 	const state = element('span', 'visually-hidden');
 	const input = element('pre');
 	const output = element('pre');
 	const outputLabel = element('p', 'label', 'Result');
 	const body = element('div', 'body', element('p', 'label', 'Input'), input, outputLabel, output);
-	const root = element('details', 'call', element('summary', '', title, question, answer, state), body);
+	const root = element('details', 'call', element('summary', '', title, question, answer, took, state), body);
 	const json: string[] = [];
 
 	function setState(next: keyof typeof wordsOfState) {
@@ -66,6 +68,11 @@ export function createToolCall(name: string) {
 			if (images.length > 0) body.append(element('div', 'images', ...images));
 			if (diff !== undefined) body.append(createDiff(diff));
 			if (images.length > 0 || diff !== undefined) root.open = true;
+		},
+
+		/** Tells how long it took, in milliseconds. */
+		setTime(ms: number) {
+			took.textContent = describeTime(ms);
 		},
 
 		/** Makes the place of a session that works for the call. */

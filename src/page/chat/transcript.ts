@@ -5,6 +5,7 @@ import { describeAnswer, toSaidText, toText } from '../../client/words.ts';
 import { button, element, find } from '../parts/element.ts';
 import { type Again, addEdit } from './again.ts';
 import { createFileList } from './attachments.ts';
+import { showCallTimes } from './call-times.ts';
 import { createRunView, type RunView, toEvents } from './run-view.ts';
 import { createTail } from './tail.ts';
 import type { CallView } from './tool-call.ts';
@@ -127,6 +128,7 @@ function drawHistory(
 		setResult(call, message);
 		results.delete(id);
 	}
+	showCallTimes(calls, messages);
 	for (const [id, message] of early) results.set(id, message);
 	return calls;
 }

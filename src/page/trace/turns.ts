@@ -4,8 +4,8 @@ import type { Usage } from '../../client/types.ts';
 import { describeUsage } from '../../client/words.ts';
 import { createChart } from '../parts/chart.ts';
 import { element } from '../parts/element.ts';
+import { describeTime } from '../parts/time.ts';
 import type { Trace } from './load.ts';
-import { describeTime } from './time.ts';
 
 /** Turns that are shown: the newest. */
 const mostTurns = 120;

@@ -4,9 +4,9 @@ import { describeUsage } from '../../client/words.ts';
 import { toSessionAddress } from '../parts/address.ts';
 import { element, link } from '../parts/element.ts';
 import { svg } from '../parts/svg.ts';
+import { describeTime } from '../parts/time.ts';
 import type { Trace } from './load.ts';
 import type { Span, TracedRun } from './spans.ts';
-import { describeTime } from './time.ts';
 
 /** Spans of a run that are shown, and runs: the newest. */
 const mostSpans = 400;

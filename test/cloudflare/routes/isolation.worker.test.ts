@@ -69,6 +69,8 @@ const operations: Readonly<Record<string, { readonly body?: unknown; readonly ne
 	'GET /tasks': {},
 	'GET /events': {},
 	'POST /cancel': {},
+	'GET /waiting': {},
+	'DELETE /waiting/0': {},
 };
 
 test('every operation of a session is tried', () => {
@@ -81,6 +83,7 @@ test('every operation of a session is tried', () => {
 						.slice('/v1/sessions/:id'.length)
 						.replace(':message', '1000')
 						.replace(':tokenId', '0'.repeat(16))
+						.replace(':runId', '0')
 						.replace(/:path\{.*\}$/, 'notes/plan.md') || '/'
 				}`,
 		);
