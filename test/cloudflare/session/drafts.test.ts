@@ -36,22 +36,22 @@ function watchDrafts() {
 	};
 }
 
-test('a turn of ten seconds has three drafts, and one of forty a draft every eight seconds in the end', () => {
+test('a turn of ten seconds has two drafts, and one of forty a draft every eight seconds in the end', () => {
 	const { stored, write } = watchDrafts();
 	write('word ', 10_000);
-	expect(stored.map(({ at }) => Math.round(at / 1_000))).toEqual([1, 3, 7]);
+	expect(stored.map(({ at }) => Math.round(at / 1_000))).toEqual([1, 4]);
 	write('word ', 30_000);
-	expect(stored.map(({ at }) => Math.round(at / 1_000))).toEqual([1, 3, 7, 15, 23, 31, 39]);
+	expect(stored.map(({ at }) => Math.round(at / 1_000))).toEqual([1, 4, 12, 20, 28, 36]);
 });
 
 test('a draft says what was written, for how long, and when the next one comes', () => {
 	const { stored, write } = watchDrafts();
-	write('word ', 4_000);
+	write('word ', 6_000);
 	const [first, second] = stored.map(({ draft }) => draft);
-	expect(first).toMatchObject({ iteration: 1, call: 1, ms: 1_000, nextMs: 2_000 });
-	expect(second).toMatchObject({ ms: expect.closeTo(3_000, -3), nextMs: 4_000 });
-	expect(second?.tokens).toBeGreaterThan(2.5 * (first?.tokens ?? 0));
-	expect(second?.events).toEqual([{ type: 'text', text: 'word '.repeat(30) }]);
+	expect(first).toMatchObject({ iteration: 1, call: 1, ms: 1_000, nextMs: 3_000 });
+	expect(second).toMatchObject({ ms: expect.closeTo(4_000, -3), nextMs: 8_000 });
+	expect(second?.tokens).toBeGreaterThan(3 * (first?.tokens ?? 0));
+	expect(second?.events).toEqual([{ type: 'text', text: 'word '.repeat(40) }]);
 });
 
 test('a draft comes before its time with 4 KB more of text, but not twice within a second', () => {
@@ -65,12 +65,12 @@ test('a draft comes before its time with 4 KB more of text, but not twice within
 
 test('each turn begins with short pauses, and one that is over within a second has no draft', () => {
 	const { stored, write, endTurn } = watchDrafts();
-	write('word ', 4_000);
+	write('word ', 6_000);
 	endTurn();
 	write('word ', 900);
 	endTurn();
 	vi.advanceTimersByTime(20_000);
 	expect(stored).toHaveLength(2);
 	write('word ', 2_000);
-	expect(stored.slice(2).map(({ draft }) => [draft.iteration, draft.ms, draft.nextMs])).toEqual([[3, 1_000, 2_000]]);
+	expect(stored.slice(2).map(({ draft }) => [draft.iteration, draft.ms, draft.nextMs])).toEqual([[3, 1_000, 3_000]]);
 });

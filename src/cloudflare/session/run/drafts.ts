@@ -6,6 +6,9 @@ import { longestPart } from '../store/run-end.ts';
 import { type Draft, draftMs } from '../store/runs.ts';
 import type { Journal, JournalOptions } from './journal.ts';
 
+/** Each pause between two drafts is so many times the one before, up to the longest: a draft is a row, and each row costs. */
+const growth = 3;
+
 /** The longest pause between two drafts, in milliseconds. */
 const longestMs = 8_000;
 
@@ -19,8 +22,8 @@ interface DraftsOptions extends Pick<JournalOptions, 'atCrashPoint'> {
 }
 
 /**
- * Stores drafts of the turn that the model is writing: the first after `draftMs`, and each further one after twice the
- * pause. After a crash a reader finds most of the turn before `turn.restarted`. A turn that is over sooner costs no write.
+ * Stores drafts of the turn that the model is writing: the first after `draftMs`, and each further one after `growth` times
+ * the pause. After a crash a reader finds most of the turn before `turn.restarted`. A turn that is over sooner costs no write.
  */
 export function createDrafts(
 	{ record, meter, atCrashPoint, save }: DraftsOptions,
@@ -94,7 +97,7 @@ function createTurn(now: () => number = Date.now) {
 		/** Stores a draft by `save`. If that throws, the draft counts as not stored. */
 		store: (save: (written: Written) => void): void => {
 			const at = now();
-			const nextMs = Math.min(2 * pauseMs, longestMs);
+			const nextMs = Math.min(growth * pauseMs, longestMs);
 			save({ tokens: Math.ceil(counter.total()), ms: begunAt === undefined ? 0 : at - begunAt, nextMs });
 			[storedAt, unstored, pauseMs] = [at, 0, nextMs];
 		},
