@@ -10,6 +10,7 @@ import {
 	type SessionClient,
 	type WaitingCall,
 } from '../client/index.ts';
+import { createAnswered, findAnswered, isWaitingFor, type Question } from '../client/waits.ts';
 import { toText } from '../client/words.ts';
 import { toMessageText } from '../core/ground/errors.ts';
 import { commandUsage, findCommand } from './chat/commands.ts';
@@ -52,6 +53,8 @@ interface Chat {
 	state: 'idle' | 'running' | 'stopping';
 	/** The calls that wait for the person. The next line answers the first one. */
 	open: readonly WaitingCall[];
+	/** The question that the next line answers, behind the calls. */
+	question?: Question;
 	readonly next: NextMessage;
 }
 
@@ -130,7 +133,7 @@ async function converse(chat: Chat, isKnown: boolean): Promise<number> {
 		const last = messages.at(-1);
 		if (last) print('dim', `\n› ${toText(last.content)}`);
 		await show(chat, client.followRun(session.id));
-		chat.open = (await client.getSession(session.id)).toolCalls ?? [];
+		wait(chat, await client.getSession(session.id));
 	}
 	for (;;) {
 		const [call] = chat.open;
@@ -140,6 +143,12 @@ async function converse(chat: Chat, isKnown: boolean): Promise<number> {
 		if (done) return leave(chat, 0);
 		if (value.trim() !== '') await carryOut(chat, value);
 	}
+}
+
+/** Takes note of what a session waits for. */
+function wait(chat: Chat, { toolCalls = [], question }: Pick<Session, 'toolCalls' | 'question'>): void {
+	chat.open = toolCalls;
+	chat.question = question;
 }
 
 /** Shows why a request failed, and returns false. Throws what is no failure of a request. */
@@ -163,21 +172,42 @@ async function carryOut(chat: Chat, line: string): Promise<boolean> {
 	}
 }
 
-/** Sends a line: as the answer to the first open call if there is one, else as a message. */
-function sayLine(chat: Chat, line: string): AsyncIterable<RunEvent> {
+/** Sends a line: as the answer to the first open call or to the question if there is one, else as a message. */
+async function* sayLine(chat: Chat, line: string): AsyncGenerator<RunEvent> {
 	const [call, ...rest] = chat.open;
-	if (call === undefined) return sendMessage(chat, line);
-	chat.open = rest;
-	return chat.client.submitResults(chat.session.id, [toAnswer(call, line)]);
+	const { client, session, question } = chat;
+	const answered = call?.id ?? (question && findAnswered(question));
+	try {
+		if (call === undefined) return yield* sendMessage(chat, line, answered);
+		chat.open = rest;
+		yield* client.submitResults(session.id, [toAnswer(call, line)]);
+	} catch (error) {
+		throw error instanceof ClientError && error.code === 'conflict'
+			? await explainRefusal(chat, error, answered)
+			: error;
+	}
 }
 
 /** Sends a message with the files that wait for it. If it is not taken, they wait for the next one. */
-async function* sendMessage({ client, session, next }: Chat, text: string): AsyncGenerator<RunEvent> {
-	const attachments = next.files.length > 0 ? [...next.files] : undefined;
-	for await (const event of client.sendMessage(session.id, { text, model: next.model, attachments })) {
+async function* sendMessage(chat: Chat, text: string, callId: string | undefined): AsyncGenerator<RunEvent> {
+	const { client, session, next } = chat;
+	const message = { text, model: next.model, attachments: next.files.length > 0 ? [...next.files] : undefined };
+	const events =
+		callId === undefined
+			? client.sendMessage(session.id, message)
+			: client.answerQuestion(session.id, { ...message, callId });
+	for await (const event of events) {
 		next.files = [];
 		yield event;
 	}
+}
+
+/** Takes note of what a session waits for after something was refused, and gives the reason in words. */
+async function explainRefusal(chat: Chat, error: ClientError, answered: string | undefined): Promise<ClientError> {
+	const session = await chat.client.getSession(chat.session.id).catch(() => undefined);
+	if (session === undefined) return error;
+	wait(chat, session);
+	return answered === undefined || isWaitingFor(session, answered) ? error : createAnswered();
 }
 
 function toQuestion({ name, input, kind }: WaitingCall): string {
@@ -219,12 +249,15 @@ async function show(chat: Chat, events: AsyncIterable<RunEvent>): Promise<boolea
 	chat.state = 'running';
 	try {
 		for await (const event of events) {
-			if (event.type === 'awaiting') chat.open = event.toolCalls ?? [];
+			wait(chat, event.type === 'awaiting' ? event : {});
 			writer.write(event);
 		}
 		return !writer.hasFailed();
 	} catch (error) {
-		return showFailure(chat, error);
+		showFailure(chat, error);
+		// The calls are asked for at the prompt.
+		if (chat.question !== undefined) print('bold', chat.question.question);
+		return false;
 	} finally {
 		writer.end();
 		endLine();

@@ -217,6 +217,19 @@ describe('npm run chat', () => {
 		expect(server.bodies('POST /v1/sessions/s1/messages')).toEqual([]);
 	});
 
+	test('an answer names the call that was shown: where another one waits by then, nothing is sent and that one is shown', async () => {
+		const asked = { callId: 'q1', question: 'For which day?' };
+		const server = await startServer([{ type: 'awaiting', status: 'awaiting_user', question: asked }], {
+			now: { callId: 'q2', question: 'At what time?' },
+		});
+		const { stderr, code } = await run(server, ['--session', 's1'], 'Book a table.\nFriday\n');
+		expect(server.bodies('POST /v1/sessions/s1/answer')).toEqual([{ text: 'Friday', callId: 'q1' }]);
+		expect(stderr).toBe(
+			'For which day?\nSomebody has answered this meanwhile, so nothing was sent. This is how it stands now. (conflict)\nAt what time?\n',
+		);
+		expect(code).toBe(1);
+	});
+
 	test('the arrow keys go through the lines of earlier starts, which only their writer can read', async () => {
 		const file = join(await createFolder(), 'state/chat-history');
 		const type = async (keys: string) => {
@@ -333,10 +346,12 @@ interface Faults {
 	readonly hold?: boolean;
 	/** A cancel is taken, and changes nothing. */
 	readonly deaf?: boolean;
+	/** The question that waits when an answer comes. Answers to others are refused. */
+	readonly now?: { readonly callId: string; readonly question: string };
 }
 
 /** The wire of Runlet as far as a client sees it, with one run that says `events`. */
-async function startServer(events: RunEvent[], { cutAfter = [], hold = false, deaf = false }: Faults = {}) {
+async function startServer(events: RunEvent[], { cutAfter = [], hold = false, deaf = false, now }: Faults = {}) {
 	const requests: { route: string; body: unknown }[] = [];
 	const lastEventIds: (string | undefined)[] = [];
 	const cuts = [...cutAfter];
@@ -374,7 +389,10 @@ async function startServer(events: RunEvent[], { cutAfter = [], hold = false, de
 			case 'POST /v1/sessions':
 				return answer(response, 201, { id: 's1', agent: 'helper', model: 'demo', status: 'idle' });
 			case 'GET /v1/sessions/s1':
-				return answer(response, 200, { id: 's1', agent: 'helper', model: 'demo', status: 'idle' });
+				return answer(response, 200, { id: 's1', agent: 'helper', model: 'demo', status: 'idle', question: now });
+			case 'POST /v1/sessions/s1/answer':
+				if (JSON.parse(body).callId === now?.callId) return play(response, 0);
+				return answer(response, 409, { error: { code: 'conflict', message: 'It waits for another answer.' } });
 			case 'POST /v1/sessions/s1/messages':
 				return play(response, 0);
 			case 'GET /v1/sessions/s1/events': {

@@ -234,21 +234,46 @@ describe('the inbox', () => {
 		expect(await page.locator('.open-call').count()).toBe(0);
 	});
 
-	test('says so when somebody else was faster, and looks again', async () => {
-		stage.play([call('p1', 'pay', { amount: 5 })], [text('Paid.')]);
-		const id = await start('Pay first.');
+	test('says so when somebody else was faster, decides about no other call, and shows what waits by then', async () => {
+		const deny = async (id: string, route: string, body: string) => {
+			const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body };
+			await (await fetch(`${stage.url}/v1/sessions/${id}/${route}`, init)).text();
+		};
+		const payments = [call('p1', 'pay', { amount: 5 })];
+		stage.play(payments);
+		const once = await start('Pay first.');
+		stage.play(payments);
+		const twice = await start('Pay twice.');
+		stage.play([call('d1', 'desk', { task: 'Pay the bill.' })], payments);
+		const delegated = await start('Have it paid first.', 'chief');
 		await page.click('#places >> text=Inbox');
-		await sees('.card', 'Pay first.');
-		await fetch(`${stage.url}/v1/sessions/${id}/tool-results`, {
-			method: 'POST',
-			headers: { 'content-type': 'application/json' },
-			body: '[{"id":"p1","approve":false}]',
-		});
-		await page.getByRole('button', { name: 'Allow' }).click();
-		await sees('.card .failure', 'The session is');
+		const card = (title: string) => page.locator('.card', { hasText: title });
+		await card('Have it paid first.').waitFor();
+		stage.play([text('Not paid.')]);
+		await deny(once, 'tool-results', '[{"id":"p1","approve":false}]');
+		stage.play([call('p2', 'pay', { amount: 6 })]);
+		await deny(twice, 'tool-results', '[{"id":"p1","approve":false}]');
+		stage.play([call('p3', 'pay', { amount: 7 })]);
+		await deny(delegated, 'answer', '{"text":"deny"}');
+
+		for (const [title, left] of [
+			['Pay first.', []],
+			['Pay twice.', ['pay {"amount":6}']],
+			['Have it paid first.', ['desk: pay {"amount":7}']],
+		] as const) {
+			await card(title).getByRole('button', { name: 'Allow' }).click();
+			await card(title).getByText('Somebody has answered this meanwhile, so nothing was sent.').waitFor();
+			expect(await card(title).locator('.open-call > p').allTextContents()).toEqual(left);
+		}
+		await shoot('inbox-too-late');
 		complaints = complaints.filter((line) => !line.includes('409'));
-		await page.click('text=Look again');
-		await sees('.nothing', 'Nothing waits for you.');
+		expect(await card('Pay first.').locator('.told').textContent()).toBe('Nothing waits here any more.');
+		const sent = stage.play([text('Then not.')]);
+		await card('Pay twice.').getByRole('button', { name: 'Deny' }).click();
+		await card('Pay twice.').getByText('Denied.').waitFor();
+		await expect.poll(() => readStatus(twice)).toBe('completed');
+		expect(await readStatus(delegated)).toBe('awaiting_user');
+		expect(JSON.stringify(sent)).not.toContain('payment');
 	});
 });
 

@@ -210,6 +210,83 @@ describe('a call that has to be allowed', () => {
 	});
 });
 
+describe('an answer that comes too late', () => {
+	/** Somebody else answers, and the run goes on until it waits again. */
+	async function answerElsewhere(route: string, body: unknown) {
+		const [, id] = page.url().split('#/sessions/');
+		const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
+		await (await fetch(`${stage.url}/v1/sessions/${id}/${route}`, init)).text();
+	}
+	const answered = 'Somebody has answered this meanwhile, so nothing was sent.';
+	afterEach(() => {
+		complaints = complaints.filter((line) => !line.includes('409'));
+	});
+
+	test('to a call is refused in plain words and decides about no other call; what waits now is shown', async () => {
+		const small = call('p1', 'pay', { amount: 5 });
+		const sent = stage.play([small], [call('p1', 'pay', { amount: 5_000 })], [text('Then not.')]);
+		await say('Pay.');
+		await sees('.open-call', 'pay {"amount":5}');
+		await answerElsewhere('tool-results', [{ id: 'p1', approve: false }]);
+		await page.click('.open-call >> text=Allow');
+		await sees('.failure', answered);
+		await sees('.open-call', 'pay {"amount":5000}');
+		await shoot('too-late');
+		expect(await page.locator('.open-call').count()).toBe(1);
+		expect((await readShown('pay')).state).toBe('waiting');
+		await page.click('.open-call >> text=Deny');
+		await sees('.prose', 'Then not.');
+		expect(JSON.stringify(sent)).not.toContain('payment');
+	});
+
+	test('to a question is kept in the box, and answers no other question', async () => {
+		const day = call('q1', 'ask', { question: 'For which day?' });
+		const sent = stage.play([day], [call('q2', 'ask', { question: 'At what time?' })], [text('Booked.')]);
+		await say('Book a table.');
+		await sees('.question', 'For which day?');
+		await page.locator('#send').waitFor();
+		await answerElsewhere('answer', { text: 'Friday' });
+		await say('Saturday');
+		await sees('.failure', answered);
+		await sees('.question', 'At what time?');
+		await expect.poll(() => page.inputValue('#text')).toBe('Saturday');
+		await page.locator('#send').waitFor();
+		await say('At eight');
+		await sees('.prose', 'Booked.');
+		expect(JSON.stringify(sent)).not.toContain('Saturday');
+		expect(sent[2]?.at(-1)).toMatchObject({ role: 'tool', content: 'At eight' });
+	});
+
+	test('to the call of a child decides about no other call of it', async () => {
+		const turns = [5, 5_000].map((amount) => [call('p1', 'pay', { amount })]);
+		const sent = stage.play(
+			[call('d1', 'desk', { task: 'Pay it.' })],
+			...turns,
+			[text('No.')],
+			[text('It is not paid.')],
+		);
+		await page.selectOption('#agent', 'chief');
+		await page.locator('#welcome').waitFor();
+		await say('Have it paid.');
+		await sees('.open-call', 'desk: pay {"amount":5}');
+		await answerElsewhere('answer', { text: 'deny' });
+		await page.click('.open-call >> text=Allow');
+		await sees('.failure', answered);
+		await sees('.open-call', 'desk: pay {"amount":5000}');
+		await page.click('.open-call >> text=Deny');
+		await sees('.prose', 'It is not paid.');
+		expect(JSON.stringify(sent)).not.toContain('payment');
+	});
+});
+
+test('a tool that failed says why once', async () => {
+	stage.play([call('f1', 'fail')], [text('Oh.')]);
+	await say('Try it.');
+	await sees('.prose', 'Oh.');
+	expect((await readShown('fail')).answer).toBe('No luck.');
+	expect(await readTexts('.turn')).not.toContainEqual(expect.stringContaining('fail failed'));
+});
+
 describe('a run', () => {
 	test('that failed is taken up again by a button, also after a reload, and its answer can be copied', async () => {
 		stage.play([{ type: 'fail', message: 'No model today.' }]);
@@ -552,6 +629,29 @@ test.each(['light', 'dark'] as const)('all of it fits 420 pixels, in the %s them
 	await shoot(`narrow-${colorScheme}`);
 	const width = await page.evaluate(() => Math.max(document.documentElement.scrollWidth, document.body.scrollWidth));
 	expect(width).toBeLessThanOrEqual(420);
+});
+
+test('on a phone the buttons of a decision stand beside each other, its card says who asks in one line, and a failed run is easy to take up again', async () => {
+	const readTop = async (selector: string) => (await page.locator(selector).last().boundingBox())?.y;
+	await page.setViewportSize({ width: 390, height: 760 });
+	stage.play([call('p1', 'pay', { amount: 41 })]);
+	await say('Pay from a phone.');
+	await sees('.open-call', 'pay {"amount":41}');
+	expect(await readTop('.open-call >> text=Deny')).toBe(await readTop('.open-call >> text=Allow'));
+	await page.goto(`${site.url}/#/inbox`);
+	const card = '.card:has-text("Pay from a phone.")';
+	await page.locator(card).waitFor();
+	await shoot('phone-inbox');
+	expect(await readTop(`${card} time`)).toBe(await readTop(`${card} .about`));
+	expect(await readTop(`${card} >> text=Deny`)).toBe(await readTop(`${card} >> text=Allow`));
+	stage.play([{ type: 'fail', message: 'No model today.' }]);
+	await page.goto(`${site.url}/#/`);
+	await page.locator('#welcome').waitFor();
+	await say('Hello?');
+	await page.getByRole('button', { name: 'Try again' }).waitFor();
+	await shoot('phone-failure');
+	const { height = 0 } = (await page.getByRole('button', { name: 'Try again' }).boundingBox()) ?? {};
+	expect(height).toBeGreaterThanOrEqual(32);
 });
 
 test('what waits, the fields of a result and the editor of a message fit 390 pixels', async () => {

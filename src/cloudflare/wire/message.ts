@@ -52,6 +52,8 @@ export const messageBody = v.pipe(
 export const answerBody = v.pipe(
 	v.strictObject({
 		...content,
+		attachments: attachmentsField,
+		model: modelField,
 		callId: v.optional(
 			v.pipe(
 				shortText(maxId),
@@ -63,7 +65,14 @@ export const answerBody = v.pipe(
 		),
 	}),
 	v.forward(
-		v.check(({ text, parts }) => (text === undefined) !== (parts === undefined), 'give text or parts, one of them'),
+		v.check(({ text, parts }) => text === undefined || parts === undefined, bothGiven),
+		['text'],
+	),
+	v.forward(
+		v.check(
+			({ text, parts, attachments = [] }) => text !== undefined || parts !== undefined || attachments.length > 0,
+			'missing. Give text, parts or attachments',
+		),
 		['text'],
 	),
 );

@@ -2,17 +2,19 @@
 
 import { isTransient } from '../../client/error.ts';
 import { type Client, ClientError, type RunEvent, type RunEvents } from '../../client/index.ts';
+import { findAnswered, type Question } from '../../client/waits.ts';
 import { toSaidText } from '../../client/words.ts';
 import { toSessionAddress } from '../parts/address.ts';
 import { pointAtOpenCall } from '../parts/open-call.ts';
 import { type Again, askAgain } from './again.ts';
+import { readRefusal, sendOrAnswer } from './answering.ts';
 import { createChoice } from './choice.ts';
 import { createComposer } from './composer.ts';
 import { createDesk } from './desk.ts';
 import { createEarlier, pageLength } from './earlier.ts';
 import { createChatFailure } from './failure.ts';
 import { createOpenCalls } from './open-calls.ts';
-import { createPlayer } from './player.ts';
+import { createRunPlayer } from './run-player.ts';
 import { createTakenUp, type TakenUp } from './taken-up.ts';
 import { createTranscript } from './transcript.ts';
 import { createWaitingList } from './waiting.ts';
@@ -37,9 +39,10 @@ class Chat {
 		onWriting: () => void this.#isHeldUp(),
 	});
 	readonly #openCalls: ReturnType<typeof createOpenCalls>;
+	readonly #playRun: ReturnType<typeof createRunPlayer>;
 	#sessionId: string | undefined;
-	/** The call whose question the next message answers. */
-	#asking: string | undefined;
+	/** The question that the next message answers. */
+	#question: Question | undefined;
 	#isRunning = false;
 	/** Aborted when the page turns to another place: what still runs for the old one stops and touches nothing. */
 	#visit = new AbortController();
@@ -54,14 +57,23 @@ class Chat {
 			client,
 			transcript: this.#transcript,
 			play: (events, signal) => this.#play(events, signal),
-			send: (text) => void this.#send(text),
+			send: (text, question) => void this.#send(text, question),
 			findSchema: this.#choice.findSchema,
-			onFailure: (error) => this.#showFailure(error),
+			onRefused: (error, call) => this.#tellRefused(error, call),
+		});
+		this.#playRun = createRunPlayer({
+			transcript: this.#transcript,
+			waiting: this.#waiting,
+			desk: this.#desk,
+			composer: this.#composer,
+			setRunning: (value) => this.#setRunning(value),
+			onEvent: (event) => this.#note(event),
+			onEnd: onActivity,
 		});
 	}
 
-	/** Shows a session, or the start of a new one. */
-	async open(id?: string): Promise<void> {
+	/** Shows a session, or the start of a new one. `told` stands in front of its newest run. */
+	async open(id?: string, told?: ClientError): Promise<void> {
 		this.close();
 		this.#visit = new AbortController();
 		const { signal } = this.#visit;
@@ -71,7 +83,7 @@ class Chat {
 			if (this.#choice.isEmpty) this.#choice.show(await this.#client.listAgents({ signal }));
 			this.#composer.setStatus('');
 			this.#onActivity();
-			if (id !== undefined) return await this.#showSession(id, signal);
+			if (id !== undefined) return await this.#showSession(id, signal, told);
 			this.#welcome();
 			this.#composer.isReady = true;
 		} catch (error) {
@@ -86,7 +98,7 @@ class Chat {
 		this.#earlier.clear();
 		this.#desk.clear();
 		this.#waiting.clear();
-		this.#asking = undefined;
+		this.#question = undefined;
 		hideWelcome();
 		this.#composer.isReady = false;
 		this.#setRunning(false);
@@ -98,11 +110,12 @@ class Chat {
 		this.#composer.setStatus('Connection lost. Trying again…');
 	}
 
-	async #showSession(id: string, signal: AbortSignal): Promise<void> {
+	async #showSession(id: string, signal: AbortSignal, told?: ClientError): Promise<void> {
 		const { session, messages, cursor, steered } = await this.#client.loadSession(id, { newest: pageLength, signal });
 		this.#choice.pick(session);
 		const shown = messages.filter((message) => !steered.has(message.id));
 		this.#earlier.open(id, { messages: shown, cursor }, signal);
+		if (told !== undefined) this.#showFailure(told);
 		this.#transcript.tail.toEnd();
 		void this.#desk.open(id, signal);
 		this.#waiting.use(id, signal);
@@ -113,7 +126,8 @@ class Chat {
 		await this.#play(this.#client.followRun(id, { signal }), signal, takeUp);
 	}
 
-	async #send(text: string): Promise<void> {
+	/** Sends a message, which answers a question where one waits. */
+	async #send(text: string, question = this.#question): Promise<void> {
 		const composer = this.#composer;
 		if (!composer.isReady || composer.isEmpty(text) || this.#isHeldUp()) return;
 		const { signal } = this.#visit;
@@ -124,14 +138,14 @@ class Chat {
 		const bubble = this.#transcript.addMessage(draft.text ?? '', draft.attachments);
 		composer.clear();
 		this.#transcript.tail.toEnd();
-		const asked = this.#transcript.calls.get(this.#asking ?? '');
+		const asked = this.#transcript.calls.get(question?.callId ?? '');
 		asked?.setResult(text, false);
 		try {
 			const id = this.#sessionId ?? (await this.#create(signal));
 			const message = { ...draft, model: this.#choice.model };
-			const sent = asked === undefined && draft.attachments === undefined ? { bubble, text } : undefined;
+			const sent = question === undefined && draft.attachments === undefined ? { bubble, text } : undefined;
 			const takeUp = createTakenUp({ waiting: this.#waiting, transcript: this.#transcript, sent });
-			await this.#play(this.#client.sendMessage(id, message, { signal }), signal, takeUp);
+			await this.#play(sendOrAnswer(this.#client, id, message, { question, signal }), signal, takeUp);
 			this.#choice.keepModel();
 		} catch (error) {
 			if (signal.aborted) return;
@@ -142,10 +156,19 @@ class Chat {
 				asked?.wait();
 				restore();
 			}
-			this.#showFailure(error);
-			if (this.#sessionId !== undefined && error instanceof ClientError && error.code === 'conflict')
-				await this.#openCalls.show(this.#sessionId, signal);
+			await this.#tellRefused(error, question && findAnswered(question));
 		}
+	}
+
+	/** Tells why something was not taken, and shows what waits now. */
+	async #tellRefused(error: unknown, call?: string): Promise<void> {
+		const { signal } = this.#visit;
+		const id = this.#sessionId;
+		const told = await readRefusal(this.#client, { id, error, call, signal });
+		if (signal.aborted) return;
+		if (told !== undefined) return this.open(id, told);
+		this.#showFailure(error);
+		if (id !== undefined && call !== undefined) await this.#openCalls.show(id, signal).catch(() => {});
 	}
 
 	/** Leaves a message with the run that goes on: it waits for its end, or steers it. */
@@ -190,7 +213,7 @@ class Chat {
 	async #play(events: RunEvents, signal: AbortSignal, first?: TakenUp): Promise<void> {
 		const id = this.#sessionId;
 		for (let [next, takeUp] = [events, first]; ; takeUp = undefined) {
-			const last = await this.#playOne(next, signal, takeUp);
+			const last = await this.#playRun(next, signal, takeUp);
 			if (signal.aborted || id === undefined) return;
 			const goesOn = last !== undefined && last.type !== 'awaiting' && last.type !== 'cancelled';
 			if (!goesOn || this.#waiting.isEmpty) return this.#settle(id, last, signal);
@@ -198,38 +221,9 @@ class Chat {
 		}
 	}
 
-	/** Shows one run. Gives its last event. */
-	async #playOne(events: RunEvents, signal: AbortSignal, given?: TakenUp): Promise<RunEvent | undefined> {
-		const takeUp = given ?? createTakenUp({ waiting: this.#waiting, transcript: this.#transcript });
-		const player = createPlayer(this.#transcript, {
-			signal,
-			onShown: (event, view) => {
-				this.#desk.apply(event);
-				takeUp(event, view);
-			},
-		});
-		let last: RunEvent | undefined;
-		this.#setRunning(true);
-		try {
-			for await (const event of events) {
-				if (signal.aborted) return undefined;
-				this.#composer.setStatus('Answering…');
-				this.#composer.takeMore();
-				if (event.type === 'run.started') this.#onActivity();
-				last = event;
-				this.#asking = event.type === 'awaiting' ? event.question?.callId : undefined;
-				player.push(event);
-			}
-			this.#composer.setStatus('');
-		} finally {
-			await player.end();
-			if (!signal.aborted) this.#setRunning(false);
-		}
-		if (player.hasPlayed && !signal.aborted) {
-			this.#onActivity();
-			this.#desk.settle();
-		}
-		return last;
+	#note(event: RunEvent): void {
+		this.#question = event.type === 'awaiting' ? event.question : undefined;
+		if (event.type === 'run.started') this.#onActivity();
 	}
 
 	/** Shows what can be done after a run, and what became of the messages that waited for it. */
@@ -243,7 +237,7 @@ class Chat {
 		const mayGoOn = last?.type === 'error' || (last?.type === 'halted' && last.reason === 'budget_exceeded');
 		const goOn = () => this.#play(this.#client.continueRun(id, { signal }), signal);
 		if (mayGoOn) this.#transcript.offer('Try again', () => void this.#attempt(goOn));
-		if (last?.type === 'done') this.#transcript.offer('Regenerate', () => void this.#askAgain({}));
+		if (last?.type === 'done') this.#transcript.offer('Regenerate', () => void this.#askAgain({}), { isQuiet: true });
 	}
 
 	/** Has a message asked again, and shows what the conversation is then. */

@@ -1,6 +1,7 @@
 /** The calls and the question of a chat that wait for a person: a form for each, below the conversation. */
 
 import type { CallAnswer, Client, RunEvents } from '../../client/index.ts';
+import type { Question } from '../../client/waits.ts';
 import { describeAnswer } from '../../client/words.ts';
 import { element } from '../parts/element.ts';
 import { createOpenCall } from '../parts/open-call.ts';
@@ -13,19 +14,20 @@ interface OpenCallsOptions {
 	/** Shows the run that follows from an answer. */
 	readonly play: (events: RunEvents, signal: AbortSignal) => Promise<void>;
 	/** Sends the answer to a question. */
-	readonly send: (text: string) => void;
+	readonly send: (text: string, question: Question) => void;
 	/** Finds what the results of a tool of the chat's agent are like. */
 	readonly findSchema: (tool: string) => unknown;
-	readonly onFailure: (error: unknown) => void;
+	/** Tells why the answer to a call was not taken, and shows what waits now. */
+	readonly onRefused: (error: unknown, call: string) => Promise<void>;
 }
 
-export function createOpenCalls({ client, transcript, play, send, findSchema, onFailure }: OpenCallsOptions) {
+export function createOpenCalls({ client, transcript, play, send, findSchema, onRefused }: OpenCallsOptions) {
 	const { root, tail } = transcript;
 
 	/** Asks for the answers that a session waits for now: some may be there already. */
 	async function show(id: string, signal: AbortSignal): Promise<void> {
 		const { toolCalls = [], question } = await client.getSession(id, { signal });
-		const asked = question && createChoiceOrCall(question, sendAnswer);
+		const asked = question && createChoiceOrCall(question, (text) => sendAnswer(text, question));
 		if (toolCalls.length === 0 && asked === undefined) return;
 		for (const old of root.querySelectorAll('.open-calls')) old.remove();
 		const box = element('div', 'open-calls');
@@ -39,9 +41,9 @@ export function createOpenCalls({ client, transcript, play, send, findSchema, on
 		tail.toEnd();
 	}
 
-	function sendAnswer(text: string): void {
+	function sendAnswer(text: string, question: Question): void {
 		for (const old of root.querySelectorAll('.open-calls')) old.remove();
-		send(text);
+		send(text, question);
 	}
 
 	async function answer(id: string, given: CallAnswer, box: HTMLElement, signal: AbortSignal): Promise<void> {
@@ -55,8 +57,7 @@ export function createOpenCalls({ client, transcript, play, send, findSchema, on
 			bubble.remove();
 			box.remove();
 			transcript.calls.get(given.id)?.wait();
-			onFailure(error);
-			await show(id, signal);
+			await onRefused(error, given.id);
 		}
 	}
 

@@ -16,7 +16,6 @@ export function createPlayer({ addRun, tail }: Pick<Transcript, 'addRun' | 'tail
 	const view = addRun();
 	const queue: RunEvent[] = [];
 	let drawing: Promise<void> | undefined;
-	let count = 0;
 
 	async function draw(): Promise<void> {
 		while (queue.length > 0) {
@@ -33,11 +32,7 @@ export function createPlayer({ addRun, tail }: Pick<Transcript, 'addRun' | 'tail
 	}
 
 	return {
-		get hasPlayed() {
-			return count > 0;
-		},
 		push(event: RunEvent): void {
-			count += 1;
 			queue.push(event);
 			drawing ??= draw();
 		},

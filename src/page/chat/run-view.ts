@@ -30,9 +30,9 @@ export function createRunView(parent: Node, calls: Map<string, CallView> = new M
 	/** The runs of the sessions that work for calls of this one, by their ids. */
 	const children = new Map<string, RunView>();
 
-	function add(node: Node) {
+	function add<T extends Node>(node: T): T {
 		turn ??= root.appendChild(element('div', 'turn'));
-		turn.append(node);
+		return turn.appendChild(node);
 	}
 
 	/** What comes next stands below what is there, and is no part of it. */
@@ -46,9 +46,9 @@ export function createRunView(parent: Node, calls: Map<string, CallView> = new M
 		root,
 		calls,
 
-		addLine(className: string, ...children: (Node | string)[]) {
+		addLine(className: string, ...children: (Node | string)[]): HTMLElement {
 			closeText();
-			add(element('p', className, ...children));
+			return add(element('p', className, ...children));
 		},
 		addText(text: string) {
 			if (!prose) {
@@ -127,7 +127,7 @@ function createRoot(parent: Node): HTMLElement {
 
 interface Drawing {
 	readonly calls: ReadonlyMap<string, CallView>;
-	addLine(className: string, ...children: (Node | string)[]): void;
+	addLine(className: string, ...children: (Node | string)[]): HTMLElement;
 	addText(text: string): void;
 	addReasoning(text: string): void;
 	addCall(id: string, name: string): void;
@@ -152,10 +152,13 @@ function showEvent(view: Drawing, event: RunEvent) {
 			return calls.get(event.id)?.endInput();
 		case 'tool_result':
 			return calls.get(event.id)?.setResult(event.output, event.isError, event.parts);
-		case 'note':
-			return view.addLine('note', element('b', '', event.label), event.detail ? ` ${event.detail}` : '');
+		case 'note': {
+			const line = view.addLine('note', element('b', '', event.label), event.detail ? ` ${event.detail}` : '');
+			return calls.get(event.id)?.addNote(line, event.detail);
+		}
 		case 'warning':
-			return view.addLine('warning', event.message);
+			view.addLine('warning', event.message);
+			return;
 		case 'child':
 			return view.addChildEvent(event);
 		case 'turn.restarted':

@@ -30,6 +30,7 @@ export function createToolCall(name: string) {
 	const body = element('div', 'body', element('p', 'label', 'Input'), input, outputLabel, output);
 	const root = element('details', 'call', element('summary', '', title, question, answer, took, state), body);
 	const json: string[] = [];
+	const notes: { readonly line: HTMLElement; readonly detail: string | undefined }[] = [];
 
 	function setState(next: keyof typeof wordsOfState) {
 		root.dataset.state = next;
@@ -61,6 +62,7 @@ export function createToolCall(name: string) {
 			const { diff, rest } = splitDiff(value);
 			const text = toFullText(rest);
 			output.textContent = text;
+			if (isError) for (const { line, detail } of notes) if (detail === text) line.remove();
 			const isShort = text.length <= 80 && !text.includes('\n');
 			answer.textContent = isError || (isShort && !root.classList.contains('skill')) ? text.slice(0, 200) : '';
 			for (const old of body.querySelectorAll('.images, .diff')) old.remove();
@@ -68,6 +70,11 @@ export function createToolCall(name: string) {
 			if (images.length > 0) body.append(element('div', 'images', ...images));
 			if (diff !== undefined) body.append(createDiff(diff));
 			if (images.length > 0 || diff !== undefined) root.open = true;
+		},
+
+		/** Takes the line of a note about the call. It goes where the call fails with the same words. */
+		addNote(line: HTMLElement, detail?: string) {
+			notes.push({ line, detail });
 		},
 
 		/** Tells how long it took, in milliseconds. */

@@ -40,9 +40,9 @@ export function createTranscript(onAgain: (again: Again) => void) {
 			addEdit(bubble, text, (newer) => onAgain({ ...message, text: newer }));
 		},
 
-		/** Offers what can be done after a run, until the next one begins. */
-		offer(label: string, onClick: () => void): void {
-			const offer = button('retry offer', label, () => {
+		/** Offers what can be done after a run, until the next one begins. What is not needed is offered quietly. */
+		offer(label: string, onClick: () => void, { isQuiet = false } = {}): void {
+			const offer = button(`retry offer${isQuiet ? ' quiet' : ''}`, label, () => {
 				offer.remove();
 				onClick();
 			});

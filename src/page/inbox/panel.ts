@@ -1,13 +1,15 @@
 /** The inbox: what waits for a person in all sessions, to be answered here. */
 
 import type { Agent, Approval, CallAnswer, Client } from '../../client/index.ts';
+import { createAnswered, findAnswered } from '../../client/waits.ts';
 import { toSessionAddress } from '../parts/address.ts';
 import { createAge, describeAge } from '../parts/age.ts';
 import { button, element, link } from '../parts/element.ts';
 import { createFailure } from '../parts/failure.ts';
 import { createOpenCall } from '../parts/open-call.ts';
 import type { Panel, Place } from '../parts/panel.ts';
-import { createQuestion, findAnswered } from '../parts/question.ts';
+import { createQuestion } from '../parts/question.ts';
+import { readNow } from './now.ts';
 
 /** Entries of a page. */
 const pageLength = 50;
@@ -22,6 +24,9 @@ export const inbox: Panel = {
 		const more = button('more', 'Show more', () => void showMore());
 		let cursor: string | undefined;
 		let agents: readonly Agent[] | undefined;
+		/** The keys of all entries. */
+		const listed = new Set<string>();
+		const find = (approval: Approval) => findSchema(approval, agents);
 
 		async function showMore(): Promise<void> {
 			more.disabled = true;
@@ -29,7 +34,8 @@ export const inbox: Panel = {
 			cursor = page.cursor;
 			if (page.approvals.some(({ kind }) => kind === 'result'))
 				agents ??= await place.client.listAgents({ signal: place.signal });
-			list.append(...page.approvals.map((approval) => createEntry(approval, place, findSchema(approval, agents))));
+			for (const approval of page.approvals) listed.add(toKey(approval));
+			list.append(...page.approvals.map((approval) => createEntry(approval, { place, find, listed })));
 			more.disabled = false;
 			more.hidden = cursor === undefined;
 			nothing.hidden = list.hasChildNodes();
@@ -46,29 +52,53 @@ function findSchema({ agent, tool }: Approval, agents: readonly Agent[] = []): u
 	return found?.tools.find(({ name }) => name === tool)?.outputSchema;
 }
 
-function createEntry(approval: Approval, place: Place, schema: unknown): HTMLElement {
+const toKey = ({ sessionId, callId }: Approval): string => `${sessionId} ${callId}`;
+
+interface List {
+	readonly place: Place;
+	/** The keys of all entries. */
+	readonly listed: ReadonlySet<string>;
+	/** Finds what the result of a call is like. */
+	readonly find: (approval: Approval) => unknown;
+}
+
+function createEntry(approval: Approval, { place, listed, find }: List): HTMLElement {
 	const { sessionId, agent, title, since, expiresAt } = approval;
 	const name = link('title', toSessionAddress(sessionId), title ?? 'A session without a title');
 	const until = expiresAt === undefined ? [] : [element('span', 'until', `ends ${describeAge(expiresAt)}`)];
-	const head = element('p', 'card-head', name, element('span', 'about', agent), createAge(since), ...until);
+	const head = element('p', 'card-head asked-by', name, element('span', 'about', agent), createAge(since), ...until);
 	const body = element('div');
 	const entry = element('li', 'card', head, body);
 
+	/** What the entry asks for. */
+	let asked: readonly Approval[] = [approval];
+
 	/** Sends an answer. The run goes on at the server; its first event says that the answer was taken. */
-	async function give(answer: (client: Client) => AsyncIterable<unknown>, words: string): Promise<void> {
+	async function give(to: Approval, ...[answer, words]: Parameters<Give>): Promise<void> {
 		try {
 			for await (const _ of answer(place.client)) break;
 			body.replaceChildren(element('p', 'told', words));
 			entry.classList.add('settled');
 			place.changed();
 		} catch (error) {
-			if (!place.signal.aborted)
-				body.replaceChildren(createFailure(error, ask, { label: 'Look again', onClick: place.again }));
+			const now = await readNow(place, to, error);
+			if (place.signal.aborted) return;
+			if (now !== undefined) return showNow(now);
+			body.replaceChildren(createFailure(error, ask, { label: 'Look again', onClick: place.again }));
 		}
 	}
 
+	/** Shows what waits in place of what somebody else has answered, unless another entry asks for it. */
+	function showNow(now: readonly Approval[]): void {
+		asked = now.filter((one) => one.callId === approval.callId || !listed.has(toKey(one)));
+		ask();
+		const nothing = asked.length > 0 ? [] : [element('p', 'told', 'Nothing waits here any more.')];
+		body.prepend(createFailure(createAnswered(), ask), ...nothing);
+		entry.classList.toggle('settled', asked.length === 0);
+	}
+
 	function ask(): void {
-		body.replaceChildren(createForm(approval, give, schema));
+		body.replaceChildren(...asked.map((one) => createForm(one, (...given) => void give(one, ...given), find(one))));
 	}
 	ask();
 	return entry;
@@ -79,8 +109,8 @@ type Give = (answer: (client: Client) => AsyncIterable<unknown>, words: string) 
 function createForm(approval: Approval, give: Give, schema: unknown): HTMLElement {
 	const { sessionId, callId, kind, tool = 'a tool', input, inputStart, question = '', options } = approval;
 	if (kind === 'question') {
-		const asked = { question, options };
-		const answer = (text: string) => ({ text, callId: findAnswered(asked, callId) });
+		const asked = { callId, question, options };
+		const answer = (text: string) => ({ text, callId: findAnswered(asked) });
 		return createQuestion(asked, (text) =>
 			give((client) => client.answerQuestion(sessionId, answer(text)), 'Answered.'),
 		);

@@ -1,14 +1,9 @@
 /** A question that waits for a person: a line for the answer, a button for each choice, or what a call of a child waits for. */
 
-import type { CallAnswer, WaitingCall } from '../../client/index.ts';
+import type { CallAnswer } from '../../client/index.ts';
+import { findChildCall, type Question } from '../../client/waits.ts';
 import { button, element } from './element.ts';
 import { createOpenCall } from './open-call.ts';
-
-/** A question of a tool, with what its page is told beside it. */
-export interface Question {
-	readonly question: string;
-	readonly options?: Readonly<Record<string, unknown>>;
-}
 
 /** Makes a form for the answer to a question. */
 export function createQuestion(question: Question, onAnswer: (answer: string) => void): HTMLElement {
@@ -16,14 +11,15 @@ export function createQuestion(question: Question, onAnswer: (answer: string) =>
 }
 
 /** Makes a form for the answer to a question that is more than a line of text. */
-export function createChoiceOrCall(
-	{ question, options = {} }: Question,
-	onAnswer: (answer: string) => void,
-): HTMLElement | undefined {
-	const call = findChildCall(options);
-	if (call !== undefined) return createOpenCall(call, (answer) => onAnswer(toText(answer)));
-	const { choices } = options;
-	return isTexts(choices) ? createChoice(question, choices, onAnswer) : undefined;
+export function createChoiceOrCall(question: Question, onAnswer: (answer: string) => void): HTMLElement | undefined {
+	const asked = findChildCall(question);
+	if (asked !== undefined) {
+		const { agent, call } = asked;
+		const shown = agent === undefined ? call : { ...call, name: `${agent}: ${call.name}` };
+		return createOpenCall(shown, (answer) => onAnswer(toText(answer)));
+	}
+	const choices = question.options?.choices;
+	return isTexts(choices) ? createChoice(question.question, choices, onAnswer) : undefined;
 }
 
 function createLine(question: string, onAnswer: (answer: string) => void): HTMLElement {
@@ -41,21 +37,6 @@ function createLine(question: string, onAnswer: (answer: string) => void): HTMLE
 		onAnswer(text.value);
 	});
 	return form;
-}
-
-/** Finds the call that an answer is for, so that it decides about no other one that waits meanwhile. */
-export function findAnswered({ options = {} }: Question, callId: string): string {
-	return findChildCall(options)?.id ?? callId;
-}
-
-/** Finds the call of a child that a question asks for: its approval, or its result (docs/agents.md). */
-function findChildCall({ child, kind, call }: Readonly<Record<string, unknown>>): WaitingCall | undefined {
-	if (!isObject(child) || !isObject(call) || typeof call.id !== 'string' || typeof call.name !== 'string')
-		return undefined;
-	const { id, input } = call;
-	const name = typeof child.agent === 'string' ? `${child.agent}: ${call.name}` : call.name;
-	if (kind === 'approval') return { id, name, input, kind };
-	return kind === 'result' ? { id, name, input } : undefined;
 }
 
 /** The answer to the call of a child, as its parent takes it. */
@@ -77,8 +58,6 @@ function createChoice(question: string, choices: readonly string[], onAnswer: (a
 	form.setAttribute('aria-label', question);
 	return form;
 }
-
-const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
 
 const isTexts = (value: unknown): value is string[] =>
 	Array.isArray(value) && value.length > 0 && value.length <= 12 && value.every((one) => typeof one === 'string');

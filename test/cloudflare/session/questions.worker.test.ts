@@ -88,6 +88,18 @@ describe('a question whose answer goes back to the tool', () => {
 	});
 });
 
+test('an answer may bring a file, and another model for the run; one without any content is refused', async () => {
+	const id = await createSession('scripted');
+	const { requests } = play({ toolCalls: [{ id: 'q', name: 'ask', input: { question: 'Which day?' } }] }, 'Noted.');
+	await allEvents(await send(id, 'Go'));
+	expect((await request(`/v1/sessions/${id}/answer`, { callId: 'q' })).status).toBe(400);
+	const attachments = [{ name: 'days.txt', type: 'text/plain', size: 7, contentText: 'Fridays' }];
+	const given = { text: 'See there.', attachments, model: 'scripted-unpriced', callId: 'q' };
+	expect(await (await request(`/v1/sessions/${id}/answer`, given)).json()).toMatchObject({ status: 'completed' });
+	expect(JSON.stringify(requests.at(-1)?.messages.at(-1))).toMatch(/See there\..*Fridays/);
+	expect(await readState(id)).toMatchObject({ model: 'scripted-unpriced' });
+});
+
 describe('an answered call whose object dies', () => {
 	const points: readonly CrashPointName[] = ['accepted', 'tool-begin', 'tool-end', 'ended'];
 	test.each(points)('at %s is carried out at most once, and its run comes to its end', async (point) => {

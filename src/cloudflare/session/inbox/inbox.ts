@@ -110,7 +110,7 @@ export class Inbox {
 			store: () => {
 				assertMeant(input, now);
 				const { message, inbound } = this.#toGiven(input, now);
-				return this.#storeReply([], message, { once, inbound }, now);
+				return this.#storeReply([], message, { once, model: input.model, inbound }, now);
 			},
 		});
 	}

@@ -81,7 +81,7 @@ export const answerQuestion = description({
 	summary: 'Answer a tool’s question',
 	description: 'If no tool asks, the answer is refused; with callId also if another call waits.',
 	headers: runHeaders,
-	examples: { text: { text: 'On Friday.' } },
+	examples: { text: { text: 'On Friday.' }, 'of the question that was seen': { text: 'On Friday.', callId: 'call_1' } },
 	answers: runAnswers,
 	errors: [404, 409],
 	runs: true,

@@ -1,0 +1,46 @@
+/** What a session waits for, and which call an answer is for. */
+
+import { ClientError } from './error.ts';
+import type { Session, WaitingCall } from './types.ts';
+
+/** A question of a tool, with what its page is told beside it. */
+export interface Question {
+	readonly callId: string;
+	readonly question: string;
+	readonly options?: Readonly<Record<string, unknown>>;
+}
+
+/** The call of a child that a question asks for. */
+interface ChildCall {
+	readonly agent: string | undefined;
+	readonly call: WaitingCall;
+}
+
+/** Finds the call of a child that a question asks for: its approval, or its result (docs/agents.md). */
+export function findChildCall({ options = {} }: Pick<Question, 'options'>): ChildCall | undefined {
+	const { child, kind, call } = options;
+	if (!isObject(child) || !isObject(call) || typeof call.id !== 'string' || typeof call.name !== 'string')
+		return undefined;
+	const { id, name, input } = call;
+	const agent = typeof child.agent === 'string' ? child.agent : undefined;
+	if (kind === 'approval') return { agent, call: { id, name, input, kind } };
+	return kind === 'result' ? { agent, call: { id, name, input } } : undefined;
+}
+
+/** Finds the call that an answer names, so that it decides about no other one that waits meanwhile. */
+export function findAnswered(question: Question): string {
+	return findChildCall(question)?.call.id ?? question.callId;
+}
+
+/** Whether a session waits for the answer to a call. */
+export function isWaitingFor({ toolCalls = [], question }: Pick<Session, 'toolCalls' | 'question'>, call: string) {
+	return toolCalls.some(({ id }) => id === call) || (question !== undefined && findAnswered(question) === call);
+}
+
+/** Makes the failure of an answer that another one has overtaken, in words for a person. */
+export function createAnswered(): ClientError {
+	const words = 'Somebody has answered this meanwhile, so nothing was sent. This is how it stands now.';
+	return new ClientError('conflict', words, { status: 409 });
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;

@@ -1,0 +1,39 @@
+/** A message of a chat that may answer a question, and what to tell where something else was quicker. */
+
+import { type Client, ClientError, type MessageBody, type RunEvents } from '../../client/index.ts';
+import { createAnswered, findAnswered, isWaitingFor, type Question } from '../../client/waits.ts';
+
+interface About {
+	readonly question: Question | undefined;
+	readonly signal: AbortSignal;
+}
+
+/** Sends a message. To a question it goes as its answer, and no other call can take it. */
+export function sendOrAnswer(
+	client: Pick<Client, 'sendMessage' | 'answerQuestion'>,
+	id: string,
+	message: MessageBody,
+	{ question, signal }: About,
+): RunEvents {
+	if (question === undefined) return client.sendMessage(id, message, { signal });
+	return client.answerQuestion(id, { ...message, callId: findAnswered(question) }, { signal });
+}
+
+interface Refused {
+	readonly id: string | undefined;
+	readonly error: unknown;
+	/** The call that was answered. */
+	readonly call: string | undefined;
+	readonly signal: AbortSignal;
+}
+
+/** Finds what to tell of a refused message or answer, if the session stands otherwise by now than it was shown. */
+export async function readRefusal(
+	client: Pick<Client, 'getSession'>,
+	{ id, error, call, signal }: Refused,
+): Promise<ClientError | undefined> {
+	if (id === undefined || !(error instanceof ClientError) || error.code !== 'conflict') return undefined;
+	if (call === undefined) return error;
+	const session = await client.getSession(id, { signal }).catch(() => undefined);
+	return session === undefined || isWaitingFor(session, call) ? undefined : createAnswered();
+}

@@ -1,0 +1,23 @@
+/** What a session waits for by now, where somebody else has answered first. */
+
+import { type Approval, type Client, ClientError } from '../../client/index.ts';
+import { findAnswered, isWaitingFor } from '../../client/waits.ts';
+
+/** Reads what waits in the place of an entry whose answer was refused. Nothing where the entry itself still waits. */
+export async function readNow(
+	{ client, signal }: { readonly client: Pick<Client, 'getSession'>; readonly signal: AbortSignal },
+	approval: Approval,
+	error: unknown,
+): Promise<readonly Approval[] | undefined> {
+	if (!(error instanceof ClientError) || error.code !== 'conflict') return undefined;
+	const { sessionId, agent, title, callId, question: words = '', options } = approval;
+	const session = await client.getSession(sessionId, { signal }).catch(() => undefined);
+	const answered = findAnswered({ callId, question: words, options });
+	if (session === undefined || isWaitingFor(session, answered)) return undefined;
+	const { toolCalls = [], question } = session;
+	const about = { sessionId, agent, title, since: new Date().toISOString() };
+	const calls = toolCalls.map(
+		({ id, name, input, kind }): Approval => ({ ...about, callId: id, tool: name, input, kind: kind ?? 'result' }),
+	);
+	return question === undefined ? calls : [...calls, { ...about, ...question, kind: 'question' }];
+}
