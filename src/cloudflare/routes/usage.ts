@@ -28,10 +28,14 @@ export const usage = new Hono<RouteEnv>()
 	.all('/', refuseMethod('GET'));
 
 async function listDays(c: Context<RouteEnv>, owner: string, count: number) {
-	const { ledgers } = readConfig(c.env);
-	const days = await askLedger(
-		() => ledgers.get(ledgers.idFromName(owner)),
-		(one) => one.days(count),
-	);
-	return days.map((day) => ({ owner, ...day }));
+	const { ledgers, storedKeys, findDayBudget } = readConfig(c.env);
+	const [days] = await Promise.all([
+		askLedger(
+			() => ledgers.get(ledgers.idFromName(owner)),
+			(one) => one.days(count),
+		),
+		storedKeys?.refreshOwner(owner),
+	]);
+	const limit = findDayBudget(owner);
+	return days.map((day) => ({ owner, ...day, limit }));
 }

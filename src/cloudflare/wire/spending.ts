@@ -25,6 +25,10 @@ export const spending = v.object({
 				owner: v.string(),
 				day: v.pipe(v.string(), v.description('In UTC, such as 2026-11-22.')),
 				spent: v.pipe(amount, v.description('What calls to models cost.')),
+				limit: v.pipe(
+					limit,
+					v.description('What the owner may spend on a day, as its keys say now. A missing field has no cap.'),
+				),
 				reserved: v.pipe(
 					amount,
 					v.description('Reserved for runs that are going on. What they do not need is given back when they end.'),

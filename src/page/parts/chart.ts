@@ -11,28 +11,44 @@ export interface Bar {
 	readonly words: string;
 }
 
+/** A number that no bar is to pass. */
+export interface ChartLimit {
+	readonly value: number;
+	/** What stands beside the title. */
+	readonly words: string;
+}
+
+/** Bars that reach so little of a limit are shown by themselves: beside it nothing of them could be seen. */
+const fewestOfLimit = 1 / 8;
 /** Fewer bars leave the rest of the width empty. */
 const fewestSlots = 16;
 
-/** `parts` are the names of the numbers of a bar, if there are several. `most` describes the highest bar. */
+/**
+ * `most` describes the highest bar. `parts` are the names of the numbers of a bar, if there are several. `limit` is a line
+ * where bars come near it.
+ */
 export function createChart(
 	title: string,
 	bars: readonly Bar[],
 	most: string,
-	parts: readonly string[] = [],
+	{ parts = [], limit }: { readonly parts?: readonly string[]; readonly limit?: ChartLimit } = {},
 ): HTMLElement {
-	const highest = Math.max(Number.MIN_VALUE, ...bars.map(toSum));
+	const highestBar = Math.max(Number.MIN_VALUE, ...bars.map(toSum));
+	const line = limit !== undefined && highestBar >= limit.value * fewestOfLimit ? limit.value : undefined;
+	const highest = Math.max(highestBar, line ?? 0);
 	const slot = 100 / Math.max(fewestSlots, bars.length);
 	const drawing = svg(
 		'svg',
 		{ class: 'bars', role: 'img', 'aria-label': `${title}: ${bars.length} bars, the highest ${most}` },
 		...bars.map((bar, at) => createBar(bar, at * slot, slot, highest)),
+		...(line === undefined ? [] : [createLine(100 - (100 * line) / highest)]),
 	);
+	const told = limit === undefined ? [] : [element('span', 'limit-words', limit.words)];
 	const legend = parts.map((name, at) => element('span', `legend part-${at}`, name));
 	return element(
 		'figure',
 		'chart',
-		element('figcaption', '', element('b', '', title), ...legend, element('span', 'most', `at most ${most}`)),
+		element('figcaption', '', element('b', '', title), ...legend, ...told, element('span', 'most', `at most ${most}`)),
 		drawing,
 	);
 }
@@ -48,6 +64,11 @@ function createBar({ name, parts, words }: Bar, x: number, slot: number, highest
 		});
 	});
 	return svg('g', {}, svg('title', {}, withoutTurns(`${name}: ${words}`)), ...boxes);
+}
+
+function createLine(y: number): SVGElement {
+	const height = `${y.toFixed(3)}%`;
+	return svg('line', { class: 'limit', x1: '0', x2: '100%', y1: height, y2: height });
 }
 
 function toSum({ parts }: Bar): number {

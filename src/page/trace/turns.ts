@@ -29,7 +29,7 @@ export function showTurns(root: HTMLElement, { runs }: Trace): void {
 			};
 		});
 		const most = Math.max(0, ...bars.map(({ parts }) => sum(parts)));
-		return most === 0 ? [] : [createChart(title, bars, say(most), names)];
+		return most === 0 ? [] : [createChart(title, bars, say(most), { parts: names })];
 	};
 	root.replaceChildren(
 		...draw(

@@ -30,7 +30,13 @@ const ask = (credential: string, path: string, body?: object) =>
 
 interface Usage {
 	readonly budgets: object;
-	readonly usage: readonly { owner: string; day: string; spent: { tokens: number }; reserved: { tokens: number } }[];
+	readonly usage: readonly {
+		owner: string;
+		day: string;
+		spent: { tokens: number };
+		reserved: { tokens: number };
+		limit: object;
+	}[];
 }
 
 async function read(query = ''): Promise<Usage> {
@@ -55,6 +61,7 @@ describe('GET /v1/usage', () => {
 		await expect.poll(() => rows()).toContainEqual(['ben', today, 120]);
 		expect(await rows('?owner=ann')).toEqual([['ann', today, 110]]);
 		expect(await rows('?owner=nobody')).toEqual([]);
+		expect((await read('?owner=ann')).usage[0]?.limit).toEqual({ usd: 4 });
 	});
 
 	test('says what may be spent where nobody says', async () => {

@@ -18,6 +18,7 @@ export const getUsage = description({
 							owner: 'alice',
 							day: '2026-11-22',
 							spent: { tokens: 18_400, usd: 0.21 },
+							limit: { tokens: 20_000_000 },
 							reserved: { tokens: 0, usd: 0 },
 						},
 					],
