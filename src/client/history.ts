@@ -8,6 +8,14 @@ export interface EarlierMessages {
 	readonly cursor?: string;
 }
 
+export interface EarlierOptions extends SignalOption {
+	/** The `cursor` of the page that comes after. */
+	readonly before?: string;
+	readonly limit?: number;
+	/** Whether messages that others have replaced are among them. */
+	readonly withReplaced?: boolean;
+}
+
 /** A session for display. */
 export interface LoadedSession extends EarlierMessages {
 	readonly session: Session;
@@ -39,10 +47,10 @@ export function createHistoryMethods(http: Http, getSession: (id: string, option
 	/** Lists the newest messages of a session, or those before a cursor, a page at a time. */
 	async function listEarlier(
 		id: string,
-		{ before, limit = pageLength, signal }: SignalOption & { readonly before?: string; readonly limit?: number } = {},
+		{ before, limit = pageLength, withReplaced = false, signal }: EarlierOptions = {},
 	): Promise<EarlierMessages> {
 		const { messages, cursor } = await readPage(id, toQuery({ order: 'desc', limit, cursor: before }), signal);
-		return { messages: messages.filter(isCurrent).reverse(), cursor };
+		return { messages: messages.filter((message) => withReplaced || isCurrent(message)).reverse(), cursor };
 	}
 
 	/** Reads from the newest messages back until there are enough for display. */

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Message, Session } from '../../src/client/index.ts';
+import { createHistories } from '../../src/page/trace/history.ts';
 import { loadTrace } from '../../src/page/trace/load.ts';
 import { toRuns } from '../../src/page/trace/spans.ts';
 
@@ -80,24 +81,41 @@ test('a child stands below its call, with what it did', () => {
 	]);
 });
 
+/** A server with the messages of sessions; says what it is asked. */
+function serve(stored: Readonly<Record<string, readonly Message[]>>, sessions: readonly Session[] = [session]) {
+	const asked: string[] = [];
+	const signal = new AbortController().signal;
+	const client = {
+		getSession: async (id: string) => sessions.find((one) => one.id === id) ?? session,
+		listMessages: async (id: string, { from }: { readonly from?: string } = {}) => {
+			asked.push(`${id} from ${from}`);
+			const messages = stored[id] ?? [];
+			return messages.slice(messages.findIndex((one) => one.id === from));
+		},
+		listEarlier: async (
+			id: string,
+			{ before, limit = 100 }: { readonly before?: string; readonly limit?: number } = {},
+		) => {
+			asked.push(`${id} before ${before ?? 'now'}`);
+			const messages = stored[id] ?? [];
+			const end = before === undefined ? messages.length : messages.findIndex((one) => one.id === before);
+			const start = Math.max(0, end - limit);
+			return { messages: messages.slice(start, end), cursor: start === 0 ? undefined : messages[start]?.id };
+		},
+	};
+	const histories = createHistories(client, signal);
+	return { asked, histories, read: (id = 's1') => loadTrace(client, id, { histories, signal }) };
+}
+
 test('the newest turn is read again, because its results come in any order; what is before it is not', async () => {
 	const turns = [say(0, 'Go.'), think(100, 100, ['z']), answer(200, 'z'), think(500, 250, ['a', 'b'])];
 	const [first, second] = [answer(900, 'a'), answer(901, 'b')];
-	let stored = [...turns, second];
-	const asked: (string | undefined)[] = [];
-	const client = {
-		getSession: async () => session,
-		listMessages: async (_: string, { from }: { readonly from?: string } = {}) => {
-			asked.push(from);
-			return stored.slice(stored.findIndex(({ id }) => id === (from ?? '0')));
-		},
-	};
-	const reading = { histories: new Map(), signal: new AbortController().signal };
-	const read = async () =>
-		(await loadTrace(client, 's1', reading)).runs[0]?.spans.map(({ name, state }) => `${name} ${state}`);
-	expect(await read()).toContain('tool-a running');
-	stored = [...turns, first, second];
-	expect(await read()).toEqual([
+	const stored = { s1: [...turns, second] };
+	const { asked, read } = serve(stored);
+	const readSpans = async () => (await read()).runs[0]?.spans.map(({ name, state }) => `${name} ${state}`);
+	expect(await readSpans()).toContain('tool-a running');
+	stored.s1 = [...turns, first, second];
+	expect(await readSpans()).toEqual([
 		...[
 			'Turn 1: demo done',
 			'tool-z done',
@@ -107,5 +125,55 @@ test('the newest turn is read again, because its results come in any order; what
 			'Next turn: demo running',
 		],
 	]);
-	expect(asked).toEqual([undefined, '500']);
+	expect(asked).toEqual(['s1 before now', 's1 from 500']);
+});
+
+test('of a long session the newest runs are read, whole, and older ones when somebody asks for them', async () => {
+	const runs = Array.from({ length: 130 }, (_, n) => [
+		say(n * 1_000, `Message ${n}`, `r${n}`),
+		think(n * 1_000 + 500, 100, [`c${n}`], `r${n}`),
+		answer(n * 1_000 + 700, `c${n}`, `r${n}`),
+	]);
+	const { asked, histories, read } = serve({ s1: runs.flat() });
+	const readTitles = async () => {
+		const { runs, hasOlder } = await read();
+		for (const { spans } of runs) expect(spans.length).toBeGreaterThanOrEqual(2);
+		return [runs.length, runs[0]?.title, runs.at(-1)?.title, hasOlder];
+	};
+	expect(await readTitles()).toEqual([33, 'Message 97', 'Message 129', true]);
+	await histories.readEarlier('s1');
+	expect(await readTitles()).toEqual([66, 'Message 64', 'Message 129', true]);
+	for (let n = 0; n < 3; n += 1) await histories.readEarlier('s1');
+	expect(await readTitles()).toEqual([130, 'Message 0', 'Message 129', false]);
+	expect(asked.filter((what) => what.includes('before'))).toHaveLength(4);
+});
+
+test('a run of more messages than are read at a time is shown from what was read of it', async () => {
+	const long = [say(0, 'Go.'), ...Array.from({ length: 150 }, (_, n) => think(1_000 * (n + 1), 10))];
+	const { histories, read } = serve({ s1: long });
+	expect((await read()).runs.map(({ spans }) => spans.length)).toEqual([101]);
+	await histories.readEarlier('s1');
+	const { runs, hasOlder } = await read();
+	expect([runs[0]?.title, runs[0]?.spans.length, hasOlder]).toEqual(['Go.', 151, false]);
+});
+
+test('a child in the background is below its call, and the run is as long as it was itself', async () => {
+	const parent: Session = {
+		...session,
+		run: { id: 'r1', status: 'completed' },
+		children: [{ id: 's2', agent: 'helper', callId: 'a', background: true }],
+	};
+	const child: Session = { ...session, id: 's2', run: { id: 'r2', status: 'completed' } };
+	const { read } = serve(
+		{
+			s1: [say(0, 'Go.'), think(500, 500, ['a']), answer(600, 'a'), think(800, 100)],
+			s2: [say(550, 'Work.', 'r2'), think(9_000, 8_000, [], 'r2')],
+		},
+		[parent, child],
+	);
+	const [run] = (await read()).runs;
+	expect(run?.spans.map(({ name, depth }) => `${depth} ${name}`)).toEqual([
+		...['0 Turn 1: demo', '1 tool-a', '2 helper, in the background', '3 Turn 1: demo', '0 Turn 1: demo'],
+	]);
+	expect((run?.end ?? 0) - (run?.start ?? 0)).toBe(800);
 });

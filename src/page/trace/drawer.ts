@@ -4,20 +4,20 @@ import { button, element, find } from '../parts/element.ts';
 import { createFailure } from '../parts/failure.ts';
 import { createEventList } from './events.ts';
 import { showTurns } from './turns.ts';
-import { type WatchClient, watchSession } from './watch.ts';
+import { type Watch, type WatchClient, watchSession } from './watch.ts';
 import { createWaterfall } from './waterfall.ts';
 
 /** `toCurl` writes the command that reads the events of a session. */
 export function createTraceDrawer(client: WatchClient, toCurl: (session: string) => string) {
 	const root = find('#trace', HTMLElement);
 	const opener = find('#trace-open', HTMLButtonElement);
-	const waterfall = createWaterfall();
+	const waterfall = createWaterfall(() => watch?.readOlder() ?? Promise.resolve());
 	const events = createEventList(() => toCurl(session ?? ''));
 	const turns = element('div', 'turns');
 	const told = element('div');
 	let session: string | undefined;
 	let visit = new AbortController();
-	let refresh = (): void => {};
+	let watch: Watch | undefined;
 	const tabs = createTabs([
 		['Trace', waterfall.root],
 		['Turns', turns],
@@ -41,9 +41,9 @@ export function createTraceDrawer(client: WatchClient, toCurl: (session: string)
 		turns.replaceChildren();
 		told.replaceChildren();
 		events.clear();
-		refresh = () => {};
+		watch = undefined;
 		if (root.hidden || session === undefined) return;
-		refresh = watchSession(client, session, visit.signal, {
+		watch = watchSession(client, session, visit.signal, {
 			onTrace: (trace) => {
 				waterfall.show(trace);
 				showTurns(turns, trace);
@@ -51,7 +51,7 @@ export function createTraceDrawer(client: WatchClient, toCurl: (session: string)
 			onEvent: events.push,
 			onFailure: (error) => told.replaceChildren(createFailure(error, restart)),
 		});
-		refresh();
+		watch.refresh();
 	}
 
 	opener.addEventListener('click', () => setOpen(root.hidden !== false));
@@ -63,7 +63,7 @@ export function createTraceDrawer(client: WatchClient, toCurl: (session: string)
 		/** Turns to a session, and looks again if it is there already. Without one there is no drawer. */
 		show(id: string | undefined): void {
 			if (id === session) {
-				refresh();
+				watch?.refresh();
 				return;
 			}
 			session = id;

@@ -1,4 +1,4 @@
-/** The events of a session as they come, each as the JSON that it is; those of a type can be left out. */
+/** The events of a session as they come, each with its time and as the JSON that it is; those of a type can be left out. */
 
 import type { RunEvent } from '../../client/types.ts';
 import { button, element, withoutTurns } from '../parts/element.ts';
@@ -7,6 +7,11 @@ import { button, element, withoutTurns } from '../parts/element.ts';
 const mostEvents = 1_000;
 /** Characters of an event that its line shows. */
 const longestBrief = 160;
+/** To the millisecond, by the clock of the reader. */
+const arrival = new Intl.DateTimeFormat('en', {
+	...({ hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23' } as const),
+	fractionalSecondDigits: 3,
+});
 
 export interface EventList {
 	readonly root: HTMLElement;
@@ -76,7 +81,11 @@ function createLine(event: RunEvent, id: string | undefined): HTMLElement {
 	const { type, ...data } = event;
 	const json = JSON.stringify(data);
 	const brief = element('span', 'brief', json.slice(0, longestBrief));
-	const box = element('details', '', element('summary', '', element('b', '', type), brief));
+	const now = new Date();
+	const time = element('time', '', arrival.format(now));
+	time.dateTime = now.toISOString();
+	time.title = 'When it came to this page';
+	const box = element('details', '', element('summary', '', time, element('b', '', type), brief));
 	box.addEventListener('toggle', () => {
 		if (box.open && box.querySelector('pre') === null)
 			box.append(element('pre', '', withoutTurns(`id: ${id ?? ''}\n${JSON.stringify(event, undefined, 2)}`)));

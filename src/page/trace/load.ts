@@ -1,10 +1,11 @@
 /** Reads what the runs of a session took, with those of the sessions that work for its calls. */
 
 import type { SessionClient } from '../../client/sessions.ts';
-import type { Message, Session } from '../../client/types.ts';
+import type { Session } from '../../client/types.ts';
+import type { Histories, HistoryClient } from './history.ts';
 import { type TracedChild, type TracedRun, toRuns } from './spans.ts';
 
-export type TraceClient = Pick<SessionClient, 'getSession' | 'listMessages'>;
+export type TraceClient = Pick<SessionClient, 'getSession'> & HistoryClient;
 
 /** Children that are read, of one session, and how deep. */
 const mostChildren = 20;
@@ -14,25 +15,19 @@ export interface Trace {
 	readonly session: Session;
 	/** The oldest first. */
 	readonly runs: readonly TracedRun[];
+	/** Whether there are older ones, which were not read. */
+	readonly hasOlder: boolean;
 }
-
-/** The messages that were read of each session, by its id. */
-export type Histories = Map<string, readonly Message[]>;
 
 /** Of what `histories` has, only the newest turn is read again. */
 export async function loadTrace(
-	client: TraceClient,
+	client: Pick<TraceClient, 'getSession'>,
 	id: string,
 	{ histories, signal, depth = 1 }: { histories: Histories; signal: AbortSignal; depth?: number },
 ): Promise<Trace> {
-	const [session, messages] = await Promise.all([
-		client.getSession(id, { signal }),
-		readHistory(client, id, histories, signal),
-	]);
-	// A child in the background goes on beside the run: its own page shows what it took.
-	const waitedFor = (session.children ?? []).filter(({ background }) => background !== true).slice(-mostChildren);
+	const [session, { messages, cursor }] = await Promise.all([client.getSession(id, { signal }), histories.read(id)]);
 	const children = new Map<string, TracedChild[]>();
-	const read = waitedFor.map(async (child) => {
+	const read = (session.children ?? []).slice(-mostChildren).map(async (child) => {
 		// Where a child cannot be read, the call is shown without it.
 		const trace =
 			depth < deepest
@@ -40,24 +35,9 @@ export async function loadTrace(
 				: undefined;
 		return { ...child, runs: trace?.runs ?? [] };
 	});
-	for (const { id, agent, callId, runs } of await Promise.all(read)) {
-		if (runs.length === 0) continue;
-		children.set(callId, [...(children.get(callId) ?? []), { id, agent, runs }]);
+	for (const { callId, ...child } of await Promise.all(read)) {
+		if (child.runs.length === 0) continue;
+		children.set(callId, [...(children.get(callId) ?? []), child]);
 	}
-	return { session, runs: toRuns(session, messages, children) };
-}
-
-/** Reads what came since the last time. Results of the newest turn come in any order, those of earlier turns are all there. */
-async function readHistory(
-	client: TraceClient,
-	id: string,
-	histories: Histories,
-	signal: AbortSignal,
-): Promise<readonly Message[]> {
-	const known = histories.get(id) ?? [];
-	const turn = known.findLastIndex(({ role }) => role === 'assistant');
-	const newer = await client.listMessages(id, { from: known[turn]?.id, signal });
-	const messages = [...known.slice(0, Math.max(0, turn)), ...newer];
-	histories.set(id, messages);
-	return messages;
+	return { session, runs: toRuns(session, messages, children), hasOlder: cursor !== undefined };
 }

@@ -34,6 +34,8 @@ export interface TracedRun {
 export interface TracedChild {
 	readonly id: string;
 	readonly agent: string;
+	/** Whether the run goes on without waiting for it. */
+	readonly background?: boolean;
 	readonly runs: readonly TracedRun[];
 }
 
@@ -57,7 +59,7 @@ export function toRuns(
 		if (message.role === 'user') run.title ||= toSaidText(message);
 		if (message.role === 'assistant') addTurn(run, message, at, open, children);
 		if (message.role === 'tool') endCall(run, message, at, open);
-		run.end = Math.max(run.end, at, ...run.spans.map(({ end = 0 }) => end));
+		run.end = Math.max(run.end, at);
 	}
 	const last = runs.at(-1);
 	const isRunning = newest?.status === 'running' && last?.id === newest.id;
@@ -116,14 +118,15 @@ function endCall(run: TracedRun, { toolCallId, isError }: Role<'tool'>, at: numb
 }
 
 /** Makes the span of a child with what it did, below the call. `earliest` is when the call began. */
-function toChildSpans({ id, agent, runs }: TracedChild, earliest: number): Span[] {
+function toChildSpans({ id, agent, background, runs }: TracedChild, earliest: number): Span[] {
 	const start = Math.max(earliest, Math.min(...runs.map((run) => run.start)));
 	const spans = runs.flatMap((run) => run.spans);
 	const state = spans.some((one) => one.end === undefined) ? 'running' : 'done';
 	const end = state === 'done' && runs.length > 0 ? Math.max(...runs.map((run) => run.end)) : undefined;
 	const usage = runs.reduce((sum, run) => addUsage(sum, run.usage), createRun('', 0).usage);
 	const within = spans.map((one) => ({ ...one, depth: one.depth + 3 }));
-	return [{ kind: 'child', name: agent, depth: 2, start, end, state, usage, session: id }, ...within];
+	const name = background === true ? `${agent}, in the background` : agent;
+	return [{ kind: 'child', name, depth: 2, start, end, state, usage, session: id }, ...within];
 }
 
 function addUsage(sum: TracedRun['usage'], usage: Usage = {}): TracedRun['usage'] {

@@ -2,7 +2,8 @@
 
 import type { SessionClient } from '../../client/sessions.ts';
 import type { RunEvent } from '../../client/types.ts';
-import { type Histories, loadTrace, type Trace, type TraceClient } from './load.ts';
+import { createHistories } from './history.ts';
+import { loadTrace, type Trace, type TraceClient } from './load.ts';
 
 export type WatchClient = TraceClient & Pick<SessionClient, 'followRun'>;
 
@@ -18,11 +19,17 @@ const telling: ReadonlySet<RunEvent['type']> = new Set([
 	...(['done', 'awaiting', 'halted', 'cancelled', 'error'] as const),
 ]);
 
-/** Returns what looks again. It is to be called when a run may have begun; each event of a run has the same effect. */
-export function watchSession(client: WatchClient, id: string, signal: AbortSignal, watcher: Watcher): () => void {
+export interface Watch {
+	/** Looks again. To be called when a run may have begun; each event of a run has the same effect. */
+	refresh(): void;
+	/** Reads runs that are older than those that were read. */
+	readOlder(): Promise<void>;
+}
+
+export function watchSession(client: WatchClient, id: string, signal: AbortSignal, watcher: Watcher): Watch {
 	/** The run whose events were read last. */
 	let followed: string | undefined;
-	const histories: Histories = new Map();
+	const histories = createHistories(client, signal);
 	let isFollowing = false;
 	let isReading = false;
 	let isStale = false;
@@ -65,5 +72,11 @@ export function watchSession(client: WatchClient, id: string, signal: AbortSigna
 		if (!isReading && !signal.aborted) look(read());
 	}
 
-	return refresh;
+	return {
+		refresh,
+		async readOlder(): Promise<void> {
+			await histories.readEarlier(id);
+			refresh();
+		},
+	};
 }

@@ -1,6 +1,7 @@
 /** The runs of a session as a waterfall: each model call, tool and child a bar, where it stands in the time of its run. */
 
 import { describeUsage } from '../../client/words.ts';
+import { createAction } from '../parts/action.ts';
 import { toSessionAddress } from '../parts/address.ts';
 import { element, link } from '../parts/element.ts';
 import { svg } from '../parts/svg.ts';
@@ -8,9 +9,8 @@ import { describeTime } from '../parts/time.ts';
 import type { Trace } from './load.ts';
 import type { Span, TracedRun } from './spans.ts';
 
-/** Spans of a run that are shown, and runs: the newest. */
+/** Spans of a run that are shown. */
 const mostSpans = 400;
-const mostRuns = 50;
 
 const wordsOfState = {
 	running: 'running',
@@ -20,19 +20,23 @@ const wordsOfState = {
 	left: 'no result in this run',
 };
 
-/** Shows the newest run first, and open. A run that has not changed stays as it is, with what a person opened in it. */
-export function createWaterfall() {
+/**
+ * Shows the newest run first, and open. A run that has not changed stays as it is, with what a person opened in it. `onOlder`
+ * reads older runs than those that were shown last.
+ */
+export function createWaterfall(onOlder: () => Promise<void>) {
 	const list = element('div', 'runs');
-	const note = element('p', 'nothing');
+	const nothing = element('p', 'nothing', 'This session has had no run yet.');
+	const older = element('p', '', createAction('Show older runs', 'of this session', onOlder));
 	const shown = new Map<string, { readonly key: string; readonly box: HTMLDetailsElement }>();
 
-	function show({ runs }: Trace): void {
-		const newest = runs.slice(-mostRuns).toReversed();
+	function show({ runs, hasOlder }: Trace): void {
+		const newest = runs.toReversed();
 		for (const [at, run] of newest.entries()) {
 			const key = JSON.stringify(run);
 			const known = shown.get(run.id);
 			if (known?.key !== key) {
-				const box = createRun(run, runs.length - at, known?.box.open ?? at === 0);
+				const box = createRun(run, known?.box.open ?? at === 0);
 				known?.box.replaceWith(box);
 				shown.set(run.id, { key, box });
 			}
@@ -40,27 +44,29 @@ export function createWaterfall() {
 			if (box !== undefined && list.children[at] !== box) list.insertBefore(box, list.children[at] ?? null);
 		}
 		while (list.childElementCount > newest.length) list.lastElementChild?.remove();
-		const older = runs.length - newest.length;
-		note.textContent = runs.length === 0 ? 'This session has had no run yet.' : `${older} older runs are not shown.`;
-		note.hidden = runs.length > 0 && older === 0;
+		nothing.hidden = runs.length > 0;
+		older.hidden = !hasOlder;
 	}
 
+	nothing.hidden = true;
+	older.hidden = true;
 	return {
-		root: element('div', '', list, note),
+		root: element('div', '', list, nothing, older),
 		show,
 		clear(): void {
 			shown.clear();
 			list.replaceChildren();
-			note.hidden = true;
+			nothing.hidden = true;
+			older.hidden = true;
 		},
 	};
 }
 
-function createRun(run: TracedRun, number: number, isOpen: boolean): HTMLDetailsElement {
+function createRun(run: TracedRun, isOpen: boolean): HTMLDetailsElement {
 	const facts = [describeTime(run.end - run.start), describeUsage(run.usage)].filter(Boolean).join(' · ');
 	const time = element('time', '', new Date(run.start).toLocaleTimeString());
 	time.dateTime = new Date(run.start).toISOString();
-	const title = element('b', 'title', run.title === '' ? `Run ${number}` : run.title);
+	const title = element('b', 'title', run.title === '' ? 'A run that went on' : run.title);
 	const box = element(
 		'details',
 		'traced',
@@ -77,11 +83,13 @@ function createRun(run: TracedRun, number: number, isOpen: boolean): HTMLDetails
 	return box;
 }
 
-function createTable({ spans, start, end }: TracedRun): HTMLElement {
+function createTable({ spans, start, end: ownEnd }: TracedRun): HTMLElement {
+	// Those that work in the background end later.
+	const end = Math.max(ownEnd, ...spans.map((one) => one.end ?? 0));
 	const isOpen = spans.some((one) => one.end === undefined);
 	// What has no end yet goes on behind all ends that are known.
 	const length = Math.max(1, end - start) * (isOpen ? 1.15 : 1);
-	const head = ['What', 'When', 'Time'].map((text) => element('th', text === 'When' ? '' : '', text));
+	const head = ['What', 'When', 'Time'].map((text) => element('th', '', text));
 	for (const cell of head) cell.scope = 'col';
 	const rows = spans.slice(0, mostSpans).map((span) => createRow(span, start, length));
 	const table = element(
