@@ -44,11 +44,11 @@ const marked = new Marked({
 /** Longer texts without a blank line are no prose: their marks are not read, which could take long. */
 const longestProse = 20_000;
 
-/** A text as blocks. What stands in the lines of a block is read when it is asked for. */
+/** A text as blocks. What stands in their lines is not read yet. */
 export interface Markdown {
 	readonly blocks: readonly MarkdownToken[];
-	/** Gives what stands in the lines of a token of `blocks`; nothing where its marks are not read. */
-	readonly readLine: (token: { readonly tokens?: Token[] }) => MarkdownToken[];
+	/** Gives the text in the lines of a token of `blocks`. */
+	readonly getLine: (token: { readonly tokens?: Token[] }) => string;
 }
 
 /** Reads a text into blocks. Never throws. */
@@ -57,31 +57,29 @@ export function openMarkdown(text: string): Markdown {
 	try {
 		const blocks = toKnown(lexer.blockTokens(text, []));
 		const lines = new Map(lexer.inlineQueue.map(({ src, tokens }) => [tokens, src]));
-		return {
-			blocks,
-			readLine({ tokens = [] }) {
-				const line = lines.get(tokens);
-				lines.delete(tokens);
-				if (line !== undefined && line.length <= longestProse) lexer.inlineTokens(line, tokens);
-				return toKnown(tokens);
-			},
-		};
+		return { blocks, getLine: ({ tokens = [] }) => lines.get(tokens) ?? '' };
 	} catch {
 		// Thousands of quotes within quotes overflow the stack.
-		return { blocks: [{ type: 'verbatim', raw: text }], readLine: () => [] };
+		return { blocks: [{ type: 'verbatim', raw: text }], getLine: () => '' };
 	}
+}
+
+/** Reads what stands in a line: emphasis, code, links. */
+export function readLine(text: string): MarkdownToken[] {
+	if (text.length > longestProse) return [{ type: 'verbatim', raw: text }];
+	return toKnown(new marked.Lexer(marked.defaults).inlineTokens(text));
 }
 
 /** Splits a text of whole lines into the blocks that more text can't change, up to an empty line, and the rest. */
 export function splitBlocks(text: string): { readonly settled: Markdown; readonly rest: string } {
-	const { blocks, readLine } = openMarkdown(text);
+	const { blocks, getLine } = openMarkdown(text);
 	const last = blocks.findLastIndex(({ type }) => type !== 'space');
 	const gap = blocks.findLastIndex(({ type }, at) => type === 'space' && at < last);
 	const settled = blocks.slice(0, gap + 1);
 	const raw = settled.map(({ raw }) => raw).join('');
 	// What the lexer has changed must not be lost.
-	if (!text.startsWith(raw)) return { settled: { blocks: [], readLine }, rest: text };
-	return { settled: { blocks: settled, readLine }, rest: text.slice(raw.length) };
+	if (!text.startsWith(raw)) return { settled: { blocks: [], getLine }, rest: text };
+	return { settled: { blocks: settled, getLine }, rest: text.slice(raw.length) };
 }
 
 /** The tokens within a token. */

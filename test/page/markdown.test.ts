@@ -4,7 +4,8 @@ import { build } from 'esbuild';
 import fc from 'fast-check';
 import type { JSHandle, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { openMarkdown } from '../../src/client/markdown.ts';
+import { openMarkdown, readLine } from '../../src/client/markdown.ts';
+import { findComplete, notBegun } from '../../src/page/markdown/complete.ts';
 import { type Browser, startBrowser } from './browser.ts';
 
 type Module = typeof import('../../src/page/markdown/markdown.ts');
@@ -66,6 +67,7 @@ test('tables, quotes, tasks and struck words are drawn', async () => {
 		'<p><del>gone</del> and ~this~</p><hr><h3>A</h3><h4>B</h4><h5>C</h5>',
 	);
 	expect(await drawOne('1. one\n   - inner\n2. two')).toBe('<ol><li>one<ul><li>inner</li></ul></li><li>two</li></ol>');
+	expect(await drawOne('- one\n\n  more\n- two')).toBe('<ul><li>one<p>more</p></li><li>two</li></ul>');
 });
 
 test('formulas stay as they were written, and prices are no formulas', async () => {
@@ -133,10 +135,153 @@ test('any text is drawn the same however it is cut', async () => {
 	const text = fc.array(fc.constantFrom(...lines), { minLength: 1, maxLength: 14 }).map((some) => some.join('\n'));
 	const sizes = fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 5 });
 	const cases = fc.sample(fc.record({ text, sizes }), { numRuns: 600, seed: 7 });
+	expect((await findDiffering(cases)).slice(0, 2)).toEqual([]);
+});
+
+/** Draws texts cut and whole, and gives those that differ. */
+async function findDiffering(cases: readonly { readonly text: string; readonly sizes: readonly number[] }[]) {
 	const cut = await draw(cases);
 	const whole = await draw(cases.map(({ text }) => ({ text })));
-	const differing = cases.filter((_, at) => cut[at] !== whole[at]);
-	expect(differing.slice(0, 2)).toEqual([]);
+	return cases.filter((_, at) => cut[at] !== whole[at]);
+}
+
+test('a long list, table or paragraph is drawn the same however it is cut', async () => {
+	const items = [
+		'- one',
+		'- two **b**',
+		'- [x] done',
+		'1. first',
+		'7. x',
+		'2) a',
+		'  - in',
+		'  more',
+		'-',
+		'1.',
+		'- > q',
+	];
+	const rows = ['| 1 | 2 |', '| a | `b` | c |', 'x | y', '|', 'plain', '| a | b |\n|---|---|'];
+	const words = [
+		'Plain words go on',
+		'some **bold** and',
+		'`code`.',
+		'So',
+		'*',
+		'[a](https://a.example)',
+		'$5',
+		'\n',
+		'`',
+	];
+	const odd = ['', '', '# T', 'words', '---', '```', '> quote', '    code', '<div>', '* * *', '- - -', '==='];
+	const lines = (some: readonly string[], length: number, others: readonly string[]) =>
+		fc
+			.array(
+				fc.oneof(
+					{ weight: length, arbitrary: fc.constantFrom(...some) },
+					{ weight: 1, arbitrary: fc.constantFrom(...others) },
+				),
+				{ minLength: length, maxLength: length * 3 },
+			)
+			.map((all) => all.join('\n'));
+	const block = fc.oneof(
+		lines(items.slice(0, 2), 110, odd),
+		lines(items.slice(0, 3), 60, items),
+		lines(['1. first', '7. x'], 60, ['', '  more']),
+		lines(rows, 110, odd).map((text) => `| a | b |\n|---|---|\n${text}`),
+		fc.array(fc.constantFrom(...words), { minLength: 200, maxLength: 700 }).map((all) => all.join(' ')),
+	);
+	const text = fc.array(block, { minLength: 1, maxLength: 3 }).map((blocks) => blocks.join('\n'));
+	const sizes = fc.array(fc.integer({ min: 1, max: 300 }), { minLength: 1, maxLength: 5 });
+	const cases = fc.sample(fc.record({ text, sizes }), { numRuns: 150, seed: 7 });
+	expect((await findDiffering(cases)).slice(0, 2)).toEqual([]);
+});
+
+test('each item and each row is drawn as soon as its line has come, however long the block is', async () => {
+	const kinds = { li: ['', '- an item with **bold** words\n'], 'tbody > tr': ['| a |\n|---|\n', '| a row |\n'] };
+	for (const [tag, [head = '', piece = '']] of Object.entries(kinds)) {
+		const missing = await module.evaluate(
+			({ createMarkdown }, { tag, head, piece }) => {
+				const root = document.createElement('div');
+				const markdown = createMarkdown(root);
+				markdown.write(head);
+				let most = 0;
+				for (let at = 1; at <= 2_000; at += 1) {
+					markdown.write(piece);
+					markdown.flush();
+					if (at % 7 > 0) continue;
+					most = Math.max(most, at - root.querySelectorAll(tag).length);
+				}
+				return most;
+			},
+			{ tag, head, piece },
+		);
+		expect(missing, tag).toBe(0);
+	}
+});
+
+test('what stands of a long block keeps its place, whatever comes behind it', async () => {
+	const count = 3_000;
+	const kinds = {
+		li: { head: '', piece: '- an item with **bold** words\n', end: '\n- with a gap\n' },
+		ol: { head: '', piece: '1. an item\n', end: '\n1. with a gap\n' },
+		td: { head: '| a | b |\n|---|---|\n', piece: '| a | **b** |\n', end: '\nThe end.' },
+		strong: { head: '', piece: 'Words that are **bold** go on. ', end: '\n\nThe end.' },
+	};
+	for (const [tag, given] of Object.entries(kinds)) {
+		const shown = await module.evaluate(
+			({ createMarkdown }, { tag, head, piece, end, count }) => {
+				const root = document.createElement('div');
+				const markdown = createMarkdown(root);
+				const write = (text: string) => {
+					markdown.write(text);
+					markdown.flush();
+				};
+				write(head);
+				for (let at = 0; at < 400; at += 1) write(piece);
+				const first = root.querySelector(tag);
+				for (let at = 400; at < count; at += 1) write(piece);
+				write(end);
+				markdown.end();
+				return { isSame: first === root.querySelector(tag), count: root.querySelectorAll(tag).length };
+			},
+			{ ...given, tag, count },
+		);
+		expect(shown.isSame, tag).toBe(true);
+		expect(shown.count, tag).toBe(tag === 'li' ? count + 1 : tag === 'td' ? count * 2 : tag === 'ol' ? 61 : count);
+	}
+});
+
+test('a long table has its head above each part, and the parts of a long list go on counting', async () => {
+	const table = await drawOne(`| a |\n|---|\n${'| b |\n'.repeat(250)}`);
+	expect(table.match(/<th>a<\/th>/g)).toHaveLength(3);
+	expect(table.match(/aria-label="[^"]*"/g)).toEqual(
+		['Table', 'Table, from row 101', 'Table, from row 201'].map((label) => `aria-label="${label}"`),
+	);
+	const text = `7. a\n${'1. b\n'.repeat(120)}`;
+	for (const list of await draw([{ text }, { text, sizes: [9] }]))
+		expect(list.match(/start="\d+"/g)).toEqual(['start="7"', 'start="57"', 'start="107"']);
+});
+
+test('a long paragraph has its marks to its end', async () => {
+	const shown = await drawOne('Words that are **bold** go on. '.repeat(3_000));
+	expect(shown.match(/<strong>bold<\/strong>/g)).toHaveLength(3_000);
+	expect(shown).not.toContain('*');
+});
+
+test('however long a list or a table grows, few of its characters are read again', () => {
+	const kinds = { list: ['', '- an item with **bold** words\n'], table: ['| a |\n|---|\n', '| a row with words |\n'] };
+	for (const [kind, [head = '', piece = '']] of Object.entries(kinds)) {
+		let text = head;
+		let begun = notBegun;
+		let longest = 0;
+		for (let at = 0; at < 5_000; at += 1) {
+			text += piece;
+			const found = findComplete(text, openMarkdown(text).blocks, begun);
+			longest = Math.max(longest, text.length);
+			if (found !== undefined) ({ rest: text, begun } = found);
+		}
+		expect(longest, kind).toBeLessThan(4_000);
+		expect(begun.count, kind).toBeGreaterThan(4_800);
+	}
 });
 
 test('a long block that streams in is drawn whole in the end, and reads well on its way', async () => {
@@ -144,7 +289,7 @@ test('a long block that streams in is drawn whole in the end, and reads well on 
 	const text = `| a | b |\n|---|---|\n${Array.from({ length: 900 }, (_, n) => row(n)).join('')}\nAfter.`;
 	const [cut, whole] = await draw([{ text, sizes: [40] }, { text }]);
 	expect(cut).toBe(whole);
-	expect(cut?.match(/<tr>/g)).toHaveLength(901);
+	expect(cut?.match(/<td>/g)).toHaveLength(1_800);
 });
 
 test('code has its language, a button that copies it, and colours', async () => {
@@ -184,8 +329,8 @@ test('code has its language, a button that copies it, and colours', async () => 
 
 /** Reads a text with what stands in all its lines, and gives it as it was read. */
 function readAll(text: string): string {
-	const { blocks, readLine } = openMarkdown(text);
-	for (const block of blocks) if (block.type === 'paragraph' || block.type === 'heading') readLine(block);
+	const { blocks, getLine } = openMarkdown(text);
+	for (const block of blocks) if (block.type === 'paragraph' || block.type === 'heading') readLine(getLine(block));
 	return blocks.map(({ raw }) => raw).join('');
 }
 

@@ -2,7 +2,14 @@
 
 import { stripVTControlCharacters, styleText } from 'node:util';
 import type { Tokens } from 'marked';
-import { type Markdown, type MarkdownToken, openMarkdown, splitBlocks, toKnown } from '../../client/markdown.ts';
+import {
+	type Markdown,
+	type MarkdownToken,
+	openMarkdown,
+	readLine,
+	splitBlocks,
+	toKnown,
+} from '../../client/markdown.ts';
 
 type Style = Parameters<typeof styleText>[0];
 
@@ -18,8 +25,8 @@ export function createMarkdownWriter(write: (text: string) => void) {
 	let looked = 0;
 	let hasWritten = false;
 
-	function put({ blocks, readLine }: Markdown): void {
-		const text = renderBlocks(blocks, readLine);
+	function put({ blocks, getLine }: Markdown): void {
+		const text = renderBlocks(blocks, getLine);
 		if (text === '') return;
 		write(`${hasWritten ? '\n' : ''}${text}\n`);
 		hasWritten = true;
@@ -48,40 +55,40 @@ function style(format: Style, text: string): string {
 	return styleText(format, text, { validateStream: false });
 }
 
-type ReadLine = Markdown['readLine'];
+type GetLine = Markdown['getLine'];
 
-function renderBlocks(tokens: readonly MarkdownToken[], readLine: ReadLine, gap = '\n\n'): string {
-	return tokens.flatMap((token) => renderBlock(token, readLine) ?? []).join(gap);
+function renderBlocks(tokens: readonly MarkdownToken[], getLine: GetLine, gap = '\n\n'): string {
+	return tokens.flatMap((token) => renderBlock(token, getLine) ?? []).join(gap);
 }
 
-function renderBlock(token: MarkdownToken, readLine: ReadLine): string | undefined {
+function renderBlock(token: MarkdownToken, getLine: GetLine): string | undefined {
 	switch (token.type) {
 		case 'space':
 		case 'checkbox':
 			return undefined;
 		case 'heading':
-			return style(token.depth === 1 ? ['bold', 'underline'] : 'bold', renderLine(token, readLine));
+			return style(token.depth === 1 ? ['bold', 'underline'] : 'bold', renderLine(token, getLine));
 		case 'paragraph':
 		case 'text':
-			return renderLine(token, readLine);
+			return renderLine(token, getLine);
 		case 'code':
 			return indent(style('cyan', token.text), '    ');
 		case 'blockquote':
-			return indent(renderBlocks(toKnown(token.tokens), readLine), style('dim', '│ '));
+			return indent(renderBlocks(toKnown(token.tokens), getLine), style('dim', '│ '));
 		case 'hr':
 			return style('dim', '─'.repeat(40));
 		case 'list':
-			return renderList(token, readLine);
+			return renderList(token, getLine);
 		case 'table':
-			return renderTable(token, readLine);
+			return renderTable(token, getLine);
 		default:
 			return token.raw.trimEnd();
 	}
 }
 
-function renderLine(token: Tokens.Heading | Tokens.Paragraph | Tokens.Text, readLine: ReadLine): string {
-	const known = readLine(token);
-	return known.length === 0 ? token.raw.trimEnd() : renderInline(known);
+function renderLine(token: Tokens.Heading | Tokens.Paragraph | Tokens.Text, getLine: GetLine): string {
+	// A heading may have no words.
+	return renderInline(readLine(getLine(token))) || (token.type === 'heading' ? token.raw.trimEnd() : '');
 }
 
 function renderInline(tokens: readonly MarkdownToken[]): string {
@@ -120,18 +127,18 @@ function renderLink(token: Tokens.Link): string {
 	return `${style('underline', label)} ${style('dim', `(${address})`)}`;
 }
 
-function renderList({ ordered, start, items, loose }: Tokens.List, readLine: ReadLine): string {
+function renderList({ ordered, start, items, loose }: Tokens.List, getLine: GetLine): string {
 	const first = typeof start === 'number' ? start : 1;
 	const lines = items.map(({ tokens, task, checked }, at) => {
 		const mark = task ? (checked === true ? '[x] ' : '[ ] ') : ordered ? `${first + at}. ` : '• ';
-		const body = renderBlocks(toKnown(tokens), readLine, loose ? '\n\n' : '\n');
+		const body = renderBlocks(toKnown(tokens), getLine, loose ? '\n\n' : '\n');
 		return `${mark}${indent(body, ' '.repeat(mark.length)).slice(mark.length)}`;
 	});
 	return lines.join(loose ? '\n\n' : '\n');
 }
 
-function renderTable({ header, rows }: Tokens.Table, readLine: ReadLine): string {
-	const toCells = (cells: readonly Tokens.TableCell[]) => cells.map((cell) => renderInline(readLine(cell)));
+function renderTable({ header, rows }: Tokens.Table, getLine: GetLine): string {
+	const toCells = (cells: readonly Tokens.TableCell[]) => cells.map((cell) => renderInline(readLine(getLine(cell))));
 	const head = toCells(header);
 	const body = rows.map(toCells);
 	const widths = head.map((_, at) => Math.max(...[head, ...body].map((cells) => measure(cells[at] ?? ''))));

@@ -1,66 +1,75 @@
 /** Says how the blocks of a text are drawn: nothing of it is read as HTML, and it loads nothing. */
 
 import type { Tokens } from 'marked';
-import { type Markdown, type MarkdownToken, toKnown } from '../../client/markdown.ts';
+import { type Markdown, type MarkdownToken, readLine, toKnown } from '../../client/markdown.ts';
 import { element } from '../parts/element.ts';
 import { createCode, splitCode } from './code.ts';
+import { type Begun, findStart, notBegun, partLengths } from './complete.ts';
 import { createInline } from './inline.ts';
 import type { Block } from './kept-blocks.ts';
+import { splitPieces } from './pieces.ts';
 
-/** Items of a part of a list. */
-const partLength = 100;
+type GetLine = Markdown['getLine'];
 
-type ReadLine = Markdown['readLine'];
-
-export function toBlocks({ blocks, readLine }: Markdown): Block[] {
-	return blocks.flatMap((token) =>
-		token.type === 'list' ? toList(token, readLine) : (toBlock(token, readLine) ?? []),
-	);
+/** `begun` is of the first block. */
+export function toBlocks({ blocks, getLine }: Markdown, begun: Begun = notBegun): Block[] {
+	return blocks.flatMap((token, at) => toBlock(token, getLine, at === 0 ? begun : notBegun));
 }
 
-function toBlock(token: Exclude<MarkdownToken, Tokens.List>, readLine: ReadLine): Block | undefined {
+function toBlock(token: MarkdownToken, getLine: GetLine, begun: Begun): Block[] {
 	switch (token.type) {
 		case 'space':
 		case 'checkbox':
-			return undefined;
+			return [];
 		case 'heading':
-			// The page has headings of its own above.
-			return toProse(token.depth <= 1 ? 'h3' : token.depth === 2 ? 'h4' : 'h5', token, readLine);
+			// One may have no words.
+			return [toProse(headings[token.depth - 1] ?? 'h5', getLine(token) || token.raw.trimEnd())];
 		case 'paragraph':
 		case 'text':
-			return toProse('p', token, readLine);
+			return [toProse('p', getLine(token))];
 		case 'code':
-			return toCode(token);
+			return [toCode(token)];
 		case 'blockquote':
-			return {
-				kind: 'quote',
-				raw: token.raw,
-				draw: () => toPlace(element('blockquote')),
-				list: () => toBlocks({ blocks: toKnown(token.tokens), readLine }),
-			};
+			return [toQuote(token, getLine)];
 		case 'hr':
-			return { kind: 'hr', raw: '', draw: () => ({ nodes: [element('hr')] }) };
+			return [{ kind: 'hr', raw: '', draw: () => ({ nodes: [element('hr')] }) }];
+		case 'list':
+			return toList(token, getLine, begun);
 		case 'table':
-			return toTable(token, readLine);
+			return toTable(token, getLine, begun);
 		default:
-			return { kind: 'p', raw: token.raw, draw: () => ({ nodes: [element('p', '', token.raw.trimEnd())] }) };
+			return [{ kind: 'p', raw: token.raw, draw: () => ({ nodes: [element('p', '', token.raw.trimEnd())] }) }];
 	}
 }
 
+/** The page has headings of its own above. */
+const headings = ['h3', 'h4'] as const;
+
 const toPlace = (node: HTMLElement) => ({ nodes: [node], place: node });
 
-interface Prose {
-	readonly raw: string;
-	readonly tokens?: Tokens.Text['tokens'];
+function toProse(tag: 'p' | 'h3' | 'h4' | 'h5', line: string): Block {
+	return { kind: tag, raw: line, draw: () => toPlace(element(tag)), list: () => toPieces(line) };
 }
 
-function toProse(tag: 'p' | 'h3' | 'h4' | 'h5', token: Prose, readLine: ReadLine): Block {
-	return { kind: tag, raw: token.raw, draw: () => ({ nodes: [element(tag, '', ...createProse(token, readLine))] }) };
+/** Gives what stands in lines. All but the first piece of a long text have an element of their own. */
+function toPieces(line: string): Block[] {
+	return splitPieces(line).map((raw, at) => ({
+		kind: at === 0 ? 'line' : 'piece',
+		raw,
+		draw() {
+			const nodes = createInline(readLine(raw));
+			return { nodes: at === 0 ? nodes : [element('span', 'part', ...nodes)] };
+		},
+	}));
 }
 
-function createProse(token: Prose, readLine: ReadLine): ChildNode[] {
-	const known = readLine(token);
-	return known.length === 0 ? [new Text(token.raw.trimEnd())] : createInline(known);
+function toQuote({ raw, tokens }: Tokens.Blockquote, getLine: GetLine): Block {
+	return {
+		kind: 'quote',
+		raw,
+		draw: () => toPlace(element('blockquote')),
+		list: () => toBlocks({ blocks: toKnown(tokens), getLine }),
+	};
 }
 
 function toCode({ text, lang = '', raw }: Tokens.Code): Block {
@@ -76,12 +85,18 @@ function toCode({ text, lang = '', raw }: Tokens.Code): Block {
 	};
 }
 
-/** Gives a list in parts: those of a long one that are out of sight are not laid out. */
-function toList({ ordered, start, items, loose }: Tokens.List, readLine: ReadLine): Block[] {
-	const parts = Array.from({ length: Math.ceil(items.length / partLength) }, (_, at) => at * partLength);
-	return parts.map((from) => {
-		const shown = items.slice(from, from + partLength);
-		const first = (typeof start === 'number' ? start : 1) + from;
+/** Cuts items or rows into parts: those of a long list or table that are out of sight are not laid out. */
+function splitParts<Item>(items: readonly Item[], length: number, { count }: Begun) {
+	return Array.from({ length: Math.ceil(items.length / length) }, (_, at) => ({
+		from: count + at * length,
+		shown: items.slice(at * length, (at + 1) * length),
+	}));
+}
+
+function toList({ ordered, start, items }: Tokens.List, getLine: GetLine, begun: Begun): Block[] {
+	const number = findStart(start, begun);
+	return splitParts(items, partLengths.list, begun).map(({ from, shown }) => {
+		const first = number + from;
 		return {
 			kind: `list ${ordered} ${first}`,
 			raw: shown.map(({ raw }) => raw).join(''),
@@ -90,18 +105,17 @@ function toList({ ordered, start, items, loose }: Tokens.List, readLine: ReadLin
 				if (list instanceof HTMLOListElement && first !== 1) list.start = first;
 				return toPlace(list);
 			},
-			list: () => shown.map((item) => toItem(item, loose, readLine)),
+			list: () => shown.map((item) => toItem(item, getLine)),
 		};
 	});
 }
 
-function toItem({ tokens, task, checked, raw }: Tokens.ListItem, isLoose: boolean, readLine: ReadLine): Block {
-	const toInner = (token: MarkdownToken): Block[] =>
-		!isLoose && token.type === 'text'
-			? [{ kind: 'line', raw: token.raw, draw: () => ({ nodes: createProse(token, readLine) }) }]
-			: toBlocks({ blocks: [token], readLine });
+/** Gives an item. Its first words stand in no paragraph: whether one has gaps around it says nothing of those above it. */
+function toItem({ tokens, task, checked, raw }: Tokens.ListItem, getLine: GetLine): Block {
+	const [first, ...others] = toKnown(tokens).filter(({ type }) => type !== 'checkbox');
+	const isLine = first?.type === 'text' || first?.type === 'paragraph';
 	return {
-		kind: `item ${isLoose} ${task} ${checked}`,
+		kind: `item ${task} ${checked}`,
 		raw,
 		draw() {
 			const item = element('li', task ? 'todo' : '');
@@ -111,32 +125,42 @@ function toItem({ tokens, task, checked, raw }: Tokens.ListItem, isLoose: boolea
 			}
 			return toPlace(item);
 		},
-		list: () => toKnown(tokens).flatMap(toInner),
+		list() {
+			const line = isLine ? toPieces(getLine(first)) : [];
+			return [...line, ...toBlocks({ blocks: isLine || first === undefined ? others : [first, ...others], getLine })];
+		},
 	};
 }
 
-function toTable({ header, rows, raw }: Tokens.Table, readLine: ReadLine): Block {
+/** Gives a table in parts, each with the head of the table. */
+function toTable({ header, rows }: Tokens.Table, getLine: GetLine, begun: Begun): Block[] {
+	const toCell = (cell: Tokens.TableCell) =>
+		splitPieces(getLine(cell)).flatMap((piece) => createInline(readLine(piece)));
 	const toRow = (cells: readonly Tokens.TableCell[], tag: 'th' | 'td') =>
-		element('tr', '', ...cells.map((cell) => element(tag, cell.align ?? '', ...createInline(readLine(cell)))));
+		element('tr', '', ...cells.map((cell) => element(tag, cell.align ?? '', ...toCell(cell))));
 	const toText = (cells: readonly Tokens.TableCell[]) => cells.map(({ align, text }) => `${align}${text}`).join('\n');
-	return {
-		kind: `table ${toText(header)}`,
-		raw,
+	const toPart = (from: number, shown: Tokens.Table['rows']): Block => ({
+		kind: `table ${from} ${toText(header)}`,
+		raw: shown.map(toText).join('\n\n'),
 		draw() {
 			const body = element('tbody');
 			const table = element('table', '', element('thead', '', toRow(header, 'th')), body);
-			return { nodes: [createScroller('table', table, 'Table')], place: body };
+			return { nodes: [createScroller(from, table)], place: body };
 		},
 		list: () =>
-			rows.map((cells) => ({ kind: 'row', raw: toText(cells), draw: () => ({ nodes: [toRow(cells, 'td')] }) })),
-	};
+			shown.map((cells) => ({ kind: 'row', raw: toText(cells), draw: () => ({ nodes: [toRow(cells, 'td')] }) })),
+	});
+	const parts = splitParts(rows, partLengths.table, begun);
+	return parts.length === 0 && begun.count === 0
+		? [toPart(0, [])]
+		: parts.map(({ from, shown }) => toPart(from, shown));
 }
 
-/** Makes a box that may be wider than the page: the keyboard scrolls it, too. */
-function createScroller(className: string, child: HTMLElement, label: string): HTMLElement {
-	const box = element('div', className, child);
+/** Makes a box for a table that may be wider than the page: the keyboard scrolls it, too. */
+function createScroller(from: number, table: HTMLElement): HTMLElement {
+	const box = element('div', from > 0 ? 'table part' : 'table', table);
 	box.tabIndex = 0;
 	box.setAttribute('role', 'region');
-	box.setAttribute('aria-label', label);
+	box.setAttribute('aria-label', from > 0 ? `Table, from row ${from + 1}` : 'Table');
 	return box;
 }

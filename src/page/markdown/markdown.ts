@@ -3,24 +3,23 @@
  * is drawn again; images and HTML stay text.
  */
 
-import { openMarkdown, splitBlocks } from '../../client/markdown.ts';
-import { element, withoutTurns } from '../parts/element.ts';
+import { type MarkdownToken, openMarkdown, splitBlocks } from '../../client/markdown.ts';
+import { withoutTurns } from '../parts/element.ts';
 import { toBlocks } from './blocks.ts';
 import { colourCode } from './code.ts';
+import { findComplete, notBegun } from './complete.ts';
 import { type KeptBlocks, showBlocks } from './kept-blocks.ts';
+import { createSheets } from './sheets.ts';
 
 /** An open block of more characters is drawn again only when it has grown by a share of itself, so that its cost stays linear. */
 const redrawLimit = 4_000;
 
-/** What is complete of a long text stands on sheets of so many characters, about. The first has no element of its own. */
-const sheetLength = 4_000;
-
 export function createMarkdown(root: HTMLElement) {
-	/** Where blocks are drawn, and the characters of the complete ones there. */
-	let sheet = root;
-	let filled = 0;
+	const sheets = createSheets(root);
 	/** The text of the blocks that are not complete. Only `redraw` reads it: to read a text that grows costs its length. */
 	let open = '';
+	/** What stands already of the first of them. */
+	let begun = notBegun;
 	/** The end of it that is not shown yet. */
 	let unseen = '';
 	/** What was drawn of it, where further text goes, and how it stood then. */
@@ -30,37 +29,39 @@ export function createMarkdown(root: HTMLElement) {
 	/** What was added to the end of the draft since. */
 	const added = new Text();
 
-	/** Leaves the first blocks alone from now on. Those that come when a sheet is full, and all behind them, go to the next one. */
+	/** Leaves the first blocks alone from now on. */
 	function settle(count: number): void {
 		const complete = draft.splice(0, count);
-		const first = sheet;
-		for (const { raw, nodes } of complete) {
-			if (filled >= sheetLength) {
-				sheet = root.appendChild(element('div', 'sheet'));
-				filled = 0;
-			}
-			if (sheet !== first) sheet.append(...nodes);
-			filled += raw.length;
-		}
-		if (sheet !== first) for (const { nodes } of draft) sheet.append(...nodes);
+		sheets.fill(complete, draft);
 		colourCode(complete.flatMap(({ nodes }) => nodes));
 	}
 
-	/** Draws the open blocks, and leaves alone from now on those that more text can't change. */
+	/** Draws the open blocks, and leaves alone from now on what more text can't change. */
 	function redraw(): void {
 		added.remove();
 		added.data = '';
 		// Only lines that have ended say where a block is complete, and only an empty one does.
 		const lines = open.slice(0, open.lastIndexOf('\n') + 1);
 		const { settled, rest } = /\n[ \t]*\n/.test(lines) ? splitBlocks(lines) : { settled: undefined, rest: lines };
-		const complete = settled === undefined ? [] : toBlocks(settled);
+		const complete = settled === undefined ? [] : toBlocks(settled, begun);
+		if (rest !== lines) begun = notBegun;
 		open = rest + open.slice(lines.length);
-		showBlocks(sheet, draft, [...complete, ...toBlocks(openMarkdown(open))]);
+		const last = openMarkdown(open);
+		showBlocks(sheets.newest, draft, [...complete, ...toBlocks(last, begun)]);
 		settle(complete.length);
+		shorten(last.blocks);
 		end = findEnd(draft.at(-1)?.nodes ?? []);
 		drawn = toDrawn(open);
 		// Spaces at an end are drawn when something stands behind them.
 		unseen = open.slice(drawn.length);
+	}
+
+	/** Leaves the first parts of a long list or table alone from now on. Its others are read without them. */
+	function shorten(blocks: readonly MarkdownToken[]): void {
+		const found = findComplete(open, blocks, begun);
+		if (found === undefined) return;
+		settle(draft.length - found.left);
+		({ rest: open, begun } = found);
 	}
 
 	/** Whether what is unseen can be added to the end of the draft, in place of drawing it again. */
@@ -93,10 +94,11 @@ export function createMarkdown(root: HTMLElement) {
 		end(): void {
 			added.remove();
 			added.data = '';
-			showBlocks(sheet, draft, toBlocks(openMarkdown(open)));
+			showBlocks(sheets.newest, draft, toBlocks(openMarkdown(open), begun));
 			settle(draft.length);
 			end = undefined;
 			open = '';
+			begun = notBegun;
 			unseen = '';
 			drawn = toDrawn('');
 		},
