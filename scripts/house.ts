@@ -40,7 +40,7 @@ const floorsWithin: Readonly<Record<string, readonly (readonly string[])[]>> = {
 	page: [
 		['parts'],
 		['markdown'],
-		['chat', 'docs', 'inbox', 'memory', 'menu', 'servers', 'sessions', 'skills', 'spending', 'tools', 'trace'],
+		['chat', 'docs', 'inbox', 'live', 'memory', 'menu', 'servers', 'sessions', 'skills', 'spending', 'tools', 'trace'],
 		['.'],
 	],
 	'cloudflare/session': [['store'], ['events', 'files'], ['run'], ['inbox'], ['ui'], ['object.ts']],

@@ -1,7 +1,9 @@
 /** The page: the chat and the panels, each at its own address. */
 
 import { createClient } from '../client/index.ts';
-import { createChat } from './chat/chat.ts';
+import { Chat } from './chat/chat.ts';
+import { createPace } from './live/pace.ts';
+import { createWindows } from './live/windows.ts';
 import { createMenu } from './menu/menu.ts';
 import { panels } from './panels.ts';
 import { moveOldAddress, parseAddress } from './parts/address.ts';
@@ -12,16 +14,37 @@ import { toCurl } from './trace/curl.ts';
 import { createTraceDrawer } from './trace/drawer.ts';
 
 // The API is beside this script, whatever path the page is at.
-const server = { baseUrl: new URL('.', import.meta.url).href, apiKey: readKey };
+const server = {
+	baseUrl: new URL('.', import.meta.url).href,
+	apiKey: readKey,
+	fetch: createWindows((session) => {
+		look(session === parseAddress(location.hash).session);
+		pace.begin();
+	}),
+};
 const client = createClient(server);
-const menu = createMenu(client, panels);
-const chat = createChat(createClient({ ...server, onRetry: () => chat.tellRetry() }), () => {
+const pace = createPace(look);
+const menu = createMenu(client, panels, (changed) => {
+	if (changed.has(parseAddress(location.hash).session ?? '')) chat.look();
+	panelView.look();
+	pace.begin();
+});
+const chat = new Chat(createClient({ ...server, onRetry: () => chat.tellRetry() }), () => {
 	void menu.refresh();
 	showTrace();
+	pace.begin();
 });
 const trace = createTraceDrawer(client, (session) => toCurl(server.baseUrl, session, readKey() !== undefined));
 const panelView = createPanelView(find('#panel', HTMLElement), client, menu.refresh);
 const chatRoots = [find('#chat', HTMLElement), find('#chosen', HTMLElement)];
+
+/** Looks what has happened elsewhere: to the sessions, to what waits for a person, and to the chat that is open. */
+function look(asksSession: boolean): void {
+	void menu.refresh();
+	if (!asksSession) return;
+	chat.look();
+	showTrace();
+}
 
 /** Turns the trace to the chat that is open. */
 function showTrace(): void {

@@ -42,7 +42,8 @@ async function serveFile({ url = '/' }: IncomingMessage, response: ServerRespons
 function forward(api: string, given: IncomingMessage, response: ServerResponse): void {
 	const { hostname, port } = new URL(api);
 	const { method, headers, url: path } = given;
-	const far = request({ hostname, port, method, headers, path }, (answer) => {
+	// A connection that is kept may be closed by the other side in the moment in which it is used again.
+	const far = request({ hostname, port, method, headers, path, agent: false }, (answer) => {
 		response.writeHead(answer.statusCode ?? 502, answer.headers);
 		answer.pipe(response);
 	});

@@ -1,6 +1,7 @@
 /** The chat: shows a session, or the start of a new one, and plays its runs as they come. */
 
 import { isTransient } from '../../client/error.ts';
+import type { LoadedSession } from '../../client/history.ts';
 import { type Client, ClientError, type RunEvent, type RunEvents } from '../../client/index.ts';
 import { findAnswered, type Question } from '../../client/waits.ts';
 import { toSaidText } from '../../client/words.ts';
@@ -12,6 +13,7 @@ import { createChoice } from './choice.ts';
 import { createComposer } from './composer.ts';
 import { createDesk } from './desk.ts';
 import { createEarlier, pageLength } from './earlier.ts';
+import { createElsewhere } from './elsewhere.ts';
 import { createChatFailure } from './failure.ts';
 import { createOpenCalls } from './open-calls.ts';
 import { createRunPlayer } from './run-player.ts';
@@ -21,11 +23,7 @@ import { createWaitingList } from './waiting.ts';
 import { hideWelcome, showWelcome } from './welcome.ts';
 
 /** `onActivity` is called when the server answers at last, and when a run begins and ends. */
-export function createChat(client: Client, onActivity: () => void): Chat {
-	return new Chat(client, onActivity);
-}
-
-class Chat {
+export class Chat {
 	readonly #client: Client;
 	readonly #onActivity: () => void;
 	readonly #transcript = createTranscript((again) => void this.#askAgain(again));
@@ -39,6 +37,7 @@ class Chat {
 		onWriting: () => void this.#isHeldUp(),
 	});
 	readonly #openCalls: ReturnType<typeof createOpenCalls>;
+	readonly #elsewhere: ReturnType<typeof createElsewhere>;
 	readonly #playRun: ReturnType<typeof createRunPlayer>;
 	#sessionId: string | undefined;
 	/** The question that the next message answers. */
@@ -62,13 +61,22 @@ class Chat {
 			onRefused: (error, call) => this.#tellRefused(error, call),
 		});
 		this.#playRun = createRunPlayer({
-			transcript: this.#transcript,
-			waiting: this.#waiting,
-			desk: this.#desk,
-			composer: this.#composer,
+			...{ transcript: this.#transcript, waiting: this.#waiting, desk: this.#desk, composer: this.#composer },
 			setRunning: (value) => this.#setRunning(value),
-			onEvent: (event) => this.#note(event),
+			onEvent: (event) => {
+				this.#elsewhere.apply(event);
+				this.#question = event.type === 'awaiting' ? event.question : undefined;
+				if (event.type === 'run.started') onActivity();
+			},
 			onEnd: onActivity,
+		});
+		this.#elsewhere = createElsewhere({
+			client,
+			...{ waiting: this.#waiting, transcript: this.#transcript },
+			isRunning: () => this.#isRunning,
+			onWaitingCalls: this.#openCalls.keep,
+			showAnew: () => void this.open(this.#sessionId),
+			goOn: (loaded, signal) => void this.#attempt(() => this.#follow(loaded, signal)),
 		});
 	}
 
@@ -84,11 +92,19 @@ class Chat {
 			this.#composer.setStatus('');
 			this.#onActivity();
 			if (id !== undefined) return await this.#showSession(id, signal, told);
-			this.#welcome();
+			const agent = this.#choice.takeAgent();
+			this.#choice.pick({ agent: agent.name });
+			showWelcome(agent, (text) => void this.#send(text));
 			this.#composer.isReady = true;
 		} catch (error) {
 			if (!signal.aborted) this.#showFailure(error, isTransient(error));
 		}
+	}
+
+	/** Shows what has come from elsewhere meanwhile: from another window, the terminal, a webhook or a schedule. */
+	look(): void {
+		const id = this.#sessionId;
+		if (id !== undefined && this.#composer.isReady) void this.#elsewhere.look(id, this.#visit.signal);
 	}
 
 	/** Leaves what is shown. A run goes on at the server. */
@@ -111,19 +127,26 @@ class Chat {
 	}
 
 	async #showSession(id: string, signal: AbortSignal, told?: ClientError): Promise<void> {
-		const { session, messages, cursor, steered } = await this.#client.loadSession(id, { newest: pageLength, signal });
-		this.#choice.pick(session);
-		const shown = messages.filter((message) => !steered.has(message.id));
-		this.#earlier.open(id, { messages: shown, cursor }, signal);
+		const loaded = await this.#client.loadSession(id, { newest: pageLength, signal });
+		this.#choice.pick(loaded.session);
+		const messages = loaded.messages.filter((message) => !loaded.steered.has(message.id));
+		this.#earlier.open(id, { messages, cursor: loaded.cursor }, signal);
 		if (told !== undefined) this.#showFailure(told);
 		this.#transcript.tail.toEnd();
 		void this.#desk.open(id, signal);
 		this.#waiting.use(id, signal);
+		await this.#follow(loaded, signal);
+	}
+
+	/** Follows the newest run of a session whose earlier ones are shown. */
+	async #follow(loaded: LoadedSession, signal: AbortSignal): Promise<void> {
+		const { session } = loaded;
+		this.#setRunning(true);
+		this.#elsewhere.show(session.run);
 		if (session.waiting !== undefined) await this.#waiting.refresh();
 		this.#composer.isReady = true;
-		const findKnown = (turns: number) => messages.filter((message) => steered.get(message.id) === turns);
-		const takeUp = createTakenUp({ waiting: this.#waiting, transcript: this.#transcript, findKnown });
-		await this.#play(this.#client.followRun(id, { signal }), signal, takeUp);
+		const takeUp = createTakenUp({ waiting: this.#waiting, transcript: this.#transcript, loaded });
+		await this.#play(this.#client.followRun(session.id, { signal }), signal, takeUp);
 	}
 
 	/** Sends a message, which answers a question where one waits. */
@@ -162,8 +185,7 @@ class Chat {
 
 	/** Tells why something was not taken, and shows what waits now. */
 	async #tellRefused(error: unknown, call?: string): Promise<void> {
-		const { signal } = this.#visit;
-		const id = this.#sessionId;
+		const [id, { signal }] = [this.#sessionId, this.#visit];
 		const told = await readRefusal(this.#client, { id, error, call, signal });
 		if (signal.aborted) return;
 		if (told !== undefined) return this.open(id, told);
@@ -173,24 +195,19 @@ class Chat {
 
 	/** Leaves a message with the run that goes on: it waits for its end, or steers it. */
 	async #leave(text: string, steers: boolean): Promise<void> {
-		const composer = this.#composer;
-		const id = this.#sessionId;
+		const [id, composer] = [this.#sessionId, this.#composer];
 		if (id === undefined || !composer.takesMore || composer.isEmpty(text)) return;
 		const { signal } = this.#visit;
 		const { restore, ...draft } = await composer.take(text);
 		if (signal.aborted) return restore();
 		composer.clear();
-		try {
+		await this.#attempt(async () => {
 			const message = { ...draft, model: this.#choice.model, whenBusy: steers ? 'steer' : 'queue' } as const;
 			await this.#client.leaveMessage(id, message, { signal });
 			await this.#waiting.refresh();
-			// The run has ended meanwhile, and the message has begun the next one.
-			if (!this.#isRunning && !signal.aborted) await this.open(id);
-		} catch (error) {
-			if (signal.aborted) return;
-			restore();
-			this.#showFailure(error);
-		}
+			// The run may have ended meanwhile: the message has begun the next one.
+			if (!this.#isRunning) this.look();
+		}, restore);
 	}
 
 	async #create(signal: AbortSignal): Promise<string> {
@@ -219,11 +236,6 @@ class Chat {
 			if (!goesOn || this.#waiting.isEmpty) return this.#settle(id, last, signal);
 			next = this.#client.followRun(id, { lastEventId: next.lastEventId, signal });
 		}
-	}
-
-	#note(event: RunEvent): void {
-		this.#question = event.type === 'awaiting' ? event.question : undefined;
-		if (event.type === 'run.started') this.#onActivity();
 	}
 
 	/** Shows what can be done after a run, and what became of the messages that waited for it. */
@@ -258,12 +270,14 @@ class Chat {
 	}
 
 	/** Tells what goes wrong, unless the page has turned elsewhere. */
-	async #attempt(work: () => Promise<unknown>): Promise<void> {
+	async #attempt(work: () => Promise<unknown>, onFailure = () => {}): Promise<void> {
 		const { signal } = this.#visit;
 		try {
 			await work();
 		} catch (error) {
-			if (!signal.aborted) this.#showFailure(error);
+			if (signal.aborted) return;
+			onFailure();
+			this.#showFailure(error);
 		}
 	}
 
@@ -277,12 +291,6 @@ class Chat {
 		this.#composer.setStatus('');
 		const again = () => void this.open(this.#sessionId);
 		this.#transcript.addFailure(createChatFailure(error, { mayPass, again, leave: () => this.#startNewChat() }));
-	}
-
-	#welcome(): void {
-		const agent = this.#choice.takeAgent();
-		this.#choice.pick({ agent: agent.name });
-		showWelcome(agent, (text) => void this.#send(text));
 	}
 
 	#setRunning(value: boolean): void {

@@ -32,9 +32,11 @@ export function createOpenCalls({ client, transcript, play, send, findSchema, on
 		for (const old of root.querySelectorAll('.open-calls')) old.remove();
 		const box = element('div', 'open-calls');
 		box.append(
-			...toolCalls.map((call) =>
-				createOpenCall(call, (given) => void answer(id, given, box, signal), findSchema(call.name)),
-			),
+			...toolCalls.map((call) => {
+				const form = createOpenCall(call, (given) => void answer(id, given, box, signal), findSchema(call.name));
+				form.dataset.call = call.id;
+				return form;
+			}),
 		);
 		if (asked !== undefined) box.append(asked);
 		root.append(box);
@@ -61,5 +63,11 @@ export function createOpenCalls({ client, transcript, play, send, findSchema, on
 		}
 	}
 
-	return { show };
+	/** Leaves only the forms of calls that still wait. One may have been answered elsewhere. */
+	function keep(ids: ReadonlySet<string>): void {
+		for (const form of root.querySelectorAll<HTMLElement>('.open-calls > [data-call]:has(:enabled)'))
+			if (!ids.has(form.dataset.call ?? '')) form.remove();
+	}
+
+	return { show, keep };
 }

@@ -1,5 +1,6 @@
 /** The messages that a run takes up, each shown where it was taken up. */
 
+import type { LoadedSession } from '../../client/history.ts';
 import type { RunEvent } from '../../client/index.ts';
 import { type SaidMessage, toSaidText } from '../../client/words.ts';
 import { element } from '../parts/element.ts';
@@ -19,11 +20,11 @@ export interface TakenUpOptions {
 	readonly transcript: Transcript;
 	/** The message that was sent for the run. */
 	readonly sent?: { readonly bubble: HTMLElement; readonly text: string };
-	/** Gives the messages that are known to have been taken up after so many turns. */
-	readonly findKnown?: (turns: number) => readonly ShownMessage[];
+	/** The session as it was read: it says which messages were taken up before, and after which turns. */
+	readonly loaded?: Pick<LoadedSession, 'messages' | 'steered'>;
 }
 
-export function createTakenUp({ waiting, transcript, sent, findKnown = () => [] }: TakenUpOptions): TakenUp {
+export function createTakenUp({ waiting, transcript, sent, loaded }: TakenUpOptions): TakenUp {
 	let turns = 0;
 	/** The place in front of the coming turn, where messages may be taken up. */
 	let place: HTMLElement | undefined;
@@ -50,7 +51,7 @@ export function createTakenUp({ waiting, transcript, sent, findKnown = () => [] 
 			makePlace(view);
 		} else if (event.type === 'stop') turns += 1;
 		else if (event.type === 'step') {
-			view.addBlock(...findKnown(turns).map(show));
+			view.addBlock(...(loaded?.messages.filter(({ id }) => loaded.steered.get(id) === turns) ?? []).map(show));
 			makePlace(view);
 		} else if (place !== undefined && beginsTurn.has(event.type)) {
 			void fill(place);

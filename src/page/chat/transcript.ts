@@ -69,6 +69,21 @@ export function createTranscript(onAgain: (again: Again) => void) {
 			});
 		},
 
+		/** Shows messages of later runs behind all that is shown. What was asked of a person there is answered. */
+		addLater(messages: readonly Message[]): void {
+			for (const old of root.querySelectorAll('.offer, .open-calls')) old.remove();
+			const place = document.createDocumentFragment();
+			const answers = new Map<string, ToolMessage>();
+			const later = drawHistory(place, messages, { results: answers, onAgain });
+			for (const [id, message] of answers) {
+				const call = calls.get(id);
+				if (call !== undefined) setResult(call, message);
+			}
+			for (const [id, call] of later) calls.set(id, call);
+			root.append(place);
+			tail.keep();
+		},
+
 		/** Shows at a call what a person said of it: its result, or that it may run now. */
 		showAnswer(answer: CallAnswer): void {
 			const call = calls.get(answer.id);

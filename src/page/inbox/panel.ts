@@ -13,6 +13,8 @@ import { readNow } from './now.ts';
 
 /** Entries of a page. */
 const pageLength = 50;
+/** Calls that are looked at when something has happened elsewhere. */
+const mostSeen = 100;
 
 export const inbox: Panel = {
 	name: 'inbox',
@@ -24,24 +26,42 @@ export const inbox: Panel = {
 		const more = button('more', 'Show more', () => void showMore());
 		let cursor: string | undefined;
 		let agents: readonly Agent[] | undefined;
-		/** The keys of all entries. */
-		const listed = new Set<string>();
+		const entries = new Map<string, Entry>();
 		const find = (approval: Approval) => findSchema(approval, agents);
+
+		async function add(approvals: readonly Approval[]): Promise<void> {
+			if (approvals.some(({ kind }) => kind === 'result'))
+				agents ??= await place.client.listAgents({ signal: place.signal });
+			for (const approval of approvals) {
+				const entry = createEntry(approval, { place, find, listed: entries });
+				entries.set(toKey(approval), entry);
+				list.append(entry.root);
+			}
+			nothing.hidden = list.hasChildNodes();
+		}
 
 		async function showMore(): Promise<void> {
 			more.disabled = true;
 			const page = await place.client.listApprovals({ limit: pageLength, cursor, signal: place.signal });
 			cursor = page.cursor;
-			if (page.approvals.some(({ kind }) => kind === 'result'))
-				agents ??= await place.client.listAgents({ signal: place.signal });
-			for (const approval of page.approvals) listed.add(toKey(approval));
-			list.append(...page.approvals.map((approval) => createEntry(approval, { place, find, listed })));
+			await add(page.approvals);
 			more.disabled = false;
 			more.hidden = cursor === undefined;
-			nothing.hidden = list.hasChildNodes();
+		}
+
+		/** Shows what came behind those that are shown, and which of them wait no more. */
+		async function lookAgain(): Promise<void> {
+			const page = await place.client.listApprovals({ limit: mostSeen, signal: place.signal });
+			if (place.signal.aborted) return;
+			const waiting = page.approvals.map(toKey);
+			const shown = [...entries.values()];
+			if (page.cursor === undefined) for (const entry of shown) if (!waiting.some(entry.asks)) entry.leave();
+			const isShown = (key: string) => entries.has(key) || shown.some((entry) => entry.asks(key));
+			if (cursor === undefined) await add(page.approvals.filter((approval) => !isShown(toKey(approval))));
 		}
 
 		await showMore();
+		place.onNews(lookAgain);
 		root.append(nothing, list, more);
 	},
 };
@@ -56,36 +76,52 @@ const toKey = ({ sessionId, callId }: Approval): string => `${sessionId} ${callI
 
 interface List {
 	readonly place: Place;
-	/** The keys of all entries. */
-	readonly listed: ReadonlySet<string>;
+	/** All entries, by their keys. */
+	readonly listed: Pick<ReadonlyMap<string, Entry>, 'has'>;
 	/** Finds what the result of a call is like. */
 	readonly find: (approval: Approval) => unknown;
 }
 
-function createEntry(approval: Approval, { place, listed, find }: List): HTMLElement {
+interface Entry {
+	readonly root: HTMLElement;
+	/** Whether it asks for what has this key. */
+	asks(key: string): boolean;
+	/** Says that it waits no more, unless somebody answers here now. */
+	leave(): void;
+}
+
+function createEntry(approval: Approval, { place, listed, find }: List): Entry {
 	const { sessionId, agent, title, since, expiresAt } = approval;
 	const name = link('title', toSessionAddress(sessionId), title ?? 'A session without a title');
 	const until = expiresAt === undefined ? [] : [element('span', 'until', `ends ${describeAge(expiresAt)}`)];
 	const head = element('p', 'card-head asked-by', name, element('span', 'about', agent), createAge(since), ...until);
 	const body = element('div');
-	const entry = element('li', 'card', head, body);
+	const root = element('li', 'card', head, body);
+	let isAnswering = false;
 
 	/** What the entry asks for. */
 	let asked: readonly Approval[] = [approval];
 
 	/** Sends an answer. The run goes on at the server; its first event says that the answer was taken. */
 	async function give(to: Approval, ...[answer, words]: Parameters<Give>): Promise<void> {
+		isAnswering = true;
 		try {
 			for await (const _ of answer(place.client)) break;
-			body.replaceChildren(element('p', 'told', words));
-			entry.classList.add('settled');
+			settle(words);
 			place.changed();
 		} catch (error) {
 			const now = await readNow(place, to, error);
 			if (place.signal.aborted) return;
+			isAnswering = false;
 			if (now !== undefined) return showNow(now);
 			body.replaceChildren(createFailure(error, ask, { label: 'Look again', onClick: place.again }));
 		}
+	}
+
+	function settle(words: string): void {
+		asked = [];
+		body.replaceChildren(element('p', 'told', words));
+		root.classList.add('settled');
 	}
 
 	/** Shows what waits in place of what somebody else has answered, unless another entry asks for it. */
@@ -94,14 +130,20 @@ function createEntry(approval: Approval, { place, listed, find }: List): HTMLEle
 		ask();
 		const nothing = asked.length > 0 ? [] : [element('p', 'told', 'Nothing waits here any more.')];
 		body.prepend(createFailure(createAnswered(), ask), ...nothing);
-		entry.classList.toggle('settled', asked.length === 0);
+		root.classList.toggle('settled', asked.length === 0);
 	}
 
 	function ask(): void {
 		body.replaceChildren(...asked.map((one) => createForm(one, (...given) => void give(one, ...given), find(one))));
 	}
 	ask();
-	return entry;
+	return {
+		root,
+		asks: (key) => asked.some((one) => toKey(one) === key),
+		leave(): void {
+			if (!isAnswering && asked.length > 0) settle('It waits no more.');
+		},
+	};
 }
 
 type Give = (answer: (client: Client) => AsyncIterable<unknown>, words: string) => void;

@@ -12,12 +12,18 @@ const mostSessions = 30;
 /** Calls that wait, as they are counted. */
 const mostWaiting = 100;
 
-export function createMenu(client: Pick<Client, 'listSessions' | 'listApprovals'>, panels: readonly Panel[]) {
+/** `onNews` is called when what was read is not what it was before, with the ids of the sessions that have changed. */
+export function createMenu(
+	client: Pick<Client, 'listSessions' | 'listApprovals'>,
+	panels: readonly Panel[],
+	onNews: (changed: ReadonlySet<string>) => void,
+) {
 	const places = find('#places', HTMLElement);
 	const recent = find('#recent', HTMLElement);
 	const newChat = find('#new', HTMLAnchorElement);
 	const waiting = element('span', 'badge');
 	const drawer = createDrawer(find('#side', HTMLElement), find('#menu', HTMLButtonElement));
+	const known = createMemory();
 	let reading = new AbortController();
 
 	places.replaceChildren(
@@ -37,9 +43,13 @@ export function createMenu(client: Pick<Client, 'listSessions' | 'listApprovals'
 	}
 
 	function showSessions(sessions: readonly ListedSession[]): void {
+		const { activeElement } = document;
+		const focused = recent.contains(activeElement) ? activeElement?.getAttribute('href') : undefined;
 		recent.replaceChildren(...sessions.map(createEntry));
 		recent.hidden = sessions.length === 0;
 		mark();
+		for (const one of recent.querySelectorAll('a'))
+			if (one.getAttribute('href') === focused) one.focus({ preventScroll: true });
 	}
 
 	return {
@@ -61,6 +71,12 @@ export function createMenu(client: Pick<Client, 'listSessions' | 'listApprovals'
 			if (signal.aborted) return;
 			if (listed.status === 'fulfilled') showSessions(listed.value.sessions);
 			if (waits.status === 'fulfilled') showWaiting(waits.value.approvals.length, waits.value.cursor !== undefined);
+			if (listed.status !== 'fulfilled' || waits.status !== 'fulfilled') return;
+			const changed = known.update([
+				...listed.value.sessions.map((one) => [one.id, JSON.stringify(one)] as const),
+				...waits.value.approvals.map((one) => [`${one.sessionId} ${one.callId}`, ''] as const),
+			]);
+			if (changed.size > 0) onNews(changed);
 		},
 
 		/** Calls `start` when a new chat is asked for where one is open: the address is the same then. */
@@ -77,6 +93,20 @@ export function createMenu(client: Pick<Client, 'listSessions' | 'listApprovals'
 		waiting.replaceChildren(isMore ? `${count}+` : `${count}`, words);
 		waiting.hidden = count === 0;
 	}
+}
+
+/** Remembers entries by their ids, and tells which are others than before. What is read first is no news. */
+function createMemory() {
+	let known: ReadonlyMap<string, string> | undefined;
+	return {
+		update(entries: readonly (readonly [id: string, entry: string])[]): ReadonlySet<string> {
+			const [before, now] = [known, new Map(entries)];
+			known = now;
+			if (before === undefined) return new Set();
+			const ids = [...before.keys(), ...now.keys()];
+			return new Set(ids.filter((id) => before.get(id) !== now.get(id)));
+		},
+	};
 }
 
 function createEntry({ id, title = 'No message yet', agent, lastActivityAt }: ListedSession): HTMLElement {

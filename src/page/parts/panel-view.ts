@@ -8,6 +8,7 @@ import type { Panel } from './panel.ts';
 /** Shows one panel at a time in `root`. `onChange` is called when a panel is shown, and when it has changed what stands beside it. */
 export function createPanelView(root: HTMLElement, client: Client, onChange: () => void) {
 	let visit = new AbortController();
+	let listener: (() => Promise<void>) | undefined;
 
 	function open(panel: Panel): void {
 		visit.abort();
@@ -24,8 +25,12 @@ export function createPanelView(root: HTMLElement, client: Client, onChange: () 
 		// Who comes by the keyboard goes on in the panel.
 		if (!isShown) head.focus({ preventScroll: true });
 		const again = () => open(panel);
+		listener = undefined;
+		const onNews = (given: () => Promise<void>) => {
+			if (!signal.aborted) listener = given;
+		};
 		panel
-			.open(body, { client, signal, again, changed: onChange })
+			.open(body, { client, signal, again, onNews, changed: onChange })
 			.then(onChange)
 			.catch((error: unknown) => {
 				if (!signal.aborted) body.replaceChildren(createFailure(error, again));
@@ -37,8 +42,13 @@ export function createPanelView(root: HTMLElement, client: Client, onChange: () 
 
 	return {
 		open,
+		/** Has the panel look what has changed elsewhere. It is an aid: where that cannot be read, it stays as it is. */
+		look(): void {
+			listener?.().catch(() => {});
+		},
 		close(): void {
 			visit.abort();
+			listener = undefined;
 			root.hidden = true;
 			delete root.dataset.panel;
 			root.replaceChildren();

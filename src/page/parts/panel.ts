@@ -7,6 +7,8 @@ export interface Place {
 	readonly signal: AbortSignal;
 	/** Shows the panel again from its beginning. */
 	readonly again: () => void;
+	/** Has `listener` called when the sessions or what waits for a person may have changed elsewhere. */
+	readonly onNews: (listener: () => Promise<void>) => void;
 	/** Reads again what stands beside the panel: the sessions, and what waits. */
 	readonly changed: () => void;
 }

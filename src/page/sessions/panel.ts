@@ -23,14 +23,38 @@ export const sessions: Panel = {
 		const search = createSearch((words) => void find(words).catch(fail));
 		let cursor: string | undefined;
 		let searching = new AbortController();
+		const known = new Map<string, string>();
 
 		function fail(error: unknown): void {
 			if (!place.signal.aborted) root.append(createFailure(error, place.again));
 		}
 		function show(sessions: readonly ListedSession[], next: string | undefined): void {
-			rows.append(...sessions.map((session) => createRow(session, place)));
+			rows.append(...sessions.map(toRow));
 			cursor = next;
 			more.hidden = next === undefined;
+			nothing.hidden = rows.hasChildNodes();
+		}
+		const findRow = (id: string) => rows.querySelector<HTMLElement>(`[data-session="${CSS.escape(id)}"]`);
+		/** Makes a row; one whose session is as it was stays, and so does one in which a person writes. */
+		function toRow(session: ListedSession): HTMLElement {
+			const [row, entry] = [findRow(session.id), JSON.stringify(session)];
+			if (row !== null && (known.get(session.id) === entry || row.querySelector('form') !== null)) return row;
+			row?.remove();
+			known.set(session.id, entry);
+			return createRow(session, place);
+		}
+		/** Puts what has changed elsewhere in front. */
+		async function lookAgain(): Promise<void> {
+			if (search.value.trim() !== '') return;
+			const page = await place.client.listSessions({ limit: pageLength, signal: place.signal });
+			if (place.signal.aborted || search.value.trim() !== '') return;
+			const listed = new Set(page.sessions.map(({ id }) => id));
+			for (const [at, session] of page.sessions.entries()) {
+				const row = toRow(session);
+				if (rows.children[at] !== row) rows.insertBefore(row, rows.children[at] ?? null);
+			}
+			// Where there are no others, the rest was removed.
+			if (page.cursor === undefined) for (const id of known.keys()) if (!listed.has(id)) findRow(id)?.remove();
 			nothing.hidden = rows.hasChildNodes();
 		}
 		async function showMore(): Promise<void> {
@@ -55,6 +79,7 @@ export const sessions: Panel = {
 		}
 
 		await showMore();
+		place.onNews(lookAgain);
 		const head = ['Title', 'Agent', 'Status', 'Cost', 'Active', ''].map((text) => element('th', '', text));
 		for (const cell of head) cell.scope = 'col';
 		const table = element('table', 'sessions', element('thead', '', element('tr', '', ...head)), rows);

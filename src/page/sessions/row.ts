@@ -28,6 +28,7 @@ export function createRow(listed: ListedSession, place: Place): HTMLElement {
 		actions,
 	);
 
+	row.dataset.session = id;
 	actions.append(
 		createAction('Rename', title, () => {
 			const form = createRename(title, async (newer) => {

@@ -1,0 +1,235 @@
+/** What happens elsewhere, in another window or by the API, is shown without a reload. */
+import type { Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { call, type Stage, startStage, text } from '../e2e/ui/stage.ts';
+import { type Browser, startBrowser } from './browser.ts';
+import { startSite } from './site.ts';
+
+let browser: Browser;
+let stage: Stage;
+let site: Awaited<ReturnType<typeof startSite>>;
+/** Two windows of one browser. */
+let here: Page;
+let there: Page;
+let complaints: string[];
+
+beforeAll(async () => {
+	[browser, stage] = await Promise.all([startBrowser({ width: 1100, height: 700 }), startStage()]);
+	site = await startSite(stage.url);
+});
+afterAll(async () => {
+	site?.close();
+	await Promise.all([browser?.close(), stage?.close()]);
+});
+
+beforeEach(async () => {
+	complaints = [];
+	[here, there] = await Promise.all([browser.openPage(), browser.openPage()]);
+	for (const page of [here, there]) {
+		page.on('console', (message) => {
+			if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text());
+		});
+		page.on('pageerror', (error) => complaints.push(String(error)));
+	}
+	await here.goto(site.url);
+	await here.locator('#welcome').waitFor();
+});
+afterEach(async () => {
+	await Promise.all([here.close(), there.close()]);
+	expect(complaints).toEqual([]);
+});
+
+const sees = (page: Page, selector: string, hasText: string | RegExp) =>
+	page.locator(selector, { hasText }).last().waitFor();
+const isGone = (page: Page, selector: string) => page.locator(selector).first().waitFor({ state: 'detached' });
+const readTexts = (page: Page, selector: string) => page.locator(selector).allTextContents();
+const readSession = (page: Page): string => page.url().split('/').at(-1) ?? '';
+
+async function say(page: Page, message: string): Promise<void> {
+	await page.fill('#text', message);
+	await page.press('#text', 'Enter');
+}
+
+/** Has both windows show one session, whose first run has ended. */
+async function begin(): Promise<string> {
+	stage.play([text('Hello there.')]);
+	await say(here, 'Hello.');
+	await sees(here, '.usage', 'tokens');
+	await here.locator('#send').waitFor();
+	await there.goto(here.url());
+	await sees(there, '.usage', 'tokens');
+	await there.locator('#send').waitFor();
+	return readSession(here);
+}
+
+const ask = (method: string, path: string, body: object) =>
+	fetch(`${stage.url}/v1/sessions/${path}`, {
+		method,
+		headers: { 'content-type': 'application/json', prefer: 'respond-async' },
+		body: JSON.stringify(body),
+	});
+
+const comeBack = (page: Page) => page.evaluate(() => dispatchEvent(new Event('focus')));
+
+test('a message that another window sends is shown with its run, as it comes', async () => {
+	await begin();
+	const end = Promise.withResolvers<void>();
+	stage.play(async (turn) => {
+		turn.say(text('It is '));
+		await end.promise;
+		turn.say(text('five.'));
+	});
+	await say(here, 'What is 2 + 3?');
+	await sees(there, '.prose', 'It is');
+	expect(await there.locator('#stop').isVisible()).toBe(true);
+	end.resolve();
+	await sees(there, '.prose', 'It is five.');
+	await there.locator('#send').waitFor();
+	for (const reload of [false, true]) {
+		if (reload) await there.reload();
+		await sees(there, '.prose', 'It is five.');
+		expect(await readTexts(there, '.message')).toEqual(['You: Hello.', 'You: What is 2 + 3?']);
+		expect(await readTexts(there, '.prose')).toEqual(['Hello there.', 'It is five.']);
+	}
+});
+
+test('a message that another window leaves with a run is shown where it waits, and is gone when it is removed there', async () => {
+	await begin();
+	const end = Promise.withResolvers<void>();
+	stage.play(async (turn) => {
+		turn.say(text('One'));
+		await end.promise;
+	});
+	await say(here, 'Count.');
+	await sees(there, '.prose', 'One');
+	await sees(here, '.prose', 'One');
+	await say(here, 'Go on.');
+	await sees(there, '#waiting', 'Go on.');
+	await there.getByRole('button', { name: 'Remove the message Go on.' }).click();
+	await here.locator('#waiting').waitFor({ state: 'hidden' });
+	await say(here, 'Then what?');
+	await sees(there, '#waiting', 'Then what?');
+	stage.play([text('Two.')]);
+	end.resolve();
+	await sees(there, '.prose', 'Two.');
+	await sees(here, '.prose', 'Two.');
+	for (const page of [here, there])
+		expect(await readTexts(page, '.message')).toEqual(['You: Hello.', 'You: Count.', 'You: Then what?']);
+});
+
+test('an approval that another window gives is asked for no more, in the chat and in the inbox', async () => {
+	await begin();
+	stage.play([call('p1', 'pay', { amount: 5 }), call('p2', 'pay', { amount: 6 })]);
+	await say(here, 'Pay both.');
+	await sees(there, '.open-call', '{"amount":6}');
+	const inbox = await browser.openPage();
+	await inbox.goto(`${site.url}/#/inbox`);
+	await sees(inbox, '.card', '{"amount":5}');
+	stage.play([text('Both are paid.')]);
+	await here.locator('.open-call', { hasText: '{"amount":5}' }).getByRole('button', { name: 'Allow' }).click();
+	await isGone(there, '.open-call:has-text("{\\"amount\\":5}")');
+	expect(await there.locator('.open-call').count()).toBe(1);
+	await sees(inbox, '.card.settled', 'It waits no more.');
+	await here.locator('.open-call', { hasText: '{"amount":6}' }).getByRole('button', { name: 'Allow' }).click();
+	await sees(there, '.prose', 'Both are paid.');
+	await isGone(there, '.open-call');
+	await expect.poll(() => inbox.locator('.card.settled').count()).toBe(2);
+	await inbox.locator('.badge').waitFor({ state: 'hidden' });
+	await inbox.close();
+});
+
+test('an answer that another window gives to a question is shown, and so is what it led to', async () => {
+	await begin();
+	stage.play([call('q1', 'ask', { question: 'For which day?' })], [text('Friday it is.')]);
+	await say(here, 'Book a table.');
+	await sees(there, '.question', 'For which day?');
+	await sees(here, '.question', 'For which day?');
+	await here.locator('#send').waitFor();
+	await say(here, 'Friday');
+	await sees(there, '.prose', 'Friday it is.');
+	expect(await readTexts(there, '.message')).toEqual(['You: Hello.', 'You: Book a table.', 'You: Friday']);
+	expect(await there.locator('.call').getAttribute('data-state')).toBe('done');
+});
+
+test('a message that another window says in other words replaces the conversation behind it', async () => {
+	await begin();
+	stage.play([text('Good evening.')]);
+	await here.getByRole('button', { name: 'Edit the message Hello.' }).click();
+	await here.getByLabel('New words of the message').fill('Good evening!');
+	await here.getByLabel('New words of the message').press('Enter');
+	await sees(there, '.prose', 'Good evening.');
+	expect(await readTexts(there, '.message')).toEqual(['You: Good evening!']);
+});
+
+test('a session that another window renames or removes has its new name in the menu and in the list, or is gone', async () => {
+	const id = await begin();
+	await there.goto(`${site.url}/#/sessions`);
+	const row = there.locator(`tr[data-session="${id}"]`);
+	await row.waitFor();
+	await here.goto(`${site.url}/#/sessions`);
+	const mine = here.locator(`tr[data-session="${id}"]`);
+	await mine.getByRole('button', { name: 'Rename' }).click();
+	await here.getByLabel('Title of the session').fill('Greetings');
+	await here.getByLabel('Title of the session').press('Enter');
+	await sees(there, '#recent a', 'Greetings');
+	await row.getByRole('link', { name: 'Greetings' }).waitFor();
+	expect(await mine.count()).toBe(1);
+	await ask('DELETE', id, {});
+	await comeBack(there);
+	await row.waitFor({ state: 'detached' });
+});
+
+test('what the API does is shown when somebody comes back to the window', async () => {
+	const id = await begin();
+	stage.play([text('By the API.')]);
+	await ask('POST', `${id}/messages`, { text: 'From a script.' });
+	await comeBack(there);
+	await sees(there, '.prose', 'By the API.');
+	await there.locator('#send').waitFor();
+	expect(await readTexts(there, '.message')).toEqual(['You: Hello.', 'You: From a script.']);
+	// A session that is gone is told.
+	await ask('DELETE', id, {});
+	await comeBack(there);
+	await sees(there, '#transcript .failure', 'New chat');
+	complaints = complaints.filter((text) => !text.includes('404'));
+});
+
+test('what the API does is shown to who stays, soon; a session that is silent is asked a few times, then its entry in the list is enough, and a window that nobody sees asks nothing', async () => {
+	const asked: string[] = [];
+	const showHidden = (value: boolean) =>
+		there.evaluate((hidden) => {
+			Object.defineProperty(document, 'hidden', { value: hidden, configurable: true });
+			document.dispatchEvent(new Event('visibilitychange'));
+		}, value);
+	const pass = async (seconds: number) => {
+		const listed = there.waitForResponse(/\/v1\/approvals/);
+		await there.clock.fastForward(seconds * 1_000);
+		await listed;
+	};
+	await there.clock.install();
+	const id = await begin();
+	stage.play([text('Seen soon.')], [text('Seen later.')]);
+	await ask('POST', `${id}/messages`, { text: 'Soon.' });
+	await there.clock.fastForward(2_500);
+	await sees(there, '.prose', 'Seen soon.');
+	await there.locator('#send').waitFor();
+
+	// From here on time passes only when it is told to.
+	await there.clock.pauseAt((await there.evaluate(() => Date.now())) + 1_000);
+	const looked = there.waitForResponse(new RegExp(`/v1/sessions/${id}$`));
+	await comeBack(there);
+	await looked;
+	there.on('request', (request) => asked.push(new URL(request.url()).pathname));
+	for (const seconds of [2.5, 5, 10, 20, 40, 80, 160, 320, 320]) await pass(seconds);
+	expect(asked.filter((path) => path === `/v1/sessions/${id}`)).toHaveLength(7);
+	expect(asked.filter((path) => path === '/v1/sessions')).toHaveLength(9);
+
+	await showHidden(true);
+	asked.length = 0;
+	await there.clock.fastForward(3_600_000);
+	expect(asked).toEqual([]);
+	await there.clock.resume();
+	await ask('POST', `${id}/messages`, { text: 'Later.' });
+	await showHidden(false);
+	await sees(there, '.prose', 'Seen later.');
+});
