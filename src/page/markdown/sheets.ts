@@ -4,7 +4,7 @@ import { element } from '../parts/element.ts';
 import type { KeptBlocks } from './kept-blocks.ts';
 
 /** The characters after which a sheet is full, about. */
-const sheetLength = 4_000;
+const sheetLength = 2_500;
 
 export function createSheets(root: HTMLElement) {
 	let sheet = root;
