@@ -178,14 +178,16 @@ describe('the inbox', () => {
 		await sees('.nothing', 'Nothing waits for you.');
 	});
 
-	test('takes other arguments for a call that is allowed; what is no JSON is told at the field', async () => {
+	test('takes other arguments for a call that is allowed, in fields or as JSON; what is no JSON is told there', async () => {
 		stage.play([call('p1', 'pay', { amount: 5 })]);
 		const id = await start('Pay less.');
 		await page.click('#places >> text=Inbox');
 		const card = page.locator('.card', { hasText: 'Pay less.' });
 		await card.getByText('Change the arguments').click();
+		await card.getByLabel('amount').fill('4');
+		await card.getByRole('button', { name: 'Write JSON' }).click();
 		const field = card.getByLabel('Arguments of pay');
-		expect(JSON.parse(await field.inputValue())).toEqual({ amount: 5 });
+		expect(JSON.parse(await field.inputValue())).toEqual({ amount: 4 });
 		await field.fill('{"amount": 3');
 		await card.getByRole('button', { name: 'Allow' }).click();
 		await card.getByRole('alert').getByText('Arguments: write a JSON object.').waitFor();
@@ -209,7 +211,8 @@ describe('the inbox', () => {
 		const card = (title: string) => page.locator('.card', { hasText: title });
 		expect(await card('Have it paid.').locator('.open-call > p').textContent()).toBe('desk: pay {"amount":5}');
 		await card('Have it paid.').getByText('Change the arguments').click();
-		await card('Have it paid.').getByLabel('Arguments of desk: pay').fill('{"amount": 2}');
+		expect(await card('Have it paid.').getByLabel('amount').inputValue()).toBe('5');
+		await card('Have it paid.').getByLabel('amount').fill('2');
 		const sent = stage.play([text('Paid.')], [text('It is done.')]);
 		await card('Have it paid.').getByRole('button', { name: 'Allow' }).click();
 		await sees('.card.settled', 'Answered.');

@@ -194,6 +194,52 @@ describe('a call that has to be allowed', () => {
 		expect(await readShown('survey')).toMatchObject({ state: 'failed', result: 'nobody answered' });
 	});
 
+	test('has its arguments in fields, which begin with those of the model; what no field can say is JSON; what is not changed is not sent', async () => {
+		const input = { to: 'ada@example.com', body: 'Dear Ada,\n\nit is ready.', copies: ['bob'], when: null };
+		const sent = stage.play(
+			[call('m1', 'mail', input)],
+			[call('m2', 'mail', { ...input, subject: '' })],
+			[text('Sent twice.')],
+		);
+		await say('Mail Ada.');
+		await sees('.open-call', 'mail');
+		expect(JSON.parse((await page.locator('.open-call .input').textContent()) ?? '')).toEqual(input);
+		const allow = page.getByRole('button', { name: 'Allow' });
+		const to = page.getByLabel(/^to\s*An address/);
+		await page.getByText('Change the arguments').click();
+		expect(await to.inputValue()).toBe('ada@example.com');
+		expect(await page.getByLabel('body').inputValue()).toBe('Dear Ada,\n\nit is ready.');
+		expect(await page.getByLabel('copies').inputValue()).toBe('bob');
+		expect(await page.getByLabel('when').inputValue()).toBe('null');
+		await shoot('edit-fields');
+		await allow.click();
+		await expect.poll(() => sent.length).toBe(2);
+		expect(sent[1]?.at(-1)).toMatchObject({ role: 'tool', content: { sent: input } });
+		expect(JSON.stringify(sent)).not.toContain('ran with');
+
+		await page.getByRole('form', { name: 'mail waits' }).getByText('Change the arguments').click();
+		await to.fill('');
+		await page.getByText('Change the arguments').click();
+		await allow.click();
+		expect(await page.locator('.edit[open] :invalid').count()).toBeGreaterThan(0);
+		await to.fill('eve@example.com');
+		expect(await page.getByLabel('subject').inputValue()).toBe('""');
+		await page.getByLabel('body').fill('Dear Eve,\n\nit is late.');
+		await page.getByLabel('urgent').selectOption('yes');
+		await page.getByLabel('copies').fill('bob\ncy');
+		await to.press('Enter');
+		expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('Allow');
+		expect(sent.length).toBe(2);
+		await page.keyboard.press('Enter');
+		await sees('.prose', 'Sent twice.');
+		const texts = { to: 'eve@example.com', subject: '', body: 'Dear Eve,\n\nit is late.' };
+		const changed = { ...texts, urgent: true, copies: ['bob', 'cy'], when: null };
+		expect(sent[2]?.at(-1)?.content).toContain(JSON.stringify(changed));
+		await page.reload();
+		await sees('.prose', 'Sent twice.');
+		expect((await readShown('mail')).result).toContain('eve@example.com');
+	});
+
 	test('a result that a person gave stands at its call, live and after a reload', async () => {
 		stage.play([call('l1', 'locate')], [text('In Oslo, then.')]);
 		await say('Where am I?');

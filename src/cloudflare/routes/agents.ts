@@ -42,6 +42,12 @@ export function agentsRoute(runtime: Runtime) {
 		.all('/', refuseMethod('GET'));
 }
 
-function describeTool({ name, description, manual, outputSchema }: Tool) {
-	return { name, description, ...(manual === true && outputSchema !== undefined && { outputSchema }) };
+/** Describes a tool, with the schemas of what people fill in for its calls. */
+function describeTool({ name, description, manual, needsApproval = false, inputSchema, outputSchema }: Tool) {
+	return {
+		name,
+		description,
+		...(needsApproval !== false && { inputSchema }),
+		...(manual === true && outputSchema !== undefined && { outputSchema }),
+	};
 }

@@ -16,6 +16,14 @@ export const readiness = v.object({
 /** A tool of an agent. */
 const tool = v.object({
 	...described.entries,
+	inputSchema: v.optional(
+		v.pipe(
+			v.record(v.string(), v.unknown()),
+			v.description(
+				'The JSON Schema of its arguments, of a tool whose calls may wait for an approval (`needsApproval`): people may change them.',
+			),
+		),
+	),
 	outputSchema: v.optional(
 		v.pipe(
 			v.record(v.string(), v.unknown()),

@@ -1,6 +1,7 @@
 /** The agent of a chat and its model, as a person chooses them. */
 
 import { type Agent, ClientError, type Session } from '../../client/index.ts';
+import { type FindSchema, findCallSchema } from '../parts/call-schema.ts';
 import { find } from '../parts/element.ts';
 
 export function createChoice(onAgent: () => void) {
@@ -32,11 +33,8 @@ export function createChoice(onAgent: () => void) {
 			if (agent !== undefined) return agent;
 			throw new ClientError('no_agent', 'This server has no agent to talk to.', { status: 200 });
 		},
-		/** Finds what the results of a tool of the chosen agent are like, if people give them. */
-		findSchema(tool: string): unknown {
-			const agent = agents.find(({ name }) => name === agentField.value);
-			return agent?.tools.find(({ name }) => name === tool)?.outputSchema;
-		},
+		/** Finds what people fill in for a call, of the chosen agent unless another is named. */
+		findSchema: ((call, agent = agentField.value) => findCallSchema(agents, agent, call)) satisfies FindSchema,
 		/** The model that a person chose in place of the one that the chat has. */
 		get model(): string | undefined {
 			return modelField.value === ownModel || modelField.value === '' ? undefined : modelField.value;

@@ -3,6 +3,7 @@
 import type { CallAnswer, Client, RunEvents } from '../../client/index.ts';
 import type { Question } from '../../client/waits.ts';
 import { describeAnswer } from '../../client/words.ts';
+import type { FindSchema } from '../parts/call-schema.ts';
 import { element } from '../parts/element.ts';
 import { createOpenCall } from '../parts/open-call.ts';
 import { createChoiceOrCall } from '../parts/question.ts';
@@ -15,8 +16,7 @@ interface OpenCallsOptions {
 	readonly play: (events: RunEvents, signal: AbortSignal) => Promise<void>;
 	/** Sends the answer to a question. */
 	readonly send: (text: string, question: Question) => void;
-	/** Finds what the results of a tool of the chat's agent are like. */
-	readonly findSchema: (tool: string) => unknown;
+	readonly findSchema: FindSchema;
 	/** Tells why the answer to a call was not taken, and shows what waits now. */
 	readonly onRefused: (error: unknown, call: string) => Promise<void>;
 }
@@ -27,13 +27,13 @@ export function createOpenCalls({ client, transcript, play, send, findSchema, on
 	/** Asks for the answers that a session waits for now: some may be there already. */
 	async function show(id: string, signal: AbortSignal): Promise<void> {
 		const { toolCalls = [], question } = await client.getSession(id, { signal });
-		const asked = question && createChoiceOrCall(question, (text) => sendAnswer(text, question));
+		const asked = question && createChoiceOrCall(question, (text) => sendAnswer(text, question), findSchema);
 		if (toolCalls.length === 0 && asked === undefined) return;
 		for (const old of root.querySelectorAll('.open-calls')) old.remove();
 		const box = element('div', 'open-calls');
 		box.append(
 			...toolCalls.map((call) => {
-				const form = createOpenCall(call, (given) => void answer(id, given, box, signal), findSchema(call.name));
+				const form = createOpenCall(call, (given) => void answer(id, given, box, signal), findSchema(call));
 				form.dataset.call = call.id;
 				return form;
 			}),

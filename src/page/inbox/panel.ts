@@ -1,9 +1,10 @@
 /** The inbox: what waits for a person in all sessions, to be answered here. */
 
 import type { Agent, Approval, CallAnswer, Client } from '../../client/index.ts';
-import { createAnswered, findAnswered } from '../../client/waits.ts';
+import { createAnswered, findAnswered, findChildCall } from '../../client/waits.ts';
 import { toSessionAddress } from '../parts/address.ts';
 import { createAge, describeAge } from '../parts/age.ts';
+import { type FindSchema, findCallSchema } from '../parts/call-schema.ts';
 import { button, element, link } from '../parts/element.ts';
 import { createFailure } from '../parts/failure.ts';
 import { createOpenCall } from '../parts/open-call.ts';
@@ -27,10 +28,12 @@ export const inbox: Panel = {
 		let cursor: string | undefined;
 		let agents: readonly Agent[] | undefined;
 		const entries = new Map<string, Entry>();
-		const find = (approval: Approval) => findSchema(approval, agents);
+		const find = ({ agent }: Approval): FindSchema => {
+			return (call, of = agent) => findCallSchema(agents ?? [], of, call);
+		};
 
 		async function add(approvals: readonly Approval[]): Promise<void> {
-			if (approvals.some(({ kind }) => kind === 'result'))
+			if (approvals.some((one) => one.kind !== 'question' || findChildCall(one) !== undefined))
 				agents ??= await place.client.listAgents({ signal: place.signal });
 			for (const approval of approvals) {
 				const entry = createEntry(approval, { place, find, listed: entries });
@@ -66,20 +69,14 @@ export const inbox: Panel = {
 	},
 };
 
-/** Finds what the result is like that a call waits for. */
-function findSchema({ agent, tool }: Approval, agents: readonly Agent[] = []): unknown {
-	const found = agents.find(({ name }) => name === agent);
-	return found?.tools.find(({ name }) => name === tool)?.outputSchema;
-}
-
 const toKey = ({ sessionId, callId }: Approval): string => `${sessionId} ${callId}`;
 
 interface List {
 	readonly place: Place;
 	/** All entries, by their keys. */
 	readonly listed: Pick<ReadonlyMap<string, Entry>, 'has'>;
-	/** Finds what the result of a call is like. */
-	readonly find: (approval: Approval) => unknown;
+	/** Finds what people fill in for the calls of an entry. */
+	readonly find: (approval: Approval) => FindSchema;
 }
 
 interface Entry {
@@ -148,19 +145,19 @@ function createEntry(approval: Approval, { place, listed, find }: List): Entry {
 
 type Give = (answer: (client: Client) => AsyncIterable<unknown>, words: string) => void;
 
-function createForm(approval: Approval, give: Give, schema: unknown): HTMLElement {
+function createForm(approval: Approval, give: Give, findSchema: FindSchema): HTMLElement {
 	const { sessionId, callId, kind, tool = 'a tool', input, inputStart, question = '', options } = approval;
 	if (kind === 'question') {
 		const asked = { callId, question, options };
 		const answer = (text: string) => ({ text, callId: findAnswered(asked) });
-		return createQuestion(asked, (text) =>
-			give((client) => client.answerQuestion(sessionId, answer(text)), 'Answered.'),
-		);
+		const send = (text: string) => give((client) => client.answerQuestion(sessionId, answer(text)), 'Answered.');
+		return createQuestion(asked, send, findSchema);
 	}
-	const call = { id: callId, name: tool, input: inputStart === undefined ? input : `${inputStart}…` };
+	const shown = inputStart === undefined ? input : `${inputStart}…`;
+	const call = { id: callId, name: tool, input: shown, ...(kind === 'approval' && { kind }) };
 	const submit = (answer: CallAnswer) =>
 		give((client) => client.submitResults(sessionId, [answer]), describeWord(answer));
-	return createOpenCall(kind === 'approval' ? { ...call, kind } : call, submit, schema);
+	return createOpenCall(call, submit, findSchema(call));
 }
 
 function describeWord(answer: CallAnswer): string {

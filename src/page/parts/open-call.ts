@@ -1,14 +1,15 @@
 /** A call that waits for a person: a small form for the result that only they can give, or for their word that it may run. */
 
 import { type CallAnswer, ClientError, type WaitingCall } from '../../client/index.ts';
-import { element } from './element.ts';
-import { createTextArea, parseField } from './form.ts';
-import { createSchemaField } from './schema-form.ts';
+import { button, element } from './element.ts';
+import { isRecord } from './form.ts';
+import { isSame } from './same.ts';
+import { createSchemaField, type SchemaField } from './schema-form.ts';
 
 /** Arguments up to so many characters stand on the line of the call. */
 const shortInput = 80;
 
-/** `schema` is what the result of the tool is like, if that is known: it has fields then. */
+/** `schema` is what the result of the tool is like, or the arguments of a call to be allowed, if that is known: these have fields then. */
 export function createOpenCall(
 	{ id, name, input, kind }: WaitingCall,
 	onAnswer: (answer: CallAnswer) => void,
@@ -24,7 +25,7 @@ export function createOpenCall(
 	text.setAttribute('aria-label', `${label} ${name}`);
 	const yes = element('button', 'retry yes', isApproval ? 'Allow' : 'Done');
 	const no = element('button', 'retry', isApproval ? 'Deny' : 'Failed');
-	const edit = isApproval && typeof input === 'object' ? createEdit(name, input) : undefined;
+	const edit = isApproval && isRecord(input) ? createEdit(name, input, schema) : undefined;
 	const form = element(
 		'form',
 		'open-call',
@@ -35,17 +36,17 @@ export function createOpenCall(
 		yes,
 		no,
 	);
-	// What failed has no result.
-	no.formNoValidate = result !== undefined;
+	// What failed has no result, and what is denied no arguments.
+	no.formNoValidate = isApproval || result !== undefined;
 	form.setAttribute('aria-label', `${name} waits`);
 	form.dataset.todo = isApproval
 		? `${name} waits: allow or deny it first.`
 		: `${name} waits: say what came of it first.`;
-	text.addEventListener('keydown', (event) => {
-		// Enter would press the first button: who writes why not must not allow it thereby.
-		if (!isApproval || event.key !== 'Enter') return;
+	form.addEventListener('keydown', (event) => {
+		// Enter would press the first button: who writes why not, or other arguments, must not allow it thereby.
+		if (!isApproval || event.key !== 'Enter' || !(event.target instanceof HTMLInputElement)) return;
 		event.preventDefault();
-		no.focus();
+		(event.target === text ? no : yes).focus();
 	});
 	form.addEventListener('submit', (event) => {
 		event.preventDefault();
@@ -63,28 +64,59 @@ export function createOpenCall(
 	return form;
 }
 
-/** Lets a person put other arguments in the place of the model's. What is no JSON object is told at the field. */
-function createEdit(name: string, input: unknown) {
-	const before = JSON.stringify(input, undefined, 2);
-	const field = createTextArea(before, Math.min(12, before.split('\n').length));
-	field.setAttribute('aria-label', `Arguments of ${name}`);
+const wholeMistake = 'Arguments: write a JSON object.';
+
+/** Whether all arguments are one text of JSON. */
+const isWhole = ({ node }: SchemaField): boolean => !(node instanceof HTMLFieldSetElement);
+
+/**
+ * Lets a person put other arguments in the place of the model's: in the fields of their schema, or as JSON. What is wrong is
+ * told there.
+ */
+function createEdit(name: string, input: Readonly<Record<string, unknown>>, schema: unknown) {
 	const told = element('div', 'mistake');
 	told.setAttribute('role', 'alert');
-	const shown = element('details', 'edit', element('summary', 'edit-head', 'Change the arguments'), field, told);
+	const place = element('div', 'result-fields');
+	const shown = element('details', 'edit', element('summary', 'edit-head', 'Change the arguments'), place, told);
+	let field: SchemaField | undefined;
+	const change = (next: SchemaField, ...more: HTMLElement[]) => {
+		field = next;
+		place.replaceChildren(next.node, ...more);
+	};
+	const showFields = () => {
+		const fields = createSchemaField(schema, `Arguments of ${name}`, input);
+		const toJson = button('action', 'Write JSON', () => {
+			change(createSchemaField({}, `Arguments of ${name}`, readAll(fields) ?? input));
+		});
+		change(fields, ...(isWhole(fields) ? [] : [toJson]));
+	};
+	/** Reads the arguments. What is wrong with them is told. */
+	function readAll(from: SchemaField): Record<string, unknown> | undefined {
+		told.textContent = '';
+		try {
+			const given = from.read();
+			if (isRecord(given)) return given;
+			told.textContent = wholeMistake;
+		} catch (error) {
+			if (!(error instanceof ClientError)) throw error;
+			told.textContent = isWhole(from) ? wholeMistake : error.message;
+		}
+		return undefined;
+	}
+	shown.addEventListener('toggle', () => {
+		if (shown.open && field === undefined) showFields();
+	});
+	// A field that is not seen cannot say what it lacks.
+	shown.addEventListener('invalid', () => shown.toggleAttribute('open', true), true);
 	return {
 		shown,
+		/** Gives the arguments if they are others. */
 		read(): { readonly input?: Record<string, unknown>; readonly mistake?: string } {
-			told.textContent = '';
-			if (field.value === before) return {};
-			try {
-				return { input: parseField('Arguments', field.value) };
-			} catch (error) {
-				if (!(error instanceof ClientError)) throw error;
-				told.textContent = error.message;
-				shown.open = true;
-				field.focus();
-				return { mistake: error.message };
-			}
+			const given = field === undefined ? input : readAll(field);
+			if (given !== undefined) return isSame(given, input) ? {} : { input: given };
+			shown.open = true;
+			place.querySelector('textarea')?.focus();
+			return { mistake: told.textContent };
 		},
 	};
 }

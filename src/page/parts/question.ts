@@ -2,21 +2,32 @@
 
 import type { CallAnswer } from '../../client/index.ts';
 import { findChildCall, type Question } from '../../client/waits.ts';
+import type { FindSchema } from './call-schema.ts';
 import { button, element } from './element.ts';
 import { createOpenCall } from './open-call.ts';
 
 /** Makes a form for the answer to a question. */
-export function createQuestion(question: Question, onAnswer: (answer: string) => void): HTMLElement {
-	return createChoiceOrCall(question, onAnswer) ?? createLine(question.question, onAnswer);
+export function createQuestion(
+	question: Question,
+	onAnswer: (answer: string) => void,
+	findSchema: FindSchema,
+): HTMLElement {
+	return createChoiceOrCall(question, onAnswer, findSchema) ?? createLine(question.question, onAnswer);
 }
 
 /** Makes a form for the answer to a question that is more than a line of text. */
-export function createChoiceOrCall(question: Question, onAnswer: (answer: string) => void): HTMLElement | undefined {
+export function createChoiceOrCall(
+	question: Question,
+	onAnswer: (answer: string) => void,
+	findSchema: FindSchema,
+): HTMLElement | undefined {
 	const asked = findChildCall(question);
 	if (asked !== undefined) {
 		const { agent, call } = asked;
 		const shown = agent === undefined ? call : { ...call, name: `${agent}: ${call.name}` };
-		return createOpenCall(shown, (answer) => onAnswer(toText(answer)));
+		// A result is given as a text.
+		const schema = call.kind === 'approval' ? findSchema(call, agent) : undefined;
+		return createOpenCall(shown, (answer) => onAnswer(toText(answer)), schema);
 	}
 	const choices = question.options?.choices;
 	return isTexts(choices) ? createChoice(question.question, choices, onAnswer) : undefined;

@@ -1,8 +1,9 @@
-/** Fields that a JSON Schema describes. What it has no field for is written as JSON. */
+/** Fields that a JSON Schema describes, empty or with a value. What no field can say is written as JSON. */
 
 import { ClientError } from '../../client/index.ts';
 import { element } from './element.ts';
 import { createField, createTextArea, createTextField, isRecord } from './form.ts';
+import { isSame } from './same.ts';
 
 /** One field, or a group of them. */
 export interface SchemaField {
@@ -14,18 +15,37 @@ export interface SchemaField {
 interface Wanted {
 	readonly label: string;
 	readonly isRequired: boolean;
+	/** What the field begins with. */
+	readonly value?: unknown;
 	/** How many objects stand around it. */
 	readonly depth: number;
 }
 
+/** Characters of a text that fit its line. A longer one, or one of several lines, has an area. */
+const longestLine = 60;
+
 /** Objects in objects that have fields of their own. */
 const deepest = 2;
 
-export function createSchemaField(schema: unknown, label: string): SchemaField {
-	return createAny(isRecord(schema) ? schema : {}, { label, isRequired: true, depth: 0 });
+export function createSchemaField(schema: unknown, label: string, value?: unknown): SchemaField {
+	return createAny(isRecord(schema) ? schema : {}, { label, isRequired: true, value, depth: 0 });
 }
 
 function createAny(schema: Readonly<Record<string, unknown>>, wanted: Wanted): SchemaField {
+	const field = createFitting(schema, wanted);
+	return wanted.value === undefined || canSay(field, wanted.value) ? field : createJson(schema, wanted);
+}
+
+/** Whether a field gives back the value that it was given. */
+function canSay(field: SchemaField, value: unknown): boolean {
+	try {
+		return isSame(field.read(), value);
+	} catch {
+		return false;
+	}
+}
+
+function createFitting(schema: Readonly<Record<string, unknown>>, wanted: Wanted): SchemaField {
 	const { type, enum: choices, properties, items } = schema;
 	if (isPlainList(choices)) return createSelect(schema, choices, wanted);
 	if (type === 'boolean') return createSelect(schema, [true, false], wanted);
@@ -40,11 +60,12 @@ function createAny(schema: Readonly<Record<string, unknown>>, wanted: Wanted): S
 function createGroup(
 	schema: Readonly<Record<string, unknown>>,
 	properties: Readonly<Record<string, unknown>>,
-	{ label, isRequired, depth }: Wanted,
+	{ label, isRequired, value, depth }: Wanted,
 ): SchemaField {
 	const required = Array.isArray(schema.required) ? schema.required : [];
 	const fields = Object.entries(properties).map(([name, inner]) => {
-		const wanted = { label: name, isRequired: isRequired && required.includes(name), depth: depth + 1 };
+		const given = isRecord(value) && Object.hasOwn(value, name) ? value[name] : undefined;
+		const wanted = { label: name, isRequired: isRequired && required.includes(name), value: given, depth: depth + 1 };
 		return [name, createAny(isRecord(inner) ? inner : {}, wanted)] as const;
 	});
 	const node = element('fieldset', 'group', element('legend', '', label), ...fields.map(([, field]) => field.node));
@@ -52,7 +73,7 @@ function createGroup(
 		const given = fields
 			.map(([name, field]) => [name, field.read()] as const)
 			.filter(([, value]) => value !== undefined);
-		return given.length === 0 && !isRequired ? undefined : Object.fromEntries(given);
+		return given.length === 0 && !isRequired && value === undefined ? undefined : Object.fromEntries(given);
 	};
 	return { node, read };
 }
@@ -60,11 +81,15 @@ function createGroup(
 function createLine(
 	schema: Readonly<Record<string, unknown>>,
 	type: 'string' | 'number' | 'integer',
-	{ label, isRequired }: Wanted,
+	{ label, isRequired, value }: Wanted,
 ): SchemaField {
-	const field = createTextField();
+	const isText = typeof value === 'string' || typeof value === 'number';
+	const begin = isText ? `${value}` : '';
+	const isLong = type === 'string' && (begin.length > longestLine || begin.includes('\n'));
+	const field = isLong ? createTextArea(begin, 4) : createTextField(begin);
 	field.required = isRequired;
-	if (type === 'string') field.type = schema.format === 'date' ? 'date' : 'text';
+	if (field instanceof HTMLTextAreaElement) field.classList.add('prose-field');
+	else if (type === 'string') field.type = schema.format === 'date' ? 'date' : 'text';
 	else {
 		field.type = 'number';
 		field.step = type === 'integer' ? '1' : 'any';
@@ -79,11 +104,12 @@ function createLine(
 function createSelect(
 	schema: Readonly<Record<string, unknown>>,
 	choices: readonly Plain[],
-	{ label, isRequired }: Wanted,
+	{ label, isRequired, value }: Wanted,
 ): SchemaField {
 	const field = element('select');
 	const names = choices.map((choice) => (typeof choice === 'boolean' ? (choice ? 'yes' : 'no') : `${choice}`));
 	field.append(new Option('', ''), ...names.map((name, at) => new Option(name, `${at}`)));
+	if (isPlain(value) && choices.includes(value)) field.value = `${choices.indexOf(value)}`;
 	field.required = isRequired;
 	return { node: describe(schema, label, field), read: () => choices[field.value === '' ? -1 : Number(field.value)] };
 }
@@ -91,9 +117,10 @@ function createSelect(
 function createList(
 	schema: Readonly<Record<string, unknown>>,
 	kind: 'string' | 'number' | 'integer',
-	{ label, isRequired }: Wanted,
+	{ label, isRequired, value }: Wanted,
 ): SchemaField {
-	const field = createTextArea('', 3);
+	const begin = Array.isArray(value) ? value.join('\n') : '';
+	const field = createTextArea(begin, Math.min(8, 2 + begin.split('\n').length));
 	const read = () => {
 		const lines = field.value.split('\n').filter((line) => line.trim() !== '');
 		if (lines.length === 0 && !isRequired) return undefined;
@@ -104,8 +131,9 @@ function createList(
 	return { node: describe(schema, label, field, 'One a line.'), read };
 }
 
-function createJson(schema: Readonly<Record<string, unknown>>, { label, isRequired }: Wanted): SchemaField {
-	const field = createTextArea('', 4);
+function createJson(schema: Readonly<Record<string, unknown>>, { label, isRequired, value }: Wanted): SchemaField {
+	const begin = JSON.stringify(value, undefined, 2) ?? '';
+	const field = createTextArea(begin, Math.min(12, Math.max(4, begin.split('\n').length)));
 	field.required = isRequired;
 	const read = () => {
 		if (field.value.trim() === '') return undefined;
@@ -135,7 +163,8 @@ function createMistake(message: string): ClientError {
 
 type Plain = string | number | boolean;
 
+const isPlain = (one: unknown): one is Plain => ['string', 'number', 'boolean'].includes(typeof one);
+
 function isPlainList(value: unknown): value is Plain[] {
-	const isPlain = (one: unknown) => ['string', 'number', 'boolean'].includes(typeof one);
 	return Array.isArray(value) && value.length > 0 && value.length <= 200 && value.every(isPlain);
 }

@@ -5,7 +5,7 @@ import { readConfig } from '../../../src/cloudflare/config/config.ts';
 import { createProviders } from '../../../src/cloudflare/config/models.ts';
 import { createApp } from '../../../src/cloudflare/routes/app.ts';
 import { createChatOptions } from '../../../src/cloudflare/session/run/prepare.ts';
-import { chat } from '../../../src/core/index.ts';
+import { chat, tool } from '../../../src/core/index.ts';
 
 const bindings = { ...env, LOCAL: 'true' };
 const many = defineAgent({
@@ -120,4 +120,27 @@ test('GET /v1/agents has the examples of an agent, and an empty list for one tha
 	const agents = [many, defineAgent({ name: 'host', description: 'Takes reservations.', model: 'demo', examples })];
 	const response = await createApp({ ...runtime, agents }).request('http://127.0.0.1/v1/agents', {}, bindings);
 	expect(await response.json()).toMatchObject({ agents: [{ examples: [] }, { name: 'host', examples }] });
+});
+
+test('GET /v1/agents describes the arguments of tools whose calls may wait for an approval, and of no others', async () => {
+	const inputSchema = { type: 'object', properties: { amount: { type: 'number' } }, required: ['amount'] } as const;
+	const describe = (name: string, needsApproval?: boolean | (() => boolean)) =>
+		tool.define({ name, description: name, inputSchema, ...(needsApproval !== undefined && { needsApproval }) });
+	const tools = [
+		describe('always', true),
+		describe('sometimes', () => false),
+		describe('never', false),
+		describe('free'),
+	];
+	const payer = defineAgent({ name: 'payer', description: 'Pays.', tools });
+	const app = createApp({ agents: [payer], providers: createProviders });
+	const { agents }: { agents: { tools: unknown }[] } = await (
+		await app.request('http://127.0.0.1/v1/agents', {}, bindings)
+	).json();
+	expect(agents[0]?.tools).toEqual([
+		{ name: 'always', description: 'always', inputSchema },
+		{ name: 'sometimes', description: 'sometimes', inputSchema },
+		{ name: 'never', description: 'never' },
+		{ name: 'free', description: 'free' },
+	]);
 });

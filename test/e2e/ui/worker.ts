@@ -106,6 +106,25 @@ const desk = defineAgent({
 			fn: (amount: number) => `payment ${++paid}: ${amount}`,
 		}),
 		tool.define({
+			name: 'mail',
+			description: 'Sends a mail.',
+			inputSchema: {
+				type: 'object',
+				properties: {
+					to: { type: 'string', description: 'An address.' },
+					subject: { type: 'string' },
+					body: { type: 'string' },
+					urgent: { type: 'boolean' },
+					copies: { type: 'array', items: { type: 'string' } },
+					when: { anyOf: [{ type: 'string' }, { type: 'null' }] },
+				},
+				required: ['to', 'body'],
+			},
+			needsApproval: true,
+			passInput: true,
+			fn: (input) => ({ sent: input }),
+		}),
+		tool.define({
 			name: 'survey',
 			description: 'A person fills it in.',
 			inputSchema: v.object({ place: v.string() }),
