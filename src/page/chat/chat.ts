@@ -3,7 +3,7 @@
 import { isTransient } from '../../client/error.ts';
 import type { LoadedSession } from '../../client/history.ts';
 import { type Client, ClientError, type RunEvent, type RunEvents } from '../../client/index.ts';
-import { findAnswered, type Question } from '../../client/waits.ts';
+import { findAnswered } from '../../client/waits.ts';
 import { toSaidText } from '../../client/words.ts';
 import { toSessionAddress } from '../parts/address.ts';
 import { pointAtOpenCall } from '../parts/open-call.ts';
@@ -15,7 +15,7 @@ import { createDesk } from './desk.ts';
 import { createEarlier, pageLength } from './earlier.ts';
 import { createElsewhere } from './elsewhere.ts';
 import { createChatFailure } from './failure.ts';
-import { createOpenCalls } from './open-calls.ts';
+import { createOpenCalls, type OpenCalls } from './open-calls.ts';
 import { createRunPlayer } from './run-player.ts';
 import { createTakenUp, type TakenUp } from './taken-up.ts';
 import { createTranscript } from './transcript.ts';
@@ -32,17 +32,14 @@ export class Chat {
 	readonly #waiting: ReturnType<typeof createWaitingList>;
 	readonly #choice = createChoice(() => this.#startNewChat());
 	readonly #composer = createComposer({
-		onSend: (text, steers) => void (this.#isRunning ? this.#leave(text, steers) : this.#send(text)),
+		onSend: (text, steers) => void (this.#composer.isRunning ? this.#leave(text, steers) : this.#send(text)),
 		onStop: () => void this.#stop(),
 		onWriting: () => void this.#isHeldUp(),
 	});
-	readonly #openCalls: ReturnType<typeof createOpenCalls>;
+	readonly #openCalls: OpenCalls;
 	readonly #elsewhere: ReturnType<typeof createElsewhere>;
 	readonly #playRun: ReturnType<typeof createRunPlayer>;
 	#sessionId: string | undefined;
-	/** The question that the next message answers. */
-	#question: Question | undefined;
-	#isRunning = false;
 	/** Aborted when the page turns to another place: what still runs for the old one stops and touches nothing. */
 	#visit = new AbortController();
 
@@ -62,10 +59,9 @@ export class Chat {
 		});
 		this.#playRun = createRunPlayer({
 			...{ transcript: this.#transcript, waiting: this.#waiting, desk: this.#desk, composer: this.#composer },
-			setRunning: (value) => this.#setRunning(value),
 			onEvent: (event) => {
 				this.#elsewhere.apply(event);
-				this.#question = event.type === 'awaiting' ? event.question : undefined;
+				this.#openCalls.question = event.type === 'awaiting' ? event.question : undefined;
 				if (event.type === 'run.started') onActivity();
 			},
 			onEnd: onActivity,
@@ -73,7 +69,7 @@ export class Chat {
 		this.#elsewhere = createElsewhere({
 			client,
 			...{ waiting: this.#waiting, transcript: this.#transcript },
-			isRunning: () => this.#isRunning,
+			isRunning: () => this.#composer.isRunning,
 			onWaitingCalls: this.#openCalls.keep,
 			showAnew: () => void this.open(this.#sessionId),
 			goOn: (loaded, signal) => void this.#attempt(() => this.#follow(loaded, signal)),
@@ -114,10 +110,10 @@ export class Chat {
 		this.#earlier.clear();
 		this.#desk.clear();
 		this.#waiting.clear();
-		this.#question = undefined;
+		this.#openCalls.question = undefined;
 		hideWelcome();
 		this.#composer.isReady = false;
-		this.#setRunning(false);
+		this.#composer.setRunning(false);
 		this.#composer.setStatus('');
 	}
 
@@ -141,7 +137,7 @@ export class Chat {
 	/** Follows the newest run of a session whose earlier ones are shown. */
 	async #follow(loaded: LoadedSession, signal: AbortSignal): Promise<void> {
 		const { session } = loaded;
-		this.#setRunning(true);
+		this.#composer.setRunning(true);
 		this.#elsewhere.show(session.run);
 		if (session.waiting !== undefined) await this.#waiting.refresh();
 		this.#composer.isReady = true;
@@ -150,11 +146,11 @@ export class Chat {
 	}
 
 	/** Sends a message, which answers a question where one waits. */
-	async #send(text: string, question = this.#question): Promise<void> {
+	async #send(text: string, question = this.#openCalls.question): Promise<void> {
 		const composer = this.#composer;
 		if (!composer.isReady || composer.isEmpty(text) || this.#isHeldUp()) return;
 		const { signal } = this.#visit;
-		this.#setRunning(true);
+		this.#composer.setRunning(true);
 		const { restore, ...draft } = await composer.take(text);
 		if (signal.aborted) return restore();
 		hideWelcome();
@@ -172,7 +168,7 @@ export class Chat {
 			this.#choice.keepModel();
 		} catch (error) {
 			if (signal.aborted) return;
-			this.#setRunning(false);
+			this.#composer.setRunning(false);
 			const isAccepted = error instanceof ClientError && error.code === 'connection_lost';
 			if (!isAccepted) {
 				bubble.remove();
@@ -206,7 +202,7 @@ export class Chat {
 			await this.#client.leaveMessage(id, message, { signal });
 			await this.#waiting.refresh();
 			// The run may have ended meanwhile: the message has begun the next one.
-			if (!this.#isRunning) this.look();
+			if (!this.#composer.isRunning) this.look();
 		}, restore);
 	}
 
@@ -257,7 +253,7 @@ export class Chat {
 		const { signal } = this.#visit;
 		const id = this.#sessionId;
 		return this.#attempt(async () => {
-			if (id === undefined || this.#isRunning) return;
+			if (id === undefined || this.#composer.isRunning) return;
 			await askAgain(this.#client, id, again, signal);
 			if (!signal.aborted) await this.open(id);
 		});
@@ -291,10 +287,5 @@ export class Chat {
 		this.#composer.setStatus('');
 		const again = () => void this.open(this.#sessionId);
 		this.#transcript.addFailure(createChatFailure(error, { mayPass, again, leave: () => this.#startNewChat() }));
-	}
-
-	#setRunning(value: boolean): void {
-		this.#isRunning = value;
-		this.#composer.setRunning(value);
 	}
 }

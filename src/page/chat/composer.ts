@@ -93,6 +93,9 @@ export function createComposer({ onSend, onStop, onWriting }: Wishes) {
 		},
 		/** Puts back a text that could not be sent, if nothing new stands there. */
 		restore: putBack,
+		get isRunning(): boolean {
+			return isRunning;
+		},
 		setRunning(value: boolean): void {
 			if (!value && document.activeElement === stop) text.focus();
 			isRunning = value;

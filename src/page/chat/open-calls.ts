@@ -21,10 +21,25 @@ interface OpenCallsOptions {
 	readonly onRefused: (error: unknown, call: string) => Promise<void>;
 }
 
-export function createOpenCalls({ client, transcript, play, send, findSchema, onRefused }: OpenCallsOptions) {
+export interface OpenCalls {
+	/** The question that the next message answers. */
+	question: Question | undefined;
+	/** Asks for the answers that a session waits for now: some may be there already. */
+	show(id: string, signal: AbortSignal): Promise<void>;
+	/** Leaves only the forms of calls that still wait. One may have been answered elsewhere. */
+	keep(ids: ReadonlySet<string>): void;
+}
+
+export function createOpenCalls({
+	client,
+	transcript,
+	play,
+	send,
+	findSchema,
+	onRefused,
+}: OpenCallsOptions): OpenCalls {
 	const { root, tail } = transcript;
 
-	/** Asks for the answers that a session waits for now: some may be there already. */
 	async function show(id: string, signal: AbortSignal): Promise<void> {
 		const { toolCalls = [], question } = await client.getSession(id, { signal });
 		const asked = question && createChoiceOrCall(question, (text) => sendAnswer(text, question), findSchema);
@@ -63,11 +78,10 @@ export function createOpenCalls({ client, transcript, play, send, findSchema, on
 		}
 	}
 
-	/** Leaves only the forms of calls that still wait. One may have been answered elsewhere. */
 	function keep(ids: ReadonlySet<string>): void {
 		for (const form of root.querySelectorAll<HTMLElement>('.open-calls > [data-call]:has(:enabled)'))
 			if (!ids.has(form.dataset.call ?? '')) form.remove();
 	}
 
-	return { show, keep };
+	return { show, keep, question: undefined };
 }

@@ -12,15 +12,14 @@ interface Options {
 	readonly transcript: Transcript;
 	readonly waiting: WaitingList;
 	readonly desk: Pick<ReturnType<typeof createDesk>, 'apply' | 'settle'>;
-	readonly composer: Pick<ReturnType<typeof createComposer>, 'setStatus' | 'takeMore'>;
-	readonly setRunning: (value: boolean) => void;
+	readonly composer: Pick<ReturnType<typeof createComposer>, 'setStatus' | 'takeMore' | 'setRunning'>;
 	/** Called for each event as it comes, before it is shown. */
 	readonly onEvent: (event: RunEvent) => void;
 	/** Called when all of a run is shown. */
 	readonly onEnd: () => void;
 }
 
-export function createRunPlayer({ transcript, waiting, desk, composer, setRunning, onEvent, onEnd }: Options) {
+export function createRunPlayer({ transcript, waiting, desk, composer, onEvent, onEnd }: Options) {
 	/** Gives the last event of the run, when all of it is shown. Nothing where there is no run, or nobody looks any more. */
 	return async (
 		events: RunEvents,
@@ -35,7 +34,7 @@ export function createRunPlayer({ transcript, waiting, desk, composer, setRunnin
 			},
 		});
 		let last: RunEvent | undefined;
-		setRunning(true);
+		composer.setRunning(true);
 		try {
 			for await (const event of events) {
 				if (signal.aborted) return undefined;
@@ -48,7 +47,7 @@ export function createRunPlayer({ transcript, waiting, desk, composer, setRunnin
 			composer.setStatus('');
 		} finally {
 			await player.end();
-			if (!signal.aborted) setRunning(false);
+			if (!signal.aborted) composer.setRunning(false);
 		}
 		if (last !== undefined && !signal.aborted) {
 			onEnd();
