@@ -7,7 +7,9 @@ import { resolve } from 'node:path';
 import axe from 'axe-core';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Client, createClient } from '../../src/client/index.ts';
 import { call, reasoning, type Stage, startStage, text } from '../e2e/ui/stage.ts';
+import { schedules, serverDetails, servers, spending } from './answers.ts';
 import { type Browser, startBrowser } from './browser.ts';
 import { startSite } from './site.ts';
 
@@ -19,11 +21,13 @@ let browser: Browser;
 let stage: Stage;
 let site: Awaited<ReturnType<typeof startSite>>;
 let page: Page;
+let client: Client;
 
 beforeAll(async () => {
 	[browser, stage] = await Promise.all([startBrowser(wide), startStage(), mkdir(folder, { recursive: true })]);
 	site = await startSite(stage.url);
 	page = await browser.openPage();
+	client = createClient(stage.url);
 });
 afterAll(async () => {
 	site?.close();
@@ -50,6 +54,23 @@ const answer = [
 	'- [x] measure both\n- [ ] choose one\n\n> Measure before you choose.\n\n',
 	'```ts\nexport const total = (rows: readonly number[]) => rows.reduce((sum, row) => sum + row, 0);\n```\n',
 ].join('');
+
+/** Has an agent ask another one, which calls a tool. */
+async function sayToChief(): Promise<void> {
+	stage.play(
+		[call('d1', 'desk', { task: 'Add 2 and 3.' })],
+		[call('a1', 'add', { x: 2, y: 3 })],
+		[text('It is 5.')],
+		[text('The desk says that **2 + 3 is 5**.')],
+	);
+	await page.goto(`${site.url}/#/`);
+	await page.locator('#welcome').waitFor();
+	await page.selectOption('#agent', 'chief');
+	await sees('#welcome-name', 'chief');
+	await page.fill('#text', 'What is 2 + 3?');
+	await page.press('#text', 'Enter');
+	await sees('#transcript > .run > .turn .usage', 'tokens');
+}
 
 const states: Readonly<Record<string, () => Promise<void>>> = {
 	async welcome() {
@@ -86,12 +107,91 @@ const states: Readonly<Record<string, () => Promise<void>>> = {
 	},
 	inbox: () => openPanel('inbox'),
 	sessions: () => openPanel('sessions'),
-	memory: () => openPanel('memory'),
-	schedules: () => openPanel('schedules'),
-	skills: () => openPanel('skills'),
-	tools: () => openPanel('tools'),
-	servers: () => openPanel('servers'),
-	spending: () => openPanel('spending'),
+	async memory() {
+		await client.putMemory('style.md', 'Likes short answers, with the numbers in a table.');
+		await client.putMemory('projects/site.md', 'The site is built with Hono, at the edge.\nIt goes live in May.');
+		await openPanel('memory');
+	},
+	async schedules() {
+		await page.route('**/v1/schedules', (route) => route.fulfill({ json: { schedules } }));
+		await openPanel('schedules');
+	},
+	async skills() {
+		const head = (name: string, about: string) => `---\nname: ${name}\ndescription: ${about}\n---\n\n`;
+		await client.putSkill(
+			'refunds',
+			`${head('refunds', 'When and how a purchase is refunded.')}# Refunds\n\n1. Ask for the order.\n2. Up to $50 refund at once; above that ask a person.\n`,
+		);
+		await client.putSkill('tone', `${head('tone', 'How to write to customers.')}Short, warm and plain.\n`);
+		await openPanel('skills');
+		await page.locator('.card summary', { hasText: 'refunds' }).click();
+		await page.locator('.card textarea').waitFor();
+	},
+	async tools() {
+		const inputSchema = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] };
+		const url = 'https://api.example.com/weather?city={city}';
+		await client.putTool('get_weather', { description: 'Tells the weather in a city.', url, inputSchema });
+		await openPanel('tools');
+		await page.locator('.card summary').click();
+	},
+	async servers() {
+		await page.route('**/v1/mcp', (route) => route.fulfill({ json: { servers } }));
+		await page.route('**/v1/mcp/tracker', (route) => route.fulfill({ json: serverDetails }));
+		await openPanel('servers');
+		await page.getByRole('button', { name: 'Tools tracker' }).click();
+		await sees('.card li', 'has changed');
+	},
+	async spending() {
+		await page.route('**/v1/usage*', (route) => route.fulfill({ json: spending }));
+		await openPanel('spending');
+		await sees('.limit-words', '$4.10 of $5.00 today');
+		expect(await page.locator('.bars .limit').count()).toBe(1);
+	},
+	async child() {
+		await sayToChief();
+		await page.locator('.call .nested .call summary').click();
+		// The place of the child says who works, and its note is gone.
+		expect(await page.locator('#transcript .note').count()).toBe(0);
+	},
+	async trace() {
+		await sayToChief();
+		await page.locator('#trace-open').click();
+		await sees('.waterfall tr', 'Turn 2');
+	},
+	async events() {
+		await sayToChief();
+		await page.locator('#trace-open').click();
+		await page.getByRole('button', { name: 'Events' }).click();
+		await sees('.events li', 'done');
+	},
+	async workspace() {
+		stage.play([text('The list is in the files.')]);
+		await say('Where is the list?');
+		await sees('.usage', 'tokens');
+		const id = page.url().split('/').at(-1) ?? '';
+		await client.writeFile(id, 'notes/list.md', '# List\n\n- bread\n- milk\n');
+		await client.writeFile(id, 'notes/list.md', '# List\n\n- bread\n- oat milk\n- tea\n');
+		await page.reload();
+		await page.locator('#workspace > summary').click();
+		await page.locator('.change > summary').first().click();
+		await sees('.change .added', 'oat milk');
+		// The line above the diff names the file.
+		expect(await page.locator('.change[open] .diff').textContent()).toMatch(/^@@/);
+	},
+	async waiting() {
+		stage.play(async (turn) => {
+			turn.say(text('First I look at the prices of the last three weeks'));
+			await turn.left;
+		});
+		await say('Compare the prices.');
+		await sees('.prose', 'First I look');
+		await page.fill('#text', 'Only those in Oslo.');
+		await page.press('#text', 'Control+Enter');
+		await sees('#waiting', 'Only those in Oslo.');
+		await page.fill('#text', 'And then write it to Ada.');
+		await page.press('#text', 'Enter');
+		await sees('#waiting', 'And then write it to Ada.');
+	},
 };
 
 async function findBarriers(): Promise<string[]> {

@@ -3,7 +3,8 @@
 import type { ChildEvent, Message, RunEvent } from '../../client/types.ts';
 import { describeAwaiting, describeHalt, describeStop, describeUsage } from '../../client/words.ts';
 import { createMarkdown } from '../markdown/markdown.ts';
-import { element, withoutTurns } from '../parts/element.ts';
+import { toSessionAddress } from '../parts/address.ts';
+import { element, link, withoutTurns } from '../parts/element.ts';
 import { createAnswer } from './answer.ts';
 import { type CallView, createToolCall } from './tool-call.ts';
 
@@ -153,7 +154,7 @@ function showEvent(view: Drawing, event: RunEvent) {
 		case 'tool_result':
 			return calls.get(event.id)?.setResult(event.output, event.isError, event.parts);
 		case 'note': {
-			const line = view.addLine('note', element('b', '', event.label), event.detail ? ` ${event.detail}` : '');
+			const line = view.addLine('note', element('b', '', event.label), ' ', createDetail(event.detail));
 			return calls.get(event.id)?.addNote(line, event.detail);
 		}
 		case 'warning':
@@ -176,6 +177,11 @@ function showEvent(view: Drawing, event: RunEvent) {
 			showEnd(view, event);
 			return view.end();
 	}
+}
+
+/** What a note adds to its label. That of a child is its session, which can be opened. */
+function createDetail(detail = ''): Node | string {
+	return /^[0-9a-f]{64}$/.test(detail) ? link('', toSessionAddress(detail), 'open') : detail;
 }
 
 type EndEvent = Extract<RunEvent, { type: 'done' | 'awaiting' | 'halted' | 'cancelled' | 'error' }>;

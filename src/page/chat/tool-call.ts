@@ -84,6 +84,8 @@ export function createToolCall(name: string) {
 
 		/** Makes the place of a session that works for the call. */
 		nest(agent: string, session: string): HTMLElement {
+			// The place says so, too.
+			for (const { line, detail } of notes) if (detail === session) line.remove();
 			const name = link('', toSessionAddress(session), agent);
 			const place = element('section', 'nested', element('p', 'label', 'By ', name));
 			body.append(place);

@@ -107,12 +107,14 @@ function createRow({ path, size }: SessionFile, onDownload: () => void): HTMLEle
 
 function createChange({ id, path, kind, from, at, callId, diff }: FileChange, isOpen: boolean): HTMLElement {
 	const name = from === undefined ? path : `${from} to ${path}`;
-	const who = callId === undefined ? 'by a person' : '';
+	const who = element('span', 'who', callId === undefined ? 'by a person' : '');
 	const time = element('time', 'size', new Date(at).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' }));
 	time.dateTime = at;
 	const line = element('summary', '', element('b', '', kind), element('span', 'path', name), who, time);
 	const shown =
-		diff === undefined ? element('p', 'desk-note', 'No diff: it is no text, or too long.') : createDiff(diff);
+		diff === undefined
+			? element('p', 'desk-note', 'No diff: it is no text, or too long.')
+			: createDiff(diff, { isNamed: true });
 	const root = element('details', 'change', line, shown);
 	root.dataset.id = id;
 	root.open = isOpen;

@@ -5,8 +5,10 @@ import { element } from './element.ts';
 /** Lines that are shown. */
 const mostLines = 2_000;
 
-export function createDiff(text: string): HTMLElement {
-	const lines = text.split('\n');
+/** `isNamed` says that the file is named beside it: its lines begin with the first part that changed. */
+export function createDiff(text: string, { isNamed = false }: { readonly isNamed?: boolean } = {}): HTMLElement {
+	const start = isNamed ? Math.max(0, text.search(/^@@/m)) : 0;
+	const lines = text.slice(start).split('\n');
 	if (lines.at(-1) === '') lines.pop();
 	const shown = lines.slice(0, mostLines).map((line) => element('span', toKind(line), `${line}\n`));
 	const rest = lines.length - shown.length;

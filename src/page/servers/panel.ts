@@ -62,9 +62,9 @@ function createTools(server: McpServerDetails, { client, signal, again }: Given)
 			again();
 		});
 		const changes = differences.map(({ field, accepted, offered }) =>
-			element('li', '', `${field}: `, element('del', '', accepted), ' ', element('ins', '', offered)),
+			element('div', 'difference', field, element('del', '', accepted), element('ins', '', offered)),
 		);
-		return element('li', '', element('code', '', name), ' has changed. ', accept, element('ul', '', ...changes));
+		return element('li', '', element('code', '', name), element('b', '', 'has changed'), accept, ...changes);
 	});
 	return element('ul', 'names', ...lines);
 }
