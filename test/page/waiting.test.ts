@@ -1,5 +1,5 @@
 /** Calls that wait for a person, and files that come with a message, on the page. */
-import type { Page } from 'playwright-core';
+import type { Page, Route } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { call, type Line, type OpenTurn, type Stage, startStage, text } from '../e2e/ui/stage.ts';
 import { type Browser, startBrowser } from './browser.ts';
@@ -538,6 +538,87 @@ describe('a message that is asked again', () => {
 		expect(await readTexts('.message, .prose')).toEqual(['You: Toss a coin', 'Tails.']);
 		expect(sent[1]).toEqual(sent[0]);
 		expect(await page.getByRole('button', { name: 'Regenerate' }).count()).toBe(1);
+	});
+});
+
+describe('who turns to another place before the server has answered', () => {
+	/** Holds up the next request to a route. `setOut` resolves when it comes, `letGo` when the server has it. */
+	async function holdUp(pattern: string, refuse?: { readonly status: number }) {
+		const [out, free] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+		const answered = Promise.withResolvers<void>();
+		const hold = async (route: Route) => {
+			out.resolve();
+			await free.promise;
+			if (refuse === undefined) await route.continue();
+			else await route.fulfill({ ...refuse, json: { error: { code: 'invalid_request', message: 'No.' } } });
+			answered.resolve();
+		};
+		await page.route(pattern, hold, { times: 1 });
+		const letGo = () => {
+			free.resolve();
+			return answered.promise;
+		};
+		return { setOut: out.promise, letGo };
+	}
+	const leave = async () => {
+		await page.click('#places >> text=Inbox');
+		await page.locator('#panel h2').waitFor();
+	};
+
+	test.each(['**/v1/sessions', '**/messages'])('has sent the first message all the same: %s', async (route) => {
+		const sent = stage.play([text('Heard.')]);
+		const held = await holdUp(route);
+		await say(`First by ${route}`);
+		await held.setOut;
+		await leave();
+		await held.letGo();
+		await expect.poll(() => sent.length).toBe(1);
+		expect(page.url()).toContain('#/inbox');
+		await page.reload();
+		await page.locator('#recent li', { hasText: `First by ${route}` }).click();
+		await sees('.prose', 'Heard.');
+		expect(await readTexts('.message, .prose')).toEqual([`You: First by ${route}`, 'Heard.']);
+		expect(await page.inputValue('#text')).toBe('');
+	});
+
+	test('has sent a message that waits for the run, too, and has allowed a call', async () => {
+		const { promise, resolve: end } = Promise.withResolvers<void>();
+		const open = async ({ say }: OpenTurn) => {
+			say(text('One. '));
+			await promise;
+			say(call('p1', 'pay', { amount: 3 }));
+		};
+		const sent = stage.play(open, [text('Paid.')], [text('Two.')]);
+		await say('First');
+		await sees('.prose', 'One.');
+		const address = page.url();
+		const queued = await holdUp('**/messages');
+		await say('Second');
+		await queued.setOut;
+		await leave();
+		await queued.letGo();
+		await page.goto(address);
+		await sees('#waiting li', 'Second');
+		end();
+		const allowed = await holdUp('**/tool-results');
+		await page.click('.open-call >> text=Allow');
+		await allowed.setOut;
+		await leave();
+		await allowed.letGo();
+		await expect.poll(() => sent.length).toBe(3);
+		await page.goto(address);
+		await sees('.prose', 'Two.');
+		expect(await readTexts('.message, .prose')).toEqual(['You: First', 'One. ', 'Paid.', 'You: Second', 'Two.']);
+	});
+
+	test('has the words of a message back that was refused', async () => {
+		const held = await holdUp('**/messages', { status: 400 });
+		await say('Precious words');
+		await held.setOut;
+		await leave();
+		await held.letGo();
+		await expect.poll(() => page.inputValue('#text')).toBe('Precious words');
+		complaints = complaints.filter((line) => !line.includes('400'));
 	});
 });
 

@@ -2,6 +2,7 @@
 
 import { type Client, ClientError, type MessageBody, type RunEvents } from '../../client/index.ts';
 import { createAnswered, findAnswered, isWaitingFor, type Question } from '../../client/waits.ts';
+import { sendAndRead } from './sending.ts';
 
 interface About {
 	readonly question: Question | undefined;
@@ -15,8 +16,10 @@ export function sendOrAnswer(
 	message: MessageBody,
 	{ question, signal }: About,
 ): RunEvents {
-	if (question === undefined) return client.sendMessage(id, message, { signal });
-	return client.answerQuestion(id, { ...message, callId: findAnswered(question) }, { signal });
+	return sendAndRead(signal, (reading) => {
+		if (question === undefined) return client.sendMessage(id, message, { signal: reading });
+		return client.answerQuestion(id, { ...message, callId: findAnswered(question) }, { signal: reading });
+	});
 }
 
 interface Refused {

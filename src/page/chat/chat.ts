@@ -17,6 +17,7 @@ import { createElsewhere } from './elsewhere.ts';
 import { createChatFailure } from './failure.ts';
 import { createOpenCalls, type OpenCalls } from './open-calls.ts';
 import { createRunPlayer } from './run-player.ts';
+import { hasArrived } from './sending.ts';
 import { createTakenUp, type TakenUp } from './taken-up.ts';
 import { createTranscript } from './transcript.ts';
 import { createWaitingList } from './waiting.ts';
@@ -147,10 +148,9 @@ export class Chat {
 
 	/** Sends a message, which answers a question where one waits. */
 	async #send(text: string, question = this.#openCalls.question): Promise<void> {
-		const composer = this.#composer;
+		const [composer, { signal }] = [this.#composer, this.#visit];
 		if (!composer.isReady || composer.isEmpty(text) || this.#isHeldUp()) return;
-		const { signal } = this.#visit;
-		this.#composer.setRunning(true);
+		composer.setRunning(true);
 		const { restore, ...draft } = await composer.take(text);
 		if (signal.aborted) return restore();
 		hideWelcome();
@@ -159,22 +159,22 @@ export class Chat {
 		this.#transcript.tail.toEnd();
 		const asked = this.#transcript.calls.get(question?.callId ?? '');
 		asked?.setResult(text, false);
+		const message = { ...draft, model: this.#choice.model };
 		try {
 			const id = this.#sessionId ?? (await this.#create(signal));
-			const message = { ...draft, model: this.#choice.model };
+			if (signal.aborted) return void (await this.#client.leaveMessage(id, message));
 			const sent = question === undefined && draft.attachments === undefined ? { bubble, text } : undefined;
 			const takeUp = createTakenUp({ waiting: this.#waiting, transcript: this.#transcript, sent });
 			await this.#play(sendOrAnswer(this.#client, id, message, { question, signal }), signal, takeUp);
-			this.#choice.keepModel();
+			if (!signal.aborted) this.#choice.keepModel();
 		} catch (error) {
-			if (signal.aborted) return;
-			this.#composer.setRunning(false);
-			const isAccepted = error instanceof ClientError && error.code === 'connection_lost';
-			if (!isAccepted) {
+			if (!hasArrived(error, signal)) {
 				bubble.remove();
 				asked?.wait();
 				restore();
 			}
+			if (signal.aborted) return;
+			composer.setRunning(false);
 			await this.#tellRefused(error, question && findAnswered(question));
 		}
 	}
@@ -199,7 +199,7 @@ export class Chat {
 		composer.clear();
 		await this.#attempt(async () => {
 			const message = { ...draft, model: this.#choice.model, whenBusy: steers ? 'steer' : 'queue' } as const;
-			await this.#client.leaveMessage(id, message, { signal });
+			await this.#client.leaveMessage(id, message);
 			await this.#waiting.refresh();
 			// The run may have ended meanwhile: the message has begun the next one.
 			if (!this.#composer.isRunning) this.look();
@@ -207,7 +207,8 @@ export class Chat {
 	}
 
 	async #create(signal: AbortSignal): Promise<string> {
-		const { id } = await this.#client.createSession({ agent: this.#choice.takeAgent().name }, { signal });
+		const { id } = await this.#client.createSession({ agent: this.#choice.takeAgent().name });
+		if (signal.aborted) return id;
 		this.#sessionId = id;
 		history.pushState(null, '', toSessionAddress(id));
 		this.#desk.use(id, signal);
@@ -271,9 +272,8 @@ export class Chat {
 		try {
 			await work();
 		} catch (error) {
-			if (signal.aborted) return;
 			onFailure();
-			this.#showFailure(error);
+			if (!signal.aborted) this.#showFailure(error);
 		}
 	}
 

@@ -7,6 +7,7 @@ import type { FindSchema } from '../parts/call-schema.ts';
 import { element } from '../parts/element.ts';
 import { createOpenCall } from '../parts/open-call.ts';
 import { createChoiceOrCall } from '../parts/question.ts';
+import { sendAndRead } from './sending.ts';
 import type { Transcript } from './transcript.ts';
 
 interface OpenCallsOptions {
@@ -68,7 +69,8 @@ export function createOpenCalls({
 		transcript.showAnswer(given);
 		if (box.querySelector(':is(input, select, textarea):enabled') === null) box.remove();
 		try {
-			await play(client.submitResults(id, [given], { signal }), signal);
+			const begin = (reading: AbortSignal) => client.submitResults(id, [given], { signal: reading });
+			await play(sendAndRead(signal, begin), signal);
 		} catch (error) {
 			if (signal.aborted) return;
 			bubble.remove();
