@@ -57,6 +57,7 @@ async function serve(options: DevOptions, wrangler: string, prepare: () => void)
 		findAddress: () => server.findAddress(),
 		onlyLoopback: options.isPrivate && options.keysFile === undefined,
 		tls: options.tls,
+		translate: (text) => server.translate(text),
 		onAnswer: options.json ? undefined : (line) => printLine(describeAnswer(line)),
 	});
 	const types = options.checksTypes ? new TypeCheck({ print }) : undefined;

@@ -160,7 +160,7 @@ test.each(atStart)(
 	},
 );
 
-test('an error of a tool is printed with a stack in the sources and hidden from the client', async () => {
+test('an error of a tool is printed with a stack in the sources, which the readers of the run are shown too', async () => {
 	const path = join(project, file);
 	const good = await readFile(path, 'utf8');
 	const broken = good.replace(
@@ -178,7 +178,8 @@ test('an error of a tool is printed with a stack in the sources and hidden from 
 	const events = await response.text();
 	await runlet.says(/tool \S+ threw RangeError: out of range\n\s+at .*explode.*src\/agents\/assistant\.ts:\d+:\d+/);
 	expect(events).toContain('out of range');
-	expect(events).not.toMatch(/assistant\.ts|worker\.js/);
+	expect(events).toMatch(/"tool_stack".*RangeError: out of range\\n +at .*explode.*src\/agents\/assistant\.ts:\d+:\d+/);
+	expect(events).not.toMatch(/file:\/\/|worker\.js/);
 	await writeFile(path, good);
 });
 

@@ -369,3 +369,29 @@ test('a read that was cut off by a death is asked again, a write is not', async 
 	expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1']);
 	expect(reached).toEqual(['GET', 'GET', 'POST']);
 });
+
+test('a stack in a stream of events is told in the sources; all else passes as it comes, and as it is', async () => {
+	const { promise, resolve: goOn } = Promise.withResolvers<void>();
+	const stack =
+		'data: {"type":"tool_stack","id":"a","stack":"Error: ü\\n    at f (file:///w/worker.js:12:3)\\n    at /w/b/worker.js:4:5"}\n';
+	const other = 'data: {"type":"text","text":"worker.js:12:3"}\n\n';
+	const pieces = [`${other}${stack.slice(0, 40)}`, stack.slice(40, 90), `${stack.slice(90)}\n: end`];
+	const handler: Handler = async (_, res) => {
+		res.setHeader('content-type', 'text/event-stream');
+		for (const [index, piece] of pieces.entries()) {
+			res.write(piece);
+			if (index === 0) await promise;
+		}
+		res.end();
+	};
+	const translate = (text: string) => text.replace(/[^\s()]*worker\.js:(\d+):\d+/g, 'src/agents/mine.ts:$1');
+	const { url } = await stand(handler, { translate });
+	const answer = await fetch(url);
+	const reader = answer.body?.pipeThrough(new TextDecoderStream()).getReader();
+	expect((await reader?.read())?.value).toBe(other);
+	goOn();
+	let rest = '';
+	for (let next = await reader?.read(); next?.done === false; next = await reader?.read()) rest += next.value;
+	const translated = stack.replace('file:///w/worker.js:12:3', 'src/agents/mine.ts:12');
+	expect(rest).toBe(`${translated.replace('/w/b/worker.js:4:5', 'src/agents/mine.ts:4')}\n: end`);
+});

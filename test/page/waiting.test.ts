@@ -333,6 +333,21 @@ test('a tool that failed says why once', async () => {
 	expect(await readTexts('.turn')).not.toContainEqual(expect.stringContaining('fail failed'));
 });
 
+test('a tool that failed on this machine has its stack folded below the error, until the page is opened again', async () => {
+	stage.play([call('f1', 'fail')], [text('Oh.')]);
+	await say('Try it.');
+	await sees('.prose', 'Oh.');
+	await page.locator('.call > summary').click();
+	expect(await page.locator('.call .stack pre').isVisible()).toBe(false);
+	await page.getByText('Stack', { exact: true }).click();
+	await shoot('stack');
+	expect(await page.locator('.call .stack pre').textContent()).toMatch(/^Error: No luck\.\n +at .*worker\.js:\d+:\d+/);
+	await page.reload();
+	await sees('.prose', 'Oh.');
+	expect((await readShown('fail')).answer).toBe('No luck.');
+	await expect.poll(() => page.locator('.call .stack').count()).toBe(0);
+});
+
 describe('a run', () => {
 	test('that failed is taken up again by a button, also after a reload, and its answer can be copied', async () => {
 		stage.play([{ type: 'fail', message: 'No model today.' }]);

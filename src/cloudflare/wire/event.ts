@@ -89,6 +89,14 @@ export const runEvent = v.variant('type', [
 	...deltas,
 	v.object({ type: v.literal('stop'), reason: v.string(), usage: v.optional(usage) }),
 	v.object({ type: v.literal('tool_result'), ...toolResult.entries }),
+	v.object({
+		type: v.literal('tool_stack'),
+		id,
+		stack: v.pipe(
+			v.string(),
+			v.description('Where the tool threw. Only a developer’s own machine sends it, and nothing keeps it.'),
+		),
+	}),
 	...sideEvents,
 	v.object({
 		type: v.literal('step'),

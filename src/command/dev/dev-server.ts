@@ -121,6 +121,11 @@ export class DevServer {
 		child.on('close', (code, signal) => this.#bury(wrangler, code, signal));
 	}
 
+	/** Replaces positions of the built Worker in a text by lines of the sources. */
+	translate(text: string): string {
+		return this.#lines.translate(text);
+	}
+
 	/** Returns the Worker's address. Waits for a starting server. Throws `not_configured` or `overloaded`. */
 	async findAddress(): Promise<Address> {
 		const deadline = performance.now() + patienceMs;

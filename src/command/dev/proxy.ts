@@ -12,6 +12,7 @@ import { assertSigned } from '../../cloudflare/wire/protocols/webhooks/verify.ts
 import { RunletError, toResponse } from '../../core/ground/errors.ts';
 import { toCommand } from '../project.ts';
 import type { Address } from './dev-server.ts';
+import { createStackTranslator, isEventStream } from './event-stacks.ts';
 import type { AnswerLine } from './output.ts';
 import { createUploads, noBody, type Upload, type UploadLimits } from './upload.ts';
 
@@ -26,6 +27,8 @@ export interface ProxyOptions {
 	readonly basePath?: string;
 	/** Whether every `Host` is refused except the names of this machine. */
 	readonly onlyLoopback: boolean;
+	/** Translates positions of the built Worker in a text to the sources. */
+	readonly translate?: (text: string) => string;
 	/** Called when an answer starts. */
 	readonly onAnswer?: (line: AnswerLine) => void;
 	/** A certificate and its key, for an https address. */
@@ -169,7 +172,7 @@ function forwardRequest(
 	req: IncomingMessage,
 	res: ServerResponse,
 	upload: Upload,
-	{ address, agent, secret, waiting, report }: Way & Told & { readonly address: Address },
+	{ address, agent, secret, waiting, report, translate }: Way & Told & { readonly address: Address },
 ): Promise<void> {
 	const { promise, resolve, reject } = Promise.withResolvers<void>();
 	const { method, url: path } = req;
@@ -202,7 +205,8 @@ function forwardRequest(
 		res.writeHead(answer.statusCode ?? 502, answer.statusMessage, withoutHops(answer.rawHeaders).flat());
 		res.flushHeaders();
 		// An answer that breaks off at the Worker breaks off here too.
-		pipeline(answer, res, { end: isWhole }).then(
+		const steps = translate !== undefined && isEventStream(answer) ? [createStackTranslator(translate)] : [];
+		pipeline([answer, ...steps, res], { end: isWhole }).then(
 			() => resolve(isWhole ? undefined : endLate(res)),
 			() => resolve(),
 		);

@@ -65,6 +65,8 @@ export type LoopEvent =
 	| { readonly type: 'run.started'; readonly runId: string; readonly attempt: number }
 	| ({ readonly type: 'tool_result' } & ToolResult)
 	| { readonly type: 'note'; readonly id: string; readonly label: string; readonly detail?: string }
+	/** Where the function of a call's tool threw. Only the option `showThrown` makes it, and nothing keeps it. */
+	| { readonly type: 'tool_stack'; readonly id: string; readonly stack: string }
 	/** Lists of tasks that a call changed, each of them whole. */
 	| { readonly type: 'tasks'; readonly id: string; readonly lists: readonly TaskList[] }
 	| ({ readonly type: 'step' } & Step)
@@ -96,6 +98,7 @@ const sideKinds: ReadonlySet<string> = new Set<SideEvent['type']>(['note', 'task
 const loopKinds: ReadonlySet<string> = new Set<LoopEvent['type']>([
 	'run.started',
 	'tool_result',
+	'tool_stack',
 	'note',
 	'tasks',
 	'step',

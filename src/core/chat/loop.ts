@@ -187,6 +187,7 @@ async function runOpenCalls(run: RunState, setting: TurnSetting, turn: BegunTurn
 		answers: (isResumed ? options.answers : undefined) ?? [],
 		timeoutMs: options.timeouts?.toolMs,
 		emit,
+		showThrown: options.showThrown,
 		onCall: options.onToolCall,
 		atOnce: Math.max(1, options.maxParallelToolCalls ?? mostAtOnce),
 		parallel: options.parallelToolCalls ?? true,

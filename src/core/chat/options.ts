@@ -169,6 +169,11 @@ export interface ChatOptions {
 	 * throw.
 	 */
 	readonly onToolThrow?: (tool: string, thrown: unknown) => void;
+	/**
+	 * Gives what the readers of the run are shown of an error of a tool's function beside its message: its stack, as an
+	 * event `tool_stack`. Without it they are shown none. It is meant for a developer's own machine. It must not throw.
+	 */
+	readonly showThrown?: (thrown: unknown) => string | undefined;
 	/** Stores a message before the next step of the run begins. An error here ends the run. */
 	readonly onMessage?: (message: Message, about: MessageContext) => void | Promise<void>;
 	/** Called before a tool runs a call. An error here ends the run. */
@@ -244,6 +249,7 @@ const names = Object.keys({
 	signal: true,
 	context: true,
 	onToolThrow: true,
+	showThrown: true,
 	onMessage: true,
 	onToolCall: true,
 	onQuestion: true,

@@ -25,7 +25,7 @@ import type { QuestionAnswer } from './options.ts';
 export interface CallsRequest {
 	readonly calls: readonly ToolCall[];
 	readonly tools: readonly Tool[];
-	readonly context: Omit<ToolContext, 'callId' | 'emit' | 'state'>;
+	readonly context: Omit<ToolContext, 'callId' | 'emit' | 'state'> & Pick<InvokeContext, 'onThrow'>;
 	/** What the session remembers. A call changes a draft of it. */
 	readonly state: StateStore;
 	readonly timeoutMs?: number;
@@ -47,6 +47,8 @@ export interface CallsRequest {
 	readonly atOnce: number;
 	/** Whether several calls may wait for somebody else. */
 	readonly parallel: boolean;
+	/** Gives what readers are shown of what a tool's function threw. */
+	readonly showThrown?: (thrown: unknown) => string | undefined;
 	/** Called before a tool runs a call. */
 	readonly onCall?: (call: ToolCall, tool: Tool) => void | Promise<void>;
 	/** Called with a question of a call and its changes, and with what its tool keeps if it takes the answer. */
@@ -118,7 +120,8 @@ export async function runCalls(request: CallsRequest): Promise<CallsOutcome> {
 		const draft = draftState(request.state);
 		const ranWith = request.edits.find(({ callId }) => callId === call.id)?.input;
 		const ran = ranWith === undefined ? call : { ...call, input: ranWith };
-		const given = await dispatch(tools, ran, { ...context, state: draft.state, emit: show, timeoutMs, answer });
+		const here = { ...context, onThrow: tellThrown(request, call), state: draft.state, emit: show, timeoutMs, answer };
+		const given = await dispatch(tools, ran, here);
 		const changes = draft.close();
 		// A failed call changes nothing.
 		return settle(call, ranWith === undefined ? given : { ...given, ranWith }, given.isError ? undefined : changes);
@@ -153,6 +156,19 @@ export async function runCalls(request: CallsRequest): Promise<CallsOutcome> {
 		await runOne(call);
 	}
 	return { ...outcome, manual, results: calls.flatMap(({ id }) => results.get(id) ?? []) };
+}
+
+/** Makes what is told of an error of a tool's function. Readers are shown it in front of the result. */
+function tellThrown(
+	{ context: { onThrow }, showThrown, emit }: CallsRequest,
+	{ id }: ToolCall,
+): InvokeContext['onThrow'] {
+	if (showThrown === undefined) return onThrow;
+	return (tool, thrown) => {
+		onThrow?.(tool, thrown);
+		const stack = showThrown(thrown);
+		if (stack !== undefined) void emit({ type: 'tool_stack', id, stack });
+	};
 }
 
 type Writable<T> = { -readonly [Field in keyof T]: T[Field] };

@@ -3,7 +3,14 @@ import { createBuiltins } from '../skill/builtins.ts';
 import { effectiveResolver, type SkillContext, type SkillResolver } from '../skill/index.ts';
 import { listAdvertised } from '../skill/resolver.ts';
 import { filterAvailable } from '../tool/dispatch.ts';
-import { forAgent, inMemoryState, type StateStore, type Tool, type ToolContext } from '../tool/index.ts';
+import {
+	forAgent,
+	type InvokeContext,
+	inMemoryState,
+	type StateStore,
+	type Tool,
+	type ToolContext,
+} from '../tool/index.ts';
 import { draftState } from '../tool/state.ts';
 import { noEnv } from '../tool/tool.ts';
 import { ActiveSkills } from './active-skills.ts';
@@ -29,7 +36,7 @@ export interface TurnSetting {
 	readonly catalog: ToolCatalog;
 	readonly resolver?: SkillResolver;
 	readonly skills?: ActiveSkills;
-	readonly context: Omit<ToolContext, 'callId' | 'emit' | 'state'>;
+	readonly context: Omit<ToolContext, 'callId' | 'emit' | 'state'> & Pick<InvokeContext, 'onThrow'>;
 	readonly state: StateStore;
 	readonly stream: boolean;
 	readonly signal: AbortSignal;

@@ -153,6 +153,8 @@ function showEvent(view: Drawing, event: RunEvent) {
 			return calls.get(event.id)?.endInput();
 		case 'tool_result':
 			return calls.get(event.id)?.setResult(event.output, event.isError, event.parts);
+		case 'tool_stack':
+			return calls.get(event.id)?.setStack(event.stack);
 		case 'note': {
 			const line = view.addLine('note', element('b', '', event.label), ' ', createDetail(event.detail));
 			return calls.get(event.id)?.addNote(line, event.detail);

@@ -72,6 +72,11 @@ export function createToolCall(name: string) {
 			if (images.length > 0 || diff !== undefined) root.open = true;
 		},
 
+		/** Shows where the tool threw, folded below its error. Only a server on this machine tells it. */
+		setStack(lines: string) {
+			body.append(element('details', 'stack', element('summary', '', 'Stack'), element('pre', '', lines)));
+		},
+
 		/** Takes the line of a note about the call. It goes where the call fails with the same words. */
 		addNote(line: HTMLElement, detail?: string) {
 			notes.push({ line, detail });
@@ -94,14 +99,10 @@ export function createToolCall(name: string) {
 		},
 
 		/** It was allowed, so its result is to come. */
-		resume() {
-			setState('running');
-		},
+		resume: () => setState('running'),
 
 		/** A person has to allow it, or to give its result. */
-		wait() {
-			setState('waiting');
-		},
+		wait: () => setState('waiting'),
 
 		/** The run is over: a call without a result stays without one. */
 		leave() {

@@ -191,6 +191,23 @@ test('an event of a kind that is not known passes a reader that keeps up, and mo
 	]);
 });
 
+test('the stack of a tool has no id and moves nothing: what stands behind it has the ids of a replay, which lacks it', () => {
+	const before: readonly RunEvent[] = [
+		{ type: 'run.started', runId: 'r', attempt: 1 },
+		{ type: 'text', text: 'Let me see.' },
+		{ type: 'stop', reason: 'tool_use', usage: {} },
+	];
+	const behind: readonly RunEvent[] = [
+		{ type: 'tool_result', id: 'c', output: 'No luck.', isError: true },
+		{ type: 'done', text: '', usage: {} },
+	];
+	const live = readAll(new RunLog(1, [...before, { type: 'tool_stack', id: 'c', stack: 'Error' }, ...behind]));
+	const again = new RunLog(1, [...before, ...behind]);
+	expect(live.filter(({ event }) => event.type !== 'tool_stack')).toEqual(readAll(again));
+	expect(live[3]).toEqual({ event: { type: 'tool_stack', id: 'c', stack: 'Error' }, id: undefined });
+	expect(readAll(again, live[2]?.id).map(({ event }) => event)).toEqual(behind);
+});
+
 test('a reader of a turn that was asked again is told so, and gets the new turn from its start', () => {
 	const log = new RunLog(1, [
 		{ type: 'run.started', runId: 'r', attempt: 2 },

@@ -35,8 +35,8 @@ export const text = (said: string): Line => ({ type: 'text', text: said });
 export const reasoning = (said: string): Line => ({ type: 'reasoning', text: said });
 export const call = (id: string, name: string, input: object = {}): Line => ({ type: 'call', id, name, input });
 
-/** The real Worker over HTTP, with a model that says what the test says. */
-export async function startStage() {
+/** The real Worker over HTTP, with a model that says what the test says. It is local unless its variables say otherwise. */
+export async function startStage(variables: Readonly<Record<string, string>> = { LOCAL: 'true' }) {
 	let turns: StagedTurn[] = [];
 	let requests: (readonly Sent[])[] = [];
 	const answer = async (body: unknown, response: ServerResponse): Promise<void> => {
@@ -66,7 +66,7 @@ export async function startStage() {
 	const folder = await mkdtemp(join(tmpdir(), 'runlet-ui-'));
 	const miniflare = new Miniflare({
 		...(await readWorkerOptions('test/e2e/ui/worker.ts', folder)),
-		bindings: { LOCAL: 'true', STAGE: `http://127.0.0.1:${port}` },
+		bindings: { ...variables, STAGE: `http://127.0.0.1:${port}` },
 	});
 	const url = (await miniflare.ready).origin;
 	return {

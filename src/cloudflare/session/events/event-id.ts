@@ -134,8 +134,9 @@ export function cutSeenPart(event: RunEvent, at: EventId, seen: EventId): RunEve
 	}
 }
 
-/** Returns whether an event has an id of its own. A kind that this version does not know is not stored, so it has none. */
+/** Returns whether an event has an id of its own. A stack, and a kind that this version does not know, are not stored, so they have none. */
 export function isStored(event: RunEvent): boolean {
+	if (event.type === 'tool_stack') return false;
 	return event.type === 'stop' || !isDelta(event) || deltaKinds.has(event.type);
 }
 

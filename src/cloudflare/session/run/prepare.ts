@@ -1,5 +1,6 @@
 import { type ChatOptions, type RunEvent, resolveRegistration } from '../../../core/chat/index.ts';
 import type { Resumption } from '../../../core/chat/resumption.ts';
+import { describeStack } from '../../../core/ground/stack.ts';
 import { toChatOptions } from '../../agent/chat-options.ts';
 import { connectChildren } from '../../agent/children.ts';
 import type { AtCrashPoint } from '../../agent/crash.ts';
@@ -191,6 +192,7 @@ export function createChatOptions(
 		},
 		skillResolver: createResolver(agent, { runtime, config, providers, owner }),
 		onToolThrow: (tool, thrown) => logThrown('tool.threw', thrown, { tool, local: config.local !== undefined }),
+		showThrown: config.local === undefined ? undefined : describeStack,
 		toolChoice: session.toolChoice,
 		...session.terms,
 		maxOutputTokens: takeShorter(agent.maxOutputTokens, session.maxOutputTokens),
