@@ -34,6 +34,9 @@ const answers: Readonly<Record<string, { readonly head?: string; readonly pieces
 	paragraph: { pieces: ['Plain words, ', 'some **bold**, and `code` '] },
 };
 
+/** A session of this name and that of an answer has it in its history. */
+const stored = 'stored_';
+
 const session = {
 	id: 'long',
 	agent: 'assistant',
@@ -68,13 +71,24 @@ const history = Array.from({ length: messageCount }, (_, at) => {
 	return { ...about, role: 'assistant', content };
 });
 
+/** Gives an answer of one kind as it is stored. */
+function toStored(kind: string): object[] {
+	const { head = '', pieces = [] } = answers[kind] ?? {};
+	const text = Array.from({ length: deltaCount }, (_, at) => pieces[at % pieces.length]).join('');
+	const content = `A ${kind}:\n\n${head}${text}\n\nThe end.`;
+	return [
+		{ ...history[0], content: `What is a ${kind}?` },
+		{ ...history[1], content },
+	];
+}
+
 /** Answers as the API does, at full speed: all events and messages are ready. */
 function answer(path: string, query: URLSearchParams, response: ServerResponse): void {
 	const [, id = '', rest = ''] = /^\/v1\/sessions\/(\w+)\/?(\w*)/.exec(path) ?? [];
 	if (rest !== 'events') {
 		response.writeHead(200, { 'content-type': 'application/json' });
 		response.end(JSON.stringify(toBody(path, id, rest, query)));
-	} else if (id === 'long') response.writeHead(204).end();
+	} else if (id === 'long' || id.startsWith(stored)) response.writeHead(204).end();
 	else {
 		response.writeHead(200, { 'content-type': 'text/event-stream' });
 		let at = 0;
@@ -87,8 +101,13 @@ function toBody(path: string, id: string, rest: string, query: URLSearchParams):
 	if (path === '/v1/agents') return { agents: [agent] };
 	if (path === '/v1/approvals') return { approvals: [] };
 	if (id === '') return { sessions: [] };
-	if (rest === 'messages') return toPage(id === 'long' ? history : [], query);
+	if (rest === 'messages') return toPage(findHistory(id), query);
 	return { ...session, id, lists: [], files: [] };
+}
+
+function findHistory(id: string): readonly object[] {
+	if (id.startsWith(stored)) return toStored(id.slice(stored.length));
+	return id === 'long' ? history : [];
 }
 
 /** Gives a page of messages, the newest first. */
@@ -207,6 +226,8 @@ try {
 	const open = (id: string) => `${site.url}/#/sessions/${id}`;
 	for (const kind of Object.keys(answers))
 		await measure(`${deltaCount} deltas at full speed: ${kind}`, page, open(kind), `A ${kind}`);
+	for (const kind of Object.keys(answers))
+		await measure(`a history of one answer: ${kind}`, page, open(`${stored}${kind}`), 'The end.');
 	await measure(`a history of ${messageCount} messages`, page, open('long'), 'The end.');
 } finally {
 	await browser.close();

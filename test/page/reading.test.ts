@@ -38,7 +38,7 @@ async function post(path: string, body: string, type: string) {
 }
 
 /** Has a session of so many runs, each a question and an answer; run `calling` calls a tool fifty times. */
-async function makeHistory(runs: number, calling: number): Promise<string> {
+async function makeHistory(runs: number, calling: number, toAnswer = (at: number) => `Answer ${at}.`): Promise<string> {
 	stage.play([text('Hello.')]);
 	const { id } = await post('', JSON.stringify({ agent: 'desk', text: 'Hello?' }), 'application/json');
 	await page.goto(`${site.url}/#/sessions/${id}`);
@@ -59,7 +59,7 @@ async function makeHistory(runs: number, calling: number): Promise<string> {
 			// A result stands behind its call.
 			Object.assign(messages.at(-1) ?? {}, { id: String((messages.length - 1) * 65_536 + 1) });
 		}
-		add({ ...answered, runId, content: `Answer ${at}.` });
+		add({ ...answered, runId, content: toAnswer(at) });
 		return { ...run, id: runId, stored: { ...run.stored, firstMessage } };
 	};
 	const all = Array.from({ length: runs }, (_, at) => toRun(at));
@@ -102,6 +102,17 @@ test('a long history opens at its end, with few messages; those before come as t
 	// A call and its result may have come in different pages.
 	const places = Array.from({ length: 50 }, (_, n) => `Place ${n}`);
 	expect(await readTexts('.call[data-state="done"] .answer')).toEqual(places);
+});
+
+test('a history of long answers opens at its end, too, and each answer is drawn whole', async () => {
+	const id = await makeHistory(3, -1, (at) => `${`- item of **${at}**\n`.repeat(3_000)}\nThe end of ${at}.`);
+	await page.goto(`${site.url}/#/sessions/${id}`);
+	for (const at of [2, 1, 0]) await sees('.prose', `The end of ${at}.`);
+	await expect.poll(() => page.locator('#transcript').getAttribute('aria-busy')).toBe(null);
+	expect(await page.locator('li > strong').count()).toBe(9_000);
+	const distance = () =>
+		page.locator('#scroller').evaluate((node) => node.scrollHeight - node.scrollTop - node.clientHeight);
+	await expect.poll(distance).toBeLessThan(4);
 });
 
 const paragraph = (n: number) =>

@@ -79,6 +79,59 @@ test('a burst of ten thousand pieces is shown over many frames, whole and in ord
 	expect(text.match(/word\d+/g)).toEqual(Array.from({ length: 10_000 }, (_, at) => `word${at}`));
 });
 
+test('long texts of a history are drawn over many frames, the newest first, and what has left the page is not', async () => {
+	const markdown = await load<typeof import('../../src/page/markdown/markdown.ts')>('markdown/markdown');
+	await page.evaluate((loaded) => Reflect.set(window, 'markdown', loaded), markdown);
+	const module = await load<typeof import('../../src/page/markdown/drawing.ts')>('markdown/drawing');
+	const { steps, texts, whole, left, seen } = await module.evaluate(async ({ createDrawing }) => {
+		const { createMarkdown }: typeof import('../../src/page/markdown/markdown.ts') = Reflect.get(window, 'markdown');
+		const drawing = createDrawing();
+		const roots = ['older', 'newer', 'left'].map((word) => {
+			const root = document.body.appendChild(document.createElement('div'));
+			const { write, end } = createMarkdown(root, drawing.draw);
+			write(`- ${word} words\n`.repeat(2_000));
+			end();
+			return root;
+		});
+		const [older, newer, left] = roots;
+		left?.remove();
+		const steps: number[][] = [];
+		const seen: number[] = [];
+		let isOver = false;
+		const all = drawing
+			.drawAll(() => seen.push(document.body.querySelectorAll('li').length))
+			.then(() => {
+				isOver = true;
+			});
+		while (!isOver) {
+			steps.push([older, newer].map((root) => root?.querySelectorAll('li').length ?? 0));
+			await new Promise(requestAnimationFrame);
+		}
+		await all;
+		const atOnce = document.createElement('div');
+		const { write, end } = createMarkdown(atOnce);
+		write('- older words\n'.repeat(2_000));
+		end();
+		return {
+			steps,
+			texts: roots.map((root) => root.innerHTML),
+			whole: atOnce.innerHTML,
+			left: left?.textContent,
+			seen,
+		};
+	});
+	expect(texts[0] === whole).toBe(true);
+	expect(texts[1] === whole.replaceAll('older', 'newer')).toBe(true);
+	expect(left).toBe('');
+	// What is drawn is told of after each frame, so that the end can be kept in view.
+	expect(seen.length).toBeGreaterThan(20);
+	expect(seen.at(-1)).toBe(4_000);
+	// A frame draws some thousand characters: some hundred items.
+	const counts = steps.map(([older = 0, newer = 0]) => older + newer);
+	expect(Math.max(...counts.map((count, at) => count - (counts[at - 1] ?? 0)))).toBeLessThan(300);
+	for (const [older = 0, newer = 0] of steps) if (newer < 2_000) expect(older).toBe(0);
+});
+
 const kinds = {
 	paragraphs: ['Some **bold** text ', 'with `code`.', '\n\n'],
 	'a list': ['- an item with **bold** ', 'and `code`\n'],

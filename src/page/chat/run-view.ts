@@ -2,6 +2,7 @@
 
 import type { ChildEvent, Message, RunEvent } from '../../client/types.ts';
 import { describeAwaiting, describeHalt, describeStop, describeUsage } from '../../client/words.ts';
+import type { Draw } from '../markdown/drawing.ts';
 import { createMarkdown } from '../markdown/markdown.ts';
 import { toSessionAddress } from '../parts/address.ts';
 import { element, link, withoutTurns } from '../parts/element.ts';
@@ -20,8 +21,11 @@ export interface RunView {
 	readonly end: () => void;
 }
 
-/** `calls` are those of the whole chat, by their ids: a later run may bring the result of a call that waited. */
-export function createRunView(parent: Node, calls: Map<string, CallView> = new Map()): RunView {
+/**
+ * `calls` are those of the whole chat, by their ids: a later run may bring the result of a call that waited. `draw` says when
+ * the text is drawn that `flush` has not shown.
+ */
+export function createRunView(parent: Node, calls: Map<string, CallView> = new Map(), draw?: Draw): RunView {
 	const root = createRoot(parent);
 	let turn: HTMLElement | undefined;
 	let prose: ReturnType<typeof createMarkdown> | undefined;
@@ -56,7 +60,7 @@ export function createRunView(parent: Node, calls: Map<string, CallView> = new M
 				closeText();
 				const box = element('div', 'prose');
 				add(box);
-				prose = createMarkdown(box);
+				prose = createMarkdown(box, draw);
 			}
 			answer.add(text);
 			prose.write(text);

@@ -2,6 +2,7 @@
 
 import type { CallAnswer, Message } from '../../client/types.ts';
 import { describeAnswer, toSaidText, toText } from '../../client/words.ts';
+import { createDrawing, type Draw } from '../markdown/drawing.ts';
 import { button, element, find } from '../parts/element.ts';
 import { type Again, addEdit } from './again.ts';
 import { createFileList } from './attachments.ts';
@@ -61,10 +62,11 @@ export function createTranscript(onAgain: (again: Again) => void) {
 			const place = document.createDocumentFragment();
 			// They are no news, which would be read aloud.
 			root.ariaBusy = 'true';
-			for (const [id, call] of drawHistory(place, messages, { results, onAgain }))
+			const drawing = createDrawing();
+			for (const [id, call] of drawHistory(place, messages, { results, onAgain, draw: drawing.draw }))
 				if (!calls.has(id)) calls.set(id, call);
 			root.prepend(place);
-			requestAnimationFrame(() => {
+			void drawing.drawAll(tail.keep).then(() => {
 				root.ariaBusy = null;
 			});
 		},
@@ -74,14 +76,15 @@ export function createTranscript(onAgain: (again: Again) => void) {
 			for (const old of root.querySelectorAll('.offer, .open-calls')) old.remove();
 			const place = document.createDocumentFragment();
 			const answers = new Map<string, ToolMessage>();
-			const later = drawHistory(place, messages, { results: answers, onAgain });
+			const drawing = createDrawing();
+			const later = drawHistory(place, messages, { results: answers, onAgain, draw: drawing.draw });
 			for (const [id, message] of answers) {
 				const call = calls.get(id);
 				if (call !== undefined) setResult(call, message);
 			}
 			for (const [id, call] of later) calls.set(id, call);
 			root.append(place);
-			tail.keep();
+			void drawing.drawAll(tail.keep);
 		},
 
 		/** Shows at a call what a person said of it: its result, or that it may run now. */
@@ -101,11 +104,17 @@ export function createTranscript(onAgain: (again: Again) => void) {
 
 type ToolMessage = Extract<Message, { role: 'tool' }>;
 
+interface History {
+	readonly results: Map<string, ToolMessage>;
+	readonly onAgain: (again: Again) => void;
+	readonly draw: Draw;
+}
+
 /** Draws messages, and takes from `results` what belongs to their calls; what belongs to earlier ones is left there. Gives the calls. */
 function drawHistory(
 	place: DocumentFragment,
 	messages: readonly Message[],
-	{ results, onAgain }: { readonly results: Map<string, ToolMessage>; readonly onAgain: (again: Again) => void },
+	{ results, onAgain, draw }: History,
 ): ReadonlyMap<string, CallView> {
 	const calls = new Map<string, CallView>();
 	const early = new Map<string, ToolMessage>();
@@ -133,7 +142,7 @@ function drawHistory(
 				addEdit(bubble, said, (text) => onAgain({ id: message.id, text }));
 			continue;
 		}
-		view ??= createRunView(place, calls);
+		view ??= createRunView(place, calls, draw);
 		for (const event of toEvents(message)) view.apply(event);
 	}
 	view?.end();

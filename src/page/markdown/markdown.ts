@@ -8,13 +8,13 @@ import { withoutTurns } from '../parts/element.ts';
 import { toBlocks } from './blocks.ts';
 import { colourCode } from './code.ts';
 import { findComplete, notBegun } from './complete.ts';
+import { type Draw, drawAtOnce } from './drawing.ts';
+import { canAdd, findEnd, toDrawn } from './end.ts';
 import { type KeptBlocks, showBlocks } from './kept-blocks.ts';
 import { createSheets } from './sheets.ts';
 
-/** An open block of more characters is drawn again only when it has grown by a share of itself, so that its cost stays linear. */
-const redrawLimit = 4_000;
-
-export function createMarkdown(root: HTMLElement) {
+/** `draw` says when that is drawn which is not shown at the end. */
+export function createMarkdown(root: HTMLElement, draw: Draw = drawAtOnce) {
 	const sheets = createSheets(root);
 	/** The text of the blocks that are not complete. Only `redraw` reads it: to read a text that grows costs its length. */
 	let open = '';
@@ -64,66 +64,41 @@ export function createMarkdown(root: HTMLElement) {
 		({ rest: open, begun } = found);
 	}
 
-	/** Whether what is unseen can be added to the end of the draft, in place of drawing it again. */
-	function isCheap(at: Element): boolean {
-		const { fence, length, line } = drawn;
-		if (fence !== undefined && !unseen.includes(fence.charAt(0))) return at.matches('code');
-		if (fence !== undefined) return length >= redrawLimit && !unseen.includes(fence) && added.length < length / 20;
-		const isGoingOn = line > 8 && isPlain(unseen) && !(at.lastChild instanceof HTMLAnchorElement);
-		if (isGoingOn && at.matches('p, li, h3, h4, h5')) return true;
-		return length >= redrawLimit && added.length + unseen.length < length / (unseen.includes('\n\n') ? 100 : 20);
+	function write(text: string): void {
+		const clean = withoutTurns(text).replaceAll('\r', '');
+		open += clean;
+		unseen += clean;
 	}
 
-	return {
-		/** Takes text in; `flush` shows it. */
-		write(text: string): void {
-			const clean = withoutTurns(text).replaceAll('\r', '');
-			open += clean;
-			unseen += clean;
-		},
-
-		flush(): void {
-			if (unseen.trim() === '') return;
-			if (end !== undefined && isCheap(end)) {
-				added.appendData(unseen);
-				if (added.parentNode === null) end.append(added);
-				unseen = '';
-			} else redraw();
-		},
-
-		end(): void {
-			added.remove();
-			added.data = '';
-			showBlocks(sheets.newest, draft, toBlocks(openMarkdown(open), begun));
-			settle(draft.length);
-			end = undefined;
-			open = '';
-			begun = notBegun;
+	function flush(): void {
+		if (unseen.trim() === '') return;
+		if (end !== undefined && canAdd(end, drawn, added.length, unseen)) {
+			added.appendData(unseen);
+			if (added.parentNode === null) end.append(added);
 			unseen = '';
-			drawn = toDrawn('');
-		},
-	};
+		} else redraw();
+	}
+
+	/** Draws what is not shown yet, and what stands as it stays. */
+	function* drawRest(): Generator<number, void> {
+		const slices = splitSlices(unseen);
+		open = open.slice(0, open.length - unseen.length);
+		unseen = '';
+		for (const [at, slice] of slices.entries()) {
+			write(slice);
+			if (at < slices.length - 1) flush();
+			yield slice.length;
+		}
+		added.remove();
+		showBlocks(sheets.newest, draft, toBlocks(openMarkdown(open), begun));
+		settle(draft.length);
+	}
+
+	/** `flush` shows what `write` has taken in. Nothing comes after the end. */
+	return { write, flush, end: () => draw(root, drawRest()) };
 }
 
-/** Says of a text that is drawn how it begins and ends: the marks of its block of code, its length, and that of its last line. */
-function toDrawn(text: string) {
-	const fence = /^\n* {0,3}(`{3,}|~{3,})/.exec(text)?.[1];
-	const shown = fence === undefined ? text.trimEnd() : text.replace(/\n$/, '');
-	return { fence, length: shown.length, line: shown.length - shown.lastIndexOf('\n') - 1 };
-}
-
-/** Whether a text has nothing that may be a mark within a line that has begun. */
-function isPlain(text: string): boolean {
-	return /^[\p{L}\p{N} ,;'"?!-]*$/u.test(text);
-}
-
-/** Finds where further text of the last block goes. */
-function findEnd(nodes: readonly ChildNode[]): Element | undefined {
-	let end = nodes.at(-1);
-	while (
-		end instanceof Element &&
-		end.lastElementChild?.matches('.code-block > pre, pre > code, ul, ol, li, p, blockquote')
-	)
-		end = end.lastElementChild;
-	return end instanceof Element ? end : undefined;
+/** Cuts a text that is drawn over many frames. */
+function splitSlices(text: string): readonly string[] {
+	return text.match(/[\s\S]{1,2000}/gu) ?? [];
 }
