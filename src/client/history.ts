@@ -81,9 +81,17 @@ export function createHistoryMethods(http: Http, getSession: (id: string, option
 			id: string,
 			{ newest, signal }: SignalOption & { readonly newest?: number } = {},
 		): Promise<LoadedSession> {
-			const session = await getSession(id, { signal });
-			if (newest !== undefined) return loadNewest(session, newest, signal);
-			return leaveRepeated(session, (await listMessages(id, { signal })).filter(isCurrent));
+			for (let session = await getSession(id, { signal }); ; ) {
+				const loaded =
+					newest === undefined
+						? leaveRepeated(session, (await listMessages(id, { signal })).filter(isCurrent))
+						: await loadNewest(session, newest, signal);
+				if (loaded.messages.at(-1)?.runId === session.run?.id) return loaded;
+				const now = await getSession(id, { signal });
+				if (now.run?.id === session.run?.id) return loaded;
+				// Another run has begun meanwhile, so these are not the messages of the session as it was read.
+				session = now;
+			}
 		},
 	};
 }

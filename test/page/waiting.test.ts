@@ -47,6 +47,25 @@ async function say(message: string) {
 	await page.press('#text', 'Enter');
 }
 
+/** Holds up the next request to a route. `setOut` resolves when it comes, `letGo` when the server has it. */
+async function holdUp(pattern: string | RegExp, refuse?: { readonly status: number }) {
+	const [out, free] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+	const answered = Promise.withResolvers<void>();
+	const hold = async (route: Route) => {
+		out.resolve();
+		await free.promise;
+		if (refuse === undefined) await route.continue();
+		else await route.fulfill({ ...refuse, json: { error: { code: 'invalid_request', message: 'No.' } } });
+		answered.resolve();
+	};
+	await page.route(pattern, hold, { times: 1 });
+	const letGo = () => {
+		free.resolve();
+		return answered.promise;
+	};
+	return { setOut: out.promise, letGo };
+}
+
 /** What a call shows: its state, and all of it when it is opened. */
 async function readShown(name: string) {
 	const one = page.locator('.call', { has: page.locator('.name', { hasText: name }) }).last();
@@ -556,25 +575,38 @@ describe('a message that is asked again', () => {
 	});
 });
 
+describe('a run that ends while its session is loaded, and another one that begins', () => {
+	test.each([
+		['before the messages are read', /\/messages\?order/],
+		['before the events are read', '**/events'],
+	])('are both shown, each once: %s', async (_when, route) => {
+		const { promise, resolve: end } = Promise.withResolvers<void>();
+		const open = async ({ say }: OpenTurn) => {
+			say(text('One '));
+			await promise;
+			say(text('is told.'));
+		};
+		stage.play(open, [text('Two is told.')]);
+		await say('First');
+		await sees('.prose', 'One');
+		await say('Second');
+		await sees('#waiting li', 'Second');
+		const held = await holdUp(route);
+		await page.reload();
+		await held.setOut;
+		end();
+		const [, id] = page.url().split('#/sessions/');
+		const read = async () => (await fetch(`${stage.url}/v1/sessions/${id}/messages`)).text();
+		await expect.poll(read).toContain('Two is told.');
+		await held.letGo();
+		await sees('.prose', 'Two is told.');
+		await page.locator('#send').waitFor();
+		const shown = ['You: First', 'One is told.', 'You: Second', 'Two is told.'];
+		await expect.poll(() => readTexts('.message, .prose')).toEqual(shown);
+	});
+});
+
 describe('who turns to another place before the server has answered', () => {
-	/** Holds up the next request to a route. `setOut` resolves when it comes, `letGo` when the server has it. */
-	async function holdUp(pattern: string, refuse?: { readonly status: number }) {
-		const [out, free] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-		const answered = Promise.withResolvers<void>();
-		const hold = async (route: Route) => {
-			out.resolve();
-			await free.promise;
-			if (refuse === undefined) await route.continue();
-			else await route.fulfill({ ...refuse, json: { error: { code: 'invalid_request', message: 'No.' } } });
-			answered.resolve();
-		};
-		await page.route(pattern, hold, { times: 1 });
-		const letGo = () => {
-			free.resolve();
-			return answered.promise;
-		};
-		return { setOut: out.promise, letGo };
-	}
 	const leave = async () => {
 		await page.click('#places >> text=Inbox');
 		await page.locator('#panel h2').waitFor();

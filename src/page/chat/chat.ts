@@ -142,7 +142,8 @@ export class Chat {
 		this.#elsewhere.show(session.run);
 		if (session.waiting !== undefined) await this.#waiting.refresh();
 		this.#composer.isReady = true;
-		const takeUp = createTakenUp({ waiting: this.#waiting, transcript: this.#transcript, loaded });
+		const onOther = () => void this.open(session.id);
+		const takeUp = createTakenUp({ waiting: this.#waiting, transcript: this.#transcript, loaded, onOther });
 		await this.#play(this.#client.followRun(session.id, { signal }), signal, takeUp);
 	}
 

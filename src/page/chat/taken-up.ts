@@ -21,10 +21,12 @@ export interface TakenUpOptions {
 	/** The message that was sent for the run. */
 	readonly sent?: { readonly bubble: HTMLElement; readonly text: string };
 	/** The session as it was read: it says which messages were taken up before, and after which turns. */
-	readonly loaded?: Pick<LoadedSession, 'messages' | 'steered'>;
+	readonly loaded?: LoadedSession;
+	/** Called when the run is another one than the newest of that session: what stands between is not shown. */
+	readonly onOther?: () => void;
 }
 
-export function createTakenUp({ waiting, transcript, sent, loaded }: TakenUpOptions): TakenUp {
+export function createTakenUp({ waiting, transcript, sent, loaded, onOther }: TakenUpOptions): TakenUp {
 	let turns = 0;
 	/** The place in front of the coming turn, where messages may be taken up. */
 	let place: HTMLElement | undefined;
@@ -43,6 +45,7 @@ export function createTakenUp({ waiting, transcript, sent, loaded }: TakenUpOpti
 
 	return (event, view) => {
 		if (event.type === 'run.started') {
+			if (loaded !== undefined && loaded.session.run?.id !== event.runId) return onOther?.();
 			const begun = waiting.take(event.runId);
 			const message = begun === undefined ? sent : { bubble: show(begun), text: toSaidText(begun) };
 			if (begun !== undefined && message !== undefined) view.root.before(message.bubble);
