@@ -53,6 +53,13 @@ async function say(page: Page, message: string): Promise<void> {
 	await page.press('#text', 'Enter');
 }
 
+/** Keeps a window from looking by itself: what it does then, it was told to. */
+const stopTimers = (page: Page) =>
+	page.addInitScript(() => {
+		const own = setTimeout;
+		Reflect.set(window, 'setTimeout', (work: () => void, ms = 0) => (ms >= 2_000 ? 0 : own(work, ms)));
+	});
+
 /** Has both windows show one session, whose first run has ended. */
 async function begin(): Promise<string> {
 	stage.play([text('Hello there.')]);
@@ -94,6 +101,27 @@ test('a message that another window sends is shown with its run, as it comes', a
 		expect(await readTexts(there, '.message')).toEqual(['You: Hello.', 'You: What is 2 + 3?']);
 		expect(await readTexts(there, '.prose')).toEqual(['Hello there.', 'It is five.']);
 	}
+});
+
+test('windows tell each other what they change at once; one that shows another session asks the list only', async () => {
+	await stopTimers(there);
+	const id = await begin();
+	const asked: string[] = [];
+	there.on('request', (request) => asked.push(new URL(request.url()).pathname));
+	const listed = there.waitForResponse(/\/v1\/sessions\?/);
+	stage.play([text('Elsewhere.')], [text('It is five.')]);
+	await here.click('#new');
+	await here.locator('#welcome').waitFor();
+	await say(here, 'Another chat.');
+	await listed;
+	await sees(here, '.usage', 'tokens');
+	expect(asked.filter((path) => path.includes(id))).toEqual([]);
+	const told = there.waitForRequest(new RegExp(`/v1/sessions/${id}$`));
+	await here.goto(there.url());
+	await sees(here, '.prose', 'Hello there.');
+	await here.locator('#send').waitFor();
+	await say(here, 'What is 2 + 3?');
+	await told;
 });
 
 test('a message that another window leaves with a run is shown where it waits, and is gone when it is removed there', async () => {
