@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { gzipSync } from 'node:zlib';
 import axe from 'axe-core';
-import type { Page } from 'playwright-core';
+import type { Page, Route } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { call, type Stage, startStage, text } from '../e2e/ui/stage.ts';
 import { type Browser, startBrowser } from './browser.ts';
@@ -238,10 +238,16 @@ describe('the inbox', () => {
 	});
 
 	test('says so when somebody else was faster, decides about no other call, and shows what waits by then', async () => {
-		const deny = async (id: string, route: string, body: string) => {
+		/** Somebody else denies a call while the answer of the page is on its way. */
+		const letDenyFirst = (id: string, route: string, body: string) => {
 			const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body };
-			await (await fetch(`${stage.url}/v1/sessions/${id}/${route}`, init)).text();
+			const deny = async (given: Route) => {
+				await (await fetch(`${stage.url}/v1/sessions/${id}/${route}`, init)).text();
+				await given.continue();
+			};
+			return page.route(`**/v1/sessions/${id}/${route}`, deny, { times: 1 });
 		};
+		const denial = '[{"id":"p1","approve":false}]';
 		const payments = [call('p1', 'pay', { amount: 5 })];
 		stage.play(payments);
 		const once = await start('Pay first.');
@@ -252,18 +258,16 @@ describe('the inbox', () => {
 		await page.click('#places >> text=Inbox');
 		const card = (title: string) => page.locator('.card', { hasText: title });
 		await card('Have it paid first.').waitFor();
-		stage.play([text('Not paid.')]);
-		await deny(once, 'tool-results', '[{"id":"p1","approve":false}]');
-		stage.play([call('p2', 'pay', { amount: 6 })]);
-		await deny(twice, 'tool-results', '[{"id":"p1","approve":false}]');
-		stage.play([call('p3', 'pay', { amount: 7 })]);
-		await deny(delegated, 'answer', '{"text":"deny"}');
+		await letDenyFirst(once, 'tool-results', denial);
+		await letDenyFirst(twice, 'tool-results', denial);
+		await letDenyFirst(delegated, 'answer', '{"text":"deny"}');
 
-		for (const [title, left] of [
-			['Pay first.', []],
-			['Pay twice.', ['pay {"amount":6}']],
-			['Have it paid first.', ['desk: pay {"amount":7}']],
+		for (const [title, turn, left] of [
+			['Pay first.', text('Not paid.'), []],
+			['Pay twice.', call('p2', 'pay', { amount: 6 }), ['pay {"amount":6}']],
+			['Have it paid first.', call('p3', 'pay', { amount: 7 }), ['desk: pay {"amount":7}']],
 		] as const) {
+			stage.play([turn]);
 			await card(title).getByRole('button', { name: 'Allow' }).click();
 			await card(title).getByText('Somebody has answered this meanwhile, so nothing was sent.').waitFor();
 			expect(await card(title).locator('.open-call > p').allTextContents()).toEqual(left);

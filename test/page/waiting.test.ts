@@ -276,11 +276,15 @@ describe('a call that has to be allowed', () => {
 });
 
 describe('an answer that comes too late', () => {
-	/** Somebody else answers, and the run goes on until it waits again. */
-	async function answerElsewhere(route: string, body: unknown) {
+	/** Somebody else answers while the next answer of the page is on its way, and the run goes on until it waits again. */
+	async function letAnswerFirst(route: string, body: unknown) {
 		const [, id] = page.url().split('#/sessions/');
 		const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) };
-		await (await fetch(`${stage.url}/v1/sessions/${id}/${route}`, init)).text();
+		const answer = async (given: Route) => {
+			await (await fetch(`${stage.url}/v1/sessions/${id}/${route}`, init)).text();
+			await given.continue();
+		};
+		await page.route(`**/v1/sessions/${id}/${route}`, answer, { times: 1 });
 	}
 	const answered = 'Somebody has answered this meanwhile, so nothing was sent.';
 	afterEach(() => {
@@ -292,7 +296,7 @@ describe('an answer that comes too late', () => {
 		const sent = stage.play([small], [call('p1', 'pay', { amount: 5_000 })], [text('Then not.')]);
 		await say('Pay.');
 		await sees('.open-call', 'pay {"amount":5}');
-		await answerElsewhere('tool-results', [{ id: 'p1', approve: false }]);
+		await letAnswerFirst('tool-results', [{ id: 'p1', approve: false }]);
 		await page.click('.open-call >> text=Allow');
 		await sees('.failure', answered);
 		await sees('.open-call', 'pay {"amount":5000}');
@@ -310,7 +314,7 @@ describe('an answer that comes too late', () => {
 		await say('Book a table.');
 		await sees('.question', 'For which day?');
 		await page.locator('#send').waitFor();
-		await answerElsewhere('answer', { text: 'Friday' });
+		await letAnswerFirst('answer', { text: 'Friday' });
 		await say('Saturday');
 		await sees('.failure', answered);
 		await sees('.question', 'At what time?');
@@ -334,7 +338,7 @@ describe('an answer that comes too late', () => {
 		await page.locator('#welcome').waitFor();
 		await say('Have it paid.');
 		await sees('.open-call', 'desk: pay {"amount":5}');
-		await answerElsewhere('answer', { text: 'deny' });
+		await letAnswerFirst('answer', { text: 'deny' });
 		await page.click('.open-call >> text=Allow');
 		await sees('.failure', answered);
 		await sees('.open-call', 'desk: pay {"amount":5000}');
