@@ -218,12 +218,40 @@ test('each item and each row is drawn as soon as its line has come, however long
 	}
 });
 
+test('further words of a long paragraph or of code go on in their line', async () => {
+	for (const [head, piece] of [
+		['', 'words that go on, and '],
+		['```js\n', 'const a = 1;\nconst '],
+	] as const) {
+		const lines = await module.evaluate(
+			({ createMarkdown }, { head, piece }) => {
+				const root = document.createElement('div');
+				const markdown = createMarkdown(root);
+				markdown.write(head);
+				const lines = { parts: 0, broken: 0 };
+				for (let at = 0; at < 1_000; at += 1) {
+					markdown.write(piece);
+					markdown.flush();
+					const last = root.querySelector('p, code')?.lastChild;
+					if (last instanceof Element) lines.parts += 1;
+					if (last?.previousSibling instanceof Element && last instanceof Text) lines.broken += 1;
+				}
+				return lines;
+			},
+			{ head, piece },
+		);
+		expect(lines.parts, head).toBeGreaterThan(500);
+		expect(lines.broken, head).toBe(0);
+	}
+});
+
 test('what stands of a long block keeps its place, whatever comes behind it', async () => {
 	const count = 3_000;
 	const kinds = {
 		li: { head: '', piece: '- an item with **bold** words\n', end: '\n- with a gap\n' },
 		ol: { head: '', piece: '1. an item\n', end: '\n1. with a gap\n' },
 		td: { head: '| a | b |\n|---|---|\n', piece: '| a | **b** |\n', end: '\nThe end.' },
+		'span.part': { head: '```js\n', piece: 'const one = call(1);\n', end: '```\n' },
 		strong: { head: '', piece: 'Words that are **bold** go on. ', end: '\n\nThe end.' },
 	};
 	for (const [tag, given] of Object.entries(kinds)) {
@@ -246,7 +274,7 @@ test('what stands of a long block keeps its place, whatever comes behind it', as
 			{ ...given, tag, count },
 		);
 		expect(shown.isSame, tag).toBe(true);
-		expect(shown.count, tag).toBe(tag === 'li' ? count + 1 : tag === 'td' ? count * 2 : tag === 'ol' ? 61 : count);
+		expect(shown.count, tag).toBe({ li: count + 1, td: count * 2, ol: 61, strong: count, 'span.part': 31 }[tag]);
 	}
 });
 

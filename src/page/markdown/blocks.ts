@@ -51,14 +51,17 @@ function toProse(tag: 'p' | 'h3' | 'h4' | 'h5', line: string): Block {
 	return { kind: tag, raw: line, draw: () => toPlace(element(tag)), list: () => toPieces(line) };
 }
 
-/** Gives what stands in lines. All but the first piece of a long text have an element of their own. */
+/** All but the first part of a long text have an element of their own, which is laid out by itself. */
+function toPart(at: number, nodes: ChildNode[]): ChildNode[] {
+	return at === 0 ? nodes : [element('span', 'part', ...nodes)];
+}
+
 function toPieces(line: string): Block[] {
 	return splitPieces(line).map((raw, at) => ({
 		kind: at === 0 ? 'line' : 'piece',
 		raw,
 		draw() {
-			const nodes = createInline(readLine(raw));
-			return { nodes: at === 0 ? nodes : [element('span', 'part', ...nodes)] };
+			return { nodes: toPart(at, createInline(readLine(raw))) };
 		},
 	}));
 }
@@ -81,7 +84,11 @@ function toCode({ text, lang = '', raw }: Tokens.Code): Block {
 			return { nodes: [root], place: code };
 		},
 		list: () =>
-			splitCode(text).map((part) => ({ kind: 'lines', raw: part, draw: () => ({ nodes: [new Text(part)] }) })),
+			splitCode(text).map((raw, at) => ({
+				kind: at === 0 ? 'lines' : 'part',
+				raw,
+				draw: () => ({ nodes: toPart(at, [new Text(raw)]) }),
+			})),
 	};
 }
 

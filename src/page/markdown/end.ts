@@ -6,10 +6,11 @@ const redrawLimit = 4_000;
 /** Whether `text` can be added to `end` in place of drawing again what stands there. So many characters were added since `drawn`. */
 export function canAdd(end: Element, drawn: ReturnType<typeof toDrawn>, added: number, text: string): boolean {
 	const { fence, length, line } = drawn;
-	if (fence !== undefined && !text.includes(fence.charAt(0))) return end.matches('code');
+	if (fence !== undefined && !text.includes(fence.charAt(0)))
+		return added < redrawLimit && end.matches('code, span.part');
 	if (fence !== undefined) return length >= redrawLimit && !text.includes(fence) && added < length / 20;
 	const isGoingOn = line > 8 && isPlain(text) && !(end.lastChild instanceof HTMLAnchorElement);
-	if (isGoingOn && end.matches('p, li, h3, h4, h5')) return true;
+	if (isGoingOn && added < redrawLimit && end.matches('p, li, h3, h4, h5, span.part')) return true;
 	return length >= redrawLimit && added + text.length < length / (text.includes('\n\n') ? 100 : 20);
 }
 
@@ -30,7 +31,7 @@ export function findEnd(nodes: readonly ChildNode[]): Element | undefined {
 	let end = nodes.at(-1);
 	while (
 		end instanceof Element &&
-		end.lastElementChild?.matches('.code-block > pre, pre > code, ul, ol, li, p, blockquote')
+		end.lastElementChild?.matches('.code-block > pre, pre > code, ul, ol, li, p, blockquote, span.part')
 	)
 		end = end.lastElementChild;
 	return end instanceof Element ? end : undefined;
