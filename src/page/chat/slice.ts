@@ -3,7 +3,7 @@
 import type { RunEvent } from '../../client/index.ts';
 
 /** Characters of a slice, about: nobody reads as fast as frames come. */
-const mostCharacters = 2_000;
+const mostCharacters = 1_500;
 /** What an event costs beside its text, in characters. */
 const eventCost = 5;
 

@@ -4,7 +4,7 @@
 export type Draw = (root: Node, slices: Iterator<number, void>) => void;
 
 /** The characters that a frame draws, about. */
-const mostCharacters = 2_000;
+const mostCharacters = 1_500;
 
 export function drawAtOnce(_root: Node, slices: Iterator<number, void>): void {
 	while (slices.next().done !== true);

@@ -100,5 +100,5 @@ export function createMarkdown(root: HTMLElement, draw: Draw = drawAtOnce) {
 
 /** Cuts a text that is drawn over many frames. */
 function splitSlices(text: string): readonly string[] {
-	return text.match(/[\s\S]{1,2000}/gu) ?? [];
+	return text.match(/[\s\S]{1,1500}/gu) ?? [];
 }
