@@ -1,4 +1,4 @@
-/** What a session waits for by now, where somebody else has answered first. */
+/** What a session itself says of what waits there: all of it, and as it stands by now. */
 
 import { type Approval, type Client, ClientError } from '../../client/index.ts';
 import { findAnswered, isWaitingFor } from '../../client/waits.ts';
@@ -20,4 +20,23 @@ export async function readNow(
 		({ id, name, input, kind }): Approval => ({ ...about, callId: id, tool: name, input, kind: kind ?? 'result' }),
 	);
 	return question === undefined ? calls : [...calls, { ...about, ...question, kind: 'question' }];
+}
+
+/**
+ * Gives an entry with all of its arguments: the list has the beginning of long ones only. Nothing where the call waits no
+ * more.
+ */
+export async function readWhole(
+	{ client, signal }: { readonly client: Pick<Client, 'getSession'>; readonly signal: AbortSignal },
+	approval: Approval,
+): Promise<Approval | undefined> {
+	const { inputStart, ...entry } = approval;
+	if (inputStart === undefined) return approval;
+	const session = await client.getSession(entry.sessionId, { signal }).catch(passGone);
+	const call = session?.toolCalls?.find(({ id }) => id === entry.callId);
+	return call && { ...entry, input: call.input };
+}
+
+function passGone(error: unknown): undefined {
+	if (!(error instanceof ClientError) || error.code !== 'not_found') throw error;
 }

@@ -10,7 +10,7 @@ import { createFailure } from '../parts/failure.ts';
 import { createOpenCall } from '../parts/open-call.ts';
 import type { Panel, Place } from '../parts/panel.ts';
 import { createQuestion } from '../parts/question.ts';
-import { readNow } from './now.ts';
+import { readNow, readWhole } from './now.ts';
 
 /** Entries of a page. */
 const pageLength = 50;
@@ -35,7 +35,8 @@ export const inbox: Panel = {
 		async function add(approvals: readonly Approval[]): Promise<void> {
 			if (approvals.some((one) => one.kind !== 'question' || findChildCall(one) !== undefined))
 				agents ??= await place.client.listAgents({ signal: place.signal });
-			for (const approval of approvals) {
+			const whole = await Promise.all(approvals.map((approval) => readWhole(place, approval)));
+			for (const approval of whole.filter((one) => one !== undefined)) {
 				const entry = createEntry(approval, { place, find, listed: entries });
 				entries.set(toKey(approval), entry);
 				list.append(entry.root);
@@ -146,15 +147,14 @@ function createEntry(approval: Approval, { place, listed, find }: List): Entry {
 type Give = (answer: (client: Client) => AsyncIterable<unknown>, words: string) => void;
 
 function createForm(approval: Approval, give: Give, findSchema: FindSchema): HTMLElement {
-	const { sessionId, callId, kind, tool = 'a tool', input, inputStart, question = '', options } = approval;
+	const { sessionId, callId, kind, tool = 'a tool', input, question = '', options } = approval;
 	if (kind === 'question') {
 		const asked = { callId, question, options };
 		const answer = (text: string) => ({ text, callId: findAnswered(asked) });
 		const send = (text: string) => give((client) => client.answerQuestion(sessionId, answer(text)), 'Answered.');
 		return createQuestion(asked, send, findSchema);
 	}
-	const shown = inputStart === undefined ? input : `${inputStart}…`;
-	const call = { id: callId, name: tool, input: shown, ...(kind === 'approval' && { kind }) };
+	const call = { id: callId, name: tool, input, ...(kind === 'approval' && { kind }) };
 	const submit = (answer: CallAnswer) =>
 		give((client) => client.submitResults(sessionId, [answer]), describeWord(answer));
 	return createOpenCall(call, submit, findSchema(call));
