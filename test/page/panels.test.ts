@@ -134,6 +134,19 @@ describe('the menu', () => {
 });
 
 describe('the inbox', () => {
+	test('shows all of long arguments before they are allowed', async () => {
+		stage.play([call('p1', 'mail', { to: 'ada@example.com', body: `${'Dear Ada. '.repeat(2_000)}Send money.` })]);
+		const id = await start('Write a long letter.');
+		await page.click('#places >> text=Inbox');
+		const card = page.locator('.card', { hasText: 'Write a long letter.' });
+		await card.locator('.open-call', { hasText: 'Send money.' }).waitFor();
+		await shoot('inbox-long');
+		const sent = stage.play([text('Then not.')]);
+		await card.getByRole('button', { name: 'Deny' }).click();
+		await expect.poll(() => readStatus(id)).toBe('completed');
+		expect(sent).toHaveLength(1);
+	});
+
 	test('has what waits in all sessions, with exact arguments; each is answered there, and its run goes on', async () => {
 		stage.play([call('p1', 'pay', { amount: 5 })], [call('q1', 'ask', { question: 'For which day?' })]);
 		const paying = await start('Pay five.');
@@ -340,7 +353,9 @@ describe('the sessions', () => {
 
 		const before = await page.locator('tbody tr', { hasText: 'The plums.' }).count();
 		const remove = page.getByRole('button', { name: 'Delete The plums.' }).first();
-		await remove.click();
+		// A double click says it once.
+		await remove.dblclick();
+		expect(await page.getByRole('button', { name: 'Delete The plums. for good' }).isEnabled()).toBe(true);
 		expect(await row('The plums.').count()).toBe(before);
 		await page.getByRole('button', { name: 'Delete The plums. for good' }).click();
 		await expect.poll(() => row('The plums.').count()).toBe(before - 1);

@@ -348,6 +348,16 @@ describe('an answer that comes too late', () => {
 	});
 });
 
+test('no character is cut in two where a text is shortened', async () => {
+	stage.play([call('q1', 'ask', { question: `${'a'.repeat(199)}😀` })]);
+	await say(`${'b'.repeat(39)}😀`);
+	await sees('.brief', 'aaa');
+	await page.getByRole('button', { name: 'Edit the message bbb' }).waitFor({ state: 'attached' });
+	const shown = await page.evaluate(() => document.body.outerHTML);
+	expect(shown).toContain(`${'b'.repeat(39)}"`);
+	expect(shown.isWellFormed()).toBe(true);
+});
+
 test('a tool that failed says why once', async () => {
 	stage.play([call('f1', 'fail')], [text('Oh.')]);
 	await say('Try it.');

@@ -2,7 +2,7 @@
 
 import { ClientError } from '../../client/error.ts';
 import type { SessionClient } from '../../client/sessions.ts';
-import { button, element } from '../parts/element.ts';
+import { button, element, shorten } from '../parts/element.ts';
 import { createTextArea } from '../parts/form.ts';
 
 /** What is asked again: a message, or that which began a run, or the newest one; with its new words, if there are any. */
@@ -49,7 +49,7 @@ export function addEdit(bubble: HTMLElement, text: string, onEdit: (text: string
 		form.querySelector('textarea')?.focus();
 	});
 	edit.dataset.label = 'Edit';
-	edit.setAttribute('aria-label', `Edit the message ${text.slice(0, 40)}`);
+	edit.setAttribute('aria-label', `Edit the message ${shorten(text, 40)}`);
 	bubble.append(edit);
 }
 

@@ -4,7 +4,7 @@ import type { RunEvent } from '../../client/types.ts';
 import { findSkillName, parseInput, splitDiff } from '../../client/words.ts';
 import { toSessionAddress } from '../parts/address.ts';
 import { createDiff } from '../parts/diff.ts';
-import { element, link, withoutTurns } from '../parts/element.ts';
+import { element, link, shorten, withoutTurns } from '../parts/element.ts';
 import { describeTime } from '../parts/time.ts';
 import { shownTypes } from './attachments.ts';
 
@@ -64,7 +64,7 @@ export function createToolCall(name: string) {
 			output.textContent = text;
 			if (isError) for (const { line, detail } of notes) if (detail === text) line.remove();
 			const isShort = text.length <= 80 && !text.includes('\n');
-			answer.textContent = isError || (isShort && !root.classList.contains('skill')) ? text.slice(0, 200) : '';
+			answer.textContent = isError || (isShort && !root.classList.contains('skill')) ? shorten(text, 200) : '';
 			for (const old of body.querySelectorAll('.images, .diff')) old.remove();
 			const images = parts.flatMap(createImage);
 			if (images.length > 0) body.append(element('div', 'images', ...images));
@@ -128,9 +128,9 @@ function toFullText(value: unknown) {
 
 /** Gives an input on one line; its value alone where it has only one. */
 function shortenInput(input: unknown): string {
-	if (typeof input !== 'object' || input === null) return String(input).slice(0, 200);
+	if (typeof input !== 'object' || input === null) return shorten(String(input), 200);
 	const values = Object.values(input);
 	if (values.length === 0) return '';
 	const only = values.length === 1 ? values[0] : input;
-	return withoutTurns(typeof only === 'string' ? only : JSON.stringify(only)).slice(0, 200);
+	return shorten(withoutTurns(typeof only === 'string' ? only : JSON.stringify(only)), 200);
 }

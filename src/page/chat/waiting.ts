@@ -5,7 +5,7 @@ import type { SessionClient } from '../../client/sessions.ts';
 import type { WaitingMessage } from '../../client/types.ts';
 import { toSaidText } from '../../client/words.ts';
 import { createAction } from '../parts/action.ts';
-import { element, find } from '../parts/element.ts';
+import { element, find, shorten } from '../parts/element.ts';
 import { createFileList } from './attachments.ts';
 
 export type WaitingClient = Pick<SessionClient, 'listWaiting' | 'removeWaiting'>;
@@ -86,6 +86,6 @@ function createEntry(message: WaitingMessage, remove: () => Promise<void>): HTML
 	const text = toSaidText(message);
 	const words = element('p', 'waiting-text', text, ...(attachments.length > 0 ? [createFileList(attachments)] : []));
 	const fate = steers === true ? 'Waits for the next turn of this run' : 'Waits for the run to end';
-	const about = element('p', 'waiting-about', fate, createAction('Remove', `the message ${text.slice(0, 40)}`, remove));
+	const about = element('p', 'waiting-about', fate, createAction('Remove', `the message ${shorten(text, 40)}`, remove));
 	return element('li', '', words, about);
 }

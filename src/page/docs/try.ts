@@ -1,6 +1,6 @@
 /** A form that makes a request to an operation and shows the answer. The key is kept in memory only, for all forms. */
 
-import { button, element, withoutTurns } from '../parts/element.ts';
+import { button, element, shorten, withoutTurns } from '../parts/element.ts';
 import { type Operation, readOperation } from './operation.ts';
 
 /** Characters of an answer that are shown. */
@@ -130,7 +130,7 @@ async function showAnswer(root: HTMLElement, response: Response, signal: AbortSi
 		if (signal.aborted) return;
 		if (done || text.length > longestAnswer) break;
 		text += value;
-		code.textContent = withoutTurns(text.slice(0, longestAnswer));
+		code.textContent = withoutTurns(shorten(text, longestAnswer));
 	}
 	await reader?.cancel();
 	if (/^application\/(.*\+)?json/.test(type)) code.textContent = withoutTurns(toLines(text).slice(0, longestAnswer));

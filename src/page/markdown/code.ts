@@ -1,6 +1,6 @@
 /** A block of code: its language, a button that copies it, and colours once it is complete. */
 
-import { button, element } from '../parts/element.ts';
+import { button, element, shorten } from '../parts/element.ts';
 import { highlight } from './highlight.ts';
 
 /** Longer code stays without colours. */
@@ -34,7 +34,7 @@ function createHead(language: string, code: HTMLElement): HTMLElement {
 		copy.dataset.label = 'Copy';
 	});
 	const head = element('div', 'code-head', copy);
-	head.dataset.label = language.slice(0, 40);
+	head.dataset.label = shorten(language, 40);
 	return head;
 }
 

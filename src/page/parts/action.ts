@@ -31,6 +31,8 @@ export function createRemoval(name: string, work: () => Promise<void> | void, la
 	ask.setAttribute('aria-label', `${label} ${name}`);
 	sure.querySelector('button')?.replaceChildren(`${label} for good?`);
 	sure.querySelector('button')?.classList.add('sure');
+	// It stands where the first button stood: a double click is one wish to be asked, not the answer.
+	sure.addEventListener('click', (event) => event.detail > 1 && event.stopPropagation(), { capture: true });
 	sure.addEventListener('focusout', () => {
 		if (!sure.querySelector('.failure, :disabled')) box.replaceChildren(ask);
 	});

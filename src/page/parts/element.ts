@@ -6,6 +6,11 @@ export function withoutTurns(text: string): string {
 	return text.replace(turning, '');
 }
 
+/** Gives the beginning of a text, of at most so many UTF-16 units. No character is cut in two. */
+export function shorten(text: string, most: number): string {
+	return text.slice(0, most).replace(/[\ud800-\udbff]$/, '');
+}
+
 /** Makes an element. Strings become text: nothing on the page is read as HTML. */
 export function element<Tag extends keyof HTMLElementTagNameMap>(
 	tag: Tag,

@@ -1,7 +1,7 @@
 /** The events of a session as they come, each with its time and as the JSON that it is; those of a type can be left out. */
 
 import type { RunEvent } from '../../client/types.ts';
-import { button, element, withoutTurns } from '../parts/element.ts';
+import { button, element, shorten, withoutTurns } from '../parts/element.ts';
 
 /** Events that are kept: the newest. */
 const mostEvents = 1_000;
@@ -80,7 +80,7 @@ export function createEventList(toCurl: () => string): EventList {
 function createLine(event: RunEvent, id: string | undefined): HTMLElement {
 	const { type, ...data } = event;
 	const json = JSON.stringify(data);
-	const brief = element('span', 'brief', json.slice(0, longestBrief));
+	const brief = element('span', 'brief', shorten(json, longestBrief));
 	const now = new Date();
 	const time = element('time', '', arrival.format(now));
 	time.dateTime = now.toISOString();
