@@ -68,11 +68,17 @@ export function demo({ delayMs = 0 }: DemoOptions = {}): ProviderRegistration {
 	};
 }
 
+/** How a session that works in the background tells what came of its task: that is news, and asks for nothing. */
+const news = /^([\w-]+) \(session [\da-f]+\) (?=(?:has finished|did not finish) its task)/;
+
 function answer(
 	messages: readonly Message[],
 	system: string,
 	tools: readonly Tool[],
 ): { text: string; toolCalls: ToolCall[] } {
+	const newest = messages.findLast(({ role }) => role === 'user');
+	const told = newest === undefined ? '' : messageText(newest);
+	if (news.test(told)) return { text: takeExcerpt(told.replace(news, '$1 ')), toolCalls: [] };
 	const { text, done } = readTurn(messages);
 	const actions = planActions(text, system, tools, done);
 	const todo = actions.find((action) => 'tool' in action && !done.some(({ call }) => isSameCall(call, action)));

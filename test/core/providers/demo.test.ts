@@ -69,6 +69,18 @@ async function readEvents(text: string, options: Partial<ChatOptions> = {}): Pro
 	return events;
 }
 
+test('what a session in the background has done is told, and begins no call of its own', async () => {
+	const columnist = fn({ name: 'columnist', doc: 'Writes.', params: [['task', v.string()]] }, () => 'It works on it.');
+	const told = 'columnist (session 4355abac) has finished its task:\n\nI have no tools. Try: “What is 17 + 25?”';
+	const { answers } = await talk(['columnist: "tea"', told], { tools: [columnist] });
+	expect(answers).toEqual([
+		'columnist answered: It works on it.',
+		'columnist has finished its task:\n\nI have no tools. Try: “What is 17 + 25?”',
+	]);
+	const failed = 'writer (session 4355abac) did not finish its task (cancelled).';
+	expect(await say(failed, { tools: [columnist] })).toBe('writer did not finish its task (cancelled).');
+});
+
 describe('the demo model', () => {
 	test('is served as demo, and as nothing else', () => {
 		const { detect } = providers.demo();
