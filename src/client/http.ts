@@ -63,6 +63,9 @@ export function createHttp({
 		path: string,
 		{ method = 'GET', body, content, headers, signal }: RequestOptions = {},
 	): Promise<Connection> {
+		// An id of dots would make it the address of something else.
+		if (/\/\.{1,2}(?:[/?]|$)/.test(path))
+			throw new ClientError('not_found', `There is nothing at ${path}.`, { status: 404 });
 		const silence = watchSilence(idleMs, signal);
 		if (content === undefined) silence.begin();
 		try {

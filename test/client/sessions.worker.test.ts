@@ -188,6 +188,16 @@ test('a reader that left comes back with the id of what it saw', async () => {
 	expect(all.at(-1)?.type).toBe('done');
 });
 
+test('an id of dots is no session, and reaches nothing else', async () => {
+	const runlet = create();
+	for (const id of ['.', '..']) {
+		const nothing = { code: 'not_found', status: 404, message: `There is nothing at /v1/sessions/${id}.` };
+		await expect(runlet.getSession(id)).rejects.toMatchObject(nothing);
+		await expect(runlet.deleteSession(id)).rejects.toMatchObject(nothing);
+		await expect(runlet.cancelRun(id)).rejects.toMatchObject({ code: 'not_found', status: 404 });
+	}
+});
+
 test('a session that is loaded and followed shows each message once', async () => {
 	play('First.', call('ask', { question: 'When?' }), 'Then on Friday.');
 	const runlet = create();

@@ -577,6 +577,27 @@ describe('a message that is asked again', () => {
 		await shoot('edited');
 	});
 
+	test('during a run says what to do first, and keeps the new words', async () => {
+		const { promise, resolve: end } = Promise.withResolvers<void>();
+		const open = async ({ say }: OpenTurn) => {
+			say(text('One '));
+			await promise;
+		};
+		stage.play(open, [text('Two.')]);
+		await say('First');
+		await sees('.prose', 'One');
+		await page.getByRole('button', { name: 'Edit the message First' }).click();
+		await page.fill('.editor textarea', 'Better words');
+		await page.press('.editor textarea', 'Enter');
+		await sees('.failure', 'The agent still answers. Stop it, or wait for its end, and send this again.');
+		expect(await page.inputValue('.editor textarea')).toBe('Better words');
+		end();
+		await page.locator('#send').waitFor();
+		await page.press('.editor textarea', 'Enter');
+		await sees('.prose', 'Two.');
+		expect(await readTexts('.message, .prose')).toEqual(['You: Better words', 'Two.']);
+	});
+
 	test('in the same words has another answer in the place of the one before', async () => {
 		const sent = stage.play([text('Heads.')], [text('Tails.')]);
 		await say('Toss a coin');

@@ -36,6 +36,13 @@ async function findSaid(
 	throw new ClientError('no_message', 'This message is no longer in the conversation.', { status: 404 });
 }
 
+/** Tells who asks again during a run what to do first. */
+export function createBusy(): ClientError {
+	return new ClientError('conflict', 'The agent still answers. Stop it, or wait for its end, and send this again.', {
+		status: 409,
+	});
+}
+
 /** Adds a button to a message, behind which its words can be changed. */
 export function addEdit(bubble: HTMLElement, text: string, onEdit: (text: string) => void): void {
 	const edit = button('edit-message', '', () => {

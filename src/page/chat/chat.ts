@@ -7,7 +7,7 @@ import { findAnswered } from '../../client/waits.ts';
 import { toSaidText } from '../../client/words.ts';
 import { toSessionAddress } from '../parts/address.ts';
 import { pointAtOpenCall } from '../parts/open-call.ts';
-import { type Again, askAgain } from './again.ts';
+import { type Again, askAgain, createBusy } from './again.ts';
 import { readRefusal, sendOrAnswer } from './answering.ts';
 import { createChoice } from './choice.ts';
 import { createComposer } from './composer.ts';
@@ -255,7 +255,8 @@ export class Chat {
 		const { signal } = this.#visit;
 		const id = this.#sessionId;
 		return this.#attempt(async () => {
-			if (id === undefined || this.#composer.isRunning) return;
+			if (id === undefined) return;
+			if (this.#composer.isRunning) throw createBusy();
 			await askAgain(this.#client, id, again, signal);
 			if (!signal.aborted) await this.open(id);
 		});
