@@ -124,6 +124,31 @@ test('windows tell each other what they change at once; one that shows another s
 	await told;
 });
 
+test('what comes while a window looks is not missed', async () => {
+	await stopTimers(there);
+	const id = await begin();
+	stage.play([text('It is five.')]);
+	const hasRead = Promise.withResolvers<void>();
+	const goOn = Promise.withResolvers<void>();
+	await there.route(
+		`**/v1/sessions/${id}`,
+		async (route) => {
+			const response = await route.fetch();
+			hasRead.resolve();
+			await goOn.promise;
+			await route.fulfill({ response });
+		},
+		{ times: 1 },
+	);
+	await comeBack(there);
+	await hasRead.promise;
+	await ask('POST', `${id}/messages`, { text: 'From a script.' });
+	await comeBack(there);
+	goOn.resolve();
+	await sees(there, '.prose', 'It is five.');
+	await there.locator('#send').waitFor();
+});
+
 test('a message that another window leaves with a run is shown where it waits, and is gone when it is removed there', async () => {
 	await begin();
 	const end = Promise.withResolvers<void>();
@@ -233,10 +258,10 @@ test('what the API does is shown to who stays, soon; a session that is silent is
 			Object.defineProperty(document, 'hidden', { value: hidden, configurable: true });
 			document.dispatchEvent(new Event('visibilitychange'));
 		}, value);
-	const pass = async (seconds: number) => {
-		const listed = there.waitForResponse(/\/v1\/approvals/);
+	const pass = async (seconds: number, answers: readonly RegExp[]) => {
+		const answered = answers.map((path) => there.waitForResponse(path));
 		await there.clock.fastForward(seconds * 1_000);
-		await listed;
+		await Promise.all(answered);
 	};
 	await there.clock.install();
 	const id = await begin();
@@ -248,11 +273,14 @@ test('what the API does is shown to who stays, soon; a session that is silent is
 
 	// From here on time passes only when it is told to.
 	await there.clock.pauseAt((await there.evaluate(() => Date.now())) + 1_000);
-	const looked = there.waitForResponse(new RegExp(`/v1/sessions/${id}$`));
+	const session = new RegExp(`/v1/sessions/${id}$`);
+	const looked = there.waitForResponse(session);
 	await comeBack(there);
 	await looked;
 	there.on('request', (request) => asked.push(new URL(request.url()).pathname));
-	for (const seconds of [2.5, 5, 10, 20, 40, 80, 160, 320, 320]) await pass(seconds);
+	const list = /\/v1\/approvals/;
+	for (const seconds of [2.5, 5, 10, 20, 40, 80, 160]) await pass(seconds, [list, session]);
+	for (const seconds of [320, 320]) await pass(seconds, [list]);
 	expect(asked.filter((path) => path === `/v1/sessions/${id}`)).toHaveLength(7);
 	expect(asked.filter((path) => path === '/v1/sessions')).toHaveLength(9);
 

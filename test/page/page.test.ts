@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { build } from 'esbuild';
-import type { JSHandle, Page } from 'playwright-core';
+import type { JSHandle, Page, Route } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Message, RunEvent, TaskList } from '../../src/client/index.ts';
 import { hashKey, makeKey } from '../../src/cloudflare/auth/key.ts';
@@ -244,7 +244,11 @@ describe('a chat', () => {
 		await sees('.prose', '2 + 3 is 5.');
 		await runEnds();
 		expect(page.url()).toBe(first);
-		const shown = () => readTexts('.message, .prose, .call summary, .call pre');
+		const shown = async () => {
+			// How long a call took comes when its run is over.
+			for (const call of await page.locator('.call').all()) await call.locator('.took', { hasText: 'ms' }).waitFor();
+			return readTexts('.message, .prose, .call summary, .call pre');
+		};
 		const before = await shown();
 		expect(before).toContain('42');
 		await page.click('text=New chat');
@@ -370,14 +374,17 @@ describe('a chat', () => {
 		const { toolCalls }: { toolCalls: { id: string }[] } = JSON.parse(
 			await (await fetch(`${server.url}/v1/sessions/${id}`)).text(),
 		);
-		await fetch(`${server.url}/v1/sessions/${id}/tool-results`, {
-			method: 'POST',
-			headers: { 'content-type': 'application/json' },
-			body: JSON.stringify(toolCalls.map((call) => ({ id: call.id, output: 'receipt 1' }))),
-		});
+		const url = `${server.url}/v1/sessions/${id}/tool-results`;
+		const giveFirst = async (given: Route) => {
+			const headers = { 'content-type': 'application/json' };
+			const body = JSON.stringify(toolCalls.map((call) => ({ id: call.id, output: 'receipt 1' })));
+			await (await fetch(url, { method: 'POST', headers, body })).text();
+			await given.continue();
+		};
+		await page.route(url, giveFirst, { times: 1 });
 		await page.fill('.open-call input', 'receipt 2');
 		await page.click('.open-call button:last-of-type');
-		await sees('.failure', 'The session is completed');
+		await sees('.failure', 'Somebody has answered this meanwhile');
 		complaints = complaints.filter((text) => !text.includes('409'));
 		expect(await page.locator('.open-call').count()).toBe(0);
 	});

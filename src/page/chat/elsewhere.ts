@@ -23,10 +23,18 @@ interface Options {
 
 type Run = NonNullable<Session['run']>;
 
+/** A session, and the end of its being shown. */
+interface Visit {
+	readonly id: string;
+	readonly signal: AbortSignal;
+}
+
 export function createElsewhere({ client, transcript, waiting, isRunning, onWaitingCalls, goOn, showAnew }: Options) {
 	/** The newest run that is shown, and how far. */
 	let shown: Run | undefined;
 	let isLooking = false;
+	/** What to look at when the present look is over: what it was told of may have come too late for it. */
+	let due: Visit | undefined;
 
 	/** A run that goes on and is not followed here is news, too. */
 	const isShown = ({ run }: Session): boolean =>
@@ -49,6 +57,16 @@ export function createElsewhere({ client, transcript, waiting, isRunning, onWait
 		goOn(loaded, signal);
 	}
 
+	async function tryToLook(id: string, signal: AbortSignal): Promise<void> {
+		try {
+			if (isRunning()) await waiting.refresh();
+			else await look(id, signal);
+		} catch (error) {
+			const isGone = error instanceof ClientError && error.status === 404;
+			if (isGone && !signal.aborted) showAnew();
+		}
+	}
+
 	return {
 		/** The chat shows a session as it is. */
 		show(run: Run | undefined): void {
@@ -62,17 +80,14 @@ export function createElsewhere({ client, transcript, waiting, isRunning, onWait
 		},
 		/** Shows what is new. It is an aid: where the session cannot be read, the chat stays as it is. */
 		async look(id: string, signal: AbortSignal): Promise<void> {
+			due = { id, signal };
 			if (isLooking) return;
 			isLooking = true;
-			try {
-				if (isRunning()) await waiting.refresh();
-				else await look(id, signal);
-			} catch (error) {
-				const isGone = error instanceof ClientError && error.status === 404;
-				if (isGone && !signal.aborted) showAnew();
-			} finally {
-				isLooking = false;
+			for (let next: Visit | undefined = due; next !== undefined; next = due) {
+				due = undefined;
+				await tryToLook(next.id, next.signal);
 			}
+			isLooking = false;
 		},
 	};
 }
