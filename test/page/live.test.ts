@@ -207,14 +207,17 @@ test('an answer that another window gives to a question is shown, and so is what
 	expect(await there.locator('.call').getAttribute('data-state')).toBe('done');
 });
 
-test('a message that another window says in other words replaces the conversation behind it', async () => {
+test('a message that another window says in other words replaces the conversation behind it; words that are being written are kept', async () => {
 	await begin();
 	stage.play([text('Good evening.')]);
+	await there.getByRole('button', { name: 'Edit the message Hello.' }).click();
+	await there.getByLabel('New words of the message').fill('Good night!');
 	await here.getByRole('button', { name: 'Edit the message Hello.' }).click();
 	await here.getByLabel('New words of the message').fill('Good evening!');
 	await here.getByLabel('New words of the message').press('Enter');
 	await sees(there, '.prose', 'Good evening.');
 	expect(await readTexts(there, '.message')).toEqual(['You: Good evening!']);
+	expect(await there.inputValue('#text')).toBe('Good night!');
 });
 
 test('a session that another window renames or removes has its new name in the menu and in the list, or is gone', async () => {

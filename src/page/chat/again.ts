@@ -60,8 +60,15 @@ export function addEdit(bubble: HTMLElement, text: string, onEdit: (text: string
 	bubble.append(edit);
 }
 
+/** Reads the new words that somebody is writing for a message. */
+export function readEdited(root: Element): string {
+	const fields = [...root.querySelectorAll<HTMLTextAreaElement>('.editor textarea')];
+	return fields.flatMap(({ value, defaultValue }) => (value === defaultValue ? [] : [value])).join('\n\n');
+}
+
 function createEditor(text: string, onEdit: (text: string) => void, onLeave: () => void): HTMLFormElement {
 	const field = createTextArea(text, Math.min(12, text.split('\n').length + 1));
+	field.defaultValue = text;
 	field.setAttribute('aria-label', 'New words of the message');
 	const hint = element('p', 'about', 'The answers behind it are replaced. To keep both, fork the session first.');
 	const send = element('button', 'primary', 'Send');

@@ -7,7 +7,7 @@ import { findAnswered } from '../../client/waits.ts';
 import { toSaidText } from '../../client/words.ts';
 import { toSessionAddress } from '../parts/address.ts';
 import { pointAtOpenCall } from '../parts/open-call.ts';
-import { type Again, askAgain, createBusy } from './again.ts';
+import { type Again, askAgain, createBusy, readEdited } from './again.ts';
 import { readRefusal, sendOrAnswer } from './answering.ts';
 import { createChoice } from './choice.ts';
 import { createComposer } from './composer.ts';
@@ -72,7 +72,11 @@ export class Chat {
 			...{ waiting: this.#waiting, transcript: this.#transcript },
 			isRunning: () => this.#composer.isRunning,
 			onWaitingCalls: this.#openCalls.keep,
-			showAnew: () => void this.open(this.#sessionId),
+			showAnew: () => {
+				const written = readEdited(this.#transcript.root);
+				void this.open(this.#sessionId);
+				this.#composer.restore(written);
+			},
 			goOn: (loaded, signal) => void this.#attempt(() => this.#follow(loaded, signal)),
 		});
 	}
