@@ -208,7 +208,7 @@ describe('npm run chat', () => {
 	test.for([
 		['/model huge', '/model: huge is none of demo, big.'],
 		['/attach', '/attach: give the path of a file.'],
-		['/attach no-such-file', 'no such file'],
+		['/attach no-such-file', '/attach: there is no file no-such-file.'],
 	])('%s is refused: nothing is sent', async ([line = '', words]) => {
 		const server = await startServer([say('Yes.')]);
 		const { stderr, code } = await run(server, ['--session', 's1'], `${line}\n`);

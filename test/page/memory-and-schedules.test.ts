@@ -131,6 +131,8 @@ test('a new memory replaces none that is there, and a removal none that has chan
 	await page.getByRole('button', { name: 'Save' }).click();
 	await page.getByRole('alert').getByText('Short answers.').waitFor();
 	await page.getByRole('button', { name: 'Cancel' }).click();
+	// The list is read anew.
+	await page.getByRole('form', { name: 'A new memory' }).waitFor({ state: 'detached' });
 	await client.putMemory('style.md', 'Long answers.');
 	await page.getByRole('button', { name: 'Delete style.md' }).click();
 	await page.getByRole('button', { name: 'Delete style.md for good' }).click();

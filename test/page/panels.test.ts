@@ -147,6 +147,18 @@ describe('the inbox', () => {
 		expect(sent).toHaveLength(1);
 	});
 
+	test('shows all of the long arguments of a call of a child', async () => {
+		const body = `${'Dear Ada. '.repeat(500)}Send money.`;
+		stage.play([call('d1', 'desk', { task: 'Write to Ada.' })], [call('m1', 'mail', { to: 'ada@example.com', body })]);
+		const id = await start('Have a long letter written.', 'chief');
+		await page.click('#places >> text=Inbox');
+		const card = page.locator('.card', { hasText: 'Have a long letter written.' });
+		await card.locator('.open-call', { hasText: 'Send money.' }).waitFor();
+		stage.play([text('Then not.')], [text('It was not sent.')]);
+		await card.getByRole('button', { name: 'Deny' }).click();
+		await expect.poll(() => readStatus(id)).toBe('completed');
+	});
+
 	test('has what waits in all sessions, with exact arguments; each is answered there, and its run goes on', async () => {
 		stage.play([call('p1', 'pay', { amount: 5 })], [call('q1', 'ask', { question: 'For which day?' })]);
 		const paying = await start('Pay five.');

@@ -23,6 +23,12 @@ export const approval = v.object({
 	),
 	question: v.optional(v.string()),
 	options: v.optional(v.record(v.string(), v.unknown())),
+	isCut: v.optional(
+		v.pipe(
+			v.literal(true),
+			v.description('Whether the question or its options are too long. The session has them whole.'),
+		),
+	),
 	since: v.pipe(v.string(), v.isoTimestamp(), v.description('When it began to wait.')),
 	expiresAt: v.optional(
 		v.pipe(v.string(), v.isoTimestamp(), v.description('Until when it can be approved, if the agent limits that.')),

@@ -26,6 +26,9 @@ export async function attachFile(next: NextMessage, given: string): Promise<void
 	const name = basename(path);
 	const before = next.files.reduce((sum, { size }) => sum + size, 0);
 	if (next.files.length >= mostFiles) throw refuse(`a message may have ${mostFiles} files`);
+	const fail = (error: unknown): never => {
+		throw refuse(isMissing(error) ? `there is no file ${given}` : toMessageText(error));
+	};
 	const { size } = await stat(path).catch(fail);
 	if (before + size > mostBytes)
 		throw refuse(
@@ -73,9 +76,7 @@ function isText(bytes: Uint8Array): boolean {
 	}
 }
 
-function fail(error: unknown): never {
-	throw refuse(toMessageText(error));
-}
+const isMissing = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'ENOENT';
 
 function refuse(words: string): ClientError {
 	return new ClientError('invalid_argument', `/attach: ${words}.`);

@@ -17,7 +17,10 @@ export function check<const S extends v.GenericSchema>(
 	const parsed = v.safeParse(schema, value, { abortEarly: true });
 	if (parsed.success) return parsed.output;
 	const { field, message } =
-		explainMistyped(schema, value) ?? explainInner(schema, parsed.issues) ?? explain(parsed.issues, where);
+		explainList(schema, value, where) ??
+		explainMistyped(schema, value) ??
+		explainInner(schema, parsed.issues) ??
+		explain(parsed.issues, where);
 	throw new RunletError(code, message, { field });
 }
 
@@ -55,6 +58,12 @@ function findMeant(field: string, known: readonly string[], given: object): stri
 const mostMistyped = 16;
 
 const noSuchField = 'no such field';
+
+/** Explains a list in place of an object, whose fields would otherwise be reported as missing. */
+function explainList(schema: v.GenericSchema, value: unknown, where: string) {
+	if (!Array.isArray(value) || !('entries' in schema)) return undefined;
+	return { field: where, message: `${where}: expected an object, not a list` };
+}
 
 /** Explains a field with a nearly right name, which would otherwise be reported as missing. */
 function explainMistyped(schema: v.GenericSchema, value: unknown): { field: string; message: string } | undefined {

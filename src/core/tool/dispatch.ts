@@ -29,9 +29,11 @@ export function createResult(id: string, value: unknown): ToolResult {
 async function invokeCall(tools: readonly Tool[], call: ToolCall, context: InvokeContext): Promise<Outcome> {
 	const tool = findByCall(tools, call.name);
 	if (tool === undefined || !(await isAvailable(tool, context))) {
+		// A tool that has just said no, or nothing, is not asked again.
+		const others = tools.filter((other) => other !== tool);
 		return createFailure(
 			'unknown_tool',
-			`There is no tool named ${call.name.slice(0, 200)}. ${await listOffered(tools, context)}`,
+			`There is no tool named ${call.name.slice(0, 200)}. ${await listOffered(others, context)}`,
 		);
 	}
 	return invoke(tool, call.input, { ...context, callId: call.id });

@@ -23,17 +23,18 @@ export async function readNow(
 }
 
 /**
- * Gives an entry with all of its arguments: the list has the beginning of long ones only. Nothing where the call waits no
- * more.
+ * Gives an entry with all of its arguments, or of its question: the list has the beginning of long ones only. Nothing where
+ * the call waits no more.
  */
 export async function readWhole(
 	{ client, signal }: { readonly client: Pick<Client, 'getSession'>; readonly signal: AbortSignal },
 	approval: Approval,
 ): Promise<Approval | undefined> {
-	const { inputStart, ...entry } = approval;
-	if (inputStart === undefined) return approval;
-	const session = await client.getSession(entry.sessionId, { signal }).catch(passGone);
-	const call = session?.toolCalls?.find(({ id }) => id === entry.callId);
+	const { inputStart, isCut, ...entry } = approval;
+	if (inputStart === undefined && isCut === undefined) return approval;
+	const { toolCalls = [], question } = (await client.getSession(entry.sessionId, { signal }).catch(passGone)) ?? {};
+	if (isCut) return question?.callId === entry.callId ? { ...entry, ...question } : undefined;
+	const call = toolCalls.find(({ id }) => id === entry.callId);
 	return call && { ...entry, input: call.input };
 }
 

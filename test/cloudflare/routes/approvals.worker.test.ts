@@ -158,6 +158,13 @@ test('long arguments stand in the list with their beginning, and the session has
 	expect(entry?.inputStart).toBe(JSON.stringify({ amount: 1, note: 'x'.repeat(5_000) }).slice(0, 4_000));
 });
 
+test('a long question stands in the list with its beginning, which says so', async () => {
+	const question = `${'So long. '.repeat(600)}Which one?`;
+	const id = await begin([call('q', 'ask', { question })]);
+	await expect.poll(() => callIds(id)).toEqual(['q']);
+	expect(await listOf(id)).toMatchObject([{ question: question.slice(0, 4_000), isCut: true }]);
+});
+
 test('runlet/client lists what waits', async () => {
 	const id = await begin([call('p', 'pay', { amount: 9 })]);
 	const client = createClient('http://localhost', { fetch: (input, init) => SELF.fetch(new Request(input, init)) });

@@ -36,41 +36,41 @@ function watchDrafts() {
 	};
 }
 
-test('a turn of ten seconds has two drafts, and one of forty a draft every eight seconds in the end', () => {
+test('a turn of ten seconds has two drafts, and one of forty a draft every seven seconds in the end', () => {
 	const { stored, write } = watchDrafts();
 	write('word ', 10_000);
-	expect(stored.map(({ at }) => Math.round(at / 1_000))).toEqual([1, 4]);
+	expect(stored.map(({ at }) => at / 1_000)).toEqual([0.8, 3.3]);
 	write('word ', 30_000);
-	expect(stored.map(({ at }) => Math.round(at / 1_000))).toEqual([1, 4, 12, 20, 28, 36]);
+	expect(stored.map(({ at }) => at / 1_000)).toEqual([0.8, 3.3, 10.5, 17.7, 24.9, 32.1, 39.3]);
 });
 
 test('a draft says what was written, for how long, and when the next one comes', () => {
 	const { stored, write } = watchDrafts();
-	write('word ', 6_000);
+	write('word ', 4_000);
 	const [first, second] = stored.map(({ draft }) => draft);
-	expect(first).toMatchObject({ iteration: 1, call: 1, ms: 1_000, nextMs: 3_000 });
-	expect(second).toMatchObject({ ms: expect.closeTo(4_000, -3), nextMs: 8_000 });
+	expect(first).toMatchObject({ iteration: 1, call: 1, ms: 800, nextMs: 2_500 });
+	expect(second).toMatchObject({ ms: 3_300, nextMs: 7_200 });
 	expect(second?.tokens).toBeGreaterThan(3 * (first?.tokens ?? 0));
-	expect(second?.events).toEqual([{ type: 'text', text: 'word '.repeat(40) }]);
+	expect(second?.events).toEqual([{ type: 'text', text: 'word '.repeat(33) }]);
 });
 
 test('a draft comes before its time with 4 KB more of text, but not twice within a second', () => {
 	const { stored, write } = watchDrafts();
 	write('x'.repeat(300), 7_000);
-	expect(stored.map(({ at }) => Math.round(at / 100))).toEqual([10, 23, 37, 51, 65]);
+	expect(stored.map(({ at }) => Math.round(at / 100))).toEqual([8, 21, 35, 49, 63]);
 	const fast = watchDrafts();
 	fast.write('x'.repeat(10_000), 5_000);
-	expect(fast.stored.map(({ at }) => Math.round(at / 1_000))).toEqual([1, 2, 3, 4]);
+	expect(fast.stored.map(({ at }) => at / 1_000)).toEqual([0.8, 1.8, 2.8, 3.8, 4.8]);
 });
 
-test('each turn begins with short pauses, and one that is over within a second has no draft', () => {
+test('each turn begins with short pauses, and one that is soon over has no draft', () => {
 	const { stored, write, endTurn } = watchDrafts();
-	write('word ', 6_000);
+	write('word ', 4_000);
 	endTurn();
-	write('word ', 900);
+	write('word ', 700);
 	endTurn();
 	vi.advanceTimersByTime(20_000);
 	expect(stored).toHaveLength(2);
 	write('word ', 2_000);
-	expect(stored.slice(2).map(({ draft }) => [draft.iteration, draft.ms, draft.nextMs])).toEqual([[3, 1_000, 3_000]]);
+	expect(stored.slice(2).map(({ draft }) => [draft.iteration, draft.ms, draft.nextMs])).toEqual([[3, 800, 2_500]]);
 });

@@ -35,3 +35,10 @@ test('a field within another is named by its path, with the one that was meant',
 	expect(() => check(schema, { list: [{}, { run: 3 }] }, 'agent')).toThrow(/^list\.1\.run: .* Did you mean runMs\?$/);
 	expect(() => check(schema, { timeouts: { colour: 3 } }, 'agent')).toThrow(/^timeouts\.colour: no such field$/);
 });
+
+test('a list in place of an object is told as such, not as an object without its fields', () => {
+	const schema = v.strictObject({ agent: v.string() });
+	const piped = v.pipe(schema, v.readonly());
+	expect(() => check(schema, [], 'body')).toThrow(/^body: expected an object, not a list$/);
+	expect(() => check(piped, [{}], 'body')).toThrow(/^body: expected an object, not a list$/);
+});

@@ -21,6 +21,8 @@ export interface WaitedCall {
 	/** The beginning of the JSON of arguments that are too long. */
 	readonly inputStart?: string;
 	readonly question?: string;
+	/** Whether the question is longer than this, or has options that are too long. */
+	readonly isCut?: true;
 	readonly options?: Readonly<Record<string, unknown>>;
 }
 

@@ -6,14 +6,14 @@ import { longestPart } from '../store/run-end.ts';
 import { type Draft, draftMs } from '../store/runs.ts';
 import type { Journal, JournalOptions } from './journal.ts';
 
-/** Each pause between two drafts is so many times the one before, up to the longest: a draft is a row, and each row costs. */
-const growth = 3;
+/**
+ * The pauses before the first draft, the second, and each further one, in milliseconds. A draft is a row, which costs; and a
+ * call that a crash cuts off is charged what it may have written until the next draft.
+ */
+const [firstMs, secondMs, furtherMs] = [draftMs, 2_500, 7_200];
 
-/** The longest pause between two drafts, in milliseconds. */
-const longestMs = 8_000;
-
-/** So many characters more are stored before the pause is over, but not within `draftMs` of the last draft. */
-const mostCharacters = 4_096;
+/** So many characters more are stored before the pause is over, but not so soon after the last draft, in milliseconds. */
+const [mostCharacters, soonestMs] = [4_096, 1_000];
 
 interface DraftsOptions extends Pick<JournalOptions, 'atCrashPoint'> {
 	readonly record: Pick<JournalOptions['record'], 'id'>;
@@ -22,8 +22,8 @@ interface DraftsOptions extends Pick<JournalOptions, 'atCrashPoint'> {
 }
 
 /**
- * Stores drafts of the turn that the model is writing: the first after `draftMs`, and each further one after `growth` times
- * the pause. After a crash a reader finds most of the turn before `turn.restarted`. A turn that is over sooner costs no write.
+ * Stores drafts of the turn that the model is writing, at growing pauses. After a crash a reader finds most of the turn before
+ * `turn.restarted`. A turn that is over before the first one costs no write.
  */
 export function createDrafts(
 	{ record, meter, atCrashPoint, save }: DraftsOptions,
@@ -85,7 +85,7 @@ function createTurn(now: () => number = Date.now) {
 	let begunAt: number | undefined;
 	let storedAt = 0;
 	let unstored = 0;
-	let pauseMs = draftMs;
+	let pauseMs = firstMs;
 	return {
 		add: (event: RunEvent): void => {
 			const text = getText(event);
@@ -97,7 +97,7 @@ function createTurn(now: () => number = Date.now) {
 		/** Stores a draft by `save`. If that throws, the draft counts as not stored. */
 		store: (save: (written: Written) => void): void => {
 			const at = now();
-			const nextMs = Math.min(growth * pauseMs, longestMs);
+			const nextMs = pauseMs === firstMs ? secondMs : furtherMs;
 			save({ tokens: Math.ceil(counter.total()), ms: begunAt === undefined ? 0 : at - begunAt, nextMs });
 			[storedAt, unstored, pauseMs] = [at, 0, nextMs];
 		},
@@ -107,7 +107,7 @@ function createTurn(now: () => number = Date.now) {
 		},
 		/** Whether so much came since the last draft that the next one is due. */
 		get isLong(): boolean {
-			return unstored >= mostCharacters && now() - storedAt >= draftMs;
+			return unstored >= mostCharacters && now() - storedAt >= soonestMs;
 		},
 	};
 }

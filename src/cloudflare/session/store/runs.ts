@@ -47,7 +47,7 @@ export interface RunRecord {
 }
 
 /** How long after its first token the first draft of a turn is stored, in milliseconds. */
-export const draftMs = 1_000;
+export const draftMs = 800;
 
 /** A turn that the model is writing. */
 export interface Draft {

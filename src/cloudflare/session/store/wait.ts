@@ -23,8 +23,7 @@ export function findWait(store: SessionStore): Wait | undefined {
 	);
 	if (question !== undefined) {
 		const { callId, question: text, options } = question;
-		const shown = options !== undefined && isShort(options) ? { options } : {};
-		waiting.push({ ...find(callId, 'question'), question: text.slice(0, longestValue), ...shown });
+		waiting.push({ ...find(callId, 'question'), ...toQuestion(text, options) });
 	}
 	waiting.sort((a, b) => a.place - b.place);
 	return waiting.length === 0 ? undefined : { since: askedAt, calls: waiting.slice(0, mostCalls) };
@@ -32,6 +31,12 @@ export function findWait(store: SessionStore): Wait | undefined {
 
 function toInput(input: unknown): Pick<WaitedCall, 'input' | 'inputStart'> {
 	return isShort(input) ? { input } : { inputStart: JSON.stringify(input).slice(0, longestValue) };
+}
+
+function toQuestion(text: string, options: WaitedCall['options']): Pick<WaitedCall, 'question' | 'options' | 'isCut'> {
+	const hasOptions = options !== undefined && isShort(options);
+	const isWhole = text.length <= longestValue && (options === undefined || hasOptions);
+	return { question: text.slice(0, longestValue), ...(hasOptions && { options }), ...(!isWhole && { isCut: true }) };
 }
 
 function isShort(value: unknown): boolean {
