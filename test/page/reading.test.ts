@@ -115,6 +115,31 @@ test('a history of long answers opens at its end, too, and each answer is drawn 
 	await expect.poll(distance).toBeLessThan(4);
 });
 
+test('what turns out to be shorter than it was thought does not take the reader from the end', async () => {
+	await page.goto(`${site.url}/#/sessions/${await makeHistory(3, -1, (at) => `The end of ${at}.`)}`);
+	await sees('.prose', 'The end of 2.');
+	await expect.poll(() => page.locator('#transcript').getAttribute('aria-busy')).toBe(null);
+	/** One block stands above all, two below it: the first of these is what the reader sees. */
+	const setHeights = (...heights: readonly number[]) =>
+		page.locator('#transcript').evaluate((root, given) => {
+			const blocks = given.map(
+				(_, n) => document.querySelector<HTMLElement>(`#block-${n}`) ?? document.createElement('div'),
+			);
+			for (const [n, block] of blocks.entries()) {
+				if (block.id === '') root.insertAdjacentElement(n === 0 ? 'afterbegin' : 'beforeend', block);
+				block.id = `block-${n}`;
+				block.style.height = `${given[n]}px`;
+			}
+		}, heights);
+	const scroller = page.locator('#scroller');
+	const distance = () => scroller.evaluate((node) => node.scrollHeight - node.scrollTop - node.clientHeight);
+	await setHeights(5_000, 1_000, 0);
+	await scroller.evaluate((node) => node.scrollTo({ top: node.scrollHeight }));
+	await expect.poll(distance).toBeLessThan(4);
+	await setHeights(1_000, 1_000, 1_500);
+	await expect.poll(distance).toBeLessThan(4);
+});
+
 const paragraph = (n: number) =>
 	`Paragraph ${n} has **bold** words and \`code\`, and goes on for a line or two so that it wraps.\n\n`;
 const blocks = (n: number) => [
