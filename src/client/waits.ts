@@ -1,6 +1,7 @@
 /** What a session waits for, and which call an answer is for. */
 
 import { ClientError } from './error.ts';
+import { isRecord } from './record.ts';
 import type { Session, WaitingCall } from './types.ts';
 
 /** A question of a tool, with what its page is told beside it. */
@@ -19,7 +20,7 @@ interface ChildCall {
 /** Finds the call of a child that a question asks for: its approval, or its result (docs/agents.md). */
 export function findChildCall({ options = {} }: Pick<Question, 'options'>): ChildCall | undefined {
 	const { child, kind, call } = options;
-	if (!isObject(child) || !isObject(call) || typeof call.id !== 'string' || typeof call.name !== 'string')
+	if (!isRecord(child) || !isRecord(call) || typeof call.id !== 'string' || typeof call.name !== 'string')
 		return undefined;
 	const { id, name, input } = call;
 	const agent = typeof child.agent === 'string' ? child.agent : undefined;
@@ -38,9 +39,7 @@ export function isWaitingFor({ toolCalls = [], question }: Pick<Session, 'toolCa
 }
 
 /** Makes the failure of an answer that another one has overtaken, in words for a person. */
-export function createAnswered(): ClientError {
+export function createAnsweredError(): ClientError {
 	const words = 'Somebody has answered this meanwhile, so nothing was sent. This is how it stands now.';
 	return new ClientError('conflict', words, { status: 409 });
 }
-
-const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;

@@ -10,7 +10,7 @@ import {
 	type SessionClient,
 	type WaitingCall,
 } from '../client/index.ts';
-import { createAnswered, findAnswered, isWaitingFor, type Question } from '../client/waits.ts';
+import { createAnsweredError, findAnswered, isWaitingFor, type Question } from '../client/waits.ts';
 import { toText } from '../client/words.ts';
 import { toMessageText } from '../core/ground/errors.ts';
 import { commandUsage, findCommand } from './chat/commands.ts';
@@ -207,7 +207,7 @@ async function explainRefusal(chat: Chat, error: ClientError, answered: string |
 	const session = await chat.client.getSession(chat.session.id).catch(() => undefined);
 	if (session === undefined) return error;
 	wait(chat, session);
-	return answered === undefined || isWaitingFor(session, answered) ? error : createAnswered();
+	return answered === undefined || isWaitingFor(session, answered) ? error : createAnsweredError();
 }
 
 function toQuestion({ name, input, kind }: WaitingCall): string {

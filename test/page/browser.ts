@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { chromium } from 'playwright-core';
+import { chromium, type Page } from 'playwright-core';
 
 const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium';
 const args = [
@@ -34,3 +34,11 @@ export async function startBrowser(viewport = { width: 900, height: 600 }) {
 }
 
 export type Browser = Awaited<ReturnType<typeof startBrowser>>;
+
+/** Adds what the page complains about: errors and warnings of its console, and exceptions. */
+export function watchComplaints(page: Page, complaints: string[]): void {
+	page.on('console', (message) => {
+		if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text());
+	});
+	page.on('pageerror', (error) => complaints.push(String(error)));
+}

@@ -2,7 +2,7 @@
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { call, type Stage, startStage, text } from '../e2e/ui/stage.ts';
-import { type Browser, startBrowser } from './browser.ts';
+import { type Browser, startBrowser, watchComplaints } from './browser.ts';
 import { startSite } from './site.ts';
 
 let browser: Browser;
@@ -29,10 +29,7 @@ beforeEach(async () => {
 	expected = undefined;
 	[here, there] = await Promise.all([browser.openPage(), browser.openPage()]);
 	for (const page of [here, there]) {
-		page.on('console', (message) => {
-			if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text());
-		});
-		page.on('pageerror', (error) => complaints.push(String(error)));
+		watchComplaints(page, complaints);
 	}
 	await here.goto(site.url);
 	await here.locator('#welcome').waitFor();

@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createClient } from '../../src/client/index.ts';
 import { type Stage, startStage } from '../e2e/ui/stage.ts';
-import { type Browser, startBrowser } from './browser.ts';
+import { type Browser, startBrowser, watchComplaints } from './browser.ts';
 import { startSite } from './site.ts';
 
 let browser: Browser;
@@ -28,10 +28,7 @@ beforeEach(async () => {
 	complaints = [];
 	await client.eraseMemories();
 	page = await browser.openPage();
-	page.on('console', (message) => {
-		if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text());
-	});
-	page.on('pageerror', (error) => complaints.push(String(error)));
+	watchComplaints(page, complaints);
 });
 afterEach(async () => {
 	await page.close();

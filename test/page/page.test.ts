@@ -7,7 +7,7 @@ import type { Message, RunEvent, TaskList } from '../../src/client/index.ts';
 import { hashKey, makeKey } from '../../src/cloudflare/auth/key.ts';
 import { startSite } from '../core/toolboxes/web/server/site.ts';
 import { startRunlet } from '../runlet.ts';
-import { type Browser, startBrowser } from './browser.ts';
+import { type Browser, startBrowser, watchComplaints } from './browser.ts';
 import { payloads, plain } from './payloads.ts';
 import { startProxy } from './proxy.ts';
 
@@ -24,10 +24,7 @@ afterAll(() => browser?.close());
 beforeEach(async () => {
 	complaints = [];
 	page = await browser.openPage();
-	page.on('console', (message) => {
-		if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text());
-	});
-	page.on('pageerror', (error) => complaints.push(String(error)));
+	watchComplaints(page, complaints);
 	page.on('request', (request) => {
 		const { hostname, protocol } = new URL(request.url());
 		if (hostname !== '127.0.0.1' && protocol !== 'data:') complaints.push(`request to ${request.url()}`);

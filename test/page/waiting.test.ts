@@ -2,7 +2,7 @@
 import type { Page, Route } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { call, type Line, type OpenTurn, type Stage, startStage, text } from '../e2e/ui/stage.ts';
-import { type Browser, startBrowser } from './browser.ts';
+import { type Browser, startBrowser, watchComplaints } from './browser.ts';
 import { startSite } from './site.ts';
 
 let browser: Browser;
@@ -23,10 +23,7 @@ afterAll(async () => {
 beforeEach(async () => {
 	complaints = [];
 	page = await browser.openPage();
-	page.on('console', (message) => {
-		if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text());
-	});
-	page.on('pageerror', (error) => complaints.push(String(error)));
+	watchComplaints(page, complaints);
 	await page.goto(site.url);
 	await page.locator('#welcome').waitFor();
 });

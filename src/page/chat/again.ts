@@ -37,7 +37,7 @@ async function findSaid(
 }
 
 /** Tells who asks again during a run what to do first. */
-export function createBusy(): ClientError {
+export function createBusyError(): ClientError {
 	return new ClientError('conflict', 'The agent still answers. Stop it, or wait for its end, and send this again.', {
 		status: 409,
 	});

@@ -1,7 +1,7 @@
 /** A message of a chat that may answer a question, and what to tell where something else was quicker. */
 
 import { type Client, ClientError, type MessageBody, type RunEvents } from '../../client/index.ts';
-import { createAnswered, findAnswered, isWaitingFor, type Question } from '../../client/waits.ts';
+import { createAnsweredError, findAnswered, isWaitingFor, type Question } from '../../client/waits.ts';
 import { sendAndRead } from './sending.ts';
 
 interface About {
@@ -38,5 +38,5 @@ export async function readRefusal(
 	if (id === undefined || !(error instanceof ClientError) || error.code !== 'conflict') return undefined;
 	if (call === undefined) return error;
 	const session = await client.getSession(id, { signal }).catch(() => undefined);
-	return session === undefined || isWaitingFor(session, call) ? undefined : createAnswered();
+	return session === undefined || isWaitingFor(session, call) ? undefined : createAnsweredError();
 }

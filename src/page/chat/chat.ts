@@ -7,7 +7,7 @@ import { findAnswered } from '../../client/waits.ts';
 import { toSaidText } from '../../client/words.ts';
 import { toSessionAddress } from '../parts/address.ts';
 import { pointAtOpenCall } from '../parts/open-call.ts';
-import { type Again, askAgain, createBusy, readEdited } from './again.ts';
+import { type Again, askAgain, createBusyError, readEdited } from './again.ts';
 import { readRefusal, sendOrAnswer } from './answering.ts';
 import { createChoice } from './choice.ts';
 import { createComposer } from './composer.ts';
@@ -260,7 +260,7 @@ export class Chat {
 		const id = this.#sessionId;
 		return this.#attempt(async () => {
 			if (id === undefined) return;
-			if (this.#composer.isRunning) throw createBusy();
+			if (this.#composer.isRunning) throw createBusyError();
 			await askAgain(this.#client, id, again, signal);
 			if (!signal.aborted) await this.open(id);
 		});

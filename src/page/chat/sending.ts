@@ -14,7 +14,8 @@ export function sendAndRead(place: AbortSignal, begin: (signal: AbortSignal) => 
 	return Object.assign(events, {
 		next: async () => {
 			const result = await next();
-			if (isFirst) place.addEventListener('abort', () => reading.abort(place.reason), { once: true });
+			if (isFirst && place.aborted) reading.abort(place.reason);
+			else if (isFirst) place.addEventListener('abort', () => reading.abort(place.reason), { once: true });
 			isFirst = false;
 			return result;
 		},

@@ -1,7 +1,7 @@
 /** The inbox: what waits for a person in all sessions, to be answered here. */
 
 import type { Agent, Approval, CallAnswer, Client } from '../../client/index.ts';
-import { createAnswered, findAnswered, findChildCall } from '../../client/waits.ts';
+import { createAnsweredError, findAnswered, findChildCall } from '../../client/waits.ts';
 import { toSessionAddress } from '../parts/address.ts';
 import { createAge, describeAge } from '../parts/age.ts';
 import { type FindSchema, findCallSchema } from '../parts/call-schema.ts';
@@ -127,7 +127,7 @@ function createEntry(approval: Approval, { place, listed, find }: List): Entry {
 		asked = now.filter((one) => one.callId === approval.callId || !listed.has(toKey(one)));
 		ask();
 		const nothing = asked.length > 0 ? [] : [element('p', 'told', 'Nothing waits here any more.')];
-		body.prepend(createFailure(createAnswered(), ask), ...nothing);
+		body.prepend(createFailure(createAnsweredError(), ask), ...nothing);
 		root.classList.toggle('settled', asked.length === 0);
 	}
 

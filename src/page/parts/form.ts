@@ -1,6 +1,7 @@
 /** Forms of the panels: fields with labels, a button, and what the server says. */
 
 import { ClientError } from '../../client/index.ts';
+import { isRecord } from '../../client/record.ts';
 import { element } from './element.ts';
 import { createFailure } from './failure.ts';
 
@@ -60,10 +61,6 @@ export function parseField(name: string, text: string): Record<string, unknown> 
 	const value = parse(text);
 	if (isRecord(value)) return value;
 	throw new ClientError('invalid_field', `${name}: write a JSON object.`, { status: 400 });
-}
-
-export function isRecord(value: unknown): value is Record<string, unknown> {
-	return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function parse(text: string): unknown {

@@ -1,8 +1,8 @@
 /** A call that waits for a person: a small form for the result that only they can give, or for their word that it may run. */
 
 import { type CallAnswer, ClientError, type WaitingCall } from '../../client/index.ts';
+import { isRecord } from '../../client/record.ts';
 import { button, element } from './element.ts';
-import { isRecord } from './form.ts';
 import { isSame } from './same.ts';
 import { createSchemaField, type SchemaField } from './schema-form.ts';
 

@@ -1,4 +1,4 @@
-import { isRecord } from './form.ts';
+import { isRecord } from '../../client/record.ts';
 
 /** Whether two values are the same JSON. The order of fields does not matter. */
 export function isSame(a: unknown, b: unknown): boolean {

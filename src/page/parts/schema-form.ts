@@ -1,8 +1,9 @@
 /** Fields that a JSON Schema describes, empty or with a value. What no field can say is written as JSON. */
 
 import { ClientError } from '../../client/index.ts';
+import { isRecord } from '../../client/record.ts';
 import { element } from './element.ts';
-import { createField, createTextArea, createTextField, isRecord } from './form.ts';
+import { createField, createTextArea, createTextField } from './form.ts';
 import { isSame } from './same.ts';
 
 /** One field, or a group of them. */

@@ -134,7 +134,10 @@ export function cutSeenPart(event: RunEvent, at: EventId, seen: EventId): RunEve
 	}
 }
 
-/** Returns whether an event has an id of its own. A stack, and a kind that this version does not know, are not stored, so they have none. */
+/**
+ * Returns whether an event has an id of its own. A stack, and a kind that this version does not know, are not stored, so they
+ * have none.
+ */
 export function isStored(event: RunEvent): boolean {
 	if (event.type === 'tool_stack') return false;
 	return event.type === 'stop' || !isDelta(event) || deltaKinds.has(event.type);

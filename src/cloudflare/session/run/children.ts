@@ -56,9 +56,8 @@ export function createChildren({ store, record, sessions, limit }: ChildrenOptio
 }
 
 /**
- * Cancels the children that nobody waits for any more, in the transaction that stores why. Of those in the background these
- * are only those whose calls have no result, because no model knows of them; with `all` they are all of them. The outbox
- * tells them.
+ * Cancels the children that nobody waits for any more, in the transaction that stores why. One in the background goes on,
+ * unless `all` are meant or its call has no result yet: no model knows of it then. The outbox tells them.
  */
 export function leaveChildren(store: SessionStore, { all = false } = {}): void {
 	if (store.calls.children.listOpen().length === 0) return;

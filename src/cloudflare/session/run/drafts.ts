@@ -7,10 +7,10 @@ import { type Draft, draftMs } from '../store/runs.ts';
 import type { Journal, JournalOptions } from './journal.ts';
 
 /**
- * The pauses before the first draft, the second, and each further one, in milliseconds. A draft is a row, which costs; and a
- * call that a crash cuts off is charged what it may have written until the next draft.
+ * The pauses before the second draft and each further one, in milliseconds. A draft is a row, which costs; and a call that a
+ * crash cuts off is charged what it may have written until the next draft.
  */
-const [firstMs, secondMs, furtherMs] = [draftMs, 2_500, 7_200];
+const [secondMs, furtherMs] = [2_500, 7_200];
 
 /** So many characters more are stored before the pause is over, but not so soon after the last draft, in milliseconds. */
 const [mostCharacters, soonestMs] = [4_096, 1_000];
@@ -85,7 +85,7 @@ function createTurn(now: () => number = Date.now) {
 	let begunAt: number | undefined;
 	let storedAt = 0;
 	let unstored = 0;
-	let pauseMs = firstMs;
+	let pauseMs = draftMs;
 	return {
 		add: (event: RunEvent): void => {
 			const text = getText(event);
@@ -97,7 +97,7 @@ function createTurn(now: () => number = Date.now) {
 		/** Stores a draft by `save`. If that throws, the draft counts as not stored. */
 		store: (save: (written: Written) => void): void => {
 			const at = now();
-			const nextMs = pauseMs === firstMs ? secondMs : furtherMs;
+			const nextMs = pauseMs === draftMs ? secondMs : furtherMs;
 			save({ tokens: Math.ceil(counter.total()), ms: begunAt === undefined ? 0 : at - begunAt, nextMs });
 			[storedAt, unstored, pauseMs] = [at, 0, nextMs];
 		},
