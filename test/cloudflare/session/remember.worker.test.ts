@@ -50,7 +50,13 @@ const run = { boot: 'b', createdAt: 1 };
 const end = { before: [], draft: [], steps: 0, event: { type: 'cancelled' } } as const;
 const waiting = { message: { role: 'user', content: 'next' }, inbound: { sender: 's', transport: 'http' } } as const;
 
+type Rest<T> = T extends [unknown, ...infer Others] ? Others : never;
+
 const calls = ['a', 'b', 'c'].map((id) => ({ id, name: 'look', input: {} }));
+
+/** Stores a message of the newest run: no other writes any. */
+const add = (store: SessionStore, ...rest: Rest<Parameters<SessionStore['messages']['add']>>) =>
+	store.messages.add(Math.max(store.nextRun - 1, 1), ...rest);
 
 /** Stores a result of the last turn, if it has none of that call. */
 function answer(store: SessionStore, n: number): void {
@@ -58,7 +64,7 @@ function answer(store: SessionStore, n: number): void {
 	const asked = turn?.message.role === 'assistant' ? (turn.message.toolCalls ?? []) : [];
 	const id = asked[n % 3]?.id;
 	const isAnswered = results.some(({ message }) => message.role === 'tool' && message.toolCallId === id);
-	if (id !== undefined && !isAnswered) store.messages.add(1, { role: 'tool', toolCallId: id, content: n }, n);
+	if (id !== undefined && !isAnswered) add(store, { role: 'tool', toolCallId: id, content: n }, n);
 }
 
 /** Everything that a store may write of what it remembers. */
@@ -80,16 +86,16 @@ const writes: readonly ((store: SessionStore, n: number) => unknown)[] = [
 		store.runs.draft(begun.n, { iteration: n, restarts: 0, events: [] });
 		if (n % 2 === 0) store.runs.end(begun.n, 'cancelled', end, n);
 	},
-	(store, n) => store.messages.add(1, { role: 'user', content: String(n) }, n),
-	(store, n) => store.messages.add(1, { role: 'assistant', content: '', toolCalls: calls.slice(n % 3) }, n),
+	(store, n) => add(store, { role: 'user', content: String(n) }, n),
+	(store, n) => add(store, { role: 'assistant', content: '', toolCalls: calls.slice(n % 3) }, n),
 	// The results come in any order, and stand in that of the calls.
 	(store, n) => answer(store, n),
 	(store, n) => {
-		store.messages.add(1, { role: 'assistant', content: '', toolCalls: calls }, n);
+		add(store, { role: 'assistant', content: '', toolCalls: calls }, n);
 		for (const rank of [2, 0]) answer(store, rank);
 	},
 	// Two rows, of which a live object keeps no more than a few.
-	(store, n) => store.messages.add(1, { role: 'user', content: 'x'.repeat(n * 100_000) }, n),
+	(store, n) => add(store, { role: 'user', content: 'x'.repeat(n * 100_000) }, n),
 	(store, n) => store.replace(messageStride * n),
 	// Two never stand in one place.
 	(store, n) => store.summary === 0 && store.addSummary(1, { role: 'system', content: 'so far', summary: true }, n, 1),
@@ -100,7 +106,7 @@ const writes: readonly ((store: SessionStore, n: number) => unknown)[] = [
 	(store, n) => {
 		const open = store.spending.open();
 		const cost = open && { call: open.call, tokens: n, usd: n };
-		store.messages.add(1, { role: 'assistant', content: 'so much' }, n, { cost });
+		add(store, { role: 'assistant', content: 'so much' }, n, { cost });
 	},
 	(store, n) => store.queue.add({ ...waiting, runId: `run_${n}`, steers: n % 2 === 0 }, undefined, n),
 	(store) => {
