@@ -5,9 +5,10 @@
  */
 import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { buildSync } from 'esbuild';
+import { type BuildOptions, buildSync } from 'esbuild';
 import { createDocument } from '../src/cloudflare/openapi/document.ts';
 import { renderPage } from '../src/cloudflare/openapi/page.ts';
+import { type Made, makeOnce } from './pack/kept.ts';
 import { buildSdks } from './pack/sdks.ts';
 import { root } from './root.ts';
 import { isAsked } from './usage.ts';
@@ -22,54 +23,66 @@ const source = join(root, 'src/page');
 const notice = `// marked and lowlight, under the MIT License; highlight.js, under the BSD 3-Clause License:
 // https://www.npmjs.com/package/marked, https://www.npmjs.com/package/lowlight, https://www.npmjs.com/package/highlight.js`;
 
+/** How scripts and styles are bundled. */
+const small = {
+	bundle: true,
+	minify: true,
+	format: 'esm',
+	target: 'es2022',
+	legalComments: 'none',
+	outdir: root,
+} as const;
+
+const bundles: readonly BuildOptions[] = [
+	{
+		...small,
+		entryPoints: [join(source, 'app.ts'), join(source, 'docs/docs.ts'), join(source, 'style.css')],
+		charset: 'utf8',
+		banner: { js: notice },
+	},
+	// The Worker in which a shell runs. It is short, because the Worker keeps it in memory.
+	{
+		...small,
+		entryPoints: { shell: join(root, 'src/cloudflare/agent/shell-isolate.ts') },
+		platform: 'browser',
+		external: ['cloudflare:*', 'node:*'],
+		banner: { js: '// just-bash, under the Apache License 2.0: https://www.npmjs.com/package/just-bash' },
+	},
+];
+
+/** What the documents are made by. They are not bundled: only their sources are looked for. */
+const documents: BuildOptions = {
+	entryPoints: [join(root, 'src/cloudflare/openapi/document.ts'), join(root, 'src/cloudflare/openapi/page.ts')],
+	bundle: true,
+	packages: 'external',
+	outdir: root,
+};
+
+/** What else decides how they are made. */
+const makers = ['scripts/page.ts', 'package.json', 'package-lock.json', 'tsconfig.json'];
+
 /** Builds the page into a folder. Throws if its modules have an error; the other files are built all the same. */
 export function buildPage(target = join(root, 'build/page')): void {
 	const write = (name: string, content: Uint8Array | string) => writeChanged(join(target, name), Buffer.from(content));
 	mkdirSync(target, { recursive: true });
 	const files = readdirSync(source).filter((name) => /^(?!style\.css$).*\.(?:html|css)$|^_headers$/.test(name));
 	for (const name of files) write(name, readFileSync(join(source, name)));
-	const built = buildSync({
-		entryPoints: [join(source, 'app.ts'), join(source, 'docs/docs.ts'), join(source, 'style.css')],
-		absWorkingDir: root,
-		bundle: true,
-		minify: true,
-		format: 'esm',
-		target: 'es2022',
-		charset: 'utf8',
-		legalComments: 'none',
-		banner: { js: notice },
-		outdir: target,
-		write: false,
-		logLevel: 'silent',
-	});
-	for (const { path, contents } of built.outputFiles) write(basename(path), contents);
-	write('shell.js', buildShell());
-	const document = createDocument();
-	write('openapi.json', JSON.stringify(document));
-	write('docs.html', renderPage(document));
-	const made = ['app.js', 'docs.js', 'style.css', 'shell.js', 'openapi.json', 'docs.html', ...files];
+	const texts = makeOnce(join(root, 'build/page.json'), make);
+	for (const [name, text] of Object.entries(texts)) write(name, text);
+	const made = [...Object.keys(texts), ...files];
 	for (const name of readdirSync(target))
 		if (!made.includes(name) && !name.endsWith('.new')) rmSync(join(target, name));
 }
 
-/** Builds the Worker in which a shell runs. It is short, because the Worker keeps it in memory. */
-function buildShell(): Uint8Array {
-	const { outputFiles } = buildSync({
-		entryPoints: [join(root, 'src/cloudflare/agent/shell-isolate.ts')],
-		absWorkingDir: root,
-		bundle: true,
-		minify: true,
-		format: 'esm',
-		target: 'es2022',
-		platform: 'browser',
-		external: ['cloudflare:*', 'node:*'],
-		legalComments: 'none',
-		write: false,
-		logLevel: 'silent',
-	});
-	const [{ contents } = { contents: new Uint8Array() }] = outputFiles;
-	const notice = '// just-bash, under the Apache License 2.0: https://www.npmjs.com/package/just-bash\n';
-	return Buffer.concat([Buffer.from(notice), contents]);
+function make(): Made {
+	const build = (options: BuildOptions) =>
+		buildSync({ ...options, absWorkingDir: root, metafile: true, write: false, logLevel: 'silent' });
+	const built = bundles.map(build);
+	const inputs = [...built, build(documents)].flatMap(({ metafile }) => Object.keys(metafile?.inputs ?? {}));
+	const scripts = built.flatMap(({ outputFiles = [] }) => outputFiles.map(({ path, text }) => [basename(path), text]));
+	const document = createDocument();
+	const texts = { 'openapi.json': JSON.stringify(document), 'docs.html': renderPage(document) };
+	return { texts: { ...Object.fromEntries(scripts), ...texts }, sources: [...new Set([...makers, ...inputs])].sort() };
 }
 
 if (process.argv[1] === import.meta.filename && isAsked('npm run build:page', usage)) {

@@ -14,7 +14,7 @@ const packed = v.object({ file: v.string(), paths: v.array(v.string()) });
 
 /** What the package is made from. */
 const sources = [
-	...['src', 'scripts', 'docs', 'package.json', 'package-lock.json'],
+	...['src', 'scripts', 'docs', 'package.json', 'package-lock.json', 'build/page.json'],
 	...['README.md', 'LICENSE', 'CHANGELOG.md', 'llms.txt'],
 	...['tsconfig.json', 'tsconfig.build.json', 'tsconfig.command.json', 'tsconfig.worker.json'],
 ];

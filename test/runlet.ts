@@ -7,15 +7,19 @@ import { claimPort } from './port.ts';
 
 const root = resolve(import.meta.dirname, '..');
 
+/** The sources, and what was built of them before any test (`test/share.ts`). */
+const copied = [
+	...['src', 'scripts', 'skills', 'examples', 'package.json', 'package-lock.json', 'wrangler.toml', 'tsconfig.json'],
+	...['build/page', 'build/page.json', 'build/sdk'],
+];
+
 /**
  * Creates a copy of the project that a test may change. It uses the project's packages. Its Worker has the code of MCP only
  * if the test needs it: without it a build takes a third less.
  */
 export async function copyProject({ mcp = false } = {}): Promise<string> {
 	const copy = await mkdtemp(join(tmpdir(), 'runlet-project-'));
-	for (const name of ['src', 'scripts', 'skills', 'examples', 'package.json', 'package-lock.json', 'wrangler.toml'])
-		await cp(join(root, name), join(copy, name), { recursive: true });
-	await cp(join(root, 'tsconfig.json'), join(copy, 'tsconfig.json'));
+	for (const name of copied) await cp(join(root, name), join(copy, name), { recursive: true });
 	await symlink(join(root, 'node_modules'), join(copy, 'node_modules'), 'junction');
 	if (mcp) return copy;
 	const worker = join(copy, 'src/worker.ts');

@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { buildPage } from '../scripts/page.ts';
 import { bundleWorker } from './bundle-worker.ts';
 import { pack } from './pack.ts';
 import { addressVariable } from './shared.ts';
@@ -21,6 +22,8 @@ function make(path: string, folder: string): Promise<object> {
  */
 export default async function setup() {
 	if (process.env[addressVariable] !== undefined) return;
+	// Each start of a server asks for it, also in a copy of the project.
+	buildPage();
 	const folder = await mkdtemp(join(tmpdir(), 'runlet-shared-'));
 	const made = new Map<string, Promise<object>>();
 	const makeOnce = (path: string): Promise<object> => {

@@ -1,0 +1,53 @@
+import { createHash } from 'node:crypto';
+import { readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import * as v from 'valibot';
+import { root } from '../root.ts';
+import { writeChanged } from '../write-changed.ts';
+
+/** Texts, and the paths of the files that they are made of, from the root. */
+export type Made = Pick<v.InferOutput<typeof kept>, 'texts' | 'sources'>;
+
+const kept = v.object({ sources: v.array(v.string()), hash: v.string(), texts: v.record(v.string(), v.string()) });
+
+/** Milliseconds by which the time of a file may be behind the clock. */
+const coarseMs = 100;
+
+/**
+ * Makes texts, and keeps them in a file: while all that they are made of is as it was, they are not made again, because
+ * every start asks for them.
+ */
+export function makeOnce(file: string, make: () => Made): Made['texts'] {
+	const known = readKept(file);
+	if (known !== undefined && hash(known.sources) === known.hash) return known.texts;
+	const begun = Date.now();
+	const { texts, sources } = make();
+	// What was saved since it began may be missing in them.
+	const isWhole = sources.every((path) => statSync(join(root, path)).mtimeMs < begun - coarseMs);
+	if (isWhole) writeChanged(file, Buffer.from(JSON.stringify({ sources, hash: hash(sources), texts })));
+	return texts;
+}
+
+function readKept(file: string): v.InferOutput<typeof kept> | undefined {
+	try {
+		return v.parse(kept, JSON.parse(readFileSync(file, 'utf8')));
+	} catch {
+		// There is none, or one of another version.
+		return undefined;
+	}
+}
+
+/** Hashes files with their paths. Undefined if one is not there. */
+function hash(paths: readonly string[]): string | undefined {
+	const sum = createHash('sha256');
+	try {
+		for (const path of paths)
+			sum
+				.update(`${path}\0`)
+				.update(readFileSync(join(root, path)))
+				.update('\0');
+	} catch {
+		return undefined;
+	}
+	return sum.digest('hex');
+}
