@@ -87,8 +87,9 @@ const alias = [...listSources(), ...built].map(([name, replacement]) => ({
 
 // Tests start hundreds of processes of the same few programs: each is compiled once.
 process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, 'node_modules/.cache/compiled');
-// esbuild and the compiler are written in Go, and spend a fifth of their time on collecting garbage of a second's life.
-process.env.GOGC ??= '200';
+// esbuild and the compiler are written in Go, and spend a quarter of their time on collecting garbage of a second's life.
+process.env.GOGC ??= 'off';
+process.env.GOMEMLIMIT ??= '768MiB';
 
 export default defineConfig(({ mode }) => ({
 	resolve: { alias },

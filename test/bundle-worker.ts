@@ -6,7 +6,7 @@ import * as v from 'valibot';
 import { buildSdks } from '../scripts/pack/sdks.ts';
 import { buildPage } from '../scripts/page.ts';
 import { root } from '../scripts/root.ts';
-import { findWrangler, loadWrangler, quietEnv } from '../src/command/wrangler.ts';
+import { loadWrangler, quietEnv, toShortCommand } from '../src/command/wrangler.ts';
 
 /** A bundled Worker: the folder of its `worker.js`, and what of `wrangler.toml` Miniflare runs it with. */
 export type Bundle = v.InferOutput<typeof bundle>;
@@ -25,7 +25,7 @@ export async function bundleWorker(entry: string, modulesRoot: string): Promise<
 	// Wrangler needs the folder of the page, and the SDKs.
 	buildPage();
 	await buildSdks();
-	const args = ['--no-warnings', findWrangler(), 'deploy', entry, '--dry-run', '--minify', '--outdir', modulesRoot];
+	const args = toShortCommand(['deploy', entry, '--dry-run', '--minify', '--outdir', modulesRoot]);
 	const child = spawn(process.execPath, args, { cwd: root, env: quietEnv, stdio: ['ignore', 'ignore', 'pipe'] });
 	const [stderr, [status]] = await Promise.all([text(child.stderr), once(child, 'close')]);
 	if (status !== 0) throw new Error(`the Worker could not be bundled:\n${stderr}`);

@@ -14,6 +14,14 @@ export function findWrangler(): string {
 	return resolveInProject('wrangler');
 }
 
+/**
+ * Returns Node's arguments for a command of Wrangler that soon ends. While its 17 MB are loaded, larger semi-spaces (in MB)
+ * are collected less often.
+ */
+export function toShortCommand(args: readonly string[]): string[] {
+	return ['--no-warnings', '--min-semi-space-size=64', '--max-semi-space-size=64', findWrangler(), ...args];
+}
+
 /** Loads the project's Wrangler. */
 export async function loadWrangler(): Promise<typeof import('wrangler')> {
 	return import(pathToFileURL(findWrangler()).href);
@@ -82,7 +90,7 @@ export async function wrangler(
 	args: readonly string[],
 	{ input = '', env = {}, show = false }: WranglerOptions = {},
 ): Promise<string> {
-	const child = spawn(process.execPath, ['--no-warnings', findWrangler(), ...args], {
+	const child = spawn(process.execPath, toShortCommand(args), {
 		cwd: root,
 		stdio: ['pipe', 'pipe', 'pipe'],
 		env: { ...quietEnv, ...env },

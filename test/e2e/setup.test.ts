@@ -49,11 +49,6 @@ test('a variable that is wrong takes the place of the banner', async () => {
 	expect(output).not.toContain('Runlet is at');
 });
 
-test('a model that nobody knows is said beside the banner', async () => {
-	const output = await startUntil(/MODEL: .*\n/, '--var', 'MODEL:gtp-5');
-	expect(output).toMatch(/Runlet is at[\s\S]*MODEL: "gtp-5" is no model/);
-});
-
 describe('what was typed wrong is told in our own words, before anything is started', () => {
 	test.each([
 		[['--port', 'abc'], /--port abc: expected a number from 1 to 65535/],

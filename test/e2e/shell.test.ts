@@ -72,13 +72,17 @@ beforeAll(async () => {
 	);
 	const address = model.address();
 	const port = typeof address === 'object' ? address?.port : '';
-	server = await startRunletIn(project, '--var', `OLLAMA_BASE_URL:http://127.0.0.1:${port}/v1`);
+	const variables = [`OLLAMA_BASE_URL:http://127.0.0.1:${port}/v1`, 'MODEL:gtp-5'];
+	server = await startRunletIn(project, ...variables.flatMap((one) => ['--var', one]));
 });
 afterAll(async () => {
 	await server?.close();
 	model?.close();
 	if (project !== undefined) await rm(project, { recursive: true, force: true });
 });
+
+test('a model that nobody knows is said beside the banner of npm start', () =>
+	server.says(/Runlet is at[\s\S]*MODEL: "gtp-5" is no model/));
 
 test('under npm start an agent runs a shell over the files of its session, which keeps what it changes', async () => {
 	const client = createClient({ baseUrl: server.url });

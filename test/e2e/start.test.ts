@@ -269,7 +269,7 @@ test('npm start says where it is reached, so that the login of an MCP server of 
 	expect(await client.listMcpServers()).toEqual([]);
 });
 
-test('sessions and the secrets of tools survive a restart on the same folder without any setup, and the first request that comes waits for it', async () => {
+test('sessions and the secrets of tools survive a restart on the same folder without any setup, the first request that comes waits for it, and nothing of the first start is left', async () => {
 	const client = createClient({ baseUrl: runlet.url });
 	const definition = {
 		description: 'Count the orders.',
@@ -286,7 +286,9 @@ test('sessions and the secrets of tools survive a restart on the same folder wit
 	});
 	const at = `${runlet.url}${created.headers.get('location')}`;
 	const before = await (await fetch(`${at}/messages`)).text();
+	expect(processes(runlet.group)).not.toBe('');
 	await runlet.stop('SIGTERM');
+	expect(processes(runlet.group)).toBe('');
 	const restarted = runlet.restart();
 	const ask = (): Promise<Response> => fetch(`${at}/messages`).catch(() => ask());
 	const first = await ask();
@@ -309,9 +311,9 @@ test('options that npm kept for itself are told about the two dashes, before any
 	});
 });
 
-test('when it is told to stop, no process is left', async () => {
-	for (const signal of ['SIGTERM', 'SIGINT', 'SIGKILL'] as const) {
-		if (signal !== 'SIGTERM') await runlet.restart();
+test('when it is told to stop, or killed, no process is left', async () => {
+	for (const signal of ['SIGINT', 'SIGKILL'] as const) {
+		if (signal === 'SIGKILL') await runlet.restart();
 		expect(processes(runlet.group)).not.toBe('');
 		await runlet.stop(signal);
 		expect(processes(runlet.group), signal).toBe('');

@@ -33,8 +33,8 @@ export async function points({ count = 20, seed = createSeed() }: Options): Prom
 /** Kills the server so often at each of the points. */
 async function killAtEach(stage: Stage, points: readonly CrashPoint[], count: number): Promise<Figures> {
 	const figures: Record<string, string> = {};
+	await stage.server.restart({ CRASH: 'ask' });
 	for (const [name, times] of points) {
-		await stage.server.restart({ CRASH: 'ask' });
 		const killed: Promise<Pair>[] = [];
 		for (let n = 0; n < count; n++) killed.push((await killAt(stage, name, times, `${name}-kill-${n}`)).runs);
 		figures[name] = await settle(stage, await Promise.all(killed));

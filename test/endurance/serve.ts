@@ -4,7 +4,7 @@
  * data, by SIGKILL, and starts another one.
  */
 import { readFileSync } from 'node:fs';
-import { registerHooks } from 'node:module';
+import { flushCompileCache, registerHooks } from 'node:module';
 import type { Miniflare as Server } from 'miniflare';
 import { hastenMiniflare, isMiniflare } from '../../src/command/dev/miniflare.ts';
 
@@ -18,6 +18,8 @@ registerHooks({
 			: nextLoad(url, context),
 });
 const { Miniflare } = await import('miniflare');
+// It is killed in the end, when Node would keep what it compiled.
+flushCompileCache();
 let server: Server | undefined;
 process.on('message', async (message) => {
 	const options = JSON.parse(String(message));

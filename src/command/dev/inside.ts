@@ -72,25 +72,27 @@ process.on('runlet:worker', (data: ProxyData) => tell(describeWorker(data)));
 interface Change {
 	readonly what: string;
 	readonly place: RegExp;
-	readonly by: string;
+	readonly by: (found: string) => string;
 }
+
+const tellReplacing = (found: string): string => `${found} process.emit('runlet:replacing');`;
 
 const changesOfWrangler: Change[] = [
 	{
 		what: 'The start of a build',
 		place: /onBundleStart\(data\) \{(?=\s*this\.latestConfig = data\.config;\s*void this\.sendMessageToProxyWorker)/,
-		by: "$& process.emit('runlet:replacing');",
+		by: tellReplacing,
 	},
 	{
 		// A saved page is not built: Wrangler only reloads.
 		what: 'The start of a reload',
 		place: /onReloadStart\(data\) \{(?=\s*this\.latestConfig = data\.config;\s*void this\.sendMessageToProxyWorker)/,
-		by: "$& process.emit('runlet:replacing');",
+		by: tellReplacing,
 	},
 	{
 		what: 'The address of the Worker',
 		place: /onReloadComplete\(data\) \{(?=\s*this\.localServerReady\.resolve)/,
-		by: "$& process.emit('runlet:worker', data.proxyData);",
+		by: (found) => `${found} process.emit('runlet:worker', data.proxyData);`,
 	},
 ];
 
@@ -100,7 +102,7 @@ if (!process.argv.some((arg) => /^--inspector-?(port|ip)\b/i.test(arg)))
 	changesOfWrangler.push({
 		what: 'The switch of the inspector',
 		place: /inspector: \{\s*hostname: args\.inspectorIp,\s*port: args\.inspectorPort\s*\}/,
-		by: 'inspector: false',
+		by: () => 'inspector: false',
 	});
 
 registerHooks({
@@ -117,11 +119,23 @@ registerHooks({
 	},
 });
 
+/** Its code is 17 MB: it is searched once for each change, and copied once. */
 function changeWrangler(source: string): string {
-	return changesOfWrangler.reduce((changed, { what, place, by }) => {
-		if (place.test(changed)) return changed.replace(place, by);
-		throw new Error(
-			`${what} is not found in this version of Wrangler. This Runlet runs with another: npm install --save-dev ${pinned('wrangler')}`,
-		);
-	}, source);
+	const found = changesOfWrangler.map(({ what, place, by }) => {
+		const { index, 0: text = '' } = place.exec(source) ?? {};
+		if (index === undefined)
+			throw new Error(
+				`${what} is not found in this version of Wrangler. This Runlet runs with another: npm install --save-dev ${pinned('wrangler')}`,
+			);
+		return { from: index, to: index + text.length, text: by(text) };
+	});
+	let end = 0;
+	const pieces = found
+		.toSorted((one, other) => one.from - other.from)
+		.flatMap(({ from, to, text }) => {
+			const before = source.slice(end, from);
+			end = to;
+			return [before, text];
+		});
+	return [...pieces, source.slice(end)].join('');
 }

@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import * as v from 'valibot';
 import { toMessageText } from '../../core/ground/errors.ts';
 import { type SkillsKv, toSkillsKv } from '../../core/skill/kv/store.ts';
-import { findWrangler, loadMiniflare, quietEnv } from '../wrangler.ts';
+import { loadMiniflare, quietEnv, toShortCommand } from '../wrangler.ts';
 import { findNamespace } from './namespace.ts';
 
 /** An opened namespace. */
@@ -57,8 +57,7 @@ export function openRemote({ config, env, binding }: Where): OpenedKv {
 	const where = ['--binding', binding, '--remote', '--config', config, ...(env ? ['--env', env] : [])];
 	const run = async (args: readonly string[], level: 'log' | 'error' = 'error') => {
 		const options = { env: { ...quietEnv, WRANGLER_LOG: level }, maxBuffer: 64 * 1024 * 1024 };
-		const command = ['--no-warnings', findWrangler(), 'kv', ...args, ...where];
-		return (await promisify(execFile)(process.execPath, command, options)).stdout;
+		return (await promisify(execFile)(process.execPath, toShortCommand(['kv', ...args, ...where]), options)).stdout;
 	};
 	const bulk = async (operation: 'put' | 'delete', content: unknown, ...more: string[]) => {
 		const folder = await mkdtemp(join(tmpdir(), 'runlet-skills-'));
