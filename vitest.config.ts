@@ -127,6 +127,7 @@ export default defineConfig(({ mode }) => ({
 				test: {
 					name: 'e2e',
 					globalSetup: './test/share.ts',
+					setupFiles: './test/hasten.ts',
 					include: ['test/e2e/**/*.test.ts'],
 					testTimeout: 300_000,
 					hookTimeout: 300_000,

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { root } from '../../scripts/root.ts';
+import { findDeployProblems } from '../../src/command/deploy/check.ts';
 import { copyProject, startRunlet, startRunletIn } from '../runlet.ts';
-import { runScript } from './scripts.ts';
 
 const config = join(root, 'examples/mount/wrangler.toml');
 
@@ -28,12 +28,6 @@ test('an existing Worker keeps its routes, and has agents, their page and their 
 	} finally {
 		await shop.close();
 	}
-});
-
-test('a dry run of its deploy says what to do where Runlet is not found', async () => {
-	const keys = ['--keys-file', join(root, 'build/none.json')];
-	const wrong = await runScript('deploy', ['--dry-run', '--config', config, ...keys]);
-	expect([wrong.code, wrong.stderr]).toEqual([1, expect.stringContaining('--base-path /ai')]);
 });
 
 describe('a Worker with accounts of its own, and another name for SKILLS', () => {
@@ -69,10 +63,15 @@ describe('a Worker with accounts of its own, and another name for SKILLS', () =>
 		}
 	});
 
-	test('runlet deploy tries the Worker with the skills there, under its base path', async () => {
-		const keys = ['--keys-file', join(project, 'none.json')];
-		const { stdout, stderr } = await run('deploy', '--dry-run', ...own, '--base-path', '/ai', ...keys);
+	test('runlet deploy tries the Worker with the skills there, under its base path, and says what to do where Runlet is not found', async () => {
+		const built = join(project, 'built');
+		const options = ['--outdir', built, '--keys-file', join(project, 'none.json')];
+		const { stdout, stderr } = await run('deploy', '--dry-run', ...own, '--base-path', '/ai', ...options);
 		expect([stdout, stderr]).toEqual([expect.stringContaining('Nothing was deployed.'), '']);
+		const target = { config: join(project, 'examples/mount/wrangler.toml'), env: undefined };
+		expect(await findDeployProblems(built, target, { basePath: '', skillsBinding: 'TEXTS' })).toEqual([
+			expect.stringContaining('--base-path /ai'),
+		]);
 	});
 
 	test('runlet skills says how to name the namespace', async () => {

@@ -60,13 +60,13 @@ const skill = async (name: string, body: string) => {
 		`---\nname: ${name}\ndescription: About ${name}\n---\n\n${body}\n`,
 	);
 };
-const publish = async (...more: string[]) => {
+const publish = async (where = '--remote', ...more: string[]) => {
 	const address = server.address();
 	const port = typeof address === 'object' ? address?.port : undefined;
 	const args = [
 		join(import.meta.dirname, '../../src/command/bin.ts'),
 		'skills',
-		'--remote',
+		where,
 		'--directory',
 		join(folder, 'skills'),
 	];
@@ -76,17 +76,14 @@ const publish = async (...more: string[]) => {
 		CLOUDFLARE_API_TOKEN: 'token',
 		CLOUDFLARE_ACCOUNT_ID: 'account',
 	};
-	return promisify(execFile)(process.execPath, [...args, '--config', join(folder, 'wrangler.json'), ...more], { env });
+	return promisify(execFile)(process.execPath, [...args, '--config', join(folder, 'wrangler.toml'), ...more], { env });
 };
 
 beforeAll(async () => {
 	await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
 	folder = await mkdtemp(join(tmpdir(), 'runlet-remote-'));
-	const kv_namespaces = [{ binding: 'SKILLS', id: 'ns' }];
-	await writeFile(
-		join(folder, 'wrangler.json'),
-		JSON.stringify({ name: 'r', compatibility_date: '2026-07-30', kv_namespaces }),
-	);
+	const namespace = '[[kv_namespaces]]\nbinding = "SKILLS"\nid = "ns"\n';
+	await writeFile(join(folder, 'wrangler.toml'), `name = "r"\ncompatibility_date = "2026-07-30"\n${namespace}`);
 });
 afterAll(async () => {
 	server.close();
@@ -102,11 +99,7 @@ test('--remote writes all new entries in one request, then the index, then only 
 	expect(requests.slice(3)).toEqual(['PUT bulk', 'PUT bulk']);
 	expect([...values.keys()].map((key) => key.split(':')[1]).sort()).toEqual(['body', 'body', 'index', 'search']);
 
-	requests.length = 0;
 	await skill('c', 'Not yet');
-	expect((await publish('--dry-run')).stdout).toBe('skills (dry run): 1 published (c), 2 unchanged\n');
-	expect(requests.filter((request) => !request.startsWith('GET'))).toEqual([]);
-
 	await skill('a', 'Three');
 	expect((await publish()).stdout).toBe('skills: 2 published (a, c), 1 unchanged\n');
 	expect([...values.values()].filter((value) => value.includes('Three'))).toHaveLength(1);
@@ -117,4 +110,11 @@ test('--remote writes all new entries in one request, then the index, then only 
 	values.set('skill:retired', JSON.stringify(retired));
 	await publish();
 	expect([...values.values()].filter((value) => value.includes('One'))).toHaveLength(0);
+});
+
+test('--dry-run says what would be published, and writes nothing', async () => {
+	const local = ['--local', '--persist-to', join(folder, 'state')] as const;
+	const would = await publish(...local, '--dry-run');
+	expect(would.stdout).toBe('skills (dry run): 3 published (a, b, c), 0 unchanged\n');
+	expect((await publish(...local)).stdout).toBe('skills: 3 published (a, b, c), 0 unchanged\n');
 });

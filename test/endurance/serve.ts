@@ -3,20 +3,12 @@
  * it does. A message while one is served kills that one: Miniflare ends workerd, which does all the work and has all the
  * data, by SIGKILL, and starts another one.
  */
-import { readFileSync } from 'node:fs';
-import { flushCompileCache, registerHooks } from 'node:module';
+import { flushCompileCache } from 'node:module';
 import type { Miniflare as Server } from 'miniflare';
-import { hastenMiniflare, isMiniflare } from '../../src/command/dev/miniflare.ts';
+import '../hasten.ts';
 
 // The whole group goes when the programme does, however it ended.
 process.on('disconnect', () => process.kill(0, 'SIGKILL'));
-// As in `runlet dev`: workerd is started after each kill.
-registerHooks({
-	load: (url, context, nextLoad) =>
-		isMiniflare(url)
-			? { format: 'commonjs', source: hastenMiniflare(readFileSync(new URL(url), 'utf8')), shortCircuit: true }
-			: nextLoad(url, context),
-});
 const { Miniflare } = await import('miniflare');
 // It is killed in the end, when Node would keep what it compiled.
 flushCompileCache();
