@@ -140,6 +140,8 @@ export default defineConfig(({ mode }) => ({
 					globalSetup: './test/share.ts',
 					include: ['test/page/**/*.test.ts'],
 					hookTimeout: 300_000,
+					// The files of a process share Chromium (`test/page/browser.ts`).
+					isolate: false,
 				},
 			},
 		],

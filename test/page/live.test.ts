@@ -1,6 +1,6 @@
 /** What happens elsewhere, in another window or by the API, is shown without a reload. */
 import type { Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { call, type Stage, startStage, text } from '../e2e/ui/stage.ts';
 import { type Browser, startBrowser, watchComplaints } from './browser.ts';
 import { startSite } from './site.ts';
@@ -17,7 +17,7 @@ let expected: string | undefined;
 
 beforeAll(async () => {
 	[browser, stage] = await Promise.all([startBrowser({ width: 1100, height: 700 }), startStage()]);
-	site = await startSite(stage.url);
+	[site, here, there] = await Promise.all([startSite(stage.url), browser.openPage(), browser.openPage()]);
 });
 afterAll(async () => {
 	site?.close();
@@ -27,15 +27,12 @@ afterAll(async () => {
 beforeEach(async () => {
 	complaints = [];
 	expected = undefined;
-	[here, there] = await Promise.all([browser.openPage(), browser.openPage()]);
-	for (const page of [here, there]) {
-		watchComplaints(page, complaints);
-	}
+	for (const page of [here, there]) watchComplaints(page, complaints);
 	await here.goto(site.url);
 	await here.locator('#welcome').waitFor();
 });
 afterEach(async () => {
-	await Promise.all([here.close(), there.close()]);
+	await Promise.all([browser.clearPage(here), browser.clearPage(there)]);
 	expect(complaints.filter((text) => expected === undefined || !text.includes(expected))).toEqual([]);
 });
 
@@ -51,11 +48,13 @@ async function say(page: Page, message: string): Promise<void> {
 }
 
 /** Keeps a window from looking by itself: what it does then, it was told to. */
-const stopTimers = (page: Page) =>
-	page.addInitScript(() => {
+async function stopTimers(page: Page): Promise<void> {
+	const script = await page.addInitScript(() => {
 		const own = setTimeout;
 		Reflect.set(window, 'setTimeout', (work: () => void, ms = 0) => (ms >= 2_000 ? 0 : own(work, ms)));
 	});
+	onTestFinished(() => script.dispose());
+}
 
 /** Has both windows show one session, whose first run has ended. */
 async function begin(): Promise<string> {

@@ -1,12 +1,11 @@
 /** The Markdown of the page: what it draws, how it stays the same however it comes, and what it costs. */
-import { resolve } from 'node:path';
-import { build } from 'esbuild';
 import fc from 'fast-check';
 import type { JSHandle, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openMarkdown, readLine } from '../../src/client/markdown.ts';
 import { findComplete, notBegun } from '../../src/page/markdown/complete.ts';
 import { type Browser, startBrowser } from './browser.ts';
+import { loadModule } from './module.ts';
 
 type Module = typeof import('../../src/page/markdown/markdown.ts');
 
@@ -18,15 +17,7 @@ beforeAll(async () => {
 	browser = await startBrowser();
 	page = await browser.openPage();
 	await page.goto('about:blank');
-	const { outputFiles } = await build({
-		entryPoints: [resolve(import.meta.dirname, '../../src/page/markdown/markdown.ts')],
-		bundle: true,
-		format: 'iife',
-		globalName: 'loaded',
-		target: 'es2022',
-		write: false,
-	});
-	module = await page.evaluateHandle<Module>(`(() => { ${outputFiles[0]?.text} return loaded; })()`);
+	module = await loadModule<Module>(page, 'markdown/markdown');
 });
 afterAll(() => browser?.close());
 

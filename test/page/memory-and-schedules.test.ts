@@ -16,7 +16,7 @@ let client: ReturnType<typeof createClient>;
 
 beforeAll(async () => {
 	[browser, stage] = await Promise.all([startBrowser({ width: 1100, height: 700 }), startStage()]);
-	site = await startSite(stage.url);
+	[site, page] = await Promise.all([startSite(stage.url), browser.openPage()]);
 	client = createClient(stage.url);
 });
 afterAll(async () => {
@@ -27,11 +27,10 @@ afterAll(async () => {
 beforeEach(async () => {
 	complaints = [];
 	await client.eraseMemories();
-	page = await browser.openPage();
 	watchComplaints(page, complaints);
 });
 afterEach(async () => {
-	await page.close();
+	await browser.clearPage(page);
 	expect(complaints).toEqual([]);
 });
 

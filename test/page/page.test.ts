@@ -1,13 +1,13 @@
-import { readFile } from 'node:fs/promises';
-import { resolve } from 'node:path';
-import { build } from 'esbuild';
-import type { JSHandle, Page, Route } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { Message, RunEvent, TaskList } from '../../src/client/index.ts';
+import { readdir, readFile } from 'node:fs/promises';
+import type { Page, Route } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { createClient, type Message, type RunEvent, type TaskList } from '../../src/client/index.ts';
 import { hashKey, makeKey } from '../../src/cloudflare/auth/key.ts';
+import { startWorker } from '../bundle.ts';
 import { startSite } from '../core/toolboxes/web/server/site.ts';
-import { startRunlet } from '../runlet.ts';
+import { secretsKeys } from '../secrets-keys.ts';
 import { type Browser, startBrowser, watchComplaints } from './browser.ts';
+import { loadModule } from './module.ts';
 import { payloads, plain } from './payloads.ts';
 import { startProxy } from './proxy.ts';
 
@@ -18,12 +18,12 @@ let complaints: string[];
 
 beforeAll(async () => {
 	browser = await startBrowser();
+	page = await browser.openPage();
 });
 afterAll(() => browser?.close());
 
 beforeEach(async () => {
 	complaints = [];
-	page = await browser.openPage();
 	watchComplaints(page, complaints);
 	page.on('request', (request) => {
 		const { hostname, protocol } = new URL(request.url());
@@ -31,12 +31,18 @@ beforeEach(async () => {
 	});
 });
 afterEach(async () => {
-	await page.close();
+	await browser.clearPage(page);
 	expect(complaints).toEqual([]);
 });
 
-/** Writes down, in the page, every text that comes to where text becomes more: HTML, an address. Code the policy stops. */
-function watchSinks(): void {
+/** Writes down every text that comes to where text becomes more: HTML, an address. Code the policy stops. */
+async function watchSinks(): Promise<void> {
+	const script = await page.addInitScript(wrapSinks);
+	onTestFinished(() => script.dispose());
+}
+
+/** Does so in the page. */
+function wrapSinks(): void {
 	const sinks: string[] = [];
 	Reflect.set(window, 'sinks', sinks);
 	const watch = (owner: object, name: string): void => {
@@ -71,19 +77,6 @@ function watchSinks(): void {
 	watch(HTMLScriptElement.prototype, 'src');
 }
 
-/** Loads a module of the page by itself. */
-async function load<M>(name: string): Promise<JSHandle<M>> {
-	const { outputFiles } = await build({
-		entryPoints: [resolve(import.meta.dirname, `../../src/page/${name}.ts`)],
-		bundle: true,
-		format: 'iife',
-		globalName: 'loaded',
-		target: 'es2022',
-		write: false,
-	});
-	return page.evaluateHandle<M>(`(() => { ${outputFiles[0]?.text} return loaded; })()`);
-}
-
 const prose = () => page.locator('.prose').last();
 const sees = (selector: string, hasText: string | RegExp) => page.locator(selector, { hasText }).last().waitFor();
 const shotIn = process.env.SHOTS;
@@ -103,17 +96,25 @@ async function say(text: string) {
 	await page.press('#text', 'Enter');
 }
 
-let server: Awaited<ReturnType<typeof startRunlet>>;
+let server: Awaited<ReturnType<typeof startWorker>>;
 let proxy: Awaited<ReturnType<typeof startProxy>>;
 
 beforeAll(async () => {
-	server = await startRunlet();
+	server = await startWorker({ LOCAL: 'true', SECRETS_KEY: secretsKeys.newest });
+	await publishSkills(server.url);
 	proxy = await startProxy(server.url);
 });
 afterAll(async () => {
 	proxy?.close();
 	await server?.close();
 });
+
+/** Publishes the skills of the project, as its deployment does. */
+async function publishSkills(url: string): Promise<void> {
+	const client = createClient(url);
+	for (const name of await readdir('skills'))
+		await client.putSkill(name, await readFile(`skills/${name}/SKILL.md`, 'utf8'));
+}
 
 /** A sum that the demo model says back for seconds, piece by piece. */
 const terms = 120;
@@ -163,11 +164,15 @@ describe('a chat', () => {
 		expect(await page.locator('.call').count()).toBe(1);
 	});
 
-	test('a skill that is used is shown as one', async () => {
+	test('a skill that is used is shown as one, and fits a narrow screen', async () => {
+		await page.setViewportSize({ width: 380, height: 700 });
 		await page.click('#examples >> text=An angry customer wants a refund');
 		await sees('.call.skill .name', /^skill [a-z-]+$/);
-		await runEnds();
+		await sees('.usage', 'tokens');
 		expect(await readTexts('.failure, .warning')).toEqual([]);
+		for (const summary of await page.locator('.call summary').all()) await summary.click();
+		const width = await page.evaluate(() => Math.max(document.documentElement.scrollWidth, document.body.scrollWidth));
+		expect(width).toBeLessThanOrEqual(380);
 	});
 
 	test('the time in a city is told', async () => {
@@ -177,34 +182,11 @@ describe('a chat', () => {
 		expect(await page.locator('.call[data-state="done"]').count()).toBeGreaterThan(0);
 	});
 
-	test('text is shown while it comes', async () => {
+	test('text is shown while it comes, and a connection that breaks in the middle is taken up again', async () => {
 		await say(longQuestion);
 		await textIsGrowing();
 		expect(await page.locator('.run').getAttribute('aria-busy')).toBe('true');
 		expect(await page.locator('#send').isVisible()).toBe(false);
-		await runEnds();
-		expect(await prose().textContent()).toBe(longAnswer);
-		expect(await page.locator('.run').getAttribute('aria-busy')).toBe(null);
-	});
-
-	test('a reload in the middle of a run goes on, with the text complete and once', async () => {
-		await say(longQuestion);
-		await textIsGrowing();
-		await page.reload();
-		await textIsGrowing();
-		await page.reload();
-		for (const reload of [false, true]) {
-			if (reload) await page.reload();
-			await page.locator('.usage').waitFor();
-			expect(await prose().textContent()).toBe(longAnswer);
-			expect(await readTexts('.message')).toEqual([`You: ${longQuestion}`]);
-			expect(await page.locator('.call').count()).toBe(1);
-		}
-	});
-
-	test('a connection that breaks in the middle of a run is taken up again', async () => {
-		await say(longQuestion);
-		await textIsGrowing();
 		proxy.cut();
 		await textIsGrowing();
 		proxy.down();
@@ -212,6 +194,7 @@ describe('a chat', () => {
 		proxy.up();
 		await runEnds();
 		expect(await prose().textContent()).toBe(longAnswer);
+		expect(await page.locator('.run').getAttribute('aria-busy')).toBe(null);
 		expect(await page.locator('.call').count()).toBe(1);
 		for (const complaint of complaints.splice(0)) expect(complaint).toContain('net::ERR_');
 	});
@@ -275,32 +258,6 @@ describe('a chat', () => {
 		await runEnds();
 		expect(await readTexts('.message')).toEqual(['You: one\ntwo']);
 		expect(await page.inputValue('#text')).toBe('');
-	});
-
-	test('the page follows the text, unless the reader has scrolled up', async () => {
-		await page.setViewportSize({ width: 380, height: 400 });
-		const top = () => page.locator('#scroller').evaluate((node) => node.scrollTop);
-		const distance = () =>
-			page.locator('#scroller').evaluate((node) => node.scrollHeight - node.scrollTop - node.clientHeight);
-		await say(longQuestion);
-		await textIsGrowing();
-		expect(await distance()).toBeLessThan(4);
-		await page.mouse.move(150, 200);
-		await page.mouse.wheel(0, -150);
-		await expect.poll(distance).toBeGreaterThan(100);
-		const before = await top();
-		await textIsGrowing();
-		await runEnds();
-		expect(await top()).toBe(before);
-	});
-
-	test('fits a narrow screen', async () => {
-		await page.setViewportSize({ width: 380, height: 700 });
-		await page.click('#examples >> text=An angry customer wants a refund');
-		await sees('.usage', 'tokens');
-		for (const summary of await page.locator('.call summary').all()) await summary.click();
-		const width = await page.evaluate(() => Math.max(document.documentElement.scrollWidth, document.body.scrollWidth));
-		expect(width).toBeLessThanOrEqual(380);
 	});
 
 	test('an unknown session is told in the words of the server', async () => {
@@ -851,7 +808,7 @@ describe('what the wire may bring', () => {
 	test('whatever a model, a tool or a person says stays text', async () => {
 		const image = '<img src=x onerror="document.title = 1">';
 		expect(payloads.length).toBeGreaterThanOrEqual(126);
-		await page.addInitScript(watchSinks);
+		await watchSinks();
 		const everywhere = payloads.join('\n\n');
 		await open(
 			[
@@ -905,9 +862,9 @@ describe('what the wire may bring', () => {
 	});
 
 	test('each payload alone stays text, however it is cut', async () => {
-		await page.addInitScript(watchSinks);
+		await watchSinks();
 		await page.goto(server.url);
-		const module = await load<typeof import('../../src/page/markdown/markdown.ts')>('markdown/markdown');
+		const module = await loadModule<typeof import('../../src/page/markdown/markdown.ts')>(page, 'markdown/markdown');
 		const strange = await module.evaluate(({ createMarkdown }, payloads) => {
 			const known =
 				'DIV SPAN BUTTON P PRE CODE STRONG EM DEL H3 H4 H5 UL OL LI A BLOCKQUOTE TABLE THEAD TBODY TR TH TD'.split(' ');
@@ -938,16 +895,12 @@ describe('what the wire may bring', () => {
 });
 
 describe('the parts of the page', () => {
-	beforeEach(async () => {
-		await page.goto(server.url);
-	});
-
 	test.for([
 		['paragraphs', '\n\n'],
 		['a single line', ' '],
 		['a block of code', '\n'],
 	] as const)('20,000 pieces of %s cost little', async ([kind, gap]) => {
-		const module = await load<typeof import('../../src/page/chat/run-view.ts')>('chat/run-view');
+		const module = await loadModule<typeof import('../../src/page/chat/run-view.ts')>(page, 'chat/run-view');
 		const pieces = Array.from({ length: 20_000 }, (_, index) => `word${index}${index % 50 === 49 ? gap : ' '}`);
 		if (kind === 'a block of code') pieces.unshift('```\n');
 		const { ms, text } = await module.evaluate(({ createRunView }, pieces) => {
@@ -966,7 +919,7 @@ describe('the parts of the page', () => {
 	});
 
 	test('images of a result are shown, if they came with their bytes and are nothing but images', async () => {
-		const module = await load<typeof import('../../src/page/chat/run-view.ts')>('chat/run-view');
+		const module = await loadModule<typeof import('../../src/page/chat/run-view.ts')>(page, 'chat/run-view');
 		const dot = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 		const sizes = await module.evaluate(async ({ createRunView }, dot) => {
 			const root = document.createElement('div');
@@ -993,7 +946,7 @@ describe('the parts of the page', () => {
 	});
 
 	test('a link says which host it leads to, where its label names another one', async () => {
-		const module = await load<typeof import('../../src/page/markdown/markdown.ts')>('markdown/markdown');
+		const module = await loadModule<typeof import('../../src/page/markdown/markdown.ts')>(page, 'markdown/markdown');
 		const drawn = (sources: readonly string[]) =>
 			module.evaluate(({ createMarkdown }, sources) => {
 				const texts = sources.map((source) => {
@@ -1058,9 +1011,9 @@ describe('the parts of the page', () => {
 	});
 
 	test('nothing on the page turns the direction of a text', async () => {
-		const module = await load<typeof import('../../src/page/markdown/markdown.ts')>('markdown/markdown');
+		const module = await loadModule<typeof import('../../src/page/markdown/markdown.ts')>(page, 'markdown/markdown');
 		const turning = [0x061c, 0x200e, 0x200f, 0x202a, 0x202b, 0x202c, 0x202d, 0x202e, 0x2066, 0x2067, 0x2068, 0x2069];
-		const elements = await load<typeof import('../../src/page/parts/element.ts')>('parts/element');
+		const elements = await loadModule<typeof import('../../src/page/parts/element.ts')>(page, 'parts/element');
 		const shown = await elements.evaluate(
 			({ element }, turning) =>
 				element('p', '', turning.map((code) => `a${String.fromCharCode(code)}b`).join('')).textContent,
@@ -1079,7 +1032,7 @@ describe('the parts of the page', () => {
 	});
 
 	test('Markdown is drawn the same however it is cut', async () => {
-		const module = await load<typeof import('../../src/page/markdown/markdown.ts')>('markdown/markdown');
+		const module = await loadModule<typeof import('../../src/page/markdown/markdown.ts')>(page, 'markdown/markdown');
 		const same = await module.evaluate(({ createMarkdown }) => {
 			const source = [
 				'# A *title*\r\n\r\nSome **bold**, *italic*, `code` and 2*3*4.\nA second line with https://example.com/a.',
@@ -1112,7 +1065,7 @@ describe('the parts of the page', () => {
 describe('a server that wants a key', () => {
 	test('is asked for with the key that a person gives, in this tab', async () => {
 		const { key, id } = makeKey();
-		const keyed = await startRunlet('--var', `API_KEYS:${JSON.stringify([{ id, hash: await hashKey(key) }])}`);
+		const keyed = await startWorker({ API_KEYS: JSON.stringify([{ id, hash: await hashKey(key) }]) });
 		try {
 			await page.goto(keyed.url);
 			await sees('.failure', 'Authorization');

@@ -1,6 +1,6 @@
 /** Reading a chat: a long history, an answer that streams in, a page that is opened again. */
 import type { Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { type OpenTurn, type Stage, startStage, text } from '../e2e/ui/stage.ts';
 import { type Browser, startBrowser } from './browser.ts';
 import { startSite } from './site.ts';
@@ -12,18 +12,17 @@ let page: Page;
 
 beforeAll(async () => {
 	[browser, stage] = await Promise.all([startBrowser({ width: 900, height: 600 }), startStage()]);
-	site = await startSite(stage.url);
+	[site, page] = await Promise.all([startSite(stage.url), browser.openPage()]);
 });
 afterAll(async () => {
 	site?.close();
 	await Promise.all([browser?.close(), stage?.close()]);
 });
 beforeEach(async () => {
-	page = await browser.openPage();
 	await page.goto(site.url);
 	await page.locator('#welcome').waitFor();
 });
-afterEach(() => page.close());
+afterEach(() => browser.clearPage(page));
 
 const readTexts = (selector: string) => page.locator(selector).allTextContents();
 const sees = (selector: string, hasText: string | RegExp) => page.locator(selector, { hasText }).last().waitFor();
@@ -214,7 +213,7 @@ test('a page that is opened again in the middle of an answer shows it growing: n
 	for (let n = 0; n < 20; n += 1) say(text(paragraph(n)));
 	await sees('.prose', 'Paragraph 19');
 	// From the first frame on, the text that is shown is written down.
-	await page.addInitScript(() => {
+	const script = await page.addInitScript(() => {
 		const shown: string[] = [];
 		Reflect.set(window, 'shown', shown);
 		const look = () => {
@@ -224,6 +223,7 @@ test('a page that is opened again in the middle of an answer shows it growing: n
 		};
 		look();
 	});
+	onTestFinished(() => script.dispose());
 	await page.reload();
 	await sees('.prose', 'Paragraph 19');
 	for (let n = 20; n < 40; n += 1) say(text(paragraph(n)));

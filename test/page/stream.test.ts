@@ -1,11 +1,10 @@
 /** What the page does for each piece of an answer that streams in: counted, not timed. */
-import { resolve } from 'node:path';
-import { build } from 'esbuild';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { RunEvent } from '../../src/client/index.ts';
 import { takeSlice } from '../../src/page/chat/slice.ts';
 import { type Browser, startBrowser } from './browser.ts';
+import { loadModule } from './module.ts';
 
 let browser: Browser;
 let page: Page;
@@ -16,18 +15,6 @@ beforeAll(async () => {
 	await page.goto('about:blank');
 });
 afterAll(() => browser?.close());
-
-async function load<M>(name: string) {
-	const { outputFiles } = await build({
-		entryPoints: [resolve(import.meta.dirname, `../../src/page/${name}.ts`)],
-		bundle: true,
-		format: 'iife',
-		globalName: 'loaded',
-		target: 'es2022',
-		write: false,
-	});
-	return page.evaluateHandle<M>(`(() => { ${outputFiles[0]?.text} return loaded; })()`);
-}
 
 const texts = (events: readonly RunEvent[]) => events.flatMap((event) => (event.type === 'text' ? [event.text] : []));
 
@@ -49,8 +36,8 @@ test('a frame draws some thousand characters and some hundred events at most, an
 });
 
 test('a burst of ten thousand pieces is shown over many frames, whole and in order', async () => {
-	const module = await load<typeof import('../../src/page/chat/player.ts')>('chat/player');
-	const views = await load<typeof import('../../src/page/chat/run-view.ts')>('chat/run-view');
+	const module = await loadModule<typeof import('../../src/page/chat/player.ts')>(page, 'chat/player');
+	const views = await loadModule<typeof import('../../src/page/chat/run-view.ts')>(page, 'chat/run-view');
 	await page.evaluate((loaded) => Reflect.set(window, 'views', loaded), views);
 	const { most, frames, text } = await module.evaluate(async ({ createPlayer }) => {
 		const { createRunView }: typeof import('../../src/page/chat/run-view.ts') = Reflect.get(window, 'views');
@@ -80,9 +67,9 @@ test('a burst of ten thousand pieces is shown over many frames, whole and in ord
 });
 
 test('long texts of a history are drawn over many frames, the newest first, and what has left the page is not', async () => {
-	const markdown = await load<typeof import('../../src/page/markdown/markdown.ts')>('markdown/markdown');
+	const markdown = await loadModule<typeof import('../../src/page/markdown/markdown.ts')>(page, 'markdown/markdown');
 	await page.evaluate((loaded) => Reflect.set(window, 'markdown', loaded), markdown);
-	const module = await load<typeof import('../../src/page/markdown/drawing.ts')>('markdown/drawing');
+	const module = await loadModule<typeof import('../../src/page/markdown/drawing.ts')>(page, 'markdown/drawing');
 	const { steps, texts, whole, left, seen } = await module.evaluate(async ({ createDrawing }) => {
 		const { createMarkdown }: typeof import('../../src/page/markdown/markdown.ts') = Reflect.get(window, 'markdown');
 		const drawing = createDrawing();
@@ -142,7 +129,7 @@ const kinds = {
 const heads: Readonly<Record<string, string>> = { 'a table': '| a | b |\n|---|---|\n', code: '```js\n' };
 
 test.for(Object.entries(kinds))('%s of two thousand pieces: what stands is not drawn again', async ([kind, pieces]) => {
-	const module = await load<typeof import('../../src/page/markdown/markdown.ts')>('markdown/markdown');
+	const module = await loadModule<typeof import('../../src/page/markdown/markdown.ts')>(page, 'markdown/markdown');
 	const drawn = await module.evaluate(
 		({ createMarkdown }, { head, pieces }) => {
 			const root = document.createElement('div');

@@ -4,8 +4,8 @@ import { resolve } from 'node:path';
 import { build } from 'esbuild';
 import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { startWorker } from '../bundle.ts';
 import { findBlock } from '../docs.ts';
+import { call, type Stage, startStage, text } from '../e2e/ui/stage.ts';
 import { claimPort } from '../port.ts';
 import { type Browser, startBrowser } from './browser.ts';
 
@@ -13,23 +13,25 @@ const root = resolve(import.meta.dirname, '../..');
 const component = findBlock('docs/ai-sdk.md', 'import { useChat }');
 
 let browser: Browser;
+let page: Page;
 /** Where the pages are: another port than Runlet's. */
 let sitePort: number;
-let runlet: Awaited<ReturnType<typeof startWorker>>;
+let stage: Stage;
 beforeAll(async () => {
 	sitePort = await claimPort();
-	[browser, runlet] = await Promise.all([
+	[browser, stage] = await Promise.all([
 		startBrowser({ width: 1280, height: 720 }),
-		startWorker({ LOCAL: 'true', CORS_ORIGINS: `http://127.0.0.1:${sitePort}` }),
+		startStage({ LOCAL: 'true', CORS_ORIGINS: `http://127.0.0.1:${sitePort}` }),
 	]);
+	page = await browser.openPage();
 });
-afterAll(() => Promise.all([browser?.close(), runlet?.close()]));
+afterAll(() => Promise.all([browser?.close(), stage?.close()]));
 
 /** The page of docs/ai-sdk.md with one version of the AI SDK, as a script. */
 async function bundle(version: 5 | 6 | 7): Promise<string> {
 	const { outputFiles } = await build({
 		stdin: {
-			contents: component.replace('http://127.0.0.1:8787', runlet.url),
+			contents: component.replace('http://127.0.0.1:8787/v1/ui/assistant', stage.api),
 			loader: 'tsx',
 			resolveDir: root,
 		},
@@ -46,13 +48,8 @@ async function bundle(version: 5 | 6 | 7): Promise<string> {
 	return outputFiles[0]?.text ?? '';
 }
 
-/** A sum that the demo model says back for seconds, piece by piece. */
-const terms = 200;
-const sum = Array(terms).fill(1).join(' + ');
-
 describe.each([5, 6, 7] as const)('the page of docs/ai-sdk.md with AI SDK %i', (version) => {
 	let site: Server;
-	let page: Page;
 	let complaints: string[];
 
 	beforeAll(async () => {
@@ -75,29 +72,27 @@ describe.each([5, 6, 7] as const)('the page of docs/ai-sdk.md with AI SDK %i', (
 
 	beforeEach(async () => {
 		complaints = [];
-		page = await browser.openPage();
 		page.on('pageerror', (error) => complaints.push(String(error)));
 		await page.goto(`http://127.0.0.1:${sitePort}/`);
 	});
 	afterEach(async () => {
 		await page.evaluate(() => localStorage.clear());
-		await page.close();
+		await browser.clearPage(page);
 		expect(complaints).toEqual([]);
 	});
 
-	const say = async (text: string) => {
-		await page.fill('input', text);
+	const say = async (message: string) => {
+		await page.fill('input', message);
 		await page.press('input', 'Enter');
 	};
 	const texts = (role: string) => page.locator(`.${role} p`).allTextContents();
 	const sees = (selector: string, hasText: string) => page.locator(selector, { hasText }).last().waitFor();
 
 	test('shows a call and its answer, and shows the same when it is loaded again', async () => {
+		stage.play([call('a1', 'add', { x: 17, y: 25 })], [text('It is 42.')]);
 		await say('What is 17 + 25?');
 		await sees('.assistant p', '42');
-		expect(await page.locator('.assistant div').allTextContents()).toEqual([
-			expect.stringMatching(/^tool-\w+ .*17 \+ 25.* → 42/),
-		]);
+		expect(await page.locator('.assistant div').allTextContents()).toEqual(['tool-add {"x":17,"y":25} → 42']);
 		await sees('button', 'Send');
 		const seen = await page.locator('main').innerHTML();
 		await page.reload();
@@ -107,24 +102,38 @@ describe.each([5, 6, 7] as const)('the page of docs/ai-sdk.md with AI SDK %i', (
 	});
 
 	test('goes on with an answer that was being written when it was loaded again, and shows it once', async () => {
-		await say(`What is ${sum}?`);
-		await sees('.assistant p', '1 + 1');
+		const goOn = Promise.withResolvers<void>();
+		stage.play(async (turn) => {
+			turn.say(text('One, '), text('two, '));
+			await goOn.promise;
+			turn.say(text('three.'));
+		});
+		await say('Count.');
+		await sees('.assistant p', 'One, two, ');
 		await page.reload();
+		await sees('.assistant p', 'One, two, ');
 		await sees('button', 'Stop');
-		await sees('.assistant p', `${sum} is ${terms}.`);
+		goOn.resolve();
 		await sees('button', 'Send');
-		expect((await texts('assistant')).at(-1)).toBe(`${sum} is ${terms}.`);
-		expect(await texts('user')).toHaveLength(1);
+		expect(await texts('assistant')).toEqual(['One, two, three.']);
+		expect(await texts('user')).toEqual(['Count.']);
 		expect(await page.locator('.assistant').count()).toBe(1);
 	});
 
 	test('stops the run, and goes on with another message', async () => {
-		await say(`What is ${sum}?`);
-		await sees('.assistant p', '1 + 1');
+		stage.play(
+			async (turn) => {
+				turn.say(text('One, '));
+				await turn.left;
+			},
+			[text('It is 4.')],
+		);
+		await say('Count.');
+		await sees('.assistant p', 'One, ');
 		await page.click('text=Stop');
 		await sees('button', 'Send');
 		await say('What is 2 + 2?');
-		await sees('.assistant p', '4');
+		await sees('.assistant p', 'It is 4.');
 		await sees('button', 'Send');
 		expect(await page.locator('.error').count()).toBe(0);
 	});

@@ -13,7 +13,7 @@ let complaints: string[];
 
 beforeAll(async () => {
 	[browser, stage] = await Promise.all([startBrowser({ width: 900, height: 640 }), startStage()]);
-	site = await startSite(stage.url);
+	[site, page] = await Promise.all([startSite(stage.url), browser.openPage()]);
 });
 afterAll(async () => {
 	site?.close();
@@ -22,13 +22,12 @@ afterAll(async () => {
 
 beforeEach(async () => {
 	complaints = [];
-	page = await browser.openPage();
 	watchComplaints(page, complaints);
 	await page.goto(site.url);
 	await page.locator('#welcome').waitFor();
 });
 afterEach(async () => {
-	await page.close();
+	await browser.clearPage(page);
 	expect(complaints).toEqual([]);
 });
 
