@@ -21,7 +21,7 @@ export interface RunState {
 	readonly conversation: Conversation;
 	readonly emit: Emit;
 	/** Lists the notes and warnings since the last message that is not a summary. A repeated turn shows them again. */
-	readonly listNotes: () => readonly SideEvent[];
+	readonly listNotes: () => Iterable<SideEvent>;
 	/** The place after the message that the run answers. */
 	readonly answersAt: number;
 	readonly steps: Step[];
@@ -45,7 +45,7 @@ export function createState(options: ChatOptions, input: readonly Message[], { e
 	const messages = [...input];
 	const storeNext = createOrderedStore(options.onMessage);
 	let unstored: SideEvent[] = [];
-	let notes: SideEvent[] = [];
+	let notes = new Set<SideEvent>();
 	const run: RunState = {
 		conversation: {
 			messages,
@@ -53,7 +53,7 @@ export function createState(options: ChatOptions, input: readonly Message[], { e
 			store: (message, about = {}) => {
 				const before = unstored;
 				unstored = [];
-				if (about.inFrontOf === undefined) notes = [];
+				if (about.inFrontOf === undefined) notes = new Set();
 				return storeNext(message, { ...about, before });
 			},
 			spend: (more) => {
@@ -61,9 +61,9 @@ export function createState(options: ChatOptions, input: readonly Message[], { e
 			},
 		},
 		emit: (event) => {
-			if (isSideEvent(event) && !notes.includes(event)) {
+			if (isSideEvent(event) && !notes.has(event)) {
 				unstored.push(event);
-				notes.push(event);
+				notes.add(event);
 			}
 			return emit(event);
 		},

@@ -1,5 +1,6 @@
 import type { RunEvent } from '../../../core/chat/index.ts';
 import { close } from '../../../core/chat/sse.ts';
+import { joinBytes } from '../../../core/ground/bytes.ts';
 import type { RunletError } from '../../../core/ground/errors.ts';
 import type { EventSource, ShownEvent } from '../../agent/event-source.ts';
 import { createProtocol } from '../../wire/protocols/format.ts';
@@ -47,9 +48,11 @@ export function follow(
 	else run.then(open, () => {});
 	/** Bytes that are written and not taken yet. */
 	const unread: Uint8Array[] = [];
-	const add = ({ event, child, id }: ShownEvent, writer: RunWriter): void => {
-		const bytes = event === undefined ? encoder.encode(protocol.child?.(child, id)) : write(event, id, writer);
+	const push = (bytes: Uint8Array): void => {
 		if (bytes.length > 0) unread.push(bytes);
+	};
+	const add = ({ event, child, id }: ShownEvent, writer: RunWriter): void => {
+		push(event === undefined ? encoder.encode(protocol.child?.(child, id)) : write(event, id, writer));
 	};
 	const write = (event: RunEvent, id: string | undefined, writer: RunWriter): Uint8Array => {
 		// Pieces of a text are cut for each reader.
@@ -88,7 +91,7 @@ export function follow(
 			for (;;) {
 				if (unread.length === 0) {
 					for (const shown of source.read()) add(shown, writer);
-					if (source.isOver()) unread.push(encoder.encode(writer.end()));
+					if (source.isOver()) push(encoder.encode(writer.end()));
 				}
 				const bytes = takePiece(unread);
 				// A protocol may skip an event. Then the reader goes on waiting.
@@ -116,24 +119,20 @@ const pieceBytes = 65_536;
 
 /** Returns the next piece, joined from small ones. A byte stream takes over its buffer, so shared bytes are copied. */
 function takePiece(unread: Uint8Array[]): Uint8Array | undefined {
-	while (unread[0]?.length === 0) unread.shift();
 	const [only] = unread;
 	if (only === undefined) return undefined;
 	if (unread.length === 1 && only.length === only.buffer.byteLength && only.length <= pieceBytes) return unread.pop();
-	const size = Math.min(
-		pieceBytes,
-		unread.reduce((sum, { length }) => sum + length, 0),
-	);
-	const piece = new Uint8Array(size);
-	for (let at = 0; at < size; ) {
-		const [first = piece] = unread;
-		const part = first.subarray(0, size - at);
-		piece.set(part, at);
-		at += part.length;
-		if (part.length === first.length) unread.shift();
-		else unread[0] = first.subarray(part.length);
+	const parts: Uint8Array[] = [];
+	let size = 0;
+	for (const bytes of unread) {
+		const part = bytes.subarray(0, pieceBytes - size);
+		parts.push(part);
+		size += part.length;
+		if (size === pieceBytes) break;
 	}
-	return piece;
+	const last = unread[parts.length - 1]?.subarray(parts.at(-1)?.length);
+	unread.splice(0, parts.length, ...(last?.length ? [last] : []));
+	return joinBytes(...parts);
 }
 
 /** The bytes of large events, for as long as the event lives. Readers of one log share them. */
