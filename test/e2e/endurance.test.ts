@@ -17,7 +17,7 @@ import { webhooks } from '../endurance/webhooks.ts';
 // Each has a server of its own, and waits more than it works.
 describe.concurrent('at once', () => {
 	test('runs survive kills at random moments, though nobody asks for them', { timeout }, () =>
-		show('kills', kills({ count: 8 })),
+		show('kills', kills({ count: 20 })),
 	);
 
 	test(

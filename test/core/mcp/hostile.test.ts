@@ -164,7 +164,7 @@ describe('a server that', () => {
 				return json(id, { result: { content: [{ type: 'text', text: 'here' }] } });
 			}),
 		);
-		const connection = await connect(served, { timeoutMs: 50 });
+		const connection = await connect(served, { timeoutMs: 1_000 });
 		expect(await call(connection.tools, 'go')).toMatchObject({ isError: true });
 		expect(await call(connection.tools, 'go')).toMatchObject({ output: 'here' });
 	});
