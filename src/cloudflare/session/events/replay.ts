@@ -43,7 +43,7 @@ export interface CutOff {
  * Rebuilds what readers were shown of a run that was cut off, and how it goes on. A turn that the model may have been
  * asked for is asked again, whether anything of it was shown or not. Readers are told once more than `run.restarts` says.
  *
- * @param isAsking whether a request to the model was open
+ * @param isAsking whether the model was asked for a turn that has no message
  */
 export function replayCutOff(run: RunRecord, records: readonly MessageRecord[], isAsking: boolean): CutOff {
 	const told = retell(run, records);

@@ -162,7 +162,8 @@ interface TakenUp extends Pick<CutOff, 'events' | 'resume'> {
  * that the model was writing, of which its readers are told first.
  */
 export function takeUp(store: SessionStore, run: RunRecord, life: Life, boot: string): TakenUp {
-	const isAsking = closeAccount(store, run.draft);
+	const isAsking = store.spending.isUnanswered(run.n);
+	closeAccount(store, run.draft);
 	const unknown = createUnknownResults(findOpenCalls(store));
 	for (const result of unknown) store.messages.add(run.n, result, Date.now());
 	const { events, resume, asking } = replayCutOff(
@@ -180,7 +181,8 @@ export function takeUp(store: SessionStore, run: RunRecord, life: Life, boot: st
 
 /** Ends a run that cannot go on. What its readers were shown of it is kept. */
 export function giveUp(store: SessionStore, run: RunRecord, event: TerminalEvent): void {
-	const isAsking = closeAccount(store, run.draft);
+	const isAsking = store.spending.isUnanswered(run.n);
+	closeAccount(store, run.draft);
 	const { events, draft } = replayCutOff(run, store.findRunMessages(run.n, run.firstSeq), isAsking);
 	const steps = events.filter(({ type }) => type === 'step').length;
 	const end = shortenRunEnd({ before: [], draft, restarts: run.restarts, steps, event });

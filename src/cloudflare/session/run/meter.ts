@@ -271,13 +271,12 @@ const mostUnseen = (150 * draftMs) / 1_000;
 
 /**
  * Ends the account of a run that is over or goes on in another life: charges the request that a crash cut off, and ends
- * the lease, unless that is kept for the next run. Returns whether there was such a request.
+ * the lease, unless that is kept for the next run.
  */
-export function closeAccount({ spending }: SessionStore, draft: Draft | undefined): boolean {
+export function closeAccount({ spending }: SessionStore, draft: Draft | undefined): void {
 	const open = spending.open();
 	if (open !== undefined) spending.settle(open.call, toLostAmount(open, draft));
 	if (spending.lease?.isKept !== true) spending.endLease();
-	return open !== undefined;
 }
 
 /**

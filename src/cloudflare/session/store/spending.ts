@@ -100,6 +100,12 @@ export class SpendingRows {
 		return row === undefined || row.settled === 1 ? undefined : toCharge(row);
 	}
 
+	/** Returns whether a run has made a request that no message came of, or not yet. */
+	isUnanswered(run: number): boolean {
+		const row = this.#newest();
+		return row?.run === run && this.#messages.newestCost()?.call !== row.call;
+	}
+
 	/** Stores what a request cost that no message came of. */
 	settle(call: number, { tokens, usd }: Amount): void {
 		this.lookBack();
