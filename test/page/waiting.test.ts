@@ -541,6 +541,26 @@ describe('a message during a run', () => {
 		await sees('.prose', 'Two.');
 		expect(await readTexts('.message')).toEqual(['You: First', 'You: Second']);
 	});
+
+	test('stands in the conversation also where it was gone from the list before its run was seen', async () => {
+		const { turn, end } = openTurn(text('Done.'));
+		stage.play(turn, [text('Two.')], [text('Three.')]);
+		await say('First');
+		await sees('.prose', 'One.');
+		await say('Second');
+		await waits('Second').waitFor();
+		await page.route('**/waiting', async (route) => {
+			const response = await route.fetch();
+			const { waiting } = await response.json();
+			await route.fulfill({ response, json: { waiting: waiting.slice(1) } });
+		});
+		await say('Third');
+		await waits('Second').waitFor({ state: 'detached' });
+		await page.unroute('**/waiting');
+		end();
+		await sees('.prose', 'Three.');
+		expect(await readTexts('.message')).toEqual(['You: First', 'You: Second', 'You: Third']);
+	});
 });
 
 describe('a message that is asked again', () => {

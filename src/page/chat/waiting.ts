@@ -17,6 +17,8 @@ export function createWaitingList(client: WaitingClient, onShown: () => void) {
 	const root = find('#waiting', HTMLElement);
 	let place: { readonly id: string; readonly signal: AbortSignal } | undefined;
 	let waiting: readonly WaitingMessage[] = [];
+	/** Those that wait no more. The event of the run that one of them has begun may come later than that is read. */
+	let gone: readonly WaitingMessage[] = [];
 	/** One reading after another, so that an old answer never comes last. */
 	let reading: Promise<unknown> = Promise.resolve();
 
@@ -46,6 +48,7 @@ export function createWaitingList(client: WaitingClient, onShown: () => void) {
 		const now = await client.listWaiting(id, { signal }).catch(() => waiting);
 		if (signal.aborted || place?.id !== id) return [];
 		const left = waiting.filter((one) => !now.some(({ id }) => id === one.id));
+		gone = [...gone, ...left];
 		show(now);
 		return left;
 	}
@@ -60,6 +63,7 @@ export function createWaitingList(client: WaitingClient, onShown: () => void) {
 		},
 		clear(): void {
 			place = undefined;
+			gone = [];
 			show([]);
 		},
 		/** `refresh` reads this session from now on. */
@@ -72,11 +76,12 @@ export function createWaitingList(client: WaitingClient, onShown: () => void) {
 			reading = next;
 			return next;
 		},
-		/** Takes the message off the list that has begun a run. */
+		/** Takes the message off the list that has begun a run. Finds it also where it is gone from the list already. */
 		take(runId: string): WaitingMessage | undefined {
-			const begun = waiting.find(({ id }) => id === runId);
+			const isBegun = ({ id }: WaitingMessage): boolean => id === runId;
+			const begun = waiting.find(isBegun);
 			if (begun !== undefined) show(waiting.filter((one) => one !== begun));
-			return begun;
+			return begun ?? gone.find(isBegun);
 		},
 	};
 }
