@@ -8,7 +8,7 @@ import { basename, join } from 'node:path';
 import { type BuildOptions, buildSync } from 'esbuild';
 import { createDocument } from '../src/cloudflare/openapi/document.ts';
 import { renderPage } from '../src/cloudflare/openapi/page.ts';
-import { type Made, makeOnce } from './pack/kept.ts';
+import { type Made, makeOnce } from './make-once.ts';
 import { buildSdks } from './pack/sdks.ts';
 import { root } from './root.ts';
 import { isAsked } from './usage.ts';

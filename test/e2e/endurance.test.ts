@@ -39,10 +39,10 @@ describe.concurrent('at once', () => {
 	);
 
 	test('a reader that is cut anywhere reads what is stored, each event once', { timeout }, () =>
-		show('cuts', cuts({ count: 30, kills: 2 })),
+		show('cuts', cuts({ count: 50, kills: 2 })),
 	);
 
-	test('a run completes when its client leaves', { timeout }, () => show('leave', leave({ count: 10 })));
+	test('a run completes when its client leaves', { timeout }, () => show('leave', leave({ count: 20 })));
 
 	test('a crowd of sessions that begin at once has no failure', { timeout }, () =>
 		show('crowd', crowd({ count: 100 })),
@@ -59,6 +59,6 @@ describe.concurrent('at once', () => {
 	test('no request makes the Worker fail, however it is made', { timeout }, () => show('fuzz', fuzz({ count: 1_000 })));
 
 	test('five deliveries of each webhook at once begin one run, also when the server is killed', { timeout }, () =>
-		show('webhooks', webhooks({ count: 100, kills: 3 })),
+		show('webhooks', webhooks({ count: 500, kills: 3 })),
 	);
 });

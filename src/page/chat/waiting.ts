@@ -17,7 +17,7 @@ export function createWaitingList(client: WaitingClient, onShown: () => void) {
 	const root = find('#waiting', HTMLElement);
 	let place: { readonly id: string; readonly signal: AbortSignal } | undefined;
 	let waiting: readonly WaitingMessage[] = [];
-	/** Those that wait no more. The event of the run that one of them has begun may come later than that is read. */
+	/** Those that have left the list. One of them may have begun a run whose first event is still on its way. */
 	let gone: readonly WaitingMessage[] = [];
 	/** One reading after another, so that an old answer never comes last. */
 	let reading: Promise<unknown> = Promise.resolve();

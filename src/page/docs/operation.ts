@@ -1,5 +1,7 @@
 /** What a request to an operation is made of, from the document of the API. */
 
+import { isRecord } from '../../client/record.ts';
+
 export interface Parameter {
 	readonly name: string;
 	readonly in: 'path' | 'query' | 'header';
@@ -50,10 +52,6 @@ function findExample(media: unknown): string {
 /** Reads a field of a field. Returns `undefined` where there is none. */
 function get(value: unknown, ...names: readonly string[]): unknown {
 	return names.reduce((at, name) => (isRecord(at) && Object.hasOwn(at, name) ? at[name] : undefined), value);
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-	return typeof value === 'object' && value !== null;
 }
 
 function toList(value: unknown): readonly unknown[] {

@@ -34,10 +34,16 @@ const turn: fc.Arbitrary<RandomTurn> = fc.record({
 	drops: fc.oneof({ weight: 5, arbitrary: fc.constant(false) }, fc.constant(true)),
 });
 const death: fc.Arbitrary<Death> = fc.record({ after: fc.nat({ max: 7 }), isDurable: fc.boolean() });
-const scenario = fc.record({
+interface Scenario {
+	readonly turns: readonly RandomTurn[];
+	readonly deaths: readonly Death[];
+	/** After how many events each reader goes away and comes back, over and over. */
+	readonly cuts: readonly number[];
+}
+
+const scenario: fc.Arbitrary<Scenario> = fc.record({
 	turns: fc.array(turn, { minLength: 1, maxLength: 4 }),
 	deaths: fc.array(death, { minLength: 1, maxLength: 7 }),
-	/** After how many events each reader goes away and comes back, over and over. */
 	cuts: fc.array(fc.integer({ min: 1, max: 12 }), { minLength: 3, maxLength: 3 }),
 });
 
@@ -161,7 +167,7 @@ afterEach(() => {
 });
 
 /** The object dies twice while a turn whose stream dropped is about to be asked for again. */
-const diesBetweenAttempts: typeof scenario extends fc.Arbitrary<infer Scenario> ? Scenario : never = {
+const diesBetweenAttempts: Scenario = {
 	turns: [
 		{ text: 'One two.', tools: [], piece: 1, isSlow: false, drops: true },
 		{ text: 'Three.', tools: [], piece: 1, isSlow: false, drops: false },

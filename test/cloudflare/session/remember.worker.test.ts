@@ -2,8 +2,10 @@ import { env, runInDurableObject } from 'cloudflare:test';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Storage } from '../../../src/cloudflare/objects/storage.ts';
+import type { MessageCost } from '../../../src/cloudflare/session/store/message-record.ts';
 import { messageStride, toTurnPlace } from '../../../src/cloudflare/session/store/messages.ts';
 import { SessionStore } from '../../../src/cloudflare/session/store/store.ts';
+import type { Message } from '../../../src/core/chat/index.ts';
 
 /** How much of the conversation is read: all, from a place on, and less than there is. */
 const reaches = [
@@ -50,13 +52,11 @@ const run = { boot: 'b', createdAt: 1 };
 const end = { before: [], draft: [], steps: 0, event: { type: 'cancelled' } } as const;
 const waiting = { message: { role: 'user', content: 'next' }, inbound: { sender: 's', transport: 'http' } } as const;
 
-type Rest<T> = T extends [unknown, ...infer Others] ? Others : never;
-
 const calls = ['a', 'b', 'c'].map((id) => ({ id, name: 'look', input: {} }));
 
 /** Stores a message of the newest run: no other writes any. */
-const add = (store: SessionStore, ...rest: Rest<Parameters<SessionStore['messages']['add']>>) =>
-	store.messages.add(Math.max(store.nextRun - 1, 1), ...rest);
+const add = (store: SessionStore, message: Message, createdAt: number, cost?: MessageCost) =>
+	store.messages.add(Math.max(store.nextRun - 1, 1), message, createdAt, { cost });
 
 /** Stores a result of the last turn, if it has none of that call. */
 function answer(store: SessionStore, n: number): void {
@@ -106,7 +106,7 @@ const writes: readonly ((store: SessionStore, n: number) => unknown)[] = [
 	(store, n) => {
 		const open = store.spending.open();
 		const cost = open && { call: open.call, tokens: n, usd: n };
-		add(store, { role: 'assistant', content: 'so much' }, n, { cost });
+		add(store, { role: 'assistant', content: 'so much' }, n, cost);
 	},
 	(store, n) => store.queue.add({ ...waiting, runId: `run_${n}`, steers: n % 2 === 0 }, undefined, n),
 	(store) => {

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import * as v from 'valibot';
-import { root } from '../root.ts';
-import { writeChanged } from '../write-changed.ts';
+import { root } from './root.ts';
+import { writeChanged } from './write-changed.ts';
 
 /** Texts, and the paths of the files that they are made of, from the root. */
 export type Made = Pick<v.InferOutput<typeof kept>, 'texts' | 'sources'>;
