@@ -16,6 +16,12 @@ import { webhooks } from '../endurance/webhooks.ts';
 
 // Each has a server of its own, and waits more than it works.
 describe.concurrent('at once', () => {
+	test(
+		'runs with tools of an MCP server survive kills, and no tool that is not safe is called twice',
+		{ timeout },
+		() => show('served', served({ count: 4 })),
+	);
+
 	test('answers that are stopped are charged what they cost, with and without a budget', { timeout }, () =>
 		show('stops', stops({ count: 10 })),
 	);
@@ -53,11 +59,7 @@ describe.concurrent('at once', () => {
 	);
 });
 
-// What these charge for calls that are cut off is held against the bill: they come when the others leave them the processor.
+// What is charged for its many calls that are cut off is held against the bill: it comes when the others leave it the processor.
 test('runs survive kills at random moments, though nobody asks for them', { timeout }, () =>
 	show('kills', kills({ count: 20 })),
-);
-
-test('runs with tools of an MCP server survive kills, and no tool that is not safe is called twice', { timeout }, () =>
-	show('served', served({ count: 4 })),
 );
