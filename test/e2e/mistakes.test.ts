@@ -179,7 +179,9 @@ test('an error of a tool is printed with a stack in the sources, which the reade
 	expect(events).toContain('out of range');
 	expect(events).toMatch(/"tool_stack".*RangeError: out of range\\n +at .*explode.*src\/agents\/assistant\.ts:\d+:\d+/);
 	expect(events).not.toMatch(/file:\/\/|worker\.js/);
+	runlet.forget();
 	await writeFile(path, good);
+	await runlet.says(/Runlet runs what was saved/);
 });
 
 test('a variable saved in .dev.vars is what the Worker answers with, at the same address', async () => {

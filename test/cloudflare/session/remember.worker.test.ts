@@ -67,6 +67,14 @@ function answer(store: SessionStore, n: number): void {
 	if (id !== undefined && !isAnswered) add(store, { role: 'tool', toolCallId: id, content: n }, n);
 }
 
+/** Sums up what stands before the last turn, if anything does, as sessions do: a turn is never summed up in part. */
+function sumUp(store: SessionStore, n: number): void {
+	const all = store.messages.page({ withReplaced: false }).records;
+	const inFrontOf = all.filter(({ seq }) => seq >= store.messages.lastTurn()).length;
+	const isNeeded = store.summary === 0 && inFrontOf > 0 && inFrontOf < all.length;
+	if (isNeeded) store.addSummary(1, { role: 'system', content: 'so far', summary: true }, n, inFrontOf);
+}
+
 /** Everything that a store may write of what it remembers. */
 const writes: readonly ((store: SessionStore, n: number) => unknown)[] = [
 	(store, n) => store.runs.begin({ ...run, n: store.nextRun, id: `run_${n}`, firstSeq: store.messages.nextPlace() }),
@@ -97,8 +105,7 @@ const writes: readonly ((store: SessionStore, n: number) => unknown)[] = [
 	// Two rows, of which a live object keeps no more than a few.
 	(store, n) => add(store, { role: 'user', content: 'x'.repeat(n * 100_000) }, n),
 	(store, n) => store.replace(messageStride * n),
-	// Two never stand in one place.
-	(store, n) => store.summary === 0 && store.addSummary(1, { role: 'system', content: 'so far', summary: true }, n, 1),
+	(store, n) => sumUp(store, n),
 	(store) => store.replace(store.messages.lastTurn()),
 	(store, n) => store.spending.reserve({ run: 1, model: 'm', amount: { tokens: n, usd: n }, owed: true, estimate }, n),
 	(store, n) => store.spending.settle(store.spending.open()?.call ?? 0, { tokens: n, usd: n }),
