@@ -32,7 +32,7 @@ const floorsWithin: Readonly<Record<string, readonly (readonly string[])[]>> = {
 		['protocols/format.ts'],
 	],
 	'cloudflare/objects': [
-		['sqlite.ts', 'migrate.ts', 'durable-object.ts', 'budget.ts', 'result.ts', 'missing.ts'],
+		['sqlite.ts', 'migrate.ts', 'durable-object.ts', 'budget.ts', 'result.ts', 'missing.ts', 'once.ts'],
 		['storage.ts', 'reach.ts', 'lines.ts', 'file-api.ts', 'link-api.ts', 'outside-call.ts', 'schedule-api.ts'],
 		['session-api.ts'],
 		['directory', 'ledger', 'memory', 'publisher'],

@@ -12,29 +12,12 @@ import type { sessionToken, TokenScope } from '../wire/token.ts';
 import type { Amount, Limit } from './budget.ts';
 import type { FileDownload, FilePage, FilePageQuery, FileRequest, WrittenFile } from './file-api.ts';
 import type { DecisionLinks, LinkedCall, LinkRequest } from './link-api.ts';
+import type { Once } from './once.ts';
 import type { ListedTool, OutsideCall } from './outside-call.ts';
 import type { Bytes, Failure, RpcResult } from './result.ts';
 
 /** The form of the answer to a run: its events, its result, or only that it was accepted. */
 export type Delivery = 'stream' | 'result' | 'accepted';
-
-/** The identity of a request that may be repeated: its `Idempotency-Key`, and a hash of its content. */
-export interface Once {
-	readonly key: string;
-	readonly request: string;
-	/**
-	 * Whether the client sends it for the first time. If so, an earlier request under the same key was a different one
-	 * with the same content.
-	 */
-	readonly isFirst?: boolean;
-	/** A hash of its body. The same body has the same hash under any key. */
-	readonly body?: string;
-}
-
-/** Creates the key of a webhook delivery. It has a space, so it never equals an `Idempotency-Key`. */
-export function webhookKey(source: string, id: string): string {
-	return `webhook ${source} ${id}`;
-}
 
 /** How to handle a request. */
 export interface Handling {
@@ -242,11 +225,7 @@ export interface SessionApi {
 	 *
 	 * @param lastEventId the `Last-Event-ID` of a returning reader
 	 */
-	events(
-		caller: Caller,
-		lastEventId: string | undefined,
-		format?: Handling['format'],
-	): Promise<RpcResult<Bytes | undefined>>;
+	events(caller: Caller, lastEventId: string | undefined, format?: Format): Promise<RpcResult<Bytes | undefined>>;
 	/**
 	 * Takes a page's post. A known message gets its earlier answer. An answer to a closed call changes nothing. An edited
 	 * message replaces the original and everything after it.

@@ -3,7 +3,7 @@ import { toBase64Url } from '../../core/ground/bytes.ts';
 import { readConfig } from '../config/config.ts';
 import { log, toFailureFields } from '../log.ts';
 import { askDirectory } from '../objects/directory/api.ts';
-import type { Once } from '../objects/session-api.ts';
+import type { Once } from '../objects/once.ts';
 import type { RouteEnv } from './identity.ts';
 
 /**

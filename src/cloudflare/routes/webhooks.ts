@@ -11,7 +11,8 @@ import type { WebhookMessage, WebhookOptions } from '../agent/webhook-mapping.ts
 import { localIdentity, webhookOwner } from '../auth/identity.ts';
 import { readConfig } from '../config/config.ts';
 import { logUnexpected } from '../log.ts';
-import { type Input, type SessionApi, webhookKey } from '../objects/session-api.ts';
+import { webhookKey } from '../objects/once.ts';
+import type { Input, SessionApi } from '../objects/session-api.ts';
 import { messageBody } from '../wire/message.ts';
 import { receiveWebhook } from '../wire/operations/webhooks.ts';
 import { assertSigned, sources, type Verified, verify, type WebhookEvent } from '../wire/protocols/webhooks/index.ts';

@@ -4,6 +4,7 @@ import type { Runtime } from '../agent/runtime.ts';
 import { DurableObject } from '../objects/durable-object.ts';
 import type { FileDownload, FilePage, FilePageQuery, FileRequest, WrittenFile } from '../objects/file-api.ts';
 import type { DecisionLinks, LinkedCall, LinkRequest } from '../objects/link-api.ts';
+import type { Once } from '../objects/once.ts';
 import type { ListedTool, OutsideCall } from '../objects/outside-call.ts';
 import { type Bytes, type RpcResult, toJsonStream, toRpcResult } from '../objects/result.ts';
 import type {
@@ -15,7 +16,6 @@ import type {
 	Input,
 	NewSession,
 	NothingNew,
-	Once,
 	PagePost,
 	PageQuery,
 	RunOutcome,
@@ -26,7 +26,7 @@ import type {
 	TokenRequest,
 } from '../objects/session-api.ts';
 import { exportVersion } from '../wire/export.ts';
-import type { ProtocolContext } from '../wire/protocols/format.ts';
+import type { Format, ProtocolContext } from '../wire/protocols/format.ts';
 import type { Shown } from '../wire/shown.ts';
 import type { sessionToken, TokenScope } from '../wire/token.ts';
 import { Access, type Pass, toAnswerScopes } from './inbox/access.ts';
@@ -181,11 +181,7 @@ export class Session extends DurableObject<Env> implements SessionApi {
 		return this.#run({ caller, scopes: messageScope }, this.#inbox.continue(operation, how.once), how);
 	}
 
-	events(
-		caller: Caller,
-		lastEventId: string | undefined,
-		format?: Handling['format'],
-	): Promise<RpcResult<Bytes | undefined>> {
+	events(caller: Caller, lastEventId: string | undefined, format?: Format): Promise<RpcResult<Bytes | undefined>> {
 		return this.#life.enter(caller, readScope, ({ lease }) =>
 			streamEvents(this.#store, this.#runner.live, lastEventId, { format, lease, join: this.#gate.join }),
 		);

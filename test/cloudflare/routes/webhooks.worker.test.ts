@@ -3,7 +3,7 @@ import examples from '@octokit/webhooks-examples';
 import * as v from 'valibot';
 import { describe, expect, test, vi } from 'vitest';
 import { hashKey, makeKey } from '../../../src/cloudflare/auth/key.ts';
-import { webhookKey } from '../../../src/cloudflare/objects/session-api.ts';
+import { webhookKey } from '../../../src/cloudflare/objects/once.ts';
 import { type SourceName, sourceNames } from '../../../src/cloudflare/wire/protocols/webhooks/index.ts';
 import { allEvents, follow, readHistory, readObject, readState, request, restart } from '../../client.ts';
 import { createKeys } from '../../credentials.ts';

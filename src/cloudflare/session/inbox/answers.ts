@@ -3,7 +3,7 @@ import { RunletError } from '../../../core/ground/errors.ts';
 import type { ToolCall } from '../../../core/tool/index.ts';
 import { type Agent, findAgent } from '../../agent/define.ts';
 import type { Config } from '../../config/config.ts';
-import type { Once } from '../../objects/session-api.ts';
+import type { Once } from '../../objects/once.ts';
 import { noteApproved } from '../run/begin.ts';
 import { assertMayDecide } from '../run/may-decide.ts';
 import type { Runner } from '../run/runner.ts';

@@ -5,7 +5,7 @@ import { findOpenCalls, type Pending } from '../store/calls.ts';
 import type { Inbound } from '../store/inbound.ts';
 import { findInput, isFromOutside } from '../store/input.ts';
 import type { MessageRecord } from '../store/message-record.ts';
-import { messageStride, toTurnPlace } from '../store/messages.ts';
+import { messageStride, toTurnPlace } from '../store/place.ts';
 import { sessionStatus } from '../store/status.ts';
 import type { SessionStore } from '../store/store.ts';
 

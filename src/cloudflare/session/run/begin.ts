@@ -9,7 +9,7 @@ import {
 	toolResultMessage,
 } from '../../../core/chat/index.ts';
 import type { ToolCall } from '../../../core/tool/index.ts';
-import type { Once } from '../../objects/session-api.ts';
+import type { Once } from '../../objects/once.ts';
 import type { RunTerms } from '../../wire/protocols/client-terms.ts';
 import { type CutOff, replayCutOff } from '../events/replay.ts';
 import type { SessionFiles } from '../files/session-files.ts';

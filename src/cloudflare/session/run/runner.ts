@@ -15,7 +15,7 @@ import { readBudgetState } from './budget-state.ts';
 import { Callbacks } from './callbacks.ts';
 import { leaveChildren } from './children.ts';
 import { Connections } from './connections.ts';
-import { RunCounter, reportLostRun, reportRun } from './metrics.ts';
+import { type Ended, RunCounter, reportLostRun, reportRun } from './metrics.ts';
 import { Alarm, alarmAgainMs, decideNext, type Life, type Next, readFacts } from './next.ts';
 import { OutsideCalls } from './outside-calls.ts';
 import { Owner, runInBackground } from './owner.ts';
@@ -259,10 +259,8 @@ export class Runner {
 			ledger: this.owner.ledger(),
 			atCrashPoint: this.#toCrashPoints(run.n),
 			onWaiting: findAgent(this.#options.runtime.agents, this.#store.session().agent).onWaiting,
-			onSteered: (id: number) => {
-				if (this.#live !== undefined) this.waiting.show(id, this.#live);
-			},
-			onEnded: (ended: Parameters<typeof reportRun>[2]) => {
+			onSteered: (id: number) => this.#live && this.waiting.show(id, this.#live),
+			onEnded: (ended: Ended) => {
 				void this.alarm.set();
 				reportRun(this.#options, run, ended);
 			},

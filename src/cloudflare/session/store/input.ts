@@ -1,5 +1,5 @@
 import type { MessageRecord } from './message-record.ts';
-import { messageStride } from './messages.ts';
+import { messageStride } from './place.ts';
 import type { RunRecord } from './runs.ts';
 import type { SessionStore } from './store.ts';
 

@@ -11,10 +11,8 @@ import {
 	toRecord,
 	toSized,
 } from './message-record.ts';
+import { findNextPlace, messageStride, toTurnPlace } from './place.ts';
 import type { Remembered, RememberingSql } from './remember.ts';
-
-/** The distance between the places of two messages. A turn may have one call less than that. */
-export const messageStride = 65_536;
 
 export interface PageOptions {
 	readonly from?: number;
@@ -80,7 +78,7 @@ export class MessageRows {
 		{ cost, begun, ...more }: Omit<Body, 'message' | 'isCut'> & Beside = {},
 	): number {
 		const last = this.#lastPlace();
-		const seq = message.role === 'tool' ? this.#placeOfResult(message.toolCallId, last) : nextPlace(last);
+		const seq = message.role === 'tool' ? this.#placeOfResult(message.toolCallId, last) : findNextPlace(last);
 		this.#addAt(seq, run, createdAt, { message, ...more }, { cost, begun });
 		return seq;
 	}
@@ -247,7 +245,7 @@ export class MessageRows {
 
 	/** Returns the place behind the last message. */
 	nextPlace(): number {
-		return nextPlace(this.#lastPlace());
+		return findNextPlace(this.#lastPlace());
 	}
 
 	/** Returns the place of the last turn: that of the last message, or of the assistant message that it answers. */
@@ -295,13 +293,4 @@ export class MessageRows {
 /** Finds the last assistant message up to a run. */
 export function findLastReply(records: readonly MessageRecord[], run: number): Message | undefined {
 	return records.findLast(({ message, run: n }) => n <= run && message.role === 'assistant')?.message;
-}
-
-/** Returns the place of the turn that a place belongs to. */
-export function toTurnPlace(seq: number): number {
-	return seq - (seq % messageStride);
-}
-
-function nextPlace(last: number): number {
-	return toTurnPlace(last) + messageStride;
 }

@@ -1,6 +1,6 @@
 import type { Message } from '../../../core/chat/index.ts';
 import type { Sql } from '../../objects/migrate.ts';
-import type { Once } from '../../objects/session-api.ts';
+import type { Once } from '../../objects/once.ts';
 import { splitRows } from '../../objects/storage.ts';
 import type { Inbound } from './inbound.ts';
 import type { RememberingSql } from './remember.ts';

@@ -2,7 +2,7 @@ import type { ChatOptions, Recalled, RunEvent } from '../../../core/chat/index.t
 import { RunletError } from '../../../core/ground/errors.ts';
 import type { RunTerms } from '../../wire/protocols/client-terms.ts';
 import { toJsonText } from './json-text.ts';
-import { messageStride } from './messages.ts';
+import { messageStride } from './place.ts';
 import type { Remembered, RememberingSql } from './remember.ts';
 import type { RunEnd } from './run-end.ts';
 import type { RunStatus } from './status.ts';

@@ -233,3 +233,6 @@ const migrations: readonly string[] = [
 ];
 
 export const schema: Schema = { tables, migrations };
+
+/** The tables that stay when a session is removed: its outbox, and those of the platform. */
+export const keptTables = /^(outbox|schema_version|_cf_.*|sqlite_.*)$/;

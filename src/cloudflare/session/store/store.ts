@@ -8,12 +8,13 @@ import { StoredAlarm } from './alarm.ts';
 import { CallRows } from './calls.ts';
 import { toJsonText } from './json-text.ts';
 import type { MessageRecord } from './message-record.ts';
-import { MessageRows, messageStride } from './messages.ts';
+import { MessageRows } from './messages.ts';
 import { CallbackRows, OutboxRows, type Outgoing } from './outbox.ts';
+import { messageStride } from './place.ts';
 import { type RememberingStorage, rememberReads } from './remember.ts';
 import { DeliveryRows, QueueRows } from './requests.ts';
 import { RunRows } from './runs.ts';
-import { schema } from './schema.ts';
+import { keptTables, schema } from './schema.ts';
 import {
 	createSessionReader,
 	insertSession,
@@ -146,13 +147,12 @@ export class SessionStore {
 		return this.#row.visitedAt;
 	}
 
-	/** Lists what others have to be told now, or what the bucket has to remove. */
+	/** Lists what others have to be told now, or what the bucket has to remove. What is newest of an id goes first. */
 	listDue(now: number): readonly Outgoing[] {
-		// What is newest of an id goes first.
 		return [...this.untold.list(), ...this.outbox.listDue(now)];
 	}
 
-	/** Whether others have to be told something, as far as this life of the object knows. */
+	/** Whether nobody has to be told anything, as far as this life of the object knows. */
 	get owesNothing(): boolean {
 		return this.untold.isEmpty && this.outbox.nextAt() === undefined;
 	}
@@ -298,6 +298,3 @@ export class SessionStore {
 
 /** Milliseconds until an activity without a run is stored again. */
 const visitedForMs = 60_000;
-
-/** The tables that stay when a session is removed: its outbox, and those of the platform. */
-const keptTables = /^(outbox|schema_version|_cf_.*|sqlite_.*)$/;

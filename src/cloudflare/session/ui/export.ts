@@ -8,7 +8,7 @@ import type { SessionFiles } from '../files/session-files.ts';
 import type { Access } from '../inbox/access.ts';
 import type { Inbound } from '../store/inbound.ts';
 import type { MessageRecord } from '../store/message-record.ts';
-import { messageStride, toTurnPlace } from '../store/messages.ts';
+import { messageStride, toTurnPlace } from '../store/place.ts';
 import type { RunEnd } from '../store/run-end.ts';
 import type { RunRecord } from '../store/runs.ts';
 import type { SessionStore } from '../store/store.ts';

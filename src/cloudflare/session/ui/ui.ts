@@ -8,7 +8,7 @@ import { findOpenCalls, listApprovedCalls } from '../store/calls.ts';
 import { readAttachments } from '../store/inbound.ts';
 import { findInput, isFromOutside } from '../store/input.ts';
 import type { MessageRecord } from '../store/message-record.ts';
-import { messageStride } from '../store/messages.ts';
+import { messageStride } from '../store/place.ts';
 import type { RunRecord } from '../store/runs.ts';
 import type { SessionStore } from '../store/store.ts';
 
