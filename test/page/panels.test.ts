@@ -140,6 +140,25 @@ describe('the inbox', () => {
 		expect(sent).toHaveLength(1);
 	});
 
+	test('keeps what was written in an answer that is refused, to be sent again', async () => {
+		stage.play([call('p1', 'pay', { amount: 5 })]);
+		const id = await start('Pay five, perhaps.');
+		await page.click('#places >> text=Inbox');
+		const card = page.locator('.card', { hasText: 'Pay five, perhaps.' });
+		await card.getByLabel('Reason to deny').fill('too much');
+		const refusal = { status: 400, json: { error: { code: 'invalid_request', message: 'Not now.' } } };
+		await page.route('**/tool-results', (route) => route.fulfill(refusal), { times: 1 });
+		await card.getByRole('button', { name: 'Deny' }).click();
+		await card.getByText('Not now.').waitFor();
+		expect(await card.getByLabel('Reason to deny').inputValue()).toBe('too much');
+		const sent = stage.play([text('Then not.')]);
+		await card.getByRole('button', { name: 'Deny' }).click();
+		await card.getByText('Denied.').waitFor();
+		await expect.poll(() => readStatus(id)).toBe('completed');
+		expect(JSON.stringify(sent)).toContain('too much');
+		complaints = complaints.filter((line) => !line.includes('400'));
+	});
+
 	test('shows all of the long arguments of a call of a child', async () => {
 		const body = `${'Dear Ada. '.repeat(500)}Send money.`;
 		stage.play([call('d1', 'desk', { task: 'Write to Ada.' })], [call('m1', 'mail', { to: 'ada@example.com', body })]);

@@ -131,6 +131,45 @@ describe('a call that has to be allowed', () => {
 		expect((await readShown('pay')).state).toBe('failed');
 	});
 
+	test('keeps what is written in its form when the chat is left and shown again, and when the answer is refused', async () => {
+		const sent = stage.play(
+			[call('p1', 'pay', { amount: 5 }), call('p2', 'pay', { amount: 6 })],
+			[call('p2', 'pay', { amount: 6 })],
+			[text('One is paid.')],
+		);
+		await say('Pay both.');
+		const form = (amount: number) => page.locator('.open-call', { hasText: `{"amount":${amount}}` });
+		const reason = form(6).getByLabel('Reason to deny');
+		await reason.fill('too much');
+		await form(6).getByText('Change the arguments').click();
+		const taken = page.waitForResponse('**/tool-results');
+		await form(5).getByRole('button', { name: 'Allow' }).click();
+		await taken;
+		expect(await reason.inputValue()).toBe('too much');
+		const address = page.url();
+		await page.click('#places >> text=Inbox');
+		await sees('h1, h2', 'Inbox');
+		await page.goto(address);
+		await form(6).waitFor();
+		expect(await form(5).count()).toBe(0);
+		expect(await reason.inputValue()).toBe('too much');
+		expect(await form(6).getByLabel('amount').inputValue()).toBe('6');
+		await page.route('**/tool-results', (route) =>
+			route.fulfill({ status: 400, json: { error: { code: 'invalid_request', message: 'Not now.' } } }),
+		);
+		await form(6).getByRole('button', { name: 'Deny' }).click();
+		await sees('.failure', 'Not now.');
+		expect(await reason.inputValue()).toBe('too much');
+		await page.unroute('**/tool-results');
+		await form(6).getByRole('button', { name: 'Deny' }).click();
+		// The model asks the same again, under the same id: that is another call.
+		await expect.poll(() => sent.length).toBe(2);
+		await expect.poll(() => reason.inputValue()).toBe('');
+		await form(6).getByRole('button', { name: 'Allow' }).click();
+		await sees('.prose', 'One is paid.');
+		complaints = complaints.filter((line) => !line.includes('400'));
+	});
+
 	test('ids that come again in a later turn are other calls: each shows its own result', async () => {
 		stage.play([call('same', 'add', { x: 1, y: 2 })], [call('same', 'pay', { amount: 7 })], [text('Both.')]);
 		await say('Add, then pay.');

@@ -1,10 +1,11 @@
 /** The calls and the question of a chat that wait for a person: a form for each, below the conversation. */
 
-import type { CallAnswer, Client, RunEvents } from '../../client/index.ts';
+import type { CallAnswer, Client, RunEvents, WaitingCall } from '../../client/index.ts';
 import type { Question } from '../../client/waits.ts';
 import { describeAnswer } from '../../client/words.ts';
 import type { FindSchema } from '../parts/call-schema.ts';
 import { element } from '../parts/element.ts';
+import { createKeptForms } from '../parts/kept-forms.ts';
 import { createOpenCall } from '../parts/open-call.ts';
 import { createChoiceOrCall } from '../parts/question.ts';
 import { sendAndRead } from './sending.ts';
@@ -40,39 +41,58 @@ export function createOpenCalls({
 	onRefused,
 }: OpenCallsOptions): OpenCalls {
 	const { root, tail } = transcript;
+	const forms = createKeptForms();
+	/** What the forms are shown for, and where. */
+	let shown: { readonly id: string; readonly box: HTMLElement; readonly signal: AbortSignal } | undefined;
 
 	async function show(id: string, signal: AbortSignal): Promise<void> {
 		const { toolCalls = [], question } = await client.getSession(id, { signal });
-		const asked = question && createChoiceOrCall(question, (text) => sendAnswer(text, question), findSchema);
-		if (toolCalls.length === 0 && asked === undefined) return;
-		for (const old of root.querySelectorAll('.open-calls')) old.remove();
-		const box = element('div', 'open-calls');
-		box.append(
-			...toolCalls.map((call) => {
-				const form = createOpenCall(call, (given) => void answer(id, given, box, signal), findSchema(call));
-				form.dataset.call = call.id;
-				return form;
-			}),
-		);
-		if (asked !== undefined) box.append(asked);
+		if (id !== shown?.id) forms.clear();
+		const all = [
+			...toolCalls.map((call) => forms.take(JSON.stringify(call), () => createCall(call))),
+			question && forms.take(JSON.stringify(question), () => createAsked(question)),
+		].filter((form) => form !== undefined);
+		if (all.length === 0) return;
+		clear();
+		const box = element('div', 'open-calls', ...all);
+		shown = { id, box, signal };
 		root.append(box);
 		tail.toEnd();
 	}
 
-	function sendAnswer(text: string, question: Question): void {
-		for (const old of root.querySelectorAll('.open-calls')) old.remove();
-		send(text, question);
+	function createCall(call: WaitingCall): HTMLElement {
+		const form = createOpenCall(call, (given) => void answer(given, form), findSchema(call));
+		form.dataset.call = call.id;
+		return form;
 	}
 
-	async function answer(id: string, given: CallAnswer, box: HTMLElement, signal: AbortSignal): Promise<void> {
+	function createAsked(question: Question): HTMLElement | undefined {
+		const form = createChoiceOrCall(question, sendAnswer, findSchema);
+		function sendAnswer(text: string): void {
+			clear();
+			if (form !== undefined) forms.forget(form);
+			send(text, question);
+		}
+		return form;
+	}
+
+	function clear(): void {
+		for (const old of root.querySelectorAll('.open-calls')) old.remove();
+	}
+
+	async function answer(given: CallAnswer, form: HTMLElement): Promise<void> {
+		if (shown === undefined) return;
+		const { id, box, signal } = shown;
 		const bubble = transcript.addMessage(describeAnswer(given));
 		transcript.showAnswer(given);
+		const keepAfterAll = forms.forget(form);
 		if (box.querySelector(':is(input, select, textarea):enabled') === null) box.remove();
 		try {
 			const begin = (reading: AbortSignal) => client.submitResults(id, [given], { signal: reading });
 			await play(sendAndRead(signal, begin), signal);
 		} catch (error) {
 			if (signal.aborted) return;
+			keepAfterAll();
 			bubble.remove();
 			box.remove();
 			transcript.calls.get(given.id)?.wait();
@@ -81,8 +101,11 @@ export function createOpenCalls({
 	}
 
 	function keep(ids: ReadonlySet<string>): void {
-		for (const form of root.querySelectorAll<HTMLElement>('.open-calls > [data-call]:has(:enabled)'))
-			if (!ids.has(form.dataset.call ?? '')) form.remove();
+		for (const form of root.querySelectorAll<HTMLElement>('.open-calls > [data-call]:has(:enabled)')) {
+			if (ids.has(form.dataset.call ?? '')) continue;
+			form.remove();
+			forms.forget(form);
+		}
 	}
 
 	return { show, keep, question: undefined };

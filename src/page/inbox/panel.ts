@@ -7,6 +7,7 @@ import { createAge, describeAge } from '../parts/age.ts';
 import { type FindSchema, findCallSchema } from '../parts/call-schema.ts';
 import { button, element, link } from '../parts/element.ts';
 import { createFailure } from '../parts/failure.ts';
+import { createKeptForms } from '../parts/kept-forms.ts';
 import { createOpenCall } from '../parts/open-call.ts';
 import type { Panel, Place } from '../parts/panel.ts';
 import { createQuestion } from '../parts/question.ts';
@@ -95,6 +96,7 @@ function createEntry(approval: Approval, { place, listed, find }: List): Entry {
 	const head = element('p', 'card-head asked-by', name, element('span', 'about', agent), createAge(since), ...until);
 	const body = element('div');
 	const root = element('li', 'card', head, body);
+	const forms = createKeptForms();
 	let isAnswering = false;
 
 	/** What the entry asks for. */
@@ -112,7 +114,8 @@ function createEntry(approval: Approval, { place, listed, find }: List): Entry {
 			if (place.signal.aborted) return;
 			isAnswering = false;
 			if (now !== undefined) return showNow(now);
-			body.replaceChildren(createFailure(error, ask, { label: 'Look again', onClick: place.again }));
+			ask();
+			body.prepend(createFailure(error, ask, { label: 'Look again', onClick: place.again }));
 		}
 	}
 
@@ -132,7 +135,8 @@ function createEntry(approval: Approval, { place, listed, find }: List): Entry {
 	}
 
 	function ask(): void {
-		body.replaceChildren(...asked.map((one) => createForm(one, (...given) => void give(one, ...given), find(one))));
+		const create = (one: Approval) => createForm(one, (...given) => void give(one, ...given), find(one));
+		body.replaceChildren(...asked.map((one) => forms.take(JSON.stringify(one), () => create(one))));
 	}
 	ask();
 	return {
