@@ -16,7 +16,7 @@ const unused = [
 	/\/openai\/(core\/(pagination|streaming)|auth\/workload-identity-auth|internal\/(data-residency|provider))\.mjs$/,
 	/\/openai\/internal\/auth\/x509-(api-origin|transport-state|workload-identity-auth)\.mjs$/,
 	/\/@anthropic-ai\/sdk\/(core\/(pagination|streaming)|internal\/tracing|lib\/internal\/tracing)\.mjs$/,
-	/\/@anthropic-ai\/sdk\/lib\/credentials\/(credential-chain|token-cache|types)\.mjs$/,
+	/\/@anthropic-ai\/sdk\/(lib\/credentials\/(credential-chain|token-cache|types)|internal\/request-signal)\.mjs$/,
 	/\/@opentelemetry\/api\//,
 	/\/(openai|@anthropic-ai\/sdk)\/internal\/(parse|to-file|uploads|utils\/query)\.mjs$/,
 ];
@@ -24,9 +24,41 @@ const unused = [
 /**
  * What stands in the place of modules whose functions are called, with what they do under the options of the adapters:
  * nothing is logged or said of the machine, the fetch of an adapter throws what a provider refuses, and nothing stands
- * in front of that fetch.
+ * in front of that fetch. Headers are collected in a map, because a request has them five times before it is sent, and an
+ * object `Headers` is one of the runtime's own each time.
  */
 const replaced = [
+	[
+		/\/(openai|@anthropic-ai\/sdk)\/internal\/headers\.mjs$/,
+		`class HeaderMap extends Map {
+			get(name) {
+				return super.get(name.toLowerCase()) ?? null;
+			}
+			has(name) {
+				return super.has(name.toLowerCase());
+			}
+		}
+		const listPairs = (source) => {
+			if (source.nulls !== undefined) return [...source.values, ...[...source.nulls].map((name) => [name, null])];
+			return Symbol.iterator in source ? source : Object.entries(source);
+		};
+		export const buildHeaders = (sources) => {
+			const built = { values: new HeaderMap(), nulls: new Set() };
+			for (const source of sources) {
+				for (const [name, value] of source ? listPairs(source) : []) {
+					const key = name.toLowerCase();
+					if (value === null) {
+						built.values.delete(key);
+						built.nulls.add(key);
+					} else if (value !== undefined) {
+						built.values.set(key, String(value));
+						built.nulls.delete(key);
+					}
+				}
+			}
+			return built;
+		};`,
+	],
 	[
 		/\/(openai|@anthropic-ai\/sdk)\/internal\/utils\/log\.mjs$/,
 		`const nothing = () => {};
@@ -88,9 +120,16 @@ const unusedMethods = [
 	[/\/(openai|@anthropic-ai\/sdk)\/core\/error\.mjs$/, ['static generate']],
 ] as const;
 
-/** The statements of clients that write logs, and those that hang resources and errors on a client. */
+/** The method that sends a request. Here the loop limits the time of each, and its signal is the one that ends them. */
+const send = `
+	async fetchWithTimeout(url, { method, ...init }) {
+		return this.fetch.call(undefined, url, { ...init, method: method.toUpperCase() });
+	}`;
+
+/** The statements of clients that write logs, with what stands in them, and those that hang resources and errors on a client. */
 const unusedStatements = [
 	/^ *(?:loggerFor\(this\)\.\w+|debugLogRequestDetails)\(.*?\);$/gms,
+	/^ *const (?:specialHeaders|responseInfo) = .*?;$/gms,
 	/^ *this\.logger = .+;$/gm,
 	/^ *this\.\w+ = new API\.\w+\(this\);$/gm,
 	/^ *(?:OpenAI|BaseAnthropic)\.(?!DEFAULT_TIMEOUT)\w+ = .+;$/gm,
@@ -157,19 +196,24 @@ const withoutUnused: Plugin = {
 };
 
 /**
- * Removes methods from code, what it logs, and the branches for a login by a certificate. Throws if a method is not there.
+ * Removes methods from code, what it logs, and the branches for a login by a certificate, and shortens how a client sends a
+ * request. Throws if a method is not there.
  */
 function cut(code: string, methods: readonly string[]): string {
 	let rest = code.replace(/\bconst x509Authentication = [^;]+;/g, '').replace(/\bx509Authentication\b/g, 'undefined');
 	for (const statement of unusedStatements) rest = rest.replace(statement, '');
 	// What hides secrets in logs stands last in the class.
 	rest = rest.replace(/\}, _OpenAI_isSensitiveLogKey = .*?\n\};/s, '};');
-	for (const name of methods) {
-		const [method] = new RegExp(`\\n( +)(?:async )?${name}\\(.*\\) \\{\\n[^]*?\\n\\1\\}`).exec(rest) ?? [];
-		if (method === undefined) throw new Error(`scripts/pack/sdks.ts: no method ${name}`);
-		rest = rest.replace(method, () => '');
-	}
-	return rest;
+	// The signal of a request is the loop's, so a request needs none of its own. Answers are told apart by this object.
+	rest = rest.replace(/\bconst controller = .*?;$/gms, 'const controller = {};');
+	for (const name of methods) rest = rest.replace(findMethod(rest, name), () => '');
+	return rest.includes('fetchWithTimeout(') ? rest.replace(findMethod(rest, 'fetchWithTimeout'), () => send) : rest;
+}
+
+function findMethod(code: string, name: string): string {
+	const [method] = new RegExp(`\\n( +)(?:async )?${name}\\(.*\\) \\{\\n[^]*?\\n\\1\\}`).exec(code) ?? [];
+	if (method === undefined) throw new Error(`scripts/pack/sdks.ts: no method ${name}`);
+	return method;
 }
 
 /** As Wrangler takes a package: what needs Node is left out. */

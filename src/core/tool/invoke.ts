@@ -1,6 +1,6 @@
 import { RunletError, toMessageText } from '../ground/errors.ts';
 import { isRecord, maxLevels } from '../ground/json.ts';
-import { makeOnce } from '../ground/once.ts';
+import { CallScope } from './call-scope.ts';
 import { askUser, halt, isAskUser, isHalt } from './control.ts';
 import { copyData } from './copy.ts';
 import { isFn, listParamNames } from './fn.ts';
@@ -39,9 +39,9 @@ export type InvokeContext = Partial<ToolContext> & {
  */
 export async function invoke(tool: Tool, input: unknown, context: InvokeContext = {}): Promise<Outcome> {
 	const { timeoutMs = context.timeoutMs } = tool;
-	return limitTime(tool.name, { ...context, timeoutMs }, async (signal) => {
-		const { timeoutMs: _, onThrow, answer, ...shown } = context;
-		const emit = guardEmit(context.emit, signal);
+	return limitTime(tool.name, { ...context, timeoutMs }, async (scope) => {
+		const { timeoutMs: _, signal: __, onThrow, answer, ...shown } = context;
+		const emit = guardEmit(context.emit, scope);
 		const read = await readArguments(tool, input);
 		if (!read.ok) {
 			// A tool with an `onError` hook adds a note. Otherwise the result is enough.
@@ -56,9 +56,14 @@ export async function invoke(tool: Tool, input: unknown, context: InvokeContext 
 		emitNote(emit, () => (answer === undefined ? tool.onRequest?.(args()) : ['Answer', answer.text]));
 		const state = shown.state ?? inMemoryState();
 		const { callId = '' } = shown;
-		const workspace = shown.workspace?.forCall(callId, signal);
-		const own = { skillContext: {}, env: noEnv, ...shown, callId, state, workspace, emit, signal };
-		const outcome = await callHandler(tool, args(), own, { onThrow, answer });
+		const workspace = shown.workspace?.forCall(callId, scope);
+		const own = {
+			...{ skillContext: {}, env: noEnv, ...shown, callId, state, workspace, emit },
+			get signal() {
+				return scope.signal;
+			},
+		};
+		const outcome = await callHandler(tool, args(), own, { scope, onThrow, answer });
 		if (outcome.ok) emitNote(emit, () => createResultNote(tool, args(), outcome.value));
 		else emitNote(emit, () => createErrorNote(tool, args(), outcome.error.message));
 		return outcome;
@@ -129,40 +134,34 @@ export function createFailure(kind: ToolFailure['kind'], message: string): { ok:
 }
 
 /**
- * The reason of every signal whose call is over. To make one takes longer than many a tool. It is not made while modules
- * load: V8 notes where an error was made, and for that it would parse all of the Worker a second time.
- */
-const getOver = makeOnce(() => new DOMException('The call is over.', 'AbortError'));
-
-/**
  * Waits for the work, but not longer than its time limit. The signal for the work aborts with the caller's signal and
  * at the end of the time limit.
  */
 export async function limitTime(
 	name: string,
 	{ signal: outer, timeoutMs = usualToolMs }: InvokeContext,
-	work: (signal: AbortSignal) => Promise<Outcome>,
+	work: (scope: CallScope) => Promise<Outcome>,
 ): Promise<Outcome> {
 	throwIfAborted(outer);
-	const own = new AbortController();
+	const scope = new CallScope();
 	let timer: ReturnType<typeof setTimeout> | undefined;
 	let onAbort = (): void => {};
 	const ended = new Promise<Outcome>((resolve, reject) => {
 		const after = Math.min(timeoutMs, 2 ** 31 - 1);
 		timer = setTimeout(() => resolve(createFailure('failed', `${name} gave no result within ${timeoutMs} ms.`)), after);
 		onAbort = () => {
-			own.abort(outer?.reason);
+			scope.end(outer?.reason);
 			reject(createCancelled());
 		};
 		outer?.addEventListener('abort', onAbort, { once: true });
 	});
 	try {
-		return await Promise.race([work(own.signal), ended]);
+		return await Promise.race([work(scope), ended]);
 	} finally {
 		if (timer !== undefined) clearTimeout(timer);
 		outer?.removeEventListener('abort', onAbort);
 		// Tells a tool that is still running to stop.
-		own.abort(getOver());
+		scope.end();
 	}
 }
 
@@ -170,15 +169,15 @@ async function callHandler(
 	tool: Tool,
 	args: unknown,
 	context: ToolContext,
-	{ onThrow, answer }: Pick<InvokeContext, 'onThrow' | 'answer'>,
+	{ scope, onThrow, answer }: Pick<InvokeContext, 'onThrow' | 'answer'> & { readonly scope: CallScope },
 ): Promise<Outcome> {
 	try {
 		const value =
 			answer === undefined ? await call(tool, args, context) : await takeAnswer(tool, args, answer, context);
-		throwIfAborted(context.signal);
+		throwIfAborted(scope);
 		return asData(tool, value);
 	} catch (error) {
-		throwIfAborted(context.signal);
+		throwIfAborted(scope);
 		const refused = error instanceof RunletError && error.code === 'invalid_argument';
 		if (!isExpected(error)) onThrow?.(tool.name, error);
 		return createFailure(refused ? 'invalid_argument' : 'failed', toMessageText(error));
@@ -264,17 +263,17 @@ function emitNote(emit: ToolContext['emit'], make: () => Note | undefined): void
 }
 
 /** Shows notes while the call runs. A reader whose `emit` throws must not make the call fail. */
-function guardEmit(emit: ToolContext['emit'] = () => {}, signal: AbortSignal): ToolContext['emit'] {
+function guardEmit(emit: ToolContext['emit'] = () => {}, scope: CallScope): ToolContext['emit'] {
 	return (said) => {
 		try {
-			if (!signal.aborted) emit(said);
+			if (!scope.aborted) emit(said);
 		} catch {
 			// The tool is not to blame.
 		}
 	};
 }
 
-function throwIfAborted(signal: AbortSignal | undefined): void {
+function throwIfAborted(signal: Pick<AbortSignal, 'aborted'> | undefined): void {
 	if (signal?.aborted === true) throw createCancelled();
 }
 

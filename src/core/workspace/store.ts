@@ -17,7 +17,7 @@ export interface Caller {
 	/** What the store has named it. It tells the steps of calls apart that have the same id. */
 	readonly step: string | symbol;
 	/** Aborts when the call has ended. From then on it changes nothing. */
-	readonly signal?: AbortSignal;
+	readonly signal?: Pick<AbortSignal, 'aborted'>;
 }
 
 /** An edit whose paths and bytes are checked. */

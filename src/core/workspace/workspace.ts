@@ -143,7 +143,7 @@ export interface Workspace {
 	/** A value that a `note` keeps: JSON. */
 	readNote(key: string): Promise<unknown>;
 	/** The same files for one call of a tool: what changes through it is one step. Once `signal` aborts, nothing does. */
-	forCall(callId: string, signal?: AbortSignal): Workspace;
+	forCall(callId: string, signal?: Pick<AbortSignal, 'aborted'>): Workspace;
 	/**
 	 * The `result` of the change that this call made, if the process died between the change and the call's result. It asks
 	 * before it changes something, so that a call which runs again changes nothing twice.

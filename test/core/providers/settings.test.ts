@@ -261,3 +261,19 @@ test.each(['anthropic', 'openai', 'xai', 'gemini', 'groq', 'deepseek', 'mistral'
 		expect(() => Reflect.apply(providers[name], undefined, [])).toThrow(RunletError);
 	},
 );
+
+test('a function that sends the requests gets their headers as an object of the platform', async () => {
+	const sent: (HeadersInit | undefined)[] = [];
+	server.play(answer);
+	const fetcher: typeof fetch = async (input, init) => {
+		sent.push(init?.headers);
+		return fetch(input, init);
+	};
+	await stream(made({ fetch: fetcher, headers: { 'X-Tenant': 'a' } }));
+	const [headers] = sent;
+	expect(headers).toBeInstanceOf(Headers);
+	expect(Object.fromEntries(new Headers(headers))).toMatchObject({
+		authorization: `Bearer ${apiKey}`,
+		'x-tenant': 'a',
+	});
+});

@@ -96,3 +96,24 @@ test('a tool that fails after its time is over disturbs nobody', async () => {
 	reject(new Error('late'));
 	await expect(promise).rejects.toThrow('late');
 });
+
+test.each(['its end', 'a cancelled run'])('a signal that a tool asks for after %s has aborted', async (end) => {
+	const { promise: started, resolve } = Promise.withResolvers<{ readonly signal: AbortSignal }>();
+	const controller = new AbortController();
+	const own = tool.define({
+		name: 'endless',
+		description: 'd',
+		inputSchema: v.object({}),
+		passInput: true,
+		fn: (_, context) => {
+			resolve(context);
+			return end === 'its end' ? 'done' : new Promise(() => {});
+		},
+	});
+	const running = tool.dispatch([own], call, { signal: controller.signal }).catch(() => {});
+	const context = await started;
+	if (end !== 'its end') controller.abort(new Error('by hand'));
+	await running;
+	expect(context.signal.aborted).toBe(true);
+	expect(context.signal.reason).toMatchObject(end === 'its end' ? { name: 'AbortError' } : { message: 'by hand' });
+});

@@ -23,17 +23,27 @@ export type Send = (input: string | URL | Request, init?: RequestInit) => Promis
  * an unsuccessful response with its whole body.
  */
 export function providerFetch(
-	{ fetch: send = (input, init) => fetch(input, init), headers = {} }: Pick<ProviderSettings, 'fetch' | 'headers'>,
+	{ fetch: theirs, headers = {} }: Pick<ProviderSettings, 'fetch' | 'headers'>,
 	own: Readonly<Record<string, string>> = {},
 ): Send {
 	return async (input, init) => {
-		const sent = new Headers(init?.headers);
-		for (const name of [...sent.keys()]) if (!usual.test(name)) sent.delete(name);
+		const sent: Record<string, string> = {};
+		for (const [name = '', value = ''] of listHeaders(init?.headers)) if (usual.test(name)) sent[name] = value;
 		// An SDK takes its name from its class, which has another one in minified code. Browsers send their own.
-		if (sent.has('user-agent')) sent.set('user-agent', 'runlet');
-		for (const [name, value] of Object.entries({ ...own, ...headers })) sent.set(name, value);
-		const response = await send(input, { ...init, headers: sent, redirect: 'manual' });
+		if (sent['user-agent'] !== undefined) sent['user-agent'] = 'runlet';
+		for (const [name, value] of [...Object.entries(own), ...Object.entries(headers)]) sent[name.toLowerCase()] = value;
+		const request = { ...init, headers: sent, redirect: 'manual' } as const;
+		// A function of the settings may read the headers, which `fetch` does anyway.
+		const response = await (theirs === undefined
+			? fetch(input, request)
+			: theirs(input, { ...request, headers: new Headers(sent) }));
 		if (!response.ok) throw await readComplaint(response);
 		return response;
 	};
+}
+
+/** Lists headers with their names in lower case. */
+function listHeaders(headers: RequestInit['headers'] = {}): Iterable<readonly string[]> {
+	if (headers instanceof Headers || headers instanceof Map) return headers;
+	return new Headers(headers);
 }
