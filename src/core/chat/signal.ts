@@ -1,4 +1,3 @@
-import { createDeferred } from '../ground/deferred.ts';
 import { RunletError } from '../ground/errors.ts';
 
 /** The longest time of a timer in milliseconds. A longer one would fire at once. */
@@ -10,18 +9,27 @@ export function toAbortError(signal: AbortSignal): RunletError {
 	return reason instanceof RunletError ? reason : new RunletError('cancelled', 'The run was cancelled.');
 }
 
-/** Waits for a promise, or throws at an abort. Leaves no listener on the signal. */
-export async function raceAbort<T>(promise: T | PromiseLike<T>, signal: AbortSignal): Promise<T> {
-	const abort = createDeferred<never>();
-	const onAbort = (): void => abort.reject(toAbortError(signal));
-	// The race also runs if the signal is aborted already, so that the promise cannot reject unhandled.
-	if (signal.aborted) onAbort();
-	signal.addEventListener('abort', onAbort, { once: true });
-	try {
-		return await Promise.race([abort.promise, promise]);
-	} finally {
-		signal.removeEventListener('abort', onAbort);
-	}
+/**
+ * Waits for a promise, or throws at an abort. Leaves no listener on the signal. After an abort the promise may still
+ * reject: nobody has to handle it.
+ */
+export function raceAbort<T>(promise: T | PromiseLike<T>, signal: AbortSignal): Promise<T> {
+	return new Promise((resolve, reject) => {
+		const onAbort = (): void => reject(toAbortError(signal));
+		const leave = (): void => signal.removeEventListener('abort', onAbort);
+		if (signal.aborted) onAbort();
+		else signal.addEventListener('abort', onAbort, { once: true });
+		Promise.resolve(promise).then(
+			(value) => {
+				leave();
+				resolve(value);
+			},
+			(reason: unknown) => {
+				leave();
+				reject(reason);
+			},
+		);
+	});
 }
 
 /** Waits, or throws at once when the signal aborts. */

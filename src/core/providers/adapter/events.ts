@@ -57,7 +57,7 @@ export async function readEvents(
 		return true;
 	} finally {
 		signal.removeEventListener('abort', leave);
-		if (!ended && !signal.aborted && hasAll()) readRest(reader);
+		if (!ended && !signal.aborted && hasAll()) void readRest(reader);
 		else leave();
 	}
 }

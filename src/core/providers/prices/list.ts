@@ -50,6 +50,10 @@ const texts: ReadonlyMap<string, string> = new Map([
 
 const lists = new Map<string, readonly ListedModel[]>();
 
+/** What was found for a name. A provider may say any name, so there is a limit to how many are kept. */
+const found = new Map<string, ListedModel | undefined>();
+const mostFound = 100;
+
 /** Returns the dollars that a call of a model costs, or `undefined` if the list does not say it. */
 export function findPrice(provider: string, model: string, tokens: Tokens, now: Date): number | undefined {
 	const tariff = find(provider, model)?.tariffs.findLast(({ holds }) => holds(now));
@@ -62,11 +66,20 @@ export function findContextWindow(provider: string, model: string): number | und
 }
 
 function find(provider: string, model: string): ListedModel | undefined {
+	const key = `${provider} ${model}`;
+	if (found.has(key)) return found.get(key);
+	if (found.size >= mostFound) found.clear();
+	const listed = search(provider, model);
+	found.set(key, listed);
+	return listed;
+}
+
+function search(provider: string, model: string): ListedModel | undefined {
 	const list = readList(provider);
 	const name = model.toLowerCase().trim();
-	const search = (text: string) => list.find(({ pattern }) => pattern.test(text));
+	const findIn = (text: string) => list.find(({ pattern }) => pattern.test(text));
 	// The list has the dates of versions with hyphens.
-	return search(name) ?? search(name.replace(/-(20\d\d)(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])(?=-|:|$)/g, '-$1-$2-$3'));
+	return findIn(name) ?? findIn(name.replace(/-(20\d\d)(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])(?=-|:|$)/g, '-$1-$2-$3'));
 }
 
 /** A list is read when its first model is looked up. */
