@@ -58,7 +58,13 @@ export async function invoke(tool: Tool, input: unknown, context: InvokeContext 
 		const { callId = '' } = shown;
 		const workspace = shown.workspace?.forCall(callId, scope);
 		const own = {
-			...{ skillContext: {}, env: noEnv, ...shown, callId, state, workspace, emit },
+			skillContext: {},
+			env: noEnv,
+			...shown,
+			callId,
+			state,
+			workspace,
+			emit,
 			get signal() {
 				return scope.signal;
 			},

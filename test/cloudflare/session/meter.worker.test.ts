@@ -352,10 +352,15 @@ describe('a ledger', () => {
 	test('that does not answer is not waited for by a run that is stopped', async () => {
 		// Time stands still: what waits for its end waits for ever.
 		useFakeTime();
-		const { owner } = createLedger(() => new Promise(() => {}));
+		const { promise: isAsked, resolve } = Promise.withResolvers<void>();
+		const { owner } = createLedger(() => {
+			resolve();
+			return new Promise(() => {});
+		});
 		await withMeter({ owner }, async (meter, store) => {
 			const stop = new AbortController();
 			const reserving = meter.reserve(ask({ signal: stop.signal }));
+			await isAsked;
 			stop.abort();
 			await expect(reserving).rejects.toMatchObject({ code: 'cancelled' });
 			expect(readBudgetState(store, {}).reserved).toEqual(nothing);

@@ -50,9 +50,10 @@ const texts: ReadonlyMap<string, string> = new Map([
 
 const lists = new Map<string, readonly ListedModel[]>();
 
-/** What was found for a name. A provider may say any name, so there is a limit to how many are kept. */
+/** What was found for a name. A provider may say any name, so those that are kept are few and short. */
 const found = new Map<string, ListedModel | undefined>();
 const mostFound = 100;
+const longestName = 200;
 
 /** Returns the dollars that a call of a model costs, or `undefined` if the list does not say it. */
 export function findPrice(provider: string, model: string, tokens: Tokens, now: Date): number | undefined {
@@ -70,7 +71,7 @@ function find(provider: string, model: string): ListedModel | undefined {
 	if (found.has(key)) return found.get(key);
 	if (found.size >= mostFound) found.clear();
 	const listed = search(provider, model);
-	found.set(key, listed);
+	if (key.length <= longestName) found.set(key, listed);
 	return listed;
 }
 

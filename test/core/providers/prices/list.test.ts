@@ -88,3 +88,17 @@ test.each(names)('%s has no price for a name that it has none for in the package
 	const models = [...new Set(listed.flatMap(namesIn))];
 	expect(findDifferences(name, models, [[new Date('2026-09-01T12:00Z'), large]]).differences).toEqual([]);
 });
+
+test('a price is the same when it is asked for again, also after many other names', () => {
+	const tokens: Tokens = { input: 1_000, output: 100, read: 0, write: 0, hour: 0 };
+	const readPrices = () => [
+		findPrice('anthropic', 'claude-sonnet-4-6', tokens, new Date()),
+		findPrice('openai', 'claude-sonnet-4-6', tokens, new Date()),
+		findContextWindow('anthropic', 'x'.repeat(1_000)),
+	];
+	const first = readPrices();
+	expect(first).toEqual([expect.closeTo(0.0045), undefined, undefined]);
+	expect(readPrices()).toEqual(first);
+	for (let n = 0; n < 300; n++) expect(findPrice('anthropic', `unknown-${n}`, tokens, new Date())).toBeUndefined();
+	expect(readPrices()).toEqual(first);
+});
