@@ -284,6 +284,28 @@ describe('a chat', () => {
 		for (const complaint of complaints.splice(0)) expect(complaint).toContain('net::ERR_');
 	});
 
+	test('Enter before the page has all it needs sends the message as soon as it has; who writes on meanwhile sends by another Enter', async () => {
+		for (const more of ['', ' And 1 + 1?']) {
+			const { promise: mayGoOn, resolve: goOn } = Promise.withResolvers<void>();
+			await page.route('**/v1/agents', (route) => mayGoOn.then(() => route.continue()), { times: 1 });
+			// A new address, so that the page is loaded anew.
+			await page.goto(`${proxy.url}/?${more.length}`, { waitUntil: 'commit' });
+			await page.locator('#send:disabled').waitFor();
+			await page.fill('#text', 'What is 17 + 25?');
+			await page.press('#text', 'Enter');
+			await page.locator('#text').pressSequentially(more);
+			goOn();
+			if (more !== '') {
+				await page.locator('#welcome').waitFor();
+				expect(await page.inputValue('#text')).toBe(`What is 17 + 25?${more}`);
+				expect(await page.locator('.message').count()).toBe(0);
+				await page.press('#text', 'Enter');
+			}
+			await sees('.prose', more === '' ? '17 + 25 is 42.' : '2');
+			await runEnds();
+		}
+	});
+
 	test('a server that fails once when the page is opened is asked again; one that goes on failing is told, with a way to try again', async () => {
 		let failures = 1;
 		await page.route('**/v1/agents', (route) =>

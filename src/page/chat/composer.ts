@@ -50,7 +50,7 @@ export function createComposer({ onSend, onStop, onWriting }: Wishes) {
 		offer();
 	}
 
-	listenForSending(form, text, onSend);
+	const sending = listenForSending({ form, text, send }, onSend);
 	text.addEventListener('input', () => {
 		offer();
 		if (text.value !== '') onWriting();
@@ -66,10 +66,10 @@ export function createComposer({ onSend, onStop, onWriting }: Wishes) {
 		stop,
 		focus: () => text.focus(),
 		get isReady() {
-			return !send.disabled;
+			return sending.isReady;
 		},
 		set isReady(value: boolean) {
-			send.disabled = !value;
+			sending.setReady(value);
 		},
 		/** Whether there is nothing to send with a text. */
 		isEmpty: (said: string): boolean => said.trim() === '' && attachments.isEmpty,
@@ -119,17 +119,46 @@ export function createComposer({ onSend, onStop, onWriting }: Wishes) {
 	};
 }
 
-/** Calls `onSend` for all that sends a text: the buttons, Enter, and Ctrl+Enter, which steers. */
-function listenForSending(form: HTMLFormElement, text: HTMLTextAreaElement, onSend: Wishes['onSend']): void {
+/** What a person sends with. */
+interface Controls {
+	readonly form: HTMLFormElement;
+	readonly text: HTMLTextAreaElement;
+	readonly send: HTMLButtonElement;
+}
+
+/**
+ * Calls `onSend` for all that sends a text: the buttons, Enter, and Ctrl+Enter, which steers. What is sent before the chat is
+ * ready goes out once it is, unless somebody writes on.
+ */
+function listenForSending({ form, text, send }: Controls, onSend: Wishes['onSend']) {
+	let isAwaited = false;
+	const ask = (steers: boolean): void => {
+		isAwaited = send.disabled;
+		if (!isAwaited) onSend(text.value, steers);
+	};
 	form.addEventListener('submit', (event) => {
 		event.preventDefault();
-		onSend(text.value, false);
+		ask(false);
 	});
-	find('#queue', HTMLElement).addEventListener('click', () => onSend(text.value, false));
-	find('#steer', HTMLElement).addEventListener('click', () => onSend(text.value, true));
+	find('#queue', HTMLElement).addEventListener('click', () => ask(false));
+	find('#steer', HTMLElement).addEventListener('click', () => ask(true));
 	text.addEventListener('keydown', (event) => {
 		if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return;
 		event.preventDefault();
-		onSend(text.value, event.ctrlKey || event.metaKey);
+		ask(event.ctrlKey || event.metaKey);
 	});
+	text.addEventListener('input', () => {
+		isAwaited = false;
+	});
+	return {
+		get isReady(): boolean {
+			return !send.disabled;
+		},
+		setReady(value: boolean): void {
+			send.disabled = !value;
+			const sends = value && isAwaited;
+			isAwaited = false;
+			if (sends) onSend(text.value, false);
+		},
+	};
 }
