@@ -775,7 +775,7 @@ describe('what the wire may bring', () => {
 		expect(await readTexts('#tasks summary')).toEqual(['Tasksno tasks yet · More']);
 		expect(await readTexts('#tasks h3')).toEqual(['Make', 'More']);
 		await page.click('#new');
-		expect(await page.locator('#tasks').isVisible()).toBe(false);
+		await page.locator('#tasks').waitFor({ state: 'hidden' });
 	});
 
 	test('a turn that starts again takes the place of its first try', async () => {
