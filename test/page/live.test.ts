@@ -268,11 +268,17 @@ test('what the API does is shown to who stays, soon; a session that is silent is
 	await ask('POST', `${id}/messages`, { text: 'Soon.' });
 	await there.clock.fastForward(2_500);
 	await sees(there, '.prose', 'Seen soon.');
+	const session = new RegExp(`/v1/sessions/${id}$`);
+	const readStatus = async () => (await (await fetch(`${stage.url}/v1/sessions/${id}`)).json()).run.status;
+	await expect.poll(readStatus).toBe('completed');
+	// A look that began before the end of the run may play it once more, which takes time that passes.
+	const settled = there.waitForResponse(session);
+	await comeBack(there);
+	await settled;
 	await there.locator('#send').waitFor();
 
 	// From here on time passes only when it is told to.
 	await there.clock.pauseAt((await there.evaluate(() => Date.now())) + 1_000);
-	const session = new RegExp(`/v1/sessions/${id}$`);
 	const looked = there.waitForResponse(session);
 	await comeBack(there);
 	await looked;
