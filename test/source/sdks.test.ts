@@ -30,3 +30,10 @@ test('an SDK that was built stays as it is until its version or the rules are ot
 		expect(await readFile(file, 'utf8')).toBe(built);
 	}
 });
+
+test.each(['openai', 'anthropic'])('a request of the SDK of %s has no timer and no signal of its own', async (name) => {
+	await buildSdks(folder);
+	const built = await readFile(join(folder, `${name}.js`), 'utf8');
+	expect(built).toContain('fetchWithTimeout(');
+	expect(built).not.toMatch(/setTimeout\(|new AbortController/);
+});

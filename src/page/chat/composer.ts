@@ -127,8 +127,8 @@ interface Controls {
 }
 
 /**
- * Calls `onSend` for all that sends a text: the buttons, Enter, and Ctrl+Enter, which steers. What is sent before the chat is
- * ready goes out once it is, unless somebody writes on.
+ * Calls `onSend` for all that sends a text: the buttons, Enter, and Ctrl+Enter, which steers. What comes before the chat is
+ * ready is asked for again once it is, unless somebody writes on.
  */
 function listenForSending({ form, text, send }: Controls, onSend: Wishes['onSend']) {
 	let isAwaited = false;
