@@ -3,7 +3,7 @@ import type { Memory, MemoryPage } from './types.ts';
 
 export type MemoryClient = ReturnType<typeof createMemoryClient>;
 
-/** Whose memories: those of sessions with this `metadata.user`. The owner's own if it is missing. */
+/** Whose memories: those of sessions of this user. The owner's own if it is missing. */
 export interface MemoryHolderOptions extends SignalOption {
 	readonly user?: string;
 }

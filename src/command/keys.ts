@@ -2,6 +2,7 @@
 
 import { relative } from 'node:path';
 import { isOver, type KeyOptions, type KeyRecord, readKeyId, type Scope, scopes } from '../cloudflare/auth/key.ts';
+import { type Role, roles } from '../cloudflare/auth/rights.ts';
 import { formatDollars } from '../core/ground/dollars.ts';
 import { toMessageText } from '../core/ground/errors.ts';
 import { changeKeys, createKey, defaultKeysFile, type Keys, readKeys, rotateKey, toSecret } from './keys/file.ts';
@@ -21,7 +22,9 @@ ${toCommand('keys', 'revoke ID')}     takes one away
   --url URL, --key KEY   with --stored: the Worker, and a key with the scopes keys and admin
                       (RUNLET_URL, RUNLET_API_KEY)
   --owner OWNER       make: whose sessions it opens (its own; the owner of another key shares that one's)
-  --scope run,admin,keys   make: what it allows (run)
+  --user USER         make: the person who holds it (nobody: then all such keys of an owner count as one person)
+  --role ROLE         make: customer, staff or admin: what it may do in its owner (admin)
+  --scope run,admin,keys   make: what it allows for all owners (run: nothing)
   --day-tokens N, --day-usd N   make: what its owner may spend on a UTC day
   --overlap-days N    rotate: for how long both are good (7; 0 ends the first one now)
   --replace           with --remote: also where the deployed Worker has keys that are not known here
@@ -111,6 +114,8 @@ function parseArguments(args: readonly string[]) {
 	assertNotTakenByNpm([
 		'remote',
 		'owner',
+		'user',
+		'role',
 		'scope',
 		'day-tokens',
 		'day-usd',
@@ -128,6 +133,8 @@ function parseArguments(args: readonly string[]) {
 		options: {
 			remote: flag,
 			owner: text,
+			user: text,
+			role: text,
 			scope: text,
 			'day-tokens': text,
 			'day-usd': text,
@@ -179,11 +186,14 @@ function findPlace({ url = process.env.RUNLET_URL, key = process.env.RUNLET_API_
 	return { url: url.replace(/\/+$/, ''), apiKey: key };
 }
 
-function toKeyOptions({ owner, scope, 'day-tokens': tokens, 'day-usd': usd }: Values, name?: string): KeyOptions {
+function toKeyOptions(values: Values, name?: string): KeyOptions {
+	const { owner, user, role, scope, 'day-tokens': tokens, 'day-usd': usd } = values;
 	const budget = { ...parseAmount('day-tokens', tokens, /^\d+$/), ...parseAmount('day-usd', usd, /^\d+(\.\d+)?$/) };
 	return {
 		name,
 		owner,
+		user,
+		...(role !== undefined && { role: parseRole(role) }),
 		...(scope !== undefined && { scopes: parseScopes(scope) }),
 		...(Object.keys(budget).length > 0 && { budget }),
 	};
@@ -213,7 +223,7 @@ export function withKey(before: Keys, record: KeyRecord): Keys {
 type Described = Omit<KeyRecord, 'hash' | 'scopes'> & { readonly scopes: readonly string[] };
 
 /** Describes a key in one line. */
-export function describe({ id, name, owner, scopes, budget, createdAt, ...record }: Described): string {
+export function describe({ id, name, owner, user, role, scopes, budget, createdAt, ...record }: Described): string {
 	const caps = [
 		budget?.tokens === undefined ? [] : `${budget.tokens} tokens a day`,
 		budget?.usd === undefined ? [] : `${formatDollars(budget.usd)} a day`,
@@ -222,6 +232,8 @@ export function describe({ id, name, owner, scopes, budget, createdAt, ...record
 		`key ${id}`,
 		name ?? [],
 		owner === id ? [] : `owner ${owner}`,
+		user === undefined ? [] : `user ${user}`,
+		role ?? [],
 		scopes.join('+'),
 		caps,
 		createdAt ?? [],
@@ -264,6 +276,12 @@ function formatTable(keys: readonly KeyRecord[]): string {
 /** Whether the folder knows a deployed Worker. */
 function isKnown({ remotes }: Keys, { env = '' }: Target): boolean {
 	return remotes[env] !== undefined;
+}
+
+function parseRole(given: string): Role {
+	const role = roles.find((one) => one === given);
+	if (role === undefined) throw new TypeError(`--role ${given}: expected ${roles.join(', ')}.`);
+	return role;
 }
 
 function parseScopes(given: string): Scope[] {

@@ -22,6 +22,7 @@ export type {
 	StreamStop,
 } from './chat/index.ts';
 export * as chat from './chat/index.ts';
+export { type Actor, isSamePerson } from './ground/actor.ts';
 export { RunletError } from './ground/errors.ts';
 export * as providers from './providers/index.ts';
 export type { Skill, SkillResolver } from './skill/index.ts';

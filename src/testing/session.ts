@@ -5,6 +5,7 @@ import { findNamed, joinSkills } from '../cloudflare/agent/resolver.ts';
 import { findResolver } from '../cloudflare/agent/skill-source.ts';
 import { type CallAnswer, readCallAnswers } from '../core/chat/call-answers.ts';
 import {
+	type Actor,
 	chat,
 	type Env,
 	type Message,
@@ -30,6 +31,12 @@ export interface TestSessionOptions {
 	readonly script: readonly providers.ScriptedTurn[];
 	/** Bindings and variables for the tools, as far as the test needs them. */
 	readonly env?: Partial<Env>;
+	/** The tenant of the session. `test` if it is missing. */
+	readonly owner?: string;
+	/** The person of the session, by whom tools authorize. */
+	readonly user?: string;
+	/** Who sends the messages. The user, by an account, if it is missing. */
+	readonly askedBy?: Actor;
 	readonly metadata?: Readonly<Record<string, string>>;
 	/** What tools and skills are told of a message: sender, transport, attachments. */
 	readonly skillContext?: skill.SkillContext;
@@ -100,6 +107,12 @@ class MemorySession implements TestSession {
 		return this.#model.requests;
 	}
 
+	get #whose() {
+		const { owner = 'test', user } = this.#options;
+		const actor: Actor = { owner, ...(user !== undefined && { user }), via: 'account', id: user ?? owner };
+		return { owner, user, askedBy: this.#options.askedBy ?? actor };
+	}
+
 	get #env(): Env {
 		return { ...noEnv, ...this.#options.env };
 	}
@@ -141,6 +154,7 @@ class MemorySession implements TestSession {
 
 	async #run(input: readonly Message[], answers: readonly chat.QuestionAnswer[] = []): Promise<RunResult> {
 		const { metadata, skillContext } = this.#options;
+		const { owner, user, askedBy } = this.#whose;
 		const agent = toChatOptions(this.#agent);
 		const { chatFn, chatStreamFn } = this.#model;
 		const question = this.#last?.metadata.question;
@@ -153,6 +167,9 @@ class MemorySession implements TestSession {
 				skillResolver: this.#createResolver(),
 				context: {
 					sessionId: 'test',
+					owner,
+					user,
+					askedBy,
 					env: this.#env,
 					metadata,
 					skillContext,
@@ -181,6 +198,7 @@ class MemorySession implements TestSession {
 	#createResolver(): SkillResolver | undefined {
 		const { skills = [] } = this.#options;
 		const source = this.#agent.skillResolver ?? skill.inMemoryResolver(skills);
-		return joinSkills(this.#agent, (names) => findNamed(findResolver(source, this.#env, 'test'), names));
+		const reader = { ...this.#whose, metadata: this.#options.metadata ?? {} };
+		return joinSkills(this.#agent, (names) => findNamed(findResolver(source, this.#env, reader), names));
 	}
 }

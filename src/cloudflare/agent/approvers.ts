@@ -1,16 +1,20 @@
-import type { Person } from '../auth/person.ts';
+import type { Actor } from '../../core/ground/actor.ts';
 
 /** A decision that somebody wants to make about a call. */
 export interface ApprovalRequest {
-	readonly by: Person;
+	/** Who decides. Where that is one of the askers, by whatever way they came, it is that asker. */
+	readonly by: Actor;
 	/** Those whose messages led to the call: the message that the run answers, and all that came behind it. */
-	readonly askers: readonly Person[];
+	readonly askers: readonly Actor[];
 	/** What they decide. */
 	readonly approve: boolean;
 	readonly tool: string;
 	/** The arguments that the call would run with. */
 	readonly input: unknown;
 	readonly sessionId: string;
+	readonly owner: string;
+	/** The person of the session. */
+	readonly user?: string;
 	readonly metadata: Readonly<Record<string, string>>;
 }
 

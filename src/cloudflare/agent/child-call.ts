@@ -1,10 +1,13 @@
 import * as v from 'valibot';
+import type { CallAnswer } from '../../core/chat/call-answers.ts';
 import { RunletError } from '../../core/ground/errors.ts';
-import { type AnsweredCall, askUser, type ToolContext } from '../../core/tool/index.ts';
+import { truncateText } from '../../core/ground/text.ts';
+import { type AnsweredCall, type AskUser, askUser, type ToolContext } from '../../core/tool/index.ts';
+import { actorSchema } from '../auth/stored-actor.ts';
 import type { Limit } from '../objects/budget.ts';
 import type { RpcResult } from '../objects/result.ts';
 import type { Delivery, RunOutcome, SessionApi, SessionState } from '../objects/session-api.ts';
-import { findAskedCall, readDecision } from './child-decision.ts';
+import { findAskedCall, longestAsked } from './child-decision.ts';
 import { toBeginLabel } from './child-events.ts';
 import { type ChildLimits, planChild } from './child-plan.ts';
 import type { Child, Children } from './children.ts';
@@ -56,6 +59,15 @@ const waiting = v.object({
 	run: v.string(),
 	/** The call that waits, and for what. A question has none. */
 	call: v.optional(v.object({ id: v.string(), isApproval: v.boolean() })),
+	/** What a person has decided, as the session has checked and stored it. */
+	decision: v.optional(
+		v.object({
+			approve: v.boolean(),
+			reason: v.optional(v.string()),
+			input: v.optional(v.record(v.string(), v.unknown())),
+			by: v.optional(actorSchema),
+		}),
+	),
 });
 
 /** Passes the answer of a person on to the child that waits for it. */
@@ -67,26 +79,37 @@ export async function passOn(
 ): Promise<unknown> {
 	const child = children.find(context.callId);
 	if (child === undefined) throw new RunletError('conflict', 'The agent that asked is gone. Call it again.');
-	const { run, call } = v.parse(waiting, resume);
+	const { run, call, decision } = v.parse(waiting, resume);
 	const once = { key: `answer ${run} ${call?.id ?? ''}`, request: run };
 	const passed = { child, label: `${child.agent} goes on` };
 	if (call === undefined)
 		return follow(passed, context, children, (one, delivery) =>
 			one.answer(children.caller, { text: answer, transport: 'agent' }, { delivery, once }),
 		);
-	const given = call.isApproval ? readDecision(call.id, answer) : { id: call.id, output: answer };
+	// A text alone decides nothing.
+	if (call.isApproval && decision === undefined) return askAgain(child, context, children);
+	const { by, ...decided } = decision ?? {};
+	const given: CallAnswer = call.isApproval
+		? { id: call.id, approve: false, ...decided }
+		: { id: call.id, output: answer };
+	// The child asks its own policy once more.
+	const caller = { ...children.caller, ...(call.isApproval && by && { by }) };
 	try {
-		return await follow(passed, context, children, (one, delivery) =>
-			one.submit(children.caller, [given], { delivery, once }),
-		);
+		return await follow(passed, context, children, (one, delivery) => one.submit(caller, [given], { delivery, once }));
 	} catch (error) {
-		if (!('input' in given && error instanceof RunletError && error.code === 'invalid_request')) throw error;
-		// The tool of the call refuses these arguments, and nothing has changed: the person is asked again.
-		const state = await insist(context.signal, () => children.reach(child).state(children.caller));
-		const question = toQuestion(child, state, `${error.message}\n`);
-		if (question === undefined) throw error;
-		return question;
+		const isRefused = error instanceof RunletError && (error.code === 'invalid_request' || error.code === 'forbidden');
+		if (!call.isApproval || !isRefused) throw error;
+		// The tool of the call refuses these arguments, or its agent this person, and nothing has changed.
+		return askAgain(child, context, children, error);
 	}
+}
+
+/** Asks the person again for what a child waits for, behind what was wrong with the last answer. */
+async function askAgain(child: Child, { signal }: ToolContext, children: Children, mistake?: RunletError) {
+	const state = await insist(signal, () => children.reach(child).state(children.caller));
+	const question = toQuestion(child, state, mistake && `${mistake.message}\n`);
+	if (question !== undefined) return question;
+	throw mistake ?? new RunletError('conflict', `${child.agent} waits for nobody any more.`);
 }
 
 /**
@@ -95,20 +118,46 @@ export async function passOn(
  * label once it has begun, so that readers find it.
  */
 async function follow(
-	{ child, label }: { readonly child: Child; readonly label: string },
-	{ signal, emit }: ToolContext,
+	passed: { readonly child: Child; readonly label: string },
+	context: ToolContext,
 	children: Children,
 	send: (one: SessionApi, delivery: Delivery) => Promise<RpcResult<RunOutcome>>,
 ): Promise<unknown> {
+	const { child, label } = passed;
+	const { signal, emit } = context;
 	const accepted = await insist(signal, () => send(children.reach(child), 'accepted'));
 	if (accepted.kind === 'accepted') emit([label, child.id]);
 	const outcome = await insist(signal, () => send(children.reach(child), 'result'));
 	const state = await insist(signal, () => children.reach(child).state(children.caller));
 	const question = toQuestion(child, state);
-	if (question !== undefined) return question;
+	if (question !== undefined) return isWhole(question) ? question : denyLong(state, passed, context, children);
 	children.settle(child, state.budget.spent);
 	return toResult(child, outcome);
 }
+
+/** Whether a question that asks for a decision fits a row as a whole. Any other question may be shortened there. */
+function isWhole({ question, options }: AskUser): boolean {
+	const asked = findAskedCall({ callId: '', question, options });
+	return asked === undefined || JSON.stringify([question, options]).length <= longestAsked;
+}
+
+/** Denies a call of a child that is too long to be decided about, so that the child goes on. */
+function denyLong(
+	{ run, toolCalls = [], question }: SessionState,
+	passed: Parameters<typeof follow>[0],
+	context: ToolContext,
+	children: Children,
+): Promise<unknown> {
+	const id = toolCalls[0]?.id ?? findAskedCall(question)?.call.id ?? '';
+	const reason = `its arguments are too long for a person to decide about: ${longestAsked} characters of JSON are the most`;
+	const once = { key: `answer ${run?.id} ${id}`, request: run?.id ?? '' };
+	return follow(passed, context, children, (one, delivery) =>
+		one.submit(children.caller, [{ id, approve: false, reason }], { delivery, once }),
+	);
+}
+
+/** Characters of a call's arguments in the words of a question. The question has the whole call beside them. */
+const longestShown = 2_000;
 
 /** What a child waits for, as a question that its parent asks the person, behind what was wrong with the last answer. */
 function toQuestion({ id, agent }: Child, { status, run, question, toolCalls = [] }: SessionState, mistake = '') {
@@ -128,7 +177,7 @@ function toQuestion({ id, agent }: Child, { status, run, question, toolCalls = [
 		call: { id: call.id, name: call.name, input: call.input },
 	};
 	const resume = { run: run.id, call: { id: call.id, isApproval } };
-	const what = `${call.name}(${JSON.stringify(call.input)})`;
+	const what = `${call.name}(${truncateText(JSON.stringify(call.input) ?? '', longestShown)})`;
 	return isApproval
 		? askUser(`${mistake}${agent} asks: may it call ${what}?`, { ...shown, choices: ['approve', 'deny'] }, resume)
 		: askUser(`${agent} asks for the result of ${what}.`, shown, resume);

@@ -1,13 +1,23 @@
 import * as v from 'valibot';
 import type { CallAnswer } from '../../core/chat/call-answers.ts';
 import type { Question } from '../../core/chat/index.ts';
+import type { Actor } from '../../core/ground/actor.ts';
 import { RunletError } from '../../core/ground/errors.ts';
 import { isTooDeep } from '../../core/ground/json.ts';
 import type { ToolCall } from '../../core/tool/index.ts';
 import { approvalEntry, toolCall } from '../wire/call.ts';
 
 /** Whether the call of a child may run, and with what (docs/agents.md, "Agents that work for an agent"). */
-type Decision = Extract<CallAnswer, { readonly approve: boolean }>;
+export type Decision = Extract<CallAnswer, { readonly approve: boolean }> & {
+	/** Who decides. */
+	readonly by?: Actor;
+};
+
+/**
+ * The longest JSON of a question that asks for a decision. It fits a row whole, with those who pass it on: nobody decides
+ * about what a row would cut off.
+ */
+export const longestAsked = 90_000;
 
 const askedCall = v.object({
 	kind: v.literal('approval'),

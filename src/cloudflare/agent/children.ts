@@ -1,5 +1,5 @@
+import type { Actor } from '../../core/ground/actor.ts';
 import type { AnsweredCall, Tool, ToolContext } from '../../core/tool/index.ts';
-import type { Person } from '../auth/person.ts';
 import type { Amount, BudgetState, Limit } from '../objects/budget.ts';
 import type { Caller, CreateInput, SessionApi } from '../objects/session-api.ts';
 import type { EventSource, TreeOptions } from './event-source.ts';
@@ -23,7 +23,7 @@ export interface Children {
 	/** What the children are reached with. */
 	readonly caller: Caller;
 	/** Lists those whose messages led to what the run does. */
-	readonly askers: () => readonly Person[];
+	readonly askers: () => readonly Actor[];
 	/** Returns the state of the session's budget. What its children may spend is set aside in it. */
 	readonly budget: () => BudgetState;
 	/** Counts those that have not ended, and all. */

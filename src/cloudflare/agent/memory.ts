@@ -56,6 +56,11 @@ export interface MemorySupport {
 	createTools(session: RememberingSession): readonly Tool[];
 	/** Finds what fits a message, for the model to be told of it. Throws where the memory cannot be reached. */
 	recallFor(session: RecallingSession, text: string): Promise<Recalled | undefined>;
+	/**
+	 * Writes what was recalled once more, by its sources: as it was, but for memories that were changed or erased since.
+	 * Throws where the memory cannot be reached.
+	 */
+	recallAgain(session: RecallingSession, sources: readonly string[]): Promise<Recalled | undefined>;
 }
 
 /** The session for which something is recalled. */
@@ -94,14 +99,19 @@ export function listMemoryTools(agent: Remembering): readonly MemoryToolName[] {
 	return options === undefined ? [] : [...new Set(options.tools ?? usualTools)];
 }
 
-/** Returns whose memories a session uses: those of the user that its metadata names, or else the owner's own. */
-export function findHolder({
-	owner,
-	metadata,
-}: {
+/**
+ * Returns whose memories a session uses: those of its user; those of its owner if that is a person, an account without a
+ * user or this machine. Nothing where the session names nobody: several people may speak there.
+ */
+export function findHolder({ owner, user, isOwners }: MemorySession): MemoryHolder | undefined {
+	if (user !== undefined) return { owner, user };
+	return isOwners ? { owner } : undefined;
+}
+
+/** What decides whose memories a session uses. */
+export interface MemorySession {
 	readonly owner: string;
-	readonly metadata?: Readonly<Record<string, string>>;
-}): MemoryHolder {
-	const user = metadata?.user;
-	return user === undefined || user === '' ? { owner } : { owner, user };
+	readonly user?: string;
+	/** Whether the owner itself is the person. */
+	readonly isOwners: boolean;
 }

@@ -5,15 +5,15 @@ import type { Config } from '../config/config.ts';
 import { log } from '../log.ts';
 import type { Agent } from './define.ts';
 import type { Runtime } from './runtime.ts';
-import { findResolver } from './skill-source.ts';
+import { findResolver, type SkillReader } from './skill-source.ts';
 
 /** Who a resolver is made for. */
 interface Reader {
 	readonly runtime: Pick<Runtime, 'skills'>;
 	readonly config: Config;
 	readonly providers: readonly ProviderRegistration[];
-	/** The owner of the session. */
-	readonly owner: string;
+	/** Whose session it is. */
+	readonly reader: SkillReader;
 }
 
 /**
@@ -42,11 +42,11 @@ export function joinSkills(
 function findGiven(
 	agent: Agent,
 	names: readonly string[] | undefined,
-	{ runtime, config, providers, owner }: Reader,
+	{ runtime, config, providers, reader }: Reader,
 ): SkillResolver | undefined {
 	const source = agent.skillResolver ?? runtime.skills;
 	if (source === undefined) return createPublished(agent, names, config, providers);
-	return findNamed(findResolver(source, config.env, owner), names);
+	return findNamed(findResolver(source, config.env, reader), names);
 }
 
 /** The skills of a resolver with the given names, or all. */

@@ -1,5 +1,5 @@
+import type { Actor } from '../../core/ground/actor.ts';
 import type { Wakeups } from '../../core/tool/index.ts';
-import type { Person } from '../auth/person.ts';
 import type { Config } from '../config/config.ts';
 import type { Scheduler } from '../objects/schedule-api.ts';
 import type { Agent } from './define.ts';
@@ -18,8 +18,9 @@ export interface SchedulerOptions {
 export interface WakingSession extends Pick<Config, 'directories'> {
 	readonly session: string;
 	readonly owner: string;
+	readonly user?: string;
 	/** Lists those whose messages led to what its run does. */
-	readonly askers: () => readonly Person[];
+	readonly askers: () => readonly Actor[];
 }
 
 /**

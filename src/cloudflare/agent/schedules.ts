@@ -19,6 +19,8 @@ export interface WakeEvent {
 	readonly name: string;
 	/** Who pays. */
 	readonly owner: string;
+	/** The person whose sessions it wakes. */
+	readonly user?: string;
 	/** The Worker's bindings and variables. */
 	readonly env: Env;
 	/** Lists the owner's sessions that were active since then: the newest 100, the newest first. */
@@ -37,4 +39,6 @@ export interface AgentSchedule extends Omit<WakeupTime, 'at'> {
 	readonly session?: 'same' | 'new';
 	/** Whose sessions these are, and whose day they are paid from. `schedules` if it is missing, and `local` on a laptop. */
 	readonly owner?: string;
+	/** The person in that owner whose sessions these are. Nobody if it is missing. */
+	readonly user?: string;
 }

@@ -17,7 +17,14 @@ export interface WebhookMessage {
 	readonly session?: string;
 	/** Stored with a session that it creates. */
 	readonly metadata?: Readonly<Record<string, string>>;
-	/** The author, as skills and tools see it. The source if it is missing. */
+	/**
+	 * The tenant whose session it is. `webhooks` if it is missing, and `local` on a laptop. Choose it by what the source has
+	 * signed.
+	 */
+	readonly owner?: string;
+	/** The person in that tenant. Tools authorize by it (`context.user`), so choose it by what the source has signed. */
+	readonly user?: string;
+	/** The author's name for texts, which authorizes nothing. The source if it is missing. */
 	readonly sender?: string;
 	/** The model of this run and those after it. */
 	readonly model?: string;

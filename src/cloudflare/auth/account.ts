@@ -1,16 +1,23 @@
 import * as v from 'valibot';
+import type { Actor } from '../../core/ground/actor.ts';
 import { check } from '../../core/ground/check.ts';
 import type { Env } from '../../core/ground/env.ts';
 import { RunletError, toMessageText } from '../../core/ground/errors.ts';
 import { withTimeLimit } from '../../core/ground/time-limit.ts';
-import { type Identity, localIdentity, webhookOwner } from './identity.ts';
+import { type Identity, localIdentity, scheduleOwner, webhookOwner } from './identity.ts';
 import { type Scope, scopes } from './key.ts';
+import { type Role, roles } from './rights.ts';
+import { userName } from './user-name.ts';
 
-/** An account of a product: the owner of its sessions, and what it may do. */
+/** Who is signed in to your product (docs/customers.md). */
 export interface Account {
-	/** The account's id: 1 to 128 visible ASCII characters, without spaces. */
+	/** The tenant: your product, or one of your business customers. 1 to 128 visible ASCII characters, without spaces. */
 	readonly owner: string;
-	/** As for API keys: `run` to run agents (the default), `admin` to read and change what all owners share. */
+	/** The person in it: a customer, a colleague. 1 to 200 characters. Without it the owner is the person. */
+	readonly user?: string;
+	/** `customer` (the default), `staff` or `admin` (docs/keys.md, "Roles"). */
+	readonly role?: Role;
+	/** What all owners share, as for API keys: `run` (the default) for nothing of it, `admin`, `keys`. */
 	readonly scopes?: readonly Scope[];
 }
 
@@ -26,13 +33,13 @@ export type Authenticate = (
 /** The key id of all accounts. No API key has it: ids of keys are longer. */
 export const accountKeyId = 'account';
 
-/** Whether an identity is that of an account, and not of an API key. */
-export function isAccount({ keyId }: { readonly keyId: string }): boolean {
-	return keyId === accountKeyId;
+/** Returns the key with which whatever an actor makes ends. */
+export function findKeyId({ via, id }: Actor): string {
+	return via === 'account' ? accountKeyId : id;
 }
 
-/** Owners that are no accounts: this machine, senders of webhooks, and the name for all owners in a list. */
-const reserved: ReadonlySet<string> = new Set([localIdentity.owner, webhookOwner, '*']);
+/** Owners that are no accounts: this machine, webhooks and schedules without an owner, and the name of all owners. */
+const reserved: ReadonlySet<string> = new Set([localIdentity.by.owner, webhookOwner, scheduleOwner, '*']);
 
 const schema = v.strictObject({
 	owner: v.pipe(
@@ -43,6 +50,8 @@ const schema = v.strictObject({
 			'this name is one of Runlet’s own. Put something before it, such as user:webhooks',
 		),
 	),
+	user: v.optional(userName),
+	role: v.optional(v.picklist(roles), 'customer'),
 	scopes: v.optional(v.pipe(v.array(v.picklist(scopes)), v.nonEmpty('must not be empty')), ['run']),
 });
 
@@ -75,7 +84,9 @@ export async function identifyAccount(
 		throw new RunletError('auth', 'Authorization: this request is signed in to no account. Sign in first.', {
 			field: 'Authorization',
 		});
-	return { kind: 'key', keyId: accountKeyId, ...checkAccount(given) };
+	const { owner, user, role, scopes } = checkAccount(given);
+	const by: Actor = { owner, ...(user !== undefined && { user }), via: 'account', id: user ?? owner };
+	return { kind: 'person', by, role, scopes };
 }
 
 async function callInTime<T>(call: () => Promise<T>): Promise<T> {

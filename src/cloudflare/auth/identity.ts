@@ -1,21 +1,35 @@
+import type { Actor } from '../../core/ground/actor.ts';
 import { RunletError } from '../../core/ground/errors.ts';
 import { type FindRecord, findMatch } from './find-key.ts';
 import { isOver, readKeyId, type Scope, scopes } from './key.ts';
+import type { Role } from './rights.ts';
 import { readToken } from './token.ts';
 
-/** Who makes a request: the holder of an API key, or of a token that opens one session. */
+/** Who makes a request: an actor by an API key or an account, or the holder of a token that opens one session. */
 export type Identity =
-	| { readonly kind: 'key'; readonly owner: string; readonly keyId: string; readonly scopes: readonly Scope[] }
+	| {
+			readonly kind: 'person';
+			readonly by: Actor;
+			/** What they may do in their owner. */
+			readonly role: Role;
+			/** What they may do for all owners. */
+			readonly scopes: readonly Scope[];
+	  }
 	/** Not verified yet: only the session itself can verify it. */
 	| { readonly kind: 'token'; readonly session: string; readonly token: string };
 
 /** The identity of this machine, in the local mode. */
-export const localIdentity = { kind: 'key', owner: 'local', keyId: 'local', scopes } satisfies Identity;
+export const localIdentity = {
+	kind: 'person',
+	by: { owner: 'local', via: 'key', id: 'local' },
+	role: 'admin',
+	scopes,
+} satisfies Identity;
 
-/** The owner of the sessions of webhooks, if there are API keys. A key made with `--owner webhooks` sees them. */
+/** The owner of webhooks whose mapping names none, if there are API keys. A key made with `--owner webhooks` sees them. */
 export const webhookOwner = 'webhooks';
 
-/** The owner of the sessions of agents' schedules, if there are API keys. A key made with `--owner schedules` sees them. */
+/** The owner of agents' schedules that name none, if there are API keys. A key made with `--owner schedules` sees them. */
 export const scheduleOwner = 'schedules';
 
 const bearer = /^Bearer +([\x21-\x7e]+) *$/i;
@@ -44,7 +58,8 @@ export async function identify(header: string | undefined, find: FindRecord): Pr
 			`this key ended on ${record.expiresAt}: another one of its owner took its place. Use that one`,
 			'invalid_token',
 		);
-	return { kind: 'key', owner: record.owner, keyId: record.id, scopes: record.scopes };
+	const { id, owner, user, role = 'admin', scopes } = record;
+	return { kind: 'person', by: { owner, ...(user !== undefined && { user }), via: 'key', id }, role, scopes };
 }
 
 /** Whether a header has the form of an API key or of a session token. */

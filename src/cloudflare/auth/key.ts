@@ -1,6 +1,8 @@
 import * as v from 'valibot';
 import { toBase64Url } from '../../core/ground/bytes.ts';
 import { RunletError } from '../../core/ground/errors.ts';
+import { type Role, roles } from './rights.ts';
+import { userName } from './user-name.ts';
 
 /** What a key allows: to run agents, to change what all owners share, such as skills, or to make and revoke keys. */
 export const scopes = ['run', 'admin', 'keys'] as const;
@@ -14,6 +16,10 @@ export interface KeyRecord {
 	readonly name?: string;
 	/** The owner whose sessions it opens. Keys of one owner open the same sessions. */
 	readonly owner: string;
+	/** The person who holds it. Without it, nobody can tell it from the owner's other keys without a user. */
+	readonly user?: string;
+	/** What it may do in its owner: `admin` if it is missing. */
+	readonly role?: Role;
 	/** SHA-256 of the key's text, as base64url. */
 	readonly hash: string;
 	readonly scopes: readonly Scope[];
@@ -34,7 +40,20 @@ const idForm = /^[a-z0-9]{8,32}$/;
 const keyForm = /^rl_([a-z0-9]{8,32})_[\w-]{43}$/;
 const aboveZero = v.pipe(v.number(), v.gtValue(0), v.finite());
 
-const fields = new Set(['id', 'name', 'owner', 'hash', 'scopes', 'budget', 'tokens', 'usd', 'createdAt', 'expiresAt']);
+const fields = new Set([
+	'id',
+	'name',
+	'owner',
+	'user',
+	'role',
+	'hash',
+	'scopes',
+	'budget',
+	'tokens',
+	'usd',
+	'createdAt',
+	'expiresAt',
+]);
 
 /** What a new key may be made for. */
 export const keyFields = {
@@ -46,6 +65,8 @@ export const keyFields = {
 			v.description('Whose sessions it opens. An owner of its own if it is missing.'),
 		),
 	),
+	user: v.optional(v.pipe(userName, v.description('The person who holds it. What they do by it counts as theirs.'))),
+	role: v.optional(v.pipe(v.picklist(roles), v.description('What it may do in its owner. `admin` if it is missing.'))),
 	scopes: v.optional(v.pipe(v.array(v.picklist(scopes)), v.nonEmpty()), () => ['run'] as const),
 	budget: v.optional(
 		v.pipe(
@@ -116,14 +137,16 @@ export interface NewKey {
 }
 
 /** What a new key is made for. */
-export type KeyOptions = Partial<Pick<KeyRecord, 'name' | 'owner' | 'scopes' | 'budget'>>;
+export type KeyOptions = Partial<Pick<KeyRecord, 'name' | 'owner' | 'user' | 'role' | 'scopes' | 'budget'>>;
 
 /** Creates a key and its record. Without an owner it has one of its own. Throws `not_configured` for a wrong field. */
-export async function createKey({ name, owner, scopes = ['run'], budget }: KeyOptions = {}): Promise<NewKey> {
+export async function createKey(options: KeyOptions = {}): Promise<NewKey> {
+	const { name, owner, user, role, scopes = ['run'], budget } = options;
 	const { key, id } = makeKey();
 	const hash = await hashKey(key);
 	const createdAt = new Date().toISOString();
-	const record = { id, ...(name && { name }), owner: owner ?? id, hash, scopes, ...(budget && { budget }), createdAt };
+	const who = { owner: owner ?? id, ...(user && { user }), ...(role && { role }) };
+	const record = { id, ...(name && { name }), ...who, hash, scopes, ...(budget && { budget }), createdAt };
 	const [checked = record] = parseKeys(JSON.stringify([record]));
 	return { key, record: checked };
 }
@@ -131,9 +154,11 @@ export async function createKey({ name, owner, scopes = ['run'], budget }: KeyOp
 /** Writes records as the variable `API_KEYS`, with only the fields that a Worker needs. `parseKeys` reads it. */
 export function formatKeys(records: readonly KeyRecord[]): string {
 	return JSON.stringify(
-		records.map(({ id, owner, hash, scopes, budget, expiresAt }) => ({
+		records.map(({ id, owner, user, role, hash, scopes, budget, expiresAt }) => ({
 			id,
 			...(owner !== id && { owner }),
+			...(user && { user }),
+			...(role && { role }),
 			hash,
 			...(scopes.join() !== 'run' && { scopes }),
 			...(budget && { budget }),

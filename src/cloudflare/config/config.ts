@@ -177,7 +177,7 @@ export function readConfig(env: WorkerEnv): Config {
 			const isKnown = hasAccounts || keys.length === 0 || keyless.has(owner) || ofOwner.length > 0;
 			return isKnown ? findCaps(ofOwner, dayBudget) : { tokens: 0 };
 		},
-		scheduleOwner: keys.length > 0 || hasAccounts ? scheduleOwner : local && localIdentity.owner,
+		scheduleOwner: keys.length > 0 || hasAccounts ? scheduleOwner : local && localIdentity.by.owner,
 		model,
 		keys,
 		storedKeys,
@@ -270,7 +270,7 @@ function listRequired(hasOwnSkills: boolean): readonly BindingName[] {
 }
 
 /** Owners without a key: this machine, and senders of webhooks, who sign what they send. */
-const keyless: ReadonlySet<string> = new Set([localIdentity.owner, scheduleOwner, webhookOwner]);
+const keyless: ReadonlySet<string> = new Set([localIdentity.by.owner, scheduleOwner, webhookOwner]);
 
 function isGood(key: KeyRecord | undefined): boolean {
 	return key !== undefined && !isOver(key);

@@ -1,4 +1,8 @@
+import type { Actor } from '../../core/ground/actor.ts';
 import { RunletError } from '../../core/ground/errors.ts';
+import { findKeyId } from '../auth/account.ts';
+import { toActor as toStoredActor } from '../auth/stored-actor.ts';
+import type { Config } from '../config/config.ts';
 import type { DecisionLinks, LinkedCall, LinkRequest } from '../objects/link-api.ts';
 import type { Caller } from '../objects/session-api.ts';
 import type { LinkedSession, SessionLinks } from '../session/inbox/link-connector.ts';
@@ -18,10 +22,10 @@ export class Decisions implements SessionLinks {
 
 	async make(caller: Caller, { callId, expiresInSeconds = 3_600, for: whom }: LinkRequest): Promise<DecisionLinks> {
 		const { store, access, config } = this.#session;
-		await access.openForOwner(caller);
+		const { by: madeBy } = await access.open(caller, ['manageSession', 'decide']);
 		access.assertMayTakePart(caller);
 		const expiresAt = Date.now() + expiresInSeconds * 1_000;
-		return createLinks(store, config(), callId, { expiresAt, for: whom });
+		return createLinks(store, config(), callId, { expiresAt, for: whom, madeBy });
 	}
 
 	async show(link: string): Promise<LinkedCall> {
@@ -32,8 +36,7 @@ export class Decisions implements SessionLinks {
 		const { store, gate, inbox } = this.#session;
 		const { claims, call, shown } = await this.#open(link);
 		const { owner } = store.session();
-		const by = { via: 'link', id: claims.for ?? '' } as const;
-		await gate.take({ caller: { owner }, by, scopes: [] }, (now) => {
+		await gate.take({ caller: { owner, by: toActor(claims, owner) }, rights: [] }, (now) => {
 			// It may have been decided meanwhile.
 			if (assertOpen(store, now.pending, claims).id !== call.id) throw createDecided();
 			return toDecision(inbox, call, claims)(now);
@@ -42,13 +45,15 @@ export class Decisions implements SessionLinks {
 	}
 
 	async #open(link: string) {
-		const { store, access } = this.#session;
+		const { store, access, config } = this.#session;
 		access.assertExists();
 		const claims = await verifyLink(link, store.tokenKey);
 		access.assertExists();
 		if (claims === undefined || claims.session !== store.session().id)
 			throw new RunletError('not_found', 'This link is not valid.');
 		if (claims.expiresAt <= Date.now()) throw new RunletError('conflict', 'This link has expired.');
+		await assertKeyIsGood(claims, store.session().owner, config());
+		access.assertExists();
 		const call = assertOpen(store, findPending(store), claims);
 		if ((await hashDecidable(call)) !== claims.hash) throw createDecided();
 		access.assertExists();
@@ -60,11 +65,27 @@ export class Decisions implements SessionLinks {
 	}
 }
 
-/** What a link says, as the session takes it. The call of a child is decided by the answer to the question of its parent. */
-function toDecision(inbox: LinkedSession['inbox'], { child, id }: Decidable, { approve, for: whom }: LinkClaims) {
-	if (child !== undefined) return inbox.answer({ text: approve ? 'approve' : 'deny', transport: 'link' });
+/** Returns who decides by a link. */
+function toActor({ for: user, madeBy: made, callId }: LinkClaims, owner: string): Actor {
+	const madeBy = toStoredActor(made, owner);
+	const name = user ?? madeBy?.user;
+	return { owner, ...(name !== undefined && { user: name }), via: 'link', id: callId, ...(madeBy && { madeBy }) };
+}
+
+/** Throws `conflict` for a link whose maker has no good key any more. */
+async function assertKeyIsGood({ madeBy: made }: LinkClaims, owner: string, config: Config): Promise<void> {
+	const madeBy = toStoredActor(made, owner);
+	if (madeBy === undefined) return;
+	const keyId = findKeyId(madeBy);
+	await config.storedKeys?.refreshKey(keyId);
+	if (config.knowsKey(keyId)) return;
+	throw new RunletError('conflict', 'This link came from a key that was revoked.');
+}
+
+/** What a link says, as the session takes it. */
+function toDecision(inbox: LinkedSession['inbox'], { id }: Decidable, { approve, for: whom }: LinkClaims) {
 	const reason = whom === undefined ? 'denied by link' : `denied by ${whom}`;
-	return inbox.answers.submit([approve ? { id, approve } : { id, approve, reason }]);
+	return inbox.answers.submitAny([approve ? { id, approve } : { id, approve, reason }]).decide;
 }
 
 function assertOpen({ messages }: SessionStore, pending: Pending, { turn, callId }: LinkClaims): Decidable {

@@ -14,6 +14,8 @@ const claims = v.strictObject({
 	approve: v.boolean(),
 	/** Whom it was made for: who decides by it. */
 	for: v.optional(v.string()),
+	/** The id of the key, or of whatever else, by which it was made. Missing if the agent's definition made it. */
+	madeBy: v.optional(v.unknown()),
 	/** Milliseconds since 1970. */
 	expiresAt: v.number(),
 });

@@ -1,3 +1,4 @@
+import type { Actor } from '../../core/ground/actor.ts';
 import { RunletError } from '../../core/ground/errors.ts';
 import { findAgent } from '../agent/define.ts';
 import type { Config } from '../config/config.ts';
@@ -21,6 +22,8 @@ interface LinkTerms {
 	readonly expiresAt: number;
 	/** Who decides by them. */
 	readonly for?: string;
+	/** Who made them. Missing where the agent's definition does. */
+	readonly madeBy?: Actor;
 }
 
 /**
@@ -64,7 +67,7 @@ async function signLinks(
 	store: SessionStore,
 	{ findPublicUrl }: Pick<Config, 'findPublicUrl'>,
 	call: Decidable,
-	{ expiresAt, for: whom }: LinkTerms,
+	{ expiresAt, for: whom, madeBy }: LinkTerms,
 ): Promise<DecisionLinks> {
 	const base = findPublicUrl();
 	const key = store.makeTokenKey();
@@ -74,6 +77,7 @@ async function signLinks(
 		callId: call.waiting,
 		expiresAt,
 		for: whom,
+		madeBy,
 	};
 	const hash = await hashDecidable(call);
 	const toUrl = async (approve: boolean) => `${base}/v1/decisions/${await signLink({ ...about, hash, approve }, key)}`;

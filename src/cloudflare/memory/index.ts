@@ -4,11 +4,11 @@
  */
 
 import type { Remembrance } from '../routes/memory.ts';
-import { recallFor } from './recall.ts';
+import { recallAgain, recallFor } from './recall.ts';
 import { memories } from './routes.ts';
 import { createMemoryTools } from './tools.ts';
 
 export { Memory } from '../objects/memory/object.ts';
 
 /** What agents remember beyond a session, for `createRunlet({ memory })`. */
-export const memory: Remembrance = { createTools: createMemoryTools, recallFor, routes: memories };
+export const memory: Remembrance = { createTools: createMemoryTools, recallFor, recallAgain, routes: memories };

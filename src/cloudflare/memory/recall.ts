@@ -1,7 +1,7 @@
 import type { Recalled } from '../../core/chat/index.ts';
 import { truncateText } from '../../core/ground/text.ts';
 import type { RecallingSession } from '../agent/memory.ts';
-import type { MemoryRecord } from '../objects/memory/api.ts';
+import { askMemory, type MemoryRecord } from '../objects/memory/api.ts';
 import { searchMemories } from './search.ts';
 import { toRecalled } from './tools.ts';
 
@@ -24,6 +24,16 @@ export async function recallFor(session: RecallingSession, text: string): Promis
 	const query = text.slice(0, longestQuery);
 	const found = await searchMemories(session, query, mostMemories);
 	return toBlock(found, recallCharacters);
+}
+
+/** Reads the memories of earlier sources. What was erased since is gone. */
+export async function recallAgain(
+	{ options, config, holder }: RecallingSession,
+	sources: readonly string[],
+): Promise<Recalled | undefined> {
+	const read = sources.map((path) => askMemory(config.memories, holder, (one) => one.get(path), true));
+	const found = (await Promise.all(read)).filter((memory) => memory !== undefined);
+	return toBlock(found, options.recallCharacters ?? usualCharacters);
 }
 
 /** Writes memories as a text of at most so many characters. One that does not fit is cut, and says so. */

@@ -9,14 +9,13 @@ import {
 	type MemoryApi,
 	type MemoryHolder,
 	type MemoryRecord,
+	showMemory,
 } from '../objects/memory/api.ts';
 import { readCondition } from '../routes/conditions.ts';
-import { getOwner, type RouteEnv } from '../routes/identity.ts';
+import { getListedOwner, getOwner, type RouteEnv } from '../routes/identity.ts';
 import { serveOperation } from '../routes/operation.ts';
 import { accepts, refuseMethod } from '../routes/request.ts';
-import type { shownMemory } from '../wire/memory.ts';
 import * as operations from '../wire/operations/memories.ts';
-import type { Shown } from '../wire/shown.ts';
 
 type Ctx = Context<RouteEnv>;
 
@@ -26,31 +25,33 @@ const atOnce = 100;
 /** `/v1/memories`: what agents remember of an owner and of its users (docs/memory.md). */
 export const memories = new Hono<RouteEnv>()
 	.get('/', serveOperation(operations.listMemories), async (c) => {
-		const { user, query, cursor, limit } = c.req.valid('query');
-		if (accepts(c, 'application/x-ndjson')) return exportLines(c, user);
+		const { user, owner, query, cursor, limit } = c.req.valid('query');
+		const holder = { owner: getListedOwner(c, owner), user };
+		if (accepts(c, 'application/x-ndjson')) return exportLines(c, holder);
 		if (query !== undefined) {
-			const found = await ask(c, user, (one) => one.search(query, limit));
-			return c.json({ memories: found.map(toShown) });
+			const found = await ask(c, holder, (one) => one.search(query, limit));
+			return c.json({ memories: found.map(showMemory) });
 		}
-		const page = await ask(c, user, (one) => one.list({ cursor, limit }));
-		return c.json({ memories: page.memories.map(toShown), cursor: page.cursor });
+		const page = await ask(c, holder, (one) => one.list({ cursor, limit }));
+		return c.json({ memories: page.memories.map(showMemory), cursor: page.cursor });
 	})
 	.delete('/', serveOperation(operations.eraseMemories), async (c) => {
-		await ask(c, c.req.valid('query').user, (one) => one.erase());
+		await ask(c, findHolder(c, c.req.valid('query').user), (one) => one.erase());
 		return c.body(null, 204);
 	})
 	.all('/', refuseMethod('GET', 'DELETE'))
 	.get('/:memory{[\\s\\S]+}', serveOperation(operations.getMemory), async (c) => {
 		const path = readPath(c);
-		const memory = await ask(c, c.req.valid('query').user, (one) => one.get(path));
+		const { user, owner } = c.req.valid('query');
+		const memory = await ask(c, { owner: getListedOwner(c, owner), user }, (one) => one.get(path));
 		if (memory === undefined) throw noSuchMemory();
-		return c.json(toShown(memory), 200, toTag(memory));
+		return c.json(showMemory(memory), 200, toTag(memory));
 	})
 	.put('/:memory{[\\s\\S]+}', serveOperation(operations.putMemory), async (c) => {
 		const holder = findHolder(c, c.req.valid('query').user);
 		const change = { path: readPath(c), ...c.req.valid('json'), ...readCondition(c), source: { via: 'http' } } as const;
 		const { memory, isNew } = await changeMemory(readConfig(c.env).memories, holder, (one) => one.put(change));
-		return c.json(toShown(memory), isNew ? 201 : 200, toTag(memory));
+		return c.json(showMemory(memory), isNew ? 201 : 200, toTag(memory));
 	})
 	.delete('/:memory{[\\s\\S]+}', serveOperation(operations.deleteMemory), async (c) => {
 		const holder = findHolder(c, c.req.valid('query').user);
@@ -61,12 +62,13 @@ export const memories = new Hono<RouteEnv>()
 	})
 	.all('/:memory{[\\s\\S]+}', refuseMethod('GET', 'PUT', 'DELETE'));
 
+/** Whose memories a request means: those of a user, or of the owner itself. */
 function findHolder(c: Ctx, user: string | undefined): MemoryHolder {
 	return { owner: getOwner(c), user };
 }
 
-function ask<T>(c: Ctx, user: string | undefined, call: (one: MemoryApi) => Promise<T>): Promise<T> {
-	return askMemory(readConfig(c.env).memories, findHolder(c, user), call, true);
+function ask<T>(c: Ctx, holder: MemoryHolder, call: (one: MemoryApi) => Promise<T>): Promise<T> {
+	return askMemory(readConfig(c.env).memories, holder, call, true);
 }
 
 function readPath(c: Ctx): string {
@@ -74,18 +76,18 @@ function readPath(c: Ctx): string {
 }
 
 /** Writes all memories as lines, a page at a time. */
-function exportLines(c: Ctx, user: string | undefined): Response {
+function exportLines(c: Ctx, holder: MemoryHolder): Response {
 	const encoder = new TextEncoder();
 	let cursor: string | undefined;
 	let isDone = false;
 	const body = new ReadableStream<Uint8Array>({
 		pull: async (controller) => {
 			if (isDone) return controller.close();
-			const page = await ask(c, user, (one) => one.list({ cursor, limit: atOnce }));
+			const page = await ask(c, holder, (one) => one.list({ cursor, limit: atOnce }));
 			cursor = page.cursor;
 			isDone = cursor === undefined;
 			if (page.memories.length === 0) return controller.close();
-			const lines = page.memories.map((memory) => `${JSON.stringify(toShown(memory))}\n`);
+			const lines = page.memories.map((memory) => `${JSON.stringify(showMemory(memory))}\n`);
 			controller.enqueue(encoder.encode(lines.join('')));
 		},
 	});
@@ -97,15 +99,6 @@ function exportLines(c: Ctx, user: string | undefined): Response {
 			vary: 'accept',
 		},
 	});
-}
-
-/** Converts a memory to the form of the API. */
-function toShown({ createdAt, updatedAt, ...memory }: MemoryRecord): Shown<typeof shownMemory> {
-	return {
-		...memory,
-		createdAt: new Date(createdAt).toISOString(),
-		updatedAt: new Date(updatedAt).toISOString(),
-	};
 }
 
 function toTag({ version }: MemoryRecord): { readonly etag: string } {

@@ -8,6 +8,9 @@ export interface Amount {
 
 export const nothing: Amount = { tokens: 0, usd: 0 };
 
+/** More than any cap. A part of a request's amount is infinite where nobody knows what the request may cost. */
+export const everything: Amount = { tokens: Number.POSITIVE_INFINITY, usd: Number.POSITIVE_INFINITY };
+
 /**
  * Makes an amount with tokens rounded up to a whole number and dollars to a millionth of a millionth. Throws
  * `invalid_argument` for anything but numbers from 0 on, because one such value would spoil every later sum.
@@ -39,6 +42,12 @@ function checkCount(field: keyof Amount, value: number): number {
 export interface Limit {
 	readonly tokens?: number;
 	readonly usd?: number;
+}
+
+/** Whether a limit allows no more than another one. */
+export function isWithinLimit(limit: Limit, most: Limit): boolean {
+	const isWithin = (unit: keyof Limit) => most[unit] === undefined || (limit[unit] ?? Infinity) <= most[unit];
+	return isWithin('tokens') && isWithin('usd');
 }
 
 /** Whether there is a cap at all. */

@@ -1,5 +1,7 @@
+import type { Actor } from '../../core/ground/actor.ts';
 import type { LastWake, WakeupTime } from '../../core/tool/index.ts';
-import type { Person } from '../auth/person.ts';
+import type { schedule } from '../wire/schedule.ts';
+import type { Shown } from '../wire/shown.ts';
 import type { RpcResult } from './result.ts';
 
 /** What a schedule wakes: a session by its id, or an agent in sessions of the schedule's own. */
@@ -10,13 +12,15 @@ export type WakeTarget =
 /** A schedule to be stored. It has one place for each target and name. */
 export interface NewSchedule {
 	readonly owner: string;
+	/** The person whose session it wakes. */
+	readonly user?: string;
 	readonly target: WakeTarget;
 	readonly name: string;
 	readonly time: WakeupTime;
 	/** The message. Missing where the agent's definition says it. */
 	readonly text?: string;
 	/** Those who asked for it. Nobody where the agent's definition did. */
-	readonly askers?: readonly Person[];
+	readonly askers?: readonly Actor[];
 }
 
 /** A schedule as its owner's directory stores it. Times are milliseconds since 1970. */
@@ -45,4 +49,19 @@ export interface Scheduler extends ScheduleApi {
 	handleAlarm(): Promise<void>;
 	/** Removes the schedules of a session that was removed. */
 	dropSession(session: string): Promise<void>;
+}
+
+/** Converts a schedule to the form of the API. */
+export function showSchedule({ target, name, time, text, dueAt, last }: StoredSchedule): Shown<typeof schedule> {
+	const place = target.kind === 'agent' ? { agent: target.agent } : { session: target.session };
+	const id = `${target.kind}.${target.kind === 'agent' ? target.agent : target.session}.${name}`;
+	return {
+		id,
+		name,
+		...place,
+		...time,
+		text,
+		...(dueAt !== undefined && { nextAt: new Date(dueAt).toISOString() }),
+		last,
+	};
 }

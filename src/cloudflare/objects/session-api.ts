@@ -1,6 +1,7 @@
 import type { CallAnswer } from '../../core/chat/call-answers.ts';
 import type { ChatOptions, Message, MessagePart, ToolMessage } from '../../core/chat/index.ts';
-import type { Person } from '../auth/person.ts';
+import type { Actor } from '../../core/ground/actor.ts';
+import type { Role, TokenScope } from '../auth/rights.ts';
 import type { Attachment } from '../wire/attachment.ts';
 import type { ClientTool, RunTerms } from '../wire/protocols/client-terms.ts';
 import type { Format } from '../wire/protocols/format.ts';
@@ -8,7 +9,7 @@ import type { Completion } from '../wire/protocols/openai/completion.ts';
 import type { runResult } from '../wire/run.ts';
 import type { newSession, session } from '../wire/session.ts';
 import type { Shown } from '../wire/shown.ts';
-import type { sessionToken, TokenScope } from '../wire/token.ts';
+import type { sessionToken } from '../wire/token.ts';
 import type { Amount, Limit } from './budget.ts';
 import type { FileDownload, FilePage, FilePageQuery, FileRequest, WrittenFile } from './file-api.ts';
 import type { DecisionLinks, LinkedCall, LinkRequest } from './link-api.ts';
@@ -28,12 +29,19 @@ export interface Handling {
 }
 
 /**
- * The caller: the owner of an API key and that key, or the holder of a token of the session. An admin may read and
- * remove the sessions of all owners; the routes pass `admin` only for these operations. A session that works for another
- * one, its `parent`, is changed by that one only.
+ * The caller: somebody in an owner, or the holder of a token of the session. Runlet itself calls without a role: for a
+ * webhook, a schedule, and a session that works for another one, its `parent`, which nobody else changes. An operator may
+ * read and remove the sessions of all owners; the routes pass `isAdmin` only for these operations.
  */
 export type Caller =
-	| { readonly owner: string; readonly keyId?: string; readonly isAdmin?: true; readonly parent?: string }
+	| {
+			readonly owner: string;
+			/** Who it is. Missing where a session passes on what somebody else said. */
+			readonly by?: Actor;
+			readonly role?: Role;
+			readonly isAdmin?: true;
+			readonly parent?: string;
+	  }
 	| { readonly token: string };
 
 /** A message to a session. */
@@ -42,10 +50,10 @@ export interface Input {
 	readonly parts?: readonly MessagePart[];
 	/** The files of the message. */
 	readonly attachments?: readonly Attachment[];
-	/** The sender. The default is the session's owner. */
+	/** The name of the sender, for texts. The default is whoever sent it, or asked for it. */
 	readonly sender?: string;
 	/** Those whose messages led to it, where its sender only passes on what they began. */
-	readonly askers?: readonly Person[];
+	readonly askers?: readonly Actor[];
 	/** The transport. The default is `http`. */
 	readonly transport?: string;
 	/** The call that it answers: that of a question, or the call of a child that the question is about. */
@@ -99,6 +107,8 @@ export interface PagePost {
 export interface ConversationUpdate {
 	/** The agent of the conversation. */
 	readonly agent: string;
+	/** The person whom the client speaks for. */
+	readonly user?: string;
 	/** The new message. */
 	readonly input?: Input;
 	/** The model from this run on. The default is the session's model. */
@@ -123,8 +133,14 @@ export interface CreateInput {
 	readonly metadata?: Readonly<Record<string, string>>;
 	/** The owner. */
 	readonly owner: string;
-	/** The API key that makes its first token. */
-	readonly keyId?: string;
+	/** The person whose session it is. */
+	readonly user?: string;
+	/** Who creates it, and makes its first token. */
+	readonly by?: Actor;
+	/** The role of whoever creates it. Runlet itself has none. */
+	readonly role?: Role;
+	/** Who holds its first token. The default is the user. */
+	readonly for?: string;
 	/** The budget. The default is that of the agent. */
 	readonly budget?: Limit;
 	/** The time from its last activity to its removal in milliseconds. */
@@ -142,8 +158,16 @@ export interface CreateInput {
 /** Who imports a session. */
 export interface ImportOwner {
 	readonly owner: string;
-	/** The API key that makes its first token. */
-	readonly keyId?: string;
+	/** The person whose session it becomes. */
+	readonly user?: string;
+	/** Who imports it, and makes its first token. */
+	readonly by?: Actor;
+	readonly role?: Role;
+	/**
+	 * Whether the lines come from a session of the same owner, and so are true. Anything else brings history and no
+	 * authority: whoever imports it counts as having said all of it.
+	 */
+	readonly isFork?: boolean;
 	readonly once?: Once;
 }
 
@@ -289,6 +313,8 @@ export interface SessionChange {
 export interface TokenRequest {
 	readonly expiresInSeconds?: number;
 	readonly scopes?: readonly TokenScope[];
-	/** Who holds it, for `approvers` of the agent. */
+	/** Who holds it. The default is the user of the session. */
 	readonly for?: string;
+	/** The user of the session, where the request is sure of it. */
+	readonly user?: string;
 }

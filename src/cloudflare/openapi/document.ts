@@ -30,6 +30,7 @@ const tags = [
 	{ name: 'Messages', description: 'What is said in a session, and the answers to what it asks.' },
 	{ name: 'Runs', description: 'The work on a message: followed, stopped and taken up again.' },
 	{ name: 'Files', description: 'The workspace of a session, which its tools share with people.' },
+	{ name: 'Users', description: 'The people of an owner: their data, and what they may spend.' },
 	{ name: 'Keys', description: 'Which API keys this Worker knows.' },
 	{ name: 'AI SDK pages', description: 'What `useChat` of the AI SDK, versions 5, 6 and 7, posts to.' },
 	{ name: 'Webhooks', description: 'Events of other services, which begin runs.' },

@@ -1,3 +1,4 @@
+import { findTokenScope, rights } from '../auth/rights.ts';
 import {
 	type Answer,
 	answerHeaders,
@@ -26,7 +27,7 @@ type Content = Readonly<Record<string, JsonSchema>>;
 
 export function toSpec(operation: DescribedOperation): Spec {
 	const { id, tag, summary, access, adminToo, failure, ownErrors = {} } = operation;
-	const description = [operation.description, adminToo && forAdmins].filter(Boolean).join(' ');
+	const description = [operation.description, findRole(access), adminToo && forAdmins].filter(Boolean).join(' ');
 	const content = describeBody(operation);
 	const toFailure = (status: FailureStatus | 'default') => describeFailure(status, failure);
 	return {
@@ -34,7 +35,7 @@ export function toSpec(operation: DescribedOperation): Spec {
 		tags: [tag],
 		summary,
 		...(description !== '' && { description }),
-		security: adminToo ? [...securityByAccess[access], { apiKey: ['admin'] }] : securityByAccess[access],
+		security: adminToo ? [...findSecurity(access), { apiKey: ['admin'] }] : findSecurity(access),
 		parameters: describeParameters(operation),
 		...(content !== undefined && { requestBody: { required: true, content } }),
 		responses: {
@@ -77,28 +78,26 @@ export function toExamples(examples: Readonly<Record<string, unknown>>): JsonSch
 	return Object.fromEntries(Object.entries(examples).map(([name, value]) => [name, { value }]));
 }
 
-const securityByAccess: Readonly<Record<Access, Spec['security']>> = {
-	anybody: [],
-	sender: [],
-	token: [{ apiKey: ['run'] }, { sessionToken: [] }],
-	owner: [{ apiKey: ['run'] }],
-	run: [{ apiKey: ['run'] }],
-	key: [{ apiKey: [] }],
-	admin: [{ apiKey: ['admin'] }],
-	keys: [{ apiKey: ['keys'] }],
-};
+/** How a caller shows who it is, by what an operation wants. */
+function findSecurity(access: Access): Spec['security'] {
+	if (access === 'anybody' || access === 'sender') return [];
+	if (access === 'admin' || access === 'keys') return [{ apiKey: [access] }];
+	if (access === 'seeAgents' || access === 'seeSkills') return [{ apiKey: [] }];
+	return [{ apiKey: ['run'] }, ...(findTokenScope(access) === undefined ? [] : [{ sessionToken: [] }])];
+}
 
-const ofKeys: readonly FailureStatus[] = [401, 403, 429, 503];
-const errorsByAccess: Readonly<Record<Access, readonly FailureStatus[]>> = {
-	anybody: [],
-	sender: [401, 503],
-	token: ofKeys,
-	owner: ofKeys,
-	run: ofKeys,
-	key: ofKeys,
-	admin: ofKeys,
-	keys: ofKeys,
-};
+/** The role that an operation needs; nothing if every role will do. */
+function findRole(access: Access): string | undefined {
+	if (access === 'anybody' || access === 'sender' || access === 'admin' || access === 'keys') return undefined;
+	const { role } = rights[access];
+	return role === 'customer' ? undefined : `Needs the role \`${role}\`.`;
+}
+
+function findAccessErrors(access: Access): readonly FailureStatus[] {
+	if (access === 'anybody') return [];
+	return access === 'sender' ? [401, 503] : [401, 403, 429, 503];
+}
+
 const ofBodies: readonly FailureStatus[] = [400, 413, 415];
 const ofRuns: readonly FailureStatus[] = [402, 408, 413, 422, 500, 502];
 
@@ -106,7 +105,7 @@ const ofRuns: readonly FailureStatus[] = [402, 408, 413, 422, 500, 502];
 function listErrors({ access, query, ignoresQuery, json, runs, errors = [] }: DescribedOperation): FailureStatus[] {
 	const all = new Set<FailureStatus>([
 		...errors,
-		...errorsByAccess[access],
+		...findAccessErrors(access),
 		...(query === undefined && ignoresQuery ? [] : [400 as const]),
 		...(json === undefined ? [] : ofBodies),
 		...(runs === undefined ? [] : ofRuns),

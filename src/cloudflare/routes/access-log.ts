@@ -1,5 +1,6 @@
 import type { MiddlewareHandler } from 'hono';
 import { matchedRoutes } from 'hono/route';
+import { findKeyId } from '../auth/account.ts';
 import type { Identity } from '../auth/identity.ts';
 import { log, toFailureFields } from '../log.ts';
 import type { RouteEnv } from './identity.ts';
@@ -26,7 +27,7 @@ export const accessLog: MiddlewareHandler<RouteEnv> = async (c, next) => {
 		'http.route': route,
 		'http.response.status_code': status,
 		'runlet.request.id': requestId,
-		'runlet.key.id': identity?.kind === 'key' ? identity.keyId : undefined,
+		'runlet.key.id': identity?.kind === 'person' ? findKeyId(identity.by) : undefined,
 		'gen_ai.conversation.id': identity?.kind === 'token' ? identity.session : undefined,
 		'runlet.duration_ms': Date.now() - began,
 		'error.type': status >= 500 ? String(status) : undefined,

@@ -8,7 +8,7 @@ import { readConfig } from '../config/config.ts';
 import type { agent as agentSchema } from '../wire/agent.ts';
 import { listAgents } from '../wire/operations/service.ts';
 import type { Shown } from '../wire/shown.ts';
-import { getKeyOwner, type RouteEnv } from './identity.ts';
+import { getActor, type RouteEnv } from './identity.ts';
 import { serveOperation } from './operation.ts';
 import { refuseMethod } from './request.ts';
 
@@ -18,7 +18,7 @@ export function agentsRoute(runtime: Runtime) {
 		.get('/', serveOperation(listAgents), async (c) => {
 			const settings = readConfig(c.env);
 			const providers = runtime.providers(settings);
-			const reader = { runtime, config: settings, providers, owner: getKeyOwner(c) };
+			const reader = { runtime, config: settings, providers, reader: { ...getActor(c), metadata: {} } };
 			const described = runtime.agents.map(async (agent): Promise<Shown<typeof agentSchema>> => {
 				const model = chooseModel(agent, undefined, settings.model);
 				const listed = (await createResolver(agent, reader)?.listFn({ messages: [], model })) ?? [];

@@ -32,6 +32,7 @@ import { skills } from './skills.ts';
 import { tools } from './tools.ts';
 import { uiRoute } from './ui.ts';
 import { usage } from './usage.ts';
+import { usersRoute } from './users.ts';
 import { webhooksRoute } from './webhooks.ts';
 
 /** What brings routes of its own. */
@@ -95,5 +96,6 @@ export function createApp(runtime: Runtime & RouteOptions & Supports) {
 		.route('/v1/tools', tools)
 		.route('/v1/ui', uiRoute(runtime))
 		.route('/v1/usage', usage)
+		.route('/v1/users', usersRoute(runtime))
 		.route('/', page);
 }

@@ -4,6 +4,7 @@ import { RunletError } from '../../core/ground/errors.ts';
 import type { Agent } from '../agent/define.ts';
 import type { Runtime } from '../agent/runtime.ts';
 import { listToolNames } from '../agent/tool-names.ts';
+import { hasRight } from '../auth/rights.ts';
 import { readConfig } from '../config/config.ts';
 import type { Once } from '../objects/once.ts';
 import type { ConversationUpdate, Handling } from '../objects/session-api.ts';
@@ -15,12 +16,13 @@ import type { CompletionFormat } from '../wire/protocols/openai/protocol.ts';
 import type { CompletionRequest } from '../wire/protocols/openai/schema.ts';
 import { assertOwnCalls, readClientTools, readToolChoice } from '../wire/protocols/openai/tools.ts';
 import { askSession } from './ask-session.ts';
-import { getOwnCaller, type RouteEnv } from './identity.ts';
+import { getPerson, type PersonCaller, type RouteEnv } from './identity.ts';
 import { findModel } from './model-list.ts';
 import { serveOperation } from './operation.ts';
 import { createSessionId, readHandling, refuseMethod } from './request.ts';
 import { findResent, noteSent, readResend } from './resend.ts';
 import { toRunResponse } from './respond.ts';
+import { toSessionName } from './session-name.ts';
 
 /** Milliseconds from the last activity to the removal of a session, for a request that names none. */
 const fleetingMs = 3_600_000;
@@ -29,17 +31,18 @@ const fleetingMs = 3_600_000;
 export function chatCompletionsRoute({ agents }: Pick<Runtime, 'agents'>) {
 	return new Hono<RouteEnv>()
 		.post('/', ownersOnly, serveOperation(createCompletion), async (c) => {
-			const caller = getOwnCaller(c);
+			const caller = getPerson(c);
 			const { owner } = caller;
 			const body = c.req.valid('json');
+			const user = findUser(caller, body);
 			const { agent, model } = findModel(agents, body.model, readConfig(c.env).model);
 			const form = readAnswerForm(body);
 			const resend = await readResend(c);
 			const given = createHandling(c, body, form);
 			const how = { ...given, once: given.once ?? resend };
-			const { id, isNew, isUnknown } = await findSession(c, owner, agent, how, resend);
+			const { id, isNew, isUnknown } = await findSession(c, { caller, user, agent }, how, resend);
 			const isKept = c.req.header(sessionHeader) !== undefined;
-			const update = await toUpdate(body, { agent, model, owner, isKept, form });
+			const update = await toUpdate(body, { agent, model, caller, user, isKept, form });
 			const { create, ...rest } = update;
 			const asked = askSession(c, id, (one) => one.converse(caller, isNew ? update : rest, how)).then(
 				(outcome) => toRunResponse(outcome, { toFailure: runFailureResponse }),
@@ -79,9 +82,22 @@ function createLostError(): RunletError {
 	return new RunletError('interrupted', `The answer was lost, and its run may go on. ${remedy}.`);
 }
 
+/**
+ * Returns the person whom a request speaks for: the caller, unless the caller may speak for others and the body names
+ * somebody (`user`, `safety_identifier` or `metadata.user`).
+ */
+function findUser({ by, role }: PersonCaller, { user, safety_identifier: id, metadata }: CompletionRequest) {
+	return (hasRight(role, 'nameUser') ? (user ?? id ?? metadata?.user) : undefined) ?? by.user;
+}
+
+/** Returns the caller under the name of the person whom it speaks for: each of them has keys of their own. */
+function toSpeaker(caller: PersonCaller, user: string | undefined): PersonCaller {
+	return { ...caller, by: { ...caller.by, user } };
+}
+
 /** Checks the access before the body is read. */
 const ownersOnly: MiddlewareHandler<RouteEnv> = async (c, next) => {
-	getOwnCaller(c);
+	getPerson(c);
 	await next();
 };
 
@@ -113,19 +129,19 @@ interface Place {
  */
 async function findSession(
 	c: Context<RouteEnv>,
-	owner: string,
-	{ name }: Agent,
+	{ caller, user, agent: { name } }: Pick<Known, 'caller' | 'user' | 'agent'>,
 	how: Handling,
 	resend: Once | undefined,
 ): Promise<Place> {
 	const { sessions } = readConfig(c.env);
+	const { owner } = caller;
 	const given = c.req.header(sessionHeader);
 	if (given === undefined && resend !== undefined) {
 		const before = await findResent(c, owner, resend);
 		if (before !== undefined) return { id: sessions.idFromString(before), isNew: true };
 		return { id: sessions.newUniqueId(), isNew: true, isUnknown: true };
 	}
-	if (given === undefined) return { id: createSessionId(c, owner, how), isNew: true };
+	if (given === undefined) return { id: createSessionId(c, toSpeaker(caller, user), how), isNew: true };
 	const text = given.trim();
 	if (text === '' || text.length > 200) {
 		const message = `${sessionHeader}: expected the id of a session, or a name of your own with 1 to 200 characters.`;
@@ -134,7 +150,8 @@ async function findSession(
 	try {
 		return { id: sessions.idFromString(text), isNew: false };
 	} catch {
-		return { id: sessions.idFromName(`chat ${owner} ${name} ${text}`), isNew: true };
+		const own = toSessionName(caller, user, `chat ${owner} ${name} ${text}`, ['chat', name, text]);
+		return { id: sessions.idFromName(own), isNew: true };
 	}
 }
 
@@ -142,7 +159,9 @@ async function findSession(
 interface Known {
 	readonly agent: Agent;
 	readonly model: string | undefined;
-	readonly owner: string;
+	readonly caller: PersonCaller;
+	/** The person whom the request speaks for. */
+	readonly user: string | undefined;
 	/** Whether the session is kept. */
 	readonly isKept: boolean;
 	readonly form: AnswerForm;
@@ -150,7 +169,7 @@ interface Known {
 
 async function toUpdate(
 	body: CompletionRequest,
-	{ agent, model, owner, isKept, form }: Known,
+	{ agent, model, caller, user, isKept, form }: Known,
 ): Promise<ConversationUpdate> {
 	const meant = { name: agent.name, toolNames: listToolNames(agent) };
 	assertOwnCalls(body, meant);
@@ -161,8 +180,10 @@ async function toUpdate(
 	const isWhole = results.length === 0 || history.at(-1)?.role === 'assistant';
 	const said = parts === undefined ? { text } : { parts };
 	const expiresAfterMs = Math.min(agent.expiresAfterMs ?? fleetingMs, fleetingMs);
+	const { owner, by } = caller;
 	return {
 		agent: agent.name,
+		user,
 		model,
 		results,
 		clientTools,
@@ -172,7 +193,7 @@ async function toUpdate(
 			...(body.parallel_tool_calls === false && { parallelToolCalls: false }),
 		},
 		maxOutputTokens: body.max_completion_tokens ?? body.max_tokens ?? undefined,
-		...(message !== undefined && { input: { ...said, sender: owner, transport: 'chat-completions' } }),
-		...(isWhole && { create: { agent: agent.name, owner, history, ...(!isKept && { expiresAfterMs }) } }),
+		...(message !== undefined && { input: { ...said, transport: 'chat-completions' } }),
+		...(isWhole && { create: { agent: agent.name, owner, user, by, history, ...(!isKept && { expiresAfterMs }) } }),
 	};
 }

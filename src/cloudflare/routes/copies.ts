@@ -7,7 +7,7 @@ import type { Handling } from '../objects/session-api.ts';
 import { maxDocument, maxLines, toRecords } from '../wire/import.ts';
 import * as operations from '../wire/operations/copies.ts';
 import { askSession, askSessionInPath, findCaller, findCallerOrAdmin, findSessionId } from './ask-session.ts';
-import { getOwner, type RouteEnv } from './identity.ts';
+import { getPerson, type RouteEnv } from './identity.ts';
 import { serveOperation } from './operation.ts';
 import { accepts, createSessionId, readHandling, readMediaType, readText, refuseMethod } from './request.ts';
 import { passBody } from './upload.ts';
@@ -31,17 +31,20 @@ export const copies = new Hono<RouteEnv>()
 	.post('/:id/fork', serveOperation(operations.forkSession), async (c) => {
 		const { at } = c.req.valid('json');
 		const place = at === undefined ? undefined : Number(at);
+		const { user } = await askSessionInPath(c, (one) => one.state(findCaller(c)), true);
 		const lines = await askSessionInPath(c, (one) => one.export(findCaller(c), 'ndjson', place), true);
-		return importLines(c, lines, readHandling(c, at));
+		return importLines(c, lines, { how: readHandling(c, at), user, isFork: true });
 	})
 	.all('/:id/fork', refuseMethod('POST'))
 	.post('/import', serveOperation(operations.importSession), async (c) => {
 		const type = readMediaType(c.req.raw);
 		// The body is read as it comes. A repeated request is told from another one by its length only.
 		const how = readHandling(c, c.req.header('content-length'));
-		if (type === 'application/x-ndjson') return passBody(c.req.raw, maxLines, (body) => importLines(c, body, how));
+		const { user = getPerson(c).by.user } = c.req.valid('query');
+		const about = { how, user };
+		if (type === 'application/x-ndjson') return passBody(c.req.raw, maxLines, (body) => importLines(c, body, about));
 		if (type === 'application/json')
-			return importLines(c, toLines(parseJson(await readText(c.req.raw, maxDocument))), how);
+			return importLines(c, toLines(parseJson(await readText(c.req.raw, maxDocument))), about);
 		const expected = 'expected application/json or application/x-ndjson';
 		throw new RunletError('unsupported_media_type', `content-type: ${expected}, got ${type || 'none'}.`, {
 			field: 'content-type',
@@ -49,13 +52,16 @@ export const copies = new Hono<RouteEnv>()
 	})
 	.all('/import', refuseMethod('POST'));
 
-/** Makes a session of the lines of an export. */
-async function importLines(c: Context<RouteEnv>, lines: Bytes, how: Handling): Promise<Response> {
-	const owner = getOwner(c);
-	const { identity } = c.var;
-	const keyId = identity.kind === 'key' ? identity.keyId : undefined;
-	const id = createSessionId(c, owner, how);
-	const session = await askSession(c, id, (one) => one.import({ owner, keyId, once: how.once }, lines), false);
+/** Makes a session of the lines of an export, for a user. */
+async function importLines(
+	c: Context<RouteEnv>,
+	lines: Bytes,
+	{ how, user, isFork }: { readonly how: Handling; readonly user: string | undefined; readonly isFork?: boolean },
+): Promise<Response> {
+	const caller = getPerson(c);
+	const id = createSessionId(c, caller, how);
+	const importer = { ...caller, user, isFork, once: how.once };
+	const session = await askSession(c, id, (one) => one.import(importer, lines), false);
 	const headers = { location: `${c.var.basePath}/v1/sessions/${id}`, 'cache-control': 'no-store' };
 	return Response.json(session, { status: 201, headers });
 }

@@ -1,9 +1,11 @@
 import type { Context, MiddlewareHandler } from 'hono';
+import type { Actor } from '../../core/ground/actor.ts';
 import { RunletError } from '../../core/ground/errors.ts';
-import { type Authenticate, identifyAccount, isAccount } from '../auth/account.ts';
+import { type Authenticate, identifyAccount } from '../auth/account.ts';
 import { type Identity, identify, isOwnCredential, localIdentity } from '../auth/identity.ts';
 import type { KeyRecord, Scope } from '../auth/key.ts';
 import { isFromThisMachine, isOwnPage, type LocalMode, localHeader } from '../auth/local.ts';
+import { assertRight, findTokenScope, hasRight, type Right, type Role } from '../auth/rights.ts';
 import { readConfig, readDoor } from '../config/config.ts';
 import type { WorkerEnv } from '../config/env.ts';
 import { findOrigin } from '../config/environment.ts';
@@ -156,7 +158,7 @@ export async function assertMayLook(c: Context<RouteEnv>): Promise<void> {
 	const { local } = readDoor(c.env);
 	if (local !== undefined && isFromThisMachine(local, c.req.url, c.req.header(localHeader))) return;
 	const identity = await identifyCaller(c);
-	if (identity.kind === 'key' && (!isAccount(identity) || identity.scopes.includes('admin'))) return;
+	if (identity.kind === 'person' && (identity.by.via === 'key' || identity.scopes.includes('admin'))) return;
 	throw new RunletError('forbidden', 'This needs an API key, or an account with the scope admin.');
 }
 
@@ -178,8 +180,18 @@ function findCredential(c: Context<RouteEnv>): string | undefined {
  * Returns the name that requests are counted under. A token is not verified yet, so its address is part of the name.
  */
 function getRateKey(c: Context<RouteEnv>, identity: Identity): string {
-	if (identity.kind === 'key') return isAccount(identity) ? `account ${identity.owner}` : `key ${identity.keyId}`;
+	if (identity.kind === 'person') {
+		const { via, owner, user, id } = identity.by;
+		return via === 'account' ? `account ${user === undefined ? owner : JSON.stringify([owner, user])}` : `key ${id}`;
+	}
 	return `session ${identity.session} ${c.req.header('cf-connecting-ip') ?? ''}`;
+}
+
+/** Somebody who calls by a key or an account. */
+export interface PersonCaller {
+	readonly owner: string;
+	readonly by: Actor;
+	readonly role: Role;
 }
 
 /** Returns the caller of a session. Throws `not_found` for a token of another session. */
@@ -189,35 +201,77 @@ export function getCaller(c: Context<RouteEnv>, session: string): Caller {
 		if (identity.session !== session) throw new RunletError('not_found', 'There is no such session.');
 		return { token: identity.token };
 	}
-	return getOwnCaller(c);
+	return getPerson(c);
 }
 
-/** Returns the caller of a session that is found by a name of its owner's. Throws `forbidden` for a session token. */
-export function getOwnCaller(c: Context<RouteEnv>): { readonly owner: string; readonly keyId: string } {
-	const { owner, keyId } = withScope(c, 'run');
-	return { owner, keyId };
+/** Returns who calls by a key or an account. Throws `forbidden` for a session token. */
+export function getPerson(c: Context<RouteEnv>): PersonCaller {
+	const { by, role } = withScope(c, 'run');
+	return { owner: by.owner, by, role };
 }
 
 /** Returns the caller of a session for an operation that the scope admin allows for all owners. */
 export function getCallerOrAdmin(c: Context<RouteEnv>, session: string): Caller {
 	const { identity } = c.var;
-	return identity.kind === 'key' && isAdmin(c) ? { owner: identity.owner, isAdmin: true } : getCaller(c, session);
+	if (identity.kind !== 'person' || !isAdmin(c)) return getCaller(c, session);
+	const { by, role } = identity;
+	return { owner: by.owner, by, role, isAdmin: true };
 }
 
 /** Whether a request has a key with the scope admin. */
 export function isAdmin(c: Context<RouteEnv>): boolean {
 	const { identity } = c.var;
-	return identity?.kind === 'key' && identity.scopes.includes('admin');
+	return identity?.kind === 'person' && identity.scopes.includes('admin');
+}
+
+/** Returns who calls by a key or an account, with any scope. Throws `forbidden` for a session token. */
+export function getActor(c: Context<RouteEnv>): Actor {
+	return findPerson(c).by;
 }
 
 /** Returns the owner: the name of its ledger and directory. Throws `forbidden` for a session token. */
 export function getOwner(c: Context<RouteEnv>): string {
-	return withScope(c, 'run').owner;
+	return findPerson(c).by.owner;
 }
 
-/** Returns the owner of a key with any scope. Throws `forbidden` for a session token. */
-export function getKeyOwner(c: Context<RouteEnv>): string {
-	return getKey(c).owner;
+/**
+ * Returns the users whose sessions a caller may see in lists: only their own for a customer, all for others. `asked` is the
+ * user that the request names. Throws `forbidden` for a customer who names somebody else.
+ */
+export function getListedUser(c: Context<RouteEnv>, asked: string | undefined): { readonly user?: string | null } {
+	const { by, role } = findPerson(c);
+	if (role !== 'customer') return asked === undefined ? {} : { user: asked };
+	if (asked !== undefined && asked !== by.user) assertRight(role, 'seeUsers', 'user');
+	return { user: by.user ?? null };
+}
+
+/**
+ * Returns the owner that a list is about. Throws `forbidden` if the request names another owner than the caller's own and
+ * has no key with the scope admin.
+ */
+export function getListedOwner(c: Context<RouteEnv>, asked: string | undefined): string {
+	const { owner } = findPerson(c).by;
+	if (asked === undefined || asked === owner) return owner;
+	withScope(c, 'admin');
+	return asked;
+}
+
+/** Throws `forbidden` if the caller does not have a right. A session finds out itself what its tokens allow. */
+export function assertMay(c: Context<RouteEnv>, right: Right): void {
+	const { identity } = c.var;
+	if (identity.kind === 'token') {
+		if (findTokenScope(right) === undefined) findPerson(c);
+		return;
+	}
+	// A key with any scope may look at what there is.
+	if (right !== 'seeAgents' && right !== 'seeSkills') withScope(c, 'run');
+	assertRight(identity.role, right);
+}
+
+/** Whether the caller has a right in its owner. */
+export function may(c: Context<RouteEnv>, right: Right): boolean {
+	const { identity } = c.var;
+	return identity.kind === 'person' && hasRight(identity.role, right);
 }
 
 /** Throws `forbidden` if the key does not have the scope. */
@@ -225,23 +279,20 @@ export function assertScope(c: Context<RouteEnv>, scope: Scope): void {
 	withScope(c, scope);
 }
 
-/** Throws `forbidden` for a session token. */
-export function assertKey(c: Context<RouteEnv>): void {
-	getKey(c);
-}
-
 function withScope(c: Context<RouteEnv>, scope: Scope) {
-	const key = getKey(c);
-	if (key.scopes.includes(scope)) return key;
-	const needs = (what: string) => `This needs ${what} with the scope ${scope}; this one has ${key.scopes.join(', ')}.`;
-	const message = isAccount(key)
-		? needs('an account')
-		: `${needs('a key')} Make one: npm run keys -- make --scope ${scope}.`;
+	const person = findPerson(c);
+	if (person.scopes.includes(scope)) return person;
+	const needs = (what: string) =>
+		`This needs ${what} with the scope ${scope}; this one has ${person.scopes.join(', ')}.`;
+	const message =
+		person.by.via === 'account'
+			? needs('an account')
+			: `${needs('a key')} Make one: npm run keys -- make --scope ${scope}.`;
 	throw new RunletError('forbidden', message, { scope });
 }
 
-function getKey(c: Context<RouteEnv>) {
+function findPerson(c: Context<RouteEnv>) {
 	const { identity } = c.var;
-	if (identity.kind === 'key') return identity;
+	if (identity.kind === 'person') return identity;
 	throw new RunletError('forbidden', 'A session token opens its session and nothing else. This needs an API key.');
 }

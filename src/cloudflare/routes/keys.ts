@@ -51,6 +51,6 @@ function findStoredKeys(c: Context<RouteEnv>): StoredKeys {
 }
 
 function toListed(record: KeyRecord, isStored: boolean): Shown<typeof listedKey> {
-	const { id, name, owner, scopes, budget, expiresAt } = record;
-	return { id, name, owner, scopes: [...scopes], budget, expiresAt, isOver: isOver(record), isStored };
+	const { id, name, owner, user, role = 'admin', scopes, budget, expiresAt } = record;
+	return { id, name, owner, user, role, scopes: [...scopes], budget, expiresAt, isOver: isOver(record), isStored };
 }

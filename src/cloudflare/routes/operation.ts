@@ -4,7 +4,7 @@ import { check } from '../../core/ground/check.ts';
 import { RunletError } from '../../core/ground/errors.ts';
 import { findNearest } from '../../core/ground/nearest.ts';
 import type { Operation } from '../wire/operation.ts';
-import { assertKey, assertScope, isAdmin, type RouteEnv } from './identity.ts';
+import { assertMay, assertScope, isAdmin, type RouteEnv } from './identity.ts';
 import { jsonBody } from './request.ts';
 
 /** What `c.req.valid` returns after the check. */
@@ -31,11 +31,11 @@ export function serveOperation<const O extends Operation>(operation: O): Middlew
 	};
 }
 
-/** The owner of a session and the sender of a webhook are checked later, by the handler. */
+/** Whose session it is and who signed a webhook is checked later, by the session and the handler. */
 function assertAccess(c: Context<RouteEnv>, { access, adminToo }: Operation): void {
-	if (adminToo && isAdmin(c)) return;
-	if (access === 'run' || access === 'admin' || access === 'keys') assertScope(c, access);
-	if (access === 'key') assertKey(c);
+	if (access === 'anybody' || access === 'sender' || (adminToo && isAdmin(c))) return;
+	if (access === 'admin' || access === 'keys') assertScope(c, access);
+	else assertMay(c, access);
 }
 
 /** Refuses an unknown parameter and suggests the nearest known name. */

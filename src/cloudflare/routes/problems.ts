@@ -64,6 +64,9 @@ function findMissingVariables({ name, mcp = [] }: Agent, settings: Config): Prob
 	});
 }
 
+/** Reads skills for no owner. */
+const nobody = { owner: '', metadata: {} };
+
 /** Returns the skills that an agent names but that are not published. */
 async function findMissingSkills(agent: Agent, runtime: Runtime, settings: Config): Promise<Problem[]> {
 	const source = agent.skillResolver ?? runtime.skills;
@@ -73,7 +76,7 @@ async function findMissingSkills(agent: Agent, runtime: Runtime, settings: Confi
 	if (named.length === 0) return [];
 	const where = `agent ${agent.name}`;
 	try {
-		const reader = { runtime, config: settings, providers: runtime.providers(settings), owner: '' };
+		const reader = { runtime, config: settings, providers: runtime.providers(settings), reader: nobody };
 		const resolver = createResolver(agent, reader);
 		const listed = new Set((await resolver?.listFn({ messages: [], model: settings.model }))?.map(({ name }) => name));
 		return named

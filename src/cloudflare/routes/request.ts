@@ -9,7 +9,8 @@ import { parseJson } from '../../core/ground/json.ts';
 import { readConfig } from '../config/config.ts';
 import type { Delivery, Handling } from '../objects/session-api.ts';
 import { bodyTooLarge, maxBody } from '../wire/body.ts';
-import type { RouteEnv } from './identity.ts';
+import type { PersonCaller, RouteEnv } from './identity.ts';
+import { toSessionName } from './session-name.ts';
 
 /**
  * Reads and checks the JSON body of a request. Every refusal is a 4xx that names the field and says what is wrong with it.
@@ -89,10 +90,13 @@ export function readHandling(c: Context<RouteEnv>, body: unknown = null): Handli
 	return { delivery, once: { key: own, request: hashText(`${c.req.path} ${JSON.stringify(body)}`) } };
 }
 
-/** Returns the id for a new session. A repeated request with the same key gets the same id. */
-export function createSessionId(c: Context<RouteEnv>, owner: string, { once }: Handling) {
+/** Returns the id for a new session. A repeated request of the same person with the same key gets the same id. */
+export function createSessionId(c: Context<RouteEnv>, caller: PersonCaller, { once }: Handling) {
 	const { sessions } = readConfig(c.env);
-	return once === undefined ? sessions.newUniqueId() : sessions.idFromName(`idempotency ${owner} ${once.key}`);
+	if (once === undefined) return sessions.newUniqueId();
+	const { owner, by } = caller;
+	const parts = ['idempotency', once.key];
+	return sessions.idFromName(toSessionName(caller, by.user, `idempotency ${owner} ${once.key}`, parts));
 }
 
 /** Answers the methods that a path does not have. */

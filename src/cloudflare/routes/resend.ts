@@ -1,5 +1,6 @@
 import type { Context } from 'hono';
 import { toBase64Url } from '../../core/ground/bytes.ts';
+import { findKeyId } from '../auth/account.ts';
 import { readConfig } from '../config/config.ts';
 import { log, toFailureFields } from '../log.ts';
 import { askDirectory } from '../objects/directory/api.ts';
@@ -14,8 +15,10 @@ export async function readResend(c: Context<RouteEnv>): Promise<Once | undefined
 	const count = c.req.header('x-stainless-retry-count');
 	const { identity, bodyText } = c.var;
 	if (count === undefined || !/^\d{1,4}$/.test(count) || bodyText === undefined) return undefined;
-	if (identity.kind !== 'key' || c.req.header('idempotency-key') !== undefined) return undefined;
-	const bytes = new TextEncoder().encode(`${identity.keyId} ${c.req.path} ${bodyText}`);
+	if (identity.kind !== 'person' || c.req.header('idempotency-key') !== undefined) return undefined;
+	const bytes = new TextEncoder().encode(
+		`${findKeyId(identity.by)} ${JSON.stringify(identity.by.user ?? null)} ${c.req.path} ${bodyText}`,
+	);
 	const request = toBase64Url(new Uint8Array(await crypto.subtle.digest('SHA-256', bytes)));
 	// No Idempotency-Key has a space, so this is never one.
 	return { key: `resent ${request}`, request, isFirst: Number(count) === 0 };

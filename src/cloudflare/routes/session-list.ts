@@ -14,7 +14,7 @@ import {
 import type { sessionPage, sessionQuery } from '../wire/session.ts';
 import type { Shown } from '../wire/shown.ts';
 import { askSession } from './ask-session.ts';
-import { assertScope, getCallerOrAdmin, getOwner, type RouteEnv } from './identity.ts';
+import { getCallerOrAdmin, getListedOwner, getListedUser, getOwner, type RouteEnv } from './identity.ts';
 
 type Query = v.InferOutput<typeof sessionQuery>;
 type Page = Shown<typeof sessionPage>;
@@ -31,8 +31,12 @@ const atOnce = 16;
 /** The most sessions that are asked for their status. Together with all owners a request makes so many calls. */
 const mostAsked = 96;
 
-/** Returns a page of the caller's sessions. With the scope admin also of another owner, or with `*` of all owners. */
-export async function listSessions(c: Context<RouteEnv>, { status, ...query }: Query): Promise<Page> {
+/**
+ * Returns a page of the owner's sessions: all of them for staff, the caller's own for a customer. With the scope admin also
+ * of another owner, or with `*` of all owners.
+ */
+export async function listSessions(c: Context<RouteEnv>, { status, user, ...rest }: Query): Promise<Page> {
+	const query = { ...rest, ...getListedUser(c, user) };
 	if (status === undefined) return wirePage(await listPage(c, query));
 	const isWaiting = status === 'awaiting_user' || status === 'awaiting_tools';
 	const page = await listPage(c, { ...query, limit: mostAsked, isWaiting });
@@ -64,9 +68,7 @@ async function askStatus(c: Context<RouteEnv>, id: string): Promise<Status | und
 
 async function listPage(c: Context<RouteEnv>, { owner, ...page }: ListQuery): Promise<DirectoryPage> {
 	if (owner === undefined) return toPage(c, getOwner(c), page);
-	const { identity } = c.var;
-	if (identity.kind !== 'key' || identity.owner !== owner) assertScope(c, 'admin');
-	const owners = owner === everybody ? await findOwners(c) : [owner];
+	const owners = await findListedOwners(c, owner);
 	const found: (Listed & { readonly owner: string })[] = [];
 	let isCut = false;
 	for (let from = 0; from < owners.length; from += atOnce) {
@@ -82,6 +84,12 @@ async function listPage(c: Context<RouteEnv>, { owner, ...page }: ListQuery): Pr
 	const last = sessions.at(-1);
 	const hasMore = isCut || found.length > sessions.length;
 	return { sessions, ...(hasMore && last !== undefined && { cursor: createCursor(last) }) };
+}
+
+/** Returns the owners that a list is about: the one that the request names, or all. Throws `forbidden` for a stranger. */
+export async function findListedOwners(c: Context<RouteEnv>, asked: string): Promise<readonly string[]> {
+	const owner = getListedOwner(c, asked);
+	return owner === everybody ? findOwners(c) : [owner];
 }
 
 /** Returns the owners that have a key and those that ever had a session. */

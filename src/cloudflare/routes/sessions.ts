@@ -1,13 +1,15 @@
 import type { Context } from 'hono';
 import { Hono } from 'hono/tiny';
+import type * as v from 'valibot';
 import { check } from '../../core/ground/check.ts';
+import { assertRight, hasRight } from '../auth/rights.ts';
 import type { RpcResult } from '../objects/result.ts';
 import type { RunOutcome, SessionApi } from '../objects/session-api.ts';
 import * as messages from '../wire/operations/messages.ts';
 import * as operations from '../wire/operations/sessions.ts';
 import { place } from '../wire/page.ts';
 import { askSession, askSessionInPath, findCaller, findCallerOrAdmin } from './ask-session.ts';
-import { getOwner, type RouteEnv } from './identity.ts';
+import { getPerson, type PersonCaller, type RouteEnv } from './identity.ts';
 import { serveOperation } from './operation.ts';
 import { createSessionId, readHandling, refuseMethod } from './request.ts';
 import { toEventStream, toJson, toRunResponse } from './respond.ts';
@@ -19,13 +21,15 @@ export const sessions = new Hono<RouteEnv>()
 		const body = c.req.valid('json');
 		const { text, parts, attachments = [], ...rest } = body;
 		const how = readHandling(c, body);
-		const owner = getOwner(c);
-		const { identity } = c.var;
-		const keyId = identity.kind === 'key' ? identity.keyId : undefined;
+		const caller = getPerson(c);
+		const { owner, by, role } = caller;
+		assertOwnSession(caller, rest);
+		const user = rest.user ?? by.user;
 		const isEmpty = text === undefined && parts === undefined && attachments.length === 0;
-		const input = isEmpty ? undefined : { text, parts, attachments, ...readOrigin(c) };
-		const id = createSessionId(c, owner, how);
-		const outcome = await askSession(c, id, (one) => one.create({ ...rest, owner, keyId, input }, how));
+		const input = isEmpty ? undefined : { text, parts, attachments, ...origin };
+		const id = createSessionId(c, caller, how);
+		const create = { ...rest, owner, user, by, role, input };
+		const outcome = await askSession(c, id, (one) => one.create(create, how));
 		const headers = { location: `${c.var.basePath}/v1/sessions/${id}`, 'cache-control': 'no-store' };
 		return toRunResponse(outcome, { status: 201, headers });
 	})
@@ -57,7 +61,7 @@ export const sessions = new Hono<RouteEnv>()
 	)
 	.post('/:id/messages', serveOperation(messages.sendMessage), (c) => {
 		const input = c.req.valid('json');
-		return run(c, (one) => one.send(findCaller(c), { ...input, ...readOrigin(c) }, readHandling(c, input)));
+		return run(c, (one) => one.send(findCaller(c), { ...input, ...origin }, readHandling(c, input)));
 	})
 	.all('/:id/messages', refuseMethod('GET', 'POST'))
 	.get('/:id/messages/:message', serveOperation(messages.getMessage), async (c) =>
@@ -83,7 +87,7 @@ export const sessions = new Hono<RouteEnv>()
 	.all('/:id/waiting/:runId', refuseMethod('DELETE'))
 	.post('/:id/answer', serveOperation(messages.answerQuestion), (c) => {
 		const input = c.req.valid('json');
-		return run(c, (one) => one.answer(findCaller(c), { ...input, ...readOrigin(c) }, readHandling(c, input)));
+		return run(c, (one) => one.answer(findCaller(c), { ...input, ...origin }, readHandling(c, input)));
 	})
 	.all('/:id/answer', refuseMethod('POST'))
 	.post('/:id/tool-results', serveOperation(messages.submitResults), (c) => {
@@ -109,10 +113,15 @@ export const sessions = new Hono<RouteEnv>()
 	)
 	.all('/:id/cancel', refuseMethod('POST'));
 
-/** Returns the origin of a request's message. */
-function readOrigin(c: Context<RouteEnv>): { readonly sender?: string; readonly transport: string } {
-	const { identity } = c.var;
-	return { ...(identity.kind === 'key' && { sender: identity.owner }), transport: 'http' };
+/** The origin of messages over HTTP. */
+const origin = { transport: 'http' } as const;
+
+/** Throws `forbidden` for a customer who creates a session that is not their own, or with rights that are not theirs. */
+function assertOwnSession({ by, role }: PersonCaller, body: v.InferOutput<typeof operations.createSession.json>): void {
+	if (hasRight(role, 'nameUser')) return;
+	if (body.user !== undefined && body.user !== by.user) assertRight(role, 'nameUser', 'user');
+	if (body.for !== undefined) assertRight(role, 'nameUser', 'for');
+	if (body.metadata !== undefined) assertRight(role, 'nameUser', 'metadata');
 }
 
 async function run(c: Context<RouteEnv>, call: (one: SessionApi) => Promise<RpcResult<RunOutcome>>): Promise<Response> {

@@ -17,10 +17,11 @@ import { uiHeaders, uiNothing } from '../wire/protocols/ui/protocol.ts';
 import { readAnswers, readContent } from '../wire/protocols/ui/request.ts';
 import { postedMessage, type uiPost } from '../wire/ui.ts';
 import { askSession } from './ask-session.ts';
-import { getCaller, getOwnCaller, type RouteEnv } from './identity.ts';
+import { getCaller, getPerson, type RouteEnv } from './identity.ts';
 import { serveOperation } from './operation.ts';
 import { readHandling, refuseMethod } from './request.ts';
 import { toEventStream, toJson } from './respond.ts';
+import { toSessionName } from './session-name.ts';
 
 /**
  * `/v1/ui/:agent`: serves pages with `useChat` of the AI SDK (docs/ai-sdk.md). Each chat id has its own
@@ -71,8 +72,11 @@ function findChat(c: Context<RouteEnv>, id: string) {
 			// The text looks like an object's id but is none.
 		}
 	}
-	const caller = getOwnCaller(c);
-	const name = JSON.stringify(['ui', caller.owner, c.req.param('agent'), id]);
+	const caller = getPerson(c);
+	const { owner, by } = caller;
+	const agent = c.req.param('agent') ?? '';
+	const before = JSON.stringify(['ui', owner, agent, id]);
+	const name = toSessionName(caller, by.user, before, ['ui', agent, id]);
 	return { id: sessions.idFromName(name), caller };
 }
 
@@ -97,9 +101,8 @@ function readPost(
 		throw new RunletError('invalid_request', 'messages: the last one has neither text nor files.', {
 			field: 'messages',
 		});
-	const sender = 'owner' in caller ? { sender: caller.owner } : {};
 	const isNamed = 'owner' in caller && !sessionIdForm.test(id);
-	const create = isNamed ? { create: { agent, owner: caller.owner } } : {};
+	const create = isNamed ? { create: { agent, owner: caller.owner, user: caller.by?.user, by: caller.by } } : {};
 	return {
 		...about,
 		input: {
@@ -108,7 +111,6 @@ function readPost(
 			model: about.model,
 			messageId: ownId || undefined,
 			transport: 'ui',
-			...sender,
 			...create,
 		},
 	};

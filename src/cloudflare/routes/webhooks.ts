@@ -1,6 +1,7 @@
 import type { Context } from 'hono';
 import { Hono } from 'hono/tiny';
 import * as v from 'valibot';
+import type { Actor } from '../../core/ground/actor.ts';
 import { check } from '../../core/ground/check.ts';
 import { createDeferred } from '../../core/ground/deferred.ts';
 import { RunletError, toMessageText } from '../../core/ground/errors.ts';
@@ -9,6 +10,7 @@ import type { Agent } from '../agent/define.ts';
 import type { Runtime } from '../agent/runtime.ts';
 import type { WebhookMessage, WebhookOptions } from '../agent/webhook-mapping.ts';
 import { localIdentity, webhookOwner } from '../auth/identity.ts';
+import { userName } from '../auth/user-name.ts';
 import { readConfig } from '../config/config.ts';
 import { logUnexpected } from '../log.ts';
 import { webhookKey } from '../objects/once.ts';
@@ -23,6 +25,7 @@ import { isOnlyLocal, type RouteEnv } from './identity.ts';
 import { serveOperation } from './operation.ts';
 import { assertStrangerRate } from './rate.ts';
 import { readBytes, refuseMethod } from './request.ts';
+import { toSessionName } from './session-name.ts';
 
 /** Seconds until a refused sender may try again. */
 const retryAfter = 30;
@@ -36,6 +39,13 @@ const shownMs = 2_000;
 
 const aboutBody = v.strictObject({
 	session: v.optional(v.pipe(v.string(), v.nonEmpty(), v.maxLength(512))),
+	owner: v.optional(
+		v.pipe(
+			v.string(),
+			v.regex(/^(?!\*$)[\x21-\x7e]{1,128}$/, 'expected 1 to 128 visible ASCII characters without spaces'),
+		),
+	),
+	user: v.optional(userName),
 	sender: v.optional(v.pipe(v.string(), v.nonEmpty(), v.maxLength(255))),
 	metadata: v.optional(metadata),
 	callback: v.optional(v.pipe(v.string(), v.maxLength(2_048))),
@@ -137,9 +147,9 @@ async function mapEvent(c: Context<RouteEnv>, agent: Agent, { map }: WebhookOpti
 	try {
 		const given = await map(event);
 		if (given === undefined) return undefined;
-		const { session, sender, metadata, callback, answers, responseUrl, isPublic, comment, ...message } =
+		const { session, owner, user, sender, metadata, callback, answers, responseUrl, isPublic, comment, ...message } =
 			typeof given === 'string' ? { text: given } : given;
-		const whole = { session, sender, metadata, callback, answers, responseUrl, isPublic, comment };
+		const whole = { session, owner, user, sender, metadata, callback, answers, responseUrl, isPublic, comment };
 		const { responseUrl: _, isPublic: __, comment: ___, ...about } = check(aboutBody, whole, 'message');
 		const told = [callback, responseUrl, comment].filter((one) => one !== undefined).length;
 		if (told > 1)
@@ -183,15 +193,17 @@ async function take(
 	c: Context<RouteEnv>,
 	{ name: agent }: Agent,
 	{ source, id, body }: WebhookEvent & Pick<Verified, 'body'>,
-	{ session, metadata, sender = source, answers, ...message }: MappedMessage,
+	{ session, owner: given, user, metadata, sender = source, answers, ...message }: MappedMessage,
 ): Promise<Response> {
 	const { sessions } = readConfig(c.env);
-	const owner = isOnlyLocal(c) ? localIdentity.owner : webhookOwner;
-	const caller = { owner };
+	const owner = given ?? (isOnlyLocal(c) ? localIdentity.by.owner : webhookOwner);
+	const by: Actor = { owner, ...(user !== undefined && { user }), via: 'webhook', id: `${agent}/${source}` };
+	const caller = { owner, by };
 	// If the id is not signed, the body chooses the session: a replay with a new id finds the same session.
 	const key = session === undefined ? `delivery ${body ?? id}` : `session ${session}`;
-	const sessionId = sessions.idFromName(`webhook ${owner} ${agent} ${source} ${key}`);
-	const create = { agent, owner, metadata };
+	const before = `webhook ${owner} ${agent} ${source} ${key}`;
+	const sessionId = sessions.idFromName(toSessionName(caller, user, before, ['webhook', agent, source, key]));
+	const create = { agent, owner, user, by, metadata };
 	const input: Input = {
 		...message,
 		sender,

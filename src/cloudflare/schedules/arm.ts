@@ -14,10 +14,10 @@ export async function armSchedules(agents: readonly Agent[], config: () => Confi
 	// The usual owner hears of it too when its last schedule is gone.
 	const owners = new Map<string, NewSchedule[]>([[usual, []]]);
 	for (const agent of agents)
-		for (const { name, cron, every, timezone, owner = usual } of agent.schedules ?? []) {
+		for (const { name, cron, every, timezone, user, owner = usual } of agent.schedules ?? []) {
 			const target = { kind: 'agent', agent: agent.name } as const;
 			const all = owners.get(owner) ?? [];
-			owners.set(owner, [...all, { owner, target, name, time: { cron, every, timezone } }]);
+			owners.set(owner, [...all, { owner, user, target, name, time: { cron, every, timezone } }]);
 		}
 	const told = [...owners].map(async ([owner, all]) =>
 		takeValue(await askDirectory(directories, owner, (one) => one.setAgentSchedules(all))),

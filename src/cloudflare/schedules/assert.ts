@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import { check } from '../../core/ground/check.ts';
 import { RunletError } from '../../core/ground/errors.ts';
 import type { Agent } from '../agent/define.ts';
+import { userName } from '../auth/user-name.ts';
 import { scheduleName } from '../wire/schedule.ts';
 import { assertTime } from './time.ts';
 
@@ -16,7 +17,8 @@ const one = v.pipe(
 		text: v.optional(v.pipe(v.string(), v.nonEmpty(), v.maxLength(100_000))),
 		fn: v.optional(v.function('must be a function')),
 		session: v.optional(v.picklist(['same', 'new'])),
-		owner: v.optional(v.pipe(v.string(), v.nonEmpty(), v.maxLength(64))),
+		owner: v.optional(v.pipe(v.string(), v.nonEmpty(), v.maxLength(128))),
+		user: v.optional(userName),
 	}),
 	v.check(({ text, fn }) => (text === undefined) !== (fn === undefined), 'give either text or fn'),
 );

@@ -4,15 +4,12 @@ import { RunletError } from '../../core/ground/errors.ts';
 import { readConfig } from '../config/config.ts';
 import { askDirectory, type DirectoryApi } from '../objects/directory/api.ts';
 import { type RpcResult, takeValue } from '../objects/result.ts';
-import type { StoredSchedule, WakeTarget } from '../objects/schedule-api.ts';
+import { showSchedule, type WakeTarget } from '../objects/schedule-api.ts';
 import { askSession } from '../routes/ask-session.ts';
-import { getOwnCaller, getOwner, type RouteEnv } from '../routes/identity.ts';
+import { getOwner, getPerson, type RouteEnv } from '../routes/identity.ts';
 import { serveOperation } from '../routes/operation.ts';
 import { refuseMethod } from '../routes/request.ts';
-import { toPerson } from '../session/inbox/access.ts';
 import * as operations from '../wire/operations/schedules.ts';
-import type { schedule } from '../wire/schedule.ts';
-import type { Shown } from '../wire/shown.ts';
 import { assertTime } from './time.ts';
 
 type Ctx = Context<RouteEnv>;
@@ -24,21 +21,19 @@ export function createSchedulesRoute(): Hono<RouteEnv> {
 		.get('/', serveOperation(operations.listSchedules), async (c) => {
 			const { session } = c.req.valid('query');
 			const all = await ask(c, (one) => one.listSchedules(session));
-			return c.json({ schedules: all.map(toShown) });
+			return c.json({ schedules: all.map(showSchedule) });
 		})
 		.post('/', serveOperation(operations.putSchedule), async (c) => {
 			const { session, name, text, ...time } = c.req.valid('json');
 			assertTime(time, Date.now());
 			const { sessions } = readConfig(c.env);
-			const caller = getOwnCaller(c);
-			const { owner } = caller;
-			const by = toPerson(caller);
+			const { owner, by } = getPerson(c);
 			const id = parseSession(c, session);
-			const { parent } = await askSession(c, sessions.idFromString(id), (one) => one.state({ owner }), true);
+			const { parent, user } = await askSession(c, sessions.idFromString(id), (one) => one.state({ owner }), true);
 			if (parent !== undefined) throw createBusy(parent.id);
 			const target = { kind: 'session', session: id } as const;
 			return c.json(
-				toShown(await ask(c, (one) => one.putSchedule({ owner, target, name, time, text, askers: by && [by] }))),
+				showSchedule(await ask(c, (one) => one.putSchedule({ owner, user, target, name, time, text, askers: [by] }))),
 				201,
 			);
 		})
@@ -73,20 +68,6 @@ function parseSession(c: Ctx, session: string): string {
 function createBusy(parent: string): RunletError {
 	const message = `session: this one works for the session ${parent}, and ends with its task. Give that one.`;
 	return new RunletError('conflict', message, { field: 'session', parent });
-}
-
-function toShown({ target, name, time, text, dueAt, last }: StoredSchedule): Shown<typeof schedule> {
-	const place = target.kind === 'agent' ? { agent: target.agent } : { session: target.session };
-	const id = `${target.kind}.${target.kind === 'agent' ? target.agent : target.session}.${name}`;
-	return {
-		id,
-		name,
-		...place,
-		...time,
-		text,
-		...(dueAt !== undefined && { nextAt: new Date(dueAt).toISOString() }),
-		last,
-	};
 }
 
 function parseId(id: string): { readonly target: WakeTarget; readonly name: string } {

@@ -1,5 +1,6 @@
 import type { DurableObjectStorage } from '@cloudflare/workers-types';
 import type { LastWake } from '../../core/tool/index.ts';
+import { toActors } from '../auth/stored-actor.ts';
 import type { StoredSchedule, WakeTarget } from '../objects/schedule-api.ts';
 
 /** A schedule that is due, as the alarm takes it up. */
@@ -28,12 +29,13 @@ export class ScheduleRows {
 		return this.#storage.transactionSync(work);
 	}
 
-	put({ target, name, owner, time, text, askers, dueAt, createdAt }: StoredSchedule): void {
+	put({ target, name, owner, user, time, text, askers, dueAt, createdAt }: StoredSchedule): void {
 		this.#storage.sql.exec(
-			`INSERT OR REPLACE INTO schedule (target, name, owner, time, text, due_at, try_at, created_at, askers)
-			VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, ?7, ?8)`,
+			`INSERT OR REPLACE INTO schedule (target, name, owner, time, text, due_at, try_at, created_at, askers, user)
+			VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6, ?7, ?8, ?9)`,
 			...[toKey(target), name, owner, JSON.stringify(time), text ?? null, dueAt ?? null, createdAt],
 			askers === undefined ? null : JSON.stringify(askers),
+			user ?? null,
 		);
 	}
 
@@ -120,6 +122,7 @@ type Row = {
 	last: string | null;
 	created_at: number;
 	askers: string | null;
+	user: string | null;
 };
 
 function toSchedule({
@@ -132,6 +135,7 @@ function toSchedule({
 	failed,
 	last,
 	askers,
+	user,
 	created_at: createdAt,
 }: Row) {
 	return {
@@ -140,7 +144,8 @@ function toSchedule({
 		owner,
 		time: JSON.parse(time),
 		text: text ?? undefined,
-		askers: askers === null ? undefined : JSON.parse(askers),
+		askers: askers === null ? undefined : toActors(JSON.parse(askers), owner),
+		user: user ?? undefined,
 		dueAt: dueAt ?? undefined,
 		failed,
 		last: last === null ? undefined : JSON.parse(last),

@@ -136,8 +136,8 @@ function isSamePlace(one: NewSchedule, other: NewSchedule): boolean {
 
 /** Whether a schedule is the one that is stored. One that woke for the last time may be set again. */
 function isSame({ dueAt, ...before }: StoredSchedule, schedule: NewSchedule): boolean {
-	const toText = ({ owner, time: { at, cron, every, timezone }, text, askers }: NewSchedule) =>
-		JSON.stringify([owner, at, cron, every, timezone, text, askers]);
+	const toText = ({ owner, user, time: { at, cron, every, timezone }, text, askers }: NewSchedule) =>
+		JSON.stringify([owner, user, at, cron, every, timezone, text, askers]);
 	return dueAt !== undefined && toText(before) === toText(schedule);
 }
 

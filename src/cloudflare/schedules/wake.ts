@@ -1,11 +1,12 @@
+import type { Actor } from '../../core/ground/actor.ts';
 import { RunletError, toMessageText } from '../../core/ground/errors.ts';
 import type { LastWake } from '../../core/tool/index.ts';
 import type { SchedulerOptions } from '../agent/schedule-connector.ts';
 import type { ActiveSession, AgentSchedule } from '../agent/schedules.ts';
 import type { Config } from '../config/config.ts';
-import { isBounded } from '../objects/budget.ts';
+import { type BudgetState, isBounded } from '../objects/budget.ts';
 import { askDirectory } from '../objects/directory/api.ts';
-import { askLedger } from '../objects/ledger/api.ts';
+import { askLedger, type LedgerApi } from '../objects/ledger/api.ts';
 import { reach, usualLimitMs } from '../objects/reach.ts';
 import { takeValue } from '../objects/result.ts';
 import type { CreateInput, SessionApi } from '../objects/session-api.ts';
@@ -24,9 +25,10 @@ export type Woken = 'gone' | Omit<LastWake, 'at'>;
 export async function wake(due: DueSchedule, { agents, config }: SchedulerOptions): Promise<Woken> {
 	const read = config();
 	const definition = findDefinition(due, agents);
-	const isOwners = (definition?.owner ?? read.scheduleOwner) === due.owner;
+	const isOwners = (definition?.owner ?? read.scheduleOwner) === due.owner && definition?.user === due.user;
 	if (due.target.kind === 'agent' && !(definition !== undefined && isOwners)) return 'gone';
-	if (await hasSpentDay(due.owner, read)) return skip('the budget of the day is spent');
+	const spent = await findSpent(due, read);
+	if (spent !== undefined) return skip(`the budget of ${spent} is spent`);
 	const text = await findText(due, definition, read);
 	if (typeof text !== 'string') return text;
 	return send(due, text, definition, read);
@@ -37,27 +39,31 @@ function findDefinition({ target, name }: DueSchedule, agents: SchedulerOptions[
 	return agents.find((one) => one.name === target.agent)?.schedules?.find((one) => one.name === name);
 }
 
-async function hasSpentDay(owner: string, { ledgers, storedKeys, findDayBudget }: Config): Promise<boolean> {
+/** Finds the budget of which nothing is left: the owner's day, or one of the user. */
+async function findSpent(
+	{ owner, user }: Pick<DueSchedule, 'owner' | 'user'>,
+	{ ledgers, storedKeys, findDayBudget }: Config,
+): Promise<string | undefined> {
+	const ask = <T>(call: (one: LedgerApi) => Promise<T>) => askLedger(() => ledgers.get(ledgers.idFromName(owner)), call);
+	const isSpent = ({ left }: Pick<BudgetState, 'left'>) => left.tokens === 0 || left.usd === 0;
 	await storedKeys?.refreshOwner(owner);
 	const limit = findDayBudget(owner);
-	if (!isBounded(limit)) return false;
-	const { left } = await askLedger(
-		() => ledgers.get(ledgers.idFromName(owner)),
-		(one) => one.state(limit),
-	);
-	return left.tokens === 0 || left.usd === 0;
+	if (isBounded(limit) && isSpent(await ask((one) => one.state(limit)))) return 'the day';
+	if (user === undefined) return undefined;
+	const { daily, total } = await ask((one) => one.userState(user));
+	return isSpent(daily) || isSpent(total) ? 'the user' : undefined;
 }
 
 /** The message; what became of the time where there is none. */
 async function findText(
-	{ dueAt, name, owner, text = '' }: DueSchedule,
+	{ dueAt, name, owner, user, text = '' }: DueSchedule,
 	definition: AgentSchedule | undefined,
 	{ env, directories }: Pick<Config, 'env' | 'directories'>,
 ): Promise<string | Woken> {
 	if (definition?.fn === undefined) return definition?.text ?? text;
 	const listSessions = (since: Date) => listActive(directories, owner, since);
 	try {
-		const written = await definition.fn({ at: new Date(dueAt), name, owner, env, listSessions });
+		const written = await definition.fn({ at: new Date(dueAt), name, owner, user, env, listSessions });
 		if (written === undefined || written === '') return skip('its function gave no text');
 		if (typeof written === 'string') return written;
 		throw new Error(`its function gave ${typeof written}, and not a text`);
@@ -76,16 +82,18 @@ async function listActive(directories: Config['directories'], owner: string, sin
 }
 
 async function send(due: DueSchedule, text: string, definition: AgentSchedule | undefined, { sessions }: Config) {
-	const { target, owner, name, askers, dueAt } = due;
-	const create: CreateInput | undefined = target.kind === 'agent' ? { agent: target.agent, owner } : undefined;
+	const { target, owner, user, name, askers, dueAt } = due;
+	const by: Actor = { owner, ...(user !== undefined && { user }), via: 'schedule', id: name };
+	const create: CreateInput | undefined =
+		target.kind === 'agent' ? { agent: target.agent, owner, user, by } : undefined;
 	const which = definition?.session === 'new' ? `${name} ${dueAt}` : name;
 	const id =
 		target.kind === 'session'
 			? sessions.idFromString(target.session)
-			: sessions.idFromName(`schedule ${owner} ${target.agent} ${which}`);
-	const input = { text, sender: name, askers, transport: 'schedule', isPatient: true, create };
+			: sessions.idFromName(toName({ owner, user }, target.agent, which));
+	const input = { text, askers, transport: 'schedule', isPatient: true, create };
 	const once = { key: `schedule ${name} ${dueAt}`, request: 'schedule' };
-	const call = (one: SessionApi) => one.send({ owner }, input, { delivery: 'accepted', once });
+	const call = (one: SessionApi) => one.send({ owner, by }, input, { delivery: 'accepted', once });
 	try {
 		const ask = { what: 'The session of a schedule', isSafe: true, timeoutMs: usualLimitMs };
 		const outcome = takeValue(await reach(() => call(sessions.get(id)), ask));
@@ -98,6 +106,12 @@ async function send(due: DueSchedule, text: string, definition: AgentSchedule | 
 		if (cause.status < 500) return { outcome: 'failed', reason: cause.message, sessionId: id.toString() } as const;
 		throw cause;
 	}
+}
+
+/** Names the session of an agent's schedule. */
+function toName({ owner, user }: Pick<DueSchedule, 'owner' | 'user'>, agent: string, which: string): string {
+	if (user === undefined) return `schedule ${owner} ${agent} ${which}`;
+	return JSON.stringify(['user', owner, user, 'schedule', agent, which]);
 }
 
 function skip(reason: string) {

@@ -6,7 +6,7 @@ import type { StoredSchedule } from '../objects/schedule-api.ts';
 import { assertTime } from './time.ts';
 
 /** Makes the wake-ups of a session for its tools. */
-export function createWakeups({ session, owner, askers, directories }: WakingSession): Wakeups {
+export function createWakeups({ session, owner, user, askers, directories }: WakingSession): Wakeups {
 	const target = { kind: 'session', session } as const;
 	const ask = async <T>(call: (one: DirectoryApi) => Promise<RpcResult<T>>): Promise<T> =>
 		takeValue(await askDirectory(directories, owner, call));
@@ -14,7 +14,7 @@ export function createWakeups({ session, owner, askers, directories }: WakingSes
 		set: async ({ name, text, cron, every, at, timezone }) => {
 			const time = { cron, every, at, timezone };
 			assertTime(time, Date.now());
-			return toWakeup(await ask((one) => one.putSchedule({ owner, target, name, time, text, askers: askers() })));
+			return toWakeup(await ask((one) => one.putSchedule({ owner, user, target, name, time, text, askers: askers() })));
 		},
 		list: async () => (await ask((one) => one.listSchedules(session))).map(toWakeup),
 		cancel: (name) => ask((one) => one.cancelSchedule(target, name)),

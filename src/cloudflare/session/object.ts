@@ -1,6 +1,7 @@
 import type { CallAnswer } from '../../core/chat/call-answers.ts';
 import type { Env } from '../../core/ground/env.ts';
 import type { Runtime } from '../agent/runtime.ts';
+import type { Right } from '../auth/rights.ts';
 import { DurableObject } from '../objects/durable-object.ts';
 import type { FileDownload, FilePage, FilePageQuery, FileRequest, WrittenFile } from '../objects/file-api.ts';
 import type { DecisionLinks, LinkedCall, LinkRequest } from '../objects/link-api.ts';
@@ -28,8 +29,8 @@ import type {
 import { exportVersion } from '../wire/export.ts';
 import type { Format, ProtocolContext } from '../wire/protocols/format.ts';
 import type { Shown } from '../wire/shown.ts';
-import type { sessionToken, TokenScope } from '../wire/token.ts';
-import { Access, type Pass, toAnswerScopes } from './inbox/access.ts';
+import type { sessionToken } from '../wire/token.ts';
+import { Access, type Pass, toAnswerRights } from './inbox/access.ts';
 import { type Decide, type Entry, Gate, type Standing } from './inbox/gate.ts';
 import { type ImportOptions, importSession } from './inbox/import.ts';
 import { Inbox } from './inbox/inbox.ts';
@@ -45,8 +46,9 @@ import { type ExportForm, exportStream } from './ui/export.ts';
 import { showMessages, showSession, showTasks, showWaiting, showWholeMessage } from './ui/show.ts';
 import { findHead, uiMessages } from './ui/ui.ts';
 
-const readScope: readonly TokenScope[] = ['read'];
-const messageScope: readonly TokenScope[] = ['message'];
+const mayRead: readonly Right[] = ['readSession'];
+const maySend: readonly Right[] = ['sendMessage'];
+const mayManage: readonly Right[] = ['manageSession'];
 
 /** What a session is made with. */
 export type SessionOptions = Omit<RunnerOptions, 'store'> & { readonly links?: LinkConnector };
@@ -88,33 +90,35 @@ export class Session extends DurableObject<Env> implements SessionApi {
 	}
 
 	create(create: CreateInput, how: Handling): Promise<RpcResult<RunOutcome>> {
-		const { owner, keyId } = create;
-		const entry = { caller: { owner, keyId }, scopes: [], create, once: how.once };
-		const decide = this.#inbox.create(create, how.once, () => this.#access.addFirstToken(keyId ?? ''));
+		const { owner, by, role } = create;
+		const entry = { caller: { owner, by, role }, rights: [], create, once: how.once };
+		const decide = this.#inbox.create(create, how.once, () => this.#access.addFirstToken(by, create.for));
 		return this.#life.answer(async () => {
 			const taken = await this.#gate.take(entry, decide);
-			const token = await this.#access.showFirstToken(keyId ?? '');
+			const token = await this.#access.showFirstToken(by, create.for);
 			return toRunOutcome(taken, how, { created: () => ({ ...this.#show(), ...token }) });
 		});
 	}
 
 	state(caller: Caller): Promise<RpcResult<SessionState>> {
 		return this.#life.answer(async () => {
-			await this.#access.open(caller, ['read']);
-			// What the owner's other sessions spend is nothing to who holds a token of this one.
-			const dayBudget = 'owner' in caller ? await this.#runner.owner.day() : undefined;
+			await this.#access.open(caller, mayRead);
+			// A customer does not see what the owner's other sessions spend.
+			const seesDay = 'owner' in caller && caller.role !== 'customer';
+			const dayBudget = seesDay ? await this.#runner.owner.day() : undefined;
 			const owner = 'owner' in caller && caller.isAdmin ? this.#store.session().owner : undefined;
 			return { ...this.#show(), owner, dayBudget };
 		});
 	}
 
 	status(caller: Caller): Promise<RpcResult<SessionState['status']>> {
-		return this.#life.enter(caller, readScope, () => this.#store.status);
+		return this.#life.enter(caller, mayRead, () => this.#store.status);
 	}
 
 	change(caller: Caller, change: SessionChange): Promise<RpcResult<SessionState>> {
 		return this.#life.answer(async () => {
-			await this.#access.openForChange(caller);
+			const pass = await this.#access.openForChange(caller);
+			if (change.budget !== undefined) pass.assert('setBudget');
 			this.#store.change(change, Date.now());
 			if (change.title !== undefined) this.#runner.tellOwner();
 			return this.#show();
@@ -122,77 +126,77 @@ export class Session extends DurableObject<Env> implements SessionApi {
 	}
 
 	token(caller: Caller, asked: TokenRequest): Promise<RpcResult<Shown<typeof sessionToken>>> {
-		return this.#life.answer(async () => this.#access.makeToken(await this.#access.openForOwner(caller), asked));
+		return this.#life.answer(async () => this.#access.makeToken(await this.#access.open(caller, mayManage), asked));
 	}
 
 	revokeToken(caller: Caller, id: string): Promise<RpcResult<void>> {
 		return this.#life.answer(async () => {
-			await this.#access.openForOwner(caller);
+			await this.#access.open(caller, mayManage);
 			this.#access.revokeToken(id);
 		});
 	}
 
 	messages(caller: Caller, page: PageQuery): Promise<RpcResult<Bytes>> {
-		return this.#life.enter(caller, readScope, () => toJsonStream(showMessages(this.#store, page)));
+		return this.#life.enter(caller, mayRead, () => toJsonStream(showMessages(this.#store, page)));
 	}
 
 	message(caller: Caller, seq: number): Promise<RpcResult<Bytes>> {
-		return this.#life.enter(caller, readScope, () => toJsonStream(showWholeMessage(this.#store, seq)));
+		return this.#life.enter(caller, mayRead, () => toJsonStream(showWholeMessage(this.#store, seq)));
 	}
 
 	tasks(caller: Caller): Promise<RpcResult<Bytes>> {
-		return this.#life.enter(caller, readScope, () => showTasks(this.#store, this.#runner.files).then(toJsonStream));
+		return this.#life.enter(caller, mayRead, () => showTasks(this.#store, this.#runner.files).then(toJsonStream));
 	}
 
 	waiting(caller: Caller): Promise<RpcResult<Bytes>> {
-		return this.#life.enter(caller, readScope, () => toJsonStream(showWaiting(this.#store)));
+		return this.#life.enter(caller, mayRead, () => toJsonStream(showWaiting(this.#store)));
 	}
 
 	removeWaiting(caller: Caller, id: string): Promise<RpcResult<void>> {
-		return this.#life.enter(caller, messageScope, () => this.#gate.removeWaiting(caller, id));
+		return this.#life.enter(caller, maySend, () => this.#gate.removeWaiting(caller, id));
 	}
 
 	send(caller: Caller, input: Input, how: Handling): Promise<RpcResult<RunOutcome>> {
-		const entry = { caller, scopes: messageScope, create: input.create };
+		const entry = { caller, rights: maySend, create: input.create };
 		return this.#run(entry, this.#inbox.send(input, how.once), how);
 	}
 
 	answer(caller: Caller, input: Input, how: Handling): Promise<RpcResult<RunOutcome>> {
-		return this.#run({ caller, scopes: messageScope }, this.#inbox.answer(input, how.once), how);
+		return this.#run({ caller, rights: maySend }, this.#inbox.answer(input, how.once), how);
 	}
 
 	loggedIn(caller: Caller, server: string): Promise<RpcResult<void>> {
 		return this.#life.answer(async () => {
-			await this.#gate.take({ caller, scopes: messageScope }, this.#inbox.finishLogin(server));
+			await this.#gate.take({ caller, rights: maySend }, this.#inbox.finishLogin(server));
 		});
 	}
 
 	converse(caller: Caller, update: ConversationUpdate, how: Handling): Promise<RpcResult<RunOutcome>> {
-		const entry = { caller, scopes: messageScope, create: update.create };
+		const entry = { caller, rights: maySend, create: update.create };
 		return this.#run(entry, this.#inbox.converse(update, how.once), how);
 	}
 
 	submit(caller: Caller, answers: readonly CallAnswer[], how: Handling): Promise<RpcResult<RunOutcome>> {
-		const { prepare, decide } = this.#inbox.answers.submitChecked(answers, how.once);
-		return this.#run({ caller, scopes: toAnswerScopes(answers), prepare }, decide, how);
+		const { prepare, decide } = this.#inbox.answers.submitAny(answers, how.once);
+		return this.#run({ caller, rights: toAnswerRights(answers), prepare }, decide, how);
 	}
 
 	continue(caller: Caller, how: Handling, operation: 'continue' | 'step' = 'continue'): Promise<RpcResult<RunOutcome>> {
-		return this.#run({ caller, scopes: messageScope }, this.#inbox.continue(operation, how.once), how);
+		return this.#run({ caller, rights: maySend }, this.#inbox.continue(operation, how.once), how);
 	}
 
 	events(caller: Caller, lastEventId: string | undefined, format?: Format): Promise<RpcResult<Bytes | undefined>> {
-		return this.#life.enter(caller, readScope, ({ lease }) =>
+		return this.#life.enter(caller, mayRead, ({ lease }) =>
 			streamEvents(this.#store, this.#runner.live, lastEventId, { format, lease, join: this.#gate.join }),
 		);
 	}
 
 	post(caller: Caller, post: PagePost, { once }: Handling): Promise<RpcResult<RunStream | NothingNew>> {
 		const { agent, input, answers = [] } = post;
-		const toScopes = (now: Standing) => toAnswerScopes(now.findOpenAnswers(answers));
+		const toRights = (now: Standing) => toAnswerRights(now.findOpenAnswers(answers));
 		return this.#life.answer(async () => {
-			const scopes = input === undefined ? toScopes : messageScope;
-			const entry = { caller, agent, scopes, create: input?.create, once };
+			const rights = input === undefined ? toRights : maySend;
+			const entry = { caller, agent, rights, create: input?.create, once };
 			const { run, lease } = await this.#gate.take(entry, this.#inbox.post(post, once));
 			if (run === undefined)
 				return { kind: 'nothing', isWaiting: (findPending(this.#store).calls ?? []).length > 0 } as const;
@@ -205,16 +209,16 @@ export class Session extends DurableObject<Env> implements SessionApi {
 		const follow = ({ lease }: Pass) =>
 			this.#runner.live &&
 			streamRun(this.#runner.live, { type: 'ui' }, { protocol: this.#pageContext(), lease }).stream;
-		return this.#life.enter(caller, readScope, follow, agent);
+		return this.#life.enter(caller, mayRead, follow, agent);
 	}
 
 	pageMessages(caller: Caller, agent: string): Promise<RpcResult<Bytes>> {
 		const show = () => toJsonStream({ messages: uiMessages(this.#store) });
-		return this.#life.enter(caller, readScope, show, agent);
+		return this.#life.enter(caller, mayRead, show, agent);
 	}
 
 	cancel(caller: Caller, once?: Once): Promise<RpcResult<SessionState>> {
-		return this.#life.enter(caller, messageScope, async () => {
+		return this.#life.enter(caller, maySend, async () => {
 			await this.#gate.cancel(caller, once);
 			return this.#show();
 		});
@@ -222,7 +226,7 @@ export class Session extends DurableObject<Env> implements SessionApi {
 
 	export(caller: Caller, form: ExportForm, at?: number): Promise<RpcResult<Bytes>> {
 		return toRpcResult(async () => {
-			await this.#access.openForOwner(caller);
+			await this.#access.open(caller, mayManage);
 			const { owner, title, expiresAfterMs, clientTools } = this.#store.session();
 			const about = { version: exportVersion, ...this.#show(), owner, title, expiresAfterMs, clientTools };
 			return exportStream({ store: this.#store, files: this.#runner.files, access: this.#access, about, form, at });
@@ -232,28 +236,28 @@ export class Session extends DurableObject<Env> implements SessionApi {
 	import(owner: ImportOwner, lines: Bytes): Promise<RpcResult<NewSession>> {
 		return this.#life.answer(async () => {
 			await importSession(this.#importing, owner, lines);
-			return { ...this.#show(), ...(await this.#access.showFirstToken(owner.keyId ?? '')) };
+			return { ...this.#show(), ...(await this.#access.showFirstToken(owner.by)) };
 		});
 	}
 
 	files(caller: Caller, page: FilePageQuery): Promise<RpcResult<FilePage>> {
-		return this.#life.enter(caller, readScope, () => this.#runner.files.list(page));
+		return this.#life.enter(caller, mayRead, () => this.#runner.files.list(page));
 	}
 
 	readFile(caller: Caller, path: string, request: FileRequest): Promise<RpcResult<FileDownload>> {
-		return this.#life.enter(caller, readScope, () => this.#runner.files.read(path, request));
+		return this.#life.enter(caller, mayRead, () => this.#runner.files.read(path, request));
 	}
 
 	writeFile(caller: Caller, path: string, body: Bytes): Promise<RpcResult<WrittenFile>> {
-		return this.#life.change(caller, messageScope, () => this.#runner.writeFile(path, body));
+		return this.#life.change(caller, maySend, () => this.#runner.writeFile(path, body));
 	}
 
 	removeFile(caller: Caller, path: string): Promise<RpcResult<void>> {
-		return this.#life.change(caller, messageScope, () => this.#runner.removeFile(path));
+		return this.#life.change(caller, maySend, () => this.#runner.removeFile(path));
 	}
 
 	changes(caller: Caller, page: FilePageQuery): Promise<RpcResult<Bytes>> {
-		return this.#life.enter(caller, readScope, async () => toJsonStream(await this.#runner.files.listChanges(page)));
+		return this.#life.enter(caller, mayRead, async () => toJsonStream(await this.#runner.files.listChanges(page)));
 	}
 
 	links(caller: Caller, asked: LinkRequest): Promise<RpcResult<DecisionLinks>> {

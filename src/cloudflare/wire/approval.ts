@@ -1,5 +1,6 @@
 import * as v from 'valibot';
-import { agentName, count, cursor, nextCursor, waitingCursor } from './page.ts';
+import { userName } from '../auth/user-name.ts';
+import { agentName, count, cursor, nextCursor, ownerOrAll, waitingCursor } from './page.ts';
 
 const kind = v.picklist(['approval', 'question', 'result']);
 
@@ -7,6 +8,8 @@ const kind = v.picklist(['approval', 'question', 'result']);
 export const approval = v.object({
 	sessionId: v.string(),
 	agent: v.string(),
+	owner: v.optional(v.pipe(v.string(), v.description('The owner. Present if the query has `owner`.'))),
+	user: v.optional(v.pipe(v.string(), v.description('The user of the session.'))),
 	title: v.optional(v.string()),
 	callId: v.string(),
 	kind: v.pipe(
@@ -42,4 +45,6 @@ export const approvalQuery = v.object({
 	limit: v.optional(count(100), '20'),
 	kind: v.optional(kind),
 	agent: agentName,
+	user: v.optional(v.pipe(userName, v.description('Only what waits in sessions of this user.'))),
+	owner: v.optional(ownerOrAll),
 });

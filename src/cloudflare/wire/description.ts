@@ -115,5 +115,6 @@ export const pathParameters: Readonly<Record<string, { readonly says: string; re
 	chat: { says: 'The chat’s id: any text, or the id of a session.', example: 'chat-1' },
 	model: { says: 'The agent’s name.', example: 'assistant' },
 	name: { says: 'The name of the skill, the tool or the server.', example: 'customer-tone' },
+	user: { says: 'The user’s name, as sessions have it.', example: 'ada' },
 	source: { says: 'The sender: standard (Standard Webhooks), github, stripe, slack or hmac.', example: 'github' },
 };

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { ways } from '../../core/ground/actor.ts';
 import { delta, sideEvent, terminalEvent } from './event.ts';
 import { shownMessage } from './message.ts';
 import { shownPart } from './part.ts';
@@ -66,13 +67,20 @@ export const exportedFile = v.object({
 	base64: v.pipe(v.string(), v.description('The bytes of the piece.')),
 });
 
-const person = v.object({ via: v.picklist(['key', 'account', 'token', 'link', 'sender']), id: v.string() });
+/** Who did a thing (docs/keys.md, "Actors"). Exports of earlier versions have no owner. */
+const actor = v.object({
+	owner: v.optional(v.string()),
+	user: v.optional(v.string()),
+	via: v.picklist([...ways, 'sender']),
+	id: v.string(),
+	madeBy: v.optional(v.unknown()),
+});
 
 const inbound = v.object({
 	sender: v.string(),
 	transport: v.string(),
-	by: v.optional(person),
-	askers: v.optional(v.array(person)),
+	by: v.optional(actor),
+	askers: v.optional(v.array(actor)),
 	messageId: v.optional(v.string()),
 	attachments: v.optional(
 		v.array(

@@ -1,11 +1,14 @@
 import * as v from 'valibot';
 import { keyFields } from '../auth/key.ts';
+import { roles } from '../auth/rights.ts';
 
 /** What the Worker knows of a key. Contains no secret. */
 export const listedKey = v.object({
 	id: v.string(),
 	name: v.optional(v.string()),
 	owner: v.string(),
+	user: v.optional(v.string()),
+	role: v.picklist(roles),
 	scopes: v.array(v.string()),
 	budget: v.optional(
 		v.pipe(

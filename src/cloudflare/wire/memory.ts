@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { count, nextCursor } from './page.ts';
+import { count, nextCursor, ownerName } from './page.ts';
 
 /** The most characters of a memory. */
 export const longestMemory = 8_000;
@@ -36,16 +36,20 @@ const user = v.optional(
 		v.string(),
 		v.nonEmpty('must not be empty. Leave it out for the memories of the owner'),
 		v.maxLength(512),
-		v.description('Whose memories: those of sessions with this `metadata.user`. The owner’s own if it is missing.'),
+		v.description('Whose memories: those of sessions of this user. The owner’s own if it is missing.'),
 	),
 );
 
 /** Whose memories are meant. */
 export const memoryHolder = v.object({ user });
 
+/** The same for reading, where a key with the scope admin may name another owner. */
+export const memoryReader = v.object({ user, owner: v.optional(ownerName) });
+
 export const memoryQuery = v.pipe(
 	v.object({
 		user,
+		owner: v.optional(ownerName),
 		query: v.optional(
 			v.pipe(v.string(), v.maxLength(1_000), v.description('Words to search for. The best memories come first.')),
 		),

@@ -1,10 +1,11 @@
 import type * as v from 'valibot';
+import type { Right } from '../auth/rights.ts';
 
 /**
- * Who may call an operation: anybody; a sender that signs; a session token or a key of the owner; a key of the owner;
- * a key with the scope run; any key; a key with the scope admin; a key with the scope keys.
+ * Who may call an operation: anybody; a sender that signs; whoever has a right in the owner; a key with the scope admin or
+ * keys, which hold for all owners.
  */
-export type Access = 'anybody' | 'sender' | 'token' | 'owner' | 'run' | 'key' | 'admin' | 'keys';
+export type Access = 'anybody' | 'sender' | Right | 'admin' | 'keys';
 
 /** An operation of the API: what its route checks a request by. `descriptions/` says the rest of it, under the same name. */
 export interface Operation {

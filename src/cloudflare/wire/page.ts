@@ -25,3 +25,17 @@ export const sessionCursor = /^(\d{1,16})\.([\w-]{1,128})$/;
 
 /** The cursor that follows a waiting call in the list of approvals. */
 export const waitingCursor = /^(\d{1,16})\.([\w-]{1,128})\.(\d{1,16})$/;
+
+/** An owner in a query, or all of them. */
+export const ownerOrAll = v.pipe(
+	v.string(),
+	v.regex(/^[\x21-\x7e]{1,128}$/, 'Expected the name of an owner, or * for all of them'),
+	v.description('What belongs to this owner, or to all owners with *. Another owner needs a key with the scope admin.'),
+);
+
+/** One owner in a query. */
+export const ownerName = v.pipe(
+	v.string(),
+	v.regex(/^(?!\*$)[\x21-\x7e]{1,128}$/, 'Expected the name of an owner'),
+	v.description('Another owner than your own. Needs a key with the scope admin.'),
+);

@@ -1,14 +1,15 @@
 import * as v from 'valibot';
+import { userName } from '../auth/user-name.ts';
 import { attachmentsField } from './attachment.ts';
 import { amount, budgetSchema, budgetState, limit } from './budget.ts';
 import { question, waitingCall } from './call.ts';
 import { expirySchema } from './expiry.ts';
 import { longText, maxName, shortText } from './length.ts';
 import { bothGiven, modelField } from './message.ts';
-import { agentName, count, cursor, nextCursor, sessionCursor } from './page.ts';
+import { agentName, count, cursor, nextCursor, ownerOrAll, sessionCursor } from './page.ts';
 import { content } from './part.ts';
 import { acceptedRun, runResult } from './run.ts';
-import { sessionToken } from './token.ts';
+import { holder, sessionToken } from './token.ts';
 
 export const metadata = v.pipe(
 	v.record(longText, v.unknown()),
@@ -22,6 +23,10 @@ export const sessionBody = v.pipe(
 	v.strictObject({
 		agent: v.pipe(shortText(maxName), v.nonEmpty()),
 		model: modelField,
+		user: v.optional(
+			v.pipe(userName, v.description('The person whose session it is. It never changes, and tools authorize by it.')),
+		),
+		for: v.optional(holder),
 		metadata: v.optional(metadata),
 		budget: v.optional(budgetSchema),
 		expiresAfterMs: v.optional(expirySchema),
@@ -71,6 +76,7 @@ const sessionAbout = v.object({
 	model: v.string(),
 	createdAt: v.pipe(v.string(), v.isoTimestamp()),
 	owner: v.optional(v.pipe(v.string(), v.description('The owner. Shown only to keys with the scope admin.'))),
+	user: v.optional(v.pipe(v.string(), v.description('The person whose session it is.'))),
 	metadata: v.optional(v.record(v.string(), v.string())),
 	run: v.optional(v.pipe(v.object({ id: v.string(), status: runStatus }), v.description('The newest run.'))),
 	error: v.optional(v.pipe(v.object({ code: v.string(), message: v.string() }), v.description('Why the run failed.'))),
@@ -104,6 +110,7 @@ export const sessionPage = v.object({
 			id: v.string(),
 			agent: v.string(),
 			owner: v.optional(v.pipe(v.string(), v.description('The owner. Present if the query has `owner`.'))),
+			user: v.optional(v.pipe(v.string(), v.description('The person whose session it is.'))),
 			title: v.optional(v.string()),
 			createdAt: v.pipe(v.string(), v.isoTimestamp()),
 			lastActivityAt: v.pipe(v.string(), v.isoTimestamp()),
@@ -118,11 +125,6 @@ export const sessionQuery = v.object({
 	limit: v.optional(count(100), '20'),
 	status: v.optional(status),
 	agent: agentName,
-	owner: v.optional(
-		v.pipe(
-			v.string(),
-			v.regex(/^[\x21-\x7e]{1,128}$/, 'Expected the name of an owner, or * for all of them'),
-			v.description('Lists the sessions of this owner, or of all owners with *. Needs a key with the scope admin.'),
-		),
-	),
+	user: v.optional(v.pipe(userName, v.description('Lists the sessions of this user.'))),
+	owner: v.optional(ownerOrAll),
 });

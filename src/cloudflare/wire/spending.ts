@@ -1,16 +1,27 @@
 import * as v from 'valibot';
+import { userName } from '../auth/user-name.ts';
 import { amount, limit } from './budget.ts';
-import { count } from './page.ts';
-
-const ownerName = v.pipe(
-	v.string(),
-	v.regex(/^(?!\*$)[\x21-\x7e]{1,128}$/, 'Expected the name of an owner'),
-	v.description('Only this owner. All owners if it is missing.'),
-);
+import { count, ownerName } from './page.ts';
 
 export const spendingQuery = v.object({
-	owner: v.optional(ownerName),
+	owner: v.optional(
+		v.pipe(
+			ownerName,
+			v.description('Only this owner. If it is missing: all owners with the scope `admin`, else your own.'),
+		),
+	),
+	user: v.optional(v.pipe(userName, v.description('Only what this user of the owner spent.'))),
 	days: v.optional(v.pipe(count(400), v.description('The number of days, including today (UTC).')), '31'),
+});
+
+/** What an owner, or one of its users, spent on a day. */
+export const spentDay = v.object({
+	day: v.pipe(v.string(), v.description('In UTC, such as 2026-11-22.')),
+	spent: v.pipe(amount, v.description('What calls to models cost.')),
+	reserved: v.pipe(
+		amount,
+		v.description('Reserved for runs that are going on. What they do not need is given back when they end.'),
+	),
 });
 
 /** What owners spent, by day. */
@@ -23,15 +34,13 @@ export const spending = v.object({
 		v.array(
 			v.object({
 				owner: v.string(),
-				day: v.pipe(v.string(), v.description('In UTC, such as 2026-11-22.')),
-				spent: v.pipe(amount, v.description('What calls to models cost.')),
+				user: v.optional(v.pipe(v.string(), v.description('The user. Present if the query has `user`.'))),
+				...spentDay.entries,
 				limit: v.pipe(
 					limit,
-					v.description('What the owner may spend on a day, as its keys say now. A missing field has no cap.'),
-				),
-				reserved: v.pipe(
-					amount,
-					v.description('Reserved for runs that are going on. What they do not need is given back when they end.'),
+					v.description(
+						'What may be spent on a day, as the keys or the budget of the user say now. A missing field has no cap.',
+					),
 				),
 			}),
 		),

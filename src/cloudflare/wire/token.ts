@@ -1,12 +1,6 @@
 import * as v from 'valibot';
-import { shortText } from './length.ts';
-
-/**
- * What a token may do. `read` reads the session. `message` sends messages, answers what tools ask and stops runs.
- * `approve` decides about calls that wait for an approval.
- */
-export const tokenScopes = ['read', 'message', 'approve'] as const;
-export type TokenScope = (typeof tokenScopes)[number];
+import { type TokenScope, tokenScopes } from '../auth/rights.ts';
+import { userName } from '../auth/user-name.ts';
 
 /** The default scopes: a page shows which calls wait for an approval, and somebody else decides. */
 export const defaultTokenScopes: readonly TokenScope[] = ['read', 'message'];
@@ -17,11 +11,16 @@ export const tokenSeconds = 86_400;
 /** The longest lifetime of a token in seconds: 30 days. */
 const longestTokenSeconds = 2_592_000;
 
-const holder = v.pipe(shortText(200), v.nonEmpty(), v.description('Who holds it, for the `approvers` of the agent.'));
+/** Who holds a token or a link. */
+export const holder = v.pipe(
+	userName,
+	v.description('The person who holds it and decides by it, such as `kim`. The default is the user of the session.'),
+);
 
 /** The body that makes a token. */
 export const tokenBody = v.strictObject({
 	for: v.optional(holder),
+	user: v.optional(v.pipe(userName, v.description('The user of the session, if you want to be sure of it.'))),
 	expiresInSeconds: v.optional(
 		v.pipe(
 			v.number(),

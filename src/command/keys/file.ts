@@ -96,14 +96,15 @@ export async function createKey(about: KeyOptions): Promise<NewKey> {
  * switch to the new one.
  */
 export async function rotateKey(before: KeyRecord, days: number): Promise<NewKey & { readonly ends: KeyRecord }> {
-	const { name, owner, scopes, budget } = before;
-	const made = await createKey({ name, owner, scopes, ...(budget && { budget }) });
+	const { name, owner, user, role, scopes, budget } = before;
+	const made = await createKey({ name, owner, user, role, scopes, ...(budget && { budget }) });
 	const at = new Date(Date.now() + days * 86_400_000).toISOString().replace(/\.\d+Z$/, 'Z');
 	return { ...made, ends: { ...before, expiresAt: at } };
 }
 
 /** The error for a wrong value of each field. */
 const refusals: Readonly<Record<string, string>> = {
+	user: '--user: expected 1 to 200 characters without control characters.',
 	owner: '--owner: expected a–z, 0–9 and hyphens, 64 at most.',
 	name: 'NAME: expected 64 characters at most.',
 };

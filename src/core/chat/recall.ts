@@ -4,7 +4,7 @@ import { type Message, messageText, type UserMessage, userMessage } from './mess
 /** A text that a model is sent in front of the newest user message. It is in no message of the history. */
 export interface Recalled {
 	readonly text: string;
-	/** Where it comes from, for the readers of the run. */
+	/** Where it comes from, for the readers of the run, and by which it is found again. */
 	readonly sources: readonly string[];
 }
 

@@ -1,15 +1,32 @@
+import type { Actor } from '../ground/actor.ts';
 import type { StateStore, ToolContext } from '../tool/index.ts';
+
+/** Returns who sent the newest message. */
+export function readAskedBy({ askedBy }: Pick<RunContext, 'askedBy'>): Actor | undefined {
+	return typeof askedBy === 'function' ? askedBy() : askedBy;
+}
 
 /** The context of a run's tools. */
 export interface RunContext
 	extends Partial<
 		Pick<
 			ToolContext,
-			'sessionId' | 'runId' | 'skillContext' | 'env' | 'workspace' | 'shell' | 'fetch' | 'web' | 'wakeups'
+			| 'sessionId'
+			| 'runId'
+			| 'owner'
+			| 'user'
+			| 'metadata'
+			| 'skillContext'
+			| 'env'
+			| 'workspace'
+			| 'shell'
+			| 'fetch'
+			| 'web'
+			| 'wakeups'
 		>
 	> {
-	/** Passed to the function `system`. */
-	readonly metadata?: Readonly<Record<string, string>>;
+	/** Who sent the newest message, or a function that says it at each call. */
+	readonly askedBy?: Actor | (() => Actor | undefined);
 	/** The state of the session. Without it the state lasts for this run. */
 	readonly state?: StateStore;
 }

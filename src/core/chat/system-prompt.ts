@@ -1,10 +1,11 @@
 import { RunletError } from '../ground/errors.ts';
 import type { ToolContext } from '../tool/index.ts';
 import { noEnv } from '../tool/tool.ts';
-import type { RunContext } from './run-context.ts';
+import { type RunContext, readAskedBy } from './run-context.ts';
 
 /** The context of a function that writes the system prompt. */
-export interface SystemContext extends Partial<Pick<ToolContext, 'sessionId' | 'runId'>> {
+export interface SystemContext
+	extends Partial<Pick<ToolContext, 'sessionId' | 'runId' | 'owner' | 'user' | 'askedBy'>> {
 	readonly env: ToolContext['env'];
 	readonly skillContext: ToolContext['skillContext'];
 	/** The metadata that the session was created with. */
@@ -20,10 +21,12 @@ export type SystemPrompt = string | ((about: SystemContext) => string | undefine
  */
 export async function writeSystem(
 	system: SystemPrompt | undefined,
-	{ sessionId, runId, env = noEnv, metadata = {}, skillContext = {} }: RunContext = {},
+	context: RunContext = {},
 ): Promise<string | undefined> {
 	if (typeof system !== 'function') return system;
-	const said: unknown = await system({ sessionId, runId, env, metadata, skillContext });
+	const { sessionId, runId, owner, user, env = noEnv, metadata = {}, skillContext = {} } = context;
+	const askedBy = readAskedBy(context);
+	const said: unknown = await system({ sessionId, runId, owner, user, askedBy, env, metadata, skillContext });
 	if (said === undefined || typeof said === 'string') return said;
 	const message = `system: its function gave a ${typeof said}. Let it return a text.`;
 	throw new RunletError('invalid_request', message, { field: 'system' });

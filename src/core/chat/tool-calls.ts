@@ -209,12 +209,14 @@ async function findWait(
 	if (byHand) return 'result';
 	if (typeof needsApproval === 'boolean') return 'approval';
 	const args = isRecord(read.value) ? read.value : {};
+	const { onThrow: _, timeoutMs: __, ...shown } = context;
 	// If the check of a tool fails, the call needs approval.
-	const said = await limitTime(tool.name, context, async () => ({ ok: true, value: await needsApproval(args) })).catch(
-		(thrown: unknown) => {
-			if (context.signal?.aborted) throw thrown;
-		},
-	);
+	const said = await limitTime(tool.name, context, async () => ({
+		ok: true,
+		value: await needsApproval(args, shown),
+	})).catch((thrown: unknown) => {
+		if (context.signal?.aborted) throw thrown;
+	});
 	return said?.ok && !said.value ? undefined : 'approval';
 }
 

@@ -1,3 +1,4 @@
+import type { Actor } from '../ground/actor.ts';
 import { RunletError } from '../ground/errors.ts';
 import { createBuiltins } from '../skill/builtins.ts';
 import { effectiveResolver, type SkillContext, type SkillResolver } from '../skill/index.ts';
@@ -21,6 +22,7 @@ import { assertEffort } from './effort.ts';
 import type { Message } from './message.ts';
 import { assertKnownOptions, type ChatOptions } from './options.ts';
 import { anyObjectWords, assertReadable, isAnyObject } from './output.ts';
+import { readAskedBy } from './run-context.ts';
 import { raceAbort } from './signal.ts';
 import type { TurnReply } from './streamed-reply.ts';
 import { writeSystem } from './system-prompt.ts';
@@ -55,7 +57,7 @@ export function prepareTurns(
 	assertReadable(options.outputSchema);
 	assertEffort(options.reasoningEffort);
 	const { sessionId, runId = crypto.randomUUID(), workspace, shell, fetch, web, wakeups } = options.context ?? {};
-	const { env = noEnv, state = inMemoryState() } = options.context ?? {};
+	const { env = noEnv, state = inMemoryState(), owner, user, metadata = {} } = options.context ?? {};
 	const resolver = effectiveResolver(options.skillResolver, options.skills);
 	const offered = forAgent(options.skillTools ?? []);
 	const skills = resolver && new ActiveSkills({ resolver, offered, tools: () => catalog.tools, signal });
@@ -65,6 +67,9 @@ export function prepareTurns(
 		signal,
 		runId,
 		sessionId,
+		owner,
+		user,
+		metadata,
 		env,
 		workspace,
 		fetch,
@@ -73,6 +78,9 @@ export function prepareTurns(
 		wakeups,
 		readConversation: () => listTexts(messages),
 		onThrow: options.onToolThrow,
+		get askedBy(): Actor | undefined {
+			return readAskedBy(options.context ?? {});
+		},
 		get skillContext(): SkillContext {
 			const { skillContext = options.context?.skillContext ?? {} } = options;
 			return typeof skillContext === 'function' ? skillContext() : skillContext;
@@ -127,10 +135,8 @@ async function writeSystemPrompt(
 	{ messages }: Conversation,
 ): Promise<string | undefined> {
 	const { model, outputSchema } = options;
-	const { metadata } = options.context ?? {};
 	const { system: given } = options;
-	const system =
-		typeof given === 'function' ? await raceAbort(writeSystem(given, { ...context, metadata }), signal) : given;
+	const system = typeof given === 'function' ? await raceAbort(writeSystem(given, context), signal) : given;
 	const skills = resolver && (await raceAbort(listAdvertised(resolver, { messages, system, model }), signal));
 	const form = isAnyObject(outputSchema) ? anyObjectWords : undefined;
 	return [system, skills, form].filter((text) => text !== undefined && text !== '').join('\n\n') || undefined;

@@ -31,7 +31,7 @@ export type ToolRecord<S extends AnySchema | JsonSchema = AnySchema | JsonSchema
 	readonly description: string;
 	readonly inputSchema: S;
 	readArgs?(args: InputOf<S>): A | Promise<A>;
-	needsApproval?: boolean | ((args: NoInfer<A>) => boolean | Promise<boolean>);
+	needsApproval?: boolean | ((args: NoInfer<A>, context: Partial<ToolContext>) => boolean | Promise<boolean>);
 	onRequest?(args: NoInfer<A>): Note | undefined;
 	onResult?(args: NoInfer<A>, result: Exclude<Awaited<NoInfer<R>>, AskUser | Halt>): Note | undefined;
 	onError?(args: NoInfer<A>, reason: string): ReturnType<NonNullable<Tool['onError']>>;

@@ -59,6 +59,7 @@ export async function invoke(tool: Tool, input: unknown, context: InvokeContext 
 		const workspace = shown.workspace?.forCall(callId, scope);
 		const own = {
 			skillContext: {},
+			metadata: {},
 			env: noEnv,
 			...shown,
 			callId,

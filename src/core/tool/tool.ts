@@ -1,3 +1,4 @@
+import type { Actor } from '../ground/actor.ts';
 import type { Env } from '../ground/env.ts';
 import type { MessagePart } from '../ground/part.ts';
 import type { Workspace } from '../workspace/index.ts';
@@ -49,9 +50,20 @@ export interface ToolContext {
 	readonly callId: string;
 	readonly sessionId?: string;
 	readonly runId?: string;
+	/** The tenant of the session. */
+	readonly owner?: string;
+	/**
+	 * The person of the session: the customer whose data a tool may read or change. It is fixed when the session is created,
+	 * and no model, message or file can set it. Missing where the session names nobody.
+	 */
+	readonly user?: string;
+	/** The metadata of the session: data of whoever created it, and no identity. */
+	readonly metadata: Readonly<Record<string, string>>;
+	/** Who sent the message that led to this call. Behind a child's report or a wake-up: who asked for it. */
+	readonly askedBy?: Actor;
 	/** Aborts if the run is cancelled or the tool's time limit is over. */
 	readonly signal: AbortSignal;
-	/** Facts about the turn from the server: attachments, sender, transport. The model cannot change them. */
+	/** Facts about the turn: attachments, sender, transport. The sender is a name for texts; authorize by `user`. */
 	readonly skillContext: Readonly<Record<string, unknown>>;
 	/** The Worker's bindings and variables. In the library this is `options.context.env`. */
 	readonly env: Env;
@@ -113,7 +125,9 @@ export interface Tool {
 	 */
 	readonly readsOutside?: boolean;
 	/** The run stops before the call, as for a manual tool, until a person has decided. */
-	needsApproval?: boolean | ((args: Record<string, unknown>) => boolean | Promise<boolean>);
+	needsApproval?:
+		| boolean
+		| ((args: Record<string, unknown>, context: Partial<ToolContext>) => boolean | Promise<boolean>);
 }
 
 /** The call that asked a question, when its answer comes. */

@@ -15,7 +15,7 @@ const pageLength = 50;
 export const memory: Panel = {
 	name: 'memory',
 	title: 'Memory',
-	about: 'What agents remember beyond a session: yours, or that of a user (metadata.user of a session).',
+	about: 'What agents remember beyond a session: yours, or that of a user of a session.',
 	async open(root, place) {
 		const list = element('ul', 'cards');
 		const nothing = element('p', 'nothing', 'Nothing is remembered here.');

@@ -39,10 +39,10 @@ test('an agent with memory needs a Worker with memory, and the error says how to
 	);
 });
 
-test('the memories of a session are those of the user that its metadata names, or the owner’s own', () => {
-	expect(findHolder({ owner: 'shop', metadata: { user: 'ada' } })).toEqual({ owner: 'shop', user: 'ada' });
-	for (const metadata of [undefined, Object.fromEntries([['user', '']]), Object.fromEntries([['plan', 'free']])])
-		expect(findHolder({ owner: 'shop', metadata })).toEqual({ owner: 'shop' });
+test('a session uses the memories of its user, those of an owner that is a person, or none', () => {
+	expect(findHolder({ owner: 'shop', user: 'ada', isOwners: true })).toEqual({ owner: 'shop', user: 'ada' });
+	expect(findHolder({ owner: 'ada', isOwners: true })).toEqual({ owner: 'ada' });
+	expect(findHolder({ owner: 'shop', isOwners: false })).toBeUndefined();
 });
 
 test('only tools that the project has written, and that do not read outside, bring no text from outside', () => {

@@ -177,7 +177,7 @@ test('nobody is shown a turn of calls before it is durable, and the next one beg
 				call: undefined,
 			},
 			counter: new RunCounter(),
-			inbound: new InboundContext([], 'local'),
+			inbound: new InboundContext([], { owner: 'local' }),
 			files: { keepAttachments: () => {} },
 			onSteered: () => {},
 			lastEvent: (event) => event,
@@ -332,7 +332,7 @@ describe('a model that never ends', () => {
 			const begin = (n: number) => store.runs.begin({ n, id: `run_${n}`, boot: 'one', firstSeq: 65_536, createdAt: 1 });
 			const late = async (record: RunRecord) => {
 				const meter = { reserve: () => undefined, lost: () => {}, settle: () => undefined, call: undefined };
-				const inbound = new InboundContext([], 'local');
+				const inbound = new InboundContext([], { owner: 'local' });
 				const files = { keepAttachments: () => {} };
 				const options = { store, record, meter, inbound, files, onSteered: () => {}, atCrashPoint: () => {} };
 				const { signal } = new AbortController();

@@ -1,9 +1,11 @@
 import { env, runInDurableObject } from 'cloudflare:test';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { budgetState, type Limit } from '../../../src/cloudflare/objects/budget.ts';
-import type { LedgerApi } from '../../../src/cloudflare/objects/ledger/api.ts';
+import { readConfig } from '../../../src/cloudflare/config/config.ts';
+import { type Amount, budgetState, everything, type Limit } from '../../../src/cloudflare/objects/budget.ts';
+import type { LedgerApi, UserCaps, UserState } from '../../../src/cloudflare/objects/ledger/api.ts';
 import { readBudgetState } from '../../../src/cloudflare/session/run/budget-state.ts';
 import { closeAccount, createSessionMeter, type SessionMeter } from '../../../src/cloudflare/session/run/meter.ts';
+import { Owner } from '../../../src/cloudflare/session/run/owner.ts';
 import { SessionStore } from '../../../src/cloudflare/session/store/store.ts';
 import type { MeteredRequest } from '../../../src/core/chat/index.ts';
 
@@ -21,17 +23,27 @@ const said = { role: 'assistant', content: 'done' } as const;
 /** A reply that asks for a tool, so that the run goes on. */
 const calling = { ...said, toolCalls: [{ id: 'a', name: 'echo', input: {} }] };
 
+/** The state of a user who has caps, and of whose budgets so much is spent and reserved. */
+function toUserState(caps: UserCaps, spent: Amount = nothing, reserved: Amount = nothing): UserState {
+	const { daily = {}, total = {} } = caps;
+	return { caps, daily: budgetState(daily, spent, reserved), total: budgetState(total, spent, reserved) };
+}
+
 /** An owner's ledger that answers as it is told, and writes down what it is asked. */
 function createLedger(reserve: LedgerApi['reserve'] = grant, more: Partial<LedgerApi> = {}) {
 	const asked: unknown[] = [];
 	const ledger: LedgerApi = {
-		reserve: (id, amount, limit, whole) => {
+		reserve: (id, amount, limit, whole, user) => {
 			asked.push({ reserve: amount.tokens, id });
-			return reserve(id, amount, limit, whole);
+			return reserve(id, amount, limit, whole, user);
 		},
 		settle: async () => {},
 		state: async (limit) => budgetState(limit, nothing, nothing),
 		days: async () => [],
+		userState: async () => toUserState({}),
+		setUserCaps: async () => {},
+		userDays: async () => [],
+		daysByUser: async () => [],
 		...more,
 	};
 	const stubs: LedgerApi[] = [];
@@ -378,6 +390,223 @@ describe('a ledger', () => {
 		await withMeter({ owner }, async (meter) => {
 			await meter.reserve(ask());
 			expect(stubs).toHaveLength(2);
+		});
+	});
+});
+
+describe('the budgets of a user', () => {
+	/** The owner of a ledger that knows the user and has no limit of the day. */
+	const ofUser = ({ owner }: ReturnType<typeof createLedger>, user = 'kim') => ({
+		...owner,
+		user,
+		findLimit: async (): Promise<Limit> => ({}),
+	});
+	/** A ledger that keeps the caps of its user, like the real one. Nothing that it grants is settled. */
+	const createUserLedger = (caps: UserCaps, spent: Amount = nothing) => {
+		const reserved = { tokens: 0, usd: 0 };
+		const users: unknown[] = [];
+		const passes = (amount: Amount, { tokens = Infinity, usd = Infinity }: Limit = {}) =>
+			spent.tokens + reserved.tokens + amount.tokens > tokens || spent.usd + reserved.usd + amount.usd > usd;
+		const reserve: LedgerApi['reserve'] = async (_, amount, __, ___, user) => {
+			users.push(user);
+			const { daily, total } = toUserState(structuredClone(caps), spent, { ...reserved });
+			if (passes(amount, caps.daily)) return { ok: false, scope: 'user-day', state: daily };
+			if (passes(amount, caps.total)) return { ok: false, scope: 'user-total', state: total };
+			reserved.tokens += amount.tokens;
+			return { ok: true, amount: { tokens: amount.tokens + 1_000, usd: amount.usd + 1 } };
+		};
+		return { ...createLedger(reserve), users };
+	};
+	const byPrice = (_: string, { inputTokens = 0, outputTokens = 0 }: { inputTokens?: number; outputTokens?: number }) =>
+		(inputTokens + 2 * outputTokens) / 1e3;
+
+	test('are asked for where the day has no limit, with the user of the session', async () => {
+		const ledger = createUserLedger({ daily: { tokens: 1_000 } });
+		await withMeter({ owner: ofUser(ledger) }, async (meter) => {
+			expect(await meter.reserve(ask())).toBe(50);
+			expect(ledger.asked).toEqual([{ reserve: 150, id: 'run_1.1' }]);
+			expect(ledger.users).toEqual(['kim']);
+		});
+	});
+
+	test('without a cap are asked for once in a run, and bound no reply and no model without a price', async () => {
+		const ledger = createLedger(async () => ({ ok: true, amount: everything }));
+		await withMeter({ owner: ofUser(ledger), computePrice: () => undefined }, async (meter, store) => {
+			for (const message of [calling, calling, said]) {
+				expect(await meter.reserve(ask({ maxOutputTokens: undefined }))).toBeUndefined();
+				meter.settle({ inputTokens: 90, outputTokens: 30_000 }, message);
+			}
+			expect(ledger.asked).toHaveLength(1);
+			closeAccount(store, undefined);
+			expect(listOwed(store)).toEqual([['run_1.1', 90_270]]);
+		});
+	});
+
+	test('bound a reply that neither the agent nor another budget bounds, for as long as the lease goes on', async () => {
+		const ledger = createUserLedger({ daily: { tokens: 2_000 } }, { tokens: 500, usd: 0 });
+		await withMeter({ owner: ofUser(ledger) }, async (meter) => {
+			expect(await meter.reserve(ask({ maxOutputTokens: undefined }))).toBe(1_400);
+			expect(ledger.asked).toEqual([
+				{ reserve: Infinity, id: 'run_1.1' },
+				{ reserve: 1_500, id: 'run_1.2' },
+			]);
+			meter.settle({ inputTokens: 90, outputTokens: 10 }, calling);
+			expect(await meter.reserve(ask({ maxOutputTokens: undefined }))).toBe(1_900);
+			expect(ledger.asked).toHaveLength(2);
+		});
+	});
+
+	test('shorten a reply to what is left of the day and of all days', async () => {
+		const caps = { daily: { tokens: 3_000 }, total: { usd: 2.5 } };
+		const ledger = createUserLedger(caps, { tokens: 1_000, usd: 0.4 });
+		const session = { limit: () => ({ tokens: 1_000_000 }), computePrice: byPrice };
+		await withMeter({ owner: ofUser(ledger), ...session }, async (meter) => {
+			// (2.5 - 0.4 - 0.1) / 0.002
+			expect(await meter.reserve(ask({ maxOutputTokens: undefined }))).toBe(1_000);
+			expect(ledger.asked).toEqual([
+				{ reserve: 16_484, id: 'run_1.1' },
+				{ reserve: 2_000, id: 'run_1.2' },
+				{ reserve: 1_100, id: 'run_1.3' },
+			]);
+		});
+	});
+
+	test.each([
+		[
+			'user-day',
+			{ daily: { tokens: 100 } },
+			/^budget: The user "kim lee" may spend 100 tokens a day; 60 tokens left, and the next request may need 150 tokens\. An admin raises it by PUT \/v1\/users\/kim%20lee\/budget\. Then continue, or continue tomorrow \(UTC\)\.$/,
+		],
+		[
+			'user-total',
+			{ total: { tokens: 100 } },
+			/^budget: The user "kim lee" may spend 100 tokens in all; 60 tokens left, .* by PUT \/v1\/users\/kim%20lee\/budget\. Then continue\.$/,
+		],
+	])(
+		'refuse a request as %s, with a message that names the user and who raises the budget',
+		async (scope, caps, message) => {
+			const ledger = createUserLedger(caps, { tokens: 40, usd: 0 });
+			await withMeter({ owner: ofUser(ledger, 'kim lee') }, async (meter, store) => {
+				await expect(meter.reserve(ask())).rejects.toMatchObject({
+					code: 'budget_exceeded',
+					message: expect.stringMatching(message),
+					data: { scope, left: { tokens: 60 }, needs: { tokens: 150 } },
+				});
+				expect(readBudgetState(store, {})).toMatchObject({ spent: nothing, reserved: nothing });
+				expect(ledger.asked).toHaveLength(1);
+			});
+		},
+	);
+
+	test('in dollars refuse a model without a known price', async () => {
+		const ledger = createUserLedger({ total: { usd: 5 } });
+		await withMeter({ owner: ofUser(ledger), computePrice: () => undefined }, async (meter, store) => {
+			await expect(meter.reserve(ask())).rejects.toMatchObject({
+				code: 'budget_exceeded',
+				message: expect.stringMatching(/^budget: nobody knows the price of "m"/),
+			});
+			expect(readBudgetState(store, {}).reserved).toEqual(nothing);
+		});
+	});
+
+	test.each([
+		['user-day', { daily: { tokens: 1_000 } }],
+		['user-total', { total: { tokens: 1_000 } }],
+	] as const)('are waited for while others hold what is missing of %s', async (scope, caps) => {
+		useFakeTime();
+		let reserved = { tokens: 900, usd: 0 };
+		const read = () => toUserState(caps, nothing, reserved);
+		const state = vi.fn<LedgerApi['state']>();
+		const ledger = createLedger(
+			async (_, amount) => {
+				if (reserved.tokens <= 850) return { ok: true, amount };
+				const { daily, total } = read();
+				return { ok: false, scope, state: scope === 'user-day' ? daily : total };
+			},
+			{
+				state,
+				userState: async (user) => {
+					expect(user).toBe('kim');
+					reserved = { tokens: reserved.tokens - 20, usd: 0 };
+					return read();
+				},
+			},
+		);
+		await withMeter({ owner: ofUser(ledger) }, async (meter) => {
+			expect(await waitLong(meter.reserve(ask()))).toEqual({ status: 'fulfilled', value: 50 });
+		});
+		expect(state).not.toHaveBeenCalled();
+		reserved = { tokens: 999, usd: 0 };
+		const refusing = createLedger(
+			async () => ({ ok: false, scope, state: read()[scope === 'user-day' ? 'daily' : 'total'] }),
+			{
+				userState: async () => read(),
+			},
+		);
+		await withMeter({ owner: ofUser(refusing) }, async (meter) => {
+			const { reason } = Object(await waitLong(meter.reserve(ask())));
+			expect(reason).toMatchObject({ code: 'budget_exceeded', data: { scope } });
+		});
+	});
+
+	test('that were raised since the last lease allow the longer reply', async () => {
+		useFakeTime();
+		const caps = { daily: { tokens: 1_000 } };
+		const ledger = createUserLedger(caps);
+		await withMeter({ owner: ofUser(ledger) }, async (meter) => {
+			expect(await meter.reserve(ask({ maxOutputTokens: undefined }))).toBe(900);
+			meter.settle({ inputTokens: 90, outputTokens: 10 }, calling);
+			caps.daily.tokens = 100_000;
+			vi.setSystemTime(Date.now() + 60_000);
+			expect(await meter.reserve(ask({ maxOutputTokens: undefined }))).toBe(16_384);
+		});
+	});
+
+	test('are kept by a ledger of the owner, which counts what the sessions of the user cost', async () => {
+		const id = env.LEDGERS.newUniqueId();
+		await runInDurableObject(env.SESSIONS.get(env.SESSIONS.newUniqueId()), async (object, { storage }) => {
+			const ledger = env.LEDGERS.get(id);
+			await ledger.setUserCaps('kim', { daily: { tokens: 1_000 }, total: { tokens: 10_000 } });
+			const store = new SessionStore(storage);
+			store.create({ id: 's', agent: 'scripted', owner: 'local', user: 'kim', createdAt: 1 });
+			store.runs.begin({ ...record, boot: 'one', firstSeq: 1, createdAt: 1 });
+			const ledgers = { idFromName: () => id, get: () => ledger };
+			const owner = new Owner(store, () => ({ ...readConfig(Reflect.get(object, 'env')), ledgers }));
+			const options = { store, record, limit: () => ({}), computePrice: () => 0, atCrashPoint: () => {} };
+			const meter = storeMessages(createSessionMeter({ ...options, owner: owner.ledger() }), store);
+			expect(await meter.reserve(ask({ maxOutputTokens: undefined }))).toBe(900);
+			expect(await ledger.userState('kim')).toMatchObject({ daily: { reserved: { tokens: 1_000 } } });
+			meter.settle({ inputTokens: 500, outputTokens: 250 }, said);
+			closeAccount(store, undefined);
+			await owner.outbox.sendTo('ledger');
+			const spent = { tokens: 750 };
+			expect(await ledger.userState('kim')).toMatchObject({
+				daily: { spent, reserved: nothing, left: { tokens: 250 } },
+				total: { spent, reserved: nothing, left: { tokens: 9_250 } },
+			});
+			await expect(meter.reserve(ask({ inputTokens: 300 }))).rejects.toMatchObject({ data: { scope: 'user-day' } });
+		});
+	});
+
+	test('are charged with a lease of which the ledger never heard, because its cost names the user', async () => {
+		await runInDurableObject(env.SESSIONS.get(env.SESSIONS.newUniqueId()), async (_, { storage }) => {
+			const store = new SessionStore(storage);
+			store.create({ id: 's', agent: 'scripted', owner: 'local', user: 'kim', createdAt: 1 });
+			store.runs.begin({ ...record, boot: 'one', firstSeq: 1, createdAt: 1 });
+			const { owner } = createLedger();
+			const options = { store, record, limit: () => ({}), computePrice: () => 0, atCrashPoint: () => {} };
+			const meter = storeMessages(createSessionMeter({ ...options, owner }), store);
+			await meter.reserve(ask());
+			meter.settle({ inputTokens: 90, outputTokens: 10 }, said);
+			const listUsers = () =>
+				store
+					.listDue(Number.POSITIVE_INFINITY)
+					.flatMap(({ message }) => (message.to === 'ledger' ? [message.user] : []));
+			store.spending.endLease();
+			expect(listUsers()).toEqual(['kim']);
+			// The outbox keeps the user when the session is removed.
+			store.erase(2);
+			expect(listUsers()).toEqual(['kim']);
 		});
 	});
 });

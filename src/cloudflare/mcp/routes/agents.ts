@@ -8,16 +8,19 @@ import type { Runtime } from '../../agent/runtime.ts';
 import { readConfig } from '../../config/config.ts';
 import type { SessionNamespace } from '../../objects/session-api.ts';
 import { askSession } from '../../routes/ask-session.ts';
-import { getOwnCaller, isAllowedPage, type RouteEnv } from '../../routes/identity.ts';
+import { assertMay, getPerson, isAllowedPage, type PersonCaller, type RouteEnv } from '../../routes/identity.ts';
 import { readBytes } from '../../routes/request.ts';
+import { toSessionName } from '../../routes/session-name.ts';
 import type { ServedSession } from '../serve/served.ts';
 
 /** `/mcp/:agent`: serves agents to MCP clients (docs/mcp.md). */
 export function createAgentsRoute({ agents, providers, skills }: Runtime) {
 	return new Hono<RouteEnv>().all('/:agent', async (c) => {
 		assertOrigin(c);
-		const caller = getOwnCaller(c);
-		const { owner } = caller;
+		assertMay(c, 'createSession');
+		const person = getPerson(c);
+		// Whatever comes this way, a model may have written.
+		const caller: PersonCaller = { ...person, by: { ...person.by, via: 'mcp' } };
 		const agent = findAgent(agents, c.req.param('agent'));
 		const config = readConfig(c.env);
 		const sessionName = c.req.query('session');
@@ -25,11 +28,16 @@ export function createAgentsRoute({ agents, providers, skills }: Runtime) {
 		const { serveAgent } = await import('../serve/handler.ts');
 		return serveAgent(c.req.raw, {
 			agent,
-			skills: createResolver(agent, { runtime: { skills }, config, providers: providers(config), owner }),
+			skills: createResolver(agent, {
+				runtime: { skills },
+				config,
+				providers: providers(config),
+				reader: { ...caller.by, metadata: {}, askedBy: caller.by },
+			}),
 			caller,
 			body: c.req.method === 'POST' ? parseJson(await readText(c.req.raw)) : undefined,
 			sessionName,
-			findSession: (name) => findSession(c, { owner, agent, name }),
+			findSession: (name) => findSession(c, { caller, agent, name }),
 		});
 	});
 }
@@ -49,22 +57,24 @@ function assertOrigin(c: Context<RouteEnv>): void {
 const fleetingMs = 86_400_000;
 
 interface Wanted {
-	readonly owner: string;
+	readonly caller: PersonCaller;
 	readonly agent: Agent;
 	readonly name: string | undefined;
 }
 
-function findSession(c: Context<RouteEnv>, { owner, agent, name }: Wanted): ServedSession {
+function findSession(c: Context<RouteEnv>, { caller, agent, name }: Wanted): ServedSession {
 	if (name !== undefined) assertName(name);
 	const { sessions } = readConfig(c.env);
 	const { expiresAfterMs = fleetingMs } = agent;
 	const given = name === undefined ? undefined : readId(sessions, name);
-	const named = () => sessions.idFromName(`mcp ${owner} ${agent.name} ${name}`);
+	const { owner, by } = caller;
+	const before = `mcp ${owner} ${agent.name} ${name}`;
+	const named = () => sessions.idFromName(toSessionName(caller, by.user, before, ['mcp', agent.name, name ?? '']));
 	const id = given ?? (name === undefined ? sessions.newUniqueId() : named());
 	return {
 		id: id.toString(),
 		...(given === undefined && {
-			create: { agent: agent.name, owner, ...(name === undefined && { expiresAfterMs }) },
+			create: { agent: agent.name, owner, user: by.user, by, ...(name === undefined && { expiresAfterMs }) },
 		}),
 		ask: (call, isSafe = false) => askSession(c, id, call, isSafe),
 	};

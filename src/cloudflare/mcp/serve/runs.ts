@@ -4,6 +4,7 @@ import type { CallAnswer } from '../../../core/chat/call-answers.ts';
 import type { Question, RunEvent, WaitingCall } from '../../../core/chat/index.ts';
 import { RunletError } from '../../../core/ground/errors.ts';
 import { readArguments } from '../../../core/tool/invoke.ts';
+import { findAskedCall } from '../../agent/child-decision.ts';
 import { readLines } from '../../objects/lines.ts';
 import type { Bytes } from '../../objects/result.ts';
 import type { Handling, RunOutcome, SessionState } from '../../objects/session-api.ts';
@@ -55,7 +56,7 @@ async function readState({ agent, caller }: ServedAgent, session: ServedSession)
 }
 
 async function start({ caller }: ServedAgent, session: ServedSession, text: string): Promise<Answer> {
-	const input = { text, sender: caller.owner, transport: 'mcp', create: session.create };
+	const input = { text, transport: 'mcp', create: session.create };
 	const outcome = await session.ask((one) => one.send(caller, input, { delivery: 'accepted' }), false);
 	if (outcome.kind !== 'accepted') throw new Error(`A session answered a message by ${outcome.kind}.`);
 	const { runId } = outcome;
@@ -74,7 +75,7 @@ async function ask(
 	const state = ctx.mcpReq.requestState<string>();
 	if (state !== undefined) return goOn(served, state, tool, ctx);
 	const session = await openSession(served, name);
-	const input = { text, sender: caller.owner, transport: 'mcp', create: session.create };
+	const input = { text, transport: 'mcp', create: session.create };
 	const outcome = await session.ask((one) => one.send(caller, input, stream), false);
 	return followRun(served, session, outcome, { tool, ctx });
 }
@@ -91,11 +92,11 @@ async function goOn(served: ServedAgent, state: string, tool: string, ctx: Serve
 	if (run?.id !== runId || (question === undefined && toolCalls.length === 0))
 		throw createInvalid('requestState: this run does not wait for an answer any more. See agent_get.');
 	const asked = listAsked(question, toolCalls);
-	if (question !== undefined) {
+	if (question !== undefined && findAskedCall(question) === undefined) {
 		const said = readAnswer(ctx, question.callId, toAnswerKind({ for: 'answer', options: question.options }));
 		if (said === undefined) return toResult(await look(served, session, ctx));
 		const text = said.isRefused ? 'decline' : String(said.value);
-		const answer = { text, sender: caller.owner, transport: 'mcp' };
+		const answer = { text, transport: 'mcp' };
 		const outcome = await session.ask((one) => one.answer(caller, answer, stream), false);
 		return followRun(served, session, outcome, { tool, ctx });
 	}
@@ -182,6 +183,11 @@ function listAsked(
 	question: Question | undefined,
 	toolCalls: readonly WaitingCall[] = [],
 ): Readonly<Record<string, Asked>> {
+	const decided = findAskedCall(question);
+	if (question !== undefined && decided !== undefined) {
+		const { name: tool, input } = decided.call;
+		return { [question.callId]: { for: 'approval', tool, input } };
+	}
 	if (question !== undefined) {
 		const { callId, question: said, options } = question;
 		return { [callId]: { for: 'answer', tool: '', input: {}, question: said, options } };

@@ -2,13 +2,14 @@ import type { SkillResolver } from '../../../core/skill/index.ts';
 import type { Agent } from '../../agent/define.ts';
 import type { RpcResult } from '../../objects/result.ts';
 import type { CreateInput, SessionApi } from '../../objects/session-api.ts';
+import type { PersonCaller } from '../../routes/identity.ts';
 
 /** An agent that is served, and for whom. The route has identified the caller, and has read the body. */
 export interface ServedAgent {
 	readonly agent: Agent;
 	/** Its skills, as a run of the caller has them. */
 	readonly skills: SkillResolver | undefined;
-	readonly caller: { readonly owner: string; readonly keyId: string };
+	readonly caller: PersonCaller;
 	/** The body of the request, parsed. */
 	readonly body?: unknown;
 	/** The session that the address names. */

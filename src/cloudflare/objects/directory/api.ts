@@ -9,6 +9,8 @@ import type { Wait, WaitingPage, WaitingQuery } from './wait.ts';
 export interface Listed {
 	readonly id: string;
 	readonly agent: string;
+	/** The person whose session it is. */
+	readonly user?: string;
 	readonly title?: string;
 	readonly createdAt: number;
 	/** Its last activity, which the list is ordered by. */
@@ -26,6 +28,8 @@ export interface DirectoryQuery {
 	readonly cursor?: string;
 	readonly limit: number;
 	readonly agent?: string;
+	/** Only those of this user; `null` for those of nobody. */
+	readonly user?: string | null;
 	/** Only those that wait for somebody, as far as the directory knows. */
 	readonly isWaiting?: boolean;
 }

@@ -15,7 +15,7 @@ import type { Schema } from '../migrate.ts';
 const tables = `
 	CREATE TABLE session (
 		id TEXT PRIMARY KEY, agent TEXT NOT NULL, title TEXT, created_at INTEGER NOT NULL, active_at INTEGER NOT NULL,
-		removed INTEGER NOT NULL, hour INTEGER NOT NULL DEFAULT 0
+		removed INTEGER NOT NULL, hour INTEGER NOT NULL DEFAULT 0, user TEXT
 	) WITHOUT ROWID;
 	CREATE TABLE owner (name TEXT PRIMARY KEY) WITHOUT ROWID;
 	CREATE TABLE sent (request TEXT PRIMARY KEY, session TEXT NOT NULL, sent_at INTEGER NOT NULL) WITHOUT ROWID;
@@ -31,9 +31,10 @@ const tables = `
 	CREATE TABLE schedule (
 		target TEXT NOT NULL, name TEXT NOT NULL, owner TEXT NOT NULL, time TEXT NOT NULL, text TEXT, due_at INTEGER,
 		try_at INTEGER, failed INTEGER NOT NULL DEFAULT 0, last TEXT, created_at INTEGER NOT NULL, askers TEXT,
-		PRIMARY KEY (target, name)
+		user TEXT, PRIMARY KEY (target, name)
 	) WITHOUT ROWID;
 	CREATE INDEX schedule_by_time ON schedule (try_at) WHERE try_at IS NOT NULL;
+	CREATE INDEX session_by_user ON session (user, hour) WHERE user IS NOT NULL;
 `;
 
 /** One entry a version. Never change an entry that was released: append the next, and change `tables` alike. */
@@ -63,6 +64,9 @@ const migrations: readonly string[] = [
 	) WITHOUT ROWID;
 	CREATE INDEX schedule_by_time ON schedule (try_at) WHERE try_at IS NOT NULL;`,
 	'ALTER TABLE schedule ADD COLUMN askers TEXT;',
+	`ALTER TABLE session ADD COLUMN user TEXT;
+	ALTER TABLE schedule ADD COLUMN user TEXT;
+	CREATE INDEX session_by_user ON session (user, hour) WHERE user IS NOT NULL;`,
 ];
 
 export const schema: Schema = { tables, migrations };

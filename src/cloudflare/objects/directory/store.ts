@@ -27,7 +27,7 @@ export class DirectoryStore {
 	}
 
 	touch({ wait, ...entry }: Told): void {
-		const { id, agent, title = null, createdAt, activeAt } = entry;
+		const { id, agent, user = null, title = null, createdAt, activeAt } = entry;
 		const { sql } = this.#storage;
 		this.#storage.transactionSync(() => {
 			const [row] = sql.exec<Row>('SELECT * FROM session WHERE id = ?', id).toArray();
@@ -42,9 +42,9 @@ export class DirectoryStore {
 				);
 			else
 				sql.exec(
-					`INSERT OR REPLACE INTO session (id, agent, title, created_at, active_at, removed, hour)
-					VALUES (?, ?, ?, ?, ?, 0, ?)`,
-					...[id, agent, title, createdAt, activeAt, hour],
+					`INSERT OR REPLACE INTO session (id, agent, title, created_at, active_at, removed, hour, user)
+					VALUES (?, ?, ?, ?, ?, 0, ?, ?)`,
+					...[id, agent, title, createdAt, activeAt, hour, user],
 				);
 		});
 	}
@@ -62,7 +62,7 @@ export class DirectoryStore {
 			this.#waits.set(id, '', null);
 			this.#storage.sql.exec(
 				`INSERT INTO session (id, agent, title, created_at, active_at, removed, hour) VALUES (?1, '', NULL, ?2, ?2, 1, ?3)
-				ON CONFLICT (id) DO UPDATE SET agent = '', title = NULL, active_at = excluded.active_at, removed = 1,
+				ON CONFLICT (id) DO UPDATE SET agent = '', title = NULL, user = NULL, active_at = excluded.active_at, removed = 1,
 					hour = excluded.hour`,
 				...[id, now, toHour(now)],
 			);
@@ -95,19 +95,20 @@ export class DirectoryStore {
 		return rows.toArray()[0]?.session;
 	}
 
-	list({ cursor, limit, agent, isWaiting = false }: DirectoryQuery): DirectoryPage {
+	list({ cursor, limit, agent, user, isWaiting = false }: DirectoryQuery): DirectoryPage {
 		const behind = cursor === undefined ? undefined : parseCursor(cursor);
 		const rows = this.#storage.sql.exec<Row>(
 			`SELECT * FROM session
 			WHERE removed = 0 ${behind === undefined ? '' : 'AND hour <= ? AND (active_at, id) < (?, ?)'}
-				${agent === undefined ? '' : 'AND agent = ?'} ${isWaiting ? 'AND id IN (SELECT session FROM wait)' : ''}
+				${agent === undefined ? '' : 'AND agent = ?'} ${user === undefined ? '' : 'AND user IS ?'} ${isWaiting ? 'AND id IN (SELECT session FROM wait)' : ''}
 			ORDER BY hour DESC, active_at DESC, id DESC LIMIT ?`,
 			...(behind === undefined ? [] : [toHour(behind.activeAt), behind.activeAt, behind.id]),
 			...(agent === undefined ? [] : [agent]),
+			...(user === undefined ? [] : [user]),
 			limit + 1,
 		);
-		const found = rows.toArray().map(({ id, agent, title, created_at: createdAt, active_at: activeAt }) => {
-			return { id, agent, ...(title !== null && { title }), createdAt, activeAt };
+		const found = rows.toArray().map(({ id, agent, user, title, created_at: createdAt, active_at: activeAt }) => {
+			return { id, agent, ...(user !== null && { user }), ...(title !== null && { title }), createdAt, activeAt };
 		});
 		const sessions = found.slice(0, limit);
 		const last = sessions.at(-1);
@@ -135,6 +136,7 @@ export class DirectoryStore {
 type Row = {
 	id: string;
 	agent: string;
+	user: string | null;
 	title: string | null;
 	created_at: number;
 	active_at: number;

@@ -1,7 +1,14 @@
 import { waitingCursor } from '../../wire/page.ts';
 import type { Sql } from '../migrate.ts';
 import { createNoSuchCursor } from './api.ts';
-import type { Wait, WaitedCall, WaitingEntry, WaitingPage, WaitingQuery } from './wait.ts';
+import {
+	createWaitingCursor,
+	type Wait,
+	type WaitedCall,
+	type WaitingEntry,
+	type WaitingPage,
+	type WaitingQuery,
+} from './wait.ts';
 
 /** The sessions of an owner that wait for somebody, a row each. */
 export class WaitRows {
@@ -28,24 +35,26 @@ export class WaitRows {
 	}
 
 	/** An index of `since` would cost two rows for each wait, and spare a list only the reading of other rows. */
-	list({ cursor, limit, kind, agent }: WaitingQuery): WaitingPage {
-		type Row = { session: string; since: number; agent: string; title: string | null; call: string };
+	list({ cursor, limit, kind, agent, user }: WaitingQuery): WaitingPage {
+		type Row = Record<'session' | 'agent' | 'call', string> &
+			Record<'user' | 'title', string | null> & { since: number };
 		const rows = this.#sql.exec<Row>(
-			`SELECT wait.session, since, wait.agent, title, value AS call
+			`SELECT wait.session, since, wait.agent, user, title, value AS call
 			FROM wait JOIN json_each(calls) LEFT JOIN session ON session.id = wait.session
 			WHERE (since, wait.session, value ->> 'place') > (?, ?, ?)
 				AND wait.agent = ifnull(?, wait.agent) AND value ->> 'kind' = ifnull(?, value ->> 'kind')
+				${user === undefined ? '' : 'AND user = ?'}
 			ORDER BY since, wait.session, value ->> 'place' LIMIT ?`,
-			...[...parseCursor(cursor), agent ?? null, kind ?? null, limit + 1],
+			...[...parseCursor(cursor), agent ?? null, kind ?? null, ...(user === undefined ? [] : [user]), limit + 1],
 		);
-		const found = rows.toArray().map(({ title, call, ...row }): WaitingEntry => {
+		const found = rows.toArray().map(({ title, user, call, ...row }): WaitingEntry => {
 			const waited: WaitedCall = JSON.parse(call);
-			return { ...row, ...(title !== null && { title }), ...waited };
+			return { ...row, ...(user !== null && { user }), ...(title !== null && { title }), ...waited };
 		});
 		const entries = found.slice(0, limit);
 		const last = entries.at(-1);
 		if (found.length <= limit || last === undefined) return { entries };
-		return { entries, cursor: `${last.since}.${last.session}.${last.place}` };
+		return { entries, cursor: createWaitingCursor(last) };
 	}
 }
 

@@ -30,6 +30,8 @@ export interface WaitedCall {
 export interface WaitingEntry extends WaitedCall {
 	readonly session: string;
 	readonly agent: string;
+	/** The user of the session. */
+	readonly user?: string;
 	readonly title?: string;
 	readonly since: number;
 }
@@ -39,6 +41,12 @@ export interface WaitingQuery {
 	readonly limit: number;
 	readonly kind?: WaitKind;
 	readonly agent?: string;
+	readonly user?: string;
+}
+
+/** Makes the cursor that stands behind a waiting call. */
+export function createWaitingCursor({ since, session, place }: WaitingEntry): string {
+	return `${since}.${session}.${place}`;
 }
 
 export interface WaitingPage {

@@ -1,15 +1,30 @@
 import type { Amount, BudgetState, Limit } from '../budget.ts';
 import { reach, usualLimitMs } from '../reach.ts';
 
-/** How much was reserved. If nothing, the state of the budget. */
+/** A budget of a user. */
+export type UserScope = 'user-day' | 'user-total';
+
+/** A budget that a ledger keeps: the owner's day, or one of a user. */
+export type BudgetScope = 'day' | UserScope;
+
+/** A budget that refuses an amount, and its state. */
+export interface Refusal {
+	/** Missing in the answer of an earlier version, which keeps only the owner's day. */
+	readonly scope?: BudgetScope;
+	readonly state: BudgetState;
+}
+
+/** How much was reserved. If nothing, the budget that refuses. */
 export type Reserved =
-	/** A ledger of an earlier version names no amount: it is what was asked for. */
-	{ readonly ok: true; readonly amount?: Amount } | { readonly ok: false; readonly state: BudgetState };
+	/** A ledger of an earlier version names no amount: the amount is then the requested one. */
+	{ readonly ok: true; readonly amount?: Amount } | ({ readonly ok: false } & Refusal);
 
 /** What the calls of one lease cost together. */
 export interface Cost {
 	readonly id: string;
 	readonly amount: Amount;
+	/** The user of the session that made the calls. */
+	readonly user?: string;
 }
 
 /** What was spent on a day, in UTC, such as `2026-11-22`. */
@@ -20,33 +35,75 @@ export interface Day {
 	readonly reserved: Amount;
 }
 
+/** What a user spent on a day. */
+export interface UserDay extends Day {
+	readonly user: string;
+}
+
+/** Where a page of `daysByUser` ends: at its last row. */
+export type UserDayPlace = Pick<UserDay, 'day' | 'user'>;
+
+/** What a user may spend on a day (UTC), and in all. A missing cap allows everything. */
+export interface UserCaps {
+	readonly daily?: Limit;
+	readonly total?: Limit;
+}
+
+/** The caps of a user, and the states of both budgets. A budget without a cap has an empty limit, and nothing in `left`. */
+export interface UserState {
+	readonly caps: UserCaps;
+	/** The state of the current day. */
+	readonly daily: BudgetState;
+	/** The state of all days together. */
+	readonly total: BudgetState;
+}
+
 /**
- * The ledger of one owner: what its calls to models cost, by the UTC day (docs/budgets.md). An `id` names one lease: a
- * block of the day that a run makes its calls from. The ledger remembers an id for its first day and two more.
+ * The ledger of one owner: what its calls to models cost, by the UTC day and by the user (docs/budgets.md). An `id` names
+ * one lease: a block of the day that a run makes its calls from. The ledger remembers an id for its first day and two more.
  */
 export interface LedgerApi {
 	/**
 	 * Reserves an amount for a lease, on the current day. Refuses, and changes nothing, if spent, reserved and this
-	 * amount together would pass the day's limit. Reserves `whole` instead while all that is reserved is then no more than
-	 * half of what is not spent, so that the last of a day is not held by those who came first. An id that came before
-	 * changes nothing and succeeds.
+	 * amount together would pass the day's limit, or a cap of the user. Reserves `whole` instead while all that is reserved is
+	 * then no more than half of what is not spent, of each budget, so that the first leases do not hold the last of a budget.
+	 * An id that came before changes nothing and succeeds.
+	 *
+	 * A part of the amount is infinite where nobody knows what the request may cost. It passes every cap, and counts as
+	 * nothing where there is no cap. If neither the day nor the user has a cap, nothing is reserved for a user's lease, and the
+	 * amount of the answer is infinite.
 	 *
 	 * A reservation stays until it is settled. One that nobody settles counts as if all of it were spent.
 	 */
-	reserve(id: string, amount: Amount, limit: Limit, whole?: Amount): Promise<Reserved>;
+	reserve(id: string, amount: Amount, limit: Limit, whole?: Amount, user?: string): Promise<Reserved>;
 	/**
 	 * Replaces reservations by the real costs, all or none, each on the day of its reservation and even past the limit.
-	 * The cost of a lease without calls is zero. An id that is settled already changes nothing.
+	 * The cost of a lease without calls is zero. An id that is settled already changes nothing. A cost counts for the owner,
+	 * and for the user of its lease.
 	 *
-	 * An unknown id (the reservation never arrived, or its day is forgotten) is charged to the current day, once. A
-	 * reservation that arrives after its settlement reserves nothing.
+	 * An unknown id (the reservation never arrived, or its day is forgotten) is charged to the current day, once, and to the
+	 * user that the cost names. A reservation that arrives after its settlement reserves nothing.
 	 */
 	settle(costs: readonly Cost[]): Promise<void>;
 	/** The state of the current day. */
 	state(limit: Limit): Promise<BudgetState>;
 	/** Those of the last `count` days, with today, on which something was spent. The newest first. */
 	days(count: number): Promise<Day[]>;
+	/** The caps of a user and the states of both budgets. A user whom the ledger does not know has no caps and spent nothing. */
+	userState(user: string): Promise<UserState>;
+	/** Replaces the caps of a user. Without any cap it removes them. What the user spent stays. */
+	setUserCaps(user: string, caps: UserCaps): Promise<void>;
+	/** Like `days`, for one user. */
+	userDays(user: string, count: number): Promise<Day[]>;
+	/**
+	 * The last `count` days of all users on which they spent something: the newest day first, and the users of a day by their
+	 * names. At most `daysByUserLimit` rows, from behind a place.
+	 */
+	daysByUser(count: number, after?: UserDayPlace): Promise<UserDay[]>;
 }
+
+/** The most rows of an answer of `daysByUser`. The next call begins behind the last row of such an answer. */
+export const daysByUserLimit = 1_000;
 
 /** The namespace of ledgers, named by their owners. */
 export interface LedgerNamespace {

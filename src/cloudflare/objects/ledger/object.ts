@@ -1,8 +1,9 @@
 import type { Env } from '../../../core/ground/env.ts';
 import type { Amount, BudgetState, Limit } from '../budget.ts';
 import { DurableObject } from '../durable-object.ts';
-import type { Cost, Day, LedgerApi, Reserved } from './api.ts';
-import { LedgerStore, toDay } from './store.ts';
+import type { Cost, Day, LedgerApi, Reserved, UserCaps, UserDay, UserDayPlace, UserState } from './api.ts';
+import { toDay } from './day.ts';
+import { LedgerStore } from './store.ts';
 
 /** The Durable Object of an owner's ledger. */
 export class Ledger extends DurableObject<Env> implements LedgerApi {
@@ -16,19 +17,39 @@ export class Ledger extends DurableObject<Env> implements LedgerApi {
 		this.#store = new LedgerStore(ctx.storage);
 	}
 
-	async reserve(id: string, amount: Amount, limit: Limit, whole?: Amount): Promise<Reserved> {
-		return this.#store.reserve(toDay(this.#now()), { id, amount, whole }, limit);
+	async reserve(id: string, amount: Amount, limit: Limit, whole?: Amount, user?: string): Promise<Reserved> {
+		return this.#store.reserve(this.#today, { id, amount, whole, user }, limit);
 	}
 
 	async settle(costs: readonly Cost[]): Promise<void> {
-		this.#store.settle(toDay(this.#now()), costs);
+		this.#store.settle(this.#today, costs);
 	}
 
 	async state(limit: Limit): Promise<BudgetState> {
-		return this.#store.state(toDay(this.#now()), limit);
+		return this.#store.state(this.#today, limit);
 	}
 
 	async days(count: number): Promise<Day[]> {
-		return this.#store.days(toDay(this.#now()) - count + 1);
+		return this.#store.days(this.#today - count + 1);
+	}
+
+	async userState(user: string): Promise<UserState> {
+		return this.#store.users.state(user, this.#today);
+	}
+
+	async setUserCaps(user: string, caps: UserCaps): Promise<void> {
+		this.#store.users.setCaps(user, caps);
+	}
+
+	async userDays(user: string, count: number): Promise<Day[]> {
+		return this.#store.users.days(user, this.#today - count + 1);
+	}
+
+	async daysByUser(count: number, after?: UserDayPlace): Promise<UserDay[]> {
+		return this.#store.users.daysByUser(this.#today - count + 1, after);
+	}
+
+	get #today(): number {
+		return toDay(this.#now());
 	}
 }

@@ -8,6 +8,10 @@ import type { Schema } from '../migrate.ts';
  * heard of; its amount is what is reserved, once `settled` what its calls came to. A settled row of a lease that stands in
  * `open`, too, is not in the sums: the next lease takes it out of `open` and adds it. A `past` day is one whose leases are
  * forgotten.
+ *
+ * `user_day` has the sums of a user's leases of a day, which are always complete, also of forgotten days. Its `before` is the
+ * sum of what is spent and reserved on all earlier days of the user, so that the newest row has the sum of all days. `user_cap`
+ * has the caps of each user that has any, in JSON.
  */
 const tables = `
 	CREATE TABLE day (
@@ -16,12 +20,19 @@ const tables = `
 	) WITHOUT ROWID;
 	CREATE TABLE call (
 		day INTEGER NOT NULL, id TEXT NOT NULL, tokens INTEGER NOT NULL, usd REAL NOT NULL, settled INTEGER NOT NULL,
-		PRIMARY KEY (day, id)
+		user TEXT, PRIMARY KEY (day, id)
 	) WITHOUT ROWID;
 	CREATE TABLE past (
 		day INTEGER PRIMARY KEY, spent_tokens INTEGER NOT NULL, spent_usd REAL NOT NULL, reserved_tokens INTEGER NOT NULL,
 		reserved_usd REAL NOT NULL, open TEXT NOT NULL DEFAULT '[]'
 	) WITHOUT ROWID;
+	CREATE TABLE user_day (
+		user TEXT NOT NULL, day INTEGER NOT NULL, spent_tokens INTEGER NOT NULL, spent_usd REAL NOT NULL,
+		reserved_tokens INTEGER NOT NULL, reserved_usd REAL NOT NULL, before_tokens INTEGER NOT NULL, before_usd REAL NOT NULL,
+		PRIMARY KEY (user, day)
+	) WITHOUT ROWID;
+	CREATE INDEX user_day_by_day ON user_day (day DESC);
+	CREATE TABLE user_cap (user TEXT PRIMARY KEY, caps TEXT NOT NULL) WITHOUT ROWID;
 `;
 
 /** One entry a version. Never change an entry that was released: append the next, and change `tables` alike. */
@@ -39,6 +50,14 @@ const migrations: readonly string[] = [
 		reserved_usd REAL NOT NULL
 	) WITHOUT ROWID;`,
 	`ALTER TABLE day ADD COLUMN open TEXT NOT NULL DEFAULT '[]'; ALTER TABLE past ADD COLUMN open TEXT NOT NULL DEFAULT '[]';`,
+	`ALTER TABLE call ADD COLUMN user TEXT;
+	CREATE TABLE user_day (
+		user TEXT NOT NULL, day INTEGER NOT NULL, spent_tokens INTEGER NOT NULL, spent_usd REAL NOT NULL,
+		reserved_tokens INTEGER NOT NULL, reserved_usd REAL NOT NULL, before_tokens INTEGER NOT NULL, before_usd REAL NOT NULL,
+		PRIMARY KEY (user, day)
+	) WITHOUT ROWID;
+	CREATE INDEX user_day_by_day ON user_day (day DESC);
+	CREATE TABLE user_cap (user TEXT PRIMARY KEY, caps TEXT NOT NULL) WITHOUT ROWID;`,
 ];
 
 export const schema: Schema = { tables, migrations };

@@ -5,18 +5,19 @@ import {
 	type BudgetState,
 	budgetState,
 	createAmount,
+	everything,
 	exceedsLimit,
+	isBounded,
 	type Limit,
 	minus,
 	nothing,
 	plus,
 } from '../budget.ts';
 import { migrate } from '../migrate.ts';
-import type { Cost, Day, Reserved } from './api.ts';
+import type { BudgetScope, Cost, Day, Refusal, Reserved } from './api.ts';
+import { formatDay, keptDays } from './day.ts';
 import { schema } from './schema.ts';
-
-/** Days before today that are remembered. */
-const keptDays = 2;
+import { UserRows } from './users.ts';
 
 /** The most leases in the row of a day. A longer row would take longer to write. */
 const mostOpen = 32;
@@ -35,12 +36,19 @@ export interface Wanted {
 	readonly amount: Amount;
 	/** What is reserved instead while there is plenty. */
 	readonly whole?: Amount;
+	/** The user of its session. */
+	readonly user?: string;
+}
+
+/** What is reserved for a lease, and the user of its session. */
+interface OpenLease {
+	readonly amount: Amount;
+	readonly user?: string;
 }
 
 /** A lease, under the name that its table has. */
-interface Call {
+interface Call extends OpenLease {
 	readonly day: number;
-	readonly amount: Amount;
 	readonly settled: boolean;
 	/** Whether it stands in the row of its day. */
 	readonly isOpen?: boolean;
@@ -48,7 +56,7 @@ interface Call {
 
 /** A day with its leases that are open. */
 interface OpenDay extends Totals {
-	readonly open: ReadonlyMap<string, Amount>;
+	readonly open: ReadonlyMap<string, OpenLease>;
 }
 
 type DayRow = {
@@ -67,9 +75,9 @@ function getTotals(row: DayRow): Totals {
 	};
 }
 
-/** Formats a day: `2026-11-22`. */
-function getName(day: number): string {
-	return new Date(day * 86_400_000).toISOString().slice(0, 10);
+/** Whether all that is reserved, with this amount, is no more than half of what is not spent of a limit. */
+function isPlenty({ limit, spent, reserved }: BudgetState, amount: Amount): boolean {
+	return !exceedsLimit({ limit: toHalf(limit, spent), spent: nothing, reserved }, amount);
 }
 
 /** Returns half of what is not spent of a limit. */
@@ -80,42 +88,71 @@ function toHalf({ tokens, usd }: Limit, spent: Amount): Limit {
 	};
 }
 
-/** Turns milliseconds since 1970 into days since 1970, in UTC. */
-export function toDay(time: number): number {
-	return Math.floor(time / 86_400_000);
+/** Turns the amount of a lease into what is counted: an infinite part is not, because no cap bounds it. */
+function toCounted({ tokens, usd }: Amount): Amount {
+	return createAmount({ tokens: tokens === everything.tokens ? 0 : tokens, usd: usd === everything.usd ? 0 : usd });
+}
+
+/** Returns an amount with those parts infinite that are so in the request. */
+function withInfinite({ tokens, usd }: Amount, asked: Amount): Amount {
+	return {
+		tokens: asked.tokens === everything.tokens ? asked.tokens : tokens,
+		usd: asked.usd === everything.usd ? asked.usd : usd,
+	};
 }
 
 /**
  * The rows of a ledger. Every method is synchronous and writes all or nothing. A lease costs a row when it is reserved and
- * one when it is settled; where many are open at once, two each. `LedgerApi` says what each promises. `today` is the current day.
+ * one when it is settled; where many are open at once, two each. The lease of a user costs one more each time. `LedgerApi`
+ * says what each promises. `today` is the current day.
  */
 export class LedgerStore {
+	readonly users: UserRows;
 	readonly #storage: DurableObjectStorage;
 	/** Before this day nothing is left. */
 	#keptFrom: number | undefined;
 
 	constructor(storage: DurableObjectStorage) {
 		this.#storage = storage;
+		this.users = new UserRows(storage);
 		storage.transactionSync(() => migrate(storage.sql, schema));
 	}
 
-	reserve(today: number, { id, ...asked }: Wanted, limit: Limit): Reserved {
-		const least = createAmount(asked.amount);
-		const whole = createAmount(asked.whole ?? least);
+	reserve(today: number, { id, user, ...asked }: Wanted, limit: Limit): Reserved {
+		const least = toCounted(asked.amount);
+		const whole = toCounted(asked.whole ?? asked.amount);
+		const answer = (amount: Amount): Reserved => ({ ok: true, amount: withInfinite(amount, asked.amount) });
 		return this.#storage.transactionSync(() => {
 			this.#forget(today - keptDays);
 			const known = this.#call(id);
-			if (known !== undefined) return { ok: true, amount: known.settled ? least : known.amount };
+			if (known !== undefined) return answer(known.settled ? least : known.amount);
 			const { spent, reserved, open } = this.#readDay(today);
-			const state = budgetState(limit, spent, reserved);
-			if (exceedsLimit(state, least)) return { ok: false, state };
-			const amount = exceedsLimit({ limit: toHalf(limit, spent), spent: nothing, reserved }, whole) ? least : whole;
+			const budgets = [
+				{ scope: 'day', state: budgetState(limit, spent, reserved) } as const,
+				...(user === undefined ? [] : this.#listBudgets(user, today)),
+			];
+			const needed = withInfinite(least, asked.amount);
+			const refusal = budgets.find(({ state }) => exceedsLimit(state, needed));
+			if (refusal !== undefined) return { ok: false, ...refusal };
+			if (user !== undefined && !budgets.some(({ state }) => isBounded(state.limit)))
+				return { ok: true, amount: everything };
+			const amount = budgets.every(({ state }) => isPlenty(state, whole)) ? whole : least;
 			const all = new Map(open);
-			if (open.size < mostOpen) all.set(id, amount);
-			else this.#saveCall(id, { day: today, amount, settled: false });
+			if (open.size < mostOpen) all.set(id, { amount, user });
+			else this.#saveCall(id, { day: today, amount, settled: false, user });
 			this.#save('day', today, { spent, reserved: plus(reserved, amount), open: all });
-			return { ok: true, amount };
+			if (user !== undefined) this.users.change(user, today, { reserve: amount });
+			return answer(amount);
 		});
+	}
+
+	/** The budgets of a user, as a refusal names them. */
+	#listBudgets(user: string, today: number): readonly (Refusal & { readonly scope: BudgetScope })[] {
+		const { daily, total } = this.users.state(user, today);
+		return [
+			{ scope: 'user-day', state: daily },
+			{ scope: 'user-total', state: total },
+		];
 	}
 
 	settle(today: number, costs: readonly Cost[]): void {
@@ -125,7 +162,7 @@ export class LedgerStore {
 		});
 	}
 
-	#settle(today: number, { id, amount: cost }: Cost): void {
+	#settle(today: number, { id, amount: cost, user: payer }: Cost): void {
 		const amount = createAmount(cost);
 		const call = this.#call(id) ?? { day: today, amount: nothing, settled: false };
 		if (call.settled) return;
@@ -133,7 +170,11 @@ export class LedgerStore {
 			const { spent, reserved, open } = this.#readDay(call.day);
 			this.#save('day', call.day, { spent: plus(spent, amount), reserved: minus(reserved, call.amount), open });
 		}
-		this.#saveCall(id, { day: call.day, amount, settled: true });
+		const user = call.user ?? payer;
+		this.#saveCall(id, { day: call.day, amount, settled: true, user });
+		if (user === undefined) return;
+		const release = call.user === undefined ? nothing : call.amount;
+		this.users.change(user, call.day, { spend: amount, release });
 	}
 
 	state(today: number, limit: Limit): BudgetState {
@@ -143,27 +184,30 @@ export class LedgerStore {
 
 	/** The call of that id, if its day is remembered. */
 	#call(id: string): Call | undefined {
-		type Row = { day: number; tokens: number; usd: number; settled: number };
+		type Row = { day: number; tokens: number; usd: number; settled: number; user: string | null };
 		const [row] = this.#storage.sql
-			.exec<Row>('SELECT day, tokens, usd, settled FROM call WHERE day IN (SELECT day FROM day) AND id = ? LIMIT 1', id)
+			.exec<Row>('SELECT * FROM call WHERE day IN (SELECT day FROM day) AND id = ? LIMIT 1', id)
 			.toArray();
-		if (row !== undefined)
-			return { day: row.day, amount: { tokens: row.tokens, usd: row.usd }, settled: row.settled === 1 };
-		for (const one of this.#storage.sql.exec<DayRow>('SELECT * FROM day')) {
-			const amount = parseOpen(one.open).get(id);
-			if (amount !== undefined) return { day: one.day, amount, settled: false, isOpen: true };
+		if (row !== undefined) {
+			const { day, settled, user, ...amount } = row;
+			return {
+				day,
+				amount: { tokens: amount.tokens, usd: amount.usd },
+				settled: settled === 1,
+				user: user ?? undefined,
+			};
+		}
+		for (const { day, open } of this.#storage.sql.exec<DayRow>('SELECT * FROM day')) {
+			const lease = parseOpen(open).get(id);
+			if (lease !== undefined) return { ...lease, day, settled: false, isOpen: true };
 		}
 		return undefined;
 	}
 
-	#saveCall(id: string, { day, amount, settled }: Call): void {
+	#saveCall(id: string, { day, amount, settled, user }: Call): void {
 		this.#storage.sql.exec(
-			'INSERT OR REPLACE INTO call (day, id, tokens, usd, settled) VALUES (?, ?, ?, ?, ?)',
-			day,
-			id,
-			amount.tokens,
-			amount.usd,
-			settled ? 1 : 0,
+			'INSERT OR REPLACE INTO call (day, id, tokens, usd, settled, user) VALUES (?, ?, ?, ?, ?, ?)',
+			...[day, id, amount.tokens, amount.usd, settled ? 1 : 0, user ?? null],
 		);
 	}
 
@@ -184,7 +228,7 @@ export class LedgerStore {
 		);
 		for (const { id, ...amount } of settled.toArray()) {
 			spent = plus(spent, amount);
-			reserved = minus(reserved, open.get(id) ?? nothing);
+			reserved = minus(reserved, open.get(id)?.amount ?? nothing);
 			open.delete(id);
 		}
 		return { spent, reserved, open };
@@ -195,7 +239,12 @@ export class LedgerStore {
 			`INSERT OR REPLACE INTO ${table} (day, spent_tokens, spent_usd, reserved_tokens, reserved_usd, open)
 			VALUES (?, ?, ?, ?, ?, ?)`,
 			...[day, spent.tokens, spent.usd, reserved.tokens, reserved.usd],
-			JSON.stringify([...open].map(([id, { tokens, usd }]) => [id, tokens, usd])),
+			JSON.stringify(
+				[...open].map(([id, { amount, user }]) => [
+					...[id, amount.tokens, amount.usd],
+					...(user === undefined ? [] : [user]),
+				]),
+			),
 		);
 	}
 
@@ -208,8 +257,8 @@ export class LedgerStore {
 			first,
 		);
 		return [
-			...days.map((row) => ({ day: getName(row.day), ...this.#sumUp(row) })),
-			...past.toArray().map((row) => ({ day: getName(row.day), ...getTotals(row) })),
+			...days.map((row) => ({ day: formatDay(row.day), ...this.#sumUp(row) })),
+			...past.toArray().map((row) => ({ day: formatDay(row.day), ...getTotals(row) })),
 		]
 			.map(({ day, spent, reserved }) => ({ day, spent, reserved }))
 			.toSorted((a, b) => (a.day < b.day ? 1 : -1));
@@ -231,9 +280,13 @@ export class LedgerStore {
 	}
 }
 
-/** The leases in the row of a day. */
-const openLeases = v.array(v.tuple([v.string(), v.number(), v.number()]));
+/** The leases in the row of a day. Those of an earlier version, and those without a user, have three fields. */
+const openLeases = v.array(
+	v.union([v.tuple([v.string(), v.number(), v.number(), v.string()]), v.tuple([v.string(), v.number(), v.number()])]),
+);
 
-function parseOpen(text: string): Map<string, Amount> {
-	return new Map(v.parse(openLeases, JSON.parse(text)).map(([id, tokens, usd]) => [id, { tokens, usd }]));
+function parseOpen(text: string): Map<string, OpenLease> {
+	return new Map(
+		v.parse(openLeases, JSON.parse(text)).map(([id, tokens, usd, user]) => [id, { amount: { tokens, usd }, user }]),
+	);
 }

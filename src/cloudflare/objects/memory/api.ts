@@ -1,3 +1,5 @@
+import type { shownMemory } from '../../wire/memory.ts';
+import type { Shown } from '../../wire/shown.ts';
 import { reach, usualLimitMs } from '../reach.ts';
 import { type RpcResult, takeValue } from '../result.ts';
 
@@ -118,4 +120,13 @@ export async function changeMemory<T>(
 	isSafe = false,
 ): Promise<T> {
 	return takeValue(await askMemory(memories, holder, ask, isSafe));
+}
+
+/** Converts a memory to the form of the API. */
+export function showMemory({ createdAt, updatedAt, ...memory }: MemoryRecord): Shown<typeof shownMemory> {
+	return {
+		...memory,
+		createdAt: new Date(createdAt).toISOString(),
+		updatedAt: new Date(updatedAt).toISOString(),
+	};
 }

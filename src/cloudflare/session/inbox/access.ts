@@ -1,13 +1,14 @@
 import type { CallAnswer } from '../../../core/chat/call-answers.ts';
+import type { Actor } from '../../../core/ground/actor.ts';
 import { RunletError } from '../../../core/ground/errors.ts';
 import type { Agent } from '../../agent/define.ts';
-import { accountKeyId } from '../../auth/account.ts';
-import type { Person } from '../../auth/person.ts';
+import { findKeyId } from '../../auth/account.ts';
+import { assertRight, findTokenScope, type Right, type TokenScope } from '../../auth/rights.ts';
 import { makeTokenId, refuseToken, signToken, verifyToken } from '../../auth/token.ts';
 import type { Config } from '../../config/config.ts';
 import type { Caller, TokenRequest } from '../../objects/session-api.ts';
 import type { Shown } from '../../wire/shown.ts';
-import { defaultTokenScopes, type sessionToken, type TokenScope, tokenSeconds } from '../../wire/token.ts';
+import { defaultTokenScopes, type sessionToken, tokenSeconds } from '../../wire/token.ts';
 import type { Lease } from '../events/follow.ts';
 import { noSuchSession } from '../store/session-row.ts';
 import { isWaiting } from '../store/status.ts';
@@ -16,15 +17,15 @@ import type { TokenRecord } from '../store/tokens.ts';
 
 /** The rights of a caller in a session. */
 export interface Pass {
-	/** Who the caller is. A session that passes on what somebody else said is nobody. */
-	readonly by?: Person;
-	/** Throws `forbidden` if the caller does not have the scope. A key has every scope. */
-	assert(scope: TokenScope): void;
+	/** Who the caller is. Missing where a session passes on what somebody else said. */
+	readonly by?: Actor;
+	/** Throws `forbidden` if the caller does not have the right. */
+	assert(right: Right): void;
 	/** How long the caller may read a stream. Without it there is no limit. */
 	readonly lease?: Lease;
 }
 
-/** Decides who may enter a session: keys of its owner, and its tokens within their scopes. */
+/** Decides who may enter a session: people of its owner by their roles, and its tokens by their scopes. */
 export class Access {
 	readonly #store: SessionStore;
 	readonly #config: () => Config;
@@ -54,16 +55,16 @@ export class Access {
 	}
 
 	/**
-	 * Lets a caller in if it has all these scopes. Throws the error of an unknown session for a stranger, `auth` for a
-	 * token that is no longer valid, and `forbidden` for a token without a scope.
+	 * Lets a caller in who has all these rights. Throws the error of an unknown session for a stranger, `auth` for a token
+	 * that is no longer valid, and `forbidden` for a caller without a right.
 	 *
 	 * @param agent the agent that a page names
 	 */
-	async open(caller: Caller, scopes: readonly TokenScope[], agent?: Agent['name']): Promise<Pass> {
+	async open(caller: Caller, rights: readonly Right[], agent?: Agent['name']): Promise<Pass> {
 		this.assertExists();
 		const pass = 'token' in caller ? await this.#findOpenWith(caller.token) : this.#findOpenFor(caller);
 		if (agent !== undefined && agent !== this.#store.session().agent) throw noSuchSession();
-		for (const scope of scopes) pass.assert(scope);
+		for (const right of rights) pass.assert(right);
 		return pass;
 	}
 
@@ -84,43 +85,50 @@ export class Access {
 		if (!isAsking) this.assertMayChange(caller);
 	}
 
-	/** Lets only the owner in who may change the session: one that works for another one is changed there. */
-	async openForChange(caller: Caller): Promise<void> {
-		await this.openForOwner(caller);
+	/** Lets in who may manage the session, to change it: one that works for another one is changed there. */
+	async openForChange(caller: Caller): Promise<Pass> {
+		const pass = await this.open(caller, ['manageSession']);
 		this.assertMayChange(caller);
-	}
-
-	/** Lets only the owner in. Returns the id of the key. */
-	async openForOwner(caller: Caller): Promise<string> {
-		await this.open(caller, []);
-		if (!('token' in caller)) return caller.keyId ?? '';
-		throw new RunletError('forbidden', 'A session token may not do this. Use an API key, which no page should hold.');
+		return pass;
 	}
 
 	/**
 	 * Returns the token of a new session, which is valid for a day after the creation. A repeated call returns the same
 	 * token.
 	 */
-	async showFirstToken(keyId: string): Promise<Shown<typeof sessionToken>> {
-		return this.#show(this.addFirstToken(keyId));
+	async showFirstToken(by: Actor | undefined, holder?: string): Promise<Shown<typeof sessionToken>> {
+		return this.#show(this.addFirstToken(by, holder));
 	}
 
 	/** Stores that token once. */
-	addFirstToken(keyId: string): TokenRecord {
+	addFirstToken(by: Actor | undefined, holder?: string): TokenRecord {
+		const keyId = by === undefined ? '' : findKeyId(by);
 		const now = toSeconds(Date.now());
 		const first = this.#store.tokens.first(keyId, now);
 		const since = Math.max(now, toSeconds(this.#store.session().createdAt));
 		const made = { scopes: defaultTokenScopes, expiresAt: since + tokenSeconds, isFirst: true };
-		return first ?? this.#add({ ...made, keyId });
+		return first ?? this.#add({ ...made, keyId, holder, madeBy: by });
 	}
 
-	/** Makes a token. It becomes invalid with the key. */
+	/** Makes a token. It becomes invalid with the key. Throws `invalid_request` for a session of another user. */
 	async makeToken(
-		keyId: string,
-		{ expiresInSeconds = tokenSeconds, scopes = defaultTokenScopes, for: holder }: TokenRequest,
+		{ by }: Pass,
+		{ expiresInSeconds = tokenSeconds, scopes = defaultTokenScopes, for: holder, user }: TokenRequest,
 	) {
+		this.assertUser(user);
+		const keyId = by === undefined ? '' : findKeyId(by);
 		const expiresAt = toSeconds(Date.now()) + expiresInSeconds;
-		return this.#show(this.#add({ keyId, scopes, expiresAt, holder, isFirst: false }));
+		return this.#show(this.#add({ keyId, scopes, expiresAt, holder, madeBy: by, isFirst: false }));
+	}
+
+	/** Throws `invalid_request` for a request that names another user than the session's. */
+	assertUser(user: string | undefined): void {
+		const own = this.#store.session().user;
+		if (user === undefined || user === own) return;
+		const whose = own === undefined ? 'this session has no user' : 'this session belongs to another user';
+		throw new RunletError('invalid_request', `user: ${whose}, and it never changes. Create a session for this one.`, {
+			field: 'user',
+		});
 	}
 
 	/** Revokes a token at once and ends the streams that it opened. */
@@ -132,9 +140,13 @@ export class Access {
 	}
 
 	#findOpenFor(caller: KeyCaller): Pass {
-		const { owner, isAdmin } = caller;
-		if (owner !== this.#store.session().owner && isAdmin !== true) throw noSuchSession();
-		return { by: toPerson(caller), assert: () => {} };
+		const { owner, by, role, isAdmin } = caller;
+		const session = this.#store.session();
+		if (isAdmin === true) return { by, assert: () => {} };
+		if (owner !== session.owner) throw noSuchSession();
+		// A customer sees sessions of their own only.
+		if (role === 'customer' && by?.user !== session.user) throw noSuchSession();
+		return { by, assert: (right) => role && assertRight(role, right) };
 	}
 
 	async #findOpenWith(token: string): Promise<Pass> {
@@ -155,10 +167,12 @@ export class Access {
 		};
 		const why = ended();
 		if (why !== undefined) throw why;
-		const { scopes = [], holder } = this.#store.tokens.get(id) ?? {};
+		const { scopes = [], holder, madeBy } = this.#store.tokens.get(id) ?? {};
+		const { owner, user: own } = this.#store.session();
+		const user = holder ?? own ?? madeBy?.user;
 		return {
-			by: { via: 'token', id: holder ?? id },
-			assert: (scope) => assertScope(scopes, scope),
+			by: { owner, ...(user !== undefined && { user }), via: 'token', id, ...(madeBy && { madeBy }) },
+			assert: (right) => assertScope(scopes, right),
 			lease: { left, ended, watch: (wake) => this.#watch(id, wake) },
 		};
 	}
@@ -198,14 +212,10 @@ export class Access {
 
 type KeyCaller = Exclude<Caller, { readonly token: string }>;
 
-/** Says who a caller without a token is. */
-export function toPerson({ owner, keyId, parent }: KeyCaller): Person | undefined {
-	if (parent !== undefined) return undefined;
-	if (keyId === undefined) return { via: 'sender', id: owner };
-	return keyId === accountKeyId ? { via: 'account', id: owner } : { via: 'key', id: keyId };
-}
-
-function assertScope(scopes: readonly TokenScope[], scope: TokenScope): void {
+function assertScope(scopes: readonly TokenScope[], right: Right): void {
+	const scope = findTokenScope(right);
+	if (scope === undefined)
+		throw new RunletError('forbidden', 'A session token may not do this. Use an API key, which no page should hold.');
 	if (scopes.includes(scope)) return;
 	throw new RunletError(
 		'forbidden',
@@ -218,11 +228,11 @@ function toSeconds(milliseconds: number): number {
 	return Math.floor(milliseconds / 1_000);
 }
 
-/** Returns the scopes that answers to calls need. A decision about a call needs more than its result. */
-export function toAnswerScopes(answers: readonly CallAnswer[]): readonly TokenScope[] {
+/** Returns the rights that answers to calls need. A decision about a call needs more than its result. */
+export function toAnswerRights(answers: readonly CallAnswer[]): readonly Right[] {
 	const decisions = answers.filter((answer) => 'approve' in answer).length;
 	return [
-		...(decisions > 0 ? (['approve'] as const) : []),
-		...(decisions < answers.length ? (['message'] as const) : []),
+		...(decisions > 0 ? (['decide'] as const) : []),
+		...(decisions < answers.length ? (['sendMessage'] as const) : []),
 	];
 }

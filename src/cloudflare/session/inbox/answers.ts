@@ -1,10 +1,12 @@
 import { type CallAnswer, readCallAnswers } from '../../../core/chat/call-answers.ts';
 import { RunletError } from '../../../core/ground/errors.ts';
 import type { ToolCall } from '../../../core/tool/index.ts';
+import { type AskedCall, type Decision, findAskedCall } from '../../agent/child-decision.ts';
 import { type Agent, findAgent } from '../../agent/define.ts';
 import type { Config } from '../../config/config.ts';
 import type { Once } from '../../objects/once.ts';
-import { noteApproved } from '../run/begin.ts';
+import type { Input } from '../../objects/session-api.ts';
+import { type BeginOptions, noteApproved } from '../run/begin.ts';
 import { assertMayDecide } from '../run/may-decide.ts';
 import type { Runner } from '../run/runner.ts';
 import { listAskers } from '../store/askers.ts';
@@ -49,12 +51,57 @@ export class Answers {
 		let checkedIn: number | undefined;
 		return {
 			prepare: async (pass) => {
-				pass.assert('approve');
+				pass.assert('decide');
 				checkedIn = this.#options.store.messages.lastTurn();
 				await this.#checkArguments(answers);
 			},
 			decide: (now) => this.decide(answers, { once, checkedIn }, now),
 		};
+	}
+
+	/**
+	 * Answers to open calls, and a decision about the call of a child that the session asks for. Its id is that of the
+	 * child's call, or of the call of this session that it works for.
+	 */
+	submitAny(answers: readonly CallAnswer[], once?: Once): Pick<Entry, 'prepare'> & { readonly decide: Decide } {
+		const own = this.submitChecked(answers, once);
+		const [answer] = answers;
+		if (answers.length !== 1 || answer === undefined || !('approve' in answer)) return own;
+		const prepare: Entry['prepare'] =
+			own.prepare && (async (pass) => (this.#asksForApproval ? pass.assert('decide') : own.prepare?.(pass)));
+		return {
+			...(prepare && { prepare }),
+			decide: (now) => {
+				const { question } = now.pending;
+				const asked = now.asksForApproval ? findAskedCall(question) : undefined;
+				if (asked === undefined || question === undefined) return own.decide(now);
+				const isMeant = answer.id === asked.call.id || answer.id === question.callId;
+				if (!isMeant) assertMeant({ callId: answer.id }, now);
+				const decision = { ...answer, id: asked.call.id };
+				return { operation: 'answer', store: () => this.decideForChild(asked, decision, { once }, now) };
+			},
+		};
+	}
+
+	get #asksForApproval(): boolean {
+		return (
+			this.#options.store.status === 'awaiting_user' &&
+			findAskedCall(findPending(this.#options.store).question) !== undefined
+		);
+	}
+
+	/** What a person decides about the call of a child. The child is told by the tool that asked. */
+	decideForChild({ call, agent, through }: AskedCall, decision: Decision, about: BeginOptions, now: Standing): Stored {
+		const { asking } = now.pending;
+		const { by } = now;
+		const { approve, input = call.input } = decision;
+		this.assertMayDecide({ ...call, input }, approve, now, [agent, ...through]);
+		if (asking === undefined)
+			throw new RunletError('conflict', 'id: the agent that asked is gone. Cancel the run, and ask again.', {
+				field: 'id',
+			});
+		const text = approve ? 'approve' : `deny ${decision.reason ?? ''}`.trim();
+		return this.#options.runner.storeRun([], { ...about, by, answered: { call: asking, text, decision, by } });
 	}
 
 	/** What answers do to a session that stands so. */
@@ -95,11 +142,12 @@ export class Answers {
 			const { approve, input = call.input } = answer;
 			this.assertMayDecide({ ...call, input }, approve, now);
 		}
-		if (isLast) return runner.storeRun(messages, { once, model, approved, edits });
+		const { by } = now;
+		if (isLast) return runner.storeRun(messages, { once, model, approved, edits, by });
 		const at = Date.now();
-		noteApproved(store, { approved, edits }, at);
+		noteApproved(store, { approved, edits, by }, at);
 		// They belong to the run that the last answer begins.
-		for (const message of messages) rows.add(store.nextRun, message, at, { input: true });
+		for (const message of messages) rows.add(store.nextRun, message, at, { input: true, decidedBy: by });
 		if (once !== undefined) deliveries.add(once, {}, at);
 		store.untold.noteWait();
 		return () => {
@@ -108,4 +156,12 @@ export class Answers {
 			return undefined;
 		};
 	}
+}
+
+/** Throws `conflict` for an answer that names another call than the one that waits. */
+export function assertMeant({ callId }: Pick<Input, 'callId'>, { pending: { question } }: Standing): void {
+	const asked = findAskedCall(question)?.call.id;
+	if (callId === undefined || question === undefined || callId === question.callId || callId === asked) return;
+	const message = `callId: "${callId}" waits for no answer any more. The question is now about "${asked ?? question.callId}": look at it first.`;
+	throw new RunletError('conflict', message, { field: 'callId', waiting: asked ?? question.callId });
 }

@@ -1,14 +1,15 @@
 import { type CallAnswer, findOpenAnswers } from '../../../core/chat/call-answers.ts';
+import type { Actor } from '../../../core/ground/actor.ts';
 import { RunletError } from '../../../core/ground/errors.ts';
 import { findAskedCall } from '../../agent/child-decision.ts';
 import { createCrashPoints } from '../../agent/crash.ts';
 import { chooseModel, findAgent } from '../../agent/define.ts';
 import type { Runtime } from '../../agent/runtime.ts';
-import type { Person } from '../../auth/person.ts';
+import { assertRight, type Right } from '../../auth/rights.ts';
 import type { Config } from '../../config/config.ts';
+import { isWithinLimit, type Limit } from '../../objects/budget.ts';
 import type { Once } from '../../objects/once.ts';
 import type { Caller, CreateInput } from '../../objects/session-api.ts';
-import type { TokenScope } from '../../wire/token.ts';
 import type { Lease } from '../events/follow.ts';
 import { toTitle } from '../run/begin.ts';
 import { createPastRun, type LiveRun } from '../run/run.ts';
@@ -18,14 +19,14 @@ import { toInbound } from '../store/inbound.ts';
 import type { Outcome } from '../store/requests.ts';
 import { assertAllowed, type Operation } from '../store/status.ts';
 import type { SessionStore } from '../store/store.ts';
-import { type Access, type Pass, toPerson } from './access.ts';
+import type { Access, Pass } from './access.ts';
 import { findJoin, type JoinChildren } from './tree.ts';
 
 /** A request that may begin a run: who sends it, and whether it may come again. */
 export interface Entry {
 	readonly caller: Caller;
-	/** What a token has to allow. */
-	readonly scopes: readonly TokenScope[] | ((now: Standing) => readonly TokenScope[]);
+	/** What the caller has to be allowed. */
+	readonly rights: readonly Right[] | ((now: Standing) => readonly Right[]);
 	/** The agent that a page means. */
 	readonly agent?: string;
 	/** What the session is created with, where it is not there yet. */
@@ -33,8 +34,6 @@ export interface Entry {
 	readonly once?: Once;
 	/** What has to be done for it first, once the caller was let in. */
 	readonly prepare?: (pass: Pass) => Promise<void>;
-	/** Who sends it, if the caller is not that. */
-	readonly by?: Person;
 }
 
 /** What a request does to a session that stands so; `cancel` where a run has to be cancelled first. */
@@ -63,18 +62,18 @@ export interface Taken {
 	readonly lease?: Lease;
 	readonly join?: JoinChildren;
 	/** Who sent it. */
-	readonly by: Person | undefined;
+	readonly by: Actor | undefined;
 }
 
 /** Where a session stands when a request comes. What waits for somebody is read once. */
 export class Standing {
 	readonly status: SessionStore['status'];
 	/** Who sends it. Nobody where a session passes on what somebody said. */
-	readonly by: Person | undefined;
+	readonly by: Actor | undefined;
 	readonly #store: SessionStore;
 	#pending: Pending | undefined;
 
-	constructor(store: SessionStore, by: Person | undefined) {
+	constructor(store: SessionStore, by: Actor | undefined) {
 		this.status = store.status;
 		this.by = by;
 		this.#store = store;
@@ -174,9 +173,9 @@ export class Gate {
 	/** Everything of `take` that has to happen at once; nothing where a run has to be cancelled first. */
 	#store(entry: Entry, pass: Pass, decide: Decide) {
 		const { store, runner, access } = this.#options;
-		this.#createMissing(entry.create);
-		const now = new Standing(store, entry.by ?? pass.by);
-		for (const scope of typeof entry.scopes === 'function' ? entry.scopes(now) : entry.scopes) pass.assert(scope);
+		this.#createMissing(entry);
+		const now = new Standing(store, pass.by);
+		for (const right of typeof entry.rights === 'function' ? entry.rights(now) : entry.rights) pass.assert(right);
 		const before = this.findReplay(entry.once);
 		if (before !== undefined) return { isReplay: true, begin: () => findRun(store, runner, before) };
 		const step = decide(now);
@@ -186,16 +185,17 @@ export class Gate {
 		if (!isReply && operation !== 'submit') access.assertMayChange(entry.caller);
 		if (step === 'cancel') return undefined;
 		if (operation !== undefined) now.assertAllowed(operation);
-		if (isReply && now.asksForApproval) pass.assert('approve');
+		if (isReply && now.asksForApproval) pass.assert('decide');
 		return { isReplay: false, begin: step.store() };
 	}
 
 	/** Lets a caller in, also to a session of theirs that is not there yet. */
 	async #letIn({ caller, agent, create }: Entry): Promise<Pass> {
 		const { access, runner } = this.#options;
-		if (create !== undefined && 'owner' in caller && caller.owner === create.owner && access.isMissing()) {
+		const isTheirs = create !== undefined && 'owner' in caller && mayCreate(caller, create);
+		if (isTheirs && access.isMissing()) {
 			await runner.alarm.announce();
-			if (access.isMissing()) return { by: toPerson(caller), assert: () => {} };
+			if (access.isMissing()) return { by: caller.by, assert: () => {} };
 		}
 		const pass = await access.open(caller, [], agent);
 		access.assertMayTakePart(caller);
@@ -203,13 +203,16 @@ export class Gate {
 	}
 
 	/** Makes a session that is not there yet, in the transaction that stores what it is made for. */
-	#createMissing(create: CreateInput | undefined): void {
+	#createMissing({ create, caller }: Pick<Entry, 'create' | 'caller'>): void {
 		const { id, store, access, runtime, config } = this.#options;
 		if (create !== undefined && access.isMissing()) {
-			chooseModel(findAgent(runtime.agents, create.agent), create.model, config().model);
+			const agent = findAgent(runtime.agents, create.agent);
+			chooseModel(agent, create.model, config().model);
+			if ('owner' in caller) assertOwnBudget(caller, create, agent.budget ?? config().sessionBudget);
 			const createdAt = Date.now();
-			const first = create.input && toInbound(create.input, create.owner).message;
-			store.create({ ...create, id, createdAt, title: first && toTitle([first]) });
+			const first = create.input && toInbound(create.input, create, create.by).message;
+			const { by: createdBy } = create;
+			store.create({ ...create, id, createdBy, createdAt, title: first && toTitle([first]) });
 			// The history that it begins with is of no run.
 			for (const message of create.history ?? []) store.messages.add(0, message, createdAt, { input: true });
 		}
@@ -220,6 +223,21 @@ export class Gate {
 		const { id, runtime } = this.#options;
 		await createCrashPoints(runtime.crashPoint, id, n)('accepted');
 	}
+}
+
+/** Whether a caller may create a session with this owner and user. */
+function mayCreate({ owner, by, role }: Extract<Caller, { readonly owner: string }>, create: CreateInput): boolean {
+	return owner === create.owner && (role !== 'customer' || by?.user === create.user);
+}
+
+/** Throws `forbidden` for a caller without the right to raise budgets who asks for more than the agent's. */
+function assertOwnBudget(
+	{ role }: Extract<Caller, { readonly owner: string }>,
+	{ budget }: CreateInput,
+	usual: Limit,
+): void {
+	if (budget === undefined || role === undefined || isWithinLimit(budget, usual)) return;
+	assertRight(role, 'setBudget', 'budget');
 }
 
 /** The run that a request has begun, live or as it is stored, or that its message waits for. */

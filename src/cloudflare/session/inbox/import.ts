@@ -1,4 +1,3 @@
-import type { Message } from '../../../core/chat/index.ts';
 import { fromBase64 } from '../../../core/ground/bytes.ts';
 import { check } from '../../../core/ground/check.ts';
 import { RunletError } from '../../../core/ground/errors.ts';
@@ -20,10 +19,10 @@ import {
 } from '../../wire/import.ts';
 import { place } from '../../wire/page.ts';
 import type { Runner } from '../run/runner.ts';
-import type { RunEnd } from '../store/run-end.ts';
 import type { SessionStore } from '../store/store.ts';
 import type { Access } from './access.ts';
 import type { Gate } from './gate.ts';
+import { mayHaveBudget, toInbound, toMessage, toRunEnd } from './imported.ts';
 
 export interface ImportOptions {
 	/** The session's id. */
@@ -44,7 +43,7 @@ export interface ImportOptions {
 export async function importSession(options: ImportOptions, owner: ImportOwner, lines: Bytes): Promise<void> {
 	const { store, runner, access, gate } = options;
 	if (access.isThere) {
-		await access.openForOwner(owner);
+		await access.open({ owner: owner.owner, by: owner.by, role: owner.role }, []);
 		if (gate.findReplay(owner.once) !== undefined) return;
 	}
 	await runner.alarm.announce();
@@ -156,9 +155,9 @@ class Intake {
 				field: 'body',
 			});
 		store.transaction(() => {
-			const { keyId = '', once } = this.#owner;
+			const { by, once } = this.#owner;
 			store.endImport(Date.now());
-			access.addFirstToken(keyId);
+			access.addFirstToken(by);
 			if (once !== undefined) store.deliveries.add(once, {}, Date.now());
 		});
 	}
@@ -175,11 +174,15 @@ class Intake {
 		const model = given.model === usual ? undefined : given.model;
 		chooseModel(agent, model, config().model);
 		const limit = given.budget?.limit;
-		const isUsual = JSON.stringify(limit) === JSON.stringify(agent.budget ?? config().sessionBudget);
+		const usualLimit = agent.budget ?? config().sessionBudget;
+		const { owner, user, by: createdBy, role, isFork = false } = this.#owner;
+		// Whoever may not raise a budget does not bring one.
+		const isUsual = JSON.stringify(limit) === JSON.stringify(usualLimit) || !mayHaveBudget(role, limit, usualLimit);
 		const { agent: name, metadata, title, expiresAfterMs, clientTools } = given;
 		const about = { agent: name, model, metadata, title, expiresAfterMs, clientTools };
 		const budget = isUsual ? undefined : limit;
-		const session = { ...about, id, owner: this.#owner.owner, budget, createdAt: Date.now() };
+		const whose = { owner, user, createdBy, isImported: !isFork };
+		const session = { ...about, ...whose, id, budget, createdAt: Date.now() };
 		store.transaction(() => store.create(session, { isImporting: true }));
 	}
 
@@ -216,15 +219,17 @@ class Intake {
 		if (seq <= this.#lastMessage) throw refuse('message: stands behind a message with a larger id.');
 		const run = runId === undefined ? 0 : this.#runs.get(runId);
 		if (run === undefined) throw refuse(`message: no run ${runId?.slice(0, 64)} stands in front of it.`);
-		const { providerMetadata: _, ...more } = stored;
+		const { providerMetadata, inbound, ...more } = stored;
+		const { isFork = false } = this.#owner;
 		this.#options.store.restore({
 			seq,
 			run,
-			message: toMessage(given),
+			message: toMessage(given, isFork ? providerMetadata : undefined),
 			createdAt: Date.parse(given.createdAt),
 			...(isInput === true && { input: true }),
 			...(isReplaced === true && { isReplaced }),
 			...(turn !== undefined && { turn }),
+			...((inbound !== undefined || isInput === true) && { inbound: toInbound(inbound, this.#owner) }),
 			...more,
 		});
 		this.#lastMessage = seq;
@@ -259,37 +264,5 @@ class Intake {
 		for (const [list, count] of Object.entries(this.#counts))
 			if (counts[list] !== count) throw refuse(`end: it counts ${counts[list]} ${list}, and ${count} came.`);
 		this.#isEnded = true;
-	}
-}
-
-/** Turns the end of a run into one that is stored. A run that was open or waited for somebody was left by its copy. */
-function toRunEnd(given: ImportedRun['stored']['end'], isOver: boolean): RunEnd {
-	const { before = [], draft = [], restarts, steps = 0, event, isOutputText } = given ?? {};
-	const about = { before, draft, restarts, steps };
-	if (!isOver || event === undefined) return { ...about, event: { type: 'cancelled' } };
-	return { ...about, event: { ...event, ...(isOutputText && { isOutputText }) } };
-}
-
-/** Returns the message itself, without what stands beside it. */
-function toMessage(given: ImportedMessage): Message {
-	switch (given.role) {
-		case 'system': {
-			const { role, content, summary, skills } = given;
-			return { role, content, summary, skills };
-		}
-		case 'user': {
-			const { role, content, parts } = given;
-			return { role, content, ...(parts && { parts }) };
-		}
-		case 'assistant': {
-			const { role, content, parts, toolCalls, reasoning, stored } = given;
-			return { role, content, parts, toolCalls, reasoning, providerMetadata: stored?.providerMetadata };
-		}
-		case 'tool': {
-			const { role, content, toolCallId, isError, parts } = given;
-			return { role, content: content ?? null, toolCallId, isError, parts };
-		}
-		default:
-			return given satisfies never;
 	}
 }

@@ -12,7 +12,7 @@ import { toInbound } from '../store/inbound.ts';
 import type { MessageRecord } from '../store/message-record.ts';
 import { canTakeNext, type Operation, sessionStatus } from '../store/status.ts';
 import type { SessionStore } from '../store/store.ts';
-import { Answers, type InboxOptions } from './answers.ts';
+import { Answers, assertMeant, type InboxOptions } from './answers.ts';
 import { type Decide, findRun, type Standing, type Step, type Stored } from './gate.ts';
 import {
 	findNewResults,
@@ -56,13 +56,13 @@ export class Inbox {
 	 *
 	 * @param addToken stores the token that comes with the session
 	 */
-	create({ input, owner }: CreateInput, once: Once | undefined, addToken: () => void): Decide {
+	create({ input, ...whose }: CreateInput, once: Once | undefined, addToken: () => void): Decide {
 		return ({ by }) => ({
 			operation: input && 'reply',
 			store: () => {
 				addToken();
 				if (input !== undefined) {
-					const { message, inbound } = toInbound(input, owner, by);
+					const { message, inbound } = toInbound(input, whose, by);
 					return this.#runner.storeRun([message], { once, inbound });
 				}
 				if (once !== undefined) this.#store.deliveries.add(once, {}, Date.now());
@@ -174,13 +174,13 @@ export class Inbox {
 			return this.#runner.storeRun([...results, message], about);
 		const { question, asking } = now.pending;
 		const asked = findAskedCall(question);
+		const { by } = now;
 		if (asked !== undefined) {
-			const { call, agent, through } = asked;
-			const { approve, input = call.input } = readDecision(call.id, messageText(message));
-			this.answers.assertMayDecide({ ...call, input }, approve, now, [agent, ...through]);
+			if (by?.via === 'mcp') throw createTextRefusal();
+			return this.answers.decideForChild(asked, readDecision(asked.call.id, messageText(message)), about, now);
 		}
 		if (asking !== undefined)
-			return this.#runner.storeRun([], { ...about, answered: { call: asking, text: messageText(message) } });
+			return this.#runner.storeRun([], { ...about, by, answered: { call: asking, text: messageText(message), by } });
 		const { content, parts } = message;
 		const noted = findOpenCalls(this.#store).find(({ call }) => call.id === question.callId)?.noted;
 		const ranWith = noted?.ranWith && { ranWith: noted.ranWith };
@@ -248,24 +248,27 @@ export class Inbox {
 	}
 
 	#toGiven(input: Input, { by }: Standing): Given {
-		return toInbound(input, this.#store.session().owner, by);
+		return toInbound(input, this.#store.session(), by);
 	}
 }
 
-/** Throws `conflict` for an answer that names another call than the one that waits. */
-function assertMeant({ callId }: Input, { pending: { question } }: Standing): void {
-	const asked = findAskedCall(question)?.call.id;
-	if (callId === undefined || question === undefined || callId === question.callId || callId === asked) return;
-	const message = `callId: "${callId}" waits for no answer any more. The question is now about "${asked ?? question.callId}": look at it first.`;
-	throw new RunletError('conflict', message, { field: 'callId', waiting: asked ?? question.callId });
+/** The error for a text that would decide about a call, from where a model may have written it. */
+function createTextRefusal(): RunletError {
+	const message =
+		'text: a call waits for the approval of a person, and a text over MCP decides nothing. Decide on the page, by a link, or over HTTP: POST …/tool-results.';
+	return new RunletError('forbidden', message, { field: 'text' });
 }
 
 /**
  * What an update does: it brings a message, or answers open calls, or continues a run that has these answers and failed.
  * Throws `invalid_request` where it means another agent.
  */
-function chooseOperation(store: SessionStore, { agent, results }: ConversationUpdate): Operation {
-	const own = store.session().agent;
+function chooseOperation(store: SessionStore, { agent, user, results }: ConversationUpdate): Operation {
+	const { agent: own, user: ownUser } = store.session();
+	if (user !== undefined && user !== ownUser)
+		throw new RunletError('invalid_request', 'user: this session belongs to somebody else. Leave Runlet-Session out.', {
+			field: 'user',
+		});
 	if (own !== agent) {
 		const message = `model: this session is one of "${own}", not of "${agent}". Name that, or leave Runlet-Session out.`;
 		throw new RunletError('invalid_request', message, { field: 'model' });

@@ -1,7 +1,7 @@
+import type { Right } from '../../auth/rights.ts';
 import { log, toFailureFields } from '../../log.ts';
 import { type RpcResult, toRpcResult } from '../../objects/result.ts';
 import type { Caller } from '../../objects/session-api.ts';
-import type { TokenScope } from '../../wire/token.ts';
 import { toPauseMs } from '../run/next.ts';
 import { runInBackground } from '../run/owner.ts';
 import type { Runner } from '../run/runner.ts';
@@ -43,22 +43,22 @@ export class ObjectLife {
 	}
 
 	/**
-	 * Answers a caller who may enter with these scopes.
+	 * Answers a caller who has these rights.
 	 *
 	 * @param agent the agent that a page names
 	 */
 	enter<T>(
 		caller: Caller,
-		scopes: readonly TokenScope[],
+		rights: readonly Right[],
 		work: (pass: Pass) => T | Promise<T>,
 		agent?: string,
 	): Promise<RpcResult<T>> {
-		return this.answer(async () => work(await this.#options.access.open(caller, scopes, agent)));
+		return this.answer(async () => work(await this.#options.access.open(caller, rights, agent)));
 	}
 
 	/** The same for a change, which a session that works for another one takes from that one only. */
-	change<T>(caller: Caller, scopes: readonly TokenScope[], work: () => T | Promise<T>): Promise<RpcResult<T>> {
-		return this.enter(caller, scopes, () => {
+	change<T>(caller: Caller, rights: readonly Right[], work: () => T | Promise<T>): Promise<RpcResult<T>> {
+		return this.enter(caller, rights, () => {
 			this.#options.access.assertMayChange(caller);
 			return work();
 		});

@@ -11,7 +11,7 @@ import type { Inbox } from './inbox.ts';
 /** @internal What decision links use of their session. */
 export interface LinkedSession {
 	readonly store: SessionStore;
-	readonly access: Pick<Access, 'assertExists' | 'openForOwner' | 'assertMayTakePart'>;
+	readonly access: Pick<Access, 'assertExists' | 'open' | 'assertMayTakePart'>;
 	readonly config: () => Config;
 	readonly gate: Gate;
 	readonly inbox: Inbox;

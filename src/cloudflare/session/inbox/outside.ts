@@ -19,7 +19,7 @@ interface OutsideDoorOptions {
 	readonly inbox: Inbox;
 }
 
-const scopes = ['message'] as const;
+const rights = ['sendMessage'] as const;
 
 /** The way in for calls of the agent's tools from outside of runs. */
 export class OutsideDoor {
@@ -32,15 +32,15 @@ export class OutsideDoor {
 	async list(caller: Caller, agent: string, create: CreateInput | undefined): Promise<readonly ListedTool[]> {
 		const { runtime, store, runner, access, gate, inbox } = this.#options;
 		// Servers know the session that asks them.
-		if (hasServers(findAgent(runtime.agents, agent))) await gate.take({ caller, agent, scopes, create }, inbox.visit());
+		if (hasServers(findAgent(runtime.agents, agent))) await gate.take({ caller, agent, rights, create }, inbox.visit());
 		else if (create !== undefined && access.isMissing()) return runner.outside.list(create);
-		await access.open(caller, scopes, agent);
+		await access.open(caller, rights, agent);
 		return runner.outside.list(store.session());
 	}
 
 	async begin(caller: Caller, call: OutsideCall, create: CreateInput | undefined): Promise<Bytes> {
 		const { runner, gate, inbox } = this.#options;
-		const { by } = await gate.take({ caller, agent: call.agent, scopes, create }, inbox.visit());
+		const { by } = await gate.take({ caller, agent: call.agent, rights, create }, inbox.visit());
 		return runner.outside.begin(call, by);
 	}
 }

@@ -8,12 +8,13 @@ import {
 	type ToolMessage,
 	toolResultMessage,
 } from '../../../core/chat/index.ts';
+import type { Actor } from '../../../core/ground/actor.ts';
 import type { ToolCall } from '../../../core/tool/index.ts';
 import type { Once } from '../../objects/once.ts';
 import type { RunTerms } from '../../wire/protocols/client-terms.ts';
 import { type CutOff, replayCutOff } from '../events/replay.ts';
 import type { SessionFiles } from '../files/session-files.ts';
-import { findOpenCalls, type OpenCall } from '../store/calls.ts';
+import { findOpenCalls, type GivenAnswer, type OpenCall } from '../store/calls.ts';
 import type { Inbound } from '../store/inbound.ts';
 import type { Waiting } from '../store/requests.ts';
 import { shortenRunEnd } from '../store/run-end.ts';
@@ -38,12 +39,14 @@ export interface BeginOptions {
 	readonly terms?: RunTerms;
 	/** The request that it answers. */
 	readonly once?: Once;
+	/** Who gives the answers that it begins with. */
+	readonly by?: Actor;
 	/** Calls that were allowed. */
 	readonly approved?: readonly ToolCall[];
 	/** Arguments for some of them, in the place of the model's. */
 	readonly edits?: readonly CallEdit[];
 	/** The call whose tool takes an answer, and that answer. */
-	readonly answered?: { readonly call: ToolCall; readonly text: string };
+	readonly answered?: GivenAnswer;
 	/** Where the last of the given messages came from. */
 	readonly inbound?: Inbound;
 	/** The place of the message that the given ones replace, with all behind it. */
@@ -97,11 +100,16 @@ export function storeRun(
 	const firstSeq = isAsked ? messages.nextPlace() : messages.lastTurn();
 	const id = how.waited?.runId ?? createRunId();
 	const asked = { stopAfter, maxOutputTokens, toolChoice, terms };
-	noteApproved(store, { approved, edits }, createdAt);
-	if (how.answered !== undefined) calls.answer(messages.lastTurn(), how.answered.call, how.answered.text);
+	noteApproved(store, { approved, edits, by: how.by }, createdAt);
+	if (how.answered !== undefined) calls.answer(messages.lastTurn(), how.answered);
 	const n = store.nextRun;
 	const add = (message: Message, begun?: string) =>
-		messages.add(n, message, createdAt, { input: true, begun, ...(message === given.at(-1) && { inbound, replaces }) });
+		messages.add(n, message, createdAt, {
+			input: true,
+			begun,
+			...(message.role === 'tool' && given.includes(message) && { decidedBy: how.by }),
+			...(message === given.at(-1) && { inbound, replaces }),
+		});
 	const [first, ...others] = input;
 	const run = runs.begin(
 		{ n, id, model, ...asked, boot, firstSeq, createdAt },
@@ -119,12 +127,12 @@ export function storeRun(
 /** Stores that a person has allowed calls, with the arguments that they are to run with. */
 export function noteApproved(
 	{ calls, messages }: SessionStore,
-	{ approved, edits }: Pick<ReadAnswers, 'approved' | 'edits'>,
+	{ approved, edits, by }: Pick<ReadAnswers, 'approved' | 'edits'> & { readonly by?: Actor },
 	at: number,
 ): void {
 	for (const call of approved) {
 		const ranWith = edits.find(({ callId }) => callId === call.id)?.input;
-		calls.note(messages.lastTurn(), call, 'allowed', at, { ranWith });
+		calls.note(messages.lastTurn(), call, 'allowed', at, { ranWith, by });
 	}
 }
 

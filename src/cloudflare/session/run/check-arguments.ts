@@ -12,7 +12,10 @@ export async function checkArguments(
 	{ runtime, store, config, connections }: RunnerOptions & { readonly connections: Pick<Connections, 'rest' | 'take'> },
 	call: ToolCall,
 ): Promise<void> {
-	const options = createChatOptions(runtime, config(), store.session(), { connections: connections.take(), store });
+	const { recall: _, ...options } = createChatOptions(runtime, config(), store.session(), {
+		connections: connections.take(),
+		store,
+	});
 	const tools = [...options.tools, ...options.skillTools];
 	const calls = await prepareSingleCalls({ ...options, tools }, [], AbortSignal.timeout(loadMs));
 	connections.rest('awaiting');

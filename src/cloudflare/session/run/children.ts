@@ -23,7 +23,7 @@ interface ChildrenOptions {
  * object finds the same one.
  */
 export function createChildren({ store, record, sessions, limit }: ChildrenOptions): Children {
-	const { id: parent, owner, metadata, createdAt, parent: above } = store.session();
+	const { id: parent, owner, user, createdBy, metadata, createdAt, parent: above } = store.session();
 	const depth = above?.depth ?? 0;
 	const write = <T>(work: () => T): T =>
 		store.transaction(() => {
@@ -48,7 +48,7 @@ export function createChildren({ store, record, sessions, limit }: ChildrenOptio
 		drop: ({ id }) => write(() => leave(store, ({ id: open }) => open === id)),
 		settle: ({ id }, cost) => write(() => store.calls.children.settle(id, cost)),
 		toCreate: ({ agent, budget, isBackground }) => ({
-			...{ agent, owner, metadata, budget },
+			...{ agent, owner, user, by: createdBy, metadata, budget },
 			parent: { id: parent, depth: depth + 1, ...(isBackground && { isBackground }) },
 		}),
 		reach: ({ id }) => sessions.get(sessions.idFromString(id)),

@@ -1,6 +1,6 @@
 import { raceAbort, sleep } from '../../../core/chat/signal.ts';
 import { RunletError } from '../../../core/ground/errors.ts';
-import { type Amount, createAmount, isBounded, type Limit, minus, plus } from '../../objects/budget.ts';
+import { type Amount, createAmount, everything, isBounded, type Limit, minus, plus } from '../../objects/budget.ts';
 import { askLedger, type LedgerApi, type Reserved } from '../../objects/ledger/api.ts';
 import type { Charge, Estimate, Lease } from '../store/spending.ts';
 
@@ -12,6 +12,8 @@ export interface OwnerLedger {
 	readonly findLimit: () => Promise<Limit>;
 	/** Tells the ledger what earlier calls cost, if it can be reached. */
 	readonly settleUp: () => Promise<void>;
+	/** The session's user, whose budgets the ledger keeps, too. */
+	readonly user?: string;
 }
 
 /** How long requests are made from a lease, in milliseconds. Then the ledger hears what they cost. */
@@ -22,7 +24,7 @@ const dayMs = 86_400_000;
 const furtherCalls = 8;
 const furtherReply = 1_000;
 
-/** Creates a lease. A day without a limit leaves everything. */
+/** Creates a lease. An infinite one allows everything. */
 export function createLease(
 	{ call, amount }: Pick<Charge, 'call' | 'amount'>,
 	granted: Amount | undefined,
@@ -31,11 +33,9 @@ export function createLease(
 ): Lease {
 	const midnight = (Math.floor(now / dayMs) + 1) * dayMs;
 	// A ledger that gives no more than is needed has none to spare while nothing runs.
-	const isKept = granted !== undefined && granted !== everything && granted.tokens > amount.tokens;
+	const isKept = granted !== undefined && Number.isFinite(granted.tokens) && granted.tokens > amount.tokens;
 	return { call, granted: granted ?? amount, before, endsAt: Math.min(now + leaseMs, midnight), isKept };
 }
-
-const everything: Amount = { tokens: Number.POSITIVE_INFINITY, usd: Number.POSITIVE_INFINITY };
 
 /** Whether a request may be made from a lease. `spent` is what the session has spent until now. */
 export function hasRoom({ granted, before, endsAt }: Lease, amount: Amount, spent: Amount, now: number): boolean {
@@ -46,7 +46,7 @@ export function hasRoom({ granted, before, endsAt }: Lease, amount: Amount, spen
 /** What a lease is asked for. */
 export interface Wanted {
 	readonly id: string;
-	/** What the next request may cost. */
+	/** What the next request may cost. A part is infinite if nobody knows. */
 	readonly amount: Amount;
 	readonly estimate: Estimate;
 	/** The limit of a day. */
@@ -54,18 +54,18 @@ export interface Wanted {
 }
 
 /**
- * Asks an owner's ledger for a lease: for more than the next request, while there is plenty. If the ledger cannot be
- * reached, it is asked again, as long as the patience lasts.
+ * Asks an owner's ledger for a lease: for more than the next request, while there is plenty. A ledger without a limit of
+ * the day and without a user is not asked. One that cannot be reached is asked again, as long as the patience lasts.
  */
 export async function takeLease(
-	{ ledger, settleUp }: OwnerLedger,
+	{ ledger, settleUp, user }: OwnerLedger,
 	{ id, amount, estimate, limit }: Wanted,
 	patience: Patience,
 ): Promise<Reserved> {
-	if (!isBounded(limit)) return { ok: true, amount: everything };
+	if (!isBounded(limit) && user === undefined) return { ok: true, amount: everything };
 	await settleUp();
 	const whole = toWhole(amount, estimate);
-	return patience.reach(() => askLedger(ledger, (one) => one.reserve(id, amount, limit, whole)));
+	return patience.reach(() => askLedger(ledger, (one) => one.reserve(id, amount, limit, whole, user)));
 }
 
 /** Returns what a lease is for: the next request, and some more with short replies. */

@@ -9,8 +9,9 @@ import { listToolNames } from '../../agent/tool-names.ts';
 import { loadUserTools } from '../../agent/user-tools/load.ts';
 import type { Config } from '../../config/config.ts';
 import { createOutsideCheck } from '../store/outside-text.ts';
-import type { SessionRecord } from '../store/session-row.ts';
+import { isOwners, type SessionRecord } from '../store/session-row.ts';
 import type { SessionStore } from '../store/store.ts';
+import type { SessionRecall } from './recall.ts';
 
 /** What is added to an agent's own tools in a session. */
 interface Added {
@@ -49,7 +50,7 @@ export function createToolLoader(
 interface Remembering {
 	readonly config: Config;
 	readonly providers: readonly ProviderRegistration[];
-	readonly session: Pick<SessionRecord, 'agent' | 'owner' | 'metadata'>;
+	readonly session: Pick<SessionRecord, 'agent' | 'owner' | 'user' | 'createdBy'>;
 	readonly store: SessionStore | undefined;
 }
 
@@ -57,10 +58,11 @@ interface Remembering {
 export function createMemory(
 	{ agents, memory }: Pick<Runtime, 'agents' | 'memory'>,
 	{ config, providers, session, store }: Remembering,
-): { readonly tools: readonly Tool[]; readonly recall?: ChatOptions['recall'] } {
+): { readonly tools: readonly Tool[]; readonly recall?: SessionRecall } {
 	const agent = findAgent(agents, session.agent);
 	const options = findMemoryOptions(agent);
-	if (memory === undefined || options === undefined) return { tools: [] };
+	const holder = findHolder({ ...session, isOwners: isOwners(session) });
+	if (memory === undefined || options === undefined || holder === undefined) return { tools: [] };
 	const insideTools = listInsideTools(agent);
 	const isHeld = store && createOutsideCheck(store);
 	const holdsOutsideText = () => isHeld === undefined || isHeld(insideTools);
@@ -70,10 +72,13 @@ export function createMemory(
 		model === undefined
 			? undefined
 			: { model, embed: (texts: readonly string[]) => embed({ model, providers }, texts) };
-	const about = { options, config, holder: findHolder(session), embedding };
+	const about = { options, config, holder, embedding };
 	return {
 		tools: memory.createTools({ ...about, agent: agent.name, holdsOutsideText }),
-		recall: (text) => memory.recallFor(about, text),
+		recall: {
+			find: (text) => memory.recallFor(about, text),
+			again: (sources) => memory.recallAgain(about, sources),
+		},
 	};
 }
 

@@ -1,19 +1,20 @@
+import type { Actor } from '../../../core/ground/actor.ts';
 import { RunletError } from '../../../core/ground/errors.ts';
 import type { ToolCall } from '../../../core/tool/index.ts';
 import type { ApprovalRequest, Approvers } from '../../agent/approvers.ts';
 import type { Runtime } from '../../agent/runtime.ts';
-import type { Person } from '../../auth/person.ts';
 import type { Config } from '../../config/config.ts';
 import { logThrown } from '../../log.ts';
+import { toDecider } from '../store/askers.ts';
 import type { SessionRecord } from '../store/session-row.ts';
 
 /** A decision, and who makes it. */
 interface Decision {
 	readonly call: ToolCall;
 	readonly approve: boolean;
-	readonly by: Person;
+	readonly by: Actor;
 	/** Those whose messages led to the call. They are listed only where a policy asks. */
-	readonly askers: () => readonly Person[];
+	readonly askers: () => readonly Actor[];
 	/** The agents of the child whose call it is, and of those that stand between. */
 	readonly children?: readonly string[];
 }
@@ -31,8 +32,10 @@ export function assertMayDecide({ session, agents, config }: DecisionPlace, deci
 		approvers !== undefined && (name === session.agent || children.includes(name)) ? [approvers] : [],
 	);
 	if (policies.length === 0) return;
-	const { id: sessionId, metadata = {} } = session;
-	const request = { by, askers: askers(), approve, tool: call.name, input: call.input, sessionId, metadata };
+	const { id: sessionId, owner, user, metadata = {} } = session;
+	const asked = askers();
+	const about = { approve, tool: call.name, input: call.input };
+	const request = { by: toDecider(by, asked), askers: asked, ...about, sessionId, owner, user, metadata };
 	const isLocal = () => config().local !== undefined;
 	if (policies.every((allows) => allow(allows, request, isLocal))) return;
 	throw new RunletError('forbidden', `id: you may not decide about "${call.id}". It waits on for somebody else.`, {

@@ -1,25 +1,23 @@
 import { type SeenCall, toCharge } from '../../../core/chat/charge.ts';
 import { estimateReply } from '../../../core/chat/estimate.ts';
 import type { ChatUsage, Message, Meter, MeteredRequest, PriceOf } from '../../../core/chat/index.ts';
-import { formatDollars } from '../../../core/ground/dollars.ts';
-import { RunletError } from '../../../core/ground/errors.ts';
 import type { AtCrashPoint } from '../../agent/crash.ts';
 import {
 	type Amount,
 	type BudgetState,
-	budgetState,
 	createAmount,
 	exceedsLimit,
-	isBounded,
 	type Limit,
 	nothing,
 } from '../../objects/budget.ts';
-import { askLedger } from '../../objects/ledger/api.ts';
+import type { Refusal } from '../../objects/ledger/api.ts';
 import type { MessageCost } from '../store/message-record.ts';
 import { type Draft, draftMs, type RunRecord } from '../store/runs.ts';
 import { type Charge, type Estimate, ledgerId } from '../store/spending.ts';
 import type { SessionStore } from '../store/store.ts';
+import { createBudgetError, createUnpriced } from './budget-error.ts';
 import { readBudgetState } from './budget-state.ts';
+import { KnownBudgets } from './known-budgets.ts';
 import { createLease, hasRoom, type OwnerLedger, Patience, takeLease } from './lease.ts';
 
 /** The account of one run. It sets aside what a request may cost, and settles it afterwards. */
@@ -42,8 +40,8 @@ export interface MeterOptions extends ModelFacts {
 }
 
 /**
- * Keeps the budgets of a session and its owner (docs/budgets.md). A request that might exceed a limit is not made. One
- * that was cut off is charged by what was seen of it.
+ * Keeps the budgets of a session, its owner and its user (docs/budgets.md). A request that might exceed a limit is not
+ * made. One that was cut off is charged by what was seen of it.
  */
 export function createSessionMeter(options: MeterOptions): SessionMeter {
 	const { store, record, limit, owner, atCrashPoint } = options;
@@ -59,24 +57,29 @@ export function createSessionMeter(options: MeterOptions): SessionMeter {
 	const charge = (seen: Omit<SeenCall, 'inputTokens'>): void =>
 		settle(open === undefined ? nothing : toAmount(open, seen));
 
-	/** Sets an amount aside, from the lease or from a new one. Returns the state of the day if its ledger refuses. */
+	/** Whether a request may be made from the lease. */
+	const isLent = (needs: Amount): boolean =>
+		spending.lease !== undefined && hasRoom(spending.lease, needs, spending.total(), Date.now());
+
+	/** Sets an amount aside, from the lease or from a new one. Returns the budget whose ledger refuses. */
 	const setAside = async (
 		model: string,
-		{ amount, estimate }: Reservation,
-		dayLimit: Limit,
-		patience: Patience,
-	): Promise<BudgetState | undefined> => {
+		{ amount, needs, estimate }: Reservation,
+		{ dayLimit, budgets, patience }: Asking,
+	): Promise<Refusal | undefined> => {
 		const before = spending.total();
-		if (spending.lease !== undefined && !hasRoom(spending.lease, amount, before, Date.now())) spending.endLease();
 		const wanted = { run: record.n, model, amount, owed: owner !== undefined, estimate, lease: spending.lease?.call };
 		open = spending.reserve(wanted, Date.now());
 		if (owner === undefined || spending.lease !== undefined) return undefined;
 		try {
-			const about = { id: ledgerId(record.id, open.call), amount, estimate, limit: dayLimit };
+			const about = { id: ledgerId(record.id, open.call), amount: needs, estimate, limit: dayLimit };
 			const answer = await takeLease(owner, about, patience);
-			if (answer.ok) spending.beginLease(createLease(open, answer.amount, before, Date.now()));
-			else settle(nothing);
-			return answer.ok ? undefined : answer.state;
+			if (!answer.ok) settle(nothing);
+			else {
+				const { userLimits } = budgets;
+				spending.beginLease({ ...createLease(open, answer.amount, before, Date.now()), userLimits });
+			}
+			return answer.ok ? undefined : answer;
 		} catch (error) {
 			settle(nothing);
 			throw error;
@@ -87,23 +90,29 @@ export function createSessionMeter(options: MeterOptions): SessionMeter {
 		reserve: async (request) => {
 			const patience = new Patience(request.signal);
 			const dayLimit = owner === undefined ? {} : await patience.reach(owner.findLimit);
-			let day = isBounded(dayLimit) ? budgetState(dayLimit, nothing, nothing) : undefined;
-			for (let refusals = 0; ; ) {
-				const planned = await toReservation(options, request, readBudgetState(store, limit()), day);
+			const budgets = new KnownBudgets(dayLimit, spending.lease);
+			for (;;) {
+				const states = [readBudgetState(store, limit()), ...budgets.states];
+				const planned = await toReservation(options, request, { states, dayLimit, hasUser: owner?.user !== undefined });
 				const session = readBudgetState(store, limit());
-				if (exceedsLimit(session, planned.amount)) throw createBudgetError('session', session, planned.amount);
-				if (day === undefined || !exceedsLimit(day, planned.amount)) {
-					const refused = await setAside(request.model, planned, dayLimit, patience);
-					if (refused === undefined) {
+				if (exceedsLimit(session, planned.amount))
+					throw createBudgetError({ scope: 'session', state: session }, planned.amount);
+				if (!isLent(planned.needs)) {
+					spending.endLease();
+					if (budgets.forgetLease()) continue;
+				}
+				let refusal = budgets.findExceeded(planned.amount);
+				if (refusal === undefined) {
+					refusal = await setAside(request.model, planned, { dayLimit, budgets, patience });
+					if (refusal === undefined) {
 						openedAt = Date.now();
 						await atCrashPoint('model-begin');
 						return planned.cap;
 					}
-					day = refused;
-					// The rest of the day is known now. A shorter reply may fit.
-					if (refusals++ === 0) continue;
+					// The rest of that budget is known now. A shorter reply may fit.
+					if (budgets.noteRefusal(refusal)) continue;
 				}
-				day = await waitForOthers(owner, day, planned.amount, patience);
+				await budgets.waitForOthers(owner, refusal, planned.amount, patience);
 			}
 		},
 		lost: (usage, cut, outputTokens) => {
@@ -130,19 +139,12 @@ export function createSessionMeter(options: MeterOptions): SessionMeter {
 	};
 }
 
-/**
- * Waits until others may have given back what they do not need. Returns the state of the day. Throws `budget_exceeded` if
- * the amount would not fit even then, or after too long a time.
- */
-async function waitForOthers(
-	owner: OwnerLedger | undefined,
-	day: BudgetState,
-	amount: Amount,
-	patience: Patience,
-): Promise<BudgetState> {
-	const mayFit = owner !== undefined && !exceedsLimit({ ...day, reserved: nothing }, amount);
-	if (!mayFit || !(await patience.pause())) throw createBudgetError('day', day, amount);
-	return patience.reach(() => askLedger(owner.ledger, (one) => one.state(day.limit)));
+/** What a lease is asked for with. */
+interface Asking {
+	/** The limit of the owner's day. */
+	readonly dayLimit: Limit;
+	readonly budgets: KnownBudgets;
+	readonly patience: Patience;
 }
 
 /** Returns whether a provider reported what a request cost. */
@@ -172,22 +174,33 @@ interface Reservation {
 	/** The longest reply that this allows. */
 	readonly cap: number | undefined;
 	readonly amount: Amount;
+	/**
+	 * The amount that the ledger is asked for. The ledger may keep caps of a user that the session does not know. So tokens
+	 * without a bound are infinite, and dollars without a bound or a price are, too.
+	 */
+	readonly needs: Amount;
 	readonly estimate: Estimate;
+}
+
+/** What a request may be bounded by. */
+interface Bounds {
+	/** The states of all budgets, as far as they are known. */
+	readonly states: readonly BudgetState[];
+	/** The limit of the owner's day. */
+	readonly dayLimit: Limit;
+	/** Whether the session has a user, who may have caps. */
+	readonly hasUser: boolean;
 }
 
 /**
  * Computes what is set aside for a request: its input, and the longest reply that the agent, the model and the budgets
  * allow.
- *
- * @param day where the owner's day stands, as far as it is known.
  */
 async function toReservation(
 	{ computePrice, contextWindow }: ModelFacts,
 	{ model, inputTokens, maxOutputTokens }: MeteredRequest,
-	session: BudgetState,
-	day: BudgetState | undefined,
+	{ states, dayLimit, hasUser }: Bounds,
 ): Promise<Reservation> {
-	const states = day === undefined ? [session] : [session, day];
 	const inDollars = states.some(({ limit }) => limit.usd !== undefined);
 	const [base, more] = await Promise.all([
 		computePrice(model, { inputTokens, outputTokens: 0 }),
@@ -202,7 +215,7 @@ async function toReservation(
 		usd === undefined || outputUsd === 0 ? Infinity : usd / outputUsd;
 	let cap = maxOutputTokens;
 	if (bounded) {
-		const { tokens = Infinity, usd } = day?.limit ?? {};
+		const { tokens = Infinity, usd } = dayLimit;
 		const rooms = states.flatMap(({ left }) => [
 			(left.tokens ?? Infinity) - inputTokens,
 			inTokens(left.usd === undefined ? undefined : left.usd - inputUsd),
@@ -216,38 +229,13 @@ async function toReservation(
 		cap = Math.min(maxOutputTokens ?? Infinity, Math.max(shortestReply, Math.floor(Math.min(...most))));
 	}
 	const outputTokens = cap ?? 0;
-	const amount = { tokens: inputTokens + outputTokens, usd: inputUsd + outputUsd * outputTokens };
-	return { cap, amount: createAmount(amount), estimate };
-}
-
-/** The error for a request that a budget does not allow. */
-function createBudgetError(scope: 'session' | 'day', state: BudgetState, needs: Amount): RunletError {
-	const whose = scope === 'session' ? 'This session' : 'This key';
-	const per = scope === 'session' ? '' : ' a day';
-	const remedy =
-		scope === 'session'
-			? 'Raise its budget (PATCH the session), then continue.'
-			: 'Raise the budget of the day or wait for tomorrow (UTC), then continue.';
-	return new RunletError(
-		'budget_exceeded',
-		`budget: ${whose} may spend ${amountText(state.limit)}${per}; ${amountText(state.left)} left, and the next request may need ${amountText(keepCapped(needs, state.limit))}. ${remedy}`,
-		{ scope, ...state, needs },
-	);
-}
-
-function createUnpriced(model: string): RunletError {
-	const message = `budget: nobody knows the price of "${model}", so a budget in dollars cannot be kept on it. Give the budget in tokens, or choose another model.`;
-	return new RunletError('budget_exceeded', message, { model });
-}
-
-/** Returns the parts of an amount that have a limit. */
-function keepCapped({ tokens, usd }: Amount, limit: Limit): Limit {
-	return { ...(limit.tokens !== undefined && { tokens }), ...(limit.usd !== undefined && { usd }) };
-}
-
-function amountText({ tokens, usd }: Limit): string {
-	const parts = [tokens === undefined ? [] : `${tokens} tokens`, usd === undefined ? [] : formatDollars(usd)].flat();
-	return parts.join(' and ') || 'nothing';
+	const amount = createAmount({ tokens: inputTokens + outputTokens, usd: inputUsd + outputUsd * outputTokens });
+	const isEndless = cap === undefined;
+	const needs = {
+		tokens: isEndless ? Infinity : amount.tokens,
+		usd: base === undefined || (isEndless && outputUsd > 0) ? Infinity : amount.usd,
+	};
+	return { cap, amount, needs: hasUser ? needs : amount, estimate };
 }
 
 /** How long text is on its way, and the end of its reader to the model, in milliseconds. */

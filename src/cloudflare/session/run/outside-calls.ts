@@ -2,16 +2,17 @@ import type { Message, RunEvent } from '../../../core/chat/index.ts';
 import { prepareSingleCalls } from '../../../core/chat/single-call.ts';
 import { close } from '../../../core/chat/sse.ts';
 import type { CallsOutcome } from '../../../core/chat/tool-calls.ts';
+import type { Actor } from '../../../core/ground/actor.ts';
 import { toHex } from '../../../core/ground/bytes.ts';
 import { RunletError, toRunletError } from '../../../core/ground/errors.ts';
 import type { ToolCall } from '../../../core/tool/index.ts';
 import { storeChanges } from '../../../core/tool/state.ts';
 import { inMemory } from '../../../core/workspace/index.ts';
 import { findChildWork } from '../../agent/children.ts';
-import type { Person } from '../../auth/person.ts';
 import { logUnexpected } from '../../log.ts';
 import type { ListedTool, OutsideAnswer, OutsideCall, OutsideEnd, OutsideLine } from '../../objects/outside-call.ts';
 import type { Bytes } from '../../objects/result.ts';
+import type { CreateInput } from '../../objects/session-api.ts';
 import type { SessionFiles } from '../files/session-files.ts';
 import type { WaitingCallRecord } from '../store/waiting-calls.ts';
 import { checkArguments } from './check-arguments.ts';
@@ -35,6 +36,9 @@ interface OutsideOptions extends RunnerOptions {
 	readonly connections: Pick<Connections, 'take' | 'rest'>;
 }
 
+/** The session of a call, which need not exist yet. */
+type Whose = Pick<CreateInput, 'agent' | 'owner' | 'user' | 'by'>;
+
 /** Calls of the agent's tools that come from outside of a run, such as those of MCP clients (docs/mcp.md). */
 export class OutsideCalls {
 	readonly #options: OutsideOptions;
@@ -53,9 +57,9 @@ export class OutsideCalls {
 	}
 
 	/** Lists the tools that may be called. The session need not exist yet. */
-	async list(about: { readonly agent: string; readonly owner: string }): Promise<readonly ListedTool[]> {
+	async list(about: Whose): Promise<readonly ListedTool[]> {
 		const { signal } = new AbortController();
-		const calls = await prepareSingleCalls(this.#createOptions(about), [], signal);
+		const calls = await prepareSingleCalls(this.#createOptions(about, undefined), [], signal);
 		const listed = (await calls.list()).map(
 			({ name, description, inputSchema, outputSchema, metadata, retry }): ListedTool => ({
 				name,
@@ -70,7 +74,7 @@ export class OutsideCalls {
 	}
 
 	/** Runs a call. Its notes are lines as they come, and its end is the last one. Leaving the stream aborts the call. */
-	begin(call: OutsideCall, by: Person | undefined): Bytes {
+	begin(call: OutsideCall, by: Actor | undefined): Bytes {
 		if (this.#running.size >= mostAtOnce) {
 			const message = `session: ${mostAtOnce} calls run here already. Wait for one of them.`;
 			throw new RunletError('overloaded', message, { retryAfter: 1 });
@@ -107,7 +111,7 @@ export class OutsideCalls {
 
 	async #run(
 		given: OutsideCall,
-		by: Person | undefined,
+		by: Actor | undefined,
 		signal: AbortSignal,
 		add: (line: OutsideLine) => void,
 	): Promise<OutsideEnd> {
@@ -123,7 +127,7 @@ export class OutsideCalls {
 			const answered = toAnsweredEnd(waited, given.answer);
 			if (answered !== undefined) return answered;
 		}
-		const calls = await prepareSingleCalls(this.#createOptions(store.session()), this.#readHistory(), signal);
+		const calls = await prepareSingleCalls(this.#createOptions(store.session(), by), this.#readHistory(), signal);
 		const tool = calls.find(given.tool);
 		if (tool === undefined)
 			throw new RunletError('invalid_request', `name: there is no tool named ${given.tool.slice(0, 200)}.`, {
@@ -146,12 +150,7 @@ export class OutsideCalls {
 	}
 
 	/** Who calls a tool from outside is who asks for it, too. */
-	#assertMayDecide(
-		{ tool: name, input }: OutsideCall,
-		answer: OutsideAnswer,
-		id: string,
-		by: Person | undefined,
-	): void {
+	#assertMayDecide({ tool: name, input }: OutsideCall, answer: OutsideAnswer, id: string, by: Actor | undefined): void {
 		const { store, runtime, config } = this.#options;
 		if (by === undefined) return;
 		const decision = { call: { id, name, input }, approve: !answer.isRefused, by, askers: () => [by] };
@@ -198,25 +197,27 @@ export class OutsideCalls {
 		);
 	}
 
-	#createOptions(about: { readonly agent: string; readonly owner: string }) {
+	#createOptions({ agent, owner, user, ...about }: Whose, askedBy: Actor | undefined) {
 		const { runtime, store, config, files, connections } = this.#options;
 		const id = store.exists() ? store.session().id : undefined;
 		const metadata = store.exists() ? store.session().metadata : undefined;
-		const given = { id, agent: about.agent, owner: about.owner, metadata };
+		const createdBy = store.exists() ? store.session().createdBy : about.by;
+		const given = { id, agent, owner, user, createdBy, metadata };
 		// Nobody here knows what the model of a client has read: whatever it remembers needs an approval.
 		const lent = { connections: store.exists() ? connections.take() : undefined };
-		const all = createChatOptions(runtime, config(), given, lent);
+		const { recall: _, ...all } = createChatOptions(runtime, config(), given, lent);
 		// Other agents work for runs only.
 		const options = { ...all, tools: all.tools.filter((tool) => findChildWork(tool) === undefined) };
-		const facts = { transport: 'mcp', sender: about.owner, attachments: [] };
+		const facts = { transport: 'mcp', sender: askedBy?.user ?? user ?? owner, attachments: [] };
+		const whose = { owner, user, askedBy };
 		if (!store.exists())
-			return { ...options, skillContext: facts, context: { ...options.context, workspace: inMemory() } };
+			return { ...options, skillContext: facts, context: { ...options.context, ...whose, workspace: inMemory() } };
 		const { id: sessionId } = store.session();
 		const { workspace } = files;
 		return {
 			...options,
 			skillContext: facts,
-			context: { ...options.context, sessionId, metadata, state: store.state, workspace },
+			context: { ...options.context, ...whose, sessionId, metadata, state: store.state, workspace },
 		};
 	}
 

@@ -32,13 +32,13 @@ export class Owner {
 	/** Returns the owner's ledger. */
 	ledger(): OwnerLedger {
 		const { ledgers, storedKeys, findDayBudget } = this.#config();
-		const { owner } = this.#store.session();
+		const { owner, user } = this.#store.session();
 		const ledger = () => ledgers.get(ledgers.idFromName(owner));
 		const findLimit = async () => {
 			await storedKeys?.refreshOwner(owner);
 			return findDayBudget(owner);
 		};
-		return { findLimit, ledger, settleUp: () => this.#settleUp() };
+		return { findLimit, ledger, user, settleUp: () => this.#settleUp() };
 	}
 
 	/** Delivers costs to the ledger. Waits no longer than one call may take; the rest goes on in the background. */
@@ -164,9 +164,9 @@ export class Outbox {
 				}
 				case 'list': {
 					if (!this.#store.exists()) return true;
-					const { id, agent, owner, createdAt } = this.#store.session();
+					const { id, agent, owner, user, createdAt } = this.#store.session();
 					const { activeAt, title } = message;
-					const entry = { id, agent, createdAt, activeAt, title, wait: findWait(this.#store) ?? null };
+					const entry = { id, agent, user, createdAt, activeAt, title, wait: findWait(this.#store) ?? null };
 					await askDirectory(directories, owner, (one) => one.touch(entry, owner));
 					return true;
 				}
@@ -249,6 +249,6 @@ function toKeys(parcel: readonly Outgoing[]): string[] {
 
 function toCosts(parcel: readonly Outgoing[]): readonly Cost[] {
 	return parcel.flatMap(({ message }) =>
-		message.to === 'ledger' ? [{ id: message.call, amount: message.amount }] : [],
+		message.to === 'ledger' ? [{ id: message.call, amount: message.amount, user: message.user }] : [],
 	);
 }

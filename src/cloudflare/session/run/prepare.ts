@@ -8,6 +8,7 @@ import { type Agent, chooseModel, findAgent } from '../../agent/define.ts';
 import type { McpConnections } from '../../agent/mcp.ts';
 import { createResolver } from '../../agent/resolver.ts';
 import type { Runtime } from '../../agent/runtime.ts';
+import type { SkillReader } from '../../agent/skill-source.ts';
 import { createShell } from '../../agent/shell.ts';
 import type { Config } from '../../config/config.ts';
 import { logThrown } from '../../log.ts';
@@ -30,7 +31,7 @@ import type { OwnerLedger } from './lease.ts';
 import { createMemory, createToolLoader } from './load-tools.ts';
 import { closeAccount, createSessionMeter } from './meter.ts';
 import { type Ended, RunCounter } from './metrics.ts';
-import { createRecall } from './recall.ts';
+import { createRecall, type SessionRecall } from './recall.ts';
 import type { Work } from './run.ts';
 
 /** What a session lends each of its runs. */
@@ -61,11 +62,12 @@ export function prepareRun(
 	record: RunRecord,
 	taken: { readonly events?: readonly RunEvent[]; readonly resume?: Resumption } = {},
 ): Work {
-	const { store, files, options, limit, sessions, ledger, atCrashPoint, onSteered, onWaiting, onEnded } = context;
-	const { id: sessionId, owner, metadata, parent } = store.session();
+	const { recall, ...options } = context.options;
+	const { store, files, limit, sessions, ledger, atCrashPoint, onSteered, onWaiting, onEnded } = context;
+	const { id: sessionId, owner, user, metadata, parent } = store.session();
 	const counter = new RunCounter(taken.events);
 	const history = readHistory(store, options);
-	const inbound = new InboundContext(history, owner);
+	const inbound = new InboundContext(history, { owner, user });
 	const open = findOpenCalls(store);
 	const children = () => createChildren({ store, record, sessions: sessions(), limit });
 	return {
@@ -84,12 +86,15 @@ export function prepareRun(
 				...options.context,
 				sessionId,
 				runId: record.id,
+				owner,
+				user,
 				metadata,
+				askedBy: () => inbound.askedBy,
 				state: createRunState(store.state),
 				workspace: files.openForRun(record),
 			},
 			skillContext: () => inbound.current,
-			recall: createRecall({ store, record, history, recall: options.recall }),
+			recall: createRecall({ store, record, history, recall }),
 			tools: connectChildren(options.tools, children),
 			skillTools: connectChildren(options.skillTools, children),
 			stopAfter: record.stopAfter,
@@ -148,18 +153,31 @@ interface Lent {
 	readonly store?: SessionStore;
 }
 
+/** The options of the loop. What is recalled is asked for by the run. */
+type SessionChatOptions = Omit<ChatOptions, 'recall'> &
+	Pick<Agent, 'tools' | 'skillTools'> & { readonly recall?: SessionRecall };
+
 /** Creates the options of the loop from the session's agent. */
 export function createChatOptions(
 	runtime: Runtime,
 	config: Config,
-	session: Pick<SessionRecord, 'agent' | 'model' | 'owner' | 'metadata' | 'clientTools'> &
+	session: Pick<SessionRecord, 'agent' | 'model' | 'owner' | 'user' | 'createdBy' | 'metadata' | 'clientTools'> &
 		Partial<Pick<SessionRecord, 'id' | 'parent'>> &
 		Pick<RunRecord, 'maxOutputTokens' | 'toolChoice' | 'terms'>,
 	{ connections, store }: Lent = {},
-): ChatOptions & Pick<Agent, 'tools' | 'skillTools'> {
+): SessionChatOptions {
 	const agent = findAgent(runtime.agents, session.agent);
-	const { clientTools = [], owner } = session;
+	const { clientTools = [], owner, user, metadata = {} } = session;
 	const model = chooseModel(agent, session.model, config.model);
+	const reader: SkillReader = {
+		owner,
+		user,
+		metadata,
+		// Read only where somebody asks for it.
+		get askedBy() {
+			return store && listAskers(store).at(-1);
+		},
+	};
 	const providers = runtime.providers(config);
 	const { tools, recall } = createMemory(runtime, { config, providers, session, store });
 	return {
@@ -186,11 +204,12 @@ export function createChatOptions(
 					: runtime.schedules?.createWakeups({
 							session: session.id,
 							owner,
+							user,
 							directories: config.directories,
 							askers: () => (store === undefined ? [] : listAskers(store)),
 						}),
 		},
-		skillResolver: createResolver(agent, { runtime, config, providers, owner }),
+		skillResolver: createResolver(agent, { runtime, config, providers, reader }),
 		onToolThrow: (tool, thrown) => logThrown('tool.threw', thrown, { tool, local: config.local !== undefined }),
 		showThrown: config.local === undefined ? undefined : describeStack,
 		toolChoice: session.toolChoice,

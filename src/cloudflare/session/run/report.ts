@@ -1,4 +1,5 @@
 import type { TerminalEvent } from '../../../core/chat/index.ts';
+import type { Actor } from '../../../core/ground/actor.ts';
 import { RunletError } from '../../../core/ground/errors.ts';
 import type { Config } from '../../config/config.ts';
 import { reach } from '../../objects/reach.ts';
@@ -18,18 +19,19 @@ const parentLimitMs = 10_000;
  */
 export async function tellParent(store: SessionStore, sessions: Config['sessions'], n: number): Promise<void> {
 	if (!store.exists()) return;
-	const { id, owner, agent, parent } = store.session();
+	const { id, owner, user, agent, parent } = store.session();
+	const by: Actor = { owner, ...(user !== undefined && { user }), via: 'child', id };
 	const run = store.runs.get(n);
 	if (run?.end === undefined || parent === undefined) return;
 	const event = restoreText(run.end.event, findLastReply(store.findRunMessages(n, run.firstSeq), n));
 	const { spent } = readBudgetState(store, {});
 	const text = `${agent} (session ${id}) ${toWords(event)}`;
-	const input = { text, sender: agent, transport: 'agent', whenBusy: 'steer', isPatient: true } as const;
+	const input = { text, transport: 'agent', whenBusy: 'steer', isPatient: true } as const;
 	const one = () => sessions.get(sessions.idFromString(parent.id));
 	const how = { what: 'The session that this one works for', isSafe: true, timeoutMs: parentLimitMs };
 	const message = { ...input, askers: listAskers(store), ofChild: { id, spent } };
 	try {
-		takeValue(await reach(() => one().send({ owner }, message, { delivery: 'accepted' }), how));
+		takeValue(await reach(() => one().send({ owner, by }, message, { delivery: 'accepted' }), how));
 	} catch (cause) {
 		// A parent that is gone removes its children. One whose agent is gone, which is the field then, may get it back.
 		const isGone = cause instanceof RunletError && cause.code === 'not_found' && cause.data?.field === undefined;

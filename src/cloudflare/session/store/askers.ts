@@ -1,4 +1,5 @@
-import type { Person } from '../../auth/person.ts';
+import { type Actor, isSamePerson } from '../../../core/ground/actor.ts';
+import { toAskers } from './inbound.ts';
 import { findInput } from './input.ts';
 import type { SessionStore } from './store.ts';
 
@@ -6,15 +7,32 @@ import type { SessionStore } from './store.ts';
  * Lists those whose messages led to what the newest run asks, each once: who sent the message that it answers, and whoever
  * answered a question or wrote since. A message that only passes on what others began names them.
  */
-export function listAskers(store: SessionStore): readonly Person[] {
+export function listAskers(store: SessionStore): readonly Actor[] {
 	const { records } = store.messages.page({ from: findBeginning(store) });
-	const askers = new Map<string, Person>();
+	const askers = new Map<string, Actor>();
+	const { owner } = store.session();
 	for (const { inbound } of records) {
 		if (inbound === undefined) continue;
-		const { by, sender: id, askers: behind = [by ?? ({ via: 'sender', id } as const)] } = inbound;
-		for (const one of behind) askers.set(JSON.stringify([one.via, one.id]), one);
+		for (const one of toAskers(inbound, owner)) {
+			// The newest one comes last.
+			askers.delete(JSON.stringify(one));
+			askers.set(JSON.stringify(one), one);
+		}
 	}
 	return [...askers.values()];
+}
+
+/**
+ * Returns who decides, as the policies of agents are told. Somebody who is one of the askers, or whose link or token one of
+ * them made, is that asker: a policy that compares actors in any way then finds them.
+ */
+export function toDecider(by: Actor, askers: readonly Actor[]): Actor {
+	const own = { ...by, madeBy: undefined };
+	const isAsker = (asker: Actor) => {
+		const alone = { ...asker, madeBy: asker.user === undefined ? asker.madeBy : undefined };
+		return isSamePerson(alone, own) || (by.madeBy !== undefined && isSamePerson(alone, by.madeBy));
+	};
+	return askers.find(isAsker) ?? by;
 }
 
 /** Finds the place of the message that the newest run answers. The answer to a question continues an earlier run. */

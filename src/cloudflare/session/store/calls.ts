@@ -1,8 +1,11 @@
 import type { Asked } from '../../../core/chat/call-answers.ts';
 import type { CallEdit, Question, QuestionAnswer } from '../../../core/chat/index.ts';
 import { listOpenCalls } from '../../../core/chat/message.ts';
+import type { Actor } from '../../../core/ground/actor.ts';
 import { hashText } from '../../../core/ground/hash.ts';
+import { isRecord } from '../../../core/ground/json.ts';
 import type { ToolCall } from '../../../core/tool/index.ts';
+import type { Decision } from '../../agent/child-decision.ts';
 import { ChildRows } from './children.ts';
 import { toJsonText } from './json-text.ts';
 import { findLastReply, type MessageRows } from './messages.ts';
@@ -24,6 +27,8 @@ export interface CallRecord {
 	readonly resume?: Kept;
 	/** The answer, if the tool takes it. */
 	readonly answer?: string;
+	/** What a person has decided about the call of a child that the question was about. */
+	readonly decision?: Decision;
 	/** The arguments that a person put in the place of the model's. */
 	readonly ranWith?: CallEdit['input'];
 }
@@ -39,6 +44,16 @@ interface Asking {
 	readonly resume?: Kept;
 	/** Arguments in the place of the model's. They stay until the call has its result. */
 	readonly ranWith?: CallEdit['input'];
+	/** Who has allowed it. */
+	readonly by?: Actor;
+}
+
+/** An answer to the question of a call: its text, and the decision that it is, if a person was asked for one. */
+export interface GivenAnswer {
+	readonly call: ToolCall;
+	readonly text: string;
+	readonly decision?: Decision;
+	readonly by?: Actor;
 }
 
 /** The most characters of a question in a row. */
@@ -65,42 +80,44 @@ export class CallRows {
 
 	/** Stores how far a call of a turn has come. */
 	note(turn: number, call: ToolCall, state: CallRecord['state'], at: number, about: Asking = {}): void {
-		const { question, resume, ranWith } = about;
+		const { question, resume, ranWith, by } = about;
 		this.#sql.exec(
-			`INSERT INTO call (turn, call, state, asked, arguments, question, resume, created_at, input)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+			`INSERT INTO call (turn, call, state, asked, arguments, question, resume, created_at, input, decided_by)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 			ON CONFLICT (turn, call) DO UPDATE SET
 				state = excluded.state, arguments = excluded.arguments, question = excluded.question,
-				resume = excluded.resume, answer = NULL, input = coalesce(excluded.input, input)`,
+				resume = excluded.resume, answer = NULL, decision = NULL, input = coalesce(excluded.input, input),
+				decided_by = coalesce(excluded.decided_by, decided_by)`,
 			...[turn, toKey(call.id), state, state === 'begun' ? 0 : 1, hashArguments(call)],
 			question === undefined ? null : JSON.stringify(shortenQuestion(question)),
-			...[resume === undefined ? null : JSON.stringify(resume), at, toJsonText(ranWith)],
+			...[resume === undefined ? null : JSON.stringify(resume), at, toJsonText(ranWith), toJsonText(by)],
 		);
 	}
 
 	/** Stores the answer to the question of a call, for its tool. */
-	answer(turn: number, call: ToolCall, text: string): void {
+	answer(turn: number, { call, text, decision, by }: GivenAnswer): void {
 		this.#sql.exec(
-			`UPDATE call SET state = 'answered', answer = ? WHERE turn = ? AND call = ?`,
-			...[text, turn, toKey(call.id)],
+			`UPDATE call SET state = 'answered', answer = ?, decision = ?, decided_by = ? WHERE turn = ? AND call = ?`,
+			...[text, toJsonText(decision), toJsonText(by), turn, toKey(call.id)],
 		);
 	}
 
 	/** Returns the record of a call, if it has just these arguments. */
 	find(turn: number, call: ToolCall): CallRecord | undefined {
 		type Row = { state: CallRecord['state']; arguments: string } & Record<
-			'question' | 'resume' | 'answer' | 'input',
+			'question' | 'resume' | 'answer' | 'input' | 'decision' | 'decided_by',
 			string | null
 		>;
-		const select = 'SELECT state, arguments, question, resume, answer, input FROM call WHERE turn = ? AND call = ?';
+		const select = 'SELECT * FROM call WHERE turn = ? AND call = ?';
 		const [row] = this.#sql.exec<Row>(select, turn, toKey(call.id)).toArray();
 		if (row === undefined || row.arguments !== hashArguments(call)) return undefined;
-		const { state, question, resume, answer, input } = row;
+		const { state, question, resume, answer, input, decision, decided_by: by } = row;
 		return {
 			state,
 			question: question === null ? undefined : JSON.parse(question),
 			resume: resume === null ? undefined : JSON.parse(resume),
 			answer: answer ?? undefined,
+			decision: decision === null ? undefined : { ...JSON.parse(decision), ...(by !== null && { by: JSON.parse(by) }) },
 			ranWith: input === null ? undefined : JSON.parse(input),
 		};
 	}
@@ -174,8 +191,15 @@ export function listQuestions(open: readonly OpenCall[]): readonly Question[] {
 /** Lists the answers that the tools of open calls have not taken yet. */
 export function listAnswers(open: readonly OpenCall[]): readonly QuestionAnswer[] {
 	return open.flatMap(({ call: { id: callId }, noted }) =>
-		noted?.state === 'answered' ? [{ callId, text: noted.answer ?? '', resume: noted.resume?.value }] : [],
+		noted?.state === 'answered'
+			? [{ callId, text: noted.answer ?? '', resume: toResume(noted.resume?.value, noted.decision) }]
+			: [],
 	);
+}
+
+/** Returns what a tool has kept with its question, and what was decided about the call of its child. */
+function toResume(kept: unknown, decision: Decision | undefined): unknown {
+	return decision === undefined || !isRecord(kept) ? kept : { ...kept, decision };
 }
 
 /** Shortens a question so that it fits a row, as the end of its run does. */

@@ -1,35 +1,58 @@
 import { type Message, type MessagePart, textPart, type UserMessage, userMessage } from '../../../core/chat/index.ts';
+import type { Actor } from '../../../core/ground/actor.ts';
 import { fromBase64 } from '../../../core/ground/bytes.ts';
-import type { Person } from '../../auth/person.ts';
+import { toActors } from '../../auth/stored-actor.ts';
 import type { Input } from '../../objects/session-api.ts';
 import type { Attachment } from '../../wire/attachment.ts';
 
 /** Where a message came from, and what came with it. */
 export interface Inbound {
+	/** The name of the sender, for texts. */
 	readonly sender: string;
 	readonly transport: string;
-	/** Who sent it, unless all that is known of them is the sender. */
-	readonly by?: Person;
-	/** Those who asked for it, where the sender only passes on what they began. */
-	readonly askers?: readonly Person[];
+	/** Who sent it. Missing where a session passes on what somebody else said. */
+	readonly by?: Actor;
+	/** Those who asked for it, where whoever sent it only passes on what they began. The last one comes last. */
+	readonly askers?: readonly Actor[];
 	readonly attachments?: readonly StoredAttachment[];
 	/** The sender's own id of the message. */
 	readonly messageId?: string;
 }
 
+/** Whose session a message comes to. */
+type Whose = Pick<Actor, 'owner' | 'user'>;
+
 /** Turns a message from outside into one of the history, and what is stored beside it. */
-export function toInbound(given: Input, owner: string, by?: Person) {
+export function toInbound(given: Input, session: Whose, from?: Actor) {
 	const { sender, askers = [], transport = 'http', messageId, ...input } = given;
 	const { message, attachments } = withAttachments(input, input.attachments);
+	const by = from && toSpeaker(from, session);
+	const { user, owner } = askers.at(-1) ?? by ?? session;
 	const inbound: Inbound = {
-		sender: sender ?? owner,
+		sender: sender ?? user ?? owner,
 		transport,
-		...(by !== undefined && by.via !== 'sender' && { by }),
+		...(by !== undefined && { by }),
 		...(askers.length > 0 && { askers }),
 		...(attachments.length > 0 && { attachments }),
 		...(messageId !== undefined && { messageId }),
 	};
 	return { message, inbound };
+}
+
+/** A key without a user speaks for the person of the session: its server has said who that is. */
+function toSpeaker(by: Actor, { owner, user }: Whose): Actor {
+	const speaks =
+		by.user === undefined && user !== undefined && by.owner === owner && (by.via === 'key' || by.via === 'mcp');
+	return speaks ? { ...by, user, madeBy: by } : by;
+}
+
+/**
+ * Returns who asked for a message: whoever sent it, or those behind it where that one only passes it on. A row of an earlier
+ * version may say no more than the sender's name.
+ */
+export function toAskers({ sender, by, askers }: Inbound, owner: string): readonly Actor[] {
+	if (askers !== undefined) return toActors(askers, owner);
+	return by === undefined ? [{ owner, via: 'webhook', id: sender }] : toActors([by], owner);
 }
 
 /** What tools and skills are told of a message from outside. */
@@ -41,10 +64,13 @@ type Told = Pick<Inbound, 'sender' | 'transport'> & {
 /** What tools and skills are told of the newest message from outside. */
 export class InboundContext {
 	#told: Told;
+	#askedBy: Actor | undefined;
+	readonly #owner: string;
 
-	/** @param owner whose session it is: the sender of messages that were stored without one. */
-	constructor(records: readonly { readonly message: Message; readonly inbound?: Inbound }[], owner: string) {
-		this.#told = { sender: owner, transport: 'http', attachments: [] };
+	/** @param session whose it is: the sender of messages that were stored without one. */
+	constructor(records: readonly { readonly message: Message; readonly inbound?: Inbound }[], session: Whose) {
+		this.#owner = session.owner;
+		this.#told = { sender: session.user ?? session.owner, transport: 'http', attachments: [] };
 		const newest = records.findLast(({ inbound }) => inbound !== undefined);
 		if (newest !== undefined) this.accept(newest.message, newest.inbound);
 	}
@@ -53,10 +79,16 @@ export class InboundContext {
 		return this.#told;
 	}
 
+	/** Who sent the newest message from outside, or asked for it. */
+	get askedBy(): Actor | undefined {
+		return this.#askedBy;
+	}
+
 	/** Takes a newer message, if it came from outside. */
 	accept(message: Message, inbound: Inbound | undefined): void {
 		if (inbound === undefined) return;
 		const { sender, transport, attachments } = inbound;
+		this.#askedBy = toAskers(inbound, this.#owner).at(-1);
 		const parts = 'parts' in message ? message.parts : undefined;
 		this.#told = { sender, transport, attachments: readAttachments(parts, attachments) };
 	}

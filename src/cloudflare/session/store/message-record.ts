@@ -1,4 +1,5 @@
 import type { Message, SideEvent, Turn } from '../../../core/chat/index.ts';
+import type { Actor } from '../../../core/ground/actor.ts';
 import { freezeData } from '../../../core/tool/copy.ts';
 import type { Amount } from '../../objects/budget.ts';
 import type { Inbound } from './inbound.ts';
@@ -15,6 +16,8 @@ export interface MessageRecord {
 	readonly input?: boolean;
 	/** Where a message from outside came from. */
 	readonly inbound?: Inbound;
+	/** Who gave this result of a call, or denied it. */
+	readonly decidedBy?: Actor;
 	/** The model turn of an assistant message. */
 	readonly turn?: Turn;
 	/** How often its turn was asked again because the object was restarted. */

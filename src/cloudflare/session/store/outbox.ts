@@ -9,7 +9,14 @@ const amount = { tokens: v.number(), usd: v.number() };
  * waits for any more, to the parent (what came of a run), or to the bucket: a file, or all files of a session, that nobody needs any more.
  */
 const message = v.variant('to', [
-	v.object({ to: v.literal('ledger'), owner: v.string(), call: v.string(), amount: v.object(amount) }),
+	v.object({
+		to: v.literal('ledger'),
+		owner: v.string(),
+		/** The session's user. */
+		user: v.optional(v.string()),
+		call: v.string(),
+		amount: v.object(amount),
+	}),
 	v.object({ to: v.literal('list'), activeAt: v.number(), title: v.optional(v.string()) }),
 	v.object({ to: v.literal('unlist'), owner: v.string(), session: v.string() }),
 	v.object({

@@ -9,12 +9,12 @@ const ownTransports: ReadonlySet<string> = new Set(['http', 'ui', 'chat-completi
 const [atOnce, bytesAtOnce] = [500, 1_000_000];
 
 /**
- * Makes the check whether a session holds text from outside: a webhook's, an attachment's, an uploaded file's, or a tool's
+ * Makes the check whether a session holds text from outside: an import's, a webhook's, an attachment's, an uploaded file's, or a tool's
  * that is none of `insideTools`. It is answered by everything that was ever stored, also by what was replaced or
  * summed up, so no crash and no copy of the session changes the answer. What was read once is not read again.
  */
 export function createOutsideCheck(
-	store: Pick<SessionStore, 'messages' | 'runs' | 'state' | 'workspace'>,
+	store: Pick<SessionStore, 'messages' | 'runs' | 'state' | 'workspace' | 'session'>,
 ): (insideTools: ReadonlySet<string>) => boolean {
 	let from = 0;
 	let isFound = false;
@@ -27,7 +27,11 @@ export function createOutsideCheck(
 		}
 	};
 	return (insideTools) => {
-		isFound ||= store.workspace.journal.hasChangesOfPeople || hasStateOfCopy(store) || findInMessages(insideTools);
+		isFound ||=
+			store.session().isImported === true ||
+			store.workspace.journal.hasChangesOfPeople ||
+			hasStateOfCopy(store) ||
+			findInMessages(insideTools);
 		return isFound;
 	};
 }

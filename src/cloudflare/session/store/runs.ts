@@ -37,7 +37,7 @@ export interface RunRecord {
 	/** The place of its first message. */
 	readonly firstSeq: number;
 	/** What a model is told in front of its message: `null` if there is nothing. Missing until that was asked. */
-	readonly recalled?: Recalled | null;
+	readonly recalled?: Pick<Recalled, 'sources'> | null;
 	/** How it ended; missing while it is open. */
 	readonly end?: RunEnd;
 	readonly createdAt: number;
@@ -156,7 +156,7 @@ export class RunRows {
 	}
 
 	/** Stores what a model is told in front of a run's message. */
-	keepRecalled(n: number, recalled: Recalled | null): void {
+	keepRecalled(n: number, recalled: RunRecord['recalled']): void {
 		this.#change(n, { recalled });
 	}
 

@@ -9,13 +9,16 @@ import type { Schema } from '../../objects/migrate.ts';
  * its sender gave it, `cost` what the request to the model came to that wrote it, and `begun` the run that it begins, which
  * has no row in `run` until it changes. `output` has the results that the message holds cut.
  *
+ * `session.user` is the person whose session it is, and `created_by` who created it: actors are JSON. An earlier version
+ * stored neither. `imported` is 1 if its history came from an import.
+ *
  * `session.summary` is the place of the newest summary, which a model is sent instead of what is in front of it;
  * `token_key` signs the tokens that open the session; `client_tools` are those of the client that it runs with now. While
  * it is `importing`, the session is not there for anybody.
  *
  * - `call`: how far a call of a turn has come, and a hash of its arguments. `resume` is what its tool keeps with the
  *   question, if it takes the answer, and `answer` is that answer. `input` has the arguments that a person put in the place
- *   of the model's.
+ *   of the model's. `decision` is what a person has decided about the call of a child, and `decided_by` who decided, as JSON.
  * - `delivery`: a request with an `Idempotency-Key`, or a webhook (`body` is a hash of it), and the run that it began, or
  *   the place of its message in the queue (`waiting`), if any.
  * - `queue`: the messages that wait for a run to end.
@@ -28,8 +31,8 @@ import type { Schema } from '../../objects/migrate.ts';
  *   what nobody needs in the bucket. `session.listed_at` is when the session was last active without a run.
  * - `token`: the tokens that open the session.
  * - `run.tail`: how the run ended. `run.listed_at` is the newest activity that the owner's list had been told of then.
- *   `run.recalled` is what a model is told in front of the run's message.
- * - `token`: the tokens that open the session. `holder` is who has it, if that was said.
+ *   `run.recalled` has the sources of what a model is told in front of the run's message.
+ * - `token`: the tokens that open the session. `holder` is who has it, if that was said, `made_by` who made it.
  * - `run.tail`: how the run ended.
  * - `state`: what tools of the session remember.
  * - `file`: the paths of the workspace, and their folders, which have no content.
@@ -47,7 +50,8 @@ const tables = `
 	CREATE TABLE session (
 		id TEXT PRIMARY KEY, agent TEXT NOT NULL, model TEXT, metadata TEXT, created_at INTEGER NOT NULL,
 		owner TEXT NOT NULL, budget TEXT, expires_after INTEGER, title TEXT, summary INTEGER NOT NULL DEFAULT 0,
-		token_key TEXT, client_tools TEXT, listed_at INTEGER, importing INTEGER, parent TEXT
+		token_key TEXT, client_tools TEXT, listed_at INTEGER, importing INTEGER, parent TEXT, user TEXT,
+		created_by TEXT, imported INTEGER
 	) WITHOUT ROWID;
 	CREATE TABLE run (
 		n INTEGER PRIMARY KEY, id TEXT NOT NULL, status TEXT NOT NULL, model TEXT, stop_after INTEGER,
@@ -66,7 +70,7 @@ const tables = `
 	) WITHOUT ROWID;
 	CREATE TABLE call (
 		turn INTEGER NOT NULL, call TEXT NOT NULL, state TEXT NOT NULL, asked INTEGER NOT NULL, arguments TEXT NOT NULL,
-		question TEXT, created_at INTEGER NOT NULL, resume TEXT, answer TEXT, input TEXT,
+		question TEXT, created_at INTEGER NOT NULL, resume TEXT, answer TEXT, input TEXT, decision TEXT, decided_by TEXT,
 		PRIMARY KEY (turn, call)
 	) WITHOUT ROWID;
 	CREATE INDEX call_asked ON call (call) WHERE asked = 1;
@@ -90,7 +94,7 @@ const tables = `
 	) WITHOUT ROWID;
 	CREATE TABLE token (
 		id TEXT PRIMARY KEY, key_id TEXT NOT NULL, scopes TEXT NOT NULL, is_first INTEGER NOT NULL, expires_at INTEGER NOT NULL,
-		holder TEXT
+		holder TEXT, made_by TEXT
 	) WITHOUT ROWID;
 	CREATE TABLE outbox (
 		id TEXT PRIMARY KEY, body TEXT NOT NULL, failed INTEGER NOT NULL, due_at INTEGER NOT NULL
@@ -230,6 +234,12 @@ const migrations: readonly string[] = [
 	'ALTER TABLE child ADD COLUMN background INTEGER;',
 	'ALTER TABLE call ADD COLUMN input TEXT;',
 	'ALTER TABLE message ADD COLUMN begun TEXT;',
+	`ALTER TABLE session ADD COLUMN user TEXT; ALTER TABLE session ADD COLUMN created_by TEXT;
+	ALTER TABLE session ADD COLUMN imported INTEGER;
+	ALTER TABLE token ADD COLUMN made_by TEXT;
+	ALTER TABLE call ADD COLUMN decision TEXT; ALTER TABLE call ADD COLUMN decided_by TEXT;
+	UPDATE run SET recalled = json_object('sources', json_extract(recalled, '$.sources'))
+	WHERE json_type(recalled) = 'object';`,
 ];
 
 export const schema: Schema = { tables, migrations };

@@ -1,4 +1,7 @@
+import type { Actor } from '../../../core/ground/actor.ts';
 import { RunletError } from '../../../core/ground/errors.ts';
+import { localIdentity } from '../../auth/identity.ts';
+import { toActor } from '../../auth/stored-actor.ts';
 import { makeTokenKey } from '../../auth/token.ts';
 import type { Limit } from '../../objects/budget.ts';
 import type { ClientTool } from '../../wire/protocols/client-terms.ts';
@@ -9,8 +12,14 @@ import type { RememberingSql } from './remember.ts';
 export interface SessionRecord {
 	readonly id: string;
 	readonly agent: string;
-	/** Who it belongs to. */
+	/** The tenant that it belongs to. */
 	readonly owner: string;
+	/** The person in it whose session it is. Like the owner it never changes. */
+	readonly user?: string;
+	/** Who created it. A session of an earlier version does not say it. */
+	readonly createdBy?: Actor;
+	/** Whether its history came from an import, so that nobody knows where its texts come from. */
+	readonly isImported?: boolean;
 	/** The session's model; the agent's if missing. */
 	readonly model?: string;
 	readonly metadata?: Readonly<Record<string, string>>;
@@ -35,6 +44,11 @@ export interface ParentRecord {
 	readonly depth: number;
 	/** Whether the one that works tells by itself what came of it. Then it is in the owner's list, and asks there. */
 	readonly isBackground?: boolean;
+}
+
+/** Whether the owner of a session is itself the person: an account without a user, or this machine. */
+export function isOwners({ owner, createdBy }: Pick<SessionRecord, 'owner' | 'createdBy'>): boolean {
+	return createdBy?.via === 'account' || owner === localIdentity.by.owner;
 }
 
 /** Whether a session is in its owner's list: one that another session waits for is shown there. */
@@ -69,14 +83,16 @@ export function insertSession(
 	session: SessionRecord,
 	{ isImporting }: { readonly isImporting: boolean },
 ): void {
+	const { user, createdBy, isImported = false } = session;
 	const { id, agent, owner, model, metadata, budget, expiresAfterMs, clientTools, title, createdAt, parent } = session;
 	sql.exec(
 		`INSERT INTO session (
 			id, agent, owner, model, metadata, budget, expires_after, client_tools, title, created_at, importing, parent,
-			token_key
-		) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			token_key, user, created_by, imported
+		) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		...[id, agent, owner, model ?? null, toJsonText(metadata), toJsonText(budget), expiresAfterMs ?? null],
 		...[toJsonText(clientTools), title ?? null, createdAt, isImporting ? 1 : null, toJsonText(parent), makeTokenKey()],
+		...[user ?? null, toJsonText(createdBy), isImported ? 1 : null],
 	);
 }
 
@@ -96,6 +112,9 @@ type Row = {
 	summary: number;
 	importing: number | null;
 	parent: string | null;
+	user: string | null;
+	created_by: string | null;
+	imported: number | null;
 };
 
 function toSessionRow(row: Row): SessionRow {
@@ -103,6 +122,9 @@ function toSessionRow(row: Row): SessionRow {
 		id: row.id,
 		agent: row.agent,
 		owner: row.owner,
+		user: row.user ?? undefined,
+		createdBy: row.created_by === null ? undefined : toActor(JSON.parse(row.created_by), row.owner),
+		isImported: row.imported === null ? undefined : true,
 		model: row.model ?? undefined,
 		metadata: row.metadata === null ? undefined : JSON.parse(row.metadata),
 		budget: row.budget === null ? undefined : JSON.parse(row.budget),

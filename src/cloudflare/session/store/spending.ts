@@ -1,4 +1,5 @@
-import { type Amount, minus, nothing } from '../../objects/budget.ts';
+import { type Amount, type Limit, minus, nothing } from '../../objects/budget.ts';
+import type { UserScope } from '../../objects/ledger/api.ts';
 import type { MessageRows } from './messages.ts';
 import type { Remembered, RememberingSql } from './remember.ts';
 import type { RunRows } from './runs.ts';
@@ -40,6 +41,8 @@ export interface Lease {
 	readonly endsAt: number;
 	/** Whether it outlives its run. */
 	readonly isKept: boolean;
+	/** The caps of the session's user, as far as they were known when the lease was given. */
+	readonly userLimits?: ReadonlyMap<UserScope, Limit>;
 }
 
 /** What the session spends: one row for each request to a model, with the sum up to it. There is one request at a time. */

@@ -1,5 +1,8 @@
+import type { Actor } from '../../../core/ground/actor.ts';
+import { type TokenScope, tokenScopes } from '../../auth/rights.ts';
+import { toActor } from '../../auth/stored-actor.ts';
 import type { Sql } from '../../objects/migrate.ts';
-import { type TokenScope, tokenScopes } from '../../wire/token.ts';
+import { toJsonText } from './json-text.ts';
 
 /** A token that is valid. */
 export interface TokenRecord {
@@ -9,6 +12,8 @@ export interface TokenRecord {
 	readonly scopes: readonly TokenScope[];
 	/** Who holds it, if whoever made it said so. */
 	readonly holder?: string;
+	/** Who made it. A token of an earlier version does not say it. */
+	readonly madeBy?: Actor;
 	/** Whether it was created with the session, so that a repeated request gets it again. */
 	readonly isFirst: boolean;
 	/** Seconds since 1970. */
@@ -24,11 +29,11 @@ export class TokenRows {
 	}
 
 	/** Stores a new token and removes those that have expired. `now` is in seconds since 1970. */
-	add({ id, keyId, scopes, holder, isFirst, expiresAt }: TokenRecord, now: number): void {
+	add({ id, keyId, scopes, holder, madeBy, isFirst, expiresAt }: TokenRecord, now: number): void {
 		this.#sql.exec('DELETE FROM token WHERE expires_at <= ?', now);
 		this.#sql.exec(
-			'INSERT INTO token (id, key_id, scopes, is_first, expires_at, holder) VALUES (?, ?, ?, ?, ?, ?)',
-			...[id, keyId, scopes.join(' '), isFirst ? 1 : 0, expiresAt, holder ?? null],
+			'INSERT INTO token (id, key_id, scopes, is_first, expires_at, holder, made_by) VALUES (?, ?, ?, ?, ?, ?, ?)',
+			...[id, keyId, scopes.join(' '), isFirst ? 1 : 0, expiresAt, holder ?? null, toJsonText(madeBy)],
 		);
 	}
 
@@ -51,12 +56,14 @@ export class TokenRows {
 			is_first: number;
 			expires_at: number;
 			holder: string | null;
+			made_by: string | null;
 		};
 		const row = this.#sql.exec<Row>(`SELECT * FROM token WHERE ${where} LIMIT 1`, ...values).toArray()[0];
 		if (row === undefined) return undefined;
 		const given = row.scopes.split(' ');
 		const scopes = tokenScopes.filter((scope) => given.includes(scope));
-		const { id, key_id: keyId, holder, expires_at: expiresAt } = row;
-		return { id, keyId, scopes, holder: holder ?? undefined, isFirst: row.is_first === 1, expiresAt };
+		const { id, key_id: keyId, holder, made_by: made, expires_at: expiresAt } = row;
+		const madeBy = made === null ? undefined : toActor(JSON.parse(made), '');
+		return { id, keyId, scopes, holder: holder ?? undefined, madeBy, isFirst: row.is_first === 1, expiresAt };
 	}
 }

@@ -70,9 +70,10 @@ export class Untold {
 	list(now = Date.now()): readonly Outgoing[] {
 		const row = this.#rows.session();
 		if (row === undefined) return [];
-		const { owner, title } = row.record;
+		const { owner, user, title } = row.record;
 		const leases = this.#rows.spending.listUntold(now - tellableMs).map(({ lastCall, id, amount }) => {
-			return { id: `ledger ${id}`, message: { to: 'ledger', owner, call: id, amount }, failed: 0, lastCall } as const;
+			const message = { to: 'ledger', owner, user, call: id, amount } as const;
+			return { id: `ledger ${id}`, message, failed: 0, lastCall };
 		});
 		const activity = this.#activity;
 		if (activity === undefined) return leases;

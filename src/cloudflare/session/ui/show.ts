@@ -24,7 +24,7 @@ export function showSession(
 	{ agents }: Pick<Runtime, 'agents'>,
 	defaultModel: () => string,
 ): SessionState {
-	const { id, agent, model, metadata, createdAt, parent } = store.session();
+	const { id, agent, user, model, metadata, createdAt, parent } = store.session();
 	const run = store.runs.get();
 	const last = run?.end?.event;
 	const { question, calls } = findPending(store);
@@ -38,6 +38,7 @@ export function showSession(
 		model: model ?? agents.find(({ name }) => name === agent)?.model ?? defaultModel(),
 		status: store.status,
 		createdAt: new Date(createdAt).toISOString(),
+		user,
 		metadata,
 		run: run && { id: run.id, status: run.status },
 		error: last?.type === 'error' ? { code: last.code, message: last.message } : undefined,

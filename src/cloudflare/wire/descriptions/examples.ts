@@ -139,3 +139,14 @@ export const exportedLines = [
 ]
 	.map((line) => `${JSON.stringify(line)}\n`)
 	.join('');
+
+const remembered = '2026-11-23T12:00:00.000Z';
+
+export const memory = {
+	path: 'preferences.md',
+	text: 'Writes to customers in French.',
+	version: '0b6f2f54-7c1e-4a55-9d5c-2f8a1f0e8a11',
+	source: { via: 'call', agent: 'assistant', runId: 'run_7Hq2', callId: 'call_1' },
+	createdAt: remembered,
+	updatedAt: remembered,
+};

@@ -3,7 +3,9 @@ import { keyList, newKey } from '../key.ts';
 
 const scopes = ['run'];
 
-const shop = { id: '7kq2mzt1v9xe', owner: 'shop', scopes, isOver: false };
+const role = 'admin';
+
+const shop = { id: '7kq2mzt1v9xe', owner: 'shop', role, scopes, isOver: false };
 
 export const listKeys = description({
 	id: 'listKeys',
@@ -18,7 +20,7 @@ export const listKeys = description({
 				rotated: {
 					keys: [
 						{
-							...{ id: '015i5xqv0sdf', owner: 'shop', scopes, expiresAt: '2026-11-28T12:00:00Z' },
+							...{ id: '015i5xqv0sdf', owner: 'shop', user: 'kim', role, scopes, expiresAt: '2026-11-28T12:00:00Z' },
 							...{ isOver: false, isStored: false },
 						},
 						{ ...shop, isStored: false },
@@ -34,7 +36,10 @@ export const makeKey = description({
 	tag: 'Keys',
 	summary: 'Make an API key',
 	description: 'Needs `STORED_KEYS = "on"`. The key opens its owner’s sessions at once, here and at all other places.',
-	examples: { customer: { owner: 'shop', budget: { usd: 5 } } },
+	examples: {
+		customer: { owner: 'shop', budget: { usd: 5 } },
+		colleague: { owner: 'shop', user: 'kim', role: 'staff' },
+	},
 	answers: {
 		201: {
 			says: 'The key. This is the only time that it is shown.',

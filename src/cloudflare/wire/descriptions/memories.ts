@@ -1,16 +1,6 @@
 import { description } from '../description.ts';
 import { memoryPage, shownMemory } from '../memory.ts';
-
-const at = '2026-11-23T12:00:00.000Z';
-
-const memory = {
-	path: 'preferences.md',
-	text: 'Writes to customers in French.',
-	version: '0b6f2f54-7c1e-4a55-9d5c-2f8a1f0e8a11',
-	source: { via: 'call', agent: 'assistant', runId: 'run_7Hq2', callId: 'call_1' },
-	createdAt: at,
-	updatedAt: at,
-};
+import { memory } from './examples.ts';
 
 export const listMemories = description({
 	id: 'listMemories',

@@ -4,6 +4,7 @@ import { operation } from '../operation.ts';
 export const listApprovals = operation({
 	method: 'get',
 	path: '/v1/approvals',
-	access: 'run',
+	access: 'seeInbox',
+	adminToo: true,
 	query: approvalQuery,
 });

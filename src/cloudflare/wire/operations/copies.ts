@@ -1,17 +1,18 @@
 import * as v from 'valibot';
+import { userName } from '../../auth/user-name.ts';
 import { operation } from '../operation.ts';
 
 export const exportSession = operation({
 	method: 'get',
 	path: '/v1/sessions/:id/export',
-	access: 'owner',
+	access: 'manageSession',
 	adminToo: true,
 });
 
 export const forkSession = operation({
 	method: 'post',
 	path: '/v1/sessions/:id/fork',
-	access: 'owner',
+	access: 'manageSession',
 	json: v.strictObject({
 		at: v.optional(
 			v.pipe(
@@ -26,5 +27,6 @@ export const forkSession = operation({
 export const importSession = operation({
 	method: 'post',
 	path: '/v1/sessions/import',
-	access: 'run',
+	access: 'importSession',
+	query: v.object({ user: v.optional(v.pipe(userName, v.description('The person whose session it becomes.'))) }),
 });

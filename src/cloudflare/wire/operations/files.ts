@@ -4,7 +4,7 @@ import { operation } from '../operation.ts';
 export const listFiles = operation({
 	method: 'get',
 	path: '/v1/sessions/:id/files',
-	access: 'token',
+	access: 'readSession',
 	adminToo: true,
 	query: fileQuery,
 });
@@ -12,26 +12,26 @@ export const listFiles = operation({
 export const getFile = operation({
 	method: 'get',
 	path: '/v1/sessions/:id/files/:path',
-	access: 'token',
+	access: 'readSession',
 	adminToo: true,
 });
 
 export const putFile = operation({
 	method: 'put',
 	path: '/v1/sessions/:id/files/:path',
-	access: 'token',
+	access: 'sendMessage',
 });
 
 export const deleteFile = operation({
 	method: 'delete',
 	path: '/v1/sessions/:id/files/:path',
-	access: 'token',
+	access: 'sendMessage',
 });
 
 export const listChanges = operation({
 	method: 'get',
 	path: '/v1/sessions/:id/changes',
-	access: 'token',
+	access: 'readSession',
 	adminToo: true,
 	query: fileChangeQuery,
 });

@@ -14,3 +14,4 @@ export * from './skills.ts';
 export * from './tools.ts';
 export * from './ui.ts';
 export * from './usage.ts';
+export * from './users.ts';

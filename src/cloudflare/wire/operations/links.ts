@@ -4,7 +4,7 @@ import { operation } from '../operation.ts';
 export const createLinks = operation({
 	method: 'post',
 	path: '/v1/sessions/:id/links',
-	access: 'owner',
+	access: 'manageSession',
 	json: linkBody,
 });
 

@@ -4,45 +4,45 @@ import { operation } from '../operation.ts';
 export const listServers = operation({
 	method: 'get',
 	path: '/v1/mcp',
-	access: 'run',
+	access: 'setUp',
 });
 
 export const getServer = operation({
 	method: 'get',
 	path: '/v1/mcp/:name',
-	access: 'run',
+	access: 'setUp',
 });
 
 export const putServer = operation({
 	method: 'put',
 	path: '/v1/mcp/:name',
-	access: 'run',
+	access: 'setUp',
 	json: serverBody,
 });
 
 export const deleteServer = operation({
 	method: 'delete',
 	path: '/v1/mcp/:name',
-	access: 'run',
+	access: 'setUp',
 });
 
 export const acceptTools = operation({
 	method: 'post',
 	path: '/v1/mcp/:name/accept',
-	access: 'run',
+	access: 'setUp',
 	json: acceptBody,
 });
 
 export const startLogin = operation({
 	method: 'post',
 	path: '/v1/mcp/:name/login',
-	access: 'run',
+	access: 'setUp',
 });
 
 export const endLogin = operation({
 	method: 'delete',
 	path: '/v1/mcp/:name/login',
-	access: 'run',
+	access: 'setUp',
 });
 
 export const getClientMetadata = operation({

@@ -1,31 +1,33 @@
-import { memoryBody, memoryHolder, memoryQuery } from '../memory.ts';
+import { memoryBody, memoryHolder, memoryQuery, memoryReader } from '../memory.ts';
 import { operation } from '../operation.ts';
 
 export const listMemories = operation({
 	method: 'get',
 	path: '/v1/memories',
-	access: 'run',
+	access: 'seeUsers',
+	adminToo: true,
 	query: memoryQuery,
 });
 
 export const eraseMemories = operation({
 	method: 'delete',
 	path: '/v1/memories',
-	access: 'run',
+	access: 'manageUsers',
 	query: memoryHolder,
 });
 
 export const getMemory = operation({
 	method: 'get',
 	path: '/v1/memories/:memory',
-	access: 'run',
-	query: memoryHolder,
+	access: 'seeUsers',
+	adminToo: true,
+	query: memoryReader,
 });
 
 export const putMemory = operation({
 	method: 'put',
 	path: '/v1/memories/:memory',
-	access: 'run',
+	access: 'manageUsers',
 	query: memoryHolder,
 	json: memoryBody,
 });
@@ -33,6 +35,6 @@ export const putMemory = operation({
 export const deleteMemory = operation({
 	method: 'delete',
 	path: '/v1/memories/:memory',
-	access: 'run',
+	access: 'manageUsers',
 	query: memoryHolder,
 });

@@ -7,7 +7,7 @@ import { count, place } from '../page.ts';
 export const listMessages = operation({
 	method: 'get',
 	path: '/v1/sessions/:id/messages',
-	access: 'token',
+	access: 'readSession',
 	adminToo: true,
 	query: v.object({
 		cursor: v.optional(place),
@@ -19,65 +19,65 @@ export const listMessages = operation({
 export const getMessage = operation({
 	method: 'get',
 	path: '/v1/sessions/:id/messages/:message',
-	access: 'token',
+	access: 'readSession',
 	adminToo: true,
 });
 
 export const sendMessage = operation({
 	method: 'post',
 	path: '/v1/sessions/:id/messages',
-	access: 'token',
+	access: 'sendMessage',
 	json: messageBody,
 });
 
 export const listWaiting = operation({
 	method: 'get',
 	path: '/v1/sessions/:id/waiting',
-	access: 'token',
+	access: 'readSession',
 	adminToo: true,
 });
 
 export const removeWaiting = operation({
 	method: 'delete',
 	path: '/v1/sessions/:id/waiting/:runId',
-	access: 'token',
+	access: 'sendMessage',
 });
 
 export const answerQuestion = operation({
 	method: 'post',
 	path: '/v1/sessions/:id/answer',
-	access: 'token',
+	access: 'sendMessage',
 	json: answerBody,
 });
 
 export const submitResults = operation({
 	method: 'post',
 	path: '/v1/sessions/:id/tool-results',
-	access: 'token',
+	access: 'sendMessage',
 	json: resultsBody,
 });
 
 export const continueRun = operation({
 	method: 'post',
 	path: '/v1/sessions/:id/continue',
-	access: 'token',
+	access: 'sendMessage',
 });
 
 export const stepRun = operation({
 	method: 'post',
 	path: '/v1/sessions/:id/step',
-	access: 'token',
+	access: 'sendMessage',
 });
 
 export const followRun = operation({
 	method: 'get',
 	path: '/v1/sessions/:id/events',
-	access: 'token',
+	access: 'readSession',
 	adminToo: true,
 });
 
 export const cancelRun = operation({
 	method: 'post',
 	path: '/v1/sessions/:id/cancel',
-	access: 'token',
+	access: 'sendMessage',
 });

@@ -5,7 +5,7 @@ import { scheduleBody } from '../schedule.ts';
 export const listSchedules = operation({
 	method: 'get',
 	path: '/v1/schedules',
-	access: 'run',
+	access: 'manageSession',
 	query: v.strictObject({
 		session: v.optional(v.pipe(v.string(), v.maxLength(200), v.description('Only those of this session.'))),
 	}),
@@ -14,12 +14,12 @@ export const listSchedules = operation({
 export const putSchedule = operation({
 	method: 'post',
 	path: '/v1/schedules',
-	access: 'run',
+	access: 'manageSession',
 	json: scheduleBody,
 });
 
 export const cancelSchedule = operation({
 	method: 'delete',
 	path: '/v1/schedules/:id',
-	access: 'run',
+	access: 'manageSession',
 });

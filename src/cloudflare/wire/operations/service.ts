@@ -24,5 +24,5 @@ export const getDocs = operation({
 export const listAgents = operation({
 	method: 'get',
 	path: '/v1/agents',
-	access: 'key',
+	access: 'seeAgents',
 });

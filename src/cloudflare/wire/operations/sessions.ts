@@ -5,14 +5,14 @@ import { tokenBody } from '../token.ts';
 export const createSession = operation({
 	method: 'post',
 	path: '/v1/sessions',
-	access: 'run',
+	access: 'createSession',
 	json: sessionBody,
 });
 
 export const listSessions = operation({
 	method: 'get',
 	path: '/v1/sessions',
-	access: 'run',
+	access: 'listSessions',
 	adminToo: true,
 	query: sessionQuery,
 });
@@ -20,40 +20,40 @@ export const listSessions = operation({
 export const getSession = operation({
 	method: 'get',
 	path: '/v1/sessions/:id',
-	access: 'token',
+	access: 'readSession',
 	adminToo: true,
 });
 
 export const changeSession = operation({
 	method: 'patch',
 	path: '/v1/sessions/:id',
-	access: 'owner',
+	access: 'manageSession',
 	json: changeBody,
 });
 
 export const deleteSession = operation({
 	method: 'delete',
 	path: '/v1/sessions/:id',
-	access: 'owner',
+	access: 'manageSession',
 	adminToo: true,
 });
 
 export const createToken = operation({
 	method: 'post',
 	path: '/v1/sessions/:id/token',
-	access: 'owner',
+	access: 'manageSession',
 	json: tokenBody,
 });
 
 export const revokeToken = operation({
 	method: 'delete',
 	path: '/v1/sessions/:id/token/:tokenId',
-	access: 'owner',
+	access: 'manageSession',
 });
 
 export const listTasks = operation({
 	method: 'get',
 	path: '/v1/sessions/:id/tasks',
-	access: 'token',
+	access: 'readSession',
 	adminToo: true,
 });

@@ -4,14 +4,14 @@ import { skillQuery } from '../skill.ts';
 export const listSkills = operation({
 	method: 'get',
 	path: '/v1/skills',
-	access: 'key',
+	access: 'seeSkills',
 	query: skillQuery,
 });
 
 export const getSkill = operation({
 	method: 'get',
 	path: '/v1/skills/:name',
-	access: 'key',
+	access: 'seeSkills',
 });
 
 export const putSkill = operation({

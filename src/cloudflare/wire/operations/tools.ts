@@ -4,24 +4,24 @@ import { toolBody } from '../tool.ts';
 export const listTools = operation({
 	method: 'get',
 	path: '/v1/tools',
-	access: 'run',
+	access: 'setUp',
 });
 
 export const getTool = operation({
 	method: 'get',
 	path: '/v1/tools/:name',
-	access: 'run',
+	access: 'setUp',
 });
 
 export const putTool = operation({
 	method: 'put',
 	path: '/v1/tools/:name',
-	access: 'run',
+	access: 'setUp',
 	json: toolBody,
 });
 
 export const deleteTool = operation({
 	method: 'delete',
 	path: '/v1/tools/:name',
-	access: 'run',
+	access: 'setUp',
 });

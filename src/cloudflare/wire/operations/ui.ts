@@ -4,7 +4,7 @@ import { uiPost } from '../ui.ts';
 export const postChat = operation({
 	method: 'post',
 	path: '/v1/ui/:agent',
-	access: 'token',
+	access: 'sendMessage',
 	ignoresQuery: true,
 	json: uiPost,
 });
@@ -12,20 +12,20 @@ export const postChat = operation({
 export const resumeChat = operation({
 	method: 'get',
 	path: '/v1/ui/:agent/:chat/stream',
-	access: 'token',
+	access: 'readSession',
 	ignoresQuery: true,
 });
 
 export const stopChat = operation({
 	method: 'delete',
 	path: '/v1/ui/:agent/:chat/stream',
-	access: 'token',
+	access: 'sendMessage',
 	ignoresQuery: true,
 });
 
 export const listChat = operation({
 	method: 'get',
 	path: '/v1/ui/:agent/:chat/messages',
-	access: 'token',
+	access: 'readSession',
 	ignoresQuery: true,
 });

@@ -4,6 +4,7 @@ import { spendingQuery } from '../spending.ts';
 export const getUsage = operation({
 	method: 'get',
 	path: '/v1/usage',
-	access: 'admin',
+	access: 'seeUsers',
+	adminToo: true,
 	query: spendingQuery,
 });

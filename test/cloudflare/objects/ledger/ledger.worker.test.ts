@@ -2,7 +2,8 @@ import { env, evictDurableObject, runInDurableObject } from 'cloudflare:test';
 import * as fc from 'fast-check';
 import { afterEach, expect, test } from 'vitest';
 import { type Amount, nothing } from '../../../../src/cloudflare/objects/budget.ts';
-import { LedgerStore, toDay } from '../../../../src/cloudflare/objects/ledger/store.ts';
+import { toDay } from '../../../../src/cloudflare/objects/ledger/day.ts';
+import { LedgerStore } from '../../../../src/cloudflare/objects/ledger/store.ts';
 import { setClock } from '../../../clock.ts';
 import { counted } from '../../../rows.ts';
 

@@ -4,7 +4,7 @@ import { completionRequest } from './schema.ts';
 export const createCompletion = operation({
 	method: 'post',
 	path: '/v1/chat/completions',
-	access: 'run',
+	access: 'createSession',
 	ignoresQuery: true,
 	json: completionRequest,
 });
@@ -12,13 +12,13 @@ export const createCompletion = operation({
 export const listModels = operation({
 	method: 'get',
 	path: '/v1/models',
-	access: 'key',
+	access: 'seeAgents',
 	ignoresQuery: true,
 });
 
 export const getModel = operation({
 	method: 'get',
 	path: '/v1/models/:model',
-	access: 'key',
+	access: 'seeAgents',
 	ignoresQuery: true,
 });

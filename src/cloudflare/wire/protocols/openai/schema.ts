@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { isBase64 } from '../../../../core/ground/bytes.ts';
 import { isPublicUrl } from '../../../../core/ground/public-url.ts';
+import { userName } from '../../../auth/user-name.ts';
 import { longText, maxContent, maxId, maxName, shortText } from '../../length.ts';
 
 /** The most messages of one request. */
@@ -130,6 +131,9 @@ const responseFormat = v.variant('type', [
 	}),
 ]);
 
+/** Who the client speaks for. */
+const person = v.nullish(userName);
+
 const stopText = v.pipe(v.string(), v.nonEmpty('must not be empty'), v.maxLength(500));
 
 /**
@@ -153,6 +157,9 @@ export const completionRequest = v.object({
 	modalities: v.nullish(v.pipe(v.array(v.literal('text', 'An agent answers in text: leave it out')), v.maxLength(10))),
 	audio: omit('An agent answers in text: leave it out'),
 	stop: v.nullish(v.union([stopText, createList(stopText, 4)], 'Expected a text, or a list of at most 4')),
+	user: person,
+	safety_identifier: person,
+	metadata: v.nullish(v.looseObject({ user: person })),
 	functions: omit('Use tools'),
 	function_call: omit('Use tools'),
 	web_search_options: omit('Use an agent that has a tool for it'),

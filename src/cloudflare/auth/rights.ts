@@ -1,0 +1,76 @@
+import { RunletError } from '../../core/ground/errors.ts';
+
+/** What a session token may do: read the session, send messages, decide about calls that wait for an approval. */
+export const tokenScopes = ['read', 'message', 'approve'] as const;
+export type TokenScope = (typeof tokenScopes)[number];
+
+/** The roles of people and keys in an owner, each with the rights of those before it. */
+export const roles = ['customer', 'staff', 'admin'] as const;
+export type Role = (typeof roles)[number];
+
+/** The lowest role that has a right, and the scope by which a session token has it. */
+interface Grant {
+	readonly role: Role;
+	readonly token?: TokenScope;
+}
+
+/**
+ * Who may do what in an owner (docs/keys.md, "Roles"). A customer has each right in sessions of their own only. What all
+ * owners share is decided by the scopes of a key.
+ */
+export const rights = {
+	/** See the agents and the models. */
+	seeAgents: { role: 'customer' },
+	createSession: { role: 'customer' },
+	listSessions: { role: 'customer' },
+	readSession: { role: 'customer', token: 'read' },
+	/** Send messages, answer questions, give results, continue and stop runs, change files. */
+	sendMessage: { role: 'customer', token: 'message' },
+	/** Decide about calls that wait for an approval. */
+	decide: { role: 'staff', token: 'approve' },
+	/** Rename, delete, fork and export sessions, and make tokens, links and schedules for them. */
+	manageSession: { role: 'staff' },
+	/** Create sessions for others: `user`, `for` and `metadata`. */
+	nameUser: { role: 'staff' },
+	/** See what waits for somebody in all sessions. */
+	seeInbox: { role: 'staff' },
+	/** See users, what they spent, and what agents remember of them. */
+	seeUsers: { role: 'staff' },
+	seeSkills: { role: 'staff' },
+	/** Raise the budget of a session. */
+	setBudget: { role: 'admin' },
+	/** Set budgets of users, and erase users. */
+	manageUsers: { role: 'admin' },
+	importSession: { role: 'admin' },
+	/** Define tools and servers of the owner, and log in to servers. */
+	setUp: { role: 'admin' },
+} as const satisfies Record<string, Grant>;
+
+export type Right = keyof typeof rights;
+
+/** Returns whether a role has a right. */
+export function hasRight(role: Role, right: Right): boolean {
+	return roles.indexOf(role) >= roles.indexOf(rights[right].role);
+}
+
+/** Returns the scope by which a token has a right; nothing if no token has it. */
+export function findTokenScope(right: Right): TokenScope | undefined {
+	const grant: Grant = rights[right];
+	return grant.token;
+}
+
+/** Throws `forbidden`, which names the role that is needed, if a role does not have a right. */
+export function assertRight(role: Role, right: Right, field?: string): void {
+	if (hasRight(role, right)) return;
+	const needs = rights[right].role;
+	const who = needs === 'staff' ? 'the role staff or admin' : `the role ${needs}`;
+	throw new RunletError(
+		'forbidden',
+		`${field === undefined ? '' : `${field}: `}This needs ${who}; this one is ${role}.`,
+		{
+			right,
+			role: needs,
+			...(field !== undefined && { field }),
+		},
+	);
+}

@@ -1,0 +1,160 @@
+import type { DurableObjectStorage } from '@cloudflare/workers-types';
+import * as v from 'valibot';
+import { type Amount, type BudgetState, budgetState, isBounded, type Limit, minus, nothing, plus } from '../budget.ts';
+import { type Day, daysByUserLimit, type UserCaps, type UserDay, type UserDayPlace, type UserState } from './api.ts';
+import { formatDay, keptDays, parseDay } from './day.ts';
+
+/** What a lease changes in the sums of its user. */
+export interface Change {
+	readonly spend?: Amount;
+	readonly reserve?: Amount;
+	/** What was reserved, and is not reserved any more. */
+	readonly release?: Amount;
+}
+
+/** The sums of a user on a day. */
+interface Sums {
+	readonly spent: Amount;
+	readonly reserved: Amount;
+	/** What is spent and reserved on all earlier days. */
+	readonly before: Amount;
+}
+
+type Row = {
+	user: string;
+	day: number;
+	spent_tokens: number;
+	spent_usd: number;
+	reserved_tokens: number;
+	reserved_usd: number;
+	before_tokens: number;
+	before_usd: number;
+};
+
+/**
+ * The rows of users in a ledger: their caps, and what they spent. A change writes one row. A change of an earlier day also
+ * writes each later row of the user. Every method is synchronous; `change` belongs into the transaction of its lease.
+ */
+export class UserRows {
+	readonly #storage: DurableObjectStorage;
+
+	constructor(storage: DurableObjectStorage) {
+		this.#storage = storage;
+	}
+
+	/** Returns the caps of a user, and the states of both budgets. */
+	state(user: string, today: number): UserState {
+		const caps = this.#readCaps(user);
+		const { spent, reserved } = this.#readSums(user, today);
+		const total = this.#sumUp(user, today);
+		return {
+			caps,
+			daily: budgetState(caps.daily ?? {}, spent, reserved),
+			total: budgetState(caps.total ?? {}, total.spent, total.reserved),
+		};
+	}
+
+	/** Replaces the caps of a user. Without any cap it removes their row. */
+	setCaps(user: string, { daily, total }: UserCaps): void {
+		const { sql } = this.#storage;
+		const caps = { daily: keepLimit(daily), total: keepLimit(total) };
+		if (caps.daily === undefined && caps.total === undefined) sql.exec('DELETE FROM user_cap WHERE user = ?', user);
+		else sql.exec('INSERT OR REPLACE INTO user_cap (user, caps) VALUES (?, ?)', user, JSON.stringify(caps));
+	}
+
+	/** Changes the sums of a user on a day. */
+	change(user: string, day: number, { spend = nothing, reserve = nothing, release = nothing }: Change): void {
+		const { spent, reserved, before } = this.#readSums(user, day);
+		const after = { spent: plus(spent, spend), reserved: minus(plus(reserved, reserve), release), before };
+		this.#save(user, day, after);
+		const later = this.#storage.sql.exec<Row>('SELECT * FROM user_day WHERE user = ? AND day > ?', user, day);
+		for (const row of later.toArray()) {
+			const sums = toSums(row);
+			this.#save(user, row.day, { ...sums, before: minus(plus(sums.before, plus(spend, reserve)), release) });
+		}
+	}
+
+	/** Lists the days of a user since `first` on which something was spent, the newest first. */
+	days(user: string, first: number): Day[] {
+		return this.#storage.sql
+			.exec<Row>('SELECT * FROM user_day WHERE user = ? AND day >= ? ORDER BY day DESC', user, first)
+			.toArray()
+			.map(toDayOfUser)
+			.map(({ day, spent, reserved }) => ({ day, spent, reserved }));
+	}
+
+	/** Lists the days of all users since `first`: the newest first, from behind a place. */
+	daysByUser(first: number, after?: UserDayPlace): UserDay[] {
+		const { sql } = this.#storage;
+		const rows =
+			after === undefined
+				? sql.exec<Row>(`SELECT * FROM user_day WHERE day >= ? ${inOrder}`, first, daysByUserLimit)
+				: sql.exec<Row>(
+						`SELECT * FROM user_day WHERE day BETWEEN ?1 AND ?2 AND (day < ?2 OR user > ?3) ${inOrder}`,
+						...[first, parseDay(after.day), after.user, daysByUserLimit],
+					);
+		return rows.toArray().map(toDayOfUser);
+	}
+
+	/** The sums of all days. What is reserved on a day whose leases are forgotten counts as spent. */
+	#sumUp(user: string, today: number): Pick<BudgetState, 'spent' | 'reserved'> {
+		const { before: all } = this.#readSums(user, Number.MAX_SAFE_INTEGER);
+		const kept = this.#storage.sql
+			.exec<Row>('SELECT * FROM user_day WHERE user = ? AND day >= ?', user, today - keptDays)
+			.toArray();
+		const reserved = kept.map((row) => toSums(row).reserved).reduce(plus, nothing);
+		return { spent: minus(all, reserved), reserved };
+	}
+
+	/** The sums of a day. A day without a row has the sums of all days before it as `before`. */
+	#readSums(user: string, day: number): Sums {
+		const [row] = this.#storage.sql
+			.exec<Row>('SELECT * FROM user_day WHERE user = ? AND day <= ? ORDER BY day DESC LIMIT 1', user, day)
+			.toArray();
+		if (row === undefined) return { spent: nothing, reserved: nothing, before: nothing };
+		const sums = toSums(row);
+		if (row.day === day) return sums;
+		return { spent: nothing, reserved: nothing, before: plus(plus(sums.before, sums.spent), sums.reserved) };
+	}
+
+	#save(user: string, day: number, { spent, reserved, before }: Sums): void {
+		// A REPLACE would write the index, too.
+		this.#storage.sql.exec(
+			`INSERT INTO user_day (
+				user, day, spent_tokens, spent_usd, reserved_tokens, reserved_usd, before_tokens, before_usd
+			) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+			ON CONFLICT (user, day) DO UPDATE SET spent_tokens = excluded.spent_tokens, spent_usd = excluded.spent_usd,
+				reserved_tokens = excluded.reserved_tokens, reserved_usd = excluded.reserved_usd,
+				before_tokens = excluded.before_tokens, before_usd = excluded.before_usd`,
+			...[user, day, spent.tokens, spent.usd, reserved.tokens, reserved.usd, before.tokens, before.usd],
+		);
+	}
+
+	#readCaps(user: string): UserCaps {
+		const [row] = this.#storage.sql.exec<{ caps: string }>('SELECT caps FROM user_cap WHERE user = ?', user).toArray();
+		return row === undefined ? {} : v.parse(storedCaps, JSON.parse(row.caps));
+	}
+}
+
+const inOrder = 'ORDER BY day DESC, user LIMIT ?';
+
+const storedLimit = v.object({ tokens: v.optional(v.number()), usd: v.optional(v.number()) });
+const storedCaps = v.object({ daily: v.optional(storedLimit), total: v.optional(storedLimit) });
+
+/** Returns a limit if there is a cap in it. */
+function keepLimit(limit: Limit | undefined): Limit | undefined {
+	return limit !== undefined && isBounded(limit) ? limit : undefined;
+}
+
+function toSums(row: Row): Sums {
+	return {
+		spent: { tokens: row.spent_tokens, usd: row.spent_usd },
+		reserved: { tokens: row.reserved_tokens, usd: row.reserved_usd },
+		before: { tokens: row.before_tokens, usd: row.before_usd },
+	};
+}
+
+function toDayOfUser(row: Row): UserDay {
+	const { spent, reserved } = toSums(row);
+	return { user: row.user, day: formatDay(row.day), spent, reserved };
+}

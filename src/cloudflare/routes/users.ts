@@ -1,0 +1,209 @@
+import type { Context } from 'hono';
+import { Hono } from 'hono/tiny';
+import { check } from '../../core/ground/check.ts';
+import { RunletError } from '../../core/ground/errors.ts';
+import type { Runtime } from '../agent/runtime.ts';
+import { userName } from '../auth/user-name.ts';
+import { readConfig } from '../config/config.ts';
+import { askDirectory } from '../objects/directory/api.ts';
+import { askLedger, type LedgerApi } from '../objects/ledger/api.ts';
+import { askMemory, showMemory } from '../objects/memory/api.ts';
+import { takeValue } from '../objects/result.ts';
+import { showSchedule } from '../objects/schedule-api.ts';
+import type { Caller } from '../objects/session-api.ts';
+import * as operations from '../wire/operations/users.ts';
+import { askSession } from './ask-session.ts';
+import { getListedOwner, getOwner, getPerson, isAdmin, type RouteEnv } from './identity.ts';
+import { serveOperation } from './operation.ts';
+import { refuseMethod } from './request.ts';
+
+type Ctx = Context<RouteEnv>;
+type Parts = Pick<Runtime, 'memory' | 'schedules'>;
+
+/** A person in an owner. */
+interface Person {
+	readonly owner: string;
+	readonly user: string;
+}
+
+/** `/v1/users`: exports and erases a person of the owner, and sets what they may spend (docs/customers.md). */
+export function usersRoute(parts: Parts) {
+	return new Hono<RouteEnv>()
+		.get('/:user', serveOperation(operations.getUser), (c) => {
+			const person = findPerson(c, c.req.valid('query').owner);
+			return new Response(toStream(writeExport(c, person, parts)), {
+				headers: {
+					'content-type': 'application/json',
+					'content-disposition': 'attachment; filename="user.json"',
+					'cache-control': 'no-store',
+				},
+			});
+		})
+		.delete('/:user', serveOperation(operations.eraseUser), async (c) => c.json(await erase(c, findPerson(c), parts)))
+		.all('/:user', refuseMethod('GET', 'DELETE'))
+		.get('/:user/budget', serveOperation(operations.getUserBudget), async (c) => {
+			const person = findPerson(c, c.req.valid('query').owner);
+			return c.json(await askUserLedger(c, person, (one) => one.userState(person.user)));
+		})
+		.put('/:user/budget', serveOperation(operations.setUserBudget), async (c) => {
+			const person = findPerson(c);
+			const caps = c.req.valid('json');
+			await askUserLedger(c, person, (one) => one.setUserCaps(person.user, caps));
+			return c.json(await askUserLedger(c, person, (one) => one.userState(person.user)));
+		})
+		.all('/:user/budget', refuseMethod('GET', 'PUT'));
+}
+
+function findPerson(c: Ctx, asked?: string): Person {
+	const owner = asked === undefined ? getOwner(c) : getListedOwner(c, asked);
+	return { owner, user: check(userName, c.req.param('user'), 'user') };
+}
+
+function askUserLedger<T>(c: Ctx, { owner }: Person, ask: (one: LedgerApi) => Promise<T>): Promise<T> {
+	const { ledgers } = readConfig(c.env);
+	return askLedger(() => ledgers.get(ledgers.idFromName(owner)), ask);
+}
+
+/** Days of spending in an export. */
+const mostDays = 400;
+/** Sessions, or memories, that are read at a time. */
+const atOnce = 50;
+
+/** Writes everything of a person, a piece at a time. What fails breaks the export off, so that half of it is no whole. */
+async function* writeExport(c: Ctx, person: Person, parts: Parts): AsyncGenerator<string | Uint8Array> {
+	const { owner, user } = person;
+	const [budget, usage] = await Promise.all([
+		askUserLedger(c, person, (one) => one.userState(user)),
+		askUserLedger(c, person, (one) => one.userDays(user, mostDays)),
+	]);
+	const head = { owner, user, budget, usage, schedules: await listSchedules(c, person, parts) };
+	yield JSON.stringify(head).slice(0, -1);
+	yield ',"memories":[';
+	yield* joined(listMemories(c, person, parts), (memory) => JSON.stringify(memory));
+	yield '],"sessions":[';
+	let isFirst = true;
+	for await (const id of listSessions(c, person)) {
+		const body = await exportSession(c, id);
+		if (body === undefined) continue;
+		if (!isFirst) yield ',';
+		isFirst = false;
+		yield* body;
+	}
+	yield ']}\n';
+}
+
+/** Lists the sessions of a person with those that work for them, each once. */
+async function* listSessions(c: Ctx, { owner, user }: Person): AsyncGenerator<string> {
+	const seen = new Set<string>();
+	let cursor: string | undefined;
+	do {
+		const at = cursor;
+		const page = await askDirectory(readConfig(c.env).directories, owner, (one) =>
+			one.list({ user, limit: atOnce, cursor: at }),
+		);
+		for (const waiting = page.sessions.map(({ id }) => id); waiting.length > 0; ) {
+			const id = waiting.shift() ?? '';
+			if (seen.has(id)) continue;
+			seen.add(id);
+			yield id;
+			waiting.push(...(await listChildren(c, id)));
+		}
+		cursor = page.cursor;
+	} while (cursor !== undefined);
+}
+
+async function listChildren(c: Ctx, id: string): Promise<readonly string[]> {
+	const state = await orGone(askSession(c, toId(c, id), (one) => one.state(getReader(c)), true));
+	return state?.children?.map((child) => child.id) ?? [];
+}
+
+function exportSession(c: Ctx, id: string): Promise<ReadableStream<Uint8Array> | undefined> {
+	return orGone(askSession(c, toId(c, id), (one) => one.export(getReader(c), 'json'), true));
+}
+
+/** Returns who reads the sessions. A key with the scope admin may read those of all owners. */
+function getReader(c: Ctx): Caller {
+	const person = getPerson(c);
+	return isAdmin(c) ? { ...person, isAdmin: true } : person;
+}
+
+async function listSchedules(c: Ctx, { owner, user }: Person, { schedules }: Parts) {
+	if (schedules === undefined) return [];
+	const all = takeValue(await askDirectory(readConfig(c.env).directories, owner, (one) => one.listSchedules()));
+	return all.filter((one) => one.user === user).map(showSchedule);
+}
+
+async function* listMemories(c: Ctx, person: Person, { memory }: Parts) {
+	if (memory === undefined) return;
+	let cursor: string | undefined;
+	do {
+		const at = cursor;
+		const { memories } = readConfig(c.env);
+		const page = await askMemory(memories, person, (one) => one.list({ cursor: at, limit: atOnce }), true);
+		yield* page.memories.map(showMemory);
+		cursor = page.cursor;
+	} while (cursor !== undefined);
+}
+
+/** Sessions that one request erases: a Worker makes a limited number of calls for it. */
+const mostErased = 300;
+
+/**
+ * Erases a person: the sessions with their files and schedules, then the memories. What fails is left for the next request,
+ * which goes on.
+ */
+async function erase(c: Ctx, person: Person, { memory }: Parts) {
+	const { owner, user } = person;
+	const { directories, memories } = readConfig(c.env);
+	const caller = getPerson(c);
+	let sessions = 0;
+	for (;;) {
+		const page = await askDirectory(directories, owner, (one) => one.list({ user, limit: atOnce }));
+		for (const { id } of page.sessions) {
+			await orGone(askSession(c, toId(c, id), (one) => one.delete(caller), true));
+			// The session tells the list by itself, but maybe later.
+			await askDirectory(directories, owner, (one) => one.remove(id));
+			sessions++;
+		}
+		if (page.sessions.length === 0) break;
+		if (sessions >= mostErased) return { user, sessions, isDone: false };
+	}
+	if (memory !== undefined) await askMemory(memories, person, (one) => one.erase(), true);
+	return { user, sessions, isDone: true };
+}
+
+function toId(c: Ctx, id: string): DurableObjectId {
+	return readConfig(c.env).sessions.idFromString(id);
+}
+
+/** Resolves to nothing for a session that was removed meanwhile. */
+async function orGone<T>(asked: Promise<T>): Promise<T | undefined> {
+	try {
+		return await asked;
+	} catch (error) {
+		if (error instanceof RunletError && error.code === 'not_found') return undefined;
+		throw error;
+	}
+}
+
+/** Writes the entries of a list of JSON. */
+async function* joined<T>(list: AsyncIterable<T>, write: (one: T) => string): AsyncGenerator<string> {
+	let isFirst = true;
+	for await (const one of list) {
+		yield `${isFirst ? '' : ','}${write(one)}`;
+		isFirst = false;
+	}
+}
+
+/** Turns pieces into a body, each as its reader pulls. */
+function toStream(pieces: AsyncGenerator<string | Uint8Array>): ReadableStream<Uint8Array> {
+	const encoder = new TextEncoder();
+	return new ReadableStream({
+		pull: async (controller) => {
+			const { done, value } = await pieces.next();
+			if (done) controller.close();
+			else controller.enqueue(typeof value === 'string' ? encoder.encode(value) : value);
+		},
+		cancel: async () => void (await pieces.return(undefined)),
+	});
+}

@@ -1,0 +1,63 @@
+import type { Message } from '../../../core/chat/index.ts';
+import { hasRight } from '../../auth/rights.ts';
+import { toActors } from '../../auth/stored-actor.ts';
+import { isWithinLimit, type Limit } from '../../objects/budget.ts';
+import type { ImportOwner } from '../../objects/session-api.ts';
+import type { ImportedMessage, ImportedRun } from '../../wire/import.ts';
+import type { Inbound } from '../store/inbound.ts';
+import type { RunEnd } from '../store/run-end.ts';
+
+/** Returns where a message came from. Whoever made the copy is one of those who asked for what comes of it. */
+export function toInbound(
+	given: NonNullable<ImportedMessage['stored']>['inbound'],
+	{ owner, user = owner, by, isFork = false }: ImportOwner,
+): Inbound {
+	const { attachments, messageId } = given ?? {};
+	const about = { ...(attachments && { attachments }), ...(messageId !== undefined && { messageId }) };
+	if (!isFork) return { ...about, sender: user, transport: 'import', ...(by && { by }) };
+	const { sender = user, transport = 'http' } = given ?? {};
+	const before = given?.askers ?? (given?.by === undefined ? [] : [given.by]);
+	const askers = [...toActors(before, owner), ...(by === undefined ? [] : [by])];
+	return { ...about, sender, transport, ...(by && { by }), ...(askers.length > 0 && { askers }) };
+}
+
+/** Whether a copy may have a budget: one that is no larger than the usual one, or any if the importer may raise budgets. */
+export function mayHaveBudget(role: ImportOwner['role'], budget: Limit | undefined, usual: Limit): boolean {
+	if (budget === undefined || role === undefined || hasRight(role, 'setBudget')) return true;
+	return isWithinLimit(budget, usual);
+}
+
+/** Turns the end of a run into one that is stored. A run that was open or waited for somebody was left by its copy. */
+export function toRunEnd(given: ImportedRun['stored']['end'], isOver: boolean): RunEnd {
+	const { before = [], draft = [], restarts, steps = 0, event, isOutputText } = given ?? {};
+	const about = { before, draft, restarts, steps };
+	if (!isOver || event === undefined) return { ...about, event: { type: 'cancelled' } };
+	return { ...about, event: { ...event, ...(isOutputText && { isOutputText }) } };
+}
+
+/** Returns the message itself, without what stands beside it. */
+export function toMessage(
+	given: ImportedMessage,
+	providerMetadata: Readonly<Record<string, unknown>> | undefined,
+): Message {
+	switch (given.role) {
+		case 'system': {
+			const { role, content, summary, skills } = given;
+			return { role, content, summary, skills };
+		}
+		case 'user': {
+			const { role, content, parts } = given;
+			return { role, content, ...(parts && { parts }) };
+		}
+		case 'assistant': {
+			const { role, content, parts, toolCalls, reasoning } = given;
+			return { role, content, parts, toolCalls, reasoning, providerMetadata };
+		}
+		case 'tool': {
+			const { role, content, toolCallId, isError, parts } = given;
+			return { role, content: content ?? null, toolCallId, isError, parts };
+		}
+		default:
+			return given satisfies never;
+	}
+}

@@ -1,0 +1,59 @@
+import { formatDollars } from '../../../core/ground/dollars.ts';
+import { RunletError } from '../../../core/ground/errors.ts';
+import type { Amount, BudgetState, Limit } from '../../objects/budget.ts';
+import type { BudgetScope } from '../../objects/ledger/api.ts';
+
+/** A budget that did not allow a request. */
+export interface ExceededBudget {
+	readonly scope: 'session' | BudgetScope;
+	readonly state: BudgetState;
+	/** The user of the session, if it has one. */
+	readonly user?: string;
+}
+
+/** Creates the error for a request that a budget does not allow. */
+export function createBudgetError({ scope, state, user = '' }: ExceededBudget, needs: Amount): RunletError {
+	const { whose, per, remedy } = describeBudget(scope, user);
+	return new RunletError(
+		'budget_exceeded',
+		`budget: ${whose} may spend ${amountText(state.limit)}${per}; ${amountText(state.left)} left, and the next request may need ${amountText(keepCapped(needs, state.limit))}. ${remedy}`,
+		{ scope, ...state, needs },
+	);
+}
+
+/** Creates the error for a request to a model without a known price, under a budget in dollars. */
+export function createUnpriced(model: string): RunletError {
+	const message = `budget: nobody knows the price of "${model}", so a budget in dollars cannot be kept on it. Give the budget in tokens, or choose another model.`;
+	return new RunletError('budget_exceeded', message, { model });
+}
+
+function describeBudget(scope: ExceededBudget['scope'], user: string) {
+	const whose = `The user ${JSON.stringify(user)}`;
+	const raise = `An admin raises it by PUT /v1/users/${encodeURIComponent(user)}/budget`;
+	switch (scope) {
+		case 'session':
+			return { whose: 'This session', per: '', remedy: 'Raise its budget (PATCH the session), then continue.' };
+		case 'day':
+			return {
+				whose: 'This key',
+				per: ' a day',
+				remedy: 'Raise the budget of the day or wait for tomorrow (UTC), then continue.',
+			};
+		case 'user-day':
+			return { whose, per: ' a day', remedy: `${raise}. Then continue, or continue tomorrow (UTC).` };
+		case 'user-total':
+			return { whose, per: ' in all', remedy: `${raise}. Then continue.` };
+		default:
+			return scope satisfies never;
+	}
+}
+
+/** Returns the parts of an amount that have a limit. */
+function keepCapped({ tokens, usd }: Amount, limit: Limit): Limit {
+	return { ...(limit.tokens !== undefined && { tokens }), ...(limit.usd !== undefined && { usd }) };
+}
+
+function amountText({ tokens, usd }: Limit): string {
+	const parts = [tokens === undefined ? [] : `${tokens} tokens`, usd === undefined ? [] : formatDollars(usd)].flat();
+	return parts.join(' and ') || 'nothing';
+}

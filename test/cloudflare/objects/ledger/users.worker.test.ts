@@ -1,0 +1,470 @@
+import { env, evictDurableObject, runInDurableObject } from 'cloudflare:test';
+import * as fc from 'fast-check';
+import { afterEach, describe, expect, test } from 'vitest';
+import { type Amount, budgetState, everything, nothing } from '../../../../src/cloudflare/objects/budget.ts';
+import type { UserCaps, UserDay } from '../../../../src/cloudflare/objects/ledger/api.ts';
+import { formatDay } from '../../../../src/cloudflare/objects/ledger/day.ts';
+import { schema } from '../../../../src/cloudflare/objects/ledger/schema.ts';
+import { LedgerStore } from '../../../../src/cloudflare/objects/ledger/store.ts';
+import { migrate } from '../../../../src/cloudflare/objects/migrate.ts';
+import { setClock } from '../../../clock.ts';
+import { counted } from '../../../rows.ts';
+
+afterEach(() => setClock());
+
+/** A ledger of its own for each test. */
+function newLedger() {
+	return env.LEDGERS.get(env.LEDGERS.newUniqueId());
+}
+
+const ten: Amount = { tokens: 10, usd: 0.1 };
+const five: Amount = { tokens: 5, usd: 0.05 };
+
+describe('a reservation for a user', () => {
+	test.each([
+		['of the day of the user', 'user-day', { daily: { tokens: 15 }, total: { tokens: 1_000 } }, 'daily'],
+		['of the user in all', 'user-total', { daily: { usd: 10 }, total: { usd: 0.15 } }, 'total'],
+	] as const)('is refused if it would pass the cap %s, with the state of that budget', async (_, scope, caps, name) => {
+		const ledger = newLedger();
+		await ledger.setUserCaps('kim', caps);
+		expect(await ledger.reserve('a', ten, { tokens: 100 }, undefined, 'kim')).toEqual({ ok: true, amount: ten });
+		const state = budgetState(caps[name], nothing, ten);
+		expect(await ledger.reserve('b', ten, { tokens: 100 }, undefined, 'kim')).toEqual({ ok: false, scope, state });
+		expect(await ledger.reserve('c', five, { tokens: 100 }, undefined, 'kim')).toMatchObject({ ok: true });
+		expect(await ledger.userState('kim')).toMatchObject({ [name]: { reserved: { tokens: 15, usd: 0.15 } } });
+		expect(await ledger.state({})).toMatchObject({ reserved: { tokens: 15, usd: 0.15 } });
+	});
+
+	test('is refused by the day of the owner before a budget of the user', async () => {
+		const ledger = newLedger();
+		await ledger.setUserCaps('kim', { daily: { tokens: 5 } });
+		expect(await ledger.reserve('a', ten, { tokens: 5 }, undefined, 'kim')).toMatchObject({ ok: false, scope: 'day' });
+		expect(await ledger.reserve('a', ten, { tokens: 5 })).toMatchObject({ ok: false, scope: 'day' });
+	});
+
+	test('is bounded by no cap of another user', async () => {
+		const ledger = newLedger();
+		await ledger.setUserCaps('kim', { daily: { tokens: 5 } });
+		for (const user of ['lee', undefined])
+			expect(await ledger.reserve(`of ${user}`, ten, { tokens: 50 }, undefined, user)).toEqual({
+				ok: true,
+				amount: ten,
+			});
+		expect(await ledger.userState('kim')).toMatchObject({ daily: { reserved: nothing, left: { tokens: 5 } } });
+		expect(await ledger.userState('lee')).toMatchObject({ caps: {}, daily: { reserved: ten, left: {} } });
+	});
+
+	test('accepts those of 50 parallel reservations that fit into the cap of the user', async () => {
+		const ledger = newLedger();
+		await ledger.setUserCaps('kim', { total: { usd: 1.55 } });
+		const all = await Promise.all(
+			Array.from({ length: 50 }, (_, n) => ledger.reserve(`call ${n}`, ten, {}, undefined, 'kim')),
+		);
+		expect(all.filter(({ ok }) => ok)).toHaveLength(15);
+		expect((await ledger.userState('kim')).total).toMatchObject({ reserved: { usd: 1.5 }, left: { usd: 0.05 } });
+	});
+
+	test('is whole only while each budget of the owner and the user has plenty', async () => {
+		for (const caps of [{ daily: { tokens: 100 } }, { total: { tokens: 100 } }]) {
+			const ledger = newLedger();
+			await ledger.setUserCaps('kim', caps);
+			const whole = { tokens: 30, usd: 0.2 };
+			expect(await ledger.reserve('a', ten, { tokens: 1_000 }, whole, 'kim')).toEqual({ ok: true, amount: whole });
+			expect(await ledger.reserve('b', ten, { tokens: 1_000 }, whole, 'kim')).toEqual({ ok: true, amount: ten });
+			expect(await ledger.reserve('c', ten, { tokens: 1_000 }, whole, 'lee')).toEqual({ ok: true, amount: whole });
+		}
+	});
+
+	test('allows everything and reserves nothing if neither the day nor the user has a cap; its cost counts', async () => {
+		const ledger = newLedger();
+		for (const _ of ['first', 'again'])
+			expect(await ledger.reserve('a', ten, {}, undefined, 'kim')).toEqual({ ok: true, amount: everything });
+		expect(await ledger.state({})).toMatchObject({ spent: nothing, reserved: nothing });
+		for (const _ of ['first', 'again']) await ledger.settle([{ id: 'a', amount: five, user: 'kim' }]);
+		expect(await ledger.state({})).toMatchObject({ spent: five, reserved: nothing });
+		expect(await ledger.userState('kim')).toMatchObject({ daily: { spent: five }, total: { spent: five } });
+	});
+
+	test('of infinite tokens or dollars is refused by a cap on them, and counts only its other part without one', async () => {
+		const ledger = newLedger();
+		const unpriced = { tokens: 10, usd: Number.POSITIVE_INFINITY };
+		const endless = { tokens: Number.POSITIVE_INFINITY, usd: 0.1 };
+		await ledger.setUserCaps('kim', { daily: { tokens: 100 } });
+		expect(await ledger.reserve('a', endless, {}, undefined, 'kim')).toMatchObject({ ok: false, scope: 'user-day' });
+		for (const _ of ['first', 'again'])
+			expect(await ledger.reserve('b', unpriced, {}, undefined, 'kim')).toEqual({ ok: true, amount: unpriced });
+		expect(await ledger.userState('kim')).toMatchObject({ daily: { reserved: { tokens: 10, usd: 0 } } });
+		await ledger.setUserCaps('kim', { total: { usd: 100 } });
+		expect(await ledger.reserve('c', unpriced, {}, undefined, 'kim')).toMatchObject({ ok: false, scope: 'user-total' });
+		expect(await ledger.reserve('d', endless, {}, undefined, 'kim')).toEqual({ ok: true, amount: endless });
+	});
+});
+
+describe('what a user spent', () => {
+	test('begins anew each day in one budget, and adds up in the other', async () => {
+		const ledger = newLedger();
+		setClock('2026-03-01T12:00:00Z');
+		await ledger.setUserCaps('kim', { daily: { tokens: 20 }, total: { tokens: 40 } });
+		for (const day of ['2026-03-01', '2026-03-02']) {
+			setClock(`${day}T12:00:00Z`);
+			await ledger.reserve(day, ten, {}, undefined, 'kim');
+			await ledger.settle([{ id: day, amount: { tokens: 18, usd: 0.2 }, user: 'kim' }]);
+			expect((await ledger.userState('kim')).daily).toMatchObject({ spent: { tokens: 18 }, left: { tokens: 2 } });
+		}
+		expect((await ledger.userState('kim')).total).toMatchObject({
+			spent: { tokens: 36, usd: 0.4 },
+			left: { tokens: 4 },
+		});
+		setClock('2026-05-01T12:00:00Z');
+		expect(await ledger.reserve('late', five, {}, undefined, 'kim')).toMatchObject({ ok: false, scope: 'user-total' });
+		expect((await ledger.userState('kim')).daily).toMatchObject({ spent: nothing, left: { tokens: 20 } });
+	});
+
+	test('is counted on the day of the reservation, also for the sum of all days, if it is settled on a later day', async () => {
+		const ledger = newLedger();
+		setClock('2026-03-01T23:59:00Z');
+		await ledger.setUserCaps('kim', { total: { tokens: 100 } });
+		await ledger.reserve('late', ten, {}, undefined, 'kim');
+		await ledger.reserve('lost', ten, {}, undefined, 'kim');
+		setClock('2026-03-02T00:01:00Z');
+		await ledger.reserve('next', ten, {}, undefined, 'kim');
+		expect((await ledger.userState('kim')).total).toMatchObject({ spent: nothing, reserved: { tokens: 30 } });
+		await ledger.settle([{ id: 'late', amount: { tokens: 4, usd: 0 }, user: 'kim' }]);
+		expect((await ledger.userState('kim')).total).toMatchObject({ spent: { tokens: 4 }, reserved: { tokens: 20 } });
+		expect(await ledger.userDays('kim', 2)).toEqual([
+			{ day: '2026-03-02', spent: nothing, reserved: ten },
+			{ day: '2026-03-01', spent: { tokens: 4, usd: 0 }, reserved: ten },
+		]);
+		// Nobody settled two of them before their days were forgotten.
+		setClock('2026-03-10T12:00:00Z');
+		expect((await ledger.userState('kim')).total).toMatchObject({ spent: { tokens: 24 }, reserved: nothing });
+	});
+
+	test('stays when the caps are removed, and counts when new caps are set', async () => {
+		const ledger = newLedger();
+		await ledger.setUserCaps('kim', { daily: { tokens: 50 } });
+		await ledger.reserve('a', ten, {}, undefined, 'kim');
+		await ledger.settle([{ id: 'a', amount: ten, user: 'kim' }]);
+		await ledger.setUserCaps('kim', { daily: {} });
+		expect(await ledger.userState('kim')).toMatchObject({ caps: {}, daily: { limit: {}, spent: ten, left: {} } });
+		await ledger.setUserCaps('kim', { daily: { tokens: 15 }, total: {} });
+		expect((await ledger.userState('kim')).caps).toEqual({ daily: { tokens: 15 } });
+		expect(await ledger.reserve('b', ten, {}, undefined, 'kim')).toMatchObject({ ok: false, scope: 'user-day' });
+	});
+
+	test('includes the cost of an unknown lease by the user whom the cost names, once', async () => {
+		const ledger = newLedger();
+		for (const _ of ['first', 'again']) await ledger.settle([{ id: 'a', amount: ten, user: 'kim' }]);
+		await ledger.reserve('a', ten, { tokens: 100 }, undefined, 'kim');
+		expect((await ledger.userState('kim')).total).toMatchObject({ spent: ten, reserved: nothing });
+	});
+
+	test('includes the cost of a lease that was reserved for the user, also if the cost names nobody', async () => {
+		const ledger = newLedger();
+		await ledger.reserve('a', ten, { tokens: 100 }, undefined, 'kim');
+		await ledger.settle([{ id: 'a', amount: five }]);
+		expect((await ledger.userState('kim')).total).toMatchObject({ spent: five, reserved: nothing });
+	});
+
+	test('includes the cost of a lease that was reserved without a user, if the cost names the user', async () => {
+		const ledger = newLedger();
+		await ledger.reserve('a', ten, { tokens: 100 });
+		await ledger.reserve('b', ten, { tokens: 100 }, undefined, 'kim');
+		await ledger.settle([{ id: 'a', amount: five, user: 'kim' }]);
+		expect((await ledger.userState('kim')).total).toMatchObject({ spent: five, reserved: ten });
+		expect(await ledger.state({})).toMatchObject({ spent: five, reserved: ten });
+	});
+
+	test('survives a restart, with what is reserved and the caps', async () => {
+		const ledger = newLedger();
+		await ledger.setUserCaps('kim', { daily: { tokens: 25 } });
+		await ledger.reserve('a', ten, {}, undefined, 'kim');
+		await ledger.reserve('b', ten, {}, undefined, 'kim');
+		await ledger.settle([{ id: 'b', amount: five, user: 'kim' }]);
+		await evictDurableObject(ledger);
+		expect((await ledger.userState('kim')).daily).toEqual(budgetState({ tokens: 25 }, five, ten));
+	});
+
+	test('is listed by day and by user, a page at a time', async () => {
+		const ledger = newLedger();
+		const costs = (day: string, count: number) =>
+			Array.from({ length: count }, (_, n) => {
+				const user = `user ${String(n).padStart(4, '0')}`;
+				return { id: `${day} ${user}`, amount: ten, user };
+			});
+		for (const [day, count] of [
+			['2026-03-01', 3],
+			['2026-03-02', 1_200],
+			['2026-03-03', 2],
+		] as const) {
+			setClock(`${day}T12:00:00Z`);
+			await ledger.settle([...costs(day, count), { id: `${day} nobody`, amount: ten }]);
+		}
+		const first = await ledger.daysByUser(2);
+		expect(first).toHaveLength(1_000);
+		expect(first.slice(0, 3)).toEqual([
+			{ user: 'user 0000', day: '2026-03-03', spent: ten, reserved: nothing },
+			{ user: 'user 0001', day: '2026-03-03', spent: ten, reserved: nothing },
+			{ user: 'user 0000', day: '2026-03-02', spent: ten, reserved: nothing },
+		]);
+		const rest = await ledger.daysByUser(2, first.at(-1));
+		expect(rest.map(({ day, user }) => `${day} ${user}`)).toEqual(
+			costs('2026-03-02', 1_200)
+				.slice(998)
+				.map(({ id }) => id),
+		);
+		expect(await ledger.daysByUser(2, rest.at(-1))).toEqual([]);
+		expect(await ledger.daysByUser(3, rest.at(-1))).toHaveLength(3);
+		expect(await ledger.userDays('user 0002', 31)).toHaveLength(2);
+		expect(await ledger.userDays('user 0002', 1)).toEqual([]);
+	});
+});
+
+test('the lease of a user costs four rows written, and what it reads does not grow with the days and the users', async () => {
+	await runInDurableObject(newLedger(), (_, { storage }) => {
+		const { storage: counting, rows } = counted(storage);
+		const store = new LedgerStore(counting);
+		store.users.setCaps('kim', { daily: { tokens: 1e9 }, total: { tokens: 1e9 } });
+		const lend = (id: string, today: number, user: string) => {
+			store.reserve(today, { id, amount: ten, user }, {});
+			store.settle(today, [{ id, amount: ten, user }]);
+		};
+		const readCost = (id: string) => {
+			// The first lease of a day writes the row of the day, in the index, too.
+			lend(`first ${id}`, 1_000, 'kim');
+			rows();
+			lend(id, 1_000, 'kim');
+			return rows();
+		};
+		for (let day = 995; day < 1_000; day++) for (const user of ['kim', 'zoe']) lend(`${user} ${day}`, day, user);
+		const cost = readCost('one');
+		expect(cost.written).toBe(4);
+		for (let n = 0; n < 300; n++) lend(`many ${n}`, 1_000, `user ${n}`);
+		for (let day = 1; day < 300; day++) store.users.change('kim', day, { spend: ten });
+		expect(readCost('two')).toEqual(cost);
+	});
+});
+
+test('a lease that an earlier version of the ledger reserved is settled by this one', async () => {
+	await runInDurableObject(env.SESSIONS.get(env.SESSIONS.newUniqueId()), (_, { storage }) => {
+		const then = schema.migrations.slice(0, 2);
+		migrate(storage.sql, { tables: then.join(' '), migrations: then });
+		storage.sql.exec(`INSERT INTO day VALUES (20000, 0, 0, 20, 0.2, '[["open",10,0.1]]')`);
+		storage.sql.exec("INSERT INTO call VALUES (20000, 'own row', 10, 0.1, 0)");
+		const store = new LedgerStore(storage);
+		for (const id of ['open', 'own row']) store.settle(20_000, [{ id, amount: five, user: 'kim' }]);
+		expect(store.state(20_000, {})).toMatchObject({ spent: { tokens: 10, usd: 0.1 }, reserved: nothing });
+		expect(store.users.state('kim', 20_000).total).toMatchObject({ spent: { tokens: 10 }, reserved: nothing });
+	});
+});
+
+const users = ['kim', 'lee', undefined] as const;
+const cap = fc.record({ tokens: fc.nat(150), usd: fc.nat(150).map((cents) => cents / 100) }, { requiredKeys: [] });
+const happening = fc.oneof(
+	{
+		weight: 8,
+		arbitrary: fc.record({
+			kind: fc.constantFrom('reserve' as const, 'settle' as const),
+			id: fc.nat(39).map(String),
+			user: fc.constantFrom(...users),
+			tokens: fc.nat(12),
+			usd: fc.double({ min: 0, max: 0.12, noNaN: true }),
+			/** How much more a whole lease is. */
+			times: fc.integer({ min: 1, max: 4 }),
+		}),
+	},
+	{
+		weight: 1,
+		arbitrary: fc.record({
+			kind: fc.constant('caps' as const),
+			user: fc.constantFrom('kim', 'lee'),
+			caps: fc.record({ daily: cap, total: cap }, { requiredKeys: [] }),
+		}),
+	},
+	{ weight: 1, arbitrary: fc.constantFrom({ kind: 'midnight' as const }, { kind: 'back' as const }) },
+);
+
+/** Dollars as whole numbers, so that the model's sums are exact. */
+const exact = (usd: number): bigint => BigInt(Math.round(usd * 1e12));
+const toExact = ({ tokens, usd }: Amount) => ({ tokens, usd: exact(usd) });
+
+/** A lease in the model. */
+interface Entry {
+	readonly user: string | undefined;
+	readonly day: number;
+	readonly tokens: number;
+	readonly usd: bigint;
+	readonly settled: boolean;
+}
+
+function sum(entries: readonly Entry[]) {
+	return {
+		tokens: entries.reduce((total, { tokens }) => total + tokens, 0),
+		usd: entries.reduce((total, { usd }) => total + usd, 0n),
+	};
+}
+
+/** All leases that a model ledger ever had, and those that it can still tell from new ones. */
+class ModelLedger {
+	readonly caps = new Map<string, UserCaps>();
+	readonly #entries = new Set<Entry>();
+	readonly #known = new Map<string, Entry>();
+
+	forget(today: number): void {
+		for (const [id, { day }] of this.#known) if (day < today - 2) this.#known.delete(id);
+	}
+
+	find(id: string): Entry | undefined {
+		return this.#known.get(id);
+	}
+
+	put(id: string, entry: Entry): void {
+		const before = this.#known.get(id);
+		if (before !== undefined) this.#entries.delete(before);
+		this.#known.set(id, entry);
+		this.#entries.add(entry);
+	}
+
+	select(isWanted: (entry: Entry) => boolean): readonly Entry[] {
+		return [...this.#entries].filter(isWanted);
+	}
+
+	/** The leases that each budget counts, with the limit of the budget. */
+	budgets(user: string | undefined, today: number, limit: UserCaps['daily']) {
+		const { daily = {}, total = {} } = this.caps.get(user ?? '') ?? {};
+		const ofDay = this.select(({ day }) => day === today);
+		const ofUser = this.select((entry) => entry.user === user);
+		const owners = { scope: 'day', limit: limit ?? {}, entries: ofDay };
+		if (user === undefined) return [owners];
+		const ofBoth = ofUser.filter(({ day }) => day === today);
+		return [
+			owners,
+			{ scope: 'user-day', limit: daily, entries: ofBoth },
+			{ scope: 'user-total', limit: total, entries: ofUser },
+		];
+	}
+
+	/** Lists what users spent since a day, as a ledger does. */
+	listDays(first: number): UserDay[] {
+		const all = this.select(({ day, user }) => user !== undefined && day >= first);
+		const names = new Set(all.map(({ day, user }) => JSON.stringify([formatDay(day), user])));
+		return [...names].map((name) => {
+			const [on, user] = JSON.parse(name);
+			const ofDay = all.filter((entry) => formatDay(entry.day) === on && entry.user === user);
+			const toAmount = (settled: boolean) => {
+				const { tokens, usd } = sum(ofDay.filter((entry) => entry.settled === settled));
+				return { tokens, usd: Number(usd) / 1e12 };
+			};
+			return { user, day: on, spent: toAmount(true), reserved: toAmount(false) };
+		});
+	}
+}
+
+/** Compares the sums of a ledger with those of the model. */
+function assertSums(store: LedgerStore, model: ModelLedger, today: number, first: number): void {
+	for (const user of ['kim', 'lee']) {
+		const { caps, daily, total } = store.users.state(user, today);
+		expect(caps).toEqual(model.caps.get(user) ?? {});
+		const ofUser = model.select((entry) => entry.user === user);
+		const isOpen = ({ settled, day }: Entry) => !settled && day >= today - 2;
+		expect([toExact(total.spent), toExact(total.reserved)]).toEqual([
+			sum(ofUser.filter((entry) => !isOpen(entry))),
+			sum(ofUser.filter(isOpen)),
+		]);
+		const ofDay = ofUser.filter(({ day }) => day === today);
+		expect([toExact(daily.spent), toExact(daily.reserved)]).toEqual([
+			sum(ofDay.filter(({ settled }) => settled)),
+			sum(ofDay.filter(({ settled }) => !settled)),
+		]);
+	}
+	const inOrder = (days: readonly UserDay[]) =>
+		days
+			.map(({ user, day, spent, reserved }) => [day, user, toExact(spent), toExact(reserved)])
+			.toSorted((a, b) => (`${a[0]} ${a[1]}` < `${b[0]} ${b[1]}` ? -1 : 1));
+	expect(inOrder(store.users.daysByUser(first))).toEqual(inOrder(model.listDays(first)));
+	const ofOwner = new Map(store.days(first).map(({ day, spent, reserved }) => [day, [spent, reserved].map(toExact)]));
+	for (const on of ofOwner.keys()) {
+		const ofDay = model.select(({ day }) => formatDay(day) === on);
+		expect(ofOwner.get(on)).toEqual([
+			sum(ofDay.filter(({ settled }) => settled)),
+			sum(ofDay.filter(({ settled }) => !settled)),
+		]);
+	}
+}
+
+test('in any order, with repetitions, other caps and other days: no reservation passes a cap, and the sums of the owner and of each user are those of their leases', async () => {
+	await runInDurableObject(newLedger(), (_, { storage }) => {
+		fc.assert(
+			fc.property(
+				fc.array(happening, { maxLength: 120, size: 'max' }),
+				fc.constantFrom({}, { tokens: 200, usd: 2 }),
+				(happenings, limit) => {
+					storage.sql.exec('DELETE FROM call; DELETE FROM day; DELETE FROM past;');
+					storage.sql.exec('DELETE FROM user_day; DELETE FROM user_cap;');
+					const store = new LedgerStore(storage);
+					const model = new ModelLedger();
+					const first = 20_000;
+					let today = first;
+					let newest = first;
+					for (const what of happenings) {
+						if (what.kind === 'midnight') newest = Math.max(newest, ++today);
+						// A clock may go back over midnight.
+						else if (what.kind === 'back') today = Math.max(first, newest - 1);
+						else if (what.kind === 'caps') {
+							const { daily, total } = what.caps;
+							store.users.setCaps(what.user, what.caps);
+							const isCap = (one: UserCaps['daily']) => one !== undefined && Object.keys(one).length > 0;
+							model.caps.set(what.user, { ...(isCap(daily) && { daily }), ...(isCap(total) && { total }) });
+						} else {
+							model.forget(today);
+							act(store, model, today, what, limit);
+						}
+						assertSums(store, model, today, first);
+					}
+				},
+			),
+			{ numRuns: 100 },
+		);
+	});
+});
+
+type Act = Extract<typeof happening extends fc.Arbitrary<infer T> ? T : never, { readonly id: string }>;
+
+/** Reserves or settles a lease in a ledger and in the model. */
+function act(store: LedgerStore, model: ModelLedger, today: number, what: Act, limit: object): void {
+	const { kind, id, tokens, times, user } = what;
+	const usd = exact(what.usd);
+	const before = model.find(id);
+	if (kind === 'settle') {
+		store.settle(today, [{ id, amount: what, user }]);
+		if (before?.settled === true) return;
+		// A lease without a user becomes the payer's.
+		const payer = before?.user ?? user;
+		model.put(id, { user: payer, day: before?.day ?? today, tokens, usd, settled: true });
+		return;
+	}
+	const whole = { tokens: times * tokens, usd: times * what.usd };
+	const answer = store.reserve(today, { id, amount: what, whole, user }, limit);
+	if (before !== undefined) {
+		expect(answer.ok).toBe(true);
+		return;
+	}
+	const budgets = model.budgets(user, today, limit);
+	const passed = budgets.find(({ limit: most, entries }) => {
+		const { tokens: allTokens, usd: allUsd } = sum(entries);
+		const isPast = most.tokens !== undefined && allTokens + tokens > most.tokens;
+		return isPast || (most.usd !== undefined && allUsd + usd > exact(most.usd));
+	});
+	expect(answer.ok ? undefined : answer.scope).toBe(passed?.scope);
+	if (!answer.ok) return;
+	const amount = answer.amount ?? nothing;
+	const isCapped = budgets.some(({ limit: most }) => Object.keys(most).length > 0);
+	expect(Number.isFinite(amount.tokens)).toBe(isCapped || user === undefined);
+	if (!isCapped && user !== undefined) return;
+	model.put(id, { user, day: today, ...toExact(amount), settled: false });
+	for (const { limit: most, entries } of model.budgets(user, today, limit)) {
+		const { tokens: allTokens, usd: allUsd } = sum(entries);
+		expect(allTokens).toBeLessThanOrEqual(most.tokens ?? Number.POSITIVE_INFINITY);
+		expect(most.usd === undefined || allUsd <= exact(most.usd)).toBe(true);
+	}
+}
