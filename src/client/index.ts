@@ -8,6 +8,7 @@ import { createScheduleClient, type ScheduleClient } from './schedules.ts';
 import { createSessionClient, type SessionClient } from './sessions.ts';
 import { createSkillClient, type SkillClient } from './skills.ts';
 import { createToolClient, type ToolClient } from './tools.ts';
+import { createUserClient, type UserClient } from './users.ts';
 
 export type { Api } from './api.ts';
 export { ClientError } from './error.ts';
@@ -30,7 +31,9 @@ export type {
 	CallAnswer,
 	ChildEvent,
 	DecisionLinks,
+	ErasedUser,
 	ExportedSession,
+	ExportedUser,
 	FileChange,
 	FileChangePage,
 	FilePage,
@@ -59,14 +62,24 @@ export type {
 	SpendingQuery,
 	TaskList,
 	Usage,
+	UserBudget,
+	UserCaps,
 	UserTool,
 	UserToolBody,
 	WaitingCall,
 	WaitingMessage,
 } from './types.ts';
+export type { UserClient } from './users.ts';
 
-/** A client of a server: sessions, the owner's tools, MCP servers, schedules, memories and skills, and every route under `v1` without retries. */
-export interface Client extends SessionClient, ToolClient, McpClient, ScheduleClient, MemoryClient, SkillClient {
+/** A client of a server: sessions, users, the owner's tools, MCP servers, schedules, memories and skills, and every route under `v1` without retries. */
+export interface Client
+	extends SessionClient,
+		ToolClient,
+		McpClient,
+		ScheduleClient,
+		MemoryClient,
+		SkillClient,
+		UserClient {
 	/** Hono's client, typed by the API: `v1.skills[':name'].$get({ param: { name } })`. */
 	readonly v1: ReturnType<typeof hc<Api>>['v1'];
 }
@@ -89,6 +102,7 @@ export function createClient(
 		...createScheduleClient(http),
 		...createSkillClient(http),
 		...createMemoryClient(http),
+		...createUserClient(http),
 		v1: hc<Api>(baseUrl, { headers, fetch }).v1,
 	};
 }

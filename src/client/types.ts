@@ -24,6 +24,7 @@ import type { spending, spendingQuery } from '../cloudflare/wire/spending.ts';
 import type { taskLists } from '../cloudflare/wire/tasks.ts';
 import type { shownTool, toolBody } from '../cloudflare/wire/tool.ts';
 import type { usage } from '../cloudflare/wire/usage.ts';
+import type { erasedUser, exportedUser, userBudget, userBudgetBody } from '../cloudflare/wire/user.ts';
 
 /** What a list is asked for. The number of entries is text in the address only. */
 type Query<S extends v.GenericSchema<{ readonly limit?: string }, unknown>> = Omit<v.InferInput<S>, 'limit'> & {
@@ -82,6 +83,14 @@ export type PublishedSkill = v.InferOutput<typeof publishedSkill>;
 /** What owners spent, by day. */
 export type Spending = v.InferOutput<typeof spending>;
 export type SpendingQuery = Omit<v.InferInput<typeof spendingQuery>, 'days'> & { readonly days?: number };
+
+/** Everything that is stored of a user. */
+export type ExportedUser = v.InferOutput<typeof exportedUser>;
+/** What was erased of a user. */
+export type ErasedUser = v.InferOutput<typeof erasedUser>;
+/** The budget of a user, and where it stands. */
+export type UserBudget = v.InferOutput<typeof userBudget>;
+export type UserCaps = v.InferInput<typeof userBudgetBody>;
 
 /** An HTTP tool that an owner has defined. */
 export type UserTool = v.InferOutput<typeof shownTool>;

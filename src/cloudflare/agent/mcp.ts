@@ -15,6 +15,8 @@ export interface ConnectionsOptions {
 	/** The session that waits where a call needs a login. */
 	readonly session: string;
 	readonly owner: string;
+	/** The person of the session, who logs in where the owner has not. */
+	readonly user?: string;
 	/** The agent whose servers they are, and all agents of the Worker. */
 	readonly agent: Agent;
 	readonly agents: readonly Agent[];

@@ -6,6 +6,7 @@ import type { Runtime } from '../agent/runtime.ts';
 import { userName } from '../auth/user-name.ts';
 import { readConfig } from '../config/config.ts';
 import { askDirectory } from '../objects/directory/api.ts';
+import { askRegistry, isEntryOf } from '../objects/directory/registry-api.ts';
 import { askLedger, type LedgerApi } from '../objects/ledger/api.ts';
 import { askMemory, showMemory } from '../objects/memory/api.ts';
 import { takeValue } from '../objects/result.ts';
@@ -168,8 +169,17 @@ async function erase(c: Ctx, person: Person, { memory }: Parts) {
 		if (page.sessions.length === 0) break;
 		if (sessions >= mostErased) return { user, sessions, isDone: false };
 	}
+	await eraseLogins(c, person);
 	if (memory !== undefined) await askMemory(memories, person, (one) => one.erase(), true);
 	return { user, sessions, isDone: true };
+}
+
+/** Removes the logins of a person to MCP servers. */
+async function eraseLogins(c: Ctx, { owner, user }: Person): Promise<void> {
+	const { directories } = readConfig(c.env);
+	const logins = await askRegistry(directories, owner, (one) => one.listEntries('mcp-login'));
+	for (const { name } of logins)
+		if (isEntryOf(user, name)) await askRegistry(directories, owner, (one) => one.removeEntry('mcp-login', name));
 }
 
 function toId(c: Ctx, id: string): DurableObjectId {

@@ -44,7 +44,8 @@ async function findSpent(
 	{ owner, user }: Pick<DueSchedule, 'owner' | 'user'>,
 	{ ledgers, storedKeys, findDayBudget }: Config,
 ): Promise<string | undefined> {
-	const ask = <T>(call: (one: LedgerApi) => Promise<T>) => askLedger(() => ledgers.get(ledgers.idFromName(owner)), call);
+	const ask = <T>(call: (one: LedgerApi) => Promise<T>) =>
+		askLedger(() => ledgers.get(ledgers.idFromName(owner)), call);
 	const isSpent = ({ left }: Pick<BudgetState, 'left'>) => left.tokens === 0 || left.usd === 0;
 	await storedKeys?.refreshOwner(owner);
 	const limit = findDayBudget(owner);

@@ -38,7 +38,7 @@ export function createConnections(options: ConnectionsOptions): McpConnections {
 		warn(`mcp_${code}`, message);
 	};
 	const connect = async (server: FoundServer): Promise<Open> => {
-		const { config, session } = options;
+		const { config, session, user } = options;
 		const made = await describeServer(server);
 		const known = open.get(server.name);
 		if (known?.made === made) return known;
@@ -46,6 +46,7 @@ export function createConnections(options: ConnectionsOptions): McpConnections {
 		const connection = openServer(server, {
 			config,
 			session,
+			user,
 			mayLogIn: true,
 			acceptance: createAcceptance(config, server),
 			onProblem: ({ code, message }) => {

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { RunletError } from '../../../core/ground/errors.ts';
 import { openSecrets, sealSecrets } from '../../agent/registered-secrets.ts';
 import type { Config } from '../../config/config.ts';
-import { askRegistry } from '../../objects/directory/registry-api.ts';
+import { askRegistry, toEntryName } from '../../objects/directory/registry-api.ts';
 import type { loginHead } from '../servers/login-state.ts';
 
 const optionalText = v.optional(v.string());
@@ -61,13 +61,15 @@ export type BegunLogin = LoginState['begun'][number];
 /** Whose login it is, and to what. */
 export interface LoginPlace {
 	readonly owner: string;
+	/** The person who has logged in; the owner itself if it is missing. */
+	readonly user?: string;
 	/** The name of the server. */
 	readonly name: string;
 	readonly url: string;
 }
 
-/** The most logins of an owner. */
-const mostLogins = 200;
+/** The most logins of an owner, those of its users included. */
+const mostLogins = 20_000;
 
 /** How often a change is tried again that somebody else's came before. */
 const mostTries = 20;
@@ -76,7 +78,7 @@ const mostTries = 20;
 const longest = 200_000;
 
 /**
- * The login of an owner to a server, sealed in the owner's registry. A login for another address under the same name reads
+ * The login of an owner or of one of its users to a server, sealed in the owner's registry. A login for another address under the same name reads
  * as none, so that its tokens are sent nowhere else.
  */
 export class LoginStore {
@@ -108,7 +110,8 @@ export class LoginStore {
 	}
 
 	async #readVersion(): Promise<{ readonly state: LoginState; readonly version: string | undefined }> {
-		const { owner, name, url } = this.#place;
+		const { owner, url } = this.#place;
+		const name = toEntryName(this.#place);
 		const entry = await askRegistry(this.#config.directories, owner, (one) => one.getEntry('mcp-login', name));
 		const empty = { url, begun: [] };
 		if (entry === undefined) return { state: empty, version: undefined };
@@ -119,10 +122,11 @@ export class LoginStore {
 	}
 
 	async #write(state: LoginState, replaces: string | undefined): Promise<boolean> {
-		const { owner, name, url } = this.#place;
+		const { owner, url } = this.#place;
+		const name = toEntryName(this.#place);
 		const login = JSON.stringify(state);
 		if (login.length > longest)
-			throw new RunletError('too_large', `The login to ${name} has more than ${longest} characters.`);
+			throw new RunletError('too_large', `The login to ${this.#place.name} has more than ${longest} characters.`);
 		const about = { owner, kind: 'mcp-login', name } as const;
 		const sealed = await sealSecrets(this.#config, about, { login });
 		const head: v.InferOutput<typeof loginHead> = { url, isLoggedIn: state.tokens !== undefined };

@@ -29,6 +29,8 @@ const lookMs = 200;
 export interface LoginOptions {
 	readonly config: Config;
 	readonly server: FoundServer;
+	/** The person who logs in; the owner itself if it is missing. */
+	readonly user?: string;
 	/** The session that waits for the login, if it is one. */
 	readonly session?: string;
 	/** The login that comes back from its page. */
@@ -36,7 +38,7 @@ export interface LoginOptions {
 }
 
 /**
- * The login of an owner to a server, as the protocol's client wants it (OAuth 2.1). Everything that it keeps is sealed in
+ * The login of an owner or of one of its users to a server, as the protocol's client wants it (OAuth 2.1). Everything that it keeps is sealed in
  * the owner's registry. Of several sessions one refreshes the tokens at a time, and the others take what it got.
  */
 export class OwnerLogin implements OAuthClientProvider {
@@ -51,8 +53,9 @@ export class OwnerLogin implements OAuthClientProvider {
 
 	constructor(options: LoginOptions) {
 		const { owner, name, url } = options.server;
+		const { user } = options;
 		this.#options = options;
-		this.#store = new LoginStore(options.config, { owner, name, url });
+		this.#store = new LoginStore(options.config, { owner, user, name, url });
 	}
 
 	/** The page to which a person was last sent. */
@@ -77,7 +80,7 @@ export class OwnerLogin implements OAuthClientProvider {
 	async state(): Promise<string> {
 		const { owner, name } = this.#options.server;
 		this.#linkId = crypto.randomUUID();
-		return sealState(this.#options.config, { owner, name, id: this.#linkId });
+		return sealState(this.#options.config, { owner, user: this.#options.user, name, id: this.#linkId });
 	}
 
 	async clientInformation(): Promise<StoredOAuthClientInformation | undefined> {

@@ -36,13 +36,13 @@ export async function endLogin(config: Config, query: URLSearchParams, findServe
 	const over = { problem: 'This link is used or too old. Ask for a new one.' };
 	const returning = await openState(config, query.get('state') ?? '');
 	if (returning === undefined) return { problem: 'This link was not made by this server. Ask for a new one.' };
-	const { owner, name, id } = returning;
+	const { owner, user, name, id } = returning;
 	const server = await findServer(owner, name);
 	if (server === undefined) return { problem: `The server ${name} was removed.` };
-	const { begun, all } = await takeLink(new LoginStore(config, { owner, name, url: server.url }), id);
+	const { begun, all } = await takeLink(new LoginStore(config, { owner, user, name, url: server.url }), id);
 	if (begun === undefined) return over;
 	try {
-		await finishLogin(server, { ...server, login: new OwnerLogin({ config, server, begun }), query });
+		await finishLogin(server, { ...server, login: new OwnerLogin({ config, server, user, begun }), query });
 		return { server: name, owner, sessions: [...new Set(all.flatMap(({ session }) => session ?? []))] };
 	} catch (thrown) {
 		log('warn', 'mcp.login_failed', { 'runlet.mcp.server': name, ...toFailureFields(thrown) });

@@ -4,11 +4,14 @@ import type { McpServer } from '../../../core/mcp/server.ts';
 import type { Config } from '../../config/config.ts';
 import type { FoundServer } from '../servers/find.ts';
 import { OwnerLogin } from './login.ts';
+import { LoginStore } from './login-store.ts';
 
 /** What a connection is made with. */
 export interface OpenOptions extends Pick<ConnectionOptions, 'acceptance' | 'onProblem'> {
 	readonly config: Config;
 	readonly session?: string;
+	/** The person of the session. */
+	readonly user?: string;
 	/** Whether a login may begin, if the server wants one. */
 	readonly mayLogIn: boolean;
 }
@@ -16,12 +19,18 @@ export interface OpenOptions extends Pick<ConnectionOptions, 'acceptance' | 'onP
 /** Makes the connection to a server for its owner. Nothing is sent. Throws if what it is sent is not there. */
 export async function openServer(
 	server: FoundServer,
-	{ config, session, mayLogIn, ...options }: OpenOptions,
+	{ config, session, user, mayLogIn, ...options }: OpenOptions,
 ): Promise<McpConnection> {
 	const { headers } = await server.openSecrets();
-	const login = server.auth !== undefined && mayLogIn ? new OwnerLogin({ config, server, session }) : undefined;
+	const login = server.auth !== undefined && mayLogIn ? await createLogin() : undefined;
 	const { allowLoopback } = server;
 	return createConnection(toServer(server, headers), { ...options, allowLoopback, login });
+
+	/** The login of the owner is for all its sessions. Without it each person logs in for their own. */
+	async function createLogin(): Promise<OwnerLogin> {
+		const ofOwner = user === undefined || (await new LoginStore(config, server).read()).tokens !== undefined;
+		return new OwnerLogin({ config, server, user: ofOwner ? undefined : user, session });
+	}
 }
 
 function toServer(server: FoundServer, headers: McpServer['headers']): McpServer {

@@ -4,7 +4,7 @@ import { parseJson } from '../../../core/ground/json.ts';
 import type { Config } from '../../config/config.ts';
 
 /** Which link of whose login comes back. */
-const returning = v.object({ owner: v.string(), name: v.string(), id: v.string() });
+const returning = v.object({ owner: v.string(), user: v.optional(v.string()), name: v.string(), id: v.string() });
 export type Returning = v.InferOutput<typeof returning>;
 
 /** What it is sealed for. */

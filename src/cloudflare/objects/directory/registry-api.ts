@@ -20,6 +20,16 @@ export interface Entry {
 	readonly updatedAt: number;
 }
 
+/** Returns the name of an entry that belongs to the owner, or to one of its users. No other name has a bracket. */
+export function toEntryName({ name, user }: { readonly name: string; readonly user?: string }): string {
+	return user === undefined ? name : JSON.stringify([user, name]);
+}
+
+/** Whether an entry of this name belongs to a user. */
+export function isEntryOf(user: string, name: string): boolean {
+	return name.startsWith(`${JSON.stringify([user]).slice(0, -1)},`);
+}
+
 /** A change of an entry. */
 export interface EntryChange extends Pick<Entry, 'name' | 'definition' | 'sealed'> {
 	readonly kind: EntryKind;

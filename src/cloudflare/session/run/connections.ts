@@ -30,7 +30,7 @@ export class Connections {
 	/** Gives a run that begins the connections of its agent's servers. Nothing if it has none. */
 	take(): McpConnections | undefined {
 		const { runtime, store, config } = this.#options;
-		const { id, owner, agent: name } = store.session();
+		const { id, owner, user, agent: name } = store.session();
 		const agent = findAgent(runtime.agents, name);
 		if (runtime.mcp === undefined || !hasServers(agent)) return undefined;
 		clearTimeout(this.#timer);
@@ -38,6 +38,7 @@ export class Connections {
 			config: config(),
 			session: id,
 			owner,
+			user,
 			agent,
 			agents: runtime.agents,
 		});

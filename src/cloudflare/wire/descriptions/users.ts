@@ -1,6 +1,6 @@
 import { description } from '../description.ts';
-import * as example from './examples.ts';
 import { erasedUser, exportedUser, userBudget } from '../user.ts';
+import * as example from './examples.ts';
 
 const budget = {
 	caps: { daily: { tokens: 50_000 } },
