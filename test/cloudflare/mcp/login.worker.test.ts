@@ -167,6 +167,33 @@ describe('a run whose call needs a login', () => {
 		expect((await readHistory(id)).at(-1)).toMatchObject({ role: 'assistant', content: 'Done.' });
 	});
 
+	test('a person logs in for the sessions of their own, where the owner has no login; erasing them ends it', async () => {
+		await logIn(await startLogin());
+		play('Hello.');
+		await run();
+		await request('/v1/mcp/tracker/login', undefined, {}, 'DELETE');
+		const runFor = async (user: string) =>
+			(await request('/v1/sessions', { agent: 'tracking', user, text: 'Go.' })).json<Started>();
+		play({ toolCalls: [find] }, 'Done.');
+		const { id } = await runFor('ada');
+		const { question } = await readState(id);
+		const link = JSON.stringify(question).match(/https:\/\/login\.example\.com\/authorize[^"\\ ]*/)?.[0] ?? '';
+		expect((await logIn(link)).status).toBe(200);
+		await waitFor(id, 'completed');
+		expect(await isLoggedIn()).toBe(false);
+		const begin = async (user: string) => {
+			play({ toolCalls: [find] }, 'Done.');
+			return (await runFor(user)).run.status;
+		};
+		expect([await begin('ada'), await begin('ben'), await begin('ada')]).toEqual([
+			'completed',
+			'awaiting_user',
+			'completed',
+		]);
+		expect((await request('/v1/users/ada', undefined, {}, 'DELETE')).status).toBe(200);
+		expect(await begin('ada')).toBe('awaiting_user');
+	});
+
 	test('all sessions that wait for one login go on after it', async () => {
 		await logIn(await startLogin());
 		play('Hello.');

@@ -1,5 +1,8 @@
 import { env, runInDurableObject } from 'cloudflare:test';
 import { describe, expect, test } from 'vitest';
+import { migrate } from '../../../src/cloudflare/objects/migrate.ts';
+import { createRunlet, defineAgent } from '../../../src/cloudflare/runlet/index.ts';
+import { schema } from '../../../src/cloudflare/session/store/schema.ts';
 import { allEvents, follow, readHistory, readState, readText, request, restart, send } from '../../client.ts';
 import { play } from '../../script.ts';
 
@@ -113,6 +116,35 @@ describe('a session of the first version', () => {
 		expect(readText(await allEvents(await send(id, 'hello')))).toBe('Hello again.');
 	});
 
+	test('stays reachable by whom it was, whoever names a user in its metadata, and has no user', async () => {
+		const id = await stored();
+		await runInDurableObject(env.SESSIONS.get(env.SESSIONS.idFromString(id)), (_, { storage }) => {
+			storage.sql.exec(`UPDATE session SET metadata = '{"user":"ada"}', owner = 'ada@example.com'`);
+		});
+		await restart(id);
+		const product = createRunlet({
+			agents: [defineAgent({ name: 'scripted', description: 'Says what the test has written.' })],
+			authenticate: (given) => JSON.parse(given.headers.get('cookie') ?? 'null') ?? undefined,
+		});
+		const read = async (account: object) => {
+			const headers = { cookie: JSON.stringify(account) };
+			const given = { ...env, LOCAL: 'false', API_KEYS: '', RATE_LIMITER: undefined };
+			return product.fetch(new Request(`https://product.example.com/v1/sessions/${id}`, { headers }), given);
+		};
+		const owner = 'ada@example.com';
+		const session = await (await read({ owner })).json<Record<string, unknown>>();
+		expect(session).toMatchObject({ id, metadata: { user: 'ada' } });
+		expect(session.user).toBeUndefined();
+		const statuses = [
+			await read({ owner, role: 'admin' }),
+			await read({ owner, user: 'ada' }),
+			await read({ owner, user: 'ada', role: 'staff' }),
+			await read({ owner: 'ben@example.com', role: 'admin' }),
+			await read({ owner: 'ben@example.com', user: 'ada' }),
+		];
+		expect(statuses.map(({ status }) => status)).toEqual([200, 404, 200, 404, 404]);
+	});
+
 	test('begins what waits, and takes tokens and replaced messages', async () => {
 		play('Now.');
 		const waiting = JSON.stringify({
@@ -173,4 +205,32 @@ describe('a session of the first version', () => {
 		expect(readText(await allEvents(answered))).toBe('Paid.');
 		expect((await readHistory(id)).filter(({ role }) => role === 'tool')).toMatchObject([{ content: 'paid 5' }]);
 	});
+});
+
+test('a run of an earlier version keeps the sources of what its model was told of memories, and no text of them', async () => {
+	const version = schema.migrations.findIndex((statements) => statements.includes('UPDATE run SET recalled'));
+	expect(version).toBeGreaterThan(0);
+	const then = schema.migrations.slice(0, version);
+	const before = [
+		{ text: "Likes 'short' answers.", sources: ['style.md', 'a "b".md'] },
+		{ text: 'x', sources: [] },
+		null,
+	];
+	const rows = await runInDurableObject(env.SESSIONS.get(env.SESSIONS.newUniqueId()), (_, { storage }) =>
+		storage.transactionSync(() => {
+			migrate(storage.sql, { tables: then.join(' '), migrations: then });
+			const insert = `INSERT INTO run (n, id, status, boot, attempt, first_seq, created_at, recalled)
+				VALUES (?, 'run', 'completed', 'b', 1, 65536, 1, ?)`;
+			for (const [n, recalled] of before.entries()) storage.sql.exec(insert, n, JSON.stringify(recalled));
+			storage.sql.exec(insert, before.length, null);
+			migrate(storage.sql, schema);
+			return storage.sql.exec<{ recalled: string | null }>('SELECT recalled FROM run ORDER BY n').toArray();
+		}),
+	);
+	expect(rows.map(({ recalled }) => recalled)).toEqual([
+		'{"sources":["style.md","a \\"b\\".md"]}',
+		'{"sources":[]}',
+		'null',
+		null,
+	]);
 });
