@@ -18,6 +18,8 @@ const checks: readonly (readonly [string, ...string[]])[] = [
 	['knip/bin/knip.js', '--no-progress'],
 	[...tsc],
 	[...tsc, '-p', 'scripts'],
+	[...tsc, '-p', 'examples/shop'],
+	[...tsc, '-p', 'examples/shop/src/pages'],
 	[...tsc, '-p', 'tsconfig.command.json', '--noEmit'],
 	[...tsc, '-p', 'tsconfig.build.json', '--noEmit'],
 	[...tsc, '-p', 'tsconfig.worker.json', '--noEmit'],

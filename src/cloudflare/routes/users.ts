@@ -155,13 +155,12 @@ const mostErased = 300;
  */
 async function erase(c: Ctx, person: Person, { memory }: Parts) {
 	const { owner, user } = person;
-	const { directories, memories } = readConfig(c.env);
-	const caller = getPerson(c);
+	const { directories } = readConfig(c.env);
 	let sessions = 0;
 	for (;;) {
 		const page = await askDirectory(directories, owner, (one) => one.list({ user, limit: atOnce }));
 		for (const { id } of page.sessions) {
-			await orGone(askSession(c, toId(c, id), (one) => one.delete(caller), true));
+			await eraseSession(c, id);
 			// The session tells the list by itself, but maybe later.
 			await askDirectory(directories, owner, (one) => one.remove(id));
 			sessions++;
@@ -170,8 +169,19 @@ async function erase(c: Ctx, person: Person, { memory }: Parts) {
 		if (sessions >= mostErased) return { user, sessions, isDone: false };
 	}
 	await eraseLogins(c, person);
-	if (memory !== undefined) await askMemory(memories, person, (one) => one.erase(), true);
+	if (memory !== undefined) await askMemory(readConfig(c.env).memories, person, (one) => one.erase(), true);
 	return { user, sessions, isDone: true };
+}
+
+/** Removes a session. One that works for another is removed with that one, which belongs to the same person. */
+async function eraseSession(c: Ctx, id: string): Promise<void> {
+	try {
+		await orGone(askSession(c, toId(c, id), (one) => one.delete(getPerson(c)), true));
+	} catch (error) {
+		const parent = error instanceof RunletError && error.code === 'conflict' ? error.data?.parent : undefined;
+		if (typeof parent !== 'string') throw error;
+		await eraseSession(c, parent);
+	}
 }
 
 /** Removes the logins of a person to MCP servers. */
