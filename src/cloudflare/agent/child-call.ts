@@ -84,7 +84,7 @@ export async function passOn(
 	const passed = { child, label: `${child.agent} goes on` };
 	if (call === undefined)
 		return follow(passed, context, children, (one, delivery) =>
-			one.answer(children.caller, { text: answer, transport: 'agent' }, { delivery, once }),
+			one.answer(children.caller, { text: answer, askers: children.askers(), transport: 'agent' }, { delivery, once }),
 		);
 	// A text alone decides nothing.
 	if (call.isApproval && decision === undefined) return askAgain(child, context, children);

@@ -46,8 +46,9 @@ async function listWaiting(directories: DirectoryNamespace, owners: readonly str
 		});
 		await Promise.all(asked);
 	}
-	const toPlace = ({ since, session, place }: WaitingEntry) => `${String(since).padStart(16, '0')} ${session} ${place}`;
-	found.sort((a, b) => (toPlace(a) < toPlace(b) ? -1 : 1));
+	found.sort(
+		(a, b) => a.since - b.since || (a.session === b.session ? a.place - b.place : a.session < b.session ? -1 : 1),
+	);
 	const entries = found.slice(0, page.limit);
 	const last = entries.at(-1);
 	const hasMore = isCut || found.length > entries.length;

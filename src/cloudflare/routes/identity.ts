@@ -5,7 +5,7 @@ import { type Authenticate, identifyAccount } from '../auth/account.ts';
 import { type Identity, identify, isOwnCredential, localIdentity } from '../auth/identity.ts';
 import type { KeyRecord, Scope } from '../auth/key.ts';
 import { isFromThisMachine, isOwnPage, type LocalMode, localHeader } from '../auth/local.ts';
-import { assertRight, findTokenScope, hasRight, type Right, type Role } from '../auth/rights.ts';
+import { assertRight, findTokenScope, type Right, type Role } from '../auth/rights.ts';
 import { readConfig, readDoor } from '../config/config.ts';
 import type { WorkerEnv } from '../config/env.ts';
 import { findOrigin } from '../config/environment.ts';
@@ -256,22 +256,21 @@ export function getListedOwner(c: Context<RouteEnv>, asked: string | undefined):
 	return asked;
 }
 
-/** Throws `forbidden` if the caller does not have a right. A session finds out itself what its tokens allow. */
-export function assertMay(c: Context<RouteEnv>, right: Right): void {
+/**
+ * Throws `forbidden` if the caller does not have a right. A session finds out itself what its tokens allow, and whether
+ * they are real.
+ *
+ * @param isOfSession whether the request is to one session
+ */
+export function assertMay(c: Context<RouteEnv>, right: Right, isOfSession = false): void {
 	const { identity } = c.var;
 	if (identity.kind === 'token') {
-		if (findTokenScope(right) === undefined) findPerson(c);
+		if (findTokenScope(right) === undefined && !isOfSession) findPerson(c);
 		return;
 	}
 	// A key with any scope may look at what there is.
 	if (right !== 'seeAgents' && right !== 'seeSkills') withScope(c, 'run');
 	assertRight(identity.role, right);
-}
-
-/** Whether the caller has a right in its owner. */
-export function may(c: Context<RouteEnv>, right: Right): boolean {
-	const { identity } = c.var;
-	return identity.kind === 'person' && hasRight(identity.role, right);
 }
 
 /** Throws `forbidden` if the key does not have the scope. */

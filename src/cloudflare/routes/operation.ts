@@ -32,10 +32,10 @@ export function serveOperation<const O extends Operation>(operation: O): Middlew
 }
 
 /** Whose session it is and who signed a webhook is checked later, by the session and the handler. */
-function assertAccess(c: Context<RouteEnv>, { access, adminToo }: Operation): void {
+function assertAccess(c: Context<RouteEnv>, { access, adminToo, path }: Operation): void {
 	if (access === 'anybody' || access === 'sender' || (adminToo && isAdmin(c))) return;
 	if (access === 'admin' || access === 'keys') assertScope(c, access);
-	else assertMay(c, access);
+	else assertMay(c, access, path.startsWith('/v1/sessions/:id'));
 }
 
 /** Refuses an unknown parameter and suggests the nearest known name. */

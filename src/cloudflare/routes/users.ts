@@ -14,7 +14,7 @@ import { showSchedule } from '../objects/schedule-api.ts';
 import type { Caller } from '../objects/session-api.ts';
 import * as operations from '../wire/operations/users.ts';
 import { askSession } from './ask-session.ts';
-import { getListedOwner, getOwner, getPerson, isAdmin, type RouteEnv } from './identity.ts';
+import { getActor, getListedOwner, getOwner, getPerson, isAdmin, type RouteEnv } from './identity.ts';
 import { serveOperation } from './operation.ts';
 import { refuseMethod } from './request.ts';
 
@@ -124,8 +124,7 @@ function exportSession(c: Ctx, id: string): Promise<ReadableStream<Uint8Array> |
 
 /** Returns who reads the sessions. A key with the scope admin may read those of all owners. */
 function getReader(c: Ctx): Caller {
-	const person = getPerson(c);
-	return isAdmin(c) ? { ...person, isAdmin: true } : person;
+	return isAdmin(c) ? { owner: getOwner(c), by: getActor(c), isAdmin: true } : getPerson(c);
 }
 
 async function listSchedules(c: Ctx, { owner, user }: Person, { schedules }: Parts) {

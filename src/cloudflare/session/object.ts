@@ -227,8 +227,9 @@ export class Session extends DurableObject<Env> implements SessionApi {
 	export(caller: Caller, form: ExportForm, at?: number): Promise<RpcResult<Bytes>> {
 		return toRpcResult(async () => {
 			await this.#access.open(caller, mayManage);
-			const { owner, title, expiresAfterMs, clientTools } = this.#store.session();
-			const about = { version: exportVersion, ...this.#show(), owner, title, expiresAfterMs, clientTools };
+			const { owner, title, expiresAfterMs, clientTools, createdBy, isImported } = this.#store.session();
+			const stored = { createdBy, isImported };
+			const about = { version: exportVersion, ...this.#show(), owner, title, expiresAfterMs, clientTools, stored };
 			return exportStream({ store: this.#store, files: this.#runner.files, access: this.#access, about, form, at });
 		});
 	}

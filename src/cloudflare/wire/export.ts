@@ -119,6 +119,12 @@ const exportedAbout = v.object({
 	...session.entries,
 	owner: v.string(),
 	title: v.optional(v.string()),
+	stored: v.optional(
+		v.pipe(
+			v.object({ createdBy: v.optional(actor), isImported: v.optional(v.boolean()) }),
+			v.description('Who created it, and whether its history was imported. An import reads neither.'),
+		),
+	),
 	expiresAfterMs: v.optional(v.number()),
 	clientTools: v.optional(
 		v.pipe(v.array(v.object({ name: v.string() })), v.description('The tools that the client runs.')),

@@ -37,6 +37,7 @@ const importedAbout = v.object({
 	budget: v.optional(v.object({ limit })),
 	title: v.optional(shortText(maxName)),
 	expiresAfterMs: v.optional(expirySchema),
+	stored: v.optional(v.object({ createdBy: v.optional(v.unknown()), isImported: v.optional(v.boolean()) })),
 	clientTools: v.optional(
 		v.array(
 			v.object({

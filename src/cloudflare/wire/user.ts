@@ -7,7 +7,7 @@ import { schedule } from './schedule.ts';
 import { spentDay } from './spending.ts';
 
 /** What a user may spend: on a UTC day, and in all. */
-export const userCaps = v.object({
+const userCaps = v.object({
 	daily: v.optional(v.pipe(limit, v.description('The most on a UTC day.'))),
 	total: v.optional(v.pipe(limit, v.description('The most in all.'))),
 });

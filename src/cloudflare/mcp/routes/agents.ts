@@ -1,5 +1,6 @@
 import type { Context } from 'hono';
 import { Hono } from 'hono/tiny';
+import type { Actor } from '../../../core/ground/actor.ts';
 import { RunletError } from '../../../core/ground/errors.ts';
 import { parseJson } from '../../../core/ground/json.ts';
 import { type Agent, findAgent } from '../../agent/define.ts';
@@ -37,7 +38,7 @@ export function createAgentsRoute({ agents, providers, skills }: Runtime) {
 			caller,
 			body: c.req.method === 'POST' ? parseJson(await readText(c.req.raw)) : undefined,
 			sessionName,
-			findSession: (name) => findSession(c, { caller, agent, name }),
+			findSession: (name) => findSession(c, { caller, agent, name, creator: person.by }),
 		});
 	});
 }
@@ -57,12 +58,14 @@ function assertOrigin(c: Context<RouteEnv>): void {
 const fleetingMs = 86_400_000;
 
 interface Wanted {
+	/** Who calls, as the session keeps them who creates it. */
+	readonly creator: Actor;
 	readonly caller: PersonCaller;
 	readonly agent: Agent;
 	readonly name: string | undefined;
 }
 
-function findSession(c: Context<RouteEnv>, { caller, agent, name }: Wanted): ServedSession {
+function findSession(c: Context<RouteEnv>, { caller, agent, name, creator }: Wanted): ServedSession {
 	if (name !== undefined) assertName(name);
 	const { sessions } = readConfig(c.env);
 	const { expiresAfterMs = fleetingMs } = agent;
@@ -74,7 +77,7 @@ function findSession(c: Context<RouteEnv>, { caller, agent, name }: Wanted): Ser
 	return {
 		id: id.toString(),
 		...(given === undefined && {
-			create: { agent: agent.name, owner, user: by.user, by, ...(name === undefined && { expiresAfterMs }) },
+			create: { agent: agent.name, owner, user: by.user, by: creator, ...(name === undefined && { expiresAfterMs }) },
 		}),
 		ask: (call, isSafe = false) => askSession(c, id, call, isSafe),
 	};

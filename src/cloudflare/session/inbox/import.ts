@@ -4,6 +4,7 @@ import { RunletError } from '../../../core/ground/errors.ts';
 import { LineSplitter } from '../../../core/ground/lines.ts';
 import { chooseModel, findAgent } from '../../agent/define.ts';
 import type { Runtime } from '../../agent/runtime.ts';
+import { toActor } from '../../auth/stored-actor.ts';
 import type { Config } from '../../config/config.ts';
 import type { Bytes } from '../../objects/result.ts';
 import type { ImportOwner } from '../../objects/session-api.ts';
@@ -175,13 +176,14 @@ class Intake {
 		chooseModel(agent, model, config().model);
 		const limit = given.budget?.limit;
 		const usualLimit = agent.budget ?? config().sessionBudget;
-		const { owner, user, by: createdBy, role, isFork = false } = this.#owner;
+		const { owner, user, by, role, isFork = false } = this.#owner;
+		const createdBy = isFork ? toActor(given.stored?.createdBy, owner) : by;
 		// Whoever may not raise a budget does not bring one.
 		const isUsual = JSON.stringify(limit) === JSON.stringify(usualLimit) || !mayHaveBudget(role, limit, usualLimit);
 		const { agent: name, metadata, title, expiresAfterMs, clientTools } = given;
 		const about = { agent: name, model, metadata, title, expiresAfterMs, clientTools };
 		const budget = isUsual ? undefined : limit;
-		const whose = { owner, user, createdBy, isImported: !isFork };
+		const whose = { owner, user, createdBy, isImported: !isFork || given.stored?.isImported === true };
 		const session = { ...about, ...whose, id, budget, createdAt: Date.now() };
 		store.transaction(() => store.create(session, { isImporting: true }));
 	}

@@ -180,7 +180,11 @@ export class Inbox {
 			return this.answers.decideForChild(asked, readDecision(asked.call.id, messageText(message)), about, now);
 		}
 		if (asking !== undefined)
-			return this.#runner.storeRun([], { ...about, by, answered: { call: asking, text: messageText(message), by } });
+			return this.#runner.storeRun([], {
+				...about,
+				by,
+				answered: { call: asking, text: messageText(message), by, inbound: about.inbound },
+			});
 		const { content, parts } = message;
 		const noted = findOpenCalls(this.#store).find(({ call }) => call.id === question.callId)?.noted;
 		const ranWith = noted?.ranWith && { ranWith: noted.ranWith };

@@ -39,8 +39,9 @@ export class OutsideDoor {
 	}
 
 	async begin(caller: Caller, call: OutsideCall, create: CreateInput | undefined): Promise<Bytes> {
-		const { runner, gate, inbox } = this.#options;
+		const { runner, access, gate, inbox } = this.#options;
 		const { by } = await gate.take({ caller, agent: call.agent, rights, create }, inbox.visit());
-		return runner.outside.begin(call, by);
+		const pass = await access.open(caller, rights, call.agent);
+		return runner.outside.begin(call, by, () => pass.assert('decide'));
 	}
 }

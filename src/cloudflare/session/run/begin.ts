@@ -173,7 +173,10 @@ export function takeUp(store: SessionStore, run: RunRecord, life: Life, boot: st
 	const isAsking = store.spending.isUnanswered(run.n);
 	closeAccount(store, run.draft);
 	const unknown = createUnknownResults(findOpenCalls(store));
-	for (const result of unknown) store.messages.add(run.n, result, Date.now());
+	for (const result of unknown) {
+		const inbound = store.calls.findInbound(store.messages.lastTurn(), result.toolCallId);
+		store.messages.add(run.n, result, Date.now(), { inbound });
+	}
 	const { events, resume, asking } = replayCutOff(
 		{ ...run, ...life },
 		store.findRunMessages(run.n, run.firstSeq),

@@ -110,6 +110,9 @@ export class Journal {
 		this.#write((store) => {
 			store.messages.add(record.n, message, Date.now(), {
 				turn,
+				...(message.role === 'tool' && {
+					inbound: store.calls.findInbound(store.messages.lastTurn(), message.toolCallId),
+				}),
 				restarts: restarts > 0 ? restarts : undefined,
 				before: before.length > 0 ? before : undefined,
 				haltedReason,

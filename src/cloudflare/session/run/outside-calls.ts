@@ -73,8 +73,12 @@ export class OutsideCalls {
 		return JSON.parse(JSON.stringify(listed));
 	}
 
-	/** Runs a call. Its notes are lines as they come, and its end is the last one. Leaving the stream aborts the call. */
-	begin(call: OutsideCall, by: Actor | undefined): Bytes {
+	/**
+	 * Runs a call. Its notes are lines as they come, and its end is the last one. Leaving the stream aborts the call.
+	 *
+	 * @param assertDecides throws `forbidden` where who calls may decide nothing
+	 */
+	begin(call: OutsideCall, by: Actor | undefined, assertDecides: () => void): Bytes {
 		if (this.#running.size >= mostAtOnce) {
 			const message = `session: ${mostAtOnce} calls run here already. Wait for one of them.`;
 			throw new RunletError('overloaded', message, { retryAfter: 1 });
@@ -84,7 +88,7 @@ export class OutsideCalls {
 		const lines = createLines();
 		const work = async (): Promise<OutsideEnd> => {
 			try {
-				return await this.#run(call, by, abort.signal, lines.add);
+				return await this.#run(call, by, assertDecides, abort.signal, lines.add);
 			} catch (thrown) {
 				logUnexpected(thrown);
 				const { code, message } = toRunletError(thrown);
@@ -112,6 +116,7 @@ export class OutsideCalls {
 	async #run(
 		given: OutsideCall,
 		by: Actor | undefined,
+		assertDecides: () => void,
 		signal: AbortSignal,
 		add: (line: OutsideLine) => void,
 	): Promise<OutsideEnd> {
@@ -121,12 +126,20 @@ export class OutsideCalls {
 			if (store.session().createdAt !== createdAt) throw new RunletError('not_found', 'There is no such session.');
 		};
 		const hash = await hashCall(given.tool, given.input);
-		const waited = given.answer && this.#take(given.answer.waiting, hash);
-		if (given.answer !== undefined && waited !== undefined) {
-			if (waited.for === 'approval') this.#assertMayDecide(given, given.answer, waited.callId, by);
-			const answered = toAnsweredEnd(waited, given.answer);
-			if (answered !== undefined) return answered;
-		}
+		const { answer } = given;
+		// A refused decision leaves the call waiting.
+		const waited =
+			answer &&
+			store.transaction(() => {
+				const taken = this.#take(answer.waiting, hash);
+				if (taken.for === 'approval') {
+					assertDecides();
+					this.#assertMayDecide(given, answer, taken.callId, by);
+				}
+				return taken;
+			});
+		const answered = waited && answer && toAnsweredEnd(waited, answer);
+		if (answered !== undefined) return answered;
 		const calls = await prepareSingleCalls(this.#createOptions(store.session(), by), this.#readHistory(), signal);
 		const tool = calls.find(given.tool);
 		if (tool === undefined)

@@ -1,4 +1,4 @@
-import { type ChatOptions, type RunEvent, resolveRegistration } from '../../../core/chat/index.ts';
+import { type ChatOptions, type RunEvent, resolveRegistration, userMessage } from '../../../core/chat/index.ts';
 import type { Resumption } from '../../../core/chat/resumption.ts';
 import { describeStack } from '../../../core/ground/stack.ts';
 import { toChatOptions } from '../../agent/chat-options.ts';
@@ -69,6 +69,7 @@ export function prepareRun(
 	const history = readHistory(store, options);
 	const inbound = new InboundContext(history, { owner, user });
 	const open = findOpenCalls(store);
+	for (const { noted } of open) inbound.accept(userMessage(noted?.answer ?? ''), noted?.inbound);
 	const children = () => createChildren({ store, record, sessions: sessions(), limit });
 	return {
 		store,

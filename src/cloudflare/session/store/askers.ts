@@ -1,4 +1,5 @@
 import { type Actor, isSamePerson } from '../../../core/ground/actor.ts';
+import { findOpenCalls } from './calls.ts';
 import { toAskers } from './inbound.ts';
 import { findInput } from './input.ts';
 import type { SessionStore } from './store.ts';
@@ -11,7 +12,8 @@ export function listAskers(store: SessionStore): readonly Actor[] {
 	const { records } = store.messages.page({ from: findBeginning(store) });
 	const askers = new Map<string, Actor>();
 	const { owner } = store.session();
-	for (const { inbound } of records) {
+	const answers = findOpenCalls(store).map(({ noted }) => noted?.inbound);
+	for (const inbound of [...records.map((record) => record.inbound), ...answers]) {
 		if (inbound === undefined) continue;
 		for (const one of toAskers(inbound, owner)) {
 			// The newest one comes last.

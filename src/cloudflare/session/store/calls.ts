@@ -7,6 +7,7 @@ import { isRecord } from '../../../core/ground/json.ts';
 import type { ToolCall } from '../../../core/tool/index.ts';
 import type { Decision } from '../../agent/child-decision.ts';
 import { ChildRows } from './children.ts';
+import { type Inbound, joinInbound } from './inbound.ts';
 import { toJsonText } from './json-text.ts';
 import { findLastReply, type MessageRows } from './messages.ts';
 import type { RememberingSql } from './remember.ts';
@@ -29,6 +30,8 @@ export interface CallRecord {
 	readonly answer?: string;
 	/** What a person has decided about the call of a child that the question was about. */
 	readonly decision?: Decision;
+	/** Where the answer came from. */
+	readonly inbound?: Inbound;
 	/** The arguments that a person put in the place of the model's. */
 	readonly ranWith?: CallEdit['input'];
 }
@@ -54,6 +57,8 @@ export interface GivenAnswer {
 	readonly text: string;
 	readonly decision?: Decision;
 	readonly by?: Actor;
+	/** Where it came from. A decision is no message: nobody asks for a thing by allowing it. */
+	readonly inbound?: Inbound;
 }
 
 /** The most characters of a question in a row. */
@@ -94,30 +99,42 @@ export class CallRows {
 		);
 	}
 
-	/** Stores the answer to the question of a call, for its tool. */
-	answer(turn: number, { call, text, decision, by }: GivenAnswer): void {
+	/** Stores the answer to the question of a call, for its tool. Those who have answered it before have asked for it, too. */
+	answer(turn: number, { call, text, decision, by, inbound }: GivenAnswer): void {
+		const before = this.findInbound(turn, call.id);
 		this.#sql.exec(
-			`UPDATE call SET state = 'answered', answer = ?, decision = ?, decided_by = ? WHERE turn = ? AND call = ?`,
-			...[text, toJsonText(decision), toJsonText(by), turn, toKey(call.id)],
+			`UPDATE call SET state = 'answered', answer = ?, decision = ?, decided_by = ?, inbound = coalesce(?, inbound)
+			WHERE turn = ? AND call = ?`,
+			...[text, toJsonText(decision), toJsonText(by), toJsonText(inbound && joinInbound(before, inbound))],
+			...[turn, toKey(call.id)],
 		);
+	}
+
+	/** Returns where the newest answer came from that the tool of a call was given. */
+	findInbound(turn: number, callId: string): Inbound | undefined {
+		type Found = { inbound: string | null };
+		const select = 'SELECT inbound FROM call WHERE turn = ? AND call = ?';
+		const [row] = this.#sql.exec<Found>(select, turn, toKey(callId)).toArray();
+		return row === undefined || row.inbound === null ? undefined : JSON.parse(row.inbound);
 	}
 
 	/** Returns the record of a call, if it has just these arguments. */
 	find(turn: number, call: ToolCall): CallRecord | undefined {
 		type Row = { state: CallRecord['state']; arguments: string } & Record<
-			'question' | 'resume' | 'answer' | 'input' | 'decision' | 'decided_by',
+			'question' | 'resume' | 'answer' | 'input' | 'inbound' | 'decision' | 'decided_by',
 			string | null
 		>;
 		const select = 'SELECT * FROM call WHERE turn = ? AND call = ?';
 		const [row] = this.#sql.exec<Row>(select, turn, toKey(call.id)).toArray();
 		if (row === undefined || row.arguments !== hashArguments(call)) return undefined;
-		const { state, question, resume, answer, input, decision, decided_by: by } = row;
+		const { state, question, resume, answer, input, inbound, decision, decided_by: by } = row;
 		return {
 			state,
 			question: question === null ? undefined : JSON.parse(question),
 			resume: resume === null ? undefined : JSON.parse(resume),
 			answer: answer ?? undefined,
 			decision: decision === null ? undefined : { ...JSON.parse(decision), ...(by !== null && { by: JSON.parse(by) }) },
+			inbound: inbound === null ? undefined : JSON.parse(inbound),
 			ranWith: input === null ? undefined : JSON.parse(input),
 		};
 	}

@@ -55,6 +55,12 @@ export function toAskers({ sender, by, askers }: Inbound, owner: string): readon
 	return by === undefined ? [{ owner, via: 'webhook', id: sender }] : toActors([by], owner);
 }
 
+/** Returns where the text of an answer came from. Those who asked for an earlier one of the same call have asked for it, too. */
+export function joinInbound(before: Inbound | undefined, { attachments: _, ...inbound }: Inbound): Inbound {
+	const list = ({ by, askers = by === undefined ? [] : [by] }: Inbound) => askers;
+	return before === undefined ? inbound : { ...inbound, askers: [...list(before), ...list(inbound)] };
+}
+
 /** What tools and skills are told of a message from outside. */
 type Told = Pick<Inbound, 'sender' | 'transport'> & {
 	/** With their contents. */

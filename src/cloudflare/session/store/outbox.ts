@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import type { ChildRecord } from './children.ts';
 import type { RememberingSql } from './remember.ts';
+import type { EndedLease } from './spending.ts';
 
 const amount = { tokens: v.number(), usd: v.number() };
 
@@ -45,8 +46,8 @@ export interface Outgoing {
 	readonly failed: number;
 	/** The stored text, to tell the message from a newer one in its place. Missing where other rows say what is to be told. */
 	readonly body?: string;
-	/** The last request of the lease that it is about. Missing where a row of the outbox says it. */
-	readonly lastCall?: number;
+	/** The lease that it is about. Missing where a row of the outbox says it. */
+	readonly lease?: EndedLease;
 	/** The activity that it tells. Missing where a row of the outbox says it. */
 	readonly activity?: Activity;
 }

@@ -19,6 +19,7 @@ import type { Schema } from '../../objects/migrate.ts';
  * - `call`: how far a call of a turn has come, and a hash of its arguments. `resume` is what its tool keeps with the
  *   question, if it takes the answer, and `answer` is that answer. `input` has the arguments that a person put in the place
  *   of the model's. `decision` is what a person has decided about the call of a child, and `decided_by` who decided, as JSON.
+ *   `inbound` says where the answer came from.
  * - `delivery`: a request with an `Idempotency-Key`, or a webhook (`body` is a hash of it), and the run that it began, or
  *   the place of its message in the queue (`waiting`), if any.
  * - `queue`: the messages that wait for a run to end.
@@ -71,7 +72,7 @@ const tables = `
 	CREATE TABLE call (
 		turn INTEGER NOT NULL, call TEXT NOT NULL, state TEXT NOT NULL, asked INTEGER NOT NULL, arguments TEXT NOT NULL,
 		question TEXT, created_at INTEGER NOT NULL, resume TEXT, answer TEXT, input TEXT, decision TEXT, decided_by TEXT,
-		PRIMARY KEY (turn, call)
+		inbound TEXT, PRIMARY KEY (turn, call)
 	) WITHOUT ROWID;
 	CREATE INDEX call_asked ON call (call) WHERE asked = 1;
 	CREATE TABLE delivery (
@@ -238,6 +239,7 @@ const migrations: readonly string[] = [
 	ALTER TABLE session ADD COLUMN imported INTEGER;
 	ALTER TABLE token ADD COLUMN made_by TEXT;
 	ALTER TABLE call ADD COLUMN decision TEXT; ALTER TABLE call ADD COLUMN decided_by TEXT;
+	ALTER TABLE call ADD COLUMN inbound TEXT;
 	UPDATE run SET recalled = json_object('sources', json_extract(recalled, '$.sources'))
 	WHERE json_type(recalled) = 'object';`,
 ];

@@ -57,6 +57,8 @@ export class SpendingRows {
 	#run: { readonly n: number; readonly before: Amount } | undefined;
 	/** The lease that goes on. No row says which: every other one has ended, and so has that of an earlier life. */
 	#lease: Lease | undefined;
+	/** How many sessions of this life of the object were removed. */
+	#generation = 0;
 
 	/**
 	 * @param messages says what the newest message has cost.
@@ -161,13 +163,16 @@ export class SpendingRows {
 			...[this.#runs.get()?.id ?? null, last.total_tokens, last.total_usd, this.#toldCall, isBegun, lease ?? 0, since],
 		);
 		return rows.toArray().map(({ call, lease: first, run_id: run, ...amount }) => {
-			return { lastCall: call, id: ledgerId(run, first), amount: minus(amount, nothing) };
+			return { lastCall: call, id: ledgerId(run, first), amount: minus(amount, nothing), generation: this.#generation };
 		});
 	}
 
-	/** Notes that the ledger knows of all leases up to that of a request. It is stored with the next request. */
-	markTold(call: number): void {
-		this.#told = Math.max(call, this.#told ?? 0);
+	/**
+	 * Notes that the ledger knows of all leases up to this one. It is stored with the next request. Of a session that was
+	 * removed meanwhile the next one under its id has no request.
+	 */
+	markTold({ lastCall, generation }: EndedLease): void {
+		if (generation === this.#generation) this.#told = Math.max(lastCall, this.#told ?? 0);
 	}
 
 	/** Makes this life of the object look after what an earlier one may not have told. */
@@ -187,6 +192,7 @@ export class SpendingRows {
 		this.#told = undefined;
 		this.#lease = undefined;
 		this.#run = undefined;
+		this.#generation++;
 	}
 
 	/** The newest request. If a message came of it, that says what it cost. */
@@ -247,6 +253,8 @@ export interface EndedLease {
 	readonly id: string;
 	/** What its requests cost together. */
 	readonly amount: Amount;
+	/** How many sessions were removed in front of its own, in this life of the object. */
+	readonly generation: number;
 }
 
 /** A request that is about to be made. */

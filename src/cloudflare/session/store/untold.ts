@@ -71,9 +71,10 @@ export class Untold {
 		const row = this.#rows.session();
 		if (row === undefined) return [];
 		const { owner, user, title } = row.record;
-		const leases = this.#rows.spending.listUntold(now - tellableMs).map(({ lastCall, id, amount }) => {
+		const leases = this.#rows.spending.listUntold(now - tellableMs).map((lease) => {
+			const { id, amount } = lease;
 			const message = { to: 'ledger', owner, user, call: id, amount } as const;
-			return { id: `ledger ${id}`, message, failed: 0, lastCall };
+			return { id: `ledger ${id}`, message, failed: 0, lease };
 		});
 		const activity = this.#activity;
 		if (activity === undefined) return leases;
@@ -89,8 +90,8 @@ export class Untold {
 	}
 
 	/** Notes that a message need not be told, because a row of the outbox says it now. */
-	markStored({ lastCall, activity }: Outgoing): void {
-		if (lastCall !== undefined) this.#rows.spending.markTold(lastCall);
+	markStored({ lease, activity }: Outgoing): void {
+		if (lease !== undefined) this.#rows.spending.markTold(lease);
 		// What was noted meanwhile is told, too.
 		if (activity !== undefined && activity === this.#activity) this.#activity = undefined;
 	}
