@@ -1,17 +1,21 @@
 import { env } from 'cloudflare:test';
 import { hashKey, type KeyRecord, makeKey } from '../src/cloudflare/auth/key.ts';
 
-/** Creates keys for owners with the given scopes, and an environment that accepts them. */
+/** What a key allows, and whose it is: that of an owner with its own name unless this says something else. */
+type KeyOptions = KeyRecord['scopes'] | Partial<Pick<KeyRecord, 'owner' | 'user' | 'role' | 'scopes'>>;
+
+/** Creates keys by their names, and an environment that accepts them. Scopes alone make a key of the owner of that name. */
 export async function createKeys<const N extends string>(
-	scopesOf: Readonly<Record<N, KeyRecord['scopes']>>,
+	optionsOf: Readonly<Record<N, KeyOptions>>,
 	more: object = {},
 ): Promise<{ readonly keys: Readonly<Record<N, string>>; readonly bindings: Record<string, unknown> }> {
 	const keys: Partial<Record<string, string>> = {};
 	const records: KeyRecord[] = [];
-	for (const [owner, scopes] of Object.entries<KeyRecord['scopes']>(scopesOf)) {
+	for (const [name, options] of Object.entries<KeyOptions>(optionsOf)) {
 		const { key, id } = makeKey();
-		keys[owner] = key;
-		records.push({ id, owner, hash: await hashKey(key), scopes });
+		keys[name] = key;
+		const given = 'length' in options ? { scopes: options } : options;
+		records.push({ id, owner: name, scopes: ['run'], ...given, hash: await hashKey(key) });
 	}
 	return {
 		keys: keys as Readonly<Record<N, string>>,

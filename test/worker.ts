@@ -18,6 +18,8 @@ import { demo } from '../src/core/providers/index.ts';
 import type { ToolContext } from '../src/core/tool/index.ts';
 import './flat-prototypes.ts';
 import { now } from './clock.ts';
+import { agents as agentsOfPeople } from './cloudflare/people/agents.ts';
+import { walkers } from './cloudflare/session/walk/agents.ts';
 import { crashPoint, die, makeMortal } from './crash.ts';
 import { doneOnce } from './effects.ts';
 import { makeCountable } from './rows.ts';
@@ -577,6 +579,8 @@ export const runtime = {
 				},
 			],
 		}),
+		...agentsOfPeople,
+		...walkers,
 	],
 	providers: () => [demo(), scriptedProvider],
 	crashPoint,

@@ -33,7 +33,7 @@ export const readTexts = async (user: string): Promise<Record<string, string>> =
 
 /** Creates a session of a user. */
 export async function createSessionFor(user: string, agent = 'keeper'): Promise<string> {
-	const { id } = await (await request('/v1/sessions', { agent, metadata: { user } })).json<{ id: string }>();
+	const { id } = await (await request('/v1/sessions', { agent, user })).json<{ id: string }>();
 	return id;
 }
 

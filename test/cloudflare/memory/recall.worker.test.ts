@@ -3,7 +3,7 @@ import { env, runInDurableObject } from 'cloudflare:test';
 import { expect, test } from 'vitest';
 import type { Message } from '../../../src/core/chat/index.ts';
 import { messageText } from '../../../src/core/chat/message.ts';
-import { allEvents, follow, readHistory, restart, send } from '../../client.ts';
+import { allEvents, follow, readHistory, readObject, restart, send } from '../../client.ts';
 import { play } from '../../script.ts';
 import { readHalf, readTo } from '../session/stage.ts';
 import { createSessionFor, createUser, decide, deleteMemory, putMemory, say } from './people.ts';
@@ -13,6 +13,17 @@ const newest = (messages: readonly Message[] = []) => {
 	const found = messages.findLast(({ role }) => role === 'user');
 	return found === undefined ? '' : messageText(found);
 };
+/** All rows of all tables of a session's object, as text. */
+const readRows = (id: string): Promise<string> =>
+	runInDurableObject(readObject(id), (_, { storage: { sql } }) => {
+		type Table = { name: string };
+		const tables = sql
+			.exec<Table>("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT GLOB '_cf_*'")
+			.toArray();
+		const toText = (value: SqlStorageValue) => (value instanceof ArrayBuffer ? new TextDecoder().decode(value) : value);
+		const rows = tables.flatMap(({ name }) => sql.exec(`SELECT * FROM "${name}"`).toArray());
+		return JSON.stringify(rows.map((row) => Object.values(row).map(toText)));
+	});
 /** The notes that a model was told of, without what stands around them. */
 const readNotes = (messages: readonly Message[] = []): { readonly path: string; readonly text: string }[] =>
 	newest(messages)
@@ -81,38 +92,84 @@ test('an agent without memory, and one that recalls nothing by itself, are told 
 	for (const { messages } of requests) expect(newest(messages)).toBe('Which answers do I like?');
 });
 
-test('a run that is taken up after a death tells its model the same, whatever has changed in the memory', async () => {
+test('a run that is taken up after a death is told of the same memories as they are now, and of no erased one', async () => {
 	const user = createUser();
 	await putMemory(user, 'style.md', 'Likes short answers.');
-	const { requests } = play(readHalf('Half'), call('echo', { text: 'x' }), readHalf('Half of it'), 'Whole.');
+	await putMemory(user, 'tone.md', 'Wants friendly answers.');
+	const { requests } = play(
+		readHalf('Half'),
+		call('echo', { text: 'x' }),
+		readHalf('Half of it'),
+		readHalf('More of it'),
+		'Whole.',
+	);
 	const id = await createSessionFor(user);
 	const first = await readTo(await send(id, 'Which answers do I like?'), { text: 'Half' });
-	await putMemory(user, 'style.md', 'Likes long answers.');
+	// The changed text has no word of the message any more. The new text has, and was not recalled before.
+	await putMemory(user, 'style.md', 'Prefers prose.');
+	await putMemory(user, 'new.md', 'Likes answers in verse.');
 	await restart(id);
 	const second = await readTo(await follow(id, first.at(-1)?.id), { text: 'Half of it' });
+	await deleteMemory(user, 'tone.md');
+	await restart(id);
+	const third = await readTo(await follow(id, second.at(-1)?.id), { text: 'More of it' });
 	await deleteMemory(user);
 	await restart(id);
-	const third = await allEvents(await follow(id, second.at(-1)?.id));
-	expect(third.at(-1)?.type).toBe('done');
-	expect(requests).toHaveLength(4);
-	const [block] = requests.map(({ messages }) => newest(messages));
-	expect(block).toContain('Likes short answers.');
-	expect(requests.map(({ messages }) => newest(messages))).toEqual([block, block, block, block]);
+	const last = await allEvents(await follow(id, third.at(-1)?.id));
+	expect(last.at(-1)?.type).toBe('done');
+	const told = requests.map(({ messages }) =>
+		Object.fromEntries(readNotes(messages).map(({ path, text }) => [path, text])),
+	);
+	expect(told).toEqual([
+		{ 'style.md': 'Likes short answers.', 'tone.md': 'Wants friendly answers.' },
+		...Array.from({ length: 2 }, () => ({ 'style.md': 'Prefers prose.', 'tone.md': 'Wants friendly answers.' })),
+		{ 'style.md': 'Prefers prose.' },
+		{},
+	]);
+	expect(newest(requests.at(-1)?.messages)).toBe('Which answers do I like?');
 });
 
-test('so does a run in which nothing was found, and one that goes on after a person’s answer', async () => {
+test('a run that goes on after a person’s answer is told of the same memories, or again of none', async () => {
 	const user = createUser();
 	const { requests } = play(call('pay', { amount: 5 }), 'Paid.', call('pay', { amount: 5 }), 'Paid.');
 	const id = await createSessionFor(user);
 	for (const text of ['Which answers?', 'And which answers now?']) {
 		const { toolCalls: [asked] = [] } = await say(id, text);
 		await putMemory(user, 'style.md', `Likes short answers to: ${text}`);
+		await putMemory(user, `more/${text.length}.md`, `More answers to: ${text}`);
 		expect(await decide(id, asked?.id ?? '', true)).toMatchObject({ status: 'completed' });
 	}
 	const sent = requests.map(({ messages }) => newest(messages));
 	expect(sent.slice(0, 2)).toEqual(['Which answers?', 'Which answers?']);
-	expect(readNotes(requests[2]?.messages)).toMatchObject([{ text: 'Likes short answers to: Which answers?' }]);
-	expect(sent[3]).toBe(sent[2]);
+	const [before, after] = [requests[2], requests[3]].map((one) => readNotes(one?.messages));
+	expect(before?.map(({ path }) => path).sort()).toEqual(['more/14.md', 'style.md']);
+	expect(after?.map(({ path }) => path)).toEqual(before?.map(({ path }) => path));
+	expect(before).toContainEqual(expect.objectContaining({ text: 'Likes short answers to: Which answers?' }));
+	expect(after).toContainEqual(expect.objectContaining({ text: 'Likes short answers to: And which answers now?' }));
+});
+
+test('a session keeps no text of a memory, and a call that waited goes on without the memories that were erased', async () => {
+	const user = createUser();
+	await putMemory(user, 'style.md', 'Likes answers in Esperanto.');
+	const { requests } = play(call('pay', { amount: 5 }), 'Paid.', 'Yes.');
+	const id = await createSessionFor(user);
+	const { toolCalls: [asked] = [] } = await say(id, 'Which answers do I like?');
+	expect(newest(requests[0]?.messages)).toContain('Esperanto');
+	// The request to the model had the text; no row has it, before the erasure or after it.
+	const rows = await readRows(id);
+	expect(rows).toContain('style.md');
+	expect(rows).not.toContain('Esperanto');
+	expect((await deleteMemory(user)).status).toBe(204);
+	await restart(id);
+	expect(await decide(id, asked?.id ?? '', true)).toMatchObject({ status: 'completed', text: 'Paid.' });
+	await say(id, 'Which answers do I like now?');
+	expect(requests).toHaveLength(3);
+	for (const request of requests.slice(1)) {
+		expect(JSON.stringify(request.messages)).not.toContain('Esperanto');
+		expect(JSON.stringify(request.system ?? '')).not.toContain('Esperanto');
+	}
+	expect(newest(requests[1]?.messages)).toBe('Which answers do I like?');
+	expect(await readRows(id)).not.toContain('Esperanto');
 });
 
 test('a memory that fails is a warning, and the run answers without it', async () => {

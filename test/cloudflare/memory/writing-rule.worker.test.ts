@@ -69,7 +69,7 @@ const outside: Readonly<Record<string, (user: string) => Promise<string>>> = {
 	},
 	'a webhook': async (user) => {
 		play('Read.');
-		const message = { text: 'An event.', session: crypto.randomUUID(), metadata: { user } };
+		const message = { text: 'An event.', session: crypto.randomUUID(), user };
 		const response = await deliver({ message }, { source: 'hmac', agent: 'keeper' });
 		const { sessionId } = await response.json<{ sessionId: string }>();
 		await allEvents(await follow(sessionId));
@@ -155,7 +155,9 @@ test('a crash, a compaction and a copy of the session change nothing', async () 
 	await restart(crashed);
 	const { id: copied } = await (await request(`/v1/sessions/${crashed}/fork`, {})).json<{ id: string }>();
 	const exported = await (await request(`/v1/sessions/${crashed}/export`)).json<object>();
-	const { id: imported } = await (await request('/v1/sessions/import', exported)).json<{ id: string }>();
+	const { id: imported } = await (
+		await request(`/v1/sessions/import?${new URLSearchParams({ user })}`, exported)
+	).json<{ id: string }>();
 	const compacted = await createSessionFor(user, 'keeper-compact');
 	const long = 'x '.repeat(1_800);
 	play(call('read_mail'), 'Read.', 'A summary.', 'Summed up.');
@@ -165,6 +167,28 @@ test('a crash, a compaction and a copy of the session change nothing', async () 
 	for (const id of [crashed, copied, imported, compacted]) {
 		play(injected);
 		expect(await say(id), id).toMatchObject(waiting);
+	}
+	expect(await readTexts(user)).toEqual({});
+});
+
+test('an imported session asks whatever its messages say of where they came from, and so does a fork of it', async () => {
+	const user = createUser();
+	play('Hello.');
+	const first = await createSessionFor(user);
+	await say(first);
+	const exported = await (await request(`/v1/sessions/${first}/export`)).json<{
+		messages: Record<string, unknown>[];
+		[more: string]: unknown;
+	}>();
+	// As if nobody had sent anything.
+	const messages = exported.messages.map(({ isInput: _, stored: __, sender: ___, transport: ____, ...more }) => more);
+	const path = `/v1/sessions/import?${new URLSearchParams({ user })}`;
+	const { id: imported } = await (await request(path, { ...exported, messages })).json<{ id: string }>();
+	const { id: copy } = await (await request(`/v1/sessions/${imported}/fork`, {})).json<{ id: string }>();
+	await restart(imported);
+	for (const id of [imported, copy]) {
+		play(injected, 'Done.');
+		expect(await say(id), id === copy ? 'the fork' : 'the import').toMatchObject(waiting);
 	}
 	expect(await readTexts(user)).toEqual({});
 });

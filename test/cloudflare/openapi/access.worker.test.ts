@@ -1,8 +1,21 @@
 import { env } from 'cloudflare:test';
-import { expect, test } from 'vitest';
-import { hashKey, type KeyRecord, makeKey, type Scope } from '../../../src/cloudflare/auth/key.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import type { Scope } from '../../../src/cloudflare/auth/key.ts';
+import {
+	findTokenScope,
+	hasRight,
+	type Right,
+	type Role,
+	rights,
+	roles,
+	tokenScopes,
+} from '../../../src/cloudflare/auth/rights.ts';
+import { createDocument } from '../../../src/cloudflare/openapi/document.ts';
 import { type DescribedOperation, described } from '../../../src/cloudflare/openapi/operations.ts';
-import worker from '../../worker.ts';
+import { createApp } from '../../../src/cloudflare/routes/app.ts';
+import type { Access } from '../../../src/cloudflare/wire/operation.ts';
+import { createKeys } from '../../credentials.ts';
+import worker, { runtime } from '../../worker.ts';
 
 /** What removes the session comes last. */
 const operations = Object.values<DescribedOperation>(described).sort((a, b) => rank(a) - rank(b));
@@ -11,55 +24,253 @@ function rank({ id }: DescribedOperation): number {
 	return id === 'deleteSession' ? 1 : 0;
 }
 
-async function keyFor(scope: Scope): Promise<{ key: string; record: KeyRecord }> {
-	const { key, id } = makeKey();
-	return { key, record: { id, owner: 'alice', hash: await hashKey(key), scopes: [scope] } };
+interface Sent {
+	readonly method: string;
+	readonly type?: string;
+	readonly body?: string;
 }
 
-test('every operation is open to whom the document says, and to nobody else', async () => {
-	const [run, admin] = [await keyFor('run'), await keyFor('admin')];
-	const bindings = { ...env, LOCAL: 'false', API_KEYS: JSON.stringify([run.record, admin.record]) };
-	const ask = (path: string, method: string, credential: string | undefined, type?: string, body?: string) =>
+/** Somebody who asks. */
+interface Actor {
+	readonly role: Role;
+	readonly scopes: readonly Scope[];
+	readonly ask: (path: string, sent: Sent) => Response | Promise<Response>;
+}
+
+const owner = 'alice';
+
+/** A product whose accounts say in a header who they are. */
+const product = createApp({
+	...runtime,
+	authenticate: (request) => JSON.parse(request.headers.get('x-account') ?? 'null'),
+});
+
+const toInit = ({ method, type, body }: Sent, headers: Readonly<Record<string, string>>): RequestInit => ({
+	method: method.toUpperCase(),
+	headers: { ...headers, ...(type !== undefined && { 'content-type': type }) },
+	...(body !== undefined && { body }),
+});
+
+const actors: Record<string, Actor> = {};
+let ask: (path: string, sent: Sent, credential?: string) => Response | Promise<Response>;
+
+beforeAll(async () => {
+	const { keys, bindings } = await createKeys({
+		carl: { owner, user: 'carl', role: 'customer' },
+		sam: { owner, user: 'sam', role: 'staff' },
+		ann: { owner, user: 'ann', role: 'admin' },
+		operator: { owner, scopes: ['admin'] },
+		keeper: { owner, scopes: ['keys'] },
+		both: { owner, user: 'both', role: 'customer', scopes: ['run', 'admin', 'keys'] },
+	});
+	ask = (path, sent, credential) =>
 		worker.request(
 			`https://runlet.example.com${path}`,
-			{
-				method: method.toUpperCase(),
-				headers: {
-					...(credential !== undefined && { authorization: `Bearer ${credential}` }),
-					...(type !== undefined && { 'content-type': type }),
-				},
-				body,
-			},
+			toInit(sent, credential === undefined ? {} : { authorization: `Bearer ${credential}` }),
 			bindings,
 		);
-	const created = await ask('/v1/sessions', 'post', run.key, 'application/json', '{"agent":"scripted"}');
-	const { id, token } = await created.json<{ id: string; token: string }>();
+	const byKey = (name: keyof typeof keys) => (path: string, sent: Sent) => ask(path, sent, keys[name]);
+	const byAccount = (account: object) => (path: string, sent: Sent) =>
+		product.request(`https://product.example.com${path}`, toInit(sent, { 'x-account': JSON.stringify(account) }), {
+			...env,
+			LOCAL: 'false',
+			API_KEYS: '',
+			RATE_LIMITER: undefined,
+		});
+	for (const [name, role] of [
+		['carl', 'customer'],
+		['sam', 'staff'],
+		['ann', 'admin'],
+	] as const) {
+		actors[`a key with the role ${role}`] = { role, scopes: ['run'], ask: byKey(name) };
+		actors[`an account with the role ${role}`] = { role, scopes: ['run'], ask: byAccount({ owner, user: name, role }) };
+	}
+	actors['an account without a role'] = { role: 'customer', scopes: ['run'], ask: byAccount({ owner, user: 'eve' }) };
+	const allScopes = { owner, user: 'joe', scopes: ['run', 'admin', 'keys'] };
+	actors['an account with all scopes and the role customer'] = {
+		role: 'customer',
+		scopes: ['run', 'admin', 'keys'],
+		ask: byAccount(allScopes),
+	};
+	actors['a key with the scope admin alone'] = { role: 'admin', scopes: ['admin'], ask: byKey('operator') };
+	actors['a key with the scope keys alone'] = { role: 'admin', scopes: ['keys'], ask: byKey('keeper') };
+	actors['a key with all scopes and the role customer'] = {
+		role: 'customer',
+		scopes: ['run', 'admin', 'keys'],
+		ask: byKey('both'),
+	};
+});
 
-	for (const { id: name, method, path, access, adminToo, json, examples = {}, body } of operations) {
-		const place = path
-			.replace(':id', id)
-			.replace(':message', '1')
-			.replace(':chat', id)
-			.replace(/:(name|model|agent|source)/g, 'none');
-		const media = json === undefined ? body : { 'application/json': { example: Object.values(examples)[0] } };
-		const [type, { example } = {}] = Object.entries(media ?? {})[0] ?? [];
-		const text = (typeof example === 'string' ? example : JSON.stringify(example))?.replaceAll('chat-1', id);
-		const as = async (credential?: string) => {
-			const response = await ask(place, method, credential, type, text);
+/** Creates a session, by whoever may. */
+async function createSession({ role, scopes, ask: send }: Actor): Promise<string> {
+	const sent = { method: 'post', type: 'application/json', body: '{"agent":"scripted"}' };
+	const creator = scopes.includes('run') ? send : actors['a key with the role admin']?.ask;
+	const response = await creator?.('/v1/sessions', sent);
+	expect(response?.status, role).toBe(201);
+	return (await response?.json<{ id: string }>())?.id ?? '';
+}
+
+/** Bodies that need no further right than their operation. */
+const plain: Readonly<Record<string, string>> = {
+	createSession: '{"agent":"scripted"}',
+	changeSession: '{"title":"A title"}',
+	submitResults: '[{"id":"call_1","output":1}]',
+};
+
+/** Asks an operation about a session. */
+function askOperation(
+	{ id: name, method, path, json, examples = {}, body }: DescribedOperation,
+	session: string,
+	send: Actor['ask'],
+) {
+	const place = path
+		.replace(/:(id|chat)\b/g, session)
+		.replace(':message', '1')
+		.replace(':agent', 'scripted')
+		.replace(':tokenId', '0'.repeat(16))
+		.replace(/:\w+/g, 'none');
+	const media = json === undefined ? body : { 'application/json': { example: Object.values(examples)[0] } };
+	const [type, { example } = {}] = Object.entries(media ?? {})[0] ?? [];
+	const text = (typeof example === 'string' ? example : JSON.stringify(example))?.replaceAll('chat-1', session);
+	return send(place, { method, type, body: plain[name] ?? text });
+}
+
+const isRight = (access: Access): access is Right => access in rights;
+
+/** Whether an operation is open to a person. */
+function isOpenTo({ access, adminToo }: DescribedOperation, { role, scopes }: Omit<Actor, 'ask'>): boolean {
+	if (access === 'anybody' || access === 'sender' || (adminToo && scopes.includes('admin'))) return true;
+	if (access === 'admin' || access === 'keys') return scopes.includes(access);
+	const needsRun = access !== 'seeAgents' && access !== 'seeSkills';
+	return hasRight(role, access) && (!needsRun || scopes.includes('run'));
+}
+
+/** Whether an operation is open to a token of its session. */
+function isOpenToToken({ access }: DescribedOperation, scope: (typeof tokenScopes)[number]): boolean {
+	if (access === 'anybody' || access === 'sender') return true;
+	return access !== 'admin' && access !== 'keys' && findTokenScope(access) === scope;
+}
+
+describe('every operation is open to whom the table of rights says, and to nobody else', () => {
+	test('to nobody without a credential, unless it is open to all', async () => {
+		const session = await createSession(actors['a key with the role admin'] ?? expect.unreachable());
+		for (const operation of operations) {
+			const { status, body } = await askOperation(operation, session, (path, sent) => ask(path, sent));
+			await body?.cancel();
+			const isOpen = operation.access === 'anybody' || operation.access === 'sender';
+			expect(status === 401, `${operation.id}: ${status}`).toBe(!isOpen);
+		}
+	});
+
+	test.each([
+		...roles.flatMap((role) => [`a key with the role ${role}`, `an account with the role ${role}`]),
+		'an account without a role',
+		'an account with all scopes and the role customer',
+		'a key with the scope admin alone',
+		'a key with the scope keys alone',
+		'a key with all scopes and the role customer',
+	])('to %s', async (name) => {
+		const actor = actors[name] ?? expect.unreachable();
+		const session = await createSession(actor);
+		for (const operation of operations) {
+			const { id, access } = operation;
+			const response = await askOperation(operation, session, actor.ask);
+			const where = `${id} (${access}): ${response.status}`;
+			if (operation.access !== 'sender') expect(response.status, where).not.toBe(401);
+			expect(response.status !== 403, where).toBe(isOpenTo(operation, actor));
+			if (response.status !== 403) {
+				await response.body?.cancel();
+				continue;
+			}
+			// The refusal says what is missing: the scope of the key, or the role.
+			const text = await response.text();
+			if (isRight(access) && actor.scopes.includes('run')) expect(text, where).toContain(rights[access].role);
+			else expect(text, where).toContain('scope');
+		}
+	});
+
+	test.each(tokenScopes)('to a token with the scope %s, of its session', async (scope) => {
+		const ann = actors['a key with the role admin'] ?? expect.unreachable();
+		const session = await createSession(ann);
+		const body = JSON.stringify({ scopes: [scope] });
+		const made = await ann.ask(`/v1/sessions/${session}/token`, { method: 'post', type: 'application/json', body });
+		const { token } = await made.json<{ token: string }>();
+		for (const operation of operations) {
+			const response = await askOperation(operation, session, (path, sent) => ask(path, sent, token));
 			await response.body?.cancel();
-			return response.status;
-		};
-		const none = await as();
-		expect(none === 401, `${name} without a credential: ${none}`).toBe(access !== 'anybody' && access !== 'sender');
-		const withToken = await as(token);
-		expect(withToken === 403, `${name} with a token: ${withToken}`).toBe(
-			['owner', 'run', 'key', 'admin', 'keys'].includes(access),
-		);
-		const other = access === 'admin' ? run.key : admin.key;
-		const withOther = await as(other);
-		// Without a name of an owner the list is of its own sessions.
-		const needsScope =
-			['token', 'owner', 'run', 'admin', 'keys'].includes(access) && (!adminToo || name === 'listSessions');
-		expect(withOther === 403, `${name} with a key that has another scope: ${withOther}`).toBe(needsScope);
+			const where = `${operation.id} (${operation.access}): ${response.status}`;
+			if (operation.access !== 'sender') expect(response.status, where).not.toBe(401);
+			expect(response.status !== 403, where).toBe(isOpenToToken(operation, scope));
+		}
+	});
+});
+
+describe('the fields of a new session', () => {
+	const create = (name: string, more: object) =>
+		actors[name]?.ask('/v1/sessions', {
+			method: 'post',
+			type: 'application/json',
+			body: JSON.stringify({ agent: 'thrifty', ...more }),
+		});
+
+	test.each([
+		['user', { user: 'somebody else' }, 'staff'],
+		['for', { for: 'somebody else' }, 'staff'],
+		['metadata', { metadata: { plan: 'gold' } }, 'staff'],
+		['budget', { budget: { tokens: 1_001 } }, 'admin'],
+		['budget', { budget: { usd: 1 } }, 'admin'],
+	] as const)('%s of %o needs the role %s, and the refusal names the field', async (field, more, role) => {
+		for (const own of roles)
+			for (const who of ['a key', 'an account']) {
+				const response = await create(`${who} with the role ${own}`, more);
+				if (roles.indexOf(own) >= roles.indexOf(role)) {
+					expect(response?.status, `${who} with the role ${own}`).toBe(201);
+					continue;
+				}
+				expect(response?.status, `${who} with the role ${own}`).toBe(403);
+				expect(await response?.json()).toMatchObject({ error: { code: 'forbidden', data: { field, role } } });
+			}
+	});
+
+	test('a customer may name themselves, and give a session less than the budget of the agent', async () => {
+		for (const [who, more] of [
+			['a key with the role customer', { user: 'carl' }],
+			['an account with the role customer', { user: 'carl' }],
+			['a key with the role customer', { budget: { tokens: 10 } }],
+			['a key with the role customer', { budget: { tokens: 1_000 } }],
+		] as const) {
+			const response = await create(who, more);
+			expect([who, response?.status, await response?.json()]).toMatchObject([who, 201, { user: 'carl' }]);
+		}
+	});
+
+	test('the budget of a session is raised by an admin only, also where staff may change its title', async () => {
+		const session = await createSession(actors['a key with the role admin'] ?? expect.unreachable());
+		const change = (name: string, body: object) =>
+			actors[name]?.ask(`/v1/sessions/${session}`, {
+				method: 'patch',
+				type: 'application/json',
+				body: JSON.stringify(body),
+			});
+		for (const who of ['a key', 'an account']) {
+			expect((await change(`${who} with the role staff`, { title: 'A title' }))?.status).toBe(200);
+			const refused = await change(`${who} with the role staff`, { title: 'Another', budget: { tokens: 9 } });
+			expect(refused?.status).toBe(403);
+			expect((await change(`${who} with the role admin`, { budget: { tokens: 9 } }))?.status).toBe(200);
+		}
+	});
+});
+
+test('the document says of each operation which role it needs, and names a token only where some token will do', () => {
+	const document = createDocument();
+	for (const { id, access, path, method } of operations) {
+		const spec = document.paths[path.replace(/:(\w+)/g, '{$1}')]?.[method];
+		const role = isRight(access) ? rights[access].role : 'customer';
+		expect(spec?.description?.includes(`Needs the role \`${role}\`.`) ?? false, id).toBe(role !== 'customer');
+		const hasToken = isRight(access) && findTokenScope(access) !== undefined;
+		expect(
+			spec?.security.some((one) => 'sessionToken' in one),
+			id,
+		).toBe(hasToken);
 	}
 });

@@ -359,10 +359,33 @@ test('skills, agents and the rest are described', async () => {
 	await askOfServers();
 	await askOfSchedules();
 	await askOfKeys();
+	await askOfUsers();
 	for (const operation of [described.listAgents, described.getHealth, described.getUsage]) await ask(operation);
 });
 
-/** Makes, lists and revokes a key, where keys are stored. */
+/** Exports and erases a person who has something of each kind, and sets what they may spend. */
+async function askOfUsers(): Promise<void> {
+	const path = { path: 'ada' };
+	play({ text: 'yes', usage: { inputTokens: 3, outputTokens: 2 } });
+	const { id: session } = await ask(described.createSession, { json: { agent: 'woken', user: 'ada', text: 'hello' } });
+	await ask(described.putSchedule, { json: { ...described.putSchedule.examples.often, session } });
+	await request('/v1/memories/described?user=ada', { text: 'Described.' }, {}, 'PUT');
+	const { daily } = await ask(described.setUserBudget, { ...path, json: described.setUserBudget.examples.daily });
+	expect(daily).toMatchObject({ limit: described.setUserBudget.examples.daily.daily });
+	await ask(described.getUserBudget, path);
+	await expect
+		.poll(() => ask(described.getUser, path))
+		.toMatchObject({
+			usage: [{ spent: { tokens: 5 } }],
+			schedules: [{ session }],
+			memories: [{ path: 'described' }],
+			sessions: [{ session: { id: session, user: 'ada' } }],
+		});
+	expect(await ask(described.eraseUser, path)).toEqual({ user: 'ada', sessions: 1, isDone: true });
+	expect(await ask(described.getUser, path)).toMatchObject({ schedules: [], memories: [], sessions: [] });
+	await ask(described.setUserBudget, { ...path, json: {} });
+}
+
 async function askOfSchedules(): Promise<void> {
 	const { id: session } = await ask(described.createSession, { json: { agent: 'woken' } });
 	const { id } = await ask(described.putSchedule, { json: { ...described.putSchedule.examples.often, session } });
@@ -370,6 +393,7 @@ async function askOfSchedules(): Promise<void> {
 	await ask(described.cancelSchedule, { id: String(id) });
 }
 
+/** Makes, lists and revokes a key, where keys are stored. */
 async function askOfKeys(): Promise<void> {
 	const bindings = { ...env, STORED_KEYS: 'on' };
 	const fetch = async (url: string, init: RequestInit) => worker.request(url, init, bindings);

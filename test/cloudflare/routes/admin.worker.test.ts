@@ -120,6 +120,36 @@ test('an admin key exports the session of another owner, its owner too, and nobo
 	expect((await ask(keys.admin, `/${'0'.repeat(64)}/export`)).status).toBe(404);
 });
 
+test('a key with the scope admin exports a user of another owner whole, and erases or caps none', async () => {
+	play('The answer for kim.');
+	const body = { agent: 'scripted', user: 'kim', text: 'Asked for kim.' };
+	const { id } = await (await ask(keys.ann, '', { method: 'POST', body })).json<{ id: string }>();
+	const askUser = async (credential: string, path: string, method = 'GET') =>
+		worker.request(
+			`https://runlet.example.com/v1/users/${path}`,
+			{
+				method,
+				headers: { authorization: `Bearer ${credential}`, 'content-type': 'application/json' },
+				...(method === 'PUT' && { body: '{}' }),
+			},
+			bindings,
+		);
+	const readExport = async (credential: string): Promise<unknown> =>
+		JSON.parse(await (await askUser(credential, 'kim?owner=ann')).text());
+	const sessions = [{ session: { id }, messages: [{ content: 'Asked for kim.' }, { content: 'The answer for kim.' }] }];
+	await expect.poll(() => readExport(keys.boss)).toMatchObject({ owner: 'ann', user: 'kim', sessions });
+	expect(await readExport(keys.admin)).toMatchObject({ owner: 'ann', user: 'kim', sessions });
+	expect((await askUser(keys.ben, 'kim?owner=ann')).status).toBe(403);
+	// Of its own owner, where nobody is called so.
+	expect(await (await askUser(keys.boss, 'kim', 'DELETE')).json()).toMatchObject({ sessions: 0 });
+	for (const [path, method] of [
+		['kim?owner=ann', 'DELETE'],
+		['kim/budget?owner=ann', 'PUT'],
+	] as const)
+		expect((await askUser(keys.boss, path, method)).status, path).toBe(400);
+	expect((await ask(keys.ann, `/${id}`)).status).toBe(200);
+});
+
 test('an admin key removes the session of another owner, for the owner and from the list too', async () => {
 	const { id } = await made('ben');
 	expect((await ask(keys.admin, `/${id}`, { method: 'DELETE' })).status).toBe(204);

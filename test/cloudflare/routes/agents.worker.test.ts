@@ -85,7 +85,11 @@ test('a key makes its models ready; a key that is empty is none', async () => {
 });
 
 test('a model without its key is an error that names the variable, and no fallback', async () => {
-	const { recall: _, ...options } = createChatOptions(runtime, readConfig(bindings), { agent: 'many', model: undefined, owner: 'local' });
+	const { recall: _, ...options } = createChatOptions(runtime, readConfig(bindings), {
+		agent: 'many',
+		model: undefined,
+		owner: 'local',
+	});
 	const run = chat.run(options, [chat.userMessage('Hello')]);
 	const warnings: unknown[] = [];
 	for await (const event of run.events) if (event.type === 'warning') warnings.push(event);

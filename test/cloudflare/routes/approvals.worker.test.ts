@@ -1,12 +1,16 @@
 import { env, runDurableObjectAlarm, runInDurableObject, SELF } from 'cloudflare:test';
 import { expect, test, vi } from 'vitest';
 import { createClient } from '../../../src/client/index.ts';
+import { schema } from '../../../src/cloudflare/objects/directory/schema.ts';
 import { DirectoryStore } from '../../../src/cloudflare/objects/directory/store.ts';
 import type { WaitedCall, WaitingPage } from '../../../src/cloudflare/objects/directory/wait.ts';
+import { migrate } from '../../../src/cloudflare/objects/migrate.ts';
 import { SessionStore } from '../../../src/cloudflare/session/store/store.ts';
 import { allEvents, createSession, readObject, request, restart, send } from '../../client.ts';
+import { createKeys } from '../../credentials.ts';
 import { counted } from '../../rows.ts';
 import { play } from '../../script.ts';
+import worker from '../../worker.ts';
 
 interface Listed {
 	readonly sessionId: string;
@@ -138,10 +142,12 @@ test('an approval keeps its id over a death of the object, and is answered once 
 });
 
 test('a directory of an earlier version keeps its sessions, and lists what they wait for from now on', () =>
-	runInDurableObject(env.DIRECTORIES.get(env.DIRECTORIES.newUniqueId()), (_, { storage }) => {
+	// The object of a session has no tables yet.
+	runInDurableObject(env.SESSIONS.get(env.SESSIONS.newUniqueId()), (_, { storage }) => {
 		const told = { id: 's', agent: 'a', createdAt: 1, activeAt: 5 };
-		new DirectoryStore(storage).touch(told);
-		storage.sql.exec('DROP TABLE wait; DROP TABLE schedule; UPDATE schema_version SET version = 3;');
+		const then = schema.migrations.slice(0, 3);
+		storage.transactionSync(() => migrate(storage.sql, { tables: then.join(' '), migrations: then }));
+		storage.sql.exec("INSERT INTO session VALUES ('s', 'a', NULL, 1, 5, 0, 0)");
 		const store = new DirectoryStore(storage);
 		expect(store.list({ limit: 1 }).sessions).toEqual([told]);
 		store.touch({ ...told, wait: { since: 6, calls: [waited('c', 0)] } });
@@ -163,6 +169,94 @@ test('a long question stands in the list with its beginning, which says so', asy
 	const id = await begin([call('q', 'ask', { question })]);
 	await expect.poll(() => callIds(id)).toEqual(['q']);
 	expect(await listOf(id)).toMatchObject([{ question: question.slice(0, 4_000), isCut: true }]);
+});
+
+test('pages list the calls of one session in the order of its model, each once, however small the pages are', async () => {
+	const ids = Array.from({ length: 13 }, (_, place) => `c${place}`);
+	const id = await begin(ids.map((each) => call(each, 'by_hand')));
+	await expect.poll(async () => (await callIds(id)).toSorted()).toEqual(ids.toSorted());
+	for (const limit of [1, 5, 12]) {
+		const seen: string[] = [];
+		for (let cursor: string | undefined = ''; cursor !== undefined; ) {
+			const from = cursor === '' ? '' : `&cursor=${cursor}`;
+			const page: Page = await (await request(`/v1/approvals?limit=${limit}${from}`)).json<Page>();
+			seen.push(...page.approvals.filter(({ sessionId }) => sessionId === id).map(({ callId }) => callId));
+			cursor = page.cursor;
+			expect(seen.length).toBeLessThanOrEqual(ids.length);
+		}
+		expect(seen, `${limit} a page`).toEqual(ids);
+	}
+});
+
+/** Two owners, and people of one of them. */
+const createPeople = async () => {
+	const [shop, other] = [`shop-${crypto.randomUUID()}`, `other-${crypto.randomUUID()}`];
+	const { keys, bindings } = await createKeys({
+		server: { owner: shop },
+		kim: { owner: shop, user: 'kim', role: 'staff' },
+		ada: { owner: shop, user: 'ada', role: 'customer' },
+		stranger: { owner: other },
+		operator: { owner: 'operator', scopes: ['admin'] },
+	});
+	type Name = keyof typeof keys;
+	const ask = async (name: Name, path: string, body?: object) =>
+		worker.request(
+			`https://runlet.example.com${path}`,
+			{
+				method: body === undefined ? 'GET' : 'POST',
+				headers: { authorization: `Bearer ${keys[name]}`, 'content-type': 'application/json' },
+				...(body && { body: JSON.stringify(body) }),
+			},
+			bindings,
+		);
+	const wait = async (name: Name, more: object = {}) => {
+		play({ toolCalls: [call('w', 'by_hand')] });
+		return (await (await ask(name, '/v1/sessions', { agent: 'scripted', text: 'go', ...more })).json<{ id: string }>())
+			.id;
+	};
+	const list = async (name: Name, query = '') =>
+		(await (await ask(name, `/v1/approvals${query}`)).json<Page>()).approvals.map(
+			({ sessionId, user, owner }) => [sessionId, user, owner] as const,
+		);
+	return { shop, other, ask, wait, list };
+};
+
+test('staff see what waits in all sessions of their owner, or of one user of it, and of no other owner', async () => {
+	const { other, ask, wait, list } = await createPeople();
+	const [adas, kims, nobodys] = [await wait('ada'), await wait('kim'), await wait('server')];
+	await wait('stranger', { user: 'ada' });
+	const all = [
+		[adas, 'ada', undefined],
+		[kims, 'kim', undefined],
+		[nobodys, undefined, undefined],
+	];
+	await expect.poll(() => list('kim')).toEqual(all);
+	expect(await list('server')).toEqual(all);
+	expect(await list('kim', '?user=ada')).toEqual([all[0]]);
+	expect(await list('kim', '?user=nobody')).toEqual([]);
+	for (const owner of [other, '*']) expect((await ask('kim', `/v1/approvals?owner=${owner}`)).status).toBe(403);
+	const refused = await ask('ada', '/v1/approvals');
+	expect([refused.status, await refused.json()]).toMatchObject([403, { error: { data: { role: 'staff' } } }]);
+	expect((await ask('ada', '/v1/approvals?user=ada')).status).toBe(403);
+});
+
+test('a key with the scope admin sees what waits for the owner that it names, or for all of them in pages', async () => {
+	const { shop, other, wait, list, ask } = await createPeople();
+	const [adas, strangers] = [await wait('ada'), await wait('stranger')];
+	await expect.poll(() => list('operator', `?owner=${shop}`)).toEqual([[adas, 'ada', shop]]);
+	await expect.poll(() => list('operator', `?owner=${other}`)).toEqual([[strangers, undefined, other]]);
+	expect(await list('operator', `?owner=${other}&user=ada`)).toEqual([]);
+	const seen: string[] = [];
+	for (let cursor: string | undefined = ''; cursor !== undefined; ) {
+		const from = cursor === '' ? '' : `&cursor=${cursor}`;
+		const page: Page = await (await ask('operator', `/v1/approvals?owner=*&limit=1&kind=result${from}`)).json<Page>();
+		expect(page.approvals.length).toBeLessThanOrEqual(1);
+		seen.push(...page.approvals.map(({ sessionId, callId }) => `${sessionId} ${callId}`));
+		cursor = page.cursor;
+	}
+	expect(new Set(seen).size).toBe(seen.length);
+	const own = [`${adas} w`, `${strangers} w`];
+	expect(seen.filter((one) => own.includes(one))).toEqual(own);
 });
 
 test('runlet/client lists what waits', async () => {

@@ -1,4 +1,4 @@
-/** Owners see nothing of each other. */
+/** Owners see nothing of each other, and neither do the customers of one owner. */
 import { env, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { makeTokenKey, signToken } from '../../../src/cloudflare/auth/token.ts';
@@ -9,7 +9,7 @@ import { createRandom, createSeed } from '../../endurance/random.ts';
 import { play } from '../../script.ts';
 import worker from '../../worker.ts';
 
-type Named = 'alice' | 'bob' | 'admin';
+type Named = 'alice' | 'bob' | 'admin' | 'eve' | 'kim';
 let keys: Readonly<Record<Named, string>>;
 let bindings: Record<string, unknown>;
 
@@ -41,7 +41,13 @@ const create = async (key: string, more: object = {}): Promise<Session> =>
 	(await ask(key, { path: '/v1/sessions', method: 'POST', body: { agent: 'scripted', ...more } })).json();
 
 beforeAll(async () => {
-	({ keys, bindings } = await createKeys({ alice: ['run'], bob: ['run'], admin: ['admin'] }));
+	({ keys, bindings } = await createKeys({
+		alice: ['run'],
+		bob: ['run'],
+		admin: ['admin'],
+		eve: { owner: 'alice', user: 'eve', role: 'customer' },
+		kim: { owner: 'alice', user: 'kim', role: 'customer' },
+	}));
 });
 
 /** Every operation of a session, with what it takes; a route that is new here has to be added. */
@@ -117,12 +123,15 @@ test('a thousand tries of others at a session are answered as if there were none
 	play({ toolCalls: [{ id: 'call-1', name: 'by_hand', input: {} }] });
 	const waiting = await create(keys.alice, { text: 'Do it.' });
 	const idle = await create(keys.alice);
-	const mine = [done, waiting, idle];
-	const bobs = await create(keys.bob);
+	play('For Kim.');
+	const kims = await create(keys.kim, { text: 'Mine.' });
+	const mine = [done, waiting, idle, kims];
+	const [bobs, eves] = [await create(keys.bob), await create(keys.eve)];
 	const before = await shown(keys.alice, mine);
 	const model = play('must never be said');
 
-	const strangers = [keys.bob, bobs.token];
+	// A customer of the same owner is a stranger, too, and so is whoever has the token of a customer.
+	const strangers = [keys.bob, bobs.token, keys.eve, eves.token];
 	const hex = () => Array.from({ length: 64 }, () => random(0, 15).toString(16)).join('');
 	const unknown = () =>
 		pick([
@@ -138,7 +147,7 @@ test('a thousand tries of others at a session are answered as if there were none
 		pick([json, json, json, '{', '[]', '{"text":7}', '{"__proto__":{"owner":"alice"}}', { owner: 'alice', text: 'x' }]);
 
 	for (let n = 0; n < 1_000; n++) {
-		const [operation, { body }] = pick(Object.entries(operations));
+		const [operation, { body, needsKey }] = pick(Object.entries(operations));
 		const [method = '', rest = ''] = operation.split(' ');
 		const sent = body === undefined ? undefined : spoiled(body);
 		const headers = pick<Record<string, string>>([
@@ -157,7 +166,9 @@ test('a thousand tries of others at a session are answered as if there were none
 		const [foreign, none] = await Promise.all([at(session.id), at(unknown())]);
 		const where = `try ${n} of seed ${seed}: ${operation} ${JSON.stringify(sent)}`;
 		expect(foreign, where).toEqual(none);
-		if (sent === body)
+		// What no customer may do is refused before anybody looks for the session.
+		if (needsKey && stranger === keys.eve) expect(foreign.status, where).toBe(403);
+		else if (sent === body)
 			expect([foreign.status, foreign.body], where).toEqual([
 				404,
 				'{"error":{"code":"not_found","message":"There is no such session."}}',
@@ -287,7 +298,7 @@ test('a token does at its own session what needs no key, and nothing of what nee
 	}
 });
 
-test('the spending of an owner does not count for others and is hidden from them and from tokens', async () => {
+test('the spending of an owner does not count for others and is hidden from them, from customers and from tokens', async () => {
 	const alices = await create(keys.alice);
 	const bobs = await create(keys.bob);
 	const own = await runInDurableObject(readObject(alices.id), (one) => readConfig(Reflect.get(one, 'env')));
@@ -305,6 +316,7 @@ test('the spending of an owner does not count for others and is hidden from them
 		await expect.poll(() => readDay(keys.alice, alices.id)).toBe(earlier + 42);
 		expect(await readDay(keys.bob, bobs.id)).toBe(bobsEarlier);
 		expect(await readDay(alices.token, alices.id)).toBeUndefined();
+		expect(await readDay(keys.kim, (await create(keys.kim)).id)).toBeUndefined();
 	} finally {
 		Object.defineProperties(own, before);
 	}
@@ -372,4 +384,53 @@ test('an OpenAI client reaches no session of another, by its id or by the name t
 	expect((await complete(keys.bob, alices.id ?? '')).status).toBe(404);
 	for (const name of ['alice scripted the same', 'bob', '../the same', 'idempotency alice k', '0'.repeat(64)])
 		expect((await complete(keys.bob, name)).id).not.toBe(alices.id);
+});
+
+test('people of one owner never meet in a session by an Idempotency-Key, a name or a chat that both of them call the same', async () => {
+	const names = ['kim', 'eve', 'alice'] as const;
+	const ids: string[] = [];
+	const note = async (made: Response | Promise<Response>) => {
+		const response = await made;
+		const text = await response.text();
+		expect(response.status, text).toBeLessThan(300);
+		const id = response.headers.get('runlet-session') ?? response.headers.get('location')?.split('/').at(-1);
+		ids.push(id ?? '');
+	};
+	const said = [{ role: 'user', content: 'Hello' }];
+	const chat = { id: 'the same', messages: [{ id: 'm', role: 'user', parts: [{ type: 'text', text: 'Hello' }] }] };
+	const completion = { model: 'scripted', messages: said };
+	for (const name of names) {
+		const post = (path: string, body: object, headers?: Ask['headers']) => {
+			play('Hi.');
+			return note(ask(keys[name], { path, method: 'POST', body, headers }));
+		};
+		await post('/v1/sessions', { agent: 'scripted' }, { 'idempotency-key': 'the-same' });
+		await post('/v1/chat/completions', completion, { 'runlet-session': 'the same' });
+		await post('/v1/chat/completions', completion, { 'idempotency-key': 'the-other' });
+		await post('/v1/chat/completions', completion, { 'x-stainless-retry-count': '0' });
+		await post('/v1/ui/scripted', chat);
+		// A request that is sent again reaches the session of whoever sent it.
+		await note(
+			ask(keys[name], {
+				path: '/v1/chat/completions',
+				method: 'POST',
+				body: completion,
+				headers: { 'x-stainless-retry-count': '1' },
+			}),
+		);
+		expect(ids.at(-1)).toBe(ids.at(-3));
+		ids.pop();
+	}
+	// A server speaks for each of its users in sessions of their own.
+	for (const user of ['kim', 'eve', 'lee']) {
+		play('Hi.', 'Hi.');
+		const post = (headers: Record<string, string>) =>
+			note(ask(keys.alice, { path: '/v1/chat/completions', method: 'POST', body: { ...completion, user }, headers }));
+		await post({ 'runlet-session': 'the same' });
+		// Its own name for a session of a user is the name that the user has for it, too.
+		expect(ids.filter((id) => id === ids.at(-1))).toHaveLength(user === 'lee' ? 1 : 2);
+		if (user !== 'lee') ids.pop();
+	}
+	expect(ids).not.toContain('');
+	expect(new Set(ids).size).toBe(ids.length);
 });

@@ -97,11 +97,78 @@ describe('GET /v1/sessions with a filter', () => {
 
 	test.each([
 		['?statuss=idle', 'statuss: no such query parameter. Did you mean status?'],
-		['?colour=red', 'colour: no such query parameter. Possible: agent, cursor, limit, owner, status.'],
+		['?colour=red', 'colour: no such query parameter. Possible: agent, cursor, limit, owner, status, user.'],
 		['?status=asleep', expect.stringContaining('status: ')],
 	])('%s is refused with what is possible', async (query, message) => {
 		const response = await ask(query);
 		expect(response.status).toBe(400);
 		expect(await response.json()).toMatchObject({ error: { message } });
+	});
+});
+
+describe('GET /v1/sessions by people of one owner', () => {
+	type Name = 'kim' | 'lee' | 'nameless' | 'sam' | 'server' | 'stranger';
+	let ask: (name: Name, path: string, body?: unknown) => Promise<Response>;
+	/** The sessions, by whose they are. */
+	const own: Record<string, string> = {};
+	beforeAll(async () => {
+		const owner = 'people-lister';
+		const { keys, bindings } = await createKeys({
+			kim: { owner, user: 'kim', role: 'customer' },
+			lee: { owner, user: 'lee', role: 'customer' },
+			nameless: { owner, role: 'customer' },
+			sam: { owner, user: 'sam', role: 'staff' },
+			server: { owner },
+			stranger: { owner: 'people-stranger', user: 'kim' },
+		});
+		ask = async (name, path, body) => {
+			const headers = { authorization: `Bearer ${keys[name]}`, 'content-type': 'application/json' };
+			const sent = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) };
+			return worker.request(`https://runlet.example.com/v1/sessions${path}`, { ...sent, headers }, bindings);
+		};
+		const create = async (name: Name, more: object = {}) =>
+			(await (await ask(name, '', { agent: 'scripted', ...more })).json<{ id: string }>()).id;
+		own.kim = await create('kim');
+		own.lee = await create('server', { user: 'lee' });
+		own.nobody = await create('server', { metadata: { user: 'kim' } });
+		own.stranger = await create('stranger');
+	});
+	/** Whose sessions a list has, sorted, and the user that it names of each. */
+	const whose = async (name: Name, query = '?limit=100') => {
+		const { sessions } = await (await ask(name, query)).json<{ sessions: { id: string; user?: string }[] }>();
+		const nameOf = (id: string) => Object.keys(own).find((one) => own[one] === id);
+		return sessions.map(({ id, user }) => [nameOf(id), user]).sort();
+	};
+
+	test('a customer sees their own sessions only, whoever created them, and nobody else’s by the name of a user', async () => {
+		await expect.poll(() => whose('kim')).toEqual([['kim', 'kim']]);
+		await expect.poll(() => whose('lee')).toEqual([['lee', 'lee']]);
+		expect(await whose('nameless')).toEqual([['nobody', undefined]]);
+		expect(await whose('kim', '?user=kim')).toEqual([['kim', 'kim']]);
+		expect(await whose('kim', '?status=idle&user=kim')).toMatchObject([['kim', 'kim']]);
+		for (const query of ['?user=lee', '?user=nobody', '?user=lee&status=idle', '?user=lee&owner=people-lister']) {
+			const refused = await ask('kim', query);
+			expect([query, refused.status, await refused.json()]).toMatchObject([
+				query,
+				403,
+				{ error: { code: 'forbidden', data: { field: 'user', role: 'staff' } } },
+			]);
+		}
+		expect((await ask('nameless', '?user=kim')).status).toBe(403);
+	});
+
+	test('staff see the sessions of all people of the owner, or those of one', async () => {
+		for (const name of ['sam', 'server'] as const) {
+			await expect
+				.poll(() => whose(name))
+				.toEqual([
+					['kim', 'kim'],
+					['lee', 'lee'],
+					['nobody', undefined],
+				]);
+			expect(await whose(name, '?user=kim')).toEqual([['kim', 'kim']]);
+			expect(await whose(name, '?user=lee&status=idle')).toMatchObject([['lee', 'lee']]);
+			expect(await whose(name, '?user=nobody')).toEqual([]);
+		}
 	});
 });

@@ -95,6 +95,7 @@ test('an admin key sees which keys the Worker knows and when they end, and nothi
 		records.map(({ id, owner }, index) => ({
 			id,
 			owner,
+			role: 'admin',
 			scopes: [owner === 'admin' ? 'admin' : 'run'],
 			isOver: false,
 			isStored: false,

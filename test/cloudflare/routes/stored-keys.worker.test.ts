@@ -73,18 +73,37 @@ describe('a stored key', () => {
 		const text = await (await ask(keys.admin, 'keys')).text();
 		const { keys: listed } = JSON.parse(text);
 		expect(listed).toContainEqual({
-			...{ id: made.id, name: 'for the shop', owner: 'shop', scopes: ['run'], budget: { usd: 5 } },
+			...{ id: made.id, name: 'for the shop', owner: 'shop', role: 'admin', scopes: ['run'], budget: { usd: 5 } },
 			...{ isOver: false, isStored: true },
 		});
 		expect(listed).toContainEqual({
 			id: expect.any(String),
 			owner: 'boss',
+			role: 'admin',
 			scopes: ['keys'],
 			isOver: false,
 			isStored: false,
 		});
 		expect(text).not.toContain(made.key.slice(-43));
 		expect(text).not.toContain('hash');
+	});
+
+	test('that was made for a person has their name and their role, and no more rights than that role', async () => {
+		const kim = await make({ owner: 'firm', user: 'kim', role: 'customer' });
+		const lee = await make({ owner: 'firm', user: 'lee', role: 'staff' });
+		const { keys: listed } = await (await ask(keys.admin, 'keys')).json<{ keys: object[] }>();
+		expect(listed).toContainEqual(
+			expect.objectContaining({ id: kim.id, owner: 'firm', user: 'kim', role: 'customer' }),
+		);
+		const { id, ...shown } = await (await ask(kim.key, 'sessions', post({ agent: 'scripted' }))).json<{
+			id: string;
+			user: string;
+		}>();
+		expect(shown.user).toBe('kim');
+		expect((await ask(kim.key, `sessions/${id}/fork`, post({}))).status).toBe(403);
+		expect((await ask(lee.key, `sessions/${id}/fork`, post({}))).status).toBe(201);
+		const { id: other } = await (await ask(lee.key, 'sessions', post({ agent: 'scripted' }))).json<{ id: string }>();
+		expect((await ask(kim.key, `sessions/${other}`)).status).toBe(404);
 	});
 
 	test('opens nothing after it was revoked: here at once, elsewhere within a minute, as a key that never was', async () => {

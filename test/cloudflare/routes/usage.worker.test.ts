@@ -7,12 +7,18 @@ import { createKeys } from '../../credentials.ts';
 import { play } from '../../script.ts';
 import worker from '../../worker.ts';
 
-let keys: Readonly<Record<'ann' | 'ben' | 'admin', string>>;
+let keys: Readonly<Record<'ann' | 'ben' | 'admin' | 'staff' | 'customer', string>>;
 let bindings: Record<string, unknown>;
 
 beforeAll(async () => {
 	({ keys, bindings } = await createKeys(
-		{ ann: ['run'], ben: ['run'], admin: ['admin'] },
+		{
+			ann: ['run'],
+			ben: ['run'],
+			admin: ['admin'],
+			staff: { owner: 'ann', user: 'sam', role: 'staff' },
+			customer: { owner: 'ann', user: 'kim', role: 'customer' },
+		},
 		{ SESSION_BUDGET_TOKENS: '3000000', DAY_BUDGET_USD: '4', DAY_BUDGET_TOKENS: 'none' },
 	));
 });
@@ -32,6 +38,7 @@ interface Usage {
 	readonly budgets: object;
 	readonly usage: readonly {
 		owner: string;
+		user?: string;
 		day: string;
 		spent: { tokens: number };
 		reserved: { tokens: number };
@@ -39,8 +46,8 @@ interface Usage {
 	}[];
 }
 
-async function read(query = ''): Promise<Usage> {
-	const response = await ask(keys.admin, `usage${query}`);
+async function read(query = '', name: keyof typeof keys = 'admin'): Promise<Usage> {
+	const response = await ask(keys[name], `usage${query}`);
 	expect(response.status).toBe(200);
 	return response.json();
 }
@@ -68,8 +75,32 @@ describe('GET /v1/usage', () => {
 		expect((await read()).budgets).toEqual({ session: { tokens: 3_000_000 }, day: { usd: 4 } });
 	});
 
-	test('is for admins, and its query is checked', async () => {
-		expect((await ask(keys.ann, 'usage')).status).toBe(403);
+	test('gives staff what their own owner spent, a customer nothing, and nobody without the scope admin another owner', async () => {
+		const today = new Date().toISOString().slice(0, 10);
+		play({ text: 'done', usage: { inputTokens: 1_000, outputTokens: 1 } });
+		expect((await ask(keys.customer, 'sessions', { agent: 'scripted', text: 'go' })).status).toBe(201);
+		const rows = async (query: string, name: keyof typeof keys) =>
+			(await read(query, name)).usage.map(({ owner, user, day, spent }) => [owner, user, day, spent.tokens]);
+		const whole = (await read('?owner=ann')).usage[0]?.spent.tokens;
+		await expect.poll(() => rows('?user=kim', 'staff')).toEqual([['ann', 'kim', today, 1_001]]);
+		for (const name of ['staff', 'ann'] as const) {
+			const all = await rows('', name);
+			expect(all).toMatchObject([['ann', undefined, today, expect.any(Number)]]);
+			expect(all[0]?.[3]).toBeGreaterThanOrEqual(whole ?? Number.NaN);
+			expect(await rows('?owner=ann', name)).toEqual(all);
+			expect(await rows('?user=nobody', name)).toEqual([]);
+			expect((await ask(keys[name], 'usage?owner=ben')).status).toBe(403);
+			expect((await ask(keys[name], 'usage?owner=ben&user=kim')).status).toBe(403);
+		}
+		for (const query of ['', '?user=kim', '?owner=ann', '?owner=ben']) {
+			const refused = await ask(keys.customer, `usage${query}`);
+			expect([refused.status, await refused.json()]).toMatchObject([403, { error: { data: { role: 'staff' } } }]);
+		}
+		expect(await rows('?owner=ann&user=kim', 'admin')).toEqual([['ann', 'kim', today, 1_001]]);
+		expect(await rows('?owner=ben&user=kim', 'admin')).toEqual([]);
+	});
+
+	test('refuses a query with a wrong value', async () => {
 		for (const query of ['?days=0', '?days=401', '?days=all', '?owner=*', '?since=today'])
 			expect((await ask(keys.admin, `usage${query}`)).status).toBe(400);
 	});

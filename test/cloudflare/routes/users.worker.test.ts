@@ -1,5 +1,5 @@
 /** A person of an owner: what is exported and erased of them, and what they may spend. */
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { hashKey, type KeyRecord, makeKey } from '../../../src/cloudflare/auth/key.ts';
 import { createKeys } from '../../credentials.ts';
 import { play } from '../../script.ts';
@@ -106,6 +106,25 @@ describe('GET and DELETE /v1/users/:user', () => {
 		const left = await (await ask('users/zoe')).json<{ sessions: []; memories: []; usage: object[] }>();
 		expect([left.sessions, left.memories, left.usage.length]).toEqual([[], [], 1]);
 		expect(await (await ask('users/zoe', { method: 'DELETE' })).json()).toMatchObject({ sessions: 0, isDone: true });
+	});
+
+	test('a person is erased with the agents that work for them in the background', async () => {
+		const send = { id: 'b', name: 'send_off', input: { task: 'A poem.' } };
+		play(
+			{ toolCalls: [send] },
+			{ toolCalls: [{ id: 'w', name: 'by_hand', input: {} }] },
+			'It is under way.',
+			'It is under way.',
+		);
+		const made = await post('sessions', { agent: 'editor', user: 'kid', text: 'go' });
+		const { id } = await made.json<Made>();
+		const { children } = await (await ask(`sessions/${id}`)).json<{ children: { id: string }[] }>();
+		expect(children).toHaveLength(1);
+		expect(await (await ask('users/kid', { method: 'DELETE' })).json()).toMatchObject({ isDone: true });
+		const { sessions } = await (await ask('sessions?user=kid')).json<{ sessions: object[] }>();
+		expect(sessions).toEqual([]);
+		for (const gone of [id, ...children.map((child) => child.id)])
+			await vi.waitFor(async () => expect((await ask(`sessions/${gone}`)).status).toBe(404), { timeout: 10_000 });
 	});
 
 	test('a customer may do none of it, staff may look, and a key with the scope admin looks at other owners', async () => {

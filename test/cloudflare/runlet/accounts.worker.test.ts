@@ -1,5 +1,6 @@
 import { env } from 'cloudflare:test';
 import { expect, onTestFinished, test, vi } from 'vitest';
+import { roles } from '../../../src/cloudflare/auth/rights.ts';
 import { type Authenticate, createRunlet, defineAgent, type Runlet } from '../../../src/cloudflare/runlet/index.ts';
 import { RunletError } from '../../../src/core/ground/errors.ts';
 import { createKeys } from '../../credentials.ts';
@@ -12,15 +13,19 @@ const agents = [
 const deployed = { ...env, LOCAL: 'false', API_KEYS: '', RATE_LIMITER: undefined };
 const url = 'https://product.example.com';
 
-/** A product whose accounts sign in by a cookie: `user=ada`, with further scopes behind a plus. */
+/** A product whose accounts sign in by a cookie: `user=ada`, with further scopes behind a plus, and a person and a role. */
 const authenticate: Authenticate = async (request) => {
-	const [, owner, scope] = /\buser=([^;+]*)(?:\+(\w+))?/.exec(request.headers.get('cookie') ?? '') ?? [];
+	const cookie = request.headers.get('cookie') ?? '';
+	const [, owner, scope] = /\buser=([^;+]*)(?:\+(\w+))?/.exec(cookie) ?? [];
+	const [, user] = /\bperson=(\w+)/.exec(cookie) ?? [];
+	const role = roles.find((one) => cookie.includes(`role=${one}`));
 	if (owner === undefined) return undefined;
-	return scope === 'admin' ? { owner, scopes: ['run', 'admin'] } : { owner };
+	return { owner, user, role, ...(scope === 'admin' && { scopes: ['run', 'admin'] }) };
 };
 const product = createRunlet({ agents, authenticate });
 
 interface Asked {
+	/** The owner, and what else the cookie says of the account. */
 	readonly as?: string;
 	readonly method?: string;
 	readonly headers?: Readonly<Record<string, string>>;
@@ -43,31 +48,96 @@ async function createSession(as: string, more: Asked = {}) {
 	return { id, token };
 }
 
+/** What may be asked of a session; `true` for what a customer may not do in any. */
+const operations: readonly (readonly [path: string, method: string, isForStaff?: true, body?: object])[] = [
+	['', 'GET'],
+	['', 'DELETE', true],
+	['', 'PATCH', true, { title: 'Mine' }],
+	['/messages', 'GET'],
+	['/messages', 'POST', undefined, { text: 'Hi' }],
+	['/answer', 'POST', undefined, { text: 'Hi' }],
+	['/tool-results', 'POST', undefined, [{ id: 'a', output: 1 }]],
+	['/continue', 'POST'],
+	['/files', 'GET'],
+	['/export', 'GET', true],
+	['/fork', 'POST', true, {}],
+	['/events', 'GET'],
+	['/cancel', 'POST'],
+	['/token', 'POST', true, {}],
+];
+
 test('each account has its own sessions: that of another is not there, whatever is asked', async () => {
 	const { id } = await createSession('ada@example.com');
 	expect((await ask(`/v1/sessions/${id}`, { as: 'ada@example.com' })).status).toBe(200);
-	for (const [path, method] of [
-		['', 'GET'],
-		['', 'DELETE'],
-		['/messages', 'GET'],
-		['/messages', 'POST'],
-		['/events', 'GET'],
-		['/cancel', 'POST'],
-		['/token', 'POST'],
-	] as const) {
-		const body = method === 'POST' ? { text: 'Hi' } : undefined;
-		const send = path === '/messages' ? { body } : path === '/token' ? { body: {} } : {};
-		expect([path, (await ask(`/v1/sessions/${id}${path}`, { as: 'bob', method, ...send })).status]).toEqual([
-			path,
-			404,
-		]);
-	}
+	const none = env.SESSIONS.newUniqueId().toString();
+	for (const [path, method, isForStaff, body] of operations)
+		for (const role of roles) {
+			const seen = async (session: string) => {
+				const response = await ask(`/v1/sessions/${session}${path}`, { as: `bob; role=${role}`, method, body });
+				return [response.status, await response.text()] as const;
+			};
+			const foreign = await seen(id);
+			const where = `${method} ${path} as ${role}`;
+			// Nobody learns whether it is there.
+			expect(foreign, where).toEqual(await seen(none));
+			expect(foreign[0], where).toBe(isForStaff && role === 'customer' ? 403 : 404);
+		}
 	const listed = async (as: string) => {
 		const { sessions }: { sessions: { id: string }[] } = await (await ask('/v1/sessions', { as })).json();
 		return sessions.map((one) => one.id);
 	};
 	expect(await listed('ada@example.com')).toEqual([id]);
 	expect(await listed('bob')).toEqual([]);
+});
+
+test('each person of an owner has their own sessions, which staff of the owner see, too', async () => {
+	const kim = 'firm; person=kim';
+	const { id, token } = await createSession(kim);
+	const lee = await createSession('firm; person=lee');
+	expect(await (await ask(`/v1/sessions/${id}`, { as: kim })).json()).toMatchObject({ user: 'kim' });
+	const strangers = [
+		'firm; person=lee',
+		'firm',
+		'firm; role=customer',
+		'other; person=kim',
+		'other; person=kim; role=admin',
+	];
+	for (const [path, method, isForStaff, body] of operations)
+		for (const as of strangers) {
+			const { status } = await ask(`/v1/sessions/${id}${path}`, { as, method, body });
+			expect([as, path, status]).toEqual([as, path, isForStaff && !as.includes('admin') ? 403 : 404]);
+		}
+	// The token of one's own session opens no other one, neither.
+	const headers = { authorization: `Bearer ${token}` };
+	expect((await ask(`/v1/sessions/${lee.id}`, { headers })).status).toBe(404);
+	for (const as of ['firm; person=sam; role=staff', 'firm; role=staff', 'firm; person=ann; role=admin'])
+		expect((await ask(`/v1/sessions/${id}`, { as })).status).toBe(200);
+	const listed = async (as: string) => {
+		const { sessions }: { sessions: { id: string }[] } = await (await ask('/v1/sessions', { as })).json();
+		return sessions.map((one) => one.id).sort();
+	};
+	expect(await listed(kim)).toEqual([id]);
+	expect(await listed('firm; person=sam; role=staff')).toEqual([id, lee.id].sort());
+});
+
+test('an account without a role is a customer: it manages nothing, not even its own sessions', async () => {
+	const { id } = await createSession('mia');
+	for (const [path, method, isForStaff, body] of operations.toReversed()) {
+		if (!isForStaff) continue;
+		const refused = await ask(`/v1/sessions/${id}${path}`, { as: 'mia', method, body });
+		expect([path, refused.status, await refused.json()]).toMatchObject([
+			path,
+			403,
+			{
+				error: { code: 'forbidden', message: expect.stringContaining('the role staff or admin; this one is customer') },
+			},
+		]);
+	}
+	expect((await ask('/v1/approvals', { as: 'mia' })).status).toBe(403);
+	for (const [path, method, isForStaff, body] of operations.toReversed()) {
+		if (!isForStaff) continue;
+		expect((await ask(`/v1/sessions/${id}${path}`, { as: 'mia; role=staff', method, body })).status).toBeLessThan(300);
+	}
 });
 
 test('a request of no account is 401, and says that one has to sign in', async () => {
@@ -106,11 +176,13 @@ test("a session's token works without an account, until it is revoked", async ()
 	const headers = { authorization: `Bearer ${token}` };
 	expect((await ask(`/v1/sessions/${id}`, { headers })).status).toBe(200);
 	const { tokenId, token: second }: { tokenId: string; token: string } = await (
-		await ask(`/v1/sessions/${id}/token`, { as: 'erin', method: 'POST', body: {} })
+		await ask(`/v1/sessions/${id}/token`, { as: 'erin; role=staff', method: 'POST', body: {} })
 	).json();
 	const withSecond = { headers: { authorization: `Bearer ${second}` } };
 	expect((await ask(`/v1/sessions/${id}`, withSecond)).status).toBe(200);
-	expect((await ask(`/v1/sessions/${id}/token/${tokenId}`, { as: 'erin', method: 'DELETE' })).status).toBe(204);
+	expect((await ask(`/v1/sessions/${id}/token/${tokenId}`, { as: 'erin; role=staff', method: 'DELETE' })).status).toBe(
+		204,
+	);
 	expect((await ask(`/v1/sessions/${id}`, withSecond)).status).toBe(401);
 });
 
@@ -249,4 +321,7 @@ test('requests are counted by the account, so one does not slow down another', a
 	const limiter = { limit: async ({ key }: { key: string }) => ({ success: counted.push(key) > 0 }) };
 	await ask('/v1/sessions', { as: 'ivan', given: { ...deployed, RATE_LIMITER: limiter } });
 	expect(counted).toEqual(['account ivan']);
+	await ask('/v1/sessions', { as: 'ivan; person=kim', given: { ...deployed, RATE_LIMITER: limiter } });
+	await ask('/v1/sessions', { as: 'ivan; person=lee', given: { ...deployed, RATE_LIMITER: limiter } });
+	expect(new Set(counted).size).toBe(3);
 });

@@ -19,7 +19,12 @@ const local = { ...withoutSkills, LOCAL: 'true' };
 
 /** The names of the skills that a run of an agent is offered. */
 async function listSkills(agent: Parameters<typeof defineAgent>[0], skills?: SkillSource, owner = 'ada') {
-	const reader = { runtime: { skills }, config: readConfig({ ...env }), providers: [], reader: { owner, metadata: {} } };
+	const reader = {
+		runtime: { skills },
+		config: readConfig({ ...env }),
+		providers: [],
+		reader: { owner, metadata: {} },
+	};
 	const resolver = createResolver(defineAgent(agent), reader);
 	return resolver === undefined ? undefined : (await resolver.listFn(turn)).map(({ name }) => name);
 }

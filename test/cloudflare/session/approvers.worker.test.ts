@@ -1,11 +1,14 @@
 import { env } from 'cloudflare:test';
 import { beforeEach, expect, test } from 'vitest';
 import type { ApprovalRequest } from '../../../src/cloudflare/agent/approvers.ts';
-import { hashKey, makeKey } from '../../../src/cloudflare/auth/key.ts';
+import { hashKey, type KeyRecord, makeKey } from '../../../src/cloudflare/auth/key.ts';
+import { createRunlet, defineAgent } from '../../../src/cloudflare/runlet/index.ts';
+import { type Actor, isSamePerson } from '../../../src/core/ground/actor.ts';
 import type { ScriptedFn } from '../../../src/core/providers/scripted.ts';
 import { readObject, readState, request, restart } from '../../client.ts';
 import { play } from '../../script.ts';
 import worker, { middlePolicy, policy } from '../../worker.ts';
+import { connect } from '../mcp/client.ts';
 import { deliver } from '../wire/protocols/webhooks/deliver.ts';
 import { said } from './family.ts';
 
@@ -15,8 +18,7 @@ const asked: ApprovalRequest[] = [];
 /** Whoever asked may not decide. */
 const others = (request: ApprovalRequest) => {
 	asked.push(request);
-	const isSame = ({ via, id }: { via: string; id: string }) => via === request.by.via && id === request.by.id;
-	return !request.askers.some(isSame);
+	return !request.askers.some((asker) => isSamePerson(asker, request.by));
 };
 
 beforeEach(() => {
@@ -33,16 +35,19 @@ interface State {
 	readonly toolCalls?: readonly object[];
 }
 
-/** Two keys of one owner. */
-async function createKeys() {
-	const [ada, bob] = [makeKey(), makeKey()];
-	const toRecord = async ({ id, key }: { id: string; key: string }) => ({
-		id,
-		owner: 'office',
-		hash: await hashKey(key),
-		scopes: ['run'],
-	});
-	const API_KEYS = JSON.stringify([await toRecord(ada), await toRecord(bob)]);
+/** Keys of two people of one owner, and further keys of it. */
+async function createKeys(...more: readonly Partial<KeyRecord>[]) {
+	const create = async (about: Partial<KeyRecord>) => {
+		const { id, key } = makeKey();
+		const record: KeyRecord = { id, owner: 'office', hash: await hashKey(key), scopes: ['run'], ...about };
+		const { owner, user } = record;
+		const actor: Actor = { owner, ...(user !== undefined && { user }), via: 'key', id };
+		return { id, key, actor, record };
+	};
+	const people = [{ user: 'ada', role: 'staff' }, { user: 'bob', role: 'staff' }, ...more] as const;
+	const [ada, bob, ...rest] = await Promise.all(people.map(create));
+	if (ada === undefined || bob === undefined) throw new Error('There are two keys.');
+	const API_KEYS = JSON.stringify([ada, bob, ...rest].map(({ record }) => record));
 	const bindings = { ...env, LOCAL: 'false', API_KEYS };
 	const ask = async (credential: string, path: string, body?: unknown) =>
 		worker.request(
@@ -55,7 +60,7 @@ async function createKeys() {
 			bindings,
 		);
 	const readStatus = async (id: string) => (await ask(bob.key, `/v1/sessions/${id}`)).json<State>();
-	return { ada, bob, ask, readStatus };
+	return { ada, bob, rest, bindings, ask, readStatus };
 }
 
 const call = (id: string, amount = 5) => ({ id, name: 'pay', input: { amount } });
@@ -81,12 +86,14 @@ test('who asked may not approve the call, which waits on for somebody else, also
 	const done = await ask(bob.key, `/v1/sessions/${id}/tool-results`, [{ id: 'a', approve: true }]);
 	expect(await done.json()).toMatchObject({ status: 'completed', text: 'Paid.' });
 	expect(asked.at(-1)).toEqual({
-		by: { via: 'key', id: bob.id },
-		askers: [{ via: 'key', id: ada.id }],
+		by: { owner: 'office', user: 'bob', via: 'key', id: bob.id },
+		askers: [{ owner: 'office', user: 'ada', via: 'key', id: ada.id }],
 		approve: true,
 		tool: 'pay',
 		input: { amount: 5 },
 		sessionId: id,
+		owner: 'office',
+		user: 'ada',
 		metadata: {},
 	});
 });
@@ -114,29 +121,26 @@ test('everybody whose message the run answers has asked: who wrote later, too', 
 	await ask(bob.key, `/v1/sessions/${id}/answer`, { text: 'Red' });
 	for (const { key } of [ada, bob])
 		expect((await ask(key, `/v1/sessions/${id}/tool-results`, [{ id: 'a', approve: true }])).status).toBe(403);
-	expect(asked.at(-1)?.askers).toEqual([
-		{ via: 'key', id: ada.id },
-		{ via: 'key', id: bob.id },
-	]);
+	expect(asked.at(-1)?.askers).toEqual([ada.actor, bob.actor]);
 });
 
-test('a token and a link decide as whom they were made for', async () => {
+test('a token and a link decide as whom they were made for, and without a name as the user of the session', async () => {
 	const keys = await createKeys();
-	const { ada, ask, readStatus } = keys;
+	const { ada, bob, ask, readStatus } = keys;
 	const { id } = await waiting(keys, call('a'), call('b'));
-	policy.allows = ({ by }) => asked.push({ ...Object(undefined), by }) > 0 && by.id === 'boss';
+	policy.allows = (request) => asked.push(request) > 0 && request.by.user === 'boss';
 	const makeToken = async (whom?: string) => {
-		const made = await ask(ada.key, `/v1/sessions/${id}/token`, { scopes: ['approve'], for: whom });
+		const made = await ask(bob.key, `/v1/sessions/${id}/token`, { scopes: ['approve'], for: whom });
 		return made.json<{ token: string; tokenId: string }>();
 	};
 	const nameless = await makeToken();
 	const decide = (token: string) => ask(token, `/v1/sessions/${id}/tool-results`, [{ id: 'a', approve: true }]);
 	expect((await decide(nameless.token)).status).toBe(403);
-	const { token } = await makeToken('boss');
+	const { token, tokenId } = await makeToken('boss');
 	await restart(id);
 	expect((await decide(token)).status).toBe(200);
 	const link = async (whom?: string) => {
-		const made = await ask(ada.key, `/v1/sessions/${id}/links`, { callId: 'b', for: whom });
+		const made = await ask(bob.key, `/v1/sessions/${id}/links`, { callId: 'b', for: whom });
 		return (await made.json<{ deny: string }>()).deny;
 	};
 	const refused = await ask('', await link('clerk'), {});
@@ -147,14 +151,163 @@ test('a token and a link decide as whom they were made for', async () => {
 	expect(await (await ask('', good)).text()).toContain('You decide as boss.');
 	play('Paid one.');
 	expect((await ask('', good, {})).status).toBe(200);
+	const ofBob = { owner: 'office', madeBy: bob.actor };
 	expect(asked.map(({ by }) => by)).toEqual([
-		{ via: 'token', id: nameless.tokenId },
-		{ via: 'token', id: 'boss' },
-		{ via: 'link', id: 'clerk' },
-		{ via: 'link', id: '' },
-		{ via: 'link', id: 'boss' },
+		// The token speaks for the user of the session, who has asked.
+		ada.actor,
+		{ ...ofBob, user: 'boss', via: 'token', id: tokenId },
+		{ ...ofBob, user: 'clerk', via: 'link', id: 'b' },
+		// The link of somebody is used by them.
+		{ ...ofBob, user: 'bob', via: 'link', id: 'b' },
+		{ ...ofBob, user: 'boss', via: 'link', id: 'b' },
 	]);
 	await expect.poll(() => readStatus(id)).toMatchObject({ status: 'completed' });
+});
+
+test('whoever asked may not decide by any other way: a second key, a login, a token, a link, or what they made for others', async () => {
+	const keys = await createKeys({ user: 'ada', role: 'admin' });
+	const { ada, bob, rest, bindings, ask, readStatus } = keys;
+	const { id } = await waiting(keys);
+	const path = `/v1/sessions/${id}`;
+	const approval = [{ id: 'a', approve: true }];
+	const makeToken = async (by: string, whom?: string) => {
+		const made = await ask(by, `${path}/token`, { scopes: ['approve'], for: whom });
+		return (await made.json<{ token: string }>()).token;
+	};
+	const makeLink = async (by: string, whom?: string) => {
+		const made = await ask(by, `${path}/links`, { callId: 'a', for: whom });
+		return (await made.json<{ approve: string }>()).approve;
+	};
+	const login = createRunlet({
+		agents: [defineAgent({ name: 'guarded', description: 'Pays.', model: 'scripted' })],
+		authenticate: () => ({ owner: 'office', user: 'ada', role: 'staff' }),
+	});
+	const tries: Readonly<Record<string, () => Response | Promise<Response>>> = {
+		'a second key': () => ask(rest[0]?.key ?? '', `${path}/tool-results`, approval),
+		'a login': () =>
+			login.fetch(
+				new Request(`https://product.example.com${path}/tool-results`, {
+					method: 'POST',
+					headers: { 'content-type': 'application/json' },
+					body: JSON.stringify(approval),
+				}),
+				bindings,
+			),
+		'a token that she made for herself': async () => ask(await makeToken(ada.key), `${path}/tool-results`, approval),
+		'a token that she made for somebody else': async () =>
+			ask(await makeToken(ada.key, 'boss'), `${path}/tool-results`, approval),
+		'a token that somebody else made for her': async () =>
+			ask(await makeToken(bob.key, 'ada'), `${path}/tool-results`, approval),
+		'a token for the user of the session': async () => ask(await makeToken(bob.key), `${path}/tool-results`, approval),
+		'a link that she made for somebody else': async () => ask('', await makeLink(ada.key, 'boss'), {}),
+		'a link that somebody else made for her': async () => ask('', await makeLink(bob.key, 'ada'), {}),
+	};
+	for (const [way, decide] of Object.entries(tries)) {
+		asked.length = 0;
+		expect((await decide()).status, way).toBe(403);
+		// So a policy that compares the actors in any way of its own finds her, too.
+		expect(asked, way).toMatchObject([{ by: ada.actor, askers: [ada.actor] }]);
+		expect(asked[0]?.by, way).toEqual(ada.actor);
+	}
+	expect(await readStatus(id)).toMatchObject({ toolCalls: [{ id: 'a' }] });
+	play('Paid.');
+	expect((await ask(await makeToken(bob.key, 'boss'), `${path}/tool-results`, approval)).status).toBe(200);
+});
+
+test('keys of one owner without a user are one person, and no key of another owner is', async () => {
+	const keys = await createKeys({}, {});
+	const { bob, rest, ask } = keys;
+	const [one, two] = rest;
+	play({ toolCalls: [call('a')] });
+	const made = await ask(one?.key ?? '', '/v1/sessions', { agent: 'guarded', text: 'go' });
+	const { id } = await made.json<Made>();
+	const decide = (key = '') => ask(key, `/v1/sessions/${id}/tool-results`, [{ id: 'a', approve: true }]);
+	expect((await decide(one?.key)).status).toBe(403);
+	expect((await decide(two?.key)).status).toBe(403);
+	expect(asked.map(({ by }) => by)).toEqual([one?.actor, one?.actor]);
+	play('Paid.');
+	expect((await decide(bob.key)).status).toBe(200);
+	expect(asked.at(-1)).toMatchObject({ by: bob.actor, askers: [one?.actor] });
+});
+
+test('a key without a user asks for the user of the session, and neither that user nor the key may decide', async () => {
+	const keys = await createKeys({});
+	const { ada, bob, rest, ask } = keys;
+	const [server] = rest;
+	play({ toolCalls: [call('a')] });
+	const made = await ask(server?.key ?? '', '/v1/sessions', { agent: 'guarded', user: 'ada', text: 'go' });
+	const { id } = await made.json<Made>();
+	const decide = (key = '') => ask(key, `/v1/sessions/${id}/tool-results`, [{ id: 'a', approve: true }]);
+	expect((await decide(ada.key)).status).toBe(403);
+	expect((await decide(server?.key)).status).toBe(403);
+	expect(asked[0]).toMatchObject({ askers: [{ user: 'ada', via: 'key', id: server?.id, madeBy: server?.actor }] });
+	expect(asked[0]?.by).toEqual(asked[0]?.askers[0]);
+	play('Paid.');
+	expect((await decide(bob.key)).status).toBe(200);
+});
+
+test('a customer never decides, by whatever way and whatever the policy allows', async () => {
+	const keys = await createKeys({ user: 'eve', role: 'customer' });
+	const { rest, ask, readStatus } = keys;
+	const [eve] = rest;
+	policy.allows = (request) => asked.push(request) > 0;
+	play({ toolCalls: [call('a')] });
+	const made = await ask(eve?.key ?? '', '/v1/sessions', { agent: 'guarded', text: 'go' });
+	const { id } = await made.json<Made>();
+	play({ toolCalls: [{ id: 'w', name: 'guarded', input: { task: 'Pay.' } }] }, { toolCalls: [call('p', 7)] });
+	const { id: parent } = await (await ask(eve?.key ?? '', '/v1/sessions', { agent: 'boss', text: 'go' })).json<Made>();
+	expect(await readStatus(parent)).toMatchObject({ status: 'awaiting_user' });
+	const model = play();
+	const own = `/v1/sessions/${id}`;
+	const above = `/v1/sessions/${parent}`;
+	const approval = {
+		type: 'tool-pay',
+		toolCallId: 'a',
+		state: 'approval-responded',
+		approval: { id: 'a', approved: true },
+	};
+	const answered = { role: 'assistant', parts: [approval] };
+	const said = { role: 'user', parts: [{ type: 'text', text: 'approve' }] };
+	const tries: readonly (readonly [string, unknown])[] = [
+		[`${own}/tool-results`, [{ id: 'a', approve: true }]],
+		[`${own}/tool-results`, [{ id: 'a', approve: false }]],
+		[`${own}/tool-results`, [{ id: 'a', approve: true, input: { amount: 1 } }]],
+		[`${own}/links`, { callId: 'a' }],
+		[`${own}/token`, { scopes: ['approve'] }],
+		['/v1/ui/guarded', { id, messages: [answered] }],
+		[`${above}/answer`, { text: 'approve' }],
+		[`${above}/messages`, { text: 'approve' }],
+		[`${above}/tool-results`, [{ id: 'p', approve: true }]],
+		[`${above}/tool-results`, [{ id: 'w', approve: true }]],
+		['/v1/ui/boss', { id: parent, messages: [said] }],
+	];
+	for (const [path, body] of tries) {
+		const response = await ask(eve?.key ?? '', path, body);
+		expect([path, response.status]).toEqual([path, 403]);
+	}
+	expect(asked).toEqual([]);
+	expect(model.requests).toEqual([]);
+	expect(await readStatus(id)).toMatchObject({ status: 'awaiting_tools', toolCalls: [{ id: 'a' }] });
+	expect(await readStatus(parent)).toMatchObject({ status: 'awaiting_user' });
+});
+
+test('a customer who calls a tool over MCP does not allow the call, whatever the policy allows', async () => {
+	const { rest, bindings } = await createKeys({ user: 'eve', role: 'customer' }, { user: 'sam', role: 'staff' });
+	policy.allows = () => true;
+	const pay = async (key = '') => {
+		const client = await connect('/mcp/guarded', {
+			headers: { authorization: `Bearer ${key}` },
+			fetch: async (request) => worker.request(request, {}, bindings),
+			elicit: () => ({ action: 'accept', content: { approve: true } }),
+		});
+		return client.callTool({ name: 'pay', arguments: { amount: 9 } }).then(
+			(result) => JSON.stringify(result),
+			(error: unknown) => String(error),
+		);
+	};
+	const [eve, sam] = rest;
+	expect(await pay(eve?.key)).not.toContain('paid 9');
+	expect(await pay(sam?.key)).toContain('paid 9');
 });
 
 test('a page decides as its caller', async () => {
@@ -182,10 +335,11 @@ test('the call of a child is decided at its parent, under the policy of the chil
 	const say = (key: string, path: string, text: string) => ask(key, `/v1/sessions/${id}/${path}`, { text });
 	expect((await say(ada.key, 'answer', 'approve')).status).toBe(403);
 	expect((await say(ada.key, 'messages', 'approve')).status).toBe(403);
-	expect(asked.at(-1)).toMatchObject({ askers: [{ id: ada.id }], approve: true, tool: 'pay', input: { amount: 7 } });
+	expect(asked.at(-1)).toMatchObject({ askers: [ada.actor], approve: true, tool: 'pay', input: { amount: 7 } });
 	play('Paid it.', 'All is paid.');
 	expect(await (await say(bob.key, 'answer', ' Approve ')).json()).toMatchObject({ text: 'All is paid.' });
-	expect(asked.map(({ by }) => by.id)).toEqual([ada.id, ada.id, bob.id]);
+	// The child asks its own policy once more.
+	expect(asked.map(({ by }) => by)).toEqual([ada.actor, ada.actor, bob.actor, bob.actor]);
 });
 
 test('the policy of an agent between a child and the session that asks holds, too', async () => {
@@ -218,14 +372,14 @@ test('who has a child work in the background has asked for its calls, and for wh
 	await expect.poll(() => readStatus(child)).toMatchObject({ status: 'awaiting_tools' });
 	const pay = (key: string) => ask(key, `/v1/sessions/${child}/tool-results`, [{ id: 'p', approve: true }]);
 	expect((await pay(ada.key)).status).toBe(403);
-	expect(asked.at(-1)?.askers).toEqual([{ via: 'key', id: ada.id }]);
+	expect(asked.at(-1)?.askers).toEqual([ada.actor]);
 	expect((await pay(bob.key)).status).toBe(200);
 	// Its answer begins a run, which gives work again.
 	await expect.poll(() => readStatus(id)).toMatchObject({ status: 'awaiting_user' });
 	await restart(id);
 	const say = (key: string) => ask(key, `/v1/sessions/${id}/answer`, { text: 'approve' });
 	expect((await say(ada.key)).status).toBe(403);
-	expect(asked.at(-1)?.askers).toEqual([{ via: 'key', id: ada.id }]);
+	expect(asked.at(-1)?.askers).toEqual([ada.actor]);
 	expect((await say(bob.key)).status).toBe(200);
 });
 
@@ -236,14 +390,19 @@ test('whoever sends a webhook has asked', async () => {
 	await expect.poll(async () => (await readState(sessionId)).status).toBe('awaiting_tools');
 	play('Paid.');
 	expect((await request(`/v1/sessions/${sessionId}/tool-results`, [{ id: 'a', approve: true }])).status).toBe(200);
-	expect(asked).toMatchObject([{ by: { via: 'key', id: 'local' }, askers: [{ via: 'sender', id: 'hmac' }] }]);
+	expect(asked).toMatchObject([
+		{
+			by: { owner: 'local', via: 'key', id: 'local' },
+			askers: [{ owner: 'local', via: 'webhook', id: 'guarded/hmac' }],
+		},
+	]);
 });
 
 test('consent lends no rights: who approves a call may neither read nor write, nor approve the next one by it', async () => {
 	const keys = await createKeys();
-	const { ada, ask, readStatus } = keys;
+	const { bob, ask, readStatus } = keys;
 	const { id } = await waiting(keys);
-	const made = await ask(ada.key, `/v1/sessions/${id}/token`, { scopes: ['approve'], for: 'boss' });
+	const made = await ask(bob.key, `/v1/sessions/${id}/token`, { scopes: ['approve'], for: 'boss' });
 	const { token } = await made.json<{ token: string }>();
 	play({ toolCalls: [call('b')] });
 	expect((await ask(token, `/v1/sessions/${id}/tool-results`, [{ id: 'a', approve: true }])).status).toBe(200);
@@ -273,7 +432,8 @@ test.each<[what: string, allows: (request: ApprovalRequest) => boolean]>([
 test('a call from outside is asked for by who calls', async () => {
 	const keys = await createKeys();
 	const { id } = await waiting(keys);
-	const caller = { owner: 'office', keyId: keys.bob.id };
+	const by: Actor = { ...keys.bob.actor, via: 'mcp' };
+	const caller = { owner: 'office', by, role: 'staff' } as const;
 	const outside = async (answer?: object) => {
 		const given = { agent: 'guarded', tool: 'pay', input: { amount: 9 }, canAsk: true, ...answer };
 		const begun = await readObject(id).callTool(caller, given);
@@ -284,5 +444,5 @@ test('a call from outside is asked for by who calls', async () => {
 	const { waiting: name } = await outside();
 	const end = await outside({ answer: { waiting: name, isRefused: false, value: true } });
 	expect(end).toMatchObject({ type: 'failed', code: 'forbidden' });
-	expect(asked.at(-1)).toMatchObject({ by: { id: keys.bob.id }, askers: [{ id: keys.bob.id }], input: { amount: 9 } });
+	expect(asked.at(-1)).toMatchObject({ by, askers: [by], input: { amount: 9 } });
 });

@@ -1,5 +1,6 @@
 import { env, runDurableObjectAlarm, runInDurableObject, SELF } from 'cloudflare:test';
 import { expect, test } from 'vitest';
+import type { ApprovalRequest } from '../../../src/cloudflare/agent/approvers.ts';
 import { SessionStore } from '../../../src/cloudflare/session/store/store.ts';
 import {
 	allEvents,
@@ -14,7 +15,9 @@ import {
 	send,
 	type WireMessage,
 } from '../../client.ts';
+import { createKeys } from '../../credentials.ts';
 import { play } from '../../script.ts';
+import worker, { policy } from '../../worker.ts';
 
 const call = (id: string, name: string, input: object) => ({ id, name, input: { ...input } });
 
@@ -81,6 +84,15 @@ async function createFull(): Promise<string> {
 	return id;
 }
 
+/** A line without what an export says of who did a thing. An import brings none of it, and a fork adds to it. */
+const withoutOrigin = (line: Line): Line => {
+	if (line.message === undefined) return line;
+	const { sender: _, transport: __, stored, ...message } = line.message;
+	const { inbound, ...rest } = Object(stored);
+	const { sender: ___, transport: ____, by: _____, askers: ______, ...kept } = Object(inbound);
+	return { message: { ...message, stored: { ...rest, ...(inbound !== undefined && { inbound: kept }) } } };
+};
+
 test('what is exported is imported as the same session, with an account of its own', async () => {
 	const id = await createFull();
 	const copy = await readId(await importLines(await readLines(id)));
@@ -92,7 +104,131 @@ test('what is exported is imported as the same session, with an account of its o
 		expect(await readFile(copy, path)).toBe(await readFile(id, path));
 	const kinds = (lines: readonly Line[]) => lines.filter((line) => !('session' in line) && !('spending' in line));
 	const [first, second] = [kinds(await readLines(id)), kinds(await readLines(copy))];
-	expect(second.slice(0, -1)).toEqual(first.slice(0, -1));
+	expect(second.slice(0, -1).map(withoutOrigin)).toEqual(first.slice(0, -1).map(withoutOrigin));
+});
+
+/** Keys of people of one owner, and what they ask of the Worker. */
+async function createPeople() {
+	const owner = 'importers';
+	const { keys, bindings } = await createKeys({
+		server: { owner },
+		ada: { owner, user: 'ada', role: 'staff' },
+		bob: { owner, user: 'bob', role: 'staff' },
+		ann: { owner, user: 'ann', role: 'admin' },
+	});
+	const ask = async (name: keyof typeof keys, path: string, body?: unknown) =>
+		worker.request(
+			`https://runlet.example.com/v1/sessions${path}`,
+			{
+				method: body === undefined ? 'GET' : 'POST',
+				headers: { authorization: `Bearer ${keys[name]}`, 'content-type': 'application/json' },
+				...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+			},
+			bindings,
+		);
+	type Document = { session: Record<string, unknown>; messages: Record<string, unknown>[] };
+	const readDocument = async (name: keyof typeof keys, id: string) =>
+		(await ask(name, `/${id}/export`)).json<Document>();
+	/** Who asked for the call that a model makes next, as the policy of the agent is told. */
+	const readAskers = async (id: string) => {
+		const seen: ApprovalRequest[] = [];
+		policy.allows = (request) => seen.push(request) < 0;
+		try {
+			play({ toolCalls: [call('paid', 'pay', { amount: 5 })] });
+			await (await ask('ann', `/${id}/continue`, '')).json();
+			expect((await ask('ann', `/${id}/tool-results`, [{ id: 'paid', approve: true }])).status).toBe(403);
+			return seen.at(-1)?.askers.map(({ id: _, ...one }) => one);
+		} finally {
+			policy.allows = () => true;
+		}
+	};
+	/** A session of ada, whose last run has failed, so that it can be continued. */
+	const createFailed = async () => {
+		play({ text: 'One it is.', providerMetadata: { sealed: 'thought' } }, new Error('It broke.'));
+		const made = await ask('ada', '', { agent: 'guarded', text: 'One' });
+		const { id } = await made.json<{ id: string }>();
+		await (await ask('server', `/${id}/messages`, { text: 'Two' })).json();
+		return id;
+	};
+	return { owner, ask, readDocument, readAskers, createFailed };
+}
+const actorOf = (user: string, more: object = {}) => ({ owner: 'importers', user, via: 'key', ...more });
+
+test('an import brings history and no authority: whoever imports it counts as having said all of it', async () => {
+	const { ask, readDocument, readAskers, createFailed } = await createPeople();
+	const document = await readDocument('ada', await createFailed());
+	const forged = { owner: 'importers', user: 'boss', via: 'account', id: 'boss' };
+	for (const message of document.messages) {
+		if (message.role !== 'user') continue;
+		Object.assign(message, { sender: 'boss', transport: 'http' });
+		Object.assign(Object(message.stored).inbound, { sender: 'boss', transport: 'http', by: forged, askers: [forged] });
+	}
+	Object.assign(document.session, { owner: 'others', user: 'boss', createdBy: forged });
+	const imported = await ask('ann', '/import?user=kim', document);
+	expect(imported.status).toBe(201);
+	const { id } = await imported.json<{ id: string }>();
+	expect(await (await ask('ann', `/${id}`)).json()).toMatchObject({ user: 'kim' });
+	const copy = await readDocument('ann', id);
+	expect(copy.session).toMatchObject({ owner: 'importers', user: 'kim' });
+	const said = copy.messages.filter(({ role }) => role === 'user');
+	expect(said).toHaveLength(2);
+	for (const { sender, transport, stored } of said) {
+		expect({ sender, transport }).toEqual({ sender: 'kim', transport: 'import' });
+		const { by, askers } = Object(stored).inbound;
+		expect([by, askers]).toEqual([actorOf('ann', { id: expect.any(String) }), undefined]);
+	}
+	expect(JSON.stringify(copy)).not.toMatch(/boss|ada|sealed/);
+	expect(await readAskers(id)).toEqual([actorOf('ann')]);
+	// Without a name it is the session of whoever imports it.
+	const own = await (await ask('ann', '/import', document)).json<{ user: string }>();
+	expect(own.user).toBe('ann');
+});
+
+test('what a provider said beside a reply is sent to it again from a fork, and never from an import', async () => {
+	const { ask, readDocument, createFailed } = await createPeople();
+	const first = await createFailed();
+	const readSent = async (id: string) => {
+		const { requests } = play('Two it is.');
+		await (await ask('ann', `/${id}/continue`, '')).json();
+		return JSON.stringify(requests[0]?.messages);
+	};
+	const copy = async (path: string, body: unknown) => (await (await ask('ann', path, body)).json<{ id: string }>()).id;
+	expect(await readSent(await copy(`/${first}/fork`, {}))).toContain('sealed');
+	const imported = await copy('/import', await readDocument('ada', first));
+	expect(await readSent(imported)).toContain('One it is.');
+	expect(await readSent(await copy('/import', await readDocument('ada', first)))).not.toContain('sealed');
+});
+
+test('a fork keeps who asked, and whoever made the fork has asked for what comes of it, too', async () => {
+	const { ask, readDocument, readAskers, createFailed } = await createPeople();
+	const first = await createFailed();
+	// The server speaks for the user of the session.
+	const before = [actorOf('ada', { madeBy: { owner: 'importers', via: 'key', id: expect.any(String) } })];
+	expect(await readAskers(first)).toEqual(before);
+	const failed = await createFailed();
+	const forked = await ask('bob', `/${failed}/fork`, {});
+	expect(forked.status).toBe(201);
+	const { id, user } = await forked.json<{ id: string; user: string }>();
+	expect(user).toBe('ada');
+	const again = await (await ask('ann', `/${id}/fork`, {})).json<{ id: string }>();
+	expect(await readAskers(id)).toEqual([...before, actorOf('bob')]);
+	const [one] = (await readDocument('bob', id)).messages;
+	expect(one).toMatchObject({ sender: 'ada', transport: 'http' });
+	// The fork of the fork has all three.
+	expect(await readAskers(again.id)).toEqual([...before, actorOf('bob'), actorOf('ann')]);
+});
+
+test('a fork by somebody who may not raise budgets has the budget of the agent, where the first had more', async () => {
+	const { ask } = await createPeople();
+	const budget = { tokens: 5_000 };
+	const made = await ask('ann', '', { agent: 'thrifty', budget });
+	const { id } = await made.json<{ id: string }>();
+	const readLimit = async (name: 'ada' | 'ann') => {
+		const { budget: own } = await (await ask(name, `/${id}/fork`, {})).json<{ budget: { limit: object } }>();
+		return own.limit;
+	};
+	expect(await readLimit('ada')).toEqual({ tokens: 1_000 });
+	expect(await readLimit('ann')).toEqual(budget);
 });
 
 test('a copy has the title, the metadata, the model, the budget and the time of its first, or what is usual there', async () => {
@@ -108,7 +244,8 @@ test('a copy has the title, the metadata, the model, the budget and the time of 
 	const first = await show(id);
 	expect(first).toMatchObject({ ...own, budget: { limit: own.budget } });
 	expect(await show(await readId(await fork(id)))).toEqual(first);
-	expect(await show(await readId(await importLines(await readLines(id))))).toEqual(first);
+	const imported = { ...first, stored: { createdBy: expect.anything(), isImported: true } };
+	expect(await show(await readId(await importLines(await readLines(id))))).toEqual(imported);
 	const [usual] = await readRecords(await readId(await fork(await createFull())), 'session');
 	expect(usual).toMatchObject({ title: 'One', budget: { limit: {} } });
 });
