@@ -108,12 +108,13 @@ test('another customer reads neither the order nor the conversation, and has no 
 	const session = await findChat(ada);
 	expect(await findChat(ben)).not.toBe(session);
 	const refused = [
-		['GET', `/ai/v1/sessions/${session}`, 404],
-		['GET', `/ai/v1/sessions/${session}/messages`, 404],
+		['GET', `/ai/v1/sessions/${session}`, 401],
+		['GET', `/ai/v1/sessions/${session}/messages`, 401],
 		['POST', `/chats/${session}/token`, 400],
-		['GET', '/ai/v1/approvals', 403],
-		['GET', '/ai/v1/users/ada', 403],
-		['DELETE', '/ai/v1/users/ben', 403],
+		['POST', '/ai/v1/sessions', 401],
+		['GET', '/ai/v1/approvals', 401],
+		['GET', '/ai/v1/users/ada', 401],
+		['DELETE', '/ai/v1/users/ben', 401],
 	] as const;
 	for (const [method, path, status] of refused)
 		expect([method, path, await ask(ben, method, path)]).toEqual([method, path, status]);

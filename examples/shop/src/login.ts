@@ -77,10 +77,13 @@ export async function readLogin(env: LoginEnv, header: string | null): Promise<L
 	}
 }
 
-/** Tells Runlet which account a request comes from. */
+/**
+ * Tells Runlet which account a request comes from: the staff, and the shop's own server. A customer comes with the token of
+ * one conversation, so nobody of them begins one with an agent that is for the staff.
+ */
 export async function authenticate(request: Request, env: LoginEnv): Promise<Account | undefined> {
 	const login = await readLogin(env, request.headers.get('cookie'));
-	return login && { owner, user: login.user, role: login.role };
+	return login === undefined || login.role === 'customer' ? undefined : { owner, user: login.user, role: login.role };
 }
 
 function getSecret({ LOGIN_SECRET: secret = '' }: LoginEnv): string {

@@ -37,13 +37,13 @@ export const refundTool = tool.define({
 	}),
 	passInput: true,
 	needsApproval: true,
-	// The refund has the id of the call, so it is made once.
+	// The refund has the name of the call, so it is made once.
 	retry: 'safe',
 	fn: async ({ id, amount }, context) => {
 		const order = await getOrder(context, id);
 		const cents = Math.round(amount * 100);
 		const { customer } = order;
-		const refunded = await refundOrder(context.env.DB, { id: context.callId, customer, order: id, cents });
+		const refunded = await refundOrder(context.env.DB, { id: context.idempotencyKey, customer, order: id, cents });
 		if (refunded !== undefined) return show(refunded);
 		throw new Error(
 			order.refunded_cents > 0 ? `${id} was refunded already.` : `${id} has cost ${toEuros(order.cents)} only.`,

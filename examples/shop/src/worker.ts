@@ -57,12 +57,13 @@ shop.get('/', async (c) => {
 	return c.html(login.role === 'staff' ? inboxPage(login.user) : chatPage(login.user));
 });
 
+// A login of your own counts the attempts, and its logout ends the cookie, too. This one does neither.
 shop.post('/login', async (c) => {
 	const { user, password } = await c.req.parseBody();
 	const login = await checkPassword(c.env, String(user), String(password));
 	if (login === undefined) return c.html(loginPage('This name and this password do not belong together.'), 401);
 	if (login.role === 'customer') {
-		const set = await askAsServer(c, 'PUT', `/v1/users/${login.user}/budget`, budget);
+		const set = await askAsServer(c, 'PUT', `/v1/users/${encodeURIComponent(login.user)}/budget`, budget);
 		if (!set.ok) return set;
 	}
 	setCookie(c, cookieName, await signLogin(c.env, login.user, loginSeconds), {
@@ -82,7 +83,7 @@ shop.post('/logout', (c) => {
 
 /** The conversations of the customer. */
 shop.get('/chats', customersOnly, (c) => {
-	return askAsServer(c, 'GET', `/v1/sessions?agent=support&user=${c.var.login.user}`);
+	return askAsServer(c, 'GET', `/v1/sessions?agent=support&user=${nameOf(c)}`);
 });
 
 /** A new conversation. The answer has its id, and a token for it. The token speaks for the customer. */
@@ -96,19 +97,24 @@ shop.post('/chats/:id{[0-9a-f]{64}}/token', customersOnly, (c) => {
 });
 
 /** All that Runlet has of the customer. */
-shop.get('/my-data', customersOnly, (c) => askAsServer(c, 'GET', `/v1/users/${c.var.login.user}`));
+shop.get('/my-data', customersOnly, (c) => askAsServer(c, 'GET', `/v1/users/${nameOf(c)}`));
 
 const erased = v.object({ isDone: v.boolean() });
 
 /** Erases it. The orders stay: the law has the shop keep them. */
 shop.post('/my-data/erase', customersOnly, async (c) => {
 	for (;;) {
-		const answer = await askAsServer(c, 'DELETE', `/v1/users/${c.var.login.user}`);
+		const answer = await askAsServer(c, 'DELETE', `/v1/users/${nameOf(c)}`);
 		if (!answer.ok) return answer;
 		// A customer with very many sessions is erased in several requests.
 		if (v.parse(erased, await answer.json()).isDone) return c.redirect('/', 303);
 	}
 });
+
+/** The customer, for a path or a query: a name may have any signs, such as those of a mail address. */
+function nameOf(c: Context<ShopEnv>): string {
+	return encodeURIComponent(c.var.login.user);
+}
 
 function findLogin(c: Context<ShopEnv>): Promise<Login | undefined> {
 	return readLogin(c.env, c.req.header('cookie') ?? null);

@@ -12,6 +12,11 @@ describe('a login', () => {
 		expect(await authenticate(request, env)).toEqual({ owner: 'shop', user: 'kim', role: 'staff' });
 	});
 
+	test('of a customer is no account: customers come with the token of a conversation', async () => {
+		const headers = { cookie: toCookie(await signLogin(env, 'ada', 60)) };
+		expect(await authenticate(new Request('https://shop.example.com/', { headers }), env)).toBe(undefined);
+	});
+
 	test('is nobody without a cookie, with a signature of somebody else, and once it is over', async () => {
 		const foreign = await sign({ sub: 'kim', exp: Math.floor(Date.now() / 1_000) + 60 }, 'another secret', 'HS256');
 		const unsigned = `${btoa('{"alg":"none"}')}.${btoa('{"sub":"kim"}')}.`.replaceAll('=', '');

@@ -84,7 +84,7 @@ export class Session extends DurableObject<Env> implements SessionApi {
 		this.#gate = new Gate({ id, store, runner, access, runtime, config });
 		this.#inbox = new Inbox({ store, runner, agents: runtime.agents, config });
 		this.#links = links?.open({ store, access, config, gate: this.#gate, inbox: this.#inbox });
-		this.#outside = new OutsideDoor({ runtime, store, runner, access, gate: this.#gate, inbox: this.#inbox });
+		this.#outside = new OutsideDoor({ runtime, config, store, runner, access, gate: this.#gate, inbox: this.#inbox });
 		this.#importing = { id, store, runner, access, gate: this.#gate, runtime, config };
 		this.#life = new ObjectLife({ store, runner, access });
 	}

@@ -27,6 +27,8 @@ export interface RunContext
 	> {
 	/** Who sent the newest message, or a function that says it at each call. */
 	readonly askedBy?: Actor | (() => Actor | undefined);
+	/** Makes the name of a call for effects outside. Without it each call gets a random one. */
+	readonly createKey?: (callId: string) => string;
 	/** The state of the session. Without it the state lasts for this run. */
 	readonly state?: StateStore;
 }

@@ -25,7 +25,8 @@ import type { QuestionAnswer } from './options.ts';
 export interface CallsRequest {
 	readonly calls: readonly ToolCall[];
 	readonly tools: readonly Tool[];
-	readonly context: Omit<ToolContext, 'callId' | 'emit' | 'state'> & Pick<InvokeContext, 'onThrow'>;
+	readonly context: Omit<ToolContext, 'callId' | 'idempotencyKey' | 'emit' | 'state'> &
+		Pick<InvokeContext, 'onThrow' | 'createKey'>;
 	/** What the session remembers. A call changes a draft of it. */
 	readonly state: StateStore;
 	readonly timeoutMs?: number;
@@ -209,7 +210,7 @@ async function findWait(
 	if (byHand) return 'result';
 	if (typeof needsApproval === 'boolean') return 'approval';
 	const args = isRecord(read.value) ? read.value : {};
-	const { onThrow: _, timeoutMs: __, ...shown } = context;
+	const { onThrow: _, timeoutMs: __, createKey: ___, ...shown } = context;
 	// If the check of a tool fails, the call needs approval.
 	const said = await limitTime(tool.name, context, async () => ({
 		ok: true,

@@ -38,7 +38,8 @@ export interface TurnSetting {
 	readonly catalog: ToolCatalog;
 	readonly resolver?: SkillResolver;
 	readonly skills?: ActiveSkills;
-	readonly context: Omit<ToolContext, 'callId' | 'emit' | 'state'> & Pick<InvokeContext, 'onThrow'>;
+	readonly context: Omit<ToolContext, 'callId' | 'idempotencyKey' | 'emit' | 'state'> &
+		Pick<InvokeContext, 'onThrow' | 'createKey'>;
 	readonly state: StateStore;
 	readonly stream: boolean;
 	readonly signal: AbortSignal;
@@ -78,6 +79,7 @@ export function prepareTurns(
 		wakeups,
 		readConversation: () => listTexts(messages),
 		onThrow: options.onToolThrow,
+		createKey: options.context?.createKey,
 		get askedBy(): Actor | undefined {
 			return readAskedBy(options.context ?? {});
 		},

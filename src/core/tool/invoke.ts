@@ -29,6 +29,8 @@ export type InvokeContext = Partial<ToolContext> & {
 	readonly timeoutMs?: number;
 	/** Receives what a tool's function threw. The result has only its message. It must not throw. */
 	readonly onThrow?: (tool: string, thrown: unknown) => void;
+	/** Makes the name of a call for effects outside. Without it each call gets a random one. */
+	readonly createKey?: (callId: string) => string;
 	/** The answer to the question that the call asked. With it `onAnswer` runs, and not the function. */
 	readonly answer?: { readonly text: string; readonly resume: unknown };
 };
@@ -40,7 +42,7 @@ export type InvokeContext = Partial<ToolContext> & {
 export async function invoke(tool: Tool, input: unknown, context: InvokeContext = {}): Promise<Outcome> {
 	const { timeoutMs = context.timeoutMs } = tool;
 	return limitTime(tool.name, { ...context, timeoutMs }, async (scope) => {
-		const { timeoutMs: _, signal: __, onThrow, answer, ...shown } = context;
+		const { timeoutMs: _, signal: __, onThrow, createKey = () => crypto.randomUUID(), answer, ...shown } = context;
 		const emit = guardEmit(context.emit, scope);
 		const read = await readArguments(tool, input);
 		if (!read.ok) {
@@ -63,6 +65,7 @@ export async function invoke(tool: Tool, input: unknown, context: InvokeContext 
 			env: noEnv,
 			...shown,
 			callId,
+			idempotencyKey: createKey(callId),
 			state,
 			workspace,
 			emit,

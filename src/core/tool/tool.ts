@@ -46,8 +46,13 @@ export interface SearchService {
 
 /** The context of a tool call. */
 export interface ToolContext {
-	/** The id of the call. It stays the same after a crash, so it is a good idempotency key for effects outside. */
+	/** The id of the call, as the model's provider gave it: a call of another session may have the same. */
 	readonly callId: string;
+	/**
+	 * The name of the call for effects outside: no other call of any session has it, and it stays the same after a crash. Short
+	 * plain ASCII.
+	 */
+	readonly idempotencyKey: string;
 	readonly sessionId?: string;
 	readonly runId?: string;
 	/** The tenant of the session. */

@@ -42,12 +42,13 @@ async function decide({ sessionId, callId }: Approval, approve: boolean): Promis
 }
 
 async function showDigest(): Promise<void> {
-	const { sessions } = await runlet.listSessions({ agent: 'digest', limit: 1 });
-	for (const { id } of sessions) {
-		const { messages } = await runlet.listEarlier(id, { limit: 10 });
-		const written = messages.findLast(({ role, content }) => role === 'assistant' && content !== '');
-		if (typeof written?.content === 'string') digest.textContent = written.content;
-	}
+	const { sessions } = await runlet.listSessions({ agent: 'digest', limit: 20 });
+	// That of the schedule belongs to the shop, and to nobody of it.
+	const own = sessions.find(({ user }) => user === undefined);
+	if (own === undefined) return;
+	const { messages } = await runlet.listEarlier(own.id, { limit: 10 });
+	const written = messages.findLast(({ role, content }) => role === 'assistant' && content !== '');
+	if (typeof written?.content === 'string') digest.textContent = written.content;
 }
 
 /** Says what goes wrong, such as a decision that a colleague has made before. */

@@ -1,9 +1,11 @@
 import { findAgent } from '../../agent/define.ts';
 import type { Runtime } from '../../agent/runtime.ts';
+import type { Config } from '../../config/config.ts';
 import type { ListedTool, OutsideCall } from '../../objects/outside-call.ts';
 import type { Bytes } from '../../objects/result.ts';
 import type { Caller, CreateInput } from '../../objects/session-api.ts';
 import { hasServers } from '../run/connections.ts';
+import { assertMayDecide } from '../run/may-decide.ts';
 import type { Runner } from '../run/runner.ts';
 import type { SessionStore } from '../store/store.ts';
 import type { Access } from './access.ts';
@@ -12,6 +14,7 @@ import type { Inbox } from './inbox.ts';
 
 interface OutsideDoorOptions {
 	readonly runtime: Pick<Runtime, 'agents'>;
+	readonly config: () => Config;
 	readonly store: SessionStore;
 	readonly runner: Runner;
 	readonly access: Access;
@@ -39,9 +42,15 @@ export class OutsideDoor {
 	}
 
 	async begin(caller: Caller, call: OutsideCall, create: CreateInput | undefined): Promise<Bytes> {
-		const { runner, access, gate, inbox } = this.#options;
+		const { runtime, config, store, runner, access, gate, inbox } = this.#options;
 		const { by } = await gate.take({ caller, agent: call.agent, rights, create }, inbox.visit());
 		const pass = await access.open(caller, rights, call.agent);
-		return runner.outside.begin(call, by, () => pass.assert('decide'));
+		return runner.outside.begin(call, by, (asked, approve) => {
+			pass.assert('decide');
+			if (by === undefined) return;
+			// Who calls a tool from outside is who asks for it, too.
+			const decision = { call: asked, approve, by, askers: () => [by] };
+			assertMayDecide({ session: store.session(), agents: runtime.agents, config }, decision);
+		});
 	}
 }

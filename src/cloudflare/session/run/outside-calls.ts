@@ -14,11 +14,11 @@ import type { ListedTool, OutsideAnswer, OutsideCall, OutsideEnd, OutsideLine } 
 import type { Bytes } from '../../objects/result.ts';
 import type { CreateInput } from '../../objects/session-api.ts';
 import type { SessionFiles } from '../files/session-files.ts';
+import { createCallKey } from '../store/calls.ts';
 import type { WaitingCallRecord } from '../store/waiting-calls.ts';
 import { checkArguments } from './check-arguments.ts';
 import type { Connections } from './connections.ts';
 import { hashCall } from './hash-call.ts';
-import { assertMayDecide } from './may-decide.ts';
 import { createChatOptions, type RunnerOptions } from './prepare.ts';
 
 /** Calls that run at a time. */
@@ -29,6 +29,9 @@ const mostLines = 1_000;
 const beatMs = 1_000;
 /** Characters of the conversation that a tool may read. */
 const historyCharacters = 1_000_000;
+
+/** Throws `forbidden` where who calls may not decide about a call. */
+type AssertMayDecide = (call: ToolCall, approve: boolean) => void;
 
 /** What calls from outside of a run share with the runs of a session. */
 interface OutsideOptions extends RunnerOptions {
@@ -73,12 +76,8 @@ export class OutsideCalls {
 		return JSON.parse(JSON.stringify(listed));
 	}
 
-	/**
-	 * Runs a call. Its notes are lines as they come, and its end is the last one. Leaving the stream aborts the call.
-	 *
-	 * @param assertDecides throws `forbidden` where who calls may decide nothing
-	 */
-	begin(call: OutsideCall, by: Actor | undefined, assertDecides: () => void): Bytes {
+	/** Runs a call. Its notes are lines as they come, and its end is the last one. Leaving the stream aborts the call. */
+	begin(call: OutsideCall, by: Actor | undefined, assertMayDecide: AssertMayDecide): Bytes {
 		if (this.#running.size >= mostAtOnce) {
 			const message = `session: ${mostAtOnce} calls run here already. Wait for one of them.`;
 			throw new RunletError('overloaded', message, { retryAfter: 1 });
@@ -88,7 +87,7 @@ export class OutsideCalls {
 		const lines = createLines();
 		const work = async (): Promise<OutsideEnd> => {
 			try {
-				return await this.#run(call, by, assertDecides, abort.signal, lines.add);
+				return await this.#run(call, by, assertMayDecide, abort.signal, lines.add);
 			} catch (thrown) {
 				logUnexpected(thrown);
 				const { code, message } = toRunletError(thrown);
@@ -116,7 +115,7 @@ export class OutsideCalls {
 	async #run(
 		given: OutsideCall,
 		by: Actor | undefined,
-		assertDecides: () => void,
+		assertMayDecide: AssertMayDecide,
 		signal: AbortSignal,
 		add: (line: OutsideLine) => void,
 	): Promise<OutsideEnd> {
@@ -132,10 +131,8 @@ export class OutsideCalls {
 			answer &&
 			store.transaction(() => {
 				const taken = this.#take(answer.waiting, hash);
-				if (taken.for === 'approval') {
-					assertDecides();
-					this.#assertMayDecide(given, answer, taken.callId, by);
-				}
+				const call = { id: taken.callId, name: given.tool, input: given.input };
+				if (taken.for === 'approval') assertMayDecide(call, !answer.isRefused);
 				return taken;
 			});
 		const answered = waited && answer && toAnsweredEnd(waited, answer);
@@ -160,14 +157,6 @@ export class OutsideCalls {
 			});
 		const outcome = await (tool.sequential === true ? this.#runAlone(work) : work());
 		return this.#toEnd(outcome, { hash, callId: call.id, canAsk: given.canAsk });
-	}
-
-	/** Who calls a tool from outside is who asks for it, too. */
-	#assertMayDecide({ tool: name, input }: OutsideCall, answer: OutsideAnswer, id: string, by: Actor | undefined): void {
-		const { store, runtime, config } = this.#options;
-		if (by === undefined) return;
-		const decision = { call: { id, name, input }, approve: !answer.isRefused, by, askers: () => [by] };
-		assertMayDecide({ session: store.session(), agents: runtime.agents, config }, decision);
 	}
 
 	/** Waits for the other calls of sequential tools. */
@@ -225,12 +214,20 @@ export class OutsideCalls {
 		const whose = { owner, user, askedBy };
 		if (!store.exists())
 			return { ...options, skillContext: facts, context: { ...options.context, ...whose, workspace: inMemory() } };
-		const { id: sessionId } = store.session();
-		const { workspace } = files;
+		const session = store.session();
+		const createKey = (callId: string) => createCallKey(session, 0, callId);
 		return {
 			...options,
 			skillContext: facts,
-			context: { ...options.context, ...whose, sessionId, metadata, state: store.state, workspace },
+			context: {
+				...options.context,
+				...whose,
+				createKey,
+				sessionId: session.id,
+				metadata,
+				state: store.state,
+				workspace: files.workspace,
+			},
 		};
 	}
 

@@ -16,7 +16,14 @@ import type { Limit } from '../../objects/budget.ts';
 import { RunLog } from '../events/log.ts';
 import type { SessionFiles } from '../files/session-files.ts';
 import { listAskers } from '../store/askers.ts';
-import { findOpenCalls, listAnswers, listApprovedCalls, listEdits, listQuestions } from '../store/calls.ts';
+import {
+	createCallKey,
+	findOpenCalls,
+	listAnswers,
+	listApprovedCalls,
+	listEdits,
+	listQuestions,
+} from '../store/calls.ts';
 import { InboundContext } from '../store/inbound.ts';
 import type { MessageRecord } from '../store/message-record.ts';
 import { limitOutput } from '../store/run-end.ts';
@@ -91,6 +98,7 @@ export function prepareRun(
 				user,
 				metadata,
 				askedBy: () => inbound.askedBy,
+				createKey: (callId) => createCallKey(store.session(), store.messages.lastTurn(), callId),
 				state: createRunState(store.state),
 				workspace: files.openForRun(record),
 			},

@@ -13,6 +13,7 @@ import { findLastReply, type MessageRows } from './messages.ts';
 import type { RememberingSql } from './remember.ts';
 import { restoreText } from './run-end.ts';
 import type { RunRows } from './runs.ts';
+import type { SessionRecord } from './session-row.ts';
 import { WaitingCallRows } from './waiting-calls.ts';
 
 /** How far a call has come. A call without a record has not begun. */
@@ -188,6 +189,14 @@ export function findOpenCalls(store: Rows): readonly OpenCall[] {
 	const turn = store.messages.lastTurn();
 	const messages = store.messages.page({ from: turn }).records.map(({ message }) => message);
 	return listOpenCalls(messages).map((call) => ({ call, noted: store.calls.find(turn, call) }));
+}
+
+/**
+ * Returns the name of a call of the newest turn for effects outside. Providers number their calls, and a session may be
+ * created again under its name, so the id alone is no such name.
+ */
+export function createCallKey(session: Pick<SessionRecord, 'id' | 'createdAt'>, turn: number, callId: string): string {
+	return [session.id, session.createdAt.toString(36), turn, hashText(callId)].join('-');
 }
 
 /** Lists the ids of open calls that a person has allowed with just these arguments. */
