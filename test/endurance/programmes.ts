@@ -7,6 +7,7 @@ import { fuzz } from './fuzz.ts';
 import { growth } from './growth.ts';
 import { kills } from './kills.ts';
 import { leave } from './leave.ts';
+import { people } from './people.ts';
 import { points } from './points.ts';
 import { served } from './served.ts';
 import { slow } from './slow.ts';
@@ -35,6 +36,7 @@ export const programmes = {
 	webhooks,
 	files,
 	fuzz,
+	people,
 } satisfies Readonly<Record<string, (options: Options) => Promise<Figures>>>;
 
 /** Prints a programme's figures. */

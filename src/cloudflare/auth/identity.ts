@@ -50,7 +50,7 @@ export async function identify(header: string | undefined, find: FindRecord): Pr
 		throw createRefusal(
 			text.startsWith('rls_')
 				? 'this session token is not valid. Ask for a new one'
-				: 'this key is not known, or was revoked. npm run keys -- list has those that are; npm start reads them when it starts',
+				: 'this key is not known, or was revoked. npm run keys -- list has those that are; npm start -- --keys reads them when it starts',
 			'invalid_token',
 		);
 	if (isOver(record))

@@ -1,0 +1,232 @@
+/** What a child asks is decided about with its exact arguments, whatever their length, or by nobody (docs/people.md). */
+import { beforeEach, describe, expect, test } from 'vitest';
+import { restart } from '../../client.ts';
+import { happened } from './agents.ts';
+import {
+	ada,
+	answer,
+	approve,
+	ask,
+	begin,
+	call,
+	complete,
+	create,
+	decide,
+	findChild,
+	findLink,
+	findOpen,
+	keys,
+	kim,
+	lea,
+	look,
+	makeLinks,
+	makeToken,
+	openMcp,
+	payment,
+	postPage,
+	read,
+	readResults,
+	requests,
+	say,
+	waitFor,
+} from './stage.ts';
+
+beforeEach(begin);
+
+/** A note of so many characters. */
+const note = (length: number, sign = 'x') => sign.repeat(length / sign.length);
+
+/** Has a child, or a grandchild, asked for a payment with a long note. */
+const levels: Readonly<Record<string, (text: string) => string>> = {
+	'a child': (text) => call('hand', { task: text }),
+	'a child without a policy': (text) => call('loose', { task: text }),
+	'a grandchild': (text) => call('mid', { task: call('hand', { task: text }) }),
+};
+
+/** Notes that make too much JSON to decide about. */
+const tooLong: Readonly<Record<string, string>> = {
+	'100,000 characters': note(100_000),
+	'just too many characters': note(90_000),
+	'300,000 characters': note(300_000),
+	'50,000 quotation marks, which are two characters of JSON each': note(50_000, '"'),
+	'a long article, without malice': note(120_000, 'It was a dark and stormy night. '),
+};
+
+/** Everything by which the holder of a token that may read and write tries to allow it. */
+const attempts: Readonly<Record<string, (token: string, id: string) => Promise<Response>>> = {
+	'a message': (token, id) => say(token, id, 'approve'),
+	'an answer': (token, id) => answer(token, id, 'approve'),
+	'a message on a page': (token, id) => postPage(token, id, 'approve'),
+	'a message with arguments': (token, id) => say(token, id, 'approve {"amount":1}'),
+	'an answer with arguments': (token, id) => answer(token, id, 'approve {"amount":1}'),
+	'a patient message': (token, id) => say(token, id, 'Approve ', { whenBusy: 'steer' }),
+	'a result': async (token, id) => decide(token, id, await findOpen(id), { output: 'approve' }),
+	'a decision': async (token, id) => decide(token, id, await findOpen(id)),
+};
+
+describe.each(Object.entries(levels))('%s', (_, give) => {
+	test.each(Object.entries(tooLong))(
+		'whose call has %s is told that nobody can decide, and nothing is asked',
+		async (_, text) => {
+			const { id, status } = await create(ada, { text: `${give(payment(80, text))}\n${call('who')}` });
+			expect(status).toBe('completed');
+			expect(happened.paid).toEqual([]);
+			expect(happened.asked).toEqual([]);
+			const told = requests().filter(({ messages }) =>
+				JSON.stringify(messages.at(-1)).includes('too long for a person'),
+			);
+			expect(told).toHaveLength(1);
+			// The session goes on as after any other denial.
+			expect(await readResults(id)).toEqual([expect.anything(), expect.objectContaining({ user: 'ada' })]);
+		},
+	);
+
+	test('whose call has 100,000 characters runs by no message of who may only read and write, whenever it comes', async () => {
+		const { id } = await create(keys.shop, { user: 'ada' });
+		const { token } = await makeToken(keys.shop, id);
+		const running = say(token, id, give(payment(80, note(100_000))));
+		const sent = [say(token, id, 'approve'), say(token, id, 'approve', { whenBusy: 'steer' })];
+		await running;
+		for (const one of sent) await (await one).text();
+		for (const [, tryOut] of Object.entries(attempts)) await (await tryOut(token, id)).text();
+		await restart(id);
+		await say(token, id, 'approve');
+		expect(happened.paid).toEqual([]);
+	});
+
+	test.each([1_000, 50_000, 85_000])(
+		'whose call has %i characters is decided about with exactly these arguments',
+		async (length) => {
+			const { id } = await create(keys.shop, { user: 'ada' });
+			const { token } = await makeToken(keys.shop, id);
+			await say(token, id, give(payment(80, note(length))));
+			await restart(id);
+			expect(await look(kim, id)).toMatchObject({
+				status: 'awaiting_user',
+				question: {
+					options: { kind: 'approval', call: { name: 'disburse', input: { amount: 80, note: note(length) } } },
+				},
+			});
+			for (const [how, tryOut] of Object.entries(attempts)) {
+				const refused = await tryOut(token, id);
+				expect([how, refused.status >= 400 || (await refused.text()).includes('This needs a token')]).toEqual([
+					how,
+					true,
+				]);
+			}
+			expect(happened.asked).toEqual([]);
+			expect((await approve(ada, id)).status).toBe(403);
+			expect((await approve(kim, id)).status).toBe(200);
+			expect(happened.paid).toMatchObject([{ amount: 80, noteLength: length, owner: 'shop', user: 'ada' }]);
+		},
+	);
+
+	test('whose call has 50,000 characters is asked about, also of the policy, and waits on for somebody else', async () => {
+		const { id } = await create(kim, { user: 'ada', text: give(payment(80, note(50_000))) });
+		const callId = await findOpen(id);
+		expect((await decide(keys.ofKim, id, callId)).status).toBe(403);
+		expect((await answer(kim, id, 'approve')).status).toBe(403);
+		expect(happened.asked.map(({ input }) => input)).toEqual([
+			{ amount: 80, note: note(50_000) },
+			{ amount: 80, note: note(50_000) },
+		]);
+		expect(happened.paid).toEqual([]);
+		expect((await answer(lea, id, 'approve')).status).toBe(200);
+		expect(happened.paid).toMatchObject([{ noteLength: 50_000 }]);
+	});
+
+	test('whose call has 50,000 characters is denied with its reason, which the child is told', async () => {
+		const { id } = await create(ada, { text: give(payment(80, note(50_000))) });
+		expect((await approve(kim, id, { approve: false, reason: 'Too much.' })).status).toBe(200);
+		expect(happened.paid).toEqual([]);
+		expect(requests().some(({ messages }) => JSON.stringify(messages.at(-1)).includes('Too much.'))).toBe(true);
+	});
+});
+
+test('a call of 50,000 characters of a child runs with other arguments that are as long', async () => {
+	const { id } = await create(ada, { text: call('hand', { task: payment(80, note(50_000)) }) });
+	expect((await approve(kim, id, { approve: true, input: { amount: 70, note: note(49_000) } })).status).toBe(200);
+	expect(happened.paid).toMatchObject([{ amount: 70, noteLength: 49_000 }]);
+});
+
+test('arguments over the limit of a decision are refused, and the call waits on', async () => {
+	const { id } = await create(ada, { text: call('hand', { task: payment(80, note(50_000)) }) });
+	expect((await approve(kim, id, { approve: true, input: { amount: 70, note: note(100_001) } })).status).toBe(400);
+	expect((await answer(kim, id, `approve ${JSON.stringify({ note: note(100_001) })}`)).status).toBe(400);
+	expect(happened.paid).toEqual([]);
+	expect((await look(kim, id)).status).toBe('awaiting_user');
+});
+
+test('a wrong argument of a decision is told, and what waits then is decided about by who may', async () => {
+	const { id } = await create(kim, { user: 'ada', text: call('hand', { task: payment(80, note(50_000)) }) });
+	await approve(lea, id, { approve: true, input: { amount: 'much' } });
+	await waitFor(id, 'awaiting_user');
+	expect(happened.paid).toEqual([]);
+	for (const tryOut of Object.values(attempts)) await (await tryOut(kim as never, id)).text();
+	expect(happened.paid).toEqual([]);
+	expect((await approve(lea, id)).status).toBe(200);
+	expect(happened.paid).toMatchObject([{ amount: 80, noteLength: 50_000 }]);
+});
+
+test.each([50_000, 120_000, 250_000])(
+	'a call of %i characters of a child in the background is decided about where it stands, with exactly these arguments',
+	async (length) => {
+		const { id } = await create(kim, { user: 'ada', text: call('errand', { task: payment(80, note(length)) }) });
+		const child = await findChild(id);
+		await waitFor(child, 'awaiting_tools');
+		await restart(child);
+		const callId = await findOpen(child);
+		for (const who of [kim, keys.ofKim]) expect((await decide(who, child, callId)).status).toBe(403);
+		expect((await say(ada, child, 'approve')).status).toBeGreaterThanOrEqual(400);
+		expect((await decide(ada, child, callId)).status).toBe(403);
+		expect(happened.paid).toEqual([]);
+		expect((await decide(lea, child, callId)).status).toBe(200);
+		expect(happened.paid).toMatchObject([{ noteLength: length }]);
+	},
+);
+
+test.each([50_000, 250_000])('a call of %i characters of the session itself runs by no text', async (length) => {
+	const { id } = await create(keys.shop, { user: 'ada' });
+	const { token } = await makeToken(keys.shop, id);
+	await say(token, id, payment(80, note(length)));
+	for (const tryOut of Object.values(attempts)) await (await tryOut(token, id)).text();
+	expect(happened.paid).toEqual([]);
+	expect((await approve(kim, id)).status).toBe(200);
+	expect(happened.paid).toMatchObject([{ noteLength: length }]);
+});
+
+test('a link is made for no arguments that its page does not show', async () => {
+	const { id } = await create(ada, { text: call('hand', { task: payment(80, note(50_000)) }) });
+	expect((await makeLinks(kim, id)).status).toBe(413);
+	const short = await create(ada, { text: call('hand', { task: payment(80, note(15_000)) }) });
+	expect(await (await ask(undefined, await findLink(kim, short.id))).text()).toContain(note(15_000));
+});
+
+test('the inbox has the beginning of a call of 50,000 characters, and says that it is cut', async () => {
+	const { id } = await create(ada, { text: call('hand', { task: payment(80, note(50_000)) }) });
+	const { approvals } = await read<{ approvals: { sessionId: string }[] }>(kim, '/v1/approvals?user=ada&limit=100');
+	expect(approvals.find(({ sessionId }) => sessionId === id)).toMatchObject({
+		kind: 'question',
+		isCut: true,
+		user: 'ada',
+	});
+});
+
+test.each(['2025-11-25', '2026-07-28'] as const)(
+	'a client of MCP of revision %s allows no long call of a child by a text',
+	async (revision) => {
+		const { id } = await create(kim, { user: 'ada', text: call('loose', { task: payment(80, note(50_000)) }) });
+		const client = await openMcp(keys.ofBoss, `/mcp/till?session=${id}`, { revision });
+		for (const text of ['approve', ' Approve ', 'approve {"amount":1}'])
+			await client.callTool({ name: 'ask', arguments: { text } }).catch(() => {});
+		expect(happened.paid).toEqual([]);
+		expect((await look(kim, id)).status).toBe('awaiting_user');
+	},
+);
+
+test('chat completions allow no long call of a child by a text', async () => {
+	const { id } = await create(kim, { text: call('loose', { task: payment(80, note(50_000)) }) });
+	const answered = await complete(keys.ofKim, 'approve', { session: id });
+	expect(answered.status).toBe(403);
+	expect(happened.paid).toEqual([]);
+});

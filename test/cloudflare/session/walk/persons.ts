@@ -1,0 +1,63 @@
+/** The people of the walk, the marks in their texts, and the credentials that they come with. */
+import type { Actor } from '../../../../src/core/ground/actor.ts';
+
+/** Two tenants, and one for operators, who have the scope `admin`. */
+export const owners = ['walk-a', 'walk-b', 'walk-o'] as const;
+export type OwnerName = (typeof owners)[number];
+
+/** People of the same names in both tenants. */
+export const users = ['kim', 'lee', 'max'] as const;
+
+/** A person in a tenant; the tenant itself where no user is named. */
+export interface Person {
+	readonly owner: string;
+	readonly user?: string;
+}
+
+/** Names a person. */
+export function toName({ owner, user }: Person): string {
+	return `${owner.at(-1)}-${user ?? 'non'}`;
+}
+
+/** Marks of one length, so that one can take the place of another in an export. */
+const marks = /zq-([abox]-(?:kim|lee|max|non))-[0-9a-z]{5}/g;
+let made = 0;
+
+/** Makes a mark: a word that names the person whose text it stands in, and that comes only once. */
+export function makeMark(person: Person | undefined): string {
+	const name = person === undefined ? 'x-non' : toName(person);
+	return `zq-${name}-${(made++).toString(36).padStart(5, '0')}`;
+}
+
+/** Lists the marks in a text, each once. */
+export function listMarks(text: string): readonly string[] {
+	return [...new Set(text.match(marks))];
+}
+
+/** Lists the names of the persons whose marks are in a text. */
+export function listNames(text: string): readonly string[] {
+	return [...new Set(listMarks(text).map((mark) => mark.slice(3, 8)))];
+}
+
+/** Puts a mark in the place of all marks in a text. */
+export function replaceMarks(text: string, mark: string): string {
+	return text.replace(marks, mark);
+}
+
+/**
+ * Returns the names under which an actor counts as a person (docs/keys.md, "Actors"): a token or a link also counts as
+ * whoever made it, and an owner's keys and accounts without a user are one person.
+ */
+function listPersons({ madeBy, ...actor }: Actor): readonly string[] {
+	const makers = madeBy === undefined ? [] : listPersons(madeBy);
+	if (actor.user !== undefined) return [...makers, `${actor.owner}/${actor.user}`];
+	if (madeBy !== undefined) return makers;
+	return [
+		['key', 'account', 'mcp'].includes(actor.via) ? `${actor.owner}/` : `${actor.owner}/${actor.via}/${actor.id}`,
+	];
+}
+
+/** Whether two actors are one person, as the documents say it. */
+export function areOne(one: Actor, other: Actor): boolean {
+	return listPersons(one).some((name) => listPersons(other).includes(name));
+}

@@ -1,0 +1,291 @@
+/** Requests to a session: reading it, talking in it, its files, and its management. */
+import type { Actor } from '../../../../../src/core/ground/actor.ts';
+import { toName } from '../persons.ts';
+import { type Session, toActor, toSpeaker } from '../truth.ts';
+import { toCaller, type Walk } from '../walk.ts';
+import { addSession, addToken, follow, hasQuestion, isFree, noteSaid, type SessionWay, write } from './way.ts';
+
+const toPath = (id: string, rest = '') => `/v1/sessions/${id}${rest}`;
+const pages = ['', '/messages', '/messages/65536', '/messages?order=desc&limit=2', '/tasks', '/waiting', '/events', '/files', '/changes'];
+
+export const reading: readonly SessionWay[] = [
+	{
+		name: 'read a session',
+		weight: 14,
+		right: 'readSession',
+		isForOperators: true,
+		make: ({ walk, target, session }) => {
+			const page = walk.pick(pages);
+			// The first message of a session has this id.
+			const isThere = page !== '/messages/65536' || (session?.length ?? 0) > 0;
+			return { path: toPath(target.id, isThere ? page : ''), only: session };
+		},
+		then: async ({ walk, answer, session, asked }) => {
+			if (asked.path !== toPath(session.id)) return;
+			const { user } = answer.json<{ user?: string }>();
+			walk.check(user === session.user, `${session.id} shows the user ${user}`);
+		},
+	},
+	{
+		name: 'read a file',
+		weight: 4,
+		right: 'readSession',
+		isForOperators: true,
+		when: ({ file }) => file !== undefined,
+		make: ({ target, session }) => ({ path: toPath(target.id, '/files/notes.md'), only: session }),
+		then: async ({ walk, answer, session: { id, file = '' } }) =>
+			walk.check(answer.text.includes(file), `The file of ${id} has not ${file}: ${answer.text}`),
+	},
+	{
+		name: 'export a session',
+		weight: 3,
+		right: 'manageSession',
+		isForOperators: true,
+		make: ({ target, session }) => ({ path: toPath(target.id, '/export'), only: session }),
+		then: async ({ walk, answer, session }) => {
+			const { user, owner } = answer.json<{ session: { user?: string; owner: string } }>().session;
+			walk.check(user === session.user && owner === session.owner, `The export of ${session.id} is of ${owner}/${user}`);
+		},
+	},
+];
+
+export const talking: readonly SessionWay[] = [
+	{
+		name: 'send a message',
+		weight: 26,
+		right: 'sendMessage',
+		refusal: 'run',
+		when: isFree,
+		make: ({ walk, target, session, person }) => {
+			const message = write(walk, person, session === undefined || person !== session ? 'witness' : undefined, session?.agent);
+			// A run that fails is answered as its failure.
+			const headers: Record<string, string> = message.command === 'fail' ? { prefer: 'respond-async' } : {};
+			return { path: toPath(target.id, '/messages'), body: { text: message.text }, headers, message };
+		},
+		then: async ({ walk, caller, session, asked }) => {
+			const { message } = asked;
+			if (message === undefined) return;
+			noteSaid(walk, session, message.mark, [toSpeaker(caller, session)]);
+			await follow(walk, session, message);
+			if (message.command === 'witness' && walk.chance(25)) await noteLast(walk, session, message.mark);
+		},
+	},
+	{
+		name: 'claim to be somebody else',
+		weight: 5,
+		right: 'sendMessage',
+		isInvalid: true,
+		when: isFree,
+		make: ({ walk, target, person }) => {
+			const other = { owner: 'walk-b', user: 'max', via: 'key', id: 'forged' };
+			const claim = walk.choose<object>({ user: 'max' }, { owner: 'walk-b' }, { by: other }, { askers: [other] }, { sender: 'max' });
+			return { path: toPath(target.id, '/messages'), body: { ...claim, text: write(walk, person, 'witness').text } };
+		},
+	},
+	{
+		name: 'answer a question',
+		weight: 8,
+		right: 'sendMessage',
+		refusal: 'run',
+		when: (session) => hasQuestion(session) && session.parent === undefined,
+		make: ({ walk, target, person }) => ({
+			path: toPath(target.id, walk.choose('/answer', '/messages')),
+			body: { text: `Blue ${walk.mark(person)}` },
+		}),
+		then: async ({ walk, caller, session }) => {
+			const by = toSpeaker(caller, session);
+			const child = session.question?.options?.child as { readonly id: string } | undefined;
+			const asking = child === undefined ? undefined : walk.find(child.id);
+			for (const one of asking === undefined ? [session] : [session, asking]) {
+				one.askedBy = by;
+				one.askers = [...one.askers, by];
+			}
+			await walk.settle(session);
+			const { tools } = await walk.observe();
+			walk.check(tools.length > 0, `Nothing came of the answer in ${session.id}: ${session.status}`);
+		},
+	},
+	{
+		name: 'give a result',
+		weight: 6,
+		right: 'sendMessage',
+		refusal: 'run',
+		when: ({ calls, parent }) => parent === undefined && calls[0]?.name === 'by_hand',
+		make: ({ walk, target, session, person }) => ({
+			path: toPath(target.id, '/tool-results'),
+			body: [{ id: session?.calls[0]?.id ?? 'call_1', output: walk.mark(person) }],
+		}),
+		then: async ({ walk, session }) => {
+			await walk.settle(session);
+			const { tools } = await walk.observe();
+			walk.check(tools.length === 1, `${tools.length} calls came of the result in ${session.id}`);
+		},
+	},
+	{
+		name: 'ask once more',
+		weight: 3,
+		right: 'sendMessage',
+		refusal: 'run',
+		when: ({ status, parent, lastId }) => parent === undefined && status === 'completed' && lastId !== undefined,
+		make: ({ target, session }) => ({ path: toPath(target.id, '/messages'), body: { replaces: session?.lastId ?? '1' } }),
+		then: async ({ walk, session }) => {
+			const mark = session.lastMark ?? '';
+			noteSaid(walk, session, mark, walk.sayers.get(mark) ?? []);
+			await follow(walk, session, { command: 'witness', mark, text: '' });
+		},
+	},
+	{
+		name: 'continue a run',
+		weight: 4,
+		right: 'sendMessage',
+		refusal: 'run',
+		when: ({ status, parent, calls }) =>
+			parent === undefined && (status === 'error' || (status === 'awaiting_tools' && calls.length === 0)),
+		make: ({ walk, target }) => ({ path: toPath(target.id, walk.choose('/continue', '/step')), method: 'POST' }),
+		then: async ({ walk, session }) => {
+			await walk.settle(session);
+			await walk.observe();
+		},
+	},
+	{
+		name: 'stop a run',
+		weight: 4,
+		right: 'sendMessage',
+		refusal: 'change',
+		make: ({ target }) => ({ path: toPath(target.id, '/cancel'), method: 'POST' }),
+		then: async ({ walk, session }) => {
+			await walk.settle(session);
+			walk.check(isFree(session), `A session that was stopped is ${session.status}`);
+			await walk.observe();
+		},
+	},
+];
+
+interface Listed {
+	readonly messages: readonly { readonly id: string; readonly role: string; readonly content: unknown }[];
+}
+
+/** Notes the id of the newest message, so that it can be asked once more. */
+async function noteLast(walk: Walk, session: Session, mark: string): Promise<void> {
+	const path = toPath(session.id, '/messages?order=desc&limit=10');
+	const { messages } = (await walk.ask(walk.operator, path, { isForOperators: true })).json<Listed>();
+	session.lastId = messages.find(({ role, content }) => role === 'user' && String(content).includes(mark))?.id;
+	session.lastMark = mark;
+}
+
+export const keeping: readonly SessionWay[] = [
+	{
+		name: 'write a file',
+		weight: 4,
+		right: 'sendMessage',
+		refusal: 'change',
+		make: ({ walk, target, person }) => ({
+			path: toPath(target.id, '/files/notes.md'),
+			method: 'PUT',
+			body: `Notes ${walk.mark(person)}`,
+		}),
+		then: async ({ session, asked }) => {
+			session.file = String(asked.body).slice('Notes '.length);
+		},
+	},
+	{
+		name: 'remove a file',
+		weight: 2,
+		right: 'sendMessage',
+		refusal: 'change',
+		when: ({ file }) => file !== undefined,
+		make: ({ target }) => ({ path: toPath(target.id, '/files/notes.md'), method: 'DELETE' }),
+		then: async ({ session }) => {
+			session.file = undefined;
+		},
+	},
+	{
+		name: 'name a session',
+		weight: 3,
+		right: 'manageSession',
+		refusal: 'change',
+		make: ({ walk, target, person }) => ({
+			path: toPath(target.id),
+			method: 'PATCH',
+			body: { title: `Title ${walk.mark(person)}` },
+		}),
+	},
+	{
+		name: 'raise a budget',
+		weight: 3,
+		right: 'manageSession',
+		also: ['setBudget'],
+		refusal: 'change',
+		make: ({ target }) => ({ path: toPath(target.id), method: 'PATCH', body: { budget: { tokens: 9_000_000 } } }),
+	},
+	{
+		name: 'delete a session',
+		weight: 4,
+		right: 'manageSession',
+		refusal: 'change',
+		isForOperators: true,
+		make: ({ target }) => ({ path: toPath(target.id), method: 'DELETE' }),
+		then: async ({ walk, session }) => {
+			walk.drop(session);
+			const after = await walk.ask(walk.operator, toPath(session.id), { isForOperators: true });
+			walk.check(after.status === 404, `A session that was deleted answers ${after.status}`);
+		},
+	},
+	{
+		name: 'make a token',
+		weight: 7,
+		right: 'manageSession',
+		make: ({ walk, target, session }) => {
+			const scopes = walk.choose<readonly string[] | undefined>(undefined, ['read'], ['read', 'approve'], ['message'], ['read', 'message', 'approve']);
+			const holder = walk.choose(undefined, undefined, 'kim', 'lee');
+			const user = walk.chance(40) ? session?.user : undefined;
+			return { path: toPath(target.id, '/token'), body: { scopes, for: holder, user }, holder };
+		},
+		then: async ({ walk, caller, session, answer, asked }) =>
+			addToken(walk, answer, session, toActor(caller, session), asked.holder),
+	},
+	{
+		name: 'make a token for another user',
+		weight: 2,
+		right: 'manageSession',
+		make: ({ target, session }) => ({
+			path: toPath(target.id, '/token'),
+			body: { user: session?.user === 'max' ? 'lee' : 'max' },
+		}),
+		fails: 400,
+	},
+	{
+		name: 'revoke a token',
+		weight: 3,
+		right: 'manageSession',
+		when: () => true,
+		make: ({ walk, target, session }) => {
+			const revoked = walk.pick(walk.tokens.filter((one) => one.session === session && !one.isRevoked));
+			if (revoked === undefined) return undefined;
+			return { path: toPath(target.id, `/token/${revoked.id}`), method: 'DELETE', revoked };
+		},
+		then: async ({ walk, asked: { revoked } }) => {
+			if (revoked === undefined) return;
+			revoked.isRevoked = true;
+			const after = await walk.ask(toCaller(revoked, false), toPath(revoked.session.id));
+			walk.check(after.status === 401, `A token that was revoked is answered ${after.status}`);
+		},
+	},
+	{
+		name: 'fork a session',
+		weight: 3,
+		right: 'manageSession',
+		make: ({ target }) => ({ path: toPath(target.id, '/fork'), body: {} }),
+		then: async ({ walk, caller, session, answer }) => {
+			const by: Actor = toActor(caller, session);
+			const { id, user } = answer.json<{ id: string; user?: string }>();
+			walk.check(user === session.user, `The fork of a session of ${toName(session)} belongs to ${user}`);
+			const fork = addSession(walk, id, session);
+			fork.askedBy = by;
+			fork.askers = [by];
+			addToken(walk, answer, fork, by);
+			await walk.settle(fork);
+			await walk.observe();
+		},
+	},
+];

@@ -1,0 +1,240 @@
+/** Something that somebody may try: how it is asked, what has to come of it, and what it changes. */
+import type { Actor } from '../../../../../src/core/ground/actor.ts';
+import { seen } from '../agents.ts';
+import { type Person, toName } from '../persons.ts';
+import {
+	type Caller,
+	findChildCall,
+	isIdle,
+	judge,
+	judgeIn,
+	type Needs,
+	type Outcome,
+	remembers,
+	type Session,
+	type Token,
+} from '../truth.ts';
+import type { Answer, Asking, Target, Walk } from '../walk.ts';
+
+/** Something to try, and how often. */
+export interface Way {
+	readonly name: string;
+	readonly weight: number;
+	/** Tries it as somebody. Gives `false`, and does nothing, where it does not fit. */
+	readonly go: (walk: Walk) => Promise<boolean>;
+}
+
+/** One request to one session. */
+export interface SessionWay extends Needs {
+	readonly name: string;
+	readonly weight: number;
+	/** Whether the session is one for it. It is not asked where the request is refused. */
+	readonly when?: (session: Session) => boolean;
+	/** What is asked. `person` is whose text it brings: the session's, or that of somebody who has no business there. */
+	readonly make: (about: Trying) => Made | undefined;
+	/** What came of it, where it is allowed. Gives what has to be there in place of that, if it is not. */
+	readonly then?: (about: Tried) => Promise<void>;
+	/** What comes of it where it is allowed, if that is no success. */
+	readonly fails?: Outcome;
+	/** Whether its body is refused before any session is asked. */
+	readonly isInvalid?: boolean;
+}
+
+/** A request, and what its way remembers of it. */
+export interface Made extends Asking {
+	readonly path: string;
+	readonly message?: Message;
+	readonly holder?: string;
+	readonly revoked?: Token;
+}
+
+export interface Trying {
+	readonly walk: Walk;
+	readonly caller: Caller;
+	readonly target: Target;
+	/** The session, where there is one. */
+	readonly session: Session | undefined;
+	readonly person: Person | undefined;
+}
+
+export interface Tried extends Omit<Trying, 'session'> {
+	readonly session: Session;
+	readonly answer: Answer;
+	readonly asked: Made;
+}
+
+/** Makes the way of a request to a session. What is refused changes nothing. */
+export function toWay(way: SessionWay): Way {
+	const go = async (walk: Walk) => {
+		const { caller, target } = pickTrying(walk, way, way.when);
+		const { session } = target;
+		const judged = way.isInvalid === true ? judge(caller, way.right) : judgeIn(caller, session, way);
+		const allowed = way.isInvalid === true && judged === 'ok' ? 400 : judged;
+		if (allowed === 'ok' && session !== undefined && way.when?.(session) === false) return false;
+		const person = allowed === 'ok' ? session : toPerson(caller);
+		const trying = { walk, caller, target, session, person };
+		const asked = way.make(trying);
+		if (asked === undefined) return false;
+		const outcome = allowed === 'ok' ? (way.fails ?? 'ok') : allowed;
+		const { isForOperators } = way;
+		const ask = () => walk.ask(caller, asked.path, { isForOperators, ...asked });
+		if (outcome !== 'ok') await refused(walk, way.name, target, outcome, ask);
+		else if (session !== undefined) {
+			const answer = await ask();
+			walk.expect(way.name, answer, 'ok');
+			await way.then?.({ walk, caller, target, session, person, answer, asked });
+		}
+		return true;
+	};
+	return { name: way.name, weight: way.weight, go };
+}
+
+/** Chooses who tries something, and in which session. Of three times it is once somebody who may. */
+export function pickTrying(walk: Walk, needs: Needs, isRight: (one: Session) => boolean = () => true) {
+	const session = walk.chance(35) ? walk.pick(walk.sessions.filter((one) => !one.isGone && isRight(one))) : undefined;
+	const known = session && walk.pick(walk.listCallers(session).filter((one) => judgeIn(one, session, needs) === 'ok'));
+	if (session !== undefined && known !== undefined) return { caller: known, target: walk.toTarget(session) };
+	const caller = walk.pickCaller();
+	return { caller, target: walk.pickTarget(caller, isRight) };
+}
+
+/** Asks for what is refused, and sees that nothing has changed and nobody was told anything. */
+export async function refused(
+	walk: Walk,
+	way: string,
+	target: Target | undefined,
+	outcome: Outcome | number,
+	ask: () => Promise<Answer>,
+): Promise<Answer> {
+	const before = target && (await walk.peek(target));
+	const answer = await ask();
+	walk.expect(way, answer, outcome);
+	const after = target && (await walk.peek(target));
+	walk.check(before === after, `${way}: refused, and changed the session:\n${before}\n${after}`);
+	walk.check(
+		seen.tools.length + seen.models.length === 0,
+		`${way}: refused, and ${JSON.stringify([...seen.tools, ...seen.models])} ran`,
+	);
+	return answer;
+}
+
+/** Whose texts a caller brings to where they have no business. */
+export function toPerson(caller: Caller): Person | undefined {
+	if (caller.kind === 'person') return caller;
+	return caller.kind === 'token' ? caller.token.session : undefined;
+}
+
+/** What a message may have an agent do, and how often. */
+const commands = {
+	witness: 30,
+	plain: 8,
+	keep: 12,
+	pay: 10,
+	quiz: 6,
+	order: 4,
+	'order-pay': 2,
+	'quiz-pay': 2,
+	hand: 4,
+	file: 5,
+	wake: 4,
+	'child-witness': 5,
+	'child-pay': 4,
+	'child-quiz': 2,
+	'child-order': 1,
+	'off-witness': 3,
+	'off-pay': 3,
+	fail: 3,
+} as const;
+export type Command = keyof typeof commands;
+const ofHelper: ReadonlySet<string> = new Set(['witness', 'plain', 'pay', 'quiz', 'order', 'order-pay', 'quiz-pay', 'fail']);
+
+/** A message of the walk. */
+export interface Message {
+	readonly command: Command;
+	readonly mark: string;
+	readonly text: string;
+}
+
+/** Writes a message of a person. */
+export function write(walk: Walk, person: Person | undefined, given?: Command, agent = 'walker'): Message {
+	const fitting = Object.entries(commands).filter(([name]) => agent === 'walker' || ofHelper.has(name));
+	let place = walk.random(1, fitting.reduce((sum, [, weight]) => sum + weight, 0));
+	const chosen = fitting.find(([, weight]) => (place -= weight) <= 0)?.[0] as Command | undefined;
+	const command = given ?? chosen ?? 'plain';
+	const mark = walk.mark(person);
+	const at = new Date(Date.now() + walk.ahead + 600_000).toISOString();
+	return { command, mark, text: `I like green tea. #${command} ${mark}${command === 'wake' ? ` ${at}` : ''}` };
+}
+
+/** Notes that somebody said something new in a session. */
+export function noteSaid(walk: Walk, session: Session, mark: string, askers: readonly Actor[]): void {
+	session.askedBy = askers.at(-1);
+	session.askers = askers;
+	session.lastId = undefined;
+	session.length += 4;
+	walk.sayers.set(mark, askers);
+}
+
+/** Waits for what a message leads to, and holds it against what is known. */
+export async function follow(walk: Walk, session: Session, { command, mark }: Message): Promise<void> {
+	await walk.settle(session);
+	const { tools, models } = await walk.observe();
+	if (command === 'fail') return walk.check(session.status === 'error', `A run that failed is ${session.status}`);
+	walk.check(models.length > 0, `No model was asked for ${mark} in ${session.id} (${session.status})`);
+	const isDone = session.status === 'completed';
+	const witnessed = tools.filter((told) => told.what === 'witness' && told.marks.includes(mark));
+	const ofChild = command === 'child-witness' || command === 'off-witness' ? 1 : 0;
+	const expected = ofChild + (isDone && command !== 'plain' ? 1 : 0);
+	walk.check(witnessed.length === expected, `${command}: ${witnessed.length} witnesses in place of ${expected}`);
+	const known = walk.memories.get(toName(session));
+	if (remembers(session) && session.agent === 'walker' && known !== undefined && known.size > 0)
+		walk.check(
+			models.some(({ marks }) => marks.some((one) => known.has(one))),
+			`Nothing was recalled of ${toName(session)} in ${session.id}`,
+		);
+	if (!isDone) return;
+	if (command === 'keep' && remembers(session)) remember(walk, session, mark);
+	if (command === 'file') session.file = mark;
+	if (command === 'wake') session.naps.set(mark, { name: `nap-${mark.slice(9)}`, askers: session.askers });
+}
+
+/** Notes that something is remembered of the session's person. */
+export function remember(walk: Walk, person: Person, mark: string): void {
+	const name = toName(person);
+	walk.memories.set(name, (walk.memories.get(name) ?? new Set()).add(mark));
+}
+
+/** Notes the session that an answer shows. */
+export function addSession(
+	walk: Walk,
+	id: string,
+	about: Person & Pick<Session, 'createdBy'> & Partial<Pick<Session, 'agent' | 'metadata' | 'file'>>,
+): Session {
+	const { owner, user, agent = 'walker', metadata = {}, createdBy, file } = about;
+	const known = { owner, user, agent, metadata, createdBy, file, askers: [], calls: [] };
+	return walk.add({ ...known, id, isGone: false, status: 'idle', length: 0, naps: new Map() });
+}
+
+/** What an answer says of a token. */
+interface WithToken {
+	readonly token: string;
+	readonly tokenId: string;
+	readonly tokenScopes: Token['scopes'];
+}
+
+/** Notes the token that an answer has. */
+export function addToken(walk: Walk, answer: Answer, session: Session, madeBy: Actor, holder?: string): void {
+	const { token: text, tokenId: id, tokenScopes: scopes } = answer.json<WithToken>();
+	if (walk.tokens.some((one) => one.session === session && one.id === id)) return;
+	walk.tokens.push({ id, text, session, scopes, holder, madeBy, isRevoked: false });
+}
+
+/** Whether a session waits for the answer to a question of its own, or for a child's that decides nothing. */
+export function hasQuestion(session: Session): boolean {
+	return session.status === 'awaiting_user' && findChildCall(session) === undefined;
+}
+
+/** Whether a session is one that somebody may simply send a message. */
+export function isFree(session: Session): boolean {
+	return isIdle(session) && session.parent === undefined;
+}
