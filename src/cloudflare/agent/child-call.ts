@@ -165,8 +165,12 @@ function toQuestion({ id, agent }: Child, { status, run, question, toolCalls = [
 	const about = { child: { id, agent } };
 	if (question !== undefined) {
 		const asked = findAskedCall(question);
-		const passed = asked && { through: [agent, ...asked.through] };
-		return askUser(question.question, { ...about, ...question.options, ...passed }, { run: run.id });
+		if (asked === undefined) return askUser(question.question, { ...about, ...question.options }, { run: run.id });
+		const passed = { ...about, ...question.options, through: [agent, ...asked.through] };
+		return askUser(`${mistake}${question.question}`, passed, {
+			run: run.id,
+			call: { id: asked.call.id, isApproval: true },
+		});
 	}
 	const [call] = toolCalls;
 	if (call === undefined) return undefined;

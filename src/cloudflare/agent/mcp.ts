@@ -17,6 +17,8 @@ export interface ConnectionsOptions {
 	readonly owner: string;
 	/** The person of the session, who logs in where the owner has not. */
 	readonly user?: string;
+	/** Whether the owner itself is the person, who logs in for all its sessions. */
+	readonly isOwners: boolean;
 	/** The agent whose servers they are, and all agents of the Worker. */
 	readonly agent: Agent;
 	readonly agents: readonly Agent[];

@@ -150,7 +150,13 @@ export interface CreateInput {
 	/** The tools that its client runs, in addition to the agent's. */
 	readonly clientTools?: readonly ClientTool[];
 	/** The session that it works for, and how many stand above it. */
-	readonly parent?: { readonly id: string; readonly depth: number; readonly isBackground?: boolean };
+	readonly parent?: {
+		readonly id: string;
+		readonly depth: number;
+		readonly isBackground?: boolean;
+		/** The agents above, the nearest one last. */
+		readonly agents: readonly string[];
+	};
 	/** The first message, which starts a run in the same operation. */
 	readonly input?: Input;
 }

@@ -280,19 +280,6 @@ describe('11. The function of skills', () => {
 	});
 });
 
-test('12. A visitor whose login names only the owner sees nothing of its server, its webhooks and its schedules', async () => {
-	const guest = { owner: 'shop' } as const;
-	const made = await create(keys.shop, { text: 'A secret of the server.' });
-	const delivered = await deliverTo('till', { text: 'A secret of a webhook.', owner: 'shop' });
-	await postPage(keys.shop, 'chat-1', 'A secret of the server.');
-	for (const id of [made.id, delivered]) expect((await ask(guest, `/v1/sessions/${id}/messages`)).status).toBe(404);
-	expect(JSON.stringify(await read(guest, '/v1/sessions'))).not.toContain('secret');
-	expect(await (await ask(guest, '/v1/ui/till/chat-1/messages')).text()).not.toContain('secret');
-	// What a visitor has begun is still theirs.
-	const own = await create(guest, { text: 'Hello' });
-	expect((await ask(guest, `/v1/sessions/${own.id}`)).status).toBe(200);
-});
-
 test('13. A token that only decides reads no answer that goes on, by a post of results that nobody has asked for', async () => {
 	const { id } = await create(keys.shop, { user: 'ada' });
 	const { token } = await makeToken(kim, id, { scopes: ['approve'], for: 'lea' });

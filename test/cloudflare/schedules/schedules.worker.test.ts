@@ -146,7 +146,7 @@ describe('a session that has itself woken', () => {
 		const parent = await createSession('woken');
 		const id = env.SESSIONS.newUniqueId();
 		const { requests } = play('Done.');
-		const create = { agent: 'woken', owner: 'local', parent: { id: parent, depth: 1, isBackground: true } };
+		const create = { agent: 'woken', owner: 'local', parent: { id: parent, depth: 1, isBackground: true, agents: [] } };
 		const caller = { owner: 'local', parent };
 		const sent = await env.SESSIONS.get(id).send(caller, { text: 'Work.', create }, { delivery: 'result' });
 		expect(sent).toMatchObject({ ok: true, value: { result: { text: 'Done.' } } });

@@ -12,7 +12,8 @@ declare global {
 	}
 }
 
-const { VITE_WALK_STEPS: steps = '400', VITE_WALK_SEED: seed = String(Math.floor(Math.random() * 1_000_000)) } = import.meta.env;
+const { VITE_WALK_STEPS: steps = '400', VITE_WALK_SEED: seed = String(Math.floor(Math.random() * 1_000_000)) } =
+	import.meta.env;
 
 test('a walk of any length shows nobody what belongs to another person, and tells tools whose session they work in', {
 	timeout: 7_200_000,

@@ -38,7 +38,7 @@ export function createConnections(options: ConnectionsOptions): McpConnections {
 		warn(`mcp_${code}`, message);
 	};
 	const connect = async (server: FoundServer): Promise<Open> => {
-		const { config, session, user } = options;
+		const { config, session, user, isOwners } = options;
 		const made = await describeServer(server);
 		const known = open.get(server.name);
 		if (known?.made === made) return known;
@@ -47,6 +47,7 @@ export function createConnections(options: ConnectionsOptions): McpConnections {
 			config,
 			session,
 			user,
+			isOwners,
 			mayLogIn: true,
 			acceptance: createAcceptance(config, server),
 			onProblem: ({ code, message }) => {

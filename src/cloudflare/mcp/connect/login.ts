@@ -33,6 +33,8 @@ export interface LoginOptions {
 	readonly user?: string;
 	/** The session that waits for the login, if it is one. */
 	readonly session?: string;
+	/** Whether a login may begin. Otherwise the one that there is is used. */
+	readonly mayBegin?: boolean;
 	/** The login that comes back from its page. */
 	readonly begun?: BegunLogin;
 }
@@ -144,7 +146,12 @@ export class OwnerLogin implements OAuthClientProvider {
 	async redirectToAuthorization(url: URL): Promise<void> {
 		const { scopes } = this.#auth;
 		if (scopes !== undefined) url.searchParams.set('scope', scopes.join(' '));
-		const { session } = this.#options;
+		const { session, server, mayBegin = true } = this.#options;
+		if (!mayBegin)
+			throw new RunletError(
+				'forbidden',
+				`${server.name}: this session may not log in for its owner. An admin does: POST /v1/mcp/${server.name}/login.`,
+			);
 		const now = Date.now();
 		const begun: BegunLogin = {
 			id: this.#linkId,

@@ -12,6 +12,8 @@ export interface OpenOptions extends Pick<ConnectionOptions, 'acceptance' | 'onP
 	readonly session?: string;
 	/** The person of the session. */
 	readonly user?: string;
+	/** Whether the owner itself is the person. Nobody else begins its login. */
+	readonly isOwners?: boolean;
 	/** Whether a login may begin, if the server wants one. */
 	readonly mayLogIn: boolean;
 }
@@ -19,7 +21,7 @@ export interface OpenOptions extends Pick<ConnectionOptions, 'acceptance' | 'onP
 /** Makes the connection to a server for its owner. Nothing is sent. Throws if what it is sent is not there. */
 export async function openServer(
 	server: FoundServer,
-	{ config, session, user, mayLogIn, ...options }: OpenOptions,
+	{ config, session, user, isOwners = false, mayLogIn, ...options }: OpenOptions,
 ): Promise<McpConnection> {
 	const { headers } = await server.openSecrets();
 	const login = server.auth !== undefined && mayLogIn ? await createLogin() : undefined;
@@ -29,7 +31,13 @@ export async function openServer(
 	/** The login of the owner is for all its sessions. Without it each person logs in for their own. */
 	async function createLogin(): Promise<OwnerLogin> {
 		const ofOwner = user === undefined || (await new LoginStore(config, server).read()).tokens !== undefined;
-		return new OwnerLogin({ config, server, user: ofOwner ? undefined : user, session });
+		return new OwnerLogin({
+			config,
+			server,
+			user: ofOwner ? undefined : user,
+			session,
+			mayBegin: !ofOwner || isOwners,
+		});
 	}
 }
 

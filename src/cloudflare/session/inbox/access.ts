@@ -167,8 +167,12 @@ export class Access {
 		};
 		const why = ended();
 		if (why !== undefined) throw why;
-		const { scopes = [], holder, madeBy } = this.#store.tokens.get(id) ?? {};
+		const record = this.#store.tokens.get(id);
+		const { scopes = [], holder, keyId = '' } = record ?? {};
 		const { owner, user: own } = this.#store.session();
+		// One of an earlier version counts as the key that it ends with.
+		const ofKey: Actor | undefined = keyId === '' ? undefined : { owner, via: 'key', id: keyId };
+		const madeBy = record?.madeBy ?? ofKey;
 		const user = holder ?? own ?? madeBy?.user;
 		return {
 			by: { owner, ...(user !== undefined && { user }), via: 'token', id, ...(madeBy && { madeBy }) },
@@ -228,8 +232,12 @@ function toSeconds(milliseconds: number): number {
 	return Math.floor(milliseconds / 1_000);
 }
 
-/** Returns the rights that answers to calls need. A decision about a call needs more than its result. */
+/**
+ * Returns the rights that answers to calls need. A decision about a call needs more than its result. Where nothing is
+ * answered, the run that goes on is read.
+ */
 export function toAnswerRights(answers: readonly CallAnswer[]): readonly Right[] {
+	if (answers.length === 0) return ['readSession'];
 	const decisions = answers.filter((answer) => 'approve' in answer).length;
 	return [
 		...(decisions > 0 ? (['decide'] as const) : []),

@@ -6,7 +6,7 @@ import { type Agent, findAgent } from '../../agent/define.ts';
 import type { Config } from '../../config/config.ts';
 import type { Once } from '../../objects/once.ts';
 import type { Input } from '../../objects/session-api.ts';
-import { type BeginOptions, noteApproved } from '../run/begin.ts';
+import { type BeginOptions, noteApproved, toDecided } from '../run/begin.ts';
 import { assertMayDecide } from '../run/may-decide.ts';
 import type { Runner } from '../run/runner.ts';
 import { listAskers } from '../store/askers.ts';
@@ -143,11 +143,13 @@ export class Answers {
 			this.assertMayDecide({ ...call, input }, approve, now);
 		}
 		const { by } = now;
-		if (isLast) return runner.storeRun(messages, { once, model, approved, edits, by });
+		const denied = answers.flatMap((answer) => ('approve' in answer && !answer.approve ? [answer.id] : []));
+		if (isLast) return runner.storeRun(messages, { once, model, approved, edits, by, denied });
 		const at = Date.now();
 		noteApproved(store, { approved, edits, by }, at);
 		// They belong to the run that the last answer begins.
-		for (const message of messages) rows.add(store.nextRun, message, at, { input: true, decidedBy: by });
+		for (const message of messages)
+			rows.add(store.nextRun, message, at, { input: true, ...toDecided(message, { by, denied }) });
 		if (once !== undefined) deliveries.add(once, {}, at);
 		store.untold.noteWait();
 		return () => {

@@ -223,15 +223,17 @@ class Intake {
 		if (run === undefined) throw refuse(`message: no run ${runId?.slice(0, 64)} stands in front of it.`);
 		const { providerMetadata, inbound, ...more } = stored;
 		const { isFork = false } = this.#owner;
+		// What people say in an import is said by whoever imports it.
+		const isSaid = isInput === true || (!isFork && given.role === 'user');
 		this.#options.store.restore({
 			seq,
 			run,
 			message: toMessage(given, isFork ? providerMetadata : undefined),
 			createdAt: Date.parse(given.createdAt),
-			...(isInput === true && { input: true }),
+			...(isSaid && { input: true }),
 			...(isReplaced === true && { isReplaced }),
 			...(turn !== undefined && { turn }),
-			...((inbound !== undefined || isInput === true) && { inbound: toInbound(inbound, this.#owner) }),
+			...((inbound !== undefined || isSaid) && { inbound: toInbound(inbound, this.#owner) }),
 			...more,
 		});
 		this.#lastMessage = seq;

@@ -135,7 +135,7 @@ export class Inbox {
 				const results = findNewResults(this.#store, update.results, now.pending);
 				const given = input && this.#toGiven(input, now);
 				this.#store.setClientTools(clientTools);
-				const about = { once, model, maxOutputTokens, toolChoice, terms, inbound: given?.inbound };
+				const about = { once, model, maxOutputTokens, toolChoice, terms, by: now.by, inbound: given?.inbound };
 				if (given === undefined) return this.#runner.storeRun(results, about);
 				return this.#storeReply(results, given.message, about, now);
 			},

@@ -2,7 +2,7 @@ import { readCallAnswers } from '../../../core/chat/call-answers.ts';
 import type { Message, ToolMessage, UserMessage } from '../../../core/chat/index.ts';
 import { RunletError } from '../../../core/ground/errors.ts';
 import { findOpenCalls, type Pending } from '../store/calls.ts';
-import type { Inbound } from '../store/inbound.ts';
+import { type Inbound, joinInbound } from '../store/inbound.ts';
 import { findInput, isFromOutside } from '../store/input.ts';
 import type { MessageRecord } from '../store/message-record.ts';
 import { messageStride, toTurnPlace } from '../store/place.ts';
@@ -57,9 +57,11 @@ export function readRepeatedInput(store: SessionStore, record: MessageRecord, ne
 	return [...kept, { ...message, content, parts }];
 }
 
-/** Returns the origin of a message that is asked again. It keeps its listed id. */
+/** Returns the origin of a message that is asked again. It keeps its listed id. Whoever asks again has asked for it, too. */
 export function repeatInbound({ seq, inbound }: MessageRecord, given: Inbound): Inbound {
-	return { messageId: toListedId(seq), ...(inbound ?? given) };
+	const { askers } = joinInbound(inbound, given);
+	const isOther = inbound !== undefined && JSON.stringify(inbound.by) !== JSON.stringify(given.by);
+	return { messageId: toListedId(seq), ...(inbound ?? given), ...(isOther && { askers }) };
 }
 
 /** Returns the id in a page's list of a message whose sender gave it none. */

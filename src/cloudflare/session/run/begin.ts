@@ -16,6 +16,7 @@ import { type CutOff, replayCutOff } from '../events/replay.ts';
 import type { SessionFiles } from '../files/session-files.ts';
 import { findOpenCalls, type GivenAnswer, type OpenCall } from '../store/calls.ts';
 import type { Inbound } from '../store/inbound.ts';
+import type { MessageRecord } from '../store/message-record.ts';
 import type { Waiting } from '../store/requests.ts';
 import { shortenRunEnd } from '../store/run-end.ts';
 import type { RunRecord } from '../store/runs.ts';
@@ -41,6 +42,8 @@ export interface BeginOptions {
 	readonly once?: Once;
 	/** Who gives the answers that it begins with. */
 	readonly by?: Actor;
+	/** The calls among them that were denied. */
+	readonly denied?: readonly string[];
 	/** Calls that were allowed. */
 	readonly approved?: readonly ToolCall[];
 	/** Arguments for some of them, in the place of the model's. */
@@ -107,7 +110,7 @@ export function storeRun(
 		messages.add(n, message, createdAt, {
 			input: true,
 			begun,
-			...(message.role === 'tool' && given.includes(message) && { decidedBy: how.by }),
+			...(message.role === 'tool' && given.includes(message) && toDecided(message, how)),
 			...(message === given.at(-1) && { inbound, replaces }),
 		});
 	const [first, ...others] = input;
@@ -122,6 +125,14 @@ export function storeRun(
 	if (how.waited !== undefined) store.queue.take(how.waited, run.n);
 	if (callback !== undefined) callbacks.add({ run: run.n, runId: run.id, url: callback });
 	return run;
+}
+
+/** What stands beside the result of a call that a person gives, or denies. */
+export function toDecided(
+	{ toolCallId }: ToolMessage,
+	{ by, denied = [] }: Pick<BeginOptions, 'by' | 'denied'>,
+): Pick<MessageRecord, 'decidedBy' | 'isDenied'> {
+	return { decidedBy: by, ...(denied.includes(toolCallId) && { isDenied: true }) };
 }
 
 /** Stores that a person has allowed calls, with the arguments that they are to run with. */

@@ -23,8 +23,9 @@ interface ChildrenOptions {
  * object finds the same one.
  */
 export function createChildren({ store, record, sessions, limit }: ChildrenOptions): Children {
-	const { id: parent, owner, user, createdBy, metadata, createdAt, parent: above } = store.session();
+	const { id: parent, owner, user, createdBy, metadata, createdAt, agent: own, parent: above } = store.session();
 	const depth = above?.depth ?? 0;
+	const agents = [...(above?.agents ?? []), own];
 	const write = <T>(work: () => T): T =>
 		store.transaction(() => {
 			store.runs.assertOpen(record);
@@ -49,7 +50,7 @@ export function createChildren({ store, record, sessions, limit }: ChildrenOptio
 		settle: ({ id }, cost) => write(() => store.calls.children.settle(id, cost)),
 		toCreate: ({ agent, budget, isBackground }) => ({
 			...{ agent, owner, user, by: createdBy, metadata, budget },
-			parent: { id: parent, depth: depth + 1, ...(isBackground && { isBackground }) },
+			parent: { id: parent, depth: depth + 1, agents, ...(isBackground && { isBackground }) },
 		}),
 		reach: ({ id }) => sessions.get(sessions.idFromString(id)),
 	};

@@ -1,6 +1,7 @@
 import type { TerminalEvent } from '../../../core/chat/index.ts';
 import { type Agent, findAgent } from '../../agent/define.ts';
 import type { McpConnections } from '../../agent/mcp.ts';
+import { isOwners } from '../store/session-row.ts';
 import type { RunnerOptions } from './prepare.ts';
 
 /** How long connections stay open after a run, in milliseconds: the object sleeps soon after that. */
@@ -30,7 +31,8 @@ export class Connections {
 	/** Gives a run that begins the connections of its agent's servers. Nothing if it has none. */
 	take(): McpConnections | undefined {
 		const { runtime, store, config } = this.#options;
-		const { id, owner, user, agent: name } = store.session();
+		const session = store.session();
+		const { id, owner, user, agent: name } = session;
 		const agent = findAgent(runtime.agents, name);
 		if (runtime.mcp === undefined || !hasServers(agent)) return undefined;
 		clearTimeout(this.#timer);
@@ -39,6 +41,7 @@ export class Connections {
 			session: id,
 			owner,
 			user,
+			isOwners: isOwners(session),
 			agent,
 			agents: runtime.agents,
 		});

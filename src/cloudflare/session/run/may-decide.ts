@@ -28,8 +28,9 @@ interface DecisionPlace {
 /** Throws `forbidden` where a policy of the agents does not let somebody decide. The call waits on for somebody else. */
 export function assertMayDecide({ session, agents, config }: DecisionPlace, decision: Decision): void {
 	const { call, approve, by, askers, children = [] } = decision;
+	const involved = new Set([session.agent, ...children, ...(session.parent?.agents ?? [])]);
 	const policies = agents.flatMap(({ name, approvers }) =>
-		approvers !== undefined && (name === session.agent || children.includes(name)) ? [approvers] : [],
+		approvers !== undefined && involved.has(name) ? [approvers] : [],
 	);
 	if (policies.length === 0) return;
 	const { id: sessionId, owner, user, metadata = {} } = session;

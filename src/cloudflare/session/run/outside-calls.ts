@@ -206,7 +206,7 @@ export class OutsideCalls {
 		const createdBy = store.exists() ? store.session().createdBy : about.by;
 		const given = { id, agent, owner, user, createdBy, metadata };
 		// Nobody here knows what the model of a client has read: whatever it remembers needs an approval.
-		const lent = { connections: store.exists() ? connections.take() : undefined };
+		const lent = { connections: store.exists() ? connections.take() : undefined, askedBy };
 		const { recall: _, ...all } = createChatOptions(runtime, config(), given, lent);
 		// Other agents work for runs only.
 		const options = { ...all, tools: all.tools.filter((tool) => findChildWork(tool) === undefined) };

@@ -1,5 +1,6 @@
 import { type ChatOptions, type RunEvent, resolveRegistration, userMessage } from '../../../core/chat/index.ts';
 import type { Resumption } from '../../../core/chat/resumption.ts';
+import type { Actor } from '../../../core/ground/actor.ts';
 import { describeStack } from '../../../core/ground/stack.ts';
 import { toChatOptions } from '../../agent/chat-options.ts';
 import { connectChildren } from '../../agent/children.ts';
@@ -160,6 +161,8 @@ interface Lent {
 	readonly connections?: McpConnections;
 	/** Its rows, by which it knows whether it holds text from outside. Without them it may. */
 	readonly store?: SessionStore;
+	/** Who asks for what comes now, where no row says it yet. */
+	readonly askedBy?: Actor;
 }
 
 /** The options of the loop. What is recalled is asked for by the run. */
@@ -173,7 +176,7 @@ export function createChatOptions(
 	session: Pick<SessionRecord, 'agent' | 'model' | 'owner' | 'user' | 'createdBy' | 'metadata' | 'clientTools'> &
 		Partial<Pick<SessionRecord, 'id' | 'parent'>> &
 		Pick<RunRecord, 'maxOutputTokens' | 'toolChoice' | 'terms'>,
-	{ connections, store }: Lent = {},
+	{ connections, store, askedBy }: Lent = {},
 ): SessionChatOptions {
 	const agent = findAgent(runtime.agents, session.agent);
 	const { clientTools = [], owner, user, metadata = {} } = session;
@@ -184,7 +187,7 @@ export function createChatOptions(
 		metadata,
 		// Read only where somebody asks for it.
 		get askedBy() {
-			return store && listAskers(store).at(-1);
+			return askedBy ?? (store && listAskers(store).at(-1));
 		},
 	};
 	const providers = runtime.providers(config);
@@ -215,7 +218,7 @@ export function createChatOptions(
 							owner,
 							user,
 							directories: config.directories,
-							askers: () => (store === undefined ? [] : listAskers(store)),
+							askers: () => (store === undefined ? (askedBy === undefined ? [] : [askedBy]) : listAskers(store)),
 						}),
 		},
 		skillResolver: createResolver(agent, { runtime, config, providers, reader }),

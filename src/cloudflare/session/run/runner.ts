@@ -1,4 +1,5 @@
 import type { Message, TerminalEvent } from '../../../core/chat/index.ts';
+import type { Actor } from '../../../core/ground/actor.ts';
 import { type RunletError, toRunletError } from '../../../core/ground/errors.ts';
 import { type AtCrashPoint, createCrashPoints } from '../../agent/crash.ts';
 import { findAgent } from '../../agent/define.ts';
@@ -8,6 +9,7 @@ import type { WrittenFile } from '../../objects/file-api.ts';
 import type { Bytes } from '../../objects/result.ts';
 import { isStorageError } from '../../objects/storage.ts';
 import { SessionFiles } from '../files/session-files.ts';
+import { toAskers } from '../store/inbound.ts';
 import type { RunRecord } from '../store/runs.ts';
 import type { SessionStore } from '../store/store.ts';
 import { type BeginOptions, createInterruption, giveUp, storeFailedRun, storeRun, takeUp } from './begin.ts';
@@ -90,7 +92,7 @@ export class Runner {
 	/** The first half of `begin`, inside a transaction of the caller's. Call the result once that is committed. */
 	storeRun(given: readonly Message[], how: BeginOptions = {}): () => LiveRun {
 		return this.#store.transaction(() => {
-			const options = this.#toChatOptions(how);
+			const options = this.#toChatOptions(how, findAsker(this.#store, how));
 			const run = storeRun(this.#store, given, how, { ...this.#carrier, model: options.model });
 			const work = this.#prepare(run, options);
 			return () => {
@@ -286,15 +288,24 @@ export class Runner {
 		return createCrashPoints(this.#options.runtime.crashPoint, this.#store.session().id, n);
 	}
 
-	#toChatOptions({ model, ...asked }: Pick<RunRecord, 'model' | 'maxOutputTokens' | 'toolChoice' | 'terms'>) {
+	#toChatOptions(
+		{ model, ...asked }: Pick<RunRecord, 'model' | 'maxOutputTokens' | 'toolChoice' | 'terms'>,
+		askedBy?: Actor,
+	) {
 		const { maxOutputTokens, toolChoice, terms } = asked;
 		const session = this.#store.session();
 		const about = { ...session, model: model ?? session.model, maxOutputTokens, toolChoice, terms };
-		const lent = { connections: this.#connections.take(), store: this.#store };
+		const lent = { connections: this.#connections.take(), store: this.#store, askedBy };
 		return createChatOptions(this.#options.runtime, this.#options.config(), about, lent);
 	}
 }
 
 function toFailure({ code, message, data }: RunletError): TerminalEvent {
 	return { type: 'error', code, message, ...(data !== undefined && { data }) };
+}
+
+/** Returns who asks for a run that is about to be stored; nothing where what is stored says it. */
+function findAsker(store: SessionStore, { inbound, answered }: BeginOptions): Actor | undefined {
+	const newest = inbound ?? answered?.inbound;
+	return newest && toAskers(newest, store.session().owner).at(-1);
 }

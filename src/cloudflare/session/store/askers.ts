@@ -6,21 +6,23 @@ import type { SessionStore } from './store.ts';
 
 /**
  * Lists those whose messages led to what the newest run asks, each once: who sent the message that it answers, and whoever
- * answered a question or wrote since. A message that only passes on what others began names them.
+ * answered a question, gave the result of a call or wrote since. Who denied a call has asked for nothing. A message that only passes on what others began names them.
  */
 export function listAskers(store: SessionStore): readonly Actor[] {
 	const { records } = store.messages.page({ from: findBeginning(store) });
 	const askers = new Map<string, Actor>();
 	const { owner } = store.session();
 	const answers = findOpenCalls(store).map(({ noted }) => noted?.inbound);
-	for (const inbound of [...records.map((record) => record.inbound), ...answers]) {
-		if (inbound === undefined) continue;
-		for (const one of toAskers(inbound, owner)) {
-			// The newest one comes last.
-			askers.delete(JSON.stringify(one));
-			askers.set(JSON.stringify(one), one);
-		}
+	const add = (one: Actor): void => {
+		// The newest one comes last.
+		askers.delete(JSON.stringify(one));
+		askers.set(JSON.stringify(one), one);
+	};
+	for (const { inbound, decidedBy, isDenied } of records) {
+		if (decidedBy !== undefined && isDenied !== true) add(decidedBy);
+		if (inbound !== undefined) toAskers(inbound, owner).forEach(add);
 	}
+	for (const inbound of answers) if (inbound !== undefined) toAskers(inbound, owner).forEach(add);
 	return [...askers.values()];
 }
 

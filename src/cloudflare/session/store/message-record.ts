@@ -18,6 +18,8 @@ export interface MessageRecord {
 	readonly inbound?: Inbound;
 	/** Who gave this result of a call, or denied it. */
 	readonly decidedBy?: Actor;
+	/** Whether it says that the call was denied. */
+	readonly isDenied?: boolean;
 	/** The model turn of an assistant message. */
 	readonly turn?: Turn;
 	/** How often its turn was asked again because the object was restarted. */

@@ -44,6 +44,8 @@ export interface ParentRecord {
 	readonly depth: number;
 	/** Whether the one that works tells by itself what came of it. Then it is in the owner's list, and asks there. */
 	readonly isBackground?: boolean;
+	/** The agents above, the nearest one last. A session of an earlier version does not say them. */
+	readonly agents?: readonly string[];
 }
 
 /** Whether the owner of a session is itself the person: an account without a user, or this machine. */

@@ -24,7 +24,8 @@ export async function createWorld() {
 		const { key, id } = makeKey();
 		records.push({ id, owner, user, role, scopes, hash: await hashKey(key) });
 		const actor = { owner, ...(user !== undefined && { user }), via: 'key', id } as const;
-		const headers: Record<string, string> = people.length % 3 ? { authorization: `Bearer ${key}` } : { 'x-api-key': key };
+		const headers: Record<string, string> =
+			people.length % 3 ? { authorization: `Bearer ${key}` } : { 'x-api-key': key };
 		people.push({ kind: 'person', owner, user, role, scopes, actor, headers });
 	};
 	const addLogin = ({ owner, user }: Person, role: Role, scopes: KeyRecord['scopes']) => {

@@ -10,7 +10,8 @@ const tenants = ['walk-a', 'walk-b'] as const;
 
 /** Holds all lists, exports and charges against what is known. */
 export async function checkAll(walk: Walk): Promise<void> {
-	for (const session of walk.sessions.filter(({ isGone }) => !isGone)) await runDurableObjectAlarm(readObject(session.id));
+	for (const session of walk.sessions.filter(({ isGone }) => !isGone))
+		await runDurableObjectAlarm(readObject(session.id));
 	for (const owner of tenants) {
 		await inTime(walk, () => checkList(walk, owner));
 		await inTime(walk, () => checkInbox(walk, owner));
@@ -58,7 +59,9 @@ function same(walk: Walk, what: string, found: readonly string[], known: readonl
 }
 
 async function checkList(walk: Walk, owner: string): Promise<void> {
-	const listed = await Array.fromAsync(listPages<{ id: string; user?: string }>(walk, owner, '/v1/sessions', 'sessions'));
+	const listed = await Array.fromAsync(
+		listPages<{ id: string; user?: string }>(walk, owner, '/v1/sessions', 'sessions'),
+	);
 	const known = walk.sessions.filter(isListed(owner));
 	const toText = ({ id, user }: { id: string; user?: string }) => `${id} of ${user}`;
 	same(walk, `The sessions of ${owner}`, listed.map(toText), known.map(toText));
@@ -84,11 +87,23 @@ async function checkExport(walk: Walk, owner: string, user: string): Promise<voi
 	}>();
 	const theirs = walk.sessions.filter((one) => !one.isGone && toName(one) === toName(only));
 	const ids = sessions.map(({ session }) => session.id);
-	same(walk, `The export of ${toName(only)}`, ids, theirs.map(({ id }) => id));
+	same(
+		walk,
+		`The export of ${toName(only)}`,
+		ids,
+		theirs.map(({ id }) => id),
+	);
 	const marks = memories.flatMap(({ text }) => listMarks(text));
 	same(walk, `The memories of ${toName(only)}`, marks, [...(walk.memories.get(toName(only)) ?? [])]);
-	const waking = schedules.flatMap(({ session, nextAt }) => (session !== undefined && nextAt !== undefined ? [session] : []));
-	same(walk, `The wake-ups of ${toName(only)}`, waking, theirs.flatMap(({ id, naps }) => [...naps.keys()].map(() => id)));
+	const waking = schedules.flatMap(({ session, nextAt }) =>
+		session !== undefined && nextAt !== undefined ? [session] : [],
+	);
+	same(
+		walk,
+		`The wake-ups of ${toName(only)}`,
+		waking,
+		theirs.flatMap(({ id, naps }) => [...naps.keys()].map(() => id)),
+	);
 }
 
 async function checkSpending(walk: Walk, owner: string, user: string): Promise<void> {

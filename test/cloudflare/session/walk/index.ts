@@ -16,7 +16,6 @@ const ways: readonly Way[] = [
 	...[...deciding, ...following, ...making, ...about, ...waking],
 	{ name: 'restart an object', weight: 4, go: (walk) => walk.restart() },
 ];
-const weights = ways.reduce((sum, { weight }) => sum + weight, 0);
 
 /** Steps between two looks at everything. */
 const between = 400;
@@ -39,10 +38,14 @@ export async function walkOn(seed: number, steps: number) {
 		if (steps > 2_000 && step % 500 === 0) console.log(`WALKED ${step} ${way}`);
 		if (step % between !== 0 && step !== steps) continue;
 		await checkAll(walk).catch((cause) => {
-			throw new Error(`After step ${step} of seed ${seed}: ${cause.message}\n${walk.said.slice(-6).join('\n')}`, { cause });
+			throw new Error(`After step ${step} of seed ${seed}: ${cause.message}\n${walk.said.slice(-6).join('\n')}`, {
+				cause,
+			});
 		});
 	}
-	const counts = Object.fromEntries([...walk.counts].sort().map(([name, { ok, refused }]) => [name, `${ok} done, ${refused} refused`]));
+	const counts = Object.fromEntries(
+		[...walk.counts].sort().map(([name, { ok, refused }]) => [name, `${ok} done, ${refused} refused`]),
+	);
 	return { seed, steps, sessions: walk.made, ...counts };
 }
 
@@ -51,9 +54,8 @@ async function takeStep(walk: Walk): Promise<string> {
 	tick(walk);
 	await clear(walk);
 	for (;;) {
-		let place = walk.random(1, weights);
-		const way = ways.find(({ weight }) => (place -= weight) <= 0);
-		if (way === undefined || !(await way.go(walk))) continue;
+		const way = walk.pickByWeight(ways);
+		if (!(await way.go(walk))) continue;
 		const { tools, models } = await walk.observe();
 		walk.check(tools.length + models.length === 0, `${way.name}: ${JSON.stringify([...tools, ...models])} came late`);
 		return way.name;

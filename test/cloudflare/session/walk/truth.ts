@@ -66,7 +66,11 @@ export interface Session extends Person {
 	isGone: boolean;
 	status: string;
 	calls: readonly Waiting[];
-	question?: { readonly callId: string; readonly question: string; readonly options?: Readonly<Record<string, unknown>> };
+	question?: {
+		readonly callId: string;
+		readonly question: string;
+		readonly options?: Readonly<Record<string, unknown>>;
+	};
 	/** Messages in its history, about. */
 	length: number;
 	/** The marks of the wake-ups that stand. */
@@ -196,7 +200,9 @@ export function maySee(caller: Caller, name: string, isForOperators: boolean): b
 	if (caller.kind === 'stranger') return false;
 	if (caller.kind === 'token') return name === toName(caller.token.session);
 	if (isForOperators && isOperator(caller)) return true;
-	return caller.role === 'customer' ? name === toName(caller) : name.startsWith(toName({ owner: caller.owner })[0] ?? '');
+	return caller.role === 'customer'
+		? name === toName(caller)
+		: name.startsWith(toName({ owner: caller.owner })[0] ?? '');
 }
 
 /** Who a caller's message in a session comes from. */

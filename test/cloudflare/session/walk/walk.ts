@@ -1,11 +1,11 @@
 /** The walk: asks the Worker as somebody, holds the answer against what is known, and looks at what it did. */
 import { env } from 'cloudflare:test';
+import type { Actor } from '../../../../src/core/ground/actor.ts';
 import { restart } from '../../../client.ts';
 import { createRandom, type Random } from '../../../endurance/random.ts';
-import type { Actor } from '../../../../src/core/ground/actor.ts';
-import { listNames, makeMark, type Person, toName } from './persons.ts';
-import { createWorld } from './callers.ts';
 import { type Told, takeSeen } from './agents.ts';
+import type { createWorld } from './callers.ts';
+import { listNames, makeMark, type Person, toName } from './persons.ts';
 import {
 	type Caller,
 	isIdle,
@@ -112,6 +112,18 @@ export class Walk {
 		return list[this.random(0, Math.max(0, list.length - 1))];
 	}
 
+	pickByWeight<T extends { readonly weight: number }>(list: readonly T[]): T {
+		let place = this.random(
+			1,
+			list.reduce((sum, { weight }) => sum + weight, 0),
+		);
+		for (const one of list) {
+			place -= one.weight;
+			if (place <= 0) return one;
+		}
+		throw new Error('There is nothing to choose from.');
+	}
+
 	choose<T>(...list: readonly [T, ...T[]]): T {
 		return list[this.random(0, list.length - 1)] ?? list[0];
 	}
@@ -128,7 +140,9 @@ export class Walk {
 	async ask(caller: Caller, path: string, asking: Asking = {}): Promise<Answer> {
 		const { method = asking.body === undefined ? 'GET' : 'POST', body, headers, isForOperators = false, only } = asking;
 		const isText = typeof body === 'string';
-		this.said.push(`${method} ${path} ${isText ? body.slice(0, 300) : (JSON.stringify(body) ?? '')} as ${describe(caller)}`);
+		this.said.push(
+			`${method} ${path} ${isText ? body.slice(0, 300) : (JSON.stringify(body) ?? '')} as ${describe(caller)}`,
+		);
 		const type = isText ? 'text/plain' : 'application/json';
 		const response = await this.#request(path, {
 			method,
@@ -138,8 +152,14 @@ export class Walk {
 		const text = new TextDecoder().decode(await response.arrayBuffer());
 		this.said.push(`  ${response.status} ${text.slice(0, 400)}`);
 		for (const name of listNames(text + [...response.headers.values()].join('\n'))) {
-			this.check(maySee(caller, name, isForOperators), `The answer shows ${describe(caller)} a text of ${name}: ${text}`);
-			this.check(only === undefined || name === toName(only), `The answer about one person shows a text of ${name}: ${text}`);
+			this.check(
+				maySee(caller, name, isForOperators),
+				`The answer shows ${describe(caller)} a text of ${name}: ${text}`,
+			);
+			this.check(
+				only === undefined || name === toName(only),
+				`The answer about one person shows a text of ${name}: ${text}`,
+			);
 		}
 		return { status: response.status, text, headers: response.headers, json: () => JSON.parse(text) };
 	}
@@ -213,7 +233,8 @@ export class Walk {
 		const isNear = (one: Session) => !isMine(one) && (caller.kind !== 'person' || one.owner === owner);
 		const isFar = (one: Session) => one.owner !== owner;
 		const fits = chance <= 50 ? isMine : chance <= 75 ? isNear : isFar;
-		const session = chance > 93 ? this.pick(this.sessions) : (this.pick(right.filter(fits)) ?? this.pick(right) ?? this.pick(alive));
+		const session =
+			chance > 93 ? this.pick(this.sessions) : (this.pick(right.filter(fits)) ?? this.pick(right) ?? this.pick(alive));
 		return session === undefined ? { id: env.SESSIONS.newUniqueId().toString() } : this.toTarget(session);
 	}
 
@@ -391,7 +412,9 @@ export function isEqual(one: unknown, other: unknown): boolean {
 function toText(value: unknown): string {
 	return (
 		JSON.stringify(value, (_, one) =>
-			one !== null && typeof one === 'object' && !Array.isArray(one) ? Object.fromEntries(Object.entries(one).sort()) : one,
+			one !== null && typeof one === 'object' && !Array.isArray(one)
+				? Object.fromEntries(Object.entries(one).sort())
+				: one,
 		) ?? ''
 	);
 }

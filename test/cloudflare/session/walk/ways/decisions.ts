@@ -47,7 +47,12 @@ interface Deciding {
 }
 
 /** Makes a way to decide in a session. */
-function toDeciding(name: string, weight: number, needs: Needs, ask: (one: Deciding) => (() => Promise<Answer>) | undefined): Way {
+function toDeciding(
+	name: string,
+	weight: number,
+	needs: Needs,
+	ask: (one: Deciding) => (() => Promise<Answer>) | undefined,
+): Way {
 	const go = async (walk: Walk) => {
 		const { caller, target } = pickTrying(walk, needs, (one) => findPending(one) !== undefined);
 		const { session } = target;
@@ -83,12 +88,7 @@ function canReport(session: Session | undefined): boolean {
 }
 
 /** Waits for what a decision leads to: what was approved runs, as whoever has asked for it. */
-async function followDecision(
-	walk: Walk,
-	session: Session,
-	{ name, input }: Pending,
-	approve: boolean,
-): Promise<void> {
+async function followDecision(walk: Walk, session: Session, { name, input }: Pending, approve: boolean): Promise<void> {
 	await walk.settle(session);
 	const { parent, askedBy, askers } = session;
 	if (parent !== undefined) {
@@ -109,7 +109,7 @@ export const deciding: readonly Way[] = [
 		return () => walk.ask(caller, `/v1/sessions/${target.id}/tool-results`, { body: [{ id, approve }] });
 	}),
 	// A text decides only about the call of a child.
-	toDeciding('decide by a text', 5, says, ({ walk, caller, target, pending, approve }) =>
+	toDeciding('decide by a text', 8, says, ({ walk, caller, target, pending, approve }) =>
 		pending?.isOfChild === true
 			? () => walk.ask(caller, `/v1/sessions/${target.id}/answer`, { body: { text: approve ? 'approve' : 'deny no' } })
 			: undefined,
@@ -140,13 +140,19 @@ export const linking: readonly SessionWay[] = [
 			path: `/v1/sessions/${target.id}/links`,
 			body: { callId: findPending(session)?.waiting ?? 'call_1', for: walk.choose(undefined, 'kim', 'lee', 'max') },
 		}),
-		then: async ({ walk, caller, session, answer, asked }) => {
+		after: async ({ walk, caller, session, answer, asked }) => {
 			const pending = findPending(session);
 			if (pending === undefined) return;
 			const { approve, deny } = answer.json<{ approve: string; deny: string }>();
 			const madeBy = toActor(caller, session);
 			const user = Object(asked.body).for ?? madeBy.user;
-			const by = { owner: session.owner, ...(user !== undefined && { user }), via: 'link', id: pending.waiting, madeBy } as const;
+			const by = {
+				owner: session.owner,
+				...(user !== undefined && { user }),
+				via: 'link',
+				id: pending.waiting,
+				madeBy,
+			} as const;
 			const about = { session, callId: pending.waiting, about: pending.id, by };
 			walk.links.push({ ...about, url: new URL(approve).pathname, approve: true });
 			walk.links.push({ ...about, url: new URL(deny).pathname, approve: false });
@@ -172,7 +178,7 @@ export const following: readonly Way[] = [
 			const isForged = walk.chance(15);
 			const how = walk.chance(35) ? 'GET' : 'POST';
 			const outcome = judgeLink(link, isForged, how);
-				const { session } = link;
+			const { session } = link;
 			const pending = findPending(session);
 			const path = isForged ? forge(link.url) : link.url;
 			// Whoever has a link sees its call, so the answer is held against the person of the session.

@@ -16,7 +16,18 @@ import {
 	toSpeaker,
 } from '../truth.ts';
 import type { Answer, Target, Walk } from '../walk.ts';
-import { addSession, addToken, follow, isFree, type Message, noteSaid, refused, toPerson, type Way, write } from './way.ts';
+import {
+	addSession,
+	addToken,
+	follow,
+	isFree,
+	type Message,
+	noteSaid,
+	refused,
+	toPerson,
+	type Way,
+	write,
+} from './way.ts';
 
 /** Names that people give their chats. Several people use the same ones. */
 const chats = ['first', 'second', 'third'] as const;
@@ -56,7 +67,8 @@ const create: Way = {
 		let outcome = judge(caller, 'createSession');
 		if (outcome === 'ok' && claim.owner !== undefined) outcome = 400;
 		else if (outcome === 'ok' && caller.kind === 'person' && !hasRight(caller.role, 'nameUser'))
-			if ((other !== undefined && other !== caller.user) || metadata !== undefined || holder !== undefined) outcome = 403;
+			if ((other !== undefined && other !== caller.user) || metadata !== undefined || holder !== undefined)
+				outcome = 403;
 		const ask = () =>
 			walk.ask(caller, '/v1/sessions', { body, headers: isSync ? {} : { prefer: 'respond-async' }, only: person });
 		if (outcome !== 'ok' || caller.kind !== 'person' || person === undefined) {
@@ -101,7 +113,13 @@ const repeat: Way = {
 		const ask = () =>
 			walk.ask(caller, '/v1/sessions', { body, headers: { 'idempotency-key': name }, only: { owner, user } });
 		if (outcome !== 'ok') {
-			await refused(walk, 'create under a key', first && { id: first.session.id, session: first.session }, outcome, ask);
+			await refused(
+				walk,
+				'create under a key',
+				first && { id: first.session.id, session: first.session },
+				outcome,
+				ask,
+			);
 			return true;
 		}
 		const answer = await ask();
@@ -131,7 +149,14 @@ function toUser(caller: Caller, asked: string | undefined): string | undefined {
 async function send(
 	walk: Walk,
 	way: string,
-	{ caller, target, outcome, message, ask, find }: {
+	{
+		caller,
+		target,
+		outcome,
+		message,
+		ask,
+		find,
+	}: {
 		readonly caller: Caller;
 		readonly target: Target | undefined;
 		readonly outcome: Outcome;
@@ -218,7 +243,10 @@ const resend: Way = {
 		const isSame = toName(one) === toName(other) && [one, other].every(({ actor }) => actor.via === 'account');
 		walk.check((second.id === first.id) === (other === one || isSame), `${second.id} is the session of both`);
 		const third = await ask(one, 1);
-		walk.check(third.id === first.id && third.ran === 0, `The same request came to ${third.id}, and before to ${first.id}`);
+		walk.check(
+			third.id === first.id && third.ran === 0,
+			`The same request came to ${third.id}, and before to ${first.id}`,
+		);
 		return true;
 	},
 };
@@ -271,8 +299,10 @@ const readPage: Way = {
 		if (isForToken && outcome !== 401 && session?.agent !== 'walker') outcome = 404;
 		walk.expect('read a chat of useChat', answer, outcome);
 		// Whoever may not enter a chat sees what they would see of one that does not exist.
-		const sees = outcome === 'ok' && judgeIn(caller, session, { right: 'readSession' }) === 'ok' && session?.agent === 'walker';
-		if (!sees && outcome === 'ok') walk.check(['{"messages":[]}', ''].includes(answer.text), `A chat of nobody: ${answer.text}`);
+		const sees =
+			outcome === 'ok' && judgeIn(caller, session, { right: 'readSession' }) === 'ok' && session?.agent === 'walker';
+		if (!sees && outcome === 'ok')
+			walk.check(['{"messages":[]}', ''].includes(answer.text), `A chat of nobody: ${answer.text}`);
 		return true;
 	},
 };
@@ -284,7 +314,12 @@ interface McpAnswer {
 
 /** Reads the last message of an answer over MCP. */
 function readMcp(text: string): McpAnswer {
-	return JSON.parse(text.split('\n').findLast((line) => line.startsWith('data: '))?.slice(6) ?? text);
+	return JSON.parse(
+		text
+			.split('\n')
+			.findLast((line) => line.startsWith('data: '))
+			?.slice(6) ?? text,
+	);
 }
 
 const mcp: Way = {
@@ -302,8 +337,7 @@ const mcp: Way = {
 		const session = target?.session ?? named?.session;
 		const before = caller.kind === 'token' ? 403 : judge(caller, 'createSession');
 		const needs = { right: 'sendMessage', refusal: 'run' } as const;
-		const isLetIn =
-			target === undefined || (judgeIn(caller, session, needs) === 'ok' && session?.agent === 'walker');
+		const isLetIn = target === undefined || (judgeIn(caller, session, needs) === 'ok' && session?.agent === 'walker');
 		const isOk = before === 'ok' && isLetIn;
 		if (isOk && session !== undefined && !isFree(session)) return false;
 		const person = isOk ? (session ?? { owner, user }) : toPerson(caller);
@@ -330,7 +364,10 @@ const mcp: Way = {
 		walk.check(result !== undefined && result.isError !== true, `MCP: ${answer.text}`);
 		const id = result?.structuredContent?.sessionId ?? seen.tools.at(-1)?.sessionId ?? '';
 		const by: Actor = { ...caller.actor, via: 'mcp' };
-		const found = session ?? named?.note(id, { createdBy: caller.actor }) ?? addSession(walk, id, { owner, user, createdBy: caller.actor });
+		const found =
+			session ??
+			named?.note(id, { createdBy: caller.actor }) ??
+			addSession(walk, id, { owner, user, createdBy: caller.actor });
 		if (asks) await said(walk, found, { ...caller, actor: by }, message);
 		else await witnessed(walk, found, by, message);
 		return true;
@@ -374,8 +411,13 @@ const webhook: Way = {
 		}
 		const { sessionId } = answer.json();
 		const by: Actor = { owner, ...(user !== undefined && { user }), via: 'webhook', id: 'walker/hmac' };
-		const session = named?.note(sessionId, { createdBy: by, metadata }) ?? addSession(walk, sessionId, { owner, user, createdBy: by, metadata });
-		walk.check(toName(session) === toName({ owner, user }), `A webhook for ${owner}/${user} came to ${toName(session)}`);
+		const session =
+			named?.note(sessionId, { createdBy: by, metadata }) ??
+			addSession(walk, sessionId, { owner, user, createdBy: by, metadata });
+		walk.check(
+			toName(session) === toName({ owner, user }),
+			`A webhook for ${owner}/${user} came to ${toName(session)}`,
+		);
 		noteSaid(walk, session, message.mark, [by]);
 		await follow(walk, session, message);
 		return true;

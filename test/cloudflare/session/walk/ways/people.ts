@@ -23,7 +23,11 @@ interface Listing {
 	readonly path: string;
 	/** Whether the request may name all owners at once. */
 	readonly takesAll?: boolean;
-	readonly see?: (walk: Walk, answer: Answer, about: { readonly caller: PersonCaller; readonly person: Partial<Person> }) => void;
+	readonly see?: (
+		walk: Walk,
+		answer: Answer,
+		about: { readonly caller: PersonCaller; readonly person: Partial<Person> },
+	) => void;
 }
 
 /** Makes the way of a list, with or without a user and an owner. */
@@ -221,7 +225,11 @@ async function cap(walk: Walk): Promise<boolean> {
 	walk.expect('cap a person', await put(walk.choose({ daily: { tokens: 1 } }, { total: { usd: 0.000_001 } })), 'ok');
 	const other = walk.pick(users.filter((one) => one !== user));
 	const neighbour = caller.owner === 'walk-a' ? 'walk-b' : 'walk-a';
-	for (const person of [{ owner: caller.owner, user }, { owner: caller.owner, user: other }, { owner: neighbour, user }]) {
+	for (const person of [
+		{ owner: caller.owner, user },
+		{ owner: caller.owner, user: other },
+		{ owner: neighbour, user },
+	]) {
 		const maker = walk.pickPerson((one) => one.owner === person.owner && one.role !== 'customer');
 		const message = write(walk, person, 'witness');
 		const body = { agent: 'walker', user: person.user, text: message.text };

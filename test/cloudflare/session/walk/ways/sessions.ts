@@ -6,7 +6,17 @@ import { toCaller, type Walk } from '../walk.ts';
 import { addSession, addToken, follow, hasQuestion, isFree, noteSaid, type SessionWay, write } from './way.ts';
 
 const toPath = (id: string, rest = '') => `/v1/sessions/${id}${rest}`;
-const pages = ['', '/messages', '/messages/65536', '/messages?order=desc&limit=2', '/tasks', '/waiting', '/events', '/files', '/changes'];
+const pages = [
+	'',
+	'/messages',
+	'/messages/65536',
+	'/messages?order=desc&limit=2',
+	'/tasks',
+	'/waiting',
+	'/events',
+	'/files',
+	'/changes',
+];
 
 export const reading: readonly SessionWay[] = [
 	{
@@ -20,7 +30,7 @@ export const reading: readonly SessionWay[] = [
 			const isThere = page !== '/messages/65536' || (session?.length ?? 0) > 0;
 			return { path: toPath(target.id, isThere ? page : ''), only: session };
 		},
-		then: async ({ walk, answer, session, asked }) => {
+		after: async ({ walk, answer, session, asked }) => {
 			if (asked.path !== toPath(session.id)) return;
 			const { user } = answer.json<{ user?: string }>();
 			walk.check(user === session.user, `${session.id} shows the user ${user}`);
@@ -33,7 +43,7 @@ export const reading: readonly SessionWay[] = [
 		isForOperators: true,
 		when: ({ file }) => file !== undefined,
 		make: ({ target, session }) => ({ path: toPath(target.id, '/files/notes.md'), only: session }),
-		then: async ({ walk, answer, session: { id, file = '' } }) =>
+		after: async ({ walk, answer, session: { id, file = '' } }) =>
 			walk.check(answer.text.includes(file), `The file of ${id} has not ${file}: ${answer.text}`),
 	},
 	{
@@ -42,9 +52,12 @@ export const reading: readonly SessionWay[] = [
 		right: 'manageSession',
 		isForOperators: true,
 		make: ({ target, session }) => ({ path: toPath(target.id, '/export'), only: session }),
-		then: async ({ walk, answer, session }) => {
+		after: async ({ walk, answer, session }) => {
 			const { user, owner } = answer.json<{ session: { user?: string; owner: string } }>().session;
-			walk.check(user === session.user && owner === session.owner, `The export of ${session.id} is of ${owner}/${user}`);
+			walk.check(
+				user === session.user && owner === session.owner,
+				`The export of ${session.id} is of ${owner}/${user}`,
+			);
 		},
 	},
 ];
@@ -57,12 +70,17 @@ export const talking: readonly SessionWay[] = [
 		refusal: 'run',
 		when: isFree,
 		make: ({ walk, target, session, person }) => {
-			const message = write(walk, person, session === undefined || person !== session ? 'witness' : undefined, session?.agent);
+			const message = write(
+				walk,
+				person,
+				session === undefined || person !== session ? 'witness' : undefined,
+				session?.agent,
+			);
 			// A run that fails is answered as its failure.
 			const headers: Record<string, string> = message.command === 'fail' ? { prefer: 'respond-async' } : {};
 			return { path: toPath(target.id, '/messages'), body: { text: message.text }, headers, message };
 		},
-		then: async ({ walk, caller, session, asked }) => {
+		after: async ({ walk, caller, session, asked }) => {
 			const { message } = asked;
 			if (message === undefined) return;
 			noteSaid(walk, session, message.mark, [toSpeaker(caller, session)]);
@@ -78,7 +96,13 @@ export const talking: readonly SessionWay[] = [
 		when: isFree,
 		make: ({ walk, target, person }) => {
 			const other = { owner: 'walk-b', user: 'max', via: 'key', id: 'forged' };
-			const claim = walk.choose<object>({ user: 'max' }, { owner: 'walk-b' }, { by: other }, { askers: [other] }, { sender: 'max' });
+			const claim = walk.choose<object>(
+				{ user: 'max' },
+				{ owner: 'walk-b' },
+				{ by: other },
+				{ askers: [other] },
+				{ sender: 'max' },
+			);
 			return { path: toPath(target.id, '/messages'), body: { ...claim, text: write(walk, person, 'witness').text } };
 		},
 	},
@@ -92,7 +116,7 @@ export const talking: readonly SessionWay[] = [
 			path: toPath(target.id, walk.choose('/answer', '/messages')),
 			body: { text: `Blue ${walk.mark(person)}` },
 		}),
-		then: async ({ walk, caller, session }) => {
+		after: async ({ walk, caller, session }) => {
 			const by = toSpeaker(caller, session);
 			const child = session.question?.options?.child as { readonly id: string } | undefined;
 			const asking = child === undefined ? undefined : walk.find(child.id);
@@ -115,7 +139,7 @@ export const talking: readonly SessionWay[] = [
 			path: toPath(target.id, '/tool-results'),
 			body: [{ id: session?.calls[0]?.id ?? 'call_1', output: walk.mark(person) }],
 		}),
-		then: async ({ walk, session }) => {
+		after: async ({ walk, session }) => {
 			await walk.settle(session);
 			const { tools } = await walk.observe();
 			walk.check(tools.length === 1, `${tools.length} calls came of the result in ${session.id}`);
@@ -127,8 +151,11 @@ export const talking: readonly SessionWay[] = [
 		right: 'sendMessage',
 		refusal: 'run',
 		when: ({ status, parent, lastId }) => parent === undefined && status === 'completed' && lastId !== undefined,
-		make: ({ target, session }) => ({ path: toPath(target.id, '/messages'), body: { replaces: session?.lastId ?? '1' } }),
-		then: async ({ walk, session }) => {
+		make: ({ target, session }) => ({
+			path: toPath(target.id, '/messages'),
+			body: { replaces: session?.lastId ?? '1' },
+		}),
+		after: async ({ walk, session }) => {
 			const mark = session.lastMark ?? '';
 			noteSaid(walk, session, mark, walk.sayers.get(mark) ?? []);
 			await follow(walk, session, { command: 'witness', mark, text: '' });
@@ -142,7 +169,7 @@ export const talking: readonly SessionWay[] = [
 		when: ({ status, parent, calls }) =>
 			parent === undefined && (status === 'error' || (status === 'awaiting_tools' && calls.length === 0)),
 		make: ({ walk, target }) => ({ path: toPath(target.id, walk.choose('/continue', '/step')), method: 'POST' }),
-		then: async ({ walk, session }) => {
+		after: async ({ walk, session }) => {
 			await walk.settle(session);
 			await walk.observe();
 		},
@@ -153,7 +180,7 @@ export const talking: readonly SessionWay[] = [
 		right: 'sendMessage',
 		refusal: 'change',
 		make: ({ target }) => ({ path: toPath(target.id, '/cancel'), method: 'POST' }),
-		then: async ({ walk, session }) => {
+		after: async ({ walk, session }) => {
 			await walk.settle(session);
 			walk.check(isFree(session), `A session that was stopped is ${session.status}`);
 			await walk.observe();
@@ -184,7 +211,7 @@ export const keeping: readonly SessionWay[] = [
 			method: 'PUT',
 			body: `Notes ${walk.mark(person)}`,
 		}),
-		then: async ({ session, asked }) => {
+		after: async ({ session, asked }) => {
 			session.file = String(asked.body).slice('Notes '.length);
 		},
 	},
@@ -195,7 +222,7 @@ export const keeping: readonly SessionWay[] = [
 		refusal: 'change',
 		when: ({ file }) => file !== undefined,
 		make: ({ target }) => ({ path: toPath(target.id, '/files/notes.md'), method: 'DELETE' }),
-		then: async ({ session }) => {
+		after: async ({ session }) => {
 			session.file = undefined;
 		},
 	},
@@ -225,7 +252,7 @@ export const keeping: readonly SessionWay[] = [
 		refusal: 'change',
 		isForOperators: true,
 		make: ({ target }) => ({ path: toPath(target.id), method: 'DELETE' }),
-		then: async ({ walk, session }) => {
+		after: async ({ walk, session }) => {
 			walk.drop(session);
 			const after = await walk.ask(walk.operator, toPath(session.id), { isForOperators: true });
 			walk.check(after.status === 404, `A session that was deleted answers ${after.status}`);
@@ -236,12 +263,18 @@ export const keeping: readonly SessionWay[] = [
 		weight: 7,
 		right: 'manageSession',
 		make: ({ walk, target, session }) => {
-			const scopes = walk.choose<readonly string[] | undefined>(undefined, ['read'], ['read', 'approve'], ['message'], ['read', 'message', 'approve']);
+			const scopes = walk.choose<readonly string[] | undefined>(
+				undefined,
+				['read'],
+				['read', 'approve'],
+				['message'],
+				['read', 'message', 'approve'],
+			);
 			const holder = walk.choose(undefined, undefined, 'kim', 'lee');
 			const user = walk.chance(40) ? session?.user : undefined;
 			return { path: toPath(target.id, '/token'), body: { scopes, for: holder, user }, holder };
 		},
-		then: async ({ walk, caller, session, answer, asked }) =>
+		after: async ({ walk, caller, session, answer, asked }) =>
 			addToken(walk, answer, session, toActor(caller, session), asked.holder),
 	},
 	{
@@ -264,7 +297,7 @@ export const keeping: readonly SessionWay[] = [
 			if (revoked === undefined) return undefined;
 			return { path: toPath(target.id, `/token/${revoked.id}`), method: 'DELETE', revoked };
 		},
-		then: async ({ walk, asked: { revoked } }) => {
+		after: async ({ walk, asked: { revoked } }) => {
 			if (revoked === undefined) return;
 			revoked.isRevoked = true;
 			const after = await walk.ask(toCaller(revoked, false), toPath(revoked.session.id));
@@ -276,7 +309,7 @@ export const keeping: readonly SessionWay[] = [
 		weight: 3,
 		right: 'manageSession',
 		make: ({ target }) => ({ path: toPath(target.id, '/fork'), body: {} }),
-		then: async ({ walk, caller, session, answer }) => {
+		after: async ({ walk, caller, session, answer }) => {
 			const by: Actor = toActor(caller, session);
 			const { id, user } = answer.json<{ id: string; user?: string }>();
 			walk.check(user === session.user, `The fork of a session of ${toName(session)} belongs to ${user}`);

@@ -33,9 +33,12 @@ export const planning: readonly SessionWay[] = [
 		make: ({ walk, target, person }) => {
 			const mark = walk.mark(person);
 			const at = new Date(Date.now() + walk.ahead + 600_000).toISOString();
-			return { path: '/v1/schedules', body: { session: target.id, name: `nap-${mark.slice(9)}`, text: `#witness ${mark}`, at } };
+			return {
+				path: '/v1/schedules',
+				body: { session: target.id, name: `nap-${mark.slice(9)}`, text: `#witness ${mark}`, at },
+			};
 		},
-		then: async ({ caller, session, asked }) => {
+		after: async ({ caller, session, asked }) => {
 			const { name, text } = Object(asked.body);
 			session.naps.set(listMarks(text)[0] ?? '', { name, askers: [toActor(caller, session)] });
 		},
@@ -50,7 +53,7 @@ export const planning: readonly SessionWay[] = [
 			const [nap] = session?.naps.values() ?? [];
 			return { path: `/v1/schedules/session.${target.id}.${nap?.name ?? 'nap'}`, method: 'DELETE' };
 		},
-		then: async ({ session }) => {
+		after: async ({ session }) => {
 			const [first] = session.naps.keys();
 			if (first !== undefined) session.naps.delete(first);
 		},
@@ -58,7 +61,12 @@ export const planning: readonly SessionWay[] = [
 ];
 
 interface Schedules {
-	readonly schedules: readonly { readonly name: string; readonly agent?: string; readonly session?: string; readonly last?: { readonly sessionId?: string } }[];
+	readonly schedules: readonly {
+		readonly name: string;
+		readonly agent?: string;
+		readonly session?: string;
+		readonly last?: { readonly sessionId?: string };
+	}[];
 }
 
 const list: Way = {
@@ -103,7 +111,8 @@ const pass: Way = {
 			walk.check(tries < 400, `Nobody was woken by ${[...marks].filter((mark) => !isWitnessed(mark))}`);
 			await new Promise((resolve) => setTimeout(resolve, 5));
 		}
-		for (const session of new Set([...sleeping, ...dawns.flatMap((dawn) => findDawn(walk, dawn) ?? [])])) await walk.settle(session);
+		for (const session of new Set([...sleeping, ...dawns.flatMap((dawn) => findDawn(walk, dawn) ?? [])]))
+			await walk.settle(session);
 		const { tools } = await walk.observe();
 		walk.check(tools.length === marks.size, `${tools.length} calls came of ${marks.size} wake-ups`);
 		for (const session of sleeping) session.naps.clear();
@@ -199,7 +208,8 @@ function disguise(lines: string, mark: string): string {
 		.map((line) => {
 			const record = JSON.parse(replaceMarks(line, mark));
 			if (record.session !== undefined) Object.assign(record.session, { owner: by.owner, user: by.user });
-			if (record.message?.stored?.inbound !== undefined) Object.assign(record.message.stored.inbound, { by, askers: [by] });
+			if (record.message?.stored?.inbound !== undefined)
+				Object.assign(record.message.stored.inbound, { by, askers: [by] });
 			if (record.file !== undefined) record.file.base64 = btoa(replaceMarks(atob(record.file.base64), mark));
 			return `${JSON.stringify(record)}\n`;
 		})

@@ -33,7 +33,7 @@ export interface SessionWay extends Needs {
 	/** What is asked. `person` is whose text it brings: the session's, or that of somebody who has no business there. */
 	readonly make: (about: Trying) => Made | undefined;
 	/** What came of it, where it is allowed. Gives what has to be there in place of that, if it is not. */
-	readonly then?: (about: Tried) => Promise<void>;
+	readonly after?: (about: Tried) => Promise<void>;
 	/** What comes of it where it is allowed, if that is no success. */
 	readonly fails?: Outcome;
 	/** Whether its body is refused before any session is asked. */
@@ -82,7 +82,7 @@ export function toWay(way: SessionWay): Way {
 		else if (session !== undefined) {
 			const answer = await ask();
 			walk.expect(way.name, answer, 'ok');
-			await way.then?.({ walk, caller, target, session, person, answer, asked });
+			await way.after?.({ walk, caller, target, session, person, answer, asked });
 		}
 		return true;
 	};
@@ -125,28 +125,37 @@ export function toPerson(caller: Caller): Person | undefined {
 }
 
 /** What a message may have an agent do, and how often. */
-const commands = {
-	witness: 30,
-	plain: 8,
-	keep: 12,
-	pay: 10,
-	quiz: 6,
-	order: 4,
-	'order-pay': 2,
-	'quiz-pay': 2,
-	hand: 4,
-	file: 5,
-	wake: 4,
-	'child-witness': 5,
-	'child-pay': 4,
-	'child-quiz': 2,
-	'child-order': 1,
-	'off-witness': 3,
-	'off-pay': 3,
-	fail: 3,
-} as const;
-export type Command = keyof typeof commands;
-const ofHelper: ReadonlySet<string> = new Set(['witness', 'plain', 'pay', 'quiz', 'order', 'order-pay', 'quiz-pay', 'fail']);
+const commands = [
+	{ name: 'witness', weight: 30 },
+	{ name: 'plain', weight: 8 },
+	{ name: 'keep', weight: 12 },
+	{ name: 'pay', weight: 10 },
+	{ name: 'quiz', weight: 6 },
+	{ name: 'order', weight: 4 },
+	{ name: 'order-pay', weight: 2 },
+	{ name: 'quiz-pay', weight: 2 },
+	{ name: 'hand', weight: 4 },
+	{ name: 'file', weight: 5 },
+	{ name: 'wake', weight: 4 },
+	{ name: 'child-witness', weight: 5 },
+	{ name: 'child-pay', weight: 6 },
+	{ name: 'child-quiz', weight: 2 },
+	{ name: 'child-order', weight: 1 },
+	{ name: 'off-witness', weight: 3 },
+	{ name: 'off-pay', weight: 3 },
+	{ name: 'fail', weight: 3 },
+] as const;
+export type Command = (typeof commands)[number]['name'];
+const ofHelper: ReadonlySet<string> = new Set([
+	'witness',
+	'plain',
+	'pay',
+	'quiz',
+	'order',
+	'order-pay',
+	'quiz-pay',
+	'fail',
+]);
 
 /** A message of the walk. */
 export interface Message {
@@ -157,10 +166,8 @@ export interface Message {
 
 /** Writes a message of a person. */
 export function write(walk: Walk, person: Person | undefined, given?: Command, agent = 'walker'): Message {
-	const fitting = Object.entries(commands).filter(([name]) => agent === 'walker' || ofHelper.has(name));
-	let place = walk.random(1, fitting.reduce((sum, [, weight]) => sum + weight, 0));
-	const chosen = fitting.find(([, weight]) => (place -= weight) <= 0)?.[0] as Command | undefined;
-	const command = given ?? chosen ?? 'plain';
+	const fitting = commands.filter(({ name }) => agent === 'walker' || ofHelper.has(name));
+	const command = given ?? walk.pickByWeight(fitting).name;
 	const mark = walk.mark(person);
 	const at = new Date(Date.now() + walk.ahead + 600_000).toISOString();
 	return { command, mark, text: `I like green tea. #${command} ${mark}${command === 'wake' ? ` ${at}` : ''}` };
