@@ -15,7 +15,7 @@ export async function people({ count = 20_000, seed = createSeed() }: Options): 
 	const vitest = join(root, 'node_modules/vitest/vitest.mjs');
 	const child = spawn(process.execPath, [vitest, 'run', '--project', 'workerd', file], {
 		cwd: root,
-		env: { ...process.env, VITE_WALK_STEPS: String(count), VITE_WALK_SEED: String(seed) },
+		env: { ...process.env, NO_COLOR: '1', VITE_WALK_STEPS: String(count), VITE_WALK_SEED: String(seed) },
 		stdio: ['ignore', 'pipe', 'pipe'],
 	});
 	let said = '';
@@ -25,6 +25,9 @@ export async function people({ count = 20_000, seed = createSeed() }: Options): 
 		});
 	const [code] = await once(child, 'close');
 	const figures = /^WALK (\{.*\})$/m.exec(said)?.[1];
-	if (code !== 0 || figures === undefined) throw new Error(`${said.slice(-20_000)} (seed ${seed})`);
+	if (code !== 0 || figures === undefined) {
+		const why = said.slice(Math.max(0, said.indexOf('Error: '))).slice(0, 20_000);
+		throw new Error(`${why} (seed ${seed})`);
+	}
 	return JSON.parse(figures);
 }

@@ -58,7 +58,7 @@ const approvers = (request: ApprovalRequest) => {
 };
 
 /** Orders of the shop, by their numbers. */
-export const orders: Readonly<Record<string, { readonly user: string; readonly item: string }>> = {
+const orders: Readonly<Record<string, { readonly user: string; readonly item: string }>> = {
 	'A-1': { user: 'ada', item: 'green tea' },
 	'B-1': { user: 'ben', item: 'black tea' },
 };

@@ -60,7 +60,6 @@ const lookAlikes: readonly Account[] = [
 	{ owner: 'shop', user: 'shop' },
 	{ owner: 'shop', user: '\u00e9' },
 	{ owner: 'shop', user: 'e\u0301' },
-	{ owner: 'shop', user: '\u00a0ada' },
 	{ owner: 'shop', user: 'ａｄａ' },
 	{ owner: 'shop', user: 'a'.repeat(200) },
 	{ owner: 'shop', user: `${'a'.repeat(199)}b` },

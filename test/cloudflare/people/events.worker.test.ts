@@ -119,7 +119,7 @@ describe('a webhook', () => {
 	});
 
 	test('is what its customer has asked, so that one does not allow it, and a colleague does', async () => {
-		const id = await deliverTo('till', { text: payment(), owner: 'shop', user: 'kim' });
+		const id = await deliverTo('till', { text: payment(80, 'of a webhook'), owner: 'shop', user: 'kim' });
 		await waitFor(id, 'awaiting_tools');
 		for (const who of [kim, keys.ofKim]) expect((await approve(who, id)).status).toBe(403);
 		expect((await approve(boss, id)).status).toBe(200);

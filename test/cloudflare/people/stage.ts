@@ -22,7 +22,7 @@ const authenticate: Authenticate = (request) => {
 };
 
 /** The app with accounts. Its sessions run in the Worker under test. */
-export const app = createApp({ ...runtime, authenticate });
+const app = createApp({ ...runtime, authenticate });
 
 /** The people, as they are signed in. */
 export const ada: Account = { owner: 'shop', user: 'ada' };
@@ -134,7 +134,7 @@ const toText = ({ content }: Message): string => (typeof content === 'string' ? 
  * A model that does what the newest message says: each line `call NAME JSON` is a call of its turn, and what stands behind
  * `say` is its answer.
  */
-export const obey: ScriptedFn = ({ messages }) => {
+const obey: ScriptedFn = ({ messages }) => {
 	const at = messages.findLastIndex(({ role }) => role === 'user');
 	const asked = messages[at];
 	const lines = asked === undefined ? [] : toText(asked).split('\n');
@@ -228,7 +228,7 @@ export const readResults = async (id: string) =>
 	(await readMessages(id)).filter(({ role }) => role === 'tool').map(({ content }) => content);
 
 export const readObject = (id: string) => env.SESSIONS.get(env.SESSIONS.idFromString(id));
-export const findDirectory = (owner: string) => env.DIRECTORIES.get(env.DIRECTORIES.idFromName(owner));
+const findDirectory = (owner: string) => env.DIRECTORIES.get(env.DIRECTORIES.idFromName(owner));
 
 /** Lets the schedules of an owner come to a time. */
 export async function passTo(owner: string, moment: string): Promise<void> {

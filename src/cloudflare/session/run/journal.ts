@@ -3,7 +3,7 @@ import type { Resumption } from '../../../core/chat/resumption.ts';
 import type { Tool, ToolCall } from '../../../core/tool/index.ts';
 import type { AtCrashPoint } from '../../agent/crash.ts';
 import type { SessionFiles } from '../files/session-files.ts';
-import type { InboundContext } from '../store/inbound.ts';
+import type { Inbound, InboundContext } from '../store/inbound.ts';
 import type { RunRecord } from '../store/runs.ts';
 import type { SessionStore } from '../store/store.ts';
 import type { SessionMeter } from './meter.ts';
@@ -24,6 +24,8 @@ export interface JournalOptions {
 	/** Resolves when everything that was written is durable. */
 	readonly sync: () => Promise<void>;
 	readonly meter: SessionMeter;
+	/** Where the answers came from that the tools of calls are given. */
+	readonly answered?: ReadonlyMap<string, Inbound>;
 	/** Takes the messages that the run takes up later. */
 	readonly inbound: InboundContext;
 	/** Takes the attachments of those messages. */
@@ -98,7 +100,7 @@ export class Journal {
 	}
 
 	async #addMessage(...[message, about]: Parameters<JournalHooks['onMessage']>): Promise<void> {
-		const { record, meter, atCrashPoint } = this.#options;
+		const { record, meter, answered, atCrashPoint } = this.#options;
 		const { turn, spent, isRepeatable, haltedReason, inFrontOf, changes } = about;
 		const before = [...this.#kept, ...about.before];
 		if (inFrontOf !== undefined) {
@@ -111,7 +113,7 @@ export class Journal {
 			store.messages.add(record.n, message, Date.now(), {
 				turn,
 				...(message.role === 'tool' && {
-					inbound: store.calls.findInbound(store.messages.lastTurn(), message.toolCallId),
+					inbound: answered?.get(message.toolCallId),
 				}),
 				restarts: restarts > 0 ? restarts : undefined,
 				before: before.length > 0 ? before : undefined,

@@ -77,7 +77,8 @@ export function prepareRun(
 	const history = readHistory(store, options);
 	const inbound = new InboundContext(history, { owner, user });
 	const open = findOpenCalls(store);
-	for (const { noted } of open) inbound.accept(userMessage(noted?.answer ?? ''), noted?.inbound);
+	const answered = new Map(open.flatMap(({ call, noted }) => (noted?.inbound ? [[call.id, noted.inbound]] : [])));
+	for (const said of answered.values()) inbound.accept(userMessage(''), said);
 	const children = () => createChildren({ store, record, sessions: sessions(), limit });
 	return {
 		store,
@@ -86,6 +87,7 @@ export function prepareRun(
 		counter,
 		resume: taken.resume,
 		inbound,
+		answered,
 		files,
 		sync: () => store.sync(),
 		atCrashPoint,

@@ -3,7 +3,6 @@ import type { Actor } from '../../../../src/core/ground/actor.ts';
 
 /** Two tenants, and one for operators, who have the scope `admin`. */
 export const owners = ['walk-a', 'walk-b', 'walk-o'] as const;
-export type OwnerName = (typeof owners)[number];
 
 /** People of the same names in both tenants. */
 export const users = ['kim', 'lee', 'max'] as const;

@@ -69,7 +69,7 @@ interface StateOfChild {
 }
 
 /** What a break of a promise throws. */
-export class Broken extends Error {}
+class Broken extends Error {}
 
 export class Walk {
 	readonly random: Random;
@@ -405,7 +405,7 @@ export function forge(text: string): string {
 }
 
 /** Whether two values are the same JSON, whatever the order of their fields. */
-export function isEqual(one: unknown, other: unknown): boolean {
+function isEqual(one: unknown, other: unknown): boolean {
 	return toText(one) === toText(other);
 }
 
@@ -419,7 +419,7 @@ function toText(value: unknown): string {
 	);
 }
 
-export function describe(caller: Caller): string {
+function describe(caller: Caller): string {
 	if (caller.kind === 'stranger') return `nobody (${JSON.stringify(caller.headers)})`;
 	if (caller.kind === 'person') {
 		const { actor, role, scopes } = caller;

@@ -25,7 +25,7 @@ interface Pending {
 }
 
 /** Finds the call of a session that waits for an approval. */
-export function findPending(session: Session | undefined): Pending | undefined {
+function findPending(session: Session | undefined): Pending | undefined {
 	if (session === undefined) return undefined;
 	const own = session.calls.find(({ kind }) => kind === 'approval');
 	if (own !== undefined) return { ...own, waiting: own.id, isOfChild: false };

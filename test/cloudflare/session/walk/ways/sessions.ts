@@ -139,7 +139,8 @@ export const talking: readonly SessionWay[] = [
 			path: toPath(target.id, '/tool-results'),
 			body: [{ id: session?.calls[0]?.id ?? 'call_1', output: walk.mark(person) }],
 		}),
-		after: async ({ walk, session }) => {
+		after: async ({ walk, caller, session }) => {
+			session.askers = [...session.askers, toActor(caller, session)];
 			await walk.settle(session);
 			const { tools } = await walk.observe();
 			walk.check(tools.length === 1, `${tools.length} calls came of the result in ${session.id}`);
@@ -155,9 +156,11 @@ export const talking: readonly SessionWay[] = [
 			path: toPath(target.id, '/messages'),
 			body: { replaces: session?.lastId ?? '1' },
 		}),
-		after: async ({ walk, session }) => {
+		after: async ({ walk, caller, session }) => {
 			const mark = session.lastMark ?? '';
-			noteSaid(walk, session, mark, walk.sayers.get(mark) ?? []);
+			// Whoever asks again has asked for it, too.
+			const askers = [...(walk.sayers.get(mark) ?? []), toSpeaker(caller, session)];
+			noteSaid(walk, session, mark, askers);
 			await follow(walk, session, { command: 'witness', mark, text: '' });
 		},
 	},

@@ -97,7 +97,8 @@ const pass: Way = {
 		const asleep = walk.sessions.filter(({ isGone, naps }) => !isGone && naps.size > 0);
 		if (![...asleep, ...known].every(isIdle)) return false;
 		// Of two messages at once nobody knows which one comes last.
-		for (const session of known) await cancelAll(walk, session);
+		for (const session of known) await cancelNaps(walk, session, 0);
+		for (const session of asleep) await cancelNaps(walk, session, 1);
 		const sleeping = asleep.filter(({ naps }) => naps.size > 0);
 		walk.ahead += hour + 60_000;
 		tick(walk);
@@ -121,13 +122,13 @@ const pass: Way = {
 	},
 };
 
-async function cancelAll(walk: Walk, { id, owner, naps }: Session): Promise<void> {
-	const admin = findAdmin(walk, owner);
-	for (const { name } of naps.values()) {
-		const answer = await walk.ask(admin, `/v1/schedules/session.${id}.${name}`, { method: 'DELETE' });
+/** Cancels all wake-ups of a session but so many. */
+async function cancelNaps(walk: Walk, { id, owner, naps }: Session, kept: number): Promise<void> {
+	for (const [mark, { name }] of [...naps].slice(kept)) {
+		const answer = await walk.ask(findAdmin(walk, owner), `/v1/schedules/session.${id}.${name}`, { method: 'DELETE' });
 		walk.check(answer.status === 204, `An admin could not cancel: ${answer.text}`);
+		naps.delete(mark);
 	}
-	naps.clear();
 }
 
 function findAdmin(walk: Walk, owner: string): PersonCaller {

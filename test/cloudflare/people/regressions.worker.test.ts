@@ -1,4 +1,4 @@
-/** Defects that were found by these attacks: each test says what has to hold, and failed when it was written. */
+/** Attacks that succeeded once: each test says what has to hold. */
 import { runInDurableObject } from 'cloudflare:test';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { restart } from '../../client.ts';
@@ -16,7 +16,6 @@ import {
 	call,
 	create,
 	decide,
-	deliverTo,
 	type Exported,
 	exportOf,
 	findChild,
@@ -30,7 +29,6 @@ import {
 	openMcp,
 	passTo,
 	payment,
-	postPage,
 	read,
 	readMemories,
 	readObject,
