@@ -135,8 +135,12 @@ const again = tool.define({
 	fn: doneOnce,
 });
 
-/** What `remember` waits for before it ends, and how often it was begun. */
-export const remembering: { begun: number; hold: () => Promise<unknown> } = { begun: 0, hold: async () => {} };
+/** What `remember` waits for before it ends, how often it was begun, and under which names. */
+export const remembering: { begun: number; hold: () => Promise<unknown>; readonly keys: string[] } = {
+	begun: 0,
+	hold: async () => {},
+	keys: [],
+};
 const counter = v.optional(v.number(), 0);
 const remember = tool.define({
 	name: 'remember',
@@ -144,8 +148,9 @@ const remember = tool.define({
 	inputSchema: v.object({ key: v.string(), how: v.optional(v.picklist(['fails', 'asks', 'halts', 'deletes'])) }),
 	passInput: true,
 	retry: 'safe',
-	fn: async ({ key, how }, { state }) => {
+	fn: async ({ key, how }, { state, idempotencyKey }) => {
 		remembering.begun++;
+		remembering.keys.push(idempotencyKey);
 		const count = 1 + ((await state.get(key, counter)) ?? 0);
 		if (how === 'deletes') await state.delete(key);
 		else await state.set(key, count);

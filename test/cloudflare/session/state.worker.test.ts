@@ -65,6 +65,32 @@ describe('what the tools of a session remember', () => {
 	});
 });
 
+describe('the name of a call for effects outside', () => {
+	test('is that of no other call, also where the ids of calls are the same', async () => {
+		remembering.keys.length = 0;
+		for (let session = 0; session < 2; session++) {
+			const id = await createSession();
+			play({ toolCalls: [call('a', 'k')] }, { toolCalls: [call('a', 'k'), call('b', 'k')] }, 'Done.');
+			await say(id, 'go');
+		}
+		expect(new Set(remembering.keys).size).toBe(6);
+		for (const key of remembering.keys) expect(key).toMatch(/^[\w-]{1,128}$/);
+	});
+
+	test('stays the same after a crash', async () => {
+		const id = await createSession();
+		play({ toolCalls: [call('a', 'k')] }, 'Done.');
+		remembering.keys.length = 0;
+		remembering.hold = forever;
+		await post(id);
+		await expect.poll(() => remembering.keys.length).toBe(1);
+		remembering.hold = async () => {};
+		await restart(id);
+		await expect.poll(async () => (await readState(id)).status).toBe('completed');
+		expect(remembering.keys).toEqual([remembering.keys[0], remembering.keys[0]]);
+	});
+});
+
 const points: readonly CrashPointName[] = ['model-end', 'tool-begin', 'tool-end', 'ended'];
 const step = fc.record({
 	key: fc.constantFrom('a', 'b'),
