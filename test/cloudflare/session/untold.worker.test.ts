@@ -144,3 +144,21 @@ test('what a removed session has not told its ledger has a row, also where anoth
 			expect(store.outbox.listDue(Number.POSITIVE_INFINITY)).toContainEqual(expect.objectContaining({ message }));
 		});
 });
+
+test('a lease is told although one of the session before it, under the same id, was being told when that was removed', () =>
+	onStore((store) => {
+		const begin = (id: string) => {
+			store.spending.reserve({ run: 1, model: 'm', amount: ten, owed: true, estimate }, 1);
+			store.spending.settle(1, ten);
+			expect(listTold(store)).toContain(`ledger ${id}.1`);
+		};
+		begin('run_1');
+		const onItsWay = store.listDue(0);
+		store.erase(1);
+		store.create({ id: 's', agent: 'scripted', owner: 'o', createdAt: 2, expiresAfterMs: hour });
+		store.runs.begin({ n: 1, id: 'run_2', boot: 'b', firstSeq: 1, createdAt: 2 });
+		begin('run_2');
+		store.markTold(onItsWay);
+		expect(listTold(store)).toContain('ledger run_2.1');
+		expect(store.untold.isEmpty).toBe(false);
+	}));
