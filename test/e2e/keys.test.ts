@@ -214,7 +214,7 @@ describe('npm start -- --keys', () => {
 		const open = async () =>
 			(await fetch(`${url}/v1/sessions`, { headers: { authorization: `Bearer ${key}` } })).status;
 		expect(await open()).toBe(200);
-		expect((await stored('list')).stdout).toBe(`key ${readKeyId(key)}, shop, owner shop, run, $2.50 a day\n`);
+		expect((await stored('list')).stdout).toBe(`key ${readKeyId(key)}, shop, owner shop, admin, run, $2.50 a day\n`);
 		expect((await stored(`revoke ${key}`)).stdout).toContain('within a minute it opens nothing anywhere');
 		expect(await open()).toBe(401);
 		expect((await stored('list')).stdout).toContain('There are no stored keys.');

@@ -72,6 +72,7 @@ test('a fresh project imports every part of the package, and every public name i
 			'chat',
 			'fn',
 			'halt',
+			'isSamePerson',
 			'parts',
 			'providers',
 			'skill',
