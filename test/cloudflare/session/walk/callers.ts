@@ -46,5 +46,6 @@ export async function createWorld() {
 	}
 	const app = createApp({ ...runtime, authenticate });
 	const bindings = { ...env, LOCAL: 'false', RATE_LIMITER: undefined, API_KEYS: JSON.stringify(records) };
-	return { people, request: async (path: string, init: RequestInit) => app.request(path, init, bindings) };
+	const request = async (path: string | Request, init?: RequestInit) => app.request(path, init, bindings);
+	return { people, request };
 }

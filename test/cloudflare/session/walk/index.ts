@@ -1,20 +1,27 @@
 /** A random walk over people, roles and ways in, which throws where a promise of docs/keys.md is broken. */
+import { setClock } from '../../../clock.ts';
 import { play } from '../../../script.ts';
 import { spent, takeSeen, walkingModel } from './agents.ts';
 import { createWorld } from './callers.ts';
 import { checkAll } from './checkpoint.ts';
+import { restartSome } from './look.ts';
+import { observe } from './observe.ts';
 import { Walk } from './walk.ts';
 import { deciding, following, linking } from './ways/decisions.ts';
+import { elicited } from './ways/elicited.ts';
 import { making } from './ways/making.ts';
+import { keeping } from './ways/managing.ts';
 import { about } from './ways/people.ts';
-import { keeping, reading, talking } from './ways/sessions.ts';
+import { protocols } from './ways/protocols.ts';
+import { reading, talking } from './ways/sessions.ts';
 import { arm, planning, tick, waking } from './ways/wakes.ts';
 import { toWay, type Way } from './ways/way.ts';
+import { hooks } from './ways/webhooks.ts';
 
 const ways: readonly Way[] = [
 	...[...reading, ...talking, ...keeping, ...linking, ...planning].map(toWay),
-	...[...deciding, ...following, ...making, ...about, ...waking],
-	{ name: 'restart an object', weight: 4, go: (walk) => walk.restart() },
+	...[...deciding, ...following, ...making, ...protocols, ...elicited, ...hooks, ...about, ...waking],
+	{ name: 'restart an object', weight: 4, go: restartSome },
 ];
 
 /** Steps between two looks at everything. */
@@ -29,36 +36,41 @@ export async function walkOn(seed: number, steps: number) {
 	takeSeen();
 	spent.clear();
 	await arm();
-	for (let step = 1; step <= steps; step++) {
-		if (step % 1_000 === 1) play(...Array.from({ length: 20_000 }, () => walkingModel));
-		walk.said.length = 0;
-		const way = await takeStep(walk).catch((cause) => {
-			throw new Error(`Step ${step} of seed ${seed}: ${cause.message}\n${walk.said.slice(-30).join('\n')}`, { cause });
-		});
-		if (steps > 2_000 && step % 500 === 0) console.log(`WALKED ${step} ${way}`);
-		if (step % between !== 0 && step !== steps) continue;
-		await checkAll(walk).catch((cause) => {
-			throw new Error(`After step ${step} of seed ${seed}: ${cause.message}\n${walk.said.slice(-6).join('\n')}`, {
-				cause,
-			});
-		});
+	try {
+		for (let step = 1; step <= steps; step++) {
+			if (step % 1_000 === 1) play(...Array.from({ length: 20_000 }, () => walkingModel));
+			await orTell(walk, `Step ${step} of seed ${seed}`, () => takeStep(walk));
+			if (step % between === 0 || step === steps)
+				await orTell(walk, `After step ${step} of seed ${seed}`, () => checkAll(walk));
+		}
+	} finally {
+		setClock();
 	}
-	const counts = Object.fromEntries(
-		[...walk.counts].sort().map(([name, { ok, refused }]) => [name, `${ok} done, ${refused} refused`]),
-	);
-	return { seed, steps, sessions: walk.made, ...counts };
+	const counts = [...walk.counts].sort().map(([name, { ok, refused }]) => [name, `${ok} done, ${refused} refused`]);
+	return { seed, steps, sessions: walk.made, ...Object.fromEntries(counts) };
 }
 
-/** Does one thing that fits. Returns its name. */
-async function takeStep(walk: Walk): Promise<string> {
+/** Tells what was asked, and of which step and seed, where something is wrong. */
+async function orTell(walk: Walk, where: string, work: () => Promise<void>): Promise<void> {
+	walk.said.length = 0;
+	try {
+		await work();
+	} catch (cause) {
+		const why = cause instanceof Error ? cause.message : String(cause);
+		throw new Error(`${where}: ${why}\n${walk.said.slice(-30).join('\n')}`, { cause });
+	}
+}
+
+/** Does one thing that fits. */
+async function takeStep(walk: Walk): Promise<void> {
 	tick(walk);
 	await clear(walk);
 	for (;;) {
 		const way = walk.pickByWeight(ways);
 		if (!(await way.go(walk))) continue;
-		const { tools, models } = await walk.observe();
+		const { tools, models } = await observe(walk);
 		walk.check(tools.length + models.length === 0, `${way.name}: ${JSON.stringify([...tools, ...models])} came late`);
-		return way.name;
+		return;
 	}
 }
 

@@ -60,3 +60,18 @@ function listPersons({ madeBy, ...actor }: Actor): readonly string[] {
 export function areOne(one: Actor, other: Actor): boolean {
 	return listPersons(one).some((name) => listPersons(other).includes(name));
 }
+
+/** Whether two values are the same JSON, whatever the order of their fields. */
+export function isEqual(one: unknown, other: unknown): boolean {
+	return toText(one) === toText(other);
+}
+
+function toText(value: unknown): string {
+	return (
+		JSON.stringify(value, (_, one) =>
+			one !== null && typeof one === 'object' && !Array.isArray(one)
+				? Object.fromEntries(Object.entries(one).sort())
+				: one,
+		) ?? ''
+	);
+}

@@ -1,5 +1,8 @@
 /** Decisions about calls that wait for an approval: in the session, by a text, on a page, and by a link. */
 import type { Actor } from '../../../../../src/core/ground/actor.ts';
+import { forge, pickTrying } from '../choose.ts';
+import { settle } from '../look.ts';
+import { observe } from '../observe.ts';
 import {
 	type Caller,
 	findChildCall,
@@ -11,8 +14,8 @@ import {
 	type Session,
 	toActor,
 } from '../truth.ts';
-import { type Answer, forge, type Target, type Walk } from '../walk.ts';
-import { isFree, pickTrying, refused, remember, type SessionWay, type Way } from './way.ts';
+import type { Answer, Target, Walk } from '../walk.ts';
+import { isFree, refused, remember, type SessionWay, type Way } from './way.ts';
 
 /** A call that somebody may decide about. */
 interface Pending {
@@ -89,14 +92,14 @@ function canReport(session: Session | undefined): boolean {
 
 /** Waits for what a decision leads to: what was approved runs, as whoever has asked for it. */
 async function followDecision(walk: Walk, session: Session, { name, input }: Pending, approve: boolean): Promise<void> {
-	await walk.settle(session);
+	await settle(walk, session);
 	const { parent, askedBy, askers } = session;
 	if (parent !== undefined) {
 		// What a child in the background has come to is a message of those who asked for it.
 		Object.assign(parent, { askedBy, askers, lastId: undefined });
-		await walk.settle(parent);
+		await settle(walk, parent);
 	}
-	const { tools } = await walk.observe();
+	const { tools } = await observe(walk);
 	const mark = /zq-[\w-]{11}/.exec(JSON.stringify(input))?.[0] ?? '';
 	const ran = tools.filter((told) => told.what === 'pay' && told.marks.includes(mark));
 	if (name === 'pay') walk.check(ran.length === (approve ? 1 : 0), `pay ran ${ran.length} times after ${approve}`);

@@ -1,64 +1,22 @@
-/** New sessions, and messages by the protocols of others: OpenAI, the AI SDK, MCP and webhooks. */
-import { env } from 'cloudflare:test';
-import type { Actor } from '../../../../../src/core/ground/actor.ts';
-import worker from '../../../../worker.ts';
-import { senders } from '../../../wire/protocols/webhooks/senders.ts';
+/** New sessions, by the API. */
 import { seen } from '../agents.ts';
-import { type Person, toName, users } from '../persons.ts';
-import {
-	type Caller,
-	hasRight,
-	judge,
-	judgeIn,
-	type Outcome,
-	type PersonCaller,
-	type Session,
-	toSpeaker,
-} from '../truth.ts';
-import type { Answer, Target, Walk } from '../walk.ts';
-import {
-	addSession,
-	addToken,
-	follow,
-	isFree,
-	type Message,
-	noteSaid,
-	refused,
-	toPerson,
-	type Way,
-	write,
-} from './way.ts';
-
-/** Names that people give their chats. Several people use the same ones. */
-const chats = ['first', 'second', 'third'] as const;
-
-/** Finds the session that somebody has given a name. Each person has names of their own. */
-function findNamed(walk: Walk, way: string, { owner, user }: Person, name: string) {
-	const key = JSON.stringify([way, owner, user, name]);
-	const known = walk.find(walk.names.get(key) ?? '');
-	return {
-		session: known?.isGone === false ? known : undefined,
-		/** Notes where the name has led to: to the same session as before, or to a new one of this person. */
-		note: (id: string, about: Partial<Session> & { readonly createdBy: Actor }): Session => {
-			if (known?.isGone === false) {
-				walk.check(known.id === id, `${key} led to ${id}, and before to ${known.id}`);
-				return known;
-			}
-			walk.names.set(key, id);
-			return addSession(walk, id, { owner, user, ...about });
-		},
-	};
-}
+import { pickCaller, pickPerson } from '../choose.ts';
+import { look } from '../look.ts';
+import { makeMark, users } from '../persons.ts';
+import { hasRight, judge, type Session } from '../truth.ts';
+import type { Walk } from '../walk.ts';
+import { chats, said } from './named.ts';
+import { addSession, addToken, refused, toPerson, type Way, write } from './way.ts';
 
 const create: Way = {
 	name: 'create a session',
 	weight: 16,
 	go: async (walk) => {
-		const caller = walk.pickCaller();
+		const caller = pickCaller(walk);
 		const own = toPerson(caller);
 		const other = walk.chance(35) ? walk.pick(users) : undefined;
 		const person = own && { owner: own.owner, user: other ?? own.user };
-		const metadata = walk.chance(20) ? { plan: walk.mark(person) } : undefined;
+		const metadata = walk.chance(20) ? { plan: makeMark(person) } : undefined;
 		const holder = walk.chance(15) ? walk.pick(users) : undefined;
 		const message = walk.chance(85) ? write(walk, person, walk.chance(4) ? 'plain' : undefined) : undefined;
 		const isSync = message?.command !== 'fail';
@@ -80,16 +38,11 @@ const create: Way = {
 		const { id } = answer.json<{ id: string }>();
 		const session = addSession(walk, id, { ...person, metadata, createdBy: caller.actor });
 		addToken(walk, answer, session, caller.actor, holder);
-		if (message === undefined) await walk.look(session);
+		if (message === undefined) await look(walk, session);
 		else await said(walk, session, caller, message);
 		return true;
 	},
 };
-
-async function said(walk: Walk, session: Session, caller: Caller, message: Message): Promise<void> {
-	noteSaid(walk, session, message.mark, [toSpeaker(caller, session)]);
-	await follow(walk, session, message);
-}
 
 /** Keys that several people use, and what each of them has sent under theirs. */
 const sent = new WeakMap<Walk, Map<string, { readonly body: object; readonly session: Session }>>();
@@ -98,7 +51,7 @@ const repeat: Way = {
 	name: 'create under a key',
 	weight: 5,
 	go: async (walk) => {
-		const caller = walk.pickPerson();
+		const caller = pickPerson(walk);
 		const { owner, user } = caller;
 		const name = walk.choose(...chats);
 		const known = sent.get(walk) ?? new Map<string, { body: object; session: Session }>();
@@ -139,289 +92,4 @@ const repeat: Way = {
 	},
 };
 
-/** Whom a message over OpenAI's protocol speaks for: whomever the body names, if the caller may speak for others. */
-function toUser(caller: Caller, asked: string | undefined): string | undefined {
-	if (caller.kind !== 'person') return undefined;
-	return (hasRight(caller.role, 'nameUser') ? asked : undefined) ?? caller.user;
-}
-
-/** Returns what a protocol's way does once it knows where the message goes. */
-async function send(
-	walk: Walk,
-	way: string,
-	{
-		caller,
-		target,
-		outcome,
-		message,
-		ask,
-		find,
-	}: {
-		readonly caller: Caller;
-		readonly target: Target | undefined;
-		readonly outcome: Outcome;
-		readonly message: Message;
-		readonly ask: () => Promise<Answer>;
-		readonly find: (answer: Answer) => Session;
-	},
-): Promise<boolean> {
-	if (outcome !== 'ok') {
-		await refused(walk, way, target, outcome, ask);
-		return true;
-	}
-	const answer = await ask();
-	walk.expect(way, answer, 'ok');
-	await said(walk, find(answer), caller, message);
-	return true;
-}
-
-const openai: Way = {
-	name: 'chat completions',
-	weight: 12,
-	go: async (walk) => {
-		const caller = walk.pickCaller();
-		const how = walk.choose('id', 'name', 'none');
-		const other = walk.chance(50) ? walk.pick(users) : undefined;
-		const user = toUser(caller, other);
-		const target = how === 'id' ? walk.pickTarget(caller, isFree) : undefined;
-		const { owner = 'walk-x' } = toPerson(caller) ?? {};
-		const name = walk.choose(...chats);
-		const named = how === 'name' ? findNamed(walk, 'chat', { owner, user }, name) : undefined;
-		const session = target?.session ?? named?.session;
-		let outcome = caller.kind === 'token' ? 403 : judge(caller, 'createSession');
-		if (outcome === 'ok' && target !== undefined) {
-			outcome = judgeIn(caller, session, { right: 'sendMessage', refusal: 'run' });
-			const isAnothers = user !== undefined && user !== session?.user;
-			if (outcome === 'ok' && (isAnothers || session?.agent !== 'walker')) outcome = 400;
-		}
-		if (outcome === 'ok' && session !== undefined && !isFree(session)) return false;
-		const person = outcome === 'ok' ? (session ?? { owner, user }) : toPerson(caller);
-		const message = write(walk, person, 'witness');
-		const names = walk.choose({ user: other }, { safety_identifier: other }, { metadata: { user: other } });
-		const place = target?.id ?? (how === 'name' ? name : undefined);
-		const ask = () =>
-			walk.ask(caller, '/v1/chat/completions', {
-				body: { model: 'walker', messages: [{ role: 'user', content: message.text }], ...(other && names) },
-				headers: place === undefined ? {} : { 'runlet-session': place },
-				only: outcome === 'ok' ? person : undefined,
-			});
-		const find = ({ headers }: Answer) => {
-			const id = headers.get('runlet-session') ?? '';
-			const createdBy = (caller as PersonCaller).actor;
-			return session ?? named?.note(id, { createdBy }) ?? addSession(walk, id, { owner, user, createdBy });
-		};
-		return send(walk, 'chat completions', { caller, target, outcome, message, ask, find });
-	},
-};
-
-const resend: Way = {
-	name: 'chat completions again',
-	weight: 4,
-	go: async (walk) => {
-		const pick = () => walk.pickPerson(({ scopes }) => scopes.includes('run'));
-		const [one, other] = [pick(), pick()];
-		// It has no mark: two people say the same.
-		const messages = [{ role: 'user', content: `Hello, for the ${walk.random(0, 1_000_000)}th time.` }];
-		const ask = async (caller: PersonCaller, tries: number) => {
-			const headers = { 'x-stainless-retry-count': String(tries) };
-			const body = { model: 'walker', messages };
-			const answer = await walk.ask(caller, '/v1/chat/completions', { body, headers, only: caller });
-			walk.expect('chat completions again', answer, 'ok');
-			const { owner, user, actor } = caller;
-			const id = answer.headers.get('runlet-session') ?? '';
-			const known = walk.find(id);
-			walk.check(known === undefined || toName(known) === toName(caller), `The request of another person led to ${id}`);
-			const session = known ?? addSession(walk, id, { owner, user, createdBy: actor });
-			if (known === undefined) noteSaid(walk, session, '', [actor]);
-			await walk.settle(session);
-			const { models } = await walk.observe();
-			return { id, ran: models.length };
-		};
-		const first = await ask(one, 0);
-		const second = await ask(other, 1);
-		// Logins of one person are one, and each key is one.
-		const isSame = toName(one) === toName(other) && [one, other].every(({ actor }) => actor.via === 'account');
-		walk.check((second.id === first.id) === (other === one || isSame), `${second.id} is the session of both`);
-		const third = await ask(one, 1);
-		walk.check(
-			third.id === first.id && third.ran === 0,
-			`The same request came to ${third.id}, and before to ${first.id}`,
-		);
-		return true;
-	},
-};
-
-const page: Way = {
-	name: 'useChat',
-	weight: 12,
-	go: async (walk) => {
-		const caller = walk.pickCaller();
-		const target = walk.chance(60) ? walk.pickTarget(caller, isFree) : undefined;
-		const { owner = 'walk-x', user } = toPerson(caller) ?? {};
-		const name = walk.choose(...chats);
-		const named = target === undefined ? findNamed(walk, 'ui', { owner, user }, name) : undefined;
-		const session = target?.session ?? named?.session;
-		let outcome = judge(caller, 'sendMessage');
-		if (outcome === 'ok' && target === undefined && caller.kind === 'token') outcome = 403;
-		else if (outcome === 'ok' && target !== undefined) {
-			outcome = judgeIn(caller, session, { right: 'sendMessage', refusal: 'run' });
-			// Whoever may enter a session of another agent does not find it there.
-			if (session?.agent !== 'walker' && outcome !== 401) outcome = 404;
-		}
-		if (outcome === 'ok' && session !== undefined && !isFree(session)) return false;
-		const message = write(walk, outcome === 'ok' ? (session ?? { owner, user }) : toPerson(caller), 'witness');
-		const chat = target?.id ?? name;
-		const posted = { id: message.mark, role: 'user', parts: [{ type: 'text', text: message.text }] };
-		const ask = () => walk.ask(caller, '/v1/ui/walker', { body: { id: chat, messages: [posted] } });
-		const find = ({ headers }: Answer) => {
-			const id = headers.get('runlet-session') ?? '';
-			return session ?? (named as NonNullable<typeof named>).note(id, { createdBy: (caller as PersonCaller).actor });
-		};
-		return send(walk, 'useChat', { caller, target, outcome, message, ask, find });
-	},
-};
-
-const readPage: Way = {
-	name: 'read a chat of useChat',
-	weight: 4,
-	go: async (walk) => {
-		const caller = walk.pickCaller();
-		const target = walk.chance(60) ? walk.pickTarget(caller, isFree) : undefined;
-		const { owner = 'walk-x', user } = toPerson(caller) ?? {};
-		const name = walk.choose(...chats);
-		const session = target === undefined ? findNamed(walk, 'ui', { owner, user }, name).session : target.session;
-		const stream = walk.choose('messages', 'stream');
-		const answer = await walk.ask(caller, `/v1/ui/walker/${target?.id ?? name}/${stream}`, { only: session });
-		let outcome = judge(caller, 'readSession');
-		if (outcome === 'ok' && caller.kind === 'token')
-			outcome = target === undefined ? 403 : judgeIn(caller, session, { right: 'readSession' });
-		const isForToken = caller.kind === 'token' && target !== undefined;
-		if (isForToken && outcome !== 401 && session?.agent !== 'walker') outcome = 404;
-		walk.expect('read a chat of useChat', answer, outcome);
-		// Whoever may not enter a chat sees what they would see of one that does not exist.
-		const sees =
-			outcome === 'ok' && judgeIn(caller, session, { right: 'readSession' }) === 'ok' && session?.agent === 'walker';
-		if (!sees && outcome === 'ok')
-			walk.check(['{"messages":[]}', ''].includes(answer.text), `A chat of nobody: ${answer.text}`);
-		return true;
-	},
-};
-
-interface McpAnswer {
-	readonly error?: object;
-	readonly result?: { readonly isError?: boolean; readonly structuredContent?: { readonly sessionId: string } };
-}
-
-/** Reads the last message of an answer over MCP. */
-function readMcp(text: string): McpAnswer {
-	return JSON.parse(
-		text
-			.split('\n')
-			.findLast((line) => line.startsWith('data: '))
-			?.slice(6) ?? text,
-	);
-}
-
-const mcp: Way = {
-	name: 'MCP',
-	weight: 12,
-	go: async (walk) => {
-		const caller = walk.pickCaller();
-		const how = walk.choose('id', 'name', 'none');
-		const asks = walk.chance(60);
-		const target = how === 'id' ? walk.pickTarget(caller, isFree) : undefined;
-		const { owner = 'walk-x', user } = toPerson(caller) ?? {};
-		const name = how === 'none' ? 'mcp' : walk.choose(...chats);
-		const isNew = how === 'none' && asks;
-		const named = how === 'id' || isNew ? undefined : findNamed(walk, 'mcp', { owner, user }, name);
-		const session = target?.session ?? named?.session;
-		const before = caller.kind === 'token' ? 403 : judge(caller, 'createSession');
-		const needs = { right: 'sendMessage', refusal: 'run' } as const;
-		const isLetIn = target === undefined || (judgeIn(caller, session, needs) === 'ok' && session?.agent === 'walker');
-		const isOk = before === 'ok' && isLetIn;
-		if (isOk && session !== undefined && !isFree(session)) return false;
-		const person = isOk ? (session ?? { owner, user }) : toPerson(caller);
-		const message = write(walk, person, 'witness');
-		const place = target?.id ?? (how === 'name' ? name : undefined);
-		const isInPath = place !== undefined && (!asks || walk.chance(50));
-		const args = asks ? { text: message.text, ...(!isInPath && { session: place }) } : { mark: message.mark };
-		const params = { name: asks ? 'ask' : 'witness', arguments: args };
-		const ask = () =>
-			walk.ask(caller, `/mcp/walker${isInPath ? `?session=${encodeURIComponent(place)}` : ''}`, {
-				body: { jsonrpc: '2.0', id: 1, method: 'tools/call', params },
-				headers: { accept: 'application/json, text/event-stream', 'mcp-protocol-version': '2025-11-25' },
-				only: isOk ? person : undefined,
-			});
-		if (!isOk || caller.kind !== 'person') {
-			const answer = await refused(walk, 'MCP', target, before === 'ok' ? 'ok' : before, ask);
-			const { error, result } = before === 'ok' ? readMcp(answer.text) : { error: {}, result: undefined };
-			walk.check(error !== undefined || result?.isError === true, `A stranger was let in over MCP: ${answer.text}`);
-			return true;
-		}
-		const answer = await ask();
-		walk.expect('MCP', answer, 'ok');
-		const { result } = readMcp(answer.text);
-		walk.check(result !== undefined && result.isError !== true, `MCP: ${answer.text}`);
-		const id = result?.structuredContent?.sessionId ?? seen.tools.at(-1)?.sessionId ?? '';
-		const by: Actor = { ...caller.actor, via: 'mcp' };
-		const found =
-			session ??
-			named?.note(id, { createdBy: caller.actor }) ??
-			addSession(walk, id, { owner, user, createdBy: caller.actor });
-		if (asks) await said(walk, found, { ...caller, actor: by }, message);
-		else await witnessed(walk, found, by, message);
-		return true;
-	},
-};
-
-/** Looks at a call from outside of a run: whoever calls asks for it, and for nothing else. */
-async function witnessed(walk: Walk, session: Session, by: Actor, { mark }: Message): Promise<void> {
-	const { askedBy } = session;
-	session.askedBy = by;
-	const { tools } = await walk.observe();
-	session.askedBy = askedBy;
-	walk.check(tools.length === 1 && tools[0]?.marks.includes(mark) === true, `${tools.length} calls ran over MCP`);
-	await walk.look(session);
-}
-
-const webhook: Way = {
-	name: 'webhook',
-	weight: 10,
-	go: async (walk) => {
-		const owner = walk.choose('walk-a', 'walk-b');
-		const user = walk.choose(undefined, ...users);
-		const name = walk.chance(70) ? walk.choose(...chats) : undefined;
-		const named = name === undefined ? undefined : findNamed(walk, 'hook', { owner, user }, name);
-		if (named?.session !== undefined && !isFree(named.session)) return false;
-		const message = write(walk, { owner, user }, walk.choose('witness', 'keep', 'pay', 'child-witness'));
-		const metadata = walk.chance(50) ? { from: walk.mark({ owner, user }) } : undefined;
-		const isForged = walk.chance(12);
-		const body = JSON.stringify({ message: { owner, user, session: name, text: message.text, metadata } });
-		const { secret, otherSecret, headers: sign } = senders.hmac;
-		const secrets = [isForged ? otherSecret : secret];
-		const headers = { ...sign(body, { id: crypto.randomUUID(), at: 0, secrets }) };
-		walk.said.push(`webhook ${body}`);
-		const response = await worker.request('/v1/webhooks/walker/hmac', { method: 'POST', body, headers }, env);
-		const text = await response.text();
-		const answer = { status: response.status, text, headers: response.headers, json: () => JSON.parse(text) };
-		walk.expect('webhook', answer, isForged ? 401 : 'ok');
-		if (isForged) {
-			walk.check(seen.models.length === 0, 'A webhook with a wrong signature began a run');
-			return true;
-		}
-		const { sessionId } = answer.json();
-		const by: Actor = { owner, ...(user !== undefined && { user }), via: 'webhook', id: 'walker/hmac' };
-		const session =
-			named?.note(sessionId, { createdBy: by, metadata }) ??
-			addSession(walk, sessionId, { owner, user, createdBy: by, metadata });
-		walk.check(
-			toName(session) === toName({ owner, user }),
-			`A webhook for ${owner}/${user} came to ${toName(session)}`,
-		);
-		noteSaid(walk, session, message.mark, [by]);
-		await follow(walk, session, message);
-		return true;
-	},
-};
-
-export const making: readonly Way[] = [create, repeat, openai, resend, page, readPage, mcp, webhook];
+export const making: readonly Way[] = [create, repeat];

@@ -1,5 +1,9 @@
 /** Requests about people: lists, the inbox, what they spent, what is remembered of them, and their budgets. */
-import { type Person, toName, users } from '../persons.ts';
+import { spent } from '../agents.ts';
+import { pickCaller, pickPerson } from '../choose.ts';
+import { settle } from '../look.ts';
+import { observe } from '../observe.ts';
+import { makeMark, type Person, toName, users } from '../persons.ts';
 import { type Caller, isOperator, judge, type Outcome, type PersonCaller, type Right, toSpeaker } from '../truth.ts';
 import type { Answer, Walk } from '../walk.ts';
 import { addSession, follow, noteSaid, refused, remember, toPerson, type Way, write } from './way.ts';
@@ -33,7 +37,7 @@ interface Listing {
 /** Makes the way of a list, with or without a user and an owner. */
 function toListing({ name, weight, right, path, takesAll = false, see }: Listing): Way {
 	const go = async (walk: Walk) => {
-		const caller = walk.pickCaller();
+		const caller = pickCaller(walk);
 		const user = walk.chance(55) ? walk.pick(users) : undefined;
 		const owners = ['walk-a', 'walk-b', ...(takesAll ? ['*'] : [])];
 		const owner = walk.chance(isOperator(caller) ? 80 : 15) ? walk.pick(owners) : undefined;
@@ -76,6 +80,20 @@ function seeEntries(
 	}
 }
 
+/** What was spent on a day. */
+interface Spending {
+	readonly owner: string;
+	readonly user?: string;
+	readonly spent: { readonly tokens: number };
+}
+
+/** The tokens that the model was paid for a person, or for all of an owner. */
+function sumPaid({ owner = '', user }: Partial<Person>): number {
+	if (user !== undefined) return spent.get(toName({ owner, user })) ?? 0;
+	const ofOwner = [...spent].filter(([name]) => name[0] === owner.at(-1));
+	return ofOwner.reduce((sum, [, tokens]) => sum + tokens, 0);
+}
+
 const listings: readonly Listing[] = [
 	{
 		name: 'list sessions',
@@ -100,8 +118,13 @@ const listings: readonly Listing[] = [
 		path: '/v1/usage',
 		see: (walk, answer, { caller, person }) => {
 			if (isOperator(caller) && person.owner === caller.owner) return;
-			for (const { owner, user } of answer.json<{ usage: Entry[] & { owner: string; user?: string }[] }>().usage)
+			const { usage } = answer.json<{ usage: Spending[] }>();
+			for (const { owner, user } of usage)
 				walk.check(owner === person.owner && user === person.user, `Spending of ${owner}/${user} is shown`);
+			// What a run has just spent may come a moment later, and never is it more than was paid.
+			const shown = usage.reduce((sum, day) => sum + day.spent.tokens, 0);
+			const paid = sumPaid(person);
+			walk.check(shown <= paid, `${person.owner}/${person.user} is shown ${shown} tokens, and paid ${paid}`);
 		},
 	},
 	{ name: 'see memories', weight: 6, right: 'seeUsers', path: '/v1/memories' },
@@ -113,7 +136,7 @@ const others: readonly Way[] = [
 			name: `see ${path.slice(4)} of the owner`,
 			weight: 1,
 			go: async (walk) => {
-				const caller = walk.pickCaller();
+				const caller = pickCaller(walk);
 				walk.expect(`see ${path.slice(4)} of the owner`, await walk.ask(caller, path), judge(caller, 'setUp'));
 				return true;
 			},
@@ -123,7 +146,7 @@ const others: readonly Way[] = [
 		name: 'see keys',
 		weight: 1,
 		go: async (walk) => {
-			const caller = walk.pickCaller();
+			const caller = pickCaller(walk);
 			const outcome = caller.kind === 'stranger' ? 401 : isOperator(caller) ? 'ok' : 403;
 			walk.expect('see keys', await walk.ask(caller, '/v1/keys'), outcome);
 			return true;
@@ -133,12 +156,12 @@ const others: readonly Way[] = [
 		name: 'write a memory',
 		weight: 4,
 		go: async (walk) => {
-			const caller = walk.pickCaller();
+			const caller = pickCaller(walk);
 			const user = walk.choose(...users);
 			const outcome = judge(caller, 'manageUsers');
 			const { owner } = toPerson(caller) ?? {};
 			const person = outcome === 'ok' && owner !== undefined ? { owner, user } : toPerson(caller);
-			const mark = walk.mark(person);
+			const mark = makeMark(person);
 			const path = `/v1/memories/${mark}.md?user=${user}`;
 			const ask = () => walk.ask(caller, path, { method: 'PUT', body: { text: `Likes green tea ${mark}` } });
 			if (outcome !== 'ok') await refused(walk, 'write a memory', undefined, outcome, ask);
@@ -153,7 +176,7 @@ const others: readonly Way[] = [
 		name: 'erase memories',
 		weight: 1,
 		go: async (walk) => {
-			const caller = walk.pickCaller();
+			const caller = pickCaller(walk);
 			const user = walk.choose(...users);
 			const outcome = judge(caller, 'manageUsers');
 			const ask = () => walk.ask(caller, `/v1/memories?user=${user}`, { method: 'DELETE' });
@@ -169,7 +192,7 @@ const others: readonly Way[] = [
 		name: 'export a person',
 		weight: 3,
 		go: async (walk) => {
-			const caller = walk.pickCaller();
+			const caller = pickCaller(walk);
 			const user = walk.choose(...users);
 			const { owner = 'walk-x' } = toPerson(caller) ?? {};
 			const answer = await walk.ask(caller, `/v1/users/${user}`, { isForOperators: true, only: { owner, user } });
@@ -182,7 +205,7 @@ const others: readonly Way[] = [
 		name: 'erase a person',
 		weight: 1,
 		go: async (walk) => {
-			const caller = walk.pickCaller();
+			const caller = pickCaller(walk);
 			const user = walk.choose(...users);
 			const outcome = judge(caller, 'manageUsers');
 			// Few may, and it takes much away.
@@ -213,7 +236,7 @@ async function erase(walk: Walk, person: Person, ask: () => Promise<Answer>): Pr
 
 /** Sets a budget of a person of which nothing is left: it stops that person, and nobody else. */
 async function cap(walk: Walk): Promise<boolean> {
-	const caller = walk.pickCaller();
+	const caller = pickCaller(walk);
 	const user = walk.choose(...users);
 	const outcome = judge(caller, 'manageUsers');
 	const put = (body: object) => walk.ask(caller, `/v1/users/${user}/budget`, { method: 'PUT', body });
@@ -230,7 +253,7 @@ async function cap(walk: Walk): Promise<boolean> {
 		{ owner: caller.owner, user: other },
 		{ owner: neighbour, user },
 	]) {
-		const maker = walk.pickPerson((one) => one.owner === person.owner && one.role !== 'customer');
+		const maker = pickPerson(walk, (one) => one.owner === person.owner && one.role !== 'customer');
 		const message = write(walk, person, 'witness');
 		const body = { agent: 'walker', user: person.user, text: message.text };
 		const answer = await walk.ask(maker, '/v1/sessions', { body, headers: { prefer: 'respond-async' }, only: person });
@@ -239,8 +262,8 @@ async function cap(walk: Walk): Promise<boolean> {
 		const session = addSession(walk, answer.json<{ id: string }>().id, about);
 		noteSaid(walk, session, message.mark, [toSpeaker(maker, session)]);
 		if (person.owner === caller.owner && person.user === user) {
-			await walk.settle(session);
-			const { models } = await walk.observe();
+			await settle(walk, session);
+			const { models } = await observe(walk);
 			walk.check(session.status === 'error' && models.length === 0, `The cap did not stop ${toName(person)}`);
 		} else await follow(walk, session, message);
 	}

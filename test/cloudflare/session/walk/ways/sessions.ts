@@ -1,11 +1,11 @@
 /** Requests to a session: reading it, talking in it, its files, and its management. */
-import type { Actor } from '../../../../../src/core/ground/actor.ts';
-import { toName } from '../persons.ts';
+import { settle } from '../look.ts';
+import { observe } from '../observe.ts';
+import { makeMark } from '../persons.ts';
 import { type Session, toActor, toSpeaker } from '../truth.ts';
-import { toCaller, type Walk } from '../walk.ts';
-import { addSession, addToken, follow, hasQuestion, isFree, noteSaid, type SessionWay, write } from './way.ts';
+import type { Walk } from '../walk.ts';
+import { follow, hasQuestion, isFree, noteSaid, type SessionWay, toPath, write } from './way.ts';
 
-const toPath = (id: string, rest = '') => `/v1/sessions/${id}${rest}`;
 const pages = [
 	'',
 	'/messages',
@@ -114,7 +114,7 @@ export const talking: readonly SessionWay[] = [
 		when: (session) => hasQuestion(session) && session.parent === undefined,
 		make: ({ walk, target, person }) => ({
 			path: toPath(target.id, walk.choose('/answer', '/messages')),
-			body: { text: `Blue ${walk.mark(person)}` },
+			body: { text: `Blue ${makeMark(person)}` },
 		}),
 		after: async ({ walk, caller, session }) => {
 			const by = toSpeaker(caller, session);
@@ -124,8 +124,8 @@ export const talking: readonly SessionWay[] = [
 				one.askedBy = by;
 				one.askers = [...one.askers, by];
 			}
-			await walk.settle(session);
-			const { tools } = await walk.observe();
+			await settle(walk, session);
+			const { tools } = await observe(walk);
 			walk.check(tools.length > 0, `Nothing came of the answer in ${session.id}: ${session.status}`);
 		},
 	},
@@ -135,14 +135,14 @@ export const talking: readonly SessionWay[] = [
 		right: 'sendMessage',
 		refusal: 'run',
 		when: ({ calls, parent }) => parent === undefined && calls[0]?.name === 'by_hand',
-		make: ({ walk, target, session, person }) => ({
+		make: ({ target, session, person }) => ({
 			path: toPath(target.id, '/tool-results'),
-			body: [{ id: session?.calls[0]?.id ?? 'call_1', output: walk.mark(person) }],
+			body: [{ id: session?.calls[0]?.id ?? 'call_1', output: makeMark(person) }],
 		}),
 		after: async ({ walk, caller, session }) => {
 			session.askers = [...session.askers, toActor(caller, session)];
-			await walk.settle(session);
-			const { tools } = await walk.observe();
+			await settle(walk, session);
+			const { tools } = await observe(walk);
 			walk.check(tools.length === 1, `${tools.length} calls came of the result in ${session.id}`);
 		},
 	},
@@ -173,8 +173,8 @@ export const talking: readonly SessionWay[] = [
 			parent === undefined && (status === 'error' || (status === 'awaiting_tools' && calls.length === 0)),
 		make: ({ walk, target }) => ({ path: toPath(target.id, walk.choose('/continue', '/step')), method: 'POST' }),
 		after: async ({ walk, session }) => {
-			await walk.settle(session);
-			await walk.observe();
+			await settle(walk, session);
+			await observe(walk);
 		},
 	},
 	{
@@ -184,9 +184,9 @@ export const talking: readonly SessionWay[] = [
 		refusal: 'change',
 		make: ({ target }) => ({ path: toPath(target.id, '/cancel'), method: 'POST' }),
 		after: async ({ walk, session }) => {
-			await walk.settle(session);
+			await settle(walk, session);
 			walk.check(isFree(session), `A session that was stopped is ${session.status}`);
-			await walk.observe();
+			await observe(walk);
 		},
 	},
 ];
@@ -202,126 +202,3 @@ async function noteLast(walk: Walk, session: Session, mark: string): Promise<voi
 	session.lastId = messages.find(({ role, content }) => role === 'user' && String(content).includes(mark))?.id;
 	session.lastMark = mark;
 }
-
-export const keeping: readonly SessionWay[] = [
-	{
-		name: 'write a file',
-		weight: 4,
-		right: 'sendMessage',
-		refusal: 'change',
-		make: ({ walk, target, person }) => ({
-			path: toPath(target.id, '/files/notes.md'),
-			method: 'PUT',
-			body: `Notes ${walk.mark(person)}`,
-		}),
-		after: async ({ session, asked }) => {
-			session.file = String(asked.body).slice('Notes '.length);
-		},
-	},
-	{
-		name: 'remove a file',
-		weight: 2,
-		right: 'sendMessage',
-		refusal: 'change',
-		when: ({ file }) => file !== undefined,
-		make: ({ target }) => ({ path: toPath(target.id, '/files/notes.md'), method: 'DELETE' }),
-		after: async ({ session }) => {
-			session.file = undefined;
-		},
-	},
-	{
-		name: 'name a session',
-		weight: 3,
-		right: 'manageSession',
-		refusal: 'change',
-		make: ({ walk, target, person }) => ({
-			path: toPath(target.id),
-			method: 'PATCH',
-			body: { title: `Title ${walk.mark(person)}` },
-		}),
-	},
-	{
-		name: 'raise a budget',
-		weight: 3,
-		right: 'manageSession',
-		also: ['setBudget'],
-		refusal: 'change',
-		make: ({ target }) => ({ path: toPath(target.id), method: 'PATCH', body: { budget: { tokens: 9_000_000 } } }),
-	},
-	{
-		name: 'delete a session',
-		weight: 4,
-		right: 'manageSession',
-		refusal: 'change',
-		isForOperators: true,
-		make: ({ target }) => ({ path: toPath(target.id), method: 'DELETE' }),
-		after: async ({ walk, session }) => {
-			walk.drop(session);
-			const after = await walk.ask(walk.operator, toPath(session.id), { isForOperators: true });
-			walk.check(after.status === 404, `A session that was deleted answers ${after.status}`);
-		},
-	},
-	{
-		name: 'make a token',
-		weight: 7,
-		right: 'manageSession',
-		make: ({ walk, target, session }) => {
-			const scopes = walk.choose<readonly string[] | undefined>(
-				undefined,
-				['read'],
-				['read', 'approve'],
-				['message'],
-				['read', 'message', 'approve'],
-			);
-			const holder = walk.choose(undefined, undefined, 'kim', 'lee');
-			const user = walk.chance(40) ? session?.user : undefined;
-			return { path: toPath(target.id, '/token'), body: { scopes, for: holder, user }, holder };
-		},
-		after: async ({ walk, caller, session, answer, asked }) =>
-			addToken(walk, answer, session, toActor(caller, session), asked.holder),
-	},
-	{
-		name: 'make a token for another user',
-		weight: 2,
-		right: 'manageSession',
-		make: ({ target, session }) => ({
-			path: toPath(target.id, '/token'),
-			body: { user: session?.user === 'max' ? 'lee' : 'max' },
-		}),
-		fails: 400,
-	},
-	{
-		name: 'revoke a token',
-		weight: 3,
-		right: 'manageSession',
-		when: () => true,
-		make: ({ walk, target, session }) => {
-			const revoked = walk.pick(walk.tokens.filter((one) => one.session === session && !one.isRevoked));
-			if (revoked === undefined) return undefined;
-			return { path: toPath(target.id, `/token/${revoked.id}`), method: 'DELETE', revoked };
-		},
-		after: async ({ walk, asked: { revoked } }) => {
-			if (revoked === undefined) return;
-			revoked.isRevoked = true;
-			const after = await walk.ask(toCaller(revoked, false), toPath(revoked.session.id));
-			walk.check(after.status === 401, `A token that was revoked is answered ${after.status}`);
-		},
-	},
-	{
-		name: 'fork a session',
-		weight: 3,
-		right: 'manageSession',
-		make: ({ target }) => ({ path: toPath(target.id, '/fork'), body: {} }),
-		after: async ({ walk, caller, session, answer }) => {
-			const by: Actor = toActor(caller, session);
-			const { id, user } = answer.json<{ id: string; user?: string }>();
-			walk.check(user === session.user, `The fork of a session of ${toName(session)} belongs to ${user}`);
-			const fork = addSession(walk, id, session);
-			fork.askedBy = by;
-			fork.askers = [by];
-			addToken(walk, answer, fork, by);
-			await walk.settle(fork);
-			await walk.observe();
-		},
-	},
-];

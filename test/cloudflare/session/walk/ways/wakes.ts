@@ -4,7 +4,10 @@ import { readConfig } from '../../../../../src/cloudflare/config/config.ts';
 import { armSchedules } from '../../../../../src/cloudflare/schedules/arm.ts';
 import { setClock } from '../../../../clock.ts';
 import { dawns, seen, walkers } from '../agents.ts';
-import { listMarks, owners, type Person, replaceMarks, users } from '../persons.ts';
+import { pickCaller, pickTarget } from '../choose.ts';
+import { mostTries, settle } from '../look.ts';
+import { observe } from '../observe.ts';
+import { listMarks, makeMark, owners, type Person, replaceMarks, users } from '../persons.ts';
 import { isIdle, judge, type PersonCaller, type Session, toActor } from '../truth.ts';
 import type { Walk } from '../walk.ts';
 import { addSession, addToken, noteSaid, refused, type SessionWay, toPerson, type Way } from './way.ts';
@@ -31,7 +34,7 @@ export const planning: readonly SessionWay[] = [
 		refusal: 'change',
 		when: ({ naps }) => naps.size === 0,
 		make: ({ walk, target, person }) => {
-			const mark = walk.mark(person);
+			const mark = makeMark(person);
 			const at = new Date(Date.now() + walk.ahead + 600_000).toISOString();
 			return {
 				path: '/v1/schedules',
@@ -73,8 +76,8 @@ const list: Way = {
 	name: 'list wake-ups',
 	weight: 2,
 	go: async (walk) => {
-		const caller = walk.pickCaller();
-		const { id, session: meant } = walk.chance(60) ? walk.pickTarget(caller) : {};
+		const caller = pickCaller(walk);
+		const { id, session: meant } = walk.chance(60) ? pickTarget(walk, caller) : {};
 		const answer = await walk.ask(caller, `/v1/schedules${id === undefined ? '' : `?session=${id}`}`, { only: meant });
 		const outcome = judge(caller, 'manageSession');
 		walk.expect('list wake-ups', answer, outcome);
@@ -109,12 +112,12 @@ const pass: Way = {
 		for (const owner of tenants) await noteDawns(walk, owner);
 		const isWitnessed = (mark: string) => seen.tools.some((told) => told.marks.includes(mark));
 		for (let tries = 0; ![...marks].every(isWitnessed); tries++) {
-			walk.check(tries < 400, `Nobody was woken by ${[...marks].filter((mark) => !isWitnessed(mark))}`);
+			walk.check(tries < mostTries, `Nobody was woken by ${[...marks].filter((mark) => !isWitnessed(mark))}`);
 			await new Promise((resolve) => setTimeout(resolve, 5));
 		}
 		for (const session of new Set([...sleeping, ...dawns.flatMap((dawn) => findDawn(walk, dawn) ?? [])]))
-			await walk.settle(session);
-		const { tools } = await walk.observe();
+			await settle(walk, session);
+		const { tools } = await observe(walk);
 		walk.check(tools.length === marks.size, `${tools.length} calls came of ${marks.size} wake-ups`);
 		for (const session of sleeping) session.naps.clear();
 		walk.count('let time pass', true);
@@ -162,8 +165,10 @@ const bring: Way = {
 	name: 'import a session',
 	weight: 4,
 	go: async (walk) => {
-		const caller = walk.pickCaller();
-		const from = walk.pick(walk.sessions.filter(({ isGone, status }) => !isGone && status !== 'running'));
+		const caller = pickCaller(walk);
+		const alive = walk.sessions.filter(({ isGone, status }) => !isGone && status !== 'running');
+		const failed = walk.chance(50) ? walk.pick(alive.filter(({ status }) => status === 'error')) : undefined;
+		const from = failed ?? walk.pick(alive);
 		if (from === undefined) return false;
 		const outcome = judge(caller, 'importSession');
 		const user = walk.chance(60) ? walk.pick(users) : undefined;
@@ -173,7 +178,7 @@ const bring: Way = {
 			headers: { accept: 'application/x-ndjson' },
 			isForOperators: true,
 		});
-		const body = disguise(exported.text, walk.mark(outcome === 'ok' ? person : own));
+		const body = disguise(exported.text, makeMark(outcome === 'ok' ? person : own));
 		const ask = () =>
 			walk.ask(caller, `/v1/sessions/import${user === undefined ? '' : `?user=${user}`}`, {
 				method: 'POST',
@@ -194,8 +199,14 @@ const bring: Way = {
 		session.askedBy = caller.actor;
 		session.askers = [caller.actor];
 		addToken(walk, answer, session, caller.actor);
-		await walk.settle(session);
-		await walk.observe();
+		await settle(walk, session);
+		// Its run fails once more, since its text is a new one.
+		for (let tries = 0; tries < 2 && session.status === 'error'; tries++) {
+			const headers = { prefer: 'respond-async' };
+			await walk.ask(caller, `/v1/sessions/${session.id}/continue`, { method: 'POST', headers, only: person });
+			await settle(walk, session);
+			await observe(walk);
+		}
 		return true;
 	},
 };

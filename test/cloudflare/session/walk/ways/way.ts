@@ -1,7 +1,10 @@
 /** Something that somebody may try: how it is asked, what has to come of it, and what it changes. */
 import type { Actor } from '../../../../../src/core/ground/actor.ts';
 import { seen } from '../agents.ts';
-import { type Person, toName } from '../persons.ts';
+import { pickTrying } from '../choose.ts';
+import { peek, settle } from '../look.ts';
+import { observe } from '../observe.ts';
+import { makeMark, type Person, toName } from '../persons.ts';
 import {
 	type Caller,
 	findChildCall,
@@ -32,7 +35,7 @@ export interface SessionWay extends Needs {
 	readonly when?: (session: Session) => boolean;
 	/** What is asked. `person` is whose text it brings: the session's, or that of somebody who has no business there. */
 	readonly make: (about: Trying) => Made | undefined;
-	/** What came of it, where it is allowed. Gives what has to be there in place of that, if it is not. */
+	/** Looks at what came of it, where it is allowed. */
 	readonly after?: (about: Tried) => Promise<void>;
 	/** What comes of it where it is allowed, if that is no success. */
 	readonly fails?: Outcome;
@@ -63,6 +66,9 @@ export interface Tried extends Omit<Trying, 'session'> {
 	readonly asked: Made;
 }
 
+/** The path of a session, or of something in it. */
+export const toPath = (id: string, rest = '') => `/v1/sessions/${id}${rest}`;
+
 /** Makes the way of a request to a session. What is refused changes nothing. */
 export function toWay(way: SessionWay): Way {
 	const go = async (walk: Walk) => {
@@ -89,15 +95,6 @@ export function toWay(way: SessionWay): Way {
 	return { name: way.name, weight: way.weight, go };
 }
 
-/** Chooses who tries something, and in which session. Of three times it is once somebody who may. */
-export function pickTrying(walk: Walk, needs: Needs, isRight: (one: Session) => boolean = () => true) {
-	const session = walk.chance(35) ? walk.pick(walk.sessions.filter((one) => !one.isGone && isRight(one))) : undefined;
-	const known = session && walk.pick(walk.listCallers(session).filter((one) => judgeIn(one, session, needs) === 'ok'));
-	if (session !== undefined && known !== undefined) return { caller: known, target: walk.toTarget(session) };
-	const caller = walk.pickCaller();
-	return { caller, target: walk.pickTarget(caller, isRight) };
-}
-
 /** Asks for what is refused, and sees that nothing has changed and nobody was told anything. */
 export async function refused(
 	walk: Walk,
@@ -106,10 +103,10 @@ export async function refused(
 	outcome: Outcome | number,
 	ask: () => Promise<Answer>,
 ): Promise<Answer> {
-	const before = target && (await walk.peek(target));
+	const before = target && (await peek(walk, target));
 	const answer = await ask();
 	walk.expect(way, answer, outcome);
-	const after = target && (await walk.peek(target));
+	const after = target && (await peek(walk, target));
 	walk.check(before === after, `${way}: refused, and changed the session:\n${before}\n${after}`);
 	walk.check(
 		seen.tools.length + seen.models.length === 0,
@@ -168,7 +165,7 @@ export interface Message {
 export function write(walk: Walk, person: Person | undefined, given?: Command, agent = 'walker'): Message {
 	const fitting = commands.filter(({ name }) => agent === 'walker' || ofHelper.has(name));
 	const command = given ?? walk.pickByWeight(fitting).name;
-	const mark = walk.mark(person);
+	const mark = makeMark(person);
 	const at = new Date(Date.now() + walk.ahead + 600_000).toISOString();
 	return { command, mark, text: `I like green tea. #${command} ${mark}${command === 'wake' ? ` ${at}` : ''}` };
 }
@@ -184,8 +181,8 @@ export function noteSaid(walk: Walk, session: Session, mark: string, askers: rea
 
 /** Waits for what a message leads to, and holds it against what is known. */
 export async function follow(walk: Walk, session: Session, { command, mark }: Message): Promise<void> {
-	await walk.settle(session);
-	const { tools, models } = await walk.observe();
+	await settle(walk, session);
+	const { tools, models } = await observe(walk);
 	if (command === 'fail') return walk.check(session.status === 'error', `A run that failed is ${session.status}`);
 	walk.check(models.length > 0, `No model was asked for ${mark} in ${session.id} (${session.status})`);
 	const isDone = session.status === 'completed';
