@@ -1,7 +1,7 @@
 /** Requests about people: lists, the inbox, what they spent, what is remembered of them, and their budgets. */
 import { spent } from '../agents.ts';
 import { pickCaller, pickPerson } from '../choose.ts';
-import { settle } from '../look.ts';
+import { look, settle } from '../look.ts';
 import { observe } from '../observe.ts';
 import { makeMark, type Person, toName, users } from '../persons.ts';
 import { type Caller, isOperator, judge, type Outcome, type PersonCaller, type Right, toSpeaker } from '../truth.ts';
@@ -203,13 +203,13 @@ const others: readonly Way[] = [
 	},
 	{
 		name: 'erase a person',
-		weight: 1,
+		weight: 3,
 		go: async (walk) => {
 			const caller = pickCaller(walk);
 			const user = walk.choose(...users);
 			const outcome = judge(caller, 'manageUsers');
 			// Few may, and it takes much away.
-			if (outcome === 'ok' && !walk.chance(30)) return false;
+			if (outcome === 'ok' && !walk.chance(50)) return false;
 			const ask = () => walk.ask(caller, `/v1/users/${user}`, { method: 'DELETE' });
 			if (outcome !== 'ok') await refused(walk, 'erase a person', undefined, outcome, ask);
 			else await erase(walk, { owner: toPerson(caller)?.owner ?? '', user }, ask);
@@ -232,6 +232,7 @@ async function erase(walk: Walk, person: Person, ask: () => Promise<Answer>): Pr
 		const after = await walk.ask(walk.operator, `/v1/sessions/${session.id}`, { isForOperators: true });
 		walk.check(after.status === 404, `${session.id} of a person who was erased is there`);
 	}
+	for (const session of walk.sessions.filter((one) => !one.isGone)) await look(walk, session);
 }
 
 /** Sets a budget of a person of which nothing is left: it stops that person, and nobody else. */
