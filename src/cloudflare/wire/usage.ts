@@ -7,6 +7,12 @@ export const usage = v.object({
 	totalTokens: v.optional(v.number()),
 	cachedInputTokens: v.optional(v.number()),
 	reasoningTokens: v.optional(v.number()),
+	units: v.optional(
+		v.pipe(v.record(v.string(), v.number()), v.description('What has a price of its own, by name: `web_searches`.')),
+	),
+	serviceTier: v.optional(v.string()),
+	speed: v.optional(v.string()),
+	region: v.optional(v.string()),
 	costUsd: v.optional(v.pipe(v.number(), v.description('US dollars.'))),
 	latencyMs: v.optional(v.pipe(v.number(), v.description('Milliseconds.'))),
 	provider: v.optional(v.string()),

@@ -1,3 +1,6 @@
+/** Counts of billed units by their names. */
+export type Units = Readonly<Record<string, number>>;
+
 /** The cost of a model call. A field that was not reported is missing. */
 export interface ChatUsage {
 	/** All input, including cached tokens. */
@@ -8,6 +11,17 @@ export interface ChatUsage {
 	/** Input from a cache. Writes to a cache only count in `inputTokens`. */
 	readonly cachedInputTokens?: number;
 	readonly reasoningTokens?: number;
+	/**
+	 * What has a price of its own, by name: `{ web_searches: 2, input_audio_tokens: 900 }`. Tokens of one kind are also in
+	 * `inputTokens` or `outputTokens`. docs/budgets.md lists the names.
+	 */
+	readonly units?: Units;
+	/** The tier of service that answered, if its price differs: `flex`, `priority`, `batch`. */
+	readonly serviceTier?: string;
+	/** The speed that was billed, if its price differs: `fast`. */
+	readonly speed?: string;
+	/** The region that the model ran in, if its price differs: `us`. */
+	readonly region?: string;
 	/** US dollars. */
 	readonly costUsd?: number;
 	/** Wall-clock milliseconds. */
@@ -50,6 +64,10 @@ export function makeUsage(raw: unknown, provider?: string, model?: string): Chat
 			readNumber(from, 'cachedInputTokens', 'cachedContentTokenCount') ??
 			readDetail(from, ['prompt_tokens_details', 'input_tokens_details'], 'cached_tokens'),
 		reasoningTokens,
+		units: readUnits(from.units),
+		serviceTier: readText(from, 'serviceTier'),
+		speed: readText(from, 'speed'),
+		region: readText(from, 'region'),
 		costUsd: readNumber(from, 'costUsd', 'cost_usd'),
 		latencyMs: readNumber(from, 'latencyMs', 'latency_ms'),
 		provider: provider ?? readText(from, 'provider'),
@@ -57,7 +75,7 @@ export function makeUsage(raw: unknown, provider?: string, model?: string): Chat
 	});
 }
 
-/** Adds two usages. Keeps the provider and the model of the later one. */
+/** Adds two usages. Keeps the texts of the later one, such as its model. */
 export function addUsage(a: ChatUsage, b: ChatUsage | undefined): ChatUsage {
 	if (b === undefined) return a;
 	const sum = (
@@ -76,11 +94,23 @@ export function addUsage(a: ChatUsage, b: ChatUsage | undefined): ChatUsage {
 		totalTokens: sum('totalTokens'),
 		cachedInputTokens: sum('cachedInputTokens'),
 		reasoningTokens: sum('reasoningTokens'),
+		units: addUnits(a.units, b.units),
+		serviceTier: b.serviceTier ?? a.serviceTier,
+		speed: b.speed ?? a.speed,
+		region: b.region ?? a.region,
 		costUsd: roundDollars(sum('costUsd')),
 		latencyMs: sum('latencyMs'),
 		provider: b.provider ?? a.provider,
 		model: b.model ?? a.model,
 	});
+}
+
+/** Adds the counts of two lists of units. */
+export function addUnits(a: Units | undefined, b: Units | undefined): Units | undefined {
+	if (a === undefined || b === undefined) return a ?? b;
+	const sum: Record<string, number> = { ...a };
+	for (const [name, count] of Object.entries(b)) sum[name] = (sum[name] ?? 0) + count;
+	return sum;
 }
 
 /** Removes the digits that binary fractions add to a sum of dollars. */
@@ -94,6 +124,13 @@ function readNumber(from: Record<string, unknown>, ...keys: string[]): number | 
 		if (typeof value === 'number' && Number.isFinite(value)) return value;
 	}
 	return undefined;
+}
+
+function readUnits(given: unknown): Units | undefined {
+	const units = Object.entries(isRecord(given) ? given : {}).flatMap(([name, count]) =>
+		typeof count === 'number' && Number.isFinite(count) && count > 0 ? [[name, count] as const] : [],
+	);
+	return units.length > 0 ? Object.fromEntries(units) : undefined;
 }
 
 function readText(from: Record<string, unknown>, key: string): string | undefined {
