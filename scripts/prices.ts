@@ -30,13 +30,23 @@ const files = {
 	'x-ai': 'xai',
 } as const;
 
-/** What Runlet counts, by the package's name of the price. Other prices are for what it does not count. */
+/** The names in a line by the package's names. Prices that are not here are for other uses than a conversation. */
 const kinds: Readonly<Record<string, string>> = {
 	input_mtok: 'input',
 	output_mtok: 'output',
 	cache_read_mtok: 'read',
 	cache_write_mtok: 'write',
 	cache_write_1h_mtok: 'hour',
+	input_audio_mtok: 'input_audio',
+	input_image_mtok: 'input_image',
+	input_video_mtok: 'input_video',
+	cache_audio_read_mtok: 'read_audio',
+	cache_image_read_mtok: 'read_image',
+	output_audio_mtok: 'output_audio',
+	output_image_mtok: 'output_image',
+	output_video_mtok: 'output_video',
+	web_searches_kcount: 'web_searches',
+	storage_searches_kcount: 'file_searches',
 };
 
 if (isAsked('npm run prices', usage, ['check']))

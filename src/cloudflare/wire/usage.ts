@@ -14,6 +14,7 @@ export const usage = v.object({
 	speed: v.optional(v.string()),
 	region: v.optional(v.string()),
 	costUsd: v.optional(v.pipe(v.number(), v.description('US dollars.'))),
+	unpriced: v.optional(v.pipe(v.string(), v.description('What has no known price: it is not in `costUsd`.'))),
 	latencyMs: v.optional(v.pipe(v.number(), v.description('Milliseconds.'))),
 	provider: v.optional(v.string()),
 	model: v.optional(v.string()),

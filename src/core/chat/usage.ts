@@ -22,8 +22,10 @@ export interface ChatUsage {
 	readonly speed?: string;
 	/** The region that the model ran in, if its price differs: `us`. */
 	readonly region?: string;
-	/** US dollars. */
+	/** US dollars. Missing if a part of the cost is unknown. */
 	readonly costUsd?: number;
+	/** What has no known price, such as `container_minutes of "x"`. */
+	readonly unpriced?: string;
 	/** Wall-clock milliseconds. */
 	readonly latencyMs?: number;
 	readonly provider?: string;
@@ -69,6 +71,7 @@ export function makeUsage(raw: unknown, provider?: string, model?: string): Chat
 		speed: readText(from, 'speed'),
 		region: readText(from, 'region'),
 		costUsd: readNumber(from, 'costUsd', 'cost_usd'),
+		unpriced: readText(from, 'unpriced'),
 		latencyMs: readNumber(from, 'latencyMs', 'latency_ms'),
 		provider: provider ?? readText(from, 'provider'),
 		model: model ?? readText(from, 'model'),
@@ -99,6 +102,7 @@ export function addUsage(a: ChatUsage, b: ChatUsage | undefined): ChatUsage {
 		speed: b.speed ?? a.speed,
 		region: b.region ?? a.region,
 		costUsd: roundDollars(sum('costUsd')),
+		unpriced: a.unpriced ?? b.unpriced,
 		latencyMs: sum('latencyMs'),
 		provider: b.provider ?? a.provider,
 		model: b.model ?? a.model,

@@ -165,7 +165,8 @@ describe.each(named(pairs))('%s', (_name, { stream, body }) => {
 		expect(fields(streamed)).toEqual(fields(plain));
 		const missing = (usage: Expected['usage']) => Object.entries(usage).filter(([, value]) => value === undefined);
 		if (missing(a.usage).length === missing(b.usage).length) {
-			expect(readKeys(streamed.usage)).toEqual(readKeys(plain.usage));
+			const keys = ({ usage }: ChatReply) => readKeys(usage).filter((key) => key !== 'units');
+			expect(keys(streamed)).toEqual(keys(plain));
 		}
 	});
 });

@@ -8,7 +8,7 @@ import { createWireBounds, readBody } from './bounded.ts';
 import { done, readEvents } from './events.ts';
 import { type Caller, createNotTheApi, readComplaint, toProviderError } from './failure.ts';
 import type { Json } from './json.ts';
-import { findCost } from './price.ts';
+import type { Prices } from './price.ts';
 import { ReplyBuilder } from './reply.ts';
 
 /** One request to a provider. */
@@ -16,6 +16,7 @@ export interface Asked {
 	readonly adapter: Adapter;
 	readonly request: ModelRequest;
 	readonly caller: Caller;
+	readonly prices: Prices;
 	/** The tools' own names by alias, if they differ. */
 	readonly names: ReadonlyMap<string, string>;
 }
@@ -25,7 +26,7 @@ export interface Asked {
  * end. A failure is a `RunletError` with the usage so far. Calls `onActivity` for each network chunk.
  */
 export async function ask(
-	{ adapter, request, caller, names }: Asked,
+	{ adapter, request, caller, prices, names }: Asked,
 	onDelta: OnDelta,
 	onActivity: () => void,
 ): Promise<ChatReply> {
@@ -34,8 +35,9 @@ export async function ask(
 	const reply = new ReplyBuilder(onDelta, adapter.variant, caller.model, names);
 	const usage = (): ChatUsage => {
 		const { raw, usage } = reply.usageSoFar();
-		const costUsd = findCost(adapter.variant, [reply.getModel(), request.model], raw, usage);
-		return { ...usage, costUsd, latencyMs: Date.now() - started };
+		const price = prices.findCost([reply.getModel(), request.model], raw, usage);
+		const cost = 'usd' in price ? { costUsd: price.usd } : { costUsd: undefined, unpriced: price.unpriced };
+		return { ...usage, ...cost, latencyMs: Date.now() - started };
 	};
 	try {
 		const response = await adapter.send(request);

@@ -16,7 +16,7 @@ import { findContextWindow } from '../prices/list.ts';
 import type { Adapter, ModelRequest } from './adapter.ts';
 import { ask } from './ask.ts';
 import { type Caller, toProviderError } from './failure.ts';
-import { findCost } from './price.ts';
+import { createPrices, type Prices } from './price.ts';
 import { listSecrets, type ProviderSettings } from './settings.ts';
 
 /**
@@ -24,7 +24,8 @@ import { listSecrets, type ProviderSettings } from './settings.ts';
  */
 export function register(adapter: Adapter, settings: Partial<ProviderSettings>): ProviderRegistration {
 	const { variant, displayName, detect, keyName, embed, countTokens } = adapter;
-	const { maxRetries, timeouts } = settings;
+	const { maxRetries, timeouts, price } = settings;
+	const prices = createPrices(variant, price, adapter.prefix);
 	const secrets = listSecrets(settings);
 	const caller = (model: string): Caller => ({ displayName, variant, model, secrets, keyName });
 	// A provider may also know models without the prefix.
@@ -32,7 +33,7 @@ export function register(adapter: Adapter, settings: Partial<ProviderSettings>):
 	const prefixed = prefixDetector(prefix);
 	const stripPrefix = (model: string): string => (prefixed(model) ? model.slice(prefix.length) : model);
 
-	const call = createCall(adapter, settings, stripPrefix, caller);
+	const call = createCall(adapter, settings, prices, stripPrefix, caller);
 	const about = {
 		variant,
 		displayName,
@@ -41,7 +42,10 @@ export function register(adapter: Adapter, settings: Partial<ProviderSettings>):
 		timeouts,
 		meta: adapter.meta,
 		contextWindow: (model: string) => findContextWindow(variant, stripPrefix(model)),
-		computePrice: (model: string, usage: ChatUsage) => findCost(variant, [stripPrefix(model)], {}, usage),
+		computePrice: (model: string, usage: ChatUsage) => {
+			const price = prices.findCost([stripPrefix(model)], {}, usage);
+			return 'usd' in price ? price.usd : undefined;
+		},
 	};
 	const needs = adapter.needs ?? (keyName !== undefined && !settings.apiKey ? keyName : undefined);
 	if (needs !== undefined) return { ...about, needs };
@@ -78,6 +82,7 @@ export function register(adapter: Adapter, settings: Partial<ProviderSettings>):
 function createCall(
 	adapter: Adapter,
 	{ maxRetries = 0, timeouts }: Partial<ProviderSettings>,
+	prices: Prices,
 	stripPrefix: (model: string) => string,
 	caller: (model: string) => Caller,
 ) {
@@ -95,7 +100,11 @@ function createCall(
 		const given = { model: stripPrefix(model), messages, system, tools, options: told, stream };
 		const names = findOwnNames(tools);
 		const makeRequest: ModelCall = (take, until, isAlive) =>
-			ask({ adapter, request: toRequest({ ...given, signal: until }), caller: caller(model), names }, take, isAlive);
+			ask(
+				{ adapter, request: toRequest({ ...given, signal: until }), caller: caller(model), prices, names },
+				take,
+				isAlive,
+			);
 		if (onActivity !== undefined) return makeRequest(onDelta, signal, onActivity);
 		return callDirectly(makeRequest, onDelta, {
 			model,

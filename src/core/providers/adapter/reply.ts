@@ -2,11 +2,15 @@ import { type ChatReply, type ChatUsage, makeUsage, type OnDelta, type StopReaso
 import type { ToolCall } from '../../tool/index.ts';
 import { parseToolInput } from '../../tool/input.ts';
 import type { Json } from './json.ts';
+import { readTokenUnits } from './units.ts';
 
 type Room = undefined | Promise<void>;
 
 /** The key of a call within a reply: an index or an id. */
 export type CallKey = string | number;
+
+/** The terms that a reply was billed at, if they differ from the usual ones. */
+export type Terms = Pick<ChatUsage, 'serviceTier' | 'speed' | 'region'>;
 
 /** The end of a reply. */
 export interface Ending {
@@ -72,6 +76,8 @@ export class ReplyBuilder {
 	#beginsThought = false;
 	#answeredBy: string | undefined;
 	#usage: Json = {};
+	readonly #units: Record<string, number> = {};
+	#terms: Terms = {};
 	#ending: Ending | undefined;
 
 	/** @param names the tools' own names by their aliases, where they differ */
@@ -148,6 +154,16 @@ export class ReplyBuilder {
 		this.#usage = raw;
 	}
 
+	/** Sets how many of a unit were billed so far, such as `web_searches`. */
+	count(unit: string, total: number): void {
+		if (total > 0) this.#units[unit] = total;
+	}
+
+	/** Sets the terms that the reply was billed at. */
+	bill(terms: Terms): void {
+		this.#terms = { ...this.#terms, ...terms };
+	}
+
 	/** Called at the terminal event. */
 	finish(how: Ending): void {
 		this.#ending ??= how;
@@ -163,7 +179,13 @@ export class ReplyBuilder {
 	}
 
 	usageSoFar(): { readonly raw: Json; readonly usage: ChatUsage } {
-		return { raw: this.#usage, usage: makeUsage(this.#usage, this.#provider, this.#model) };
+		const units = { ...readTokenUnits(this.#usage), ...this.#units };
+		const usage = {
+			...makeUsage(this.#usage, this.#provider, this.#model),
+			...this.#terms,
+			...(Object.keys(units).length > 0 && { units }),
+		};
+		return { raw: this.#usage, usage };
 	}
 
 	/** Ends open parts, emits `stop`, and returns the reply. */

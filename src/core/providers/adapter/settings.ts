@@ -3,6 +3,7 @@ import type { Timeouts } from '../../chat/index.ts';
 import { check } from '../../ground/check.ts';
 import { RunletError } from '../../ground/errors.ts';
 import { isRecord } from '../../ground/json.ts';
+import { type OwnPrice, ownPrice } from '../prices/own.ts';
 import type { Json } from './json.ts';
 
 /** The settings of every provider function. */
@@ -18,6 +19,11 @@ export interface ProviderSettings {
 	 * joined.
 	 */
 	readonly body?: Readonly<Record<string, unknown>>;
+	/**
+	 * What its models cost you, instead of the price lists: of all of them, of some by name, or a function that returns US
+	 * dollars (docs/budgets.md).
+	 */
+	readonly price?: OwnPrice;
 	/** Sends the requests. The default is the global `fetch`. */
 	readonly fetch?: typeof fetch;
 	/** The retries of a failed call. The default in a run is 2. A function called by itself does not retry by default. */
@@ -37,6 +43,7 @@ const settingsSchema = v.object({
 		),
 	),
 	maxRetries: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0))),
+	price: v.optional(ownPrice),
 });
 
 /** Checks the settings of a provider function. Throws `invalid_request` with the name of the field. */

@@ -7,16 +7,14 @@ import { mistral } from './mistral.ts';
 import { openai } from './openai.ts';
 import { xai } from './xai.ts';
 
-/** What is paid for: `read` and `write` are input from and to a cache, `hour` is input to a cache that lasts an hour. */
-const kinds = ['input', 'output', 'read', 'write', 'hour'] as const;
+/** Dollars for a million tokens, or for a thousand of what is counted by the piece. The last step that begins below the input of the call holds for all of it. */
+export type Rate = readonly { readonly from: number; readonly price: number }[];
 
-type Kind = (typeof kinds)[number];
-
-/** The tokens of a call. Those of a cache are in `input`, and `hour` is in `write`. */
-export type Tokens = Readonly<Record<Kind, number>>;
-
-/** Dollars for a million tokens. The last that begins below the input of the call holds for all of its tokens. */
-type Rate = readonly { readonly from: number; readonly price: number }[];
+/**
+ * The rates of a model by what is paid for. `read` and `write` are input from and to a cache, `hour` is input to a cache
+ * that lasts an hour. `input_audio` and the like are parts of `input`, `read` or `output`.
+ */
+export type Rates = ReadonlyMap<string, Rate>;
 
 /** The prices at some times. */
 interface Tariff {
@@ -55,10 +53,9 @@ const found = new Map<string, ListedModel | undefined>();
 const mostFound = 100;
 const longestName = 200;
 
-/** Returns the dollars that a call of a model costs, or `undefined` if the list does not say it. */
-export function findPrice(provider: string, model: string, tokens: Tokens, now: Date): number | undefined {
-	const tariff = find(provider, model)?.tariffs.findLast(({ holds }) => holds(now));
-	return tariff && toDollars(tariff.rates, tokens);
+/** Returns the rates of a model, or `undefined` if it is not on the list. */
+export function findRates(provider: string, model: string, now: Date): Rates | undefined {
+	return find(provider, model)?.tariffs.findLast(({ holds }) => holds(now))?.rates;
 }
 
 /** Returns the tokens that a model can read at once, or `undefined` if the list does not say it. */
@@ -122,23 +119,4 @@ function at(seconds: string): Tariff['holds'] {
 function readStep(text: string): Rate[number] {
 	const [first = '', second] = text.split(':');
 	return second === undefined ? { from: 0, price: Number(first) } : { from: Number(first), price: Number(second) };
-}
-
-/** What has a price of its own is not paid for in the whole that it is a part of. */
-function toDollars(rates: Tariff['rates'], tokens: Tokens): number | undefined {
-	const take = (part: Kind): number => (rates.has(part) ? tokens[part] : 0);
-	const left: Tokens = {
-		...tokens,
-		input: tokens.input - take('read') - take('write'),
-		write: tokens.write - take('hour'),
-	};
-	let dollars = 0;
-	for (const kind of kinds) {
-		const rate = rates.get(kind);
-		if (rate === undefined) continue;
-		if (left[kind] < 0) return undefined;
-		const step = rate.findLast(({ from }) => from === 0 || tokens.input > from);
-		dollars += ((step?.price ?? 0) * left[kind]) / 1e6;
-	}
-	return dollars;
 }

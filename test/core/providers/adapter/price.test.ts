@@ -1,6 +1,18 @@
 import { describe, expect, test } from 'vitest';
-import { findCost } from '../../../../src/core/providers/adapter/price.ts';
+import type { ChatUsage } from '../../../../src/core/chat/index.ts';
+import { createPrices } from '../../../../src/core/providers/adapter/price.ts';
+import { readTokenUnits } from '../../../../src/core/providers/adapter/units.ts';
 import { findContextWindow } from '../../../../src/core/providers/prices/list.ts';
+
+function findCost(
+	provider: string,
+	models: readonly (string | undefined)[],
+	raw: Record<string, unknown>,
+	usage: ChatUsage,
+) {
+	const price = createPrices(provider, undefined).findCost(models, raw, { units: readTokenUnits(raw), ...usage });
+	return 'usd' in price ? price.usd : undefined;
+}
 
 const million = { inputTokens: 1_000_000, outputTokens: 0 };
 

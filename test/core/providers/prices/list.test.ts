@@ -2,7 +2,8 @@ import { isDeepStrictEqual } from 'node:util';
 import { calcPrice, type MatchLogic, type Provider, waitForUpdate } from '@pydantic/genai-prices';
 import { expect, test } from 'vitest';
 import { roundDollars } from '../../../../src/core/chat/usage.ts';
-import { findContextWindow, findPrice, type Tokens } from '../../../../src/core/providers/prices/list.ts';
+import { findContextWindow } from '../../../../src/core/providers/prices/list.ts';
+import { type Billed, findPrice, type Price } from '../../../../src/core/providers/prices/price.ts';
 
 /** Runlet's names of providers, and those of the package. */
 const providers = {
@@ -37,37 +38,56 @@ const times = ['2024-05-01T00:10', '2025-01-01T12:00', '2026-09-01T02:00', '2030
 );
 
 /** The costs by the package: nothing of a model that it has no consistent prices for. */
-function ask(providerId: string, model: string, { input, output, read, write, hour }: Tokens, timestamp: Date) {
-	const usage = { input_tokens: input, output_tokens: output, cache_read_tokens: read };
-	const written = { cache_write_tokens: write, cache_write_1h_tokens: hour };
+function ask(providerId: string, model: string, billed: Billed, timestamp: Date) {
+	const { inputTokens, outputTokens, cachedInputTokens, units } = billed;
+	const { web_searches, file_searches, cached_audio_tokens, ...tokens } = units ?? {};
+	const usage = {
+		input_tokens: inputTokens,
+		output_tokens: outputTokens,
+		cache_read_tokens: cachedInputTokens,
+		cache_audio_read_tokens: cached_audio_tokens,
+		...tokens,
+	};
 	try {
-		const found = calcPrice({ ...usage, ...written }, model, { providerId, timestamp });
+		const found = calcPrice({ ...usage, web_searches, storage_searches: file_searches }, model, {
+			providerId,
+			timestamp,
+		});
 		return [roundDollars(found?.total_price), found?.model.context_window];
 	} catch {
 		return undefined;
 	}
 }
 
+function toDollars(price: Price): number | undefined {
+	return 'usd' in price ? roundDollars(price.usd) : undefined;
+}
+
 /** Prices and windows that differ from those of the package. */
 function findDifferences(
 	name: keyof typeof providers,
 	models: readonly string[],
-	cases: readonly (readonly [Date, Tokens])[],
+	cases: readonly (readonly [Date, Billed])[],
 ) {
 	let known = 0;
 	const differences: unknown[] = [];
 	for (const model of models)
 		for (const [time, tokens] of cases) {
 			const expected = ask(providers[name], model, tokens, time);
-			const found = [roundDollars(findPrice(name, model, tokens, time)), findContextWindow(name, model)];
+			const found = [toDollars(findPrice(name, model, tokens, time)), findContextWindow(name, model)];
 			if (expected?.[0] !== undefined) known += 1;
 			if (!isDeepStrictEqual(found, expected)) differences.push({ model, time, found, expected });
 		}
 	return { known, differences };
 }
 
-const small = { input: 100_000, output: 3_000, read: 50_000, write: 20_000, hour: 5_000 };
-const large = { input: 400_000, output: 2_000, read: 70_000, write: 0, hour: 0 };
+const small = {
+	inputTokens: 100_000,
+	outputTokens: 3_000,
+	cachedInputTokens: 50_000,
+	units: { cache_write_tokens: 20_000, cache_write_1h_tokens: 5_000 },
+};
+const large = { inputTokens: 400_000, outputTokens: 2_000, cachedInputTokens: 70_000 };
 const names = Object.keys(providers).filter((name): name is keyof typeof providers => name in providers);
 
 test.each(names)(
@@ -89,16 +109,27 @@ test.each(names)('%s has no price for a name that it has none for in the package
 	expect(findDifferences(name, models, [[new Date('2026-09-01T12:00Z'), large]]).differences).toEqual([]);
 });
 
+test('audio, images and their shares of a cache have the prices of the package', () => {
+	const google = listed.find(({ id }) => id === 'google');
+	const models = (google === undefined ? [] : namesIn(google)).filter((model) => model.startsWith('gemini'));
+	const units = { input_audio_tokens: 8_000, cached_audio_tokens: 2_000, output_image_tokens: 1_290 };
+	const media = { inputTokens: 20_000, outputTokens: 3_000, cachedInputTokens: 5_000, units };
+	const { known, differences } = findDifferences('gemini', models, [[new Date('2026-09-01T12:00Z'), media]]);
+	expect(differences).toEqual([]);
+	expect(known).toBeGreaterThan(20);
+});
+
 test('a price is the same when it is asked for again, also after many other names', () => {
-	const tokens: Tokens = { input: 1_000, output: 100, read: 0, write: 0, hour: 0 };
+	const tokens = { inputTokens: 1_000, outputTokens: 100 };
 	const readPrices = () => [
-		findPrice('anthropic', 'claude-sonnet-4-6', tokens, new Date()),
-		findPrice('openai', 'claude-sonnet-4-6', tokens, new Date()),
+		toDollars(findPrice('anthropic', 'claude-sonnet-4-6', tokens, new Date())),
+		toDollars(findPrice('openai', 'claude-sonnet-4-6', tokens, new Date())),
 		findContextWindow('anthropic', 'x'.repeat(1_000)),
 	];
 	const first = readPrices();
 	expect(first).toEqual([expect.closeTo(0.0045), undefined, undefined]);
 	expect(readPrices()).toEqual(first);
-	for (let n = 0; n < 300; n++) expect(findPrice('anthropic', `unknown-${n}`, tokens, new Date())).toBeUndefined();
+	for (let n = 0; n < 300; n++)
+		expect(toDollars(findPrice('anthropic', `unknown-${n}`, tokens, new Date()))).toBeUndefined();
 	expect(readPrices()).toEqual(first);
 });

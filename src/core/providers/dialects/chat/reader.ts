@@ -60,6 +60,10 @@ class ChatReader implements ReplyReader {
 		this.#reply.setModel(getString(from, 'model'));
 		const usage = findUsage(from);
 		if (usage !== undefined) this.#reply.usage(usage);
+		const tier = getString(from, 'service_tier') ?? getString(getObject(from, 'x_groq'), 'service_tier');
+		if (tier !== undefined && !usualTiers.has(tier)) this.#reply.bill({ serviceTier: tier });
+		// Each request to such a model is a search.
+		if (/search-(preview|api)/.test(`${this.#model}`)) this.#reply.count('searched_requests', 1);
 		const complaint = findComplaint(from);
 		if (complaint !== undefined) throw new ProviderComplaint({ body: complaint });
 	}
@@ -82,6 +86,7 @@ class ChatReader implements ReplyReader {
 			this.#content.push(message.content);
 			room = this.#reply.text(message.content) ?? room;
 		} else for (const one of getObjects(message, 'content')) room = this.#part(one) ?? room;
+		this.#reply.count('executed_tools', getObjects(message, 'executed_tools').length);
 		const refusal = getString(message, 'refusal');
 		if (refusal) {
 			this.#refused = true;
@@ -144,6 +149,9 @@ function isThinking(part: Json | string): boolean {
 function asPart(part: Json | string): Json {
 	return typeof part === 'string' ? { type: 'text', text: part } : part;
 }
+
+/** Tiers at the usual price. */
+const usualTiers: ReadonlySet<string> = new Set(['default', 'auto', 'standard', 'on_demand', 'performance']);
 
 /** Finds the usage record. Moves cache counts to the fields that the price list reads. */
 function findUsage(from: Json): Json | undefined {

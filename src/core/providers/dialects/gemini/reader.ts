@@ -22,12 +22,13 @@ type Room = undefined | Promise<void>;
  * Reads answers of `generateContent`, streamed or whole. A stream has no terminal event: it is complete if a finish
  * reason came before the connection closed. Keeps what Gemini wants back as `parts` for `toGeminiBody`.
  */
-export function createGeminiReader(reply: ReplyBuilder, { tools }: ModelRequest): ReplyReader {
-	return new GeminiReader(reply, tools);
+export function createGeminiReader(reply: ReplyBuilder, request: ModelRequest): ReplyReader {
+	return new GeminiReader(reply, request);
 }
 
 class GeminiReader implements ReplyReader {
 	readonly #reply: ReplyBuilder;
+	readonly #model: string;
 	/** The own names by the names on the wire. */
 	readonly #names: ReadonlyMap<string, string>;
 	// A list holds the pieces of a text, which are joined once.
@@ -39,7 +40,8 @@ class GeminiReader implements ReplyReader {
 	#about: Json = {};
 	#ending: Json = {};
 
-	constructor(reply: ReplyBuilder, tools: ModelRequest['tools']) {
+	constructor(reply: ReplyBuilder, { tools, model }: ModelRequest) {
+		this.#model = model;
 		this.#reply = reply;
 		this.#names = new Map(tools.map(({ name }) => [toWireName(name), name]));
 	}
@@ -110,7 +112,10 @@ class GeminiReader implements ReplyReader {
 	#read(chunk: Json): Room {
 		if (isRecord(chunk.error)) throw new ProviderComplaint({ body: chunk });
 		this.#reply.setModel(getString(chunk, 'modelVersion'));
-		addUsage(this.#reply, getObject(chunk, 'usageMetadata'));
+		const usage = getObject(chunk, 'usageMetadata');
+		addUsage(this.#reply, usage);
+		const tier = getString(usage, 'serviceTier')?.toLowerCase();
+		if (tier !== undefined && !/standard|unspecified/.test(tier)) this.#reply.bill({ serviceTier: tier });
 		const { responseId = this.#about.responseId, modelVersion = this.#about.modelVersion } = chunk;
 		this.#about = { responseId, modelVersion };
 		const { blockReason } = getObject(chunk, 'promptFeedback');
@@ -126,6 +131,22 @@ class GeminiReader implements ReplyReader {
 		return room;
 	}
 
+	/** Counts searches: each query, and the prompt, because models differ in which of them is billed. */
+	#count(grounding: Json): void {
+		const queries = (key: string): number => {
+			const list = grounding[key];
+			return Array.isArray(list) ? list.filter((one) => one !== '').length : 0;
+		};
+		const searches = queries('webSearchQueries') + queries('imageSearchQueries');
+		const chunks = getObjects(grounding, 'groundingChunks');
+		const hasMaps = chunks.some(({ maps }) => maps !== undefined);
+		const hasSearched = searches > 0 || (chunks.length > 0 && !hasMaps);
+		const isNew = /gemini-[3-9]/.test(`${this.#about.modelVersion ?? this.#model}`);
+		if (isNew) this.#reply.count(hasMaps ? 'maps_queries' : 'web_searches', Math.max(searches, hasMaps ? 1 : 0));
+		else if (hasMaps) this.#reply.count('maps_prompts', 1);
+		else this.#reply.count('searched_prompts', hasSearched ? 1 : 0);
+	}
+
 	#finish(): void {
 		const finishReason = getString(this.#ending, 'finishReason');
 		const blockReason = getString(this.#ending, 'blockReason');
@@ -135,6 +156,7 @@ class GeminiReader implements ReplyReader {
 			});
 		const cut = this.#open !== undefined && finishReason === 'MAX_TOKENS';
 		if (!cut) this.#closeCall();
+		this.#count(getObject(this.#ending, 'groundingMetadata'));
 		const whole = this.#parts.map((part) => (Array.isArray(part) ? { text: part.join('') } : part));
 		this.#reply.finish({
 			reason: toStopReason(finishReason, blockReason),

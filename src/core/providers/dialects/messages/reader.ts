@@ -4,7 +4,7 @@ import { toInputText } from '../../../tool/input.ts';
 import type { ReplyReader } from '../../adapter/adapter.ts';
 import { ProviderComplaint } from '../../adapter/failure.ts';
 import { getNumber, getObject, getObjects, getString, type Json } from '../../adapter/json.ts';
-import type { ReplyBuilder } from '../../adapter/reply.ts';
+import type { ReplyBuilder, Terms } from '../../adapter/reply.ts';
 
 /** A content block that is being streamed: its fields, and by field the pieces so far. */
 interface OpenBlock {
@@ -26,6 +26,7 @@ export function createMessagesReader(reply: ReplyBuilder): ReplyReader {
 
 class MessagesReader implements ReplyReader {
 	readonly #reply: ReplyBuilder;
+	readonly #began = Date.now();
 	readonly #blocks = new Map<number, OpenBlock>();
 	#message: Json = {};
 	#usage: Json = {};
@@ -117,10 +118,17 @@ class MessagesReader implements ReplyReader {
 	#toUsage(more: Json): void {
 		this.#usage = { ...this.#usage, ...Object.fromEntries(Object.entries(more).filter(([, value]) => value !== null)) };
 		this.#reply.usage(sumUsage(this.#usage));
+		for (const [name, count] of Object.entries(getObject(this.#usage, 'server_tool_use')))
+			if (typeof count === 'number') this.#reply.count(unitNames[name] ?? name, count);
+		this.#reply.bill(readTerms(this.#usage));
 	}
 
 	#finish(): void {
 		const content = [...this.#blocks.values()].map(toWholeBlock);
+		if (content.some(isExecution) && !hasWebUse(this.#usage)) {
+			const minutes = Math.ceil((Date.now() - this.#began) / 60_000);
+			this.#reply.count('container_minutes', Math.max(leastContainerMinutes, minutes));
+		}
 		const container = getString(getObject(this.#ending, 'container'), 'id');
 		const plain = content.every(isPlain) && container === undefined;
 		this.#reply.finish({
@@ -147,6 +155,37 @@ class MessagesReader implements ReplyReader {
 			if (from[key] !== undefined) this.#ending = { ...this.#ending, [key]: from[key] };
 		}
 	}
+}
+
+/** Runlet's names for what Anthropic counts. */
+const unitNames: Readonly<Record<string, string>> = {
+	web_search_requests: 'web_searches',
+	web_fetch_requests: 'web_fetches',
+	tool_search_requests: 'tool_searches',
+};
+
+/** A container is billed for at least five minutes (platform.claude.com/docs/en/about-claude/pricing). */
+const leastContainerMinutes = 5;
+
+function isExecution({ type, name }: Json): boolean {
+	return type === 'server_tool_use' && typeof name === 'string' && name.includes('code_execution');
+}
+
+/** With web search or web fetch, running code is free. */
+function hasWebUse(usage: Json): boolean {
+	const counts = getObject(usage, 'server_tool_use');
+	return Boolean(getNumber(counts, 'web_search_requests')) || Boolean(getNumber(counts, 'web_fetch_requests'));
+}
+
+/** Reads the terms that differ from the usual ones. A commitment to the priority tier has no price list. */
+function readTerms(usage: Json): Terms {
+	const tier = getString(usage, 'service_tier');
+	const geo = getString(usage, 'inference_geo');
+	return {
+		...(tier === 'batch' && { serviceTier: tier }),
+		...(usage.speed === 'fast' && { speed: 'fast' }),
+		...(geo !== undefined && !['global', 'not_available', ''].includes(geo) && { region: geo }),
+	};
 }
 
 /** Converts a block to the form that is sent back. The arguments of a call stay in the message's `toolCalls`. */

@@ -6,6 +6,7 @@ import { ProviderComplaint } from '../../adapter/failure.ts';
 import { getNumber, getObject, getObjects, getString, type Json } from '../../adapter/json.ts';
 import type { CallKey, ReplyBuilder } from '../../adapter/reply.ts';
 import { dropUnsendable, isPlain, type ResponsesDialect, readVisible } from './input.ts';
+import { countUnits, readUsageRecord } from './units.ts';
 
 type Room = undefined | Promise<void>;
 
@@ -188,7 +189,9 @@ class ResponsesReader implements ReplyReader {
 
 	#open(response: Json): void {
 		this.#reply.setModel(getString(response, 'model'));
-		if (isRecord(response.usage)) this.#reply.usage(response.usage);
+		if (isRecord(response.usage)) this.#reply.usage(readUsageRecord(response));
+		const tier = getString(response, 'service_tier');
+		if (tier !== undefined && !usualTiers.has(tier)) this.#reply.bill({ serviceTier: tier });
 	}
 
 	#fail({ error, status }: Json): never {
@@ -197,6 +200,8 @@ class ResponsesReader implements ReplyReader {
 	}
 
 	#finish(response: Json, usual: string): void {
+		const units = countUnits(response, [...this.#whole.values()]);
+		for (const [unit, count] of Object.entries(units)) this.#reply.count(unit, count);
 		const status = getString(response, 'status') ?? usual;
 		const inOrder = [...this.#whole].sort(([a], [b]) => (typeof a === 'number' && typeof b === 'number' ? a - b : 0));
 		const output = dropUnsendable(
@@ -230,6 +235,9 @@ class ResponsesReader implements ReplyReader {
 		return room;
 	}
 }
+
+/** Tiers at the usual price. */
+const usualTiers: ReadonlySet<string> = new Set(['default', 'auto', 'standard']);
 
 /** Returns why a reply is incomplete, or `undefined` if it is complete. */
 function findCut(status: string, reason = 'max_output_tokens'): string | undefined {

@@ -1,0 +1,50 @@
+import type { Units } from '../../chat/usage.ts';
+import { getNumber, getObject, getObjects, type Json } from './json.ts';
+
+/** Reads the tokens that have a price of their own from the usage record of any provider. */
+export function readTokenUnits(raw: Json): Units {
+	const prompt = getObject(raw, 'prompt_tokens_details');
+	const input = getObject(raw, 'input_tokens_details');
+	const completion = getObject(raw, 'completion_tokens_details');
+	const output = getObject(raw, 'output_tokens_details');
+	const cached = { ...getObject(prompt, 'cached_tokens_details'), ...getObject(raw, 'cached_tokens_details') };
+	return keepCounts({
+		input_audio_seconds: getNumber(raw, 'prompt_audio_seconds'),
+		cache_write_tokens:
+			getNumber(raw, 'cache_creation_input_tokens') ??
+			getNumber(input, 'cache_write_tokens') ??
+			getNumber(prompt, 'cache_write_tokens'),
+		cache_write_1h_tokens: getNumber(getObject(raw, 'cache_creation'), 'ephemeral_1h_input_tokens'),
+		input_audio_tokens:
+			getNumber(prompt, 'audio_tokens') ?? getNumber(input, 'audio_tokens') ?? readModality(raw, inputLists, 'AUDIO'),
+		input_image_tokens:
+			getNumber(prompt, 'image_tokens') ?? getNumber(input, 'image_tokens') ?? readModality(raw, inputLists, 'IMAGE'),
+		input_video_tokens: readModality(raw, inputLists, 'VIDEO'),
+		cached_audio_tokens: getNumber(cached, 'audio_tokens') ?? readModality(raw, ['cacheTokensDetails'], 'AUDIO'),
+		cached_image_tokens: getNumber(cached, 'image_tokens') ?? readModality(raw, ['cacheTokensDetails'], 'IMAGE'),
+		output_audio_tokens:
+			getNumber(completion, 'audio_tokens') ??
+			getNumber(output, 'audio_tokens') ??
+			readModality(raw, ['candidatesTokensDetails'], 'AUDIO'),
+		output_image_tokens:
+			getNumber(completion, 'image_tokens') ??
+			getNumber(output, 'image_tokens') ??
+			readModality(raw, ['candidatesTokensDetails'], 'IMAGE'),
+		output_video_tokens: readModality(raw, ['candidatesTokensDetails'], 'VIDEO'),
+	});
+}
+
+/** Returns the counts that are there and above zero. */
+export function keepCounts(counts: Readonly<Record<string, number | undefined>>): Units {
+	const kept: Record<string, number> = {};
+	for (const [unit, count = 0] of Object.entries(counts)) if (count > 0) kept[unit] = count;
+	return kept;
+}
+
+const inputLists = ['promptTokensDetails', 'toolUsePromptTokensDetails'];
+
+/** Reads Gemini's lists of `{ modality, tokenCount }`. */
+function readModality(raw: Json, lists: readonly string[], modality: string): number | undefined {
+	const found = lists.flatMap((list) => getObjects(raw, list)).filter((one) => one.modality === modality);
+	return found.length === 0 ? undefined : found.reduce((sum, one) => sum + (getNumber(one, 'tokenCount') ?? 0), 0);
+}

@@ -1,0 +1,143 @@
+import type { ChatUsage, Units } from '../../chat/usage.ts';
+import { findRates, type Rate, type Rates } from './list.ts';
+import { findFactor, findTokenPrice, findUnitPrice } from './sheet.ts';
+
+/** The price of a call in US dollars, or what of it has no known price: the model, a unit or a tier. */
+export type Price = { readonly usd: number } | { readonly unpriced: string };
+
+/** What a price depends on. */
+export type Billed = Pick<
+	ChatUsage,
+	'inputTokens' | 'outputTokens' | 'cachedInputTokens' | 'units' | 'serviceTier' | 'speed' | 'region'
+>;
+
+/** Units that are a part of the input or the output, in tokens. */
+const tokenUnits = [
+	...['cache_write_tokens', 'cache_write_1h_tokens', 'input_audio_tokens', 'input_image_tokens', 'input_video_tokens'],
+	...['cached_audio_tokens', 'cached_image_tokens', 'output_audio_tokens', 'output_image_tokens'],
+	'output_video_tokens',
+];
+
+/**
+ * Returns the price of a call by the lists: all tokens, all units, in the tier, speed and region that it says. `own`
+ * stands in the place of the list's rates, for every tier, speed and region.
+ */
+export function findPrice(provider: string, model: string, billed: Billed, now: Date, own?: Rates): Price {
+	const rates = own ?? findAllRates(provider, model, now);
+	if (rates === undefined) return { unpriced: `the model "${model}"` };
+	// OpenAI has a price of audio for each model that hears or speaks. If the lists lack it, that of text is too low.
+	if (provider === 'openai' && own === undefined)
+		for (const kind of ['input_audio', 'output_audio'])
+			if (billed.units?.[`${kind}_tokens`] && !rates.has(kind)) return { unpriced: `${kind}_tokens of "${model}"` };
+	let usd = toDollars(rates, billed);
+	if (usd === undefined) return { unpriced: `these tokens of "${model}"` };
+	for (const name of ['serviceTier', 'speed', 'region'] as const) {
+		const value = billed[name];
+		if (value === undefined || own !== undefined) continue;
+		const factor = findFactor(provider, model, name, value);
+		if (factor === undefined) return { unpriced: `the ${words[name]} "${value}" of "${model}"` };
+		usd *= factor;
+	}
+	for (const [unit, count] of listPieces(billed.units)) {
+		const price = toUnitPrice(rates, unit) ?? findUnitPrice(provider, model, unit);
+		if (price === undefined) return { unpriced: `${unit} of "${model}"` };
+		usd += price * count;
+	}
+	return { usd };
+}
+
+/** Returns the most that a call may cost: its input may be written to a cache, and its output may be of any kind. */
+export function findMostPrice(provider: string, model: string, billed: Billed, now: Date, own?: Rates): Price {
+	const { inputTokens = 0, outputTokens = 0, units } = billed;
+	const rates = own ?? findAllRates(provider, model, now);
+	const audio = rates?.has('input_audio') ? (units?.input_audio_tokens ?? 0) : 0;
+	const written = Math.max(0, inputTokens - audio);
+	const output = dearestOutput(rates, inputTokens);
+	const more: Units = {
+		...units,
+		cache_write_tokens: written,
+		...(units?.cache_write_1h_tokens !== undefined && { cache_write_1h_tokens: written }),
+		...(output !== undefined && { [output]: outputTokens }),
+	};
+	return findPrice(provider, model, { ...billed, cachedInputTokens: undefined, units: more }, now, own);
+}
+
+/** Returns the rates of the list, with those that it lacks. */
+function findAllRates(provider: string, model: string, now: Date): Rates | undefined {
+	const listed = findRates(provider, model, now);
+	if (listed === undefined) return undefined;
+	const more = ['input_audio', 'output_audio'].flatMap((kind) => {
+		const price = listed.has(kind) ? undefined : findTokenPrice(provider, model, kind);
+		return price === undefined ? [] : [[kind, [{ from: 0, price }]] as const];
+	});
+	return more.length === 0 ? listed : new Map([...listed, ...more]);
+}
+
+const words = { serviceTier: 'service tier', speed: 'speed', region: 'region' };
+
+/** What is counted by the piece. */
+function listPieces(units: Units = {}): readonly (readonly [unit: string, count: number])[] {
+	return Object.entries(units).filter(([unit, count]) => count > 0 && !tokenUnits.includes(unit));
+}
+
+/** Returns the dollars for one of what is counted by the piece. */
+function toUnitPrice(rates: Rates, unit: string): number | undefined {
+	const rate = rates.get(unit);
+	return rate && at(rate, 0) / 1_000;
+}
+
+/** Returns the dollars for the tokens. What has a rate of its own is not paid for in the whole that it is a part of. */
+function toDollars(rates: Rates, { inputTokens = 0, outputTokens = 0, cachedInputTokens = 0, units = {} }: Billed) {
+	const take = (rate: string, count = 0): number => (rates.has(rate) ? count : 0);
+	const hour = take('hour', units.cache_write_1h_tokens);
+	const write = take('write', units.cache_write_tokens);
+	const read = take('read', cachedInputTokens);
+	const ofRead = listParts('cached', 'read', units, take);
+	const ofInput = listParts('input', 'input', units, take).map(([kind, count]) => {
+		const cached = take('read', units[`cached_${kind.slice('input_'.length)}_tokens`]);
+		return [kind, Math.max(0, count - cached)] as const;
+	});
+	const ofOutput = listParts('output', 'output', units, take);
+	const counts: (readonly [string, number])[] = [
+		...[['hour', hour] as const, ['write', write - hour] as const, ['read', read - sum(ofRead)] as const],
+		...[...ofRead, ...ofInput, ...ofOutput],
+		['input', inputTokens - read - write - sum(ofInput)],
+		['output', outputTokens - sum(ofOutput)],
+	];
+	let dollars = 0;
+	for (const [kind, count] of counts) {
+		if (count < 0) return undefined;
+		const rate = rates.get(kind);
+		if (rate !== undefined) dollars += (at(rate, inputTokens) * count) / 1e6;
+	}
+	return dollars;
+}
+
+/** Lists the audio, images and video of a whole that have a rate of their own. */
+function listParts(
+	unit: 'input' | 'cached' | 'output',
+	rate: 'input' | 'read' | 'output',
+	units: Units,
+	take: (rate: string, count?: number) => number,
+): (readonly [rate: string, count: number])[] {
+	return ['audio', 'image', 'video'].map((kind) => [
+		`${rate}_${kind}`,
+		take(`${rate}_${kind}`, units[`${unit}_${kind}_tokens`]),
+	]);
+}
+
+function sum(parts: readonly (readonly [string, number])[]): number {
+	return parts.reduce((total, [, count]) => total + count, 0);
+}
+
+/** Returns the unit of the dearest kind of output, if that is not text. */
+function dearestOutput(rates: Rates | undefined, inputTokens: number): string | undefined {
+	const price = (kind: string): number => at(rates?.get(kind) ?? [], inputTokens);
+	const [dearest] = ['output_audio', 'output_image', 'output_video'].sort((a, b) => price(b) - price(a));
+	return dearest !== undefined && price(dearest) > price('output') ? `${dearest}_tokens` : undefined;
+}
+
+/** Returns the price of a rate for a call with so many tokens of input. */
+function at(rate: Rate, inputTokens: number): number {
+	return rate.findLast(({ from }) => from === 0 || inputTokens > from)?.price ?? 0;
+}

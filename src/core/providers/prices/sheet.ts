@@ -1,0 +1,104 @@
+/**
+ * Prices that the package genai-prices does not have: what is counted by the piece, and what a tier, a speed or a region
+ * multiplies. As of 2026-11-24, in US dollars. Sources: platform.claude.com/docs/en/about-claude/pricing,
+ * …/build-with-claude/fast-mode and …/data-residency; developers.openai.com/api/docs/pricing and
+ * openai.com/api-fast-mode; ai.google.dev/gemini-api/docs/pricing; docs.x.ai/developers/pricing;
+ * console.groq.com/docs/flex-processing; mistral.ai/pricing.
+ */
+
+/** What one piece costs. The first line that fits decides. */
+const pieces: readonly (readonly [provider: string, unit: string, model: RegExp, usd: number])[] = [
+	// Free: only the tokens of the results are billed.
+	['anthropic', 'web_fetches', /^/, 0],
+	['anthropic', 'tool_searches', /^/, 0],
+	['anthropic', 'container_minutes', /^/, 0.05 / 60],
+	// The preview tool bills no content with models that do not reason, so a search costs more.
+	['openai', 'preview_searches', /^(gpt-4o|gpt-4\.1)/, 0.025],
+	['openai', 'preview_searches', /^/, 0.01],
+	['openai', 'web_searches', /^/, 0.01],
+	['openai', 'searched_requests', /^gpt-5/, 0.01],
+	['openai', 'searched_requests', /^/, 0.025],
+	['openai', 'file_searches', /^/, 0.0025],
+	// A session of 20 minutes of a container, by its memory.
+	['openai', 'containers', /^/, 0.03],
+	['openai', 'containers_4g', /^/, 0.12],
+	['openai', 'containers_16g', /^/, 0.48],
+	['openai', 'containers_64g', /^/, 1.92],
+	// The tokens of an image are paid for as those of the model that makes it.
+	['openai', 'generated_images', /^/, 0],
+	// Since Gemini 3 each query is billed, before it each prompt that was grounded.
+	['gemini', 'web_searches', /^(models\/)?gemini-[3-9]/, 0.014],
+	['gemini', 'searched_prompts', /^/, 0.035],
+	['gemini', 'maps_queries', /^(models\/)?gemini-[3-9]/, 0.014],
+	['gemini', 'maps_prompts', /^/, 0.025],
+	['xai', 'web_searches', /^/, 0.005],
+	['xai', 'x_searches', /^/, 0.005],
+	['xai', 'code_executions', /^/, 0.005],
+	['xai', 'file_searches', /^/, 0.0025],
+	['xai', 'document_searches', /^/, 0.01],
+	['mistral', 'input_audio_seconds', /voxtral-mini/, 0.001 / 60],
+	['mistral', 'input_audio_seconds', /voxtral-small/, 0.004 / 60],
+];
+
+/** Rates for a million tokens that the list of the package lacks. */
+const rates: readonly (readonly [provider: string, model: RegExp, kind: string, usd: number])[] = [
+	['openai', /^gpt-4o-audio-preview-2024-10-01/, 'input_audio', 100],
+	['openai', /^gpt-4o-audio-preview-2024-10-01/, 'output_audio', 200],
+	['openai', /^gpt-4o-audio-preview/, 'input_audio', 40],
+	['openai', /^gpt-4o-audio-preview/, 'output_audio', 80],
+	['openai', /^gpt-4o-mini-audio/, 'input_audio', 10],
+	['openai', /^gpt-4o-mini-audio/, 'output_audio', 20],
+];
+
+/** What the price of all tokens is multiplied by: nothing if a model is not sold so. The first line that fits decides. */
+const factors: readonly (readonly [
+	provider: string,
+	field: Field,
+	value: string,
+	model: RegExp,
+	factor: number | undefined,
+])[] = [
+	['anthropic', 'region', 'us', /-(4-[6-9]|[5-9])\b/, 1.1],
+	['anthropic', 'region', 'us', /^/, 1],
+	['anthropic', 'speed', 'fast', /opus-4-[67]\b/, 6],
+	['anthropic', 'speed', 'fast', /opus-(4-8|5)\b|fable-5-2\b/, 2],
+	['anthropic', 'serviceTier', 'batch', /^/, 0.5],
+	['openai', 'serviceTier', 'flex', /codex|gpt-6\.2|chat-latest/, undefined],
+	['openai', 'serviceTier', 'flex', /^(o3$|o3-2|o4-mini|gpt-[5-9])/, 0.5],
+	['openai', 'serviceTier', 'batch', /^/, 0.5],
+	['openai', 'serviceTier', 'priority', /-pro\b|nano|^o1|^o3-mini/, undefined],
+	['openai', 'serviceTier', 'priority', /^gpt-5-mini/, 1.8],
+	['openai', 'serviceTier', 'priority', /^gpt-5\.5/, 2.5],
+	['openai', 'serviceTier', 'priority', /^gpt-[56]/, 2],
+	['openai', 'serviceTier', 'priority', /^(gpt-4\.1|o3)/, 1.75],
+	['openai', 'serviceTier', 'priority', /^gpt-4o-2024-05-13/, 1.75],
+	['openai', 'serviceTier', 'priority', /^gpt-4o-mini/, 5 / 3],
+	['openai', 'serviceTier', 'priority', /^gpt-4o/, 1.7],
+	['openai', 'serviceTier', 'priority', /^o4-mini/, 20 / 11],
+	// Regional hosts cost more for models since gpt-5.4.
+	['openai', 'region', 'regional', /^(gpt-5\.[4-9]|gpt-[6-9])/, 1.1],
+	['openai', 'region', 'regional', /^/, 1],
+	['gemini', 'serviceTier', 'flex', /^/, 0.5],
+	['gemini', 'serviceTier', 'batch', /^/, 0.5],
+	['gemini', 'serviceTier', 'priority', /^/, 1.8],
+	['groq', 'serviceTier', 'flex', /^/, 1],
+];
+
+type Field = 'serviceTier' | 'speed' | 'region';
+
+/** Returns the dollars for one piece, or `undefined` if the sheet does not say it. */
+export function findUnitPrice(provider: string, model: string, unit: string): number | undefined {
+	return pieces.find(([by, of, models]) => by === provider && of === unit && models.test(model))?.[3];
+}
+
+/** Returns the dollars for a million tokens of a kind, or `undefined` if the sheet does not say it. */
+export function findTokenPrice(provider: string, model: string, kind: string): number | undefined {
+	return rates.find(([by, models, of]) => by === provider && of === kind && models.test(model))?.[3];
+}
+
+/** Returns what the price of tokens is multiplied by, or `undefined` if the sheet does not say it. */
+export function findFactor(provider: string, model: string, field: Field, value: string): number | undefined {
+	return factors.find(
+		([by, of, is, models]) => by === provider && of === field && is === value && models.test(model),
+	)?.[4];
+}
