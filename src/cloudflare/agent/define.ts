@@ -22,6 +22,7 @@ import { sourceNames } from '../wire/protocols/webhooks/index.ts';
 import type { Approvers } from './approvers.ts';
 import type { AgentMcpServer } from './mcp-servers.ts';
 import { listMemoryTools, type MemoryOptions, memoryOptions } from './memory.ts';
+import { type AgentChoices, choicesEntries } from './provider-choices.ts';
 import type { AgentSchedule } from './schedules.ts';
 import { type SkillSource, skillSource } from './skill-source.ts';
 import { mappingSchema, type WebhookMappings } from './webhook-mapping.ts';
@@ -77,6 +78,7 @@ const definition = v.strictObject({
 	maxOutputTokens: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1))),
 	maxReplyBytes: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1))),
 	reasoningEffort: v.optional(v.picklist(reasoningEfforts)),
+	...choicesEntries,
 	outputSchema: v.optional(
 		v.custom<AnySchema | JsonSchema>(isSchemaEntry, 'must be a schema: JSON Schema, or of valibot, Zod or ArkType'),
 	),
@@ -101,7 +103,7 @@ const definition = v.strictObject({
 });
 
 /** What `defineAgent` takes. */
-export interface AgentDefinition {
+export interface AgentDefinition extends AgentChoices {
 	/** In URLs and in the list of agents: a–z, 0–9 and single hyphens. */
 	readonly name: string;
 	/** One line for people who choose an agent. */

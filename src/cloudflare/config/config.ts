@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import type { ModelPrices } from '../../core/chat/index.ts';
 import { check } from '../../core/ground/check.ts';
 import type { Env } from '../../core/ground/env.ts';
 import { toMessageText } from '../../core/ground/errors.ts';
@@ -92,6 +93,10 @@ export interface Config {
 	readonly files: FileBucket | undefined;
 	/** How much the workspace of a session may hold. */
 	readonly workspaceQuota: Quota;
+	/** Prices of models by their names, in place of the lists. */
+	readonly prices: ModelPrices;
+	/** The models of the endpoint `CHAT_BASE_URL`. */
+	readonly chatModels: readonly string[];
 	readonly ai: AiBinding | undefined;
 	readonly page: PageFiles | undefined;
 	readonly loader: WorkerLoader | undefined;
@@ -148,10 +153,6 @@ export function readConfig(env: WorkerEnv): Config {
 	const secrets = new Map(sourceNames.map((source) => [source, readSecrets(env, secretNames[source])]));
 	const findCallbackSecrets = readSecrets(env, 'CALLBACK_SECRET');
 	const storedKeys = storesKeys ? findStoredKeys(env) : undefined;
-	const listOwnerKeys = (owner: string) => [
-		...keys.filter((key) => key.owner === owner),
-		...(storedKeys?.listOfOwner(owner) ?? []),
-	];
 	const read: Config = {
 		env: given,
 		sessions: readBinding(env, 'SESSIONS', bindings),
@@ -173,7 +174,7 @@ export function readConfig(env: WorkerEnv): Config {
 		dayBudget,
 		sessionBudget,
 		findDayBudget: (owner) => {
-			const ofOwner = listOwnerKeys(owner).filter(isGood);
+			const ofOwner = listOwnerKeys({ keys, storedKeys }, owner);
 			const isKnown = hasAccounts || keys.length === 0 || keyless.has(owner) || ofOwner.length > 0;
 			return isKnown ? findCaps(ofOwner, dayBudget) : { tokens: 0 };
 		},
@@ -192,6 +193,8 @@ export function readConfig(env: WorkerEnv): Config {
 			bytes: mostBytes,
 			fileBytes: files === undefined ? mostInObject : maxFile,
 		},
+		prices: caps.PRICES,
+		chatModels: caps.CHAT_MODELS,
 		ai: findBinding(env, 'AI', bindings),
 		page: findBinding(env, 'PAGE', bindings),
 		loader: findBinding(env, 'LOADER', bindings),
@@ -271,6 +274,11 @@ function listRequired(hasOwnSkills: boolean): readonly BindingName[] {
 
 /** Owners without a key: this machine, and senders of webhooks, who sign what they send. */
 const keyless: ReadonlySet<string> = new Set([localIdentity.by.owner, scheduleOwner, webhookOwner]);
+
+/** Lists the keys of an owner that still count. */
+function listOwnerKeys({ keys, storedKeys }: Pick<Config, 'keys' | 'storedKeys'>, owner: string): readonly KeyRecord[] {
+	return [...keys.filter((key) => key.owner === owner), ...(storedKeys?.listOfOwner(owner) ?? [])].filter(isGood);
+}
 
 function isGood(key: KeyRecord | undefined): boolean {
 	return key !== undefined && !isOver(key);

@@ -9,7 +9,17 @@ import type { SessionNamespace } from '../objects/session-api.ts';
 import type { SourceName } from '../wire/protocols/webhooks/source.ts';
 
 /** Providers with two variables each: `NAME_API_KEY`, and `NAME_BASE_URL` for a gateway, a proxy or your own server. */
-export const endpointNames = ['ANTHROPIC', 'OPENAI', 'XAI', 'GEMINI', 'GROQ', 'DEEPSEEK', 'MISTRAL', 'OLLAMA'] as const;
+export const endpointNames = [
+	'ANTHROPIC',
+	'OPENAI',
+	'XAI',
+	'GEMINI',
+	'GROQ',
+	'DEEPSEEK',
+	'MISTRAL',
+	'OLLAMA',
+	'CHAT',
+] as const;
 
 export type EndpointName = (typeof endpointNames)[number];
 

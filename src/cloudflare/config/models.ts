@@ -8,6 +8,7 @@ import {
 	mistral,
 	ollama,
 	openai,
+	openaiChat,
 	workersAi,
 	xai,
 } from '../../core/providers/index.ts';
@@ -37,9 +38,36 @@ export function createProviders(config: Config): readonly ProviderRegistration[]
 		mistral(config.findEndpoint('MISTRAL')),
 		localModels(config.findEndpoint('OLLAMA')),
 		workersAi({ binding: config.ai }),
+		ownModels(config),
 	];
-	made.set(config, providers);
-	return providers;
+	const priced = withPrices(providers, config);
+	made.set(config, priced);
+	return priced;
+}
+
+/** Gives prices of the environment to the providers that take some. */
+export function withPrices(
+	providers: readonly ProviderRegistration[],
+	{ prices }: Pick<Config, 'prices'>,
+): readonly ProviderRegistration[] {
+	if (Object.keys(prices).length === 0) return providers;
+	return providers.map((provider) => provider.withPrices?.(prices) ?? provider);
+}
+
+/** An endpoint of one's own that speaks Chat Completions, by the environment alone. */
+function ownModels({ chatModels, findEndpoint }: Config): ProviderRegistration {
+	const { apiKey, baseURL } = findEndpoint('CHAT');
+	const names = new Set(chatModels.map((model) => model.toLowerCase()));
+	const { variant, displayName, detect, ...functions } = openaiChat({
+		name: 'chat',
+		prefix: 'chat/',
+		displayName: 'CHAT_BASE_URL',
+		baseURL: baseURL ?? 'http://127.0.0.1',
+		apiKey,
+		detect: (model) => model.startsWith('chat/') || names.has(model),
+	});
+	const about = { variant, displayName, detect };
+	return baseURL === undefined ? { ...about, needs: 'CHAT_BASE_URL' } : { ...about, ...functions };
 }
 
 /** A deployed Worker has no Ollama beside it, so here it is named, or not there. */

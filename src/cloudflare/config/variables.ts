@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import { check } from '../../core/ground/check.ts';
 import { RunletError } from '../../core/ground/errors.ts';
 import { isLoopback } from '../../core/ground/public-url.ts';
+import { modelPrices } from '../../core/providers/prices/own.ts';
 import { usualQuota } from '../../core/workspace/quota.ts';
 import { parseKeys } from '../auth/key.ts';
 import { createSecretsBox, parseSecretsKey, type SecretsBox } from '../auth/secrets-box.ts';
@@ -40,6 +41,8 @@ const dollarBudget = budget(/^\d{1,16}(\.\d{1,16})?$/, `must be a number above 0
 /** The command that makes a key for `SECRETS_KEY`. */
 const makesSecretsKey = `node -p "crypto.randomBytes(32).toString('base64')"`;
 
+const pricesExample = 'in US dollars for a million tokens: {"groq/*":{"input":0.6,"output":0.8}}';
+
 /** The variables that are always read. */
 export const variables = v.object({
 	MODEL: v.optional(
@@ -66,6 +69,27 @@ export const variables = v.object({
 			v.transform((mode) => mode === 'on'),
 		),
 		'off',
+	),
+	PRICES: v.optional(
+		v.pipe(
+			v.string('must be a text'),
+			v.trim(),
+			v.transform((text) => parseJson(text || '{}')),
+			v.check((prices) => prices !== undefined, `must be JSON, ${pricesExample}`),
+			v.check(
+				(prices) => prices === undefined || v.is(modelPrices, prices),
+				`must have prices by model, ${pricesExample}`,
+			),
+			modelPrices,
+		),
+		'',
+	),
+	CHAT_MODELS: v.optional(
+		v.pipe(
+			v.string('must be a text'),
+			v.transform((text) => text.split(/[\s,]+/).filter((model) => model !== '')),
+		),
+		'',
 	),
 	CORS_ORIGINS: v.optional(
 		v.pipe(
@@ -110,6 +134,14 @@ export const variables = v.object({
 		'false',
 	),
 });
+
+function parseJson(text: string): unknown {
+	try {
+		return JSON.parse(text);
+	} catch {
+		return undefined;
+	}
+}
 
 /** An empty variable counts as not set: a `.dev.vars` may have lines that wait for their keys. */
 export const optionalText = v.optional(

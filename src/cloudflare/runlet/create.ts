@@ -8,7 +8,7 @@ import type { Runtime } from '../agent/runtime.ts';
 import { type Config, readConfig } from '../config/config.ts';
 import type { WorkerEnv } from '../config/env.ts';
 import { createEnvironment } from '../config/environment.ts';
-import { createProviders } from '../config/models.ts';
+import { createProviders, withPrices } from '../config/models.ts';
 import { log, toFailureFields } from '../log.ts';
 import { createApp } from '../routes/app.ts';
 import { createObjects } from './objects.ts';
@@ -85,10 +85,10 @@ function createArming({ agents, schedules }: Runtime): (env: WorkerEnv) => Promi
 /** Makes the providers once for each environment: a provider keeps its client. */
 function toProviders(given: RunletOptions['providers']): Runtime['providers'] {
 	if (given === undefined) return createProviders;
-	if (typeof given !== 'function') return () => given;
+	const list = typeof given === 'function' ? given : () => given;
 	const made = new WeakMap<Config, readonly ProviderRegistration[]>();
 	return (config) => {
-		const known = made.get(config) ?? given(config.env);
+		const known = made.get(config) ?? withPrices(list(config.env), config);
 		made.set(config, known);
 		return known;
 	};

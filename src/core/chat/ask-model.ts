@@ -10,6 +10,7 @@ import { isRetryable, readUsage, toModelError, withUsage } from './model-error.t
 import type { ChatOptions } from './options.ts';
 import { isAnyObject } from './output.ts';
 import type { CallOptions } from './provider.ts';
+import { pickChoices } from './provider-tool.ts';
 import { canTalk, createUnknownModel, resolveRegistration } from './registry.ts';
 import { addLostUsage, retry } from './retry.ts';
 import { raceAbort, toAbortError } from './signal.ts';
@@ -86,7 +87,8 @@ async function estimateInput(request: TurnRequest): Promise<MeteredTurn> {
 async function tryModel(request: MeteredTurn, model: string, timeouts: Timeouts): Promise<TurnReply> {
 	const { options, inputTokens, stream, signal, readers } = request;
 	const { meter, maxReplyBytes } = options;
-	const asked = { model, inputTokens, maxOutputTokens: options.maxOutputTokens, signal };
+	const choices = pickChoices(options);
+	const asked = { model, inputTokens, choices, maxOutputTokens: options.maxOutputTokens, signal };
 	const maxOutputTokens = meter === undefined ? options.maxOutputTokens : await meter.reserve(asked);
 	if (signal.aborted) {
 		await meter?.lost(undefined, false, 0);
@@ -128,6 +130,7 @@ function toModelCall(
 	const target = { ...options, model, system };
 	return (onDelta, signal, onActivity) => {
 		const call: CallOptions = {
+			...pickChoices(options),
 			toolChoice: toCallChoice(options.toolChoice, messages),
 			parallelToolCalls: options.parallelToolCalls,
 			outputSchema: isAnyObject(options.outputSchema) ? undefined : toPlainSchema(options.outputSchema),

@@ -38,18 +38,22 @@ export {
 	userMessage,
 } from './message.ts';
 export type { Meter, MeteredRequest } from './meter.ts';
+export type { ModelPrice, ModelPrices } from './model-price.ts';
 export type { ChatOptions, MessageContext, QuestionAnswer, Turn } from './options.ts';
 export type {
+	AskedCall,
 	CallOptions,
 	ChatFn,
 	ChatStreamFn,
 	EmbedFn,
+	MostCost,
 	PriceOf,
 	Provider,
 	ProviderMeta,
 	ProviderRegistration,
 	ToolChoice,
 } from './provider.ts';
+export type { ProviderChoices, ProviderTool, ProviderToolType } from './provider-tool.ts';
 export type { Recalled } from './recall.ts';
 export {
 	builtinProviders,
@@ -76,4 +80,4 @@ export type { RunContext } from './run-context.ts';
 export { runLoop, runLoopMessages, runLoopStream, runLoopStreamMessages } from './run-loop.ts';
 export type { SystemContext, SystemPrompt } from './system-prompt.ts';
 export type { Timeouts } from './timeouts.ts';
-export { addUsage, type ChatUsage, makeUsage } from './usage.ts';
+export { addUsage, type ChatUsage, makeUsage, type Units } from './usage.ts';

@@ -6,6 +6,7 @@ import type { AnswerTo, CallEdit, Question, SideEvent } from './event.ts';
 import type { Message } from './message.ts';
 import type { Meter } from './meter.ts';
 import type { ProviderRegistration, TextChatFn, TextChatStreamFn, ToolChoice } from './provider.ts';
+import type { ProviderChoices } from './provider-tool.ts';
 import type { Recall } from './recall.ts';
 import type { StopReason } from './reply.ts';
 import type { RunContext } from './run-context.ts';
@@ -61,7 +62,7 @@ export interface QuestionAnswer extends AnswerTo {
 export type Warn = (code: string, message: string) => void;
 
 /** The options of a run. Only `model` is required. */
-export interface ChatOptions {
+export interface ChatOptions extends ProviderChoices {
 	readonly model: string;
 	/** Calls the model without streaming. Wins over `providers`. Returns a reply, or only its text. */
 	readonly chatFn?: TextChatFn;
@@ -232,6 +233,11 @@ const names = Object.keys({
 	parallelToolCalls: true,
 	outputSchema: true,
 	reasoningEffort: true,
+	providerTools: true,
+	serviceTier: true,
+	speed: true,
+	region: true,
+	endUser: true,
 	warnContextPct: true,
 	countTokensFn: true,
 	emitSteps: true,

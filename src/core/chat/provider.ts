@@ -1,6 +1,8 @@
 import type { JsonSchema, Tool } from '../tool/index.ts';
 import type { ReasoningEffort } from './effort.ts';
 import type { Message } from './message.ts';
+import type { ModelPrices } from './model-price.ts';
+import type { ProviderChoices } from './provider-tool.ts';
 import type { ChatReply, OnDelta } from './reply.ts';
 import type { Timeouts } from './timeouts.ts';
 import type { ChatUsage } from './usage.ts';
@@ -24,12 +26,34 @@ export interface ProviderRegistration {
 	readonly contextWindow?: (model: string) => number | undefined | Promise<number | undefined>;
 	/** Returns the cost of a call in US dollars, or `undefined` if unknown. */
 	readonly computePrice?: PriceOf;
+	/** Returns the most that a call may cost, with what the provider's own tools may bill. */
+	readonly computeMost?: (model: string, asked: AskedCall) => MostCost;
+	/** Returns the same provider with prices of your own, by the names of models. Its own `price` wins. */
+	readonly withPrices?: (prices: ModelPrices) => ProviderRegistration;
 	/** The variable that is missing, such as `ANTHROPIC_API_KEY`. Errors name it. */
 	readonly needs?: string;
 	/** The retries of a failed call, if the run sets none. The default is 2. */
 	readonly maxRetries?: number;
 	/** The time limits, if the run sets none. */
 	readonly timeouts?: Timeouts;
+}
+
+/** A call before it is made. */
+export interface AskedCall extends ProviderChoices {
+	/** The estimated tokens that it sends. */
+	readonly inputTokens: number;
+	/** The most tokens of the reply. */
+	readonly outputTokens: number;
+}
+
+/** The most that a call may cost. */
+export interface MostCost {
+	/** The tokens that it may read: those that it sends, and what the provider's own tools add. */
+	readonly inputTokens: number;
+	/** US dollars. Missing if unknown. */
+	readonly usd?: number;
+	/** What has no known price: the model, or a unit, a tier, a speed, a region of it. */
+	readonly unpriced?: string;
 }
 
 /** The price of a call by its tokens, in US dollars. */
@@ -52,7 +76,7 @@ export interface ProviderMeta {
 }
 
 /** The options of a model call besides the conversation. */
-export interface CallOptions {
+export interface CallOptions extends ProviderChoices {
 	readonly signal?: AbortSignal;
 	/** The most tokens of the reply. */
 	readonly maxOutputTokens?: number;

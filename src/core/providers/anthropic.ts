@@ -6,6 +6,7 @@ import { providerFetch, quietSdk } from './adapter/fetch.ts';
 import { getNumber, type Json } from './adapter/json.ts';
 import { register } from './adapter/register.ts';
 import { checkSettings, type ProviderSettings, withBody } from './adapter/settings.ts';
+import { foreseeMessages, toMessagesChoices } from './dialects/messages/choices.ts';
 import { createMessagesReader } from './dialects/messages/reader.ts';
 import { removeThinking, toMessagesBody } from './dialects/messages/request.ts';
 
@@ -20,7 +21,7 @@ export interface AnthropicSettings extends ProviderSettings {
  */
 export function anthropic(settings: AnthropicSettings): ProviderRegistration {
 	checkSettings('anthropic', settings);
-	const { apiKey, baseURL = 'https://api.anthropic.com', body: more, cache = '5m' } = settings;
+	const { apiKey, baseURL = 'https://api.anthropic.com', cache = '5m' } = settings;
 	const options = {
 		...quietSdk,
 		apiKey: apiKey || 'none',
@@ -34,7 +35,9 @@ export function anthropic(settings: AnthropicSettings): ProviderRegistration {
 	let client: BaseAnthropic | undefined;
 	const post = async (path: string, body: Json, signal: AbortSignal): Promise<Response> => {
 		client ??= new (await import('./adapter/anthropic-sdk.ts')).BaseAnthropic(options);
-		return client.post(path, { body, signal }).asResponse();
+		// MCP servers at Anthropic are a beta.
+		const headers = body.mcp_servers === undefined ? {} : { 'anthropic-beta': 'mcp-client-2025-11-20' };
+		return client.post(path, { body, signal, headers }).asResponse();
 	};
 	return register(
 		{
@@ -43,7 +46,12 @@ export function anthropic(settings: AnthropicSettings): ProviderRegistration {
 			keyName: 'ANTHROPIC_API_KEY',
 			detect: prefixDetector('claude'),
 			meta: { vision: true, audio: false, reasoning: true, contextWindow: 200_000 },
-			send: async (request) => {
+			choose: toMessagesChoices,
+			foresee: (fields) => {
+				const { units, ...foreseen } = foreseeMessages(fields);
+				return { ...foreseen, units: { ...units, ...(cache === '1h' && { cache_write_1h_tokens: 1 }) } };
+			},
+			send: async (request, more) => {
 				const body = withBody(await toMessagesBody(request, cache), more);
 				try {
 					return await post('/v1/messages', body, request.signal);

@@ -16,6 +16,8 @@ export function groq(settings: ProviderSettings): ProviderRegistration {
 		embeddings: false,
 		quirks: {
 			maxTokens: 'max_completion_tokens',
+			// console.groq.com/docs/browser-search: gpt-oss alone.
+			providerTools: { web_search: 'browser_search', code_execution: 'code_interpreter' },
 			audio: false,
 			pdf: false,
 			// console.groq.com/docs/reasoning: other models refuse the field.

@@ -5,6 +5,7 @@ import { getNumber, getNumbers, getObjects, type Json } from './adapter/json.ts'
 import { register } from './adapter/register.ts';
 import { checkSettings, type ProviderSettings, withBody } from './adapter/settings.ts';
 import { requestInBatches } from './adapter/vectors.ts';
+import { foreseeGemini, toGeminiChoices } from './dialects/gemini/choices.ts';
 import { createGeminiReader } from './dialects/gemini/reader.ts';
 import { toGeminiBody } from './dialects/gemini/request.ts';
 
@@ -16,7 +17,7 @@ export type GeminiSettings = ProviderSettings;
  */
 export function gemini(settings: GeminiSettings): ProviderRegistration {
 	checkSettings('gemini', settings);
-	const { apiKey = '', baseURL = 'https://generativelanguage.googleapis.com', body: more } = settings;
+	const { apiKey = '', baseURL = 'https://generativelanguage.googleapis.com' } = settings;
 	// The key goes in a header, never in the URL: URLs are logged.
 	const send = providerFetch(settings, { 'x-goog-api-key': apiKey });
 	const post = (model: string, method: string, body: Json, signal: AbortSignal): Promise<Response> => {
@@ -35,7 +36,9 @@ export function gemini(settings: GeminiSettings): ProviderRegistration {
 			keyName: 'GEMINI_API_KEY',
 			detect: (model) => /^(models\/)?gemini/i.test(model),
 			meta: { vision: true, audio: true, reasoning: true, contextWindow: 1_048_576 },
-			send: (asked) =>
+			choose: toGeminiChoices,
+			foresee: foreseeGemini,
+			send: (asked, more) =>
 				post(
 					removePrefix(asked.model),
 					asked.stream ? 'streamGenerateContent?alt=sse' : 'generateContent',

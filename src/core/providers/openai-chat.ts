@@ -6,6 +6,7 @@ import { openaiPost } from './adapter/openai-client.ts';
 import { register } from './adapter/register.ts';
 import { checkSettings, type ProviderSettings, withBody } from './adapter/settings.ts';
 import { readVectors, requestInBatches } from './adapter/vectors.ts';
+import { foreseeChat, toChatChoices } from './dialects/chat/choices.ts';
 import { type ChatQuirks, createChatReader, toChatBody } from './dialects/chat/request.ts';
 
 export type { ChatQuirks };
@@ -65,8 +66,9 @@ export function openaiChat(settings: OpenAIChatSettings): ProviderRegistration {
 			prefix,
 			detect,
 			meta: { vision: images, audio, reasoning: true, ...settings.meta },
-			send: (request) =>
-				post('/chat/completions', withBody(toChatBody(request, dialect), settings.body), request.signal),
+			choose: (choices) => toChatChoices(choices, { displayName, types: quirks.providerTools }),
+			foresee: foreseeChat,
+			send: (request, more) => post('/chat/completions', withBody(toChatBody(request, dialect), more), request.signal),
 			reader: createChatReader,
 			embed: !embeddings
 				? undefined

@@ -1,5 +1,6 @@
 import { reasoningEfforts } from '../chat/effort.ts';
 import { type ProviderRegistration, prefixDetector, type ReasoningEffort } from '../chat/index.ts';
+import type { ProviderChoices } from '../chat/provider-tool.ts';
 import { RunletError } from '../ground/errors.ts';
 import { isRecord } from '../ground/json.ts';
 import type { ModelRequest } from './adapter/adapter.ts';
@@ -11,6 +12,7 @@ import type { ReplyBuilder } from './adapter/reply.ts';
 import { isStrict } from './adapter/schema.ts';
 import { checkSettings, type ProviderSettings, withBody } from './adapter/settings.ts';
 import { readVectors, requestInBatches } from './adapter/vectors.ts';
+import { foreseeResponses, toResponsesChoices } from './dialects/responses/choices.ts';
 import { type ResponsesDialect, toInput } from './dialects/responses/input.ts';
 import { createResponsesReader } from './dialects/responses/reader.ts';
 
@@ -41,7 +43,7 @@ export function openai(settings: OpenAISettings): ProviderRegistration {
 	const detectors = ['gpt', 'o1', 'o3', 'o4', 'chatgpt', 'text-embedding-'].map(prefixDetector);
 	return register(
 		{
-			...createAdapter(dialect, post, settings.body),
+			...createAdapter(dialect, post),
 			displayName: 'OpenAI',
 			keyName: 'OPENAI_API_KEY',
 			detect: (model) => detectors.some((detect) => detect(model)),
@@ -77,7 +79,7 @@ export function xai(settings: ProviderSettings): ProviderRegistration {
 	const post = openaiPost({ ...settings, baseURL: settings.baseURL ?? 'https://api.x.ai/v1' });
 	return register(
 		{
-			...createAdapter(dialect, post, settings.body),
+			...createAdapter(dialect, post),
 			displayName: 'xAI',
 			keyName: 'XAI_API_KEY',
 			detect: prefixDetector('grok'),
@@ -89,11 +91,14 @@ export function xai(settings: ProviderSettings): ProviderRegistration {
 /** The most texts that OpenAI embeds in one request. */
 const embeddingsAtOnce = 2_048;
 
-function createAdapter(dialect: ResponsesDialect, post: Post, more: Json | undefined) {
+function createAdapter(dialect: ResponsesDialect, post: Post) {
 	return {
 		variant: dialect.variant,
 		meta: { vision: true, audio: false, reasoning: true, contextWindow: dialect.variant === 'xai' ? 256_000 : 400_000 },
-		send: (request: ModelRequest) => post('/responses', withBody(toBody(request, dialect), more), request.signal),
+		choose: (choices: ProviderChoices) => toResponsesChoices(choices, dialect.variant),
+		foresee: (fields: Json) => foreseeResponses(fields, dialect.variant),
+		send: (request: ModelRequest, more: Json) =>
+			post('/responses', withBody(toBody(request, dialect), more), request.signal),
 		reader: (reply: ReplyBuilder, request: ModelRequest) => createResponsesReader(reply, request, dialect),
 	};
 }

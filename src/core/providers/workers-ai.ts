@@ -9,6 +9,7 @@ import { getNumber, getNumbers, getObject, getObjects, getString, type Json } fr
 import { register } from './adapter/register.ts';
 import { checkSettings, type ProviderSettings, withBody } from './adapter/settings.ts';
 import { requestInBatches } from './adapter/vectors.ts';
+import { toChatChoices } from './dialects/chat/choices.ts';
 import { type ChatDialect, createChatReader, toChatBody } from './dialects/chat/request.ts';
 
 /** The part of the `AI` binding that is used: `env.AI`. */
@@ -20,7 +21,7 @@ export interface AiBinding {
 	): Promise<unknown>;
 }
 
-export interface WorkersAiSettings extends Pick<ProviderSettings, 'body' | 'maxRetries' | 'timeouts'> {
+export interface WorkersAiSettings extends Pick<ProviderSettings, 'body' | 'maxRetries' | 'timeouts' | 'price'> {
 	/** Without a binding its models are known, but cannot answer. */
 	readonly binding: AiBinding | undefined;
 	/** Further options of each `run`, such as `{ gateway: { id: 'my-gateway' } }`. */
@@ -57,7 +58,8 @@ export function workersAi(settings: WorkersAiSettings): ProviderRegistration {
 			detect: prefixDetector('workers-ai/'),
 			needs: binding === undefined ? 'the AI binding' : undefined,
 			meta: { vision: true, audio: false, reasoning: true },
-			send: (request) => run(request.model, { ...withBody(toInputs(request), more) }, request.signal),
+			choose: (choices) => toChatChoices({ providerTools: choices.providerTools }, { displayName: 'Workers AI' }),
+			send: (request, fields) => run(request.model, { ...withBody(toInputs(request), fields) }, request.signal),
 			reader: (reply, request) => {
 				const chat = createChatReader(reply);
 				const longest =

@@ -21,10 +21,10 @@ export function createBudgetError({ scope, state, user = '' }: ExceededBudget, n
 	);
 }
 
-/** Creates the error for a request to a model without a known price, under a budget in dollars. */
-export function createUnpriced(model: string): RunletError {
-	const message = `budget: nobody knows the price of "${model}", so a budget in dollars cannot be kept on it. Give the budget in tokens, or choose another model.`;
-	return new RunletError('budget_exceeded', message, { model });
+/** Creates the error for a request without a known price, under a budget in dollars. `what` of it has none. */
+export function createUnpriced(model: string, what = `"${model}"`): RunletError {
+	const message = `budget: nobody knows the price of ${what}, so a budget in dollars cannot be kept on it. Set its price in PRICES, give the budget in tokens, or choose another model.`;
+	return new RunletError('budget_exceeded', message, { model, unpriced: what });
 }
 
 function describeBudget(scope: ExceededBudget['scope'], user: string) {

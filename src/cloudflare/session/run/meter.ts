@@ -1,6 +1,14 @@
 import { type SeenCall, toCharge } from '../../../core/chat/charge.ts';
 import { estimateReply } from '../../../core/chat/estimate.ts';
-import type { ChatUsage, Message, Meter, MeteredRequest, PriceOf } from '../../../core/chat/index.ts';
+import type {
+	AskedCall,
+	ChatUsage,
+	Message,
+	Meter,
+	MeteredRequest,
+	MostCost,
+	PriceOf,
+} from '../../../core/chat/index.ts';
 import type { AtCrashPoint } from '../../agent/crash.ts';
 import {
 	type Amount,
@@ -165,6 +173,8 @@ const shareOfDay = 0.25;
 interface ModelFacts {
 	/** Returns the price of a request in US dollars, if it is known. */
 	readonly computePrice: PriceOf;
+	/** Returns the most that a request may cost, if its provider knows it. */
+	readonly computeMost?: (model: string, asked: AskedCall) => MostCost | undefined;
 	/** Returns the size of the model's context in tokens, if it is known. */
 	readonly contextWindow?: (model: string) => number | undefined | Promise<number | undefined>;
 }
@@ -197,16 +207,18 @@ interface Bounds {
  * allow.
  */
 async function toReservation(
-	{ computePrice, contextWindow }: ModelFacts,
-	{ model, inputTokens, maxOutputTokens }: MeteredRequest,
+	facts: ModelFacts,
+	{ model, inputTokens: sent, choices, maxOutputTokens }: MeteredRequest,
 	{ states, dayLimit, hasUser }: Bounds,
 ): Promise<Reservation> {
 	const inDollars = states.some(({ limit }) => limit.usd !== undefined);
-	const [base, more] = await Promise.all([
-		computePrice(model, { inputTokens, outputTokens: 0 }),
-		computePrice(model, { inputTokens, outputTokens: 1_000 }),
+	const { contextWindow } = facts;
+	const asked = { ...choices, inputTokens: sent };
+	const [{ usd: base, inputTokens, unpriced }, { usd: more }] = await Promise.all([
+		computeMost(facts, model, { ...asked, outputTokens: 0 }),
+		computeMost(facts, model, { ...asked, outputTokens: 1_000 }),
 	]);
-	if (inDollars && base === undefined) throw createUnpriced(model);
+	if (inDollars && base === undefined) throw createUnpriced(model, unpriced);
 	const inputUsd = base ?? 0;
 	const outputUsd = Math.max(0, ((more ?? inputUsd) - inputUsd) / 1_000);
 	const estimate = { inputTokens, inputUsd, outputUsd };
@@ -222,7 +234,7 @@ async function toReservation(
 		]);
 		const most = [
 			maxOutputTokens ?? Math.min(usualReply, ...rooms),
-			((await contextWindow?.(model)) ?? Infinity) - inputTokens,
+			((await contextWindow?.(model)) ?? Infinity) - sent,
 			tokens * shareOfDay,
 			inTokens(usd) * shareOfDay,
 		];
@@ -238,6 +250,16 @@ async function toReservation(
 	return { cap, amount, needs: hasUser ? needs : amount, estimate };
 }
 
+/** Returns the most that a request may cost: by its provider, else by the price of its tokens. */
+async function computeMost(
+	{ computeMost, computePrice }: ModelFacts,
+	model: string,
+	asked: AskedCall,
+): Promise<MostCost> {
+	const { inputTokens, outputTokens } = asked;
+	return computeMost?.(model, asked) ?? { inputTokens, usd: await computePrice(model, { inputTokens, outputTokens }) };
+}
+
 /** How long text is on its way, and the end of its reader to the model, in milliseconds. */
 const onItsWayMs = 250;
 
@@ -247,11 +269,16 @@ function estimateOnItsWay(tokens: number, ms: number): number {
 }
 
 /** Computes what a request cost by what was seen of it. */
-function toAmount({ estimate }: Charge, seen: Omit<SeenCall, 'inputTokens'>): Amount {
+function toAmount({ estimate, amount: most }: Charge, seen: Omit<SeenCall, 'inputTokens'>): Amount {
 	const { inputTokens: expected, inputUsd, outputUsd } = estimate;
 	const { inputTokens, outputTokens, costUsd } = toCharge({ ...seen, inputTokens: expected });
 	const inputPrice = expected === 0 ? 0 : (inputUsd / expected) * inputTokens;
-	return createAmount({ tokens: inputTokens + outputTokens, usd: costUsd ?? inputPrice + outputUsd * outputTokens });
+	const estimated = inputPrice + outputUsd * outputTokens;
+	const said = seen.usage?.costUsd ?? 0;
+	// Of a cut request the provider has priced what it did until then. What nobody can price costs all that was set aside.
+	const least = seen.isCut && said > 0 ? said + outputUsd * outputTokens : 0;
+	const unknown = seen.usage?.unpriced === undefined ? 0 : most.usd;
+	return createAmount({ tokens: inputTokens + outputTokens, usd: costUsd ?? Math.max(estimated, least, unknown) });
 }
 
 /** The tokens that a fast model writes until the first draft of its turn is stored. */

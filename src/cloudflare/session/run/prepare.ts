@@ -1,6 +1,7 @@
 import { type ChatOptions, type RunEvent, resolveRegistration, userMessage } from '../../../core/chat/index.ts';
 import type { Resumption } from '../../../core/chat/resumption.ts';
 import type { Actor } from '../../../core/ground/actor.ts';
+import { hashText } from '../../../core/ground/hash.ts';
 import { describeStack } from '../../../core/ground/stack.ts';
 import { toChatOptions } from '../../agent/chat-options.ts';
 import { connectChildren } from '../../agent/children.ts';
@@ -123,6 +124,7 @@ export function prepareRun(
 			atCrashPoint,
 			limit,
 			computePrice: (model, tokens) => resolveRegistration({ ...options, model })?.computePrice?.(model, tokens),
+			computeMost: (model, asked) => resolveRegistration({ ...options, model })?.computeMost?.(model, asked),
 			contextWindow: (model) => resolveRegistration({ ...options, model })?.contextWindow?.(model),
 			owner: ledger,
 		}),
@@ -227,6 +229,7 @@ export function createChatOptions(
 		onToolThrow: (tool, thrown) => logThrown('tool.threw', thrown, { tool, local: config.local !== undefined }),
 		showThrown: config.local === undefined ? undefined : describeStack,
 		toolChoice: session.toolChoice,
+		endUser: agent.endUser === true && user !== undefined ? hashText(JSON.stringify([owner, user])) : undefined,
 		...session.terms,
 		maxOutputTokens: takeShorter(agent.maxOutputTokens, session.maxOutputTokens),
 	};

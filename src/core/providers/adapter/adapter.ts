@@ -1,5 +1,7 @@
 import type { CallOptions, Message, ProviderMeta, ToolChoice } from '../../chat/index.ts';
+import type { ProviderChoices } from '../../chat/provider-tool.ts';
 import type { JsonSchema } from '../../tool/index.ts';
+import type { Foreseen } from './foresee.ts';
 import type { Json } from './json.ts';
 import type { ReplyBuilder } from './reply.ts';
 
@@ -11,7 +13,7 @@ export interface WireTool {
 }
 
 /** A prepared request: names are aliases, and the model has no prefix. */
-export interface ModelRequest {
+export interface ModelRequest extends ProviderChoices {
 	readonly model: string;
 	readonly messages: readonly Message[];
 	readonly system: string | undefined;
@@ -49,8 +51,18 @@ export interface Adapter {
 	/** What is missing before it can answer. Until then it only knows its models. */
 	readonly needs?: string;
 	readonly meta: ProviderMeta;
-	/** Sends the request. Resolves to a successful response. Throws what the SDK throws. */
-	readonly send: (request: ModelRequest) => Promise<Response>;
+	/**
+	 * Converts what an agent chooses of what the provider offers to fields of a request's body. Throws `invalid_request` for
+	 * a tool that the provider does not have.
+	 */
+	readonly choose?: (choices: ProviderChoices) => Json;
+	/** Returns what a request with these fields in its body may bill besides its tokens and the reply. */
+	readonly foresee?: (fields: Json, model: string) => Foreseen;
+	/**
+	 * Sends the request, with more fields in its body: what `choose` returned, and the settings' own. Resolves to a
+	 * successful response. Throws what the SDK throws.
+	 */
+	readonly send: (request: ModelRequest, more: Json) => Promise<Response>;
 	readonly reader: (reply: ReplyBuilder, request: ModelRequest) => ReplyReader;
 	readonly embed?:
 		| ((model: string, texts: readonly string[], signal: AbortSignal) => Promise<readonly (readonly number[])[]>)

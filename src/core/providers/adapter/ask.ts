@@ -17,6 +17,8 @@ export interface Asked {
 	readonly request: ModelRequest;
 	readonly caller: Caller;
 	readonly prices: Prices;
+	/** More fields for the body of the request. */
+	readonly more: Json;
 	/** The tools' own names by alias, if they differ. */
 	readonly names: ReadonlyMap<string, string>;
 }
@@ -26,7 +28,7 @@ export interface Asked {
  * end. A failure is a `RunletError` with the usage so far. Calls `onActivity` for each network chunk.
  */
 export async function ask(
-	{ adapter, request, caller, prices, names }: Asked,
+	{ adapter, request, caller, prices, more, names }: Asked,
 	onDelta: OnDelta,
 	onActivity: () => void,
 ): Promise<ChatReply> {
@@ -40,7 +42,7 @@ export async function ask(
 		return { ...usage, ...cost, latencyMs: Date.now() - started };
 	};
 	try {
-		const response = await adapter.send(request);
+		const response = await adapter.send(request, more);
 		await read(response, adapter.reader(reply, request), reply, request, caller, onActivity);
 		if (reply.isFinished()) return await reply.close(usage());
 		throw new RunletError('interrupted', 'the reply broke off before its end.');

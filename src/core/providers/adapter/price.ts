@@ -24,7 +24,7 @@ export function createPrices(provider: string, own: OwnPrice | undefined, prefix
 		const now = new Date();
 		if (typeof own === 'function') {
 			const usd = names.map((name) => own(name, billed)).find((found) => found !== undefined);
-			return usd === undefined ? { unpriced: `the model "${names.at(-1) ?? ''}"` } : { usd };
+			return usd === undefined ? { unpriced: `"${names.at(-1) ?? ''}"` } : { usd };
 		}
 		const rates = findOwnRates(own, [...names.map((name) => `${prefix}${name}`), ...names]);
 		if (rates !== undefined) return find(provider, names[0] ?? '', billed, now, rates);
@@ -32,7 +32,7 @@ export function createPrices(provider: string, own: OwnPrice | undefined, prefix
 		for (const name of names) {
 			const found = find(provider, name, billed, now);
 			// The answer's name of the model may be one of a gateway. Of two that are not on the list, the asked one is said.
-			if ('usd' in found || !found.unpriced.startsWith('the model')) return found;
+			if ('usd' in found || !found.unpriced.startsWith('"')) return found;
 			first = found;
 		}
 		return first ?? { unpriced: 'the model' };

@@ -1,5 +1,6 @@
 import { assertEffort } from '../../chat/effort.ts';
 import {
+	type AskedCall,
 	type CallOptions,
 	type ChatReply,
 	type ChatUsage,
@@ -9,15 +10,19 @@ import {
 	prefixDetector,
 } from '../../chat/index.ts';
 import { callDirectly, type ModelCall } from '../../chat/model-call.ts';
+import { type ProviderChoices, pickChoices } from '../../chat/provider-tool.ts';
 import { raceAbort, toAbortError } from '../../chat/signal.ts';
 import { providerName, type Tool } from '../../tool/index.ts';
 import { toCurrentDraft } from '../../tool/json-schema/draft.ts';
 import { findContextWindow } from '../prices/list.ts';
+import type { OwnPrice } from '../prices/own.ts';
 import type { Adapter, ModelRequest } from './adapter.ts';
 import { ask } from './ask.ts';
 import { type Caller, toProviderError } from './failure.ts';
+import type { Json } from './json.ts';
+import { createMost } from './most.ts';
 import { createPrices, type Prices } from './price.ts';
-import { listSecrets, type ProviderSettings } from './settings.ts';
+import { listSecrets, type ProviderSettings, withBody } from './settings.ts';
 
 /**
  * Makes a provider from an adapter. Adds aliases for tool names, and retries and timeouts for calls outside of runs.
@@ -33,7 +38,10 @@ export function register(adapter: Adapter, settings: Partial<ProviderSettings>):
 	const prefixed = prefixDetector(prefix);
 	const stripPrefix = (model: string): string => (prefixed(model) ? model.slice(prefix.length) : model);
 
-	const call = createCall(adapter, settings, prices, stripPrefix, caller);
+	const toFields = (choices: ProviderChoices): Json => withBody(adapter.choose?.(choices) ?? {}, settings.body);
+
+	const call = createCall(adapter, settings, prices, toFields, stripPrefix, caller);
+	const computeMost = createMost(adapter, prices, toFields);
 	const about = {
 		variant,
 		displayName,
@@ -46,6 +54,8 @@ export function register(adapter: Adapter, settings: Partial<ProviderSettings>):
 			const price = prices.findCost([stripPrefix(model)], {}, usage);
 			return 'usd' in price ? price.usd : undefined;
 		},
+		computeMost: (model: string, asked: AskedCall) => computeMost(stripPrefix(model), asked),
+		withPrices: (own: OwnPrice) => register(adapter, { ...settings, price: price ?? own }),
 	};
 	const needs = adapter.needs ?? (keyName !== undefined && !settings.apiKey ? keyName : undefined);
 	if (needs !== undefined) return { ...about, needs };
@@ -83,6 +93,7 @@ function createCall(
 	adapter: Adapter,
 	{ maxRetries = 0, timeouts }: Partial<ProviderSettings>,
 	prices: Prices,
+	toFields: (choices: ProviderChoices) => Json,
 	stripPrefix: (model: string) => string,
 	caller: (model: string) => Caller,
 ) {
@@ -99,9 +110,10 @@ function createCall(
 		assertEffort(told.reasoningEffort);
 		const given = { model: stripPrefix(model), messages, system, tools, options: told, stream };
 		const names = findOwnNames(tools);
+		const more = toFields(told);
 		const makeRequest: ModelCall = (take, until, isAlive) =>
 			ask(
-				{ adapter, request: toRequest({ ...given, signal: until }), caller: caller(model), prices, names },
+				{ adapter, request: toRequest({ ...given, signal: until }), caller: caller(model), prices, more, names },
 				take,
 				isAlive,
 			);
@@ -137,6 +149,7 @@ function toRequest(given: {
 	const { model, messages, system, tools, options, stream, signal } = given;
 	const { toolChoice, parallelToolCalls, maxOutputTokens, maxReplyBytes, outputSchema, reasoningEffort } = options;
 	return {
+		...pickChoices(options),
 		model,
 		messages,
 		system,

@@ -24,7 +24,7 @@ const tokenUnits = [
  */
 export function findPrice(provider: string, model: string, billed: Billed, now: Date, own?: Rates): Price {
 	const rates = own ?? findAllRates(provider, model, now);
-	if (rates === undefined) return { unpriced: `the model "${model}"` };
+	if (rates === undefined) return { unpriced: `"${model}"` };
 	// OpenAI has a price of audio for each model that hears or speaks. If the lists lack it, that of text is too low.
 	if (provider === 'openai' && own === undefined)
 		for (const kind of ['input_audio', 'output_audio'])
@@ -35,7 +35,7 @@ export function findPrice(provider: string, model: string, billed: Billed, now: 
 		const value = billed[name];
 		if (value === undefined || own !== undefined) continue;
 		const factor = findFactor(provider, model, name, value);
-		if (factor === undefined) return { unpriced: `the ${words[name]} "${value}" of "${model}"` };
+		if (factor === undefined) return { unpriced: `${words[name]} ${value} of "${model}"` };
 		usd *= factor;
 	}
 	for (const [unit, count] of listPieces(billed.units)) {

@@ -43,6 +43,8 @@ export interface ChatQuirks {
 	readonly callIdLength?: number;
 	/** A text of the assistant between a tool's result and a user message, for endpoints that need one there. */
 	readonly afterTool?: string;
+	/** The endpoint's own `type` of each tool that it runs itself, by Runlet's name of it. */
+	readonly providerTools?: Readonly<Record<string, string>>;
 	/** Whether every turn with calls must have `reasoning_content`, even an empty one, and even from other providers. */
 	readonly wantsReasoning?: boolean;
 }

@@ -28,6 +28,7 @@ class MessagesReader implements ReplyReader {
 	readonly #reply: ReplyBuilder;
 	readonly #began = Date.now();
 	readonly #blocks = new Map<number, OpenBlock>();
+	readonly #uses = new Map<string, number>();
 	#message: Json = {};
 	#usage: Json = {};
 	#ending: Json = {};
@@ -77,9 +78,18 @@ class MessagesReader implements ReplyReader {
 			room = this.#reply.reasoning(getString(start, 'thinking') ?? '');
 		} else if (type === 'text') {
 			room = this.#reply.text(getString(start, 'text') ?? '');
-		}
+		} else if (type === 'server_tool_use') this.#countUse(getString(start, 'name') ?? '');
 		this.#blocks.set(index, { start, callId, pieces: new Map(), citations: [], inputs: [] });
 		return room;
+	}
+
+	/** Counts a use of a server tool as it begins. The usage at the end of the message replaces the count. */
+	#countUse(name: string): void {
+		const unit = unitNames[`${name}_requests`];
+		if (unit === undefined) return;
+		const uses = (this.#uses.get(unit) ?? 0) + 1;
+		this.#uses.set(unit, uses);
+		this.#reply.count(unit, uses);
 	}
 
 	#go(index: number, delta: Json): Room {

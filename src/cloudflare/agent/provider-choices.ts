@@ -1,0 +1,33 @@
+import * as v from 'valibot';
+import type { ProviderChoices } from '../../core/chat/index.ts';
+
+/** What an agent chooses of what the provider of its model offers (docs/models.md). */
+export interface AgentChoices extends Omit<ProviderChoices, 'endUser'> {
+	/** Whether the provider is told a hash of the session's user, by which it finds abuse. No if it is missing. */
+	readonly endUser?: boolean;
+}
+
+const names = ['web_search', 'web_fetch', 'code_execution', 'file_search', 'mcp', 'image_generation'] as const;
+
+const domains = v.optional(v.array(v.pipe(v.string(), v.nonEmpty('must not be empty'))));
+
+const tool = v.looseObject({
+	type: v.pipe(v.string(), v.nonEmpty('must be the name of a tool, such as web_search')),
+	maxUses: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(100))),
+	allowedDomains: domains,
+	blockedDomains: domains,
+});
+
+/** The fields of an agent for these choices. */
+export const choicesEntries = {
+	providerTools: v.optional(
+		v.array(
+			v.union([v.picklist(names), tool], `must be one of ${names.join(', ')}, or { type, … }`),
+			'must be a list of tools of the provider, such as ["web_search"]',
+		),
+	),
+	serviceTier: v.optional(v.picklist(['standard', 'flex', 'priority'])),
+	speed: v.optional(v.picklist(['fast'])),
+	region: v.optional(v.pipe(v.string(), v.nonEmpty('must be a region, such as us'))),
+	endUser: v.optional(v.boolean('must be true or false')),
+};

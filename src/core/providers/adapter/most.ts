@@ -1,0 +1,21 @@
+import type { AskedCall, MostCost } from '../../chat/index.ts';
+import type { ProviderChoices } from '../../chat/provider-tool.ts';
+import type { Adapter } from './adapter.ts';
+import { countMostInput } from './foresee.ts';
+import type { Json } from './json.ts';
+import type { Prices } from './price.ts';
+import { keepCounts } from './units.ts';
+
+/** Creates the function that returns the most that a call of a model may cost. */
+export function createMost(
+	{ foresee }: Pick<Adapter, 'foresee'>,
+	prices: Prices,
+	toFields: (choices: ProviderChoices) => Json,
+): (model: string, asked: AskedCall) => MostCost {
+	return (model, { inputTokens: sent, outputTokens, ...choices }) => {
+		const { uses = 0, units = {}, ...terms } = foresee?.(toFields(choices), model) ?? {};
+		const inputTokens = countMostInput(sent, uses);
+		const price = prices.findMost(model, { ...terms, inputTokens, outputTokens, units: keepCounts(units) });
+		return { inputTokens, ...price };
+	};
+}

@@ -1,0 +1,74 @@
+import { listProviderTools, type ProviderChoices, type ProviderTool, usualUses } from '../../../chat/provider-tool.ts';
+import { type Foreseen, listToolTypes, readUses } from '../../adapter/foresee.ts';
+import type { Json } from '../../adapter/json.ts';
+import { createNoTool } from '../../adapter/no-tool.ts';
+
+/** Converts an agent's choices to fields of the Messages API. Throws `invalid_request` for a tool that it does not have. */
+export function toMessagesChoices(choices: ProviderChoices): Json {
+	const given = listProviderTools(choices);
+	const servers = given.filter(({ type }) => type === 'mcp');
+	const tools = given.map(toTool);
+	const { serviceTier, speed, region, endUser } = choices;
+	return {
+		...(tools.length > 0 && { tools }),
+		...(servers.length > 0 && { mcp_servers: servers.map(toServer) }),
+		...(serviceTier === 'standard' && { service_tier: 'standard_only' }),
+		...(serviceTier === 'priority' && { service_tier: 'auto' }),
+		...(speed !== undefined && { speed }),
+		...(region !== undefined && { inference_geo: region }),
+		...(endUser !== undefined && { metadata: { user_id: endUser } }),
+	};
+}
+
+/** The newest versions that need no other tool and run with every model. */
+const versions: Readonly<Record<string, string>> = {
+	web_search: 'web_search_20250305',
+	web_fetch: 'web_fetch_20250910',
+	code_execution: 'code_execution_20250825',
+};
+
+function toTool({ type, maxUses, allowedDomains, blockedDomains, ...fields }: ProviderTool): Json {
+	if (type === 'mcp') return { type: 'mcp_toolset', mcp_server_name: fields.name };
+	if (type === 'file_search' || type === 'image_generation') throw createNoTool('Anthropic', type);
+	const version = versions[type] ?? type;
+	const isLimited = /^web_(search|fetch)/.test(version);
+	return {
+		type: version,
+		name: version.replace(/_\d{8}$/, ''),
+		...(isLimited && { max_uses: maxUses ?? usualUses }),
+		...(allowedDomains && { allowed_domains: allowedDomains }),
+		...(blockedDomains && { blocked_domains: blockedDomains }),
+		...fields,
+	};
+}
+
+function toServer({ type: _, maxUses: __, ...fields }: ProviderTool): Json {
+	return { type: 'url', ...fields };
+}
+
+/** Returns what a body may bill besides its tokens. */
+export function foreseeMessages(body: Json): Foreseen {
+	const tools = listToolTypes(body);
+	const count = (kind: RegExp): number =>
+		tools.filter(({ type }) => kind.test(type)).reduce((sum, { tool }) => sum + readUses(tool), 0);
+	const searches = count(/^web_search/);
+	const fetches = count(/^web_fetch/);
+	const containers = tools.some(({ type }) => type.startsWith('code_execution')) ? 1 : 0;
+	const remote = tools.filter(({ type }) => type === 'mcp_toolset').length;
+	const unknown = tools.filter(({ type }) => !known.test(type)).map(({ type }) => [type, 1] as const);
+	return {
+		units: {
+			web_searches: searches,
+			web_fetches: fetches,
+			container_minutes: 60 * containers,
+			...Object.fromEntries(unknown),
+		},
+		uses: searches + fetches + usualUses * (containers + remote),
+		...(body.speed === 'fast' && { speed: 'fast' }),
+		...(typeof body.inference_geo === 'string' && body.inference_geo !== 'global' && { region: body.inference_geo }),
+	};
+}
+
+/** Tools that cost nothing themselves, or that the client runs, and those whose price is known. */
+const known =
+	/^(custom|function|bash_|text_editor_|computer_|memory_|browser_|tool_search_|mcp_toolset|web_search|web_fetch|code_execution)/;

@@ -1,0 +1,89 @@
+import { listProviderTools, type ProviderChoices, type ProviderTool, usualUses } from '../../../chat/provider-tool.ts';
+import { type Foreseen, listToolTypes } from '../../adapter/foresee.ts';
+import { getNumber, getObject, getString, type Json } from '../../adapter/json.ts';
+import { createNoTool } from '../../adapter/no-tool.ts';
+
+type Variant = 'openai' | 'xai';
+
+/** Converts an agent's choices to fields of the Responses API. Throws `invalid_request` for a tool that it does not have. */
+export function toResponsesChoices(choices: ProviderChoices, variant: Variant): Json {
+	const given = listProviderTools(choices);
+	const tools = given.map((tool) => toTool(tool, variant));
+	const uses = given.reduce((sum, { maxUses = usualUses }) => sum + maxUses, 0);
+	const { serviceTier, speed, endUser } = choices;
+	const tier = speed === 'fast' ? 'priority' : serviceTier === 'standard' ? 'default' : serviceTier;
+	return {
+		...(tools.length > 0 && { tools, ...(variant === 'openai' && { max_tool_calls: uses }) }),
+		...(tier !== undefined && variant === 'openai' && { service_tier: tier }),
+		...(endUser !== undefined && (variant === 'openai' ? { safety_identifier: endUser } : { user: endUser })),
+	};
+}
+
+function toTool({ type, maxUses: _, allowedDomains, blockedDomains, ...fields }: ProviderTool, variant: Variant): Json {
+	const name = variant === 'openai' ? 'OpenAI' : 'xAI';
+	switch (type) {
+		case 'web_search': {
+			const filters = {
+				...(allowedDomains && { allowed_domains: allowedDomains }),
+				...(blockedDomains && { [variant === 'openai' ? 'blocked_domains' : 'excluded_domains']: blockedDomains }),
+			};
+			return { type, ...(Object.keys(filters).length > 0 && { filters }), ...fields };
+		}
+		case 'web_fetch':
+			throw createNoTool(name, type, 'Use web_search, which opens pages too');
+		case 'code_execution':
+			return { type: 'code_interpreter', ...(variant === 'openai' && { container: { type: 'auto' } }), ...fields };
+		case 'mcp': {
+			const { name: server_label, url: server_url, ...rest } = fields;
+			return { type, server_label, server_url, ...(variant === 'openai' && { require_approval: 'never' }), ...rest };
+		}
+		case 'image_generation':
+			if (variant === 'xai') throw createNoTool(name, type);
+			return { type, ...fields };
+		default:
+			return { type, ...fields };
+	}
+}
+
+/** Returns what a body may bill besides its tokens. */
+export function foreseeResponses(body: Json, variant: Variant): Foreseen {
+	const tools = listToolTypes(body).filter(({ type }) => !free.test(type));
+	const uses = getNumber(body, 'max_tool_calls') ?? usualUses * tools.length;
+	const units: Record<string, number> = {};
+	for (const { type, tool } of tools) {
+		const [unit, most] = toUnit(type, tool, variant);
+		if (unit !== undefined) units[unit] = (units[unit] ?? 0) + (most ?? uses);
+	}
+	const tier = getString(body, 'service_tier');
+	return {
+		units,
+		uses: tools.length === 0 ? 0 : uses,
+		...(tier !== undefined &&
+			!['default', 'auto', 'standard'].includes(tier) && { serviceTier: tier === 'fast' ? 'priority' : tier }),
+	};
+}
+
+/** Tools that the client runs. */
+const free = /^(function|custom|computer|local_shell|apply_patch|tool_search|namespace)/;
+
+/** Returns the unit that a tool bills, and the most of it if that is not its uses. */
+function toUnit(type: string, tool: Json, variant: Variant): readonly [unit?: string, most?: number] {
+	if (type.startsWith('web_search_preview')) return ['preview_searches'];
+	if (type.startsWith('web_search')) return ['web_searches'];
+	switch (type) {
+		case 'mcp':
+			return [];
+		case 'file_search':
+			return ['file_searches'];
+		case 'x_search':
+			return ['x_searches'];
+		case 'code_interpreter':
+		case 'shell': {
+			if (variant === 'xai') return ['code_executions'];
+			const memory = getString(getObject(tool, 'container'), 'memory_limit') ?? '1g';
+			return [memory === '1g' ? 'containers' : `containers_${memory}`, 1];
+		}
+		default:
+			return [type];
+	}
+}
