@@ -131,20 +131,28 @@ class GeminiReader implements ReplyReader {
 		return room;
 	}
 
-	/** Counts searches: each query, and the prompt, because models differ in which of them is billed. */
-	#count(grounding: Json): void {
-		const queries = (key: string): number => {
-			const list = grounding[key];
-			return Array.isArray(list) ? list.filter((one) => one !== '').length : 0;
-		};
-		const searches = queries('webSearchQueries') + queries('imageSearchQueries');
+	/** Counts searches: each query, or the prompt, because models differ in which of them is billed. */
+	#count(): void {
+		const grounding = getObject(this.#ending, 'groundingMetadata');
+		const called = this.#parts.flatMap((part) => (Array.isArray(part) ? [] : [getObject(part, 'toolCall')]));
+		const queriesOf = (tool: RegExp): number =>
+			called
+				.filter((call) => tool.test(getString(call, 'toolType') ?? ''))
+				.reduce((sum, call) => sum + countQueries(getObject(call, 'args').queries), 0);
 		const chunks = getObjects(grounding, 'groundingChunks');
+		// Chunks of files, and of pages that the prompt names, are free.
+		const hasPages = this.#ending.urlContextMetadata === undefined && chunks.some(({ web }) => web !== undefined);
 		const hasMaps = chunks.some(({ maps }) => maps !== undefined);
-		const hasSearched = searches > 0 || (chunks.length > 0 && !hasMaps);
-		const isNew = /gemini-[3-9]/.test(`${this.#about.modelVersion ?? this.#model}`);
-		if (isNew) this.#reply.count(hasMaps ? 'maps_queries' : 'web_searches', Math.max(searches, hasMaps ? 1 : 0));
-		else if (hasMaps) this.#reply.count('maps_prompts', 1);
-		else this.#reply.count('searched_prompts', hasSearched ? 1 : 0);
+		const named = countQueries(grounding.webSearchQueries) + countQueries(grounding.imageSearchQueries);
+		const searches = Math.max(named, queriesOf(/SEARCH/), hasPages ? 1 : 0);
+		const places = Math.max(queriesOf(/MAPS/), hasMaps ? 1 : 0);
+		if (/gemini-[3-9]/.test(`${this.#about.modelVersion ?? this.#model}`)) {
+			this.#reply.count('web_searches', searches);
+			this.#reply.count('maps_queries', places);
+		} else {
+			this.#reply.count('searched_prompts', Math.min(searches, 1));
+			this.#reply.count('maps_prompts', Math.min(places, 1));
+		}
 	}
 
 	#finish(): void {
@@ -156,7 +164,7 @@ class GeminiReader implements ReplyReader {
 			});
 		const cut = this.#open !== undefined && finishReason === 'MAX_TOKENS';
 		if (!cut) this.#closeCall();
-		this.#count(getObject(this.#ending, 'groundingMetadata'));
+		this.#count();
 		const whole = this.#parts.map((part) => (Array.isArray(part) ? { text: part.join('') } : part));
 		this.#reply.finish({
 			reason: toStopReason(finishReason, blockReason),
@@ -169,7 +177,13 @@ class GeminiReader implements ReplyReader {
 
 /** Reports the usage so far. The API leaves out a count of zero. */
 function addUsage(reply: ReplyBuilder, usage: Json): void {
-	if (getNumber(usage, 'promptTokenCount') !== undefined) reply.usage({ candidatesTokenCount: 0, ...usage });
+	// Runlet's own records have a `serviceTier` too.
+	const { serviceTier: _, ...counts } = usage;
+	if (getNumber(usage, 'promptTokenCount') !== undefined) reply.usage({ candidatesTokenCount: 0, ...counts });
+}
+
+function countQueries(list: unknown): number {
+	return Array.isArray(list) ? list.filter((one) => one !== '').length : 0;
 }
 
 /** Whether a part can be rebuilt from a message's text and calls. */

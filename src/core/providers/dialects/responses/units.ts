@@ -1,4 +1,5 @@
 import type { Units } from '../../../chat/usage.ts';
+import { isRecord } from '../../../ground/json.ts';
 import { getNumber, getObject, getObjects, getString, type Json } from '../../adapter/json.ts';
 import { keepCounts } from '../../adapter/units.ts';
 
@@ -13,7 +14,7 @@ export function countUnits(response: Json, output: readonly Json[]): Units {
 	};
 	const tools = getObjects(response, 'tools');
 	const isPreview = tools.some(({ type }) => typeof type === 'string' && type.startsWith('web_search_preview'));
-	const container = tools.map((tool) => getString(getObject(tool, 'container'), 'memory_limit')).find(Boolean);
+	const containers = new Set<unknown>();
 	for (const item of output) {
 		const { type } = item;
 		if (typeof type !== 'string' || !type.endsWith('_call') || free.has(type)) continue;
@@ -22,13 +23,14 @@ export function countUnits(response: Json, output: readonly Json[]): Units {
 		} else if (type === 'file_search_call') add('file_searches');
 		else if (type === 'image_generation_call') add('generated_images');
 		else if (type === 'shell_call') {
-			if (getString(getObject(item, 'environment'), 'type') !== 'local') add(toContainerUnit(container));
+			const environment = getObject(item, 'environment');
+			if (getString(environment, 'type') !== 'local') containers.add(environment.container_id);
 		} else if (type !== 'code_interpreter_call') add(`${type}s`);
+		else if (typeof item.container_id === 'string') containers.add(item.container_id);
+		// xAI runs code in no container.
+		else add('code_executions');
 	}
-	const containers = new Set(
-		output.filter(({ type }) => type === 'code_interpreter_call').map((one) => one.container_id),
-	);
-	counts[toContainerUnit(container)] = (counts[toContainerUnit(container)] ?? 0) + containers.size;
+	counts[toContainerUnit(tools)] = containers.size;
 	// The API's own count leaves out what it does not bill.
 	const billed = getNumber(getObject(getObject(response, 'tool_usage'), 'web_search'), 'num_requests');
 	if (billed !== undefined) counts[isPreview ? 'preview_searches' : 'web_searches'] = billed;
@@ -47,19 +49,24 @@ function isSearch(item: Json): boolean {
 	return action === 'search' && item.status !== 'failed';
 }
 
-function toContainerUnit(memory = '1g'): string {
+/** All containers of a response have one size: that of the tool. */
+function toContainerUnit(tools: readonly Json[]): string {
+	const sizes = tools.flatMap((tool) => [getObject(tool, 'container'), getObject(tool, 'environment')]);
+	const memory = sizes.map((one) => getString(one, 'memory_limit')).find(Boolean) ?? '1g';
 	return memory === '1g' ? 'containers' : `containers_${memory}`;
 }
 
-/** Counts xAI's tools by its usage record. */
-function countServerTools(usage: Json): Readonly<Record<string, number | undefined>> {
-	const details = getObject(usage, 'server_side_tool_usage_details');
+/** Counts xAI's tools by its usage record, if that has them. It leaves out the calls that failed. */
+function countServerTools(usage: Json): Readonly<Record<string, number>> {
+	if (!isRecord(usage.server_side_tool_usage_details)) return {};
+	const details = usage.server_side_tool_usage_details;
+	const read = (key: string): number => getNumber(details, key) ?? 0;
 	return {
-		web_searches: getNumber(details, 'web_search_calls'),
-		x_searches: getNumber(details, 'x_search_calls'),
-		code_executions: getNumber(details, 'code_interpreter_calls'),
-		file_searches: getNumber(details, 'file_search_calls'),
-		document_searches: getNumber(details, 'document_search_calls'),
+		web_searches: read('web_search_calls'),
+		x_searches: read('x_search_calls'),
+		code_executions: read('code_interpreter_calls'),
+		file_searches: read('file_search_calls'),
+		document_searches: read('document_search_calls'),
 	};
 }
 
