@@ -73,19 +73,25 @@ async function write(id: string, name: string): Promise<string> {
 
 /** A line has a pattern of the model's names, its context window or 0, and its prices. */
 function toLine({ match, context_window: window = 0, prices }: ModelInfo): string {
-	const rest = Array.isArray(prices) ? prices.map(toCondition) : [toPrices(prices)];
+	const rest = Array.isArray(prices) ? prices.map((one, index) => toCondition(one, index, prices)) : [toPrices(prices)];
 	const fields = [toPattern(match), String(window), ...rest.flat()];
 	for (const field of fields) if (/\s/.test(field)) throw new Error(`"${field}" has a space, which ends a field.`);
 	return fields.join(' ');
 }
 
 /** The last condition that holds decides, and the first prices are for when none does. */
-function toCondition({ constraint, prices }: ConditionalPrice, index: number): readonly string[] {
+function toCondition(
+	{ constraint, prices }: ConditionalPrice,
+	index: number,
+	all: readonly ConditionalPrice[],
+): readonly string[] {
 	if (index === 0) return toPrices(prices);
 	if (constraint?.type === 'start_date') return [`from=${constraint.start_date}`, ...toPrices(prices)];
 	if (constraint?.type === 'time_of_date') {
 		const [start, end] = [toSeconds(constraint.start_time), toSeconds(constraint.end_time)];
-		if (start < end) return [`at=${start}-${end}`, ...toPrices(prices)];
+		// DeepSeek's peak hours since 2026-08-17 are those of weekdays (api-docs.deepseek.com/quick_start/pricing).
+		const isPeak = all.some(({ constraint }) => constraint?.type === 'start_date');
+		if (start < end) return [`${isPeak ? 'weekdays' : 'at'}=${start}-${end}`, ...toPrices(prices)];
 	}
 	throw new Error(`unknown condition of a price: ${JSON.stringify(constraint)}`);
 }

@@ -4,6 +4,7 @@ import { deepseek } from './deepseek.ts';
 import { google } from './google.ts';
 import { groq } from './groq.ts';
 import { mistral } from './mistral.ts';
+import { findMoved } from './moved.ts';
 import { openai } from './openai.ts';
 import { xai } from './xai.ts';
 
@@ -31,7 +32,8 @@ interface ListedModel {
 /**
  * The lists by the names of Runlet's providers. A line has a pattern of a model's names, its context window or 0, and
  * prices such as `input=1.25,200000:2.5`: 1.25 dollars, and 2.5 above 200,000 tokens of input. Prices after
- * `from=2026-08-17` hold from that day on, and those after `at=3600-14400` between two seconds of each day, in UTC.
+ * `from=2026-08-17` hold from that day on, and those after `at=3600-14400` between two seconds of each day, in UTC; after
+ * `weekdays=3600-14400` only from Monday to Friday.
  * Of several the last decides.
  */
 const texts: ReadonlyMap<string, string> = new Map([
@@ -55,7 +57,7 @@ const longestName = 200;
 
 /** Returns the rates of a model, or `undefined` if it is not on the list. */
 export function findRates(provider: string, model: string, now: Date): Rates | undefined {
-	return find(provider, model)?.tariffs.findLast(({ holds }) => holds(now))?.rates;
+	return find(provider, findMoved(provider, model, now) ?? model)?.tariffs.findLast(({ holds }) => holds(now))?.rates;
 }
 
 /** Returns the tokens that a model can read at once, or `undefined` if the list does not say it. */
@@ -95,8 +97,9 @@ function readModel(line: string): ListedModel {
 	const tariffs = [tariff];
 	for (const field of fields) {
 		const [name = '', value = ''] = field.split('=');
-		if (name === 'from' || name === 'at') {
-			tariff = { holds: name === 'from' ? from(value) : at(value), rates: new Map() };
+		const holds = conditions[name]?.(value);
+		if (holds !== undefined) {
+			tariff = { holds, rates: new Map() };
 			tariffs.push(tariff);
 		} else tariff.rates.set(name, value.split(',').map(readStep));
 	}
@@ -115,6 +118,13 @@ function at(seconds: string): Tariff['holds'] {
 		return second >= start && second < end;
 	};
 }
+
+function onWeekdays(seconds: string): Tariff['holds'] {
+	const holds = at(seconds);
+	return (now) => holds(now) && now.getUTCDay() > 0 && now.getUTCDay() < 6;
+}
+
+const conditions: Readonly<Record<string, (value: string) => Tariff['holds']>> = { from, at, weekdays: onWeekdays };
 
 function readStep(text: string): Rate[number] {
 	const [first = '', second] = text.split(':');

@@ -1,6 +1,6 @@
 import type { ChatUsage, Units } from '../../chat/usage.ts';
 import { findRates, type Rate, type Rates } from './list.ts';
-import { findFactor, findTokenPrice, findUnitPrice } from './sheet.ts';
+import { findFactor, findTierRates, findTokenPrice, findUnitPrice } from './sheet.ts';
 
 /** The price of a call in US dollars, or what of it has no known price: the model, a unit or a tier. */
 export type Price = { readonly usd: number } | { readonly unpriced: string };
@@ -23,7 +23,7 @@ const tokenUnits = [
  * stands in the place of the list's rates, for every tier, speed and region.
  */
 export function findPrice(provider: string, model: string, billed: Billed, now: Date, own?: Rates): Price {
-	const rates = own ?? findAllRates(provider, model, now);
+	const rates = own ?? findAllRates(provider, model, now, billed.serviceTier);
 	if (rates === undefined) return { unpriced: `"${model}"` };
 	// OpenAI has a price of audio for each model that hears or speaks. If the lists lack it, that of text is too low.
 	if (provider === 'openai' && own === undefined)
@@ -62,15 +62,18 @@ export function findMostPrice(provider: string, model: string, billed: Billed, n
 	return findPrice(provider, model, { ...billed, cachedInputTokens: undefined, units: more }, now, own);
 }
 
-/** Returns the rates of the list, with those that it lacks. */
-function findAllRates(provider: string, model: string, now: Date): Rates | undefined {
+/** Returns the rates of the list, with those that it lacks, and with those of a tier before its factor. */
+function findAllRates(provider: string, model: string, now: Date, tier?: string): Rates | undefined {
 	const listed = findRates(provider, model, now);
 	if (listed === undefined) return undefined;
 	const more = ['input_audio', 'output_audio'].flatMap((kind) => {
 		const price = listed.has(kind) ? undefined : findTokenPrice(provider, model, kind);
 		return price === undefined ? [] : [[kind, [{ from: 0, price }]] as const];
 	});
-	return more.length === 0 ? listed : new Map([...listed, ...more]);
+	const factor = (tier !== undefined && findFactor(provider, model, 'serviceTier', tier)) || 1;
+	const ofTier = tier === undefined ? [] : findTierRates(provider, model, tier);
+	const special = ofTier.map(([kind, price]) => [kind, [{ from: 0, price: price / factor }]] as const);
+	return more.length + special.length === 0 ? listed : new Map([...listed, ...more, ...special]);
 }
 
 const words = { serviceTier: 'service tier', speed: 'speed', region: 'region' };

@@ -50,6 +50,11 @@ const rates: readonly (readonly [provider: string, model: RegExp, kind: string, 
 	['openai', /^gpt-4o-mini-audio/, 'output_audio', 20],
 ];
 
+/** Rates of a tier that are not exactly what its factor makes of the usual ones. */
+const tierRates: readonly (readonly [provider: string, tier: string, model: RegExp, kind: string, usd: number])[] = [
+	['openai', 'flex', /^o4-mini/, 'read', 0.138],
+];
+
 /** What the price of all tokens is multiplied by: nothing if a model is not sold so. The first line that fits decides. */
 const factors: readonly (readonly [
 	provider: string,
@@ -94,6 +99,13 @@ export function findUnitPrice(provider: string, model: string, unit: string): nu
 /** Returns the dollars for a million tokens of a kind, or `undefined` if the sheet does not say it. */
 export function findTokenPrice(provider: string, model: string, kind: string): number | undefined {
 	return rates.find(([by, models, of]) => by === provider && of === kind && models.test(model))?.[3];
+}
+
+/** Returns the rates that a tier has instead of those of its factor: of each kind the dollars for a million tokens. */
+export function findTierRates(provider: string, model: string, tier: string): readonly (readonly [string, number])[] {
+	return tierRates.flatMap(([by, of, models, kind, usd]) =>
+		by === provider && of === tier && models.test(model) ? [[kind, usd] as const] : [],
+	);
 }
 
 /** Returns what the price of tokens is multiplied by, or `undefined` if the sheet does not say it. */
