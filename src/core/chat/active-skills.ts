@@ -20,6 +20,16 @@ export interface ActiveSkillsOptions {
 
 type Sent = Pick<Conversation, 'messages' | 'window'>;
 
+/** The tool result by which a tool came into a conversation. */
+export interface Origin {
+	/** The place of the result among the messages. A summary has the place before all of them. */
+	readonly place: number;
+	/** The call of the result. Missing if a summary names the skill. */
+	readonly callId?: string;
+}
+
+const bySummary: Origin = { place: -1 };
+
 /**
  * The skills whose tools are callable: those that were read, and those that they require. A skill is active while the
  * model is sent its reading, or a summary that names it. What a turn reads counts from the next turn on. Each message
@@ -30,7 +40,7 @@ export class ActiveSkills {
 	/** A skill and the skills that it requires, by the name that was read. */
 	readonly #loaded = new Map<string, readonly Skill[]>();
 	#window: Window | undefined;
-	#read: Set<string> = new Set();
+	#read = new Map<string, Origin>();
 	/** The messages before this place are counted. */
 	#place = 0;
 
@@ -40,7 +50,19 @@ export class ActiveSkills {
 
 	/** The names of the read skills, in order. */
 	get names(): readonly string[] {
-		return [...this.#read];
+		return [...this.#read.keys()];
+	}
+
+	/** Returns how the tools of the read skills came into the conversation, in order. */
+	listOrigins(): ReadonlyMap<string, Origin> {
+		const origins = new Map<string, Origin>();
+		const { tools } = this.bundle([]);
+		for (const [name, origin] of this.#read) {
+			const skills = new Set(this.#loaded.get(name)?.map((skill) => skill.name));
+			for (const { tool, skill } of tools)
+				if (skills.has(skill) && !origins.has(tool.name)) origins.set(tool.name, origin);
+		}
+		return origins;
 	}
 
 	/**
@@ -50,19 +72,20 @@ export class ActiveSkills {
 	async toolsAt({ messages, window }: Sent, end: number): Promise<readonly Tool[]> {
 		if (window !== this.#window) {
 			this.#window = window;
-			this.#read = new Set(window.front.flatMap((message) => (isSummary(message) ? (message.skills ?? []) : [])));
+			this.#read = new Map(window.front.flatMap(listSummarized).map((name) => [name, bySummary]));
 			this.#place = window.from;
 		}
-		for (const name of listReadings(messages.slice(this.#place, end))) this.#read.add(name);
+		for (const { name, ...origin } of listReadings(messages, this.#place, end))
+			if (!this.#read.has(name)) this.#read.set(name, origin);
 		this.#place = end;
-		for (const name of this.#read) await this.#load(name);
+		for (const name of this.#read.keys()) await this.#load(name);
 		const tools = this.#options.tools();
 		return [...tools, ...this.bundle([]).tools.map(({ tool }) => tool)];
 	}
 
 	/** Combines the active skills with these. */
 	bundle(skills: readonly Skill[]): Bundle {
-		const active = [...this.#read].flatMap((name) => this.#loaded.get(name) ?? []);
+		const active = [...this.#read.keys()].flatMap((name) => this.#loaded.get(name) ?? []);
 		return createBundle(this.#options.tools(), [...active, ...skills], this.#options.offered);
 	}
 
@@ -75,14 +98,26 @@ export class ActiveSkills {
 	}
 }
 
-/** Lists the names of the skills that these messages read successfully, in order. */
-function* listReadings(messages: readonly Message[]): Generator<string> {
+/** Lists the skills that a summary says were read before it. */
+function listSummarized(message: Message): readonly string[] {
+	return isSummary(message) ? (message.skills ?? []) : [];
+}
+
+/** Lists the skills that the messages between two places read successfully, in order. */
+function* listReadings(
+	messages: readonly Message[],
+	from: number,
+	end: number,
+): Generator<Origin & { readonly name: string }> {
 	let asked = new Map<string, string>();
-	for (const message of messages) {
+	for (let place = from; place < end; place++) {
+		const message = messages[place];
+		if (message === undefined) continue;
 		if (message.role === 'assistant') asked = new Map((message.toolCalls ?? []).flatMap(findReading));
 		if (message.role !== 'tool' || message.isError === true) continue;
 		const name = asked.get(message.toolCallId);
-		if (name !== undefined && message.content !== describeUnknownSkill(name)) yield name;
+		if (name !== undefined && message.content !== describeUnknownSkill(name))
+			yield { name, place, callId: message.toolCallId };
 	}
 }
 

@@ -34,6 +34,8 @@ export interface TurnRequest {
 	readonly messages: readonly Message[];
 	readonly system?: string;
 	readonly tools?: readonly Tool[];
+	/** The call whose result brought a tool, by the tool's name. */
+	readonly foundBy?: ReadonlyMap<string, string>;
 	readonly stream: boolean;
 	readonly signal: AbortSignal;
 	readonly readers: TurnReaders;
@@ -87,7 +89,7 @@ async function estimateInput(request: TurnRequest): Promise<MeteredTurn> {
 async function tryModel(request: MeteredTurn, model: string, timeouts: Timeouts): Promise<TurnReply> {
 	const { options, inputTokens, stream, signal, readers } = request;
 	const { meter, maxReplyBytes } = options;
-	const choices = pickChoices(options);
+	const choices = { ...pickChoices(options), cache: options.cache };
 	const asked = { model, inputTokens, choices, maxOutputTokens: options.maxOutputTokens, signal };
 	const maxOutputTokens = meter === undefined ? options.maxOutputTokens : await meter.reserve(asked);
 	if (signal.aborted) {
@@ -123,7 +125,7 @@ async function tryModel(request: MeteredTurn, model: string, timeouts: Timeouts)
 
 /** Returns the model call of the provider, or of the options' own functions. */
 function toModelCall(
-	{ options, messages, system, tools, stream }: TurnRequest,
+	{ options, messages, system, tools, foundBy, stream }: TurnRequest,
 	model: string,
 	maxOutputTokens: number | undefined,
 ): Parameters<typeof watchCall>[0] {
@@ -135,6 +137,9 @@ function toModelCall(
 			parallelToolCalls: options.parallelToolCalls,
 			outputSchema: isAnyObject(options.outputSchema) ? undefined : toPlainSchema(options.outputSchema),
 			reasoningEffort: options.reasoningEffort,
+			cache: options.cache,
+			cacheKey: options.cacheKey,
+			foundBy,
 			maxReplyBytes: options.maxReplyBytes,
 			maxOutputTokens,
 			signal,

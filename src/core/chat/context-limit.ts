@@ -11,6 +11,7 @@ import {
 import { type Conversation, findCuts, moveWindow, selectSent, type Window, withSummary } from './conversation.ts';
 import type { Message } from './message.ts';
 import { readUsage } from './model-error.ts';
+import type { SentTools } from './sent-tools.ts';
 import { raceAbort } from './signal.ts';
 import type { TurnReply } from './streamed-reply.ts';
 import { type PreparedTurn, summarize } from './summary.ts';
@@ -36,7 +37,13 @@ export async function askWithinContext(turn: PreparedTurn, conversation: Convers
 	const found = findContextLimit(options);
 	const limit = found instanceof Promise ? await raceAbort(found, signal) : found;
 	if (limit !== undefined) await keepWithinLimit(turn, conversation, limit);
-	const ask = (): Promise<TurnReply> => askModel({ ...turn, messages: selectSent(conversation, conversation.window) });
+	let { window } = conversation;
+	let sent: SentTools = turn;
+	const ask = async (): Promise<TurnReply> => {
+		if (conversation.window !== window) sent = await turn.selectAgain();
+		({ window } = conversation);
+		return askModel({ ...turn, ...sent, messages: selectSent(conversation, window) });
+	};
 	try {
 		return await ask();
 	} catch (thrown) {
@@ -117,7 +124,8 @@ async function compact(turn: PreparedTurn, conversation: Conversation, room: Roo
 	const tokens = computeSummaryTokens(room.target);
 	const at = await findFirstFitting(turn, conversation, room, tokens);
 	if (at === undefined) return;
-	const sent = selectSent(conversation, window);
+	// What was recalled is never summed up: it may be erased later.
+	const sent = selectSent({ messages }, window);
 	const older = sent.slice(0, findUserPlace(sent, messages.slice(at).filter(isUser).length));
 	const asking = { limit: room.asking, tokens, charactersPerToken: await countCharactersPerToken(turn, sent) };
 	const made = await summarize(turn, older, asking, conversation.spend);

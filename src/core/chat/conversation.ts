@@ -15,8 +15,8 @@ export interface Conversation {
 	readonly messages: Message[];
 	/** It only moves forward: what was left out once stays out for the rest of the run. */
 	window: Window;
-	/** Puts what was recalled in front of a message, if something was. */
-	addFront?: (message: UserMessage) => UserMessage;
+	/** The messages that are sent with a recalled text in front. */
+	fronts?: ReadonlyMap<Message, UserMessage>;
 	/** Resolves once a message is stored. */
 	readonly store: (message: Message, about?: Omit<MessageContext, 'before'>) => Promise<void>;
 	/** Adds to the usage of the run. */
@@ -53,16 +53,13 @@ export function findCuts(messages: readonly Message[], { from }: Window): number
 	return cuts;
 }
 
-/** Selects the messages of a window in a form that providers take, with what was recalled in front of the newest user message. */
+/** Selects the messages of a window in a form that providers take, with what was recalled for them. */
 export function selectSent(
-	{ messages, addFront }: Pick<Conversation, 'messages' | 'addFront'>,
+	{ messages, fronts }: Pick<Conversation, 'messages' | 'fronts'>,
 	{ front, from }: Window,
 ): Message[] {
 	const sent = toSendable(front.concat(messages.slice(from))).map(cutMessage);
-	const at = addFront === undefined ? -1 : sent.findLastIndex(({ role }) => role === 'user');
-	const newest = sent[at];
-	if (newest?.role === 'user' && addFront !== undefined) sent[at] = addFront(newest);
-	return sent;
+	return fronts === undefined ? sent : sent.map((message) => fronts.get(message) ?? message);
 }
 
 /** Lists the texts of people, the model and tools, the newest first. */

@@ -48,6 +48,7 @@ export type {
 	EmbedFn,
 	MostCost,
 	PriceOf,
+	PromptCache,
 	Provider,
 	ProviderMeta,
 	ProviderRegistration,

@@ -7,7 +7,7 @@ import { type AssistantMessage, insertResult, listOpenCalls, type Message } from
 import { readUsage, withUsage } from './model-error.ts';
 import type { ChatOptions, Turn } from './options.ts';
 import { type OutputOutcome, readOutput } from './output.ts';
-import { beginRecall, createFront } from './recall.ts';
+import { beginRecall } from './recall.ts';
 import type { BegunTurn } from './resumption.ts';
 import { createReaders, createState, type LoopContext, type RunState } from './run-state.ts';
 import { raceAbort, toAbortError } from './signal.ts';
@@ -49,7 +49,7 @@ export async function loop(options: ChatOptions, input: readonly Message[], cont
 	const run = createState(options, input, context);
 	try {
 		const setting = prepareTurns(options, { stream, signal }, run.conversation.messages);
-		run.recalling = beginRecall(options.recall, input);
+		run.recalling = beginRecall(options.recall, run.conversation.messages);
 		await setting.catalog.load();
 		if (resume === undefined) await run.emit({ type: 'run.started', runId: setting.runId, attempt: 1 });
 		await emitWarnings(run, setting);
@@ -134,8 +134,8 @@ async function takeRecalled(run: RunState, { signal }: TurnSetting): Promise<voi
 	try {
 		const found = recalling && (await raceAbort(recalling, signal));
 		if (found === undefined) return;
-		run.conversation.addFront = createFront(found.text);
-		if (run.iteration === 1)
+		run.conversation.fronts = found.fronts;
+		if (found.text !== '' && run.iteration === 1)
 			await run.emit({ type: 'note', id: 'recall', label: 'Recalled', detail: found.sources.join(', ') });
 	} catch (thrown) {
 		if (signal.aborted) throw thrown;

@@ -1,4 +1,4 @@
-import type { ProviderChoices } from './provider-tool.ts';
+import type { AskedCall } from './provider.ts';
 import type { ChatUsage } from './usage.ts';
 
 /** A request before it is made. */
@@ -6,8 +6,8 @@ export interface MeteredRequest {
 	readonly model: string;
 	/** The estimated tokens that it sends. */
 	readonly inputTokens: number;
-	/** What is chosen of what the provider offers: its own tools, the tier, … */
-	readonly choices?: ProviderChoices;
+	/** What is chosen of what the provider offers: its own tools, the tier, the cache. */
+	readonly choices?: Omit<AskedCall, 'inputTokens' | 'outputTokens'>;
 	/** The longest reply that the options allow. Missing if there is no limit. */
 	readonly maxOutputTokens?: number;
 	/** Ends the wait for a reservation when the run is stopped. */

@@ -5,7 +5,7 @@ import type { ReasoningEffort } from './effort.ts';
 import type { AnswerTo, CallEdit, Question, SideEvent } from './event.ts';
 import type { Message } from './message.ts';
 import type { Meter } from './meter.ts';
-import type { ProviderRegistration, TextChatFn, TextChatStreamFn, ToolChoice } from './provider.ts';
+import type { PromptCache, ProviderRegistration, TextChatFn, TextChatStreamFn, ToolChoice } from './provider.ts';
 import type { ProviderChoices } from './provider-tool.ts';
 import type { Recall } from './recall.ts';
 import type { StopReason } from './reply.ts';
@@ -134,6 +134,10 @@ export interface ChatOptions extends ProviderChoices {
 	readonly outputSchema?: JsonSchema | AnySchema;
 	/** How much the model thinks. Without it the model decides. */
 	readonly reasoningEffort?: ReasoningEffort;
+	/** How long the provider keeps the prompt in its cache (docs/models.md). The default is that of its settings. */
+	readonly cache?: PromptCache;
+	/** Names the conversation for the caches of providers. It must not tell who speaks: hash it. */
+	readonly cacheKey?: string;
 	/** The share of the context limit at which a `warning` is emitted. The default is 0.8. */
 	readonly warnContextPct?: number;
 	readonly countTokensFn?: (messages: readonly Message[], model: string) => number | Promise<number>;
@@ -238,6 +242,8 @@ const names = Object.keys({
 	speed: true,
 	region: true,
 	endUser: true,
+	cache: true,
+	cacheKey: true,
 	warnContextPct: true,
 	countTokensFn: true,
 	emitSteps: true,

@@ -40,6 +40,7 @@ export interface ProviderRegistration {
 
 /** A call before it is made. */
 export interface AskedCall extends ProviderChoices {
+	readonly cache?: PromptCache;
 	/** The estimated tokens that it sends. */
 	readonly inputTokens: number;
 	/** The most tokens of the reply. */
@@ -88,6 +89,12 @@ export interface CallOptions extends ProviderChoices {
 	/** The schema of the reply, which is then JSON. */
 	readonly outputSchema?: JsonSchema;
 	readonly reasoningEffort?: ReasoningEffort;
+	/** How long the provider keeps the prompt in its cache. The default is that of the provider's settings. */
+	readonly cache?: PromptCache;
+	/** Names the conversation, so that requests with the same beginning reach the same cache. */
+	readonly cacheKey?: string;
+	/** The call whose result brought a tool, by the tool's name. Such tools stand at the end of the list. */
+	readonly foundBy?: ReadonlyMap<string, string>;
 	/**
 	 * Called at every sign of activity, so that a model that thinks for long does not count as lost. A caller that sets
 	 * this watches and retries the call itself, as the loop does, and the provider makes one request.
@@ -98,6 +105,12 @@ export interface CallOptions extends ProviderChoices {
 	/** The time limits of a call outside of a run. The default is that of the provider's settings. */
 	readonly timeouts?: Timeouts;
 }
+
+/**
+ * How long a prompt stays in a provider's cache: 5 minutes or an hour, whichever is cheaper by the pauses of the session
+ * (`auto`), or `false` for no cache.
+ */
+export type PromptCache = '5m' | '1h' | 'auto' | false;
 
 /** `auto`, `none`, `required` (any tool), or one tool by name. */
 export type ToolChoice = 'auto' | 'none' | 'required' | { readonly name: string };

@@ -4,7 +4,7 @@ import { type Conversation, findWindow } from './conversation.ts';
 import { type Emit, isSideEvent, type SideEvent, type Step } from './event.ts';
 import type { Message } from './message.ts';
 import type { ChatOptions, MessageContext } from './options.ts';
-import type { Recalled } from './recall.ts';
+import type { RecalledFronts } from './recall.ts';
 import type { BegunTurn, LastTurn, Resumption } from './resumption.ts';
 import { addUsage, type ChatUsage } from './usage.ts';
 
@@ -27,8 +27,8 @@ export interface RunState {
 	readonly steps: Step[];
 	/** The newest model turn when the run was continued. */
 	readonly resumedAt?: LastTurn;
-	/** What stands in front of the newest user message, while it is asked for. */
-	recalling?: Promise<Recalled | undefined>;
+	/** What stands in front of user messages, while it is asked for. */
+	recalling?: Promise<RecalledFronts | undefined>;
 	/** The number of completed model turns. */
 	iteration: number;
 	usage: ChatUsage;

@@ -6,6 +6,7 @@ import { isDelta, type RunEvent } from './event.ts';
 import { type Message, messageText, type SystemMessage, userMessage } from './message.ts';
 import { isRetryable, readUsage } from './model-error.ts';
 import type { ChatOptions } from './options.ts';
+import type { SentTools } from './sent-tools.ts';
 import type { TurnReply } from './streamed-reply.ts';
 import { estimateTokens } from './tokens.ts';
 import { addUsage, type ChatUsage } from './usage.ts';
@@ -14,6 +15,8 @@ import { addUsage, type ChatUsage } from './usage.ts';
 export type PreparedTurn = Omit<TurnRequest, 'messages'> & {
 	/** Names of the skills that were read in what is sent. */
 	readonly skills: () => readonly string[];
+	/** Selects the tools anew after the window of the conversation has moved. */
+	readonly selectAgain: () => Promise<SentTools>;
 };
 
 /** How large the requests for a summary may be. */
@@ -58,7 +61,7 @@ const instructions = [
  * may pass is thrown. The cost counts either way.
  */
 export async function summarize(
-	{ skills, ...request }: PreparedTurn,
+	{ skills, selectAgain: _, ...request }: PreparedTurn,
 	messages: readonly Message[],
 	room: SummaryRoom,
 	spend: Conversation['spend'],
@@ -74,6 +77,7 @@ export async function summarize(
 			messages: [userMessage(createQuestion(text, piece))],
 			system: instructions,
 			tools: undefined,
+			foundBy: undefined,
 			stream: false,
 		});
 		spend(reply.usage);

@@ -2,8 +2,6 @@ import * as v from 'valibot';
 import { define } from '../tool/define.ts';
 import { filterAvailable } from '../tool/dispatch.ts';
 import type { Tool, ToolCall } from '../tool/index.ts';
-import type { Message } from './message.ts';
-import type { ChatOptions } from './options.ts';
 
 /** The default for the most tools that a model is sent without a search. Of more, it is sent at most as many as it found. */
 export const mostSent = 40;
@@ -19,7 +17,9 @@ const foundTools = v.object({ tools: v.array(v.object({ name: v.string() })) });
 export function createToolSearch(tools: readonly Tool[]): Tool {
 	return define({
 		name: searchName,
-		description: `Find further tools by words of their names and descriptions. There are ${tools.length}; those that are found can be called from the next turn on.`,
+		// Without their number, which would change the beginning of each request when it changes.
+		description:
+			'Find further tools by words of their names and descriptions. Those that are found can be called from the next turn on.',
 		inputSchema: v.object({ query: v.pipe(v.string(), v.minLength(1), v.description('Words, such as send email')) }),
 		passInput: true,
 		retry: 'safe',
@@ -50,41 +50,8 @@ function rankTools(tools: readonly Tool[], query: string): readonly Tool[] {
 	return ranked.toSorted((one, other) => other.score - one.score).map(({ tool }) => tool);
 }
 
-/**
- * Selects the tools that a request sends. Of a run with many tools these are the ones that the messages found or called
- * last, those that the turn must call, and all that are not among `own`, such as the tools of skills.
- *
- * @param own the tools of the run that are found by a search
- */
-export function selectSentTools(
-	available: readonly Tool[],
-	own: ReadonlySet<string>,
-	{ toolChoice, maxSentTools = mostSent }: ChatOptions,
-	messages: readonly Message[],
-): readonly Tool[] {
-	const isMany = available.filter(({ name }) => own.has(name)).length > maxSentTools;
-	if (!isMany) return available.filter(({ name }) => name !== searchName || own.has(name));
-	const chosen = typeof toolChoice !== 'object' ? [] : 'oneOf' in toolChoice ? toolChoice.oneOf : [toolChoice.name];
-	const known = new Set(chosen);
-	for (const name of listKnown(messages)) {
-		if (known.size >= maxSentTools) break;
-		if (own.has(name)) known.add(name);
-	}
-	return available.filter(({ name }) => !own.has(name) || known.has(name));
-}
-
-/** The names of tools that these messages found or called, the newest first. */
-function* listKnown(messages: readonly Message[]): Generator<string> {
-	const results = new Map<string, unknown>();
-	for (const message of messages.toReversed()) {
-		if (message.role === 'tool' && message.isError !== true) results.set(message.toolCallId, message.content);
-		if (message.role !== 'assistant') continue;
-		for (const call of (message.toolCalls ?? []).toReversed()) yield* listNames(call, results.get(call.id));
-		results.clear();
-	}
-}
-
-function listNames({ name }: ToolCall, result: unknown): readonly string[] {
+/** Lists the tools that a call made known: those that a search found, or the called one. */
+export function listKnownTools({ name }: ToolCall, result: unknown): readonly string[] {
 	if (name !== searchName) return [name];
 	return v.is(foundTools, result) ? result.tools.map((tool) => tool.name) : [];
 }

@@ -23,12 +23,12 @@ import type { Message } from './message.ts';
 import { assertKnownOptions, type ChatOptions } from './options.ts';
 import { anyObjectWords, assertReadable, isAnyObject } from './output.ts';
 import { readAskedBy } from './run-context.ts';
+import { type SentTools, selectSentTools } from './sent-tools.ts';
 import { raceAbort } from './signal.ts';
 import type { TurnReply } from './streamed-reply.ts';
 import { writeSystem } from './system-prompt.ts';
 import { createCatalog, type ToolCatalog } from './tool-catalog.ts';
 import { selectOfferedTools } from './tool-choice.ts';
-import { selectSentTools } from './tool-search.ts';
 
 /** The common settings of all turns of a run. */
 export interface TurnSetting {
@@ -117,12 +117,20 @@ export async function takeTurn(
 		timeoutMs: options.timeouts?.toolMs,
 	});
 	const callable = selectOfferedTools(available, options, messages);
-	const offered = selectSentTools(callable, catalog.ownNames, options, messages.slice(conversation.window.from));
+	const select = (): SentTools => {
+		const later = { own: catalog.ownNames, bySkills: skills?.listOrigins() };
+		return selectSentTools(callable, later, options, conversation);
+	};
 	return askWithinContext(
 		{
 			options,
 			system,
-			tools: offered.length > 0 ? offered : undefined,
+			...select(),
+			// What is left out or summed up may have brought tools.
+			selectAgain: async () => {
+				await skills?.toolsAt(conversation, messages.length);
+				return select();
+			},
 			stream,
 			signal,
 			readers,
@@ -141,5 +149,6 @@ async function writeSystemPrompt(
 	const system = typeof given === 'function' ? await raceAbort(writeSystem(given, context), signal) : given;
 	const skills = resolver && (await raceAbort(listAdvertised(resolver, { messages, system, model }), signal));
 	const form = isAnyObject(outputSchema) ? anyObjectWords : undefined;
-	return [system, skills, form].filter((text) => text !== undefined && text !== '').join('\n\n') || undefined;
+	// The list of skills may change while the rest stays, so it comes last.
+	return [system, form, skills].filter((text) => text !== undefined && text !== '').join('\n\n') || undefined;
 }

@@ -1,5 +1,6 @@
 import { type ProviderRegistration, prefixDetector } from '../chat/index.ts';
 import { isRecord } from '../ground/json.ts';
+import type { ModelRequest } from './adapter/adapter.ts';
 import type { BaseAnthropic } from './adapter/anthropic-sdk.ts';
 import { findComplaint } from './adapter/failure.ts';
 import { providerFetch, quietSdk } from './adapter/fetch.ts';
@@ -47,12 +48,13 @@ export function anthropic(settings: AnthropicSettings): ProviderRegistration {
 			detect: prefixDetector('claude'),
 			meta: { vision: true, audio: false, reasoning: true, contextWindow: 200_000 },
 			choose: toMessagesChoices,
-			foresee: (fields) => {
+			foresee: (fields, _, asked) => {
 				const { units, ...foreseen } = foreseeMessages(fields);
-				return { ...foreseen, units: { ...units, ...(cache === '1h' && { cache_write_1h_tokens: 1 }) } };
+				const isHour = chooseCache(asked.cache, cache) === '1h';
+				return { ...foreseen, units: { ...units, ...(isHour && { cache_write_1h_tokens: 1 }) } };
 			},
 			send: async (request, more) => {
-				const body = withBody(await toMessagesBody(request, cache), more);
+				const body = withBody(await toMessagesBody(request, chooseCache(request.cache, cache)), more);
 				try {
 					return await post('/v1/messages', body, request.signal);
 				} catch (thrown) {
@@ -70,6 +72,11 @@ export function anthropic(settings: AnthropicSettings): ProviderRegistration {
 		},
 		settings,
 	);
+}
+
+/** Returns how long the prompt is kept. Whoever knows the pauses of the session has chosen before for `auto`. */
+function chooseCache(asked: ModelRequest['cache'], usual: '5m' | '1h' | false): '5m' | '1h' | false {
+	return asked === 'auto' ? '5m' : (asked ?? usual);
 }
 
 /**

@@ -18,6 +18,7 @@ export function groq(settings: ProviderSettings): ProviderRegistration {
 			maxTokens: 'max_completion_tokens',
 			// console.groq.com/docs/browser-search: gpt-oss alone.
 			providerTools: { web_search: 'browser_search', code_execution: 'code_interpreter' },
+			systemInPlace: true,
 			audio: false,
 			pdf: false,
 			// console.groq.com/docs/reasoning: other models refuse the field.
@@ -41,6 +42,7 @@ export function deepseek(settings: ProviderSettings): ProviderRegistration {
 		keyName: 'DEEPSEEK_API_KEY',
 		embeddings: false,
 		quirks: {
+			systemInPlace: true,
 			images: false,
 			audio: false,
 			pdf: false,

@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import { type ProviderMeta, type ProviderRegistration, prefixDetector } from '../chat/index.ts';
 import { check } from '../ground/check.ts';
 import { RunletError } from '../ground/errors.ts';
+import type { ModelRequest } from './adapter/adapter.ts';
 import { openaiPost } from './adapter/openai-client.ts';
 import { register } from './adapter/register.ts';
 import { checkSettings, type ProviderSettings, withBody } from './adapter/settings.ts';
@@ -54,7 +55,7 @@ export function openaiChat(settings: OpenAIChatSettings): ProviderRegistration {
 		throw new RunletError('invalid_request', 'detect: missing. An empty prefix needs detect: (model) => …', {
 			field: 'detect',
 		});
-	const quirks = { maxTokens: chooseMaxTokensField(baseURL), ...settings.quirks };
+	const quirks = { ...findQuirks(baseURL), ...settings.quirks };
 	const dialect = { ...quirks, variant: name };
 	const { images = true, audio = true } = quirks;
 	const post = openaiPost(settings);
@@ -68,7 +69,13 @@ export function openaiChat(settings: OpenAIChatSettings): ProviderRegistration {
 			meta: { vision: images, audio, reasoning: true, ...settings.meta },
 			choose: (choices) => toChatChoices(choices, { displayName, types: quirks.providerTools }),
 			foresee: foreseeChat,
-			send: (request, more) => post('/chat/completions', withBody(toChatBody(request, dialect), more), request.signal),
+			send: (request, more) =>
+				post(
+					'/chat/completions',
+					withBody(toChatBody(request, dialect), more),
+					request.signal,
+					toCacheHeader(request, dialect),
+				),
 			reader: createChatReader,
 			embed: !embeddings
 				? undefined
@@ -83,9 +90,17 @@ export function openaiChat(settings: OpenAIChatSettings): ProviderRegistration {
 }
 
 /** OpenAI's newer models refuse `max_tokens`; Groq and xAI call it deprecated. */
-function chooseMaxTokensField(baseURL: string): 'max_tokens' | 'max_completion_tokens' {
+function findQuirks(baseURL: string): ChatQuirks {
 	const { hostname } = new URL(baseURL);
-	return /(^|\.)(openai\.com|x\.ai|groq\.com)$/.test(hostname) ? 'max_completion_tokens' : 'max_tokens';
+	const known = /(?:^|\.)(openai\.com|x\.ai|groq\.com)$/.exec(hostname)?.[1];
+	if (known === undefined) return { maxTokens: 'max_tokens' };
+	const cacheKey = { 'openai.com': { field: 'prompt_cache_key' }, 'x.ai': { header: 'x-grok-conv-id' } }[known];
+	return { maxTokens: 'max_completion_tokens', systemInPlace: true, cacheKey };
+}
+
+function toCacheHeader({ cache, cacheKey: key }: ModelRequest, { cacheKey }: ChatQuirks): Record<string, string> {
+	if (cacheKey === undefined || !('header' in cacheKey) || key === undefined || cache === false) return {};
+	return { [cacheKey.header]: key };
 }
 
 /** The texts of one request. Every known endpoint allows more. */

@@ -3,7 +3,7 @@ import { type ProviderRegistration, prefixDetector, type ReasoningEffort } from 
 import type { ProviderChoices } from '../chat/provider-tool.ts';
 import { RunletError } from '../ground/errors.ts';
 import { isRecord } from '../ground/json.ts';
-import type { ModelRequest } from './adapter/adapter.ts';
+import type { ModelRequest, WireTool } from './adapter/adapter.ts';
 import { roundEffort } from './adapter/effort.ts';
 import { getNumber, type Json } from './adapter/json.ts';
 import { openaiPost, type Post } from './adapter/openai-client.ts';
@@ -107,6 +107,7 @@ function toBody(request: ModelRequest, dialect: ResponsesDialect) {
 	const { model, messages, system, tools, toolChoice, maxOutputTokens, outputSchema, reasoningEffort, stream } =
 		request;
 	const { parallelToolCalls } = request;
+	const added = findAddedTools(request, dialect);
 	const steps = listEfforts(model, dialect);
 	const encrypted = steps.length > 0 || dialect.alwaysEncrypts;
 	const effort = reasoningEffort && roundEffort(reasoningEffort, steps);
@@ -115,17 +116,11 @@ function toBody(request: ModelRequest, dialect: ResponsesDialect) {
 	return {
 		model,
 		...(system !== undefined && system !== '' && { instructions: system }),
-		input: toInput(messages, dialect, encrypted),
+		input: toInput(messages, dialect, encrypted, groupByCall(added)),
 		store: false,
 		...(encrypted && { include: ['reasoning.encrypted_content'] }),
 		...(tools.length > 0 && {
-			tools: tools.map(({ name, description, inputSchema }) => ({
-				type: 'function',
-				name,
-				description,
-				parameters: { type: 'object', properties: {}, ...inputSchema },
-				strict: false,
-			})),
+			tools: tools.filter((tool) => !added.includes(tool)).map(toFunction),
 			...(toolChoice !== undefined && {
 				tool_choice: typeof toolChoice === 'object' ? { type: 'function', name: toolChoice.name } : toolChoice,
 			}),
@@ -135,7 +130,47 @@ function toBody(request: ModelRequest, dialect: ResponsesDialect) {
 		...(maxOutputTokens !== undefined && { max_output_tokens: Math.max(16, maxOutputTokens) }),
 		...((effort ?? summary) !== undefined && { reasoning: { ...(effort && { effort }), ...(summary && { summary }) } }),
 		...(schema && { text: { format: { type: 'json_schema', name: 'reply', ...schema } } }),
+		...toCacheFields(request, dialect),
 		...(stream && { stream }),
+	};
+}
+
+function toFunction({ name, description, inputSchema }: WireTool): Json {
+	const parameters = { type: 'object', properties: {}, ...inputSchema };
+	return { type: 'function', name, description, parameters, strict: false };
+}
+
+/**
+ * Finds the tools that are sent behind the result that brought them, and not in front of the conversation: of models that
+ * take `additional_tools`, if that result is sent.
+ */
+function findAddedTools({ model, tools, messages }: ModelRequest, { variant }: ResponsesDialect): readonly WireTool[] {
+	const later = tools.filter(({ foundBy }) => foundBy !== undefined);
+	if (later.length === 0 || later.length === tools.length) return [];
+	if (variant !== 'openai' || !/^(ft:)?gpt-(5\.[5-9]|[6-9])/i.test(model)) return [];
+	const ids = new Set(messages.flatMap((message) => (message.role === 'tool' ? [message.toolCallId] : [])));
+	return later.filter(({ foundBy = '' }) => ids.has(foundBy));
+}
+
+function groupByCall(tools: readonly WireTool[]): ReadonlyMap<string, readonly Json[]> {
+	const groups = new Map<string, Json[]>();
+	for (const tool of tools) {
+		const { foundBy = '' } = tool;
+		groups.set(foundBy, [...(groups.get(foundBy) ?? []), toFunction(tool)]);
+	}
+	return groups;
+}
+
+/**
+ * Both providers send requests with one key to one cache. Of OpenAI's models, the older ones keep a prompt for a few
+ * minutes or for 24 hours, and those since 5.6 for at least 30 minutes.
+ */
+function toCacheFields({ model, cache, cacheKey }: ModelRequest, { variant }: ResponsesDialect): Json {
+	if (cache === false) return {};
+	const keepsLong = cache === '1h' && variant === 'openai' && /^(ft:)?gpt-(4\.1|5(-|$|\.[1-5]))/i.test(model);
+	return {
+		...(cacheKey !== undefined && { prompt_cache_key: cacheKey }),
+		...(keepsLong && { prompt_cache_retention: '24h' }),
 	};
 }
 

@@ -39,11 +39,20 @@ export function workersAi(settings: WorkersAiSettings): ProviderRegistration {
 		throw new RunletError('invalid_request', 'binding: is none. Call workersAi({ binding: env.AI }).', {
 			field: 'binding',
 		});
-	const run = async (model: string, inputs: Record<string, unknown>, signal: AbortSignal): Promise<Response> => {
+	const run = async (
+		model: string,
+		inputs: Record<string, unknown>,
+		signal: AbortSignal,
+		session?: string,
+	): Promise<Response> => {
+		// Requests with the same word reach the same machine, which has the prompt in its cache.
+		const affinity = session === undefined ? {} : { extraHeaders: { 'x-session-affinity': session } };
 		// The raw response tells a stream, a whole answer and a status apart.
 		let response: Response;
 		try {
-			response = toFetchResponse(await binding?.run(model, inputs, { ...options, signal, returnRawResponse: true }));
+			response = toFetchResponse(
+				await binding?.run(model, inputs, { ...affinity, ...options, signal, returnRawResponse: true }),
+			);
 		} catch (thrown) {
 			throw signal.aborted ? thrown : complaintOfError(thrown);
 		}
@@ -59,7 +68,10 @@ export function workersAi(settings: WorkersAiSettings): ProviderRegistration {
 			needs: binding === undefined ? 'the AI binding' : undefined,
 			meta: { vision: true, audio: false, reasoning: true },
 			choose: (choices) => toChatChoices({ providerTools: choices.providerTools }, { displayName: 'Workers AI' }),
-			send: (request, fields) => run(request.model, { ...withBody(toInputs(request), fields) }, request.signal),
+			send: (request, fields) => {
+				const session = request.cache === false ? undefined : request.cacheKey;
+				return run(request.model, { ...withBody(toInputs(request), fields) }, request.signal, session);
+			},
 			reader: (reply, request) => {
 				const chat = createChatReader(reply);
 				const longest =

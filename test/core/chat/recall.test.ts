@@ -35,15 +35,26 @@ test('the parts of a message stay behind what is recalled', async () => {
 	expect(requests[0]?.messages).toEqual([told(image)]);
 });
 
-test('a message that came during the run has it in front from then on', async () => {
+test('what is recalled stays with its message, and a message that comes during the run has nothing in front', async () => {
 	const waiting = [chat.userMessage('No, coffee')];
 	let turns = 0;
 	const steer = () => (turns++ === 1 ? waiting : []);
 	const script = [calling(echoCall('x')), 'Coffee.'];
 	const { requests } = await finish(script, { recall: () => recalled, steer, tools: [echo] }, [question]);
 	expect(requests[0]?.messages[0]).toEqual(told(chat.textPart('Which drink?')));
-	expect(requests[1]?.messages[0]).toEqual(question);
-	expect(requests[1]?.messages.at(-1)).toEqual(told(chat.textPart('No, coffee')));
+	expect(requests[1]?.messages[0]).toEqual(requests[0]?.messages[0]);
+	expect(requests[1]?.messages.at(-1)).toEqual(waiting[0]);
+});
+
+test('earlier messages are sent with what they had in front, also where nothing new is recalled', async () => {
+	const before = [chat.userMessage('Hello'), chat.assistantMessage('Hi')];
+	const earlier = new Map([[0, recalled.text]]);
+	const { requests, events } = await finish(['Tea.'], { recall: () => ({ text: '', sources: [], earlier }) }, [
+		...before,
+		question,
+	]);
+	expect(requests[0]?.messages).toEqual([told(chat.textPart('Hello')), before[1], question]);
+	expect(only(events, 'note')).toEqual([]);
 });
 
 test('where nothing is recalled the request is as the history, and no reader is told', async () => {

@@ -29,7 +29,7 @@ describe('a run with many tools', () => {
 		expect(sent(many.requests)[1]).toHaveLength(6);
 	});
 
-	test('of more, those that search_tools found are sent from the next turn on', async () => {
+	test('of more, those that search_tools found are sent from the next turn on, behind all others in the order found', async () => {
 		const { requests, result } = await finish(
 			[
 				search('a', 'Send letters!'),
@@ -41,9 +41,9 @@ describe('a run with many tools', () => {
 		);
 		expect(sent(requests)).toEqual([
 			['search_tools'],
-			['send_email', 'search_tools'],
-			['send_email', 'letter_box', 'search_tools'],
-			['send_email', 'letter_box', 'search_tools'],
+			['search_tools', 'send_email'],
+			['search_tools', 'send_email', 'letter_box'],
+			['search_tools', 'send_email', 'letter_box'],
 		]);
 		expect(results(result.messages)).toEqual([
 			['a', { tools: [{ name: 'send_email', description: 'Send a letter to somebody.' }] }],
@@ -66,10 +66,10 @@ describe('a run with many tools', () => {
 			...first.result.messages,
 			{ role: 'user', content: 'Go on.' },
 		]);
-		expect(sent(next.requests)).toEqual([['send_email', 'search_tools']]);
+		expect(sent(next.requests)).toEqual([['search_tools', 'send_email']]);
 	});
 
-	test('at most 40 found ones are sent, the newest', async () => {
+	test('at most 40 found ones are sent; of more, the newest half stays in its order', async () => {
 		const tools = numbered(100);
 		const script = Array.from({ length: 9 }, (_, n) =>
 			search(
@@ -78,10 +78,13 @@ describe('a run with many tools', () => {
 			),
 		);
 		const { requests } = await finish([...script, 'done'], { tools });
-		const last = sent(requests).at(-1) ?? [];
-		expect(last).toHaveLength(41);
-		expect(last).toContain('tool_99');
-		expect(last).not.toContain('tool_15');
+		const [, ...lists] = sent(requests).map((names) => names.slice(1));
+		expect(lists.map(({ length }) => length)).toEqual([10, 20, 30, 40, 20, 30, 40, 20, 30]);
+		const rangeOf = (from: number, to: number) => Array.from({ length: to - from }, (_, n) => `tool_${from + n}`);
+		expect(lists[3]?.toSorted()).toEqual(rangeOf(10, 50));
+		expect(lists[4]?.toSorted()).toEqual(rangeOf(40, 60));
+		expect(lists[6]).toEqual([...(lists[4] ?? []), ...(lists[6] ?? []).slice(20)]);
+		expect(lists.at(-1)).toContain('tool_99');
 	});
 
 	test('what is not found says so', async () => {
@@ -100,6 +103,6 @@ describe('a run with many tools', () => {
 			tools: many,
 			toolChoice: { name: 'tool_7' },
 		});
-		expect(sent(requests)[0]).toEqual(['tool_7', 'search_tools']);
+		expect(sent(requests)[0]).toEqual(['search_tools', 'tool_7']);
 	});
 });

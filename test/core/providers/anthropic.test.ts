@@ -227,15 +227,21 @@ describe('a system message within the conversation', () => {
 		expect(messages).toEqual([{ role: 'user', content: [marked] }, system]);
 	});
 
+	test('at the front it is part of the system prompt', async () => {
+		const body = await sent([now, ...hello]);
+		expect(body.system).toEqual(front('Be brief.', 'Now in Latin.'));
+		expect(JSON.stringify(body.messages)).not.toContain('Latin');
+	});
+
 	test.each([
-		['at the front', model, [now, ...hello]],
 		['behind the last answer', model, [...hello, reply, now]],
 		['for an older model', 'claude-opus-4-7', [...hello, now]],
 		['for Sonnet 5', 'claude-sonnet-5', [...hello, now]],
-	])('%s it is part of the system prompt', async (_, name, messages) => {
+	])('%s it is a user’s text in its place, and leaves the system prompt as it is', async (_, name, messages) => {
 		const body = await sent(messages, { model: name });
-		expect(body.system).toEqual(front('Be brief.', 'Now in Latin.'));
-		expect(JSON.stringify(body.messages)).not.toContain('Latin');
+		expect(body.system).toEqual(front('Be brief.'));
+		const text = { type: 'text', text: '<system>\nNow in Latin.\n</system>' };
+		expect([body.messages].flat().at(-1)).toMatchObject({ role: 'user', content: expect.arrayContaining([text]) });
 	});
 });
 

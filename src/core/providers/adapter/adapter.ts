@@ -1,4 +1,4 @@
-import type { CallOptions, Message, ProviderMeta, ToolChoice } from '../../chat/index.ts';
+import type { AskedCall, CallOptions, Message, ProviderMeta, ToolChoice } from '../../chat/index.ts';
 import type { ProviderChoices } from '../../chat/provider-tool.ts';
 import type { JsonSchema } from '../../tool/index.ts';
 import type { Foreseen } from './foresee.ts';
@@ -10,6 +10,8 @@ export interface WireTool {
 	readonly name: string;
 	readonly description: string;
 	readonly inputSchema: JsonSchema;
+	/** The id of the call whose result brought it into the conversation. */
+	readonly foundBy?: string;
 }
 
 /** A prepared request: names are aliases, and the model has no prefix. */
@@ -25,6 +27,8 @@ export interface ModelRequest extends ProviderChoices {
 	readonly maxReplyBytes: number | undefined;
 	readonly outputSchema: JsonSchema | undefined;
 	readonly reasoningEffort: CallOptions['reasoningEffort'];
+	readonly cache: CallOptions['cache'];
+	readonly cacheKey: string | undefined;
 	readonly stream: boolean;
 	readonly signal: AbortSignal;
 }
@@ -57,7 +61,7 @@ export interface Adapter {
 	 */
 	readonly choose?: (choices: ProviderChoices) => Json;
 	/** Returns what a request with these fields in its body may bill besides its tokens and the reply. */
-	readonly foresee?: (fields: Json, model: string) => Foreseen;
+	readonly foresee?: (fields: Json, model: string, asked: AskedCall) => Foreseen;
 	/**
 	 * Sends the request, with more fields in its body: what `choose` returned, and the settings' own. Resolves to a
 	 * successful response. Throws what the SDK throws.

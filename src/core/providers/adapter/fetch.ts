@@ -9,9 +9,9 @@ export const quietSdk = {
 	logLevel: 'off',
 } as const;
 
-/** The usual headers of an SDK's request. */
+/** The usual headers of an SDK's request, and those of adapters. */
 const usual =
-	/^(accept|content-type|user-agent|x-stainless-.*|anthropic-version|anthropic-dangerous-.*|openai-(organization|project))$/;
+	/^(accept|content-type|user-agent|x-stainless-.*|anthropic-version|anthropic-dangerous-.*|openai-(organization|project)|x-grok-conv-id)$/;
 
 /** Sends a request, for an SDK or without one. */
 export type Send = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;

@@ -12,8 +12,9 @@ export function createMost(
 	prices: Prices,
 	toFields: (choices: ProviderChoices) => Json,
 ): (model: string, asked: AskedCall) => MostCost {
-	return (model, { inputTokens: sent, outputTokens, ...choices }) => {
-		const { uses = 0, units = {}, ...terms } = foresee?.(toFields(choices), model) ?? {};
+	return (model, asked) => {
+		const { inputTokens: sent, outputTokens } = asked;
+		const { uses = 0, units = {}, ...terms } = foresee?.(toFields(asked), model, asked) ?? {};
 		const inputTokens = countMostInput(sent, uses);
 		const price = prices.findMost(model, { ...terms, inputTokens, outputTokens, units: keepCounts(units) });
 		return { inputTokens, ...price };

@@ -4,7 +4,12 @@ import type { OpenAI } from './openai-sdk.ts';
 import type { ProviderSettings } from './settings.ts';
 
 /** Sends a body to a path under the base URL. Resolves to a successful response. */
-export type Post = (path: string, body: Json, signal: AbortSignal) => Promise<Response>;
+export type Post = (
+	path: string,
+	body: Json,
+	signal: AbortSignal,
+	headers?: Readonly<Record<string, string>>,
+) => Promise<Response>;
 
 /**
  * Sends requests with OpenAI's SDK, to OpenAI or a compatible server. Without a key there is no `Authorization` header.
@@ -29,8 +34,8 @@ export function openaiPost(
 	};
 	// The first request loads the SDK, so a Worker starts without it.
 	let client: OpenAI | undefined;
-	return async (path, body, signal) => {
+	return async (path, body, signal, headers) => {
 		client ??= new (await import('./openai-sdk.ts')).OpenAI(options);
-		return client.post(path, { body, signal }).asResponse();
+		return client.post(path, { body, signal, headers }).asResponse();
 	};
 }

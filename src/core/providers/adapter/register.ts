@@ -148,6 +148,7 @@ function toRequest(given: {
 }): ModelRequest {
 	const { model, messages, system, tools, options, stream, signal } = given;
 	const { toolChoice, parallelToolCalls, maxOutputTokens, maxReplyBytes, outputSchema, reasoningEffort } = options;
+	const { cache, cacheKey, foundBy } = options;
 	return {
 		...pickChoices(options),
 		model,
@@ -157,6 +158,7 @@ function toRequest(given: {
 			name: providerName(name),
 			description,
 			inputSchema: toCurrentDraft(inputSchema),
+			...(foundBy?.has(name) && { foundBy: foundBy.get(name) }),
 		})),
 		toolChoice: typeof toolChoice === 'object' ? { name: providerName(toolChoice.name) } : toolChoice,
 		parallelToolCalls,
@@ -164,6 +166,8 @@ function toRequest(given: {
 		maxReplyBytes,
 		outputSchema: outputSchema && toCurrentDraft(outputSchema),
 		reasoningEffort,
+		cache,
+		cacheKey,
 		stream,
 		signal,
 	};

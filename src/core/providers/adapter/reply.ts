@@ -157,6 +157,7 @@ export class ReplyBuilder {
 	/** Sets how many of a unit were billed so far, such as `web_searches`. */
 	count(unit: string, total: number): void {
 		if (total > 0) this.#units[unit] = total;
+		else delete this.#units[unit];
 	}
 
 	/** Sets the terms that the reply was billed at. */

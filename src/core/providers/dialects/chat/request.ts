@@ -15,6 +15,7 @@ import { type JsonSchema, providerName } from '../../../tool/index.ts';
 import type { ModelRequest } from '../../adapter/adapter.ts';
 import { getObject, getObjects, getString, type Json } from '../../adapter/json.ts';
 import { isStrict } from '../../adapter/schema.ts';
+import { dropFirstSystem, joinSystem, toSystemText } from '../../adapter/system.ts';
 
 export { createChatReader } from './reader.ts';
 
@@ -22,6 +23,10 @@ export { createChatReader } from './reader.ts';
 export interface ChatQuirks {
 	/** The field for the longest reply. The default is `max_tokens`, which more servers know. */
 	readonly maxTokens?: 'max_tokens' | 'max_completion_tokens';
+	/** Whether it takes system messages within a conversation. If not, they become a user's text there. */
+	readonly systemInPlace?: boolean;
+	/** How it learns which conversation a request belongs to: a field of the body, or a header. */
+	readonly cacheKey?: { readonly field: string } | { readonly header: string };
 	/** Whether it takes images. If not, they become placeholders. */
 	readonly images?: boolean;
 	/** Whether it takes audio as WAV or MP3. */
@@ -57,6 +62,7 @@ export interface ChatDialect extends ChatQuirks {
 /** Creates the body of a Chat Completions request. */
 export function toChatBody(request: ModelRequest, dialect: ChatDialect): Json {
 	const { model, tools, toolChoice, maxOutputTokens, outputSchema, reasoningEffort, stream } = request;
+	const { cache, cacheKey } = request;
 	const { maxTokens = 'max_tokens', required = 'required', streamOptions = true } = dialect;
 	const { effort = (word: ReasoningEffort): Json => ({ reasoning_effort: word }) } = dialect;
 	return {
@@ -73,6 +79,10 @@ export function toChatBody(request: ModelRequest, dialect: ChatDialect): Json {
 		...(maxOutputTokens !== undefined && { [maxTokens]: maxOutputTokens }),
 		...(outputSchema !== undefined && { response_format: toResponseFormat(outputSchema, dialect) }),
 		...(reasoningEffort !== undefined && effort(reasoningEffort, model)),
+		...(dialect.cacheKey !== undefined &&
+			'field' in dialect.cacheKey &&
+			cacheKey !== undefined &&
+			cache !== false && { [dialect.cacheKey.field]: cacheKey }),
 		...(stream && { stream, ...(streamOptions && { stream_options: { include_usage: true } }) }),
 	};
 }
@@ -85,13 +95,13 @@ function toResponseFormat(schema: JsonSchema, { outputSchema = 'json_schema' }: 
 function toChatMessages(request: ModelRequest, dialect: ChatDialect): Json[] {
 	const { messages, outputSchema } = request;
 	const inWords = dialect.outputSchema === 'json_object' && outputSchema !== undefined;
-	const system = [
+	const system = joinSystem(
 		request.system,
-		...messages.filter(({ role }) => role === 'system').map(messageText),
+		messages,
 		inWords ? `Answer with JSON of this JSON Schema, and nothing else:\n${JSON.stringify(outputSchema)}` : undefined,
-	].filter((text) => text !== undefined && text !== '');
+	);
 	const thinking = findThinkingTurns(messages);
-	const wire: Json[] = system.length > 0 ? [{ role: 'system', content: system.join('\n\n') }] : [];
+	const wire: Json[] = system === '' ? [] : [{ role: 'system', content: system }];
 	// The images of results follow all results of their turn, because nothing may be between results.
 	let shown: Json[] = [];
 	const user = (content: string | Json[]): void => {
@@ -103,7 +113,7 @@ function toChatMessages(request: ModelRequest, dialect: ChatDialect): Json[] {
 		if (shown.length > 0) user([{ type: 'text', text: 'What the tools above attached to their results:' }, ...shown]);
 		shown = [];
 	};
-	for (const message of messages) {
+	for (const message of dropFirstSystem(messages)) {
 		if (message.role === 'tool') {
 			wire.push({ role: 'tool', tool_call_id: toCallId(message.toolCallId, dialect), content: toResultText(message) });
 			const media = message.parts?.map((part) => toMediaPart(part, dialect)) ?? [];
@@ -111,6 +121,10 @@ function toChatMessages(request: ModelRequest, dialect: ChatDialect): Json[] {
 			continue;
 		}
 		show();
+		if (message.role === 'system' && message.content.trim() !== '') {
+			if (dialect.systemInPlace) wire.push({ role: 'system', content: message.content });
+			else user(toSystemText(message.content));
+		}
 		if (message.role === 'user') user(toUserContent(message, dialect));
 		if (message.role === 'assistant') wire.push(...toAssistantMessages(message, thinking.has(message), dialect));
 	}

@@ -13,6 +13,7 @@ import { providerName, type ToolCall } from '../../../tool/index.ts';
 import type { ModelRequest } from '../../adapter/adapter.ts';
 import { roundEffort } from '../../adapter/effort.ts';
 import { getObject, getObjects, getString, type Json } from '../../adapter/json.ts';
+import { dropFirstSystem, joinSystem, toSystemText } from '../../adapter/system.ts';
 
 /** Creates the body of a `generateContent` request. */
 export function toGeminiBody(request: ModelRequest): Json {
@@ -20,15 +21,13 @@ export function toGeminiBody(request: ModelRequest): Json {
 	const version = readVersion(model);
 	// Before version 3 the API refuses a JSON answer together with tools. The prompt then asks for the schema.
 	const enforced = outputSchema !== undefined && (tools.length === 0 || version >= 3);
-	const system = [
+	const system = joinSystem(
 		request.system,
-		...messages.filter(({ role }) => role === 'system').map(messageText),
+		messages,
 		outputSchema === undefined || enforced
 			? ''
 			: `Give the final answer as JSON alone, without code fences, by this JSON Schema: ${JSON.stringify(outputSchema)}`,
-	]
-		.filter((text) => text !== undefined && text !== '')
-		.join('\n\n');
+	);
 	const thinkingConfig = toThinking(request);
 	const generationConfig = {
 		...(maxOutputTokens !== undefined && { maxOutputTokens }),
@@ -107,11 +106,12 @@ function toContents(messages: readonly Message[], version: number): Json[] {
 		add('user', toResultParts(results, asked, version));
 		results = [];
 	};
-	for (const message of messages) {
+	for (const message of dropFirstSystem(messages)) {
 		if (message.role === 'tool') results.push(message);
-		if (message.role === 'tool' || message.role === 'system') continue;
+		if (message.role === 'tool' || (message.role === 'system' && message.content.trim() === '')) continue;
 		answer();
-		if (message.role === 'assistant') {
+		if (message.role === 'system') add('user', [{ text: toSystemText(message.content) }]);
+		else if (message.role === 'assistant') {
 			asked = message;
 			add('model', toModelParts(message, version));
 		} else add('user', toParts(message.parts ?? [{ kind: 'text', text: message.content }]));

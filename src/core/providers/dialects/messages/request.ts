@@ -1,32 +1,26 @@
-import {
-	type AssistantMessage,
-	type Message,
-	type MessagePart,
-	messageText,
-	type ReasoningEffort,
-	renderPart,
-	type ToolMessage,
-} from '../../../chat/index.ts';
+import type { Message, ReasoningEffort } from '../../../chat/index.ts';
 import { RunletError, toMessageText } from '../../../ground/errors.ts';
-import { isRecord } from '../../../ground/json.ts';
-import { decodeText, isImage, toMedia } from '../../../ground/media.ts';
-import { type JsonSchema, providerName } from '../../../tool/index.ts';
+import type { JsonSchema } from '../../../tool/index.ts';
 import { mapInner } from '../../../tool/json-schema/keywords.ts';
-import type { ModelRequest } from '../../adapter/adapter.ts';
+import type { ModelRequest, WireTool } from '../../adapter/adapter.ts';
 import { roundEffort } from '../../adapter/effort.ts';
 import { getObject, getObjects, getString, type Json } from '../../adapter/json.ts';
+import { joinSystem } from '../../adapter/system.ts';
+import { toMessages } from './conversation.ts';
+import { createMark, markMessages } from './marks.ts';
 
 /** Creates the body of a Messages API request. `cache` is how long the marked prompt stays in the cache. */
 export async function toMessagesBody(request: ModelRequest, cache: '5m' | '1h' | false) {
 	const { model, messages, tools, maxOutputTokens, outputSchema, stream } = request;
-	const mark = cache === false ? {} : { cache_control: { type: 'ephemeral', ...(cache === '1h' && { ttl: cache }) } };
-	const { wire, before } = toMessages(messages, takesSystemInPlace(model));
-	const system = [request.system, ...before].filter((text) => text !== undefined && text !== '').join('\n\n');
+	const mark = createMark(cache);
+	const found = findReferences(request);
+	const wire = toMessages(messages, takesSystemInPlace(model), found);
+	const system = joinSystem(request.system, messages);
 	const container = findContainer(messages);
 	const maxTokens = maxOutputTokens ?? findLongestReply(model);
 	const { thinking, effort } = toThinking(request, maxTokens);
 	const format = outputSchema && { type: 'json_schema', schema: await closeSchema(outputSchema) };
-	markLast(wire, mark);
+	markMessages(wire, mark);
 	return {
 		model,
 		max_tokens: maxTokens,
@@ -34,18 +28,44 @@ export async function toMessagesBody(request: ModelRequest, cache: '5m' | '1h' |
 		messages: wire,
 		...(container !== undefined && { container: { id: container } }),
 		...(tools.length > 0 && {
-			tools: tools.map(({ name, description, inputSchema }, index) => ({
-				name,
-				description,
-				input_schema: { type: 'object', ...inputSchema },
-				...(index === tools.length - 1 && mark),
-			})),
+			tools: toTools(tools, new Set([...found.values()].flat()), mark),
 			...toToolChoice(request),
 		}),
 		...(thinking && { thinking }),
 		...((format || effort) && { output_config: { ...(effort && { effort }), ...(format && { format }) } }),
 		...(stream && { stream }),
 	};
+}
+
+/**
+ * Converts tools. Those that a result refers to are deferred: the API leaves them out of the beginning of the prompt, and
+ * puts them where the result is (platform.claude.com/docs/en/agents-and-tools/tool-use/tool-use-with-prompt-caching).
+ */
+function toTools(tools: readonly WireTool[], deferred: ReadonlySet<string>, mark: Json): Json[] {
+	const last = tools.findLastIndex(({ name }) => !deferred.has(name));
+	return tools.map(({ name, description, inputSchema }, index) => ({
+		name,
+		description,
+		input_schema: { type: 'object', ...inputSchema },
+		...(deferred.has(name) && { defer_loading: true }),
+		...(index === last && mark),
+	}));
+}
+
+/**
+ * Finds the names of the tools that each call's result brought, for models that take references. The API wants a tool that
+ * is not deferred. A result that is not sent, or that failed, refers to nothing.
+ */
+function findReferences({ model, tools, messages }: ModelRequest): ReadonlyMap<string, readonly string[]> {
+	const found = new Map<string, string[]>();
+	const isKnown = readVersion(model) >= 4.5 && readVersion(model) < 99;
+	if (!isKnown || tools.every(({ foundBy }) => foundBy !== undefined)) return found;
+	const later = tools.filter(({ foundBy }) => foundBy !== undefined);
+	if (later.length === 0) return found;
+	const ids = new Set(messages.flatMap((one) => (one.role === 'tool' && !one.isError ? [one.toolCallId] : [])));
+	for (const { name, foundBy = '' } of later)
+		if (ids.has(foundBy)) found.set(foundBy, [...(found.get(foundBy) ?? []), name]);
+	return found;
 }
 
 /** Removes the model's thinking from a request's body. Leaves out a turn that had nothing else. */
@@ -138,145 +158,4 @@ function findContainer(messages: readonly Message[]): string | undefined {
 	return last?.role === 'assistant'
 		? getString(getObject(last.providerMetadata ?? {}, 'anthropic'), 'container')
 		: undefined;
-}
-
-/**
- * Converts messages to content blocks in the same order. Neighbours of one role are joined. `before` holds the text of
- * system messages that have no place in the conversation. A model that takes them in place gets them between the user's
- * turn and the assistant's, where the API takes them. At the front they would invalidate the thinking that follows.
- */
-function toMessages(messages: readonly Message[], systemInPlace: boolean) {
-	const wire: { role: string; content: Json[] }[] = [];
-	const before: string[] = [];
-	let waiting: string[] = [];
-	const findPlace = (): void => {
-		if (waiting.length === 0 || wire.at(-1)?.role !== 'user') return;
-		wire.push({ role: 'system', content: [{ type: 'text', text: waiting.join('\n\n') }] });
-		waiting = [];
-	};
-	for (const message of messages) {
-		if (message.role === 'system') {
-			if (!systemInPlace || wire.length === 0) before.push(message.content);
-			else if (message.content.trim() !== '') waiting.push(message.content);
-			continue;
-		}
-		const role = message.role === 'assistant' ? 'assistant' : 'user';
-		const blocks =
-			message.role === 'user'
-				? message.parts === undefined
-					? toText(message.content)
-					: toBlocks(message.parts)
-				: message.role === 'tool'
-					? [toToolResult(message)]
-					: toAssistantBlocks(message);
-		if (blocks.length === 0) continue;
-		if (role === 'assistant') findPlace();
-		const last = wire.at(-1);
-		if (last?.role === role) last.content.push(...blocks);
-		else wire.push({ role, content: blocks });
-	}
-	findPlace();
-	trimLast(wire);
-	return { wire, before: [...before, ...waiting] };
-}
-
-/** Trims the end of an answer that continues. The API refuses spaces there. */
-function trimLast(wire: readonly { readonly role: string; readonly content: Json[] }[]): void {
-	const last = wire.at(-1);
-	const block = last?.content.at(-1);
-	const text = getString(block ?? {}, 'text');
-	if (last?.role !== 'assistant' || text === undefined) return;
-	last.content[last.content.length - 1] = { ...block, text: text.trimEnd() };
-}
-
-/** Marks the newest message, so that the next turn reads it from the cache. Thinking cannot be marked. */
-function markLast(wire: readonly { readonly role: string; readonly content: Json[] }[], mark: Json): void {
-	const content = wire.findLast(({ role }) => role !== 'system')?.content;
-	const block = content?.at(-1);
-	if (content === undefined || block === undefined || !markable.has(getString(block, 'type') ?? '')) return;
-	content[content.length - 1] = { ...block, ...mark };
-}
-
-const markable: ReadonlySet<string> = new Set(['text', 'image', 'document', 'tool_use', 'tool_result']);
-
-function toBlocks(parts: readonly MessagePart[]): Json[] {
-	return parts.flatMap((part): Json[] => {
-		const media = toMedia(part);
-		const source =
-			media?.url === undefined
-				? { type: 'base64', media_type: media?.mime, data: media?.data }
-				: { type: 'url', url: media.url };
-		const caption = part.text ? [{ type: 'text', text: part.text }] : [];
-		const title = media?.name === undefined ? {} : { title: media.name };
-		if (isImage(media)) return [{ type: 'image', source }, ...caption];
-		if (media?.kind === 'pdf') return [{ type: 'document', source, ...title }, ...caption];
-		if (media?.kind === 'text' && media.data !== undefined)
-			return [
-				{
-					type: 'document',
-					source: { type: 'text', media_type: 'text/plain', data: decodeText(media.data) },
-					...title,
-				},
-				...caption,
-			];
-		return toText(renderPart(part));
-	});
-}
-
-/** Converts a text. The API takes no empty ones. */
-function toText(text: string): Json[] {
-	return text.trim() === '' ? [] : [{ type: 'text', text }];
-}
-
-/**
- * Converts a result. The API allows only text in a failed result, so a failed result with an image says it in its text.
- */
-function toToolResult(message: ToolMessage): Json {
-	const { toolCallId, isError, parts = [] } = message;
-	const text = messageText(message);
-	const blocks = toBlocks(parts);
-	const rich = blocks.some(({ type }) => type !== 'text');
-	const content = isError ? [{ type: 'text', text: 'Error:' }, ...blocks] : blocks;
-	return {
-		type: 'tool_result',
-		tool_use_id: providerName(toolCallId),
-		content: rich ? content : text === '' && isError ? 'error' : text,
-		...(isError && !rich && { is_error: true }),
-	};
-}
-
-/**
- * Converts an assistant's turn: to the original blocks, if it came from Anthropic and holds more than text and calls.
- */
-function toAssistantBlocks({ content, toolCalls = [], providerMetadata = {} }: AssistantMessage): Json[] {
-	const kept = getObjects(getObject(providerMetadata, 'anthropic'), 'content');
-	if (kept.length === 0 && toolCalls.length === 0) return toText(content);
-	const calls = new Map(
-		toolCalls.map(({ id, name, input }) => [
-			id,
-			{
-				type: 'tool_use',
-				id: providerName(id),
-				name: providerName(name),
-				input: isRecord(input) ? input : { invalid_json: input },
-			},
-		]),
-	);
-	if (kept.length === 0) return [...toText(content), ...calls.values()];
-	return kept.flatMap((block): Json[] => {
-		if (block.type === 'text') return toTextBlocks(block);
-		if (block.type !== 'tool_use') return [block];
-		const call = calls.get(getString(block, 'id') ?? '');
-		return call === undefined ? [] : [{ ...block, ...call }];
-	});
-}
-
-/**
- * Converts a text to a form that the API takes back: it sends empty texts and the files of citations, but does not take
- * them.
- */
-function toTextBlocks(block: Json): Json[] {
-	if (block.text === '') return [];
-	if (!Array.isArray(block.citations)) return [block];
-	return [{ ...block, citations: getObjects(block, 'citations').map(({ file_id: _, ...citation }) => citation) }];
 }

@@ -26,11 +26,16 @@ export interface ResponsesDialect {
 	readonly reasoningSummary?: string;
 }
 
-/** Converts the conversation to items. A model that does not reason refuses reasoning items. */
+/**
+ * Converts the conversation to items. A model that does not reason refuses reasoning items.
+ *
+ * @param added the tools that a call's result brought, by the id of the call. They follow all results of their turn.
+ */
 export function toInput(
 	messages: readonly Message[],
 	{ variant, systemRole }: ResponsesDialect,
 	takesReasoning: boolean,
+	added: ReadonlyMap<string, readonly Json[]> = new Map(),
 ): Json[] {
 	const taken = new Set<string>();
 	/** The answers to the calls of the last assistant message, by their ids. */
@@ -59,7 +64,16 @@ export function toInput(
 			}
 		}
 	};
-	return messages.flatMap(itemsFor);
+	let behind: Json[] = [];
+	return messages.flatMap((message, at) => {
+		const items = itemsFor(message);
+		if (message.role !== 'tool') return items;
+		behind.push(...(added.get(message.toolCallId) ?? []));
+		if (behind.length === 0 || messages[at + 1]?.role === 'tool') return items;
+		const tools = behind;
+		behind = [];
+		return [...items, { type: 'additional_tools', role: 'developer', tools }];
+	});
 }
 
 /** Converts a call's id to at most 64 characters. */

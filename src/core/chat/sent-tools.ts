@@ -1,0 +1,89 @@
+import type { Tool, ToolCall } from '../tool/index.ts';
+import type { Origin } from './active-skills.ts';
+import type { Conversation } from './conversation.ts';
+import type { ChatOptions } from './options.ts';
+import { listKnownTools, mostSent, searchName } from './tool-search.ts';
+
+/** The tools of a request. */
+export interface SentTools {
+	/** Missing if there are none. */
+	readonly tools?: readonly Tool[];
+	/** The call whose result brought a tool, by the tool's name. */
+	readonly foundBy?: ReadonlyMap<string, string>;
+}
+
+/** The sources of the tools that are not sent from the beginning. */
+export interface LaterTools {
+	/** The names of the run's own tools, which a search finds if there are many. */
+	readonly own: ReadonlySet<string>;
+	/** How the tools of skills came into the conversation. */
+	readonly bySkills?: ReadonlyMap<string, Origin>;
+}
+
+/**
+ * Selects the tools that a request sends. Tools that were found, called or brought by a skill stand behind all others, in
+ * the order in which they came. So the tools of one request are the beginning of those of the next.
+ *
+ * Of a run with more tools than `maxSentTools`, only those are sent that the conversation found or called and that the
+ * turn must call. If that are too many, the least recently used ones are left out, down to half of them at once.
+ */
+export function selectSentTools(
+	available: readonly Tool[],
+	{ own, bySkills = new Map() }: LaterTools,
+	{ toolChoice, maxSentTools = mostSent }: ChatOptions,
+	conversation: Pick<Conversation, 'messages' | 'window'>,
+): SentTools {
+	const isMany = available.filter(({ name }) => own.has(name)).length > maxSentTools;
+	const found = isMany ? findKnownTools(conversation, own, maxSentTools) : new Map<string, Origin>();
+	const later = new Map([...bySkills, ...found]);
+	const chosen = typeof toolChoice !== 'object' ? [] : 'oneOf' in toolChoice ? toolChoice.oneOf : [toolChoice.name];
+	const first = available.filter(({ name }) => !later.has(name) && isFirst(name, own, isMany));
+	const behind = [...later]
+		.sort(([, one], [, other]) => one.place - other.place)
+		.flatMap(([name]) => available.find((tool) => tool.name === name) ?? []);
+	const forced = isMany
+		? available.filter(({ name }) => chosen.includes(name) && own.has(name) && !later.has(name))
+		: [];
+	const foundBy = [...later].flatMap(([name, { callId }]) => (callId === undefined ? [] : [[name, callId] as const]));
+	const tools = [...first, ...behind, ...forced];
+	return tools.length > 0 ? { tools, foundBy: new Map(foundBy) } : {};
+}
+
+/** Whether a tool is sent from the beginning. */
+function isFirst(name: string, own: ReadonlySet<string>, isMany: boolean): boolean {
+	return isMany ? !own.has(name) : name !== searchName || own.has(name);
+}
+
+/** Finds the own tools that the sent messages found or called, in that order, and at most so many. */
+function findKnownTools(
+	{ messages, window }: Pick<Conversation, 'messages' | 'window'>,
+	own: ReadonlySet<string>,
+	most: number,
+): ReadonlyMap<string, Origin> {
+	const found = new Map<string, Origin>();
+	/** The names, the least recently used first. */
+	const used = new Set<string>();
+	let calls = new Map<string, ToolCall>();
+	for (let place = window.from; place < messages.length; place++) {
+		const message = messages[place];
+		if (message?.role === 'assistant') calls = new Map((message.toolCalls ?? []).map((call) => [call.id, call]));
+		if (message?.role !== 'tool') continue;
+		const { toolCallId: callId, isError } = message;
+		const call = calls.get(callId);
+		if (call === undefined || (isError && call.name === searchName)) continue;
+		const known = listKnownTools(call, message.content).filter((name) => own.has(name));
+		const names = known.slice(0, most);
+		for (const name of names.toReversed()) {
+			used.delete(name);
+			used.add(name);
+		}
+		for (const name of names) if (!found.has(name)) found.set(name, isError ? { place } : { place, callId });
+		if (found.size <= most) continue;
+		const kept = Math.max(Math.ceil(most / 2), names.length);
+		for (const name of [...used].slice(0, used.size - kept)) {
+			used.delete(name);
+			found.delete(name);
+		}
+	}
+	return found;
+}

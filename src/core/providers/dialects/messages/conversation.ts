@@ -1,0 +1,186 @@
+import {
+	type AssistantMessage,
+	type Message,
+	type MessagePart,
+	messageText,
+	renderPart,
+	type ToolMessage,
+} from '../../../chat/index.ts';
+import { isRecord } from '../../../ground/json.ts';
+import { decodeText, isImage, toMedia } from '../../../ground/media.ts';
+import { providerName } from '../../../tool/index.ts';
+import { getObject, getObjects, getString, type Json } from '../../adapter/json.ts';
+import { dropFirstSystem, toSystemText } from '../../adapter/system.ts';
+
+/** A message as the API takes it. */
+export interface WireMessage {
+	readonly role: string;
+	readonly content: Json[];
+}
+
+/**
+ * Converts messages to content blocks in the same order, without the system messages in front. Neighbours of one role are
+ * joined. A model that takes system messages in place gets them between the user's turn and the assistant's, where the API
+ * takes them; another model gets them as a user's text. In front they would invalidate the cache and the thinking that
+ * follows.
+ *
+ * @param found the names of the tools that a call's result brought, by the id of the call
+ */
+export function toMessages(
+	messages: readonly Message[],
+	systemInPlace: boolean,
+	found: ReadonlyMap<string, readonly string[]>,
+): WireMessage[] {
+	const wire: WireMessage[] = [];
+	let waiting: string[] = [];
+	/** The texts of results that brought tools. They follow all results of their turn. */
+	let behind: Json[] = [];
+	const add = (role: string, blocks: readonly Json[]): void => {
+		if (blocks.length === 0) return;
+		const last = wire.at(-1);
+		// The end of an answer that continues was trimmed when it was last.
+		if (role === 'assistant') trimLast(wire);
+		if (last?.role === role) last.content.push(...blocks);
+		else wire.push({ role, content: [...blocks] });
+	};
+	const findPlace = (): void => {
+		if (waiting.length === 0 || wire.at(-1)?.role !== 'user') return;
+		wire.push({ role: 'system', content: [{ type: 'text', text: waiting.join('\n\n') }] });
+		waiting = [];
+	};
+	const flush = (): void => {
+		add('user', behind);
+		behind = [];
+	};
+	for (const message of dropFirstSystem(messages)) {
+		if (message.role !== 'tool') flush();
+		switch (message.role) {
+			case 'system':
+				if (message.content.trim() === '') break;
+				if (systemInPlace) waiting.push(message.content);
+				else add('user', toText(toSystemText(message.content)));
+				break;
+			case 'user':
+				add('user', message.parts === undefined ? toText(message.content) : toBlocks(message.parts));
+				break;
+			case 'tool': {
+				const names = found.get(message.toolCallId) ?? [];
+				add('user', [toToolResult(message, names)]);
+				if (names.length > 0) behind.push(...toResultBlocks(message));
+				break;
+			}
+			case 'assistant': {
+				const blocks = toAssistantBlocks(message);
+				if (blocks.length > 0) findPlace();
+				add('assistant', blocks);
+			}
+		}
+	}
+	flush();
+	findPlace();
+	add('user', toText(waiting.map(toSystemText).join('\n\n')));
+	trimLast(wire);
+	return wire;
+}
+
+/** Trims the end of an answer that continues. The API refuses spaces there. */
+function trimLast(wire: readonly { readonly role: string; readonly content: Json[] }[]): void {
+	const last = wire.at(-1);
+	const block = last?.content.at(-1);
+	const text = getString(block ?? {}, 'text');
+	if (last?.role !== 'assistant' || text === undefined) return;
+	last.content[last.content.length - 1] = { ...block, text: text.trimEnd() };
+}
+
+function toBlocks(parts: readonly MessagePart[]): Json[] {
+	return parts.flatMap((part): Json[] => {
+		const media = toMedia(part);
+		const source =
+			media?.url === undefined
+				? { type: 'base64', media_type: media?.mime, data: media?.data }
+				: { type: 'url', url: media.url };
+		const caption = part.text ? [{ type: 'text', text: part.text }] : [];
+		const title = media?.name === undefined ? {} : { title: media.name };
+		if (isImage(media)) return [{ type: 'image', source }, ...caption];
+		if (media?.kind === 'pdf') return [{ type: 'document', source, ...title }, ...caption];
+		if (media?.kind === 'text' && media.data !== undefined)
+			return [
+				{
+					type: 'document',
+					source: { type: 'text', media_type: 'text/plain', data: decodeText(media.data) },
+					...title,
+				},
+				...caption,
+			];
+		return toText(renderPart(part));
+	});
+}
+
+/** Converts a text. The API takes no empty ones. */
+function toText(text: string): Json[] {
+	return text.trim() === '' ? [] : [{ type: 'text', text }];
+}
+
+/**
+ * Converts a result. The API allows only text in a failed result, so a failed result with an image says it in its text.
+ */
+function toToolResult(message: ToolMessage, found: readonly string[]): Json {
+	const { toolCallId, isError, parts = [] } = message;
+	// The API takes nothing beside references.
+	if (found.length > 0) {
+		const content = found.map((tool_name) => ({ type: 'tool_reference', tool_name }));
+		return { type: 'tool_result', tool_use_id: providerName(toolCallId), content };
+	}
+	const text = messageText(message);
+	const blocks = toBlocks(parts);
+	const rich = blocks.some(({ type }) => type !== 'text');
+	const content = isError ? [{ type: 'text', text: 'Error:' }, ...blocks] : blocks;
+	return {
+		type: 'tool_result',
+		tool_use_id: providerName(toolCallId),
+		content: rich ? content : text === '' && isError ? 'error' : text,
+		...(isError && !rich && { is_error: true }),
+	};
+}
+
+/** Converts the content of a result that is not in the result itself. */
+function toResultBlocks(message: ToolMessage): Json[] {
+	const { parts = [] } = message;
+	return parts.length > 0 ? toBlocks(parts) : toText(messageText(message));
+}
+
+/**
+ * Converts an assistant's turn: to the original blocks, if it came from Anthropic and holds more than text and calls.
+ */
+function toAssistantBlocks({ content, toolCalls = [], providerMetadata = {} }: AssistantMessage): Json[] {
+	const kept = getObjects(getObject(providerMetadata, 'anthropic'), 'content');
+	if (kept.length === 0 && toolCalls.length === 0) return toText(content);
+	const calls = new Map(
+		toolCalls.map(({ id, name, input }) => [
+			id,
+			{
+				type: 'tool_use',
+				id: providerName(id),
+				name: providerName(name),
+				input: isRecord(input) ? input : { invalid_json: input },
+			},
+		]),
+	);
+	if (kept.length === 0) return [...toText(content), ...calls.values()];
+	return kept.flatMap((block): Json[] => {
+		if (block.type === 'text') return toTextBlocks(block);
+		if (block.type !== 'tool_use') return [block];
+		const call = calls.get(getString(block, 'id') ?? '');
+		return call === undefined ? [] : [{ ...block, ...call }];
+	});
+}
+
+/**
+ * Converts a text to a form that the API takes back: it sends empty texts and the files of citations, but does not take
+ * them.
+ */
+function toTextBlocks(block: Json): Json[] {
+	if (block.text === '') return [];
+	if (!Array.isArray(block.citations)) return [block];
+	return [{ ...block, citations: getObjects(block, 'citations').map(({ file_id: _, ...citation }) => citation) }];
+}
