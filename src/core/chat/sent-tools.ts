@@ -44,9 +44,25 @@ export function selectSentTools(
 	const forced = isMany
 		? available.filter(({ name }) => chosen.includes(name) && own.has(name) && !later.has(name))
 		: [];
-	const foundBy = [...later].flatMap(([name, { callId }]) => (callId === undefined ? [] : [[name, callId] as const]));
 	const tools = [...first, ...behind, ...forced];
-	return tools.length > 0 ? { tools, foundBy: new Map(foundBy) } : {};
+	return tools.length > 0 ? { tools, foundBy: listCalls(later, conversation) } : {};
+}
+
+/** Lists the calls that brought tools. Servers may use an id again: it means its first result. */
+function listCalls(
+	later: ReadonlyMap<string, Origin>,
+	{ messages, window }: Pick<Conversation, 'messages' | 'window'>,
+): ReadonlyMap<string, string> {
+	const calls = new Map<string, string>();
+	if (later.size === 0) return calls;
+	const firstPlaces = new Map<string, number>();
+	for (let place = messages.length - 1; place >= window.from; place--) {
+		const message = messages[place];
+		if (message?.role === 'tool') firstPlaces.set(message.toolCallId, place);
+	}
+	for (const [name, { place, callId }] of later)
+		if (callId !== undefined && firstPlaces.get(callId) === place) calls.set(name, callId);
+	return calls;
 }
 
 /** Whether a tool is sent from the beginning. */
@@ -77,7 +93,7 @@ function findKnownTools(
 			used.delete(name);
 			used.add(name);
 		}
-		for (const name of names) if (!found.has(name)) found.set(name, isError ? { place } : { place, callId });
+		for (const name of names) if (!found.has(name)) found.set(name, { place, callId });
 		if (found.size <= most) continue;
 		const kept = Math.max(Math.ceil(most / 2), names.length);
 		for (const name of [...used].slice(0, used.size - kept)) {

@@ -33,6 +33,7 @@ export function toMessages(
 ): WireMessage[] {
 	const wire: WireMessage[] = [];
 	let waiting: string[] = [];
+	const left = new Map(found);
 	/** The texts of results that brought tools. They follow all results of their turn. */
 	let behind: Json[] = [];
 	const add = (role: string, blocks: readonly Json[]): void => {
@@ -64,7 +65,8 @@ export function toMessages(
 				add('user', message.parts === undefined ? toText(message.content) : toBlocks(message.parts));
 				break;
 			case 'tool': {
-				const names = found.get(message.toolCallId) ?? [];
+				const names = left.get(message.toolCallId) ?? [];
+				left.delete(message.toolCallId);
 				add('user', [toToolResult(message, names)]);
 				if (names.length > 0) behind.push(...toResultBlocks(message));
 				break;
@@ -145,8 +147,9 @@ function toToolResult(message: ToolMessage, found: readonly string[]): Json {
 
 /** Converts the content of a result that is not in the result itself. */
 function toResultBlocks(message: ToolMessage): Json[] {
-	const { parts = [] } = message;
-	return parts.length > 0 ? toBlocks(parts) : toText(messageText(message));
+	const { parts = [], isError } = message;
+	const blocks = parts.length > 0 ? toBlocks(parts) : toText(messageText(message));
+	return isError ? [...toText('Error:'), ...blocks] : blocks;
 }
 
 /**

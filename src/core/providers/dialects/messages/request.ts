@@ -54,7 +54,7 @@ function toTools(tools: readonly WireTool[], deferred: ReadonlySet<string>, mark
 
 /**
  * Finds the names of the tools that each call's result brought, for models that take references. The API wants a tool that
- * is not deferred. A result that is not sent, or that failed, refers to nothing.
+ * is not deferred. A result that is not sent refers to nothing.
  */
 function findReferences({ model, tools, messages }: ModelRequest): ReadonlyMap<string, readonly string[]> {
 	const found = new Map<string, string[]>();
@@ -62,7 +62,7 @@ function findReferences({ model, tools, messages }: ModelRequest): ReadonlyMap<s
 	if (!isKnown || tools.every(({ foundBy }) => foundBy !== undefined)) return found;
 	const later = tools.filter(({ foundBy }) => foundBy !== undefined);
 	if (later.length === 0) return found;
-	const ids = new Set(messages.flatMap((one) => (one.role === 'tool' && !one.isError ? [one.toolCallId] : [])));
+	const ids = new Set(messages.flatMap((one) => (one.role === 'tool' ? [one.toolCallId] : [])));
 	for (const { name, foundBy = '' } of later)
 		if (ids.has(foundBy)) found.set(foundBy, [...(found.get(foundBy) ?? []), name]);
 	return found;

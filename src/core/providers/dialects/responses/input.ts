@@ -64,11 +64,13 @@ export function toInput(
 			}
 		}
 	};
+	const left = new Map(added);
 	let behind: Json[] = [];
 	return messages.flatMap((message, at) => {
 		const items = itemsFor(message);
 		if (message.role !== 'tool') return items;
-		behind.push(...(added.get(message.toolCallId) ?? []));
+		behind.push(...(left.get(message.toolCallId) ?? []));
+		left.delete(message.toolCallId);
 		if (behind.length === 0 || messages[at + 1]?.role === 'tool') return items;
 		const tools = behind;
 		behind = [];

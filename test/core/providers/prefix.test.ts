@@ -1,0 +1,16 @@
+/** From turn to turn a request is the one before and what is new, so that a provider's cache has all of the former. */
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { apis } from './prefix/apis.ts';
+import { findBreak, plans, playSession } from './prefix/walk.ts';
+
+describe.each(apis)('$name', (api) => {
+	test('each request of a random session begins with the whole request before it', async () => {
+		await fc.assert(
+			fc.asyncProperty(plans, async (plan) => {
+				expect(findBreak(api, await playSession(api, plan))).toBeUndefined();
+			}),
+			{ numRuns: 40 },
+		);
+	});
+});
