@@ -16,6 +16,7 @@ import type { Limit } from '../objects/budget.ts';
 import type { DirectoryNamespace } from '../objects/directory/api.ts';
 import { StoredKeys } from '../objects/directory/stored-keys.ts';
 import type { LedgerNamespace } from '../objects/ledger/api.ts';
+import { Shortages } from '../objects/ledger/shortages.ts';
 import type { MemoryNamespace } from '../objects/memory/api.ts';
 import type { PublisherNamespace } from '../objects/publisher/api.ts';
 import type { SessionNamespace } from '../objects/session-api.ts';
@@ -72,6 +73,8 @@ export interface Config {
 	readonly sessionBudget: Limit;
 	/** The most that an owner may spend on a UTC day if its keys have no cap. */
 	readonly dayBudget: Limit;
+	/** The budgets that refused requests lately. */
+	readonly shortages: Shortages;
 	/**
 	 * Whether a key is neither revoked nor expired, so that its tokens and runs still count. Stored keys count as they were
 	 * read last: call `storedKeys.refreshKey` first.
@@ -173,6 +176,7 @@ export function readConfig(env: WorkerEnv): Config {
 			isGood(keys.find((key) => key.id === id) ?? storedKeys?.find(id)),
 		dayBudget,
 		sessionBudget,
+		shortages: new Shortages(),
 		findDayBudget: (owner) => {
 			const ofOwner = listOwnerKeys({ keys, storedKeys }, owner);
 			const isKnown = hasAccounts || keys.length === 0 || keyless.has(owner) || ofOwner.length > 0;

@@ -104,6 +104,7 @@ async function send(due: DueSchedule, text: string, definition: AgentSchedule | 
 		if (!(cause instanceof RunletError)) throw cause;
 		if (cause.status === 404 && target.kind === 'session') return 'gone';
 		if (cause.status === 409) return { ...skip('too many messages wait for the session'), sessionId: id.toString() };
+		if (cause.code === 'budget_exceeded') return { ...skip('the budget is spent'), sessionId: id.toString() };
 		if (cause.status < 500) return { outcome: 'failed', reason: cause.message, sessionId: id.toString() } as const;
 		throw cause;
 	}

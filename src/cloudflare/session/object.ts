@@ -157,7 +157,7 @@ export class Session extends DurableObject<Env> implements SessionApi {
 	}
 
 	send(caller: Caller, input: Input, how: Handling): Promise<RpcResult<RunOutcome>> {
-		const entry = { caller, rights: maySend, create: input.create };
+		const entry = { caller, rights: maySend, create: input.create, asking: { input } };
 		return this.#run(entry, this.#inbox.send(input, how.once), how);
 	}
 
@@ -172,7 +172,7 @@ export class Session extends DurableObject<Env> implements SessionApi {
 	}
 
 	converse(caller: Caller, update: ConversationUpdate, how: Handling): Promise<RpcResult<RunOutcome>> {
-		const entry = { caller, rights: maySend, create: update.create };
+		const entry = { caller, rights: maySend, create: update.create, asking: update };
 		return this.#run(entry, this.#inbox.converse(update, how.once), how);
 	}
 
@@ -182,7 +182,7 @@ export class Session extends DurableObject<Env> implements SessionApi {
 	}
 
 	continue(caller: Caller, how: Handling, operation: 'continue' | 'step' = 'continue'): Promise<RpcResult<RunOutcome>> {
-		return this.#run({ caller, rights: maySend }, this.#inbox.continue(operation, how.once), how);
+		return this.#run({ caller, rights: maySend, asking: {} }, this.#inbox.continue(operation, how.once), how);
 	}
 
 	events(caller: Caller, lastEventId: string | undefined, format?: Format): Promise<RpcResult<Bytes | undefined>> {
@@ -196,7 +196,7 @@ export class Session extends DurableObject<Env> implements SessionApi {
 		const toRights = (now: Standing) => toAnswerRights(now.findOpenAnswers(answers));
 		return this.#life.answer(async () => {
 			const rights = input === undefined ? toRights : maySend;
-			const entry = { caller, agent, rights, create: input?.create, once };
+			const entry = { caller, agent, rights, create: input?.create, once, asking: post };
 			const { run, lease } = await this.#gate.take(entry, this.#inbox.post(post, once));
 			if (run === undefined)
 				return { kind: 'nothing', isWaiting: (findPending(this.#store).calls ?? []).length > 0 } as const;

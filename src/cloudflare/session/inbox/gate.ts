@@ -20,6 +20,7 @@ import type { Outcome } from '../store/requests.ts';
 import { assertAllowed, type Operation } from '../store/status.ts';
 import type { SessionStore } from '../store/store.ts';
 import type { Access, Pass } from './access.ts';
+import { type Asked, Funds, type KnownFunds } from './funds.ts';
 import { findJoin, type JoinChildren } from './tree.ts';
 
 /** A request that may begin a run: who sends it, and whether it may come again. */
@@ -32,6 +33,8 @@ export interface Entry {
 	/** What the session is created with, where it is not there yet. */
 	readonly create?: CreateInput;
 	readonly once?: Once;
+	/** Said where it may begin a run that asks a model: the message that it brings, and the model, if any. */
+	readonly asking?: Pick<CreateInput, 'input' | 'model'>;
 	/** What has to be done for it first, once the caller was let in. */
 	readonly prepare?: (pass: Pass) => Promise<void>;
 }
@@ -42,6 +45,8 @@ export type Decide = (now: Standing) => Step | 'cancel';
 export interface Step {
 	/** What the session's status has to allow. */
 	readonly operation?: Operation;
+	/** What it asks of a model. Missing where it is stored whatever is left to spend: it answers what was asked. */
+	readonly asked?: Asked;
 	/** Stores the request. The gate calls what this gives once that is committed: for the run that it begins or waits for. */
 	readonly store: () => Stored;
 }
@@ -114,9 +119,11 @@ interface GateOptions {
 /** The one way in for a request that may begin a run: who asks, did it come before, does the session's status allow it. */
 export class Gate {
 	readonly #options: GateOptions;
+	readonly #funds: Funds;
 
 	constructor(options: GateOptions) {
 		this.#options = options;
+		this.#funds = new Funds(options);
 	}
 
 	/** Lets a request in and does what it decides. A request that came before changes nothing and gets the run that it got. */
@@ -127,8 +134,10 @@ export class Gate {
 			await entry.prepare(pass);
 			access.assertExists();
 		}
+		const mayAsk = entry.asking !== undefined && !this.#cameBefore(entry);
+		const known = mayAsk ? await this.#funds.look() : undefined;
 		for (;;) {
-			const taken = store.transaction(() => this.#store(entry, pass, decide));
+			const taken = store.transaction(() => this.#store(entry, pass, { decide, known }));
 			if (taken !== undefined) {
 				const run = taken.begin();
 				if (run !== undefined && !taken.isReplay) await this.#noteAccepted(run.record.n);
@@ -171,7 +180,7 @@ export class Gate {
 	}
 
 	/** Everything of `take` that has to happen at once; nothing where a run has to be cancelled first. */
-	#store(entry: Entry, pass: Pass, decide: Decide) {
+	#store(entry: Entry, pass: Pass, { decide, known }: { readonly decide: Decide; readonly known?: KnownFunds }) {
 		const { store, runner, access } = this.#options;
 		this.#createMissing(entry);
 		const now = new Standing(store, pass.by);
@@ -186,20 +195,28 @@ export class Gate {
 		if (step === 'cancel') return undefined;
 		if (operation !== undefined) now.assertAllowed(operation);
 		if (isReply && now.asksForApproval) pass.assert('decide');
+		if (step.asked !== undefined) this.#funds.assert(step.asked, known);
 		return { isReplay: false, begin: step.store() };
 	}
 
 	/** Lets a caller in, also to a session of theirs that is not there yet. */
-	async #letIn({ caller, agent, create }: Entry): Promise<Pass> {
+	async #letIn({ caller, agent, create, asking }: Entry): Promise<Pass> {
 		const { access, runner } = this.#options;
 		const isTheirs = create !== undefined && 'owner' in caller && mayCreate(caller, create);
 		if (isTheirs && access.isMissing()) {
+			await this.#funds.assertNew({ ...create, ...asking });
 			await runner.alarm.announce();
 			if (access.isMissing()) return { by: caller.by, assert: () => {} };
 		}
 		const pass = await access.open(caller, [], agent);
 		access.assertMayTakePart(caller);
 		return pass;
+	}
+
+	/** Whether a request came before, so that it is answered whatever is left to spend. */
+	#cameBefore({ once }: Pick<Entry, 'once'>): boolean {
+		const { store } = this.#options;
+		return once !== undefined && store.exists() && store.deliveries.find(once, Date.now()) !== undefined;
 	}
 
 	/** Makes a session that is not there yet, in the transaction that stores what it is made for. */

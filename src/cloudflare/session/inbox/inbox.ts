@@ -13,6 +13,7 @@ import type { MessageRecord } from '../store/message-record.ts';
 import { canTakeNext, type Operation, sessionStatus } from '../store/status.ts';
 import type { SessionStore } from '../store/store.ts';
 import { Answers, assertMeant, type InboxOptions } from './answers.ts';
+import type { Asked } from './funds.ts';
 import { type Decide, findRun, type Standing, type Step, type Stored } from './gate.ts';
 import {
 	findNewResults,
@@ -130,7 +131,7 @@ export class Inbox {
 	converse(update: ConversationUpdate, once?: Once): Decide {
 		const { input, clientTools, model, maxOutputTokens, toolChoice, terms } = update;
 		return (now) => ({
-			operation: chooseOperation(this.#store, update),
+			...toAsking(chooseOperation(this.#store, update), { model, maxOutputTokens }),
 			store: () => {
 				const results = findNewResults(this.#store, update.results, now.pending);
 				const given = input && this.#toGiven(input, now);
@@ -145,7 +146,8 @@ export class Inbox {
 	/** Takes up a run that failed, or that stopped after a step. */
 	continue(operation: 'continue' | 'step', once?: Once): Decide {
 		const stopAfter = operation === 'step' ? 1 : undefined;
-		return () => ({ operation, store: () => this.#runner.storeRun([], { once, stopAfter }) });
+		const asked = { isContinued: true };
+		return () => ({ operation, asked, store: () => this.#runner.storeRun([], { once, stopAfter }) });
 	}
 
 	/** What a page posts. Its run may have begun before; there is none where the page says nothing new. */
@@ -156,6 +158,8 @@ export class Inbox {
 	#decideSend(given: Given, input: Input, once: Once | undefined, now: Standing): Step {
 		const { whenBusy = 'queue', isPatient = false, mayAnswer = false, model, callback } = input;
 		const { status } = now;
+		// What a child tells is bounded by the children, and it would tell it again.
+		const asked = input.ofChild === undefined ? { model } : undefined;
 		const isQuestion = isPatient && (!mayAnswer || now.asksForApproval) && status === 'awaiting_user';
 		const isAsking = isQuestion || (isPatient && status === 'awaiting_tools');
 		if (isQuestion && whenBusy === 'reject')
@@ -163,9 +167,9 @@ export class Inbox {
 				field: 'whenBusy',
 			});
 		if (whenBusy !== 'reject' && (isAsking || this.#runner.live !== undefined))
-			return { store: () => this.#wait(given, input, once) };
+			return { asked, store: () => this.#wait(given, input, once) };
 		const about = { once, model, inbound: given.inbound, callback };
-		return { operation: 'reply', store: () => this.#storeReply([], given.message, about, now) };
+		return { operation: 'reply', asked, store: () => this.#storeReply([], given.message, about, now) };
 	}
 
 	/** A person's message, behind the results that come with it. To a session that has asked, it is the answer. */
@@ -234,7 +238,8 @@ export class Inbox {
 		const asked = readRepeatedInput(this.#store, record, isEdited ? given.message : undefined);
 		const inbound = isEdited ? given.inbound : repeatInbound(record, given.inbound);
 		const replacing = { ...about, inbound, replaces: record.seq };
-		return { operation: 'reply', store: () => this.#runner.storeRun(asked, replacing) };
+		const asking = { model: about.model, isEdit: true };
+		return { operation: 'reply', asked: asking, store: () => this.#runner.storeRun(asked, replacing) };
 	}
 
 	/** Answers that a page posts: new ones, and those that it posted before. */
@@ -261,6 +266,12 @@ function createTextRefusal(): RunletError {
 	const message =
 		'text: a call waits for the approval of a person, and a text over MCP decides nothing. Decide on the page, by a link, or over HTTP: POST …/tool-results.';
 	return new RunletError('forbidden', message, { field: 'text' });
+}
+
+/** What an operation asks of a model, unless it brings results that were asked for. */
+function toAsking(operation: Operation, asked: Asked): Pick<Step, 'operation' | 'asked'> {
+	if (operation === 'submit') return { operation };
+	return { operation, asked: { ...asked, isContinued: operation === 'continue' } };
 }
 
 /**

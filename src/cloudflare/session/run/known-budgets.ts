@@ -79,7 +79,8 @@ export class KnownBudgets {
 	}
 }
 
-async function readState(
+/** Reads the state of a budget that a ledger keeps. */
+export async function readState(
 	ledger: LedgerApi,
 	scope: BudgetScope,
 	dayLimit: Limit,

@@ -22,6 +22,7 @@ import { Alarm, alarmAgainMs, decideNext, type Life, type Next, readFacts } from
 import { OutsideCalls } from './outside-calls.ts';
 import { Owner, runInBackground } from './owner.ts';
 import { createChatOptions, findLimit, prepareRun, type RunnerOptions } from './prepare.ts';
+import { noteShortage } from './refused.ts';
 import { carryOut, createPastRun, createUnbegunRun, type LiveRun, type Work } from './run.ts';
 import { WaitingRuns } from './waiting-runs.ts';
 
@@ -35,12 +36,12 @@ export class Runner {
 	readonly files: SessionFiles;
 	readonly outside: OutsideCalls;
 	readonly waiting: WaitingRuns;
+	/** Tells this life of the object from those before it. */
+	readonly boot = crypto.randomUUID();
 	readonly #options: RunnerOptions;
 	readonly #store: SessionStore;
 	readonly #callbacks: Callbacks;
 	readonly #connections: Connections;
-	/** Tells this life of the object from those before it. */
-	readonly #boot = crypto.randomUUID();
 	#live: LiveRun | undefined;
 
 	constructor(options: RunnerOptions) {
@@ -187,7 +188,7 @@ export class Runner {
 	}
 
 	get #carrier() {
-		return { boot: this.#boot, files: this.files };
+		return { boot: this.boot, files: this.files };
 	}
 
 	#decide(): Next {
@@ -199,7 +200,7 @@ export class Runner {
 		try {
 			const options = this.#toChatOptions(run);
 			const work = this.#store.transaction(() => {
-				const taken = takeUp(this.#store, run, life, this.#boot);
+				const taken = takeUp(this.#store, run, life, this.boot);
 				return this.#prepare(taken.record, options, taken);
 			});
 			this.#carryOut(work);
@@ -264,6 +265,7 @@ export class Runner {
 			onSteered: (id: number) => this.#live && this.waiting.show(id, this.#live),
 			onEnded: (ended: Ended) => {
 				void this.alarm.set();
+				if (ended.event.type === 'error') noteShortage(this.#store, this.#options.config().shortages);
 				reportRun(this.#options, run, ended);
 			},
 		};
