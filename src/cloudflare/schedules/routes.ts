@@ -9,6 +9,7 @@ import { askSession } from '../routes/ask-session.ts';
 import { getOwner, getPerson, type RouteEnv } from '../routes/identity.ts';
 import { serveOperation } from '../routes/operation.ts';
 import { refuseMethod } from '../routes/request.ts';
+import { toSpeaker } from '../session/store/inbound.ts';
 import * as operations from '../wire/operations/schedules.ts';
 import { assertTime } from './time.ts';
 
@@ -32,8 +33,9 @@ export function createSchedulesRoute(): Hono<RouteEnv> {
 			const { parent, user } = await askSession(c, sessions.idFromString(id), (one) => one.state({ owner }), true);
 			if (parent !== undefined) throw createBusy(parent.id);
 			const target = { kind: 'session', session: id } as const;
+			const askers = [toSpeaker(by, { owner, user })];
 			return c.json(
-				showSchedule(await ask(c, (one) => one.putSchedule({ owner, user, target, name, time, text, askers: [by] }))),
+				showSchedule(await ask(c, (one) => one.putSchedule({ owner, user, target, name, time, text, askers }))),
 				201,
 			);
 		})

@@ -461,3 +461,33 @@ describe('the function of skills', () => {
 		expect(happened.resolved.at(-1)).toMatchObject({ owner: 'shop', user: 'ada', metadata: {} });
 	});
 });
+
+test('a message that is asked again is asked for by whoever asked last, also where that is its sender', async () => {
+	const { id } = await create(kim, { user: 'ada', text: call('who') });
+	for (const who of [lea, kim]) {
+		const { messages } = await read<{ messages: { id: string; role: string; text: string }[] }>(
+			kim,
+			`/v1/sessions/${id}/messages`,
+		);
+		const { id: replaces } = messages.findLast(({ role }) => role === 'user') ?? {};
+		await ask(who, `/v1/sessions/${id}/messages`, { replaces });
+	}
+	expect(happened.looked.map(({ askedBy }) => askedBy?.user)).toEqual(['kim', 'lea', 'kim']);
+});
+
+test('a key without a user that calls a tool by MCP speaks for the person of the session', async () => {
+	const id = await makeSession();
+	const server = await openMcp(keys.shop, `/mcp/till?session=${id}`);
+	await server.callTool({ name: 'who', arguments: {} });
+	expect(happened.looked[0]).toMatchObject({ askedBy: { user: 'ada', via: 'mcp', id: keyIds.shop }, sender: 'ada' });
+});
+
+test('a key without a user that sets a schedule speaks for the person of the session', async () => {
+	const id = await makeSession();
+	const schedule = { session: id, name: 'mine', text: looking, at: '2033-01-01T10:00:00Z' };
+	expect((await ask(keys.shop, '/v1/schedules', schedule)).status).toBe(201);
+	await passTo('shop', '2033-01-01T10:00:01Z');
+	await waitForLooks(1);
+	await waitFor(id, 'completed');
+	expectAda(happened.looked[0], { user: 'ada', via: 'key', id: keyIds.shop });
+});

@@ -7,6 +7,7 @@ import type { Caller, CreateInput } from '../../objects/session-api.ts';
 import { hasServers } from '../run/connections.ts';
 import { assertMayDecide } from '../run/may-decide.ts';
 import type { Runner } from '../run/runner.ts';
+import { toSpeaker } from '../store/inbound.ts';
 import type { SessionStore } from '../store/store.ts';
 import type { Access } from './access.ts';
 import type { Gate } from './gate.ts';
@@ -45,11 +46,12 @@ export class OutsideDoor {
 		const { runtime, config, store, runner, access, gate, inbox } = this.#options;
 		const { by } = await gate.take({ caller, agent: call.agent, rights, create }, inbox.visit());
 		const pass = await access.open(caller, rights, call.agent);
-		return runner.outside.begin(call, by, (asked, approve) => {
+		const askedBy = by && toSpeaker(by, store.session());
+		return runner.outside.begin(call, askedBy, (asked, approve) => {
 			pass.assert('decide');
-			if (by === undefined) return;
+			if (by === undefined || askedBy === undefined) return;
 			// Who calls a tool from outside is who asks for it, too.
-			const decision = { call: asked, approve, by, askers: () => [by] };
+			const decision = { call: asked, approve, by, askers: () => [askedBy] };
 			assertMayDecide({ session: store.session(), agents: runtime.agents, config }, decision);
 		});
 	}

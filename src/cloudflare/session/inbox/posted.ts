@@ -59,9 +59,14 @@ export function readRepeatedInput(store: SessionStore, record: MessageRecord, ne
 
 /** Returns the origin of a message that is asked again. It keeps its listed id. Whoever asks again has asked for it, too. */
 export function repeatInbound({ seq, inbound }: MessageRecord, given: Inbound): Inbound {
-	const { askers } = joinInbound(inbound, given);
+	const { askers = [] } = joinInbound(inbound, given);
+	const said = askers.map((asker) => JSON.stringify(asker));
 	const isOther = inbound !== undefined && JSON.stringify(inbound.by) !== JSON.stringify(given.by);
-	return { messageId: toListedId(seq), ...(inbound ?? given), ...(isOther && { askers }) };
+	// Whoever asks several times counts where they asked last.
+	const joined = (isOther || inbound?.askers !== undefined) && {
+		askers: askers.filter((_, at) => said.lastIndexOf(said[at] ?? '') === at),
+	};
+	return { messageId: toListedId(seq), ...(inbound ?? given), ...joined };
 }
 
 /** Returns the id in a page's list of a message whose sender gave it none. */

@@ -40,7 +40,7 @@ export function toInbound(given: Input, session: Whose, from?: Actor) {
 }
 
 /** A key without a user speaks for the person of the session: its server has said who that is. */
-function toSpeaker(by: Actor, { owner, user }: Whose): Actor {
+export function toSpeaker(by: Actor, { owner, user }: Whose): Actor {
 	const speaks =
 		by.user === undefined && user !== undefined && by.owner === owner && (by.via === 'key' || by.via === 'mcp');
 	return speaks ? { ...by, user, madeBy: by } : by;

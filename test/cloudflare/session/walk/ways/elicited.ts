@@ -79,7 +79,8 @@ async function seeRun(walk: Walk, session: Session, { caller, mark, approve }: D
 /** A call from outside of a run does not run where whoever calls allows it. */
 async function seeCall(walk: Walk, session: Session, { caller }: Decided): Promise<void> {
 	const { askedBy, askers } = session;
-	const by = { ...caller.actor, via: 'mcp' } as const;
+	const actor = { ...caller.actor, via: 'mcp' } as const;
+	const by = toSpeaker({ ...caller, actor }, session);
 	Object.assign(session, { askedBy: by, askers: [by] });
 	const { tools } = await observe(walk);
 	Object.assign(session, { askedBy, askers });

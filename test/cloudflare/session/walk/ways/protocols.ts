@@ -5,7 +5,16 @@ import { pickCaller, pickPerson, pickTarget } from '../choose.ts';
 import { look, settle } from '../look.ts';
 import { observe } from '../observe.ts';
 import { toName, users } from '../persons.ts';
-import { type Caller, hasRight, judge, judgeIn, type Outcome, type PersonCaller, type Session } from '../truth.ts';
+import {
+	type Caller,
+	hasRight,
+	judge,
+	judgeIn,
+	type Outcome,
+	type PersonCaller,
+	type Session,
+	toSpeaker,
+} from '../truth.ts';
 import type { Answer, Target, Walk } from '../walk.ts';
 import { chats, findNamed, said } from './named.ts';
 import { addSession, isFree, type Message, noteSaid, refused, toPerson, type Way, write } from './way.ts';
@@ -240,7 +249,7 @@ const mcp: Way = {
 			named?.note(id, { createdBy: caller.actor }) ??
 			addSession(walk, id, { owner, user, createdBy: caller.actor });
 		if (asks) await said(walk, found, { ...caller, actor: by }, message);
-		else await witnessed(walk, found, by, message);
+		else await witnessed(walk, found, toSpeaker({ ...caller, actor: by }, found), message);
 		return true;
 	},
 };

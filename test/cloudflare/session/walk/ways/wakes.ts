@@ -8,7 +8,7 @@ import { pickCaller, pickTarget } from '../choose.ts';
 import { mostTries, settle } from '../look.ts';
 import { observe } from '../observe.ts';
 import { listMarks, makeMark, owners, type Person, replaceMarks, users } from '../persons.ts';
-import { isIdle, judge, type PersonCaller, type Session, toActor } from '../truth.ts';
+import { isIdle, judge, type PersonCaller, type Session, toSpeaker } from '../truth.ts';
 import type { Walk } from '../walk.ts';
 import { addSession, addToken, noteSaid, refused, type SessionWay, toPerson, type Way } from './way.ts';
 
@@ -43,7 +43,7 @@ export const planning: readonly SessionWay[] = [
 		},
 		after: async ({ caller, session, asked }) => {
 			const { name, text } = Object(asked.body);
-			session.naps.set(listMarks(text)[0] ?? '', { name, askers: [toActor(caller, session)] });
+			session.naps.set(listMarks(text)[0] ?? '', { name, askers: [toSpeaker(caller, session)] });
 		},
 	},
 	{
