@@ -1,13 +1,16 @@
 import type { Context } from 'hono';
 import { Hono } from 'hono/tiny';
+import type * as v from 'valibot';
 import { localIdentity } from '../auth/identity.ts';
 import { readConfig } from '../config/config.ts';
 import { askLedger } from '../objects/ledger/api.ts';
 import { getUsage } from '../wire/operations/usage.ts';
+import type { spentGroup } from '../wire/spending.ts';
 import { getListedOwner, isAdmin, isOnlyLocal, type RouteEnv } from './identity.ts';
 import { serveOperation } from './operation.ts';
 import { refuseMethod } from './request.ts';
 import { findOwners } from './session-list.ts';
+import { parseFields, showPart, showUnits, toPartFields } from './spent-parts.ts';
 
 /** How many ledgers are asked in parallel. */
 const atOnce = 16;
@@ -15,20 +18,27 @@ const atOnce = 16;
 /** `/v1/usage`: shows what the owners spent, by day. */
 export const usage = new Hono<RouteEnv>()
 	.get('/', serveOperation(getUsage), async (c) => {
-		const { owner, user, days } = c.req.valid('query');
+		const { owner, user, by, days } = c.req.valid('query');
 		const { sessionBudget: session, dayBudget: day } = readConfig(c.env);
 		const owners = await findSpenders(c, owner);
-		const found = [];
-		for (let from = 0; from < owners.length; from += atOnce)
-			found.push(
-				...(await Promise.all(
-					owners.slice(from, from + atOnce).map((name) => listDays(c, name, { user, count: days })),
-				)),
-			);
-		const newestFirst = found.flat().sort((a, b) => (a.day < b.day ? 1 : a.day > b.day ? -1 : 0));
-		return c.json({ budgets: { session, day }, usage: newestFirst });
+		const fields = parseFields(by);
+		const listed = { user, count: days };
+		const usage = await askAll(owners, (name) => listDays(c, name, listed));
+		const groups = fields.size > 0 && { groups: await askAll(owners, (name) => listGroups(c, name, fields, listed)) };
+		return c.json({ budgets: { session, day }, usage, ...groups });
 	})
 	.all('/', refuseMethod('GET'));
+
+/** Asks the ledgers of owners, and sorts what they answer: the newest day first. */
+async function askAll<T extends { readonly day: string }>(
+	owners: readonly string[],
+	ask: (owner: string) => Promise<readonly T[]>,
+): Promise<readonly T[]> {
+	const found: T[] = [];
+	for (let from = 0; from < owners.length; from += atOnce)
+		found.push(...(await Promise.all(owners.slice(from, from + atOnce).map(ask))).flat());
+	return found.sort((a, b) => (a.day < b.day ? 1 : a.day > b.day ? -1 : 0));
+}
 
 /** Returns the owners whose spending a caller may see: with the scope admin all of them, else its own. */
 async function findSpenders(c: Context<RouteEnv>, asked: string | undefined): Promise<readonly string[]> {
@@ -54,4 +64,20 @@ async function listDays(c: Context<RouteEnv>, owner: string, { user, count }: Li
 	]);
 	const limit = user === undefined ? findDayBudget(owner) : {};
 	return days.map((day) => ({ owner, ...(user !== undefined && { user }), ...day, limit }));
+}
+
+async function listGroups(
+	c: Context,
+	owner: string,
+	by: ReadonlySet<string>,
+	{ user, count }: Listed,
+): Promise<readonly v.InferOutput<typeof spentGroup>[]> {
+	const { ledgers } = readConfig(c.env);
+	const parts = await askLedger(
+		() => ledgers.get(ledgers.idFromName(owner)),
+		(one) => one.parts(toPartFields(by), count, user),
+	);
+	return by.has('unit')
+		? parts.flatMap((part) => showUnits(part, by).map((group) => ({ owner, ...group })))
+		: parts.map((part) => ({ owner, ...showPart(part, by) }));
 }

@@ -17,6 +17,7 @@ import { askSession } from './ask-session.ts';
 import { getActor, getListedOwner, getOwner, getPerson, isAdmin, type RouteEnv } from './identity.ts';
 import { serveOperation } from './operation.ts';
 import { refuseMethod } from './request.ts';
+import { showPart } from './spent-parts.ts';
 
 type Ctx = Context<RouteEnv>;
 type Parts = Pick<Runtime, 'memory' | 'schedules'>;
@@ -65,6 +66,7 @@ function askUserLedger<T>(c: Ctx, { owner }: Person, ask: (one: LedgerApi) => Pr
 	return askLedger(() => ledgers.get(ledgers.idFromName(owner)), ask);
 }
 
+const byAgentAndModel = new Set(['agent', 'model']);
 /** Days of spending in an export. */
 const mostDays = 400;
 /** Sessions, or memories, that are read at a time. */
@@ -73,11 +75,13 @@ const atOnce = 50;
 /** Writes everything of a person, a piece at a time. What fails breaks the export off, so that half of it is no whole. */
 async function* writeExport(c: Ctx, person: Person, parts: Parts): AsyncGenerator<string | Uint8Array> {
 	const { owner, user } = person;
-	const [budget, usage] = await Promise.all([
+	const [budget, usage, spent] = await Promise.all([
 		askUserLedger(c, person, (one) => one.userState(user)),
 		askUserLedger(c, person, (one) => one.userDays(user, mostDays)),
+		askUserLedger(c, person, (one) => one.parts(['agent', 'model'], mostDays, user)),
 	]);
-	const head = { owner, user, budget, usage, schedules: await listSchedules(c, person, parts) };
+	const spending = spent.map((part) => showPart(part, byAgentAndModel));
+	const head = { owner, user, budget, usage, spending, schedules: await listSchedules(c, person, parts) };
 	yield JSON.stringify(head).slice(0, -1);
 	yield ',"memories":[';
 	yield* joined(listMemories(c, person, parts), (memory) => JSON.stringify(memory));
@@ -149,7 +153,7 @@ async function* listMemories(c: Ctx, person: Person, { memory }: Parts) {
 const mostErased = 300;
 
 /**
- * Erases a person: the sessions with their files and schedules, then the memories. What fails is left for the next request,
+ * Erases a person: the sessions with their files and schedules, the name in what was spent by agent, then the memories. What fails is left for the next request,
  * which goes on.
  */
 async function erase(c: Ctx, person: Person, { memory }: Parts) {
@@ -168,6 +172,7 @@ async function erase(c: Ctx, person: Person, { memory }: Parts) {
 		if (sessions >= mostErased) return { user, sessions, isDone: false };
 	}
 	await eraseLogins(c, person);
+	await askUserLedger(c, person, (one) => one.eraseUser(user));
 	if (memory !== undefined) await askMemory(readConfig(c.env).memories, person, (one) => one.erase(), true);
 	return { user, sessions, isDone: true };
 }

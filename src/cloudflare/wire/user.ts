@@ -4,7 +4,7 @@ import { exportedSession } from './export.ts';
 import { shownMemory } from './memory.ts';
 import { ownerName } from './page.ts';
 import { schedule } from './schedule.ts';
-import { spentDay } from './spending.ts';
+import { spentDay, spentParts } from './spending.ts';
 
 /** What a user may spend: on a UTC day, and in all. */
 const userCaps = v.object({
@@ -33,6 +33,7 @@ export const exportedUser = v.object({
 	user: v.string(),
 	budget: userBudget,
 	usage: v.pipe(v.array(spentDay), v.description('What the user spent, the newest day first.')),
+	spending: v.pipe(v.array(spentParts), v.description('The same by agent and model, of the last 90 days.')),
 	schedules: v.array(schedule),
 	memories: v.array(shownMemory),
 	sessions: v.pipe(

@@ -44,6 +44,8 @@ function createLedger(reserve: LedgerApi['reserve'] = grant, more: Partial<Ledge
 		setUserCaps: async () => {},
 		userDays: async () => [],
 		daysByUser: async () => [],
+		parts: async () => [],
+		eraseUser: async () => {},
 		...more,
 	};
 	const stubs: LedgerApi[] = [];

@@ -53,6 +53,38 @@ test('the end of a lease is told, too, while the run that began it has no row', 
 		expect(listTold(store)).toContain('ledger run_2.1');
 	}));
 
+test('the end of a lease tells what each model cost, also of requests that no message came of', () =>
+	onStore((store) => {
+		const reserve = (model: string, more: object = {}) =>
+			store.spending.reserve({ run: 1, model, amount: ten, owed: true, estimate, lease: 1, ...more }, 1);
+		const answer = (call: number, more: object) =>
+			store.messages.add(1, { role: 'assistant', content: 'so' }, 1, { cost: { call, tokens: 20, usd: 0.5, ...more } });
+		reserve('m');
+		answer(1, { inputTokens: 15, cachedInputTokens: 10, units: { web_searches: 1 }, isUnpriced: false });
+		reserve('other');
+		store.spending.settle(2, ten);
+		reserve('m');
+		answer(3, { inputTokens: 12, units: { web_searches: 2 }, isUnpriced: true });
+		reserve('m', { lease: undefined });
+		store.spending.settle(4, { tokens: 3, usd: 0.1 });
+		store.spending.lookBack();
+		const told = store.untold.list().flatMap(({ message }) => (message.to === 'ledger' ? [message] : []));
+		expect(told).toMatchObject([
+			{
+				agent: 'scripted',
+				amount: { tokens: 50, usd: 1 },
+				parts: [
+					{
+						...{ model: 'm', tokens: 40, usd: 1, unpricedTokens: 20 },
+						...{ inputTokens: 27, cachedInputTokens: 10, units: { web_searches: 3 } },
+					},
+					{ model: 'other', tokens: 10, usd: 0, unpricedTokens: 10, inputTokens: 1, cachedInputTokens: 0 },
+				],
+			},
+			{ amount: { tokens: 3 }, parts: [{ model: 'm', tokens: 3, usd: 0.1, unpricedTokens: 0 }] },
+		]);
+	}));
+
 test('the end of a lease is told as long as it is neither told nor undone, and costs no row of its own', () =>
 	onStore((store, readRows) => {
 		store.markTold(store.listDue(0));
@@ -140,7 +172,7 @@ test('what a removed session has not told its ledger has a row, also where anoth
 			first.spending.settle(1, ten);
 			const store = isNext ? new SessionStore(storage) : first;
 			store.erase(1);
-			const message = { to: 'ledger', owner: 'o', call: 'run_1.1', amount: ten };
+			const message = expect.objectContaining({ to: 'ledger', owner: 'o', call: 'run_1.1', amount: ten });
 			expect(store.outbox.listDue(Number.POSITIVE_INFINITY)).toContainEqual(expect.objectContaining({ message }));
 		});
 });

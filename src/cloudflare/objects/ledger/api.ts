@@ -1,3 +1,4 @@
+import type { Units } from '../../../core/chat/usage.ts';
 import type { Amount, BudgetState, Limit } from '../budget.ts';
 import { reach, usualLimitMs } from '../reach.ts';
 
@@ -25,12 +26,45 @@ export interface Cost {
 	readonly amount: Amount;
 	/** The user of the session that made the calls. */
 	readonly user?: string;
+	/** The agent of the session. */
+	readonly agent?: string;
+	/** The same amount by model. Missing where an earlier version tells it. */
+	readonly parts?: readonly CostPart[];
 }
+
+/** What calls to one model cost, and what they were billed for. */
+export interface CostPart extends Amount {
+	readonly model: string;
+	/** Those of the tokens whose price, or a part of it, is not known. */
+	readonly unpricedTokens: number;
+	/** Those of the tokens that were sent. */
+	readonly inputTokens: number;
+	/** Those of the input that came from a cache. */
+	readonly cachedInputTokens: number;
+	/** What has a price of its own, by name. */
+	readonly units?: Units;
+}
+
+/** What an agent spent on calls to a model, for a user if there is one. `*` stands for all others. */
+export interface SpentPart extends CostPart {
+	readonly agent: string;
+	readonly user?: string;
+}
+
+/** A part of what was spent on a day. */
+export interface DayPart extends SpentPart {
+	readonly day: string;
+}
+
+/** What the parts of a day are told apart by. */
+export type PartField = 'agent' | 'model' | 'user';
 
 /** What was spent on a day, in UTC, such as `2026-11-22`. */
 export interface Day {
 	readonly day: string;
 	readonly spent: Amount;
+	/** Those of the tokens whose price is not known. Missing if it is known of all. */
+	readonly unpricedTokens?: number;
 	/** Reserved for runs that go on. */
 	readonly reserved: Amount;
 }
@@ -100,6 +134,13 @@ export interface LedgerApi {
 	 * names. At most `daysByUserLimit` rows, from behind a place.
 	 */
 	daysByUser(count: number, after?: UserDayPlace): Promise<UserDay[]>;
+	/**
+	 * What was spent on each of the last `count` days, of which the ledger keeps 90, summed up by these fields. A field that
+	 * is not among them is `*`, or missing. Of a day with many agents, models and users the last ones count as `*`.
+	 */
+	parts(by: readonly PartField[], count: number, user?: string): Promise<DayPart[]>;
+	/** Makes what a user spent count as `*` in the parts. The days of the user and the caps stay. */
+	eraseUser(user: string): Promise<void>;
 }
 
 /** The most rows of an answer of `daysByUser`. The next call begins behind the last row of such an answer. */

@@ -1,7 +1,18 @@
 import type { Env } from '../../../core/ground/env.ts';
 import type { Amount, BudgetState, Limit } from '../budget.ts';
 import { DurableObject } from '../durable-object.ts';
-import type { Cost, Day, LedgerApi, Reserved, UserCaps, UserDay, UserDayPlace, UserState } from './api.ts';
+import type {
+	Cost,
+	Day,
+	DayPart,
+	LedgerApi,
+	PartField,
+	Reserved,
+	UserCaps,
+	UserDay,
+	UserDayPlace,
+	UserState,
+} from './api.ts';
 import { toDay } from './day.ts';
 import { LedgerStore } from './store.ts';
 
@@ -42,11 +53,19 @@ export class Ledger extends DurableObject<Env> implements LedgerApi {
 	}
 
 	async userDays(user: string, count: number): Promise<Day[]> {
-		return this.#store.users.days(user, this.#today - count + 1);
+		return this.#store.userDays(user, this.#today - count + 1);
 	}
 
 	async daysByUser(count: number, after?: UserDayPlace): Promise<UserDay[]> {
 		return this.#store.users.daysByUser(this.#today - count + 1, after);
+	}
+
+	async parts(by: readonly PartField[], count: number, user?: string): Promise<DayPart[]> {
+		return this.#store.parts(by, this.#today - count + 1, user);
+	}
+
+	async eraseUser(user: string): Promise<void> {
+		this.#store.eraseUser(user);
 	}
 
 	get #today(): number {

@@ -9,6 +9,9 @@ import type { Schema } from '../migrate.ts';
  * `open`, too, is not in the sums: the next lease takes it out of `open` and adds it. A `past` day is one whose leases are
  * forgotten.
  *
+ * `parts` of a day are sums by agent, model and user, in JSON; once there are many they are added to the rows of `part`, where
+ * no user is an empty text. `parts` of a call are those of a settled lease that stands in `open`, too.
+ *
  * `user_day` has the sums of a user's leases of a day, which are always complete, also of forgotten days. Its `before` is the
  * sum of what is spent and reserved on all earlier days of the user, so that the newest row has the sum of all days. `user_cap`
  * has the caps of each user that has any, in JSON.
@@ -16,15 +19,15 @@ import type { Schema } from '../migrate.ts';
 const tables = `
 	CREATE TABLE day (
 		day INTEGER PRIMARY KEY, spent_tokens INTEGER NOT NULL, spent_usd REAL NOT NULL, reserved_tokens INTEGER NOT NULL,
-		reserved_usd REAL NOT NULL, open TEXT NOT NULL DEFAULT '[]'
+		reserved_usd REAL NOT NULL, open TEXT NOT NULL DEFAULT '[]', parts TEXT NOT NULL DEFAULT '[]'
 	) WITHOUT ROWID;
 	CREATE TABLE call (
 		day INTEGER NOT NULL, id TEXT NOT NULL, tokens INTEGER NOT NULL, usd REAL NOT NULL, settled INTEGER NOT NULL,
-		user TEXT, PRIMARY KEY (day, id)
+		user TEXT, parts TEXT, PRIMARY KEY (day, id)
 	) WITHOUT ROWID;
 	CREATE TABLE past (
 		day INTEGER PRIMARY KEY, spent_tokens INTEGER NOT NULL, spent_usd REAL NOT NULL, reserved_tokens INTEGER NOT NULL,
-		reserved_usd REAL NOT NULL, open TEXT NOT NULL DEFAULT '[]'
+		reserved_usd REAL NOT NULL, open TEXT NOT NULL DEFAULT '[]', parts TEXT NOT NULL DEFAULT '[]'
 	) WITHOUT ROWID;
 	CREATE TABLE user_day (
 		user TEXT NOT NULL, day INTEGER NOT NULL, spent_tokens INTEGER NOT NULL, spent_usd REAL NOT NULL,
@@ -33,6 +36,11 @@ const tables = `
 	) WITHOUT ROWID;
 	CREATE INDEX user_day_by_day ON user_day (day DESC);
 	CREATE TABLE user_cap (user TEXT PRIMARY KEY, caps TEXT NOT NULL) WITHOUT ROWID;
+	CREATE TABLE part (
+		day INTEGER NOT NULL, agent TEXT NOT NULL, model TEXT NOT NULL, user TEXT NOT NULL, tokens INTEGER NOT NULL,
+		usd REAL NOT NULL, unpriced INTEGER NOT NULL, input INTEGER NOT NULL, cached INTEGER NOT NULL, units TEXT,
+		PRIMARY KEY (day, agent, model, user)
+	) WITHOUT ROWID;
 `;
 
 /** One entry a version. Never change an entry that was released: append the next, and change `tables` alike. */
@@ -58,6 +66,13 @@ const migrations: readonly string[] = [
 	) WITHOUT ROWID;
 	CREATE INDEX user_day_by_day ON user_day (day DESC);
 	CREATE TABLE user_cap (user TEXT PRIMARY KEY, caps TEXT NOT NULL) WITHOUT ROWID;`,
+	`ALTER TABLE day ADD COLUMN parts TEXT NOT NULL DEFAULT '[]'; ALTER TABLE past ADD COLUMN parts TEXT NOT NULL DEFAULT '[]';
+	ALTER TABLE call ADD COLUMN parts TEXT;
+	CREATE TABLE part (
+		day INTEGER NOT NULL, agent TEXT NOT NULL, model TEXT NOT NULL, user TEXT NOT NULL, tokens INTEGER NOT NULL,
+		usd REAL NOT NULL, unpriced INTEGER NOT NULL, input INTEGER NOT NULL, cached INTEGER NOT NULL, units TEXT,
+		PRIMARY KEY (day, agent, model, user)
+	) WITHOUT ROWID;`,
 ];
 
 export const schema: Schema = { tables, migrations };

@@ -1,5 +1,4 @@
 import type { DurableObjectStorage } from '@cloudflare/workers-types';
-import * as v from 'valibot';
 import {
 	type Amount,
 	type BudgetState,
@@ -14,8 +13,11 @@ import {
 	plus,
 } from '../budget.ts';
 import { migrate } from '../migrate.ts';
-import type { BudgetScope, Cost, Day, Refusal, Reserved } from './api.ts';
-import { formatDay, keptDays } from './day.ts';
+import type { BudgetScope, Cost, Day, DayPart, PartField, Refusal, Reserved } from './api.ts';
+import { keptDays } from './day.ts';
+import { DayRows, type OpenLease } from './day-rows.ts';
+import { isPlenty, toCounted, withInfinite } from './grant.ts';
+import { addParts, formatParts, listParts } from './parts.ts';
 import { schema } from './schema.ts';
 import { UserRows } from './users.ts';
 
@@ -24,11 +26,6 @@ const mostOpen = 32;
 
 /** The most calls of forgotten days that are removed at once, so that no request waits for a whole day's. */
 const removedAtOnce = 1_000;
-
-interface Totals {
-	readonly spent: Amount;
-	readonly reserved: Amount;
-}
 
 /** A lease that is asked for. */
 export interface Wanted {
@@ -40,65 +37,14 @@ export interface Wanted {
 	readonly user?: string;
 }
 
-/** What is reserved for a lease, and the user of its session. */
-interface OpenLease {
-	readonly amount: Amount;
-	readonly user?: string;
-}
-
 /** A lease, under the name that its table has. */
 interface Call extends OpenLease {
 	readonly day: number;
 	readonly settled: boolean;
 	/** Whether it stands in the row of its day. */
 	readonly isOpen?: boolean;
-}
-
-/** A day with its leases that are open. */
-interface OpenDay extends Totals {
-	readonly open: ReadonlyMap<string, OpenLease>;
-}
-
-type DayRow = {
-	day: number;
-	spent_tokens: number;
-	spent_usd: number;
-	reserved_tokens: number;
-	reserved_usd: number;
-	open: string;
-};
-
-function getTotals(row: DayRow): Totals {
-	return {
-		spent: { tokens: row.spent_tokens, usd: row.spent_usd },
-		reserved: { tokens: row.reserved_tokens, usd: row.reserved_usd },
-	};
-}
-
-/** Whether all that is reserved, with this amount, is no more than half of what is not spent of a limit. */
-function isPlenty({ limit, spent, reserved }: BudgetState, amount: Amount): boolean {
-	return !exceedsLimit({ limit: toHalf(limit, spent), spent: nothing, reserved }, amount);
-}
-
-/** Returns half of what is not spent of a limit. */
-function toHalf({ tokens, usd }: Limit, spent: Amount): Limit {
-	return {
-		...(tokens !== undefined && { tokens: (tokens - spent.tokens) / 2 }),
-		...(usd !== undefined && { usd: (usd - spent.usd) / 2 }),
-	};
-}
-
-/** Turns the amount of a lease into what is counted: an infinite part is not, because no cap bounds it. */
-function toCounted({ tokens, usd }: Amount): Amount {
-	return createAmount({ tokens: tokens === everything.tokens ? 0 : tokens, usd: usd === everything.usd ? 0 : usd });
-}
-
-/** Returns an amount with those parts infinite that are so in the request. */
-function withInfinite({ tokens, usd }: Amount, asked: Amount): Amount {
-	return {
-		tokens: asked.tokens === everything.tokens ? asked.tokens : tokens,
-		usd: asked.usd === everything.usd ? asked.usd : usd,
-	};
+	/** What is not in the row of its day yet. */
+	readonly parts?: string;
 }
 
 /**
@@ -108,6 +54,7 @@ function withInfinite({ tokens, usd }: Amount, asked: Amount): Amount {
  */
 export class LedgerStore {
 	readonly users: UserRows;
+	readonly #days: DayRows;
 	readonly #storage: DurableObjectStorage;
 	/** Before this day nothing is left. */
 	#keptFrom: number | undefined;
@@ -115,6 +62,7 @@ export class LedgerStore {
 	constructor(storage: DurableObjectStorage) {
 		this.#storage = storage;
 		this.users = new UserRows(storage);
+		this.#days = new DayRows(storage);
 		storage.transactionSync(() => migrate(storage.sql, schema));
 	}
 
@@ -126,7 +74,7 @@ export class LedgerStore {
 			this.#forget(today - keptDays);
 			const known = this.#call(id);
 			if (known !== undefined) return answer(known.settled ? least : known.amount);
-			const { spent, reserved, open } = this.#readDay(today);
+			const { spent, reserved, open, parts } = this.#days.read(today);
 			const budgets = [
 				{ scope: 'day', state: budgetState(limit, spent, reserved) } as const,
 				...(user === undefined ? [] : this.#listBudgets(user, today)),
@@ -140,7 +88,7 @@ export class LedgerStore {
 			const all = new Map(open);
 			if (open.size < mostOpen) all.set(id, { amount, user });
 			else this.#saveCall(id, { day: today, amount, settled: false, user });
-			this.#save('day', today, { spent, reserved: plus(reserved, amount), open: all });
+			this.#days.save('day', today, { spent, reserved: plus(reserved, amount), open: all, parts });
 			if (user !== undefined) this.users.change(user, today, { reserve: amount });
 			return answer(amount);
 		});
@@ -159,26 +107,31 @@ export class LedgerStore {
 		this.#storage.transactionSync(() => {
 			this.#forget(today - keptDays);
 			for (const cost of costs) this.#settle(today, cost);
+			this.#days.parts.forget(today);
 		});
 	}
 
-	#settle(today: number, { id, amount: cost, user: payer }: Cost): void {
-		const amount = createAmount(cost);
+	#settle(today: number, cost: Cost): void {
+		const { id } = cost;
+		const amount = createAmount(cost.amount);
 		const call = this.#call(id) ?? { day: today, amount: nothing, settled: false };
 		if (call.settled) return;
+		const user = call.user ?? cost.user;
+		const spentParts = listParts(cost, user);
 		if (call.isOpen !== true) {
-			const { spent, reserved, open } = this.#readDay(call.day);
-			this.#save('day', call.day, { spent: plus(spent, amount), reserved: minus(reserved, call.amount), open });
+			const { spent, reserved, open, parts } = this.#days.read(call.day);
+			const sums = { spent: plus(spent, amount), reserved: minus(reserved, call.amount) };
+			this.#days.save('day', call.day, { ...sums, open, parts: addParts(parts, spentParts) });
 		}
-		const user = call.user ?? payer;
-		this.#saveCall(id, { day: call.day, amount, settled: true, user });
+		const parts = call.isOpen === true ? formatParts(spentParts) : undefined;
+		this.#saveCall(id, { day: call.day, amount, settled: true, user, parts });
 		if (user === undefined) return;
 		const release = call.user === undefined ? nothing : call.amount;
 		this.users.change(user, call.day, { spend: amount, release });
 	}
 
 	state(today: number, limit: Limit): BudgetState {
-		const { spent, reserved } = this.#readDay(today);
+		const { spent, reserved } = this.#days.read(today);
 		return budgetState(limit, spent, reserved);
 	}
 
@@ -197,96 +150,47 @@ export class LedgerStore {
 				user: user ?? undefined,
 			};
 		}
-		for (const { day, open } of this.#storage.sql.exec<DayRow>('SELECT * FROM day')) {
-			const lease = parseOpen(open).get(id);
-			if (lease !== undefined) return { ...lease, day, settled: false, isOpen: true };
-		}
-		return undefined;
+		const lease = this.#days.findOpen(id);
+		return lease && { ...lease, settled: false, isOpen: true };
 	}
 
-	#saveCall(id: string, { day, amount, settled, user }: Call): void {
+	#saveCall(id: string, { day, amount, settled, user, parts }: Call): void {
 		this.#storage.sql.exec(
-			'INSERT OR REPLACE INTO call (day, id, tokens, usd, settled, user) VALUES (?, ?, ?, ?, ?, ?)',
-			...[day, id, amount.tokens, amount.usd, settled ? 1 : 0, user ?? null],
-		);
-	}
-
-	#readDay(day: number): OpenDay {
-		const [row] = this.#storage.sql.exec<DayRow>('SELECT * FROM day WHERE day = ?', day).toArray();
-		return row === undefined ? { spent: nothing, reserved: nothing, open: new Map() } : this.#sumUp(row);
-	}
-
-	/** Adds the leases to a day's sums that were settled since they were stored. */
-	#sumUp(row: DayRow): OpenDay {
-		let { spent, reserved } = getTotals(row);
-		const open = parseOpen(row.open);
-		if (open.size === 0) return { spent, reserved, open };
-		const settled = this.#storage.sql.exec<{ id: string; tokens: number; usd: number }>(
-			'SELECT id, tokens, usd FROM call WHERE day = ? AND id IN (SELECT value FROM json_each(?))',
-			row.day,
-			JSON.stringify([...open.keys()]),
-		);
-		for (const { id, ...amount } of settled.toArray()) {
-			spent = plus(spent, amount);
-			reserved = minus(reserved, open.get(id)?.amount ?? nothing);
-			open.delete(id);
-		}
-		return { spent, reserved, open };
-	}
-
-	#save(table: 'day' | 'past', day: number, { spent, reserved, open }: OpenDay): void {
-		this.#storage.sql.exec(
-			`INSERT OR REPLACE INTO ${table} (day, spent_tokens, spent_usd, reserved_tokens, reserved_usd, open)
-			VALUES (?, ?, ?, ?, ?, ?)`,
-			...[day, spent.tokens, spent.usd, reserved.tokens, reserved.usd],
-			JSON.stringify(
-				[...open].map(([id, { amount, user }]) => [
-					...[id, amount.tokens, amount.usd],
-					...(user === undefined ? [] : [user]),
-				]),
-			),
+			'INSERT OR REPLACE INTO call (day, id, tokens, usd, settled, user, parts) VALUES (?, ?, ?, ?, ?, ?, ?)',
+			...[day, id, amount.tokens, amount.usd, settled ? 1 : 0, user ?? null, parts ?? null],
 		);
 	}
 
 	/** The days since `first` on which something was spent, the newest first. */
 	days(first: number): Day[] {
-		const { sql } = this.#storage;
-		const days = sql.exec<DayRow>('SELECT * FROM day WHERE day >= ? ORDER BY day DESC', first).toArray();
-		const past = sql.exec<DayRow>(
-			'SELECT * FROM past WHERE day >= ? AND day NOT IN (SELECT day FROM day) ORDER BY day DESC',
-			first,
-		);
-		return [
-			...days.map((row) => ({ day: formatDay(row.day), ...this.#sumUp(row) })),
-			...past.toArray().map((row) => ({ day: formatDay(row.day), ...getTotals(row) })),
-		]
-			.map(({ day, spent, reserved }) => ({ day, spent, reserved }))
-			.toSorted((a, b) => (a.day < b.day ? 1 : -1));
+		return this.#days.list(first);
+	}
+
+	/** The parts of all days since `first`, summed up by these fields: the newest day first. */
+	parts(by: readonly PartField[], first: number, user?: string): DayPart[] {
+		return this.#days.listParts(by, first, user);
+	}
+
+	/** The days of a user since `first`, the newest first. */
+	userDays(user: string, first: number): Day[] {
+		return this.#days.withUnpriced(this.users.days(user, first), first, user);
+	}
+
+	/** Makes what a user spent count for all others in the parts. */
+	eraseUser(user: string): void {
+		this.#storage.transactionSync(() => this.#days.erase(user));
 	}
 
 	/** Forgets the calls of the days before `first` at once, and removes their rows bit by bit until none is found. */
 	#forget(first: number): void {
 		if (this.#keptFrom === first) return;
 		const { sql } = this.#storage;
-		const days = sql.exec<DayRow>('SELECT * FROM day WHERE day < ?', first).toArray();
-		for (const row of days) this.#save('past', row.day, { ...this.#sumUp(row), open: new Map() });
-		sql.exec('DELETE FROM day WHERE day < ?', first);
+		const hadDays = this.#days.forget(first);
 		const { rowsWritten } = sql.exec(
 			'DELETE FROM call WHERE (day, id) IN (SELECT day, id FROM call WHERE day < ? LIMIT ?)',
 			first,
 			removedAtOnce,
 		);
-		if (days.length === 0 && rowsWritten === 0) this.#keptFrom = first;
+		if (!hadDays && rowsWritten === 0) this.#keptFrom = first;
 	}
-}
-
-/** The leases in the row of a day. Those of an earlier version, and those without a user, have three fields. */
-const openLeases = v.array(
-	v.union([v.tuple([v.string(), v.number(), v.number(), v.string()]), v.tuple([v.string(), v.number(), v.number()])]),
-);
-
-function parseOpen(text: string): Map<string, OpenLease> {
-	return new Map(
-		v.parse(openLeases, JSON.parse(text)).map(([id, tokens, usd, user]) => [id, { amount: { tokens, usd }, user }]),
-	);
 }

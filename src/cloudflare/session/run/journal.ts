@@ -3,6 +3,7 @@ import type { Resumption } from '../../../core/chat/resumption.ts';
 import type { Tool, ToolCall } from '../../../core/tool/index.ts';
 import type { AtCrashPoint } from '../../agent/crash.ts';
 import type { SessionFiles } from '../files/session-files.ts';
+import { withDetail } from '../store/cost-parts.ts';
 import type { Inbound, InboundContext } from '../store/inbound.ts';
 import type { RunRecord } from '../store/runs.ts';
 import type { SessionStore } from '../store/store.ts';
@@ -118,7 +119,7 @@ export class Journal {
 				restarts: restarts > 0 ? restarts : undefined,
 				before: before.length > 0 ? before : undefined,
 				haltedReason,
-				cost: turn === undefined ? undefined : meter.settle(spent, message),
+				cost: turn === undefined ? undefined : withDetail(meter.settle(spent, message), spent),
 			});
 			if (changes !== undefined) store.state.change(changes);
 			if (restarts > 0) store.runs.markRestarted(record.n, 0);

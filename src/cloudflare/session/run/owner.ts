@@ -248,7 +248,9 @@ function toKeys(parcel: readonly Outgoing[]): string[] {
 }
 
 function toCosts(parcel: readonly Outgoing[]): readonly Cost[] {
-	return parcel.flatMap(({ message }) =>
-		message.to === 'ledger' ? [{ id: message.call, amount: message.amount, user: message.user }] : [],
-	);
+	return parcel.flatMap(({ message }) => {
+		if (message.to !== 'ledger') return [];
+		const { call, amount, user, agent, parts } = message;
+		return [{ id: call, amount, user, agent, parts }];
+	});
 }

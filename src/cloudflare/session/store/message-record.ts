@@ -2,6 +2,7 @@ import type { Message, SideEvent, Turn } from '../../../core/chat/index.ts';
 import type { Actor } from '../../../core/ground/actor.ts';
 import { freezeData } from '../../../core/tool/copy.ts';
 import type { Amount } from '../../objects/budget.ts';
+import type { CostPart } from '../../objects/ledger/api.ts';
 import type { Inbound } from './inbound.ts';
 import type { Sized } from './kept-records.ts';
 
@@ -39,8 +40,14 @@ export interface MessageRecord {
 	readonly createdAt: number;
 }
 
+/** What a request to the model was billed for, as far as its provider said so. */
+export interface CostDetail extends Partial<Pick<CostPart, 'inputTokens' | 'cachedInputTokens' | 'units'>> {
+	/** Whether the price of it, or of a part of it, is not known. Missing in a row of an earlier version. */
+	readonly isUnpriced?: boolean;
+}
+
 /** What the request to the model has cost that a message came of. */
-export interface MessageCost extends Amount {
+export interface MessageCost extends Amount, CostDetail {
 	/** The number of the request in the session. */
 	readonly call: number;
 }

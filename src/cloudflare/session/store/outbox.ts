@@ -4,6 +4,14 @@ import type { RememberingSql } from './remember.ts';
 import type { EndedLease } from './spending.ts';
 
 const amount = { tokens: v.number(), usd: v.number() };
+const part = v.object({
+	...amount,
+	model: v.string(),
+	unpricedTokens: v.number(),
+	inputTokens: v.number(),
+	cachedInputTokens: v.number(),
+	units: v.optional(v.record(v.string(), v.number())),
+});
 
 /**
  * A message to the owner's ledger (what a lease came to) or directory (the session's activity or end), to a child that nobody
@@ -15,8 +23,12 @@ const message = v.variant('to', [
 		owner: v.string(),
 		/** The session's user. */
 		user: v.optional(v.string()),
+		/** The session's agent. */
+		agent: v.optional(v.string()),
 		call: v.string(),
 		amount: v.object(amount),
+		/** The same by model. Missing where an earlier version stored it. */
+		parts: v.optional(v.array(part)),
 	}),
 	v.object({ to: v.literal('list'), activeAt: v.number(), title: v.optional(v.string()) }),
 	v.object({ to: v.literal('unlist'), owner: v.string(), session: v.string() }),

@@ -163,7 +163,8 @@ export class SpendingRows {
 			...[this.#runs.get()?.id ?? null, last.total_tokens, last.total_usd, this.#toldCall, isBegun, lease ?? 0, since],
 		);
 		return rows.toArray().map(({ call, lease: first, run_id: run, ...amount }) => {
-			return { lastCall: call, id: ledgerId(run, first), amount: minus(amount, nothing), generation: this.#generation };
+			const about = { firstCall: first, lastCall: call, id: ledgerId(run, first), generation: this.#generation };
+			return { ...about, amount: minus(amount, nothing) };
 		});
 	}
 
@@ -247,6 +248,8 @@ export class SpendingRows {
 
 /** A lease that has ended. */
 export interface EndedLease {
+	/** The number of its first request. */
+	readonly firstCall: number;
 	/** The number of its last request. */
 	readonly lastCall: number;
 	/** Its name in the ledger. */

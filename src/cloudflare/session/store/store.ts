@@ -6,6 +6,7 @@ import { guardStorage, type Storage } from '../../objects/storage.ts';
 import type { ClientTool } from '../../wire/protocols/client-terms.ts';
 import { StoredAlarm } from './alarm.ts';
 import { CallRows } from './calls.ts';
+import { readParts } from './cost-parts.ts';
 import { toJsonText } from './json-text.ts';
 import type { MessageRecord } from './message-record.ts';
 import { MessageRows } from './messages.ts';
@@ -23,7 +24,7 @@ import {
 	type SessionRecord,
 	type SessionRow,
 } from './session-row.ts';
-import { SpendingRows } from './spending.ts';
+import { type EndedLease, SpendingRows } from './spending.ts';
 import { StateRows } from './state.ts';
 import { type Status, sessionStatus } from './status.ts';
 import { TokenRows } from './tokens.ts';
@@ -72,7 +73,9 @@ export class SessionStore {
 		this.state = new StateRows(sql);
 		this.workspace = new WorkspaceRows(sql, this.outbox);
 		const session = createSessionReader(sql);
-		const untold = new Untold({ session: () => this.#findRow(), runs: this.runs, spending: this.spending });
+		const { runs, spending } = this;
+		const readCosts = (ended: readonly EndedLease[]) => readParts({ sql, spending, runs }, ended);
+		const untold = new Untold({ session: () => this.#findRow(), runs, spending, readParts: readCosts });
 		this.#storage = { ...storage, alarm: new StoredAlarm(storage), version, session, untold };
 	}
 

@@ -1,13 +1,16 @@
+import type { CostPart } from '../../objects/ledger/api.ts';
 import type { Activity, Outgoing } from './outbox.ts';
 import type { RunRows } from './runs.ts';
 import { isListed, type SessionRow } from './session-row.ts';
-import type { SpendingRows } from './spending.ts';
+import type { EndedLease, SpendingRows } from './spending.ts';
 
 /** The rows that say what is to be told. */
 interface Rows {
 	readonly session: () => SessionRow | undefined;
 	readonly runs: RunRows;
 	readonly spending: SpendingRows;
+	/** Reads what leases cost by model, by the numbers of their first requests. */
+	readonly readParts: (leases: readonly EndedLease[]) => ReadonlyMap<number, readonly CostPart[]>;
 }
 
 /** Milliseconds until the list of sessions is told of an activity again. */
@@ -70,10 +73,13 @@ export class Untold {
 	list(now = Date.now()): readonly Outgoing[] {
 		const row = this.#rows.session();
 		if (row === undefined) return [];
-		const { owner, user, title } = row.record;
-		const leases = this.#rows.spending.listUntold(now - tellableMs).map((lease) => {
-			const { id, amount } = lease;
-			const message = { to: 'ledger', owner, user, call: id, amount } as const;
+		const { owner, user, agent, title } = row.record;
+		const ended = this.#rows.spending.listUntold(now - tellableMs);
+		const parts = this.#rows.readParts(ended);
+		const leases = ended.map((lease) => {
+			const { id, amount, firstCall } = lease;
+			const about = { owner, user, agent, parts: [...(parts.get(firstCall) ?? [])] };
+			const message = { to: 'ledger', ...about, call: id, amount } as const;
 			return { id: `ledger ${id}`, message, failed: 0, lease };
 		});
 		const activity = this.#activity;

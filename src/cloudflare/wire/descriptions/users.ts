@@ -26,6 +26,17 @@ export const getUser = description({
 				ada: {
 					...{ owner: 'shop', user: 'ada', budget },
 					usage: [{ day: '2026-11-22', spent: { tokens: 12_000, usd: 0.06 }, reserved: { tokens: 0, usd: 0 } }],
+					spending: [
+						{
+							...{
+								day: '2026-11-22',
+								agent: 'shopkeeper',
+								model: 'claude-sonnet-4-6',
+								spent: { tokens: 12_000, usd: 0.06 },
+							},
+							...{ inputTokens: 10_000, cachedInputTokens: 8_000, cachedShare: 0.8, units: { web_searches: 2 } },
+						},
+					],
 					schedules: [],
 					memories: [example.memory],
 					sessions: [example.exported],
@@ -40,7 +51,7 @@ export const eraseUser = description({
 	tag: 'Users',
 	summary: 'Erase a user',
 	description:
-		'Removes the sessions of the user with their files and schedules, and what agents remember of the user. What was spent stays, as numbers. A user with very many sessions takes several requests: repeat it until `isDone`.',
+		'Removes the sessions of the user with their files and schedules, and what agents remember of the user. What was spent stays, as numbers; by agent and model it has no name any more. A user with very many sessions takes several requests: repeat it until `isDone`.',
 	answers: {
 		200: {
 			says: 'What was erased.',
