@@ -1,5 +1,6 @@
 /** Random sessions, and what of each request a cache has of the one before. */
 import * as fc from 'fast-check';
+import type { SystemMessage } from '../../../../src/core/chat/index.ts';
 import { insertResult, listOpenCalls } from '../../../../src/core/chat/message.ts';
 import {
 	askUser,
@@ -7,7 +8,6 @@ import {
 	chat,
 	type Message,
 	type Skill,
-	type SystemMessage,
 	type Tool,
 	type ToolCall,
 } from '../../../../src/core/index.ts';

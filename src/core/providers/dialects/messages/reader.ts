@@ -161,6 +161,8 @@ class MessagesReader implements ReplyReader {
 			await this.#begin(index, block);
 			await this.#end(index);
 		}
+		// A whole message counts its searches better than its blocks do.
+		this.#toUsage({});
 		for (const key of ['stop_reason', 'stop_sequence', 'stop_details', 'container']) {
 			if (from[key] !== undefined) this.#ending = { ...this.#ending, [key]: from[key] };
 		}
