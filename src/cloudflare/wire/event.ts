@@ -4,6 +4,7 @@ import { tasksShown } from '../../core/tool/task-list.ts';
 import { budgetState } from './budget.ts';
 import { question, ranWith, toolCall, waitingCall } from './call.ts';
 import { shownPart } from './part.ts';
+import { providerCall, source } from './provider-call.ts';
 import { runOutput } from './run.ts';
 import { usage } from './usage.ts';
 
@@ -45,6 +46,8 @@ const deltas = [
 	v.object({ type: v.literal('tool_use_start'), id, name: v.string() }),
 	v.object({ type: v.literal('tool_use_input'), id, partialInputJson: v.string() }),
 	v.object({ type: v.literal('tool_use_end'), id }),
+	v.object({ type: v.literal('provider_tool'), ...providerCall.entries }),
+	v.object({ type: v.literal('source'), ...source.entries }),
 ] as const;
 
 const sideEvents = [
@@ -107,6 +110,8 @@ export const runEvent = v.variant('type', [
 		toolResults: v.array(toolResult),
 		stopReason: v.string(),
 		usage,
+		providerCalls: v.optional(v.array(providerCall)),
+		sources: v.optional(v.array(source)),
 	}),
 	v.object({ type: v.literal('turn.restarted'), iteration }),
 	v.object({

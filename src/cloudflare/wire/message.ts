@@ -3,6 +3,7 @@ import { attachmentsField, shownAttachment } from './attachment.ts';
 import { ranWith, toolCall } from './call.ts';
 import { maxId, shortText } from './length.ts';
 import { content, shownPart } from './part.ts';
+import { providerCall, source } from './provider-call.ts';
 import { usage } from './usage.ts';
 
 export const modelField = v.optional(v.pipe(v.string(), v.nonEmpty(), v.maxLength(200)));
@@ -118,6 +119,8 @@ export const shownMessage = v.variant('role', [
 		parts,
 		toolCalls: v.optional(v.array(toolCall)),
 		reasoning: v.optional(v.string()),
+		providerCalls: v.optional(v.array(providerCall)),
+		sources: v.optional(v.array(source)),
 	}),
 	v.object({
 		...about,

@@ -1,4 +1,5 @@
 import type { TaskList, ToolCall, ToolResult } from '../tool/index.ts';
+import type { ProviderCall, Source } from './provider-call.ts';
 import type { ReplyDelta } from './reply.ts';
 import type { ChatUsage } from './usage.ts';
 
@@ -12,6 +13,10 @@ export interface Step {
 	readonly toolResults: readonly ToolResult[];
 	readonly stopReason: string;
 	readonly usage: ChatUsage;
+	/** The calls that the provider ran itself in this turn. */
+	readonly providerCalls?: readonly ProviderCall[];
+	/** The sources that the text rests on. */
+	readonly sources?: readonly Source[];
 }
 
 /** A call that waits for its result or, with `kind: 'approval'`, for permission to run. */

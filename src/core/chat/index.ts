@@ -54,6 +54,7 @@ export type {
 	ProviderRegistration,
 	ToolChoice,
 } from './provider.ts';
+export type { ProviderCall, Source } from './provider-call.ts';
 export type { ProviderChoices, ProviderTool, ProviderToolType } from './provider-tool.ts';
 export type { Recalled } from './recall.ts';
 export {

@@ -161,6 +161,8 @@ async function finishTurn(run: RunState, setting: TurnSetting, turn: BegunTurn):
 		toolResults: turn.calls.flatMap(({ id }) => results.find((result) => result.id === id) ?? []),
 		stopReason,
 		usage,
+		...(run.last?.providerCalls && { providerCalls: run.last.providerCalls }),
+		...(run.last?.sources && { sources: run.last.sources }),
 	};
 	run.steps.push(step);
 	await run.emit({ type: 'step', ...step });
@@ -254,13 +256,16 @@ function toTurn({ model, stopReason, usage = {}, streamedInputs }: TurnReply, it
  * Converts the reply to a message. A turn that was cut off or refused keeps no calls, because they may be incomplete
  * and must not run.
  */
-function toAssistantMessage({ text, toolCalls, stopReason, reasoning, providerMetadata }: TurnReply): AssistantMessage {
+function toAssistantMessage(reply: TurnReply): AssistantMessage {
+	const { text, toolCalls, stopReason, reasoning, providerCalls, sources, providerMetadata } = reply;
 	const runs = toolCalls.length > 0 && stopReason !== 'max_tokens' && stopReason !== 'refusal';
 	return {
 		role: 'assistant',
 		content: text,
 		...(runs && { toolCalls }),
 		...(reasoning !== undefined && { reasoning }),
+		...(providerCalls !== undefined && { providerCalls }),
+		...(sources !== undefined && { sources }),
 		...(providerMetadata !== undefined && { providerMetadata }),
 	};
 }

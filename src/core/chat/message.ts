@@ -1,5 +1,6 @@
 import { flattenParts, type MessagePart, textPart } from '../ground/part.ts';
 import type { ToolCall, ToolResult } from '../tool/index.ts';
+import type { ProviderCall, Source } from './provider-call.ts';
 
 export interface SystemMessage {
 	readonly role: 'system';
@@ -28,6 +29,10 @@ export interface AssistantMessage {
 	readonly toolCalls?: readonly ToolCall[];
 	/** The visible thinking of the model, for people. It is never sent back as text. */
 	readonly reasoning?: string;
+	/** The calls that the provider ran itself, for people. */
+	readonly providerCalls?: readonly ProviderCall[];
+	/** The sources that the text rests on, for people. */
+	readonly sources?: readonly Source[];
 	/**
 	 * Data that a provider wants back (signatures, reasoning items), by provider. It is sent back unchanged, only to that
 	 * provider.

@@ -1,4 +1,5 @@
 import type { ToolCall } from '../tool/index.ts';
+import type { ProviderCall, Source } from './provider-call.ts';
 import type { ChatUsage } from './usage.ts';
 
 /** The reason why a model ended its turn, in Runlet's words, or in the provider's own if Runlet has none. */
@@ -19,6 +20,10 @@ export interface ChatReply {
 	readonly usage?: ChatUsage;
 	/** The visible thinking of the model. */
 	readonly reasoning?: string;
+	/** The calls that the provider ran itself. */
+	readonly providerCalls?: readonly ProviderCall[];
+	/** The sources that the text rests on. */
+	readonly sources?: readonly Source[];
 	/** Data that the provider wants back, by its name. The history keeps it. */
 	readonly providerMetadata?: Readonly<Record<string, unknown>>;
 	/** The provider's own answer. The loop does not read it. */
@@ -36,6 +41,8 @@ export interface ReplyDeltas {
 	tool_use_start: { readonly id: string; readonly name: string };
 	tool_use_input: { readonly id: string; readonly partialInputJson: string };
 	tool_use_end: { readonly id: string };
+	provider_tool: ProviderCall;
+	source: Source;
 	stop: StreamStop;
 }
 

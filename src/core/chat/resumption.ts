@@ -15,7 +15,7 @@ export interface Resumption {
 }
 
 /** The model's newest turn. */
-export type LastTurn = Pick<TurnReply, 'model' | 'text' | 'stopReason' | 'usage'>;
+export type LastTurn = Pick<TurnReply, 'model' | 'text' | 'stopReason' | 'usage' | 'providerCalls' | 'sources'>;
 
 /** A model turn with open calls. */
 export interface BegunTurn {

@@ -71,7 +71,9 @@ interface Told {
 	readonly events: RunEvent[];
 	usage: ChatUsage;
 	iteration: number;
-	last: (Pick<Step, 'model' | 'text' | 'stopReason'> & { readonly usage: ChatUsage }) | undefined;
+	last:
+		| (Pick<Step, 'model' | 'text' | 'stopReason' | 'providerCalls' | 'sources'> & { readonly usage: ChatUsage })
+		| undefined;
 	open: OpenTurn | undefined;
 	/** How many turns are among the events to their end. */
 	steps: number;
@@ -102,15 +104,17 @@ function tell(told: Told, { message, turn, input, before = [], restarts = 0, hal
 		told.open?.results.push(result);
 		if (told.open !== undefined) told.open.haltedReason ??= haltedReason;
 	} else if (message.role === 'assistant') {
-		const { content: text, reasoning = '', toolCalls: calls = [] } = message;
+		const { content: text, reasoning = '', toolCalls: calls = [], providerCalls = [], sources = [] } = message;
 		const { iteration = 0, model = '', stopReason = 'end_turn', usage = {} } = turn ?? {};
 		closeTurn(told, before, restarts, iteration);
 		if (reasoning !== '') events.push({ type: 'reasoning', text: reasoning });
+		events.push(...providerCalls.map((call) => ({ type: 'provider_tool' as const, ...call })));
 		if (text !== '') events.push({ type: 'text', text });
+		events.push(...sources.map((source) => ({ type: 'source' as const, ...source })));
 		events.push(...calls.flatMap((call) => callEvents(call, turn?.streamedInputs)));
 		events.push({ type: 'stop', reason: stopReason, usage });
 		told.iteration = iteration;
-		told.last = { model, text, stopReason, usage };
+		told.last = { model, text, stopReason, usage, providerCalls: message.providerCalls, sources: message.sources };
 		told.usage = addUsage(told.usage, usage);
 		told.open = { calls, results: [] };
 	} else events.push(...before);
@@ -135,7 +139,9 @@ function closeTurn(told: Told, before: readonly SideEvent[], restarts = 0, next 
 function toStep({ run, iteration, last }: Told, { calls, results }: OpenTurn): RunEvent {
 	const { model = run.model ?? '', text = '', stopReason = 'tool_use', usage = {} } = last ?? {};
 	const toolResults = calls.flatMap(({ id }) => results.find((result) => result.id === id) ?? []);
-	return { type: 'step', iteration, model, text, toolCalls: calls, toolResults, stopReason, usage };
+	const { providerCalls, sources } = last ?? {};
+	const ran = { ...(providerCalls && { providerCalls }), ...(sources && { sources }) };
+	return { type: 'step', iteration, model, text, toolCalls: calls, toolResults, stopReason, usage, ...ran };
 }
 
 /** Finds the open calls of an earlier run that a run began with. */

@@ -50,8 +50,8 @@ export function toMessage(
 			return { role, content, ...(parts && { parts }) };
 		}
 		case 'assistant': {
-			const { role, content, parts, toolCalls, reasoning } = given;
-			return { role, content, parts, toolCalls, reasoning, providerMetadata };
+			const { role, content, parts, toolCalls, reasoning, providerCalls, sources } = given;
+			return { role, content, parts, toolCalls, reasoning, providerCalls, sources, providerMetadata };
 		}
 		case 'tool': {
 			const { role, content, toolCallId, isError, parts } = given;

@@ -1,4 +1,5 @@
 import { type ChatReply, type ChatUsage, makeUsage, type OnDelta, type StopReason } from '../../chat/index.ts';
+import { createSource, cutData, type ProviderCall, type Source } from '../../chat/provider-call.ts';
 import type { ToolCall } from '../../tool/index.ts';
 import { parseToolInput } from '../../tool/input.ts';
 import type { Json } from './json.ts';
@@ -73,6 +74,8 @@ export class ReplyBuilder {
 	readonly #calls = new CallList();
 	readonly #texts: string[] = [];
 	readonly #thoughts: string[] = [];
+	readonly #providerCalls = new Map<string, ProviderCall>();
+	readonly #sources = new Map<string, Source>();
 	#beginsThought = false;
 	#answeredBy: string | undefined;
 	#usage: Json = {};
@@ -149,6 +152,29 @@ export class ReplyBuilder {
 		return this.#answeredBy;
 	}
 
+	/** Adds a call that the provider runs itself, or its output to one that was added. */
+	providerCall(given: ProviderCall): Room {
+		const known = this.#providerCalls.get(given.id);
+		const { input = known?.input, output, isError } = given;
+		const call: ProviderCall = {
+			id: given.id,
+			name: known?.name ?? given.name,
+			...(input !== undefined && { input: cutData(input) }),
+			...(output !== undefined && { output: cutData(output) }),
+			...(isError === true && { isError }),
+		};
+		this.#providerCalls.set(call.id, call);
+		return this.#onDelta({ type: 'provider_tool', ...call });
+	}
+
+	/** Adds a source of the text. One that was added before changes nothing. */
+	source(fields: Omit<Source, 'id'>): Room {
+		const source = createSource(fields);
+		if (this.#sources.has(source.id)) return undefined;
+		this.#sources.set(source.id, source);
+		return this.#onDelta({ type: 'source', ...source });
+	}
+
 	/** Sets the provider's usage record so far. A later one replaces it. */
 	usage(raw: Json): void {
 		this.#usage = raw;
@@ -206,6 +232,8 @@ export class ReplyBuilder {
 			stopReason: reason,
 			usage,
 			...(this.#thoughts.length > 0 && { reasoning: this.#thoughts.join('') }),
+			...(this.#providerCalls.size > 0 && { providerCalls: [...this.#providerCalls.values()] }),
+			...(this.#sources.size > 0 && { sources: [...this.#sources.values()] }),
 			...(metadata !== undefined && { providerMetadata: { [this.#provider]: metadata } }),
 			raw,
 		};

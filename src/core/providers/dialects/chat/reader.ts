@@ -86,7 +86,15 @@ class ChatReader implements ReplyReader {
 			this.#content.push(message.content);
 			room = this.#reply.text(message.content) ?? room;
 		} else for (const one of getObjects(message, 'content')) room = this.#part(one) ?? room;
-		this.#reply.count('executed_tools', getObjects(message, 'executed_tools').length);
+		const ran = getObjects(message, 'executed_tools');
+		this.#reply.count('executed_tools', ran.length);
+		for (const [at, { type, arguments: input, output }] of ran.entries())
+			room = this.#reply.providerCall({ id: `executed_${at + 1}`, name: `${type}`, input, output }) ?? room;
+		for (const one of getObjects(message, 'annotations')) {
+			const cited = getObject(one, 'url_citation');
+			const url = getString(cited, 'url');
+			if (url !== undefined) room = this.#reply.source({ url, title: getString(cited, 'title') }) ?? room;
+		}
 		const refusal = getString(message, 'refusal');
 		if (refusal) {
 			this.#refused = true;

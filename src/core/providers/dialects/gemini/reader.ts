@@ -7,6 +7,7 @@ import { getNumber, getObject, getObjects, getString, type Json } from '../../ad
 import type { ReplyBuilder } from '../../adapter/reply.ts';
 import { createPartialArgs, type PartialArgs } from './partial-args.ts';
 import { toWireName } from './request.ts';
+import { listPages, listWebCalls, readCodeCall } from './server-calls.ts';
 
 /** A call that is being streamed: the place of its part, and its arguments so far. */
 interface OpenCall {
@@ -35,6 +36,7 @@ class GeminiReader implements ReplyReader {
 	readonly #parts: (Json | string[])[] = [];
 	#open: OpenCall | undefined;
 	#calls = 0;
+	#codes = 0;
 	#thinking = false;
 	#answered = false;
 	#about: Json = {};
@@ -102,11 +104,14 @@ class GeminiReader implements ReplyReader {
 			return this.#reply.reasoning(text);
 		}
 		this.#thinking = false;
+		if (part.executableCode !== undefined) this.#codes++;
+		const ran = readCodeCall(part, this.#codes);
+		const room = ran && this.#reply.providerCall(ran);
 		const last = this.#parts.at(-1);
 		if (Object.keys(part).some((key) => key !== 'text')) this.#parts.push(part);
 		else if (text !== '' && Array.isArray(last)) last.push(text);
 		else if (text !== '') this.#parts.push([text]);
-		return this.#reply.text(text);
+		return this.#reply.text(text) ?? room;
 	}
 
 	#read(chunk: Json): Room {
@@ -165,6 +170,8 @@ class GeminiReader implements ReplyReader {
 		const cut = this.#open !== undefined && finishReason === 'MAX_TOKENS';
 		if (!cut) this.#closeCall();
 		this.#count();
+		for (const call of listWebCalls(this.#ending)) this.#reply.providerCall(call);
+		for (const page of listPages(this.#ending)) this.#reply.source(page);
 		const whole = this.#parts.map((part) => (Array.isArray(part) ? { text: part.join('') } : part));
 		this.#reply.finish({
 			reason: toStopReason(finishReason, blockReason),

@@ -5,6 +5,7 @@ import type { ReplyReader } from '../../adapter/adapter.ts';
 import { ProviderComplaint } from '../../adapter/failure.ts';
 import { getNumber, getObject, getObjects, getString, type Json } from '../../adapter/json.ts';
 import type { ReplyBuilder, Terms } from '../../adapter/reply.ts';
+import { readCitation, readServerCall, readServerResult } from './server-calls.ts';
 
 /** A content block that is being streamed: its fields, and by field the pieces so far. */
 interface OpenBlock {
@@ -79,6 +80,10 @@ class MessagesReader implements ReplyReader {
 		} else if (type === 'text') {
 			room = this.#reply.text(getString(start, 'text') ?? '');
 		} else if (type === 'server_tool_use') this.#countUse(getString(start, 'name') ?? '');
+		else {
+			const result = readServerResult(start);
+			if (result !== undefined) room = this.#reply.providerCall(result);
+		}
 		this.#blocks.set(index, { start, callId, pieces: new Map(), citations: [], inputs: [] });
 		return room;
 	}
@@ -102,6 +107,8 @@ class MessagesReader implements ReplyReader {
 			return undefined;
 		}
 		if (isRecord(delta.citation)) block.citations.push(delta.citation);
+		const cited = isRecord(delta.citation) ? readCitation(delta.citation) : undefined;
+		if (cited !== undefined) return this.#reply.source(cited);
 		// A delta names the field that it continues, including fields of unknown kinds.
 		for (const [field, piece] of Object.entries(delta)) {
 			if (field === 'type' || typeof piece !== 'string') continue;
@@ -115,7 +122,8 @@ class MessagesReader implements ReplyReader {
 
 	#end(index: number): Room {
 		const block = this.#blocks.get(index);
-		if (block?.callId === undefined) return undefined;
+		if (block === undefined) return undefined;
+		if (block.callId === undefined) return this.#endServerBlock(block);
 		// A call that a program wrote has its arguments in the start of the block, without deltas.
 		const given = getObject(block.start, 'input');
 		const room =
@@ -123,6 +131,18 @@ class MessagesReader implements ReplyReader {
 				? this.#reply.input(index, toInputText(given))
 				: undefined;
 		return this.#reply.endCall(index) ?? room;
+	}
+
+	/** Shows a call of a server tool, or the sources of a text that came whole. */
+	#endServerBlock({ start, inputs }: OpenBlock): Room {
+		const input = inputs.length > 0 ? parseInput(inputs.join('')) : start.input;
+		const call = readServerCall(start, input);
+		let room = call && this.#reply.providerCall(call);
+		for (const citation of getObjects(start, 'citations')) {
+			const cited = readCitation(citation);
+			if (cited !== undefined) room = this.#reply.source(cited) ?? room;
+		}
+		return room;
 	}
 
 	#toUsage(more: Json): void {

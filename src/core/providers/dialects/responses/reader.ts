@@ -6,6 +6,7 @@ import { ProviderComplaint } from '../../adapter/failure.ts';
 import { getNumber, getObject, getObjects, getString, type Json } from '../../adapter/json.ts';
 import type { CallKey, ReplyBuilder } from '../../adapter/reply.ts';
 import { dropUnsendable, isPlain, type ResponsesDialect, readVisible } from './input.ts';
+import { listSources, readServerCall } from './server-calls.ts';
 import { countUnits, readUsageRecord } from './units.ts';
 
 type Room = undefined | Promise<void>;
@@ -173,6 +174,8 @@ class ResponsesReader implements ReplyReader {
 			if (custom) room = this.#reply.input(key, '"') ?? room;
 			return this.#reply.endCall(key) ?? room;
 		}
+		const call = readServerCall(item);
+		if (call !== undefined) room = this.#reply.providerCall(call) ?? room;
 		for (const [index, { text: all }] of getObjects(item, 'summary').entries()) {
 			const part = `${key} summary ${index}`;
 			if (typeof all === 'string') room = this.#thought(part, this.#rest(part, all)) ?? room;
@@ -184,6 +187,7 @@ class ResponsesReader implements ReplyReader {
 			else if (item.type === 'message') room = this.#text(part, all) ?? room;
 			this.#refused ||= content.type === 'refusal' && readVisible(content) !== '';
 		}
+		for (const source of listSources(item)) room = this.#reply.source(source) ?? room;
 		return room;
 	}
 
