@@ -138,11 +138,21 @@ test('a price is the same when it is asked for again, also after many other name
 });
 
 test('a name that a provider moved costs what the model behind it costs', () => {
-	const price = (model: string, day: string) =>
-		toDollars(findPrice('mistral', model, { inputTokens: 1e6, outputTokens: 1e6 }, new Date(day)));
-	expect([price('mistral-large-latest', '2025-12-01'), price('mistral-large-latest', '2025-12-02')]).toEqual([8, 2]);
-	expect(price('mistral-small-latest', '2026-04-01')).toBe(price('mistral-small-2603', '2026-04-01'));
-	expect(price('mistral-medium', '2026-11-24')).toBe(price('mistral-medium-latest', '2026-11-24'));
+	const price = (provider: string, model: string, day: string) =>
+		toDollars(findPrice(provider, model, { inputTokens: 100_000, outputTokens: 100_000 }, new Date(day)));
+	const days = ['2025-12-01', '2025-12-02'];
+	expect(days.map((day) => price('mistral', 'mistral-large-latest', day))).toEqual([0.8, 0.2]);
+	const pairs = [
+		['mistral', 'mistral-small-latest', 'mistral-small-2603'],
+		['mistral', 'mistral-medium', 'mistral-medium-latest'],
+		['xai', 'grok-4-1-fast-reasoning', 'grok-4.3'],
+		['xai', 'grok-3-mini', 'grok-4.3'],
+		['xai', 'grok-4', 'grok-4.3'],
+		['xai', 'grok-code-fast-1', 'grok-build-0.1'],
+	] as const;
+	for (const [provider, name, model] of pairs)
+		expect(price(provider, name, '2026-11-24'), name).toBe(price(provider, model, '2026-11-24'));
+	expect(price('xai', 'grok-4.5', '2026-11-24')).toBeGreaterThan(price('xai', 'grok-4.3', '2026-11-24') ?? 0);
 });
 
 test('peak hours of DeepSeek cost more from Monday to Friday', () => {
