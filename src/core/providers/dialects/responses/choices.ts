@@ -80,7 +80,10 @@ function toUnit(type: string, tool: Json, variant: Variant): readonly [unit?: st
 		case 'code_interpreter':
 		case 'shell': {
 			if (variant === 'xai') return ['code_executions'];
-			const memory = getString(getObject(tool, 'container'), 'memory_limit') ?? '1g';
+			const container = getObject(tool, type === 'shell' ? 'environment' : 'container');
+			// Without a container the client runs the commands.
+			if (type === 'shell' && !getString(container, 'type')?.startsWith('container')) return [];
+			const memory = getString(container, 'memory_limit') ?? '1g';
 			return [memory === '1g' ? 'containers' : `containers_${memory}`, 1];
 		}
 		default:

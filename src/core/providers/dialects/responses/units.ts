@@ -14,17 +14,19 @@ export function countUnits(response: Json, output: readonly Json[]): Units {
 	};
 	const tools = getObjects(response, 'tools');
 	const isPreview = tools.some(({ type }) => typeof type === 'string' && type.startsWith('web_search_preview'));
-	const containers = new Set<unknown>();
+	const containers = new Set<string>();
 	for (const item of output) {
 		const { type } = item;
 		if (typeof type !== 'string' || !type.endsWith('_call') || free.has(type)) continue;
 		if (type === 'web_search_call') {
 			if (isSearch(item)) add(isPreview ? 'preview_searches' : 'web_searches');
 		} else if (type === 'file_search_call') add('file_searches');
-		else if (type === 'image_generation_call') add('generated_images');
+		else if (type === 'x_search_call') add('x_searches');
+		else if (type === 'image_generation_call') add(hasImageTokens(response) ? 'generated_images' : 'unmetered_images');
 		else if (type === 'shell_call') {
-			const environment = getObject(item, 'environment');
-			if (getString(environment, 'type') !== 'local') containers.add(environment.container_id);
+			// A call without a container is one for the client.
+			const container = getString(getObject(item, 'environment'), 'container_id');
+			if (container !== undefined) containers.add(container);
 		} else if (type !== 'code_interpreter_call') add(`${type}s`);
 		else if (typeof item.container_id === 'string') containers.add(item.container_id);
 		// xAI runs code in no container.
@@ -42,6 +44,11 @@ const free: ReadonlySet<string> = new Set([
 	...['function_call', 'custom_tool_call', 'computer_call', 'mcp_call', 'local_shell_call', 'apply_patch_call'],
 	'tool_search_call',
 ]);
+
+/** Whether a response reports the tokens of its images. Older ones, and some newer ones, do not. */
+function hasImageTokens(response: Json): boolean {
+	return Boolean(getNumber(getObject(getObject(response, 'tool_usage'), 'image_gen'), 'output_tokens'));
+}
 
 /** Opening a page and searching in it are free, and so is a search that failed. */
 function isSearch(item: Json): boolean {
@@ -76,8 +83,8 @@ function countServerTools(usage: Json): Readonly<Record<string, number>> {
  */
 export function readUsageRecord(response: Json): Json {
 	const usage = getObject(response, 'usage');
+	if (!hasImageTokens(response)) return usage;
 	const images = getObject(getObject(response, 'tool_usage'), 'image_gen');
-	if (!getNumber(images, 'output_tokens')) return usage;
 	const tool = getObjects(response, 'tools').find(({ type }) => type === 'image_generation') ?? {};
 	const model = getString(tool, 'model') ?? 'gpt-image-1';
 	const output_tokens_details = {
