@@ -12,6 +12,7 @@ import { mcp } from '../src/cloudflare/mcp/index.ts';
 import { memory } from '../src/cloudflare/memory/index.ts';
 import { createApp } from '../src/cloudflare/routes/app.ts';
 import { createObjects } from '../src/cloudflare/runlet/objects.ts';
+import type { OnSpending } from '../src/cloudflare/runlet/spending.ts';
 import { schedules } from '../src/cloudflare/schedules/index.ts';
 import { askUser, chat, fn, halt, parts, RunletError, type Skill, tool, toolbox } from '../src/core/index.ts';
 import { demo } from '../src/core/providers/index.ts';
@@ -595,7 +596,16 @@ export const runtime = {
 	links,
 };
 
-const objects = createObjects(runtime, { now, paceMs: 50 });
+/** Who is told how much of a budget was spent. */
+export const watching: { onSpending?: OnSpending } = {};
+
+const objects = createObjects(runtime, {
+	now,
+	paceMs: 50,
+	get onSpending() {
+		return watching.onSpending;
+	},
+});
 
 export class Session extends objects.Session {
 	constructor(ctx: DurableObjectState, env: WorkerEnv) {

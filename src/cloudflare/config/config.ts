@@ -45,6 +45,7 @@ import {
 	readEndpoint,
 	readGithub,
 	readSecrets,
+	readSpendingCallback,
 	readText,
 	toLimit,
 	variables,
@@ -110,6 +111,8 @@ export interface Config {
 	readonly findWebhookSecrets: (source: SourceName, agent: string) => readonly string[];
 	/** The secrets that sign callbacks, at least one. Throws `not_configured` if there is none. */
 	readonly findCallbackSecrets: () => readonly string[];
+	/** Where alerts about spending go, if anywhere. Then there is a secret that signs them. */
+	readonly spendingCallback: string | undefined;
 	/** What seals the secrets of owners. Throws `not_configured` if `SECRETS_KEY` is not set. */
 	readonly findSecretsBox: () => SecretsBox;
 	/** Reads a variable that an agent names. Throws `not_configured`, which names it, if it is not set. */
@@ -208,6 +211,7 @@ export function readConfig(env: WorkerEnv): Config {
 			return assertSet(secrets.get(source) ?? [], secretNames[source]);
 		},
 		findCallbackSecrets: () => assertSet(findCallbackSecrets, 'CALLBACK_SECRET'),
+		spendingCallback: readSpendingCallback(env, findCallbackSecrets),
 		findSecretsBox: createBox(secretsKeys),
 		readText: (name) => readText(given, name),
 		publicUrl,
@@ -259,6 +263,7 @@ export function findConfigProblems(env: WorkerEnv): readonly Problem[] {
 		...bindingNames.map((name) => () => (required.includes(name) ? readBinding : findBinding)(env, name, bindings)),
 		...endpointNames.map((name) => () => readEndpoint(env, name)),
 		...[...Object.values(secretNames), 'CALLBACK_SECRET' as const].map((name) => () => readSecrets(env, name)),
+		() => readSpendingCallback(env, readSecrets(env, 'CALLBACK_SECRET')),
 		() => readSearch(env),
 	];
 	return checks.flatMap((run) => {

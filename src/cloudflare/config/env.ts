@@ -76,6 +76,8 @@ export interface WorkerEnv extends Env, EndpointVariables, WebhookVariables {
 	readonly CORS_ORIGINS?: string;
 	/** Signs callbacks: `whsec_` and base64; may hold several. */
 	readonly CALLBACK_SECRET?: string;
+	/** The address that is told when 50, 80 and 100 % of a budget are spent. */
+	readonly SPENDING_CALLBACK?: string;
 	/** Seals the secrets of owners: 32 bytes as base64. May hold several: the first seals, all open. */
 	readonly SECRETS_KEY?: string;
 	/** Where people reach this Worker, with its base path: logins of MCP servers come back there. */

@@ -201,6 +201,14 @@ export function readGithub(env: WorkerEnv): { readonly token: string | undefined
 	return { token, baseURL: (base ?? 'https://api.github.com').replace(/\/$/, '') };
 }
 
+/** Reads where alerts about spending go. Throws `not_configured` if there is no secret that signs them. */
+export function readSpendingCallback(env: WorkerEnv, secrets: readonly string[]): string | undefined {
+	const name = 'SPENDING_CALLBACK';
+	const found = check(v.object({ [name]: url }), env, name, 'not_configured')[name];
+	if (found !== undefined) assertSet(secrets, 'CALLBACK_SECRET');
+	return found;
+}
+
 /** The secrets in a variable, with spaces or commas between them. */
 export function readSecrets(env: WorkerEnv, name: string): readonly string[] {
 	const all = check(v.object({ [name]: optionalText }), env, name, 'not_configured')[name] ?? '';

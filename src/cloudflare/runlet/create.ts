@@ -44,7 +44,8 @@ export interface Runlet {
  */
 export function createRunlet(options: RunletOptions): Runlet {
 	blameCaller(createRunlet, () => assertOptions(options));
-	const { agents, providers, skills, mcp, memory, schedules, links, authenticate, basePath = '', bindings } = options;
+	const { agents, providers, skills, mcp, memory, schedules, links } = options;
+	const { authenticate, onSpending, basePath = '', bindings } = options;
 	const toEnvironment = createEnvironment({
 		bindings,
 		hasAccounts: authenticate !== undefined,
@@ -63,7 +64,7 @@ export function createRunlet(options: RunletOptions): Runlet {
 		fetch,
 		scheduled: async (_, env) => arm(toEnvironment(env)),
 		app: new Hono<{ Bindings: Env }>().all('*', (c) => fetch(c.req.raw, c.env, findContext(c))),
-		...createObjects(runtime, { toEnvironment }),
+		...createObjects(runtime, { toEnvironment, onSpending }),
 	};
 }
 

@@ -9,6 +9,7 @@ import { Ledger } from '../objects/ledger/object.ts';
 import { Publisher, type PublisherOptions } from '../objects/publisher/object.ts';
 import type { LinkConnector } from '../session/inbox/link-connector.ts';
 import { Session } from '../session/object.ts';
+import { createAlertSender, type OnSpending } from './spending.ts';
 
 /** What the objects of a Worker have in common. */
 export interface ObjectsOptions extends Pick<PublisherOptions, 'paceMs'> {
@@ -16,6 +17,8 @@ export interface ObjectsOptions extends Pick<PublisherOptions, 'paceMs'> {
 	readonly toEnvironment?: (env: Env) => WorkerEnv;
 	/** The clock, in milliseconds since 1970. */
 	readonly now?: () => number;
+	/** Is told how much of a budget was spent. */
+	readonly onSpending?: OnSpending;
 }
 
 /** Makes the classes of a Worker's Durable Objects. Each is given what it needs of the environment. */
@@ -24,7 +27,10 @@ export function createObjects(runtime: Runtime & { readonly links?: LinkConnecto
 	const { toEnvironment = createEnvironment({}), now, paceMs } = options;
 	return {
 		Session: bind(Session, toEnvironment, (env) => ({ runtime, links, config: () => readConfig(env) })),
-		Ledger: bind(Ledger, toEnvironment, () => ({ now })),
+		Ledger: bind(Ledger, toEnvironment, (env) => ({
+			now,
+			findAlertSender: () => createAlertSender(options.onSpending, readConfig(env)),
+		})),
 		Directory: bind(Directory, toEnvironment, (env) => ({
 			directories: () => readConfig(env).directories,
 			now,

@@ -15,6 +15,7 @@ import { createMissing, type PartName } from '../objects/missing.ts';
 import type { McpSupport } from '../routes/mcp.ts';
 import type { Remembrance } from '../routes/memory.ts';
 import type { ScheduleSupport } from '../routes/schedules.ts';
+import type { OnSpending } from './spending.ts';
 
 /** What `createRunlet` takes. */
 export interface RunletOptions {
@@ -43,6 +44,11 @@ export interface RunletOptions {
 	 * `401`. Without it callers need API keys. Session tokens, API keys and webhooks work beside it.
 	 */
 	readonly authenticate?: Authenticate;
+	/**
+	 * Is told when 50, 80 and 100 % of an owner's day, or of a budget of a user, are spent: once for each, in the object of
+	 * the owner's ledger. It is told again later if it throws or takes more than 15 seconds (docs/budgets.md, "Alerts").
+	 */
+	readonly onSpending?: OnSpending;
 	/** The path that the routes stand under in another Worker, such as `/ai`. */
 	readonly basePath?: string;
 	/** Your own names of bindings, by their default names: `{ SESSIONS: 'CHATS' }`. */
@@ -58,6 +64,7 @@ const optionNames = [
 	'schedules',
 	'links',
 	'authenticate',
+	'onSpending',
 	'basePath',
 	'bindings',
 ] as const satisfies (keyof RunletOptions)[];
@@ -105,6 +112,7 @@ const schema = v.object({
 	schedules: v.optional(scheduleSupport),
 	links: v.optional(linkSupport),
 	authenticate: v.optional(v.custom<Authenticate>(isFunction, 'must be a function of the request and the environment')),
+	onSpending: v.optional(v.custom<OnSpending>(isFunction, 'must be a function of the alert and the environment')),
 	basePath: v.optional(basePath),
 	bindings: v.optional(v.strictObject(v.entriesFromList(bindingNames, ownName))),
 });

@@ -20,6 +20,13 @@ export type Reserved =
 	/** A ledger of an earlier version names no amount: the amount is then the requested one. */
 	{ readonly ok: true; readonly amount?: Amount } | ({ readonly ok: false } & Refusal);
 
+/** What alerts need to know of a lease. */
+export interface LeaseFacts {
+	readonly owner: string;
+	/** What the input of the next call costs: the least that has to be left of a budget. */
+	readonly input: Amount;
+}
+
 /** What the calls of one lease cost together. */
 export interface Cost {
 	readonly id: string;
@@ -108,8 +115,17 @@ export interface LedgerApi {
 	 * amount of the answer is infinite.
 	 *
 	 * A reservation stays until it is settled. One that nobody settles counts as if all of it were spent.
+	 *
+	 * @param about what alerts need
 	 */
-	reserve(id: string, amount: Amount, limit: Limit, whole?: Amount, user?: string): Promise<Reserved>;
+	reserve(
+		id: string,
+		amount: Amount,
+		limit: Limit,
+		whole?: Amount,
+		user?: string,
+		about?: LeaseFacts,
+	): Promise<Reserved>;
 	/**
 	 * Replaces reservations by the real costs, all or none, each on the day of its reservation and even past the limit.
 	 * The cost of a lease without calls is zero. An id that is settled already changes nothing. A cost counts for the owner,

@@ -5,6 +5,7 @@ import type {
 	Cost,
 	Day,
 	DayPart,
+	LeaseFacts,
 	LedgerApi,
 	PartField,
 	Reserved,
@@ -14,26 +15,62 @@ import type {
 	UserState,
 } from './api.ts';
 import { toDay } from './day.ts';
+import { type AlertSender, deliverAlerts } from './deliver.ts';
 import { LedgerStore } from './store.ts';
+
+/** What a ledger is made with. */
+export interface LedgerOptions {
+	/** The clock of its days, in milliseconds since 1970. */
+	readonly now?: () => number;
+	/** Says who wants alerts; nothing where nobody does. Throws `not_configured`. */
+	readonly findAlertSender?: () => AlertSender | undefined;
+}
 
 /** The Durable Object of an owner's ledger. */
 export class Ledger extends DurableObject<Env> implements LedgerApi {
 	readonly #store: LedgerStore;
+	readonly #storage: DurableObjectStorage;
 	readonly #now: () => number;
+	readonly #findAlertSender: NonNullable<LedgerOptions['findAlertSender']>;
 
-	/** @param now the clock, in milliseconds since 1970. */
-	constructor(ctx: DurableObjectState, env: Env, { now = Date.now }: { readonly now?: () => number }) {
+	constructor(ctx: DurableObjectState, env: Env, { now = Date.now, findAlertSender = () => undefined }: LedgerOptions) {
 		super(ctx, env);
 		this.#now = now;
+		this.#findAlertSender = findAlertSender;
+		this.#storage = ctx.storage;
 		this.#store = new LedgerStore(ctx.storage);
 	}
 
-	async reserve(id: string, amount: Amount, limit: Limit, whole?: Amount, user?: string): Promise<Reserved> {
-		return this.#store.reserve(this.#today, { id, amount, whole, user }, limit);
+	async reserve(
+		id: string,
+		amount: Amount,
+		limit: Limit,
+		whole?: Amount,
+		user?: string,
+		about?: LeaseFacts,
+	): Promise<Reserved> {
+		const receivers = this.#findAlertSender()?.receivers;
+		const answer = this.#store.reserve(this.#today, { id, amount, whole, user, about }, limit, receivers);
+		if (receivers !== undefined && !answer.ok) await this.#setAlarm();
+		return answer;
 	}
 
 	async settle(costs: readonly Cost[]): Promise<void> {
-		this.#store.settle(this.#today, costs);
+		const receivers = this.#findAlertSender()?.receivers;
+		this.#store.settle(this.#today, costs, receivers);
+		if (receivers !== undefined) await this.#setAlarm();
+	}
+
+	/** Delivers alerts. */
+	override async alarm(): Promise<void> {
+		await deliverAlerts(this.#store.alerts, this.#findAlertSender());
+		await this.#setAlarm();
+	}
+
+	/** Sets the alarm for the next alert, if there is one. Rows that were written just before are durable only with it. */
+	async #setAlarm(): Promise<void> {
+		const at = this.#store.alerts.nextAt();
+		if (at !== undefined) await this.#storage.setAlarm(Math.max(Date.now(), at));
 	}
 
 	async state(limit: Limit): Promise<BudgetState> {

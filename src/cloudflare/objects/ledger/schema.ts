@@ -15,6 +15,10 @@ import type { Schema } from '../migrate.ts';
  * `user_day` has the sums of a user's leases of a day, which are always complete, also of forgotten days. Its `before` is the
  * sum of what is spent and reserved on all earlier days of the user, so that the newest row has the sum of all days. `user_cap`
  * has the caps of each user that has any, in JSON.
+ *
+ * `alert` has the shares of budgets that were told, each with the limit then. One that is `armed` is told again under a higher
+ * limit. A budget of all days has the day 0. `outgoing` has the alerts that are not delivered, and `told` whose ledger it is
+ * with the limit of a day, both only where somebody wants alerts.
  */
 const tables = `
 	CREATE TABLE day (
@@ -41,6 +45,14 @@ const tables = `
 		usd REAL NOT NULL, unpriced INTEGER NOT NULL, input INTEGER NOT NULL, cached INTEGER NOT NULL, units TEXT,
 		PRIMARY KEY (day, agent, model, user)
 	) WITHOUT ROWID;
+	CREATE TABLE alert (
+		day INTEGER NOT NULL, scope TEXT NOT NULL, user TEXT NOT NULL, percent INTEGER NOT NULL, caps TEXT NOT NULL,
+		armed INTEGER NOT NULL, PRIMARY KEY (day, scope, user, percent)
+	) WITHOUT ROWID;
+	CREATE TABLE outgoing (
+		id TEXT PRIMARY KEY, receiver TEXT NOT NULL, body TEXT NOT NULL, failed INTEGER NOT NULL, due_at INTEGER NOT NULL
+	) WITHOUT ROWID;
+	CREATE TABLE told (one INTEGER PRIMARY KEY, owner TEXT NOT NULL, caps TEXT NOT NULL) WITHOUT ROWID;
 `;
 
 /** One entry a version. Never change an entry that was released: append the next, and change `tables` alike. */
@@ -72,7 +84,15 @@ const migrations: readonly string[] = [
 		day INTEGER NOT NULL, agent TEXT NOT NULL, model TEXT NOT NULL, user TEXT NOT NULL, tokens INTEGER NOT NULL,
 		usd REAL NOT NULL, unpriced INTEGER NOT NULL, input INTEGER NOT NULL, cached INTEGER NOT NULL, units TEXT,
 		PRIMARY KEY (day, agent, model, user)
-	) WITHOUT ROWID;`,
+	) WITHOUT ROWID;
+	CREATE TABLE alert (
+		day INTEGER NOT NULL, scope TEXT NOT NULL, user TEXT NOT NULL, percent INTEGER NOT NULL, caps TEXT NOT NULL,
+		armed INTEGER NOT NULL, PRIMARY KEY (day, scope, user, percent)
+	) WITHOUT ROWID;
+	CREATE TABLE outgoing (
+		id TEXT PRIMARY KEY, receiver TEXT NOT NULL, body TEXT NOT NULL, failed INTEGER NOT NULL, due_at INTEGER NOT NULL
+	) WITHOUT ROWID;
+	CREATE TABLE told (one INTEGER PRIMARY KEY, owner TEXT NOT NULL, caps TEXT NOT NULL) WITHOUT ROWID;`,
 ];
 
 export const schema: Schema = { tables, migrations };

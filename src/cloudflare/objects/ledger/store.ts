@@ -13,7 +13,8 @@ import {
 	plus,
 } from '../budget.ts';
 import { migrate } from '../migrate.ts';
-import type { BudgetScope, Cost, Day, DayPart, PartField, Refusal, Reserved } from './api.ts';
+import { AlertRows, type Spending } from './alerts.ts';
+import type { BudgetScope, Cost, Day, DayPart, LeaseFacts, PartField, Refusal, Reserved } from './api.ts';
 import { keptDays } from './day.ts';
 import { DayRows, type OpenLease } from './day-rows.ts';
 import { isPlenty, toCounted, withInfinite } from './grant.ts';
@@ -35,7 +36,10 @@ export interface Wanted {
 	readonly whole?: Amount;
 	/** The user of its session. */
 	readonly user?: string;
+	readonly about?: LeaseFacts;
 }
+
+type ScopedRefusal = Refusal & { readonly scope: BudgetScope };
 
 /** A lease, under the name that its table has. */
 interface Call extends OpenLease {
@@ -54,6 +58,7 @@ interface Call extends OpenLease {
  */
 export class LedgerStore {
 	readonly users: UserRows;
+	readonly alerts: AlertRows;
 	readonly #days: DayRows;
 	readonly #storage: DurableObjectStorage;
 	/** Before this day nothing is left. */
@@ -63,15 +68,20 @@ export class LedgerStore {
 		this.#storage = storage;
 		this.users = new UserRows(storage);
 		this.#days = new DayRows(storage);
+		this.alerts = new AlertRows(storage);
 		storage.transactionSync(() => migrate(storage.sql, schema));
 	}
 
-	reserve(today: number, { id, user, ...asked }: Wanted, limit: Limit): Reserved {
+	/** @param receivers who wants alerts */
+	reserve(today: number, wanted: Wanted, limit: Limit, receivers: readonly string[] = []): Reserved {
+		const { id, user, about, ...asked } = wanted;
 		const least = toCounted(asked.amount);
 		const whole = toCounted(asked.whole ?? asked.amount);
 		const answer = (amount: Amount): Reserved => ({ ok: true, amount: withInfinite(amount, asked.amount) });
 		return this.#storage.transactionSync(() => {
 			this.#forget(today - keptDays);
+			const isWatched = receivers.length > 0 && about !== undefined;
+			if (isWatched) this.alerts.noteLimit(about.owner, limit);
 			const known = this.#call(id);
 			if (known !== undefined) return answer(known.settled ? least : known.amount);
 			const { spent, reserved, open, parts } = this.#days.read(today);
@@ -81,7 +91,10 @@ export class LedgerStore {
 			];
 			const needed = withInfinite(least, asked.amount);
 			const refusal = budgets.find(({ state }) => exceedsLimit(state, needed));
-			if (refusal !== undefined) return { ok: false, ...refusal };
+			if (refusal !== undefined) {
+				if (isWatched) this.#noteRefusal(today, refusal, { user, input: about.input }, receivers);
+				return { ok: false, ...refusal };
+			}
 			if (user !== undefined && !budgets.some(({ state }) => isBounded(state.limit)))
 				return { ok: true, amount: everything };
 			const amount = budgets.every(({ state }) => isPlenty(state, whole)) ? whole : least;
@@ -95,7 +108,7 @@ export class LedgerStore {
 	}
 
 	/** The budgets of a user, as a refusal names them. */
-	#listBudgets(user: string, today: number): readonly (Refusal & { readonly scope: BudgetScope })[] {
+	#listBudgets(user: string, today: number): readonly ScopedRefusal[] {
 		const { daily, total } = this.users.state(user, today);
 		return [
 			{ scope: 'user-day', state: daily },
@@ -103,15 +116,17 @@ export class LedgerStore {
 		];
 	}
 
-	settle(today: number, costs: readonly Cost[]): void {
+	/** @param receivers who wants alerts */
+	settle(today: number, costs: readonly Cost[], receivers: readonly string[] = []): void {
 		this.#storage.transactionSync(() => {
 			this.#forget(today - keptDays);
-			for (const cost of costs) this.#settle(today, cost);
+			for (const cost of costs) this.#settle(today, cost, receivers);
 			this.#days.parts.forget(today);
+			if (receivers.length > 0) this.alerts.forget(today);
 		});
 	}
 
-	#settle(today: number, cost: Cost): void {
+	#settle(today: number, cost: Cost, receivers: readonly string[]): void {
 		const { id } = cost;
 		const amount = createAmount(cost.amount);
 		const call = this.#call(id) ?? { day: today, amount: nothing, settled: false };
@@ -125,9 +140,35 @@ export class LedgerStore {
 		}
 		const parts = call.isOpen === true ? formatParts(spentParts) : undefined;
 		this.#saveCall(id, { day: call.day, amount, settled: true, user, parts });
-		if (user === undefined) return;
 		const release = call.user === undefined ? nothing : call.amount;
-		this.users.change(user, call.day, { spend: amount, release });
+		if (user !== undefined) this.users.change(user, call.day, { spend: amount, release });
+		if (receivers.length > 0) this.#noteSpent({ day: call.day, user, amount }, receivers);
+	}
+
+	/** Notes for alerts what was spent of each budget. */
+	#noteSpent({ day, user, amount }: Pick<Spending, 'day' | 'user' | 'amount'>, receivers: readonly string[]): void {
+		const { known } = this.alerts;
+		if (known === undefined) return;
+		if (isBounded(known.limit)) {
+			const { spent } = this.#days.read(day);
+			this.alerts.note({ scope: 'day', day, limit: known.limit, spent, amount }, receivers);
+		}
+		if (user === undefined) return;
+		for (const { scope, state } of this.#listBudgets(user, day))
+			this.alerts.note({ scope, day, user, limit: state.limit, spent: state.spent, amount }, receivers);
+	}
+
+	/** Notes for alerts that a budget has refused a call whose input would not fit even if all others gave back what they hold. */
+	#noteRefusal(
+		day: number,
+		{ scope, state }: ScopedRefusal,
+		{ user, input }: { readonly user: string | undefined; readonly input: Amount },
+		receivers: readonly string[],
+	): void {
+		const { limit, spent } = state;
+		if (!exceedsLimit({ limit, spent, reserved: nothing }, input)) return;
+		const about = { scope, day, ...(scope !== 'day' && { user }), limit, spent, amount: nothing };
+		this.alerts.note({ ...about, isOver: true }, receivers);
 	}
 
 	state(today: number, limit: Limit): BudgetState {

@@ -12,6 +12,8 @@ export interface OwnerLedger {
 	readonly findLimit: () => Promise<Limit>;
 	/** Tells the ledger what earlier calls cost, if it can be reached. */
 	readonly settleUp: () => Promise<void>;
+	/** The owner, which alerts name. */
+	readonly owner?: string;
 	/** The session's user, whose budgets the ledger keeps, too. */
 	readonly user?: string;
 }
@@ -58,14 +60,16 @@ export interface Wanted {
  * the day and without a user is not asked. One that cannot be reached is asked again, as long as the patience lasts.
  */
 export async function takeLease(
-	{ ledger, settleUp, user }: OwnerLedger,
+	{ ledger, settleUp, owner, user }: OwnerLedger,
 	{ id, amount, estimate, limit }: Wanted,
 	patience: Patience,
 ): Promise<Reserved> {
 	if (!isBounded(limit) && user === undefined) return { ok: true, amount: everything };
 	await settleUp();
 	const whole = toWhole(amount, estimate);
-	return patience.reach(() => askLedger(ledger, (one) => one.reserve(id, amount, limit, whole, user)));
+	const input = createAmount({ tokens: estimate.inputTokens, usd: estimate.inputUsd });
+	const about = owner === undefined ? undefined : { owner, input };
+	return patience.reach(() => askLedger(ledger, (one) => one.reserve(id, amount, limit, whole, user, about)));
 }
 
 /** Returns what a lease is for: the next request, and some more with short replies. */

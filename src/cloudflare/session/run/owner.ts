@@ -38,7 +38,7 @@ export class Owner {
 			await storedKeys?.refreshOwner(owner);
 			return findDayBudget(owner);
 		};
-		return { findLimit, ledger, user, settleUp: () => this.#settleUp() };
+		return { findLimit, ledger, owner, user, settleUp: () => this.#settleUp() };
 	}
 
 	/** Delivers costs to the ledger. Waits no longer than one call may take; the rest goes on in the background. */
