@@ -59,4 +59,30 @@ export const spending: Spending = {
 					reserved: { tokens: days === 0 ? 12_000 : 0, usd: 0 },
 				},
 	),
+	groups: [
+		{
+			...{ owner: 'local', day: inDays(0).slice(0, 10), agent: 'shopkeeper', model: 'claude-sonnet-4-6', user: 'ada' },
+			...{ spent: { tokens: 640_000, usd: 3.2 }, inputTokens: 600_000, cachedInputTokens: 450_000, cachedShare: 0.75 },
+			units: { web_searches: 12 },
+		},
+		{
+			...{ owner: 'local', day: inDays(-1).slice(0, 10), agent: 'shopkeeper', model: 'claude-sonnet-4-6' },
+			...{
+				spent: { tokens: 200_000, usd: 1.2 },
+				inputTokens: 190_000,
+				cachedInputTokens: 0,
+				cachedShare: 0,
+				units: {},
+			},
+		},
+		{
+			...{ owner: 'local', day: inDays(0).slice(0, 10), agent: 'triage', model: 'llama3.2', user: '*' },
+			...{ spent: { tokens: 90_000, usd: null }, unpricedTokens: 90_000 },
+			...{ inputTokens: 80_000, cachedInputTokens: 0, cachedShare: 0, units: {} },
+		},
+		{
+			...{ owner: 'local', day: inDays(0).slice(0, 10), agent: 'triage', model: 'gpt-5-mini', user: '*' },
+			...{ spent: { tokens: 10_000, usd: 0.02 }, inputTokens: 9_000, cachedInputTokens: 0, cachedShare: 0, units: {} },
+		},
+	],
 };

@@ -146,6 +146,20 @@ const states: Readonly<Record<string, () => Promise<void>>> = {
 		await openPanel('spending');
 		await sees('.limit-words', '$4.10 of $5.00 today');
 		expect(await page.locator('.bars .limit').count()).toBe(1);
+		const read = async (by: string) => {
+			await page.getByLabel('Summed up by').selectOption(by);
+			return page
+				.locator('.groups tbody tr')
+				.evaluateAll((rows) => rows.map((row) => [...row.children].map((cell) => cell.textContent)));
+		};
+		expect(await read('Agent')).toEqual([
+			['shopkeeper', '$4.40', '840,000', '57%'],
+			['triage', '$0.02 and unknown', '100,000', '0%'],
+		]);
+		expect((await read('Model')).at(-1)).toEqual(['llama3.2', 'unknown', '90,000', '0%']);
+		expect((await read('User')).map(([name]) => name)).toEqual(['ada', 'no user', 'all others']);
+		expect(await read('Unit')).toContainEqual(['web searches', '12']);
+		await read('Agent');
 	},
 	async child() {
 		await sayToChief();

@@ -1,10 +1,11 @@
 /** What owners spent, by day. */
 
 import type { Spending } from '../../client/index.ts';
-import { describeMoney } from '../../client/words.ts';
 import { element, withoutTurns } from '../parts/element.ts';
 import type { Panel } from '../parts/panel.ts';
 import { createDayChart } from './chart.ts';
+import { describeCost } from './cost.ts';
+import { createGroups } from './groups.ts';
 
 /** Days that are shown, today with them. */
 const days = 31;
@@ -12,12 +13,14 @@ const days = 31;
 export const spending: Panel = {
 	name: 'spending',
 	title: 'Spending',
-	about: 'What calls to models cost, by owner and day (UTC). It needs a key with the scope admin.',
+	about:
+		'What calls to models cost, by day (UTC), agent, model, user and unit. It needs the role staff, and shows all owners to a key with the scope admin.',
 	async open(root, { client, signal }) {
-		const { usage, budgets } = await client.getUsage({ days, signal });
+		const { usage, budgets, groups } = await client.getUsage({ days, by: 'agent,model,user', signal });
 		const head = ['Day', 'Owner', 'Cost', 'Tokens', ''].map((text) => element('th', '', text));
 		for (const cell of head) cell.scope = 'col';
 		const chart = element('div');
+		const parts = element('div');
 		const rows = element('tbody');
 		const table = element('table', 'spending', element('thead', '', element('tr', '', ...head)), rows);
 		const nothing = element('p', 'nothing', `Nothing was spent in the last ${days} days.`);
@@ -28,10 +31,11 @@ export const spending: Panel = {
 			const most = Math.max(1, ...chosen.map(({ spent }) => spent.tokens));
 			rows.replaceChildren(...chosen.map((day) => createRow(day, most)));
 			chart.replaceChildren(...(chosen.length === 0 ? [] : [createDayChart(chosen, days)]));
+			parts.replaceChildren(...createGroups(groups?.filter((one) => owner === '' || one.owner === owner)));
 		};
 		show('');
 		const owners = [...new Set(usage.map(({ owner }) => owner))].sort();
-		root.append(element('p', 'about', limits), ...createOwnerField(owners, show), chart, table, nothing);
+		root.append(element('p', 'about', limits), ...createOwnerField(owners, show), chart, parts, table, nothing);
 	},
 };
 
@@ -45,7 +49,10 @@ function createOwnerField(owners: readonly string[], onOwner: (owner: string) =>
 	return [field];
 }
 
-function createRow({ day, owner, spent, reserved }: Spending['usage'][number], most: number): HTMLElement {
+function createRow(
+	{ day, owner, spent, reserved, unpricedTokens }: Spending['usage'][number],
+	most: number,
+): HTMLElement {
 	const bar = element('progress');
 	bar.max = most;
 	bar.value = spent.tokens;
@@ -57,7 +64,7 @@ function createRow({ day, owner, spent, reserved }: Spending['usage'][number], m
 		'',
 		element('th', '', day),
 		element('td', '', owner),
-		element('td', 'cost', describeMoney(spent)),
+		element('td', 'cost', describeCost({ ...spent, unpricedTokens })),
 		element('td', 'cost', spent.tokens.toLocaleString('en'), held),
 		element('td', 'bar', bar),
 	);
