@@ -9,9 +9,10 @@ import type { Charge, EndedLease, SpendingRows } from './spending.ts';
 /** Adds to the cost of a request what it was billed for. */
 export function withDetail(cost: MessageCost | undefined, usage: ChatUsage | undefined): MessageCost | undefined {
 	if (cost === undefined) return undefined;
-	const { inputTokens, cachedInputTokens, units, costUsd } = usage ?? {};
-	// Without a price of the provider only tokens have one.
-	const isUnpriced = costUsd === undefined && (cost.usd === 0 || units !== undefined);
+	const { inputTokens, cachedInputTokens, units, costUsd, unpriced } = usage ?? {};
+	// Without a price of the whole request only tokens have one.
+	const isPart = unpriced !== undefined || units !== undefined;
+	const isUnpriced = costUsd === undefined && (cost.usd === 0 || isPart);
 	return {
 		...cost,
 		...(inputTokens !== undefined && { inputTokens }),
