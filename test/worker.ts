@@ -230,6 +230,9 @@ const look = tool.define({
 	passInput: true,
 	fn: (_, { skillContext }) => skillContext,
 });
+const many = Array.from({ length: 45 }, (_, n) =>
+	fn({ name: `find_${n}`, doc: `Finds ${['ants', 'bees', 'cats'][n % 3]}.`, params: [] }, () => n),
+);
 const [bundled] = tool.forAgent([fn({ name: 'bundled', params: [] }, () => 'from the skill')]);
 let slowRuns = 0;
 const slow = tool.define({
@@ -528,6 +531,15 @@ export const runtime = {
 			memory: { tools: ['remember', 'recall', 'forget', 'memory'] },
 			userTools: true,
 			webhooks: { hmac: mapping },
+		}),
+		defineAgent({
+			name: 'equipped',
+			description: 'Has many tools, skills and a memory.',
+			model: 'scripted',
+			cache: 'auto',
+			tools: [echo, pay, ...many],
+			skills: [bringing, asking],
+			memory: true,
 		}),
 		defineAgent({
 			name: 'keeper-compact',

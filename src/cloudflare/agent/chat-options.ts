@@ -3,7 +3,7 @@ import type { Agent } from './define.ts';
 
 /** The options of the loop that an agent itself decides. Who runs it adds a model, skills and the context. */
 export function toChatOptions(agent: Agent): Omit<ChatOptions, 'model'> & Pick<Agent, 'tools' | 'skillTools'> {
-	const { system, tools, skillTools, outputSchema, mode, reasoningEffort, contextFull, timeouts } = agent;
+	const { system, tools, skillTools, outputSchema, mode, reasoningEffort, cache, contextFull, timeouts } = agent;
 	const { providerTools, serviceTier, speed, region } = agent;
 	const { maxIterations, maxToolCalls, maxParallelToolCalls, maxSentTools } = agent;
 	const { maxReplyBytes, maxContextTokens, maxOutputTokens } = agent;
@@ -18,6 +18,7 @@ export function toChatOptions(agent: Agent): Omit<ChatOptions, 'model'> & Pick<A
 		serviceTier,
 		speed,
 		region,
+		cache,
 		contextFull,
 		timeouts,
 		maxIterations,

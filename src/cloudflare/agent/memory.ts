@@ -54,13 +54,19 @@ export const memoryOptions = v.optional(
 export interface MemorySupport {
 	/** Makes the tools of an agent with memory, for a session. */
 	createTools(session: RememberingSession): readonly Tool[];
-	/** Finds what fits a message, for the model to be told of it. Throws where the memory cannot be reached. */
-	recallFor(session: RecallingSession, text: string): Promise<Recalled | undefined>;
 	/**
-	 * Writes what was recalled once more, by its sources: as it was, but for memories that were changed or erased since.
-	 * Throws where the memory cannot be reached.
+	 * Finds what fits a message, for the model to be told of it, without the memories at the paths `told`. Throws where the
+	 * memory cannot be reached.
 	 */
-	recallAgain(session: RecallingSession, sources: readonly string[]): Promise<Recalled | undefined>;
+	recallFor(session: RecallingSession, text: string, told: ReadonlySet<string>): Promise<Recalled | undefined>;
+	/**
+	 * Writes what was recalled once more, by lists of sources: as it was, but for memories that were changed or erased
+	 * since. Throws where the memory cannot be reached.
+	 */
+	recallAgain(
+		session: RecallingSession,
+		lists: readonly (readonly string[])[],
+	): Promise<readonly (Recalled | undefined)[]>;
 }
 
 /** The session for which something is recalled. */

@@ -1,10 +1,12 @@
 import * as v from 'valibot';
-import type { ProviderChoices } from '../../core/chat/index.ts';
+import type { PromptCache, ProviderChoices } from '../../core/chat/index.ts';
 
 /** What an agent chooses of what the provider of its model offers (docs/models.md). */
 export interface AgentChoices extends Omit<ProviderChoices, 'endUser'> {
 	/** Whether the provider is told a hash of the session's user, by which it finds abuse. No if it is missing. */
 	readonly endUser?: boolean;
+	/** How long its prompts stay in the provider's cache (docs/costs.md). The provider's settings decide if it is missing. */
+	readonly cache?: PromptCache;
 }
 
 const names = ['web_search', 'web_fetch', 'code_execution', 'file_search', 'mcp', 'image_generation'] as const;
@@ -30,4 +32,7 @@ export const choicesEntries = {
 	speed: v.optional(v.picklist(['fast'])),
 	region: v.optional(v.pipe(v.string(), v.nonEmpty('must be a region, such as us'))),
 	endUser: v.optional(v.boolean('must be true or false')),
+	cache: v.optional(
+		v.union([v.picklist(['5m', '1h', 'auto']), v.literal(false)], "must be '5m', '1h', 'auto' or false"),
+	),
 };

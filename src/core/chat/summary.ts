@@ -112,6 +112,8 @@ function toSummaryOptions({ options, stream }: Pick<TurnRequest, 'options' | 'st
 		...options,
 		maxOutputTokens: tokens,
 		toolChoice: undefined,
+		// Nobody asks this again.
+		cache: false,
 		outputSchema: undefined,
 		// Thinking counts as output, of which there is little.
 		reasoningEffort: effort === undefined || effort === 'none' || effort === 'minimal' ? effort : 'low',

@@ -53,7 +53,34 @@ test('what fits the message is sent with it as data, and what does not fit is no
 	expect((await allEvents(await follow(id))).map(({ type }) => type)).toContain('note');
 	await say(id, 'And the weather?');
 	expect(newest(requests[1]?.messages)).toBe('And the weather?');
-	expect(JSON.stringify(requests[1]?.messages)).not.toContain('short answers');
+});
+
+test('a later request has an earlier message as it was sent, also after a restart, and is told of no memory twice', async () => {
+	const user = createUser();
+	await putMemory(user, 'style.md', 'Likes short answers.');
+	const { requests } = play('Yes.', 'No.', 'Perhaps.');
+	const id = await createSessionFor(user);
+	await say(id, 'Which answers do I like?');
+	await restart(id);
+	await putMemory(user, 'more/tone.md', 'Wants friendly answers.');
+	await say(id, 'And which answers now?');
+	await restart(id);
+	await say(id, 'Which answers at last?');
+	for (const [at, { messages }] of requests.entries())
+		expect(messages.slice(0, requests[at - 1]?.messages.length ?? 0)).toEqual(requests[at - 1]?.messages ?? []);
+	expect(readNotes(requests[1]?.messages).map(({ path }) => path)).toEqual(['more/tone.md']);
+	expect(newest(requests[2]?.messages)).toBe('Which answers at last?');
+});
+
+test('an erased memory is gone from what earlier messages are sent with', async () => {
+	const user = createUser();
+	await putMemory(user, 'style.md', 'Likes short answers.');
+	const { requests } = play('Yes.', 'No.');
+	const id = await createSessionFor(user);
+	await say(id, 'Which answers do I like?');
+	await deleteMemory(user, 'style.md');
+	await say(id, 'And the weather?');
+	expect(requests[1]?.messages.map(messageText)).toEqual(['Which answers do I like?', 'Yes.', 'And the weather?']);
 });
 
 test('a memory cannot end the notes or pass for the message', async () => {

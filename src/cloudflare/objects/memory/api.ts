@@ -65,6 +65,8 @@ export interface MemoryApi {
 	/** At most `limit` memories without a vector of a model, the newest first. */
 	listUnembedded(model: string, limit: number): Promise<readonly Pick<MemoryRecord, 'path' | 'version' | 'text'>[]>;
 	get(path: string): Promise<MemoryRecord | undefined>;
+	/** The memories at these paths. What is missing is left out. */
+	getAll(paths: readonly string[]): Promise<readonly MemoryRecord[]>;
 	/**
 	 * Writes a memory. Fails with `precondition_failed` where a condition does not hold, and with `too_large` where a bound
 	 * would be passed.

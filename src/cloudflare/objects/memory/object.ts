@@ -39,6 +39,10 @@ export class Memory extends DurableObject<Env> implements MemoryApi {
 		return this.#store.get(path);
 	}
 
+	async getAll(paths: readonly string[]): Promise<readonly MemoryRecord[]> {
+		return paths.flatMap((path) => this.#store.get(path) ?? []);
+	}
+
 	put(change: MemoryChange): Promise<RpcResult<WrittenMemory>> {
 		return toRpcResult(async () => this.#store.put(change, Date.now()));
 	}

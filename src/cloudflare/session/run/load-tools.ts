@@ -76,8 +76,8 @@ export function createMemory(
 	return {
 		tools: memory.createTools({ ...about, agent: agent.name, holdsOutsideText }),
 		recall: {
-			find: (text) => memory.recallFor(about, text),
-			again: (sources) => memory.recallAgain(about, sources),
+			find: (text, told) => memory.recallFor(about, text, told),
+			again: (lists) => memory.recallAgain(about, lists),
 		},
 	};
 }

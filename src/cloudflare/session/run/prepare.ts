@@ -34,6 +34,7 @@ import type { SessionRecord } from '../store/session-row.ts';
 import { createRunState } from '../store/state.ts';
 import type { SessionStore } from '../store/store.ts';
 import { readBudgetState } from './budget-state.ts';
+import { chooseCacheLifetime } from './cache-lifetime.ts';
 import type { CallbackLinks } from './callback-links.ts';
 import { createChildren, endFamily } from './children.ts';
 import type { OwnerLedger } from './lease.ts';
@@ -107,7 +108,9 @@ export function prepareRun(
 				workspace: files.openForRun(record),
 			},
 			skillContext: () => inbound.current,
-			recall: createRecall({ store, record, history, recall }),
+			recall: createRecall({ store, record, history, recall, isWhole: options.contextFull !== 'truncate' }),
+			cache: options.cache === 'auto' ? chooseCacheLifetime(history) : options.cache,
+			cacheKey: hashText(sessionId),
 			tools: connectChildren(options.tools, children),
 			skillTools: connectChildren(options.skillTools, children),
 			stopAfter: record.stopAfter,

@@ -37,13 +37,19 @@ export interface RunRecord {
 	/** The place of its first message. */
 	readonly firstSeq: number;
 	/** What a model is told in front of its message: `null` if there is nothing. Missing until that was asked. */
-	readonly recalled?: Pick<Recalled, 'sources'> | null;
+	readonly recalled?: RecalledSources | null;
 	/** How it ended; missing while it is open. */
 	readonly end?: RunEnd;
 	readonly createdAt: number;
 	readonly endedAt?: number;
 	/** The newest activity that the owner's list had been told of when it ended. */
 	readonly listedAt?: number;
+}
+
+/** The sources of what a model is told in front of a message. */
+export interface RecalledSources extends Pick<Recalled, 'sources'> {
+	/** The place of the message. Without it, the message is the first one of the run. */
+	readonly seq?: number;
 }
 
 /** How long after its first token the first draft of a turn is stored, in milliseconds. */
@@ -158,6 +164,15 @@ export class RunRows {
 	/** Stores what a model is told in front of a run's message. */
 	keepRecalled(n: number, recalled: RunRecord['recalled']): void {
 		this.#change(n, { recalled });
+	}
+
+	/** Lists what models are told in front of the messages of runs, from a run on. */
+	listRecalled(from: number): ReadonlyMap<number, RecalledSources> {
+		const rows = this.#sql.exec<{ n: number; recalled: string }>(
+			"SELECT n, recalled FROM run WHERE n >= ? AND recalled LIKE '{%'",
+			from,
+		);
+		return new Map([...rows].map(({ n, recalled }) => [n, JSON.parse(recalled)]));
 	}
 
 	end(n: number, status: RunStatus, end: RunEnd, endedAt: number, listedAt?: number): void {

@@ -119,7 +119,7 @@ export async function playSession(api: Api, { isMany, runs }: Plan): Promise<rea
 	let messages: readonly Message[] = [];
 	let ids = 0;
 	for (const { text, image, system, recalled = '', turns, approves } of runs) {
-		const now: SystemMessage[] = system ? [{ role: 'system', content: `Now: ${text}` }] : [];
+		const now: readonly Message[] = system ? [{ role: 'system', content: `Now: ${text}` }] : [];
 		// Behind an answer or in front of everything, as a client would send it.
 		const place = messages.length === 0 || messages.at(-1)?.role === 'assistant';
 		const user = chat.userMessage(

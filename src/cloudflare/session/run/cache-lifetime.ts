@@ -1,0 +1,27 @@
+import type { MessageRecord } from '../store/message-record.ts';
+
+const minute = 60_000;
+
+/** Anthropic's prices of a token of input, as shares of the usual one: a read, and a write for 5 minutes or for an hour. */
+const [read, short, long] = [0.1, 1.25, 2];
+
+/**
+ * Chooses how long the prompt of a session stays in the cache, by the pauses between its turns so far: an hour where that
+ * would have cost less. What a turn has read and written is measured in messages, not in tokens.
+ */
+export function chooseCacheLifetime(history: readonly Pick<MessageRecord, 'message' | 'createdAt'>[]): '5m' | '1h' {
+	let [forMinutes, forAnHour] = [0, 0];
+	/** How many messages the request before had. */
+	let cached = 0;
+	let answeredAt: number | undefined;
+	for (const [count, { message, createdAt }] of history.entries()) {
+		if (message.role !== 'assistant') continue;
+		const pause = (history[count - 1]?.createdAt ?? createdAt) - (answeredAt ?? createdAt);
+		const fresh = count - cached;
+		forMinutes += (pause > 5 * minute ? short : read) * cached + short * fresh;
+		forAnHour += (pause > 60 * minute ? long : read) * cached + long * fresh;
+		cached = count;
+		answeredAt = createdAt;
+	}
+	return forAnHour < forMinutes ? '1h' : '5m';
+}
