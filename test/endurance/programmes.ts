@@ -9,6 +9,7 @@ import { kills } from './kills.ts';
 import { leave } from './leave.ts';
 import { people } from './people.ts';
 import { points } from './points.ts';
+import { prefixes } from './prefixes.ts';
 import { served } from './served.ts';
 import { slow } from './slow.ts';
 import type { Figures, Options } from './stage.ts';
@@ -37,6 +38,7 @@ export const programmes = {
 	files,
 	fuzz,
 	people,
+	prefixes,
 } satisfies Readonly<Record<string, (options: Options) => Promise<Figures>>>;
 
 /** Prints a programme's figures. */

@@ -6,7 +6,7 @@ import { question, ranWith, toolCall, waitingCall } from './call.ts';
 import { shownPart } from './part.ts';
 import { providerCall, source } from './provider-call.ts';
 import { runOutput } from './run.ts';
-import { usage } from './usage.ts';
+import { cacheMiss, usage } from './usage.ts';
 
 const text = v.string();
 const id = v.string();
@@ -112,6 +112,7 @@ export const runEvent = v.variant('type', [
 		usage,
 		providerCalls: v.optional(v.array(providerCall)),
 		sources: v.optional(v.array(source)),
+		cacheMiss,
 	}),
 	v.object({ type: v.literal('turn.restarted'), iteration }),
 	v.object({

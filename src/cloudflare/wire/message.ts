@@ -4,7 +4,7 @@ import { ranWith, toolCall } from './call.ts';
 import { maxId, shortText } from './length.ts';
 import { content, shownPart } from './part.ts';
 import { providerCall, source } from './provider-call.ts';
-import { usage } from './usage.ts';
+import { cacheMiss, usage } from './usage.ts';
 
 export const modelField = v.optional(v.pipe(v.string(), v.nonEmpty(), v.maxLength(200)));
 
@@ -83,6 +83,7 @@ const turn = v.object({
 	model: v.string(),
 	stopReason: v.string(),
 	usage,
+	cacheMiss,
 	streamedInputs: v.optional(v.record(v.string(), v.string())),
 });
 

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { cacheMisses } from '../../core/chat/prompt-record.ts';
 
 /** What calls to a model cost. A field that the provider did not report is missing. */
 export const usage = v.object({
@@ -19,3 +20,10 @@ export const usage = v.object({
 	provider: v.optional(v.string()),
 	model: v.optional(v.string()),
 });
+
+export const cacheMiss = v.optional(
+	v.pipe(
+		v.picklist(cacheMisses),
+		v.description('Why the provider’s cache had less of the request than the turn before. Missing if it had that.'),
+	),
+);

@@ -42,7 +42,10 @@ export async function askWithinContext(turn: PreparedTurn, conversation: Convers
 	const ask = async (): Promise<TurnReply> => {
 		if (conversation.window !== window) sent = await turn.selectAgain();
 		({ window } = conversation);
-		return askModel({ ...turn, ...sent, messages: selectSent(conversation, window) });
+		const reply = await askModel({ ...turn, ...sent, messages: selectSent(conversation, window) });
+		const { system } = turn;
+		const { messages, fronts } = conversation;
+		return { ...reply, sent: { model: reply.model, system, tools: sent.tools, messages, window, fronts } };
 	};
 	try {
 		return await ask();

@@ -1,4 +1,5 @@
 import type { TaskList, ToolCall, ToolResult } from '../tool/index.ts';
+import type { CacheMiss } from './prompt-record.ts';
 import type { ProviderCall, Source } from './provider-call.ts';
 import type { ReplyDelta } from './reply.ts';
 import type { ChatUsage } from './usage.ts';
@@ -17,6 +18,8 @@ export interface Step {
 	readonly providerCalls?: readonly ProviderCall[];
 	/** The sources that the text rests on. */
 	readonly sources?: readonly Source[];
+	/** Why the provider's cache had less than the request before. Missing if it had that, or does not tell. */
+	readonly cacheMiss?: CacheMiss;
 }
 
 /** A call that waits for its result or, with `kind: 'approval'`, for permission to run. */

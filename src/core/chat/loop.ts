@@ -2,11 +2,13 @@ import { RunletError, toRunletError } from '../ground/errors.ts';
 import { findByCall } from '../tool/define.ts';
 import type { Tool, ToolCall } from '../tool/index.ts';
 import { storeChanges } from '../tool/state.ts';
+import { createPromptRecord, findCacheMiss } from './cache-miss.ts';
 import type { AnswerTo, Question, Step, WaitingCall } from './event.ts';
 import { type AssistantMessage, insertResult, listOpenCalls, type Message } from './message.ts';
 import { readUsage, withUsage } from './model-error.ts';
 import type { ChatOptions, Turn } from './options.ts';
 import { type OutputOutcome, readOutput } from './output.ts';
+import type { CacheMiss } from './prompt-record.ts';
 import { beginRecall } from './recall.ts';
 import type { BegunTurn } from './resumption.ts';
 import { createReaders, createState, type LoopContext, type RunState } from './run-state.ts';
@@ -103,15 +105,30 @@ async function beginTurn(run: RunState, setting: TurnSetting): Promise<void> {
 	run.tools = await findTools(setting, conversation, conversation.messages.length);
 	await emitWarnings(run, setting);
 	await takeRecalled(run, setting);
+	const askedAt = Date.now();
 	const reply = await takeTurn(setting, conversation, run.tools, createReaders(run, setting.options));
-	run.last = reply;
+	const cacheMiss = takePrompt(run, reply, { ...setting.options, askedAt });
+	run.last = { ...reply, cacheMiss };
 	run.usage = addUsage(run.usage, reply.usage);
 	const message = toAssistantMessage(reply);
 	conversation.messages.push(message);
 	const isRepeatable = areRepeatable(message.toolCalls, run.tools);
-	await conversation.store(message, { turn: toTurn(reply, run.iteration), spent: reply.requestUsage, isRepeatable });
+	const turn = { ...toTurn(reply, run.iteration), ...(cacheMiss !== undefined && { cacheMiss }) };
+	await conversation.store(message, { turn, spent: reply.requestUsage, isRepeatable, prompt: run.prompt });
 	await run.emit({ type: 'stop', reason: reply.stopReason, usage: reply.usage ?? {} });
 	run.begun = { calls: message.toolCalls ?? [], results: [] };
+}
+
+/** Records the request of a reply. Returns why the cache had less of it than the request before, if so. */
+function takePrompt(
+	run: RunState,
+	{ sent, requestUsage }: TurnReply,
+	options: Parameters<typeof findCacheMiss>[3],
+): CacheMiss | undefined {
+	const { prompt: before } = run;
+	if (sent === undefined || requestUsage === undefined) return undefined;
+	run.prompt = createPromptRecord(sent, requestUsage, Date.now());
+	return before && findCacheMiss(before, sent, requestUsage, options);
 }
 
 /** Whether calls may run again after a crash. One of a tool that nobody has does nothing. */
@@ -152,7 +169,7 @@ async function finishTurn(run: RunState, setting: TurnSetting, turn: BegunTurn):
 			? { results: [], manual: open, haltedReason: turn.haltedReason }
 			: await runOpenCalls(run, setting, turn);
 	const results = [...turn.results, ...outcome.results];
-	const { model = setting.options.model, text = '', stopReason = 'tool_use', usage = {} } = run.last ?? {};
+	const { model = setting.options.model, text = '', stopReason = 'tool_use', usage = {}, cacheMiss } = run.last ?? {};
 	const step: Step = {
 		iteration: run.iteration,
 		model,
@@ -163,6 +180,7 @@ async function finishTurn(run: RunState, setting: TurnSetting, turn: BegunTurn):
 		usage,
 		...(run.last?.providerCalls && { providerCalls: run.last.providerCalls }),
 		...(run.last?.sources && { sources: run.last.sources }),
+		...(cacheMiss !== undefined && { cacheMiss }),
 	};
 	run.steps.push(step);
 	await run.emit({ type: 'step', ...step });

@@ -5,6 +5,7 @@ import type { ReasoningEffort } from './effort.ts';
 import type { AnswerTo, CallEdit, Question, SideEvent } from './event.ts';
 import type { Message } from './message.ts';
 import type { Meter } from './meter.ts';
+import type { CacheMiss, PromptRecord } from './prompt-record.ts';
 import type { PromptCache, ProviderRegistration, TextChatFn, TextChatStreamFn, ToolChoice } from './provider.ts';
 import type { ProviderChoices } from './provider-tool.ts';
 import type { Recall } from './recall.ts';
@@ -21,6 +22,8 @@ export interface Turn {
 	readonly model: string;
 	readonly stopReason: StopReason;
 	readonly usage: ChatUsage;
+	/** Why the provider's cache had less than the request before. */
+	readonly cacheMiss?: CacheMiss;
 	/** Inputs whose streamed text differs from `JSON.stringify`, by call id. */
 	readonly streamedInputs?: Readonly<Record<string, string>>;
 }
@@ -45,6 +48,8 @@ export interface MessageContext {
 	readonly usage?: ChatUsage;
 	/** Only of an assistant message: the cost of its own request. `turn.usage` also counts failed tries. */
 	readonly spent?: ChatUsage;
+	/** Only of an assistant message: what the next run's `lastPrompt` is. */
+	readonly prompt?: PromptRecord;
 	/** Only of an assistant message: whether all its calls may run again after a crash (`retry: 'safe'`). */
 	readonly isRepeatable?: boolean;
 	/** The reason if the tool of this result stops the run. */
@@ -138,6 +143,8 @@ export interface ChatOptions extends ProviderChoices {
 	readonly cache?: PromptCache;
 	/** Names the conversation for the caches of providers. It must not tell who speaks: hash it. */
 	readonly cacheKey?: string;
+	/** The record of the newest request of the conversation, by which a run tells why a cache missed. */
+	readonly lastPrompt?: PromptRecord;
 	/** The share of the context limit at which a `warning` is emitted. The default is 0.8. */
 	readonly warnContextPct?: number;
 	readonly countTokensFn?: (messages: readonly Message[], model: string) => number | Promise<number>;
@@ -244,6 +251,7 @@ const names = Object.keys({
 	endUser: true,
 	cache: true,
 	cacheKey: true,
+	lastPrompt: true,
 	warnContextPct: true,
 	countTokensFn: true,
 	emitSteps: true,

@@ -1,4 +1,5 @@
 import type { ToolCall, ToolResult } from '../tool/index.ts';
+import type { Step } from './event.ts';
 import type { TurnReply } from './streamed-reply.ts';
 import type { ChatUsage } from './usage.ts';
 
@@ -15,7 +16,8 @@ export interface Resumption {
 }
 
 /** The model's newest turn. */
-export type LastTurn = Pick<TurnReply, 'model' | 'text' | 'stopReason' | 'usage' | 'providerCalls' | 'sources'>;
+export type LastTurn = Pick<TurnReply, 'model' | 'text' | 'stopReason' | 'usage' | 'providerCalls' | 'sources'> &
+	Pick<Step, 'cacheMiss'>;
 
 /** A model turn with open calls. */
 export interface BegunTurn {

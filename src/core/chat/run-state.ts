@@ -4,6 +4,7 @@ import { type Conversation, findWindow } from './conversation.ts';
 import { type Emit, isSideEvent, type SideEvent, type Step } from './event.ts';
 import type { Message } from './message.ts';
 import type { ChatOptions, MessageContext } from './options.ts';
+import type { PromptRecord } from './prompt-record.ts';
 import type { RecalledFronts } from './recall.ts';
 import type { BegunTurn, LastTurn, Resumption } from './resumption.ts';
 import { addUsage, type ChatUsage } from './usage.ts';
@@ -32,6 +33,8 @@ export interface RunState {
 	/** The number of completed model turns. */
 	iteration: number;
 	usage: ChatUsage;
+	/** The newest request of the conversation. */
+	prompt?: PromptRecord;
 	/** The newest model turn. */
 	last?: LastTurn;
 	/** The turn whose calls come next. */
@@ -74,6 +77,7 @@ export function createState(options: ChatOptions, input: readonly Message[], { e
 		iteration: resume?.iteration ?? 0,
 		usage: resume?.usage ?? {},
 		last: resume?.last,
+		prompt: options.lastPrompt,
 		begun: resume?.turn,
 	};
 	return run;

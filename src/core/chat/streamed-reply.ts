@@ -1,6 +1,7 @@
 import { isTooDeep } from '../ground/json.ts';
 import type { ToolCall } from '../tool/index.ts';
 import { toInputText } from '../tool/input.ts';
+import type { SentPrompt } from './cache-miss.ts';
 import { type Emit, isLoopKind } from './event.ts';
 import type { ChatReply, OnDelta, ReplyDelta, StreamStop } from './reply.ts';
 import { createTokenCounter } from './tokens.ts';
@@ -13,6 +14,8 @@ export type TurnReply = ChatReply & {
 	readonly model: string;
 	/** What the request itself cost; `usage` counts failed tries, too. */
 	readonly requestUsage?: ChatUsage;
+	/** The parts of its request, as they were sent. */
+	readonly sent?: SentPrompt;
 	/** Inputs that were streamed in other words than `JSON.stringify` finds for them, by call id. */
 	readonly streamedInputs?: Readonly<Record<string, string>>;
 };

@@ -15,6 +15,8 @@ export interface Span {
 	end?: number;
 	state: 'running' | 'waiting' | 'done' | 'failed' | 'left';
 	readonly usage?: Usage;
+	/** Why the provider's cache had less than the turn before. */
+	readonly cacheMiss?: string;
 	/** The session of a child. */
 	readonly session?: string;
 }
@@ -95,6 +97,7 @@ function addTurn(
 		end: at,
 		state: 'done',
 		usage,
+		cacheMiss: turn?.cacheMiss,
 	});
 	run.usage = addUsage(run.usage, usage);
 	for (const { id, name } of toolCalls) {

@@ -104,14 +104,14 @@ function createTable({ spans, start, end: ownEnd }: TracedRun): HTMLElement {
 }
 
 function createRow(
-	{ kind, name, depth, start, end, state, usage, session }: Span,
+	{ kind, name, depth, start, end, state, usage, cacheMiss, session }: Span,
 	from: number,
 	length: number,
 ): HTMLElement {
 	const label = session === undefined ? name : link('', toSessionAddress(session), name);
 	const told = wordsOfState[state];
 	const time = end === undefined ? '' : describeTime(end - start);
-	const tokens = describeUsage(usage);
+	const tokens = [describeUsage(usage), cacheMiss && `cache missed: ${cacheMiss}`].filter(Boolean).join(' · ');
 	const row = element(
 		'tr',
 		'',

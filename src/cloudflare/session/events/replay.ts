@@ -72,7 +72,9 @@ interface Told {
 	usage: ChatUsage;
 	iteration: number;
 	last:
-		| (Pick<Step, 'model' | 'text' | 'stopReason' | 'providerCalls' | 'sources'> & { readonly usage: ChatUsage })
+		| (Pick<Step, 'model' | 'text' | 'stopReason' | 'providerCalls' | 'sources' | 'cacheMiss'> & {
+				readonly usage: ChatUsage;
+		  })
 		| undefined;
 	open: OpenTurn | undefined;
 	/** How many turns are among the events to their end. */
@@ -105,7 +107,7 @@ function tell(told: Told, { message, turn, input, before = [], restarts = 0, hal
 		if (told.open !== undefined) told.open.haltedReason ??= haltedReason;
 	} else if (message.role === 'assistant') {
 		const { content: text, reasoning = '', toolCalls: calls = [], providerCalls = [], sources = [] } = message;
-		const { iteration = 0, model = '', stopReason = 'end_turn', usage = {} } = turn ?? {};
+		const { iteration = 0, model = '', stopReason = 'end_turn', usage = {}, cacheMiss } = turn ?? {};
 		closeTurn(told, before, restarts, iteration);
 		if (reasoning !== '') events.push({ type: 'reasoning', text: reasoning });
 		events.push(...providerCalls.map((call) => ({ type: 'provider_tool' as const, ...call })));
@@ -114,7 +116,8 @@ function tell(told: Told, { message, turn, input, before = [], restarts = 0, hal
 		events.push(...calls.flatMap((call) => callEvents(call, turn?.streamedInputs)));
 		events.push({ type: 'stop', reason: stopReason, usage });
 		told.iteration = iteration;
-		told.last = { model, text, stopReason, usage, providerCalls: message.providerCalls, sources: message.sources };
+		const ran = { providerCalls: message.providerCalls, sources: message.sources };
+		told.last = { model, text, stopReason, usage, ...ran, ...(cacheMiss !== undefined && { cacheMiss }) };
 		told.usage = addUsage(told.usage, usage);
 		told.open = { calls, results: [] };
 	} else events.push(...before);
@@ -137,11 +140,12 @@ function closeTurn(told: Told, before: readonly SideEvent[], restarts = 0, next 
 }
 
 function toStep({ run, iteration, last }: Told, { calls, results }: OpenTurn): RunEvent {
-	const { model = run.model ?? '', text = '', stopReason = 'tool_use', usage = {} } = last ?? {};
+	const { model = run.model ?? '', text = '', stopReason = 'tool_use', usage = {}, cacheMiss } = last ?? {};
 	const toolResults = calls.flatMap(({ id }) => results.find((result) => result.id === id) ?? []);
 	const { providerCalls, sources } = last ?? {};
 	const ran = { ...(providerCalls && { providerCalls }), ...(sources && { sources }) };
-	return { type: 'step', iteration, model, text, toolCalls: calls, toolResults, stopReason, usage, ...ran };
+	const told = { iteration, model, text, toolCalls: calls, toolResults, stopReason, usage, ...ran };
+	return { type: 'step', ...told, ...(cacheMiss !== undefined && { cacheMiss }) };
 }
 
 /** Finds the open calls of an earlier run that a run began with. */

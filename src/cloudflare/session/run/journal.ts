@@ -102,7 +102,7 @@ export class Journal {
 
 	async #addMessage(...[message, about]: Parameters<JournalHooks['onMessage']>): Promise<void> {
 		const { record, meter, answered, atCrashPoint } = this.#options;
-		const { turn, spent, isRepeatable, haltedReason, inFrontOf, changes } = about;
+		const { turn, spent, isRepeatable, haltedReason, inFrontOf, changes, prompt } = about;
 		const before = [...this.#kept, ...about.before];
 		if (inFrontOf !== undefined) {
 			this.#write((store) => store.addSummary(record.n, message, Date.now(), inFrontOf));
@@ -113,6 +113,7 @@ export class Journal {
 		this.#write((store) => {
 			store.messages.add(record.n, message, Date.now(), {
 				turn,
+				prompt,
 				...(message.role === 'tool' && {
 					inbound: answered?.get(message.toolCallId),
 				}),

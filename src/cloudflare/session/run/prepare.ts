@@ -111,6 +111,7 @@ export function prepareRun(
 			recall: createRecall({ store, record, history, recall, isWhole: options.contextFull !== 'truncate' }),
 			cache: options.cache === 'auto' ? chooseCacheLifetime(history) : options.cache,
 			cacheKey: hashText(sessionId),
+			lastPrompt: history.findLast(({ message }) => message.role === 'assistant')?.prompt,
 			tools: connectChildren(options.tools, children),
 			skillTools: connectChildren(options.skillTools, children),
 			stopAfter: record.stopAfter,

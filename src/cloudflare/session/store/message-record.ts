@@ -1,4 +1,5 @@
 import type { Message, SideEvent, Turn } from '../../../core/chat/index.ts';
+import type { PromptRecord } from '../../../core/chat/prompt-record.ts';
 import type { Actor } from '../../../core/ground/actor.ts';
 import { freezeData } from '../../../core/tool/copy.ts';
 import type { Amount } from '../../objects/budget.ts';
@@ -23,6 +24,8 @@ export interface MessageRecord {
 	readonly isDenied?: boolean;
 	/** The model turn of an assistant message. */
 	readonly turn?: Turn;
+	/** The request that it answers, with which the next one is compared. */
+	readonly prompt?: PromptRecord;
 	/** How often its turn was asked again because the object was restarted. */
 	readonly restarts?: number;
 	/** Why this tool result stops the run. */

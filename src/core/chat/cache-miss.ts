@@ -1,0 +1,94 @@
+import { hashText } from '../ground/hash.ts';
+import type { Tool } from '../tool/index.ts';
+import { type Conversation, isSummary } from './conversation.ts';
+import { type Message, messageText } from './message.ts';
+import type { ChatOptions } from './options.ts';
+import type { CacheMiss, PromptRecord } from './prompt-record.ts';
+import type { ChatUsage } from './usage.ts';
+
+/** A request with its parts, as far as they are compared. */
+export interface SentPrompt extends Pick<Conversation, 'messages' | 'window' | 'fronts'> {
+	readonly model: string;
+	readonly tools?: readonly Tool[];
+	readonly system?: string;
+}
+
+/** Records a request that was answered. Nothing if its provider does not say what it had. */
+export function createPromptRecord(sent: SentPrompt, usage: ChatUsage, at: number): PromptRecord | undefined {
+	const { model, tools = [], system = '' } = sent;
+	if (usage.inputTokens === undefined) return undefined;
+	const fronts = [...(sent.fronts?.values() ?? [])];
+	return {
+		model,
+		tools: [tools.length, hashTools(tools, tools.length)],
+		system: hashText(system),
+		start: describeStart(sent),
+		fronts: [fronts.length, hashFronts(fronts, fronts.length)],
+		inputTokens: usage.inputTokens,
+		at,
+	};
+}
+
+/** Providers count in steps of up to 128 tokens, and may leave out the last ones. */
+const unevenTokens = 256;
+
+/** The least tokens that a cache keeps: of most models, and of any. */
+const [usuallyLeast, alwaysEnough] = [1_024, 4_096];
+
+/**
+ * Finds why the cache had less of a request than the request before. Nothing if it had that, or if the provider does not
+ * report it.
+ *
+ * @param askedAt when the request was made
+ */
+export function findCacheMiss(
+	before: PromptRecord,
+	sent: SentPrompt,
+	{ cachedInputTokens: cached }: ChatUsage,
+	{ askedAt, cache }: Pick<ChatOptions, 'cache'> & { readonly askedAt: number },
+): CacheMiss | undefined {
+	if (cache === false || cached === undefined || cached + unevenTokens >= before.inputTokens) return undefined;
+	const { model, tools = [], system = '' } = sent;
+	const [count, hash] = before.tools;
+	const [start, isSummed] = describeStart(sent);
+	const fronts = [...(sent.fronts?.values() ?? [])];
+	if (model !== before.model) return 'changed model';
+	if (hashTools(tools, count) !== hash) return 'changed tools';
+	if (hashText(system) !== before.system) return 'changed system';
+	if (start !== before.start[0]) return isSummed ? 'summary' : 'truncated';
+	if (hashFronts(fronts, before.fronts[0]) !== before.fronts[1]) return 'changed messages';
+	if (before.inputTokens < usuallyLeast) return 'too short';
+	if (askedAt - before.at > (cache === '1h' ? 60 : 5) * 60_000) return 'expired';
+	if (tools.length > count) return 'new tools';
+	return cached === 0 && before.inputTokens < alwaysEnough ? 'too short' : 'unknown';
+}
+
+// Tools and messages never change, so each is hashed once, even if several turns send it.
+const toolHashes = new WeakMap<Tool, string>();
+const messageHashes = new WeakMap<Message, string>();
+
+function hashTools(tools: readonly Tool[], count: number): string {
+	const hashes = tools.slice(0, count).map((tool) => {
+		const { name, description, inputSchema } = tool;
+		const hash = toolHashes.get(tool) ?? hashText(JSON.stringify([name, description, inputSchema]));
+		toolHashes.set(tool, hash);
+		return hash;
+	});
+	return hashText(hashes.join());
+}
+
+function hashFronts(fronts: readonly Message[], count: number): string {
+	return hashText(fronts.slice(0, count).map(hashMessage).join());
+}
+
+/** Describes where the sent part of a conversation begins: what stands in front of it, and its first message. */
+function describeStart({ messages, window: { front, from } }: SentPrompt): PromptRecord['start'] {
+	const first = [...front, ...messages.slice(from, from + 1)];
+	return [hashText(first.map(hashMessage).join()), front.some(isSummary)];
+}
+
+function hashMessage(message: Message): string {
+	const hash = messageHashes.get(message) ?? hashText(messageText(message));
+	messageHashes.set(message, hash);
+	return hash;
+}

@@ -1,0 +1,20 @@
+import * as fc from 'fast-check';
+import { apis } from '../core/providers/prefix/apis.ts';
+import { findBreak, plans, playSession } from '../core/providers/prefix/walk.ts';
+import { createSeed } from './random.ts';
+import type { Figures, Options } from './stage.ts';
+
+/** Random sessions at every provider: each request begins with the whole request before it (docs/costs.md). */
+export async function prefixes({ count = 1_000, seed = createSeed() }: Options): Promise<Figures> {
+	let requests = 0;
+	for (const api of apis) {
+		const holds = fc.asyncProperty(plans, async (plan) => {
+			const sent = await playSession(api, plan);
+			requests += sent.length;
+			const broken = findBreak(api, sent);
+			if (broken !== undefined) throw new Error(`${api.name}: ${broken}`);
+		});
+		await fc.assert(holds, { numRuns: count, seed });
+	}
+	return { seed, sessions: count * apis.length, requests, 'with the whole request before': '100 %' };
+}
