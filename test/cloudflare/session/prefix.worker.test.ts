@@ -2,7 +2,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { ScriptedRequest } from '../../../src/core/providers/scripted.ts';
-import { restart } from '../../client.ts';
+import { allEvents, follow, request, restart, send } from '../../client.ts';
 import { type Api, apis, type Parts } from '../../core/providers/prefix/apis.ts';
 import { findBreak } from '../../core/providers/prefix/walk.ts';
 import { play } from '../../script.ts';
@@ -70,10 +70,30 @@ test('each request of a random session begins with the whole request before it, 
 			}
 			expect(requests).toHaveLength(script.length);
 			for (const api of apis) {
-				const parts = await Promise.all(requests.map((request) => toParts(api, request)));
+				const parts = await Promise.all(requests.map((sent) => toParts(api, sent)));
 				expect(findBreak(api, parts)).toBeUndefined();
 			}
 		}),
 		{ numRuns: 12 },
 	);
+});
+
+test('a step of a session says why the cache missed, also in a later life, and so do its messages', async () => {
+	const usage = (cachedInputTokens: number) => ({ inputTokens: 5_000, outputTokens: 1, cachedInputTokens });
+	play({ text: 'One.', usage: usage(0) }, { text: 'Two.', usage: usage(5_000) }, { text: 'Three.', usage: usage(0) });
+	const id = await createSessionFor(createUser(), 'equipped');
+	const misses: unknown[] = [];
+	for (const text of ['a', 'b', 'c']) {
+		const steps = (await allEvents(await send(id, text))).filter(({ type }) => type === 'step');
+		misses.push(...steps.map(({ data }) => data.cacheMiss));
+		await restart(id);
+	}
+	expect(misses).toEqual([undefined, undefined, 'unknown']);
+	const replayed = (await allEvents(await follow(id))).filter(({ type }) => type === 'step');
+	expect(replayed.map(({ data }) => data.cacheMiss)).toEqual(['unknown']);
+	const response = await request(`/v1/sessions/${id}/messages`);
+	const { messages: history } = await response.json<{ messages: { turn?: { cacheMiss?: string } }[] }>();
+	expect(history.flatMap(({ turn }) => (turn === undefined ? [] : [turn.cacheMiss]))).toEqual(misses);
+	// What a request is compared with stays inside.
+	expect(JSON.stringify(history)).not.toContain('"prompt"');
 });
