@@ -1,6 +1,5 @@
 /** Random sessions, and what of each request a cache has of the one before. */
 import * as fc from 'fast-check';
-import type { SystemMessage } from '../../../../src/core/chat/index.ts';
 import { insertResult, listOpenCalls } from '../../../../src/core/chat/message.ts';
 import {
 	askUser,
