@@ -533,7 +533,7 @@ export const runtime = {
 			webhooks: { hmac: mapping },
 		}),
 		defineAgent({
-			name: 'equipped',
+			name: 'economical',
 			description: 'Has many tools, skills and a memory.',
 			model: 'scripted',
 			cache: 'auto',

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { apis } from '../core/providers/prefix/apis.ts';
-import { findBreak, plans, playSession } from '../core/providers/prefix/walk.ts';
+import { findBreak, plans, playSession, toExpected } from '../core/providers/prefix/walk.ts';
 import { createSeed } from './random.ts';
 import type { Figures, Options } from './stage.ts';
 
@@ -11,7 +11,7 @@ export async function prefixes({ count = 1_000, seed = createSeed() }: Options):
 		const holds = fc.asyncProperty(plans, async (plan) => {
 			const sent = await playSession(api, plan);
 			requests += sent.length;
-			const broken = findBreak(api, sent);
+			const broken = findBreak(toExpected(api, plan), sent);
 			if (broken !== undefined) throw new Error(`${api.name}: ${broken}`);
 		});
 		await fc.assert(holds, { numRuns: count, seed });

@@ -34,11 +34,12 @@ interface Room {
  */
 export async function askWithinContext(turn: PreparedTurn, conversation: Conversation): Promise<TurnReply> {
 	const { options, signal, readers } = turn;
+	/** The window that `sent` was selected for. */
+	let { window } = conversation;
+	let sent: SentTools = turn;
 	const found = findContextLimit(options);
 	const limit = found instanceof Promise ? await raceAbort(found, signal) : found;
 	if (limit !== undefined) await keepWithinLimit(turn, conversation, limit);
-	let { window } = conversation;
-	let sent: SentTools = turn;
 	const ask = async (): Promise<TurnReply> => {
 		if (conversation.window !== window) sent = await turn.selectAgain();
 		({ window } = conversation);

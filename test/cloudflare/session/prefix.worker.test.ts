@@ -58,7 +58,7 @@ test('each request of a random session begins with the whole request before it, 
 				'Done.',
 			]);
 			const { requests } = play(...script);
-			const id = await createSessionFor(user, 'equipped');
+			const id = await createSessionFor(user, 'economical');
 			for (const { text, approves, restarts } of runs) {
 				let ended = await say(id, text);
 				for (let open = ended.toolCalls?.[0]; open !== undefined; open = ended.toolCalls?.[0]) {
@@ -69,6 +69,10 @@ test('each request of a random session begins with the whole request before it, 
 				if (restarts) await restart(id);
 			}
 			expect(requests).toHaveLength(script.length);
+			// The key of a cache names the session, and does not tell its id.
+			const keys = new Set(requests.map(({ options }) => options?.cacheKey));
+			expect([...keys]).toEqual([expect.stringMatching(/^[0-9a-z]{11}$/)]);
+			expect(requests.map(({ options }) => options?.cache)).toEqual(requests.map(() => '5m'));
 			for (const api of apis) {
 				const parts = await Promise.all(requests.map((sent) => toParts(api, sent)));
 				expect(findBreak(api, parts)).toBeUndefined();
@@ -81,7 +85,7 @@ test('each request of a random session begins with the whole request before it, 
 test('a step of a session says why the cache missed, also in a later life, and so do its messages', async () => {
 	const usage = (cachedInputTokens: number) => ({ inputTokens: 5_000, outputTokens: 1, cachedInputTokens });
 	play({ text: 'One.', usage: usage(0) }, { text: 'Two.', usage: usage(5_000) }, { text: 'Three.', usage: usage(0) });
-	const id = await createSessionFor(createUser(), 'equipped');
+	const id = await createSessionFor(createUser(), 'economical');
 	const misses: unknown[] = [];
 	for (const text of ['a', 'b', 'c']) {
 		const steps = (await allEvents(await send(id, text))).filter(({ type }) => type === 'step');

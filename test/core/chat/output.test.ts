@@ -110,10 +110,11 @@ describe('a reply to an outputSchema', () => {
 		const { result, requests } = await finish(['[1]', '{"a":1}'], {
 			outputSchema: { type: 'object' },
 			system: 'Be brief.',
+			skills: [{ name: 'tone', description: 'How we write.', body: 'Be warm.' }],
 		});
 		expect(result.output).toEqual({ a: 1 });
 		expect(requests[0]?.options?.outputSchema).toBeUndefined();
-		expect(requests[0]?.system).toMatch(/^Be brief\.\n\nAnswer with one JSON object/);
+		expect(requests[0]?.system).toMatch(/^Be brief\.\n\nAnswer with one JSON object.*\n\nAvailable skills/);
 	});
 
 	test('keeps a null that the schema does not allow from passing', async () => {

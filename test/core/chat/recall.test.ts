@@ -77,7 +77,8 @@ test('it counts for the context limit, and is not summed up', async () => {
 	const { requests } = await finish(['fine'], { ...truncate(1_000), recall }, history);
 	expect(requests[0]?.messages.length).toBeLessThan(without.requests[0]?.messages.length ?? 0);
 	expect(chat.countTokensHeuristic(requests[0]?.messages ?? [])).toBeLessThanOrEqual(500);
-	const summed = await finish(Array(8).fill('A summary.'), { ...compact(1_300), recall }, history);
+	const told = () => ({ ...recall(), earlier: new Map([[0, 'xxx from before']]) });
+	const summed = await finish(Array(8).fill('A summary.'), { ...compact(1_300), recall: told }, history);
 	expect(codes(only(summed.events, 'warning'))).toEqual(['context_compacted']);
 	expect(summed.requests.length).toBeGreaterThan(1);
 	expect(JSON.stringify(summed.requests.slice(0, -1))).not.toContain('xxx');

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Tool } from '../../../src/core/index.ts';
+import { chat, type Tool } from '../../../src/core/index.ts';
 import { calling, finish, type Requests, readTool, results } from './support.ts';
 
 const numbered = (count: number): Tool[] =>
@@ -85,6 +85,15 @@ describe('a run with many tools', () => {
 		expect(lists[4]?.toSorted()).toEqual(rangeOf(40, 60));
 		expect(lists[6]).toEqual([...(lists[4] ?? []), ...(lists[6] ?? []).slice(20)]);
 		expect(lists.at(-1)).toContain('tool_99');
+	});
+
+	test('a request leaves out the tools that were found in what it leaves out', async () => {
+		const first = await finish([search('a', 'email'), 'done'], { tools: many }, [chat.userMessage('x'.repeat(4_000))]);
+		const next = [...first.result.messages, chat.userMessage('Go on.')];
+		const options = { tools: many, contextFull: 'truncate', maxContextTokens: 900 } as const;
+		const { requests } = await finish(['done'], options, next);
+		expect(requests[0]?.messages).toHaveLength(1);
+		expect(sent(requests)).toEqual([['search_tools']]);
 	});
 
 	test('what is not found says so', async () => {

@@ -122,6 +122,14 @@ describe('a turn that goes back', () => {
 		const { messages } = await sent([...hello, chat.assistantMessage('The answer is \n')], { cache: '5m' });
 		const text = { type: 'text', text: 'The answer is', cache_control: { type: 'ephemeral' } };
 		expect(messages).toMatchObject([{ role: 'user' }, { role: 'assistant', content: [text] }]);
+		const next = await sent([
+			...hello,
+			chat.assistantMessage('The answer is \n'),
+			chat.assistantMessage('42 '),
+			...hello,
+		]);
+		const whole = [{ text: 'The answer is' }, { text: '42 ' }];
+		expect(next.messages).toMatchObject([{ role: 'user' }, { role: 'assistant', content: whole }, { role: 'user' }]);
 	});
 });
 

@@ -27,7 +27,7 @@ export interface SessionRecall {
 export function createRecall({ store, record, history, recall, isWhole }: Asked): ChatOptions['recall'] {
 	if (recall === undefined) return undefined;
 	const newest = history.findLastIndex(({ message }) => message.role === 'user');
-	const { run: n = record.n, seq } = history[newest] ?? {};
+	const { run: n = record.n } = history[newest] ?? {};
 	return async (text) => {
 		const known = listKnown(store, history);
 		const rereading = known.length === 0 ? [] : recall.again(known.map(({ sources }) => sources));
@@ -45,7 +45,7 @@ export function createRecall({ store, record, history, recall, isWhole }: Asked)
 			try {
 				found = await recall?.find(text, told);
 			} finally {
-				const kept = found === undefined ? null : { sources: found.sources, seq };
+				const kept = found === undefined ? null : { sources: found.sources };
 				store.transaction(() => {
 					store.runs.assertOpen(record);
 					store.runs.keepRecalled(n, kept);
@@ -56,16 +56,14 @@ export function createRecall({ store, record, history, recall, isWhole }: Asked)
 	};
 }
 
-/** Lists the messages that have something in front, by their places in the history. */
+/** Lists the messages that have something in front, by their places in the history: the first ones of their runs. */
 function listKnown(
 	store: SessionStore,
 	history: readonly MessageRecord[],
 ): { readonly place: number; readonly sources: readonly string[] }[] {
 	const rows = store.runs.listRecalled(history[0]?.run ?? 0);
-	return [...rows].flatMap(([n, { sources, seq }]) => {
-		const place = history.findIndex(
-			({ run, message, ...one }) => run === n && message.role === 'user' && (seq === undefined || one.seq === seq),
-		);
+	return [...rows].flatMap(([n, { sources }]) => {
+		const place = history.findIndex(({ run, message }) => run === n && message.role === 'user');
 		return place === -1 ? [] : [{ place, sources }];
 	});
 }

@@ -37,19 +37,13 @@ export interface RunRecord {
 	/** The place of its first message. */
 	readonly firstSeq: number;
 	/** What a model is told in front of its message: `null` if there is nothing. Missing until that was asked. */
-	readonly recalled?: RecalledSources | null;
+	readonly recalled?: Pick<Recalled, 'sources'> | null;
 	/** How it ended; missing while it is open. */
 	readonly end?: RunEnd;
 	readonly createdAt: number;
 	readonly endedAt?: number;
 	/** The newest activity that the owner's list had been told of when it ended. */
 	readonly listedAt?: number;
-}
-
-/** The sources of what a model is told in front of a message. */
-export interface RecalledSources extends Pick<Recalled, 'sources'> {
-	/** The place of the message. Without it, the message is the first one of the run. */
-	readonly seq?: number;
 }
 
 /** How long after its first token the first draft of a turn is stored, in milliseconds. */
@@ -167,7 +161,7 @@ export class RunRows {
 	}
 
 	/** Lists what models are told in front of the messages of runs, from a run on. */
-	listRecalled(from: number): ReadonlyMap<number, RecalledSources> {
+	listRecalled(from: number): ReadonlyMap<number, Pick<Recalled, 'sources'>> {
 		const rows = this.#sql.exec<{ n: number; recalled: string }>(
 			"SELECT n, recalled FROM run WHERE n >= ? AND recalled LIKE '{%'",
 			from,

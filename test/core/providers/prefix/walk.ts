@@ -59,6 +59,7 @@ const turn: fc.Arbitrary<PlannedTurn> = fc.record(
 
 /** A session: its runs, and whether its agent has enough tools for a search. */
 export const plans: fc.Arbitrary<Plan> = fc.record({
+	repeatsIds: fc.boolean(),
 	isMany: fc.boolean(),
 	runs: fc.array(
 		fc.record(
@@ -77,6 +78,8 @@ export const plans: fc.Arbitrary<Plan> = fc.record({
 });
 
 export interface Plan {
+	/** Whether each reply of the model uses the same ids for its calls. */
+	readonly repeatsIds: boolean;
 	readonly isMany: boolean;
 	readonly runs: readonly PlannedRun[];
 }
@@ -112,7 +115,7 @@ function createSkills(): Skill[] {
 }
 
 /** Plays a session against an API. Returns the parts of all its requests in order. */
-export async function playSession(api: Api, { isMany, runs }: Plan): Promise<readonly Parts[]> {
+export async function playSession(api: Api, { repeatsIds, isMany, runs }: Plan): Promise<readonly Parts[]> {
 	const requests: Parts[] = [];
 	const earlier = new Map<number, string>();
 	let messages: readonly Message[] = [];
@@ -137,6 +140,7 @@ export async function playSession(api: Api, { isMany, runs }: Plan): Promise<rea
 					return { status: 400, body: { error: { type: 'invalid_request_error', message: 'refused', code: 'no' } } };
 				}
 				left = left.slice(1);
+				if (repeatsIds) ids = 0;
 				const asked = (next?.calls ?? []).map(([name, word]): NeutralCall => {
 					const input = name === 'search_tools' ? { query: word } : { name: word };
 					return { id: `call${`${ids++}`.padStart(5, '0')}`, name, argumentsJson: JSON.stringify(input) };
@@ -186,7 +190,7 @@ function answer({ id }: ToolCall): Message {
 }
 
 /** Finds the first request that does not have the whole request before it as its beginning, and says where they part. */
-export function findBreak({ toolsInFront }: Api, requests: readonly Parts[]): string | undefined {
+export function findBreak({ toolsInFront }: Pick<Api, 'toolsInFront'>, requests: readonly Parts[]): string | undefined {
 	for (const [at, { tools, rest }] of requests.entries()) {
 		const before = requests[at - 1] ?? { tools: toolsInFront ? [] : tools, rest: [] };
 		const place = before.rest.findIndex((part, index) => part !== rest[index]);
@@ -196,4 +200,9 @@ export function findBreak({ toolsInFront }: Api, requests: readonly Parts[]): st
 		if (!toolsInFront && tools.length > before.tools.length) return `request ${at}: ${tools.at(-1)} is new in front`;
 	}
 	return undefined;
+}
+
+/** Says what is expected of a session. A tool that came by an id of an earlier call is at the end of the list everywhere. */
+export function toExpected({ toolsInFront }: Api, { repeatsIds }: Plan): Pick<Api, 'toolsInFront'> {
+	return { toolsInFront: toolsInFront || repeatsIds };
 }
