@@ -53,6 +53,13 @@ test('a turn begins as long before its message as the model took, and its calls 
 	expect(run?.usage).toEqual({ inputTokens: 20, outputTokens: 4, costUsd: 1 });
 });
 
+test('a turn says why the provider’s cache had less', () => {
+	const [said, thought] = [say(0, 'Go.'), think(100, 100)];
+	if (thought.role !== 'assistant' || thought.turn === undefined) throw new Error('no turn');
+	const missed = { ...thought, turn: { ...thought.turn, cacheMiss: 'expired' as const } };
+	expect(toRuns(state('completed'), [said, missed])[0]?.spans.map(({ cacheMiss }) => cacheMiss)).toEqual(['expired']);
+});
+
 test('what goes on has no end: the calls without a result, or else the next turn', () => {
 	const messages = [say(0, 'Go.'), think(500, 500, ['a'])];
 	expect(show(state('running'), messages)).toEqual([['Go.', '0 Turn 1: demo 0-500 done', '1 tool-a 500- running']]);
