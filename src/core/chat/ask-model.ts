@@ -51,11 +51,11 @@ type MeteredTurn = TurnRequest & { readonly inputTokens: number };
  */
 export async function askModel(asked: TurnRequest): Promise<TurnReply> {
 	const { options, signal, readers } = asked;
-	const request = await estimateInput(asked);
 	const fallbacks = [...(options.fallbacks ?? [])];
 	let lost: ChatUsage = {};
 	for (let model = options.model; ; ) {
 		const { maxRetries = 2, timeouts } = findLimits(options, model);
+		const request = await estimateInput(asked, model);
 		try {
 			const reply = await retry(() => tryModel(request, model, timeouts), {
 				model,
@@ -78,11 +78,13 @@ export async function askModel(asked: TurnRequest): Promise<TurnReply> {
 	}
 }
 
-async function estimateInput(request: TurnRequest): Promise<MeteredTurn> {
+/** Estimates what a request sends to a model. Another model's provider may send more of the same conversation. */
+async function estimateInput(request: TurnRequest, model: string): Promise<MeteredTurn> {
 	const { options, messages, system, tools, signal } = request;
 	if (options.meter === undefined) return { ...request, inputTokens: 0 };
-	const inputTokens = await raceAbort(estimateRequest({ ...options, system }, messages, tools), signal);
-	return { ...request, inputTokens };
+	const outputSchema = toSentSchema(options.outputSchema);
+	const given = { ...options, model, system, outputSchema };
+	return { ...request, inputTokens: await raceAbort(estimateRequest(given, messages, tools), signal) };
 }
 
 /** Makes one request. Tells the meter the cost of a failure. */
@@ -135,7 +137,7 @@ function toModelCall(
 			...pickChoices(options),
 			toolChoice: toCallChoice(options.toolChoice, messages),
 			parallelToolCalls: options.parallelToolCalls,
-			outputSchema: isAnyObject(options.outputSchema) ? undefined : toPlainSchema(options.outputSchema),
+			outputSchema: toSentSchema(options.outputSchema),
 			reasoningEffort: options.reasoningEffort,
 			cache: options.cache,
 			cacheKey: options.cacheKey,
@@ -151,7 +153,9 @@ function toModelCall(
 	};
 }
 
-function toPlainSchema(schema: ChatOptions['outputSchema']): JsonSchema | undefined {
+/** Returns the schema of the reply that a request has. One that any object fits is said in words. */
+function toSentSchema(schema: ChatOptions['outputSchema']): JsonSchema | undefined {
+	if (isAnyObject(schema)) return undefined;
 	return isSchema(schema) ? toJsonSchema(schema, 'outputSchema') : schema;
 }
 

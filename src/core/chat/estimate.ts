@@ -1,33 +1,100 @@
 import { flattenParts } from '../ground/part.ts';
-import type { Tool } from '../tool/index.ts';
+import type { JsonSchema, Tool } from '../tool/index.ts';
 import { toInputText } from '../tool/input.ts';
+import { countKept } from './kept.ts';
 import { countMediaTokens } from './media.ts';
+import { findMediaRules, type MediaRules } from './media-rules.ts';
 import { type Message, messageText } from './message.ts';
 import type { ChatOptions } from './options.ts';
+import type { ProviderRegistration } from './provider.ts';
+import { resolveRegistration } from './registry.ts';
 import { estimateTokens } from './tokens.ts';
 
-/** The tokens around each message, call and tool: its role, its id, its form. */
+/** The tokens around each message, result, call and tool: its role, its id, its name, its form. */
 const aroundMessage = 6;
+const aroundResult = 22;
 const aroundCall = 10;
 const aroundTool = 9;
 
+/** The tokens of what providers say about a schema of the reply. */
+const aroundSchema = 200;
+
+/** The context of a model that nobody knows. */
+const usualContext = 200_000;
+
+/** A request, as far as it is estimated. */
+type Estimated = Pick<
+	ChatOptions,
+	'model' | 'providers' | 'chatFn' | 'chatStreamFn' | 'countTokensFn' | 'modelContextWindow'
+> & { readonly system?: string; readonly outputSchema?: JsonSchema };
+
 /**
- * Estimates the tokens that a request sends, for budgets: texts by their script, images, audio and files by the
- * providers' published rules. If there is a `countTokensFn`, it counts the messages instead.
+ * Estimates the tokens that a request sends, for budgets, rather too high than too low: texts by their script, what the
+ * adapter sends back of `providerMetadata`, images, audio and files by the rules of the model's provider. A request with
+ * a file whose length nobody knows may fill the model's context, so it counts as that. If there is a `countTokensFn`, it
+ * counts the messages instead.
  */
 export async function estimateRequest(
-	{ model, system, countTokensFn }: Pick<ChatOptions, 'model' | 'countTokensFn'> & { readonly system?: string },
+	options: Estimated,
 	messages: readonly Message[],
 	tools: readonly Tool[] = [],
 ): Promise<number> {
-	const counted = countTokensFn === undefined ? estimateMessages(messages) : await countTokensFn(messages, model);
-	const around = system === undefined || system === '' ? 0 : estimateTokens(system) + aroundMessage;
-	return counted + around + tools.reduce((sum, tool) => sum + estimateTool(tool), 0);
+	const { model, system = '', outputSchema, countTokensFn } = options;
+	const rules = findMediaRules(model);
+	const own = options.chatFn !== undefined || options.chatStreamFn !== undefined;
+	const found = own ? undefined : resolveRegistration(options);
+	const around =
+		(system === '' ? 0 : estimateTokens(system) + aroundMessage) +
+		(tools.length === 0 ? 0 : rules.aroundTools) +
+		(outputSchema === undefined ? 0 : aroundSchema + estimateTokens(JSON.stringify(outputSchema))) +
+		tools.reduce((sum, tool) => sum + estimateTool(tool), 0);
+	if (countTokensFn !== undefined) return (await countTokensFn(messages, model)) + Math.ceil(around * rules.perToken);
+	const { texts, media } = estimateMessages(messages, found?.variant, rules);
+	const known = Math.ceil((texts + around) * rules.perToken);
+	if (Number.isFinite(media)) return known + media;
+	return Math.max(known, (await findContext(options, found?.contextWindow)) ?? usualContext);
 }
 
-/** Estimates the tokens of messages. */
-function estimateMessages(messages: readonly Message[]): number {
-	return messages.reduce((sum, message) => sum + estimateMessage(message), 0);
+function findContext(
+	{ model, modelContextWindow: window }: Estimated,
+	own: ProviderRegistration['contextWindow'],
+): number | undefined | Promise<number | undefined> {
+	if (own !== undefined) return own(model);
+	return typeof window === 'function' ? window(model) : window;
+}
+
+/** The estimated tokens of a message. */
+interface Size {
+	/** Its texts and its calls. */
+	readonly texts: number;
+	/** Images, audio and files. Infinite if nobody knows the length of one. */
+	readonly media: number;
+	/** Thinking that is sent only within an exchange with tool calls. */
+	readonly thinking: number;
+}
+
+function estimateMessages(
+	messages: readonly Message[],
+	variant: string | undefined,
+	rules: MediaRules,
+): Omit<Size, 'thinking'> {
+	let [texts, media, thinking] = [0, 0, 0];
+	let hasCalls = false;
+	const close = (): void => {
+		if (hasCalls) texts += thinking;
+		thinking = 0;
+		hasCalls = false;
+	};
+	for (const message of messages) {
+		if (message.role === 'user') close();
+		if (message.role === 'assistant') hasCalls ||= (message.toolCalls ?? []).length > 0;
+		const size = findSize(message, variant, rules);
+		texts += size.texts;
+		media += size.media;
+		thinking += size.thinking;
+	}
+	close();
+	return { texts, media };
 }
 
 /** Estimates the tokens of a reply: its text, what it showed of its thinking, its calls. */
@@ -36,33 +103,40 @@ export function estimateReply({ content, reasoning = '', toolCalls = [] }: Messa
 	return [content, reasoning, ...calls].reduce((sum, text) => sum + estimateTokens(text), 0);
 }
 
-// Messages and tools never change, so each is measured once, even if several turns send it.
-const messageTokens = new WeakMap<Message, number>();
+// Messages and tools never change, so each is measured once for a provider, even if several turns send it.
+const sizes = new Map<string, WeakMap<Message, Size>>();
 const toolTokens = new WeakMap<Tool, number>();
 
-function estimateMessage(message: Message): number {
-	const known = messageTokens.get(message);
-	if (known !== undefined) return known;
+function findSize(message: Message, variant: string | undefined, rules: MediaRules): Size {
+	const key = JSON.stringify([rules.family, variant]);
+	const known = sizes.get(key) ?? new WeakMap<Message, Size>();
+	sizes.set(key, known);
+	const size = known.get(message) ?? estimateMessage(message, variant, rules);
+	known.set(message, size);
+	return size;
+}
+
+function estimateMessage(message: Message, variant: string | undefined, rules: MediaRules): Size {
 	const parts = ('parts' in message ? message.parts : undefined) ?? [];
-	const text = parts.length > 0 ? flattenParts(parts) : messageText(message);
-	const calls = message.role === 'assistant' ? (message.toolCalls ?? []) : [];
-	const tokens =
-		aroundMessage +
-		estimateTokens(text) +
-		(message.role === 'tool' ? estimateTokens(message.toolCallId + toInputText(message.ranWith ?? '')) : 0) +
-		parts.reduce((sum, part) => sum + countMediaTokens(part), 0) +
-		calls.reduce((sum, call) => sum + aroundCall + estimateTokens(JSON.stringify(call)), 0);
-	messageTokens.set(message, tokens);
-	return tokens;
+	const media = parts.reduce((sum, part) => sum + countMediaTokens(part, rules), 0);
+	const text = estimateTokens(parts.length > 0 ? flattenParts(parts) : messageText(message));
+	if (message.role === 'tool') {
+		const about = estimateTokens(message.toolCallId + toInputText(message.ranWith ?? ''));
+		return { texts: aroundMessage + aroundResult + text + about, media, thinking: 0 };
+	}
+	if (message.role !== 'assistant') return { texts: aroundMessage + text, media, thinking: 0 };
+	const { toolCalls = [], content } = message;
+	const kept = countKept(message, variant, rules);
+	const said = Math.max(text, kept.instead, parts.length > 0 ? estimateTokens(content) : 0);
+	const calls = toolCalls.reduce((sum, call) => sum + aroundCall + estimateTokens(JSON.stringify(call)), 0);
+	return { texts: aroundMessage + said + kept.beside + calls, media, thinking: kept.thinking };
 }
 
 function estimateTool(tool: Tool): number {
 	const known = toolTokens.get(tool);
 	if (known !== undefined) return known;
 	const { name, description, inputSchema } = tool;
-	const json = JSON.stringify({ name, description, inputSchema });
-	// Providers shorten a schema but keep its texts in other scripts.
-	const tokens = aroundTool + Math.ceil(Math.max(json.length / 4, estimateTokens(json) * 0.75));
+	const tokens = aroundTool + estimateTokens(JSON.stringify({ name, description, inputSchema }));
 	toolTokens.set(tool, tokens);
 	return tokens;
 }

@@ -1,107 +1,90 @@
+import { toMedia } from '../ground/media.ts';
 import type { MessagePart } from '../ground/part.ts';
+import { readImageSize } from './image-size.ts';
+import type { MediaRules } from './media-rules.ts';
+import { countPages } from './pdf-pages.ts';
 import { estimateTokens } from './tokens.ts';
 
-/** The most that an image costs: providers make larger ones smaller (Anthropic, "Vision": about 1,600 tokens). */
-const mostImage = 1_600;
-/** The least that an image costs (Gemini, "Understand and count tokens"). */
-const leastImage = 258;
-/** Pixels of an image for each token (Anthropic, "Vision"). */
-const pixelsPerToken = 750;
-/** Tokens of a page of a PDF: its text, and an image of it (Anthropic, "PDF support": 1,500 to 3,000 and an image). */
-const pdfPage = 2_250;
-/** Bytes of a page, for a file that does not say how many pages it has. */
-const pdfPageBytes = 40_000;
-/** Bytes of audio for each token: 32 tokens a second (Gemini), at 64 kbit a second. */
-const audioBytesPerToken = 250;
-/** Bytes of uncompressed audio for each token: 16 kHz, 16 bits. */
-const wavBytesPerToken = 1_000;
-/** Bytes of video for each token: 300 tokens a second (Gemini), at 1 Mbit a second. */
-const videoBytesPerToken = 400;
-/** Tokens of a file behind a URL, whose length is unknown. */
-const unknownFile = 2_250;
+/** Tokens of a second of audio: 32 of Gemini, 12.5 of Mistral, 10 of OpenAI. */
+const audioPerSecond = 32;
+/** Tokens of a second of video with its sound (Gemini). */
+const videoPerSecond = 300;
+/** Bytes of a second of audio and of video that do not say how long they are: 16 and 200 kbit, as of calls. */
+const leastAudioBytes = 2_000;
+const leastVideoBytes = 25_000;
 
-/** Estimates the tokens of an image, audio or a file beside its text, by the providers' published rules. */
-export function countMediaTokens({ kind, mime = '', data, text }: MessagePart): number {
-	if (kind === 'text' || kind === 'tool-result') return 0;
-	const type = mime.toLowerCase();
-	if (kind === 'image' || type.startsWith('image/')) return countImageTokens(data);
-	if (data === undefined) return unknownFile;
-	const bytes = Math.ceil((data.length * 3) / 4);
-	if (type.startsWith('video/')) return Math.ceil(bytes / videoBytesPerToken);
-	if (kind === 'audio' || type.startsWith('audio/'))
-		return Math.ceil(bytes / (/wav|pcm|l16/.test(type.slice(0, 40)) ? wavBytesPerToken : audioBytesPerToken));
-	if (type === 'application/pdf') return pdfPage * countPages(data);
-	return text === undefined ? estimateTokens(decodeText(data)) : 0;
+/** The tokens of a part beside its text. They are infinite if its length is unknown. */
+export function countMediaTokens(part: MessagePart, rules: MediaRules): number {
+	const media = toMedia(part);
+	if (media === undefined) return 0;
+	const { kind, mime, data } = media;
+	const detail = typeof part.meta?.detail === 'string' ? part.meta.detail : undefined;
+	if (kind === 'image') return rules.image(data === undefined ? undefined : readImageSize(data), detail);
+	if (data === undefined) return kind === 'pdf' || rules.anyUrl ? Number.POSITIVE_INFINITY : 0;
+	const bytes = decodeBase64(data);
+	if (kind === 'pdf') return rules.pdfPage * countPages(bytes);
+	if (mime.startsWith('video/'))
+		return Math.ceil(videoPerSecond * (readSeconds(bytes) ?? bytes.length / leastVideoBytes));
+	if (kind === 'audio') return Math.ceil(audioPerSecond * readAudioSeconds(bytes, mime));
+	// A file of another type is a placeholder to each known family.
+	return kind === 'text' || rules.family === 'any' ? estimateTokens(decodeUtf8(bytes)) : 0;
 }
 
-/** Counts by the size in pixels if the first bytes say it, else the most. */
-function countImageTokens(data: string | undefined): number {
-	const size = data === undefined ? undefined : readImageSize(decodeBytes(data.slice(0, headLength)));
-	if (size === undefined) return mostImage;
-	const tokens = Math.ceil((size.width * size.height) / pixelsPerToken);
-	return Math.min(mostImage, Math.max(leastImage, tokens));
+/** Returns the length of audio by its header, else by its bytes. */
+function readAudioSeconds(bytes: string, mime: string): number {
+	const perSecond = readWavRate(bytes) ?? readMp3Rate(bytes, mime) ?? leastAudioBytes;
+	return readSeconds(bytes) ?? bytes.length / perSecond;
 }
 
-/** Characters of base64 in which to look for the size of an image: a JPEG may begin with a thumbnail. */
-const headLength = 200_000;
-
-interface Size {
-	readonly width: number;
-	readonly height: number;
+/** Reads the bytes of a second from the header of a WAV file. */
+function readWavRate(bytes: string): number | undefined {
+	if (!bytes.startsWith('RIFF') || bytes.slice(8, 12) !== 'WAVE') return undefined;
+	const rate = readLittle(bytes, 28, 4);
+	return rate > 0 && rate < 10_000_000 ? rate : undefined;
 }
 
-/** The size of a PNG, GIF, WebP or JPEG. */
-function readImageSize(bytes: Uint8Array): Size | undefined {
-	const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-	if (bytes.length < 30) return undefined;
-	if (view.getUint32(0) === 0x89504e47) return toSized(view.getUint32(16), view.getUint32(20));
-	if (view.getUint32(0) === 0x47494638) return toSized(view.getUint16(6, true), view.getUint16(8, true));
-	if (view.getUint32(0) === 0x52494646 && view.getUint32(8) === 0x57454250) return readWebpSize(view);
-	return view.getUint16(0) === 0xffd8 ? readJpegSize(view) : undefined;
-}
+/** The kbit of a second of MP3, layer 3: of version 1, and of later ones. */
+const mp3Rates = [0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320];
+const laterMp3Rates = [0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160];
 
-function readWebpSize(view: DataView): Size | undefined {
-	switch (view.getUint32(12)) {
-		case 0x56503820: // VP8
-			return toSized(view.getUint16(26, true) & 0x3fff, view.getUint16(28, true) & 0x3fff);
-		case 0x5650384c: {
-			// VP8L: 14 bits each, less one.
-			const bits = view.getUint32(21, true);
-			return toSized((bits & 0x3fff) + 1, ((bits >> 14) & 0x3fff) + 1);
-		}
-		default: // VP8X: 24 bits each, less one.
-			return toSized((view.getUint32(24, true) & 0xffffff) + 1, (view.getUint32(26, true) >>> 8) + 1);
+/** Reads the bytes of a second from the first frames of an MP3 file. Their rates may differ, so the lowest counts. */
+function readMp3Rate(bytes: string, mime: string): number | undefined {
+	if (!/mp3|mpeg/.test(mime)) return undefined;
+	let lowest: number | undefined;
+	for (let at = bytes.indexOf('\xff'); at !== -1 && at < 20_000; at = bytes.indexOf('\xff', at + 1)) {
+		const second = bytes.charCodeAt(at + 1);
+		if ((second & 0xe6) !== 0xe2) continue;
+		const rates = (second & 0x18) === 0x18 ? mp3Rates : laterMp3Rates;
+		const rate = rates[bytes.charCodeAt(at + 2) >> 4] ?? 0;
+		if (rate > 0) lowest = Math.min(lowest ?? rate, rate);
 	}
+	return lowest === undefined ? undefined : (lowest * 1_000) / 8;
 }
 
-/** Walks over the segments to the one that begins a frame. */
-function readJpegSize(view: DataView): Size | undefined {
-	for (let at = 2; at + 9 < view.byteLength && view.getUint8(at) === 0xff; ) {
-		const marker = view.getUint8(at + 1);
-		const isFrame = marker >= 0xc0 && marker <= 0xcf && marker !== 0xc4 && marker !== 0xc8 && marker !== 0xcc;
-		if (isFrame) return toSized(view.getUint16(at + 7), view.getUint16(at + 5));
-		at += 2 + view.getUint16(at + 2);
-	}
-	return undefined;
+/** Reads how long an MP4, M4A or MOV file is, from its movie header. */
+function readSeconds(bytes: string): number | undefined {
+	const at = bytes.slice(4, 8) === 'ftyp' ? bytes.indexOf('mvhd') : -1;
+	if (at === -1) return undefined;
+	const isLong = bytes.charCodeAt(at + 4) === 1;
+	const scale = readBig(bytes, at + (isLong ? 24 : 16), 4);
+	const length = readBig(bytes, at + (isLong ? 28 : 20), isLong ? 8 : 4);
+	return scale > 0 && length > 0 ? length / scale : undefined;
 }
 
-function toSized(width: number, height: number): Size | undefined {
-	return width > 0 && height > 0 ? { width, height } : undefined;
+function readBig(bytes: string, at: number, count: number): number {
+	let value = 0;
+	for (let index = 0; index < count; index++) value = value * 256 + (bytes.charCodeAt(at + index) || 0);
+	return value;
 }
 
-/** Pages of a PDF: those that it names, else by its length. */
-function countPages(data: string): number {
-	const bytes = decodeText(data);
-	let pages = 0;
-	for (let at = bytes.indexOf('/Type'); at !== -1; at = bytes.indexOf('/Type', at + 5)) {
-		const name = bytes.slice(at + 5, at + 12).trimStart();
-		if (name.startsWith('/Page') && !name.startsWith('/Pages')) pages++;
-	}
-	return Math.max(1, pages > 0 ? pages : Math.ceil(bytes.length / pdfPageBytes));
+function readLittle(bytes: string, at: number, count: number): number {
+	let value = 0;
+	for (let index = count - 1; index >= 0; index--) value = value * 256 + (bytes.charCodeAt(at + index) || 0);
+	return value;
 }
 
 /** Decodes base64 to a character a byte. Anything else stays as it is. */
-function decodeText(data: string): string {
+function decodeBase64(data: string): string {
 	try {
 		return atob(data);
 	} catch {
@@ -109,8 +92,6 @@ function decodeText(data: string): string {
 	}
 }
 
-function decodeBytes(data: string): Uint8Array {
-	return Uint8Array.from(decodeText(data.slice(0, data.length - (data.length % 4))), (character) =>
-		character.charCodeAt(0),
-	);
+function decodeUtf8(bytes: string): string {
+	return new TextDecoder().decode(Uint8Array.from(bytes, (character) => character.charCodeAt(0)));
 }

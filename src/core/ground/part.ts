@@ -42,9 +42,10 @@ export function flattenParts(parts: readonly MessagePart[] | undefined): string 
 	return (parts ?? []).map(renderPart).join('\n\n');
 }
 
-/** One part as text: its text, or `[KIND:NAME (URL)]`. */
+/** One part as text: its text, or `[KIND:NAME (URL)]`. The bytes of a `data:` URL are left out. */
 export function renderPart({ kind, text, name, url }: MessagePart): string {
 	if (kind === 'text' || kind === 'tool-result') return text ?? '';
-	const placeholder = `[${kind}:${name ?? kind}${url === undefined ? '' : ` (${url})`}]`;
+	const place = url === undefined || /^data:/i.test(url) ? '' : ` (${url})`;
+	const placeholder = `[${kind}:${name ?? kind}${place}]`;
 	return text === undefined || text === '' ? placeholder : `${placeholder} ${text}`;
 }

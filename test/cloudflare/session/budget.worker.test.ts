@@ -2,6 +2,7 @@ import { env, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test'
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { readConfig } from '../../../src/cloudflare/config/config.ts';
 import { RunletError } from '../../../src/core/ground/errors.ts';
+import type { ScriptedFn } from '../../../src/core/providers/scripted.ts';
 import {
 	allEvents,
 	createSession,
@@ -23,6 +24,8 @@ const make = async (body: object): Promise<string> => {
 	const response = await request('/v1/sessions', { agent: 'scripted', ...body });
 	return (await response.json<{ id: string }>()).id;
 };
+/** What a provider wants back, with a text of so many characters. */
+const keep = (length: number) => ({ scripted: { content: [{ type: 'text', text: 'word '.repeat(length / 5) }] } });
 const raise = (id: string, budget: object) => request(`/v1/sessions/${id}`, { budget }, {}, 'PATCH');
 const continued = (id: string) => request(`/v1/sessions/${id}/continue`, {}, stream);
 
@@ -156,6 +159,14 @@ describe('the budget of a session', () => {
 		expect(requests).toHaveLength(0);
 	});
 
+	test('is not passed by what a message keeps for its provider', async () => {
+		const id = await make({ budget: { tokens: 60_000 } });
+		const { requests } = play({ text: 'one', usage: usage(10, 10), providerMetadata: keep(1_500_000) }, 'never');
+		await allEvents(await send(id, 'go'));
+		expect((await allEvents(await send(id, 'on'))).at(-1)).toMatchObject({ data: { code: 'budget_exceeded' } });
+		expect(requests).toHaveLength(1);
+	});
+
 	test('is charged with a request that a crash cut off, before the model is asked again', async () => {
 		const id = await make({ budget: { tokens: 40_000 } });
 		const { requests } = play(() => new Promise(() => {}), { text: 'done', usage: usage(10, 10) });
@@ -211,6 +222,27 @@ describe("the budget of an owner's day", () => {
 				await expect.poll(() => readDay(id)).toBe(tokens);
 				await request(`/v1/sessions/${id}`, {}, {}, 'DELETE');
 			}
+		}));
+
+	test('is not passed by twelve runs at once, whose model bills the bytes that it is sent', () =>
+		limited(async () => {
+			const ids = await Promise.all(Array.from({ length: 12 }, () => createSession('thrifty')));
+			await Promise.all(ids.map((id) => raise(id, { tokens: 1_000_000 })));
+			const before = (await readDay(ids[0] ?? '')) ?? 0;
+			play(...ids.map(() => ({ text: 'one', usage: usage(10, 1), providerMetadata: keep(80_000) })));
+			await Promise.all(ids.map(async (id) => allEvents(await send(id, 'go'))));
+			const bills: ScriptedFn = ({ messages, system = '' }) => {
+				const bytes = new TextEncoder().encode(system + JSON.stringify(messages)).length;
+				return { text: 'two', usage: usage(Math.ceil(bytes / 4), 1) };
+			};
+			const { requests } = play(...ids.map(() => bills));
+			const ends = await Promise.all(ids.map(async (id) => (await allEvents(await send(id, 'on'))).at(-1)?.type));
+			expect(requests.length).toBeGreaterThan(1);
+			expect(ends.filter((type) => type === 'error').length).toBe(12 - requests.length);
+			expect(ends).toContain('error');
+			await Promise.all(ids.map((id) => runDurableObjectAlarm(readObject(id))));
+			await expect.poll(() => readDay(ids[0] ?? '')).toBeGreaterThan(before + 20_000);
+			expect(await readDay(ids[0] ?? '')).toBeLessThanOrEqual(100_000);
 		}));
 
 	test('lets runs wait for a ledger that cannot be asked: they are looked at and stopped, or go on when it can be', () => {

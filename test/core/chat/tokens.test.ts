@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { countMediaTokens } from '../../../src/core/chat/media.ts';
+import { findMediaRules } from '../../../src/core/chat/media-rules.ts';
 import { createTokenCounter, estimateTokens } from '../../../src/core/chat/tokens.ts';
 import { toBase64 } from '../../../src/core/ground/bytes.ts';
 
@@ -53,20 +54,65 @@ describe('an attachment', () => {
 		view.setUint16(3_011, width);
 		return toBase64(bytes);
 	};
-	const pdf = (pages: number) => btoa(`%PDF-1.7 /Type /Pages ${'<< /Type /Page >> '.repeat(pages)}`);
+	const pdf = (pages: number) => btoa(`%PDF-1.4 /Type /Pages ${'<< /Type /Page >> '.repeat(pages)}`);
+	const stream = (head: string) => `1 0 obj\n<< ${head} /Length 3 >>\nstream\nabc\nendstream\nendobj\n`;
+	const packed = btoa(
+		`%PDF-1.7 ${stream('/Type /ObjStm /N 9')}${stream('/Subtype /Image')}${stream('/Length1 9')}${stream('').repeat(4)}`,
+	);
+	const wav = (perSecond: number, seconds: number) => {
+		const bytes = new Uint8Array(44 + perSecond * seconds);
+		bytes.set(new TextEncoder().encode('RIFF....WAVE'));
+		new DataView(bytes.buffer).setUint32(28, perSecond, true);
+		return toBase64(bytes);
+	};
+	const mp4 = (seconds: number) => {
+		const bytes = new Uint8Array(200);
+		const view = new DataView(bytes.buffer);
+		bytes.set(new TextEncoder().encode('ftyp'), 4);
+		bytes.set(new TextEncoder().encode('mvhd'), 100);
+		view.setUint32(116, 1_000);
+		view.setUint32(120, seconds * 1_000);
+		return toBase64(bytes);
+	};
+	const photo = { kind: 'image', mime: 'image/png', data: png(1_000, 750) } as const;
+	const large = { kind: 'image', mime: 'image/png', data: png(8_000, 6_000) } as const;
+	const behindUrl = { kind: 'image', url: 'https://example.com/a.png' } as const;
 
 	test.each([
-		['a small image', { kind: 'image', mime: 'image/png', data: png(64, 64) }, 258],
-		['an image of a megapixel', { kind: 'image', mime: 'image/png', data: png(1_000, 750) }, 1_000],
-		['a photo', { kind: 'image', mime: 'image/jpeg', data: jpeg(900, 500) }, 600],
-		['a large image', { kind: 'image', mime: 'image/png', data: png(8_000, 6_000) }, 1_600],
-		['an image behind a URL', { kind: 'image', url: 'https://example.com/a.png' }, 1_600],
-		['an image that is none', { kind: 'image', mime: 'image/png', data: '!!!' }, 1_600],
-		['a PDF of three pages', { kind: 'file', mime: 'application/pdf', data: pdf(3) }, 6_750],
-		['a minute of speech', { kind: 'audio', mime: 'audio/mpeg', data: 'A'.repeat(640_000) }, 1_920],
-		['a text file', { kind: 'file', mime: 'text/plain', data: btoa('word '.repeat(400)) }, 500],
-		['a text', { kind: 'text', text: 'words' }, 0],
-	] as const)('%s costs what its providers say', (_, part, tokens) => {
-		expect(countMediaTokens(part)).toBe(tokens);
+		['an image', photo, 'claude-opus-4-5', 1_000],
+		['a large image', large, 'claude-opus-4-5-20251101', 1_600],
+		['a large image', large, 'claude-opus-4-7', 4_784],
+		['an image behind a URL', behindUrl, 'claude-sonnet-4-20250514', 1_600],
+		['an image that is none', { kind: 'image', mime: 'image/png', data: '!!!' }, 'claude-sonnet-4-5', 1_600],
+		['an image', photo, 'gpt-4o', 765],
+		['an image of low detail', { ...photo, meta: { detail: 'low' } }, 'gpt-4o', 85],
+		['a large image', large, 'gpt-4.1', 765],
+		['an image behind a URL', behindUrl, 'o3', 1_445],
+		['an image', photo, 'gpt-4o-mini', 25_501],
+		['an image', photo, 'openai/gpt-5-nano', 1_890],
+		['a large image', large, 'gpt-5.4', 3_000],
+		['a large image in its original size', { ...large, meta: { detail: 'original' } }, 'gpt-5.4', 12_000],
+		['a small image', { kind: 'image', mime: 'image/png', data: png(64, 64) }, 'gemini-2.5-flash', 258],
+		['an image', photo, 'gemini-2.5-flash', 1_032],
+		['an image', photo, 'gemini-3-pro', 1_120],
+		['an image', { kind: 'image', mime: 'image/jpeg', data: jpeg(900, 500) }, 'grok-4', 1_792],
+		['an image', photo, 'mistral/pixtral-12b', 3_008],
+		['a small image', { kind: 'image', mime: 'image/png', data: png(64, 64) }, 'acme', 512],
+		['an image behind a URL', behindUrl, 'acme', 6_192],
+		['a PDF of three pages', { kind: 'file', mime: 'application/pdf', data: pdf(3) }, 'claude-opus-4-5', 13_800],
+		['a PDF of three pages', { kind: 'file', mime: 'application/pdf', data: pdf(3) }, 'gemini-3-pro', 3_360],
+		['a PDF with packed pages', { kind: 'file', mime: 'application/pdf', data: packed }, 'gpt-5', 18_400],
+		['a PDF behind a URL', { kind: 'file', url: 'https://example.com/a.pdf' }, 'gpt-5', Infinity],
+		['a file behind a URL', { kind: 'file', url: 'https://example.com/a.mp4' }, 'gpt-5', 0],
+		['a file behind a URL', { kind: 'file', url: 'https://example.com/a.mp4' }, 'gemini-3-pro', Infinity],
+		['a minute of speech', { kind: 'audio', mime: 'audio/wav', data: wav(8_000, 60) }, 'acme', 1_921],
+		['a minute of speech', { kind: 'audio', mime: 'audio/ogg', data: 'A'.repeat(160_000) }, 'acme', 1_920],
+		['a minute of speech', { kind: 'audio', mime: 'audio/mp4', data: mp4(60) }, 'acme', 1_920],
+		['a minute of video', { kind: 'file', mime: 'video/mp4', data: mp4(60) }, 'gemini-3-pro', 18_000],
+		['a text file', { kind: 'file', mime: 'text/plain', data: btoa('word '.repeat(400)) }, 'acme', 500],
+		['a text file with a caption', { kind: 'file', mime: 'text/plain', data: btoa('word '), text: 'a' }, 'acme', 2],
+		['a text', { kind: 'text', text: 'words' }, 'acme', 0],
+	] as const)('%s costs what the provider says: %o of %s', (_, part, model, tokens) => {
+		expect(countMediaTokens(part, findMediaRules(model))).toBe(tokens);
 	});
 });
