@@ -1,4 +1,4 @@
-import type { ProviderRegistration } from '../src/core/chat/index.ts';
+import type { ChatUsage, ProviderRegistration } from '../src/core/chat/index.ts';
 import { type ScriptedProvider, type ScriptedTurn, scripted } from '../src/core/providers/index.ts';
 
 let current: ScriptedProvider = scripted([]);
@@ -9,8 +9,11 @@ export function play(...turns: readonly ScriptedTurn[]): ScriptedProvider {
 	return current;
 }
 
-/** What the model for vectors makes of texts. */
-export const embedding: { fn: (texts: readonly string[]) => readonly (readonly number[])[] } = { fn: () => [] };
+/** What the model for vectors makes of texts, and what it says that it cost. */
+export const embedding: {
+	fn: (texts: readonly string[]) => readonly (readonly number[])[];
+	usage?: ChatUsage;
+} = { fn: () => [] };
 
 /** The provider of the Worker under test. It plays the current script. */
 export const scriptedProvider: ProviderRegistration = {
@@ -20,6 +23,9 @@ export const scriptedProvider: ProviderRegistration = {
 	// A thousand tokens cost a dollar. One of the models has no price.
 	computePrice: (model, { inputTokens = 0, outputTokens = 0 }) =>
 		model === 'scripted-unpriced' ? undefined : (inputTokens + outputTokens) / 1_000,
-	embedFn: async (_, texts) => embedding.fn(texts),
+	embedFn: async (_, texts, options) => {
+		if (embedding.usage !== undefined) options?.onUsage?.(embedding.usage);
+		return embedding.fn(texts);
+	},
 	chatStreamFn: (...request) => current.chatStreamFn?.(...request),
 };

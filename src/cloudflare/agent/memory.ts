@@ -77,7 +77,7 @@ export interface RecallingSession {
 	/** What makes vectors of texts, if the agent names a model for it. */
 	readonly embedding?: {
 		readonly model: string;
-		readonly embed: (texts: readonly string[]) => Promise<readonly (readonly number[])[]>;
+		readonly embed: (texts: readonly string[], signal?: AbortSignal) => Promise<readonly (readonly number[])[]>;
 	};
 }
 

@@ -1,4 +1,3 @@
-import { embed, type ProviderRegistration } from '../../core/chat/index.ts';
 import { inMemoryResolver, kvResolver, type SkillResolver } from '../../core/skill/index.ts';
 import { joinResolvers, restrictResolver } from '../../core/skill/resolver.ts';
 import type { Config } from '../config/config.ts';
@@ -11,7 +10,8 @@ import { findResolver, type SkillReader } from './skill-source.ts';
 interface Reader {
 	readonly runtime: Pick<Runtime, 'skills'>;
 	readonly config: Config;
-	readonly providers: readonly ProviderRegistration[];
+	/** Makes the vectors of what is searched for, and has them paid. Without it, skills are found by words. */
+	readonly embedFn?: (model: string, texts: readonly string[]) => Promise<readonly (readonly number[])[]>;
 	/** Whose session it is. */
 	readonly reader: SkillReader;
 }
@@ -42,10 +42,10 @@ export function joinSkills(
 function findGiven(
 	agent: Agent,
 	names: readonly string[] | undefined,
-	{ runtime, config, providers, reader }: Reader,
+	{ runtime, config, embedFn, reader }: Reader,
 ): SkillResolver | undefined {
 	const source = agent.skillResolver ?? runtime.skills;
-	if (source === undefined) return createPublished(agent, names, config, providers);
+	if (source === undefined) return createPublished(agent, names, config, embedFn);
 	return findNamed(findResolver(source, config.env, reader), names);
 }
 
@@ -57,18 +57,18 @@ export function findNamed(
 	return resolver === undefined || names === undefined ? resolver : restrictResolver(resolver, names);
 }
 
-/** If skills were published with vectors, the providers embed what is searched for. No budget counts that. */
+/** Returns the published skills. If they have vectors, what is searched for gets one, too. */
 function createPublished(
 	{ name: agent }: Agent,
 	names: readonly string[] | undefined,
 	{ skills: kv, local }: Config,
-	providers: readonly ProviderRegistration[],
+	embedFn: Reader['embedFn'],
 ): SkillResolver {
 	return kvResolver(kv, {
 		names,
 		// On a laptop an edited skill shows at once.
 		...(local && { cacheMs: 0 }),
-		embedFn: (model, texts) => embed({ model, providers }, texts),
+		embedFn,
 		onProblem: (_, problem, skill) =>
 			log('warn', 'skills.problem', {
 				'gen_ai.agent.name': agent,

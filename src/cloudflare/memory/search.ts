@@ -28,13 +28,15 @@ async function embedQuery(
 ) {
 	if (embedding === undefined) return undefined;
 	const { model, embed } = embedding;
+	const stop = new AbortController();
 	try {
 		const missing = await askMemory(config.memories, holder, (one) => one.listUnembedded(model, atOnce), true);
 		const texts = [query, ...missing.map(({ path, text }) => `${path}\n${text}`)];
-		const [vector = [], ...more] = await withTimeLimit(embed(texts), longestMs, 'The embedding');
+		const [vector = [], ...more] = await withTimeLimit(embed(texts, stop.signal), longestMs, 'The embedding');
 		const fresh = missing.map(({ version }, index): MemoryVector => ({ version, vector: more[index] ?? [] }));
 		return { model, vector, fresh };
 	} catch (cause) {
+		stop.abort();
 		log('warn', 'memory.not_embedded', toFailureFields(cause));
 		return undefined;
 	}

@@ -18,7 +18,7 @@ export function agentsRoute(runtime: Runtime) {
 		.get('/', serveOperation(listAgents), async (c) => {
 			const settings = readConfig(c.env);
 			const providers = runtime.providers(settings);
-			const reader = { runtime, config: settings, providers, reader: { ...getActor(c), metadata: {} } };
+			const reader = { runtime, config: settings, reader: { ...getActor(c), metadata: {} } };
 			const described = runtime.agents.map(async (agent): Promise<Shown<typeof agentSchema>> => {
 				const model = chooseModel(agent, undefined, settings.model);
 				const listed = (await createResolver(agent, reader)?.listFn({ messages: [], model })) ?? [];

@@ -76,7 +76,7 @@ async function findMissingSkills(agent: Agent, runtime: Runtime, settings: Confi
 	if (named.length === 0) return [];
 	const where = `agent ${agent.name}`;
 	try {
-		const reader = { runtime, config: settings, providers: runtime.providers(settings), reader: nobody };
+		const reader = { runtime, config: settings, reader: nobody };
 		const resolver = createResolver(agent, reader);
 		const listed = new Set((await resolver?.listFn({ messages: [], model: settings.model }))?.map(({ name }) => name));
 		return named

@@ -1,4 +1,3 @@
-import type { RunletError } from '../ground/errors.ts';
 import type { JsonSchema, Tool } from '../tool/index.ts';
 import { isSchema, toJsonSchema } from '../tool/schema.ts';
 import { dispatchChat, dispatchChatStream } from './dispatch.ts';
@@ -6,7 +5,7 @@ import { estimateRequest } from './estimate.ts';
 import type { Emit } from './event.ts';
 import type { Message } from './message.ts';
 import { watchCall } from './model-call.ts';
-import { isRetryable, readUsage, toModelError, withUsage } from './model-error.ts';
+import { isCut, isRetryable, readUsage, toModelError, withUsage } from './model-error.ts';
 import type { ChatOptions } from './options.ts';
 import { isAnyObject } from './output.ts';
 import type { CallOptions } from './provider.ts';
@@ -157,11 +156,6 @@ function toModelCall(
 function toSentSchema(schema: ChatOptions['outputSchema']): JsonSchema | undefined {
 	if (isAnyObject(schema)) return undefined;
 	return isSchema(schema) ? toJsonSchema(schema, 'outputSchema') : schema;
-}
-
-/** Whether a call failed midway, so that its cost is unknown. A refusal, or no connection, costs nothing. */
-function isCut({ code }: RunletError): boolean {
-	return code === 'interrupted' || code === 'timeout' || code === 'cancelled' || code === 'reply_too_large';
 }
 
 /** Takes the next ready fallback from the list. Warns of one that is not ready. */

@@ -1,18 +1,21 @@
 import { RunletError } from '../ground/errors.ts';
+import { isCut, readUsage, toModelError } from './model-error.ts';
 import type { ChatOptions } from './options.ts';
 import type { EmbedFn } from './provider.ts';
 import { canTalk, createUnknownModel, resolveRegistration } from './registry.ts';
 import { retry } from './retry.ts';
 import { raceAbort } from './signal.ts';
+import { estimateTokens } from './tokens.ts';
+import { addUsage, type ChatUsage } from './usage.ts';
 
 type Vectors = Awaited<ReturnType<EmbedFn>>;
 
 /**
- * Returns the vectors of texts in order, from the `embedFn` of the model's provider. Retries like a chat call. Throws
- * `unknown_model` if no provider knows the model, and `invalid_request` if its provider has no embeddings.
+ * Returns the vectors of texts in order, from the `embedFn` of the model's provider. Retries like a chat call. A `meter`
+ * is told of each request. Throws `unknown_model` if no provider knows the model, and `invalid_request` if its provider has no embeddings.
  */
 export async function embed(
-	options: Pick<ChatOptions, 'model' | 'providers' | 'signal' | 'maxRetries'>,
+	options: Pick<ChatOptions, 'model' | 'providers' | 'signal' | 'maxRetries' | 'meter'>,
 	texts: readonly string[],
 ): Promise<Vectors> {
 	const { model, providers = [], signal = new AbortController().signal } = options;
@@ -29,7 +32,8 @@ export async function embed(
 	}
 	if (texts.length === 0) return [];
 	const { embedFn } = found;
-	const vectors = await retry(() => raceAbort(embedFn(model, texts, { signal }), signal), {
+	const request = { embedFn, model, texts, signal, meter: options.meter };
+	const vectors = await retry(() => requestVectors(request), {
 		model,
 		maxRetries: options.maxRetries ?? found.maxRetries ?? 2,
 		signal,
@@ -38,4 +42,43 @@ export async function embed(
 	throw new RunletError('provider_error', `${model} gave ${vectors.length} vectors for ${texts.length} texts.`, {
 		model,
 	});
+}
+
+/** The share by which a text may have more tokens than it is estimated at, and the tokens around it. */
+const margin = 1.1;
+const aroundText = 2;
+
+/** Makes one request. Tells the meter of it before and after. */
+async function requestVectors({
+	embedFn,
+	model,
+	texts,
+	signal,
+	meter,
+}: {
+	readonly embedFn: EmbedFn;
+	readonly model: string;
+	readonly texts: readonly string[];
+	readonly signal: AbortSignal;
+	readonly meter: ChatOptions['meter'];
+}): Promise<Vectors> {
+	if (meter === undefined) return raceAbort(embedFn(model, texts, { signal }), signal);
+	const sent = texts.reduce((sum, text) => sum + aroundText + estimateTokens(text), 0);
+	const inputTokens = Math.ceil(sent * margin);
+	// A bound that nothing reaches: vectors have no tokens.
+	await meter.reserve({ model, inputTokens, maxOutputTokens: 1, isEmbedding: true, signal });
+	let said: ChatUsage | undefined;
+	const onUsage = (usage: ChatUsage): void => {
+		said = said === undefined ? usage : addUsage(said, usage);
+	};
+	let vectors: Vectors;
+	try {
+		vectors = await raceAbort(embedFn(model, texts, { signal, onUsage }), signal);
+	} catch (thrown) {
+		const error = toModelError(thrown, model);
+		await meter.lost(said ?? readUsage(error), signal.aborted || isCut(error), 0);
+		throw error;
+	}
+	await meter.lost({ inputTokens, outputTokens: 0, ...said }, false, 0);
+	return vectors;
 }

@@ -10,6 +10,8 @@ export interface MeteredRequest {
 	readonly choices?: Omit<AskedCall, 'inputTokens' | 'outputTokens'>;
 	/** The longest reply that the options allow. Missing if there is no limit. */
 	readonly maxOutputTokens?: number;
+	/** Whether vectors are asked for. No message comes of such a request. */
+	readonly isEmbedding?: boolean;
 	/** Ends the wait for a reservation when the run is stopped. */
 	readonly signal: AbortSignal;
 }

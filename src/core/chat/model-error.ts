@@ -38,6 +38,11 @@ export function isRetryable(error: RunletError): boolean {
 	return retryable.has(error.code) && error.data?.insufficientQuota !== true;
 }
 
+/** Whether a call failed midway, so that its cost is unknown. A refusal, or no connection, costs nothing. */
+export function isCut({ code }: RunletError): boolean {
+	return code === 'interrupted' || code === 'timeout' || code === 'cancelled' || code === 'reply_too_large';
+}
+
 /** Adds the usage so far to the data of a failure. */
 export function withUsage(error: RunletError, usage: ChatUsage): RunletError {
 	if (Object.keys(usage).length === 0) return error;

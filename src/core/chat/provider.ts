@@ -144,9 +144,12 @@ export type TextChatStreamFn = (
 	...args: Parameters<ChatStreamFn>
 ) => ChatReply | string | undefined | Promise<ChatReply | string | undefined>;
 
-/** Makes one request and returns a vector for each text, in order. `chat.embed` repeats it after a failure. */
+/**
+ * Makes one request and returns a vector for each text, in order. `chat.embed` repeats it after a failure. `onUsage` takes
+ * what the provider says that the request cost.
+ */
 export type EmbedFn = (
 	model: string,
 	texts: readonly string[],
-	options?: Pick<CallOptions, 'signal'>,
+	options?: Pick<CallOptions, 'signal'> & { readonly onUsage?: (usage: ChatUsage) => void },
 ) => Promise<readonly (readonly number[])[]>;

@@ -4,7 +4,7 @@ import { providerFetch } from './adapter/fetch.ts';
 import { getNumber, getNumbers, getObjects, type Json } from './adapter/json.ts';
 import { register } from './adapter/register.ts';
 import { checkSettings, type ProviderSettings, withBody } from './adapter/settings.ts';
-import { requestInBatches } from './adapter/vectors.ts';
+import { readVectorUsage, requestInBatches } from './adapter/vectors.ts';
 import { foreseeGemini, toGeminiChoices } from './dialects/gemini/choices.ts';
 import { createGeminiReader } from './dialects/gemini/reader.ts';
 import { toGeminiBody } from './dialects/gemini/request.ts';
@@ -46,13 +46,14 @@ export function gemini(settings: GeminiSettings): ProviderRegistration {
 					asked.signal,
 				),
 			reader: createGeminiReader,
-			embed: async (model, texts, signal) => {
+			embed: async (model, texts, signal, onUsage) => {
 				const named = { model: `models/${removePrefix(model)}` };
 				return requestInBatches(texts, embeddingsAtOnce, async (batch) => {
 					const requests = batch.map((text) => ({ ...named, content: { parts: [{ text }] } }));
 					const answer: unknown = await (
 						await post(removePrefix(model), 'batchEmbedContents', { requests }, signal)
 					).json();
+					onUsage(readVectorUsage(answer));
 					return getObjects(isRecord(answer) ? answer : {}, 'embeddings').map(({ values }) => getNumbers(values));
 				});
 			},

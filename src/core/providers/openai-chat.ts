@@ -6,7 +6,7 @@ import type { ModelRequest } from './adapter/adapter.ts';
 import { openaiPost } from './adapter/openai-client.ts';
 import { register } from './adapter/register.ts';
 import { checkSettings, type ProviderSettings, withBody } from './adapter/settings.ts';
-import { readVectors, requestInBatches } from './adapter/vectors.ts';
+import { readVectors, readVectorUsage, requestInBatches } from './adapter/vectors.ts';
 import { foreseeChat, toChatChoices } from './dialects/chat/choices.ts';
 import { type ChatQuirks, createChatReader, toChatBody } from './dialects/chat/request.ts';
 
@@ -79,10 +79,12 @@ export function openaiChat(settings: OpenAIChatSettings): ProviderRegistration {
 			reader: createChatReader,
 			embed: !embeddings
 				? undefined
-				: (model, texts, signal) =>
+				: (model, texts, signal, onUsage) =>
 						requestInBatches(texts, embeddingsAtOnce, async (input) => {
 							const response = await post('/embeddings', { model, input, encoding_format: 'float' }, signal);
-							return readVectors(await response.json());
+							const answer: unknown = await response.json();
+							onUsage(readVectorUsage(answer));
+							return readVectors(answer);
 						}),
 		},
 		settings,

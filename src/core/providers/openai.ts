@@ -11,7 +11,7 @@ import { register } from './adapter/register.ts';
 import type { ReplyBuilder } from './adapter/reply.ts';
 import { isStrict } from './adapter/schema.ts';
 import { checkSettings, type ProviderSettings, withBody } from './adapter/settings.ts';
-import { readVectors, requestInBatches } from './adapter/vectors.ts';
+import { readVectors, readVectorUsage, requestInBatches } from './adapter/vectors.ts';
 import { foreseeResponses, toResponsesChoices } from './dialects/responses/choices.ts';
 import { type ResponsesDialect, toInput } from './dialects/responses/input.ts';
 import { createResponsesReader } from './dialects/responses/reader.ts';
@@ -47,10 +47,12 @@ export function openai(settings: OpenAISettings): ProviderRegistration {
 			displayName: 'OpenAI',
 			keyName: 'OPENAI_API_KEY',
 			detect: (model) => detectors.some((detect) => detect(model)),
-			embed: async (model, texts, signal) => {
+			embed: async (model, texts, signal, onUsage) => {
 				return requestInBatches(texts, embeddingsAtOnce, async (input) => {
 					const response = await post('/embeddings', { model, input, encoding_format: 'float' }, signal);
-					return readVectors(await response.json());
+					const answer: unknown = await response.json();
+					onUsage(readVectorUsage(answer));
+					return readVectors(answer);
 				});
 			},
 			countTokens: async (request) => {

@@ -8,7 +8,7 @@ import { ProviderComplaint } from './adapter/failure.ts';
 import { getNumber, getNumbers, getObject, getObjects, getString, type Json } from './adapter/json.ts';
 import { register } from './adapter/register.ts';
 import { checkSettings, type ProviderSettings, withBody } from './adapter/settings.ts';
-import { requestInBatches } from './adapter/vectors.ts';
+import { readVectorUsage, requestInBatches } from './adapter/vectors.ts';
 import { toChatChoices } from './dialects/chat/choices.ts';
 import { type ChatDialect, createChatReader, toChatBody } from './dialects/chat/request.ts';
 
@@ -82,10 +82,12 @@ export function workersAi(settings: WorkersAiSettings): ProviderRegistration {
 					end: (how) => chat.end?.(how),
 				};
 			},
-			embed: async (model, texts, signal) => {
+			embed: async (model, texts, signal, onUsage) => {
 				return requestInBatches(texts, embeddingsAtOnce, async (text) => {
 					const answer: unknown = await (await run(model, { text }, signal)).json();
-					const { data } = isRecord(answer) ? checkAnswer(unwrap(answer)) : {};
+					const found = isRecord(answer) ? checkAnswer(unwrap(answer)) : {};
+					const { data } = found;
+					onUsage(readVectorUsage(found));
 					return Array.isArray(data) ? data.map(getNumbers) : [];
 				});
 			},

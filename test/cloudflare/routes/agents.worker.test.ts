@@ -85,7 +85,11 @@ test('a key makes its models ready; a key that is empty is none', async () => {
 });
 
 test('a model without its key is an error that names the variable, and no fallback', async () => {
-	const { recall: _, ...options } = createChatOptions(runtime, readConfig(bindings), {
+	const {
+		recall: _,
+		embeddings: __,
+		...options
+	} = createChatOptions(runtime, readConfig(bindings), {
 		agent: 'many',
 		model: undefined,
 		owner: 'local',

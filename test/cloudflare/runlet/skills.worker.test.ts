@@ -22,7 +22,6 @@ async function listSkills(agent: Parameters<typeof defineAgent>[0], skills?: Ski
 	const reader = {
 		runtime: { skills },
 		config: readConfig({ ...env }),
-		providers: [],
 		reader: { owner, metadata: {} },
 	};
 	const resolver = createResolver(defineAgent(agent), reader);

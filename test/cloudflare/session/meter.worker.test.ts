@@ -113,6 +113,19 @@ afterEach(() => {
 	vi.restoreAllMocks();
 });
 
+test('a request for vectors is no turn that the model was asked for, open or settled', () =>
+	withMeter({}, async (meter, store) => {
+		await meter.reserve(ask());
+		expect(store.spending.isUnanswered(1)).toBe(true);
+		meter.settle({ inputTokens: 90, outputTokens: 10 }, calling);
+		expect(store.spending.isUnanswered(1)).toBe(false);
+		await meter.reserve({ ...ask(), isEmbedding: true });
+		expect(store.spending.isUnanswered(1)).toBe(false);
+		meter.lost({ inputTokens: 7, outputTokens: 0 }, false, 0);
+		expect(store.spending.isUnanswered(1)).toBe(false);
+		expect(store.spending.total().tokens).toBe(107);
+	}));
+
 describe('the lease of a run, whose owner has a limit of a day', () => {
 	test('is asked for once in many calls, and told once, with what they cost together', async () => {
 		const { owner, asked } = createLedger();

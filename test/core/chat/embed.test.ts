@@ -14,6 +14,28 @@ describe('chat.embed', () => {
 		expect(given).toEqual([[1], [3], [2]]);
 	});
 
+	test('tells a meter of each request before it is made, and of what its provider says that it cost', async () => {
+		const told: unknown[] = [];
+		const meter: chat.Meter = {
+			reserve: ({ model, isEmbedding, inputTokens }) => void told.push([model, isEmbedding, inputTokens > 300]),
+			lost: (usage, isCut) => void told.push([usage?.inputTokens, isCut]),
+		};
+		const post = async () => Response.json({ data: [{ index: 0, embedding: [1] }], usage: { prompt_tokens: 321 } });
+		const openai = providers.openai({ apiKey: 'k', fetch: post });
+		const model = 'text-embedding-3-small';
+		await chat.embed({ model, providers: [openai], meter }, ['word '.repeat(300)]);
+		expect(told).toEqual([
+			[model, true, true],
+			[321, false],
+		]);
+		const failing = { ...vectors, embedFn: async () => Promise.reject(new RunletError('auth', 'no')) };
+		await chat.embed({ model: 'v-1', providers: [failing], meter }, ['a']).catch(() => {});
+		expect(told.slice(2)).toEqual([
+			['v-1', true, false],
+			[undefined, false],
+		]);
+	});
+
 	test('asks no provider if there are no texts', async () => {
 		const embedFn = (): never => {
 			throw new Error('asked');

@@ -15,7 +15,7 @@ import { toSessionName } from '../../routes/session-name.ts';
 import type { ServedSession } from '../serve/served.ts';
 
 /** `/mcp/:agent`: serves agents to MCP clients (docs/mcp.md). */
-export function createAgentsRoute({ agents, providers, skills }: Runtime) {
+export function createAgentsRoute({ agents, skills }: Runtime) {
 	return new Hono<RouteEnv>().all('/:agent', async (c) => {
 		assertOrigin(c);
 		assertMay(c, 'createSession');
@@ -32,7 +32,6 @@ export function createAgentsRoute({ agents, providers, skills }: Runtime) {
 			skills: createResolver(agent, {
 				runtime: { skills },
 				config,
-				providers: providers(config),
 				reader: { ...caller.by, metadata: {}, askedBy: caller.by },
 			}),
 			caller,

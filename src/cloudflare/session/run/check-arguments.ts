@@ -12,7 +12,11 @@ export async function checkArguments(
 	{ runtime, store, config, connections }: RunnerOptions & { readonly connections: Pick<Connections, 'rest' | 'take'> },
 	call: ToolCall,
 ): Promise<void> {
-	const { recall: _, ...options } = createChatOptions(runtime, config(), store.session(), {
+	const {
+		recall: _,
+		embeddings: __,
+		...options
+	} = createChatOptions(runtime, config(), store.session(), {
 		connections: connections.take(),
 		store,
 	});

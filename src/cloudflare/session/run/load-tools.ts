@@ -1,4 +1,4 @@
-import { type ChatOptions, embed, type ProviderRegistration } from '../../../core/chat/index.ts';
+import type { ChatOptions } from '../../../core/chat/index.ts';
 import { providerName, type Tool } from '../../../core/tool/index.ts';
 import { type Agent, findAgent } from '../../agent/define.ts';
 import { listInsideTools } from '../../agent/inside-tools.ts';
@@ -11,6 +11,7 @@ import type { Config } from '../../config/config.ts';
 import { createOutsideCheck } from '../store/outside-text.ts';
 import { isOwners, type SessionRecord } from '../store/session-row.ts';
 import type { SessionStore } from '../store/store.ts';
+import type { Embeddings } from './embedding-meter.ts';
 import type { SessionRecall } from './recall.ts';
 
 /** What is added to an agent's own tools in a session. */
@@ -49,7 +50,7 @@ export function createToolLoader(
 /** What an agent needs of a session to remember. */
 interface Remembering {
 	readonly config: Config;
-	readonly providers: readonly ProviderRegistration[];
+	readonly embeddings: Embeddings;
 	readonly session: Pick<SessionRecord, 'agent' | 'owner' | 'user' | 'createdBy'>;
 	readonly store: SessionStore | undefined;
 }
@@ -57,7 +58,7 @@ interface Remembering {
 /** Creates what an agent remembers by: its tools, and what it recalls by itself. Nothing if it does not. */
 export function createMemory(
 	{ agents, memory }: Pick<Runtime, 'agents' | 'memory'>,
-	{ config, providers, session, store }: Remembering,
+	{ config, embeddings, session, store }: Remembering,
 ): { readonly tools: readonly Tool[]; readonly recall?: SessionRecall } {
 	const agent = findAgent(agents, session.agent);
 	const options = findMemoryOptions(agent);
@@ -67,11 +68,8 @@ export function createMemory(
 	const isHeld = store && createOutsideCheck(store);
 	const holdsOutsideText = () => isHeld === undefined || isHeld(insideTools);
 	const { embedModel: model } = options;
-	// As with skills, no budget counts this.
-	const embedding =
-		model === undefined
-			? undefined
-			: { model, embed: (texts: readonly string[]) => embed({ model, providers }, texts) };
+	const embed = (texts: readonly string[], signal?: AbortSignal) => embeddings.embed(model ?? '', texts, signal);
+	const embedding = model === undefined ? undefined : { model, embed };
 	const about = { options, config, holder, embedding };
 	return {
 		tools: memory.createTools({ ...about, agent: agent.name, holdsOutsideText }),

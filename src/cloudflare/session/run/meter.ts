@@ -71,12 +71,13 @@ export function createSessionMeter(options: MeterOptions): SessionMeter {
 
 	/** Sets an amount aside, from the lease or from a new one. Returns the budget whose ledger refuses. */
 	const setAside = async (
-		model: string,
+		{ model, isEmbedding }: MeteredRequest,
 		{ amount, needs, estimate }: Reservation,
 		{ dayLimit, budgets, patience }: Asking,
 	): Promise<Refusal | undefined> => {
 		const before = spending.total();
-		const wanted = { run: record.n, model, amount, owed: owner !== undefined, estimate, lease: spending.lease?.call };
+		const about = { run: record.n, model, isEmbedding, owed: owner !== undefined, lease: spending.lease?.call };
+		const wanted = { ...about, amount, estimate };
 		open = spending.reserve(wanted, Date.now());
 		if (owner === undefined || spending.lease !== undefined) return undefined;
 		try {
@@ -111,7 +112,7 @@ export function createSessionMeter(options: MeterOptions): SessionMeter {
 				}
 				let refusal = budgets.findExceeded(planned.amount);
 				if (refusal === undefined) {
-					refusal = await setAside(request.model, planned, { dayLimit, budgets, patience });
+					refusal = await setAside(request, planned, { dayLimit, budgets, patience });
 					if (refusal === undefined) {
 						openedAt = Date.now();
 						await atCrashPoint('model-begin');

@@ -207,7 +207,7 @@ export class OutsideCalls {
 		const given = { id, agent, owner, user, createdBy, metadata };
 		// Nobody here knows what the model of a client has read: whatever it remembers needs an approval.
 		const lent = { connections: store.exists() ? connections.take() : undefined, askedBy };
-		const { recall: _, ...all } = createChatOptions(runtime, config(), given, lent);
+		const { recall: _, embeddings: __, ...all } = createChatOptions(runtime, config(), given, lent);
 		// Other agents work for runs only.
 		const options = { ...all, tools: all.tools.filter((tool) => findChildWork(tool) === undefined) };
 		const facts = { transport: 'mcp', sender: askedBy?.user ?? user ?? owner, attachments: [] };

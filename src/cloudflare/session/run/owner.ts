@@ -17,6 +17,19 @@ import { tellParent } from './report.ts';
 /** How long a request for a session's state waits for the ledger, in milliseconds. */
 const dayLimitMs = 2_000;
 
+/** Returns the ledger of an owner, as a session of it or of its user finds it. */
+export function findLedger(
+	{ ledgers, storedKeys, findDayBudget }: Config,
+	{ owner, user }: { readonly owner: string; readonly user?: string },
+): Omit<OwnerLedger, 'settleUp'> {
+	const ledger = () => ledgers.get(ledgers.idFromName(owner));
+	const findLimit = async () => {
+		await storedKeys?.refreshOwner(owner);
+		return findDayBudget(owner);
+	};
+	return { findLimit, ledger, owner, user };
+}
+
 /** A session's connection to its owner's objects: the ledger and the directory. */
 export class Owner {
 	readonly outbox: Outbox;
@@ -31,14 +44,7 @@ export class Owner {
 
 	/** Returns the owner's ledger. */
 	ledger(): OwnerLedger {
-		const { ledgers, storedKeys, findDayBudget } = this.#config();
-		const { owner, user } = this.#store.session();
-		const ledger = () => ledgers.get(ledgers.idFromName(owner));
-		const findLimit = async () => {
-			await storedKeys?.refreshOwner(owner);
-			return findDayBudget(owner);
-		};
-		return { findLimit, ledger, owner, user, settleUp: () => this.#settleUp() };
+		return { ...findLedger(this.#config(), this.#store.session()), settleUp: () => this.#settleUp() };
 	}
 
 	/** Delivers costs to the ledger. Waits no longer than one call may take; the rest goes on in the background. */

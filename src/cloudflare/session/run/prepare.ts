@@ -37,10 +37,12 @@ import { readBudgetState } from './budget-state.ts';
 import { chooseCacheLifetime } from './cache-lifetime.ts';
 import type { CallbackLinks } from './callback-links.ts';
 import { createChildren, endFamily } from './children.ts';
+import { Embeddings } from './embedding-meter.ts';
 import type { OwnerLedger } from './lease.ts';
 import { createMemory, createToolLoader } from './load-tools.ts';
 import { closeAccount, createSessionMeter } from './meter.ts';
 import { type Ended, RunCounter } from './metrics.ts';
+import { findLedger } from './owner.ts';
 import { createRecall, type SessionRecall } from './recall.ts';
 import type { Work } from './run.ts';
 
@@ -72,7 +74,7 @@ export function prepareRun(
 	record: RunRecord,
 	taken: { readonly events?: readonly RunEvent[]; readonly resume?: Resumption } = {},
 ): Work {
-	const { recall, ...options } = context.options;
+	const { recall, embeddings, ...options } = context.options;
 	const { store, files, limit, sessions, ledger, atCrashPoint, onSteered, onWaiting, onEnded } = context;
 	const { id: sessionId, owner, user, metadata, parent } = store.session();
 	const counter = new RunCounter(taken.events);
@@ -122,16 +124,18 @@ export function prepareRun(
 			takenIds: store.calls.listAskedIds(),
 		},
 		history: history.map(({ message }) => message),
-		meter: createSessionMeter({
-			store,
-			record,
-			atCrashPoint,
-			limit,
-			computePrice: (model, tokens) => resolveRegistration({ ...options, model })?.computePrice?.(model, tokens),
-			computeMost: (model, asked) => resolveRegistration({ ...options, model })?.computeMost?.(model, asked),
-			contextWindow: (model) => resolveRegistration({ ...options, model })?.contextWindow?.(model),
-			owner: ledger,
-		}),
+		meter: embeddings.attach(
+			createSessionMeter({
+				store,
+				record,
+				atCrashPoint,
+				limit,
+				computePrice: (model, tokens) => resolveRegistration({ ...options, model })?.computePrice?.(model, tokens),
+				computeMost: (model, asked) => resolveRegistration({ ...options, model })?.computeMost?.(model, asked),
+				contextWindow: (model) => resolveRegistration({ ...options, model })?.contextWindow?.(model),
+				owner: ledger,
+			}),
+		),
 		lastEvent: (event) =>
 			event.type === 'done' ? limitOutput({ ...event, budget: { ...readBudgetState(store, limit()) } }) : event,
 		onSteered,
@@ -173,9 +177,9 @@ interface Lent {
 	readonly askedBy?: Actor;
 }
 
-/** The options of the loop. What is recalled is asked for by the run. */
+/** The options of the loop. What is recalled is asked for by the run, whose account pays for vectors. */
 type SessionChatOptions = Omit<ChatOptions, 'recall'> &
-	Pick<Agent, 'tools' | 'skillTools'> & { readonly recall?: SessionRecall };
+	Pick<Agent, 'tools' | 'skillTools'> & { readonly recall?: SessionRecall; readonly embeddings: Embeddings };
 
 /** Creates the options of the loop from the session's agent. */
 export function createChatOptions(
@@ -199,10 +203,12 @@ export function createChatOptions(
 		},
 	};
 	const providers = runtime.providers(config);
-	const { tools, recall } = createMemory(runtime, { config, providers, session, store });
+	const embeddings = new Embeddings({ providers, owner: findLedger(config, session) });
+	const { tools, recall } = createMemory(runtime, { config, embeddings, session, store });
 	return {
 		...toChatOptions(agent),
 		recall,
+		embeddings,
 		model,
 		providers,
 		modelContextWindow: resolveRegistration({ model, providers })?.contextWindow,
@@ -229,7 +235,12 @@ export function createChatOptions(
 							askers: () => (store === undefined ? (askedBy === undefined ? [] : [askedBy]) : listAskers(store)),
 						}),
 		},
-		skillResolver: createResolver(agent, { runtime, config, providers, reader }),
+		skillResolver: createResolver(agent, {
+			runtime,
+			config,
+			embedFn: (embedModel, texts) => embeddings.embed(embedModel, texts),
+			reader,
+		}),
 		onToolThrow: (tool, thrown) => logThrown('tool.threw', thrown, { tool, local: config.local !== undefined }),
 		showThrown: config.local === undefined ? undefined : describeStack,
 		toolChoice: session.toolChoice,

@@ -18,6 +18,8 @@ export interface Charge {
 	readonly lease: number;
 	/** The size of its input, and the prices. */
 	readonly estimate: Estimate;
+	/** Whether it asked for vectors. No message comes of such a request. */
+	readonly isEmbedding?: boolean;
 }
 
 /** What a request is charged by if its provider does not report the cost. */
@@ -75,7 +77,7 @@ export class SpendingRows {
 	}
 
 	/** Sets an amount aside for a request. Without a lease it begins one. */
-	reserve({ run, model, amount, owed, estimate, ...given }: NewCharge, at: number): Charge {
+	reserve({ run, model, amount, owed, estimate, isEmbedding = false, ...given }: NewCharge, at: number): Charge {
 		const { tokens, usd } = amount;
 		const last = this.#last();
 		const call = (last?.call ?? 0) + 1;
@@ -85,7 +87,7 @@ export class SpendingRows {
 		const row: Row = {
 			...{ call, run, model, tokens, usd, total_tokens: total.tokens, total_usd: total.usd, settled: 0 },
 			...{ owed: owed ? 1 : 0, created_at: at, input_tokens: estimate.inputTokens, input_usd: estimate.inputUsd },
-			...{ output_usd: estimate.outputUsd, lease, told: this.#toldCall },
+			...{ output_usd: estimate.outputUsd, lease, told: this.#toldCall, embedding: isEmbedding ? 1 : null },
 		};
 		const columns = Object.keys(row);
 		this.#newest.change(
@@ -96,7 +98,7 @@ export class SpendingRows {
 				),
 			() => row,
 		);
-		return { call, run, model, amount, owed, estimate, lease };
+		return { call, run, model, amount, owed, estimate, lease, isEmbedding };
 	}
 
 	/** Returns the current request, which is not settled yet. */
@@ -107,8 +109,16 @@ export class SpendingRows {
 
 	/** Returns whether a run has made a request that no message came of, or not yet. */
 	isUnanswered(run: number): boolean {
-		const row = this.#newest();
+		const newest = this.#newest();
+		const row = newest?.embedding === 1 ? this.#findNewestTurn() : newest;
 		return row?.run === run && this.#messages.newestCost()?.call !== row.call;
+	}
+
+	/** Returns the newest request that a message may come of. */
+	#findNewestTurn(): Row | undefined {
+		return this.#sql
+			.exec<Row>('SELECT * FROM spending WHERE embedding IS NULL ORDER BY call DESC LIMIT 1')
+			.toArray()[0];
 	}
 
 	/** Stores what a request cost that no message came of. */
@@ -279,6 +289,8 @@ type Row = {
 	/** Missing from requests of an earlier version, each of which is told by itself. */
 	lease: number | null;
 	told: number;
+	/** 1 for a request for vectors. */
+	embedding: number | null;
 	created_at: number;
 };
 
@@ -296,7 +308,8 @@ function before(row: string, unit: 'tokens' | 'usd'): string {
 function toCharge({ call, run, model, tokens, usd, owed, ...row }: Row): Charge {
 	const { input_tokens: inputTokens, input_usd: inputUsd, output_usd: outputUsd } = row;
 	const estimate = { inputTokens, inputUsd, outputUsd };
-	return { call, run, model, amount: { tokens, usd }, owed: owed !== 0, estimate, lease: row.lease ?? call };
+	const about = { call, run, model, amount: { tokens, usd }, owed: owed !== 0, estimate };
+	return { ...about, lease: row.lease ?? call, isEmbedding: row.embedding === 1 };
 }
 
 /** Returns the name of a lease in the ledger, by the request that it was taken for. A session that is created again under its key has the same id, but other runs. */

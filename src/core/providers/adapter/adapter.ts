@@ -1,4 +1,4 @@
-import type { AskedCall, CallOptions, Message, ProviderMeta, ToolChoice } from '../../chat/index.ts';
+import type { AskedCall, CallOptions, ChatUsage, Message, ProviderMeta, ToolChoice } from '../../chat/index.ts';
 import type { ProviderChoices } from '../../chat/provider-tool.ts';
 import type { JsonSchema } from '../../tool/index.ts';
 import type { Foreseen } from './foresee.ts';
@@ -69,7 +69,12 @@ export interface Adapter {
 	readonly send: (request: ModelRequest, more: Json) => Promise<Response>;
 	readonly reader: (reply: ReplyBuilder, request: ModelRequest) => ReplyReader;
 	readonly embed?:
-		| ((model: string, texts: readonly string[], signal: AbortSignal) => Promise<readonly (readonly number[])[]>)
+		| ((
+				model: string,
+				texts: readonly string[],
+				signal: AbortSignal,
+				onUsage: (usage: ChatUsage) => void,
+		  ) => Promise<readonly (readonly number[])[]>)
 		| undefined;
 	readonly countTokens?: (request: ModelRequest) => Promise<number>;
 }

@@ -1,3 +1,4 @@
+import { type ChatUsage, makeUsage } from '../../chat/index.ts';
 import { RunletError } from '../../ground/errors.ts';
 import { isRecord } from '../../ground/json.ts';
 import { ProviderComplaint } from './failure.ts';
@@ -20,6 +21,13 @@ export async function requestInBatches(
 		vectors.push(...found);
 	}
 	return vectors;
+}
+
+/** Reads what an answer with vectors says that it cost. Not every provider says it. */
+export function readVectorUsage(answer: unknown): ChatUsage {
+	const { usage, usageMetadata } = isRecord(answer) ? answer : {};
+	const { inputTokens } = makeUsage(usage ?? usageMetadata);
+	return inputTokens === undefined ? {} : { inputTokens };
 }
 
 /** Reads the vectors of an `/embeddings` answer in the order of the texts. */

@@ -1,0 +1,180 @@
+/** What vectors cost is reserved, charged and capped (docs/budgets.md, "Vectors"). */
+import { env } from 'cloudflare:test';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { Limit } from '../../../src/cloudflare/objects/budget.ts';
+import { Embeddings } from '../../../src/cloudflare/session/run/embedding-meter.ts';
+import type { Meter, ProviderRegistration } from '../../../src/core/chat/index.ts';
+import { readState, request } from '../../client.ts';
+import { embedding, play } from '../../script.ts';
+import { createSessionFor, createUser, putMemory, say } from './people.ts';
+
+const model = 'scripted-vectors';
+let embedded: string[][] = [];
+
+beforeEach(() => {
+	embedded = [];
+	embedding.fn = (texts) => {
+		embedded.push([...texts]);
+		return texts.map(() => [1, 0]);
+	};
+});
+afterEach(() => {
+	embedding.usage = undefined;
+});
+
+const usage = { inputTokens: 40, outputTokens: 10 };
+
+describe('in a run', () => {
+	test('what the provider says of vectors is spent by the session, and stands in its own row', async () => {
+		const user = createUser();
+		await putMemory(user, 'garage.md', 'Drives an automobile.');
+		embedding.usage = { inputTokens: 17 };
+		play({ text: 'Yes.', usage });
+		const id = await createSessionFor(user, 'keeper-near');
+		await say(id, 'Which car?');
+		expect(embedded).toHaveLength(1);
+		expect(await readState(id)).toMatchObject({
+			status: 'completed',
+			budget: { spent: { tokens: 67 }, reserved: { tokens: 0 } },
+		});
+		const { spending } = await (await request(`/v1/sessions/${id}/export`)).json<{ spending: unknown }>();
+		expect(spending).toMatchObject([
+			{ model, tokens: 17, isSettled: true },
+			{ model: 'scripted', tokens: 50, isSettled: true },
+		]);
+	});
+
+	test('vectors whose cost nobody says cost what they are estimated at', async () => {
+		const user = createUser();
+		await putMemory(user, 'garage.md', 'Drives an automobile.');
+		play({ text: 'Yes.', usage });
+		const id = await createSessionFor(user, 'keeper-near');
+		await say(id, 'Which car?');
+		const { tokens } = (await readState(id)).budget.spent;
+		expect(tokens).toBeGreaterThan(50 + 10);
+		expect(tokens).toBeLessThan(50 + 40);
+	});
+
+	test('a session without budget makes no request for vectors, however often it is asked', async () => {
+		const user = createUser();
+		await putMemory(user, 'garage.md', 'Drives a car.');
+		const id = await createSessionFor(user, 'keeper-near');
+		await request(`/v1/sessions/${id}`, { budget: { tokens: 5 } }, {}, 'PATCH');
+		const { requests } = play('never');
+		for (let n = 0; n < 11; n++) {
+			const refused = await request(`/v1/sessions/${id}/messages`, { text: 'Which car do I drive?' });
+			expect(refused.status).toBe(402);
+		}
+		expect([embedded, requests]).toEqual([[], []]);
+		expect((await readState(id)).budget).toMatchObject({ spent: { tokens: 0 }, reserved: { tokens: 0 } });
+	});
+
+	test('tools of one turn that want vectors at once get them one by one, and all are charged', async () => {
+		const user = createUser();
+		embedding.usage = { inputTokens: 7 };
+		const calls = ['a', 'b', 'c'].map((name) => ({ id: name, name: 'recall', input: { query: name } }));
+		play({ toolCalls: calls, usage }, { text: 'Yes.', usage });
+		const id = await createSessionFor(user, 'keeper-near');
+		await say(id, 'Hm.');
+		expect(embedded.map(([text]) => text)).toEqual(['Hm.', 'a', 'b', 'c']);
+		expect((await readState(id)).budget.spent.tokens).toBe(2 * 50 + 4 * 7);
+	});
+});
+
+/** A provider of vectors that answers when it is let. */
+function createVectors(answer: () => Promise<readonly (readonly number[])[]>) {
+	const asked: (readonly string[])[] = [];
+	const provider: ProviderRegistration = {
+		variant: 'vectors',
+		displayName: 'Vectors',
+		detect: () => true,
+		computePrice: (_, { inputTokens = 0 }) => inputTokens / 1_000,
+		embedFn: async (_, texts, options) => {
+			asked.push(texts);
+			options?.onUsage?.({ inputTokens: 30 });
+			return answer();
+		},
+	};
+	return { provider, asked };
+}
+
+function createOwner(limit: Limit) {
+	const id = env.LEDGERS.idFromName(crypto.randomUUID());
+	const ledger = () => env.LEDGERS.get(id);
+	return { ledger, findLimit: async () => limit, user: undefined };
+}
+
+describe('the account of a run', () => {
+	const order: string[] = [];
+	const account = {
+		call: undefined,
+		reserve: async ({ model: name }: Parameters<Meter['reserve']>[0]) => void order.push(`reserve ${name}`),
+		lost: (_: unknown, isCut: boolean) => void order.push(isCut ? 'cut' : 'lost'),
+		settle: () => void order.push('settle'),
+	};
+	const signal = new AbortController().signal;
+
+	test('stops and charges vectors that nobody waits for any more, before it asks the model', async () => {
+		order.length = 0;
+		const { provider, asked } = createVectors(() => new Promise(() => {}));
+		const embeddings = new Embeddings({ providers: [provider], owner: createOwner({}) });
+		const meter = embeddings.attach({ ...account, settle: () => undefined });
+		const late = embeddings.embed('v', ['a']);
+		late.catch(() => {});
+		await expect.poll(() => asked.length).toBe(1);
+		const waits = embeddings.embed('v', ['b']);
+		waits.catch(() => {});
+		await meter.reserve({ model: 'chat', inputTokens: 1, signal });
+		await expect(late).rejects.toMatchObject({ code: 'cancelled' });
+		await expect(waits).rejects.toMatchObject({ code: 'cancelled' });
+		await expect(embeddings.embed('v', ['c'])).rejects.toMatchObject({ code: 'cancelled' });
+		expect([order, asked]).toEqual([['reserve v', 'cut', 'reserve chat'], [['a']]]);
+		meter.lost(undefined, false, 0);
+		await meter.reserve({ model: 'chat', inputTokens: 1, signal });
+		expect(order.slice(3)).toEqual(['lost', 'reserve chat']);
+	});
+});
+
+describe('outside of a run', () => {
+	test("vectors are charged to the owner's day, and refused beyond its cap", async () => {
+		const { provider, asked } = createVectors(async () => [[1]]);
+		const owner = createOwner({ tokens: 100 });
+		const embeddings = new Embeddings({ providers: [provider], owner });
+		for (const text of ['a', 'b', 'c']) await embeddings.embed('v', [text]);
+		const state = await owner.ledger().state({ tokens: 100 });
+		expect(state).toMatchObject({ spent: { tokens: 90, usd: 0.09 }, reserved: { tokens: 0 } });
+		await expect(embeddings.embed('v', ['word '.repeat(20)])).rejects.toMatchObject({
+			code: 'budget_exceeded',
+			data: { scope: 'day' },
+		});
+		expect(asked).toHaveLength(3);
+	});
+
+	test('a request that fails costs nothing, and one that is cut what it sent', async () => {
+		const owner = createOwner({});
+		const failing = createVectors(() => Promise.reject(Object.assign(new Error('no'), { status: 401 })));
+		const quiet = {
+			...failing.provider,
+			embedFn: () => Promise.reject(Object.assign(new Error('no'), { status: 401 })),
+		};
+		const of = (provider: ProviderRegistration) => new Embeddings({ providers: [provider], owner });
+		await expect(of(quiet).embed('v', ['a'])).rejects.toMatchObject({ code: 'auth' });
+		expect(await owner.ledger().state({})).toMatchObject({ spent: { tokens: 0 } });
+		const stop = new AbortController();
+		const embedFn = async (): Promise<never> => {
+			stop.abort();
+			return new Promise(() => {});
+		};
+		const hangs = of({ ...quiet, embedFn });
+		await expect(hangs.embed('v', ['word '.repeat(100)], stop.signal)).rejects.toMatchObject({ code: 'cancelled' });
+		expect((await owner.ledger().state({})).spent.tokens).toBeGreaterThan(100);
+	});
+
+	test('a model without a price is not asked under a cap in dollars', async () => {
+		const { provider, asked } = createVectors(async () => [[1]]);
+		const unpriced = { ...provider, computePrice: () => undefined };
+		const embeddings = new Embeddings({ providers: [unpriced], owner: createOwner({ usd: 1 }) });
+		await expect(embeddings.embed('v', ['a'])).rejects.toMatchObject({ code: 'budget_exceeded' });
+		expect(asked).toEqual([]);
+	});
+});
