@@ -3,19 +3,18 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { estimateRequest } from '../../../src/core/chat/estimate.ts';
+import type { AssistantMessage, ToolMessage } from '../../../src/core/chat/index.ts';
 import { findMediaRules } from '../../../src/core/chat/media-rules.ts';
 import { toSendable } from '../../../src/core/chat/message.ts';
 import { estimateTokens } from '../../../src/core/chat/tokens.ts';
 import { isRecord } from '../../../src/core/ground/json.ts';
 import {
-	type AssistantMessage,
 	chat,
 	type Message,
 	type MessagePart,
 	type ProviderRegistration,
 	providers,
 	type Tool,
-	type ToolMessage,
 } from '../../../src/core/index.ts';
 import type { JsonSchema } from '../../../src/core/tool/index.ts';
 
