@@ -74,13 +74,16 @@ export class ReplyBuilder {
 	readonly #calls = new CallList();
 	readonly #texts: string[] = [];
 	readonly #thoughts: string[] = [];
-	readonly #providerCalls = new Map<string, ProviderCall>();
-	readonly #sources = new Map<string, Source>();
+	/** What the provider did for the reply, by id. */
+	readonly #work = { calls: new Map<string, ProviderCall>(), sources: new Map<string, Source>() };
 	#beginsThought = false;
 	#answeredBy: string | undefined;
-	#usage: Json = {};
-	readonly #units: Record<string, number> = {};
-	#terms: Terms = {};
+	/** The provider's usage record so far, the units and the terms. */
+	readonly #billed: { raw: Json; readonly units: Record<string, number>; terms: Terms } = {
+		raw: {},
+		units: {},
+		terms: {},
+	};
 	#ending: Ending | undefined;
 
 	/** @param names the tools' own names by their aliases, where they differ */
@@ -154,7 +157,7 @@ export class ReplyBuilder {
 
 	/** Adds a call that the provider runs itself, or its output to one that was added. */
 	providerCall(given: ProviderCall): Room {
-		const known = this.#providerCalls.get(given.id);
+		const known = this.#work.calls.get(given.id);
 		const { input = known?.input, output, isError } = given;
 		const call: ProviderCall = {
 			id: given.id,
@@ -163,32 +166,32 @@ export class ReplyBuilder {
 			...(output !== undefined && { output: cutData(output) }),
 			...(isError === true && { isError }),
 		};
-		this.#providerCalls.set(call.id, call);
+		this.#work.calls.set(call.id, call);
 		return this.#onDelta({ type: 'provider_tool', ...call });
 	}
 
 	/** Adds a source of the text. One that was added before changes nothing. */
 	source(fields: Omit<Source, 'id'>): Room {
 		const source = createSource(fields);
-		if (this.#sources.has(source.id)) return undefined;
-		this.#sources.set(source.id, source);
+		if (this.#work.sources.has(source.id)) return undefined;
+		this.#work.sources.set(source.id, source);
 		return this.#onDelta({ type: 'source', ...source });
 	}
 
 	/** Sets the provider's usage record so far. A later one replaces it. */
 	usage(raw: Json): void {
-		this.#usage = raw;
+		this.#billed.raw = raw;
 	}
 
 	/** Sets how many of a unit were billed so far, such as `web_searches`. */
 	count(unit: string, total: number): void {
-		if (total > 0) this.#units[unit] = total;
-		else delete this.#units[unit];
+		if (total > 0) this.#billed.units[unit] = total;
+		else delete this.#billed.units[unit];
 	}
 
 	/** Sets the terms that the reply was billed at. */
 	bill(terms: Terms): void {
-		this.#terms = { ...this.#terms, ...terms };
+		this.#billed.terms = { ...this.#billed.terms, ...terms };
 	}
 
 	/** Called at the terminal event. */
@@ -206,13 +209,13 @@ export class ReplyBuilder {
 	}
 
 	usageSoFar(): { readonly raw: Json; readonly usage: ChatUsage } {
-		const units = { ...readTokenUnits(this.#usage), ...this.#units };
+		const units = { ...readTokenUnits(this.#billed.raw), ...this.#billed.units };
 		const usage = {
-			...makeUsage(this.#usage, this.#provider, this.#model),
-			...this.#terms,
+			...makeUsage(this.#billed.raw, this.#provider, this.#model),
+			...this.#billed.terms,
 			...(Object.keys(units).length > 0 && { units }),
 		};
-		return { raw: this.#usage, usage };
+		return { raw: this.#billed.raw, usage };
 	}
 
 	/** Ends open parts, emits `stop`, and returns the reply. */
@@ -232,8 +235,8 @@ export class ReplyBuilder {
 			stopReason: reason,
 			usage,
 			...(this.#thoughts.length > 0 && { reasoning: this.#thoughts.join('') }),
-			...(this.#providerCalls.size > 0 && { providerCalls: [...this.#providerCalls.values()] }),
-			...(this.#sources.size > 0 && { sources: [...this.#sources.values()] }),
+			...(this.#work.calls.size > 0 && { providerCalls: [...this.#work.calls.values()] }),
+			...(this.#work.sources.size > 0 && { sources: [...this.#work.sources.values()] }),
 			...(metadata !== undefined && { providerMetadata: { [this.#provider]: metadata } }),
 			raw,
 		};
