@@ -5,7 +5,8 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startWorker } from '../bundle.ts';
 import { anthropic } from '../core/providers/wire/anthropic.ts';
-import { secretKey } from '../core/providers/wire/dialect.ts';
+import { chatCompletions } from '../core/providers/wire/chat.ts';
+import { secretKey, usualUsage } from '../core/providers/wire/dialect.ts';
 import { deadUrl, startServer, type WireServer } from '../core/providers/wire/server.ts';
 
 const root = resolve(import.meta.dirname, '../..');
@@ -97,6 +98,42 @@ describe('the Worker with a key', () => {
 				models: [{ name: model, provider: 'Anthropic', ready: true, contextWindow: expect.any(Number) }],
 			}),
 		);
+	});
+});
+
+describe('a Worker with an endpoint and prices of its own', () => {
+	const start = (MODEL: string) => {
+		const chat = { CHAT_BASE_URL: `${upstream.url}/v1`, CHAT_API_KEY: secretKey, CHAT_MODELS: 'llama, qwen' };
+		const PRICES = JSON.stringify({ llama: { input: 3_000, output: 0 } });
+		return startWorker({ MODEL, ...chat, PRICES, LOCAL: 'true' });
+	};
+	const ask = (url: string, budget: object) => {
+		upstream.play((exchange) => exchange.json(200, chatCompletions.body({ text: 'Yes.', stop: 'end_turn' })));
+		return fetch(`${url}/v1/sessions`, {
+			method: 'POST',
+			headers: { 'content-type': 'application/json' },
+			body: JSON.stringify({ agent: 'assistant', text: 'Really?', budget }),
+		});
+	};
+
+	test('names the same cost to the reader of a run and in its session', async () => {
+		const { url, close } = await start('llama');
+		const response = await ask(url, { usd: 1_000_000 });
+		const usd = (usualUsage.input * 3_000) / 1e6;
+		const spent = { budget: { spent: { usd } } };
+		expect(await response.json()).toMatchObject({ status: 'completed', usage: { costUsd: usd }, ...spent });
+		const session = await fetch(`${url}${response.headers.get('location')}`);
+		expect(await session.json()).toMatchObject(spent);
+		await close();
+	});
+
+	test('refuses a model without a price under a budget in dollars, and names it', async () => {
+		const { url, close } = await start('qwen');
+		const response = await ask(url, { usd: 1 });
+		expect(response.status).toBe(402);
+		expect(await response.text()).toMatch(/nobody knows the price of .*qwen/);
+		expect(upstream.requests).toHaveLength(0);
+		await close();
 	});
 });
 

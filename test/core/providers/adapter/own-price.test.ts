@@ -1,0 +1,110 @@
+import { describe, expect, test } from 'vitest';
+import { chat, type ProviderRegistration, providers } from '../../../../src/core/index.ts';
+
+const body = {
+	id: '1',
+	model: 'llama-9',
+	choices: [{ index: 0, message: { role: 'assistant', content: 'Yes.' }, finish_reason: 'stop' }],
+	usage: {
+		prompt_tokens: 1_000_000,
+		completion_tokens: 500_000,
+		prompt_tokens_details: { cached_tokens: 200_000 },
+	},
+};
+const settings = {
+	name: 'mine',
+	prefix: 'mine/',
+	baseURL: 'https://llm.example.com/v1',
+	fetch: async () => Response.json(body),
+};
+
+async function readCost(provider: ProviderRegistration, model = 'mine/llama') {
+	const reply = await provider.chatFn?.(model, [{ role: 'user', content: 'Really?' }]);
+	const { costUsd, unpriced } = reply?.usage ?? {};
+	return costUsd ?? unpriced;
+}
+
+describe('a price of your own', () => {
+	const price = { input: 1, output: 4 };
+
+	test('holds for all models of a provider, for some by name, or by a function', async () => {
+		expect(await readCost(providers.openaiChat({ ...settings, price }))).toBe(3);
+		expect(await readCost(providers.openaiChat({ ...settings, price: { 'mine/llama': price } }))).toBe(3);
+		expect(await readCost(providers.openaiChat({ ...settings, price: { llama: price } }))).toBe(3);
+		expect(await readCost(providers.openaiChat({ ...settings, price: { 'mine/*': price } }))).toBe(3);
+		expect(
+			await readCost(providers.openaiChat({ ...settings, price: (_, { outputTokens = 0 }) => outputTokens })),
+		).toBe(500_000);
+	});
+
+	test('may have cached input and units', async () => {
+		const own = { ...price, cachedInput: 0.5 };
+		expect(await readCost(providers.openaiChat({ ...settings, price: own }))).toBe(2.9);
+		const fetch = async () => Response.json({ ...body, model: 'llama-search-api' });
+		const searching = providers.openaiChat({
+			...settings,
+			fetch,
+			price: { ...own, units: { searched_requests: 0.05 } },
+		});
+		expect(await readCost(searching)).toBe(2.95);
+	});
+
+	test('wins over the price list and what the provider reports', async () => {
+		const reported = { ...body, usage: { ...body.usage, cost: 99, is_byok: false } };
+		const fetch = async () => Response.json(reported);
+		expect(await readCost(providers.openaiChat({ ...settings, fetch }))).toBe(99);
+		expect(await readCost(providers.openaiChat({ ...settings, fetch, price }))).toBe(3);
+		const groq = { apiKey: 'k', fetch: async () => Response.json({ ...body, model: 'llama-3.3-70b-versatile' }) };
+		expect(await readCost(providers.groq({ ...groq, price }), 'groq/llama-3.3-70b-versatile')).toBe(3);
+		expect(await readCost(providers.groq(groq), 'groq/llama-3.3-70b-versatile')).not.toBe(3);
+	});
+
+	test('is what a call reserves', () => {
+		const provider = providers.openaiChat({ ...settings, price });
+		const asked = { inputTokens: 1_000_000, outputTokens: 1_000_000 };
+		expect(provider.computeMost?.('mine/llama', asked)).toEqual({ inputTokens: 1_000_000, usd: 5 });
+		expect(provider.computePrice?.('mine/llama', asked)).toBe(5);
+	});
+
+	test('of the environment holds where the provider has none of its own', async () => {
+		const prices = { 'mine/*': { input: 2, output: 2 } };
+		const plain = providers.openaiChat(settings);
+		expect(await readCost(plain)).toBe('"llama"');
+		expect(await readCost(plain.withPrices?.(prices) ?? plain)).toBe(3);
+		const own = providers.openaiChat({ ...settings, price });
+		expect(await readCost(own.withPrices?.({ 'mine/*': { input: 9, output: 9 } }) ?? own)).toBe(3);
+	});
+
+	test.each([
+		['a text', 'cheap', /price/],
+		['a negative number', { input: -1, output: 1 }, /price/],
+		['a price without output', { input: 1 }, /price/],
+		['an unknown field', { input: 1, output: 1, cached: 1 }, /price/],
+	])('that is %s is refused', (_, wrong, message) => {
+		expect(() => providers.openaiChat(Object.assign({ ...settings }, { price: wrong }))).toThrow(message);
+	});
+});
+
+test('a call without a known price says so, and reserves nothing in dollars', () => {
+	const claude = providers.anthropic({
+		apiKey: 'k',
+		body: { tools: [{ type: 'crystal_ball_20270101', name: 'ball' }] },
+	});
+	const most = claude.computeMost?.('claude-sonnet-4-6', { inputTokens: 10, outputTokens: 10 });
+	expect(most).toEqual({ inputTokens: 10, unpriced: 'crystal_ball_20270101 of "claude-sonnet-4-6"' });
+	const found = chat.resolveRegistration({ model: 'claude-sonnet-4-6', providers: [claude] });
+	expect(found?.computeMost?.('claude-99', { inputTokens: 1, outputTokens: 1 }).unpriced).toBe('"claude-99"');
+});
+
+test('a tool of the provider is reserved with all of its uses, and with what each reads', () => {
+	const claude = providers.anthropic({ apiKey: 'k' });
+	const asked = { inputTokens: 1_000, outputTokens: 0, cache: false } as const;
+	const plain = claude.computeMost?.('claude-sonnet-4-6', asked);
+	const most = claude.computeMost?.('claude-sonnet-4-6', {
+		...asked,
+		providerTools: [{ type: 'web_search', maxUses: 2 }],
+	});
+	expect(plain).toEqual({ inputTokens: 1_000, usd: 0.00375 });
+	expect(most?.inputTokens).toBe(33_000);
+	expect(most?.usd).toBeCloseTo(33_000 * 3.75e-6 + 0.02);
+});
