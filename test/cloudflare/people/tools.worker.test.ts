@@ -1,6 +1,7 @@
 /** Tools see whose session it is and who asked, by whatever way that came, and nothing that a model chose (docs/tools.md). */
-import { beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { restart } from '../../client.ts';
+import { setClock } from '../../clock.ts';
 import { happened, type Told } from './agents.ts';
 import {
 	ada,
@@ -37,6 +38,8 @@ import {
 } from './stage.ts';
 
 beforeEach(begin);
+// Other files have the same clock.
+afterAll(() => setClock());
 
 /** What the model tries with each of these: to read the order of ada, whose session it is, and that of ben. */
 const looking = `${call('find_order', { id: 'A-1' })}\n${call('find_order', { id: 'B-1' })}\n${call('who')}`;
