@@ -594,7 +594,7 @@ describe('the panels', () => {
 		expect(await page.locator('.spending tbody tr').first().textContent()).toMatch(
 			/^\d{4}-\d\d-\d\dlocalunknown[\d,]+/,
 		);
-		expect(await page.locator('.groups tbody tr').first().textContent()).toMatch(/unknown/);
+		expect(await page.locator('.groups tbody tr', { hasText: 'unknown' }).count()).toBeGreaterThan(0);
 		await shoot('spending');
 	});
 
