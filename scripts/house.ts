@@ -33,7 +33,16 @@ const floorsWithin: Readonly<Record<string, readonly (readonly string[])[]>> = {
 	],
 	'cloudflare/objects': [
 		['sqlite.ts', 'migrate.ts', 'durable-object.ts', 'budget.ts', 'result.ts', 'missing.ts', 'once.ts'],
-		['storage.ts', 'reach.ts', 'lines.ts', 'file-api.ts', 'link-api.ts', 'outside-call.ts', 'schedule-api.ts'],
+		[
+			'storage.ts',
+			'reach.ts',
+			'lines.ts',
+			'file-api.ts',
+			'link-api.ts',
+			'outside-call.ts',
+			'schedule-api.ts',
+			'room.ts',
+		],
 		['session-api.ts'],
 		['directory', 'ledger', 'memory', 'publisher'],
 	],

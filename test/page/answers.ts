@@ -85,4 +85,5 @@ export const spending: Spending = {
 			...{ spent: { tokens: 10_000, usd: 0.02 }, inputTokens: 9_000, cachedInputTokens: 0, cachedShare: 0, units: {} },
 		},
 	],
+	storage: [{ owner: 'local', bytes: 1_310_720, limit: 107_374_182_400 }],
 };

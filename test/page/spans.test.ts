@@ -25,6 +25,7 @@ const amount = { tokens: 0, usd: 0 };
 const session: Session = {
 	...{ id: 's1', agent: 'helper', model: 'demo', status: 'running', createdAt: at(0) },
 	...{ run: { id: 'r1', status: 'running' }, budget: { limit: {}, spent: amount, reserved: amount, left: {} } },
+	bytes: 0,
 };
 
 /** Each span with when it began and ended, in milliseconds since the first message. */

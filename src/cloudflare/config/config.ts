@@ -16,9 +16,10 @@ import type { Limit } from '../objects/budget.ts';
 import type { DirectoryNamespace } from '../objects/directory/api.ts';
 import { StoredKeys } from '../objects/directory/stored-keys.ts';
 import type { LedgerNamespace } from '../objects/ledger/api.ts';
-import { Shortages } from '../objects/ledger/shortages.ts';
+import type { Shortages } from '../objects/ledger/shortages.ts';
 import type { MemoryNamespace } from '../objects/memory/api.ts';
 import type { PublisherNamespace } from '../objects/publisher/api.ts';
+import type { FullRooms, RoomLimits } from '../objects/room.ts';
 import type { SessionNamespace } from '../objects/session-api.ts';
 import { maxFile } from '../wire/body.ts';
 import { defaultBudgets } from '../wire/budget.ts';
@@ -36,6 +37,7 @@ import {
 } from './env.ts';
 import { findOrigin } from './environment.ts';
 import { createLimitedKv } from './limited-kv.ts';
+import { createRoom } from './room.ts';
 import { readSearch } from './search.ts';
 import {
 	assertPublicBase,
@@ -101,6 +103,10 @@ export interface Config {
 	readonly prices: ModelPrices;
 	/** The models of the endpoint `CHAT_BASE_URL`. */
 	readonly chatModels: readonly string[];
+	/** The most bytes that a session, an owner and a user may hold. */
+	readonly roomLimits: RoomLimits;
+	/** The owners and users that held too much lately. */
+	readonly fullRooms: FullRooms;
 	readonly ai: AiBinding | undefined;
 	readonly page: PageFiles | undefined;
 	readonly loader: WorkerLoader | undefined;
@@ -179,7 +185,6 @@ export function readConfig(env: WorkerEnv): Config {
 			isGood(keys.find((key) => key.id === id) ?? storedKeys?.find(id)),
 		dayBudget,
 		sessionBudget,
-		shortages: new Shortages(),
 		findDayBudget: (owner) => {
 			const ofOwner = listOwnerKeys({ keys, storedKeys }, owner);
 			const isKnown = hasAccounts || keys.length === 0 || keyless.has(owner) || ofOwner.length > 0;
@@ -202,6 +207,7 @@ export function readConfig(env: WorkerEnv): Config {
 		},
 		prices: caps.PRICES,
 		chatModels: caps.CHAT_MODELS,
+		...createRoom(caps),
 		ai: findBinding(env, 'AI', bindings),
 		page: findBinding(env, 'PAGE', bindings),
 		loader: findBinding(env, 'LOADER', bindings),

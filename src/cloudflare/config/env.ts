@@ -68,6 +68,9 @@ export interface WorkerEnv extends Env, EndpointVariables, WebhookVariables {
 	/** The most files of a session, and their most bytes together. */
 	readonly WORKSPACE_FILES?: string | number;
 	readonly WORKSPACE_BYTES?: string | number;
+	readonly SESSION_BYTES?: string | number;
+	readonly OWNER_BYTES?: string | number;
+	readonly USER_BYTES?: string | number;
 	/** The hashes of the API keys, as `npm run keys` writes them. */
 	readonly API_KEYS?: string;
 	/** Whether further keys are stored in objects, made by `POST /v1/keys`: `on` or `off`. */

@@ -34,6 +34,19 @@ const quota = (byDefault: number) => {
 		byDefault,
 	);
 };
+const gibibyte = 1_073_741_824;
+const bytes = (byDefault: number) => {
+	const message = `must be a whole number of bytes above 0, such as ${byDefault}. Set it under [vars] in wrangler.toml, or to none for no limit`;
+	return v.optional(
+		v.pipe(
+			v.union([v.string(), v.number()], message),
+			v.transform((value) => String(value).trim()),
+			v.check((value) => value === none || /^[1-9]\d{0,14}$/.test(value), message),
+			v.transform((value) => (value === none ? undefined : Number(value))),
+		),
+		byDefault,
+	);
+};
 const noBudget = 'Set it under [vars] in wrangler.toml, or to none for no limit';
 const tokenBudget = budget(/^\d{1,16}$/, `must be a whole number above 0, such as 2000000. ${noBudget}`);
 const dollarBudget = budget(/^\d{1,16}(\.\d{1,16})?$/, `must be a number above 0, such as 2.50. ${noBudget}`);
@@ -55,6 +68,9 @@ export const variables = v.object({
 	SESSION_BUDGET_USD: dollarBudget,
 	WORKSPACE_FILES: quota(usualQuota.files),
 	WORKSPACE_BYTES: quota(usualQuota.bytes),
+	SESSION_BYTES: bytes(gibibyte),
+	OWNER_BYTES: bytes(100 * gibibyte),
+	USER_BYTES: bytes(10 * gibibyte),
 	API_KEYS: v.optional(
 		v.pipe(
 			v.string(),

@@ -15,7 +15,7 @@ export type Storage = Pick<
 	DurableObjectStorage,
 	'transactionSync' | 'getAlarm' | 'setAlarm' | 'deleteAlarm' | 'sync' | 'deleteAll'
 > & {
-	readonly sql: Sql;
+	readonly sql: Sql & Pick<SqlStorage, 'databaseSize'>;
 };
 
 /**
@@ -23,7 +23,12 @@ export type Storage = Pick<
  * SQLite is `not_configured`. Other errors stay as they are.
  */
 export function guardStorage(storage: Storage): Storage {
-	const sql: Sql = { exec: (query, ...values) => guarded(() => storage.sql.exec(query, ...values)) };
+	const sql: Storage['sql'] = {
+		exec: (query, ...values) => guarded(() => storage.sql.exec(query, ...values)),
+		get databaseSize() {
+			return storage.sql.databaseSize;
+		},
+	};
 	return {
 		sql,
 		transactionSync: (work) => {

@@ -3,6 +3,7 @@ import { Hono } from 'hono/tiny';
 import type * as v from 'valibot';
 import { localIdentity } from '../auth/identity.ts';
 import { readConfig } from '../config/config.ts';
+import { askDirectory } from '../objects/directory/api.ts';
 import { askLedger } from '../objects/ledger/api.ts';
 import { getUsage } from '../wire/operations/usage.ts';
 import type { spentGroup } from '../wire/spending.ts';
@@ -23,21 +24,27 @@ export const usage = new Hono<RouteEnv>()
 		const owners = await findSpenders(c, owner);
 		const fields = parseFields(by);
 		const listed = { user, count: days };
-		const usage = await askAll(owners, (name) => listDays(c, name, listed));
-		const groups = fields.size > 0 && { groups: await askAll(owners, (name) => listGroups(c, name, fields, listed)) };
-		return c.json({ budgets: { session, day }, usage, ...groups });
+		const usage = await askDays(owners, (name) => listDays(c, name, listed));
+		const groups = fields.size > 0 && { groups: await askDays(owners, (name) => listGroups(c, name, fields, listed)) };
+		const storage = await askAll(owners, async (name) => [await readHeld(c, name, user)]);
+		return c.json({ budgets: { session, day }, usage, ...groups, storage });
 	})
 	.all('/', refuseMethod('GET'));
 
 /** Asks the ledgers of owners, and sorts what they answer: the newest day first. */
-async function askAll<T extends { readonly day: string }>(
+async function askDays<T extends { readonly day: string }>(
 	owners: readonly string[],
 	ask: (owner: string) => Promise<readonly T[]>,
 ): Promise<readonly T[]> {
+	const found = await askAll(owners, ask);
+	return found.sort((a, b) => (a.day < b.day ? 1 : a.day > b.day ? -1 : 0));
+}
+
+async function askAll<T>(owners: readonly string[], ask: (owner: string) => Promise<readonly T[]>): Promise<T[]> {
 	const found: T[] = [];
 	for (let from = 0; from < owners.length; from += atOnce)
 		found.push(...(await Promise.all(owners.slice(from, from + atOnce).map(ask))).flat());
-	return found.sort((a, b) => (a.day < b.day ? 1 : a.day > b.day ? -1 : 0));
+	return found;
 }
 
 /** Returns the owners whose spending a caller may see: with the scope admin all of them, else its own. */
@@ -45,6 +52,14 @@ async function findSpenders(c: Context<RouteEnv>, asked: string | undefined): Pr
 	if (asked !== undefined || !isAdmin(c)) return [getListedOwner(c, asked)];
 	const local = isOnlyLocal(c) ? [localIdentity.by.owner] : [];
 	return [...new Set([...(await findOwners(c)), ...local])].sort();
+}
+
+/** Reads the bytes that the sessions of an owner hold, or of one of its users. */
+async function readHeld(c: Context<RouteEnv>, owner: string, user: string | undefined) {
+	const { directories, roomLimits } = readConfig(c.env);
+	const held = await askDirectory(directories, owner, (one) => one.readHeld(user));
+	const [bytes, limit] = user === undefined ? [held.owner, roomLimits.owner] : [held.user ?? 0, roomLimits.user];
+	return { owner, ...(user !== undefined && { user }), bytes, limit };
 }
 
 interface Listed {

@@ -86,6 +86,7 @@ const sessionAbout = v.object({
 	children: v.optional(v.pipe(v.array(child), v.description('The sessions that work for calls of this one.'))),
 	waiting: v.optional(v.pipe(v.number(), v.description('The number of messages that wait for the run to end.'))),
 	budget: budgetState,
+	bytes: v.pipe(v.number(), v.description('The bytes that it holds: messages, files, and all else.')),
 	dayBudget: v.optional(
 		v.pipe(budgetState, v.description('What the owner spent today (UTC). Present if the day has a cap.')),
 	),

@@ -109,4 +109,15 @@ export const spending = v.object({
 			),
 		),
 	),
+	storage: v.pipe(
+		v.array(
+			v.object({
+				owner: v.string(),
+				user: v.optional(v.pipe(v.string(), v.description('The user. Present if the query has `user`.'))),
+				bytes: v.number(),
+				limit: v.optional(v.pipe(v.number(), v.description('The most bytes. Missing if there is no limit.'))),
+			}),
+		),
+		v.description('What the sessions hold now, as they told it last.'),
+	),
 });

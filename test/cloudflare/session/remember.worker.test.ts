@@ -183,6 +183,7 @@ test('messages are read once, and those that are stored later not at all', async
 					queries.push(query);
 					return storage.sql.exec(query, ...values);
 				},
+				databaseSize: 0,
 			},
 		};
 		const first = new SessionStore(storage);

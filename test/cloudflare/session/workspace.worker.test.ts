@@ -19,7 +19,7 @@ interface Setting {
 /** A session in an object of its own. Each call reads what is stored, as if it were the first of a life. */
 async function createSession({ bucket, quota }: Setting = {}) {
 	const object = env.SESSIONS.get(env.SESSIONS.newUniqueId());
-	const config = () => ({ files: bucket, workspaceQuota: { ...usualQuota, ...quota } });
+	const config = () => ({ files: bucket, workspaceQuota: { ...usualQuota, ...quota }, roomLimits: {} });
 	const use = <T>(work: (store: SessionStore, files: FileStore, storage: DurableObjectStorage) => T | Promise<T>) =>
 		runInDurableObject(object, async (_, { storage }) => {
 			const store = new SessionStore(storage);
@@ -75,7 +75,7 @@ describe('the workspace of a session', () => {
 		await use(async (_, __, storage) => {
 			const { storage: counting, rows } = counted(storage);
 			const store = new SessionStore(counting);
-			const config = () => ({ files: env.FILES, workspaceQuota: usualQuota });
+			const config = () => ({ files: env.FILES, workspaceQuota: usualQuota, roomLimits: {} });
 			const own = new FileStore({ store, config, assertMayChange: () => {} });
 			const large = createWorkspace(own);
 			const cost = async (work: () => unknown): Promise<number> => {

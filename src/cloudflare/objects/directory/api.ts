@@ -1,6 +1,7 @@
 import { RunletError } from '../../../core/ground/errors.ts';
 import { sessionCursor } from '../../wire/page.ts';
 import { reach, usualLimitMs } from '../reach.ts';
+import type { Held } from '../room.ts';
 import type { ScheduleApi } from '../schedule-api.ts';
 import type { RegistryApi } from './registry-api.ts';
 import type { Wait, WaitingPage, WaitingQuery } from './wait.ts';
@@ -21,6 +22,8 @@ export interface Listed {
 export interface Told extends Listed {
 	/** What it waits for; `null` for nothing. Missing where a session of an earlier version tells it. */
 	readonly wait?: Wait | null;
+	/** The bytes that it holds. Missing likewise. */
+	readonly bytes?: number;
 }
 
 /** Which sessions a list has. */
@@ -44,9 +47,11 @@ export interface DirectoryPage {
 export interface DirectoryApi extends RegistryApi, ScheduleApi {
 	/**
 	 * Lists a session and what it waits for, or replaces its entry unless that has a later activity. The first session of an
-	 * owner puts the owner on the list of owners; if that fails, the next one tries again.
+	 * owner puts the owner on the list of owners; if that fails, the next one tries again. Returns what all sessions hold.
 	 */
-	touch(entry: Told, owner?: string): Promise<void>;
+	touch(entry: Told, owner?: string): Promise<Held | undefined>;
+	/** The bytes that all listed sessions hold, and those of a user, as they were told last. */
+	readHeld(user?: string): Promise<Held>;
 	/**
 	 * Takes a session off the list. A `touch` that arrives within a day after it does not bring the session back; one
 	 * that was created later under the same id is another session, and is listed.

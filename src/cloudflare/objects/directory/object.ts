@@ -2,6 +2,7 @@ import type { Env } from '../../../core/ground/env.ts';
 import { DurableObject } from '../durable-object.ts';
 import { createMissing } from '../missing.ts';
 import { type RpcResult, toFailure } from '../result.ts';
+import type { Held } from '../room.ts';
 import type { NewSchedule, Scheduler, StoredSchedule, WakeTarget } from '../schedule-api.ts';
 import {
 	askDirectory,
@@ -44,11 +45,17 @@ export class Directory extends DurableObject<Env> implements DirectoryApi {
 		this.#scheduler = openSchedules?.({ storage: ctx.storage, now });
 	}
 
-	async touch(entry: Told, owner?: string): Promise<void> {
+	async touch(entry: Told, owner?: string): Promise<Held> {
 		this.#store.touch(entry);
-		if (owner === undefined || this.#store.hasOwner(owner)) return;
-		await askDirectory(this.#directories(), everybody, (one) => one.addOwner(owner));
-		this.#store.addOwner(owner);
+		if (owner !== undefined && !this.#store.hasOwner(owner)) {
+			await askDirectory(this.#directories(), everybody, (one) => one.addOwner(owner));
+			this.#store.addOwner(owner);
+		}
+		return this.#store.held.read(entry.user);
+	}
+
+	async readHeld(user?: string): Promise<Held> {
+		return this.#store.held.read(user);
 	}
 
 	async remove(id: string): Promise<void> {

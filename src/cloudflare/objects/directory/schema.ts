@@ -8,14 +8,16 @@ import type { Schema } from '../migrate.ts';
  * activities do not change it: a row of an index costs as much as one of a table. `owner` has all
  * owners in the directory of everybody, and in that of one owner its name. `sent` says which session a request went to
  * whose client may send it again, by a hash of the request. `entry` is the owner's registry (`registry-api.ts`). `wait` has
- * the sessions that wait for somebody, with their open calls as JSON (`wait.ts`).
+ * the sessions that wait for somebody, with their open calls as JSON (`wait.ts`). `bytes` is what a session holds, as it
+ * was told last.
  * `schedule` has what is woken and when (`schedule-api.ts`): `due_at` is the time that is next, `try_at` when it is tried,
  * which is later after a failure. Both are missing once the last time is over. `askers` is JSON.
  */
 const tables = `
 	CREATE TABLE session (
 		id TEXT PRIMARY KEY, agent TEXT NOT NULL, title TEXT, created_at INTEGER NOT NULL, active_at INTEGER NOT NULL,
-		removed INTEGER NOT NULL, hour INTEGER NOT NULL DEFAULT 0, user TEXT
+		removed INTEGER NOT NULL, hour INTEGER NOT NULL DEFAULT 0, user TEXT,
+		bytes INTEGER NOT NULL DEFAULT 0
 	) WITHOUT ROWID;
 	CREATE TABLE owner (name TEXT PRIMARY KEY) WITHOUT ROWID;
 	CREATE TABLE sent (request TEXT PRIMARY KEY, session TEXT NOT NULL, sent_at INTEGER NOT NULL) WITHOUT ROWID;
@@ -64,7 +66,7 @@ const migrations: readonly string[] = [
 	) WITHOUT ROWID;
 	CREATE INDEX schedule_by_time ON schedule (try_at) WHERE try_at IS NOT NULL;`,
 	'ALTER TABLE schedule ADD COLUMN askers TEXT;',
-	`ALTER TABLE session ADD COLUMN user TEXT;
+	`ALTER TABLE session ADD COLUMN user TEXT; ALTER TABLE session ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;
 	ALTER TABLE schedule ADD COLUMN user TEXT;
 	CREATE INDEX session_by_user ON session (user, hour) WHERE user IS NOT NULL;`,
 ];

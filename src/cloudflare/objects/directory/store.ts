@@ -2,6 +2,7 @@ import type { DurableObjectStorage } from '@cloudflare/workers-types';
 import { migrate } from '../migrate.ts';
 import type { DirectoryPage, DirectoryQuery, Listed, Told } from './api.ts';
 import { createCursor, parseCursor } from './api.ts';
+import { HeldRows } from './held.ts';
 import { schema } from './schema.ts';
 import type { WaitingPage, WaitingQuery } from './wait.ts';
 import { WaitRows } from './wait-rows.ts';
@@ -19,39 +20,53 @@ const sentMs = 3_600_000;
 export class DirectoryStore {
 	readonly #storage: DurableObjectStorage;
 	readonly #waits: WaitRows;
+	/** What the sessions hold. */
+	readonly held: HeldRows;
 
 	constructor(storage: DurableObjectStorage) {
 		this.#storage = storage;
 		this.#waits = new WaitRows(storage.sql);
+		this.held = new HeldRows(storage.sql);
 		storage.transactionSync(() => migrate(storage.sql, schema));
 	}
 
 	touch({ wait, ...entry }: Told): void {
 		const { id, agent, user = null, title = null, createdAt, activeAt } = entry;
 		const { sql } = this.#storage;
-		this.#storage.transactionSync(() => {
+		const more = this.#storage.transactionSync(() => {
 			const [row] = sql.exec<Row>('SELECT * FROM session WHERE id = ?', id).toArray();
-			if (row !== undefined && isOld(entry, row)) return;
+			const before = row?.removed === 0 ? row.bytes : 0;
+			const { bytes = before } = entry;
+			if (row !== undefined && isOld(entry, row)) {
+				// Its activity is known, and its bytes are new.
+				if (row.removed === 1 || row.created_at !== createdAt || row.bytes === bytes) return 0;
+				sql.exec('UPDATE session SET bytes = ? WHERE id = ?', bytes, id);
+				return bytes - before;
+			}
 			if (wait !== undefined) this.#waits.set(id, agent, wait);
-			if (row !== undefined && isKnown(entry, row)) return;
+			if (row !== undefined && isKnown(entry, row) && row.bytes === bytes) return 0;
 			const hour = toHour(activeAt);
 			if (row?.removed === 0 && row.hour === hour)
 				sql.exec(
-					'UPDATE session SET agent = ?, title = ?, created_at = ?, active_at = ? WHERE id = ?',
-					...[agent, title, createdAt, activeAt, id],
+					'UPDATE session SET agent = ?, title = ?, created_at = ?, active_at = ?, bytes = ? WHERE id = ?',
+					...[agent, title, createdAt, activeAt, bytes, id],
 				);
 			else
 				sql.exec(
-					`INSERT OR REPLACE INTO session (id, agent, title, created_at, active_at, removed, hour, user)
-					VALUES (?, ?, ?, ?, ?, 0, ?, ?)`,
-					...[id, agent, title, createdAt, activeAt, hour, user],
+					`INSERT OR REPLACE INTO session (id, agent, title, created_at, active_at, removed, hour, user, bytes)
+					VALUES (?, ?, ?, ?, ?, 0, ?, ?, ?)`,
+					...[id, agent, title, createdAt, activeAt, hour, user, bytes],
 				);
+			return bytes - before;
 		});
+		this.held.add(user, more);
 	}
 
 	/** A listed session keeps its own time of creation. One that was never listed gets `now`, which is late enough. */
 	remove(id: string, now: number): void {
 		const forgottenAt = now - rememberedMs;
+		const listed = 'SELECT * FROM session WHERE id = ? AND removed = 0';
+		const [row] = this.#storage.sql.exec<Row>(listed, id).toArray();
 		this.#storage.transactionSync(() => {
 			this.#storage.sql.exec(
 				`DELETE FROM session WHERE id IN (
@@ -63,10 +78,11 @@ export class DirectoryStore {
 			this.#storage.sql.exec(
 				`INSERT INTO session (id, agent, title, created_at, active_at, removed, hour) VALUES (?1, '', NULL, ?2, ?2, 1, ?3)
 				ON CONFLICT (id) DO UPDATE SET agent = '', title = NULL, user = NULL, active_at = excluded.active_at, removed = 1,
-					hour = excluded.hour`,
+					hour = excluded.hour, bytes = 0`,
 				...[id, now, toHour(now)],
 			);
 		});
+		if (row !== undefined) this.held.add(row.user, -row.bytes);
 	}
 
 	noteSent(request: string, session: string, now: number): void {
@@ -142,6 +158,7 @@ type Row = {
 	active_at: number;
 	removed: number;
 	hour: number;
+	bytes: number;
 };
 
 /** Whether what a session tells is older than what is stored under its id. */

@@ -4,6 +4,7 @@ import { createDiff } from '../../../core/workspace/diff.ts';
 import type { Caller, CheckedEdit, ListQuery, StoredFile, WorkspaceStore } from '../../../core/workspace/store.ts';
 import type { ChangedFile, FileChange, ListedEntry } from '../../../core/workspace/workspace.ts';
 import type { Config } from '../../config/config.ts';
+import { assertRoom } from '../../objects/room.ts';
 import type { FileChangeRecord } from '../store/changes.ts';
 import type { ContentRef, NewContent, SessionFile } from '../store/files.ts';
 import type { SessionStore } from '../store/store.ts';
@@ -21,7 +22,7 @@ const newline = 10;
 /** What a change of files is made with. */
 export interface FileStoreOptions {
 	readonly store: SessionStore;
-	readonly config: () => Pick<Config, 'files' | 'workspaceQuota'>;
+	readonly config: () => Pick<Config, 'files' | 'workspaceQuota' | 'roomLimits'>;
 	/** Throws, within the transaction of a change, if who makes it may do so no more. */
 	readonly assertMayChange: () => void;
 }
@@ -138,7 +139,16 @@ export class FileStore implements WorkspaceStore {
 
 	/** Makes a change whose larger contents are in the bucket. */
 	commit(edits: readonly CheckedEdit[], how: Omit<ChangeOptions, 'quota'> = {}): readonly ChangedFile[] {
-		return this.#transact(how.caller, (quota) => this.#store.workspace.change(edits, { ...how, quota }));
+		const { workspace } = this.#store;
+		return this.#transact(how.caller, (quota) => {
+			const changed = workspace.change(edits, { ...how, quota });
+			const { roomLimits } = this.#config();
+			// What was deleted is kept for an undo. A session that is full gives that up.
+			const isFull = () => this.#store.bytes > (roomLimits.session ?? Infinity);
+			if (isFull()) workspace.forget(isFull);
+			if (edits.some(({ type }) => type === 'write')) assertRoom('session', roomLimits, this.#store.bytes);
+			return changed;
+		});
 	}
 
 	/** A key that is about to be written. What is under it is removed again unless a change names it. */

@@ -11,6 +11,7 @@ import type { CheckedEdit } from '../../../core/workspace/store.ts';
 import type { Config } from '../../config/config.ts';
 import type { FileDownload, FilePage, FileRange, FileRequest, WrittenFile } from '../../objects/file-api.ts';
 import type { Bytes } from '../../objects/result.ts';
+import { assertRoom } from '../../objects/room.ts';
 import type { Attachment } from '../../wire/attachment.ts';
 import type { PlacedFile, SessionFile } from '../store/files.ts';
 import { type Inbound, readAttachments } from '../store/inbound.ts';
@@ -106,7 +107,8 @@ export class SessionFiles {
 
 	async #write(given: string, body: Bytes, files: FileStore): Promise<WrittenFile> {
 		const path = checkPath(given);
-		const { files: bucket, workspaceQuota } = this.#config();
+		const { files: bucket, workspaceQuota, roomLimits } = this.#config();
+		assertRoom('session', roomLimits, this.#store.bytes);
 		const edit: CheckedEdit = { type: 'write', path, content: new Uint8Array() };
 		// What cannot be done is told before anything is taken in.
 		this.#store.workspace.assertPossible([edit], workspaceQuota);

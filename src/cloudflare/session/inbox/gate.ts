@@ -9,6 +9,7 @@ import { assertRight, type Right } from '../../auth/rights.ts';
 import type { Config } from '../../config/config.ts';
 import { isWithinLimit, type Limit } from '../../objects/budget.ts';
 import type { Once } from '../../objects/once.ts';
+import { assertRoom } from '../../objects/room.ts';
 import type { Caller, CreateInput } from '../../objects/session-api.ts';
 import type { Lease } from '../events/follow.ts';
 import { toTitle } from '../run/begin.ts';
@@ -135,6 +136,7 @@ export class Gate {
 			access.assertExists();
 		}
 		const mayAsk = entry.asking !== undefined && !this.#cameBefore(entry);
+		if (mayAsk && store.exists()) await runner.owner.assertRoom(store.session());
 		const known = mayAsk ? await this.#funds.look() : undefined;
 		for (;;) {
 			const taken = store.transaction(() => this.#store(entry, pass, { decide, known }));
@@ -195,8 +197,14 @@ export class Gate {
 		if (step === 'cancel') return undefined;
 		if (operation !== undefined) now.assertAllowed(operation);
 		if (isReply && now.asksForApproval) pass.assert('decide');
-		if (step.asked !== undefined) this.#funds.assert(step.asked, known);
-		return { isReplay: false, begin: step.store() };
+		if (step.asked === undefined) return { isReplay: false, begin: step.store() };
+		this.#funds.assert(step.asked, known);
+		const { roomLimits } = this.#options.config();
+		assertRoom('session', roomLimits, store.bytes);
+		const begin = step.store();
+		// What does not fit is not stored.
+		assertRoom('session', roomLimits, store.bytes);
+		return { isReplay: false, begin };
 	}
 
 	/** Lets a caller in, also to a session of theirs that is not there yet. */
@@ -204,6 +212,7 @@ export class Gate {
 		const { access, runner } = this.#options;
 		const isTheirs = create !== undefined && 'owner' in caller && mayCreate(caller, create);
 		if (isTheirs && access.isMissing()) {
+			await runner.owner.assertRoom(create);
 			await this.#funds.assertNew({ ...create, ...asking });
 			await runner.alarm.announce();
 			if (access.isMissing()) return { by: caller.by, assert: () => {} };

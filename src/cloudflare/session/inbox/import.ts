@@ -7,6 +7,7 @@ import type { Runtime } from '../../agent/runtime.ts';
 import { toActor } from '../../auth/stored-actor.ts';
 import type { Config } from '../../config/config.ts';
 import type { Bytes } from '../../objects/result.ts';
+import { assertRoom } from '../../objects/room.ts';
 import type { ImportOwner } from '../../objects/session-api.ts';
 import {
 	createBadRecord,
@@ -52,10 +53,15 @@ export async function importSession(options: ImportOptions, owner: ImportOwner, 
 		throw new RunletError('conflict', 'Idempotency-Key: a session is being imported under this key. Wait for it.', {
 			field: 'Idempotency-Key',
 		});
+	await runner.owner.assertRoom(owner, true);
+	const { roomLimits } = options.config();
 	const intake = new Intake(options, owner);
 	let number = 0;
 	try {
-		for await (const line of readLines(lines)) await intake.take(parseRecord(line, ++number), number);
+		for await (const line of readLines(lines)) {
+			await intake.take(parseRecord(line, ++number), number);
+			assertRoom('session', roomLimits, store.bytes);
+		}
 		intake.end();
 	} catch (cause) {
 		intake.stop();

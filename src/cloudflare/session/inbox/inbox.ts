@@ -60,6 +60,7 @@ export class Inbox {
 	create({ input, ...whose }: CreateInput, once: Once | undefined, addToken: () => void): Decide {
 		return ({ by }) => ({
 			operation: input && 'reply',
+			asked: input && {},
 			store: () => {
 				addToken();
 				if (input !== undefined) {

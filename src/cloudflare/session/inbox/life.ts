@@ -96,9 +96,11 @@ export class ObjectLife {
 	/** Takes up what an earlier life of the object left, once. Throws where the storage fails. */
 	#wake(): void {
 		if (this.#isAwake) return;
-		this.#options.store.open();
+		const { store } = this.#options;
+		store.open();
+		store.untold.noteListedBytes(store.bytes);
 		// Who imported this session died with the life before: nobody comes back for it.
-		if (this.#options.store.isImporting) this.#options.store.erase(Date.now());
+		if (store.isImporting) store.erase(Date.now());
 		this.#options.runner.goOn();
 		this.#isAwake = true;
 	}

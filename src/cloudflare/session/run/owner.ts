@@ -8,11 +8,15 @@ import { askDirectory } from '../../objects/directory/api.ts';
 import { askLedger, type Cost } from '../../objects/ledger/api.ts';
 import { reach, usualLimitMs } from '../../objects/reach.ts';
 import { takeValue } from '../../objects/result.ts';
+import { assertHeld } from '../../objects/room.ts';
 import type { OutboxMessage, Outgoing } from '../store/outbox.ts';
+import type { SessionRecord } from '../store/session-row.ts';
 import type { SessionStore } from '../store/store.ts';
 import { findWait } from '../store/wait.ts';
 import type { OwnerLedger } from './lease.ts';
 import { tellParent } from './report.ts';
+
+type Whose = Pick<SessionRecord, 'owner' | 'user'>;
 
 /** How long a request for a session's state waits for the ledger, in milliseconds. */
 const dayLimitMs = 2_000;
@@ -55,6 +59,18 @@ export class Owner {
 			if (!(cause instanceof RunletError && cause.code === 'timeout')) throw cause;
 			log('warn', 'owner.not_told', toFailureFields(cause));
 		}
+	}
+
+	/**
+	 * Throws `too_large` where the sessions of the owner or the user hold more than they may. Their list is asked only if it
+	 * said so lately, or `always`.
+	 */
+	async assertRoom(whose: Whose, always = false): Promise<void> {
+		const { directories, fullRooms, roomLimits } = this.#config();
+		if (!always && !fullRooms.mayBeFull(whose)) return;
+		const held = await askDirectory(directories, whose.owner, (one) => one.readHeld(whose.user));
+		fullRooms.note(whose, held);
+		assertHeld(roomLimits, held);
 	}
 
 	/** Returns the state of the owner's day; nothing if it has no limit or the ledger cannot be reached. */
@@ -172,8 +188,12 @@ export class Outbox {
 					if (!this.#store.exists()) return true;
 					const { id, agent, owner, user, createdAt } = this.#store.session();
 					const { activeAt, title } = message;
-					const entry = { id, agent, user, createdAt, activeAt, title, wait: findWait(this.#store) ?? null };
-					await askDirectory(directories, owner, (one) => one.touch(entry, owner));
+					const bytes = toBlocks(this.#store.bytes);
+					const entry = { id, agent, user, createdAt, activeAt, title, bytes, wait: findWait(this.#store) ?? null };
+					const held = await askDirectory(directories, owner, (one) => one.touch(entry, owner));
+					// A directory of an earlier version counts none.
+					if (held !== undefined) this.#config().fullRooms.note({ owner, user }, held);
+					this.#store.untold.noteListedBytes(bytes);
 					return true;
 				}
 				case 'unlist':
@@ -219,6 +239,9 @@ export class Outbox {
 	}
 }
 
+/** Bytes are told in blocks of so many. */
+const blockBytes = 65_536;
+
 /** How long a child may take to end, in milliseconds. */
 const childLimitMs = 10_000;
 /** How long the request that creates a child may be on its way, in milliseconds. */
@@ -234,6 +257,11 @@ async function removeFolder(bucket: FileBucket, prefix: string): Promise<void> {
 		if (keys.length === 0) return;
 		await bucket.delete(keys);
 	}
+}
+
+/** What a list is told of bytes, so that it writes no row for a few of them. */
+function toBlocks(bytes: number): number {
+	return Math.ceil(bytes / blockBytes) * blockBytes;
 }
 
 /** Groups messages by call: all costs for one ledger together, keys of the bucket, anything else by itself. */

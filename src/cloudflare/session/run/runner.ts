@@ -106,7 +106,8 @@ export class Runner {
 	}
 
 	/** Stores a file of the session. What it held before may be in the bucket, which the outbox empties. */
-	writeFile(path: string, body: Bytes): Promise<WrittenFile> {
+	async writeFile(path: string, body: Bytes): Promise<WrittenFile> {
+		await this.owner.assertRoom(this.#store.session());
 		return this.files.write(path, body).finally(() => this.tellOwner());
 	}
 
@@ -176,6 +177,7 @@ export class Runner {
 
 	/** Delivers the outbox at once. What fails is left to the alarm. */
 	tellOwner(): void {
+		this.#store.untold.noteBytes();
 		runInBackground(async () => {
 			await this.owner.outbox.send();
 			if (this.#live === undefined && this.#store.exists()) void this.alarm.set();

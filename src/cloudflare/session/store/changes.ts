@@ -71,7 +71,8 @@ export class ChangeRows {
 	/** Whether somebody other than a call has changed a file, or may have: the oldest changes are forgotten. */
 	get hasChangesOfPeople(): boolean {
 		type Found = { first: number | null; people: number | null };
-		const query = 'SELECT MIN(change) AS first, MAX(step IS NULL AND call IS NULL) AS people FROM change';
+		const oldest = 'COALESCE(MIN(change), (SELECT last_change + 1 FROM workspace))';
+		const query = `SELECT ${oldest} AS first, MAX(step IS NULL AND call IS NULL) AS people FROM change`;
 		const { first, people } = this.#sql.exec<Found>(query).one();
 		return people === 1 || (first ?? 1) > 1;
 	}

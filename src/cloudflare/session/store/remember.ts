@@ -17,6 +17,8 @@ export interface RememberingSql extends Sql {
 	remember<T>(table: string, read: () => T): Remembered<T>;
 	/** Returns another number after each write of a table, and after a transaction was rolled back. */
 	version(table: string): number;
+	/** Bytes of all tables. */
+	readonly databaseSize: number;
 }
 
 /** A storage whose readers are told of what it writes. */
@@ -59,6 +61,9 @@ export function rememberReads(storage: Storage): RememberingStorage {
 				return forgetIfItFails(() => storage.sql.exec(query, ...values));
 			},
 			version,
+			get databaseSize() {
+				return storage.sql.databaseSize;
+			},
 			remember: (table, read) => {
 				type T = ReturnType<typeof read>;
 				let known: { readonly at: number; readonly value: T } | undefined;

@@ -136,6 +136,7 @@ const tables = `
 		turn INTEGER NOT NULL, call TEXT NOT NULL, id TEXT NOT NULL, agent TEXT NOT NULL, budget TEXT,
 		tokens INTEGER, usd REAL, created_at INTEGER NOT NULL, background INTEGER, PRIMARY KEY (turn, call)
 	) WITHOUT ROWID;
+	CREATE INDEX content_bucket ON content (size) WHERE bucket_key IS NOT NULL;
 `;
 
 /** One entry a version. Never change an entry that was released: append the next, and change `tables` alike. */
@@ -240,6 +241,7 @@ const migrations: readonly string[] = [
 	ALTER TABLE token ADD COLUMN made_by TEXT;
 	ALTER TABLE call ADD COLUMN decision TEXT; ALTER TABLE call ADD COLUMN decided_by TEXT;
 	ALTER TABLE call ADD COLUMN inbound TEXT;
+	CREATE INDEX content_bucket ON content (size) WHERE bucket_key IS NOT NULL;
 	UPDATE run SET recalled = json_object('sources', json_extract(recalled, '$.sources'))
 	WHERE json_type(recalled) = 'object';
 	ALTER TABLE spending ADD COLUMN embedding INTEGER;`,

@@ -6,7 +6,6 @@ import { guardStorage, type Storage } from '../../objects/storage.ts';
 import type { ClientTool } from '../../wire/protocols/client-terms.ts';
 import { StoredAlarm } from './alarm.ts';
 import { CallRows } from './calls.ts';
-import { readParts } from './cost-parts.ts';
 import { toJsonText } from './json-text.ts';
 import type { MessageRecord } from './message-record.ts';
 import { MessageRows } from './messages.ts';
@@ -24,11 +23,11 @@ import {
 	type SessionRecord,
 	type SessionRow,
 } from './session-row.ts';
-import { type EndedLease, SpendingRows } from './spending.ts';
+import { SpendingRows } from './spending.ts';
 import { StateRows } from './state.ts';
 import { type Status, sessionStatus } from './status.ts';
 import { TokenRows } from './tokens.ts';
-import { Untold } from './untold.ts';
+import { Untold, visitedForMs } from './untold.ts';
 import { WorkspaceRows } from './workspace.ts';
 
 /** The storage of the object, and what this life of the object knows of it. */
@@ -73,9 +72,7 @@ export class SessionStore {
 		this.state = new StateRows(sql);
 		this.workspace = new WorkspaceRows(sql, this.outbox);
 		const session = createSessionReader(sql);
-		const { runs, spending } = this;
-		const readCosts = (ended: readonly EndedLease[]) => readParts({ sql, spending, runs }, ended);
-		const untold = new Untold({ session: () => this.#findRow(), runs, spending, readParts: readCosts });
+		const untold = new Untold(sql, () => this.#findRow(), this);
 		this.#storage = { ...storage, alarm: new StoredAlarm(storage), version, session, untold };
 	}
 
@@ -119,13 +116,18 @@ export class SessionStore {
 		return this.#storage.version() > 0;
 	}
 
+	/** Bytes of its tables, and of its files in the bucket. */
+	get bytes(): number {
+		return this.hasTables ? this.#storage.sql.databaseSize + this.workspace.bucketBytes : 0;
+	}
+
 	/** Removes everything but the outbox, to which it adds that the session is gone. */
 	erase(now: number): void {
 		const { id, owner, ...session } = this.session();
 		const isTold = !this.isImporting && isListed(session);
 		const folder = this.workspace.usesBucket ? this.bucketFolder : undefined;
-		type Row = { name: string };
-		const tables = this.#storage.sql.exec<Row>("SELECT name FROM sqlite_master WHERE type = 'table'").toArray();
+		const query = "SELECT name FROM sqlite_master WHERE type = 'table'";
+		const tables = this.#storage.sql.exec<{ name: string }>(query).toArray();
 		this.spending.endLease();
 		this.transaction(() => {
 			for (const one of this.untold.list()) if (one.message.to === 'ledger') this.outbox.add(one, now);
@@ -145,7 +147,7 @@ export class SessionStore {
 		this.untold.noteActivity(false, now);
 	}
 
-	/** When the session was last active without a run, to the minute. */
+	/** When it was last active without a run, to the minute. */
 	get visitedAt(): number | undefined {
 		return this.#row.visitedAt;
 	}
@@ -298,6 +300,3 @@ export class SessionStore {
 		this.untold.noteActivity(true, now);
 	}
 }
-
-/** Milliseconds until an activity without a run is stored again. */
-const visitedForMs = 60_000;

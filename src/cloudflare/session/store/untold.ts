@@ -1,20 +1,26 @@
-import type { CostPart } from '../../objects/ledger/api.ts';
+import type { Sql } from '../../objects/migrate.ts';
+import { readParts } from './cost-parts.ts';
 import type { Activity, Outgoing } from './outbox.ts';
 import type { RunRows } from './runs.ts';
 import { isListed, type SessionRow } from './session-row.ts';
-import type { EndedLease, SpendingRows } from './spending.ts';
+import type { SpendingRows } from './spending.ts';
 
 /** The rows that say what is to be told. */
 interface Rows {
-	readonly session: () => SessionRow | undefined;
 	readonly runs: RunRows;
 	readonly spending: SpendingRows;
-	/** Reads what leases cost by model, by the numbers of their first requests. */
-	readonly readParts: (leases: readonly EndedLease[]) => ReadonlyMap<number, readonly CostPart[]>;
+	/** Bytes of the session. */
+	readonly bytes: number;
 }
+
+/** Milliseconds until an activity without a run is stored again. */
+export const visitedForMs = 60_000;
 
 /** Milliseconds until the list of sessions is told of an activity again. */
 const listedForMs = 300_000;
+
+/** How far the bytes of a session may be from those that its owner's list knows, until it is told of them. */
+const unlistedBytes = 1_048_576;
 
 /** How long a lease is told again where nobody knows whether it was, in milliseconds: a ledger knows it for longer. */
 const tellableMs = 86_400_000;
@@ -26,15 +32,21 @@ const tellableMs = 86_400_000;
  * object tell it again, which changes nothing: a ledger counts a lease once, and the list keeps the latest activity.
  */
 export class Untold {
+	readonly #findSession: () => SessionRow | undefined;
 	readonly #rows: Rows;
+	readonly #sql: Sql;
 	/** The activity to be told. */
 	#activity: Activity | undefined;
 	/** When the activity was that this life of the object told last. */
 	#listedAt: number | undefined;
+	/** The bytes that the list knows, or those at the beginning of this life of the object. */
+	#listedBytes = 0;
 	/** Whether this life of the object looks after activities. */
 	#isLooking = false;
 
-	constructor(rows: Rows) {
+	constructor(sql: Sql, findSession: () => SessionRow | undefined, rows: Rows) {
+		this.#findSession = findSession;
+		this.#sql = sql;
 		this.#rows = rows;
 	}
 
@@ -57,25 +69,39 @@ export class Untold {
 		this.#activity = this.#findActivity();
 	}
 
+	/** Notes that the list knows the bytes of the session. */
+	noteListedBytes(bytes: number): void {
+		this.#listedBytes = bytes;
+	}
+
+	/** Notes that the owner's list has to be told of the bytes of the session, unless it knows them nearly. */
+	noteBytes(): void {
+		if (this.#findSession() === undefined) return;
+		if (Math.abs(this.#rows.bytes - this.#listedBytes) < unlistedBytes) return;
+		this.#isLooking = true;
+		this.#activity ??= this.#findActivity();
+	}
+
 	/** Makes this life of the object tell what an earlier one may not have told. */
 	lookBack(): void {
-		if (this.#rows.session() === undefined) return;
+		if (this.#findSession() === undefined) return;
 		this.#rows.spending.lookBack();
 		if (!this.#isLooking) this.noteWait();
 	}
 
 	/** Whether there is nothing to tell, as far as this life of the object knows. */
 	get isEmpty(): boolean {
-		return this.#rows.session() === undefined || (this.#activity === undefined && !this.#rows.spending.hasUntold);
+		return this.#findSession() === undefined || (this.#activity === undefined && !this.#rows.spending.hasUntold);
 	}
 
 	/** Lists the messages. */
 	list(now = Date.now()): readonly Outgoing[] {
-		const row = this.#rows.session();
+		const row = this.#findSession();
 		if (row === undefined) return [];
 		const { owner, user, agent, title } = row.record;
-		const ended = this.#rows.spending.listUntold(now - tellableMs);
-		const parts = this.#rows.readParts(ended);
+		const { runs, spending } = this.#rows;
+		const ended = spending.listUntold(now - tellableMs);
+		const parts = readParts({ sql: this.#sql, runs, spending }, ended);
 		const leases = ended.map((lease) => {
 			const { id, amount, firstCall } = lease;
 			const about = { owner, user, agent, parts: [...(parts.get(firstCall) ?? [])] };
@@ -112,11 +138,11 @@ export class Untold {
 
 	/** Whether it is in the owner's list: a session that another one waits for is shown there. */
 	get #isListed(): boolean {
-		return isListed(this.#rows.session()?.record);
+		return isListed(this.#findSession()?.record);
 	}
 
 	#findActivity(): Activity | undefined {
-		const row = this.#rows.session();
+		const row = this.#findSession();
 		if (row === undefined || !this.#isListed) return undefined;
 		const { visitedAt = 0, record } = row;
 		return { at: Math.max(this.#rows.runs.get()?.createdAt ?? record.createdAt, visitedAt) };

@@ -105,6 +105,19 @@ export class WorkspaceRows {
 		return this.#sql.exec('SELECT 1 FROM content WHERE bucket_key IS NOT NULL LIMIT 1').toArray().length > 0;
 	}
 
+	/** Bytes of all contents in the bucket, those that only the journal needs too. */
+	get bucketBytes(): number {
+		const query = 'SELECT COALESCE(SUM(size), 0) AS bytes FROM content WHERE bucket_key IS NOT NULL';
+		return this.#sql.exec<{ bytes: number }>(query).one().bytes;
+	}
+
+	/** Forgets the oldest changes, which nobody undoes then, as long as there is too much. */
+	forget(isTooMuch: () => boolean): void {
+		const before = this.#read();
+		const { kept_bytes, changes } = this.#trim(before, isTooMuch, 0);
+		if (changes < before.changes) this.#write({ ...before, kept_bytes, changes });
+	}
+
 	#apply(
 		{ files, changed, step, callId }: Omit<NewChange, 'id' | 'at'>,
 		added: ReadonlyMap<number, NewContent>,
@@ -125,8 +138,9 @@ export class WorkspaceRows {
 		const keptBytes = before.kept_bytes + this.#keepContents(files, added);
 		const lastContent = Math.max(before.last_content, ...added.keys());
 		const kept = { kept_bytes: keptBytes, changes: before.changes + 1 };
+		const isTooMuch = (left: number, count: number) => count > mostChanges || left - usage.bytes > quota.bytes;
 		this.#write({
-			...this.#trim({ ...kept, bytes: usage.bytes }, quota),
+			...this.#trim(kept, isTooMuch, 1),
 			...usage,
 			last_change: id,
 			last_content: lastContent,
@@ -155,11 +169,12 @@ export class WorkspaceRows {
 
 	/** Forgets the oldest changes while there are too many of them, or while what only they need is too much. */
 	#trim(
-		{ kept_bytes: keptBytes, changes, bytes }: Pick<Totals, 'kept_bytes' | 'changes' | 'bytes'>,
-		quota: Quota,
+		{ kept_bytes: keptBytes, changes }: Pick<Totals, 'kept_bytes' | 'changes'>,
+		isTooMuch: (keptBytes: number, changes: number) => boolean,
+		least: number,
 	): Pick<Totals, 'kept_bytes' | 'changes'> {
 		let [left, count] = [keptBytes, changes];
-		for (; count > 1 && (count > mostChanges || left - bytes > quota.bytes); count--) {
+		for (; count > least && isTooMuch(left, count); count--) {
 			for (const id of this.journal.removeOldest()) {
 				const gone = this.contents.count(id, -1);
 				if (gone === undefined) continue;

@@ -48,6 +48,7 @@ export function showSession(
 		children: children.length > 0 ? children : undefined,
 		waiting: waiting > 0 ? waiting : undefined,
 		budget,
+		bytes: store.bytes,
 	};
 }
 

@@ -23,6 +23,7 @@ export const getUsage = description({
 							reserved: { tokens: 0, usd: 0 },
 						},
 					],
+					storage: [{ owner: 'alice', bytes: 1_310_720, limit: 107_374_182_400 }],
 				},
 				byModel: {
 					budgets: { session: { tokens: 2_000_000 }, day: { tokens: 20_000_000 } },
