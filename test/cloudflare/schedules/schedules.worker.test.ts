@@ -379,6 +379,17 @@ test('a wake whose owner has spent the day is skipped, recorded and shown, and b
 	await waitForRuns(id, 1);
 });
 
+test('a wake whose session has spent its budget is skipped, recorded and shown, and stores nothing', async () => {
+	const id = await createSession('woken');
+	await request(`/v1/sessions/${id}`, { budget: { tokens: 1 } }, {}, 'PATCH');
+	play('never');
+	await allEvents(await send(id, 'go'));
+	await put(id);
+	await passTo('2030-03-04T06:30:00.000Z');
+	expect(await readInputs(id)).toEqual(['go']);
+	expect(await list(id)).toMatchObject([{ last: { outcome: 'skipped', reason: 'the budget is spent' } }]);
+});
+
 test('a session that cannot be reached is tried again with pauses; then the time is given up, and the next one comes', async () => {
 	const owner = 'unreached';
 	const target = { kind: 'session', session: env.SESSIONS.newUniqueId().toString() } as const;

@@ -115,6 +115,19 @@ describe('a session that is full', () => {
 			expect((await put(id, 'b.txt', 3 * mebibyte)).status).toBe(201);
 		}));
 
+	test('is not imported, whatever its messages hold', () =>
+		limited({}, async () => {
+			const id = await createSession();
+			play('One.');
+			await say(id, large.repeat(2));
+			const lines = await exportLines(id);
+			await limited({ session: mebibyte / 2 }, async () => {
+				const imported = await importLines(lines);
+				expect(imported.status).toBe(413);
+				expect(await imported.json()).toMatchObject(full('session'));
+			});
+		}));
+
 	test('is not imported, and nothing of it is left', () =>
 		limited({}, async () => {
 			const id = await createSession();
@@ -180,6 +193,14 @@ test('an owner who has room pays no call for that, and a small turn tells its li
 	const count = countWork(env.DIRECTORIES.idFromName('local').toString());
 	expect(readText(await allEvents(await send(id, 'go')))).toBe('Two.');
 	expect(count()).toEqual([]);
+});
+
+test('the limits are read from the environment, and anything but a number or none is refused with the remedy', () => {
+	const read = (more: object) => readConfig({ ...env, ...more }).roomLimits;
+	expect(read({ SESSION_BYTES: '5', OWNER_BYTES: 7, USER_BYTES: 'none' })).toEqual({ session: 5, owner: 7 });
+	for (const name of ['SESSION_BYTES', 'OWNER_BYTES', 'USER_BYTES'])
+		for (const value of ['', '0', '-1', '1.5', '1 GiB'])
+			expect(() => read({ [name]: value })).toThrow(new RegExp(`${name}: must be a whole number of bytes.*none`));
 });
 
 test('GET /v1/usage shows what an owner and a user hold, and the limits', async () => {

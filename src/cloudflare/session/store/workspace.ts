@@ -10,6 +10,7 @@ import { splitRows } from '../../objects/storage.ts';
 import { ChangeRows, type NewChange, type StoredChange } from './changes.ts';
 import { type ContentRef, ContentRows, FileRows, type NewContent, type SessionFile } from './files.ts';
 import type { OutboxRows } from './outbox.ts';
+import type { RememberingSql } from './remember.ts';
 
 /** Changes that the journal keeps. */
 const mostChanges = 1_000;
@@ -49,13 +50,16 @@ export class WorkspaceRows {
 	readonly journal: ChangeRows;
 	readonly #sql: Sql;
 	readonly #outbox: OutboxRows;
+	readonly #bucketBytes: () => number;
 
-	constructor(sql: Sql, outbox: OutboxRows) {
+	constructor(sql: RememberingSql, outbox: OutboxRows) {
 		this.#sql = sql;
 		this.#outbox = outbox;
 		this.files = new FileRows(sql);
 		this.contents = new ContentRows(sql);
 		this.journal = new ChangeRows(sql, this.contents);
+		const query = 'SELECT COALESCE(SUM(size), 0) AS bytes FROM content WHERE bucket_key IS NOT NULL';
+		this.#bucketBytes = sql.remember('content', () => sql.exec<{ bytes: number }>(query).one().bytes);
 	}
 
 	change(edits: readonly CheckedEdit[], { quota, caller, result, uploads }: ChangeOptions): readonly ChangedFile[] {
@@ -107,8 +111,7 @@ export class WorkspaceRows {
 
 	/** Bytes of all contents in the bucket, those that only the journal needs too. */
 	get bucketBytes(): number {
-		const query = 'SELECT COALESCE(SUM(size), 0) AS bytes FROM content WHERE bucket_key IS NOT NULL';
-		return this.#sql.exec<{ bytes: number }>(query).one().bytes;
+		return this.#bucketBytes();
 	}
 
 	/** Forgets the oldest changes, which nobody undoes then, as long as there is too much. */
