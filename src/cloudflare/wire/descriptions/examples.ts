@@ -11,7 +11,7 @@ const budget = {
 	left: { tokens: 49_770 },
 };
 const nothing = { tokens: 0, usd: 0 };
-const about = { id, agent: 'assistant', model: 'demo', createdAt };
+const about = { id, agent: 'assistant', model: 'demo', createdAt, bytes: 147_456 };
 const question = { callId: 'call_1', question: 'For which day?' };
 const toolCalls = [{ id: 'call_1', name: 'refund', input: { orderId: '1042' }, kind: 'approval' }];
 

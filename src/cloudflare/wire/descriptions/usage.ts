@@ -52,6 +52,7 @@ export const getUsage = description({
 							...{ unpricedTokens: 400, inputTokens: 300, cachedInputTokens: 0, cachedShare: 0, units: {} },
 						},
 					],
+					storage: [{ owner: 'alice', bytes: 1_310_720, limit: 107_374_182_400 }],
 				},
 			},
 		},
