@@ -8,7 +8,7 @@ import { roundEffort } from './adapter/effort.ts';
 import { getNumber, type Json } from './adapter/json.ts';
 import { openaiPost, type Post } from './adapter/openai-client.ts';
 import { register } from './adapter/register.ts';
-import type { ReplyBuilder } from './adapter/reply.ts';
+import type { ReplyBuilder, Terms } from './adapter/reply.ts';
 import { isStrict } from './adapter/schema.ts';
 import { checkSettings, type ProviderSettings, withBody } from './adapter/settings.ts';
 import { readVectors, readVectorUsage, requestInBatches } from './adapter/vectors.ts';
@@ -43,7 +43,7 @@ export function openai(settings: OpenAISettings): ProviderRegistration {
 	const detectors = ['gpt', 'o1', 'o3', 'o4', 'chatgpt', 'text-embedding-'].map(prefixDetector);
 	return register(
 		{
-			...createAdapter(dialect, post),
+			...createAdapter(dialect, post, readTerms(settings.baseURL)),
 			displayName: 'OpenAI',
 			keyName: 'OPENAI_API_KEY',
 			detect: (model) => detectors.some((detect) => detect(model)),
@@ -93,15 +93,23 @@ export function xai(settings: ProviderSettings): ProviderRegistration {
 /** The most texts that OpenAI embeds in one request. */
 const embeddingsAtOnce = 2_048;
 
-function createAdapter(dialect: ResponsesDialect, post: Post) {
+/** A regional host, such as `eu.api.openai.com`, costs more (developers.openai.com/api/docs/guides/your-data). */
+function readTerms(baseURL = ''): Terms {
+	return /^https:\/\/[a-z]{2}\.api\.openai\.com\b/.test(baseURL) ? { region: 'regional' } : {};
+}
+
+function createAdapter(dialect: ResponsesDialect, post: Post, terms: Terms = {}) {
 	return {
 		variant: dialect.variant,
 		meta: { vision: true, audio: false, reasoning: true, contextWindow: dialect.variant === 'xai' ? 256_000 : 400_000 },
 		choose: (choices: ProviderChoices) => toResponsesChoices(choices, dialect.variant),
-		foresee: (fields: Json) => foreseeResponses(fields, dialect.variant),
+		foresee: (fields: Json) => ({ ...foreseeResponses(fields, dialect.variant), ...terms }),
 		send: (request: ModelRequest, more: Json) =>
 			post('/responses', withBody(toBody(request, dialect), more), request.signal),
-		reader: (reply: ReplyBuilder, request: ModelRequest) => createResponsesReader(reply, request, dialect),
+		reader: (reply: ReplyBuilder, request: ModelRequest) => {
+			reply.bill(terms);
+			return createResponsesReader(reply, request, dialect);
+		},
 	};
 }
 

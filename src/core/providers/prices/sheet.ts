@@ -26,6 +26,8 @@ const pieces: readonly (readonly [provider: string, unit: string, model: RegExp,
 	['openai', 'containers_64g', /^/, 1.92],
 	// The tokens of an image are paid for as those of the model that makes it.
 	['openai', 'generated_images', /^/, 0],
+	// Only reserved: the dearest image that its tool makes, with an image that it is shown.
+	['openai', 'image_generation', /^/, 0.35],
 	// Since Gemini 3 each query is billed, before it each prompt that was grounded.
 	['gemini', 'web_searches', /^(models\/)?gemini-[3-9]/, 0.014],
 	['gemini', 'searched_prompts', /^/, 0.035],

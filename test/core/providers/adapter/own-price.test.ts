@@ -108,3 +108,20 @@ test('a tool of the provider is reserved with all of its uses, and with what eac
 	expect(most?.inputTokens).toBe(33_000);
 	expect(most?.usd).toBeCloseTo(33_000 * 3.75e-6 + 0.02);
 });
+
+test('a regional host of OpenAI costs a tenth more with models that are new enough', () => {
+	const asked = { inputTokens: 1_000_000, outputTokens: 0, cache: false } as const;
+	const compute = (baseURL: string | undefined, model: string) =>
+		providers.openai({ apiKey: 'k', baseURL }).computeMost?.(model, asked).usd ?? 0;
+	for (const [model, factor] of [
+		['gpt-5.4-mini', 1.1],
+		['gpt-5', 1],
+	] as const)
+		expect(compute('https://eu.api.openai.com/v1', model) / compute(undefined, model)).toBeCloseTo(factor);
+});
+
+test('an image that a tool of the provider makes is reserved', () => {
+	const openai = providers.openai({ apiKey: 'k' });
+	const asked = { inputTokens: 0, outputTokens: 0, providerTools: [{ type: 'image_generation', maxUses: 1 }] };
+	expect(openai.computeMost?.('gpt-5', asked).usd).toBeGreaterThan(0.35);
+});
