@@ -5,7 +5,7 @@ import type { Agent } from './define.ts';
 export function toChatOptions(agent: Agent): Omit<ChatOptions, 'model'> & Pick<Agent, 'tools' | 'skillTools'> {
 	const { system, tools, skillTools, outputSchema, mode, reasoningEffort, cache, contextFull, timeouts } = agent;
 	const { providerTools, serviceTier, speed, region } = agent;
-	const { maxIterations, maxToolCalls, maxParallelToolCalls, maxSentTools } = agent;
+	const { maxIterations, maxToolCalls, maxParallelToolCalls, maxSentTools, maxToolTokens } = agent;
 	const { maxReplyBytes, maxContextTokens, maxOutputTokens } = agent;
 	return {
 		system,
@@ -25,6 +25,7 @@ export function toChatOptions(agent: Agent): Omit<ChatOptions, 'model'> & Pick<A
 		maxToolCalls,
 		maxParallelToolCalls,
 		maxSentTools,
+		maxToolTokens,
 		maxReplyBytes,
 		maxContextTokens,
 		maxOutputTokens,

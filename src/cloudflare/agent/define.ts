@@ -73,6 +73,7 @@ const definition = v.strictObject({
 	maxToolCalls: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0))),
 	maxParallelToolCalls: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1))),
 	maxSentTools: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1))),
+	maxToolTokens: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1))),
 	maxContextTokens: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1))),
 	contextFull: v.optional(v.picklist(['fail', 'truncate', 'compact'])),
 	maxOutputTokens: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1))),
@@ -143,6 +144,8 @@ export interface AgentDefinition extends AgentChoices {
 	readonly maxParallelToolCalls?: number;
 	/** The most tools that its model is sent. 40 if it is missing. Of more, it finds some with `search_tools`. */
 	readonly maxSentTools?: number;
+	/** The most tokens of these tools. A tenth of the context window, from 4,000 to 20,000, if it is missing. */
+	readonly maxToolTokens?: number;
 	readonly maxContextTokens?: number;
 	/**
 	 * What happens to a conversation over the context limit: the run fails (the default), the oldest turns are left out,

@@ -132,7 +132,8 @@ function estimateMessage(message: Message, variant: string | undefined, rules: M
 	return { texts: aroundMessage + said + kept.beside + calls, media, thinking: kept.thinking };
 }
 
-function estimateTool(tool: Tool): number {
+/** Estimates the tokens of a tool in a request. */
+export function estimateTool(tool: Tool): number {
 	const known = toolTokens.get(tool);
 	if (known !== undefined) return known;
 	const { name, description, inputSchema } = tool;

@@ -108,6 +108,11 @@ export interface ChatOptions extends ProviderChoices {
 	readonly maxParallelToolCalls?: number;
 	/** The most tools that a model is sent. The default is 40. Of more, it finds some with `search_tools`. */
 	readonly maxSentTools?: number;
+	/**
+	 * The most tokens of the tools that a model is sent. Of larger ones, it finds some with `search_tools`. The default is a
+	 * tenth of the context window, from 4,000 to 20,000.
+	 */
+	readonly maxToolTokens?: number;
 	readonly maxContextTokens?: number;
 	/**
 	 * What happens if the conversation is over the context limit, or if its provider says so. `fail` (the default): the
@@ -235,6 +240,7 @@ const names = Object.keys({
 	maxToolCalls: true,
 	maxParallelToolCalls: true,
 	maxSentTools: true,
+	maxToolTokens: true,
 	maxContextTokens: true,
 	contextFull: true,
 	modelContextWindow: true,

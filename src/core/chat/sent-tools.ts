@@ -1,6 +1,7 @@
 import type { Tool, ToolCall } from '../tool/index.ts';
 import type { Origin } from './active-skills.ts';
 import type { Conversation } from './conversation.ts';
+import { estimateTool } from './estimate.ts';
 import type { ChatOptions } from './options.ts';
 import { listKnownTools, mostSent, searchName } from './tool-search.ts';
 
@@ -16,6 +17,8 @@ export interface SentTools {
 export interface LaterTools {
 	/** The names of the run's own tools, which a search finds if there are many. */
 	readonly own: ReadonlySet<string>;
+	/** The most tokens of own tools in a request, if all of them have more. */
+	readonly mostTokens?: number;
 	/** How the tools of skills came into the conversation. */
 	readonly bySkills?: ReadonlyMap<string, Origin>;
 }
@@ -24,17 +27,19 @@ export interface LaterTools {
  * Selects the tools that a request sends. Tools that were found, called or brought by a skill stand behind all others, in
  * the order in which they came. So the tools of one request are the beginning of those of the next.
  *
- * Of a run with more tools than `maxSentTools`, only those are sent that the conversation found or called and that the
+ * Of a run with more tools than `maxSentTools`, or with larger ones than `maxToolTokens`, only those are sent that the conversation found or called and that the
  * turn must call. If that are too many, the least recently used ones are left out, down to half of them at once.
  */
 export function selectSentTools(
 	available: readonly Tool[],
-	{ own, bySkills = new Map() }: LaterTools,
+	{ own, mostTokens, bySkills = new Map() }: LaterTools,
 	{ toolChoice, maxSentTools = mostSent }: ChatOptions,
 	conversation: Pick<Conversation, 'messages' | 'window'>,
 ): SentTools {
-	const isMany = available.filter(({ name }) => own.has(name)).length > maxSentTools;
-	const found = isMany ? findKnownTools(conversation, own, maxSentTools) : new Map<string, Origin>();
+	const ownTools = available.filter(({ name }) => own.has(name));
+	const isMany = mostTokens !== undefined || ownTools.length > maxSentTools;
+	const room = { tools: ownTools, most: maxSentTools, mostTokens };
+	const found = isMany ? findKnownTools(conversation, own, room) : new Map<string, Origin>();
 	const later = new Map([...bySkills, ...found]);
 	const chosen = typeof toolChoice !== 'object' ? [] : 'oneOf' in toolChoice ? toolChoice.oneOf : [toolChoice.name];
 	const first = available.filter(({ name }) => !later.has(name) && isFirst(name, own, isMany));
@@ -70,12 +75,21 @@ function isFirst(name: string, own: ReadonlySet<string>, isMany: boolean): boole
 	return isMany ? !own.has(name) : name !== searchName || own.has(name);
 }
 
-/** Finds the own tools that the sent messages found or called, in that order, and at most so many. */
+/** How many own tools a request has room for. */
+interface Room {
+	readonly tools: readonly Tool[];
+	readonly most: number;
+	readonly mostTokens: number | undefined;
+}
+
+/** Finds the own tools that the sent messages found or called, in that order, as far as there is room. */
 function findKnownTools(
 	{ messages, window }: Pick<Conversation, 'messages' | 'window'>,
 	own: ReadonlySet<string>,
-	most: number,
+	{ tools, most, mostTokens = Number.POSITIVE_INFINITY }: Room,
 ): ReadonlyMap<string, Origin> {
+	const sizes = new Map(tools.map((tool) => [tool.name, estimateTool(tool)]));
+	const sum = (names: Iterable<string>) => [...names].reduce((tokens, name) => tokens + (sizes.get(name) ?? 0), 0);
 	const found = new Map<string, Origin>();
 	/** The names, the least recently used first. */
 	const used = new Set<string>();
@@ -88,15 +102,17 @@ function findKnownTools(
 		const call = calls.get(callId);
 		if (call === undefined || (isError && call.name === searchName)) continue;
 		const known = listKnownTools(call, message.content).filter((name) => own.has(name));
-		const names = known.slice(0, most);
+		// The first one is sent whatever its size is: nobody could call it otherwise.
+		const names = known.slice(0, most).filter((_, at) => at === 0 || sum(known.slice(0, at + 1)) <= mostTokens);
 		for (const name of names.toReversed()) {
 			used.delete(name);
 			used.add(name);
 		}
 		for (const name of names) if (!found.has(name)) found.set(name, { place, callId });
-		if (found.size <= most) continue;
+		if (found.size <= most && sum(used) <= mostTokens) continue;
 		const kept = Math.max(Math.ceil(most / 2), names.length);
-		for (const name of [...used].slice(0, used.size - kept)) {
+		for (const name of used) {
+			if (used.size <= names.length || (used.size <= kept && sum(used) <= mostTokens / 2)) break;
 			used.delete(name);
 			found.delete(name);
 		}

@@ -1,11 +1,23 @@
 import { forAgent, type Tool } from '../tool/index.ts';
+import { findContextLimit } from './context-budget.ts';
+import { estimateTool } from './estimate.ts';
 import type { ChatOptions } from './options.ts';
 import { raceAbort } from './signal.ts';
 import { createToolSearch, mostSent } from './tool-search.ts';
 
+/** The share of the context that tools may take, and the least and the most tokens of that. */
+const shareOfContext = 0.1;
+const leastToolTokens = 4_000;
+const mostToolTokens = 20_000;
+
+/** The most tools that a warning names. */
+const mostNamed = 10;
+
 /** The tools of a run that are callable without reading a skill. Those that are loaded may change between turns. */
 export interface ToolCatalog {
 	readonly tools: readonly Tool[];
+	/** The most tokens of the own tools that a request sends, if they have more together. */
+	readonly mostTokens: number | undefined;
 	/** The names of the tools that the options give, directly or by `loadTools`. */
 	readonly ownNames: ReadonlySet<string>;
 	/** Loads the tools as they are now. Throws what `loadTools` throws, and `duplicate_tool`. */
@@ -22,18 +34,26 @@ interface Warning {
 
 /** @param builtins the tools that read skills */
 export function createCatalog(
-	options: Pick<ChatOptions, 'tools' | 'loadTools' | 'maxSentTools'>,
+	options: Pick<
+		ChatOptions,
+		'model' | 'tools' | 'loadTools' | 'maxSentTools' | 'maxToolTokens' | 'maxContextTokens' | 'modelContextWindow'
+	>,
 	builtins: readonly Tool[],
 	signal: AbortSignal,
 ): ToolCatalog {
 	const fixed = forAgent(options.tools ?? []);
 	let known: readonly Tool[] = [];
-	const combine = (loaded: readonly Tool[]) => {
+	const combine = (loaded: readonly Tool[], limit: number) => {
 		const own = forAgent([...fixed, ...loaded]);
-		const search = own.length > (options.maxSentTools ?? mostSent) ? [createToolSearch(own)] : [];
-		return { tools: forAgent([...own, ...builtins, ...search]), ownNames: new Set(own.map(({ name }) => name)) };
+		const tokens = own.reduce((sum, tool) => sum + estimateTool(tool), 0);
+		const mostTokens = tokens > limit ? limit : undefined;
+		const isMany = mostTokens !== undefined || own.length > (options.maxSentTools ?? mostSent);
+		const search = isMany ? [createToolSearch(own)] : [];
+		const ownNames = new Set(own.map(({ name }) => name));
+		return { tools: forAgent([...own, ...builtins, ...search]), ownNames, own, tokens, mostTokens };
 	};
-	let current = combine(known);
+	let current = combine(known, options.maxToolTokens ?? mostToolTokens);
+	let isLoaded = false;
 	let warnings: readonly Warning[] = [];
 	const warn = (code: string, message: string): void => {
 		warnings = [...warnings, { code, message }];
@@ -42,15 +62,22 @@ export function createCatalog(
 		get tools() {
 			return current.tools;
 		},
+		get mostTokens() {
+			return current.mostTokens;
+		},
 		get ownNames() {
 			return current.ownNames;
 		},
 		load: async () => {
 			const given = options.loadTools?.(warn) ?? known;
 			const loaded = given instanceof Promise ? await raceAbort(given, signal) : given;
-			if (loaded === known) return;
-			current = combine(loaded);
+			if (loaded === known && isLoaded) return;
+			const next = combine(loaded, options.maxToolTokens ?? mostToolTokens);
+			const isNear = options.maxToolTokens === undefined && next.tokens > leastToolTokens;
+			current = isNear ? combine(loaded, await findTokenLimit(options, signal)) : next;
 			known = loaded;
+			isLoaded = true;
+			if (current.mostTokens !== undefined) warn('tools_too_large', describeSizes(current, current.mostTokens));
 		},
 		takeWarnings: () => {
 			const taken = warnings;
@@ -58,4 +85,23 @@ export function createCatalog(
 			return taken;
 		},
 	};
+}
+
+/** Finds the most tokens of tools, by the context of the model. */
+async function findTokenLimit(options: Parameters<typeof findContextLimit>[0], signal: AbortSignal): Promise<number> {
+	const found = findContextLimit(options);
+	const context = found instanceof Promise ? await raceAbort(found, signal) : found;
+	const share = Math.floor((context ?? Number.POSITIVE_INFINITY) * shareOfContext);
+	return Math.min(mostToolTokens, Math.max(leastToolTokens, share));
+}
+
+/** Says that tools are left to a search, with the largest of them and their sizes. */
+function describeSizes(
+	{ own, tokens }: { readonly own: readonly Tool[]; readonly tokens: number },
+	limit: number,
+): string {
+	const sizes = own.map((tool) => ({ name: tool.name, size: estimateTool(tool) }));
+	const largest = sizes.toSorted((one, other) => other.size - one.size).slice(0, mostNamed);
+	const names = largest.map(({ name, size }) => `${name} (${size})`).join(', ');
+	return `The ${own.length} tools have about ${tokens} tokens, over the limit of ${limit} (maxToolTokens). The model finds them with search_tools. The largest: ${names}.`;
 }

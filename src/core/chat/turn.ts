@@ -118,7 +118,8 @@ export async function takeTurn(
 	});
 	const callable = selectOfferedTools(available, options, messages);
 	const select = (): SentTools => {
-		const later = { own: catalog.ownNames, bySkills: skills?.listOrigins() };
+		const { ownNames: own, mostTokens } = catalog;
+		const later = { own, mostTokens, bySkills: skills?.listOrigins() };
 		return selectSentTools(callable, later, options, conversation);
 	};
 	return askWithinContext(

@@ -5,7 +5,7 @@ import type { McpLogin } from './server-login.ts';
 export interface McpProblem {
 	readonly server: string;
 	/** `unreachable`, `login` (somebody has to log in), `changed` (definitions wait for acceptance) or `left_out`. */
-	readonly code: 'unreachable' | 'login' | 'changed' | 'left_out';
+	readonly code: 'unreachable' | 'login' | 'changed' | 'left_out' | 'cut';
 	readonly message: string;
 	/** The changed tools, by the server's own names. */
 	readonly changed?: Readonly<Record<string, readonly Difference[]>>;

@@ -7,7 +7,7 @@ import { acceptDefinitions, readDefinitions } from './definitions.ts';
 import { isLoginNeeded } from './failure.ts';
 import { createLink, type Link } from './link.ts';
 import { assertServer, type McpServer } from './server.ts';
-import { createLoginTool, createTools } from './tools.ts';
+import { createLoginTool, createTools, describeCuts } from './tools.ts';
 
 /** A connection to a server. It opens when it is needed, and again after it was closed or lost. */
 export interface McpConnection {
@@ -57,6 +57,8 @@ export function openConnection(server: McpServer, options: ConnectionOptions): O
 			tell({ code: 'changed', message, changed: Object.fromEntries(changed) });
 		}
 		tools = createTools(server, caller, usable, changed);
+		const cuts = describeCuts(server, usable);
+		if (cuts !== undefined) tell({ code: 'cut', message: cuts });
 		freshUntil = Date.now() + ttlMs;
 		return tools;
 	};

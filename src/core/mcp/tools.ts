@@ -1,6 +1,7 @@
 import { RunletError } from '../ground/errors.ts';
 import { truncateText } from '../ground/text.ts';
 import { define, type Tool } from '../tool/index.ts';
+import { slimSchema } from '../tool/json-schema/slim.ts';
 import type { Difference, ToolDefinition } from './acceptance.ts';
 import type { Caller } from './caller.ts';
 import type { McpServer } from './server.ts';
@@ -8,6 +9,20 @@ import { createToolName } from './tool-name.ts';
 
 /** The most characters of a description. */
 const longestDescription = 1_500;
+
+/** The most characters of a schema that a model reads. The server checks the arguments by the whole one. */
+const longestSchema = 12_000;
+
+/** Says which schemas are cut, and how large they are. Nothing if none is. */
+export function describeCuts(server: McpServer, definitions: readonly ToolDefinition[]): string | undefined {
+	const cut = definitions
+		.map(({ name, inputSchema }) => ({ name, length: JSON.stringify(inputSchema).length }))
+		.filter(({ length }) => length > longestSchema);
+	if (cut.length === 0) return undefined;
+	const shown = cut.slice(0, 10).map(({ name, length }) => `${createToolName(server, name)} (${length} characters)`);
+	const more = cut.length > shown.length ? ` and ${cut.length - shown.length} more` : '';
+	return `The model is sent shortened schemas of ${shown.join(', ')}${more}. The server checks the whole ones.`;
+}
 
 /** Makes the tools of a server from accepted definitions. Those that have changed stay, and their calls say so. */
 export function createTools(
@@ -30,7 +45,7 @@ function createServerTool(server: McpServer, caller: Caller, definition: ToolDef
 	return define({
 		name: shown,
 		description: describe(server, description),
-		inputSchema: shortenDescriptions(inputSchema),
+		inputSchema: slimSchema(shortenDescriptions(inputSchema), longestSchema),
 		...(outputSchema !== undefined && { outputSchema }),
 		passInput: true,
 		readsOutside: true,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { chat, type Tool } from '../../../src/core/index.ts';
-import { calling, finish, type Requests, readTool, results } from './support.ts';
+import { type ChatOptions, chat, type RunEvent, type Tool } from '../../../src/core/index.ts';
+import { calling, finish, only, type Requests, readTool, results } from './support.ts';
 
 const numbered = (count: number): Tool[] =>
 	Array.from({ length: count }, (_, n) =>
@@ -113,5 +113,54 @@ describe('a run with many tools', () => {
 			toolChoice: { name: 'tool_7' },
 		});
 		expect(sent(requests)[0]).toEqual(['search_tools', 'tool_7']);
+	});
+});
+
+describe('a run with large tools', () => {
+	const big = (count: number, tokens: number): Tool[] =>
+		numbered(count).map((tool) => {
+			const properties = { a: { type: 'string', description: 'word '.repeat(tokens) } };
+			return { ...tool, inputSchema: { type: 'object', properties } };
+		});
+	const warned = (events: readonly RunEvent[]) => only(events, 'warning').map(({ code, message }) => [code, message]);
+
+	test('leaves them to search_tools if they have more than 20,000 tokens, and says so with their sizes', async () => {
+		const { requests, events } = await finish(['done'], { tools: big(21, 1_000) });
+		expect(sent(requests)).toEqual([['search_tools']]);
+		expect(warned(events)).toEqual([
+			['tools_too_large', expect.stringMatching(/^The 21 tools .*20000.*tool_\d+ \(\d{4}\)/)],
+		]);
+		const few = await finish(['done'], { tools: big(15, 1_000) });
+		expect([sent(few.requests)[0]?.length, warned(few.events)]).toEqual([15, []]);
+	});
+
+	test('has a tenth of the context for them, but no less than 4,000 tokens, and what maxToolTokens says', async () => {
+		const count = async (options: Partial<ChatOptions>) => {
+			const { requests } = await finish(['done'], { tools: big(5, 1_000), ...options });
+			return sent(requests)[0]?.length;
+		};
+		expect(await count({ maxContextTokens: 100_000 })).toBe(5);
+		expect(await count({ maxContextTokens: 40_000 })).toBe(1);
+		expect(await count({ modelContextWindow: async () => 40_000 })).toBe(1);
+		expect(await count({ maxContextTokens: 40_000, maxToolTokens: 8_000 })).toBe(5);
+		expect(await count({ maxToolTokens: 3_000 })).toBe(1);
+		expect(await count({ maxContextTokens: 10_000, tools: big(3, 1_000) })).toBe(3);
+	});
+
+	test('is sent no more of those that it found than there is room for, the newest ones', async () => {
+		const { requests } = await finish([search('a', '10 11 12 13'), search('b', '20 21 22 23'), 'done'], {
+			tools: big(30, 1_000),
+			maxToolTokens: 5_000,
+		});
+		expect(sent(requests)).toEqual([
+			['search_tools'],
+			['search_tools', 'tool_10', 'tool_11', 'tool_12'],
+			['search_tools', 'tool_20', 'tool_21', 'tool_22'],
+		]);
+	});
+
+	test('is sent one that alone is too large, once it is found', async () => {
+		const { requests } = await finish([search('a', 'thing'), 'done'], { tools: big(2, 9_000), maxToolTokens: 5_000 });
+		expect(sent(requests)).toEqual([['search_tools'], ['search_tools', 'tool_0']]);
 	});
 });

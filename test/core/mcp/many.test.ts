@@ -4,7 +4,7 @@ import { build } from 'esbuild';
 import { expect, it } from 'vitest';
 import { toCharge } from '../../../src/core/chat/charge.ts';
 import { chat, providers } from '../../../src/core/index.ts';
-import { createConnection } from '../../../src/core/mcp/index.ts';
+import { createConnection, type McpProblem } from '../../../src/core/mcp/index.ts';
 import { createServer, type FixtureTool, keep, text } from './support.ts';
 
 /** A tool with a schema of about 1 KB. */
@@ -41,6 +41,48 @@ it('500 tools of 20 servers cost a turn no more than those that the model found'
 	const sent = model.requests.map(({ tools }) => JSON.stringify(tools).length);
 	expect(JSON.stringify(all).length).toBeGreaterThan(400_000);
 	expect(Math.max(...sent)).toBeLessThan(5_000);
+});
+
+it('tools with 90 KB of schema each cost a turn no more than those that it found, and the readers are told their sizes', async () => {
+	const fat = (name: string): FixtureTool => ({
+		description: `Does ${name} with care.`,
+		properties: Object.fromEntries(
+			Array.from({ length: 90 }, (_, at) => [`field_${at}`, { type: 'string', description: 'word '.repeat(200) }]),
+		),
+		work: () => text(`did ${name}`),
+	});
+	const names = Array.from({ length: 30 }, (_, n) => (n === 3 ? 'book_flight' : `work_${n}`));
+	const handler = createMcpHandler(createServer(Object.fromEntries(names.map((name) => [name, fat(name)]))));
+	const problems: McpProblem[] = [];
+	const connection = keep(
+		createConnection(
+			{ name: 'out', url: 'https://mcp.example.com/mcp' },
+			{
+				fetch: (input, init) => handler.fetch(new Request(input, init)),
+				onProblem: (problem) => void problems.push(problem),
+			},
+		),
+	);
+	const all = await connection.loadTools();
+	expect(Math.max(...all.map(({ inputSchema }) => JSON.stringify(inputSchema).length))).toBeLessThanOrEqual(12_000);
+	const said = new Map(problems.map(({ code, message }) => [code, message]));
+	expect(said.get('cut')).toMatch(/out_work_0 \(9\d{4} characters\)/);
+	// More of such a list is not read.
+	expect([said.get('left_out'), all.length]).toEqual([expect.stringContaining('out_work_10'), 10]);
+	const model = providers.scripted([
+		{ toolCalls: [{ id: 'a', name: 'search_tools', input: { query: 'book flight' } }] },
+		{ toolCalls: [{ id: 'b', name: 'out_book_flight', input: { field_1: 'x' } }] },
+		'Booked.',
+	]);
+	const spent: number[] = [];
+	const meter: chat.Meter = { reserve: ({ inputTokens }) => void spent.push(inputTokens), lost: () => {} };
+	const options = { model: 'scripted', providers: [model], loadTools: () => all, meter };
+	const run = chat.run(options, [chat.userMessage('Book a flight.')]);
+	const warnings: string[] = [];
+	for await (const event of run.events) if (event.type === 'warning') warnings.push(event.message);
+	expect((await run.result).messages.findLast(({ role }) => role === 'tool')?.content).toBe('did book_flight');
+	expect(warnings).toEqual([expect.stringMatching(/^The 10 tools have about \d+ tokens.*out_work_\d+ \(\d+\)/)]);
+	expect(Math.max(...spent)).toBeLessThan(10_000);
 });
 
 it('a turn with tools of a server that is cut off is charged at least what it sent, however long their schemas are', async () => {
@@ -86,7 +128,7 @@ it('a turn with tools of a server that is cut off is charged at least what it se
 		expect(billed).toHaveLength(answers.length);
 		for (const [turn, tokens] of billed.entries()) {
 			expect(charged[turn]).toBeGreaterThanOrEqual(tokens);
-			expect(charged[turn]).toBeLessThan(tokens * 1.25);
+			expect(charged[turn]).toBeLessThan(tokens * 1.4);
 		}
 	}
 });

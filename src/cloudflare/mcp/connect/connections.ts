@@ -51,7 +51,7 @@ export function createConnections(options: ConnectionsOptions): McpConnections {
 			mayLogIn: true,
 			acceptance: createAcceptance(config, server),
 			onProblem: ({ code, message }) => {
-				if (code !== 'left_out') troubled.add(server.name);
+				if (code !== 'left_out' && code !== 'cut') troubled.add(server.name);
 				tell(server.name, code, message);
 			},
 		});

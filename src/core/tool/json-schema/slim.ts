@@ -1,0 +1,63 @@
+import { truncateText } from '../../ground/text.ts';
+import { type JsonSchema, mapInner } from './keywords.ts';
+
+/** Keywords that say nothing about a value. */
+const remarks: ReadonlySet<string> = new Set(['examples', 'example', '$comment', 'default', 'markdownDescription']);
+
+/** How much of a schema is kept, in each further step. */
+interface Step {
+	/** The most characters of a description. */
+	readonly description: number;
+	/** The levels that are kept. Deeper ones fit anything. */
+	readonly depth: number;
+	/** The most values of an `enum`. A longer one is left out. */
+	readonly values: number;
+}
+
+const steps: readonly Step[] = [
+	{ description: 300, depth: 32, values: 200 },
+	{ description: 100, depth: 6, values: 50 },
+	{ description: 60, depth: 4, values: 20 },
+	{ description: 40, depth: 3, values: 20 },
+	{ description: 0, depth: 2, values: 10 },
+	{ description: 0, depth: 1, values: 0 },
+];
+
+/**
+ * Cuts a schema to so many characters of JSON, for a model to read. Whatever fits the schema also fits what is left of it:
+ * examples are dropped, descriptions are shortened, and deep parts become `{}`. The whole schema must be checked elsewhere.
+ */
+export function slimSchema(schema: JsonSchema, mostCharacters: number): JsonSchema {
+	if (isWithin(schema, mostCharacters)) return schema;
+	for (const step of steps) {
+		const slim = cutSchema(schema, step, step.depth);
+		if (isWithin(slim, mostCharacters)) return slim;
+	}
+	return { type: 'object' };
+}
+
+function isWithin(schema: JsonSchema, mostCharacters: number): boolean {
+	return JSON.stringify(schema).length <= mostCharacters;
+}
+
+/** Keywords by which a looser inner schema would refuse more. */
+const reversed = /^(not|if|then|else|contains|minContains|maxContains|unevaluated\w+|dependent\w+)$/;
+
+function cutSchema(schema: JsonSchema, step: Step, depth: number): JsonSchema {
+	// What a reference points to may be cut off, so it fits anything from the second step on.
+	const isShallow = step !== steps[0];
+	if (depth <= 0 || (isShallow && (schema.$ref !== undefined || schema.$dynamicRef !== undefined))) return {};
+	const kept = Object.entries(schema).flatMap(([keyword, value]): [string, unknown][] => {
+		if (remarks.has(keyword) || reversed.test(keyword)) return [];
+		if (isShallow && (keyword === '$defs' || keyword === 'definitions')) return [];
+		if (keyword === 'oneOf') return schema.anyOf === undefined ? [['anyOf', value]] : [];
+		if (keyword === 'enum' && Array.isArray(value) && value.length > step.values) return [];
+		if (keyword !== 'description' && keyword !== 'title') return [[keyword, value]];
+		return typeof value === 'string' && step.description > 0 ? [[keyword, shorten(value, step.description)]] : [];
+	});
+	return mapInner(Object.fromEntries(kept), (inner) => cutSchema(inner, step, depth - 1));
+}
+
+function shorten(text: string, most: number): string {
+	return text.length <= most ? text : `${truncateText(text, most - 1)}…`;
+}
