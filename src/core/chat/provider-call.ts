@@ -12,6 +12,11 @@ export interface ProviderCall {
 	readonly isError?: boolean;
 }
 
+/** Whether a call has its result. */
+export function hasEnded({ output, isError }: Pick<ProviderCall, 'output' | 'isError'>): boolean {
+	return output !== undefined || isError === true;
+}
+
 /** A source that a reply rests on: a page, or a document. The same source has the same id. */
 export interface Source {
 	readonly id: string;
@@ -30,6 +35,11 @@ export function createSource(fields: Omit<Source, 'id'>): Source {
 		...(title !== undefined && { title }),
 		...(quote !== undefined && { quote: quote.slice(0, mostQuote) }),
 	};
+}
+
+/** Whether a person can follow the address of a source. */
+export function isWebUrl(url: string | undefined): url is string {
+	return url !== undefined && URL.canParse(url) && /^https?:$/.test(new URL(url).protocol);
 }
 
 const mostQuote = 2_000;

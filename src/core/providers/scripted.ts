@@ -76,12 +76,16 @@ function toDeltas({
 	text = '',
 	reasoning = '',
 	toolCalls = [],
+	providerCalls = [],
+	sources = [],
 	stopReason,
 	usage,
 }: ChatReply): Parameters<OnDelta>[0][] {
 	return [
 		{ type: 'reasoning', text: reasoning },
+		...providerCalls.map((call) => ({ type: 'provider_tool', ...call })),
 		{ type: 'text', text },
+		...sources.map((source) => ({ type: 'source', ...source })),
 		...toolCalls.flatMap(({ id, name, input }) => [
 			{ type: 'tool_use_start', id, name },
 			{ type: 'tool_use_input', id, partialInputJson: toInputText(input) },

@@ -36,6 +36,8 @@ async function readText(response: Response): Promise<string> {
 	return (await readChunks(response)).map(({ delta }) => delta ?? '').join('');
 }
 
+const echo = { id: 'e1', name: 'echo', input: { text: 'x' } };
+
 /** A turn that ends when the test says so. */
 function gated(text: string) {
 	const { promise, resolve } = Promise.withResolvers<void>();
@@ -45,6 +47,41 @@ function gated(text: string) {
 	};
 	return { turn, open: resolve };
 }
+
+test('tools of the provider and sources are in the stream, in a resumed stream and in the stored message', async () => {
+	const call = { id: 's1', name: 'web_search', input: { query: 'rain' }, output: [{ title: 'Rain' }] };
+	const source = { id: 'p1', url: 'https://rain.example/', title: 'Rain', quote: 'It rains.' };
+	const { turn, open } = gated('And it pours.');
+	play({ text: 'It rains.', providerCalls: [call], sources: [source], toolCalls: [echo] }, turn);
+	const first = await post('scripted', 'provided', [said('m1', 'Does it rain?')]);
+	const resumed = await request('/v1/ui/scripted/provided/stream');
+	open();
+	const tool = { toolCallId: 's1', providerExecuted: true };
+	const { url, title, quote } = source;
+	const sourcePart = { type: 'source-url', sourceId: 'p1', url, title, providerMetadata: { runlet: { quote } } };
+	for (const response of [first, resumed]) {
+		const chunks = await readChunks(response);
+		expect(chunks.filter(({ providerExecuted }) => providerExecuted)).toEqual([
+			{ type: 'tool-input-start', toolName: 'web_search', ...tool },
+			{ type: 'tool-input-available', toolName: 'web_search', input: call.input, ...tool },
+			{ type: 'tool-output-available', output: call.output, ...tool },
+		]);
+		expect(chunks).toContainEqual(sourcePart);
+	}
+	const answer = (await listed('scripted', 'provided'))[1];
+	expect(answer?.parts.slice(1, 4)).toEqual([
+		{ type: 'tool-web_search', ...tool, state: 'output-available', input: call.input, output: call.output },
+		{ type: 'text', text: 'It rains.', state: 'done' },
+		sourcePart,
+	]);
+
+	// Some pages post the whole answer with the next message, or by itself. Nothing of it is an answer to a call.
+	const { requests } = play('Yes.');
+	const posted = await post('scripted', 'provided', [{ ...answer, role: 'assistant' }]);
+	expect(posted.status).toBe(200);
+	await posted.text();
+	expect(requests).toEqual([]);
+});
 
 describe('a post', () => {
 	test('streams what an AI SDK page knows by its headers, to the end mark', async () => {

@@ -142,6 +142,8 @@ function toDeltas(event: RunEvent) {
 		case 'tool_use_start':
 		case 'tool_use_input':
 		case 'tool_use_end':
+		case 'provider_tool':
+		case 'source':
 			return [event];
 		default:
 			return [];

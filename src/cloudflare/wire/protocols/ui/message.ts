@@ -48,6 +48,8 @@ export function toUiMessage(chunks: readonly UiChunk[]): UiMessage | undefined {
 				texts.get(chunk.id)?.push(chunk.delta);
 				break;
 			case 'file':
+			case 'source-url':
+			case 'source-document':
 				parts.push(chunk);
 				break;
 			case 'data-restarted':
@@ -87,7 +89,12 @@ function withoutLastStep(parts: readonly UiPart[]): UiPart[] {
 function applyToCall(parts: UiPart[], chunk: UiChunk): void {
 	switch (chunk.type) {
 		case 'tool-input-start':
-			parts.push({ type: `tool-${chunk.toolName}`, toolCallId: chunk.toolCallId, state: 'input-streaming' });
+			parts.push({
+				type: `tool-${chunk.toolName}`,
+				toolCallId: chunk.toolCallId,
+				state: 'input-streaming',
+				...(chunk.providerExecuted && { providerExecuted: true }),
+			});
 			break;
 		case 'tool-input-available':
 			changeCall(parts, chunk.toolCallId, { state: 'input-available', input: chunk.input }, false);

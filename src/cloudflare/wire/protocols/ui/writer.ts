@@ -2,6 +2,8 @@ import { isTerminal } from '../../../../core/chat/event.ts';
 import type { RunEvent, TerminalEvent } from '../../../../core/chat/index.ts';
 import { UiCalls } from './calls.ts';
 import type { UiChunk, UiFinishReason } from './chunk.ts';
+import { UiProvided } from './provided.ts';
+import { keepsNoCalls, toFinishReason } from './stop-reason.ts';
 
 /** An answer from outside to a call; a run begins with it. */
 export interface GivenResult {
@@ -49,6 +51,7 @@ export class UiWriter {
 	#text: { readonly kind: 'text' | 'reasoning'; readonly id: string } | undefined;
 	#texts = 0;
 	readonly #calls = new UiCalls((chunk) => this.#say(chunk));
+	readonly #provided = new UiProvided((chunk) => this.#say(chunk));
 	/** Calls of the step that was begun last. */
 	#stepCalls: string[] = [];
 	#stopReason = 'end_turn';
@@ -119,6 +122,15 @@ export class UiWriter {
 			case 'tool_use_input':
 				this.#calls.addInput(event.id, event.partialInputJson);
 				break;
+			case 'provider_tool':
+				this.#openStep();
+				if (this.#provided.isNew(event.id)) this.#closeText();
+				this.#provided.call(event);
+				break;
+			case 'source':
+				this.#openStep();
+				this.#provided.source(event);
+				break;
 			case 'stop':
 				this.#openStep();
 				this.#closeText();
@@ -132,6 +144,7 @@ export class UiWriter {
 				break;
 			case 'step':
 				this.#closeText();
+				this.#provided.endTurn();
 				this.#calls.dropInputs('The turn ended before this call was complete.');
 				if (this.#step === 'open') this.#step = 'ending';
 				break;
@@ -150,6 +163,7 @@ export class UiWriter {
 			case 'turn.restarted':
 				this.#closeText();
 				this.#calls.dropInputs('The turn was cut off and is asked again.');
+				this.#provided.restartTurn();
 				if (this.#step === 'ending') this.#closeStep();
 				if (this.#step === 'open') this.#say({ type: 'data-restarted', data: { iteration: event.iteration } });
 				this.#closeStep();
@@ -168,6 +182,7 @@ export class UiWriter {
 	#end(event: TerminalEvent, isEarlier: boolean): void {
 		this.#closeText();
 		this.#calls.dropInputs('The run ended before this call was complete.');
+		this.#provided.end(event);
 		const asked = event.type === 'awaiting' ? event : undefined;
 		for (const { id, kind } of asked?.toolCalls ?? []) {
 			if (kind === 'approval' && this.#calls.isOpen(id))
@@ -273,24 +288,3 @@ export function toUiSse(chunk: UiChunk): string {
 
 /** What ends the stream. */
 export const uiStreamEnd = 'data: [DONE]\n\n';
-
-/** Whether the calls of a turn with this stop reason are dropped. */
-function keepsNoCalls(reason: string): boolean {
-	return reason === 'max_tokens' || reason === 'refusal';
-}
-
-function toFinishReason(reason: string): UiFinishReason {
-	switch (reason) {
-		case 'end_turn':
-		case 'stop_sequence':
-			return 'stop';
-		case 'max_tokens':
-			return 'length';
-		case 'refusal':
-			return 'content-filter';
-		case 'tool_use':
-			return 'tool-calls';
-		default:
-			return 'other';
-	}
-}

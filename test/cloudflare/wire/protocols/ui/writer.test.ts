@@ -153,6 +153,71 @@ describe('a run', () => {
 			expect((await read(chunks))?.metadata).toMatchObject({ status: 'cancelled', usage });
 	});
 
+	const search = { type: 'provider_tool', id: 's1', name: 'web_search', input: { query: 'rain' } } as const;
+	const found = { ...search, output: [{ url: 'https://rain.example/' }] };
+	const page = { type: 'source', id: 'p1', url: 'https://rain.example/', title: 'Rain', quote: 'It rains.' } as const;
+
+	test('shows a tool of the provider as one that the provider ran, and sources as parts, in every version', async () => {
+		const chunks = readChunks([
+			started,
+			search,
+			found,
+			{ type: 'provider_tool', id: 'f1', name: 'web_fetch' },
+			{ type: 'provider_tool', id: 'f1', name: 'web_fetch', output: { why: 'gone' }, isError: true },
+			{ type: 'text', text: 'It ' },
+			page,
+			page,
+			{ type: 'text', text: 'rains.' },
+			{ type: 'source', id: 'p2', title: 'report.pdf' },
+			{ type: 'source', id: 'p3', url: 'javascript:alert(1)' },
+			{ type: 'stop', reason: 'end_turn', usage },
+			step,
+			done,
+		]);
+		const quoted = { providerMetadata: { runlet: { quote: 'It rains.' } } };
+		const about = { providerExecuted: true, toolCallId: 's1', input: { query: 'rain' } };
+		for (const read of [...Object.values(readings), async () => toUiMessage(chunks)])
+			expect(slim(await read(chunks))?.parts).toEqual([
+				{ type: 'step-start' },
+				{ type: 'tool-web_search', ...about, state: 'output-available', output: found.output },
+				expect.objectContaining({
+					...{ type: 'tool-web_fetch', toolCallId: 'f1', providerExecuted: true },
+					...{ state: 'output-error', errorText: '{"why":"gone"}' },
+				}),
+				{ type: 'text', text: 'It rains.', state: 'done' },
+				{ type: 'source-url', sourceId: 'p1', url: 'https://rain.example/', title: 'Rain', ...quoted },
+				{ type: 'source-document', sourceId: 'p2', mediaType: 'text/plain', title: 'report.pdf' },
+				{ type: 'source-document', sourceId: 'p3', mediaType: 'text/plain', title: 'javascript:alert(1)' },
+			]);
+	});
+
+	test('gives a provider’s call its result in a later turn, and one whose id comes again a new id', () => {
+		const chunks = readChunks([started, search, ...readTurn(), step, found, step, search, found, step, done]);
+		const shown = toUiMessage(chunks)?.parts.filter(({ type }) => type === 'tool-web_search');
+		expect(shown?.map(({ toolCallId, state }) => [toolCallId, state])).toEqual([
+			['s1', 'output-available'],
+			['s1_2', 'output-available'],
+		]);
+	});
+
+	test.each([
+		[done, 'output-available'],
+		[{ type: 'cancelled' } as const, 'output-error'],
+	])('leaves no call of the provider without an end: %o', (end, state) => {
+		expect(toUiMessage(readChunks([started, search, end]))?.parts[1]).toMatchObject({ toolCallId: 's1', state });
+	});
+
+	test('that is asked again has the calls and sources of the new turn only', () => {
+		const again: RunEvent = { type: 'turn.restarted', iteration: 1 };
+		const chunks = readChunks([started, search, page, again, search, found, page, ...readTurn(), step, done]);
+		expect(toUiMessage(chunks)?.parts).toMatchObject([
+			{ type: 'step-start' },
+			{ type: 'tool-web_search', toolCallId: 's1_2', state: 'output-available' },
+			{ type: 'source-url' },
+		]);
+		expect(chunks).toContainEqual(expect.objectContaining({ type: 'tool-output-error', toolCallId: 's1' }));
+	});
+
 	test('that is asked again says where the text begins that does not count', () => {
 		const events: RunEvent[] = [
 			started,
@@ -302,6 +367,18 @@ describe('whatever the events', () => {
 		fc.record(
 			{ type: fc.constant('tool_result'), id, output: fc.jsonValue(), isError: fc.boolean(), parts: anyParts },
 			{ requiredKeys: ['type', 'id', 'output', 'isError'] },
+		),
+		fc.record(
+			{
+				type: fc.constant('provider_tool'),
+				...{ id: fc.constantFrom('p1', 'p2'), name: fc.constantFrom('web_search', '__proto__', 'a/b') },
+				...{ input: fc.jsonValue(), output: fc.jsonValue(), isError: fc.boolean() },
+			},
+			{ requiredKeys: ['type', 'id', 'name'] },
+		),
+		fc.record(
+			{ type: fc.constant('source'), id: fc.constantFrom('d1', 'd2'), url: fc.webUrl(), title: text, quote: text },
+			{ requiredKeys: ['type', 'id'] },
 		),
 		fc.record({ type: fc.constant('note'), id, label: text }),
 		fc.record({ type: fc.constant('warning'), code: text, message: text }),

@@ -1,0 +1,115 @@
+import type { TerminalEvent } from '../../../../core/chat/index.ts';
+import { hasEnded, isWebUrl, type ProviderCall, type Source } from '../../../../core/chat/provider-call.ts';
+import type { UiChunk } from './chunk.ts';
+
+interface UiProviderCall {
+	readonly toolCallId: string;
+	hasInput: boolean;
+	isSettled: boolean;
+	/** Whether it began in the current turn. */
+	isNew: boolean;
+}
+
+/** What the provider of the model did in the turns of one UI message: the tools that it ran, and the sources of the text. */
+export class UiProvided {
+	/** The calls that an event may still be about, by the provider's ids. */
+	readonly #calls = new Map<string, UiProviderCall>();
+	/** How often an id was used: some providers count anew in each turn. A message needs ids of its own. */
+	readonly #uses = new Map<string, number>();
+	/** The ids of the sources, and whether each is of the current turn. */
+	readonly #sources = new Map<string, boolean>();
+	readonly #say: (chunk: UiChunk) => void;
+
+	constructor(say: (chunk: UiChunk) => void) {
+		this.#say = say;
+	}
+
+	/** Whether the next event with this id begins a call. */
+	isNew(id: string): boolean {
+		return !this.#calls.has(id);
+	}
+
+	call({ id, name: toolName, input, ...result }: ProviderCall): void {
+		const call = this.#calls.get(id) ?? this.#start(id, toolName);
+		const { toolCallId } = call;
+		const isOver = hasEnded(result);
+		if (!call.hasInput && (input !== undefined || isOver)) {
+			call.hasInput = true;
+			this.#say({ type: 'tool-input-available', toolCallId, toolName, input: input ?? {}, providerExecuted });
+		}
+		if (isOver) this.#settle(call, result);
+	}
+
+	source({ id: sourceId, url, title, quote }: Source): void {
+		if (this.#sources.has(sourceId)) return;
+		this.#sources.set(sourceId, true);
+		const about = quote === undefined ? {} : { providerMetadata: { runlet: { quote } } };
+		if (isWebUrl(url)) this.#say({ type: 'source-url', sourceId, url, ...(title && { title }), ...about });
+		else {
+			const named = title ?? url ?? 'Document';
+			this.#say({ type: 'source-document', sourceId, mediaType: 'text/plain', title: named, ...about });
+		}
+	}
+
+	/** The turn is over. A call without a result may get it in a later turn. */
+	endTurn(): void {
+		for (const [id, call] of this.#calls) {
+			if (call.isSettled) this.#calls.delete(id);
+			call.isNew = false;
+		}
+		for (const id of this.#sources.keys()) this.#sources.set(id, false);
+	}
+
+	/** The turn is asked again: nothing of it counts. */
+	restartTurn(): void {
+		for (const [id, call] of this.#calls) {
+			if (!call.isNew) continue;
+			if (!call.isSettled) this.#fail(call, 'The turn was cut off and is asked again.');
+			this.#calls.delete(id);
+		}
+		for (const [id, isNew] of this.#sources) if (isNew) this.#sources.delete(id);
+	}
+
+	/** The run is over. Some providers tell of no result. */
+	end({ type }: TerminalEvent): void {
+		for (const call of this.#calls.values()) {
+			if (call.isSettled) continue;
+			if (type === 'error' || type === 'cancelled') this.#fail(call, 'The run ended before this call had a result.');
+			else this.#settle(call, {});
+		}
+		this.#calls.clear();
+		this.endTurn();
+	}
+
+	#start(id: string, toolName: string): UiProviderCall {
+		const uses = (this.#uses.get(id) ?? 0) + 1;
+		this.#uses.set(id, uses);
+		const toolCallId = uses === 1 ? id : `${id}_${uses}`;
+		const call = { toolCallId, hasInput: false, isSettled: false, isNew: true };
+		this.#calls.set(id, call);
+		this.#say({ type: 'tool-input-start', toolCallId, toolName, providerExecuted });
+		return call;
+	}
+
+	#settle(call: UiProviderCall, { output, isError }: Pick<ProviderCall, 'output' | 'isError'>): void {
+		if (isError === true) {
+			this.#fail(call, toText(output));
+			return;
+		}
+		call.isSettled = true;
+		const { toolCallId } = call;
+		this.#say({ type: 'tool-output-available', toolCallId, output: output ?? null, providerExecuted });
+	}
+
+	#fail(call: UiProviderCall, errorText: string): void {
+		call.isSettled = true;
+		this.#say({ type: 'tool-output-error', toolCallId: call.toolCallId, errorText, providerExecuted });
+	}
+}
+
+const providerExecuted = true;
+
+function toText(output: unknown): string {
+	if (output === undefined) return 'The tool failed.';
+	return typeof output === 'string' ? output : (JSON.stringify(output) ?? '');
+}
