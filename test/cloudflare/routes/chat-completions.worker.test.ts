@@ -99,6 +99,21 @@ describe('an answer', () => {
 		expect(chunks.slice(0, -1).every(({ usage: none }) => none === null)).toBe(true);
 	});
 
+	test('has the pages that it rests on as annotations, of the message and of the last delta', async () => {
+		const source = { id: 'p1', url: 'https://rain.example/', title: 'Rain' };
+		const turn = { text: 'It rains.', usage, sources: [source] };
+		const { id: _, ...page } = source;
+		const annotations = [{ type: 'url_citation', url_citation: { ...page, start_index: 0, end_index: 0 } }];
+		play(turn);
+		const whole = await completions.create({ model, messages: ask('Does it rain?') });
+		expect(whole.choices[0]?.message).toEqual({ role: 'assistant', content: 'It rains.', refusal: null, annotations });
+		play(turn);
+		const stream = completions.stream({ model, messages: ask('Does it rain?') });
+		const chunks = await Array.fromAsync(stream);
+		expect(chunks.at(-1)?.choices[0]).toMatchObject({ delta: { annotations }, finish_reason: 'stop' });
+		expect((await stream.finalChatCompletion()).choices[0]?.message).toMatchObject({ annotations });
+	});
+
 	test('that nobody asked to count ends without a chunk for what it cost', async () => {
 		play('Hello.');
 		const response = await request('/v1/chat/completions', { model, messages: ask('Hi'), stream: true });

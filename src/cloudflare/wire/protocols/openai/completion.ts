@@ -16,6 +16,12 @@ const usageSchema = v.object({
 
 const finishReason = v.picklist(['stop', 'length', 'tool_calls', 'content_filter']);
 const about = { id: v.string(), created: count, model: v.string() };
+/** A page that the answer rests on. The indices are 0 where nothing says which words cite it. */
+const annotation = v.object({
+	type: v.literal('url_citation'),
+	url_citation: v.object({ url: v.string(), title: v.string(), start_index: count, end_index: count }),
+});
+const annotations = v.optional(v.array(annotation));
 const shownCall = v.object({
 	id: v.string(),
 	type: v.literal('function'),
@@ -36,6 +42,7 @@ export const completionSchema = v.object({
 				/** The model's visible thinking, in the field of DeepSeek and others. */
 				reasoning_content: v.optional(v.string()),
 				tool_calls: v.optional(v.array(shownCall)),
+				annotations,
 			}),
 			logprobs: v.null(),
 			finish_reason: finishReason,
@@ -65,6 +72,7 @@ export const chunkSchema = v.object({
 						}),
 					),
 				),
+				annotations,
 			}),
 			logprobs: v.null(),
 			finish_reason: v.nullable(finishReason),

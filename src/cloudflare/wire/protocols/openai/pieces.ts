@@ -9,6 +9,7 @@ import {
 import { findJson } from '../../../../core/chat/output.ts';
 import { RunletError } from '../../../../core/ground/errors.ts';
 import { toInputText } from '../../../../core/tool/input.ts';
+import { createAnnotations } from './annotations.ts';
 import type { CompletionUsage, Delta, FinishReason } from './completion.ts';
 import { createStopper } from './stop.ts';
 
@@ -25,7 +26,13 @@ export interface PieceOptions {
 /** A piece of a chat completion: more of the answer, its end, or its failure. */
 export type Piece =
 	| { readonly type: 'delta'; readonly delta: Delta }
-	| { readonly type: 'end'; readonly reason: FinishReason; readonly usage: CompletionUsage }
+	| {
+			readonly type: 'end';
+			readonly reason: FinishReason;
+			readonly usage: CompletionUsage;
+			/** The last delta, with the sources of the answer. */
+			readonly delta: Delta;
+	  }
 	| { readonly type: 'failure'; readonly error: RunletError };
 
 /**
@@ -47,6 +54,7 @@ export function listPieces({
 	stop: stopWords = [],
 }: PieceOptions): (event: RunEvent) => Piece[] {
 	const stopper = createStopper(stopWords);
+	const annotations = createAnnotations();
 	/** Whether an earlier turn had text, and the text of the current turn. */
 	let hasSpoken = false;
 	let turn = '';
@@ -82,7 +90,7 @@ export function listPieces({
 	};
 	const end = (reason: FinishReason, of: ChatUsage = usage): Piece[] => {
 		isOver = true;
-		return [...show(stopper.end()), { type: 'end', reason, usage: wireUsage(of) }];
+		return [...show(stopper.end()), { type: 'end', reason, usage: wireUsage(of), delta: annotations.createDelta() }];
 	};
 	const answer = (text: string): Piece[] => (isJson ? show(findJson(text) ?? text) : []);
 	const toAsked = (question: string): Piece[] =>
@@ -111,6 +119,7 @@ export function listPieces({
 
 	return (event) => {
 		if (isOver) return [];
+		annotations.take(event);
 		switch (event.type) {
 			case 'text':
 				return say(event.text);
@@ -160,14 +169,14 @@ function callPieces({ id, name, input }: WaitingCall, index: number): Piece[] {
 
 function wireUsage(usage: ChatUsage): CompletionUsage {
 	const { inputTokens = 0, outputTokens = 0, totalTokens = inputTokens + outputTokens } = usage;
-	const { cachedInputTokens = 0, reasoningTokens = 0, costUsd } = usage;
+	const { cachedInputTokens = 0, reasoningTokens = 0, costUsd, unpriced } = usage;
 	return {
 		prompt_tokens: inputTokens,
 		completion_tokens: outputTokens,
 		total_tokens: totalTokens,
 		prompt_tokens_details: { cached_tokens: cachedInputTokens },
 		completion_tokens_details: { reasoning_tokens: reasoningTokens },
-		cost: costUsd,
+		cost: unpriced === undefined ? costUsd : undefined,
 	};
 }
 

@@ -47,7 +47,9 @@ function chunkWriter(format: CompletionFormat): RunWriter {
 				.map((piece) => {
 					if (piece.type === 'delta') return choice(piece.delta);
 					if (piece.type === 'failure') return formatData(JSON.stringify(errorBody(toRunError(piece.error))));
-					return choice({}, piece.reason) + (includeUsage ? chunk([], piece.usage) : '') + formatData('[DONE]');
+					return (
+						choice(piece.delta, piece.reason) + (includeUsage ? chunk([], piece.usage) : '') + formatData('[DONE]')
+					);
 				})
 				.join('');
 		},
@@ -69,7 +71,7 @@ function toCompletion(format: CompletionFormat, events: readonly RunEvent[]): Co
 		else {
 			const choice = {
 				index: 0,
-				message: toCompletionMessage(deltas),
+				message: toCompletionMessage(deltas, piece.delta),
 				logprobs: null,
 				finish_reason: piece.reason,
 			} as const;
@@ -82,7 +84,10 @@ function toCompletion(format: CompletionFormat, events: readonly RunEvent[]): Co
 }
 
 /** Joins the pieces to a message, as a client does. */
-function toCompletionMessage(deltas: readonly Delta[]): Completion['choices'][number]['message'] {
+function toCompletionMessage(
+	deltas: readonly Delta[],
+	{ annotations }: Delta,
+): Completion['choices'][number]['message'] {
 	const content = deltas.map((delta) => delta.content ?? '').join('');
 	const reasoning = deltas.map((delta) => delta.reasoning_content ?? '').join('');
 	const pieces = deltas.flatMap((delta) => delta.tool_calls ?? []);
@@ -97,5 +102,6 @@ function toCompletionMessage(deltas: readonly Delta[]): Completion['choices'][nu
 		refusal: null,
 		...(reasoning !== '' && { reasoning_content: reasoning }),
 		...(calls.length > 0 && { tool_calls: calls }),
+		...(annotations !== undefined && { annotations }),
 	};
 }

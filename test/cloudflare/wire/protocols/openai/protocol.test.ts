@@ -67,14 +67,16 @@ const callOf = fc.record({
 /** A turn's deltas: what it thinks and says, in pieces; broken off and begun again a few times. */
 const turn = fc
 	.record({
+		sources: fc.array(fc.record({ id: text, url: fc.webUrl(), title: text }), { maxLength: 3 }),
 		thoughts: fc.array(text, { maxLength: 2 }),
 		pieces: fc.array(text, { maxLength: 4 }),
 		cuts: fc.array(fc.nat(4), { maxLength: 2 }),
 	})
-	.map(({ thoughts, pieces, cuts }): RunEvent[] => {
+	.map(({ sources, thoughts, pieces, cuts }): RunEvent[] => {
 		const said: RunEvent[] = [
 			...thoughts.map((one): RunEvent => ({ type: 'reasoning', text: one })),
 			...pieces.map(say),
+			...sources.map((source): RunEvent => ({ type: 'source', ...source })),
 		];
 		return [...cuts.flatMap((cut) => [...said.slice(0, cut), restarted]), ...said, stop, step];
 	});
@@ -102,12 +104,14 @@ test('the client library puts a stream together to just what is answered without
 			const whole = complete(events);
 			const { choices, usage: cost, ...about } = await readCompletion(streamed(events));
 			const [choice] = choices;
-			const { content, tool_calls } = choice?.message ?? {};
+			const { content, tool_calls, annotations } = choice?.message ?? {};
 			expect({
 				content: content === '' && tool_calls ? null : content,
 				tool_calls,
+				annotations,
 				finish: choice?.finish_reason,
 			}).toEqual({
+				annotations: whole.choices[0]?.message.annotations,
 				content: whole.choices[0]?.message.content,
 				tool_calls: whole.choices[0]?.message.tool_calls?.map((call: object) => expect.objectContaining(call)),
 				finish: whole.choices[0]?.finish_reason,
@@ -117,6 +121,31 @@ test('the client library puts a stream together to just what is answered without
 		}),
 		{ numRuns: 300 },
 	);
+});
+
+test('pages that the answer rests on are annotations, each once, without those of a turn that was begun again', () => {
+	const cite = (id: string, url?: string, title?: string): RunEvent => ({
+		...{ type: 'source', id },
+		...(url && { url }),
+		...(title && { title }),
+	});
+	const [rain, snow] = ['https://rain.example/', 'https://snow.example/'];
+	const { choices } = complete([
+		...[started, cite('0', 'https://old.example/'), restarted, say('It rains'), cite('1', rain, 'Rain'), stop, step],
+		...[cite('2', rain, 'Rain once more'), restarted, say('.'), cite('3', snow), cite('4', 'javascript:alert(1)')],
+		...[cite('5', undefined, 'report.pdf'), stop, step, done],
+	]);
+	const indices = { start_index: 0, end_index: 0 };
+	expect(choices[0]?.message.annotations).toEqual([
+		{ type: 'url_citation', url_citation: { url: rain, title: 'Rain', ...indices } },
+		{ type: 'url_citation', url_citation: { url: snow, title: snow, ...indices } },
+	]);
+});
+
+test('a cost that is not known whole is missing, and not a part of it', () => {
+	const usages = { inputTokens: 9, outputTokens: 1, costUsd: 0.5 };
+	const cost = (more: object) => complete([started, stop, { ...done, usage: { ...usages, ...more } }]).usage.cost;
+	expect([cost({}), cost({ unpriced: 'web_searches of "x"' })]).toEqual([0.5, undefined]);
 });
 
 test('a stream has one end, and nothing behind it', () => {
