@@ -45,6 +45,7 @@ export {
 	type Tool,
 	type ToolCall,
 	type ToolContext,
+	type ToolForProvider,
 	type ToolResult,
 	type ToolState,
 	type WebAccess,

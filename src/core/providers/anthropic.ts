@@ -23,6 +23,7 @@ export interface AnthropicSettings extends ProviderSettings {
 export function anthropic(settings: AnthropicSettings): ProviderRegistration {
 	checkSettings('anthropic', settings);
 	const { apiKey, baseURL = 'https://api.anthropic.com', cache = '5m' } = settings;
+	const { headers, betas } = takeBetas(settings.headers);
 	const options = {
 		...quietSdk,
 		apiKey: apiKey || 'none',
@@ -30,15 +31,20 @@ export function anthropic(settings: AnthropicSettings): ProviderRegistration {
 		webhookKey: null,
 		baseURL,
 		openTelemetry: false as const,
-		fetch: providerFetch(settings, { authorization: `Bearer ${apiKey}` }),
+		fetch: providerFetch({ ...settings, headers }, { authorization: `Bearer ${apiKey}` }),
 	};
 	// The first request loads the SDK, so a Worker starts without it.
 	let client: BaseAnthropic | undefined;
 	const post = async (path: string, body: Json, signal: AbortSignal): Promise<Response> => {
 		client ??= new (await import('./adapter/anthropic-sdk.ts')).BaseAnthropic(options);
-		// MCP servers at Anthropic are a beta.
-		const headers = body.mcp_servers === undefined ? {} : { 'anthropic-beta': 'mcp-client-2025-11-20' };
-		return client.post(path, { body, signal, headers }).asResponse();
+		const needed = [
+			...betas,
+			...(body.mcp_servers === undefined ? [] : ['mcp-client-2025-11-20']),
+			...(body.speed === 'fast' ? ['fast-mode-2026-02-01'] : []),
+		];
+		// Without a header of its own the SDK might take one from a variable.
+		const beta = needed.length === 0 ? null : needed.join(',');
+		return client.post(path, { body, signal, headers: { 'anthropic-beta': beta } }).asResponse();
 	};
 	return register(
 		{
@@ -72,6 +78,16 @@ export function anthropic(settings: AnthropicSettings): ProviderRegistration {
 		},
 		settings,
 	);
+}
+
+/** Takes the betas out of headers, because requests may need more of them. */
+function takeBetas(given: ProviderSettings['headers'] = {}) {
+	const isBeta = (name: string): boolean => name.toLowerCase() === 'anthropic-beta';
+	const all = Object.entries(given);
+	return {
+		headers: Object.fromEntries(all.filter(([name]) => !isBeta(name))),
+		betas: all.filter(([name]) => isBeta(name)).map(([, value]) => value),
+	};
 }
 
 /** Returns how long the prompt is kept. Whoever knows the pauses of the session has chosen before for `auto`. */

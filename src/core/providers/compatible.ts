@@ -18,6 +18,8 @@ export function groq(settings: ProviderSettings): ProviderRegistration {
 			maxTokens: 'max_completion_tokens',
 			// console.groq.com/docs/browser-search: gpt-oss alone.
 			providerTools: { web_search: 'browser_search', code_execution: 'code_interpreter' },
+			// console.groq.com/docs/service-tiers
+			serviceTiers: { flex: 'flex', priority: 'performance' },
 			systemInPlace: true,
 			audio: false,
 			pdf: false,
@@ -48,6 +50,9 @@ export function deepseek(settings: ProviderSettings): ProviderRegistration {
 			pdf: false,
 			outputSchema: 'json_object',
 			wantsReasoning: true,
+			serviceTiers: {},
+			// api-docs.deepseek.com/quick_start/rate_limit
+			endUser: 'user_id',
 			// api-docs.deepseek.com/guides/thinking_mode: it maps every word to those that it has.
 			effort: (effort) =>
 				effort === 'none'
@@ -73,6 +78,9 @@ export function mistral(settings: ProviderSettings): ProviderRegistration {
 			required: 'any',
 			streamOptions: false,
 			callIdLength: 9,
+			// It refuses fields that it does not know.
+			serviceTiers: {},
+			endUser: false,
 			afterTool: 'OK',
 			// Magistral always thinks. Of the other models, the newer small and medium ones can.
 			effort: (effort, model) =>
@@ -91,6 +99,8 @@ export function ollama(settings: Partial<ProviderSettings> = {}): ProviderRegist
 		prefix: 'ollama/',
 		displayName: 'Ollama',
 		quirks: {
+			serviceTiers: {},
+			endUser: false,
 			audio: false,
 			pdf: false,
 			effort: (effort) => ({ reasoning_effort: roundEffort(effort, ['none', 'low', 'medium', 'high']) }),

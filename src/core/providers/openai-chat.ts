@@ -67,7 +67,13 @@ export function openaiChat(settings: OpenAIChatSettings): ProviderRegistration {
 			prefix,
 			detect,
 			meta: { vision: images, audio, reasoning: true, ...settings.meta },
-			choose: (choices) => toChatChoices(choices, { displayName, types: quirks.providerTools }),
+			choose: (choices) =>
+				toChatChoices(choices, {
+					displayName,
+					types: quirks.providerTools,
+					tiers: quirks.serviceTiers,
+					endUserField: quirks.endUser,
+				}),
 			foresee: foreseeChat,
 			send: (request, more) =>
 				post(
@@ -97,7 +103,8 @@ function findQuirks(baseURL: string): ChatQuirks {
 	const known = /(?:^|\.)(openai\.com|x\.ai|groq\.com)$/.exec(hostname)?.[1];
 	if (known === undefined) return { maxTokens: 'max_tokens' };
 	const cacheKey = { 'openai.com': { field: 'prompt_cache_key' }, 'x.ai': { header: 'x-grok-conv-id' } }[known];
-	return { maxTokens: 'max_completion_tokens', systemInPlace: true, cacheKey };
+	const endUser = known === 'openai.com' ? 'safety_identifier' : 'user';
+	return { maxTokens: 'max_completion_tokens', systemInPlace: true, cacheKey, endUser };
 }
 
 function toCacheHeader({ cache, cacheKey: key }: ModelRequest, { cacheKey }: ChatQuirks): Record<string, string> {

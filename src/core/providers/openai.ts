@@ -11,6 +11,7 @@ import { register } from './adapter/register.ts';
 import type { ReplyBuilder, Terms } from './adapter/reply.ts';
 import { isStrict } from './adapter/schema.ts';
 import { checkSettings, type ProviderSettings, withBody } from './adapter/settings.ts';
+import { toToolFields } from './adapter/tool-fields.ts';
 import { readVectors, readVectorUsage, requestInBatches } from './adapter/vectors.ts';
 import { foreseeResponses, toResponsesChoices } from './dialects/responses/choices.ts';
 import { type ResponsesDialect, toInput } from './dialects/responses/input.ts';
@@ -145,9 +146,10 @@ function toBody(request: ModelRequest, dialect: ResponsesDialect) {
 	};
 }
 
-function toFunction({ name, description, inputSchema }: WireTool): Json {
+function toFunction({ name, description, inputSchema, provider = {} }: WireTool): Json {
+	const { strict = false, ...told } = toToolFields(provider);
 	const parameters = { type: 'object', properties: {}, ...inputSchema };
-	return { type: 'function', name, description, parameters, strict: false };
+	return { type: 'function', name, description, parameters, strict, ...told };
 }
 
 /**

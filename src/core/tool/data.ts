@@ -16,6 +16,13 @@ const toolData = v.strictObject({
 	retry: v.optional(v.picklist(['safe', 'never'])),
 	timeoutMs: v.optional(v.pipe(v.number(), v.minValue(1))),
 	readsOutside: v.optional(v.boolean()),
+	provider: v.optional(
+		v.strictObject({
+			strict: v.optional(v.boolean()),
+			deferLoading: v.optional(v.boolean()),
+			allowedCallers: v.optional(v.array(v.string())),
+		}),
+	),
 	needsApproval: v.optional(v.boolean()),
 });
 

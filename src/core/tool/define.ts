@@ -152,8 +152,16 @@ const forms = {
 	retry: ["'safe' or 'never'", (value) => value === 'safe' || value === 'never'],
 	timeoutMs: ['a number of milliseconds from 1 on', (value) => typeof value === 'number' && value >= 1],
 	readsOutside: flag,
+	provider: ['{ strict?, deferLoading?, allowedCallers? }', isForProvider],
 	needsApproval: ['true, false or a function', (value) => flag[1](value) || hook[1](value)],
 } satisfies Record<Exclude<keyof Tool, 'name' | 'inputSchema' | 'outputSchema'>, Form>;
+
+function isForProvider(value: unknown): boolean {
+	if (!isRecord(value)) return false;
+	const { strict = false, deferLoading = false, allowedCallers = [], ...others } = value;
+	const areTexts = Array.isArray(allowedCallers) && allowedCallers.every((one) => typeof one === 'string');
+	return flag[1](strict) && flag[1](deferLoading) && areTexts && Object.keys(others).length === 0;
+}
 
 const fields = ['name', 'inputSchema', 'outputSchema', ...Object.keys(forms)];
 

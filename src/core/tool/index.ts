@@ -32,6 +32,7 @@ export type {
 	Tool,
 	ToolCall,
 	ToolContext,
+	ToolForProvider,
 	ToolResult,
 	WebAccess,
 } from './tool.ts';

@@ -129,10 +129,22 @@ export interface Tool {
 	 * A session that has read such a text remembers nothing without a person's approval.
 	 */
 	readonly readsOutside?: boolean;
+	/** What the model's provider is told about the tool. A provider that has no such field is not told. */
+	readonly provider?: ToolForProvider;
 	/** The run stops before the call, as for a manual tool, until a person has decided. */
 	needsApproval?:
 		| boolean
 		| ((args: Record<string, unknown>, context: Partial<ToolContext>) => boolean | Promise<boolean>);
+}
+
+/** What a provider is told about a tool (docs/models.md, "Tools of the provider"). */
+export interface ToolForProvider {
+	/** Whether the model's arguments must follow the schema to the letter. The schema must fit the provider's rules. */
+	readonly strict?: boolean;
+	/** Whether the provider leaves the tool out of the prompt until its own tool search finds it. */
+	readonly deferLoading?: boolean;
+	/** Who may call it, in the provider's words: `direct`, or its own programs, such as `code_execution_20250825`. */
+	readonly allowedCallers?: readonly string[];
 }
 
 /** The call that asked a question, when its answer comes. */

@@ -1,6 +1,6 @@
 import type { AskedCall, CallOptions, ChatUsage, Message, ProviderMeta, ToolChoice } from '../../chat/index.ts';
 import type { ProviderChoices } from '../../chat/provider-tool.ts';
-import type { JsonSchema } from '../../tool/index.ts';
+import type { JsonSchema, ToolForProvider } from '../../tool/index.ts';
 import type { Foreseen } from './foresee.ts';
 import type { Json } from './json.ts';
 import type { ReplyBuilder } from './reply.ts';
@@ -10,6 +10,7 @@ export interface WireTool {
 	readonly name: string;
 	readonly description: string;
 	readonly inputSchema: JsonSchema;
+	readonly provider?: ToolForProvider;
 	/** The id of the call whose result brought it into the conversation. */
 	readonly foundBy?: string;
 }

@@ -11,7 +11,7 @@ export const quietSdk = {
 
 /** The usual headers of an SDK's request, and those of adapters. */
 const usual =
-	/^(accept|content-type|user-agent|x-stainless-.*|anthropic-version|anthropic-dangerous-.*|openai-(organization|project)|x-grok-conv-id)$/;
+	/^(accept|content-type|user-agent|x-stainless-.*|anthropic-(version|beta)|anthropic-dangerous-.*|openai-(organization|project)|x-grok-conv-id)$/;
 
 /** Sends a request, for an SDK or without one. */
 export type Send = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;

@@ -1,3 +1,4 @@
+import type { ProviderTool } from '../../chat/provider-tool.ts';
 import { RunletError } from '../../ground/errors.ts';
 
 /** Creates the error for a provider tool that a provider does not have. */
@@ -10,3 +11,19 @@ export function createNoTool(
 		field: 'providerTools',
 	});
 }
+
+/**
+ * Throws `invalid_request` for domains of a tool that cannot be limited to them. Nobody would notice that a limit is left
+ * out.
+ */
+export function assertNoDomains(provider: string, tool: ProviderTool, fields = domainFields): void {
+	const given = fields.find((field) => tool[field] !== undefined);
+	if (given === undefined) return;
+	throw new RunletError(
+		'invalid_request',
+		`providerTools: ${provider} has no ${given} for ${tool.type}. Leave it out, or choose a model of another provider.`,
+		{ field: 'providerTools' },
+	);
+}
+
+const domainFields: readonly ('allowedDomains' | 'blockedDomains')[] = ['allowedDomains', 'blockedDomains'];

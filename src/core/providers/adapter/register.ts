@@ -154,10 +154,11 @@ function toRequest(given: {
 		model,
 		messages,
 		system,
-		tools: tools.map(({ name, description = '', inputSchema }) => ({
+		tools: tools.map(({ name, description = '', inputSchema, provider }) => ({
 			name: providerName(name),
 			description,
 			inputSchema: toCurrentDraft(inputSchema),
+			...(provider !== undefined && { provider }),
 			...(foundBy?.has(name) && { foundBy: foundBy.get(name) }),
 		})),
 		toolChoice: typeof toolChoice === 'object' ? { name: providerName(toolChoice.name) } : toolChoice,

@@ -1,29 +1,40 @@
 import { listProviderTools, type ProviderChoices, type ProviderTool } from '../../../chat/provider-tool.ts';
 import { type Foreseen, listToolTypes } from '../../adapter/foresee.ts';
 import { getString, type Json } from '../../adapter/json.ts';
-import { createNoTool } from '../../adapter/no-tool.ts';
+import { assertNoDomains, createNoTool } from '../../adapter/no-tool.ts';
 
-/** An endpoint, and its own `type` of each tool that it runs itself. */
+/** An endpoint, and its own words for what an agent chooses. */
 export interface ChatTools {
 	readonly displayName: string;
+	/** Its `type` of each tool that it runs itself. */
 	readonly types?: Readonly<Record<string, string>>;
+	/** Its word for each tier. One that is missing here is left out. The default is the same word. */
+	readonly tiers?: Readonly<Record<string, string>>;
+	/** Its field for the end user, or `false` if it refuses one. The default is `user`. */
+	readonly endUserField?: string | false;
 }
 
 /** Converts an agent's choices to fields of Chat Completions. Throws `invalid_request` for a tool that the endpoint does not have. */
-export function toChatChoices(choices: ProviderChoices, { displayName, types = {} }: ChatTools): Json {
-	const toTool = ({ type, maxUses: _, allowedDomains: __, blockedDomains: ___, ...fields }: ProviderTool): Json => {
+export function toChatChoices(choices: ProviderChoices, endpoint: ChatTools): Json {
+	const { displayName, types = {}, tiers = usualTiers, endUserField = 'user' } = endpoint;
+	const toTool = (tool: ProviderTool): Json => {
+		const { type, maxUses: _, allowedDomains: __, blockedDomains: ___, ...fields } = tool;
 		const own = types[type] ?? (common.test(type) ? undefined : type);
 		if (own === undefined) throw createNoTool(displayName, type);
+		assertNoDomains(displayName, tool);
 		return { type: own, ...fields };
 	};
 	const tools = listProviderTools(choices).map(toTool);
 	const { serviceTier, endUser } = choices;
+	const tier = serviceTier && tiers[serviceTier];
 	return {
 		...(tools.length > 0 && { tools }),
-		...(serviceTier !== undefined && serviceTier !== 'standard' && { service_tier: serviceTier }),
-		...(endUser !== undefined && { user: endUser }),
+		...(tier !== undefined && { service_tier: tier }),
+		...(endUser !== undefined && endUserField !== false && { [endUserField]: endUser }),
 	};
 }
+
+const usualTiers: Readonly<Record<string, string>> = { flex: 'flex', priority: 'priority' };
 
 /** Runlet's names of tools. Another name is the endpoint's own. */
 const common = /^(web_search|web_fetch|code_execution|file_search|mcp|image_generation)$/;

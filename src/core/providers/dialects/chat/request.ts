@@ -50,6 +50,10 @@ export interface ChatQuirks {
 	readonly afterTool?: string;
 	/** The endpoint's own `type` of each tool that it runs itself, by Runlet's name of it. */
 	readonly providerTools?: Readonly<Record<string, string>>;
+	/** Its word for each tier of service. A tier that is missing here is left out. The default is the same word. */
+	readonly serviceTiers?: Readonly<Record<string, string>>;
+	/** Its field for the end user, or `false` if it refuses one. The default is `user`. */
+	readonly endUser?: string | false;
 	/** Whether every turn with calls must have `reasoning_content`, even an empty one, and even from other providers. */
 	readonly wantsReasoning?: boolean;
 }
@@ -69,9 +73,14 @@ export function toChatBody(request: ModelRequest, dialect: ChatDialect): Json {
 		model,
 		messages: toChatMessages(request, dialect),
 		...(tools.length > 0 && {
-			tools: tools.map(({ name, description, inputSchema }) => ({
+			tools: tools.map(({ name, description, inputSchema, provider: { strict } = {} }) => ({
 				type: 'function',
-				function: { name, ...(description !== '' && { description }), parameters: { type: 'object', ...inputSchema } },
+				function: {
+					name,
+					...(description !== '' && { description }),
+					parameters: { type: 'object', ...inputSchema },
+					...(strict !== undefined && { strict }),
+				},
 			})),
 			...(typeof toolChoice === 'object' && { tool_choice: { type: 'function', function: toolChoice } }),
 			...(typeof toolChoice === 'string' && { tool_choice: toolChoice === 'required' ? required : toolChoice }),

@@ -1,7 +1,7 @@
 import { listProviderTools, type ProviderChoices, type ProviderTool, usualUses } from '../../../chat/provider-tool.ts';
 import type { Foreseen } from '../../adapter/foresee.ts';
 import { getObjects, getString, type Json } from '../../adapter/json.ts';
-import { createNoTool } from '../../adapter/no-tool.ts';
+import { assertNoDomains, createNoTool } from '../../adapter/no-tool.ts';
 
 /** Converts an agent's choices to fields of `generateContent`. Throws `invalid_request` for a tool that it does not have. */
 export function toGeminiChoices(choices: ProviderChoices): Json {
@@ -13,15 +13,18 @@ export function toGeminiChoices(choices: ProviderChoices): Json {
 	};
 }
 
-function toTool({ type, maxUses: _, allowedDomains: __, blockedDomains, ...fields }: ProviderTool): Json {
+function toTool(tool: ProviderTool): Json {
+	assertNoDomains('Gemini', tool);
+	const { type, maxUses: _, allowedDomains: __, blockedDomains: ___, ...fields } = tool;
 	switch (type) {
 		case 'web_search':
-			return { google_search: { ...(blockedDomains && { exclude_domains: blockedDomains }), ...fields } };
+			return { google_search: fields };
 		case 'web_fetch':
 			return { url_context: fields };
 		case 'mcp':
-		case 'image_generation':
 			throw createNoTool('Gemini', type);
+		case 'image_generation':
+			throw createNoTool('Gemini', type, 'Choose a model that makes images, such as gemini-2.5-flash-image');
 		default:
 			return { [type]: fields };
 	}

@@ -7,6 +7,7 @@ import {
 	renderPart,
 	type ToolMessage,
 } from '../../../chat/index.ts';
+import { RunletError } from '../../../ground/errors.ts';
 import { isRecord } from '../../../ground/json.ts';
 import { type Media, toMedia } from '../../../ground/media.ts';
 import { providerName, type ToolCall } from '../../../tool/index.ts';
@@ -47,7 +48,7 @@ export function toGeminiBody(request: ModelRequest): Json {
 					})),
 				},
 			],
-			...toToolConfig(request),
+			...toToolConfig(request, version),
 		}),
 		...(Object.keys(generationConfig).length > 0 && { generationConfig }),
 	};
@@ -64,13 +65,22 @@ export function toWireName(alias: string): string {
 	return /^[a-zA-Z_]/.test(alias) ? alias : `_${alias}`.slice(0, 64);
 }
 
-function toToolConfig({ toolChoice }: ModelRequest): Json {
-	if (toolChoice === undefined) return {};
+/** Says how functions are called. Since version 3 they may stand beside tools of Google, if the request says so. */
+function toToolConfig({ model, toolChoice, providerTools = [] }: ModelRequest, version: number): Json {
+	const isMixed = providerTools.length > 0;
+	if (isMixed && version < 3)
+		throw new RunletError(
+			'invalid_request',
+			`providerTools: ${model} takes them only without other tools. Use a model since gemini-3, or leave one of both out.`,
+			{ field: 'providerTools' },
+		);
+	const mixed = isMixed && { includeServerSideToolInvocations: true };
+	if (toolChoice === undefined) return isMixed ? { toolConfig: mixed } : {};
 	const functionCallingConfig =
 		typeof toolChoice === 'object'
 			? { mode: 'ANY', allowedFunctionNames: [toWireName(toolChoice.name)] }
 			: { mode: toolChoice === 'required' ? 'ANY' : toolChoice.toUpperCase() };
-	return { toolConfig: { functionCallingConfig } };
+	return { toolConfig: { functionCallingConfig, ...mixed } };
 }
 
 const budgets = { none: 0, minimal: 512, low: 1_024, medium: 8_192, high: 24_576, xhigh: 32_768, max: 32_768 };

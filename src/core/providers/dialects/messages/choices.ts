@@ -1,7 +1,7 @@
 import { listProviderTools, type ProviderChoices, type ProviderTool, usualUses } from '../../../chat/provider-tool.ts';
 import { type Foreseen, listToolTypes, readUses } from '../../adapter/foresee.ts';
 import type { Json } from '../../adapter/json.ts';
-import { createNoTool } from '../../adapter/no-tool.ts';
+import { assertNoDomains, createNoTool } from '../../adapter/no-tool.ts';
 
 /** Converts an agent's choices to fields of the Messages API. Throws `invalid_request` for a tool that it does not have. */
 export function toMessagesChoices(choices: ProviderChoices): Json {
@@ -27,11 +27,16 @@ const versions: Readonly<Record<string, string>> = {
 	code_execution: 'code_execution_20250825',
 };
 
-function toTool({ type, maxUses, allowedDomains, blockedDomains, ...fields }: ProviderTool): Json {
-	if (type === 'mcp') return { type: 'mcp_toolset', mcp_server_name: fields.name };
+function toTool(tool: ProviderTool): Json {
+	const { type, maxUses, allowedDomains, blockedDomains, ...fields } = tool;
 	if (type === 'file_search' || type === 'image_generation') throw createNoTool('Anthropic', type);
 	const version = versions[type] ?? type;
 	const isLimited = /^web_(search|fetch)/.test(version);
+	if (!isLimited) assertNoDomains('Anthropic', tool);
+	if (type === 'mcp') {
+		const { name, configs, default_config } = fields;
+		return { type: 'mcp_toolset', mcp_server_name: name, configs, default_config };
+	}
 	return {
 		type: version,
 		name: version.replace(/_\d{8}$/, ''),
@@ -42,7 +47,7 @@ function toTool({ type, maxUses, allowedDomains, blockedDomains, ...fields }: Pr
 	};
 }
 
-function toServer({ type: _, maxUses: __, ...fields }: ProviderTool): Json {
+function toServer({ type: _, maxUses: __, configs: ___, default_config: ____, ...fields }: ProviderTool): Json {
 	return { type: 'url', ...fields };
 }
 

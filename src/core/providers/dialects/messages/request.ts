@@ -6,6 +6,7 @@ import type { ModelRequest, WireTool } from '../../adapter/adapter.ts';
 import { roundEffort } from '../../adapter/effort.ts';
 import { getObject, getObjects, getString, type Json } from '../../adapter/json.ts';
 import { joinSystem } from '../../adapter/system.ts';
+import { toToolFields } from '../../adapter/tool-fields.ts';
 import { toMessages } from './conversation.ts';
 import { createMark, markMessages } from './marks.ts';
 
@@ -42,11 +43,12 @@ export async function toMessagesBody(request: ModelRequest, cache: '5m' | '1h' |
  * puts them where the result is (platform.claude.com/docs/en/agents-and-tools/tool-use/tool-use-with-prompt-caching).
  */
 function toTools(tools: readonly WireTool[], deferred: ReadonlySet<string>, mark: Json): Json[] {
-	const last = tools.findLastIndex(({ name }) => !deferred.has(name));
-	return tools.map(({ name, description, inputSchema }, index) => ({
+	const last = tools.findLastIndex(({ name, provider }) => !deferred.has(name) && provider?.deferLoading !== true);
+	return tools.map(({ name, description, inputSchema, provider = {} }, index) => ({
 		name,
 		description,
 		input_schema: { type: 'object', ...inputSchema },
+		...toToolFields(provider),
 		...(deferred.has(name) && { defer_loading: true }),
 		...(index === last && mark),
 	}));

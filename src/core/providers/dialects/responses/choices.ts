@@ -1,7 +1,7 @@
 import { listProviderTools, type ProviderChoices, type ProviderTool, usualUses } from '../../../chat/provider-tool.ts';
 import { type Foreseen, listToolTypes } from '../../adapter/foresee.ts';
 import { getNumber, getObject, getString, type Json } from '../../adapter/json.ts';
-import { createNoTool } from '../../adapter/no-tool.ts';
+import { assertNoDomains, createNoTool } from '../../adapter/no-tool.ts';
 
 type Variant = 'openai' | 'xai';
 
@@ -12,15 +12,27 @@ export function toResponsesChoices(choices: ProviderChoices, variant: Variant): 
 	const uses = given.reduce((sum, { maxUses = usualUses }) => sum + maxUses, 0);
 	const { serviceTier, speed, endUser } = choices;
 	const tier = speed === 'fast' ? 'priority' : serviceTier === 'standard' ? 'default' : serviceTier;
+	const include = variant === 'openai' ? tools.flatMap(({ type }) => included[`${type}`] ?? []) : [];
 	return {
 		...(tools.length > 0 && { tools, ...(variant === 'openai' && { max_tool_calls: uses }) }),
-		...(tier !== undefined && variant === 'openai' && { service_tier: tier }),
+		...(include.length > 0 && { include: [...new Set(include)] }),
+		// xAI knows no flex, and as usual what is not priority.
+		...(tier !== undefined && (variant === 'openai' || tier === 'priority') && { service_tier: tier }),
 		...(endUser !== undefined && (variant === 'openai' ? { safety_identifier: endUser } : { user: endUser })),
 	};
 }
 
-function toTool({ type, maxUses: _, allowedDomains, blockedDomains, ...fields }: ProviderTool, variant: Variant): Json {
+/** What came of a call is left out unless it is asked for. */
+const included: Readonly<Record<string, string>> = {
+	web_search: 'web_search_call.action.sources',
+	file_search: 'file_search_call.results',
+	code_interpreter: 'code_interpreter_call.outputs',
+};
+
+function toTool(tool: ProviderTool, variant: Variant): Json {
+	const { type, maxUses: _, allowedDomains, blockedDomains, ...fields } = tool;
 	const name = variant === 'openai' ? 'OpenAI' : 'xAI';
+	if (!type.startsWith('web_search')) assertNoDomains(name, tool);
 	switch (type) {
 		case 'web_search': {
 			const filters = {
