@@ -4,6 +4,7 @@ import type { Tool, ToolCall } from '../tool/index.ts';
 import { storeChanges } from '../tool/state.ts';
 import { createPromptRecord, findCacheMiss } from './cache-miss.ts';
 import type { AnswerTo, Question, Step, WaitingCall } from './event.ts';
+import { keepImages } from './made-image.ts';
 import { type AssistantMessage, insertResult, listOpenCalls, type Message } from './message.ts';
 import { readUsage, withUsage } from './model-error.ts';
 import type { ChatOptions, Turn } from './options.ts';
@@ -110,7 +111,10 @@ async function beginTurn(run: RunState, setting: TurnSetting): Promise<void> {
 	const cacheMiss = takePrompt(run, reply, { ...setting.options, askedAt });
 	run.last = { ...reply, cacheMiss };
 	run.usage = addUsage(run.usage, reply.usage);
-	const message = toAssistantMessage(reply);
+	const parts = await keepImages(reply, setting.context.workspace, (message) =>
+		run.emit({ type: 'warning', code: 'image_not_kept', message }),
+	);
+	const message = { ...toAssistantMessage(reply), ...(parts !== undefined && { parts }) };
 	conversation.messages.push(message);
 	const isRepeatable = areRepeatable(message.toolCalls, run.tools);
 	const turn = { ...toTurn(reply, run.iteration), ...(cacheMiss !== undefined && { cacheMiss }) };

@@ -1,4 +1,5 @@
 import type { ToolCall } from '../tool/index.ts';
+import type { MadeImage } from './made-image.ts';
 import type { ProviderCall, Source } from './provider-call.ts';
 import type { ChatUsage } from './usage.ts';
 
@@ -24,6 +25,8 @@ export interface ChatReply {
 	readonly providerCalls?: readonly ProviderCall[];
 	/** The sources that the text rests on. */
 	readonly sources?: readonly Source[];
+	/** The images that the model made. The loop keeps them in the workspace, or in the message. */
+	readonly images?: readonly MadeImage[];
 	/** Data that the provider wants back, by its name. The history keeps it. */
 	readonly providerMetadata?: Readonly<Record<string, unknown>>;
 	/** The provider's own answer. The loop does not read it. */

@@ -1,4 +1,5 @@
 import { type ChatReply, type ChatUsage, makeUsage, type OnDelta, type StopReason } from '../../chat/index.ts';
+import { createMadeImage, type MadeImage } from '../../chat/made-image.ts';
 import { createSource, cutData, type ProviderCall, type Source } from '../../chat/provider-call.ts';
 import type { ToolCall } from '../../tool/index.ts';
 import { parseToolInput } from '../../tool/input.ts';
@@ -75,7 +76,11 @@ export class ReplyBuilder {
 	readonly #texts: string[] = [];
 	readonly #thoughts: string[] = [];
 	/** What the provider did for the reply, by id. */
-	readonly #work = { calls: new Map<string, ProviderCall>(), sources: new Map<string, Source>() };
+	readonly #work = {
+		calls: new Map<string, ProviderCall>(),
+		sources: new Map<string, Source>(),
+		images: new Map<string, MadeImage>(),
+	};
 	#beginsThought = false;
 	#answeredBy: string | undefined;
 	/** The provider's usage record so far, the units and the terms. */
@@ -178,6 +183,13 @@ export class ReplyBuilder {
 		return this.#onDelta({ type: 'source', ...source });
 	}
 
+	/** Adds an image that the model made, from base64. Returns its name, by which it is sent back. */
+	image(mime: string, data: string): string {
+		const image = createMadeImage(mime, data);
+		this.#work.images.set(image.name, image);
+		return image.name;
+	}
+
 	/** Sets the provider's usage record so far. A later one replaces it. */
 	usage(raw: Json): void {
 		this.#billed.raw = raw;
@@ -237,6 +249,7 @@ export class ReplyBuilder {
 			...(this.#thoughts.length > 0 && { reasoning: this.#thoughts.join('') }),
 			...(this.#work.calls.size > 0 && { providerCalls: [...this.#work.calls.values()] }),
 			...(this.#work.sources.size > 0 && { sources: [...this.#work.sources.values()] }),
+			...(this.#work.images.size > 0 && { images: [...this.#work.images.values()] }),
 			...(metadata !== undefined && { providerMetadata: { [this.#provider]: metadata } }),
 			raw,
 		};

@@ -1,3 +1,4 @@
+import { renderMadeImage } from '../../../chat/made-image.ts';
 import { RunletError } from '../../../ground/errors.ts';
 import { isRecord } from '../../../ground/json.ts';
 import { toInputText } from '../../../tool/input.ts';
@@ -37,6 +38,7 @@ class GeminiReader implements ReplyReader {
 	#open: OpenCall | undefined;
 	#calls = 0;
 	#codes = 0;
+	#images = 0;
 	#thinking = false;
 	#answered = false;
 	#about: Json = {};
@@ -100,10 +102,15 @@ class GeminiReader implements ReplyReader {
 		if (part.thought === true) {
 			if (!this.#thinking) this.#reply.newThought();
 			this.#thinking = true;
-			if (signed) this.#parts.push(part);
+			const { inlineData: _, ...kept } = part;
+			if (signed) this.#parts.push(kept);
 			return this.#reply.reasoning(text);
 		}
 		this.#thinking = false;
+		const image = getObject(part, 'inlineData');
+		const mime = getString(image, 'mimeType') ?? '';
+		const data = getString(image, 'data') ?? '';
+		if (mime.startsWith('image/') && data !== '') return this.#readImage(mime, data);
 		if (part.executableCode !== undefined) this.#codes++;
 		const ran = readCodeCall(part, this.#codes);
 		const room = ran && this.#reply.providerCall(ran);
@@ -112,6 +119,14 @@ class GeminiReader implements ReplyReader {
 		else if (text !== '' && Array.isArray(last)) last.push(text);
 		else if (text !== '') this.#parts.push([text]);
 		return this.#reply.text(text) ?? room;
+	}
+
+	/** Takes an image, which goes back as its name. */
+	#readImage(mime: string, data: string): Room {
+		const file = this.#reply.image(mime, data);
+		this.#parts.push({ text: renderMadeImage(file) });
+		const about = { id: `image_${++this.#images}`, name: 'image_generation' };
+		return this.#reply.providerCall({ ...about, output: { file } });
 	}
 
 	#read(chunk: Json): Room {

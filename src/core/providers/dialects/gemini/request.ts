@@ -219,7 +219,8 @@ function findWireIds(message: AssistantMessage | undefined): ReadonlyMap<string,
 const foreignSignature = 'skip_thought_signature_validator';
 
 function toModelParts(message: AssistantMessage, version: number): Json[] {
-	const { content, toolCalls = [] } = message;
+	const { toolCalls = [] } = message;
+	const content = messageText(message);
 	const kept = readKeptParts(message);
 	const calls = new Map(toolCalls.map((call) => [call.id, call]));
 	const parts =

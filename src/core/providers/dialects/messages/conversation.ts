@@ -155,7 +155,9 @@ function toResultBlocks(message: ToolMessage): Json[] {
 /**
  * Converts an assistant's turn: to the original blocks, if it came from Anthropic and holds more than text and calls.
  */
-function toAssistantBlocks({ content, toolCalls = [], providerMetadata = {} }: AssistantMessage): Json[] {
+function toAssistantBlocks(message: AssistantMessage): Json[] {
+	const { toolCalls = [], providerMetadata = {} } = message;
+	const content = messageText(message);
 	const kept = getObjects(getObject(providerMetadata, 'anthropic'), 'content');
 	if (kept.length === 0 && toolCalls.length === 0) return toText(content);
 	const calls = new Map(

@@ -136,7 +136,8 @@ function toItems(message: AssistantMessage, variant: string, takesReasoning: boo
 	const calls = new Map(toolCalls.map((call) => [call.id, call]));
 	const kept = getObjects(getObject(providerMetadata, variant), 'output');
 	const text = messageText(message);
-	const asGiven = kept.length > 0 && (text === '' || text === kept.map(readText).join(''));
+	const said = message.parts === undefined ? text : readTextParts(message.parts);
+	const asGiven = kept.length > 0 && (said === '' || said === kept.map(readText).join(''));
 	const items = asGiven
 		? dropUnsendable(kept, takesReasoning, (id) => calls.has(id))
 		: text === ''
@@ -189,9 +190,12 @@ export function dropUnsendable(
 	return items.flatMap((item, at): Json[] => {
 		if (item.type === 'reasoning') {
 			const next = items.find((other, index) => index > at && other.type !== 'reasoning');
-			orphan = !takesReasoning || !item.encrypted_content || next === undefined || !hasOutput(next);
+			// A made image goes back as a message without a type, which is no result of reasoning.
+			const hasResult = next?.type !== undefined && hasOutput(next);
+			orphan = !takesReasoning || !item.encrypted_content || !hasResult;
 			return orphan ? [] : [item];
 		}
+		if (item.type === undefined) return [item];
 		if (!hasOutput(item)) return [];
 		if (!orphan) return [item];
 		const { id: _, ...rest } = item;
@@ -217,6 +221,10 @@ const plainFields: Readonly<Record<string, readonly string[]>> = {
 	message: ['type', 'id', 'status', 'role', 'content'],
 	function_call: ['type', 'id', 'status', 'call_id', 'name'],
 };
+
+function readTextParts(parts: readonly MessagePart[]): string {
+	return parts.map(({ kind, text = '' }) => (kind === 'text' ? text : '')).join('');
+}
 
 function readText(item: Json): string {
 	if (item.type !== 'message') return '';

@@ -1,3 +1,4 @@
+import { renderMadeImage } from '../../../chat/made-image.ts';
 import { RunletError } from '../../../ground/errors.ts';
 import { isRecord } from '../../../ground/json.ts';
 import { toInputText } from '../../../tool/input.ts';
@@ -164,7 +165,8 @@ class ResponsesReader implements ReplyReader {
 		return item.type === 'custom_tool_call' ? this.#reply.input(key, '"') : room;
 	}
 
-	#settle(key: CallKey, item: Json): Room {
+	#settle(key: CallKey, given: Json): Room {
+		const item = this.#takeImage(given);
 		this.#whole.set(key, item);
 		let room = this.#begin(key, item);
 		if (this.#isCall(item)) {
@@ -191,6 +193,14 @@ class ResponsesReader implements ReplyReader {
 		return room;
 	}
 
+	/** Takes the image out of an item, which then names its file. */
+	#takeImage(item: Json): Json {
+		const { result, ...rest } = item;
+		if (item.type !== 'image_generation_call' || typeof result !== 'string' || result === '') return item;
+		const format = getString(item, 'output_format') ?? 'png';
+		return { ...rest, file: this.#reply.image(format === 'svg' ? 'image/svg+xml' : `image/${format}`, result) };
+	}
+
 	#open(response: Json): void {
 		this.#reply.setModel(getString(response, 'model'));
 		if (isRecord(response.usage)) this.#reply.usage(readUsageRecord(response));
@@ -210,7 +220,7 @@ class ResponsesReader implements ReplyReader {
 		const inOrder = [...this.#whole].sort(([a], [b]) => (typeof a === 'number' && typeof b === 'number' ? a - b : 0));
 		const output = dropUnsendable(
 			inOrder.map(([key, item]) => {
-				if (!this.#isCall(item)) return item;
+				if (!this.#isCall(item)) return toSmall(item);
 				const { arguments: _, input: __, ...kept } = item;
 				return { ...kept, call_id: this.#reply.callId(key) };
 			}),
@@ -219,7 +229,13 @@ class ResponsesReader implements ReplyReader {
 		const reason = getString(getObject(response, 'incomplete_details'), 'reason');
 		this.#reply.finish({
 			reason: findCut(status, reason) ?? (this.#refused ? 'refusal' : 'end_turn'),
-			raw: { id: response.id, model: response.model, status, incomplete_details: response.incomplete_details },
+			raw: {
+				id: response.id,
+				model: response.model,
+				status,
+				incomplete_details: response.incomplete_details,
+				...(isRecord(response.moderation) && { moderation: response.moderation }),
+			},
 			metadata: output.every(isPlain) ? undefined : { output },
 			lastCallCut: this.#newestCall !== undefined && (last === undefined || last.status === 'incomplete'),
 		});
@@ -238,6 +254,17 @@ class ResponsesReader implements ReplyReader {
 		this.#finish(response, status);
 		return room;
 	}
+}
+
+/**
+ * Leaves out of an item what the API does not need back: the results of a search in files. An image goes back as its name,
+ * because the API takes no image call without its bytes.
+ */
+function toSmall({ results, ...item }: Json): Json {
+	const { type, file } = item;
+	if (type === 'image_generation_call' && typeof file === 'string')
+		return { role: 'assistant', content: renderMadeImage(file) };
+	return type === 'file_search_call' || results === undefined ? item : { ...item, results };
 }
 
 /** Tiers at the usual price. */

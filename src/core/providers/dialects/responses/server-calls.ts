@@ -20,7 +20,7 @@ export function readServerCall(item: Json): ProviderCall | undefined {
 		case 'code_interpreter_call':
 			return call('code_execution', { code: item.code }, item.outputs ?? { status });
 		case 'image_generation_call':
-			return call('image_generation', { prompt: item.revised_prompt }, { status });
+			return call('image_generation', { prompt: item.revised_prompt }, { status, file: item.file });
 		case 'mcp_call':
 			return call(
 				`${getString(item, 'server_label') ?? 'mcp'}/${getString(item, 'name')}`,
