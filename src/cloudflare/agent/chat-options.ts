@@ -3,7 +3,8 @@ import type { Agent } from './define.ts';
 
 /** The options of the loop that an agent itself decides. Who runs it adds a model, skills and the context. */
 export function toChatOptions(agent: Agent): Omit<ChatOptions, 'model'> & Pick<Agent, 'tools' | 'skillTools'> {
-	const { system, tools, skillTools, outputSchema, mode, reasoningEffort, cache, contextFull, timeouts } = agent;
+	const { system, tools, skillTools, outputSchema, mode, reasoningEffort, cache, contextFull, oldResults, timeouts } =
+		agent;
 	const { providerTools, serviceTier, speed, region } = agent;
 	const { maxIterations, maxToolCalls, maxParallelToolCalls, maxSentTools, maxToolTokens } = agent;
 	const { maxReplyBytes, maxContextTokens, maxOutputTokens } = agent;
@@ -20,6 +21,7 @@ export function toChatOptions(agent: Agent): Omit<ChatOptions, 'model'> & Pick<A
 		region,
 		cache,
 		contextFull,
+		oldResults,
 		timeouts,
 		maxIterations,
 		maxToolCalls,

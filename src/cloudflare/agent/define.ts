@@ -76,6 +76,7 @@ const definition = v.strictObject({
 	maxToolTokens: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1))),
 	maxContextTokens: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1))),
 	contextFull: v.optional(v.picklist(['fail', 'truncate', 'compact'])),
+	oldResults: v.optional(v.picklist(['refer', 'keep'])),
 	maxOutputTokens: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1))),
 	maxReplyBytes: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1))),
 	reasoningEffort: v.optional(v.picklist(reasoningEfforts)),
@@ -152,6 +153,11 @@ export interface AgentDefinition extends AgentChoices {
 	 * or they are summed up.
 	 */
 	readonly contextFull?: 'fail' | 'truncate' | 'compact';
+	/**
+	 * Whether older results of tools are sent as references, which its model opens with `read_result`, where that costs less
+	 * or where nothing else fits (the default), or always sent whole.
+	 */
+	readonly oldResults?: 'refer' | 'keep';
 	readonly maxOutputTokens?: number;
 	/** The longest reply of a turn in bytes. 8,388,608 if it is missing. A longer one is cut off as `reply_too_large`. */
 	readonly maxReplyBytes?: number;

@@ -1,3 +1,4 @@
+import { readResultName } from '../../core/chat/references.ts';
 import { searchName } from '../../core/chat/tool-search.ts';
 import { builtinNames } from '../../core/skill/builtins.ts';
 import { forAgent as skillsForAgent } from '../../core/skill/index.ts';
@@ -15,6 +16,12 @@ export function listInsideTools(agent: Agent): ReadonlySet<string> {
 	const own = skills === 'all' ? [] : skillsForAgent(skills.filter((entry) => typeof entry !== 'string'));
 	const brought = own.flatMap((skill) => skill.tools ?? []);
 	const inside = [...tools, ...skillTools, ...brought].filter(({ readsOutside }) => readsOutside !== true);
-	const names = [...builtinNames, searchName, ...listMemoryTools(agent), ...inside.map(({ name }) => name)];
+	const names = [
+		...builtinNames,
+		searchName,
+		readResultName,
+		...listMemoryTools(agent),
+		...inside.map(({ name }) => name),
+	];
 	return new Set(names.map(providerName));
 }

@@ -1,3 +1,4 @@
+import { readResultName } from '../../core/chat/references.ts';
 import { searchName } from '../../core/chat/tool-search.ts';
 import { builtinNames } from '../../core/skill/builtins.ts';
 import { forAgent } from '../../core/skill/index.ts';
@@ -7,7 +8,7 @@ import { listMemoryTools } from './memory.ts';
 
 /**
  * Lists the names of all tools that an agent's model may ever call, as a provider sees them: its own, those of its
- * skills, those by which it remembers, those that read skills, and the one that finds tools. No client may use one of them for a tool of its own.
+ * skills, those by which it remembers, those that read skills, and those that find tools and open older results. No client may use one of them for a tool of its own.
  */
 export function listToolNames(agent: Agent): ReadonlySet<string> {
 	const { tools, skillTools, skills } = agent;
@@ -16,6 +17,7 @@ export function listToolNames(agent: Agent): ReadonlySet<string> {
 	return new Set([
 		...builtinNames,
 		searchName,
+		readResultName,
 		...listMemoryTools(agent),
 		...[...tools, ...skillTools, ...brought].map(({ name }) => providerName(name)),
 	]);

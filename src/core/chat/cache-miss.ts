@@ -7,16 +7,17 @@ import type { CacheMiss, PromptRecord } from './prompt-record.ts';
 import type { ChatUsage } from './usage.ts';
 
 /** A request with its parts, as far as they are compared. */
-export interface SentPrompt extends Pick<Conversation, 'messages' | 'window' | 'fronts'> {
+export interface SentPrompt extends Pick<Conversation, 'messages' | 'window' | 'fronts' | 'references'> {
 	readonly model: string;
 	readonly tools?: readonly Tool[];
 	readonly system?: string;
 }
 
-/** Records a request that was answered. Nothing if its provider does not say what it had. */
+/** Records a request that was answered. Nothing if nothing is known of it, and nothing has to be kept. */
 export function createPromptRecord(sent: SentPrompt, usage: ChatUsage, at: number): PromptRecord | undefined {
 	const { model, tools = [], system = '' } = sent;
-	if (usage.inputTokens === undefined) return undefined;
+	const { messages, references } = sent;
+	if (usage.inputTokens === undefined && references === undefined) return undefined;
 	const fronts = [...(sent.fronts?.values() ?? [])];
 	return {
 		model,
@@ -24,7 +25,8 @@ export function createPromptRecord(sent: SentPrompt, usage: ChatUsage, at: numbe
 		system: hashText(system),
 		start: describeStart(sent),
 		fronts: [fronts.length, hashFronts(fronts, fronts.length)],
-		inputTokens: usage.inputTokens,
+		...(references && { references: [references.messages.size, messages.length - references.before] as const }),
+		inputTokens: usage.inputTokens ?? 0,
 		at,
 	};
 }
@@ -56,6 +58,7 @@ export function findCacheMiss(
 	if (hashTools(tools, count) !== hash) return 'changed tools';
 	if (hashText(system) !== before.system) return 'changed system';
 	if (start !== before.start[0]) return isSummed ? 'summary' : 'truncated';
+	if (sent.references?.messages.size !== before.references?.[0]) return 'old results';
 	if (hashFronts(fronts, before.fronts[0]) !== before.fronts[1]) return 'changed messages';
 	if (before.inputTokens < usuallyLeast) return 'too short';
 	if (askedAt - before.at > (cache === '1h' ? 60 : 5) * 60_000) return 'expired';

@@ -11,6 +11,7 @@ import {
 import { type Conversation, findCuts, moveWindow, selectSent, type Window, withSummary } from './conversation.ts';
 import type { Message } from './message.ts';
 import { readUsage } from './model-error.ts';
+import { findFullStep, keepReferences, takeStep } from './old-results.ts';
 import type { SentTools } from './sent-tools.ts';
 import { raceAbort } from './signal.ts';
 import type { TurnReply } from './streamed-reply.ts';
@@ -28,36 +29,56 @@ interface Room {
 
 /**
  * Asks the model with as much of the conversation as fits (`contextFull`). If it is over the limit, or if its provider
- * refuses the length before anything was shown, the oldest messages are left out until the request has about half of
+ * refuses the length before anything was shown, references stand in the place of older results. If that is not enough, the
+ * oldest messages are left out until the request has about half of
  * that size, or as few as needed if that is not possible. Throws `context_overflow` if not even the newest user message
  * and what follows it fit.
  */
 export async function askWithinContext(turn: PreparedTurn, conversation: Conversation): Promise<TurnReply> {
 	const { options, signal, readers } = turn;
-	/** The window that `sent` was selected for. */
-	let { window } = conversation;
+	/** The window and the references that `sent` was selected for. */
+	let { window, references } = conversation;
 	let sent: SentTools = turn;
 	const found = findContextLimit(options);
 	const limit = found instanceof Promise ? await raceAbort(found, signal) : found;
 	if (limit !== undefined) await keepWithinLimit(turn, conversation, limit);
 	const ask = async (): Promise<TurnReply> => {
-		if (conversation.window !== window) sent = await turn.selectAgain();
-		({ window } = conversation);
+		const isSame = conversation.window === window && conversation.references === references;
+		if (!isSame) sent = await turn.selectAgain();
+		({ window, references } = conversation);
 		const reply = await askModel({ ...turn, ...sent, messages: selectSent(conversation, window) });
 		const { system } = turn;
 		const { messages, fronts } = conversation;
-		return { ...reply, sent: { model: reply.model, system, tools: sent.tools, messages, window, fronts } };
+		return { ...reply, sent: { model: reply.model, system, tools: sent.tools, messages, window, fronts, references } };
 	};
-	try {
-		return await ask();
-	} catch (thrown) {
-		if (readers.isShown || !isOverflow(thrown)) throw thrown;
-		const room = await findRoomAfterRefusal(turn, conversation);
-		if (room === undefined) throw thrown;
-		conversation.spend(readUsage(thrown));
-		await makeRoom(turn, conversation, room);
-	}
-	return ask();
+	const askOr = async (shorten: () => Promise<boolean>): Promise<TurnReply | undefined> => {
+		try {
+			return await ask();
+		} catch (thrown) {
+			if (readers.isShown || !isOverflow(thrown) || !(await shorten())) throw thrown;
+			conversation.spend(readUsage(thrown));
+			return undefined;
+		}
+	};
+	let isReferred = false;
+	const first = await askOr(async () => {
+		isReferred = await referToResults(turn, conversation);
+		return isReferred || leaveOut(turn, conversation);
+	});
+	if (first !== undefined || !isReferred) return first ?? ask();
+	return (await askOr(() => leaveOut(turn, conversation))) ?? ask();
+}
+
+/** Leaves out the oldest part of a request that was refused as too long. Returns whether there is one. */
+async function leaveOut(turn: PreparedTurn, conversation: Conversation): Promise<boolean> {
+	const room = await findRoomAfterRefusal(turn, conversation);
+	if (room !== undefined) await makeRoom(turn, conversation, room);
+	return room !== undefined;
+}
+
+/** Sends references in the place of older results. Returns whether there are any that were sent whole. */
+function referToResults({ canRefer, readers }: PreparedTurn, conversation: Conversation): Promise<boolean> {
+	return takeStep({ conversation, emit: readers.emit }, canRefer ? findFullStep(conversation) : undefined);
 }
 
 function isOverflow(thrown: unknown): thrown is RunletError {
@@ -67,6 +88,8 @@ function isOverflow(thrown: unknown): thrown is RunletError {
 async function keepWithinLimit(turn: PreparedTurn, conversation: Conversation, limit: number): Promise<void> {
 	const { contextFull = 'fail' } = turn.options;
 	let size = await measureSize(turn, conversation, conversation.window);
+	if (size.total > limit && (await referToResults(turn, conversation)))
+		size = await measureSize(turn, conversation, conversation.window);
 	if (size.total > limit) {
 		if (contextFull === 'fail') throw createOverflow(size, limit);
 		await makeRoom(turn, conversation, { limit, target: limit / 2, asking: limit });
@@ -115,6 +138,7 @@ async function truncate(turn: PreparedTurn, conversation: Conversation, room: Ro
 	}
 	const without = countLeftOut(messages, window, newest.from) + newest.front.length - next.front.length;
 	conversation.window = next;
+	keepReferences(conversation);
 	await warn(
 		turn,
 		'context_truncated',
@@ -139,6 +163,7 @@ async function compact(turn: PreparedTurn, conversation: Conversation, room: Roo
 	const next = moveWindow(messages, window, at);
 	messages.splice(at, 0, message);
 	conversation.window = withSummary({ ...next, from: at + 1 }, message);
+	keepReferences(conversation, at);
 	await warn(turn, 'context_compacted', `The context is full: ${without} older messages were summed up.`);
 	await conversation.store(message, { inFrontOf: messages.length - 1 - at, usage });
 }

@@ -1,6 +1,13 @@
 import type { ConversationText } from '../tool/index.ts';
 import { cutMessage } from './cut.ts';
-import { type Message, messageText, type SystemMessage, toSendable, type UserMessage } from './message.ts';
+import {
+	type Message,
+	messageText,
+	type SystemMessage,
+	type ToolMessage,
+	toSendable,
+	type UserMessage,
+} from './message.ts';
 import type { MessageContext } from './options.ts';
 import type { ChatUsage } from './usage.ts';
 
@@ -10,6 +17,16 @@ export interface Window {
 	readonly from: number;
 }
 
+/** The older results of a conversation that are sent as references. */
+export interface References {
+	/** They stand in front of this place of the messages. */
+	readonly before: number;
+	/** What is sent in the place of a result. */
+	readonly messages: ReadonlyMap<Message, ToolMessage>;
+	/** The first of them. */
+	readonly first: { readonly place: number; readonly callId: string };
+}
+
 /** The history of a run, and the operations of a model turn on it. */
 export interface Conversation {
 	readonly messages: Message[];
@@ -17,6 +34,8 @@ export interface Conversation {
 	window: Window;
 	/** The messages that are sent with a recalled text in front. */
 	fronts?: ReadonlyMap<Message, UserMessage>;
+	/** The older results that are sent as references. */
+	references?: References;
 	/** Resolves once a message is stored. */
 	readonly store: (message: Message, about?: Omit<MessageContext, 'before'>) => Promise<void>;
 	/** Adds to the usage of the run. */
@@ -53,12 +72,14 @@ export function findCuts(messages: readonly Message[], { from }: Window): number
 	return cuts;
 }
 
-/** Selects the messages of a window in a form that providers take, with what was recalled for them. */
+/** Selects the messages of a window in a form that providers take, with what was recalled for them, and references. */
 export function selectSent(
-	{ messages, fronts }: Pick<Conversation, 'messages' | 'fronts'>,
+	{ messages, fronts, references }: Pick<Conversation, 'messages' | 'fronts' | 'references'>,
 	{ front, from }: Window,
 ): Message[] {
-	const sent = toSendable(front.concat(messages.slice(from))).map(cutMessage);
+	const whole = front.concat(messages.slice(from));
+	const shown = references === undefined ? whole : whole.map((one) => references.messages.get(one) ?? one);
+	const sent = toSendable(shown).map(cutMessage);
 	return fronts === undefined ? sent : sent.map((message) => fronts.get(message) ?? message);
 }
 

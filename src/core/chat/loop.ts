@@ -7,6 +7,7 @@ import type { AnswerTo, Question, Step, WaitingCall } from './event.ts';
 import { keepImages } from './made-image.ts';
 import { type AssistantMessage, insertResult, listOpenCalls, type Message } from './message.ts';
 import { readUsage, withUsage } from './model-error.ts';
+import { findPayingStep, takeStep } from './old-results.ts';
 import type { ChatOptions, Turn } from './options.ts';
 import { type OutputOutcome, readOutput } from './output.ts';
 import type { CacheMiss } from './prompt-record.ts';
@@ -107,6 +108,9 @@ async function beginTurn(run: RunState, setting: TurnSetting): Promise<void> {
 	await emitWarnings(run, setting);
 	await takeRecalled(run, setting);
 	const askedAt = Date.now();
+	const canRefer = setting.reader !== undefined && run.tools.includes(setting.reader);
+	if (canRefer)
+		await takeStep(run, findPayingStep(conversation, { ...setting.options, prompt: run.prompt, now: askedAt }));
 	const reply = await takeTurn(setting, conversation, run.tools, createReaders(run, setting.options));
 	const cacheMiss = takePrompt(run, reply, { ...setting.options, askedAt });
 	run.last = { ...reply, cacheMiss };
@@ -130,9 +134,9 @@ function takePrompt(
 	options: Parameters<typeof findCacheMiss>[3],
 ): CacheMiss | undefined {
 	const { prompt: before } = run;
-	if (sent === undefined || requestUsage === undefined) return undefined;
-	run.prompt = createPromptRecord(sent, requestUsage, Date.now());
-	return before && findCacheMiss(before, sent, requestUsage, options);
+	if (sent === undefined) return undefined;
+	run.prompt = createPromptRecord(sent, requestUsage ?? {}, Date.now());
+	return before && requestUsage && findCacheMiss(before, sent, requestUsage, options);
 }
 
 /** Whether calls may run again after a crash. One of a tool that nobody has does nothing. */

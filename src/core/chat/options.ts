@@ -122,6 +122,11 @@ export interface ChatOptions extends ProviderChoices {
 	 * `warning` says how many messages are no longer sent.
 	 */
 	readonly contextFull?: 'fail' | 'truncate' | 'compact';
+	/**
+	 * What becomes of older results of tools. `refer` (the default): where that costs less, or where nothing else fits, a
+	 * request has their beginning, and the model opens them with `read_result`. A `warning` says how many. `keep`: it has all.
+	 */
+	readonly oldResults?: 'refer' | 'keep';
 	/** The model's context window, or a function that returns it. It is the limit if `maxContextTokens` is missing. */
 	readonly modelContextWindow?: number | ProviderRegistration['contextWindow'];
 	readonly maxOutputTokens?: number;
@@ -243,6 +248,7 @@ const names = Object.keys({
 	maxToolTokens: true,
 	maxContextTokens: true,
 	contextFull: true,
+	oldResults: true,
 	modelContextWindow: true,
 	maxOutputTokens: true,
 	maxReplyBytes: true,

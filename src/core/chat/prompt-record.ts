@@ -5,6 +5,7 @@ export const cacheMisses = [
 	'changed system',
 	'changed messages',
 	'summary',
+	'old results',
 	'truncated',
 	'expired',
 	'new tools',
@@ -24,6 +25,9 @@ export interface PromptRecord {
 	readonly start: readonly [hash: string, isSummed: boolean];
 	/** How many messages have a recalled text, and a hash of these texts. */
 	readonly fronts: readonly [count: number, hash: string];
+	/** How many results it had as references, and how many messages are behind these. Missing if there were none. */
+	readonly references?: readonly [count: number, behind: number];
+	/** 0 if the provider did not say it. */
 	readonly inputTokens: number;
 	/** When it was answered, in milliseconds since 1970. */
 	readonly at: number;

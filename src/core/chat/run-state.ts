@@ -3,6 +3,7 @@ import type { TurnReaders } from './ask-model.ts';
 import { type Conversation, findWindow } from './conversation.ts';
 import { type Emit, isSideEvent, type SideEvent, type Step } from './event.ts';
 import type { Message } from './message.ts';
+import { isReferring, restoreReferences } from './old-results.ts';
 import type { ChatOptions, MessageContext } from './options.ts';
 import type { PromptRecord } from './prompt-record.ts';
 import type { RecalledFronts } from './recall.ts';
@@ -46,13 +47,15 @@ export interface RunState {
 /** Creates the state of a new or continued run. */
 export function createState(options: ChatOptions, input: readonly Message[], { emit, resume }: LoopContext): RunState {
 	const messages = [...input];
+	const window = findWindow(messages);
 	const storeNext = createOrderedStore(options.onMessage);
 	let unstored: SideEvent[] = [];
 	let notes = new Set<SideEvent>();
 	const run: RunState = {
 		conversation: {
 			messages,
-			window: findWindow(messages),
+			window,
+			references: isReferring(options) ? restoreReferences({ messages, window }, options.lastPrompt) : undefined,
 			store: (message, about = {}) => {
 				const before = unstored;
 				unstored = [];

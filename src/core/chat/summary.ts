@@ -15,6 +15,8 @@ import { addUsage, type ChatUsage } from './usage.ts';
 export type PreparedTurn = Omit<TurnRequest, 'messages'> & {
 	/** Names of the skills that were read in what is sent. */
 	readonly skills: () => readonly string[];
+	/** Whether older results may be sent as references. */
+	readonly canRefer: boolean;
 	/** Selects the tools anew after the window of the conversation has moved. */
 	readonly selectAgain: () => Promise<SentTools>;
 };
@@ -61,7 +63,7 @@ const instructions = [
  * may pass is thrown. The cost counts either way.
  */
 export async function summarize(
-	{ skills, selectAgain: _, ...request }: PreparedTurn,
+	{ skills, selectAgain: _, canRefer: __, ...request }: PreparedTurn,
 	messages: readonly Message[],
 	room: SummaryRoom,
 	spend: Conversation['spend'],

@@ -2,6 +2,7 @@ import { forAgent, type Tool } from '../tool/index.ts';
 import { findContextLimit } from './context-budget.ts';
 import { estimateTool } from './estimate.ts';
 import type { ChatOptions } from './options.ts';
+import { readResultName } from './references.ts';
 import { raceAbort } from './signal.ts';
 import { createToolSearch, mostSent } from './tool-search.ts';
 
@@ -32,7 +33,7 @@ interface Warning {
 	readonly message: string;
 }
 
-/** @param builtins the tools that read skills */
+/** @param builtins the tools that read skills and older results */
 export function createCatalog(
 	options: Pick<
 		ChatOptions,
@@ -50,7 +51,9 @@ export function createCatalog(
 		const isMany = mostTokens !== undefined || own.length > (options.maxSentTools ?? mostSent);
 		const search = isMany ? [createToolSearch(own)] : [];
 		const ownNames = new Set(own.map(({ name }) => name));
-		return { tools: forAgent([...own, ...builtins, ...search]), ownNames, own, tokens, mostTokens };
+		// An own tool of that name was there before this one.
+		const given = builtins.filter(({ name }) => name !== readResultName || !ownNames.has(name));
+		return { tools: forAgent([...own, ...given, ...search]), ownNames, own, tokens, mostTokens };
 	};
 	let current = combine(known, options.maxToolTokens ?? mostToolTokens);
 	let isLoaded = false;

@@ -20,8 +20,10 @@ import { askWithinContext } from './context-limit.ts';
 import { type Conversation, listTexts } from './conversation.ts';
 import { assertEffort } from './effort.ts';
 import type { Message } from './message.ts';
+import { isReferring } from './old-results.ts';
 import { assertKnownOptions, type ChatOptions } from './options.ts';
 import { anyObjectWords, assertReadable, isAnyObject } from './output.ts';
+import { createResultReader, readResultName } from './references.ts';
 import { readAskedBy } from './run-context.ts';
 import { type SentTools, selectSentTools } from './sent-tools.ts';
 import { raceAbort } from './signal.ts';
@@ -36,6 +38,8 @@ export interface TurnSetting {
 	readonly runId: string;
 	/** The tools that are callable without reading a skill. */
 	readonly catalog: ToolCatalog;
+	/** The tool that opens older results. Missing if they are always sent. */
+	readonly reader?: Tool;
 	readonly resolver?: SkillResolver;
 	readonly skills?: ActiveSkills;
 	readonly context: Omit<ToolContext, 'callId' | 'idempotencyKey' | 'emit' | 'state'> &
@@ -63,7 +67,8 @@ export function prepareTurns(
 	const offered = forAgent(options.skillTools ?? []);
 	const skills = resolver && new ActiveSkills({ resolver, offered, tools: () => catalog.tools, signal });
 	const builtins = resolver === undefined ? [] : createBuiltins(resolver, { bundle: (more) => skills?.bundle(more) });
-	const catalog = createCatalog(options, builtins, signal);
+	const reader = isReferring(options) ? createResultReader(messages) : undefined;
+	const catalog = createCatalog(options, reader === undefined ? builtins : [...builtins, reader], signal);
 	const context = {
 		signal,
 		runId,
@@ -88,7 +93,7 @@ export function prepareTurns(
 			return typeof skillContext === 'function' ? skillContext() : skillContext;
 		},
 	};
-	return { options, runId, resolver, skills, catalog, context, state, stream, signal };
+	return { options, runId, resolver, skills, catalog, reader, context, state, stream, signal };
 }
 
 /** Finds all tools that a turn may call, as they are now. Its messages end at `end`. */
@@ -104,7 +109,7 @@ export async function findTools(
 
 /** Asks the model for one turn with the current system prompt, skills and tools. */
 export async function takeTurn(
-	{ options, resolver, skills, catalog, context, state, stream, signal }: TurnSetting,
+	{ options, resolver, skills, catalog, reader, context, state, stream, signal }: TurnSetting,
 	conversation: Conversation,
 	tools: readonly Tool[],
 	readers: TurnReaders,
@@ -118,9 +123,15 @@ export async function takeTurn(
 	});
 	const callable = selectOfferedTools(available, options, messages);
 	const select = (): SentTools => {
-		const { ownNames: own, mostTokens } = catalog;
-		const later = { own, mostTokens, bySkills: skills?.listOrigins() };
-		return selectSentTools(callable, later, options, conversation);
+		const first = conversation.references?.first;
+		const later = {
+			own: catalog.ownNames,
+			mostTokens: catalog.mostTokens,
+			bySkills: new Map([...(skills?.listOrigins() ?? []), ...(first ? [[readResultName, first] as const] : [])]),
+		};
+		// Where nothing is referred to, nothing can be opened.
+		const sendable = first === undefined ? callable.filter((tool) => tool !== reader) : callable;
+		return selectSentTools(sendable, later, options, conversation);
 	};
 	return askWithinContext(
 		{
@@ -136,6 +147,7 @@ export async function takeTurn(
 			signal,
 			readers,
 			skills: () => skills?.names ?? [],
+			canRefer: reader !== undefined && callable.includes(reader),
 		},
 		conversation,
 	);

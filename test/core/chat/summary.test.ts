@@ -45,7 +45,8 @@ describe('compact', () => {
 		const call = chat.assistantMessage('I look.', [{ id: 'x', name: 'look', input: { at: 'the moon' } }]);
 		const output = `cheese${'e'.repeat(9_000)}`;
 		const done = chat.toolResultMessage({ id: 'x', output, isError: true });
-		const options = { system: 'Be brief.', tools: [echo], toolChoice: 'required', outputSchema: {} } as const;
+		const whole = { oldResults: 'keep' } as const;
+		const options = { ...whole, system: 'Be brief.', tools: [echo], toolChoice: 'required', outputSchema: {} } as const;
 		const { requests } = await finish(['Short.', '"fine"'], { ...compact(12_000), ...options }, [
 			user('why'),
 			call,

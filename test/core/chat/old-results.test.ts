@@ -1,0 +1,174 @@
+/** Older results of tools are sent as references, which `read_result` opens (docs/costs.md). */
+import { describe, expect, test } from 'vitest';
+import type { PromptRecord } from '../../../src/core/chat/prompt-record.ts';
+import { type ChatOptions, chat, type Message } from '../../../src/core/index.ts';
+import { calling, echo, finish, only, play, readTool } from './support.ts';
+
+const long = (name: string, characters: number) => `${name} `.padEnd(characters, '0123456789');
+
+/** Exchanges of a question, a call, its result of so many characters, and an answer. */
+const exchanges = (count: number, characters: number, call = 'look'): Message[] =>
+	Array.from({ length: count }, (_, n) => [
+		chat.userMessage(`question ${n}`),
+		chat.assistantMessage('', [{ id: `call${n}`, name: call, input: { name: `${n}` } }]),
+		chat.toolResultMessage({ id: `call${n}`, output: long(`result ${n}`, characters), isError: false }),
+		chat.assistantMessage(`answer ${n}`),
+	]).flat();
+
+const look = readTool('look', () => 'fine');
+const now = chat.userMessage('And now?');
+/** The results that a request has as references, by their ids. */
+const listReferences = (messages: readonly Message[] = []): string[] =>
+	messages.flatMap((one) => (one.role === 'tool' && `${one.content}`.includes('read_result') ? [one.toolCallId] : []));
+const stepped = (events: readonly { readonly type: string; readonly code?: string }[]) =>
+	events.filter(({ code }) => code === 'results_referred').length;
+
+/** Runs a conversation that its provider answered before, so many minutes ago. */
+async function goOn(messages: readonly Message[], minutes: number, options: Partial<ChatOptions> = {}) {
+	const prompts: (PromptRecord | undefined)[] = [];
+	const onMessage: ChatOptions['onMessage'] = (_, { prompt }) => void prompts.push(prompt);
+	const lastPrompt: PromptRecord = {
+		model: 'scripted',
+		tools: [0, ''],
+		system: '',
+		start: ['', false],
+		fronts: [0, ''],
+		inputTokens: 1_000,
+		at: Date.now() - minutes * 60_000,
+	};
+	const script = [{ text: 'Done', usage: { inputTokens: 900, cachedInputTokens: 0, outputTokens: 1 } }];
+	const played = await finish(script, { tools: [look], onMessage, lastPrompt, ...options }, [...messages, now]);
+	return { ...played, prompt: prompts.at(-1), sent: played.requests[0]?.messages ?? [] };
+}
+
+describe('older results', () => {
+	test('are sent as references where the cache has expired, and the messages keep them', async () => {
+		const given = exchanges(6, 8_000);
+		const { sent, events, result, requests } = await goOn(given, 6);
+		expect(listReferences(sent)).toEqual(['call0', 'call1', 'call2', 'call3']);
+		expect(chat.messageText(sent[2] ?? now)).toMatch(/8000 characters.*"call0".*\nresult 0 0123/s);
+		expect(result.messages.slice(0, given.length)).toEqual(given);
+		expect(stepped(events)).toBe(1);
+		expect(requests[0]?.tools?.map(({ name }) => name)).toEqual(['look', 'read_result']);
+		expect(requests[0]?.options?.foundBy).toEqual(new Map([['read_result', 'call0']]));
+	});
+
+	test.each([
+		['the cache has the conversation, and a step saves too little', exchanges(6, 8_000), 4, {}],
+		['all are short', exchanges(60, 1_000), 6, {}],
+		['few are old', exchanges(3, 8_000), 6, {}],
+		['the agent keeps them', exchanges(6, 8_000), 6, { oldResults: 'keep' }],
+		['somebody else runs all tools', exchanges(6, 8_000), 6, { mode: 'manual' }],
+		['an hour of the cache is not over', exchanges(6, 8_000), 59, { cache: '1h' }],
+		['the run has its own read_result', exchanges(6, 8_000), 6, { tools: [readTool('read_result', () => '')] }],
+		['they are what a skill says', exchanges(6, 8_000, 'read_skill'), 6, {}],
+	] as const)('stay whole where %s', async (_, given, minutes, options) => {
+		const { sent, events, requests } = await goOn(given, minutes, options);
+		expect(listReferences(sent)).toEqual([]);
+		expect(stepped(events)).toBe(0);
+		const own: ChatOptions['tools'] = 'tools' in options ? options.tools : [look];
+		expect(requests[0]?.tools?.map(({ name }) => name)).toEqual(
+			Array.isArray(own) ? own.map(({ name }: { name: string }) => name) : [],
+		);
+	});
+
+	test('are sent as references in a warm cache once that pays by the requests so far', async () => {
+		const counts: number[] = [];
+		for (const count of [5, 6, 8, 16])
+			counts.push(listReferences((await goOn(exchanges(count, 8_000), 1)).sent).length);
+		expect(counts).toEqual([0, 0, 6, 14]);
+	});
+
+	test('stay references in the next run, which begins with the bytes of the one before', async () => {
+		const first = await goOn(exchanges(6, 8_000), 6);
+		const stored: Message[] = JSON.parse(JSON.stringify(first.result.messages));
+		const next = await goOn(stored, 1, { lastPrompt: first.prompt });
+		expect(next.sent.slice(0, first.sent.length)).toEqual(first.sent);
+		expect(stepped(next.events)).toBe(0);
+		expect(next.requests[0]?.tools?.map(({ name }) => name)).toEqual(['look', 'read_result']);
+	});
+
+	test('stay references where the provider tells no usage', async () => {
+		const prompts: (PromptRecord | undefined)[] = [];
+		const onMessage: ChatOptions['onMessage'] = (_, { prompt }) => void prompts.push(prompt);
+		const first = await finish(['Done'], { tools: [look], onMessage }, [...exchanges(6, 8_000), now]);
+		expect(listReferences(first.requests[0]?.messages)).toHaveLength(4);
+		const next = await goOn(first.result.messages, 1, { lastPrompt: prompts[0] });
+		expect(listReferences(next.sent)).toEqual(listReferences(first.requests[0]?.messages));
+	});
+
+	test('are the reason that a step tells for a missed cache', async () => {
+		const { prompt, result } = await goOn(exchanges(20, 8_000), 1, { oldResults: 'keep' });
+		const lastPrompt = prompt && { ...prompt, inputTokens: 40_000 };
+		const usage = { inputTokens: 9_000, cachedInputTokens: 0, outputTokens: 1 };
+		const given = [...result.messages, now];
+		const { events } = await finish([{ text: 'Done', usage }], { tools: [look], lastPrompt }, given);
+		expect(only(events, 'step').map(({ cacheMiss }) => cacheMiss)).toEqual(['old results']);
+	});
+
+	test('with an id that a server used twice, only the first is sent as a reference', async () => {
+		const given = [...exchanges(2, 20_000), ...exchanges(2, 20_000), ...exchanges(3, 10)];
+		expect(listReferences((await goOn(given, 6)).sent)).toEqual(['call0', 'call1']);
+	});
+
+	test('with an image stay whole', async () => {
+		const given = exchanges(6, 8_000).map((message) =>
+			message.role === 'tool'
+				? { ...message, parts: [chat.textPart(`${message.content}`), chat.imagePart('https://example.com/a.png')] }
+				: message,
+		);
+		expect(listReferences((await goOn(given, 6)).sent)).toEqual([]);
+	});
+});
+
+describe('where the conversation does not fit', () => {
+	test.each(['fail', 'truncate', 'compact'] as const)('references come before contextFull: %s', async (contextFull) => {
+		const { sent, events } = await goOn(exchanges(6, 8_000), 1, { contextFull, maxContextTokens: 5_000 });
+		expect(listReferences(sent)).toHaveLength(6);
+		expect(only(events, 'warning').map(({ code }) => code)).toEqual(['results_referred']);
+	});
+
+	test('contextFull decides if references are not enough', async () => {
+		const { error } = await play(['Done'], { tools: [look], maxContextTokens: 500 }, [...exchanges(9, 8_000), now]);
+		expect(error?.code).toBe('context_overflow');
+	});
+
+	test('references are sent after the provider refuses the length', async () => {
+		const { requests, events } = await finish(
+			[
+				() => {
+					throw Object.assign(new Error('prompt is too long'), { status: 413 });
+				},
+				'Done',
+			],
+			{ tools: [look], lastPrompt: (await goOn(exchanges(3, 1), 1)).prompt },
+			[...exchanges(6, 8_000), now],
+		);
+		expect(requests.map(({ messages }) => listReferences(messages).length)).toEqual([0, 6]);
+		expect(stepped(events)).toBe(1);
+	});
+});
+
+describe('read_result', () => {
+	const read = async (input: object) => {
+		const script = [calling({ id: 'r', name: 'read_result', input }), 'Done'];
+		const { result } = await finish(script, { tools: [echo] }, [...exchanges(6, 30_000), now]);
+		const answer = result.messages.findLast(({ role }) => role === 'tool');
+		return answer === undefined ? '' : chat.messageText(answer);
+	};
+
+	test('opens a result from its beginning, and says how to go on', async () => {
+		const text = await read({ id: 'call1' });
+		expect(text).toMatch(/^\[Characters 0 to 20000 of 30000\. Go on with from: 20000\.\]\nresult 1 0123/);
+	});
+
+	test('goes on where it is told to, up to the end', async () => {
+		const text = await read({ id: 'call1', from: 20_000 });
+		expect(text.split('\n')[0]).toBe('[Characters 20000 to 30000 of 30000.]');
+		expect(text.split('\n')[1]).toBe(long('result 1', 30_000).slice(20_000));
+	});
+
+	test('says that no result has the id', async () => {
+		expect(await read({ id: 'other' })).toBe('No result has the id "other".');
+	});
+});
