@@ -3,9 +3,12 @@ import { truncateText } from '../ground/text.ts';
 import { define, type Tool } from '../tool/index.ts';
 import { slimSchema } from '../tool/json-schema/slim.ts';
 import type { Difference, ToolDefinition } from './acceptance.ts';
-import type { Caller } from './caller.ts';
+import type { Caller as ServerCaller } from './caller.ts';
 import type { McpServer } from './server.ts';
 import { createToolName } from './tool-name.ts';
+
+/** Makes the calls of a server's tools. */
+type Caller = Pick<ServerCaller, 'call' | 'answer' | 'logIn'>;
 
 /** The most characters of a description. */
 const longestDescription = 1_500;

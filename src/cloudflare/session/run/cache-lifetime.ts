@@ -1,4 +1,4 @@
-import type { MessageRecord } from '../store/message-record.ts';
+import type { Message } from '../../../core/chat/index.ts';
 
 const minute = 60_000;
 
@@ -9,7 +9,9 @@ const [read, short, long] = [0.1, 1.25, 2];
  * Chooses how long the prompt of a session stays in the cache, by the pauses between its turns so far: an hour where that
  * would have cost less. What a turn has read and written is measured in messages, not in tokens.
  */
-export function chooseCacheLifetime(history: readonly Pick<MessageRecord, 'message' | 'createdAt'>[]): '5m' | '1h' {
+export function chooseCacheLifetime(
+	history: readonly { readonly message: Message; readonly createdAt: number }[],
+): '5m' | '1h' {
 	let [forMinutes, forAnHour] = [0, 0];
 	/** How many messages the request before had. */
 	let cached = 0;
