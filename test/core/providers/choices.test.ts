@@ -1,15 +1,8 @@
 import type Anthropic from '@anthropic-ai/sdk';
 import type { Tool as ResponsesTool } from 'openai/resources/responses/responses';
 import { describe, expect, test } from 'vitest';
-import {
-	type ChatReply,
-	chat,
-	type ProviderChoices,
-	type ProviderRegistration,
-	type ProviderTool,
-	type RunletError,
-	tool,
-} from '../../../src/core/index.ts';
+import type { ProviderChoices, ProviderTool } from '../../../src/core/chat/index.ts';
+import { type ChatReply, chat, type ProviderRegistration, type RunletError, tool } from '../../../src/core/index.ts';
 import { makers } from './choices-makers.ts';
 
 const hello = [chat.userMessage('Hello')];
