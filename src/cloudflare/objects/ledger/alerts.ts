@@ -3,20 +3,10 @@ import * as v from 'valibot';
 import { type Amount, isBounded, type Limit, minus } from '../budget.ts';
 import type { BudgetScope } from './api.ts';
 import { formatDay, keptDays } from './day.ts';
-import { percents, type SpendingAlert } from './spending-alert.ts';
+import { type OutgoingAlert, percents, type SpendingAlert } from './spending-alert.ts';
 
 /** From this share on a call that no longer fits counts as the end of a budget, in percent. */
 const nearlySpent = 80;
-
-/** An alert on its way to a receiver. */
-export interface OutgoingAlert {
-	/** The same at each attempt. */
-	readonly id: string;
-	readonly receiver: string;
-	readonly alert: SpendingAlert;
-	/** Failed attempts. */
-	readonly failed: number;
-}
 
 /** What was spent of a budget. */
 export interface Spending {

@@ -1,16 +1,5 @@
-import type { AlertRows, OutgoingAlert } from './alerts.ts';
-
-/** Delivers alerts to those who want them. */
-export interface AlertSender {
-	/** Their names; none where nobody wants any. */
-	readonly receivers: readonly string[];
-	/**
-	 * Delivers an alert once.
-	 *
-	 * @returns when to try again, in milliseconds from now; nothing where it is delivered, or given up
-	 */
-	send(outgoing: OutgoingAlert): Promise<number | undefined>;
-}
+import type { AlertRows } from './alerts.ts';
+import type { AlertSender, OutgoingAlert } from './spending-alert.ts';
 
 /** Alerts that are delivered at once. */
 const atOnce = 6;

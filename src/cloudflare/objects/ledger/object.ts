@@ -15,7 +15,8 @@ import type {
 	UserState,
 } from './api.ts';
 import { toDay } from './day.ts';
-import { type AlertSender, deliverAlerts } from './deliver.ts';
+import { deliverAlerts } from './deliver.ts';
+import type { AlertSender } from './spending-alert.ts';
 import { LedgerStore } from './store.ts';
 
 /** What a ledger is made with. */

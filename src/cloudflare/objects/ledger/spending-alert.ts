@@ -18,3 +18,25 @@ export interface SpendingAlert {
 	readonly spent: Amount;
 	readonly limit: Limit;
 }
+
+/** An alert on its way to a receiver. */
+export interface OutgoingAlert {
+	/** The same at each attempt. */
+	readonly id: string;
+	readonly receiver: string;
+	readonly alert: SpendingAlert;
+	/** Failed attempts. */
+	readonly failed: number;
+}
+
+/** Delivers alerts to those who want them. */
+export interface AlertSender {
+	/** Their names; none where nobody wants any. */
+	readonly receivers: readonly string[];
+	/**
+	 * Delivers an alert once.
+	 *
+	 * @returns when to try again, in milliseconds from now; nothing where it is delivered, or given up
+	 */
+	send(outgoing: OutgoingAlert): Promise<number | undefined>;
+}
