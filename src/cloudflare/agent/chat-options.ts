@@ -5,7 +5,7 @@ import type { Agent } from './define.ts';
 export function toChatOptions(agent: Agent): Omit<ChatOptions, 'model'> & Pick<Agent, 'tools' | 'skillTools'> {
 	const { system, tools, skillTools, outputSchema, mode, reasoningEffort, cache, contextFull, oldResults, timeouts } =
 		agent;
-	const { providerTools, serviceTier, speed, region } = agent;
+	const { providerTools, serviceTier, speed, region, providerContext } = agent;
 	const { maxIterations, maxToolCalls, maxParallelToolCalls, maxSentTools, maxToolTokens } = agent;
 	const { maxReplyBytes, maxContextTokens, maxOutputTokens } = agent;
 	return {
@@ -19,6 +19,7 @@ export function toChatOptions(agent: Agent): Omit<ChatOptions, 'model'> & Pick<A
 		serviceTier,
 		speed,
 		region,
+		providerContext,
 		cache,
 		contextFull,
 		oldResults,

@@ -20,6 +20,8 @@ const tool = v.looseObject({
 	blockedDomains: domains,
 });
 
+const tokens = v.optional(v.pipe(v.number(), v.integer(), v.minValue(1_000)));
+
 /** The fields of an agent for these choices. */
 export const choicesEntries = {
 	providerTools: v.optional(
@@ -31,6 +33,7 @@ export const choicesEntries = {
 	serviceTier: v.optional(v.picklist(['standard', 'flex', 'priority'])),
 	speed: v.optional(v.picklist(['fast'])),
 	region: v.optional(v.pipe(v.string(), v.nonEmpty('must be a region, such as us'))),
+	providerContext: v.optional(v.strictObject({ clearResultsAt: tokens, compactAt: tokens })),
 	endUser: v.optional(v.boolean('must be true or false')),
 	cache: v.optional(
 		v.union([v.picklist(['5m', '1h', 'auto']), v.literal(false)], "must be '5m', '1h', 'auto' or false"),

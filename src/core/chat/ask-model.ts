@@ -1,5 +1,6 @@
 import type { JsonSchema, Tool } from '../tool/index.ts';
 import { isSchema, toJsonSchema } from '../tool/schema.ts';
+import { dropCompacted } from './compacted.ts';
 import { dispatchChat, dispatchChatStream } from './dispatch.ts';
 import { estimateRequest } from './estimate.ts';
 import type { Emit } from './event.ts';
@@ -54,7 +55,8 @@ export async function askModel(asked: TurnRequest): Promise<TurnReply> {
 	let lost: ChatUsage = {};
 	for (let model = options.model; ; ) {
 		const { maxRetries = 2, timeouts } = findLimits(options, model);
-		const request = await estimateInput(asked, model);
+		const messages = dropCompacted(asked.messages, findVariant(options, model));
+		const request = await estimateInput({ ...asked, messages }, model);
 		try {
 			const reply = await retry(() => tryModel(request, model, timeouts), {
 				model,
@@ -175,6 +177,11 @@ function findLimits(options: ChatOptions, model: string): { maxRetries?: number;
 	const { providers, maxRetries, timeouts } = options;
 	const own = hasOwnFunctions(options) ? undefined : resolveRegistration({ model, providers });
 	return { maxRetries: maxRetries ?? own?.maxRetries, timeouts: { ...own?.timeouts, ...timeouts } };
+}
+
+/** Returns the provider of a model, if it is not the options' own functions. */
+export function findVariant(options: ChatOptions, model = options.model): string | undefined {
+	return hasOwnFunctions(options) ? undefined : resolveRegistration({ model, providers: options.providers })?.variant;
 }
 
 function hasOwnFunctions({ chatFn, chatStreamFn }: ChatOptions): boolean {

@@ -1,5 +1,6 @@
 import { RunletError } from '../ground/errors.ts';
-import { askModel } from './ask-model.ts';
+import { askModel, findVariant } from './ask-model.ts';
+import { dropCompacted, isCompacted } from './compacted.ts';
 import {
 	countTokensHeuristic,
 	createOverflow,
@@ -47,6 +48,8 @@ export async function askWithinContext(turn: PreparedTurn, conversation: Convers
 		if (!isSame) sent = await turn.selectAgain();
 		({ window, references } = conversation);
 		const reply = await askModel({ ...turn, ...sent, messages: selectSent(conversation, window) });
+		if (isCompacted(reply.providerMetadata, findVariant(options, reply.model)))
+			await warn(turn, 'context_compacted', 'The provider has summed up the older messages.');
 		const { system } = turn;
 		const { messages, fronts } = conversation;
 		return { ...reply, sent: { model: reply.model, system, tools: sent.tools, messages, window, fronts, references } };
@@ -209,7 +212,8 @@ function measureSize(
 	conversation: Conversation,
 	window: Window,
 ): Promise<RequestSize> {
-	return raceAbort(measureRequest({ ...options, system }, selectSent(conversation, window), tools), signal);
+	const sent = dropCompacted(selectSent(conversation, window), findVariant(options));
+	return raceAbort(measureRequest({ ...options, system }, sent, tools), signal);
 }
 
 /** Counts the messages that a move of the window leaves out. */

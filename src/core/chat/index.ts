@@ -55,7 +55,7 @@ export type {
 	ToolChoice,
 } from './provider.ts';
 export type { ProviderCall, Source } from './provider-call.ts';
-export type { ProviderChoices, ProviderTool, ProviderToolType } from './provider-tool.ts';
+export type { ProviderChoices, ProviderContext, ProviderTool, ProviderToolType } from './provider-tool.ts';
 export type { Recalled } from './recall.ts';
 export {
 	builtinProviders,

@@ -260,6 +260,7 @@ const names = Object.keys({
 	serviceTier: true,
 	speed: true,
 	region: true,
+	providerContext: true,
 	endUser: true,
 	cache: true,
 	cacheKey: true,

@@ -22,6 +22,14 @@ export type ProviderToolType =
 	| 'mcp'
 	| 'image_generation';
 
+/** At how many tokens of input a provider shortens a conversation. */
+export interface ProviderContext {
+	/** Leaves out the results of older calls. The model cannot open them again. */
+	readonly clearResultsAt?: number;
+	/** Sums up the conversation, at its price. */
+	readonly compactAt?: number;
+}
+
 /** What an agent chooses of what its provider offers. A choice that a provider does not have is left out. */
 export interface ProviderChoices {
 	/** Tools that the provider runs. A name alone stands for the tool with its defaults. */
@@ -32,6 +40,8 @@ export interface ProviderChoices {
 	readonly speed?: 'fast';
 	/** Where the model runs, such as `us`. */
 	readonly region?: string;
+	/** What the provider does to a long conversation. What it cannot do is left to `oldResults` and `contextFull`. */
+	readonly providerContext?: ProviderContext;
 	/** Who the answer is for, in a form that says nothing about them. Providers use it to find abuse. */
 	readonly endUser?: string;
 }
@@ -40,8 +50,9 @@ export interface ProviderChoices {
 export const usualUses = 5;
 
 /** Returns what is chosen among other options. */
-export function pickChoices({ providerTools, serviceTier, speed, region, endUser }: ProviderChoices): ProviderChoices {
-	return { providerTools, serviceTier, speed, region, endUser };
+export function pickChoices(choices: ProviderChoices): ProviderChoices {
+	const { providerTools, serviceTier, speed, region, providerContext, endUser } = choices;
+	return { providerTools, serviceTier, speed, region, providerContext, endUser };
 }
 
 /** Returns the tools with their fields. */

@@ -7,7 +7,7 @@ import { providerFetch, quietSdk } from './adapter/fetch.ts';
 import { getNumber, type Json } from './adapter/json.ts';
 import { register } from './adapter/register.ts';
 import { checkSettings, type ProviderSettings, withBody } from './adapter/settings.ts';
-import { foreseeMessages, toMessagesChoices } from './dialects/messages/choices.ts';
+import { foreseeMessages, listContextBetas, toMessagesChoices } from './dialects/messages/choices.ts';
 import { createMessagesReader } from './dialects/messages/reader.ts';
 import { removeThinking, toMessagesBody } from './dialects/messages/request.ts';
 
@@ -41,6 +41,7 @@ export function anthropic(settings: AnthropicSettings): ProviderRegistration {
 			...betas,
 			...(body.mcp_servers === undefined ? [] : ['mcp-client-2025-11-20']),
 			...(body.speed === 'fast' ? ['fast-mode-2026-02-01'] : []),
+			...listContextBetas(body),
 		];
 		// Without a header of its own the SDK might take one from a variable.
 		const beta = needed.length === 0 ? null : needed.join(',');
@@ -55,7 +56,7 @@ export function anthropic(settings: AnthropicSettings): ProviderRegistration {
 			meta: { vision: true, audio: false, reasoning: true, contextWindow: 200_000 },
 			choose: toMessagesChoices,
 			foresee: (fields, _, asked) => {
-				const { units, ...foreseen } = foreseeMessages(fields);
+				const { units, ...foreseen } = foreseeMessages(fields, asked.inputTokens);
 				const isHour = chooseCache(asked.cache, cache) === '1h';
 				return { ...foreseen, units: { ...units, ...(isHour && { cache_write_1h_tokens: 1 }) } };
 			},

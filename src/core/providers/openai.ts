@@ -1,5 +1,5 @@
 import { reasoningEfforts } from '../chat/effort.ts';
-import { type ProviderRegistration, prefixDetector, type ReasoningEffort } from '../chat/index.ts';
+import { type AskedCall, type ProviderRegistration, prefixDetector, type ReasoningEffort } from '../chat/index.ts';
 import type { ProviderChoices } from '../chat/provider-tool.ts';
 import { RunletError } from '../ground/errors.ts';
 import { isRecord } from '../ground/json.ts';
@@ -104,7 +104,10 @@ function createAdapter(dialect: ResponsesDialect, post: Post, terms: Terms = {})
 		variant: dialect.variant,
 		meta: { vision: true, audio: false, reasoning: true, contextWindow: dialect.variant === 'xai' ? 256_000 : 400_000 },
 		choose: (choices: ProviderChoices) => toResponsesChoices(choices, dialect.variant),
-		foresee: (fields: Json) => ({ ...foreseeResponses(fields, dialect.variant), ...terms }),
+		foresee: (fields: Json, _: string, { inputTokens }: AskedCall) => ({
+			...foreseeResponses(fields, dialect.variant, inputTokens),
+			...terms,
+		}),
 		send: (request: ModelRequest, more: Json) =>
 			post('/responses', withBody(toBody(request, dialect), more), request.signal),
 		reader: (reply: ReplyBuilder, request: ModelRequest) => {

@@ -9,6 +9,8 @@ export interface Foreseen extends Terms {
 	readonly units?: Units;
 	/** How often the provider's own tools may be used. Each use lets the model read everything again. */
 	readonly uses?: number;
+	/** How many more texts the model may write, each as long as the reply. */
+	readonly texts?: number;
 }
 
 /** The tokens that a use of a provider's tool may add to the input: a page of search results, a fetched page. */

@@ -14,9 +14,10 @@ export function createMost(
 ): (model: string, asked: AskedCall) => MostCost {
 	return (model, asked) => {
 		const { inputTokens: sent, outputTokens } = asked;
-		const { uses = 0, units = {}, ...terms } = foresee?.(toFields(asked), model, asked) ?? {};
+		const { uses = 0, texts = 0, units = {}, ...terms } = foresee?.(toFields(asked), model, asked) ?? {};
 		const inputTokens = countMostInput(sent, uses);
-		const price = prices.findMost(model, { ...terms, inputTokens, outputTokens, units: keepCounts(units) });
+		const written = outputTokens * (1 + texts);
+		const price = prices.findMost(model, { ...terms, inputTokens, outputTokens: written, units: keepCounts(units) });
 		return { inputTokens, ...price };
 	};
 }

@@ -1,6 +1,14 @@
-import { listProviderTools, type ProviderChoices, type ProviderTool, usualUses } from '../../../chat/provider-tool.ts';
-import { type Foreseen, listToolTypes, readUses } from '../../adapter/foresee.ts';
-import type { Json } from '../../adapter/json.ts';
+import {
+	listProviderTools,
+	type ProviderChoices,
+	type ProviderContext,
+	type ProviderTool,
+	usualUses,
+} from '../../../chat/provider-tool.ts';
+import { searchName } from '../../../chat/tool-search.ts';
+import { builtinNames } from '../../../skill/builtins.ts';
+import { countMostInput, type Foreseen, listToolTypes, readUses } from '../../adapter/foresee.ts';
+import { getNumber, getObject, getObjects, type Json } from '../../adapter/json.ts';
 import { assertNoDomains, createNoTool } from '../../adapter/no-tool.ts';
 
 /** Converts an agent's choices to fields of the Messages API. Throws `invalid_request` for a tool that it does not have. */
@@ -8,7 +16,8 @@ export function toMessagesChoices(choices: ProviderChoices): Json {
 	const given = listProviderTools(choices);
 	const servers = given.filter(({ type }) => type === 'mcp');
 	const tools = given.map(toTool);
-	const { serviceTier, speed, region, endUser } = choices;
+	const { serviceTier, speed, region, providerContext = {}, endUser } = choices;
+	const edits = listEdits(providerContext);
 	return {
 		...(tools.length > 0 && { tools }),
 		...(servers.length > 0 && { mcp_servers: servers.map(toServer) }),
@@ -16,8 +25,39 @@ export function toMessagesChoices(choices: ProviderChoices): Json {
 		...(serviceTier === 'priority' && { service_tier: 'auto' }),
 		...(speed !== undefined && { speed }),
 		...(region !== undefined && { inference_geo: region }),
+		...(edits.length > 0 && { context_management: { edits } }),
 		...(endUser !== undefined && { metadata: { user_id: endUser } }),
 	};
+}
+
+/** The least tokens at which the API sums up, and those that it leaves out at least: each time, the cache is written anew. */
+const leastCompacted = 50_000;
+const leastCleared = 8_000;
+
+/** Converts what the API does to a long conversation. What a skill says and what tools were found stays. */
+function listEdits({ clearResultsAt, compactAt }: ProviderContext): Json[] {
+	const at = (value: number): Json => ({ type: 'input_tokens', value });
+	const clearing = {
+		type: 'clear_tool_uses_20250919',
+		keep: { type: 'tool_uses', value: 5 },
+		clear_at_least: at(leastCleared),
+		exclude_tools: [...builtinNames, searchName],
+	};
+	return [
+		...(clearResultsAt === undefined ? [] : [{ ...clearing, trigger: at(clearResultsAt) }]),
+		...(compactAt === undefined
+			? []
+			: [{ type: 'compact_20260112', trigger: at(Math.max(leastCompacted, compactAt)) }]),
+	];
+}
+
+/** Returns the betas that a body needs for what the API does to a long conversation. */
+export function listContextBetas(body: Json): string[] {
+	const types = getObjects(getObject(body, 'context_management'), 'edits').map(({ type }) => `${type}`);
+	return [
+		...(types.some((type) => type.startsWith('clear_')) ? ['context-management-2025-06-27'] : []),
+		...(types.some((type) => type.startsWith('compact_')) ? ['compact-2026-01-12'] : []),
+	];
 }
 
 /** The newest versions that need no other tool and run with every model. */
@@ -51,8 +91,12 @@ function toServer({ type: _, maxUses: __, configs: ___, default_config: ____, ..
 	return { type: 'url', ...fields };
 }
 
-/** Returns what a body may bill besides its tokens. */
-export function foreseeMessages(body: Json): Foreseen {
+/**
+ * Returns what a body may bill besides its tokens. A compaction reads everything once more, and writes a text.
+ *
+ * @param inputTokens those that are sent
+ */
+export function foreseeMessages(body: Json, inputTokens: number): Foreseen {
 	const tools = listToolTypes(body);
 	const count = (kind: RegExp): number =>
 		tools.filter(({ type }) => kind.test(type)).reduce((sum, { tool }) => sum + readUses(tool), 0);
@@ -60,6 +104,11 @@ export function foreseeMessages(body: Json): Foreseen {
 	const fetches = count(/^web_fetch/);
 	const containers = tools.some(({ type }) => type.startsWith('code_execution')) ? 1 : 0;
 	const remote = tools.filter(({ type }) => type === 'mcp_toolset').length;
+	const uses = searches + fetches + usualUses * (containers + remote);
+	const edit = getObjects(getObject(body, 'context_management'), 'edits').find(({ type }) =>
+		/^compact_/.test(`${type}`),
+	);
+	const compactions = edit && countMostInput(inputTokens, uses) >= readTrigger(edit) ? 1 : 0;
 	const unknown = tools.filter(({ type }) => !known.test(type)).map(({ type }) => [type, 1] as const);
 	return {
 		units: {
@@ -68,10 +117,16 @@ export function foreseeMessages(body: Json): Foreseen {
 			container_minutes: 60 * containers,
 			...Object.fromEntries(unknown),
 		},
-		uses: searches + fetches + usualUses * (containers + remote),
+		uses: uses + compactions,
+		texts: compactions,
 		...(body.speed === 'fast' && { speed: 'fast' }),
 		...(typeof body.inference_geo === 'string' && body.inference_geo !== 'global' && { region: body.inference_geo }),
 	};
+}
+
+/** Returns the tokens at which a conversation is summed up. */
+function readTrigger(edit: Json): number {
+	return getNumber(getObject(edit, 'trigger'), 'value') ?? leastCompacted;
 }
 
 /** Tools that cost nothing themselves, or that the client runs, and those whose price is known. */

@@ -259,7 +259,16 @@ function sumUsage(usage: Json): Json {
 	const sum = (key: string): number => runs.reduce((total, run) => total + (getNumber(run, key) ?? 0), 0);
 	const keys = ['input_tokens', 'output_tokens', 'cache_read_input_tokens', 'cache_creation_input_tokens'];
 	const counted = keys.filter((key) => runs.some((run) => getNumber(run, key) !== undefined));
-	return { ...usage, ...Object.fromEntries(counted.map((key) => [key, sum(key)])) };
+	const written = runs.map((run) => getObject(run, 'cache_creation'));
+	const ttls = [...new Set(written.flatMap(Object.keys))];
+	const cache_creation = Object.fromEntries(
+		ttls.map((ttl) => [ttl, written.reduce((total, one) => total + (getNumber(one, ttl) ?? 0), 0)]),
+	);
+	return {
+		...usage,
+		...(ttls.length > 0 && { cache_creation }),
+		...Object.fromEntries(counted.map((key) => [key, sum(key)])),
+	};
 }
 
 function toStopReason(reason: string | undefined): string {

@@ -1,6 +1,6 @@
 import { listProviderTools, type ProviderChoices, type ProviderTool, usualUses } from '../../../chat/provider-tool.ts';
-import { type Foreseen, listToolTypes } from '../../adapter/foresee.ts';
-import { getNumber, getObject, getString, type Json } from '../../adapter/json.ts';
+import { countMostInput, type Foreseen, listToolTypes } from '../../adapter/foresee.ts';
+import { getNumber, getObject, getObjects, getString, type Json } from '../../adapter/json.ts';
 import { assertNoDomains, createNoTool } from '../../adapter/no-tool.ts';
 
 type Variant = 'openai' | 'xai';
@@ -10,7 +10,8 @@ export function toResponsesChoices(choices: ProviderChoices, variant: Variant): 
 	const given = listProviderTools(choices);
 	const tools = given.map((tool) => toTool(tool, variant));
 	const uses = given.reduce((sum, { maxUses = usualUses }) => sum + maxUses, 0);
-	const { serviceTier, speed, endUser } = choices;
+	const { serviceTier, speed, providerContext, endUser } = choices;
+	const at = variant === 'openai' ? providerContext?.compactAt : undefined;
 	const tier = speed === 'fast' ? 'priority' : serviceTier === 'standard' ? 'default' : serviceTier;
 	const include = variant === 'openai' ? tools.flatMap(({ type }) => included[`${type}`] ?? []) : [];
 	return {
@@ -18,6 +19,7 @@ export function toResponsesChoices(choices: ProviderChoices, variant: Variant): 
 		...(include.length > 0 && { include: [...new Set(include)] }),
 		// xAI knows no flex, and as usual what is not priority.
 		...(tier !== undefined && (variant === 'openai' || tier === 'priority') && { service_tier: tier }),
+		...(at !== undefined && { context_management: [{ type: 'compaction', compact_threshold: at }] }),
 		...(endUser !== undefined && (variant === 'openai' ? { safety_identifier: endUser } : { user: endUser })),
 	};
 }
@@ -57,8 +59,12 @@ function toTool(tool: ProviderTool, variant: Variant): Json {
 	}
 }
 
-/** Returns what a body may bill besides its tokens. */
-export function foreseeResponses(body: Json, variant: Variant): Foreseen {
+/**
+ * Returns what a body may bill besides its tokens. A compaction reads everything once more, and writes a text.
+ *
+ * @param inputTokens those that are sent
+ */
+export function foreseeResponses(body: Json, variant: Variant, inputTokens: number): Foreseen {
 	const tools = listToolTypes(body).filter(({ type }) => !free.test(type));
 	const uses = getNumber(body, 'max_tool_calls') ?? usualUses * tools.length;
 	const units: Record<string, number> = {};
@@ -67,9 +73,13 @@ export function foreseeResponses(body: Json, variant: Variant): Foreseen {
 		if (unit !== undefined) units[unit] = (units[unit] ?? 0) + (most ?? uses);
 	}
 	const tier = getString(body, 'service_tier');
+	const most = tools.length === 0 ? 0 : uses;
+	const [edit] = getObjects(body, 'context_management');
+	const compactions = edit && countMostInput(inputTokens, most) >= (getNumber(edit, 'compact_threshold') ?? 0) ? 1 : 0;
 	return {
 		units,
-		uses: tools.length === 0 ? 0 : uses,
+		uses: most + compactions,
+		texts: compactions,
 		...(tier !== undefined &&
 			!['default', 'auto', 'standard'].includes(tier) && { serviceTier: tier === 'fast' ? 'priority' : tier }),
 	};
