@@ -47,8 +47,8 @@ function listUses(before: Library): readonly (readonly [cause: string, use: Use]
 		['recall kept in place', { ...kept, options: { ...whole, oldResults: 'keep' } }],
 		['found tools appended', { ...found, options: { ...whole, oldResults: 'keep' } }],
 		['schemas cut', { ...cut, options: { oldResults: 'keep' } }],
-		["lifetime chosen (cache: 'auto')", { ...cut, options: { oldResults: 'keep', cache: 'auto' } }],
-		['old results as references', { ...cut, options: { cache: 'auto' } }],
+		['old results as references', { ...cut, options: {} }],
+		["lifetime chosen (cache: 'auto')", { ...cut, options: { cache: 'auto' } }],
 	];
 }
 

@@ -1,4 +1,5 @@
 /** Older results of tools are sent as references, which `read_result` opens (docs/costs.md). */
+import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { PromptRecord } from '../../../src/core/chat/prompt-record.ts';
 import { type ChatOptions, chat, type Message } from '../../../src/core/index.ts';
@@ -119,6 +120,54 @@ describe('older results', () => {
 		);
 		expect(listReferences((await goOn(given, 6)).sent)).toEqual([]);
 	});
+});
+
+test('each request of a random session begins with the one before, except where a warning says that results are references', async () => {
+	const run = fc.record({
+		sizes: fc.array(fc.integer({ min: 0, max: 30_000 }), { maxLength: 4 }),
+		minutes: fc.constantFrom(0, 1, 7, 70),
+	});
+	let steps = 0;
+	await fc.assert(
+		fc.asyncProperty(fc.array(run, { minLength: 3, maxLength: 14 }), async (runs) => {
+			let messages: readonly Message[] = [];
+			let lastPrompt: PromptRecord | undefined;
+			let sent: readonly Message[] = [];
+			let calls = 0;
+			for (const { sizes, minutes } of runs) {
+				const usage = { inputTokens: 2_000, cachedInputTokens: 2_000, outputTokens: 1 };
+				const script = [
+					...sizes.map((size) => ({
+						...calling({ id: `c${calls++}`, name: 'make', input: { name: `${size}` } }),
+						usage,
+					})),
+					{ text: 'Done', usage },
+				];
+				const make = readTool('make', ({ name }) => long('made', Number(name)));
+				const { requests, result, events } = await finish(
+					script,
+					{
+						tools: [make],
+						lastPrompt: lastPrompt && { ...lastPrompt, at: lastPrompt.at - minutes * 60_000 },
+						onMessage: (_, { prompt }) => {
+							lastPrompt = prompt ?? lastPrompt;
+						},
+					},
+					[...messages, chat.userMessage('More')],
+				);
+				let breaks = 0;
+				for (const request of requests) {
+					if (JSON.stringify(request.messages.slice(0, sent.length)) !== JSON.stringify(sent)) breaks += 1;
+					sent = request.messages;
+				}
+				expect(breaks).toBe(stepped(events));
+				steps += breaks;
+				messages = JSON.parse(JSON.stringify(result.messages));
+			}
+		}),
+		{ numRuns: 60 },
+	);
+	expect(steps).toBeGreaterThan(10);
 });
 
 describe('where the conversation does not fit', () => {
