@@ -21,6 +21,7 @@ const usage = `npm run bench: measures what Runlet costs in workerd beside a loo
     weight      the packed size of the Worker, and its cold start
     providers   what a delta costs from a provider's bytes, through the SDK and the adapter
     skills      what 10,000 skills cost a turn and a search
+    context     what 50 sessions cost at three providers, by their rules of caches and prices, before and after
     page        tasks of the page's main thread while 10,000 deltas come, and a history of 2,000 messages opens
   --rounds NUMBER           how often each figure of turns is measured; the median counts (3)
   --help                    this text`;
@@ -58,7 +59,7 @@ const staged: Readonly<Record<string, Part>> = {
 	},
 };
 /** Parts that run in Node, Miniflare or Chromium, in a process each, so that none warms up the next. */
-const alone = ['providers', 'skills', 'page'];
+const alone = ['providers', 'skills', 'context', 'page'];
 
 async function runStaged(parts: readonly string[], rounds: number): Promise<void> {
 	assertMeasurable();

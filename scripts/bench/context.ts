@@ -2,7 +2,7 @@
  * The part `context` of `npm run bench`: what 50 sessions cost at three providers, by their rules of caches and prices, before
  * and after what keeps requests short and their beginning the same. The sessions are made of seeds.
  */
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -23,8 +23,10 @@ const sessions = 50;
 
 /** Loads the library as it was at the commit. */
 async function loadBefore(folder: string): Promise<Library> {
-	const archive = execFileSync('git', ['archive', commit, 'src', 'package.json'], { cwd: root, maxBuffer: 1e9 });
-	execFileSync('tar', ['-x', '-C', folder], { input: archive });
+	const packed = spawnSync('git', ['archive', commit, 'src', 'package.json'], { cwd: root, maxBuffer: 1e9 });
+	if (packed.status !== 0)
+		throw new Error(`The commit ${commit} is not here. Get the whole history: git fetch --unshallow.`);
+	execFileSync('tar', ['-x', '-C', folder], { input: packed.stdout });
 	symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
 	const load = (path: string) => import(pathToFileURL(join(folder, 'src/core', path)).href);
 	const before: Library['core'] = await load('index.ts');

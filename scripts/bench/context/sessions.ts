@@ -36,7 +36,7 @@ export interface Session {
 }
 
 /** A source of numbers that a seed decides. */
-export interface Dice {
+interface Dice {
 	/** From 0 up to 1. */
 	readonly next: () => number;
 	readonly integer: (least: number, most: number) => number;
@@ -54,7 +54,7 @@ const words =
 	);
 
 /** Mulberry32. */
-export function createDice(seed: number): Dice {
+function createDice(seed: number): Dice {
 	let state = seed >>> 0;
 	const next = (): number => {
 		state = (state + 0x6d2b79f5) >>> 0;

@@ -55,6 +55,13 @@ test.each<[what: string, definition: object, field: string, says: RegExp]>([
 		/^webhooks\.github: .*sameBody/,
 	],
 	['a limit that is none', { maxIterations: 0 }, 'maxIterations', /^maxIterations: /],
+	['a way with old results that is none', { oldResults: 'drop' }, 'oldResults', /^oldResults: /],
+	[
+		'a length for the provider that is none',
+		{ providerContext: { compactAt: 1 } },
+		'providerContext.compactAt',
+		/compactAt/,
+	],
 	['a way with long conversations that is none', { contextFull: 'forget' }, 'contextFull', /^contextFull: /],
 	['an example that says nothing', { examples: ['Hello', ' '] }, 'examples.1', /^examples\.1: must not be empty/],
 	['an example that is a page long', { examples: ['x'.repeat(501)] }, 'examples.0', /^examples\.0: at most 500/],
