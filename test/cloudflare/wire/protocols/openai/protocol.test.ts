@@ -123,23 +123,25 @@ test('the client library puts a stream together to just what is answered without
 	);
 });
 
-test('pages that the answer rests on are annotations, each once, without those of a turn that was begun again', () => {
+test('pages that the answer rests on are annotations, each once, without those of a turn that was begun again', async () => {
 	const cite = (id: string, url?: string, title?: string): RunEvent => ({
 		...{ type: 'source', id },
 		...(url && { url }),
 		...(title && { title }),
 	});
 	const [rain, snow] = ['https://rain.example/', 'https://snow.example/'];
-	const { choices } = complete([
+	const events: RunEvent[] = [
 		...[started, cite('0', 'https://old.example/'), restarted, say('It rains'), cite('1', rain, 'Rain'), stop, step],
 		...[cite('2', rain, 'Rain once more'), restarted, say('.'), cite('3', snow), cite('4', 'javascript:alert(1)')],
 		...[cite('5', undefined, 'report.pdf'), stop, step, done],
-	]);
+	];
 	const indices = { start_index: 0, end_index: 0 };
-	expect(choices[0]?.message.annotations).toEqual([
+	const pages = [
 		{ type: 'url_citation', url_citation: { url: rain, title: 'Rain', ...indices } },
 		{ type: 'url_citation', url_citation: { url: snow, title: snow, ...indices } },
-	]);
+	];
+	expect(complete(events).choices[0]?.message.annotations).toEqual(pages);
+	expect((await readCompletion(streamed(events))).choices[0]?.message).toMatchObject({ annotations: pages });
 });
 
 test('a cost that is not known whole is missing, and not a part of it', () => {
