@@ -9,6 +9,7 @@ import type { decisionLinks, linkBody } from '../cloudflare/wire/link.ts';
 import type { serverBody, shownServer, shownServerDetails } from '../cloudflare/wire/mcp.ts';
 import type { memoryPage, shownMemory } from '../cloudflare/wire/memory.ts';
 import type { answerBody, messageBody, shownMessage, waitingMessages } from '../cloudflare/wire/message.ts';
+import type { providerCall, source } from '../cloudflare/wire/provider-call.ts';
 import type { acceptedRun } from '../cloudflare/wire/run.ts';
 import type { schedule, scheduleBody } from '../cloudflare/wire/schedule.ts';
 import type {
@@ -33,6 +34,10 @@ type Query<S extends v.GenericSchema<{ readonly limit?: string }, unknown>> = Om
 
 export type Agent = v.InferOutput<typeof agent>;
 export type Usage = v.InferOutput<typeof usage>;
+/** A call of a tool that the provider of the model ran itself. */
+export type ProviderCall = v.InferOutput<typeof providerCall>;
+/** A page or a document that an answer rests on. */
+export type Source = v.InferOutput<typeof source>;
 
 /** A session: its status, what it waits for, and its budget. */
 export type Session = v.InferOutput<typeof session>;

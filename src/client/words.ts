@@ -60,13 +60,36 @@ export function parseInput(json: string): unknown {
 	}
 }
 
+/** Describes what was used: tokens, what else is billed, and the cost. A cost that is not known is unknown, and not 0. */
 export function describeUsage(usage: Usage | undefined): string {
+	const used = [describeTokens(usage), ...listUnits(usage)].filter((words) => words !== '');
+	const cost = used.length === 0 && usage?.costUsd === undefined ? '' : describeCost(usage);
+	return [...used, ...(cost === '' ? [] : [cost])].join(' · ');
+}
+
+export function describeTokens(usage: Usage | undefined): string {
 	const parts = [];
 	const count = (tokens: number) => tokens.toLocaleString('en');
 	if (usage?.inputTokens !== undefined) parts.push(`${count(usage.inputTokens)} tokens in`);
 	if (usage?.outputTokens !== undefined) parts.push(`${count(usage.outputTokens)} out`);
-	if (usage?.costUsd) parts.push(`$${usage.costUsd.toFixed(usage.costUsd < 0.01 ? 5 : 2)}`);
 	return parts.join(' · ');
+}
+
+/** Describes a cost in dollars. It is empty for a call that costs nothing. */
+function describeCost(usage: Usage | undefined): string {
+	const { costUsd, unpriced } = usage ?? {};
+	const known = costUsd ? `$${costUsd.toFixed(costUsd < 0.01 ? 5 : 2)}` : '';
+	if (costUsd !== undefined && unpriced === undefined) return known;
+	return known === '' ? 'cost unknown' : `${known} and unknown`;
+}
+
+/** Describes what is billed besides tokens, such as 2 web searches. */
+function listUnits(usage: Usage | undefined): string[] {
+	const units = Object.entries(usage?.units ?? {}).filter(([name]) => !name.endsWith('_tokens'));
+	return units.map(([name, count]) => {
+		const words = name.replaceAll('_', ' ');
+		return `${count.toLocaleString('en')} ${count === 1 ? words.replace(/(?<=ch|sh)es$|s$/, '') : words}`;
+	});
 }
 
 /** Describes what was spent: dollars where the price is known, else tokens. */

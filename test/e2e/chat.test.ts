@@ -35,7 +35,7 @@ describe('npm run chat', () => {
 		]);
 		const { stdout, stderr, code } = await run(server, ['What is', '17 + 25?']);
 		expect(stdout).toBe('17 + 25 is 42.\n');
-		expect(stderr).toBe('→ calculate {"expression":"17 + 25"}\n← 42\n1,200 tokens in · 7 out\n');
+		expect(stderr).toBe('→ calculate {"expression":"17 + 25"}\n← 42\n1,200 tokens in · 7 out · cost unknown\n');
 		expect(code).toBe(0);
 		expect(server.bodies('POST /v1/sessions')).toEqual([{ agent: 'helper' }]);
 		expect(server.bodies('POST /v1/sessions/s1/messages')).toEqual([{ text: 'What is 17 + 25?' }]);
@@ -61,6 +61,43 @@ describe('npm run chat', () => {
 		]);
 		expect(stdout).toBe('I am sorry.\n');
 		expect(server.bodies('POST /v1/sessions')).toEqual([{ agent: 'support' }]);
+	});
+
+	test('tools of the provider have a line each, and the sources of the answer stand behind it', async () => {
+		const source = (id: string, more: object): RunEvent => ({ type: 'source', id, ...more });
+		const rain = { url: 'https://rain.example/', title: 'Rain\u001b[2J in\nOslo' };
+		const server = await startServer([
+			{ type: 'provider_tool', id: 's1', name: 'web_search', input: { query: 'old' } },
+			source('0', { title: 'old' }),
+			{ type: 'turn.restarted', iteration: 1 },
+			{ type: 'provider_tool', id: 's1', name: 'web_search', input: { query: 'rain' } },
+			{ type: 'provider_tool', id: 's1', name: 'web_search', input: { query: 'rain' }, output: [{ title: 'Rain' }] },
+			{ type: 'provider_tool', id: 'f1', name: 'web_fetch', output: 'gone', isError: true },
+			say('It rai'),
+			source('1', rain),
+			source('2', { ...rain, quote: 'It rains.' }),
+			say('ns.'),
+			source('3', { title: 'report.pdf' }),
+			{ type: 'stop', reason: 'end_turn' },
+			{
+				type: 'done',
+				text: '',
+				usage: { ...usage, units: { web_searches: 1 }, costUsd: 0.5, unpriced: 'web_fetches' },
+			},
+		]);
+		const { stdout, stderr } = await run(server, ['Does it rain?']);
+		expect(stdout).toBe('It rains.\n');
+		expect(stderr.split('\n')).toEqual([
+			'→ web_search {"query":"old"} (at the provider)',
+			'The answer was interrupted and starts again:',
+			'→ web_search {"query":"rain"} (at the provider)',
+			'→ web_fetch (at the provider)',
+			'← web_fetch: gone',
+			'[1] Rain[2J in Oslo https://rain.example/',
+			'[2] report.pdf',
+			'1,200 tokens in · 7 out · 1 web search · $0.50 and unknown',
+			'',
+		]);
 	});
 
 	test('task lists are shown as they change, and not once more as results', async () => {

@@ -3,7 +3,8 @@
 import { ClientError, type FileChange, type SessionClient } from '../../client/index.ts';
 import { describeMoney, describeSize, describeUsage } from '../../client/words.ts';
 import { attachFile, chooseModel, type NextMessage, printModels } from './next-message.ts';
-import { print, printDiff, printTasks, printText, toOneLine } from './terminal.ts';
+import { print, printText, toOneLine } from './print.ts';
+import { printDiff, printTasks } from './terminal.ts';
 
 /** What the help says of them. */
 export const commandUsage = `  /help           these lines

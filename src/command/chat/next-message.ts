@@ -7,7 +7,7 @@ import { type Attachment, ClientError, type SessionClient } from '../../client/i
 import { describeModel, describeSize } from '../../client/words.ts';
 import { toMessageText } from '../../core/ground/errors.ts';
 import { findMediaType } from '../../core/workspace/media-types.ts';
-import { print, printText } from './terminal.ts';
+import { print, printText } from './print.ts';
 
 export interface NextMessage {
 	/** The model that a person chose in place of the one that the session has. */

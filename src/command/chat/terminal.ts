@@ -13,6 +13,8 @@ import {
 	splitDiff,
 } from '../../client/words.ts';
 import { createMarkdownWriter } from './markdown.ts';
+import { endLine, print, printText, toOneLine, toPrintable, writeText } from './print.ts';
+import { createProvided, describeProviderCall } from './provided.ts';
 
 /** Whether standard output shows styles: it is a terminal, or FORCE_COLOR says so, and NO_COLOR does not forbid it. */
 const isStyled = styleText('bold', '-', { stream: process.stdout }) !== '-';
@@ -41,13 +43,17 @@ export function createWriter() {
 	}
 
 	const prose = createProse();
+	const provided = createProvided();
 	let isThinking = false;
 	return {
 		hasFailed: () => hasFailed,
 		/** Prints what is left of a text. */
 		end: prose.end,
 		write(event: RunEvent) {
-			if (event.type !== 'text') prose.end();
+			// Sources come between the words of a text.
+			if (event.type !== 'text' && event.type !== 'source') prose.end();
+			if (ends.has(event.type)) provided.end();
+			hasFailed ||= failures.has(event.type);
 			switch (event.type) {
 				case 'text':
 					return prose.add(event.text);
@@ -63,6 +69,9 @@ export function createWriter() {
 					return;
 				case 'tool_use_end':
 					return endCall(event.id);
+				case 'provider_tool':
+				case 'source':
+					return provided.take(event);
 				case 'tool_result':
 					return endResult(event.id, event.output, event.isError === true);
 				case 'note':
@@ -80,9 +89,11 @@ export function createWriter() {
 					return print('yellow', event.message);
 				case 'turn.restarted':
 					calls.clear();
+					provided.dropTurn();
 					return print('dim', 'The answer was interrupted and starts again:');
 				case 'stop': {
 					isThinking = false;
+					provided.endTurn();
 					endLine();
 					const words = describeStop(event.reason);
 					return words ? print('yellow', words) : undefined;
@@ -94,18 +105,19 @@ export function createWriter() {
 				case 'awaiting':
 					return print('bold', describeAwaiting(event));
 				case 'halted':
-					hasFailed = true;
 					return print('yellow', describeHalt(event.reason));
 				case 'cancelled':
-					hasFailed = true;
 					return print('dim', 'Stopped.');
 				case 'error':
-					hasFailed = true;
 					return print('red', `${event.message} (${event.code})`);
 			}
 		},
 	};
 }
+
+/** The events that end a run before it has its answer. */
+const failures: ReadonlySet<string> = new Set(['halted', 'cancelled', 'error']);
+const ends: ReadonlySet<string> = new Set(['done', 'awaiting', ...failures]);
 
 /** Prints a text that comes in pieces. */
 function createProse() {
@@ -127,6 +139,7 @@ function createProse() {
 function printChild({ agent, event }: ChildEvent) {
 	if (event.type === 'child') printChild({ ...event, agent: `${agent}: ${event.agent}` });
 	if (event.type !== 'step') return;
+	for (const call of event.providerCalls ?? []) print('dim', `  ${agent}: ${describeProviderCall(call)}`);
 	for (const { name, input } of event.toolCalls) print('dim', `  ${agent}: → ${name} ${toOneLine(input)}`);
 }
 
@@ -162,42 +175,4 @@ export function printTasks(list: TaskList) {
 	}
 	const after = tasks.length - from - mostTasks;
 	if (after > 0) print('dim', `  … ${after} more`);
-}
-
-/** Whether the current line has a part of the answer. */
-let isInLine = false;
-
-/** Writes text to standard output. */
-export function printText(given: string) {
-	writeText(toPrintable(given));
-}
-
-function writeText(text: string) {
-	process.stdout.write(text);
-	if (text !== '') isInLine = !text.endsWith('\n');
-}
-
-export function endLine() {
-	if (isInLine) process.stdout.write('\n');
-	isInLine = false;
-}
-
-/** Writes a line to standard error. */
-export function print(style: 'dim' | 'bold' | 'red' | 'green' | 'yellow', text: string) {
-	endLine();
-	process.stderr.write(`${styleText(style, toPrintable(text), { stream: process.stderr })}\n`);
-}
-
-/**
- * Removes control characters, with which a text could move the cursor or write the clipboard, and those that turn the
- * direction of the text around them.
- */
-function toPrintable(text: string): string {
-	return text.replace(/(?![\n\t])\p{Cc}|[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu, '');
-}
-
-export function toOneLine(value: unknown): string {
-	const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
-	const line = text.replace(/\s+/g, ' ').trim();
-	return line.length > 200 ? `${line.slice(0, 200)}…` : line;
 }

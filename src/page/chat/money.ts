@@ -2,7 +2,7 @@
 
 import { ClientError } from '../../client/error.ts';
 import type { SessionClient } from '../../client/sessions.ts';
-import type { Message, Session } from '../../client/types.ts';
+import type { Message, Session, Usage } from '../../client/types.ts';
 import { describeMoney } from '../../client/words.ts';
 import { element, withoutTurns } from '../parts/element.ts';
 import { createForm } from '../parts/form.ts';
@@ -111,11 +111,18 @@ function createTurns(messages: readonly Message[]): HTMLElement[] {
 		bar.setAttribute('aria-label', `${usage.latencyMs ?? 0} ms`);
 		const texts = [
 			...[`${turns.length - shown.length + at + 1}`, model, toCount(usage.inputTokens), toCount(usage.outputTokens)],
-			...[usage.costUsd ? `$${usage.costUsd.toFixed(5)}` : '', `${((usage.latencyMs ?? 0) / 1_000).toFixed(1)} s`],
+			...[describeTurnCost(usage), `${((usage.latencyMs ?? 0) / 1_000).toFixed(1)} s`],
 		];
 		return element('tr', '', ...texts.map((text) => element('td', '', text)), element('td', 'bar', bar));
 	});
 	return [element('table', '', element('thead', '', element('tr', '', ...head)), element('tbody', '', ...rows))];
+}
+
+/** A cost of which a part is not known is more than the part that is. */
+function describeTurnCost({ costUsd, unpriced }: Usage): string {
+	const known = costUsd ? `$${costUsd.toFixed(5)}` : '';
+	if (costUsd !== undefined && unpriced === undefined) return known;
+	return known === '' ? 'unknown' : `${known} and unknown`;
 }
 
 function toCount(tokens: number | undefined): string {

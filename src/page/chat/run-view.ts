@@ -7,6 +7,7 @@ import { createMarkdown } from '../markdown/markdown.ts';
 import { toSessionAddress } from '../parts/address.ts';
 import { element, link, withoutTurns } from '../parts/element.ts';
 import { createAnswer } from './answer.ts';
+import { createProvided } from './provided.ts';
 import { type CallView, createToolCall } from './tool-call.ts';
 
 /** A run on the page. */
@@ -32,8 +33,11 @@ export function createRunView(parent: Node, calls: Map<string, CallView> = new M
 	let reasoning: HTMLElement | undefined;
 	let hasEnded = false;
 	const answer = createAnswer();
-	/** The runs of the sessions that work for calls of this one, by their ids. */
-	const children = new Map<string, RunView>();
+	const provided = createProvided(root, (card) => {
+		closeText();
+		add(card);
+	});
+	const children = createChildren(calls);
 
 	function add<T extends Node>(node: T): T {
 		turn ??= root.appendChild(element('div', 'turn'));
@@ -79,6 +83,7 @@ export function createRunView(parent: Node, calls: Map<string, CallView> = new M
 			calls.set(id, call);
 			add(call.root);
 		},
+		addProvided: provided.add,
 		addBlock(...nodes: readonly HTMLElement[]) {
 			view.endTurn();
 			root.append(...nodes);
@@ -87,35 +92,29 @@ export function createRunView(parent: Node, calls: Map<string, CallView> = new M
 			closeText();
 			turn = undefined;
 			answer.endTurn();
+			provided.endTurn();
 		},
 		/** Removes what the turn has shown so far. */
 		dropTurn() {
 			answer.dropTurn();
+			provided.dropTurn();
 			turn?.remove();
 			turn = prose = reasoning = undefined;
 		},
 
-		/** Shows what a child does within the call that it works for. */
-		addChildEvent({ id, session, agent, event }: ChildEvent) {
-			const known = children.get(session);
-			const place = known === undefined ? calls.get(id)?.nest(agent, session) : undefined;
-			const child = known ?? (place && createRunView(place));
-			if (child === undefined) return;
-			children.set(session, child);
-			child.apply(event);
-		},
-
+		addChildEvent: children.add,
 		apply: (event: RunEvent): void => showEvent(view, event),
 		flush(): void {
 			prose?.flush();
-			for (const child of children.values()) child.flush();
+			for (const child of children.all()) child.flush();
 		},
 		end() {
 			if (hasEnded) return;
 			hasEnded = true;
 			closeText();
-			for (const child of children.values()) child.end();
+			for (const child of children.all()) child.end();
 			for (const call of calls.values()) call.leave();
+			provided.end();
 			root.removeAttribute('aria-busy');
 			if (root.hasChildNodes()) root.append(element('div', 'run-end', ...answer.createCopy()));
 		},
@@ -130,12 +129,29 @@ function createRoot(parent: Node): HTMLElement {
 	return parent.appendChild(root);
 }
 
+/** The runs of the sessions that work for calls of this one, each within its call. */
+function createChildren(calls: ReadonlyMap<string, CallView>) {
+	const views = new Map<string, RunView>();
+	return {
+		all: () => views.values(),
+		add({ id, session, agent, event }: ChildEvent): void {
+			const known = views.get(session);
+			const place = known === undefined ? calls.get(id)?.nest(agent, session) : undefined;
+			const child = known ?? (place && createRunView(place));
+			if (child === undefined) return;
+			views.set(session, child);
+			child.apply(event);
+		},
+	};
+}
+
 interface Drawing {
 	readonly calls: ReadonlyMap<string, CallView>;
 	addLine(className: string, ...children: (Node | string)[]): HTMLElement;
 	addText(text: string): void;
 	addReasoning(text: string): void;
 	addCall(id: string, name: string): void;
+	addProvided: ReturnType<typeof createProvided>['add'];
 	addChildEvent(event: ChildEvent): void;
 	endTurn(): void;
 	dropTurn(): void;
@@ -157,6 +173,9 @@ function showEvent(view: Drawing, event: RunEvent) {
 			return calls.get(event.id)?.endInput();
 		case 'tool_result':
 			return calls.get(event.id)?.setResult(event.output, event.isError, event.parts);
+		case 'provider_tool':
+		case 'source':
+			return view.addProvided(event);
 		case 'tool_stack':
 			return calls.get(event.id)?.setStack(event.stack);
 		case 'note': {
@@ -218,9 +237,11 @@ export function* toEvents(message: Message): Generator<RunEvent> {
 		yield { type: 'tool_result', id, output, isError, parts };
 	}
 	if (message.role !== 'assistant') return;
-	const { content, reasoning, toolCalls = [] } = message;
+	const { content, reasoning, toolCalls = [], providerCalls = [], sources = [] } = message;
 	if (reasoning) yield { type: 'reasoning', text: reasoning };
+	for (const call of providerCalls) yield { type: 'provider_tool', ...call };
 	if (content) yield { type: 'text', text: content };
+	for (const source of sources) yield { type: 'source', ...source };
 	for (const { id, name, input } of toolCalls) {
 		yield { type: 'tool_use_start', id, name };
 		yield { type: 'tool_use_input', id, partialInputJson: JSON.stringify(input) };

@@ -18,11 +18,12 @@ const wordsOfState = {
 
 export type CallView = ReturnType<typeof createToolCall>;
 
-export function createToolCall(name: string) {
+/** `where` stands in the place of the time of a call that has none. */
+export function createToolCall(name: string, where = '') {
 	const title = element('span', 'name', name);
 	const question = element('span', 'brief');
 	const answer = element('span', 'answer');
-	const took = element('span', 'took');
+	const took = element('span', 'took', where);
 	const state = element('span', 'visually-hidden');
 	const input = element('pre');
 	const output = element('pre');

@@ -1,11 +1,12 @@
 /** What the runs of a session took, made of its messages: each says when it was stored, and a turn how long it took. */
 
+import { hasEnded } from '../../client/provider-calls.ts';
 import type { Message, Session, Usage } from '../../client/types.ts';
 import { toSaidText } from '../../client/words.ts';
 
-/** A model call, a tool call, or a session that works for a tool call. */
+/** A model call, a tool call, one that ran at the model's provider, or a session that works for a tool call. */
 export interface Span {
-	readonly kind: 'model' | 'tool' | 'child';
+	readonly kind: 'model' | 'tool' | 'provider' | 'child';
 	readonly name: string;
 	/** How deep it stands within the run: tools are below the turn that called them. */
 	readonly depth: number;
@@ -29,7 +30,7 @@ export interface TracedRun {
 	end: number;
 	readonly spans: Span[];
 	/** What its own model calls took, without those of children. */
-	usage: Required<Pick<Usage, 'inputTokens' | 'outputTokens' | 'costUsd'>>;
+	usage: Required<Pick<Usage, 'inputTokens' | 'outputTokens' | 'costUsd'>> & Pick<Usage, 'units' | 'unpriced'>;
 }
 
 /** A session that works for calls, and what it did. */
@@ -81,7 +82,7 @@ type Role<R extends Message['role']> = Extract<Message, { role: R }>;
 /** Adds a model call, and the calls that it made. They begin when its message is stored. */
 function addTurn(
 	run: TracedRun,
-	{ turn, toolCalls = [] }: Role<'assistant'>,
+	{ turn, toolCalls = [], providerCalls = [] }: Role<'assistant'>,
 	at: number,
 	open: Map<string, Span>,
 	children: ReadonlyMap<string, readonly TracedChild[]>,
@@ -100,6 +101,11 @@ function addTurn(
 		cacheMiss: turn?.cacheMiss,
 	});
 	run.usage = addUsage(run.usage, usage);
+	// They ran within the turn; nobody tells when.
+	for (const call of providerCalls) {
+		const state = call.isError === true ? 'failed' : hasEnded(call) ? 'done' : 'left';
+		run.spans.push({ kind: 'provider', name: call.name, depth: 1, start, end: at, state });
+	}
 	for (const { id, name } of toolCalls) {
 		const span: Span = { kind: 'tool', name, depth: 1, start: at, state: 'running' };
 		open.set(id, span);
@@ -132,10 +138,20 @@ function toChildSpans({ id, agent, background, runs }: TracedChild, earliest: nu
 	return [{ kind: 'child', name, depth: 2, start, end, state, usage, session: id }, ...within];
 }
 
-function addUsage(sum: TracedRun['usage'], usage: Usage = {}): TracedRun['usage'] {
+function addUsage(sum: TracedRun['usage'], usage?: Usage): TracedRun['usage'] {
+	if (usage === undefined) return sum;
 	return {
 		inputTokens: sum.inputTokens + (usage.inputTokens ?? 0),
 		outputTokens: sum.outputTokens + (usage.outputTokens ?? 0),
 		costUsd: sum.costUsd + (usage.costUsd ?? 0),
+		units: addUnits(sum.units, usage.units),
+		unpriced: sum.unpriced ?? usage.unpriced ?? (usage.costUsd === undefined ? 'a turn' : undefined),
 	};
+}
+
+function addUnits(sum: Usage['units'], units: Usage['units']): Usage['units'] {
+	if (units === undefined) return sum;
+	const all = new Map(Object.entries(sum ?? {}));
+	for (const [name, count] of Object.entries(units)) all.set(name, (all.get(name) ?? 0) + count);
+	return Object.fromEntries(all);
 }

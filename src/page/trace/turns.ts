@@ -1,7 +1,7 @@
 /** The turns of a session as charts: what each took in tokens, in time and in dollars. */
 
 import type { Usage } from '../../client/types.ts';
-import { describeUsage } from '../../client/words.ts';
+import { describeTokens } from '../../client/words.ts';
 import { createChart } from '../parts/chart.ts';
 import { element } from '../parts/element.ts';
 import { describeTime } from '../parts/time.ts';
@@ -25,7 +25,7 @@ export function showTurns(root: HTMLElement, { runs }: Trace): void {
 			return {
 				name: number(at),
 				parts,
-				words: names === undefined ? say(sum(parts)) : describeUsage({ ...usage, costUsd: undefined }),
+				words: names === undefined ? say(sum(parts)) : describeTokens(usage),
 			};
 		});
 		const most = Math.max(0, ...bars.map(({ parts }) => sum(parts)));

@@ -110,7 +110,8 @@ function createRow(
 ): HTMLElement {
 	const label = session === undefined ? name : link('', toSessionAddress(session), name);
 	const told = wordsOfState[state];
-	const time = end === undefined ? '' : describeTime(end - start);
+	const ran = end === undefined ? '' : describeTime(end - start);
+	const time = kind === 'provider' ? 'at the provider' : ran;
 	const tokens = [describeUsage(usage), cacheMiss && `cache missed: ${cacheMiss}`].filter(Boolean).join(' · ');
 	const row = element(
 		'tr',

@@ -1,0 +1,42 @@
+/** Writes for `runlet chat`: the answer to standard output, lines about it to standard error. */
+
+import { styleText } from 'node:util';
+
+/** Whether the current line has a part of the answer. */
+let isInLine = false;
+
+/** Writes text to standard output. */
+export function printText(given: string) {
+	writeText(toPrintable(given));
+}
+
+/** Writes text that has no control characters of others. */
+export function writeText(text: string) {
+	process.stdout.write(text);
+	if (text !== '') isInLine = !text.endsWith('\n');
+}
+
+export function endLine() {
+	if (isInLine) process.stdout.write('\n');
+	isInLine = false;
+}
+
+/** Writes a line to standard error. */
+export function print(style: 'dim' | 'bold' | 'red' | 'green' | 'yellow', text: string) {
+	endLine();
+	process.stderr.write(`${styleText(style, toPrintable(text), { stream: process.stderr })}\n`);
+}
+
+/**
+ * Removes control characters, with which a text could move the cursor or write the clipboard, and those that turn the
+ * direction of the text around them.
+ */
+export function toPrintable(text: string): string {
+	return text.replace(/(?![\n\t])\p{Cc}|[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu, '');
+}
+
+export function toOneLine(value: unknown): string {
+	const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
+	const line = text.replace(/\s+/g, ' ').trim();
+	return line.length > 200 ? `${line.slice(0, 200)}…` : line;
+}
