@@ -200,9 +200,11 @@ describe('npm run chat', () => {
 			'1. one\n2. two\n   - [x] done\n   - [ ] open\n\n> a quote\n\n',
 			'```sh\nnpm start\n\nnpm test\n```\n\n| a | long |\n|--:|---|\n| 10 | **x** |\n\n<b>&#27;[2J</b> \u001b[2J\u202e',
 		].join('');
-		const pieces = Array.from({ length: Math.ceil(answer.length / 7) }, (_, at) =>
+		// Sources may come between any two pieces.
+		const pieces = Array.from({ length: Math.ceil(answer.length / 7) }, (_, at): RunEvent[] => [
 			say(answer.slice(at * 7, at * 7 + 7)),
-		);
+			{ type: 'source', id: 'p1', title: 'report.pdf' },
+		]).flat();
 		const server = await startServer([...pieces, { type: 'done', text: '', usage: {} }]);
 		const { stdout } = await run(server, ['Go'], '', colours);
 		expect(stripVTControlCharacters(stdout)).toBe(

@@ -52,8 +52,6 @@ export function createWriter() {
 		write(event: RunEvent) {
 			// Sources come between the words of a text.
 			if (event.type !== 'text' && event.type !== 'source') prose.end();
-			if (ends.has(event.type)) provided.end();
-			hasFailed ||= failures.has(event.type);
 			switch (event.type) {
 				case 'text':
 					return prose.add(event.text);
@@ -98,26 +96,37 @@ export function createWriter() {
 					const words = describeStop(event.reason);
 					return words ? print('yellow', words) : undefined;
 				}
-				case 'done': {
-					const words = describeUsage(event.usage);
-					return words ? print('dim', words) : undefined;
-				}
+				case 'done':
 				case 'awaiting':
-					return print('bold', describeAwaiting(event));
 				case 'halted':
-					return print('yellow', describeHalt(event.reason));
 				case 'cancelled':
-					return print('dim', 'Stopped.');
 				case 'error':
-					return print('red', `${event.message} (${event.code})`);
+					hasFailed = event.type !== 'done' && event.type !== 'awaiting';
+					provided.end();
+					return printEnd(event);
 			}
 		},
 	};
 }
 
-/** The events that end a run before it has its answer. */
-const failures: ReadonlySet<string> = new Set(['halted', 'cancelled', 'error']);
-const ends: ReadonlySet<string> = new Set(['done', 'awaiting', ...failures]);
+type EndEvent = Extract<RunEvent, { type: 'done' | 'awaiting' | 'halted' | 'cancelled' | 'error' }>;
+
+function printEnd(event: EndEvent) {
+	switch (event.type) {
+		case 'done': {
+			const words = describeUsage(event.usage);
+			return words ? print('dim', words) : undefined;
+		}
+		case 'awaiting':
+			return print('bold', describeAwaiting(event));
+		case 'halted':
+			return print('yellow', describeHalt(event.reason));
+		case 'cancelled':
+			return print('dim', 'Stopped.');
+		case 'error':
+			return print('red', `${event.message} (${event.code})`);
+	}
+}
 
 /** Prints a text that comes in pieces. */
 function createProse() {
