@@ -716,6 +716,99 @@ describe('what the wire may bring', () => {
 		expect(await readTexts('.usage')).toEqual(['1,200 tokens in · 34 out · $0.50']);
 	});
 
+	const search = { type: 'provider_tool', id: 's1', name: 'web_search', input: { query: 'rain in Oslo' } } as const;
+	const found = [{ title: 'Rain', url: 'https://rain.example/' }];
+	const rain = { type: 'source', url: 'https://rain.example/a', title: 'Rain' } as const;
+	const isOpen = (selector: string) =>
+		page.locator(selector).evaluateAll((all) => all.map((one) => 'open' in one && one.open));
+
+	test('a tool of the provider is a card, which its result completes, and sources are footnotes', async () => {
+		await open([
+			{ type: 'provider_tool', id: 's1', name: 'web_search', input: { query: 'not this' } },
+			{ ...rain, id: 'p0', url: 'https://not.example/' },
+			{ type: 'turn.restarted', iteration: 1 },
+			search,
+			{ ...search, output: found },
+			{ type: 'provider_tool', id: 'f1', name: 'web_fetch' },
+			{ type: 'provider_tool', id: 'f1', name: 'web_fetch', output: 'It is gone.', isError: true },
+			{ type: 'provider_tool', id: 'x1', name: 'code_execution', input: 'print(1)' },
+			{ type: 'text', text: 'It rai' },
+			{ ...rain, id: 'p1', quote: 'It <b>rains</b>.' },
+			{ type: 'text', text: 'ns.' },
+			{ ...rain, id: 'p2', quote: 'All day.' },
+			{ type: 'source', id: 'p3', title: 'report.pdf' },
+			{ type: 'source', id: 'p4', url: 'javascript:alert(1)' },
+			{ type: 'source', id: 'p5', url: 'https://me@evil.example/', title: 'Rain' },
+			stop,
+			{ type: 'provider_tool', id: 'x1', name: 'code_execution', output: { stdout: '1' } },
+			{ ...search, output: 'nothing', input: { query: 'snow' } },
+			stop,
+			{ ...done, usage: { inputTokens: 9, outputTokens: 1, units: { web_searches: 2 } } } as RunEvent,
+		]);
+		const cards = await page
+			.locator('.call')
+			.evaluateAll((all: HTMLElement[]) =>
+				all.map((card) => [
+					...[card.dataset.state, card.querySelector('.took')?.textContent],
+					...[...card.querySelectorAll('.name, .brief, pre')].map((part) => part.textContent),
+				]),
+			);
+		const where = 'at the provider';
+		expect(cards).toEqual([
+			[
+				'done',
+				where,
+				'web_search',
+				'rain in Oslo',
+				JSON.stringify(search.input, null, 2),
+				JSON.stringify(found, null, 2),
+			],
+			['failed', where, 'web_fetch', '', '', 'It is gone.'],
+			['done', where, 'code_execution', 'print(1)', 'print(1)', JSON.stringify({ stdout: '1' }, null, 2)],
+			['done', where, 'web_search', 'snow', '{\n  "query": "snow"\n}', 'nothing'],
+		]);
+		expect(await readTexts('.prose')).toEqual(['It rains.']);
+		expect(await readTexts('.footnotes li')).toEqual([
+			'Rain rain.example2 quotesIt <b>rains</b>.All day.',
+			'report.pdf',
+			'javascript:alert(1)',
+			'Rain evil.example',
+		]);
+		const links = page.locator('.footnotes a');
+		expect(
+			await links.evaluateAll((all: HTMLAnchorElement[]) => all.map(({ href, target, rel }) => [href, target, rel])),
+		).toEqual([['https://rain.example/a', '_blank', expect.stringContaining('noreferrer')]]);
+		expect(await isOpen('.footnotes details')).toEqual([false]);
+		expect(await readTexts('.usage')).toEqual(['9 tokens in · 1 out · 2 web searches · cost unknown']);
+	});
+
+	test('a history that is opened has the cards and the footnotes of its answers', async () => {
+		const { type: _, ...card } = search;
+		const { type: __, ...source } = rain;
+		const providerCalls = [
+			{ ...card, output: found },
+			{ id: 'f1', name: 'web_fetch', output: 'gone', isError: true },
+			{ id: 'x1', name: 'code_execution' },
+		];
+		await open(
+			[done],
+			[
+				{ runId: 'r1', role: 'user', content: 'Does it rain?' },
+				{ runId: 'r1', role: 'assistant', content: 'It rains.', providerCalls, sources: [{ ...source, id: 'p1' }] },
+				{ runId: 'r9', role: 'user', content: 'Thanks.' },
+			],
+		);
+		expect(await readTexts('.call .name')).toEqual(['web_search', 'web_fetch', 'code_execution']);
+		expect(await readTexts('.call summary .visually-hidden')).toEqual(['done', 'failed', 'no result']);
+		expect(await readTexts('.footnotes li')).toEqual(['Rain rain.example']);
+	});
+
+	test('a run that is stopped shows the sources that it had', async () => {
+		await open([{ type: 'text', text: 'It rai' }, { ...rain, id: 'p1' }, search, { type: 'cancelled' }]);
+		expect(await readTexts('.footnotes li')).toEqual(['Rain rain.example']);
+		expect(await readTexts('.call summary .visually-hidden')).toEqual(['no result']);
+	});
+
 	test('what a child does stands within the call that it works for, and so do its own children', async () => {
 		const child = (event: RunEvent, agent = 'writer'): RunEvent => ({
 			type: 'child',
@@ -836,9 +929,18 @@ describe('what the wire may bring', () => {
 		expect(payloads.length).toBeGreaterThanOrEqual(126);
 		await watchSinks();
 		const everywhere = payloads.join('\n\n');
+		const search = { id: 's', name: image, input: { [image]: everywhere }, output: everywhere };
+		const sources = [
+			{ id: 's1', url: image, title: everywhere, quote: everywhere },
+			{ id: 's2', url: `https://example.com/${image}`, title: everywhere, quote: image },
+			...payloads.map((url, at) => ({ id: `u${at}`, url, title: url, quote: url })),
+		];
 		await open(
 			[
 				{ type: 'reasoning', text: everywhere },
+				{ type: 'provider_tool', ...search },
+				{ type: 'provider_tool', ...search, id: 'f', isError: true },
+				...sources.map((source): RunEvent => ({ type: 'source', ...source })),
 				{ type: 'text', text: everywhere },
 				...call('a', image, { [image]: everywhere }),
 				...call('b', 'read_skill', { name: image }),
@@ -852,7 +954,10 @@ describe('what the wire may bring', () => {
 			],
 			[
 				{ runId: 'r1', role: 'user', content: everywhere },
-				{ runId: 'r1', role: 'assistant', content: everywhere, reasoning: everywhere },
+				{
+					...{ runId: 'r1', role: 'assistant', content: everywhere, reasoning: everywhere },
+					...{ providerCalls: [search], sources },
+				},
 				{ runId: 'r9', role: 'user', content: everywhere },
 			],
 		);
@@ -864,7 +969,7 @@ describe('what the wire may bring', () => {
 			})),
 		);
 		const known = [
-			...'article div details summary span p pre code strong em h3 h4 h5 ul ol li a b del hr'.split(' '),
+			...'article section div details summary span p pre code strong em h3 h4 h5 ul ol li a b del hr'.split(' '),
 			...'blockquote table thead tbody tr th td button'.split(' '),
 		];
 		expect(nodes.filter(({ tag }) => !known.includes(tag))).toEqual([]);

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Message, Session } from '../../src/client/index.ts';
+import { describeUsage } from '../../src/client/words.ts';
 import { createHistories } from '../../src/page/trace/history.ts';
 import { loadTrace } from '../../src/page/trace/load.ts';
 import { toRuns } from '../../src/page/trace/spans.ts';
@@ -52,6 +53,27 @@ test('a turn begins as long before its message as the model took, and its calls 
 	const [run] = toRuns(state('completed'), messages);
 	expect(run).toMatchObject({ start, end: start + 1_500 });
 	expect(run?.usage).toEqual({ inputTokens: 20, outputTokens: 4, costUsd: 1 });
+});
+
+test('a tool of the provider ran within its turn, and the run has what was billed for it', () => {
+	const [said, thought] = [say(0, 'Go.'), think(500, 400)];
+	if (thought.role !== 'assistant' || thought.turn === undefined) throw new Error('no turn');
+	const call = { id: 's1', name: 'web_search', output: [] };
+	const providerCalls = [call, { ...call, id: 'f1', name: 'web_fetch', isError: true }, { id: 'x1', name: 'code' }];
+	const usage = { ...thought.turn.usage, units: { web_searches: 2 } };
+	const searched = { ...thought, providerCalls, turn: { ...thought.turn, usage } };
+	expect(show(state('completed'), [said, searched])).toEqual([
+		[
+			'Go.',
+			'0 Turn 1: demo 100-500 done',
+			...['1 web_search 100-500 done', '1 web_fetch 100-500 failed', '1 code 100-500 left'],
+		],
+	]);
+	const sum = (...messages: Message[]) => describeUsage(toRuns(state('completed'), messages)[0]?.usage);
+	expect(sum(said, searched, searched)).toBe('20 tokens in · 4 out · 4 web searches · $1.00');
+	const unpriced = { ...searched, turn: { ...searched.turn, usage: { ...usage, costUsd: undefined } } };
+	expect(sum(said, searched, unpriced)).toBe('20 tokens in · 4 out · 4 web searches · $0.50 and unknown');
+	expect(sum(said, unpriced)).toBe('10 tokens in · 2 out · 2 web searches · cost unknown');
 });
 
 test('a turn says why the provider’s cache had less', () => {

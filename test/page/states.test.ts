@@ -88,6 +88,33 @@ const states: Readonly<Record<string, () => Promise<void>>> = {
 		await sees('.usage', 'tokens');
 		await page.locator('.call summary').first().click();
 	},
+	async sources() {
+		const search = { type: 'provider_tool', id: 's1', name: 'web_search', input: { query: 'rain in Oslo' } } as const;
+		const yr = {
+			type: 'source',
+			url: 'https://www.yr.example/en/forecast/oslo',
+			title: 'Weather forecast for Oslo',
+		} as const;
+		stage.play([
+			search,
+			{ ...search, output: [{ title: yr.title, url: yr.url }] },
+			{
+				...{ type: 'provider_tool', id: 'f1', name: 'web_fetch' },
+				input: { url: yr.url },
+				output: 'The page is gone.',
+				isError: true,
+			},
+			text('It rains until **four**, and then it clears up.'),
+			{ ...yr, id: 'p1', quote: 'Rain until 16:00, then partly cloudy.' },
+			{ ...yr, id: 'p2', url: 'https://news.example/a-very-long-address/'.repeat(3), title: 'News of the day' },
+			{ type: 'source', id: 'p3', title: 'calendar.pdf', quote: 'Lunch outside at one.' },
+			{ type: 'usage', inputTokens: 900, outputTokens: 40, units: { web_searches: 1 } },
+		]);
+		await say('Can we eat outside?');
+		await sees('.usage', '900 tokens in · 40 out · 1 web search · cost unknown');
+		await page.locator('.footnotes summary').first().click();
+		await page.locator('.call summary').first().click();
+	},
 	async approval() {
 		stage.play([call('p1', 'pay', { amount: 5 })]);
 		await say('Pay five.');
@@ -171,6 +198,14 @@ const states: Readonly<Record<string, () => Promise<void>>> = {
 		await sayToChief();
 		await page.locator('#trace-open').click();
 		await sees('.waterfall tr', 'Turn 2');
+	},
+	async 'trace-provider'() {
+		await states.sources?.();
+		await page.locator('#trace-open').click();
+		await sees('.waterfall tr[data-kind="provider"]', 'web_fetch');
+		const row = page.locator('.waterfall tr[data-kind="provider"]').first();
+		expect(await row.textContent()).toBe('web_searchat the provider');
+		await sees('.waterfall .cost', '1 web search · cost unknown');
 	},
 	async events() {
 		await sayToChief();

@@ -5,13 +5,22 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
 import { Miniflare } from 'miniflare';
+import type { ProviderCall, Source } from '../../../src/core/chat/provider-call.ts';
 import { readWorkerOptions } from '../../bundle.ts';
 
 /** What the model says: a text, or pieces one after another. */
 export type Line =
 	| { readonly type: 'text' | 'reasoning'; readonly text: string }
 	| { readonly type: 'call'; readonly id: string; readonly name: string; readonly input: object }
-	| { readonly type: 'usage'; readonly inputTokens: number; readonly outputTokens: number; readonly costUsd?: number }
+	| {
+			readonly type: 'usage';
+			readonly inputTokens: number;
+			readonly outputTokens: number;
+			readonly costUsd?: number;
+			readonly units?: Readonly<Record<string, number>>;
+	  }
+	| ({ readonly type: 'provider_tool' } & ProviderCall)
+	| ({ readonly type: 'source' } & Source)
 	| { readonly type: 'fail'; readonly message: string };
 
 /** A turn of the model: lines that it says at once, or whoever says them. */

@@ -7,7 +7,9 @@ import { memory } from '../../../src/cloudflare/memory/index.ts';
 import { createApp } from '../../../src/cloudflare/routes/app.ts';
 import { createObjects } from '../../../src/cloudflare/runlet/objects.ts';
 import { schedules } from '../../../src/cloudflare/schedules/index.ts';
+import { providerCall, source } from '../../../src/cloudflare/wire/provider-call.ts';
 import type { ChatUsage, ProviderRegistration } from '../../../src/core/chat/index.ts';
+import type { ProviderCall, Source } from '../../../src/core/chat/provider-call.ts';
 import { askUser, fn, halt, tool } from '../../../src/core/index.ts';
 
 declare global {
@@ -27,7 +29,10 @@ const line = v.variant('type', [
 		inputTokens: v.number(),
 		outputTokens: v.number(),
 		costUsd: v.optional(v.number()),
+		units: v.optional(v.record(v.string(), v.number())),
 	}),
+	v.object({ type: v.literal('provider_tool'), ...providerCall.entries }),
+	v.object({ type: v.literal('source'), ...source.entries }),
 	v.object({ type: v.literal('fail'), message: v.string() }),
 ]);
 
@@ -42,6 +47,8 @@ const staged: ProviderRegistration = {
 		const body = JSON.stringify({ messages });
 		const response = await fetch(`${env.STAGE}/turn`, { method: 'POST', body, signal: options?.signal ?? null });
 		const toolCalls = [];
+		const providerCalls = new Map<string, ProviderCall>();
+		const sources: Source[] = [];
 		let usage: ChatUsage = { inputTokens: 3, outputTokens: 2 };
 		let rest = '';
 		for await (const piece of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
@@ -50,6 +57,8 @@ const staged: ProviderRegistration = {
 			for (const text of lines) {
 				const said = v.parse(line, JSON.parse(text));
 				if (said.type === 'fail') throw new Error(said.message);
+				if (said.type === 'provider_tool') providerCalls.set(said.id, said);
+				if (said.type === 'source') sources.push(said);
 				if (said.type === 'usage') usage = said;
 				else if (said.type !== 'call') await onDelta(said);
 				else {
@@ -64,6 +73,8 @@ const staged: ProviderRegistration = {
 		return {
 			stopReason: toolCalls.length > 0 ? 'tool_use' : 'end_turn',
 			toolCalls,
+			providerCalls: [...providerCalls.values()],
+			sources,
 			usage: {
 				...usage,
 				totalTokens: (usage.inputTokens ?? 0) + (usage.outputTokens ?? 0),
