@@ -88,8 +88,13 @@ function listUnits(usage: Usage | undefined): string[] {
 	const units = Object.entries(usage?.units ?? {}).filter(([name]) => !name.endsWith('_tokens'));
 	return units.map(([name, count]) => {
 		const words = name.replaceAll('_', ' ');
-		return `${count.toLocaleString('en')} ${count === 1 ? words.replace(/(?<=ch|sh)es$|s$/, '') : words}`;
+		return `${count.toLocaleString('en')} ${count === 1 ? toSingular(words) : words}`;
 	});
+}
+
+function toSingular(words: string): string {
+	if (words.endsWith('ches')) return words.slice(0, -2);
+	return words.endsWith('s') ? words.slice(0, -1) : words;
 }
 
 /** Describes what was spent: dollars where the price is known, else tokens. */

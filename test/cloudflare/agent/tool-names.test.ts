@@ -18,9 +18,17 @@ test('the names of an agent are those of its tools, of what its skills bring, an
 		skills: ['published', { name: 's', description: 'S.', tools: brought === undefined ? [] : [brought] }],
 	});
 	const names = listToolNames(agent);
-	for (const name of ['own', 'brought', 'later', 'read_skill', 'search_tools', tool.providerName('with space')])
+	for (const name of [
+		'own',
+		'brought',
+		'later',
+		'read_skill',
+		'search_tools',
+		'read_result',
+		tool.providerName('with space'),
+	])
 		expect(names, name).toContain(name);
-	expect(names.size).toBe(5 + builtinNames.length);
+	expect(names.size).toBe(6 + builtinNames.length);
 });
 
 test('every tool that reads skills is among the names that nobody else may use', () => {
