@@ -6,7 +6,7 @@ import { isRecord } from '../ground/json.ts';
 import type { ModelRequest, WireTool } from './adapter/adapter.ts';
 import { roundEffort } from './adapter/effort.ts';
 import { getNumber, type Json } from './adapter/json.ts';
-import { openaiPost, type Post } from './adapter/openai-client.ts';
+import { type OpenAIRequests, openaiRequests } from './adapter/openai-client.ts';
 import { register } from './adapter/register.ts';
 import type { ReplyBuilder, Terms } from './adapter/reply.ts';
 import { isStrict } from './adapter/schema.ts';
@@ -27,12 +27,14 @@ export interface OpenAISettings extends ProviderSettings {
 }
 
 /**
- * OpenAI's models, with the Responses API. Nothing is stored there. `baseURL` has the version:
+ * OpenAI's models, with the Responses API. Nothing is stored there, but for responses in the background
+ * (`body: { background: true }`), which are followed by their ids. `baseURL` has the version:
  * `https://api.openai.com/v1`.
  */
 export function openai(settings: OpenAISettings): ProviderRegistration {
 	checkSettings('openai', settings);
-	const post = openaiPost({ ...settings, baseURL: settings.baseURL ?? 'https://api.openai.com/v1' });
+	const requests = openaiRequests({ ...settings, baseURL: settings.baseURL ?? 'https://api.openai.com/v1' });
+	const { post } = requests;
 	const dialect: ResponsesDialect = {
 		variant: 'openai',
 		systemRole: 'developer',
@@ -44,7 +46,11 @@ export function openai(settings: OpenAISettings): ProviderRegistration {
 	const detectors = ['gpt', 'o1', 'o3', 'o4', 'chatgpt', 'text-embedding-'].map(prefixDetector);
 	return register(
 		{
-			...createAdapter(dialect, post, readTerms(settings.baseURL)),
+			...createAdapter(dialect, requests, readTerms(settings.baseURL)),
+			background: {
+				get: (id, signal) => requests.get(`/responses/${encodeURIComponent(id)}?include[]=${encrypted}`, signal),
+				cancel: (id) => post(`/responses/${encodeURIComponent(id)}/cancel`, {}, AbortSignal.timeout(cancelMs)),
+			},
 			displayName: 'OpenAI',
 			keyName: 'OPENAI_API_KEY',
 			detect: (model) => detectors.some((detect) => detect(model)),
@@ -79,10 +85,10 @@ export function xai(settings: ProviderSettings): ProviderRegistration {
 		alwaysEncrypts: true,
 		ownCustomTools: true,
 	};
-	const post = openaiPost({ ...settings, baseURL: settings.baseURL ?? 'https://api.x.ai/v1' });
+	const requests = openaiRequests({ ...settings, baseURL: settings.baseURL ?? 'https://api.x.ai/v1' });
 	return register(
 		{
-			...createAdapter(dialect, post),
+			...createAdapter(dialect, requests),
 			displayName: 'xAI',
 			keyName: 'XAI_API_KEY',
 			detect: prefixDetector('grok'),
@@ -90,6 +96,12 @@ export function xai(settings: ProviderSettings): ProviderRegistration {
 		settings,
 	);
 }
+
+/** Names reasoning that can be sent back. */
+const encrypted = 'reasoning.encrypted_content';
+
+/** Milliseconds for the end of a response in the background. */
+const cancelMs = 5_000;
 
 /** The most texts that OpenAI embeds in one request. */
 const embeddingsAtOnce = 2_048;
@@ -99,7 +111,7 @@ function readTerms(baseURL = ''): Terms {
 	return /^https:\/\/[a-z]{2}\.api\.openai\.com\b/.test(baseURL) ? { region: 'regional' } : {};
 }
 
-function createAdapter(dialect: ResponsesDialect, post: Post, terms: Terms = {}) {
+function createAdapter(dialect: ResponsesDialect, { post }: OpenAIRequests, terms: Terms = {}) {
 	return {
 		variant: dialect.variant,
 		meta: { vision: true, audio: false, reasoning: true, contextWindow: dialect.variant === 'xai' ? 256_000 : 400_000 },
@@ -109,12 +121,17 @@ function createAdapter(dialect: ResponsesDialect, post: Post, terms: Terms = {})
 			...terms,
 		}),
 		send: (request: ModelRequest, more: Json) =>
-			post('/responses', withBody(toBody(request, dialect), more), request.signal),
+			post('/responses', keepInBackground(withBody(toBody(request, dialect), more), more), request.signal),
 		reader: (reply: ReplyBuilder, request: ModelRequest) => {
 			reply.bill(terms);
 			return createResponsesReader(reply, request, dialect);
 		},
 	};
+}
+
+/** Lets OpenAI store a response in the background, which cannot be asked for otherwise. */
+function keepInBackground(body: Json, given: Json): Json {
+	return body.background === true && given.store === undefined ? { ...body, store: true } : body;
 }
 
 function toBody(request: ModelRequest, dialect: ResponsesDialect) {
@@ -123,16 +140,16 @@ function toBody(request: ModelRequest, dialect: ResponsesDialect) {
 	const { parallelToolCalls } = request;
 	const added = findAddedTools(request, dialect);
 	const steps = listEfforts(model, dialect);
-	const encrypted = steps.length > 0 || dialect.alwaysEncrypts;
+	const encrypts = steps.length > 0 || dialect.alwaysEncrypts;
 	const effort = reasoningEffort && roundEffort(reasoningEffort, steps);
 	const summary = steps.length > 0 ? dialect.reasoningSummary : undefined;
 	const schema = outputSchema && { schema: outputSchema, strict: isStrict(outputSchema) };
 	return {
 		model,
 		...(system !== undefined && system !== '' && { instructions: system }),
-		input: toInput(messages, dialect, encrypted, groupByCall(added)),
+		input: toInput(messages, dialect, encrypts, groupByCall(added)),
 		store: false,
-		...(encrypted && { include: ['reasoning.encrypted_content'] }),
+		...(encrypts && { include: [encrypted] }),
 		...(tools.length > 0 && {
 			tools: tools.filter((tool) => !added.includes(tool)).map(toFunction),
 			...(toolChoice !== undefined && {

@@ -42,6 +42,8 @@ export interface ReplyReader {
 	readonly body: (body: Json) => undefined | Promise<void>;
 	/** Called when the stream ends: at its end, or at `data: [DONE]`. */
 	readonly end?: (how: 'eof' | 'done') => void;
+	/** The id of a reply that the provider goes on with in the background. Missing once it has ended. */
+	readonly pending?: () => string | undefined;
 }
 
 /** An adapter: how to ask a provider and how to read its answers. */
@@ -69,6 +71,13 @@ export interface Adapter {
 	 */
 	readonly send: (request: ModelRequest, more: Json) => Promise<Response>;
 	readonly reader: (reply: ReplyBuilder, request: ModelRequest) => ReplyReader;
+	/** Replies that the provider goes on with in the background, by their ids. */
+	readonly background?: {
+		/** Asks for a reply, as far as it is. */
+		readonly get: (id: string, signal: AbortSignal) => Promise<Response>;
+		/** Ends a reply that nobody waits for. */
+		readonly cancel: (id: string) => Promise<unknown>;
+	};
 	readonly embed?:
 		| ((
 				model: string,

@@ -4,6 +4,7 @@ import { toAbortError } from '../../chat/signal.ts';
 import { RunletError } from '../../ground/errors.ts';
 import { isRecord } from '../../ground/json.ts';
 import type { Adapter, ModelRequest, ReplyReader } from './adapter.ts';
+import { followReply, isLost } from './background.ts';
 import { createWireBounds, readBody } from './bounded.ts';
 import { done, readEvents } from './events.ts';
 import { type Caller, createNotTheApi, readComplaint, toProviderError } from './failure.ts';
@@ -41,12 +42,24 @@ export async function ask(
 		const cost = 'usd' in price ? { costUsd: price.usd } : { costUsd: undefined, unpriced: price.unpriced };
 		return { ...usage, ...cost, latencyMs: Date.now() - started };
 	};
+	const reader = adapter.reader(reply, request);
+	const readWhole = (response: Response): Promise<void> =>
+		read(response, reader, reply, { ...request, stream: false }, caller, onActivity);
 	try {
 		const response = await adapter.send(request, more);
-		await read(response, adapter.reader(reply, request), reply, request, caller, onActivity);
+		try {
+			await read(response, reader, reply, request, caller, onActivity);
+		} catch (thrown) {
+			const goesOn = adapter.background !== undefined && reader.pending?.() !== undefined;
+			if (!goesOn || signal.aborted || !isLost(thrown)) throw thrown;
+		}
+		await followReply({ adapter, request, reader, reply, caller, read: readWhole, onActivity });
 		if (reply.isFinished()) return await reply.close(usage());
 		throw new RunletError('interrupted', 'the reply broke off before its end.');
 	} catch (thrown) {
+		const left = reader.pending?.();
+		// Whether it could be ended changes nothing for the caller.
+		if (left !== undefined) void adapter.background?.cancel(left).catch(() => {});
 		const error = signal.aborted ? toAbortError(signal) : toProviderError(thrown, caller);
 		throw Object.keys(reply.usageSoFar().raw).length > 0 ? withUsage(error, usage()) : error;
 	}

@@ -31,6 +31,7 @@ class ResponsesReader implements ReplyReader {
 	readonly #came = new Map<string, string>();
 	#newestCall: CallKey | undefined;
 	#refused = false;
+	#pending: string | undefined;
 
 	constructor(reply: ReplyBuilder, tools: ModelRequest['tools'], ownCustomTools: ResponsesDialect['ownCustomTools']) {
 		this.#reply = reply;
@@ -106,14 +107,16 @@ class ResponsesReader implements ReplyReader {
 
 	async body(body: Json): Promise<void> {
 		const status = getString(body, 'status') ?? 'completed';
-		this.#open(body);
+		this.#open(body, true);
 		if (body.error || status === 'failed' || status === 'cancelled') this.#fail(body);
-		if (status === 'queued' || status === 'in_progress') {
-			throw new RunletError('interrupted', `the response is ${status}: one in the background cannot be waited for.`);
-		}
+		if (this.#pending !== undefined) return;
 		if (!Array.isArray(body.output)) throw new RunletError('interrupted', 'the answer is no response.');
 		for (const [index, item] of getObjects(body, 'output').entries()) await this.#settle(index, item);
 		this.#finish(body, status);
+	}
+
+	pending(): string | undefined {
+		return this.#pending;
 	}
 
 	#getKey(event: Json, id = getString(event, 'item_id')): CallKey {
@@ -201,7 +204,11 @@ class ResponsesReader implements ReplyReader {
 		return { ...rest, file: this.#reply.image(format === 'svg' ? 'image/svg+xml' : `image/${format}`, result) };
 	}
 
-	#open(response: Json): void {
+	/** @param isWhole whether it came without a stream. One that goes on then does so in the background */
+	#open(response: Json, isWhole = false): void {
+		const goesOn = response.status === 'queued' || response.status === 'in_progress';
+		const inBackground = isWhole || response.background === true;
+		this.#pending = goesOn && inBackground ? getString(response, 'id') : undefined;
 		this.#reply.setModel(getString(response, 'model'));
 		if (isRecord(response.usage)) this.#reply.usage(readUsageRecord(response));
 		const tier = getString(response, 'service_tier');
