@@ -169,7 +169,7 @@ class ResponsesReader implements ReplyReader {
 	}
 
 	#settle(key: CallKey, given: Json): Room {
-		const item = this.#takeImage(given);
+		const item = this.#takeImages(given);
 		this.#whole.set(key, item);
 		let room = this.#begin(key, item);
 		if (this.#isCall(item)) {
@@ -196,12 +196,20 @@ class ResponsesReader implements ReplyReader {
 		return room;
 	}
 
-	/** Takes the image out of an item, which then names its file. */
-	#takeImage(item: Json): Json {
+	/** Takes the images out of an item, which then names their files. */
+	#takeImages(item: Json): Json {
 		const { result, ...rest } = item;
+		if (item.type === 'code_interpreter_call' && Array.isArray(item.outputs))
+			return { ...item, outputs: getObjects(item, 'outputs').map((output) => this.#takePlot(output)) };
 		if (item.type !== 'image_generation_call' || typeof result !== 'string' || result === '') return item;
 		const format = getString(item, 'output_format') ?? 'png';
 		return { ...rest, file: this.#reply.image(format === 'svg' ? 'image/svg+xml' : `image/${format}`, result) };
+	}
+
+	/** Takes the image that a program made. */
+	#takePlot(output: Json): Json {
+		const [, mime, data] = /^data:(image\/[\w.+-]+);base64,(.+)$/s.exec(getString(output, 'url') ?? '') ?? [];
+		return mime === undefined || data === undefined ? output : { type: 'image', file: this.#reply.image(mime, data) };
 	}
 
 	/** @param isWhole whether it came without a stream. One that goes on then does so in the background */
@@ -264,14 +272,17 @@ class ResponsesReader implements ReplyReader {
 }
 
 /**
- * Leaves out of an item what the API does not need back: the results of a search in files. An image goes back as its name,
- * because the API takes no image call without its bytes.
+ * Leaves out of an item what the API does not need back: the results of a search in files, and the images of a program. An
+ * image that the model made goes back as its name, because the API takes no image call without its bytes.
  */
-function toSmall({ results, ...item }: Json): Json {
+function toSmall(item: Json): Json {
 	const { type, file } = item;
 	if (type === 'image_generation_call' && typeof file === 'string')
 		return { role: 'assistant', content: renderMadeImage(file) };
-	return type === 'file_search_call' || results === undefined ? item : { ...item, results };
+	if (type === 'code_interpreter_call' && Array.isArray(item.outputs))
+		return { ...item, outputs: getObjects(item, 'outputs').filter((output) => output.file === undefined) };
+	const { results: _, ...rest } = item;
+	return type === 'file_search_call' ? rest : item;
 }
 
 /** Tiers at the usual price. */
