@@ -20,7 +20,7 @@ const responded = {
 export const makers = {
 	anthropic: {
 		make: providers.anthropic,
-		model: 'claude-sonnet-4-5',
+		model: 'claude-sonnet-4-6',
 		answer: { type: 'message', role: 'assistant', content: [{ type: 'text', text: 'Hi.' }], stop_reason: 'end_turn' },
 	},
 	openai: { make: providers.openai, model: 'gpt-5.4', answer: responded },
@@ -31,8 +31,8 @@ export const makers = {
 		answer: { candidates: [{ content: { role: 'model', parts: [{ text: 'Hi.' }] }, finishReason: 'STOP' }] },
 	},
 	groq: { make: providers.groq, model: 'groq/openai/gpt-oss-20b', answer: spoken },
-	deepseek: { make: providers.deepseek, model: 'deepseek/deepseek-flash', answer: spoken },
-	mistral: { make: providers.mistral, model: 'mistral/mistral-small', answer: spoken },
+	deepseek: { make: providers.deepseek, model: 'deepseek/deepseek-chat', answer: spoken },
+	mistral: { make: providers.mistral, model: 'mistral/mistral-small-latest', answer: spoken },
 	ollama: { make: providers.ollama, model: 'ollama/llama', answer: spoken },
 	openaiChat: {
 		make: (settings: Settings) =>
