@@ -222,8 +222,10 @@ export class ReplyBuilder {
 
 	usageSoFar(): { readonly raw: Json; readonly usage: ChatUsage } {
 		const units = { ...readTokenUnits(this.#billed.raw), ...this.#billed.units };
+		// Providers have fields of these names, too, with words of their own: the adapter reads them.
+		const { units: _, serviceTier: __, speed: ___, region: ____, unpriced: _____, ...counts } = this.#billed.raw;
 		const usage = {
-			...makeUsage(this.#billed.raw, this.#provider, this.#model),
+			...makeUsage(counts, this.#provider, this.#model),
 			...this.#billed.terms,
 			...(Object.keys(units).length > 0 && { units }),
 		};
