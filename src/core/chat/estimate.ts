@@ -2,7 +2,7 @@ import { flattenParts } from '../ground/part.ts';
 import type { JsonSchema, Tool } from '../tool/index.ts';
 import { toInputText } from '../tool/input.ts';
 import { countKept } from './kept.ts';
-import { countMediaTokens } from './media.ts';
+import { countMediaTokens, findAudioShare } from './media.ts';
 import { findMediaRules, type MediaRules } from './media-rules.ts';
 import { type Message, messageText } from './message.ts';
 import type { ChatOptions } from './options.ts';
@@ -53,6 +53,14 @@ export async function estimateRequest(
 	const known = Math.ceil((texts + around) * rules.perToken);
 	if (Number.isFinite(media)) return known + media;
 	return Math.max(known, (await findContext(options, found?.contextWindow)) ?? usualContext);
+}
+
+/** Estimates those of the tokens that are audio. They are infinite if the length of one is unknown. */
+export function estimateAudio(model: string, messages: readonly Message[]): number {
+	const rules = findMediaRules(model);
+	const parts = messages.flatMap((message) => ('parts' in message ? (message.parts ?? []) : []));
+	const heard = parts.filter((part) => findAudioShare(part) > 0);
+	return Math.ceil(heard.reduce((sum, part) => sum + findAudioShare(part) * countMediaTokens(part, rules), 0));
 }
 
 function findContext(

@@ -30,6 +30,13 @@ export function countMediaTokens(part: MessagePart, rules: MediaRules): number {
 	return kind === 'text' || rules.family === 'any' ? estimateTokens(decodeUtf8(bytes)) : 0;
 }
 
+/** Returns the share of a part's tokens that is audio: all of a recording, and the sound of a video. */
+export function findAudioShare(part: MessagePart): number {
+	const media = toMedia(part);
+	if (media?.kind === 'audio') return 1;
+	return media?.mime.startsWith('video/') ? audioPerSecond / videoPerSecond : 0;
+}
+
 /** Returns the length of audio by its header, else by its bytes. */
 function readAudioSeconds(bytes: string, mime: string): number {
 	const perSecond = readWavRate(bytes) ?? readMp3Rate(bytes, mime) ?? leastAudioBytes;

@@ -43,6 +43,8 @@ export interface AskedCall extends ProviderChoices {
 	readonly cache?: PromptCache;
 	/** The estimated tokens that it sends. */
 	readonly inputTokens: number;
+	/** Those of them that are audio, which some models bill at a price of its own. */
+	readonly inputAudioTokens?: number;
 	/** The most tokens of the reply. */
 	readonly outputTokens: number;
 }

@@ -70,16 +70,16 @@ describe.each([...bills])('%s', (provider, some) => {
 		expect(usage?.costUsd, JSON.stringify(bill.sheet)).toBeCloseTo(bill.usd, 9);
 	});
 
-	// Not foreseen: runs of other models and compactions, and how much of the input is audio.
-	const foreseen = some.filter(
-		({ body, sheet }) =>
-			!('iterations' in readObject(body, 'usage')) && sheet.every(({ unit }) => !unit.includes('audio input')),
-	);
+	// Not foreseen: runs of other models and compactions.
+	const foreseen = some.filter(({ body }) => !('iterations' in readObject(body, 'usage')));
 	test.each(foreseen.map((bill) => [bill.name, bill] as const))('reserves what %s costs', async (_, bill) => {
 		vi.useFakeTimers({ toFake: ['Date'], now: new Date(bill.at) });
-		const { inputTokens = 0, outputTokens = 0 } = (await ask(bill)).usage ?? {};
+		const { inputTokens = 0, outputTokens = 0, units = {} } = (await ask(bill)).usage ?? {};
+		// Audio is estimated at 32 tokens a second, or at those that are billed.
+		const heard = Math.max(units.input_audio_tokens ?? 0, 32 * (units.input_audio_seconds ?? 0));
+		const inputAudioTokens = heard > 0 ? heard : undefined;
 		const { registration, prefix = '' } = connect(bill, readRequest(bill));
-		const most = registration.computeMost?.(prefix + bill.model, { inputTokens, outputTokens });
+		const most = registration.computeMost?.(prefix + bill.model, { inputTokens, inputAudioTokens, outputTokens });
 		// A cost that is unknown beforehand refuses the call under a cap.
 		if (most?.unpriced !== undefined) return;
 		expect(most?.usd).toBeGreaterThanOrEqual(bill.usd - 1e-9);
@@ -128,6 +128,16 @@ test('a reply with an image whose tokens it does not report has an unknown cost,
 	const { usage } = await ask({ ...bill, body });
 	expect(usage?.costUsd).toBeUndefined();
 	expect(usage?.unpriced).toContain('unmetered_images');
+});
+
+test('a reply that says that its speed is the usual one costs the usual price', async () => {
+	const bill = bills.get('anthropic')?.find(({ body }) => !('speed' in readObject(body, 'usage')));
+	if (bill === undefined) throw new Error('the bill of a usual reply is missing');
+	const body = { ...bill.body, usage: { ...readObject(bill.body, 'usage'), speed: 'standard' } };
+	vi.useFakeTimers({ toFake: ['Date'], now: new Date(bill.at) });
+	const { usage } = await ask({ ...bill, body });
+	expect(usage?.unpriced).toBeUndefined();
+	expect(usage?.costUsd).toBeCloseTo(bill.usd, 9);
 });
 
 test('a shell call for the client is not billed as a container', async () => {

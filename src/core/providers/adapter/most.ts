@@ -8,7 +8,7 @@ import { keepCounts } from './units.ts';
 
 /** Creates the function that returns the most that a call of a model may cost. */
 export function createMost(
-	{ foresee }: Pick<Adapter, 'foresee'>,
+	{ foresee, meta }: Pick<Adapter, 'foresee' | 'meta'>,
 	prices: Prices,
 	toFields: (choices: ProviderChoices) => Json,
 ): (model: string, asked: AskedCall) => MostCost {
@@ -17,7 +17,10 @@ export function createMost(
 		const { uses = 0, texts = 0, units = {}, ...terms } = foresee?.(toFields(asked), model, asked) ?? {};
 		const inputTokens = countMostInput(sent, uses);
 		const written = outputTokens * (1 + texts);
-		const price = prices.findMost(model, { ...terms, inputTokens, outputTokens: written, units: keepCounts(units) });
+		// Each use of a tool has the model hear everything again.
+		const heard = meta.audio === false ? 0 : (asked.inputAudioTokens ?? 0) * (uses + 1);
+		const counts = keepCounts({ ...units, input_audio_tokens: heard });
+		const price = prices.findMost(model, { ...terms, inputTokens, outputTokens: written, units: counts });
 		return { inputTokens, ...price };
 	};
 }

@@ -52,15 +52,20 @@ export function findMostPrice(provider: string, model: string, billed: Billed, n
 	const rates = own ?? findAllRates(provider, model, now);
 	const audio = rates?.has('input_audio') ? (units?.input_audio_tokens ?? 0) : 0;
 	const written = Math.max(0, inputTokens - audio);
+	const bySecond = own === undefined && findUnitPrice(provider, model, 'input_audio_seconds') !== undefined;
 	const output = dearestOutput(rates, inputTokens);
 	const more: Units = {
 		...units,
+		...(bySecond && { input_audio_seconds: Math.ceil((units?.input_audio_tokens ?? 0) / audioPerSecond) }),
 		cache_write_tokens: written,
 		...(units?.cache_write_1h_tokens !== undefined && { cache_write_1h_tokens: written }),
 		...(output !== undefined && { [output]: outputTokens }),
 	};
 	return findPrice(provider, model, { ...billed, cachedInputTokens: undefined, units: more }, now, own);
 }
+
+/** The estimated tokens of a second of audio (`estimate.ts`). */
+const audioPerSecond = 32;
 
 /** Returns the rates of the list, with those that it lacks, and with those of a tier before its factor. */
 function findAllRates(provider: string, model: string, now: Date, tier?: string): Rates | undefined {
