@@ -2,7 +2,7 @@ import type { JsonSchema, Tool } from '../tool/index.ts';
 import { isSchema, toJsonSchema } from '../tool/schema.ts';
 import { dropCompacted } from './compacted.ts';
 import { dispatchChat, dispatchChatStream } from './dispatch.ts';
-import { estimateRequest } from './estimate.ts';
+import { estimateAudio, estimateRequest } from './estimate.ts';
 import type { Emit } from './event.ts';
 import type { Message } from './message.ts';
 import { watchCall } from './model-call.ts';
@@ -92,7 +92,8 @@ async function estimateInput(request: TurnRequest, model: string): Promise<Meter
 async function tryModel(request: MeteredTurn, model: string, timeouts: Timeouts): Promise<TurnReply> {
 	const { options, inputTokens, stream, signal, readers } = request;
 	const { meter, maxReplyBytes } = options;
-	const choices = { ...pickChoices(options), cache: options.cache };
+	const inputAudioTokens = Math.min(inputTokens, estimateAudio(model, request.messages));
+	const choices = { ...pickChoices(options), cache: options.cache, inputAudioTokens };
 	const asked = { model, inputTokens, choices, maxOutputTokens: options.maxOutputTokens, signal };
 	const maxOutputTokens = meter === undefined ? options.maxOutputTokens : await meter.reserve(asked);
 	if (signal.aborted) {
@@ -118,7 +119,8 @@ async function tryModel(request: MeteredTurn, model: string, timeouts: Timeouts)
 		const failure = toModelError(thrown, model);
 		const error = readUsage(failure) === undefined ? withUsage(failure, streamed.usage ?? {}) : failure;
 		const { isShown } = streamed;
-		await meter?.lost(readUsage(error), signal.aborted || isShown || isCut(error), streamed.countTokens());
+		const cut = signal.aborted || isShown || isCut(error);
+		await meter?.lost(readUsage(error), cut, streamed.countTokens(), streamed.hidden);
 		readers.isShown ||= isShown;
 		throw error;
 	} finally {

@@ -10,6 +10,10 @@ export interface SeenCall {
 	readonly outputTokens: number;
 	/** The estimated tokens that its model had written and that had not arrived when it was interrupted. */
 	readonly unseenTokens?: number;
+	/** The tokens of thinking that nobody was shown, at most, if its model may hide it. */
+	readonly hiddenTokens?: number;
+	/** Whether its provider ran tools of its own, after which the model reads everything again. */
+	readonly hasReadAgain?: boolean;
 	/** Whether it was interrupted. The reported output may then be out of date. */
 	readonly isCut: boolean;
 }
@@ -32,7 +36,15 @@ const currentFrom = 0.75;
  * Computes the charge of a request: the reported usage as far as it is complete, else the estimate of what it sent and
  * what arrived, with a margin. A reported zero for something that is not empty is ignored.
  */
-export function toCharge({ usage, inputTokens, outputTokens, unseenTokens = 0, isCut }: SeenCall): CallCharge {
+export function toCharge({
+	usage,
+	inputTokens,
+	outputTokens,
+	unseenTokens = 0,
+	hiddenTokens = 0,
+	hasReadAgain,
+	isCut,
+}: SeenCall): CallCharge {
 	const said = {
 		input: readReported(usage?.inputTokens, inputTokens),
 		output: readReported(usage?.outputTokens, outputTokens),
@@ -40,9 +52,13 @@ export function toCharge({ usage, inputTokens, outputTokens, unseenTokens = 0, i
 	};
 	const input = said.input ?? Math.ceil(inputTokens * margin);
 	if (isCut) {
+		// The reported input is that of the first reading.
+		const read = hasReadAgain === true ? Math.max(input, inputTokens) : input;
 		const isCurrent = said.output !== undefined && said.output >= outputTokens * currentFrom;
 		const estimate = Math.ceil(isCurrent ? outputTokens : (outputTokens + unseenTokens) * margin);
-		return { inputTokens: input, outputTokens: Math.max(said.output ?? 0, estimate) };
+		// The count of the output is out of date where the model has thought since.
+		const thought = hiddenTokens === 0 ? 0 : Math.ceil(outputTokens + hiddenTokens);
+		return { inputTokens: read, outputTokens: Math.max(said.output ?? 0, estimate, thought) };
 	}
 	if (said.input === undefined && said.output === undefined && said.total !== undefined) {
 		const least = Math.min(input, said.total);

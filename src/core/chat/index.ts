@@ -37,7 +37,7 @@ export {
 	type UserMessage,
 	userMessage,
 } from './message.ts';
-export type { Meter, MeteredRequest } from './meter.ts';
+export type { Hidden, Meter, MeteredRequest } from './meter.ts';
 export type { ModelPrice, ModelPrices } from './model-price.ts';
 export type { ChatOptions, MessageContext, QuestionAnswer, Turn } from './options.ts';
 export type {

@@ -16,6 +16,14 @@ export interface MeteredRequest {
 	readonly signal: AbortSignal;
 }
 
+/** What an interrupted request may have cost besides what was shown of it. */
+export interface Hidden {
+	/** The milliseconds in which nothing came: its model may have thought then. */
+	readonly silentMs: number;
+	/** Whether its provider ran tools of its own, after which the model reads everything again. */
+	readonly hasReadAgain: boolean;
+}
+
 /**
  * Keeps account of the cost of a run. It learns of each request to a model before it is made, including retries and
  * fallbacks. It learns of the cost once: with the message (`MessageContext.spent`), or by `lost`.
@@ -30,5 +38,10 @@ export interface Meter {
 	 * Takes the cost of a request that failed or was for a summary. `usage` is the reported cost. `cut` says that it was
 	 * interrupted, so it may have cost more. `outputTokens` is the estimated output until then.
 	 */
-	readonly lost: (usage: ChatUsage | undefined, cut: boolean, outputTokens: number) => void | Promise<void>;
+	readonly lost: (
+		usage: ChatUsage | undefined,
+		cut: boolean,
+		outputTokens: number,
+		hidden?: Hidden,
+	) => void | Promise<void>;
 }

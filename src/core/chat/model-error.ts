@@ -39,7 +39,8 @@ export function isRetryable(error: RunletError): boolean {
 }
 
 /** Whether a call failed midway, so that its cost is unknown. A refusal, or no connection, costs nothing. */
-export function isCut({ code }: RunletError): boolean {
+export function isCut({ code, data }: RunletError): boolean {
+	if (data?.hasBegun === true) return true;
 	return code === 'interrupted' || code === 'timeout' || code === 'cancelled' || code === 'reply_too_large';
 }
 

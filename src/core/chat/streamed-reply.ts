@@ -3,6 +3,7 @@ import type { ToolCall } from '../tool/index.ts';
 import { toInputText } from '../tool/input.ts';
 import type { SentPrompt } from './cache-miss.ts';
 import { type Emit, isLoopKind } from './event.ts';
+import type { Hidden } from './meter.ts';
 import type { ChatReply, OnDelta, ReplyDelta, StreamStop } from './reply.ts';
 import { createTokenCounter } from './tokens.ts';
 import type { ChatUsage } from './usage.ts';
@@ -20,6 +21,9 @@ export type TurnReply = ChatReply & {
 	readonly streamedInputs?: Readonly<Record<string, string>>;
 };
 
+/** From so many milliseconds on a pause in a reply is long. */
+const longPauseMs = 500;
+
 /** A reply on its way. Shows the deltas of one call: drops the empty ones, tells equal call ids apart, keeps their texts. */
 export class StreamedReply {
 	readonly #emit: Emit;
@@ -33,6 +37,9 @@ export class StreamedReply {
 	#stop: StreamStop | undefined;
 	#isShown = false;
 	#isOpen = true;
+	#silentMs = 0;
+	#lastAt = Date.now();
+	#hasReadAgain = false;
 
 	constructor(emit: Emit, takenIds: ReadonlySet<string> = new Set()) {
 		const nameless = `call_${crypto.randomUUID()}`;
@@ -44,6 +51,11 @@ export class StreamedReply {
 	/** Whether something of it was shown. */
 	get isShown(): boolean {
 		return this.#isShown;
+	}
+
+	/** What it may have cost besides what was shown: nothing came before its beginning, and in long pauses until now. */
+	get hidden(): Hidden {
+		return { silentMs: this.#silentMs + this.#pauseMs(), hasReadAgain: this.#hasReadAgain };
 	}
 
 	/** What the call cost, as its stream says. */
@@ -117,8 +129,17 @@ export class StreamedReply {
 		this.#isOpen = false;
 	}
 
+	/** The time since something came, unless that is a usual pause. */
+	#pauseMs(): number {
+		const ms = Date.now() - this.#lastAt;
+		return this.#isShown && ms < longPauseMs ? 0 : ms;
+	}
+
 	#show(delta: ReplyDelta): undefined | Promise<void> {
+		this.#silentMs += this.#pauseMs();
+		this.#lastAt = Date.now();
 		this.#isShown = true;
+		this.#hasReadAgain ||= delta.type === 'provider_tool';
 		return this.#emit(delta);
 	}
 

@@ -658,10 +658,13 @@ describe('one call', () => {
 
 describe('a call that was cut off', () => {
 	/** What it is charged, with a budget and without one. */
-	const charges = async (work: (meter: StoringMeter, store: SessionStore) => void | Promise<void>) => {
+	const charges = async (
+		work: (meter: StoringMeter, store: SessionStore) => void | Promise<void>,
+		mayThink = false,
+	) => {
 		const spent: number[] = [];
 		for (const tokens of [undefined, 1_000_000]) {
-			await withMeter({ limit: () => ({ tokens }) }, async (meter, store) => {
+			await withMeter({ limit: () => ({ tokens }), mayThink: () => mayThink }, async (meter, store) => {
 				await meter.reserve(ask({ inputTokens: 1_000, maxOutputTokens: undefined }));
 				await work(meter, store);
 				const { spent: after, reserved } = readBudgetState(store, {});
@@ -696,6 +699,45 @@ describe('a call that was cut off', () => {
 			}
 		},
 	);
+
+	test('is charged what its model may have thought while nothing came, if it may think in hiding', async () => {
+		const hidden = { silentMs: 10_000, hasReadAgain: false };
+		const stop = (meter: StoringMeter) => meter.lost({ inputTokens: 800, outputTokens: 1 }, true, 200, hidden);
+		expect(await charges(stop, true)).toEqual([800 + 200 + 1_500, 800 + 200 + 1_500]);
+		expect(await charges(stop, false)).toEqual([1_058, 1_058]);
+	});
+
+	test('by a crash is charged what its model may have thought since it was asked, if it may think in hiding', async () => {
+		vi.useFakeTimers({ toFake: ['Date'] });
+		try {
+			const crash = (_: StoringMeter, store: SessionStore) => {
+				vi.advanceTimersByTime(10_000);
+				closeAccount(store, undefined);
+			};
+			expect(await charges(crash, true)).toEqual([1_030 + 1_500, 1_030 + 1_500]);
+			expect(await charges(crash, false)).toEqual([1_154, 1_154]);
+		} finally {
+			vi.useRealTimers();
+		}
+	});
+
+	test('after its provider used tools is charged what was set aside to read their results', async () => {
+		const hidden = { silentMs: 0, hasReadAgain: true };
+		const most = { computeMost: () => ({ inputTokens: 30_000, usd: 0 }) };
+		await withMeter(most, async (meter, store) => {
+			await meter.reserve(ask({ inputTokens: 1_000 }));
+			meter.lost({ inputTokens: 800, outputTokens: 10 }, true, 10, hidden);
+			expect(readBudgetState(store, {}).spent.tokens).toBe(30_010);
+		});
+	});
+
+	test('costs no more than was set aside, as far as nobody said what it cost', async () => {
+		await withMeter({}, async (meter, store) => {
+			await meter.reserve(ask({ inputTokens: 1_000, maxOutputTokens: 50 }));
+			meter.lost(undefined, true, 50);
+			expect(readBudgetState(store, {}).spent.tokens).toBe(1_050);
+		});
+	});
 
 	test('is charged what its provider had said, where that covers what was streamed', async () => {
 		expect(await charges((meter) => meter.lost({ inputTokens: 800, outputTokens: 210 }, true, 200))).toEqual([

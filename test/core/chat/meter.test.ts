@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { createDeferred } from '../../../src/core/ground/deferred.ts';
 import { chat, providers } from '../../../src/core/index.ts';
 
@@ -44,6 +44,67 @@ describe('a meter', () => {
 			['reserve', 'scripted'],
 			['lost', undefined, false, 0],
 			['reserve', 'scripted-b'],
+		]);
+	});
+
+	test('is told how much of what is sent is audio', async () => {
+		const asked: chat.MeteredRequest[] = [];
+		const { meter } = noting((request) => {
+			asked.push(request);
+			return undefined;
+		});
+		const options = { model: 'scripted', providers: [providers.scripted(['done'])], meter };
+		const audio = { kind: 'audio', mime: 'audio/mpeg', data: btoa('x'.repeat(4_000)) } as const;
+		await chat.run(options, [chat.userMessage([chat.textPart('Listen.'), audio])]).result;
+		expect(asked[0]?.choices?.inputAudioTokens).toBe(64);
+		expect(asked[0]?.inputTokens).toBeGreaterThan(64);
+	});
+
+	test('is told of an error within a reply that had begun as of a call that was cut off', async () => {
+		const told: unknown[] = [];
+		const meter: chat.Meter = { reserve: () => 100, lost: (_, cut) => void told.push(cut) };
+		const events = [
+			{ type: 'response.created', response: { id: 'r', model: 'gpt-5' } },
+			{ type: 'error', code: 'server_error', message: 'Sorry.' },
+		];
+		const answer = (list: readonly object[]) => async () =>
+			new Response(list.map((event) => `data: ${JSON.stringify(event)}\n\n`).join(''), {
+				headers: { 'content-type': 'text/event-stream' },
+			});
+		for (const list of [events, events.slice(1)]) {
+			const openai = providers.openai({ apiKey: 'k', fetch: answer(list) });
+			const options = { model: 'gpt-5', providers: [openai], meter, maxRetries: 0 };
+			await expect(chat.run(options, [chat.userMessage('hi')]).result).rejects.toThrow('Sorry.');
+		}
+		expect(told).toEqual([true, false]);
+	});
+
+	test('is told how long nothing came of a reply that broke off, and whether its provider used tools of its own', async () => {
+		const told: (chat.Hidden | undefined)[] = [];
+		const meter: chat.Meter = { reserve: () => 100, lost: (_, __, ___, hidden) => void told.push(hidden) };
+		vi.useFakeTimers({ toFake: ['Date'] });
+		try {
+			for (const type of ['text', 'provider_tool']) {
+				const scripted = providers.scripted([
+					async (_, onDelta) => {
+						vi.setSystemTime(Date.now() + 3_000);
+						await onDelta({ type, text: 'a', id: 's', name: 'web_search' });
+						// A usual pause is none, and a long one is.
+						vi.setSystemTime(Date.now() + 100);
+						await onDelta({ type: 'text', text: 'b' });
+						vi.setSystemTime(Date.now() + 2_000);
+						return undefined;
+					},
+				]);
+				const options = { model: 'scripted', providers: [scripted], meter, maxRetries: 0 };
+				await expect(chat.run(options, [chat.userMessage('hi')]).result).rejects.toThrow();
+			}
+		} finally {
+			vi.useRealTimers();
+		}
+		expect(told).toEqual([
+			{ silentMs: 5_000, hasReadAgain: false },
+			{ silentMs: 5_000, hasReadAgain: true },
 		]);
 	});
 

@@ -2,7 +2,8 @@ import { raceAbort, sleep } from '../../../core/chat/signal.ts';
 import { RunletError } from '../../../core/ground/errors.ts';
 import { type Amount, createAmount, everything, isBounded, type Limit, minus, plus } from '../../objects/budget.ts';
 import { askLedger, type LedgerApi, type Reserved } from '../../objects/ledger/api.ts';
-import type { Charge, Estimate, Lease } from '../store/spending.ts';
+import type { Lease } from '../store/spending.ts';
+import type { Charge, Estimate } from '../store/spending-row.ts';
 
 /** An owner's ledger. */
 export interface OwnerLedger {

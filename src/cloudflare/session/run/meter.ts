@@ -1,4 +1,4 @@
-import { type SeenCall, toCharge } from '../../../core/chat/charge.ts';
+import type { SeenCall } from '../../../core/chat/charge.ts';
 import { estimateReply } from '../../../core/chat/estimate.ts';
 import type {
 	AskedCall,
@@ -21,10 +21,12 @@ import {
 import type { Refusal } from '../../objects/ledger/api.ts';
 import type { MessageCost } from '../store/message-record.ts';
 import { type Draft, draftMs, type RunRecord } from '../store/runs.ts';
-import { type Charge, type Estimate, ledgerId } from '../store/spending.ts';
+import { ledgerId } from '../store/spending.ts';
+import type { Charge, Estimate } from '../store/spending-row.ts';
 import type { SessionStore } from '../store/store.ts';
 import { createBudgetError, createUnpriced } from './budget-error.ts';
 import { readBudgetState } from './budget-state.ts';
+import { computeCost } from './call-cost.ts';
 import { KnownBudgets } from './known-budgets.ts';
 import { createLease, hasRoom, type OwnerLedger, Patience, takeLease } from './lease.ts';
 
@@ -63,7 +65,7 @@ export function createSessionMeter(options: MeterOptions): SessionMeter {
 		open = undefined;
 	};
 	const charge = (seen: Omit<SeenCall, 'inputTokens'>): void =>
-		settle(open === undefined ? nothing : toAmount(open, seen));
+		settle(open === undefined ? nothing : computeCost(open, seen));
 
 	/** Whether a request may be made from the lease. */
 	const isLent = (needs: Amount): boolean =>
@@ -77,7 +79,8 @@ export function createSessionMeter(options: MeterOptions): SessionMeter {
 	): Promise<Refusal | undefined> => {
 		const before = spending.total();
 		const about = { run: record.n, model, isEmbedding, owed: owner !== undefined, lease: spending.lease?.call };
-		const wanted = { ...about, amount, estimate };
+		const mayThink = isEmbedding !== true && options.mayThink?.(model) === true;
+		const wanted = { ...about, amount, estimate, mayThink };
 		open = spending.reserve(wanted, Date.now());
 		if (owner === undefined || spending.lease !== undefined) return undefined;
 		try {
@@ -124,20 +127,22 @@ export function createSessionMeter(options: MeterOptions): SessionMeter {
 				await budgets.waitForOthers(owner, refusal, planned.amount, patience);
 			}
 		},
-		lost: (usage, cut, outputTokens) => {
+		lost: (usage, cut, outputTokens, { silentMs, hasReadAgain } = { silentMs: 0, hasReadAgain: false }) => {
 			if (!cut && !isSaid(usage)) settle(nothing);
 			else
 				charge({
 					usage,
 					outputTokens,
 					unseenTokens: estimateOnItsWay(outputTokens, Date.now() - openedAt),
+					hiddenTokens: open?.mayThink === true ? silentMs * fastPace : 0,
+					hasReadAgain,
 					isCut: cut,
 				});
 		},
 		settle: (usage, message) => {
 			if (open === undefined) return undefined;
 			const outputTokens = message.role === 'assistant' ? estimateReply(message) : 0;
-			const cost = { call: open.call, ...toAmount(open, { usage, outputTokens, isCut: false }) };
+			const cost = { call: open.call, ...computeCost(open, { usage, outputTokens, isCut: false }) };
 			open = undefined;
 			spending.lookBack();
 			return cost;
@@ -176,6 +181,8 @@ interface ModelFacts {
 	readonly computePrice: PriceOf;
 	/** Returns the most that a request may cost, if its provider knows it. */
 	readonly computeMost?: (model: string, asked: AskedCall) => MostCost | undefined;
+	/** Whether a model may think without showing it. */
+	readonly mayThink?: (model: string) => boolean;
 	/** Returns the size of the model's context in tokens, if it is known. */
 	readonly contextWindow?: (model: string) => number | undefined | Promise<number | undefined>;
 }
@@ -269,21 +276,11 @@ function estimateOnItsWay(tokens: number, ms: number): number {
 	return (tokens / Math.max(ms, 4 * onItsWayMs)) * onItsWayMs;
 }
 
-/** Computes what a request cost by what was seen of it. */
-function toAmount({ estimate, amount: most }: Charge, seen: Omit<SeenCall, 'inputTokens'>): Amount {
-	const { inputTokens: expected, inputUsd, outputUsd } = estimate;
-	const { inputTokens, outputTokens, costUsd } = toCharge({ ...seen, inputTokens: expected });
-	const inputPrice = expected === 0 ? 0 : (inputUsd / expected) * inputTokens;
-	const estimated = inputPrice + outputUsd * outputTokens;
-	const said = seen.usage?.costUsd ?? 0;
-	// Of a cut request the provider has priced what it did until then. What nobody can price costs all that was set aside.
-	const least = seen.isCut && said > 0 ? said + outputUsd * outputTokens : 0;
-	const unknown = seen.usage?.unpriced === undefined ? 0 : most.usd;
-	return createAmount({ tokens: inputTokens + outputTokens, usd: costUsd ?? Math.max(estimated, least, unknown) });
-}
+/** The tokens that a fast model writes in a millisecond. */
+const fastPace = 0.15;
 
 /** The tokens that a fast model writes until the first draft of its turn is stored. */
-const mostUnseen = (150 * draftMs) / 1_000;
+const mostUnseen = fastPace * draftMs;
 
 /**
  * Ends the account of a run that is over or goes on in another life: charges the request that a crash cut off, and ends
@@ -295,17 +292,17 @@ export function closeAccount({ spending }: SessionStore, draft: Draft | undefine
 	if (spending.lease?.isKept !== true) spending.endLease();
 }
 
+type OpenCharge = NonNullable<ReturnType<SessionStore['spending']['open']>>;
+
 /**
  * Computes the charge of a request that a crash cut off: its input, the output in the draft, and what the model
  * wrote at its pace until the next draft at the latest.
  */
-function toLostAmount(open: Charge, { call, tokens = 0, ms = 0, nextMs = draftMs }: Partial<Draft> = {}): Amount {
+function toLostAmount(open: OpenCharge, { call, tokens = 0, ms = 0, nextMs = draftMs }: Partial<Draft> = {}): Amount {
 	const isOfCall = call === open.call && tokens > 0;
 	const outputTokens = isOfCall ? tokens : 0;
 	const unseenTokens = isOfCall ? (tokens / Math.max(ms, draftMs)) * nextMs : mostUnseen;
-	const seen = toAmount(open, { usage: undefined, outputTokens, unseenTokens, isCut: true });
-	// The model was told the longest reply, so the request cost no more than was set aside.
-	const isBounded = open.amount.tokens > open.estimate.inputTokens;
-	const { tokens: most, usd: mostUsd } = isBounded ? open.amount : seen;
-	return { tokens: Math.min(seen.tokens, most), usd: Math.min(seen.usd, mostUsd) };
+	// Nobody knows when it died, so it may have thought until now.
+	const hiddenTokens = open.mayThink === true ? Math.max(0, Date.now() - open.createdAt) * fastPace : 0;
+	return computeCost(open, { usage: undefined, outputTokens, unseenTokens, hiddenTokens, isCut: true });
 }

@@ -4,7 +4,8 @@ import type { CostPart } from '../../objects/ledger/api.ts';
 import type { Sql } from '../../objects/migrate.ts';
 import type { CostDetail, MessageCost } from './message-record.ts';
 import type { RunRows } from './runs.ts';
-import type { Charge, EndedLease, SpendingRows } from './spending.ts';
+import type { EndedLease, SpendingRows } from './spending.ts';
+import type { Charge } from './spending-row.ts';
 
 /** Adds to the cost of a request what it was billed for. */
 export function withDetail(cost: MessageCost | undefined, usage: ChatUsage | undefined): MessageCost | undefined {

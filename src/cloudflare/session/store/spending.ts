@@ -3,33 +3,7 @@ import type { UserScope } from '../../objects/ledger/api.ts';
 import type { MessageRows } from './messages.ts';
 import type { Remembered, RememberingSql } from './remember.ts';
 import type { RunRows } from './runs.ts';
-
-/** A request to a model and its cost. */
-export interface Charge {
-	/** Number in the session, from 1. */
-	readonly call: number;
-	readonly run: number;
-	readonly model: string;
-	/** What is set aside during the request, and what it cost afterwards. */
-	readonly amount: Amount;
-	/** Whether the ledger of the session's owner has to be told, or was. */
-	readonly owed: boolean;
-	/** The number of the request that its lease was taken for: its own, or an earlier one. */
-	readonly lease: number;
-	/** The size of its input, and the prices. */
-	readonly estimate: Estimate;
-	/** Whether it asked for vectors. No message comes of such a request. */
-	readonly isEmbedding?: boolean;
-}
-
-/** What a request is charged by if its provider does not report the cost. */
-export interface Estimate {
-	readonly inputTokens: number;
-	/** What the input costs, in US dollars. */
-	readonly inputUsd: number;
-	/** What a token of the output costs, in US dollars. */
-	readonly outputUsd: number;
-}
+import { type Charge, type SpendingRow as Row, settleRow, toCharge } from './spending-row.ts';
 
 /** A block of the owner's day that requests are made from (docs/budgets.md, "Leases"). */
 export interface Lease {
@@ -77,7 +51,10 @@ export class SpendingRows {
 	}
 
 	/** Sets an amount aside for a request. Without a lease it begins one. */
-	reserve({ run, model, amount, owed, estimate, isEmbedding = false, ...given }: NewCharge, at: number): Charge {
+	reserve(
+		{ run, model, amount, owed, estimate, isEmbedding = false, mayThink = false, ...given }: NewCharge,
+		at: number,
+	): Charge {
 		const { tokens, usd } = amount;
 		const last = this.#last();
 		const call = (last?.call ?? 0) + 1;
@@ -87,7 +64,13 @@ export class SpendingRows {
 		const row: Row = {
 			...{ call, run, model, tokens, usd, total_tokens: total.tokens, total_usd: total.usd, settled: 0 },
 			...{ owed: owed ? 1 : 0, created_at: at, input_tokens: estimate.inputTokens, input_usd: estimate.inputUsd },
-			...{ output_usd: estimate.outputUsd, lease, told: this.#toldCall, embedding: isEmbedding ? 1 : null },
+			...{
+				output_usd: estimate.outputUsd,
+				lease,
+				told: this.#toldCall,
+				embedding: isEmbedding ? 1 : null,
+				thinks: mayThink ? 1 : null,
+			},
 		};
 		const columns = Object.keys(row);
 		this.#newest.change(
@@ -98,13 +81,13 @@ export class SpendingRows {
 				),
 			() => row,
 		);
-		return { call, run, model, amount, owed, estimate, lease, isEmbedding };
+		return { call, run, model, amount, owed, estimate, lease, isEmbedding, mayThink };
 	}
 
 	/** Returns the current request, which is not settled yet. */
-	open(): Charge | undefined {
+	open(): (Charge & { readonly createdAt: number }) | undefined {
 		const row = this.#last();
-		return row === undefined || row.settled === 1 ? undefined : toCharge(row);
+		return row === undefined || row.settled === 1 ? undefined : { ...toCharge(row), createdAt: row.created_at };
 	}
 
 	/** Returns whether a run has made a request that no message came of, or not yet. */
@@ -273,43 +256,9 @@ export interface EndedLease {
 /** A request that is about to be made. */
 export type NewCharge = Omit<Charge, 'call' | 'lease'> & Partial<Pick<Charge, 'lease'>>;
 
-type Row = {
-	call: number;
-	run: number;
-	model: string;
-	tokens: number;
-	usd: number;
-	total_tokens: number;
-	total_usd: number;
-	settled: number;
-	owed: number;
-	input_tokens: number;
-	input_usd: number;
-	output_usd: number;
-	/** Missing from requests of an earlier version, each of which is told by itself. */
-	lease: number | null;
-	told: number;
-	/** 1 for a request for vectors. */
-	embedding: number | null;
-	created_at: number;
-};
-
-/** Turns the row of a request into that of one that cost so much. */
-function settleRow(row: Row, { tokens, usd }: Amount): Row {
-	const sums = { total_tokens: row.total_tokens + tokens, total_usd: row.total_usd + usd };
-	return { ...row, ...sums, tokens, usd, settled: 1 };
-}
-
 /** The sum before the request of a row, in SQL. */
 function before(row: string, unit: 'tokens' | 'usd'): string {
 	return `(${row}.total_${unit} - ${row}.settled * ${row}.${unit})`;
-}
-
-function toCharge({ call, run, model, tokens, usd, owed, ...row }: Row): Charge {
-	const { input_tokens: inputTokens, input_usd: inputUsd, output_usd: outputUsd } = row;
-	const estimate = { inputTokens, inputUsd, outputUsd };
-	const about = { call, run, model, amount: { tokens, usd }, owed: owed !== 0, estimate };
-	return { ...about, lease: row.lease ?? call, isEmbedding: row.embedding === 1 };
 }
 
 /** Returns the name of a lease in the ledger, by the request that it was taken for. A session that is created again under its key has the same id, but other runs. */

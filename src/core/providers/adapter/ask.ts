@@ -36,6 +36,13 @@ export async function ask(
 	const { signal } = request;
 	const started = Date.now();
 	const reply = new ReplyBuilder(onDelta, adapter.variant, caller.model, names);
+	let hasBegun = false;
+	const watch = {
+		onActivity,
+		onBegun: (): void => {
+			hasBegun = true;
+		},
+	};
 	const usage = (): ChatUsage => {
 		const { raw, usage } = reply.usageSoFar();
 		const price = prices.findCost([reply.getModel(), request.model], raw, usage);
@@ -44,11 +51,11 @@ export async function ask(
 	};
 	const reader = adapter.reader(reply, request);
 	const readWhole = (response: Response): Promise<void> =>
-		read(response, reader, reply, { ...request, stream: false }, caller, onActivity);
+		read(response, reader, reply, { ...request, stream: false }, caller, watch);
 	try {
 		const response = await adapter.send(request, more);
 		try {
-			await read(response, reader, reply, request, caller, onActivity);
+			await read(response, reader, reply, request, caller, watch);
 		} catch (thrown) {
 			const goesOn = adapter.background !== undefined && reader.pending?.() !== undefined;
 			if (!goesOn || signal.aborted || !isLost(thrown)) throw thrown;
@@ -60,9 +67,15 @@ export async function ask(
 		const left = reader.pending?.();
 		// Whether it could be ended changes nothing for the caller.
 		if (left !== undefined) void adapter.background?.cancel(left).catch(() => {});
-		const error = signal.aborted ? toAbortError(signal) : toProviderError(thrown, caller);
+		const failure = signal.aborted ? toAbortError(signal) : toProviderError(thrown, caller);
+		const error = hasBegun ? withBegun(failure) : failure;
 		throw Object.keys(reply.usageSoFar().raw).length > 0 ? withUsage(error, usage()) : error;
 	}
+}
+
+/** Notes in a failure that the reply had begun: the provider may bill what it has read and written until then. */
+function withBegun({ code, message, data, cause }: RunletError): RunletError {
+	return new RunletError(code, message, { ...data, hasBegun: true }, { cause });
 }
 
 async function read(
@@ -71,7 +84,7 @@ async function read(
 	reply: ReplyBuilder,
 	{ stream, signal, maxReplyBytes }: ModelRequest,
 	caller: Caller,
-	onActivity: () => void,
+	{ onActivity, onBegun }: { readonly onActivity: () => void; readonly onBegun: () => void },
 ): Promise<void> {
 	const bounds = createWireBounds(caller.model, maxReplyBytes);
 	if (!response.ok) throw await readComplaint(response);
@@ -92,7 +105,11 @@ async function read(
 		return;
 	}
 	const take = (event: Json): undefined | Promise<void> => {
-		if (event !== done) return reader.event(event);
+		if (event !== done) {
+			const room = reader.event(event);
+			onBegun();
+			return room;
+		}
 		reader.end?.('done');
 		return undefined;
 	};

@@ -1,0 +1,32 @@
+import { type SeenCall, toCharge } from '../../../core/chat/charge.ts';
+import { type Amount, createAmount } from '../../objects/budget.ts';
+import type { Charge } from '../store/spending-row.ts';
+
+/**
+ * Computes what a request cost by what was seen of it. The model was told the longest reply, so one that was cut off cost no more than was set
+ * aside, as far as that is an estimate.
+ */
+export function computeCost(open: Charge, seen: Omit<SeenCall, 'inputTokens'>): Amount {
+	const amount = toAmount(open, seen);
+	const isBounded = open.amount.tokens > open.estimate.inputTokens;
+	if (!isBounded || !seen.isCut) return amount;
+	const { inputTokens = 0, outputTokens = 0, costUsd = 0 } = seen.usage ?? {};
+	const most = {
+		tokens: Math.max(open.amount.tokens, inputTokens + outputTokens),
+		usd: Math.max(open.amount.usd, costUsd),
+	};
+	return { tokens: Math.min(amount.tokens, most.tokens), usd: Math.min(amount.usd, most.usd) };
+}
+
+/** Computes what a request cost, with what may have been more than was set aside. */
+function toAmount({ estimate, amount: most }: Charge, seen: Omit<SeenCall, 'inputTokens'>): Amount {
+	const { inputTokens: expected, inputUsd, outputUsd } = estimate;
+	const { inputTokens, outputTokens, costUsd } = toCharge({ ...seen, inputTokens: expected });
+	const inputPrice = expected === 0 ? 0 : (inputUsd / expected) * inputTokens;
+	const estimated = inputPrice + outputUsd * outputTokens;
+	const said = seen.usage?.costUsd ?? 0;
+	// Of a cut request the provider has priced what it did until then. What nobody can price costs all that was set aside.
+	const least = seen.isCut && said > 0 ? said + outputUsd * outputTokens : 0;
+	const unknown = seen.usage?.unpriced === undefined ? 0 : most.usd;
+	return createAmount({ tokens: inputTokens + outputTokens, usd: costUsd ?? Math.max(estimated, least, unknown) });
+}
