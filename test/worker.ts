@@ -20,6 +20,8 @@ import type { ToolContext } from '../src/core/tool/index.ts';
 import './flat-prototypes.ts';
 import { now } from './clock.ts';
 import { agents as agentsOfPeople } from './cloudflare/people/agents.ts';
+import { payers } from './cloudflare/session/money/agents.ts';
+import { sellers } from './cloudflare/session/money/provider.ts';
 import { walkers } from './cloudflare/session/walk/agents.ts';
 import { crashPoint, die, makeMortal } from './crash.ts';
 import { doneOnce } from './effects.ts';
@@ -599,8 +601,9 @@ export const runtime = {
 		}),
 		...agentsOfPeople,
 		...walkers,
+		...payers,
 	],
-	providers: () => [demo(), scriptedProvider],
+	providers: () => [demo(), scriptedProvider, ...sellers],
 	crashPoint,
 	mcp,
 	memory,

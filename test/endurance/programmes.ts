@@ -7,6 +7,7 @@ import { fuzz } from './fuzz.ts';
 import { growth } from './growth.ts';
 import { kills } from './kills.ts';
 import { leave } from './leave.ts';
+import { money } from './money.ts';
 import { people } from './people.ts';
 import { points } from './points.ts';
 import { prefixes } from './prefixes.ts';
@@ -38,6 +39,7 @@ export const programmes = {
 	files,
 	fuzz,
 	people,
+	money,
 	prefixes,
 } satisfies Readonly<Record<string, (options: Options) => Promise<Figures>>>;
 

@@ -1,0 +1,72 @@
+/** What the walk knows of an API, to answer by it as its provider does. */
+import { getNumber, getObjects, getString, type Json } from '../../../../../src/core/providers/adapter/json.ts';
+import type { Call, Offer, Plan, Use } from '../plan.ts';
+import type { Tally } from '../sheet.ts';
+
+/** A reply, as far as its events say it. */
+export interface About {
+	readonly model: string;
+	readonly body: Json;
+	readonly plan: Plan;
+	readonly terms: readonly string[];
+	/** The text that was written. */
+	readonly text: string;
+	readonly tally: Tally;
+	/** Whether the longest reply that was asked for was reached. */
+	readonly isFull: boolean;
+}
+
+export interface Api {
+	readonly readOffer: (body: Json) => Omit<Offer, 'label'>;
+	/** The longest reply that is asked for. */
+	readonly readMost: (body: Json) => number | undefined;
+	/** The terms that decide about the price. */
+	readonly readTerms: (body: Json) => readonly string[];
+	/** How long what is sent stays in the cache that it is written to. */
+	readonly readCache: (body: Json) => 'none' | '5m' | '1h';
+	/** The pieces that a use bills. */
+	readonly unitOf: (use: Use, model: string) => Readonly<Record<string, number>>;
+	readonly begin: (about: About) => readonly Json[];
+	readonly use: (use: Use, n: number) => readonly Json[];
+	readonly thought: (text: string) => readonly Json[];
+	readonly text: (piece: string) => readonly Json[];
+	readonly call: (call: Call, n: number) => readonly Json[];
+	readonly end: (about: About) => readonly Json[];
+	/** An error within a stream. */
+	readonly error: Json;
+	/** What follows the last event. */
+	readonly last?: string;
+}
+
+/** What the provider says of the usage: all, nothing, or that there was none. */
+export function say({ usage }: Plan, counts: Json): Json | undefined {
+	if (usage === 'none') return undefined;
+	return usage === 'said' ? counts : toZero(counts);
+}
+
+function toZero(counts: Json): Json {
+	return Object.fromEntries(
+		Object.entries(counts)
+			.map(([key, value]) => [key, typeof value === 'number' ? 0 : value])
+			.filter(([, value]) => typeof value !== 'object'),
+	);
+}
+
+/** Finds how often each of the provider's own tools may be used, by the types of a body's tools. */
+export function findUses(body: Json, most: number): Offer['uses'] {
+	const tools = getObjects(body, 'tools');
+	const count = (kind: RegExp): number => {
+		const tool = tools.find((one) => kind.test(getString(one, 'type') ?? ''));
+		return tool === undefined ? 0 : (getNumber(tool, 'max_uses') ?? most);
+	};
+	return {
+		web_search: count(/^web_search/),
+		web_fetch: count(/^web_fetch/),
+		code_execution: count(/^code_/) > 0 ? 1 : 0,
+	};
+}
+
+/** Counts the entries behind the last that fits. */
+export function countSince(list: readonly Json[], fits: (one: Json) => boolean): number {
+	return list.length - 1 - list.findLastIndex(fits);
+}

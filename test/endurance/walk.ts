@@ -1,0 +1,33 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join, resolve } from 'node:path';
+import type { Figures } from './stage.ts';
+
+const root = resolve(import.meta.dirname, '../..');
+
+/**
+ * Runs a test that is a walk, with variables that make it long: a walker needs the objects in workerd. Returns the figures
+ * that the test prints behind a word.
+ */
+export async function runWalk(
+	file: string,
+	word: string,
+	variables: Readonly<Record<string, string>>,
+): Promise<Figures> {
+	const vitest = join(root, 'node_modules/vitest/vitest.mjs');
+	const child = spawn(process.execPath, [vitest, 'run', '--project', 'workerd', file], {
+		cwd: root,
+		env: { ...process.env, NO_COLOR: '1', ...variables },
+		stdio: ['ignore', 'pipe', 'pipe'],
+	});
+	let said = '';
+	for (const stream of [child.stdout, child.stderr])
+		stream.setEncoding('utf8').on('data', (text: string) => {
+			said += text;
+		});
+	const [code] = await once(child, 'close');
+	const figures = new RegExp(`^${word} (\\{.*\\})$`, 'm').exec(said)?.[1];
+	if (code !== 0 || figures === undefined)
+		throw new Error(said.slice(Math.max(0, said.indexOf('Error: '))).slice(0, 20_000));
+	return JSON.parse(figures);
+}
