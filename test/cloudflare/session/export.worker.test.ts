@@ -90,7 +90,11 @@ test('a session in which nothing ran is exported too', async () => {
 
 test('an export has waiting messages and interrupted turns, also after a crash', async () => {
 	const id = await createSession();
+	const search = { type: 'provider_tool', id: 's1', name: 'web_search', input: { query: 'rain' } };
+	const source = { type: 'source', id: 'p1', url: 'https://rain.example/' };
 	play((_request, onDelta) => {
+		void onDelta(search);
+		void onDelta(source);
 		void onDelta({ type: 'text', text: 'Half of the ans' });
 		return new Promise(() => {});
 	});
@@ -103,8 +107,9 @@ test('an export has waiting messages and interrupted turns, also after a crash',
 	expect(during.runs).toMatchObject([{ status: 'running' }]);
 	await request(`/v1/sessions/${id}/cancel`, {});
 	await Array.fromAsync(events);
-	expect((await readExport(id)).runs).toMatchObject([{ status: 'cancelled', partialText: 'Half of the ans' }]);
 	const before = await readExport(id);
+	expect(before.runs).toMatchObject([{ status: 'cancelled', partialText: 'Half of the ans' }]);
+	expect(before.runs[0]).toMatchObject({ stored: { end: { draft: [search, source, { type: 'text' }] } } });
 	await restart(id);
 	expect(await readExport(id)).toEqual(before);
 });

@@ -191,6 +191,17 @@ test('an event of a kind that is not known passes a reader that keeps up, and mo
 	]);
 });
 
+test('a draft has the tools of the provider and the sources, with the beginning of a long output', () => {
+	const call = { type: 'provider_tool', id: 's1', name: 'web_search', output: 'found' } as const;
+	const source = { type: 'source', id: 'p1', title: 'report.pdf' } as const;
+	const long = { ...call, id: 'f1', output: ['x'.repeat(20_000)] };
+	const log = new RunLog(1, [call, { type: 'text', text: 'a' }, source, long]);
+	const draft = log.draft(100_000);
+	expect(draft.slice(0, 3)).toEqual([call, { type: 'text', text: 'a' }, source]);
+	expect(draft[3]).toEqual({ ...long, output: expect.stringMatching(/^\["x{9998}…$/) });
+	expect(log.draft(50)).toEqual([call]);
+});
+
 test('the stack of a tool has no id and moves nothing: what stands behind it has the ids of a replay, which lacks it', () => {
 	const before: readonly RunEvent[] = [
 		{ type: 'run.started', runId: 'r', attempt: 1 },

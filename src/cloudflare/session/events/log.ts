@@ -164,7 +164,7 @@ export class RunLog {
 		const turn = this.#events.slice(this.#turnAt);
 		const shown = new RunLog(
 			this.run,
-			turn.filter((event) => isDelta(event) && isStored(event)),
+			turn.filter((event) => isProvided(event) || (isDelta(event) && isStored(event))).map(shortenOutput),
 		);
 		return shown.read(shown.cursor(), limit).map(({ event }) => event);
 	}
@@ -220,8 +220,24 @@ function takeStart(text: string, length: number): string {
 
 function measureEvent(event: RunEvent): number {
 	if (event.type === 'text' || event.type === 'reasoning') return event.text.length;
+	if (isProvided(event)) return JSON.stringify(event).length;
 	return event.type === 'tool_use_input' ? event.partialInputJson.length : 1;
 }
+
+/** Whether an event is about what the provider did: it has no id, but a draft keeps it. */
+function isProvided({ type }: RunEvent): boolean {
+	return type === 'provider_tool' || type === 'source';
+}
+
+/** Leaves the beginning of a long output of the provider's tool, as a text. */
+function shortenOutput(event: RunEvent): RunEvent {
+	if (event.type !== 'provider_tool') return event;
+	const output = JSON.stringify(event.output) ?? '';
+	return output.length <= longestOutput ? event : { ...event, output: `${truncateText(output, longestOutput)}…` };
+}
+
+/** Characters of an output in a draft. */
+const longestOutput = 10_000;
 
 /**
  * Creates a filter that passes the pieces of one tool call until it has ended, then those of the next. Some models stream
