@@ -5,7 +5,7 @@ import { fn, tool } from '../../../src/core/index.ts';
 import { builtinNames, createBuiltins } from '../../../src/core/skill/builtins.ts';
 import { inMemoryResolver } from '../../../src/core/skill/index.ts';
 
-test('the names of an agent are those of its tools, of what its skills bring, and of what reads skills', () => {
+test('the names of an agent are those of its tools, of what its skills bring, and of what reads skills and results', () => {
 	const [brought] = tool.forAgent([fn({ name: 'brought', params: [] }, () => 1)]);
 	const agent = defineAgent({
 		name: 'a',
