@@ -80,6 +80,37 @@ describe('older results', () => {
 		expect(counts).toEqual([0, 0, 6, 14]);
 	});
 
+	test('stay whole in a warm cache where much stands behind them', async () => {
+		const much = Array.from({ length: 5 }, (_, n) => [
+			chat.userMessage(`long ${n} `.padEnd(30_000)),
+			chat.assistantMessage('Read.'),
+		]).flat();
+		const given = [...exchanges(1, 40_000), ...much];
+		expect(listReferences((await goOn(given, 1)).sent)).toEqual([]);
+		expect(listReferences((await goOn(given, 6)).sent)).toEqual(['call0']);
+	});
+
+	test('stay references behind a summary', async () => {
+		const told = Array.from({ length: 10 }, (_, n) => [
+			chat.userMessage(`long ${n} `.padEnd(4_000)),
+			chat.assistantMessage('Read.'),
+		]).flat();
+		const turns = exchanges(8, 8_000).filter(({ role }) => role !== 'user' && role !== 'assistant');
+		const worked = turns.flatMap((result, n): Message[] => [
+			chat.assistantMessage('', [{ id: `call${n}`, name: 'look', input: {} }]),
+			result,
+		]);
+		const given = [...told, chat.userMessage('Work'), ...worked, chat.assistantMessage('Done'), now];
+		const options = { tools: [look], contextFull: 'compact', maxContextTokens: 9_000 } as const;
+		const { requests, events } = await finish(['In short.', 'In short.', 'Yes'], options, given);
+		expect(only(events, 'warning').map(({ code }) => code)).toEqual([
+			'results_referred',
+			'results_referred',
+			'context_compacted',
+		]);
+		expect(listReferences(requests.at(-1)?.messages)).toHaveLength(8);
+	});
+
 	test('stay references in the next run, which begins with the bytes of the one before', async () => {
 		const first = await goOn(exchanges(6, 8_000), 6);
 		const stored: Message[] = JSON.parse(JSON.stringify(first.result.messages));
@@ -96,6 +127,7 @@ describe('older results', () => {
 		expect(listReferences(first.requests[0]?.messages)).toHaveLength(4);
 		const next = await goOn(first.result.messages, 1, { lastPrompt: prompts[0] });
 		expect(listReferences(next.sent)).toEqual(listReferences(first.requests[0]?.messages));
+		expect(stepped(next.events)).toBe(0);
 	});
 
 	test('are the reason that a step tells for a missed cache', async () => {
