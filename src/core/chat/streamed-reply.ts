@@ -37,8 +37,8 @@ export class StreamedReply {
 	#stop: StreamStop | undefined;
 	#isShown = false;
 	#isOpen = true;
-	#silentMs = 0;
-	#lastAt = Date.now();
+	/** How long it was silent, and when it was not, in milliseconds. */
+	readonly #pauses = { silentMs: 0, lastAt: Date.now() };
 	#hasReadAgain = false;
 
 	constructor(emit: Emit, takenIds: ReadonlySet<string> = new Set()) {
@@ -55,7 +55,7 @@ export class StreamedReply {
 
 	/** What it may have cost besides what was shown: nothing came before its beginning, and in long pauses until now. */
 	get hidden(): Hidden {
-		return { silentMs: this.#silentMs + this.#pauseMs(), hasReadAgain: this.#hasReadAgain };
+		return { silentMs: this.#pauses.silentMs + this.#pauseMs(), hasReadAgain: this.#hasReadAgain };
 	}
 
 	/** What the call cost, as its stream says. */
@@ -131,13 +131,13 @@ export class StreamedReply {
 
 	/** The time since something came, unless that is a usual pause. */
 	#pauseMs(): number {
-		const ms = Date.now() - this.#lastAt;
+		const ms = Date.now() - this.#pauses.lastAt;
 		return this.#isShown && ms < longPauseMs ? 0 : ms;
 	}
 
 	#show(delta: ReplyDelta): undefined | Promise<void> {
-		this.#silentMs += this.#pauseMs();
-		this.#lastAt = Date.now();
+		this.#pauses.silentMs += this.#pauseMs();
+		this.#pauses.lastAt = Date.now();
 		this.#isShown = true;
 		this.#hasReadAgain ||= delta.type === 'provider_tool';
 		return this.#emit(delta);

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { type CallOptions, chat, type ProviderRegistration, providers, tool } from '../../../src/core/index.ts';
+import type { CallOptions } from '../../../src/core/chat/index.ts';
+import { chat, type ProviderRegistration, providers, tool } from '../../../src/core/index.ts';
 import { makers as overHttp } from './choices-makers.ts';
 
 /** The tables of docs/models.md say what the adapters do. */

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import type { OnDelta } from '../../../src/core/chat/index.ts';
 import { type ChatReply, chat, type ProviderRegistration, providers } from '../../../src/core/index.ts';
 import { isError } from './recordings/expected-error.ts';
 import { at, list, text } from './recordings/json.ts';
@@ -69,7 +70,8 @@ test.each(whole.map((one) => [one.name, one] as const))(
 	'%s tells each call and each source once',
 	async (_, recorded) => {
 		const provider = createProvider(recorded, () => Response.json(recorded.body));
-		const reply = await provider.chatFn?.(toModel(recorded), hello).catch((error: unknown) => {
+		const asked = async () => provider.chatFn?.(toModel(recorded), hello);
+		const reply = await asked().catch((error: unknown) => {
 			// Some recordings are failures with status 200.
 			expect(error).toHaveProperty('code');
 			return undefined;
@@ -89,16 +91,14 @@ test.each(streams.map((one) => [one.name, one] as const))(
 		const answer = (): Response => new Response(source, { headers: { 'content-type': 'text/event-stream' } });
 		const shown = new Map<unknown, unknown>();
 		const cited: unknown[] = [];
-		const take = ({ type, ...delta }: { readonly type: string; readonly [field: string]: unknown }): undefined => {
-			if (type === 'provider_tool') shown.set(delta.id, delta);
+		const take: OnDelta = ({ type, ...delta }) => {
+			if (type === 'provider_tool' && 'id' in delta) shown.set(delta.id, delta);
 			if (type === 'source') cited.push(delta);
+			return undefined;
 		};
-		const reply = await createProvider(recorded, answer)
-			.chatStreamFn?.(toModel(recorded), hello, undefined, [], take)
-			.then(
-				(given) => given,
-				() => undefined,
-			);
+		const provider = createProvider(recorded, answer);
+		const asked = async () => provider.chatStreamFn?.(toModel(recorded), hello, undefined, [], take);
+		const reply = await asked().catch(() => undefined);
 		if (reply === undefined) return;
 		check(reply);
 		expect([...shown.values()]).toEqual(reply.providerCalls ?? []);
