@@ -266,3 +266,12 @@ test('a whole answer that max_tokens cut in the middle of a call leaves that cal
 	expect(reply).toMatchObject({ stopReason: 'max_tokens', toolCalls: [{ id: 'toolu_1', input: { city: 'Ulm' } }] });
 	expect(reply?.toolCalls).toHaveLength(1);
 });
+
+test('the usual speed that an answer names has the usual price', async () => {
+	const usage = { input_tokens: 1_000_000, output_tokens: 0, speed: 'standard', service_tier: 'standard' };
+	const provider = providers.anthropic({
+		apiKey: 'sk-test',
+		fetch: async () => Response.json({ content: [], stop_reason: 'end_turn', usage }),
+	});
+	expect((await provider.chatFn?.('claude-haiku-4-5', hello))?.usage).toMatchObject({ costUsd: 1 });
+});

@@ -199,9 +199,7 @@ class GeminiReader implements ReplyReader {
 
 /** Reports the usage so far. The API leaves out a count of zero. */
 function addUsage(reply: ReplyBuilder, usage: Json): void {
-	// Runlet's own records have a `serviceTier` too.
-	const { serviceTier: _, ...counts } = usage;
-	if (getNumber(usage, 'promptTokenCount') !== undefined) reply.usage({ candidatesTokenCount: 0, ...counts });
+	if (getNumber(usage, 'promptTokenCount') !== undefined) reply.usage({ candidatesTokenCount: 0, ...usage });
 }
 
 function countQueries(list: unknown): number {
