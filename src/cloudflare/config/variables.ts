@@ -1,6 +1,7 @@
 import * as v from 'valibot';
-import { check } from '../../core/ground/check.ts';
+import { check, explain } from '../../core/ground/check.ts';
 import { RunletError } from '../../core/ground/errors.ts';
+import { isRecord } from '../../core/ground/json.ts';
 import { isLoopback } from '../../core/ground/public-url.ts';
 import { modelPrices } from '../../core/providers/prices/own.ts';
 import { usualQuota } from '../../core/workspace/quota.ts';
@@ -54,7 +55,13 @@ const dollarBudget = budget(/^\d{1,16}(\.\d{1,16})?$/, `must be a number above 0
 /** The command that makes a key for `SECRETS_KEY`. */
 const makesSecretsKey = `node -p "crypto.randomBytes(32).toString('base64')"`;
 
-const pricesExample = 'in US dollars for a million tokens: {"groq/*":{"input":0.6,"output":0.8}}';
+const pricesExample = 'Prices are in US dollars for a million tokens: {"groq/*":{"input":0.6,"output":0.8}}';
+
+/** Says which price is wrong. */
+function explainPrices(prices: unknown): string {
+	const { issues = [] } = v.safeParse(modelPrices, prices, { abortEarly: true });
+	return `${explain(issues, 'prices').message}. ${pricesExample}`;
+}
 
 /** The variables that are always read. */
 export const variables = v.object({
@@ -91,10 +98,10 @@ export const variables = v.object({
 			v.string('must be a text'),
 			v.trim(),
 			v.transform((text) => parseJson(text || '{}')),
-			v.check((prices) => prices !== undefined, `must be JSON, ${pricesExample}`),
+			v.check(isRecord, `must be a JSON object. ${pricesExample}`),
 			v.check(
-				(prices) => prices === undefined || v.is(modelPrices, prices),
-				`must have prices by model, ${pricesExample}`,
+				(prices) => !isRecord(prices) || v.is(modelPrices, prices),
+				({ input }) => explainPrices(input),
 			),
 			modelPrices,
 		),

@@ -32,6 +32,24 @@ test('a budget that is none, or set to nothing, is refused with the variable and
 	}
 });
 
+test('prices that are wrong are refused with the model, the field and an example', () => {
+	for (const [prices, said] of [
+		['{', 'must be a JSON object'],
+		['[]', 'must be a JSON object'],
+		['{"a":1}', 'a: must be an object such as { input, output }'],
+		['{"a":{"input":"1","output":1}}', 'a.input: must be a number of US dollars'],
+		['{"a":{"input":1}}', 'a.output: missing'],
+		['{"a":{"input":1,"output":-1}}', 'a.output: must not be below 0'],
+		['{"a-*-b":{"input":1,"output":1}}', 'a-*-b: may have a * at its end alone'],
+	] as const)
+		expect(() => readBudget({ PRICES: prices }), prices).toThrow(
+			expect.objectContaining({
+				code: 'not_configured',
+				message: `PRICES: ${said}. Prices are in US dollars for a million tokens: {"groq/*":{"input":0.6,"output":0.8}}`,
+			}),
+		);
+});
+
 test('a binding that is missing is named', () => {
 	for (const name of ['SESSIONS', 'LEDGERS', 'DIRECTORIES', 'SKILLS', 'PUBLISHERS']) {
 		expect(() => readConfig({ ...env, [name]: undefined })).toThrow(
