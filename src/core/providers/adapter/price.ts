@@ -1,9 +1,10 @@
 import { type ChatUsage, makeUsage } from '../../chat/index.ts';
 import { roundDollars } from '../../chat/usage.ts';
+import { toMessageText } from '../../ground/errors.ts';
 import { isRecord } from '../../ground/json.ts';
-import { findOwnRates, type OwnPrice } from '../prices/own.ts';
-import { type Billed, findMostPrice, findPrice, type Price } from '../prices/price.ts';
-import { getNumber, getObjects, getString, type Json } from './json.ts';
+import { findOwnRates, type OwnPrice, type PriceFn } from '../prices/own.ts';
+import { type Billed, findMostPrice, findPrice, isListed, type Price } from '../prices/price.ts';
+import { getNumber, getObject, getObjects, getString, type Json } from './json.ts';
 import { readTokenUnits } from './units.ts';
 
 /** What the models of a provider cost. */
@@ -19,35 +20,24 @@ export interface Prices {
 
 /** @param prefix the prefix of the model names, under which `own` may have them too */
 export function createPrices(provider: string, own: OwnPrice | undefined, prefix = ''): Prices {
-	const price = (find: typeof findPrice, models: readonly (string | undefined)[], billed: Billed): Price => {
-		const names = models.filter((model) => model !== undefined);
+	const findOwn = (names: readonly string[]) =>
+		findOwnRates(own, [...names.map((name) => `${prefix}${name}`), ...names]);
+	const price = (find: typeof findPrice, names: readonly string[], billed: Billed): Price => {
 		const now = new Date();
-		if (typeof own === 'function') {
-			const usd = names.map((name) => own(name, billed)).find((found) => found !== undefined);
-			return usd === undefined ? { unpriced: `"${names.at(-1) ?? ''}"` } : { usd };
-		}
-		const rates = findOwnRates(own, [...names.map((name) => `${prefix}${name}`), ...names]);
+		if (typeof own === 'function') return askOwn(own, names, billed);
+		const rates = findOwn(names);
 		if (rates !== undefined) return find(provider, names[0] ?? '', billed, now, rates);
-		let first: Price | undefined;
-		for (const name of names) {
-			const found = find(provider, name, billed, now);
-			// The answer's name of the model may be one of a gateway. Of two that are not on the list, the asked one is said.
-			if ('usd' in found || !found.unpriced.startsWith('"')) return found;
-			first = found;
-		}
-		return first ?? { unpriced: 'the model' };
+		// The answer's name of the model may be one of a gateway. If no name is on the list, the asked one is said.
+		const name = names.find((name) => isListed(provider, name, now)) ?? names.at(-1);
+		return name === undefined ? { unpriced: 'the model' } : find(provider, name, billed, now);
 	};
 
-	const findCost: Prices['findCost'] = (models, raw, usage) => {
-		const { inputTokens, outputTokens, costUsd } = usage;
-		const isOwn =
-			typeof own === 'function' ||
-			findOwnRates(
-				own,
-				models.flatMap((m) => (m ? [prefix + m, m] : [])),
-			);
-		const said = isOwn ? undefined : (costUsd ?? readCost(raw));
-		if (said !== undefined) return { usd: said };
+	const findCost: Prices['findCost'] = (given, raw, usage) => {
+		const models = given.filter((model) => model !== undefined);
+		const { inputTokens, outputTokens } = usage;
+		const isOwn = typeof own === 'function' || findOwn(models) !== undefined;
+		const said = isOwn ? undefined : (usage.costUsd ?? readCost(raw));
+		if (said !== undefined && said >= 0) return { usd: said };
 		if (inputTokens === undefined || outputTokens === undefined) return { unpriced: 'a call without counts of tokens' };
 		// Several models may have worked on one answer, each with its own price.
 		const runs = getObjects(raw, 'iterations');
@@ -58,7 +48,8 @@ export function createPrices(provider: string, own: OwnPrice | undefined, prefix
 			...runs.map((run) => {
 				const { inputTokens, outputTokens, cachedInputTokens } = makeUsage(run);
 				const billed = { ...usage, inputTokens, outputTokens, cachedInputTokens, units: readTokenUnits(run) };
-				return price(findPrice, [getString(run, 'model'), ...models], billed);
+				const model = getString(run, 'model');
+				return price(findPrice, model === undefined || models.includes(model) ? models : [model], billed);
 			}),
 			price(findPrice, models, { units: Object.fromEntries(pieces) }),
 		]);
@@ -68,6 +59,19 @@ export function createPrices(provider: string, own: OwnPrice | undefined, prefix
 		findCost: (models, raw, usage) => round(findCost(models, raw, usage)),
 		findMost: (model, billed) => round(price(findMostPrice, [model], billed)),
 	};
+}
+
+/** Asks a function of your own. Where it fails, the price is unknown, and the reply is not lost. */
+function askOwn(own: PriceFn, names: readonly string[], billed: Billed): Price {
+	const name = `"${names.at(-1) ?? ''}"`;
+	try {
+		const usd = names.map((name) => own(name, billed)).find((found) => found !== undefined);
+		if (usd === undefined) return { unpriced: name };
+		if (Number.isFinite(usd) && usd >= 0) return { usd };
+		return { unpriced: `${name}, of which the function price returns ${usd}` };
+	} catch (thrown) {
+		return { unpriced: `${name}, for which the function price throws ${toMessageText(thrown).slice(0, 200)}` };
+	}
 }
 
 function addPrices(prices: readonly Price[]): Price {
@@ -85,5 +89,10 @@ function round(price: Price): Price {
 function readCost(raw: Json): number | undefined {
 	const ticks = getNumber(raw, 'cost_in_usd_ticks');
 	if (ticks !== undefined) return ticks / 1e10;
-	return isRecord(raw.cost_details) || raw.is_byok !== undefined ? getNumber(raw, 'cost') : undefined;
+	if (!isRecord(raw.cost_details) && raw.is_byok === undefined) return undefined;
+	const cost = getNumber(raw, 'cost');
+	if (raw.is_byok !== true || cost === undefined) return cost;
+	// With a key of one's own OpenRouter bills its fee alone, and the provider bills the rest.
+	const more = getNumber(getObject(raw, 'cost_details'), 'upstream_inference_cost');
+	return more === undefined ? undefined : cost + more;
 }

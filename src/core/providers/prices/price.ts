@@ -1,6 +1,6 @@
 import type { ChatUsage, Units } from '../../chat/usage.ts';
 import { findRates, type Rate, type Rates } from './list.ts';
-import { findFactor, findTierRates, findTokenPrice, findUnitPrice } from './sheet.ts';
+import { findFactor, findTierRates, findTokenPrice, findUnitPrice, isFree } from './sheet.ts';
 
 /** The price of a call in US dollars, or what of it has no known price: the model, a unit or a tier. */
 export type Price = { readonly usd: number } | { readonly unpriced: string };
@@ -11,12 +11,16 @@ export type Billed = Pick<
 	'inputTokens' | 'outputTokens' | 'cachedInputTokens' | 'units' | 'serviceTier' | 'speed' | 'region'
 >;
 
-/** Units that are a part of the input or the output, in tokens. */
-const tokenUnits = [
-	...['cache_write_tokens', 'cache_write_1h_tokens', 'input_audio_tokens', 'input_image_tokens', 'input_video_tokens'],
-	...['cached_audio_tokens', 'cached_image_tokens', 'output_audio_tokens', 'output_image_tokens'],
-	'output_video_tokens',
-];
+/** The rates of the units that are a part of the input or the output, in tokens. */
+export const tokenRates: ReadonlyMap<string, string> = new Map([
+	['cache_write_tokens', 'write'],
+	['cache_write_1h_tokens', 'hour'],
+	...['audio', 'image', 'video'].flatMap((kind) => [
+		[`input_${kind}_tokens`, `input_${kind}`] as const,
+		[`cached_${kind}_tokens`, `read_${kind}`] as const,
+		[`output_${kind}_tokens`, `output_${kind}`] as const,
+	]),
+]);
 
 /**
  * Returns the price of a call by the lists: all tokens, all units, in the tier, speed and region that it says. `own`
@@ -67,10 +71,16 @@ export function findMostPrice(provider: string, model: string, billed: Billed, n
 /** The estimated tokens of a second of audio (`estimate.ts`). */
 const audioPerSecond = 32;
 
+/** Returns whether the lists have a price of a model. */
+export function isListed(provider: string, model: string, now: Date): boolean {
+	return findAllRates(provider, model, now) !== undefined;
+}
+
 /** Returns the rates of the list, with those that it lacks, and with those of a tier before its factor. */
 function findAllRates(provider: string, model: string, now: Date, tier?: string): Rates | undefined {
 	const listed = findRates(provider, model, now);
-	if (listed === undefined) return undefined;
+	// The list has models without a price: free ones, and those that are not paid for by their tokens.
+	if (listed === undefined || (listed.size === 0 && !isFree(provider, model))) return undefined;
 	const more = ['input_audio', 'output_audio'].flatMap((kind) => {
 		const price = listed.has(kind) ? undefined : findTokenPrice(provider, model, kind);
 		return price === undefined ? [] : [[kind, [{ from: 0, price }]] as const];
@@ -85,7 +95,7 @@ const words = { serviceTier: 'service tier', speed: 'speed', region: 'region' };
 
 /** What is counted by the piece. */
 function listPieces(units: Units = {}): readonly (readonly [unit: string, count: number])[] {
-	return Object.entries(units).filter(([unit, count]) => count > 0 && !tokenUnits.includes(unit));
+	return Object.entries(units).filter(([unit, count]) => count > 0 && !tokenRates.has(unit));
 }
 
 /** Returns the dollars for one of what is counted by the piece. */

@@ -93,6 +93,18 @@ const factors: readonly (readonly [
 
 type Field = 'serviceTier' | 'speed' | 'region';
 
+/** Models that cost nothing. */
+const free: readonly (readonly [provider: string, model: RegExp])[] = [
+	['gemini', /^(models\/)?gemma-/],
+	['mistral', /:free$/],
+	['openai', /^(omni|text)-moderation-/],
+];
+
+/** Returns whether a model costs nothing. */
+export function isFree(provider: string, model: string): boolean {
+	return free.some(([by, models]) => by === provider && models.test(model));
+}
+
 /** Returns the dollars for one piece, or `undefined` if the sheet does not say it. */
 export function findUnitPrice(provider: string, model: string, unit: string): number | undefined {
 	return pieces.find(([by, of, models]) => by === provider && of === unit && models.test(model))?.[3];

@@ -49,6 +49,40 @@ describe('a price of your own', () => {
 		expect(await readCost(searching)).toBe(2.95);
 	});
 
+	test('of one name comes before that of its beginning, also for the dated name that answered', async () => {
+		const fetch = async () => Response.json({ ...body, model: 'llama-20260205' });
+		const prices = { '*': { input: 0, output: 0 }, 'mine/*': { input: 0, output: 0 }, llama: price };
+		expect(await readCost(providers.openaiChat({ ...settings, fetch, price: prices }))).toBe(3);
+		const { llama: _, ...shorter } = { ...prices, 'llama-2*': price };
+		expect(await readCost(providers.openaiChat({ ...settings, fetch, price: shorter }))).toBe(3);
+	});
+
+	test('may have units that are tokens', async () => {
+		const usage = { ...body.usage, completion_tokens_details: { audio_tokens: 100_000 } };
+		const fetch = async () => Response.json({ ...body, usage });
+		const own = { ...price, units: { output_audio_tokens: 0.00001 } };
+		expect(await readCost(providers.openaiChat({ ...settings, fetch, price: own }))).toBe(3 - 0.4 + 1);
+		const asked = { inputTokens: 0, outputTokens: 100_000 };
+		expect(providers.openaiChat({ ...settings, price: own }).computeMost?.('mine/llama', asked).usd).toBe(1);
+	});
+
+	test.each<[string, () => number]>([
+		['no number', () => Number.NaN],
+		['less than nothing', () => -1],
+		['infinite', () => Number.POSITIVE_INFINITY],
+		[
+			'an error',
+			() => {
+				throw new Error('no such row');
+			},
+		],
+	])('that a function gives as %s is unknown, and the reply is kept', async (_, wrong) => {
+		const provider = providers.openaiChat({ ...settings, price: wrong });
+		expect(await readCost(provider)).toMatch(/^"llama", .* the function price /);
+		const most = provider.computeMost?.('mine/llama', { inputTokens: 1, outputTokens: 1 });
+		expect(most).toEqual({ inputTokens: 1, unpriced: expect.stringContaining('"llama"') });
+	});
+
 	test('wins over the price list and what the provider reports', async () => {
 		const reported = { ...body, usage: { ...body.usage, cost: 99, is_byok: false } };
 		const fetch = async () => Response.json(reported);
@@ -80,6 +114,7 @@ describe('a price of your own', () => {
 		['a negative number', { price: { input: -1, output: 1 } }],
 		['a price without output', { price: { input: 1 } }],
 		['an unknown field', { price: { input: 1, output: 1, cached: 1 } }],
+		['a * within a name', { price: { 'llama-*-mini': { input: 1, output: 1 } } }],
 	])('that is %s is refused', (_, wrong) => {
 		expect(() => providers.openaiChat({ ...settings, ...wrong })).toThrow(/price/);
 	});

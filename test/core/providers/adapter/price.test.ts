@@ -62,12 +62,22 @@ describe('the cost of a call', () => {
 	test('is what the provider says, where it says so', () => {
 		expect(findCost('xai', ['grok-4.3'], { cost_in_usd_ticks: 25_000_000 }, million)).toBe(0.0025);
 		expect(findCost('openrouter', ['x'], { cost: 0.5, is_byok: false }, million)).toBe(0.5);
+		expect(findCost('openrouter', ['x'], { cost: -0.5, is_byok: false }, million)).toBeUndefined();
+	});
+
+	test('is the fee of a gateway and what the provider bills, with a key of one’s own there', () => {
+		const said = { cost: 0.01, is_byok: true };
+		const details = { upstream_inference_cost: 0.2 };
+		expect(findCost('openrouter', ['x'], { ...said, cost_details: details }, million)).toBe(0.21);
+		expect(findCost('openrouter', ['x'], said, million)).toBeUndefined();
 	});
 
 	test('is the sum of what several models did for one answer', () => {
 		const run = { input_tokens: 1_000_000, output_tokens: 0 };
 		const raw = { iterations: [run, { ...run, model: 'claude-opus-4-5' }] };
 		expect(findCost('anthropic', ['claude-haiku-4-5'], raw, { inputTokens: 2_000_000, outputTokens: 0 })).toBe(6);
+		const unknown = { iterations: [run, { ...run, model: 'claude-99' }] };
+		expect(findCost('anthropic', ['claude-haiku-4-5'], unknown, million)).toBeUndefined();
 	});
 });
 
