@@ -25,6 +25,8 @@ class ChatReader implements ReplyReader {
 	readonly #details: Json[] = [];
 	/** The parts of the content. A plain text is a string. */
 	readonly #content: (Json | string)[] = [];
+	/** The numbers of the tools that ran at the endpoint. */
+	readonly #tools = new Set<number>();
 	#extra: Json | undefined;
 	#refused = false;
 	#begun = false;
@@ -86,10 +88,7 @@ class ChatReader implements ReplyReader {
 			this.#content.push(message.content);
 			room = this.#reply.text(message.content) ?? room;
 		} else for (const one of getObjects(message, 'content')) room = this.#part(one) ?? room;
-		const ran = getObjects(message, 'executed_tools');
-		this.#reply.count('executed_tools', ran.length);
-		for (const [at, { type, arguments: input, output }] of ran.entries())
-			room = this.#reply.providerCall({ id: `executed_${at + 1}`, name: `${type}`, input, output }) ?? room;
+		room = this.#takeTools(getObjects(message, 'executed_tools')) ?? room;
 		for (const one of getObjects(message, 'annotations')) {
 			const cited = getObject(one, 'url_citation');
 			const url = getString(cited, 'url');
@@ -107,6 +106,18 @@ class ChatReader implements ReplyReader {
 		}
 		if (isRecord(message.function_call))
 			room = this.#calls.take([{ function: message.function_call, index: -1 }]) ?? room;
+		return room;
+	}
+
+	/** Reads the tools that ran at the endpoint. A later piece of a stream may bring the output of one, or another one. */
+	#takeTools(ran: readonly Json[]): Room {
+		let room: Room;
+		for (const [at, { index, type, arguments: input, output }] of ran.entries()) {
+			const number = typeof index === 'number' ? index : at;
+			this.#tools.add(number);
+			room = this.#reply.providerCall({ id: `executed_${number + 1}`, name: `${type}`, input, output }) ?? room;
+		}
+		this.#reply.count('executed_tools', this.#tools.size);
 		return room;
 	}
 
