@@ -7,7 +7,7 @@ import { roundEffort } from './adapter/effort.ts';
 import { ProviderComplaint } from './adapter/failure.ts';
 import { getNumber, getNumbers, getObject, getObjects, getString, type Json } from './adapter/json.ts';
 import { register } from './adapter/register.ts';
-import { checkSettings, type ProviderSettings, withBody } from './adapter/settings.ts';
+import { capLength, checkSettings, type ProviderSettings, withBody } from './adapter/settings.ts';
 import { readVectorUsage, requestInBatches } from './adapter/vectors.ts';
 import { toChatChoices } from './dialects/chat/choices.ts';
 import { type ChatDialect, createChatReader, toChatBody } from './dialects/chat/request.ts';
@@ -75,7 +75,9 @@ export function workersAi(settings: WorkersAiSettings): ProviderRegistration {
 			reader: (reply, request) => {
 				const chat = createChatReader(reply);
 				const longest =
-					getNumber(more ?? {}, 'max_tokens') ?? request.maxOutputTokens ?? findUsualLength(request.model);
+					getNumber(capLength(more ?? {}, request.maxOutputTokens), 'max_tokens') ??
+					request.maxOutputTokens ??
+					findUsualLength(request.model);
 				return {
 					event: (event) => chat.event(readChat(checkAnswer(event), 'delta', longest)),
 					body: (body) => chat.body(readChat(checkAnswer(unwrap(body)), 'message', longest)),

@@ -156,6 +156,20 @@ describe('settings', () => {
 		expect(server.requests[0]?.body).toMatchObject({ stream_options: { include_usage: true, extra: true } });
 	});
 
+	test('a longest reply of the body counts up to that of the call, which is what its budgets reserve', async () => {
+		const provider = endpoint({ body: { max_tokens: 5_000, max_completion_tokens: 50 } });
+		const options = { maxOutputTokens: 100 };
+		expect(await sent(provider, { options })).toMatchObject({ max_tokens: 100, max_completion_tokens: 50 });
+		expect(await sent(provider)).toMatchObject({ max_tokens: 5_000 });
+	});
+
+	test.each([{ n: 2 }, { best_of: 2 }, { generationConfig: { candidateCount: 2 } }])(
+		'%o bills answers that nobody reads',
+		(body) => {
+			expect(() => endpoint({ body })).toThrow(/^body\.[\w.]+: must be 1: one answer is read, and all are billed/);
+		},
+	);
+
 	test.each([
 		['https://api.openai.com/v1', 'max_completion_tokens'],
 		['https://api.groq.com/openai/v1', 'max_completion_tokens'],
@@ -391,6 +405,20 @@ describe('how a reply ends', () => {
 		expect(reply).toMatchObject({ text: 'Hi.', toolCalls: calls, stopReason: 'tool_use', usage: { inputTokens: 3 } });
 		const { reply: alone } = await streamed(endpoint(), [sse(last), done]);
 		expect(alone).toMatchObject({ text: 'Hi.', toolCalls: calls, stopReason: 'tool_use' });
+	});
+
+	test('a tool that ran at the endpoint counts, in whichever piece of a stream it comes', async () => {
+		const search = { type: 'search', arguments: '{}' };
+		const pieces = [
+			chunk({ executed_tools: [{ index: 0, ...search }] }),
+			chunk({ executed_tools: [{ index: 0, ...search, output: 'Found.' }] }),
+			chunk({ executed_tools: [{ index: 1, ...search }] }),
+			chunk({ content: 'Hi.' }, 'stop'),
+		];
+		const { reply } = await streamed(endpoint(), [...pieces, usageChunk(usualUsage), done]);
+		expect(reply.usage?.units).toEqual({ executed_tools: 2 });
+		const whole = completion({ content: 'Hi.', executed_tools: [search, search] });
+		expect((await wholeReply(endpoint(), whole)).usage?.units).toEqual({ executed_tools: 2 });
 	});
 
 	test('further choices are not read', async () => {

@@ -22,7 +22,7 @@ import { type Caller, toProviderError } from './failure.ts';
 import type { Json } from './json.ts';
 import { createMost } from './most.ts';
 import { createPrices, type Prices } from './price.ts';
-import { listSecrets, type ProviderSettings, withBody } from './settings.ts';
+import { capLength, listSecrets, type ProviderSettings, withBody } from './settings.ts';
 
 /**
  * Makes a provider from an adapter. Adds aliases for tool names, and retries and timeouts for calls outside of runs.
@@ -110,7 +110,7 @@ function createCall(
 		assertEffort(told.reasoningEffort);
 		const given = { model: stripPrefix(model), messages, system, tools, options: told, stream };
 		const names = findOwnNames(tools);
-		const more = toFields(told);
+		const more = capLength(toFields(told), told.maxOutputTokens);
 		const makeRequest: ModelCall = (take, until, isAlive) =>
 			ask(
 				{ adapter, request: toRequest({ ...given, signal: until }), caller: caller(model), prices, more, names },

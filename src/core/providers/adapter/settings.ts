@@ -16,7 +16,7 @@ export interface ProviderSettings {
 	readonly headers?: Readonly<Record<string, string>>;
 	/**
 	 * More fields for the body of each request, in the API's own words (`temperature`, server tools, …). Lists are
-	 * joined.
+	 * joined. A longest reply that stands here counts if it is shorter than that of the agent and of its budgets.
 	 */
 	readonly body?: Readonly<Record<string, unknown>>;
 	/**
@@ -32,6 +32,8 @@ export interface ProviderSettings {
 	readonly timeouts?: Timeouts;
 }
 
+const one = v.optional(v.literal(1, 'must be 1: one answer is read, and all are billed'));
+
 const settingsSchema = v.object({
 	apiKey: v.optional(v.string()),
 	baseURL: v.optional(
@@ -44,6 +46,13 @@ const settingsSchema = v.object({
 	),
 	maxRetries: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0))),
 	price: v.optional(ownPrice),
+	body: v.optional(
+		v.looseObject({
+			n: one,
+			best_of: one,
+			generationConfig: v.optional(v.looseObject({ candidateCount: one })),
+		}),
+	),
 });
 
 /** Checks the settings of a provider function. Throws `invalid_request` with the name of the field. */
@@ -70,4 +79,17 @@ export function withBody(body: Json, more: Json = {}): Json {
 		else merged[key] = isRecord(own) && isRecord(value) ? { ...own, ...value } : value;
 	}
 	return merged;
+}
+
+/** The names that APIs have for the longest reply. */
+const lengths = ['max_tokens', 'max_completion_tokens', 'max_output_tokens', 'maxOutputTokens'];
+
+/** Lowers the longest reply of a body to the one that a call may have, because that is what was reserved. */
+export function capLength(body: Json, most: number | undefined): Json {
+	if (most === undefined) return body;
+	const capped = Object.entries(body).map(([key, value]) => {
+		if (key === 'generationConfig' && isRecord(value)) return [key, capLength(value, most)] as const;
+		return [key, lengths.includes(key) && typeof value === 'number' ? Math.min(value, most) : value] as const;
+	});
+	return Object.fromEntries(capped);
 }
