@@ -4,7 +4,7 @@ import type { ModelRequest } from './adapter/adapter.ts';
 import type { BaseAnthropic } from './adapter/anthropic-sdk.ts';
 import { findComplaint } from './adapter/failure.ts';
 import { providerFetch, quietSdk } from './adapter/fetch.ts';
-import { getNumber, type Json } from './adapter/json.ts';
+import { getNumber, getObject, getString, type Json } from './adapter/json.ts';
 import { register } from './adapter/register.ts';
 import { checkSettings, type ProviderSettings, withBody } from './adapter/settings.ts';
 import { foreseeMessages, listContextBetas, toMessagesChoices } from './dialects/messages/choices.ts';
@@ -57,7 +57,8 @@ export function anthropic(settings: AnthropicSettings): ProviderRegistration {
 			choose: toMessagesChoices,
 			foresee: (fields, _, asked) => {
 				const { units, ...foreseen } = foreseeMessages(fields, asked.inputTokens);
-				const isHour = chooseCache(asked.cache, cache) === '1h';
+				const own = getString(getObject(fields, 'cache_control'), 'ttl');
+				const isHour = own === '1h' || chooseCache(asked.cache, cache) === '1h';
 				return { ...foreseen, units: { ...units, ...(isHour && { cache_write_1h_tokens: 1 }) } };
 			},
 			send: async (request, more) => {

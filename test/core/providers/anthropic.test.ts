@@ -275,3 +275,56 @@ test('the usual speed that an answer names has the usual price', async () => {
 	});
 	expect((await provider.chatFn?.('claude-haiku-4-5', hello))?.usage).toMatchObject({ costUsd: 1 });
 });
+
+test('a cache of an hour that the body asks for is reserved', () => {
+	const asked = { inputTokens: 1_000_000, outputTokens: 0 };
+	const most = (body?: object) =>
+		providers.anthropic({ apiKey: 'sk-test', body: { ...body } }).computeMost?.('claude-haiku-4-5', asked).usd;
+	expect(most()).toBeCloseTo(1.25);
+	expect(most({ cache_control: { type: 'ephemeral', ttl: '1h' } })).toBeCloseTo(2);
+});
+
+test('what several runs for one answer wrote to a cache of an hour has its price', async () => {
+	const run = { input_tokens: 0, output_tokens: 0, cache_creation_input_tokens: 1_000_000 };
+	const hour = { cache_creation: { ephemeral_1h_input_tokens: 1_000_000 } };
+	const provider = providers.anthropic({
+		apiKey: 'sk-test',
+		fetch: async () =>
+			Response.json({
+				content: [],
+				stop_reason: 'end_turn',
+				usage: {
+					...run,
+					...hour,
+					iterations: [
+						{ ...run, ...hour },
+						{ ...run, ...hour },
+					],
+				},
+			}),
+	});
+	expect((await provider.chatFn?.('claude-haiku-4-5', hello))?.usage).toMatchObject({ costUsd: 4 });
+});
+
+test('code that ran before a reply was cut off has its price', async () => {
+	const events = [
+		{ type: 'message_start', message: { content: [], usage: { input_tokens: 10, output_tokens: 1 } } },
+		{
+			type: 'content_block_start',
+			index: 0,
+			content_block: { type: 'server_tool_use', id: 's1', name: 'bash_code_execution', input: {} },
+		},
+	];
+	const provider = providers.anthropic({
+		apiKey: 'sk-test',
+		fetch: async () =>
+			new Response(events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join(''), {
+				headers: { 'content-type': 'text/event-stream' },
+			}),
+	});
+	const cut = provider.chatStreamFn?.('claude-haiku-4-5', hello, undefined, undefined, () => undefined);
+	await expect(cut).rejects.toMatchObject({
+		code: 'interrupted',
+		data: { usage: { units: { container_minutes: 5 }, costUsd: expect.closeTo(0.05 / 12 + 0.000015, 6) } },
+	});
+});

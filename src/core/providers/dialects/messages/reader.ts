@@ -90,6 +90,7 @@ class MessagesReader implements ReplyReader {
 
 	/** Counts a use of a server tool as it begins. The usage at the end of the message replaces the count. */
 	#countUse(name: string): void {
+		if (name.includes('code_execution')) this.#reply.count('container_minutes', leastContainerMinutes);
 		const unit = unitNames[`${name}_requests`];
 		if (unit === undefined) return;
 		const uses = (this.#uses.get(unit) ?? 0) + 1;
@@ -155,9 +156,9 @@ class MessagesReader implements ReplyReader {
 
 	#finish(): void {
 		const content = [...this.#blocks.values()].map(toWholeBlock);
-		if (content.some(isExecution) && !hasWebUse(this.#usage)) {
-			const minutes = Math.ceil((Date.now() - this.#began) / 60_000);
-			this.#reply.count('container_minutes', Math.max(leastContainerMinutes, minutes));
+		if (content.some(isExecution)) {
+			const minutes = Math.max(leastContainerMinutes, Math.ceil((Date.now() - this.#began) / 60_000));
+			this.#reply.count('container_minutes', hasWebUse(this.#usage) ? 0 : minutes);
 		}
 		const container = getString(getObject(this.#ending, 'container'), 'id');
 		const plain = content.every(isPlain) && container === undefined;
