@@ -170,6 +170,31 @@ describe('outside of a run', () => {
 		expect((await owner.ledger().state({})).spent.tokens).toBeGreaterThan(100);
 	});
 
+	test('a request that is repeated after a failure is charged each time', async () => {
+		const owner = createOwner({});
+		const { provider } = createVectors(async () => [[1]]);
+		let failures = 1;
+		const embedFn: ProviderRegistration['embedFn'] = async (_, texts, options) => {
+			options?.onUsage?.({ inputTokens: 30 });
+			if (failures-- > 0) throw Object.assign(new Error('busy'), { status: 503, retryAfter: 0 });
+			return texts.map(() => [1]);
+		};
+		await new Embeddings({ providers: [{ ...provider, embedFn }], owner }).embed('v', ['a']);
+		expect(await owner.ledger().state({})).toMatchObject({ spent: { tokens: 60 }, reserved: { tokens: 0 } });
+	});
+
+	test('its model is named in what was spent, and a price that is not known is not 0', async () => {
+		const owner = createOwner({});
+		const { provider } = createVectors(async () => [[1]]);
+		await new Embeddings({ providers: [provider], owner }).embed('v', ['a']);
+		const unpriced = { ...provider, computePrice: () => undefined };
+		await new Embeddings({ providers: [unpriced], owner }).embed('w', ['a']);
+		expect(await owner.ledger().parts(['model'], 1)).toMatchObject([
+			{ model: 'v', tokens: 30, usd: 0.03, unpricedTokens: 0, inputTokens: 30 },
+			{ model: 'w', tokens: 30, usd: 0, unpricedTokens: 30 },
+		]);
+	});
+
 	test('a model without a price is not asked under a cap in dollars', async () => {
 		const { provider, asked } = createVectors(async () => [[1]]);
 		const unpriced = { ...provider, computePrice: () => undefined };

@@ -1,7 +1,7 @@
 import { embed, type Meter, type ProviderRegistration, resolveRegistration } from '../../../core/chat/index.ts';
 import { RunletError } from '../../../core/ground/errors.ts';
 import { log, toFailureFields } from '../../log.ts';
-import { type Amount, createAmount } from '../../objects/budget.ts';
+import { createAmount } from '../../objects/budget.ts';
 import { askLedger } from '../../objects/ledger/api.ts';
 import { createBudgetError, createUnpriced } from './budget-error.ts';
 import type { OwnerLedger } from './lease.ts';
@@ -113,11 +113,10 @@ function createTooLate(): RunletError {
 	return new RunletError('cancelled', 'The vectors come too late for this turn.');
 }
 
-/** Creates the account for one request of an owner that no run makes. */
+/** Creates the account for requests of an owner that no run makes, one after the other. */
 function createOwnerMeter({ providers, owner }: EmbeddingOptions): Meter {
 	const { ledger, findLimit, user } = owner;
-	const id = `embed_${crypto.randomUUID()}`;
-	let reserved: (Amount & { readonly model: string }) | undefined;
+	let reserved: { readonly id: string; readonly model: string; readonly tokens: number } | undefined;
 	const findPrice = (model: string, inputTokens: number) =>
 		resolveRegistration({ model, providers })?.computePrice?.(model, { inputTokens, outputTokens: 0 });
 	return {
@@ -127,19 +126,23 @@ function createOwnerMeter({ providers, owner }: EmbeddingOptions): Meter {
 			const amount = createAmount({ tokens: inputTokens, usd: usd ?? 0 });
 			// The ledger may keep caps of a user that are not known here.
 			const needs = usd === undefined && user !== undefined ? { ...amount, usd: Number.POSITIVE_INFINITY } : amount;
+			// A request that is repeated is paid again.
+			const id = `embed_${crypto.randomUUID()}`;
 			const answer = await askLedger(ledger, (one) => one.reserve(id, needs, limit, undefined, user));
 			if (!answer.ok) throw createBudgetError({ scope: 'day', ...answer, user }, amount);
-			reserved = { ...amount, model };
+			reserved = { id, model, tokens: amount.tokens };
 			return undefined;
 		},
 		lost: async (usage, isCut) => {
 			if (reserved === undefined) return;
-			const { inputTokens } = usage ?? {};
-			const tokens = inputTokens ?? (isCut ? reserved.tokens : 0);
-			const usd = usage?.costUsd ?? (await findPrice(reserved.model, tokens)) ?? 0;
-			const cost = { id, amount: createAmount({ tokens, usd }), user };
+			const { id, model } = reserved;
+			const tokens = usage?.inputTokens ?? (isCut ? reserved.tokens : 0);
+			const usd = usage?.costUsd ?? (await findPrice(model, tokens));
+			const amount = createAmount({ tokens, usd: usd ?? 0 });
+			const unpricedTokens = usd === undefined ? amount.tokens : 0;
+			const part = { ...amount, model, unpricedTokens, inputTokens: amount.tokens, cachedInputTokens: 0 };
 			// What the ledger is not told stays set aside, as if it were spent.
-			await askLedger(ledger, (one) => one.settle([cost])).catch((cause: unknown) =>
+			await askLedger(ledger, (one) => one.settle([{ id, amount, user, parts: [part] }])).catch((cause: unknown) =>
 				log('warn', 'owner.not_told', toFailureFields(cause)),
 			);
 		},
