@@ -65,7 +65,7 @@ export function toCharge({
 		return { inputTokens: least, outputTokens: said.total - least, costUsd: readReported(usage?.costUsd, 0) };
 	}
 	const rest = said.total !== undefined && said.total > input ? said.total - input : undefined;
-	const output = said.output ?? rest ?? Math.ceil(outputTokens * margin);
+	const output = said.output ?? rest ?? Math.ceil((outputTokens + hiddenTokens) * margin);
 	const isSaid = said.input !== undefined && (said.output ?? rest) !== undefined;
 	return { inputTokens: input, outputTokens: output, ...(isSaid && { costUsd: readReported(usage?.costUsd, 0) }) };
 }

@@ -122,7 +122,13 @@ async function beginTurn(run: RunState, setting: TurnSetting): Promise<void> {
 	conversation.messages.push(message);
 	const isRepeatable = areRepeatable(message.toolCalls, run.tools);
 	const turn = { ...toTurn(reply, run.iteration), ...(cacheMiss !== undefined && { cacheMiss }) };
-	await conversation.store(message, { turn, spent: reply.requestUsage, isRepeatable, prompt: run.prompt });
+	await conversation.store(message, {
+		turn,
+		spent: reply.requestUsage,
+		silentMs: reply.silentMs,
+		isRepeatable,
+		prompt: run.prompt,
+	});
 	await run.emit({ type: 'stop', reason: reply.stopReason, usage: reply.usage ?? {} });
 	run.begun = { calls: message.toolCalls ?? [], results: [] };
 }

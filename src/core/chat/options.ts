@@ -48,6 +48,8 @@ export interface MessageContext {
 	readonly usage?: ChatUsage;
 	/** Only of an assistant message: the cost of its own request. `turn.usage` also counts failed tries. */
 	readonly spent?: ChatUsage;
+	/** With an assistant message: the milliseconds in which nothing of it came, so that its model may have thought in hiding. */
+	readonly silentMs?: number;
 	/** Only of an assistant message: what the next run's `lastPrompt` is. */
 	readonly prompt?: PromptRecord;
 	/** Only of an assistant message: whether all its calls may run again after a crash (`retry: 'safe'`). */

@@ -15,6 +15,8 @@ export type TurnReply = ChatReply & {
 	readonly model: string;
 	/** What the request itself cost; `usage` counts failed tries, too. */
 	readonly requestUsage?: ChatUsage;
+	/** The milliseconds in which nothing of it came. */
+	readonly silentMs?: number;
 	/** The parts of its request, as they were sent. */
 	readonly sent?: SentPrompt;
 	/** Inputs that were streamed in other words than `JSON.stringify` finds for them, by call id. */
@@ -97,6 +99,7 @@ export class StreamedReply {
 
 	/** Completes the reply from what was streamed, and shows what was not. */
 	async complete(reply: ChatReply, model: string): Promise<TurnReply> {
+		const { silentMs } = this.hidden;
 		const text = reply.text ?? this.#texts.join('');
 		const toolCalls = toUniqueCalls(reply.toolCalls ?? [], this.#createIds());
 		if (reply.reasoning !== undefined && !this.#isShown) await this.take({ type: 'reasoning', text: reply.reasoning });
@@ -112,6 +115,7 @@ export class StreamedReply {
 			stopReason: reply.stopReason ?? this.#stop?.reason ?? 'end_turn',
 			usage,
 			requestUsage: usage,
+			silentMs,
 			model,
 		};
 	}

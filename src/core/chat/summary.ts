@@ -99,8 +99,9 @@ async function askForSummary(request: TurnRequest): Promise<Pick<TurnReply, 'tex
 	const readers = { ...request.readers, emit: (event: RunEvent) => (isDelta(event) ? undefined : emit(event)) };
 	try {
 		const reply = await askModel({ ...request, readers });
-		const { requestUsage: spent } = reply;
-		await request.options.meter?.lost(spent, spent === undefined, estimateTokens(reply.text));
+		const { requestUsage: spent, silentMs = 0 } = reply;
+		const hidden = { silentMs, hasReadAgain: false };
+		await request.options.meter?.lost(spent, spent === undefined, estimateTokens(reply.text), hidden);
 		return reply;
 	} catch (thrown) {
 		if (request.signal.aborted || !(thrown instanceof RunletError) || isRetryable(thrown)) throw thrown;

@@ -133,6 +133,20 @@ describe('the account of a run', () => {
 		await meter.reserve({ model: 'chat', inputTokens: 1, signal });
 		expect(order.slice(3)).toEqual(['lost', 'reserve chat']);
 	});
+
+	test('makes no vectors any more after its end, and stops those on their way', async () => {
+		order.length = 0;
+		const { provider, asked } = createVectors(() => new Promise(() => {}));
+		const embeddings = new Embeddings({ providers: [provider], owner: createOwner({}) });
+		embeddings.attach({ ...account, settle: () => undefined });
+		const late = embeddings.embed('v', ['a']);
+		late.catch(() => {});
+		await expect.poll(() => asked.length).toBe(1);
+		embeddings.end();
+		await expect(late).rejects.toMatchObject({ code: 'cancelled' });
+		await expect(embeddings.embed('v', ['b'])).rejects.toMatchObject({ code: 'cancelled' });
+		expect(order).toEqual(['reserve v', 'cut']);
+	});
 });
 
 describe('outside of a run', () => {

@@ -75,7 +75,7 @@ function storeMessages(meter: SessionMeter, store: SessionStore, run = 1): Stori
 		get call() {
 			return meter.call;
 		},
-		settle: (usage, message) => void store.messages.add(run, message, 1, { cost: meter.settle(usage, message) }),
+		settle: (...told) => void store.messages.add(run, told[1], 1, { cost: meter.settle(...told) }),
 	};
 }
 
@@ -705,6 +705,12 @@ describe('a call that was cut off', () => {
 		const stop = (meter: StoringMeter) => meter.lost({ inputTokens: 800, outputTokens: 1 }, true, 200, hidden);
 		expect(await charges(stop, true)).toEqual([800 + 200 + 1_500, 800 + 200 + 1_500]);
 		expect(await charges(stop, false)).toEqual([1_058, 1_058]);
+	});
+
+	test('that ended without a report is charged that thinking, too', async () => {
+		const message = { role: 'assistant', content: 'word '.repeat(160) } as const;
+		expect(await charges((meter) => meter.settle(undefined, message, 1_000), true)).toEqual([1_391, 1_391]);
+		expect(await charges((meter) => meter.settle(undefined, message, 1_000), false)).toEqual([1_236, 1_236]);
 	});
 
 	test('by a crash is charged what its model may have thought since it was asked, if it may think in hiding', async () => {

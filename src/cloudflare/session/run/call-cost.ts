@@ -2,11 +2,17 @@ import { type SeenCall, toCharge } from '../../../core/chat/charge.ts';
 import { type Amount, createAmount } from '../../objects/budget.ts';
 import type { Charge } from '../store/spending-row.ts';
 
+/** The tokens that a fast model writes in a millisecond. */
+export const fastPace = 0.15;
+
+/** What was seen of a request, and the milliseconds in which nothing came of it. */
+type Seen = Omit<SeenCall, 'inputTokens' | 'hiddenTokens'> & { readonly silentMs?: number };
+
 /**
  * Computes what a request cost by what was seen of it. The model was told the longest reply, so one that was cut off cost no more than was set
  * aside, as far as that is an estimate.
  */
-export function computeCost(open: Charge, seen: Omit<SeenCall, 'inputTokens'>): Amount {
+export function computeCost(open: Charge, seen: Seen): Amount {
 	const amount = toAmount(open, seen);
 	const isBounded = open.amount.tokens > open.estimate.inputTokens;
 	if (!isBounded || !seen.isCut) return amount;
@@ -19,9 +25,10 @@ export function computeCost(open: Charge, seen: Omit<SeenCall, 'inputTokens'>): 
 }
 
 /** Computes what a request cost, with what may have been more than was set aside. */
-function toAmount({ estimate, amount: most }: Charge, seen: Omit<SeenCall, 'inputTokens'>): Amount {
+function toAmount({ estimate, amount: most, mayThink }: Charge, seen: Seen): Amount {
 	const { inputTokens: expected, inputUsd, outputUsd } = estimate;
-	const { inputTokens, outputTokens, costUsd } = toCharge({ ...seen, inputTokens: expected });
+	const hiddenTokens = mayThink === true ? (seen.silentMs ?? 0) * fastPace : 0;
+	const { inputTokens, outputTokens, costUsd } = toCharge({ ...seen, inputTokens: expected, hiddenTokens });
 	const inputPrice = expected === 0 ? 0 : (inputUsd / expected) * inputTokens;
 	const estimated = inputPrice + outputUsd * outputTokens;
 	const said = seen.usage?.costUsd ?? 0;

@@ -26,6 +26,8 @@ export class Embeddings {
 	#last: Promise<void> = Promise.resolve();
 	/** Whether the model is asked. */
 	#isAsking = false;
+	/** Whether the run that pays is over. */
+	#hasEnded = false;
 	#stop = new AbortController();
 
 	constructor(options: EmbeddingOptions) {
@@ -79,6 +81,12 @@ export class Embeddings {
 		};
 	}
 
+	/** Ends the account: its run is over. No request is made any more, and one that goes on is stopped. */
+	end(): void {
+		this.#hasEnded = true;
+		this.#stop.abort();
+	}
+
 	/** Returns the account for one request at a time. */
 	#takeTurns(account: SessionMeter): Meter {
 		let leave = (): void => {};
@@ -90,7 +98,7 @@ export class Embeddings {
 				leave = turn.resolve;
 				try {
 					await before;
-					if (this.#isAsking || request.signal.aborted) throw createTooLate();
+					if (this.#isAsking || this.#hasEnded || request.signal.aborted) throw createTooLate();
 					return await account.reserve(request);
 				} catch (error) {
 					leave();

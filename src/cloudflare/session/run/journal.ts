@@ -102,7 +102,7 @@ export class Journal {
 
 	async #addMessage(...[message, about]: Parameters<JournalHooks['onMessage']>): Promise<void> {
 		const { record, meter, answered, atCrashPoint } = this.#options;
-		const { turn, spent, isRepeatable, haltedReason, inFrontOf, changes, prompt } = about;
+		const { turn, spent, silentMs, isRepeatable, haltedReason, inFrontOf, changes, prompt } = about;
 		const before = [...this.#kept, ...about.before];
 		if (inFrontOf !== undefined) {
 			this.#write((store) => store.addSummary(record.n, message, Date.now(), inFrontOf));
@@ -120,7 +120,7 @@ export class Journal {
 				restarts: restarts > 0 ? restarts : undefined,
 				before: before.length > 0 ? before : undefined,
 				haltedReason,
-				cost: turn === undefined ? undefined : withDetail(meter.settle(spent, message), spent),
+				cost: turn === undefined ? undefined : withDetail(meter.settle(spent, message, silentMs), spent),
 			});
 			if (changes !== undefined) store.state.change(changes);
 			if (restarts > 0) store.runs.markRestarted(record.n, 0);

@@ -1,4 +1,3 @@
-import type { SeenCall } from '../../../core/chat/charge.ts';
 import { estimateReply } from '../../../core/chat/estimate.ts';
 import type {
 	AskedCall,
@@ -9,6 +8,7 @@ import type {
 	MostCost,
 	PriceOf,
 } from '../../../core/chat/index.ts';
+import { toAbortError } from '../../../core/chat/signal.ts';
 import type { AtCrashPoint } from '../../agent/crash.ts';
 import {
 	type Amount,
@@ -26,14 +26,14 @@ import type { Charge, Estimate } from '../store/spending-row.ts';
 import type { SessionStore } from '../store/store.ts';
 import { createBudgetError, createUnpriced } from './budget-error.ts';
 import { readBudgetState } from './budget-state.ts';
-import { computeCost } from './call-cost.ts';
+import { computeCost, fastPace } from './call-cost.ts';
 import { KnownBudgets } from './known-budgets.ts';
 import { createLease, hasRoom, type OwnerLedger, Patience, takeLease } from './lease.ts';
 
 /** The account of one run. It sets aside what a request may cost, and settles it afterwards. */
 export interface SessionMeter extends Meter {
 	/** Ends the request that has returned a message. What it cost is stored with that. */
-	readonly settle: (usage: ChatUsage | undefined, message: Message) => MessageCost | undefined;
+	readonly settle: (usage: ChatUsage | undefined, message: Message, silentMs?: number) => MessageCost | undefined;
 	/** The number of the current request. */
 	readonly call: number | undefined;
 }
@@ -64,8 +64,6 @@ export function createSessionMeter(options: MeterOptions): SessionMeter {
 		spending.settle(open.call, amount);
 		open = undefined;
 	};
-	const charge = (seen: Omit<SeenCall, 'inputTokens'>): void =>
-		settle(open === undefined ? nothing : computeCost(open, seen));
 
 	/** Whether a request may be made from the lease. */
 	const isLent = (needs: Amount): boolean =>
@@ -73,10 +71,12 @@ export function createSessionMeter(options: MeterOptions): SessionMeter {
 
 	/** Sets an amount aside, from the lease or from a new one. Returns the budget whose ledger refuses. */
 	const setAside = async (
-		{ model, isEmbedding }: MeteredRequest,
+		{ model, isEmbedding, signal }: MeteredRequest,
 		{ amount, needs, estimate }: Reservation,
 		{ dayLimit, budgets, patience }: Asking,
 	): Promise<Refusal | undefined> => {
+		// Nobody would settle what is set aside after the end of its run.
+		if (signal.aborted) throw toAbortError(signal);
 		const before = spending.total();
 		const about = { run: record.n, model, isEmbedding, owed: owner !== undefined, lease: spending.lease?.call };
 		const mayThink = isEmbedding !== true && options.mayThink?.(model) === true;
@@ -127,22 +127,15 @@ export function createSessionMeter(options: MeterOptions): SessionMeter {
 				await budgets.waitForOthers(owner, refusal, planned.amount, patience);
 			}
 		},
-		lost: (usage, cut, outputTokens, { silentMs, hasReadAgain } = { silentMs: 0, hasReadAgain: false }) => {
-			if (!cut && !isSaid(usage)) settle(nothing);
-			else
-				charge({
-					usage,
-					outputTokens,
-					unseenTokens: estimateOnItsWay(outputTokens, Date.now() - openedAt),
-					hiddenTokens: open?.mayThink === true ? silentMs * fastPace : 0,
-					hasReadAgain,
-					isCut: cut,
-				});
+		lost: (usage, cut, outputTokens, hidden) => {
+			if (open === undefined || (!cut && !isSaid(usage))) return settle(nothing);
+			const unseenTokens = estimateOnItsWay(outputTokens, Date.now() - openedAt);
+			return settle(computeCost(open, { usage, outputTokens, unseenTokens, ...hidden, isCut: cut }));
 		},
-		settle: (usage, message) => {
+		settle: (usage, message, silentMs) => {
 			if (open === undefined) return undefined;
 			const outputTokens = message.role === 'assistant' ? estimateReply(message) : 0;
-			const cost = { call: open.call, ...computeCost(open, { usage, outputTokens, isCut: false }) };
+			const cost = { call: open.call, ...computeCost(open, { usage, outputTokens, silentMs, isCut: false }) };
 			open = undefined;
 			spending.lookBack();
 			return cost;
@@ -276,9 +269,6 @@ function estimateOnItsWay(tokens: number, ms: number): number {
 	return (tokens / Math.max(ms, 4 * onItsWayMs)) * onItsWayMs;
 }
 
-/** The tokens that a fast model writes in a millisecond. */
-const fastPace = 0.15;
-
 /** The tokens that a fast model writes until the first draft of its turn is stored. */
 const mostUnseen = fastPace * draftMs;
 
@@ -303,6 +293,6 @@ function toLostAmount(open: OpenCharge, { call, tokens = 0, ms = 0, nextMs = dra
 	const outputTokens = isOfCall ? tokens : 0;
 	const unseenTokens = isOfCall ? (tokens / Math.max(ms, draftMs)) * nextMs : mostUnseen;
 	// Nobody knows when it died, so it may have thought until now.
-	const hiddenTokens = open.mayThink === true ? Math.max(0, Date.now() - open.createdAt) * fastPace : 0;
-	return computeCost(open, { usage: undefined, outputTokens, unseenTokens, hiddenTokens, isCut: true });
+	const silentMs = Math.max(0, Date.now() - open.createdAt);
+	return computeCost(open, { usage: undefined, outputTokens, unseenTokens, silentMs, isCut: true });
 }

@@ -149,6 +149,7 @@ export function prepareRun(
 				if (onWaiting !== undefined && parent === undefined)
 					store.callbacks.add({ run: record.n, runId: record.id, url: onWaiting.callback });
 			}
+			embeddings.end();
 			// A request is still open only if its message could not be stored.
 			closeAccount(store, store.runs.get(record.n)?.draft);
 			endFamily(store, event);
