@@ -9,8 +9,8 @@ export const fastPace = 0.15;
 type Seen = Omit<SeenCall, 'inputTokens' | 'hiddenTokens'> & { readonly silentMs?: number };
 
 /**
- * Computes what a request cost by what was seen of it. The model was told the longest reply, so one that was cut off cost no more than was set
- * aside, as far as that is an estimate.
+ * Computes what a request cost by what was seen of it. The model was told the longest reply, so one that was cut off cost
+ * no more than was set aside, as far as that is an estimate.
  */
 export function computeCost(open: Charge, seen: Seen): Amount {
 	const amount = toAmount(open, seen);
