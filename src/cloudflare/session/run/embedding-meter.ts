@@ -26,8 +26,6 @@ export class Embeddings {
 	#last: Promise<void> = Promise.resolve();
 	/** Whether the model is asked. */
 	#isAsking = false;
-	/** Whether the run that pays is over. */
-	#hasEnded = false;
 	#stop = new AbortController();
 
 	constructor(options: EmbeddingOptions) {
@@ -83,7 +81,6 @@ export class Embeddings {
 
 	/** Ends the account: its run is over. No request is made any more, and one that goes on is stopped. */
 	end(): void {
-		this.#hasEnded = true;
 		this.#stop.abort();
 	}
 
@@ -98,7 +95,7 @@ export class Embeddings {
 				leave = turn.resolve;
 				try {
 					await before;
-					if (this.#isAsking || this.#hasEnded || request.signal.aborted) throw createTooLate();
+					if (this.#isAsking || request.signal.aborted) throw createTooLate();
 					return await account.reserve(request);
 				} catch (error) {
 					leave();
