@@ -1,3 +1,4 @@
+import { resolveRegistration } from '../../core/chat/index.ts';
 import { toMessageText } from '../../core/ground/errors.ts';
 import type { Agent } from '../agent/define.ts';
 import { listVariables } from '../agent/mcp-servers.ts';
@@ -22,6 +23,7 @@ export async function findProblems(runtime: Runtime, env: WorkerEnv): Promise<re
 	const settings = readConfig(rest);
 	const found = runtime.agents.map(async (agent) => [
 		...findUnknownModels(agent, settings, runtime),
+		...findMissingTools(agent, settings, runtime),
 		...findMissingVariables(agent, settings),
 		...(await findMissingSkills(agent, runtime, settings)),
 	]);
@@ -46,6 +48,22 @@ function findUnknownModels(agent: Agent, config: Config, runtime: Runtime): Prob
 		...(agent.model === undefined && isUnknown(model) ? [{ where: 'MODEL', message: message(model) }] : []),
 		...own.filter(isUnknown).map((name) => ({ where: `agent ${agent.name}`, message: message(name) })),
 	];
+}
+
+/** Returns the tools of an agent that the provider of one of its models does not have. */
+function findMissingTools(agent: Agent, config: Config, runtime: Runtime): Problem[] {
+	const { name, providerTools = [], models = [], fallbacks = [] } = agent;
+	if (providerTools.length === 0) return [];
+	const providers = runtime.providers(config);
+	return [agent.model ?? config.model, ...models, ...fallbacks].flatMap((model) => {
+		try {
+			const found = resolveRegistration({ model, providers });
+			found?.computeMost?.(model, { providerTools, inputTokens: 0, outputTokens: 0 });
+			return [];
+		} catch (error) {
+			return [{ where: `agent ${name}`, message: `its model "${model}" cannot be asked: ${toMessageText(error)}` }];
+		}
+	});
 }
 
 /** Returns the variables that the MCP servers of an agent need and that are not set. */

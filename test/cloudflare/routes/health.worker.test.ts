@@ -2,7 +2,7 @@ import { env } from 'cloudflare:test';
 import { expect, test } from 'vitest';
 import { defineAgent } from '../../../src/cloudflare/agent/define.ts';
 import { createApp } from '../../../src/cloudflare/routes/app.ts';
-import { demo } from '../../../src/core/providers/index.ts';
+import { anthropic, demo, gemini } from '../../../src/core/providers/index.ts';
 import { createKeys } from '../../credentials.ts';
 
 const app = (...agents: Parameters<typeof defineAgent>[0][]) =>
@@ -52,6 +52,32 @@ test('a model that nobody knows is named, wherever it is written', async () => {
 		'agent own: "gtp-5"',
 		'agent own: "gtp-6"',
 	]);
+});
+
+test('a tool that the provider of a model does not have is named before anybody asks', async () => {
+	const providers = () => [demo(), anthropic({ apiKey: undefined }), gemini({ apiKey: undefined })];
+	const about = { name: 'drawing', description: 'Draws.', providerTools: ['web_search', 'image_generation'] } as const;
+	const agent = defineAgent({
+		...about,
+		model: 'demo',
+		models: ['claude-sonnet-4-6'],
+		fallbacks: ['gemini-3.5-flash'],
+	});
+	expect(await look(createApp({ agents: [agent], providers }), {})).toEqual({
+		status: 503,
+		problems: [
+			{
+				where: 'agent drawing',
+				message: expect.stringMatching(
+					/^its model "claude-sonnet-4-6" .* Anthropic has no image_generation. Leave it out/,
+				),
+			},
+			{
+				where: 'agent drawing',
+				message: expect.stringMatching(/^its model "gemini-3.5-flash" .* Gemini has no image_gen/),
+			},
+		],
+	});
 });
 
 test('two agents of one name, and a skill that is not there, are named', async () => {
