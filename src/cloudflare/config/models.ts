@@ -61,7 +61,7 @@ function ownModels({ chatModels, findEndpoint }: Config): ProviderRegistration {
 	const { variant, displayName, detect, ...functions } = openaiChat({
 		name: 'chat',
 		prefix: 'chat/',
-		displayName: 'CHAT_BASE_URL',
+		displayName: 'Your endpoint',
 		baseURL: baseURL ?? 'http://127.0.0.1',
 		apiKey,
 		detect: (model) => model.startsWith('chat/') || names.has(model),

@@ -3,6 +3,7 @@ import { check, explain } from '../../core/ground/check.ts';
 import { RunletError } from '../../core/ground/errors.ts';
 import { isRecord } from '../../core/ground/json.ts';
 import { isLoopback } from '../../core/ground/public-url.ts';
+import { baseURL } from '../../core/providers/adapter/settings.ts';
 import { modelPrices } from '../../core/providers/prices/own.ts';
 import { usualQuota } from '../../core/workspace/quota.ts';
 import { parseKeys } from '../auth/key.ts';
@@ -209,7 +210,7 @@ export function readEndpoint(env: WorkerEnv, name: EndpointName): Endpoint {
 	const [key, base] = [`${name}_API_KEY`, `${name}_BASE_URL`] as const;
 	return {
 		apiKey: check(v.object({ [key]: optionalText }), env, key, 'not_configured')[key],
-		baseURL: check(v.object({ [base]: url }), env, base, 'not_configured')[base],
+		baseURL: check(v.object({ [base]: v.pipe(optionalText, v.optional(baseURL)) }), env, base, 'not_configured')[base],
 	};
 }
 

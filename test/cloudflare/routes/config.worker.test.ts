@@ -50,6 +50,18 @@ test('prices that are wrong are refused with the model, the field and an example
 		);
 });
 
+test('an address of a provider that would fail in its first request is refused under its name', () => {
+	for (const [url, said] of [
+		['gateway', 'must be a URL'],
+		['ftp://gateway.example.com', 'must begin with https'],
+		['https://gateway.example.com/v1?version=1', 'must have no query'],
+	] as const)
+		for (const name of ['CHAT_BASE_URL', 'OPENAI_BASE_URL'])
+			expect(() => readBudget({ [name]: url }), url).toThrow(
+				expect.objectContaining({ code: 'not_configured', message: expect.stringContaining(`${name}: ${said}`) }),
+			);
+});
+
 test('a binding that is missing is named', () => {
 	for (const name of ['SESSIONS', 'LEDGERS', 'DIRECTORIES', 'SKILLS', 'PUBLISHERS']) {
 		expect(() => readConfig({ ...env, [name]: undefined })).toThrow(

@@ -34,16 +34,17 @@ export interface ProviderSettings {
 
 const one = v.optional(v.literal(1, 'must be 1: one answer is read, and all are billed'));
 
+/** Checks the URL of an API. */
+export const baseURL = v.pipe(
+	v.string(),
+	v.url('must be a URL, such as https://example.com'),
+	v.regex(/^https?:/i, 'must begin with https:// or http://'),
+	v.check((url) => !/[?#]/.test(url), 'must have no query; what is wanted there may go into headers'),
+);
+
 const settingsSchema = v.object({
 	apiKey: v.optional(v.string()),
-	baseURL: v.optional(
-		v.pipe(
-			v.string(),
-			v.url('must be a URL, such as https://example.com'),
-			v.regex(/^https?:/i, 'must begin with https:// or http://'),
-			v.check((url) => !/[?#]/.test(url), 'must have no query; what is wanted there may go into headers'),
-		),
-	),
+	baseURL: v.optional(baseURL),
 	maxRetries: v.optional(v.pipe(v.number(), v.integer(), v.minValue(0))),
 	price: v.optional(ownPrice),
 	body: v.optional(
