@@ -1,5 +1,5 @@
 import type { ChatUsage, ProviderRegistration } from '../src/core/chat/index.ts';
-import { type ScriptedProvider, type ScriptedTurn, scripted } from '../src/core/providers/index.ts';
+import { anthropic, openai, type ScriptedProvider, type ScriptedTurn, scripted } from '../src/core/providers/index.ts';
 
 let current: ScriptedProvider = scripted([]);
 
@@ -29,3 +29,16 @@ export const scriptedProvider: ProviderRegistration = {
 	},
 	chatStreamFn: (...request) => current.chatStreamFn?.(...request),
 };
+
+/** Answers the requests of `realProviders`. */
+export const network: { fetch: (body: Readonly<Record<string, unknown>>) => Response } = {
+	fetch: () => new Response('not expected', { status: 500 }),
+};
+
+const overNetwork = {
+	apiKey: 'key',
+	fetch: async (_: unknown, init: RequestInit = {}) => network.fetch(JSON.parse(`${init.body}`)),
+};
+
+/** Adapters of the Worker under test whose answers a test gives. */
+export const realProviders: readonly ProviderRegistration[] = [anthropic(overNetwork), openai(overNetwork)];

@@ -26,7 +26,7 @@ import { walkers } from './cloudflare/session/walk/agents.ts';
 import { crashPoint, die, makeMortal } from './crash.ts';
 import { doneOnce } from './effects.ts';
 import { makeCountable } from './rows.ts';
-import { scriptedProvider } from './script.ts';
+import { realProviders, scriptedProvider } from './script.ts';
 import { makeBreakable } from './storage.ts';
 
 /** A PNG of one pixel. */
@@ -535,6 +535,21 @@ export const runtime = {
 			webhooks: { hmac: mapping },
 		}),
 		defineAgent({
+			name: 'searcher',
+			description: 'Uses tools of its provider.',
+			model: 'claude-sonnet-4-6',
+			models: ['gpt-5.4'],
+			providerTools: [{ type: 'web_search', maxUses: 2, allowedDomains: ['a.example'] }],
+			serviceTier: 'standard',
+			endUser: true,
+		}),
+		defineAgent({
+			name: 'painter',
+			description: 'Makes images.',
+			model: 'gpt-5.4',
+			providerTools: ['image_generation'],
+		}),
+		defineAgent({
 			name: 'economical',
 			description: 'Has many tools, skills and a memory.',
 			model: 'scripted',
@@ -603,7 +618,7 @@ export const runtime = {
 		...walkers,
 		...payers,
 	],
-	providers: () => [demo(), scriptedProvider, ...sellers],
+	providers: () => [demo(), scriptedProvider, ...sellers, ...realProviders],
 	crashPoint,
 	mcp,
 	memory,
