@@ -53,6 +53,8 @@ export interface AskedCall extends ProviderChoices {
 export interface MostCost {
 	/** The tokens that it may read: those that it sends, and what the provider's own tools add. */
 	readonly inputTokens: number;
+	/** How many more texts it may write, each as long as the reply: a summary of the conversation. */
+	readonly texts?: number;
 	/** US dollars. Missing if unknown. */
 	readonly usd?: number;
 	/** What has no known price: the model, or a unit, a tier, a speed, a region of it. */

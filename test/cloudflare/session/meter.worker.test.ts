@@ -647,6 +647,14 @@ describe('one call', () => {
 		});
 	});
 
+	test('that may write a summary, too, sets both texts aside', async () => {
+		const computeMost = () => ({ inputTokens: 100, texts: 1, usd: 0 });
+		await withMeter({ limit: () => ({ tokens: 500 }), computeMost }, async (meter, store) => {
+			expect(await meter.reserve(ask({ maxOutputTokens: undefined }))).toBe(200);
+			expect(readBudgetState(store, {}).reserved.tokens).toBe(500);
+		});
+	});
+
 	test('sets no more aside than its model can give', async () => {
 		const limit = () => ({ tokens: 1_000_000 });
 		await withMeter({ limit, contextWindow: () => 4_096 }, async (meter, store) => {

@@ -215,7 +215,7 @@ async function toReservation(
 	const inDollars = states.some(({ limit }) => limit.usd !== undefined);
 	const { contextWindow } = facts;
 	const asked = { ...choices, inputTokens: sent };
-	const [{ usd: base, inputTokens, unpriced }, { usd: more }] = await Promise.all([
+	const [{ usd: base, inputTokens, texts = 0, unpriced }, { usd: more }] = await Promise.all([
 		computeMost(facts, model, { ...asked, outputTokens: 0 }),
 		computeMost(facts, model, { ...asked, outputTokens: 1_000 }),
 	]);
@@ -230,7 +230,7 @@ async function toReservation(
 	if (bounded) {
 		const { tokens = Infinity, usd } = dayLimit;
 		const rooms = states.flatMap(({ left }) => [
-			(left.tokens ?? Infinity) - inputTokens,
+			((left.tokens ?? Infinity) - inputTokens) / (1 + texts),
 			inTokens(left.usd === undefined ? undefined : left.usd - inputUsd),
 		]);
 		const most = [
@@ -242,7 +242,8 @@ async function toReservation(
 		cap = Math.min(maxOutputTokens ?? Infinity, Math.max(shortestReply, Math.floor(Math.min(...most))));
 	}
 	const outputTokens = cap ?? 0;
-	const amount = createAmount({ tokens: inputTokens + outputTokens, usd: inputUsd + outputUsd * outputTokens });
+	const tokens = inputTokens + outputTokens * (1 + texts);
+	const amount = createAmount({ tokens, usd: inputUsd + outputUsd * outputTokens });
 	const isEndless = cap === undefined;
 	const needs = {
 		tokens: isEndless ? Infinity : amount.tokens,

@@ -21,6 +21,6 @@ export function createMost(
 		const heard = meta.audio === false ? 0 : (asked.inputAudioTokens ?? 0) * (uses + 1);
 		const counts = keepCounts({ ...units, input_audio_tokens: heard });
 		const price = prices.findMost(model, { ...terms, inputTokens, outputTokens: written, units: counts });
-		return { inputTokens, ...price };
+		return { inputTokens, ...(texts > 0 && { texts }), ...price };
 	};
 }
