@@ -72,11 +72,11 @@ test('it builds as Wrangler deploys it, without the schema libraries that nobody
 /** What a deploy may weigh at most, in bytes of gzip. */
 const weights = {
 	/** A new project without MCP. */
-	worker: 260_000,
+	worker: 300_000,
 	/** What MCP adds to it, most of which the first use loads: 6 KB are its routes and the checks of servers. */
-	mcp: 172_000,
+	mcp: 175_000,
 	/** The loop with tools, and no provider. */
-	chat: 44_000,
+	chat: 54_000,
 } as const;
 
 test('a new project carries nothing of MCP without it, and no document; it, MCP and the loop alone weigh no more than they may', () => {
