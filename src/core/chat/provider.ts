@@ -75,6 +75,8 @@ export interface ProviderMeta {
 	readonly audio?: boolean;
 	/** Whether it shows its thinking, or takes an effort. */
 	readonly reasoning?: boolean;
+	/** Whether it may think without showing it. A reply that was cut off is then charged for silence, too. */
+	readonly hidesThinking?: boolean;
 	/** The context window of its usual models in tokens. For one model, call the registration's `contextWindow`. */
 	readonly contextWindow?: number;
 	readonly [more: string]: unknown;

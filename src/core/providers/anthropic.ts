@@ -53,7 +53,7 @@ export function anthropic(settings: AnthropicSettings): ProviderRegistration {
 			displayName: 'Anthropic',
 			keyName: 'ANTHROPIC_API_KEY',
 			detect: prefixDetector('claude'),
-			meta: { vision: true, audio: false, reasoning: true, contextWindow: 200_000 },
+			meta: { vision: true, audio: false, reasoning: true, hidesThinking: true, contextWindow: 200_000 },
 			choose: toMessagesChoices,
 			foresee: (fields, _, asked) => {
 				const { units, ...foreseen } = foreseeMessages(fields, asked.inputTokens);

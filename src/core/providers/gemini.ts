@@ -35,7 +35,7 @@ export function gemini(settings: GeminiSettings): ProviderRegistration {
 			displayName: 'Google Gemini',
 			keyName: 'GEMINI_API_KEY',
 			detect: (model) => /^(models\/)?gemini/i.test(model),
-			meta: { vision: true, audio: true, reasoning: true, contextWindow: 1_048_576 },
+			meta: { vision: true, audio: true, reasoning: true, hidesThinking: true, contextWindow: 1_048_576 },
 			choose: toGeminiChoices,
 			foresee: foreseeGemini,
 			send: (asked, more) =>

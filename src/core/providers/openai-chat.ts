@@ -66,7 +66,13 @@ export function openaiChat(settings: OpenAIChatSettings): ProviderRegistration {
 			keyName,
 			prefix,
 			detect,
-			meta: { vision: images, audio, reasoning: true, ...settings.meta },
+			meta: {
+				vision: images,
+				audio,
+				reasoning: true,
+				hidesThinking: /(^|\.)(openai\.com|x\.ai)$/.test(new URL(baseURL).hostname),
+				...settings.meta,
+			},
 			choose: (choices) =>
 				toChatChoices(choices, {
 					displayName,

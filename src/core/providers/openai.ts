@@ -114,7 +114,13 @@ function readTerms(baseURL = ''): Terms {
 function createAdapter(dialect: ResponsesDialect, { post }: OpenAIRequests, terms: Terms = {}) {
 	return {
 		variant: dialect.variant,
-		meta: { vision: true, audio: false, reasoning: true, contextWindow: dialect.variant === 'xai' ? 256_000 : 400_000 },
+		meta: {
+			vision: true,
+			audio: false,
+			reasoning: true,
+			hidesThinking: true,
+			contextWindow: dialect.variant === 'xai' ? 256_000 : 400_000,
+		},
 		choose: (choices: ProviderChoices) => toResponsesChoices(choices, dialect.variant),
 		foresee: (fields: Json, _: string, { inputTokens }: AskedCall) => ({
 			...foreseeResponses(fields, dialect.variant, inputTokens),

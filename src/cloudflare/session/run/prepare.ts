@@ -132,7 +132,7 @@ export function prepareRun(
 				limit,
 				computePrice: (model, tokens) => resolveRegistration({ ...options, model })?.computePrice?.(model, tokens),
 				computeMost: (model, asked) => resolveRegistration({ ...options, model })?.computeMost?.(model, asked),
-				mayThink: (model) => resolveRegistration({ ...options, model })?.meta?.reasoning === true,
+				mayThink: (model) => resolveRegistration({ ...options, model })?.meta?.hidesThinking === true,
 				contextWindow: (model) => resolveRegistration({ ...options, model })?.contextWindow?.(model),
 				owner: ledger,
 			}),
