@@ -27,7 +27,10 @@ export async function runWalk(
 		});
 	const [code] = await once(child, 'close');
 	const figures = new RegExp(`^${word} (\\{.*\\})$`, 'm').exec(said)?.[1];
-	if (code !== 0 || figures === undefined)
-		throw new Error(said.slice(Math.max(0, said.indexOf('Error: '))).slice(0, 20_000));
+	if (code !== 0 || figures === undefined) {
+		// Warnings of the Worker have errors, too, but not at the beginning of a line.
+		const at = Math.max(0, said.search(/^Error: /m));
+		throw new Error(said.slice(at, at + 20_000));
+	}
 	return JSON.parse(figures);
 }
