@@ -266,10 +266,9 @@ describe('the inbox', () => {
 		const id = await start('Pay in the chat.', 'chief');
 		await page.goto(`${site.url}/#/sessions/${id}`);
 		const form = page.getByRole('form', { name: 'desk: pay waits' });
-		stage.play([call('c1', 'choose', { question: 'Which size?' })], [text('Paid.')]);
+		stage.play([call('c1', 'choose', { question: 'Which size?' })], [text('Paid.')], [text('It is done.')]);
 		await form.getByRole('button', { name: 'Allow' }).click();
 		await page.getByRole('group', { name: 'Which size?' }).getByRole('button', { name: 'S', exact: true }).click();
-		stage.play([text('It is done.')]);
 		await sees('.prose', 'It is done.');
 		expect(await page.locator('.open-call').count()).toBe(0);
 	});

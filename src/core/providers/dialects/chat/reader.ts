@@ -29,8 +29,8 @@ class ChatReader implements ReplyReader {
 	readonly #tools = new Set<number>();
 	#extra: Json | undefined;
 	#refused = false;
-	#begun = false;
-	#pieces = false;
+	/** How the message comes, after its first choice. */
+	#form: 'pieces' | 'whole' | undefined;
 	#finish: string | undefined;
 	#id: unknown;
 	#model: unknown;
@@ -48,12 +48,12 @@ class ChatReader implements ReplyReader {
 	async body(body: Json): Promise<void> {
 		this.#head(body);
 		await this.#choose(body, 'message');
-		if (this.#begun) this.#end(true);
+		if (this.#form !== undefined) this.#end(true);
 		else throw new ProviderComplaint({ body });
 	}
 
 	end(how: 'eof' | 'done'): void {
-		if (this.#finish !== undefined || (how === 'done' && this.#begun)) this.#end(false);
+		if (this.#finish !== undefined || (how === 'done' && this.#form !== undefined)) this.#end(false);
 	}
 
 	#head(from: Json): void {
@@ -124,13 +124,12 @@ class ChatReader implements ReplyReader {
 	#choose(from: Json, key: 'delta' | 'message'): Room {
 		const choice = getObjects(from, 'choices').find((one) => (getNumber(one, 'index') ?? 0) === 0);
 		if (choice === undefined) return undefined;
-		this.#begun = true;
 		this.#finish = getString(choice, 'finish_reason') || this.#finish;
 		// A server may send a whole message instead of a piece, or a piece instead of a whole. A whole message after pieces
 		// only repeats them.
-		const other = this.#pieces ? {} : getObject(choice, key === 'delta' ? 'message' : 'delta');
+		const other = this.#form === 'pieces' ? {} : getObject(choice, key === 'delta' ? 'message' : 'delta');
 		const message = isRecord(choice[key]) ? choice[key] : other;
-		this.#pieces ||= isRecord(choice.delta);
+		this.#form = isRecord(choice.delta) ? 'pieces' : (this.#form ?? 'whole');
 		const room = this.#take(message, key === 'message');
 		if (this.#finish !== undefined && failures.has(this.#finish))
 			throw new ProviderComplaint({ body: toFailedBody(this.#finish, choice) });

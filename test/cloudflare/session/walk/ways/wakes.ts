@@ -1,6 +1,8 @@
 /** What wakes sessions, and copies that come from exports. */
 import { env, runDurableObjectAlarm } from 'cloudflare:test';
 import { readConfig } from '../../../../../src/cloudflare/config/config.ts';
+import { askDirectory } from '../../../../../src/cloudflare/objects/directory/api.ts';
+import { takeValue } from '../../../../../src/cloudflare/objects/result.ts';
 import { armSchedules } from '../../../../../src/cloudflare/schedules/arm.ts';
 import { setClock } from '../../../../clock.ts';
 import { dawns, seen, walkers } from '../agents.ts';
@@ -15,9 +17,12 @@ import { addSession, addToken, noteSaid, refused, type SessionWay, toPerson, typ
 const hour = 3_600_000;
 const tenants = ['walk-a', 'walk-b'] as const;
 
-/** Tells the tenants of the schedules of the agents. */
+/** Tells the tenants of the schedules of the agents, which another test may have told them at another time. */
 export async function arm(): Promise<void> {
-	await armSchedules(walkers, () => readConfig({ ...env }));
+	const config = readConfig({ ...env });
+	for (const owner of tenants)
+		takeValue(await askDirectory(config.directories, owner, (one) => one.setAgentSchedules([])));
+	await armSchedules(walkers, () => config);
 }
 
 /** Sets the clock of ledgers and schedules, which never goes back. */
