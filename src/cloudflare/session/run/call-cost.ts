@@ -9,13 +9,14 @@ export const fastPace = 0.15;
 type Seen = Omit<SeenCall, 'inputTokens' | 'hiddenTokens'> & { readonly silentMs?: number };
 
 /**
- * Computes what a request cost by what was seen of it. The model was told the longest reply, so one that was cut off cost
- * no more than was set aside, as far as that is an estimate.
+ * Computes what a request cost by what was seen of it. The model was told the longest reply, so one that was cut off, or
+ * that came without usage, cost no more than was set aside, as far as that is an estimate.
  */
 export function computeCost(open: Charge, seen: Seen): Amount {
 	const amount = toAmount(open, seen);
 	const isBounded = open.amount.tokens > open.estimate.inputTokens;
-	if (!isBounded || !seen.isCut) return amount;
+	const isEstimated = seen.isCut || seen.usage === undefined;
+	if (!isBounded || !isEstimated) return amount;
 	const { inputTokens = 0, outputTokens = 0, costUsd = 0 } = seen.usage ?? {};
 	const most = {
 		tokens: Math.max(open.amount.tokens, inputTokens + outputTokens),

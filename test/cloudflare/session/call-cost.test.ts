@@ -1,0 +1,23 @@
+/** What a request is charged where its provider says nothing (docs/budgets.md, "How calls are counted"). */
+import { expect, test } from 'vitest';
+import { computeCost } from '../../../src/cloudflare/session/run/call-cost.ts';
+import type { Charge } from '../../../src/cloudflare/session/store/spending-row.ts';
+
+const open: Charge = {
+	call: 1,
+	run: 1,
+	model: 'm',
+	amount: { tokens: 383, usd: 0.0025 },
+	owed: true,
+	lease: 1,
+	estimate: { inputTokens: 339, inputUsd: 0.0021, outputUsd: 0.00001 },
+};
+
+test.each([true, false])('a reply without usage costs no more than was set aside, cut (%s) or not', (isCut) => {
+	expect(computeCost(open, { outputTokens: 44, isCut })).toEqual(open.amount);
+});
+
+test('a reply costs what its provider says, if that is more than was set aside', () => {
+	const usage = { inputTokens: 400, outputTokens: 50, costUsd: 0.004 };
+	expect(computeCost(open, { usage, outputTokens: 44, isCut: false })).toEqual({ tokens: 450, usd: 0.004 });
+});
