@@ -10,7 +10,7 @@ import type { Delivery, RunOutcome, SessionApi, SessionState } from '../objects/
 import { findAskedCall, longestAsked } from './child-decision.ts';
 import { toBeginLabel } from './child-events.ts';
 import { type ChildLimits, planChild } from './child-plan.ts';
-import type { Child, Children } from './children.ts';
+import { type Child, type Children, findWholeCost } from './children.ts';
 import { insist } from './insist.ts';
 
 /** A task for another agent. */
@@ -131,8 +131,16 @@ async function follow(
 	const state = await insist(signal, () => children.reach(child).state(children.caller));
 	const question = toQuestion(child, state);
 	if (question !== undefined) return isWhole(question) ? question : denyLong(state, passed, context, children);
-	children.settle(child, state.budget.spent);
+	await settle(child, state, context, children);
 	return toResult(child, outcome);
+}
+
+/** Settles what a child and all below it cost. A child that ended before its own children cancels them first. */
+async function settle(child: Child, ended: SessionState, { signal }: ToolContext, children: Children): Promise<void> {
+	const known = findWholeCost(ended);
+	const cost = known ?? findWholeCost(await insist(signal, () => children.reach(child).cancel(children.caller)));
+	if (cost === undefined) children.drop(child);
+	else children.settle(child, cost);
 }
 
 /** Whether a question that asks for a decision fits a row as a whole. Any other question may be shortened there. */

@@ -1,7 +1,7 @@
 import type { Actor } from '../../core/ground/actor.ts';
 import type { AnsweredCall, Tool, ToolContext } from '../../core/tool/index.ts';
 import type { Amount, BudgetState, Limit } from '../objects/budget.ts';
-import type { Caller, CreateInput, SessionApi } from '../objects/session-api.ts';
+import type { Caller, CreateInput, SessionApi, SessionState } from '../objects/session-api.ts';
 import type { EventSource, TreeOptions } from './event-source.ts';
 
 /** A session that works for a call of another one, its parent (docs/agents.md, "Agents that work for an agent"). */
@@ -32,7 +32,7 @@ export interface Children {
 	readonly find: (callId: string) => Child | undefined;
 	/** Stores a child and sets aside what it may spend. Resolves once that is durable. */
 	readonly add: (child: Omit<Child, 'id'>) => Promise<Child>;
-	/** Gives up a child that could not be begun. Once it is known that there is none, what was set aside is free again. */
+	/** Cancels a child later, and settles it then: one that could not be begun, or whose own children go on. */
 	readonly drop: (child: Child) => void;
 	/** Stores what a child cost in all. The rest of what was set aside is free again. */
 	readonly settle: (child: Child, cost: Amount) => void;
@@ -50,6 +50,11 @@ export interface ChildWork {
 	readonly takeAnswer: (answer: string, about: AnsweredCall, context: ToolContext, children: Children) => unknown;
 	/** Adds the events of the children to those of their parent. */
 	readonly joinEvents: (own: EventSource, options: TreeOptions) => EventSource;
+}
+
+/** Returns what a session and all below it cost; nothing while the cost of a child is unknown. */
+export function findWholeCost({ budget, children = [] }: SessionState): Amount | undefined {
+	return children.every(({ spent }) => spent !== undefined) ? budget.spent : undefined;
 }
 
 /** By the function of the tool, which a copy of the tool keeps. */

@@ -1,4 +1,4 @@
-import { env, runDurableObjectAlarm } from 'cloudflare:test';
+import { env, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { ScriptedFn } from '../../../src/core/providers/scripted.ts';
 import {
@@ -348,6 +348,66 @@ describe('a child that waits for a person', () => {
 		await expect.poll(() => readStatusUnlessDead(child?.id ?? '')).toBe('idle');
 		await expect.poll(() => readChildren(id)).toMatchObject([{ spent: { tokens: 70 } }]);
 		expect((await readState(id)).budget.reserved.tokens).toBe(0);
+	});
+});
+
+describe('a cancelled tree of three levels', () => {
+	/** The writer at the bottom is billed 70 tokens, and waits. */
+	const begin = async (budget: object) => {
+		const id = await createEditor(budget);
+		cast({
+			editor: [
+				{ toolCalls: [give('d', 'Have it edited.', 'edit')], usage: usage(30, 10) },
+				// The editor below.
+				{ toolCalls: [give('a', 'A poem.')], usage: usage(100, 50) },
+				{ text: 'Begun again.', usage: usage(5, 5) },
+			],
+			writer: () => ({ toolCalls: [{ id: 'm', name: 'by_hand', input: {} }], usage: usage(50, 20) }),
+		});
+		await allEvents(await send(id, 'go'));
+		const [below] = await readChildren(id);
+		const [writer] = await readChildren(below?.id ?? '');
+		return { id, below: below?.id ?? '', writer: writer?.id ?? '' };
+	};
+	const cancel = async (id: string) => (await request(`/v1/sessions/${id}/cancel`, {})).json();
+
+	test('answers with what every level below was billed, and has nothing set aside', async () => {
+		const { id, below } = await begin({ tokens: 12_000 });
+		const cost = { spent: { tokens: 260 }, reserved: { tokens: 0 } };
+		expect(await cancel(id)).toMatchObject({ budget: cost, children: [{ id: below, spent: { tokens: 220 } }] });
+		expect((await allEvents(await send(id, 'again'))).at(-1)).toMatchObject({
+			data: { budget: { spent: { tokens: 270 } } },
+		});
+	});
+
+	test.each(['below', 'writer'] as const)('learns what all were billed where the %s dies meanwhile', async (who) => {
+		const tree = await begin({ tokens: 12_000 });
+		let isDead = false;
+		atCrashPoint((_, { session }) => {
+			if (isDead || session !== tree[who]) return undefined;
+			isDead = true;
+			return die(session, { isDurable: true });
+		});
+		await restart(tree[who]);
+		await cancel(tree.id).catch(() => {});
+		await expect
+			.poll(async () => {
+				for (const id of [tree.writer, tree.below, tree.id])
+					await runDurableObjectAlarm(readObject(id)).catch(() => {});
+				return (await readState(tree.id)).budget;
+			})
+			.toMatchObject({ spent: { tokens: 260 }, reserved: { tokens: 0 } });
+	});
+
+	test('keeps the budget of a child set aside while nobody knows what the level below it cost', async () => {
+		const { id, below } = await begin({ tokens: 12_000 });
+		await runInDurableObject(readObject(below), (_, { storage }) =>
+			storage.sql.exec('UPDATE child SET id = ?, created_at = ?', env.SESSIONS.newUniqueId().toString(), Date.now()),
+		);
+		await restart(below);
+		await cancel(id);
+		await runDurableObjectAlarm(readObject(id));
+		expect((await readState(id)).budget.reserved.tokens).toBeGreaterThan(1_000);
 	});
 });
 

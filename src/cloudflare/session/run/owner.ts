@@ -1,14 +1,16 @@
 import { RunletError } from '../../../core/ground/errors.ts';
 import { withTimeLimit } from '../../../core/ground/time-limit.ts';
+import { findWholeCost } from '../../agent/children.ts';
 import type { Config } from '../../config/config.ts';
 import type { FileBucket } from '../../config/env.ts';
 import { log, toFailureFields } from '../../log.ts';
-import { type BudgetState, isBounded, nothing } from '../../objects/budget.ts';
+import { type Amount, type BudgetState, isBounded, nothing } from '../../objects/budget.ts';
 import { askDirectory } from '../../objects/directory/api.ts';
 import { askLedger, type Cost } from '../../objects/ledger/api.ts';
 import { reach, usualLimitMs } from '../../objects/reach.ts';
 import { takeValue } from '../../objects/result.ts';
 import { assertHeld } from '../../objects/room.ts';
+import type { SessionState } from '../../objects/session-api.ts';
 import type { OutboxMessage, Outgoing } from '../store/outbox.ts';
 import type { SessionRecord } from '../store/session-row.ts';
 import type { SessionStore } from '../store/store.ts';
@@ -53,12 +55,7 @@ export class Owner {
 
 	/** Delivers costs to the ledger. Waits no longer than one call may take; the rest goes on in the background. */
 	async #settleUp(): Promise<void> {
-		try {
-			await withTimeLimit(this.outbox.sendTo('ledger'), usualLimitMs, 'The ledger of this key');
-		} catch (cause) {
-			if (!(cause instanceof RunletError && cause.code === 'timeout')) throw cause;
-			log('warn', 'owner.not_told', toFailureFields(cause));
-		}
+		await withTimeLimit(this.outbox.sendTo('ledger'), usualLimitMs, 'The ledger of this key').catch(logTimeout);
 	}
 
 	/**
@@ -95,6 +92,12 @@ export function runInBackground(work: () => Promise<void>): void {
 	} catch (cause) {
 		failed(cause);
 	}
+}
+
+/** Logs that a delivery takes too long: it goes on. Throws anything else again. */
+function logTimeout(cause: unknown): void {
+	if (!(cause instanceof RunletError && cause.code === 'timeout')) throw cause;
+	log('warn', 'owner.not_told', toFailureFields(cause));
 }
 
 /** An object that a session tells something. */
@@ -142,6 +145,11 @@ export class Outbox {
 		if (!this.isEmpty) return this.#store.alarm.set(this.#store.outbox.nextAt());
 		await this.#store.alarm.set(undefined);
 		await this.#store.clear();
+	}
+
+	/** Cancels the children that nobody waits for. Waits for them no longer than one call may take. */
+	settleChildren(): Promise<void> {
+		return withTimeLimit(this.sendTo('children'), childLimitMs / 2, 'The children of this session').catch(logTimeout);
 	}
 
 	/** Sends to one receiver, so that nobody who waits for the ledger waits for the list. */
@@ -203,6 +211,7 @@ export class Outbox {
 					await this.#endChild(message);
 					return true;
 				case 'parent':
+					await this.sendTo('children');
 					await tellParent(this.#store, this.#config().sessions, message.run);
 					return true;
 				case 'bucket':
@@ -229,7 +238,7 @@ export class Outbox {
 		let spent = nothing;
 		try {
 			if (isRemoved) takeValue(await reach(() => one().delete(caller), how));
-			else spent = takeValue(await reach(() => one().cancel(caller), how)).budget.spent;
+			else spent = assertWholeCost(takeValue(await reach(() => one().cancel(caller), how)));
 		} catch (cause) {
 			const isMissing = cause instanceof RunletError && cause.code === 'not_found';
 			// The request that creates it may be on its way.
@@ -237,6 +246,13 @@ export class Outbox {
 		}
 		if (!isRemoved && this.#store.exists()) this.#store.calls.children.settle(id, spent);
 	}
+}
+
+/** Returns the cost of a child that was cancelled. Throws `overloaded` while one of its own children goes on. */
+function assertWholeCost(state: SessionState): Amount {
+	const cost = findWholeCost(state);
+	if (cost !== undefined) return cost;
+	throw new RunletError('overloaded', 'A session that works for this one has children that have not ended.');
 }
 
 /** Bytes are told in blocks of so many. */

@@ -24,6 +24,8 @@ export async function tellParent(store: SessionStore, sessions: Config['sessions
 	const run = store.runs.get(n);
 	if (run?.end === undefined || parent === undefined) return;
 	const event = restoreText(run.end.event, findLastReply(store.findRunMessages(n, run.firstSeq), n));
+	if (store.calls.children.listOpen().length > 0)
+		throw new RunletError('overloaded', 'A session that works for this one has not ended.');
 	const { spent } = readBudgetState(store, {});
 	const text = `${agent} (session ${id}) ${toWords(event)}`;
 	const input = { text, transport: 'agent', whenBusy: 'steer', isPatient: true } as const;

@@ -130,17 +130,17 @@ export class Runner {
 	async cancel(): Promise<void> {
 		const cancelling = this.#live?.cancel();
 		cancelling?.catch(() => {});
-		const tellDropped = this.#store.transaction(() => {
+		this.#store.transaction(() => {
 			if (cancelling === undefined) this.#cancelWaiting();
 			if (this.#store.exists()) leaveChildren(this.#store, { all: true });
 			return this.waiting.drop();
-		});
-		tellDropped();
+		})();
 		if (cancelling !== undefined) await cancelling;
 		else if (this.#store.exists()) {
 			void this.alarm.set();
 			this.tellOwner();
 		}
+		await this.owner.outbox.settleChildren();
 	}
 
 	/** Stops what runs, removes everything, and tells others what they are still owed. */
