@@ -57,6 +57,8 @@ export interface MostCost {
 	readonly texts?: number;
 	/** US dollars. Missing if unknown. */
 	readonly usd?: number;
+	/** The part of `usd` that is not for tokens: searches, containers, files. */
+	readonly unitsUsd?: number;
 	/** What has no known price: the model, or a unit, a tier, a speed, a region of it. */
 	readonly unpriced?: string;
 }

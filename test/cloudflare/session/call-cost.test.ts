@@ -21,3 +21,11 @@ test('a reply costs what its provider says, if that is more than was set aside',
 	const usage = { inputTokens: 400, outputTokens: 50, costUsd: 0.004 };
 	expect(computeCost(open, { usage, outputTokens: 44, isCut: false })).toEqual({ tokens: 450, usd: 0.004 });
 });
+
+test('a reply that is cut off costs all searches that were set aside, however little its provider has read', () => {
+	const amount = { tokens: 9_000, usd: 0.05 };
+	const withSearches = { ...open, amount, estimate: { ...open.estimate, inputTokens: 8_000, unitsUsd: 0.014 } };
+	const usage = { inputTokens: 800, outputTokens: 10 };
+	const { usd } = computeCost(withSearches, { usage, outputTokens: 10, isCut: true });
+	expect(usd).toBeCloseTo(0.00021 + 0.014 + 0.0001, 6);
+});

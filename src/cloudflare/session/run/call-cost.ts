@@ -27,11 +27,12 @@ export function computeCost(open: Charge, seen: Seen): Amount {
 
 /** Computes what a request cost, with what may have been more than was set aside. */
 function toAmount({ estimate, amount: most, mayThink }: Charge, seen: Seen): Amount {
-	const { inputTokens: expected, inputUsd, outputUsd } = estimate;
+	const { inputTokens: expected, inputUsd, outputUsd, unitsUsd = 0 } = estimate;
 	const hiddenTokens = mayThink === true ? (seen.silentMs ?? 0) * fastPace : 0;
 	const { inputTokens, outputTokens, costUsd } = toCharge({ ...seen, inputTokens: expected, hiddenTokens });
 	const inputPrice = expected === 0 ? 0 : (inputUsd / expected) * inputTokens;
-	const estimated = inputPrice + outputUsd * outputTokens;
+	// Nobody said what was used of the rest, so all of it counts.
+	const estimated = inputPrice + unitsUsd + outputUsd * outputTokens;
 	const said = seen.usage?.costUsd ?? 0;
 	// Of a cut request the provider has priced what it did until then. What nobody can price costs all that was set aside.
 	const least = seen.isCut && said > 0 ? said + outputUsd * outputTokens : 0;

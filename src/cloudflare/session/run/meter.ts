@@ -215,14 +215,14 @@ async function toReservation(
 	const inDollars = states.some(({ limit }) => limit.usd !== undefined);
 	const { contextWindow } = facts;
 	const asked = { ...choices, inputTokens: sent };
-	const [{ usd: base, inputTokens, texts = 0, unpriced }, { usd: more }] = await Promise.all([
+	const [{ usd: base, unitsUsd = 0, inputTokens, texts = 0, unpriced }, { usd: more }] = await Promise.all([
 		computeMost(facts, model, { ...asked, outputTokens: 0 }),
 		computeMost(facts, model, { ...asked, outputTokens: 1_000 }),
 	]);
 	if (inDollars && base === undefined) throw createUnpriced(model, unpriced);
-	const inputUsd = base ?? 0;
-	const outputUsd = Math.max(0, ((more ?? inputUsd) - inputUsd) / 1_000);
-	const estimate = { inputTokens, inputUsd, outputUsd };
+	const leastUsd = base ?? 0;
+	const outputUsd = Math.max(0, ((more ?? leastUsd) - leastUsd) / 1_000);
+	const estimate = { inputTokens, inputUsd: Math.max(0, leastUsd - unitsUsd), unitsUsd, outputUsd };
 	const bounded = inDollars || states.some(({ limit }) => limit.tokens !== undefined);
 	const inTokens = (usd: number | undefined): number =>
 		usd === undefined || outputUsd === 0 ? Infinity : usd / outputUsd;
@@ -231,7 +231,7 @@ async function toReservation(
 		const { tokens = Infinity, usd } = dayLimit;
 		const rooms = states.flatMap(({ left }) => [
 			((left.tokens ?? Infinity) - inputTokens) / (1 + texts),
-			inTokens(left.usd === undefined ? undefined : left.usd - inputUsd),
+			inTokens(left.usd === undefined ? undefined : left.usd - leastUsd),
 		]);
 		const most = [
 			maxOutputTokens ?? Math.min(usualReply, ...rooms),
@@ -243,7 +243,7 @@ async function toReservation(
 	}
 	const outputTokens = cap ?? 0;
 	const tokens = inputTokens + outputTokens * (1 + texts);
-	const amount = createAmount({ tokens, usd: inputUsd + outputUsd * outputTokens });
+	const amount = createAmount({ tokens, usd: leastUsd + outputUsd * outputTokens });
 	const isEndless = cap === undefined;
 	const needs = {
 		tokens: isEndless ? Infinity : amount.tokens,

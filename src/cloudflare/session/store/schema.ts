@@ -25,7 +25,8 @@ import type { Schema } from '../../objects/migrate.ts';
  * - `queue`: the messages that wait for a run to end.
  * - `spending`: each request to a model, and the sum up to it. While it is not `settled`, the row has what is set aside, and
  *   the sum before it. A message that came of it has its cost then, and no row says so once more. `input_tokens` and
- *   `input_usd` are estimates of its input; `output_usd` is the price of a token of its output. `lease` is the first
+ *   `input_usd` are estimates of its input; `output_usd` is the price of a token of its output, and
+ *   `units_usd` the estimate of searches, containers and files. `lease` is the first
  *   request of its lease, of which the ledger has to be told where `owed` is not 0. The ledger knew of all leases up to
  *   that of the request `told` when the row was stored. `embedding` is 1 for a request for vectors, `thinks` for one
  *   whose model may think without showing it.
@@ -88,7 +89,7 @@ const tables = `
 		call INTEGER PRIMARY KEY, run INTEGER NOT NULL, model TEXT NOT NULL, tokens INTEGER NOT NULL, usd REAL NOT NULL,
 		total_tokens INTEGER NOT NULL, total_usd REAL NOT NULL, settled INTEGER NOT NULL, owed INTEGER NOT NULL,
 		created_at INTEGER NOT NULL, input_tokens INTEGER NOT NULL, input_usd REAL NOT NULL, output_usd REAL NOT NULL,
-		lease INTEGER, told INTEGER NOT NULL DEFAULT 0, embedding INTEGER, thinks INTEGER
+		lease INTEGER, told INTEGER NOT NULL DEFAULT 0, embedding INTEGER, thinks INTEGER, units_usd REAL
 	) WITHOUT ROWID;
 	CREATE TABLE callback (
 		id TEXT PRIMARY KEY, run INTEGER NOT NULL, run_id TEXT NOT NULL, url TEXT NOT NULL, failed INTEGER NOT NULL,
@@ -245,7 +246,8 @@ const migrations: readonly string[] = [
 	CREATE INDEX content_bucket ON content (size) WHERE bucket_key IS NOT NULL;
 	UPDATE run SET recalled = json_object('sources', json_extract(recalled, '$.sources'))
 	WHERE json_type(recalled) = 'object';
-	ALTER TABLE spending ADD COLUMN embedding INTEGER; ALTER TABLE spending ADD COLUMN thinks INTEGER;`,
+	ALTER TABLE spending ADD COLUMN embedding INTEGER; ALTER TABLE spending ADD COLUMN thinks INTEGER;
+	ALTER TABLE spending ADD COLUMN units_usd REAL;`,
 ];
 
 export const schema: Schema = { tables, migrations };

@@ -23,8 +23,10 @@ export interface Charge {
 /** What a request is charged by if its provider does not report the cost. */
 export interface Estimate {
 	readonly inputTokens: number;
-	/** What the input costs, in US dollars. */
+	/** What the tokens of the input cost, in US dollars. */
 	readonly inputUsd: number;
+	/** What all else that the request may use costs, in US dollars: searches, containers, files. */
+	readonly unitsUsd?: number;
 	/** What a token of the output costs, in US dollars. */
 	readonly outputUsd: number;
 }
@@ -43,6 +45,8 @@ export type SpendingRow = {
 	input_tokens: number;
 	input_usd: number;
 	output_usd: number;
+	/** Missing where nothing is counted but tokens. */
+	units_usd: number | null;
 	/** Missing from requests of an earlier version, each of which is told by itself. */
 	lease: number | null;
 	told: number;
@@ -62,7 +66,7 @@ export function settleRow(row: SpendingRow, { tokens, usd }: Amount): SpendingRo
 /** Turns a row into what it says of its request. */
 export function toCharge({ call, run, model, tokens, usd, owed, ...row }: SpendingRow): Charge {
 	const { input_tokens: inputTokens, input_usd: inputUsd, output_usd: outputUsd } = row;
-	const estimate = { inputTokens, inputUsd, outputUsd };
+	const estimate = { inputTokens, inputUsd, outputUsd, unitsUsd: row.units_usd ?? 0 };
 	const about = { call, run, model, amount: { tokens, usd }, owed: owed !== 0, estimate };
 	return { ...about, lease: row.lease ?? call, isEmbedding: row.embedding === 1, mayThink: row.thinks === 1 };
 }

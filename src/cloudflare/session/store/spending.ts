@@ -66,6 +66,7 @@ export class SpendingRows {
 			...{ owed: owed ? 1 : 0, created_at: at, input_tokens: estimate.inputTokens, input_usd: estimate.inputUsd },
 			...{
 				output_usd: estimate.outputUsd,
+				units_usd: estimate.unitsUsd ?? null,
 				lease,
 				told: this.#toldCall,
 				embedding: isEmbedding ? 1 : null,

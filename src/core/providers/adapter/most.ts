@@ -21,6 +21,10 @@ export function createMost(
 		const heard = meta.audio === false ? 0 : (asked.inputAudioTokens ?? 0) * (uses + 1);
 		const counts = keepCounts({ ...units, input_audio_tokens: heard });
 		const price = prices.findMost(model, { ...terms, inputTokens, outputTokens: written, units: counts });
-		return { inputTokens, ...(texts > 0 && { texts }), ...price };
+		const pieces = Object.entries(units).filter(([unit]) => !unit.endsWith('_tokens'));
+		const bare = { ...terms, inputTokens: 0, outputTokens: 0, units: Object.fromEntries(pieces) };
+		const ofPieces = pieces.length === 0 ? {} : prices.findMost(model, bare);
+		const unitsUsd = 'usd' in ofPieces && { unitsUsd: ofPieces.usd };
+		return { inputTokens, ...(texts > 0 && { texts }), ...unitsUsd, ...price };
 	};
 }
