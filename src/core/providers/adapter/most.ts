@@ -23,8 +23,7 @@ export function createMost(
 		const price = prices.findMost(model, { ...terms, inputTokens, outputTokens: written, units: counts });
 		const pieces = Object.entries(units).filter(([unit]) => !unit.endsWith('_tokens'));
 		const bare = { ...terms, inputTokens: 0, outputTokens: 0, units: Object.fromEntries(pieces) };
-		const ofPieces = pieces.length === 0 ? {} : prices.findMost(model, bare);
-		const unitsUsd = 'usd' in ofPieces && { unitsUsd: ofPieces.usd };
-		return { inputTokens, ...(texts > 0 && { texts }), ...unitsUsd, ...price };
+		const ofPieces: MostCost = { inputTokens, ...(pieces.length > 0 && prices.findMost(model, bare)) };
+		return { inputTokens, ...(texts > 0 && { texts }), unitsUsd: ofPieces.usd, ...price };
 	};
 }
