@@ -30,7 +30,7 @@ import { exportVersion } from '../wire/export.ts';
 import type { Format, ProtocolContext } from '../wire/protocols/format.ts';
 import type { Shown } from '../wire/shown.ts';
 import type { sessionToken } from '../wire/token.ts';
-import { Access, type Pass, toAnswerRights } from './inbox/access.ts';
+import { Access, type Pass, toAnswerRights, toReplyRights } from './inbox/access.ts';
 import { type Decide, type Entry, Gate, type Standing } from './inbox/gate.ts';
 import { type ImportOptions, importSession } from './inbox/import.ts';
 import { Inbox } from './inbox/inbox.ts';
@@ -162,7 +162,7 @@ export class Session extends DurableObject<Env> implements SessionApi {
 	}
 
 	answer(caller: Caller, input: Input, how: Handling): Promise<RpcResult<RunOutcome>> {
-		return this.#run({ caller, rights: maySend }, this.#inbox.answer(input, how.once), how);
+		return this.#run({ caller, rights: toReplyRights }, this.#inbox.answer(input, how.once), how);
 	}
 
 	loggedIn(caller: Caller, server: string): Promise<RpcResult<void>> {

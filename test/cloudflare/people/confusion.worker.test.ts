@@ -666,6 +666,18 @@ describe('spending', () => {
 	});
 });
 
+test.each<[string, (who: Credential, id: string, callId: string) => Promise<Response>]>([
+	['an answer', (who, id) => answer(who, id, 'approve')],
+	['a decision', decide],
+])('a token with the scopes read and approve decides about the call of a child by %s', async (_, allow) => {
+	const { id } = await create(ada, { text: call('hand', { task: payment() }) });
+	const { token } = await makeToken(boss, id, { for: 'kim', scopes: ['read', 'approve'] });
+	const callId = (await look(boss, id)).question?.options?.call?.id ?? '';
+	expect((await say(token, id, 'Hello.')).status).toBe(403);
+	expect((await allow(token, id, callId)).status).toBe(200);
+	expect(happened.paid).toMatchObject([{ owner: 'shop', user: 'ada', amount: 80 }]);
+});
+
 test('what a tool asks is answered by whoever may write, and a question that looks like a decision is none', async () => {
 	const { id, token } = await create(keys.shop, { user: 'ada' });
 	await say(

@@ -244,3 +244,8 @@ export function toAnswerRights(answers: readonly CallAnswer[]): readonly Right[]
 		...(decisions < answers.length ? (['sendMessage'] as const) : []),
 	];
 }
+
+/** Returns the rights that a reply needs: who decides about the call of a child need not send messages. */
+export function toReplyRights({ asksForApproval }: { readonly asksForApproval: boolean }): readonly Right[] {
+	return [asksForApproval ? 'decide' : 'sendMessage'];
+}
