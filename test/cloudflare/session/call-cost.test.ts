@@ -13,8 +13,14 @@ const open: Charge = {
 	estimate: { inputTokens: 339, inputUsd: 0.0021, outputUsd: 0.00001 },
 };
 
-test.each([true, false])('a reply without usage costs no more than was set aside, cut (%s) or not', (isCut) => {
-	expect(computeCost(open, { outputTokens: 44, isCut })).toEqual(open.amount);
+test.each([
+	['cut off', { isCut: true }],
+	['whole', { isCut: false }],
+	['whole, with a part of its usage', { isCut: false, usage: { inputTokens: 300 } }],
+	['whole, with units alone', { isCut: false, usage: { units: {} } }],
+])('a reply without usage costs no more than was set aside: %s', (_, seen) => {
+	const { tokens, usd } = computeCost(open, { outputTokens: 4_400, ...seen });
+	expect([tokens, usd]).toEqual([open.amount.tokens, open.amount.usd]);
 });
 
 test('a reply costs what its provider says, if that is more than was set aside', () => {

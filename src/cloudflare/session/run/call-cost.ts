@@ -9,17 +9,16 @@ export const fastPace = 0.15;
 type Seen = Omit<SeenCall, 'inputTokens' | 'hiddenTokens'> & { readonly silentMs?: number };
 
 /**
- * Computes what a request cost by what was seen of it. The model was told the longest reply, so one that was cut off, or
- * that came without usage, cost no more than was set aside, as far as that is an estimate.
+ * Computes what a request cost by what was seen of it. The model was told the longest reply, so an estimate is never more
+ * than what was set aside.
  */
 export function computeCost(open: Charge, seen: Seen): Amount {
 	const amount = toAmount(open, seen);
 	const isBounded = open.amount.tokens > open.estimate.inputTokens;
-	const isEstimated = seen.isCut || seen.usage === undefined;
-	if (!isBounded || !isEstimated) return amount;
-	const { inputTokens = 0, outputTokens = 0, costUsd = 0 } = seen.usage ?? {};
+	if (!isBounded) return amount;
+	const { inputTokens = 0, outputTokens = 0, totalTokens = 0, costUsd = 0 } = seen.usage ?? {};
 	const most = {
-		tokens: Math.max(open.amount.tokens, inputTokens + outputTokens),
+		tokens: Math.max(open.amount.tokens, inputTokens + outputTokens, totalTokens),
 		usd: Math.max(open.amount.usd, costUsd),
 	};
 	return { tokens: Math.min(amount.tokens, most.tokens), usd: Math.min(amount.usd, most.usd) };
