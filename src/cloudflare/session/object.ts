@@ -32,7 +32,7 @@ import type { Shown } from '../wire/shown.ts';
 import type { sessionToken } from '../wire/token.ts';
 import { Access, type Pass, toAnswerRights, toReplyRights } from './inbox/access.ts';
 import { type Decide, type Entry, Gate, type Standing } from './inbox/gate.ts';
-import { type ImportOptions, importSession } from './inbox/import.ts';
+import { Imports } from './inbox/import.ts';
 import { Inbox } from './inbox/inbox.ts';
 import { ObjectLife } from './inbox/life.ts';
 import { type LinkConnector, type SessionLinks, takeLinks } from './inbox/link-connector.ts';
@@ -67,7 +67,7 @@ export class Session extends DurableObject<Env> implements SessionApi {
 	readonly #inbox: Inbox;
 	readonly #outside: OutsideDoor;
 	readonly #links: SessionLinks | undefined;
-	readonly #importing: ImportOptions;
+	readonly #imports: Imports;
 	readonly #life: ObjectLife;
 
 	constructor(ctx: DurableObjectState, env: Env, { runtime, config, links }: SessionOptions) {
@@ -85,7 +85,7 @@ export class Session extends DurableObject<Env> implements SessionApi {
 		this.#inbox = new Inbox({ store, runner, agents: runtime.agents, config });
 		this.#links = links?.open({ store, access, config, gate: this.#gate, inbox: this.#inbox });
 		this.#outside = new OutsideDoor({ runtime, config, store, runner, access, gate: this.#gate, inbox: this.#inbox });
-		this.#importing = { id, store, runner, access, gate: this.#gate, runtime, config };
+		this.#imports = new Imports({ id, store, runner, access, gate: this.#gate, runtime, config });
 		this.#life = new ObjectLife({ store, runner, access });
 	}
 
@@ -236,7 +236,7 @@ export class Session extends DurableObject<Env> implements SessionApi {
 
 	import(owner: ImportOwner, lines: Bytes): Promise<RpcResult<NewSession>> {
 		return this.#life.answer(async () => {
-			await importSession(this.#importing, owner, lines);
+			await this.#imports.take(owner, lines);
 			return { ...this.#show(), ...(await this.#access.showFirstToken(owner.by)) };
 		});
 	}

@@ -59,6 +59,8 @@ const waiting = v.object({
 
 export const exportedState = v.object({ key: v.string(), value: v.unknown() });
 
+export const exportedNote = v.object({ key: v.string(), value: v.unknown() });
+
 /** A piece of a file. The pieces of a file stand one behind another. */
 export const exportedFile = v.object({
 	path: v.string(),
@@ -136,6 +138,7 @@ const document = v.object({
 	runs: v.pipe(v.array(exportedRun), v.description('The oldest first, as in all lists here.')),
 	spending: v.pipe(v.array(charge), v.description('One record for each request to a model.')),
 	state: v.pipe(v.array(exportedState), v.description('What tools of the session remember.')),
+	notes: v.pipe(v.array(exportedNote), v.description('What tools keep beside the files, such as task lists.')),
 	waiting: v.pipe(v.array(waiting), v.description('The messages that wait for the current run to end.')),
 	files: v.pipe(v.array(exportedFile), v.description('The files, in pieces.')),
 	messages: v.pipe(v.array(exportedMessage), v.description('The whole history, with the full tool results.')),
@@ -148,7 +151,7 @@ export interface ExportedSession extends v.InferOutput<typeof document> {}
 export const exportedSession: v.GenericSchema<ExportedSession> = document;
 
 /** The lists of the document, in the order in which their records come. */
-export const exportedLists = ['runs', 'spending', 'state', 'waiting', 'files', 'messages'] as const;
+export const exportedLists = ['runs', 'spending', 'state', 'notes', 'waiting', 'files', 'messages'] as const;
 
 /** What a record is called in a line. */
 export const recordNames = {
@@ -156,6 +159,7 @@ export const recordNames = {
 	runs: 'run',
 	spending: 'spending',
 	state: 'state',
+	notes: 'note',
 	waiting: 'waiting',
 	files: 'file',
 	messages: 'message',

@@ -9,6 +9,7 @@ import {
 	exportedFile,
 	exportedLists,
 	exportedMessage,
+	exportedNote,
 	exportedRun,
 	exportedState,
 	exportVersion,
@@ -61,6 +62,7 @@ const schemas = {
 	session: v.object({ session: importedAbout }),
 	run: v.object({ run: exportedRun }),
 	state: v.object({ state: exportedState }),
+	note: v.object({ note: exportedNote }),
 	file: v.object({ file: importedFile }),
 	message: v.object({ message: exportedMessage }),
 	spending: v.object({ spending: v.unknown() }),
@@ -102,7 +104,8 @@ export function* toRecords(document: unknown): Generator<object> {
 	yield { session: document.session };
 	const counts: Record<string, number> = {};
 	for (const list of exportedLists) {
-		const records = document[list];
+		// Exports of earlier versions have no notes.
+		const records = document[list] ?? (list === 'notes' ? [] : undefined);
 		if (!Array.isArray(records))
 			throw new RunletError('invalid_request', `${list}: missing. It is a list, which may be empty.`, { field: list });
 		for (const record of records) yield { [recordNames[list]]: record };

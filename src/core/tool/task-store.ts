@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { check } from '../ground/check.ts';
 import { RunletError } from '../ground/errors.ts';
 import type { StateStore } from './state.ts';
 import { type TaskList, taskList } from './task-list.ts';
@@ -15,7 +16,7 @@ export async function readTaskLists(store: TaskStore): Promise<readonly TaskList
 
 /** Reads the ids of all task lists, in the order in which they were made. */
 export async function readListIds(store: TaskStore): Promise<readonly string[]> {
-	return v.parse(v.optional(v.array(v.string()), []), await readKept(store, idsKey));
+	return v.parse(v.optional(ids, []), await readKept(store, idsKey));
 }
 
 /** Reads a task list. Throws `invalid_argument`, which names the known ones, if there is none of this id. */
@@ -42,6 +43,12 @@ export async function keepTaskList(
 	await state.set(toKey(list.id), list);
 }
 
+/** Throws `invalid_argument` where a value that is kept under a key of task lists is none. */
+export function assertTasks(key: string, value: unknown): void {
+	if (key === idsKey) check(ids, value, key);
+	else if (key.startsWith(`${idsKey}/`)) check(taskList, value, key);
+}
+
 /** The error for an id of a list or a task that is not there. */
 export function createUnknownId(field: string, id: string, known: readonly string[]): RunletError {
 	const remedy = known.length === 0 ? 'There is none: make one first.' : `Known: ${known.slice(0, 20).join(', ')}.`;
@@ -49,6 +56,7 @@ export function createUnknownId(field: string, id: string, known: readonly strin
 }
 
 const idsKey = 'runlet.tasks';
+const ids = v.array(v.string());
 
 function toKey(id: string): string {
 	return `${idsKey}/${id}`;

@@ -76,7 +76,7 @@ test('as lines it is the same, a record each, and the last line says how many th
 		...whole.runs.map((run) => ({ run })),
 		...whole.spending.map((spending) => ({ spending })),
 		...whole.messages.map((message) => ({ message })),
-		{ end: { runs: 2, spending: 2, state: 0, waiting: 0, files: 0, messages: 4 } },
+		{ end: { runs: 2, spending: 2, state: 0, notes: 0, waiting: 0, files: 0, messages: 4 } },
 	]);
 });
 
@@ -84,7 +84,7 @@ test('a session in which nothing ran is exported too', async () => {
 	const id = await createSession();
 	expect(await readExport(id)).toMatchObject({ session: { id }, runs: [], spending: [], waiting: [], messages: [] });
 	expect((await readLines(id)).at(-1)).toEqual({
-		end: { runs: 0, spending: 0, state: 0, waiting: 0, files: 0, messages: 0 },
+		end: { runs: 0, spending: 0, state: 0, notes: 0, waiting: 0, files: 0, messages: 0 },
 	});
 });
 

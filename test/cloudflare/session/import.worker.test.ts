@@ -462,3 +462,25 @@ test('an alarm during an import leaves it alone, and comes again', async () => {
 	expect(await imported).toMatchObject({ ok: true });
 	expect(await readHistory(id.toString())).toHaveLength(6);
 });
+
+test.each([2, 3, 5])('%i forks or imports at once under one key are all answered with one copy', async (count) => {
+	const id = await createFull();
+	const lines = await (
+		await request(`/v1/sessions/${id}/export`, undefined, { accept: 'application/x-ndjson' })
+	).text();
+	const fork = (key: string) => request(`/v1/sessions/${id}/fork`, {}, { 'idempotency-key': key });
+	const bring = (key: string) =>
+		SELF.fetch('http://localhost/v1/sessions/import', {
+			method: 'POST',
+			headers: { 'content-type': 'application/x-ndjson', 'idempotency-key': key },
+			body: lines,
+		});
+	for (const copy of [fork, bring]) {
+		const key = crypto.randomUUID();
+		const answers = await Promise.all(Array.from({ length: count }, () => copy(key)));
+		const said = await Promise.all(answers.map((one) => one.json<{ id: string }>()));
+		expect(answers.map(({ status }) => status)).toEqual(Array(count).fill(201));
+		expect(new Set(said.map((one) => one.id)).size).toBe(1);
+		expect((await readHistory(said[0]?.id ?? '')).length).toBe((await readHistory(id)).length);
+	}
+});

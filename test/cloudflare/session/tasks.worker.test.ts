@@ -97,3 +97,46 @@ describe('a run that changes lists of tasks', () => {
 		]);
 	});
 });
+
+describe('a copy of a session with lists of tasks', () => {
+	const begin = async () => {
+		const id = await createSession('planner');
+		play({ toolCalls: [create] }, { toolCalls: [resolve] }, 'Begun.');
+		await allEvents(await send(id, 'go'));
+		return id;
+	};
+	const readTasks = async (id: string) => (await request(`/v1/sessions/${id}/tasks`)).json();
+
+	test('has them after a fork and after an import, and the model goes on with them', async () => {
+		const id = await begin();
+		const exported = await (await request(`/v1/sessions/${id}/export`)).json();
+		const copies = [
+			await request(`/v1/sessions/${id}/fork`, {}),
+			await request('/v1/sessions/import', exported as object),
+		];
+		for (const response of copies) {
+			const copy = await response.json<{ id: string }>();
+			expect(await readTasks(copy.id)).toEqual({ lists: [after] });
+			play(
+				{ toolCalls: [call('c', 'resolve_task', { listId: 'list-1', taskId: 'task-2', outcome: 'failed' })] },
+				'Over.',
+			);
+			await allEvents(await send(copy.id, 'go on'));
+			expect(await readTasks(copy.id)).toMatchObject({ lists: [{ tasks: [{}, { outcome: 'failed' }] }] });
+		}
+		expect(await readTasks(id)).toEqual({ lists: [after] });
+	});
+
+	test('is refused where a list of the export is none, and one without lists is taken', async () => {
+		const id = await begin();
+		const exported = await (await request(`/v1/sessions/${id}/export`)).json<Record<string, unknown>>();
+		const bad = { ...exported, notes: [{ key: 'runlet.tasks', value: 5 }] };
+		const refused = await request('/v1/sessions/import', bad);
+		expect(refused.status).toBe(400);
+		expect(await refused.json()).toMatchObject({
+			error: { code: 'invalid_request', message: expect.stringContaining('runlet.tasks') },
+		});
+		const { notes: _, ...older } = exported;
+		expect((await request('/v1/sessions/import', older)).status).toBe(201);
+	});
+});

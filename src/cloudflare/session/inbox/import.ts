@@ -1,7 +1,7 @@
 import { fromBase64 } from '../../../core/ground/bytes.ts';
 import { check } from '../../../core/ground/check.ts';
 import { RunletError } from '../../../core/ground/errors.ts';
-import { LineSplitter } from '../../../core/ground/lines.ts';
+import { assertTasks } from '../../../core/tool/task-store.ts';
 import { chooseModel, findAgent } from '../../agent/define.ts';
 import type { Runtime } from '../../agent/runtime.ts';
 import { toActor } from '../../auth/stored-actor.ts';
@@ -16,7 +16,6 @@ import {
 	type ImportedMessage,
 	type ImportedRecord,
 	type ImportedRun,
-	maxLine,
 	parseRecord,
 } from '../../wire/import.ts';
 import { place } from '../../wire/page.ts';
@@ -24,6 +23,7 @@ import type { Runner } from '../run/runner.ts';
 import type { SessionStore } from '../store/store.ts';
 import type { Access } from './access.ts';
 import type { Gate } from './gate.ts';
+import { readLines } from './import-lines.ts';
 import { mayHaveBudget, toInbound, toMessage, toRunEnd } from './imported.ts';
 
 export interface ImportOptions {
@@ -39,14 +39,33 @@ export interface ImportOptions {
 
 /**
  * Takes in the lines of an export (docs/sessions.md, "Fork, export and import"). Until the last one is stored, the
- * session is not there for anybody; one that does not come to its end leaves nothing behind. A request that came before
- * imports nothing.
+ * session is not there for anybody; one that does not come to its end leaves nothing behind.
  */
-export async function importSession(options: ImportOptions, owner: ImportOwner, lines: Bytes): Promise<void> {
+export class Imports {
+	readonly #options: ImportOptions;
+	#current: Promise<void> | undefined;
+
+	constructor(options: ImportOptions) {
+		this.#options = options;
+	}
+
+	/** Imports a session. A request that came before imports nothing, and waits for the one that does. */
+	async take(owner: ImportOwner, lines: Bytes): Promise<void> {
+		while (this.#current !== undefined) await this.#current.catch(() => {});
+		this.#current = importSession(this.#options, owner, lines);
+		try {
+			await this.#current;
+		} finally {
+			this.#current = undefined;
+		}
+	}
+}
+
+async function importSession(options: ImportOptions, owner: ImportOwner, lines: Bytes): Promise<void> {
 	const { store, runner, access, gate } = options;
 	if (access.isThere) {
 		await access.open({ owner: owner.owner, by: owner.by, role: owner.role }, []);
-		if (gate.findReplay(owner.once) !== undefined) return;
+		if (gate.findReplay(owner.once) !== undefined) return lines.cancel().catch(() => {});
 	}
 	await runner.alarm.announce();
 	if (!access.isMissing())
@@ -75,36 +94,6 @@ export async function importSession(options: ImportOptions, owner: ImportOwner, 
 	runner.tellOwner();
 }
 
-/** Yields the lines of a body. Refuses a body that its sender breaks off. */
-async function* readLines(bytes: Bytes): AsyncGenerator<string, void> {
-	const reader = bytes.getReader();
-	const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false });
-	const splitter = new LineSplitter();
-	try {
-		for (;;) {
-			const { done, value } = await read(reader, decoder);
-			if (done) break;
-			yield* splitter.push(value);
-			if (splitter.length > maxLine)
-				throw new RunletError('too_large', `body: a line has more than ${maxLine} characters.`, { field: 'body' });
-		}
-		const last = splitter.end();
-		if (last !== '') yield last;
-	} finally {
-		reader.cancel().catch(() => {});
-	}
-}
-
-async function read(reader: ReadableStreamDefaultReader<Uint8Array>, decoder: TextDecoder) {
-	try {
-		const { done, value } = await reader.read();
-		return { done, value: done ? '' : decoder.decode(value, { stream: true }) };
-	} catch (cause) {
-		const message = 'body: ended before it was whole, or is not UTF-8. Send it again.';
-		throw new RunletError('invalid_request', message, { field: 'body' }, { cause });
-	}
-}
-
 /** A file whose pieces are coming. */
 interface OpenFile extends Pick<ImportedFile, 'path' | 'size'> {
 	/** Bytes that have come. */
@@ -119,7 +108,7 @@ class Intake {
 	readonly #options: ImportOptions;
 	readonly #owner: ImportOwner;
 	/** How many records of each list have come. */
-	readonly #counts = { runs: 0, spending: 0, state: 0, waiting: 0, files: 0, messages: 0 };
+	readonly #counts = { runs: 0, spending: 0, state: 0, notes: 0, waiting: 0, files: 0, messages: 0 };
 	/** The numbers of the runs, by their ids. */
 	readonly #runs = new Map<string, number>();
 	#file: OpenFile | undefined;
@@ -147,8 +136,15 @@ class Intake {
 		else if ('message' in record) this.#takeMessage(record.message, refuse);
 		else if ('file' in record) await this.#takeFile(record.file, refuse);
 		else if ('state' in record) {
+			const { key, value } = record.state;
+			assertTasks(key, value);
 			this.#counts.state++;
-			this.#options.store.state.set(record.state.key, record.state.value ?? null);
+			this.#options.store.state.set(key, value ?? null);
+		} else if ('note' in record) {
+			const { key, value } = record.note;
+			assertTasks(key, value);
+			this.#counts.notes++;
+			this.#options.store.workspace.keepNote(key, value);
 		} else if ('spending' in record) this.#counts.spending++;
 		else if ('waiting' in record) this.#counts.waiting++;
 		else this.#takeEnd(record.end, refuse);
@@ -271,8 +267,10 @@ class Intake {
 	}
 
 	#takeEnd(counts: Readonly<Record<string, number>>, refuse: (why: string) => RunletError): void {
+		// Exports of earlier versions count no notes.
 		for (const [list, count] of Object.entries(this.#counts))
-			if (counts[list] !== count) throw refuse(`end: it counts ${counts[list]} ${list}, and ${count} came.`);
+			if ((counts[list] ?? (list === 'notes' ? 0 : undefined)) !== count)
+				throw refuse(`end: it counts ${counts[list]} ${list}, and ${count} came.`);
 		this.#isEnded = true;
 	}
 }

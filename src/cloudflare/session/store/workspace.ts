@@ -75,7 +75,7 @@ export class WorkspaceRows {
 		});
 		const step = caller === undefined ? undefined : String(caller.step);
 		this.#apply({ ...plan, step, callId: caller?.callId }, added, quota);
-		for (const [key, value] of plan.notes) this.#keepNote(key, value);
+		for (const [key, value] of plan.notes) this.keepNote(key, value);
 		this.#remember(step, result);
 		return plan.changed;
 	}
@@ -98,6 +98,24 @@ export class WorkspaceRows {
 
 	readNote(key: string): unknown {
 		return this.#readJson('SELECT body FROM note WHERE key = ? ORDER BY part', key);
+	}
+
+	listNotes(): readonly { readonly key: string; readonly value: unknown }[] {
+		const keys = this.#sql.exec<{ key: string }>('SELECT DISTINCT key FROM note ORDER BY key').toArray();
+		return keys.map(({ key }) => ({ key, value: this.readNote(key) }));
+	}
+
+	/** Stores what tools keep beside the files. Throws `too_large`. */
+	keepNote(key: string, value: unknown): void {
+		this.#sql.exec('DELETE FROM note WHERE key = ?', key);
+		if (value === undefined) return;
+		const json = JSON.stringify(value);
+		if (json.length > longestNote)
+			throw new RunletError('too_large', `workspace: at most ${longestNote} characters at once. Take smaller steps.`, {
+				field: 'workspace',
+			});
+		for (const [part, body] of splitRows(json).entries())
+			this.#sql.exec('INSERT INTO note (key, part, body) VALUES (?, ?, ?)', key, part, body);
 	}
 
 	recall(step: string): unknown {
@@ -186,18 +204,6 @@ export class WorkspaceRows {
 			}
 		}
 		return { kept_bytes: left, changes: count };
-	}
-
-	#keepNote(key: string, value: unknown): void {
-		this.#sql.exec('DELETE FROM note WHERE key = ?', key);
-		if (value === undefined) return;
-		const json = JSON.stringify(value);
-		if (json.length > longestNote)
-			throw new RunletError('too_large', `workspace: at most ${longestNote} characters at once. Take smaller steps.`, {
-				field: 'workspace',
-			});
-		for (const [part, body] of splitRows(json).entries())
-			this.#sql.exec('INSERT INTO note (key, part, body) VALUES (?, ?, ?)', key, part, body);
 	}
 
 	/** Stores what a call recalls. What calls of earlier turns recalled is in the history. */

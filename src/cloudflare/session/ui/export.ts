@@ -98,6 +98,7 @@ async function* listEntries({ store, files, about }: ExportOptions, end: number)
 		if (charges.length < atOnce) break;
 	}
 	for (const key of store.state.list()) yield ['state', { key, value: store.state.get(key) }];
+	for (const note of store.workspace.listNotes()) yield ['notes', note];
 	for (let next = store.queue.after(0); next !== undefined; next = store.queue.after(next.id)) {
 		const { runId, message, inbound } = next;
 		const parts = message.role === 'user' ? message.parts : undefined;
@@ -168,7 +169,7 @@ function toTime(milliseconds: number): string {
 
 /** A line a record, and a last one that says how many there were: without it the export is not whole. */
 async function* toLines(entries: AsyncIterable<Entry>): AsyncGenerator<string> {
-	const counts = { runs: 0, spending: 0, state: 0, waiting: 0, files: 0, messages: 0 };
+	const counts = { runs: 0, spending: 0, state: 0, notes: 0, waiting: 0, files: 0, messages: 0 };
 	for await (const [kind, value] of entries) {
 		if (kind !== 'session') counts[kind]++;
 		yield `${JSON.stringify({ [recordNames[kind]]: value })}\n`;
