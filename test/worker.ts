@@ -467,7 +467,13 @@ export const runtime = {
 			onWaiting: receiver,
 			webhooks: { hmac: mapping },
 		}),
-		defineAgent({ name: 'hasty', description: 'Waits a moment only.', model: 'scripted', tools: [pay], approvalMs: 1 }),
+		defineAgent({
+			name: 'hasty',
+			description: 'Waits a moment only.',
+			model: 'scripted',
+			tools: [pay, byHand],
+			approvalMs: 1,
+		}),
 		...([undefined, 'compact', 'truncate'] as const).map((contextFull) =>
 			defineAgent({
 				name: ['equipped', contextFull].join('-').replace(/-$/, ''),

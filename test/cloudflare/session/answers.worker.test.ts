@@ -1,4 +1,4 @@
-import { runInDurableObject } from 'cloudflare:test';
+import { runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { describe, expect, test } from 'vitest';
 import {
 	allEvents,
@@ -335,17 +335,37 @@ describe('approval', () => {
 		expect(await openIds(id)).toEqual(['a_2']);
 	});
 
-	test('comes too late once its time is over; to deny is still possible', async () => {
-		const id = await paying('hasty', pay('a'));
-		await runInDurableObject(readObject(id), (_, { storage }) =>
-			storage.sql.exec('UPDATE run SET ended_at = ended_at - 1000'),
-		);
-		await restart(id);
-		const late = await submit(id, [{ id: 'a', approve: true }]);
-		expect(late.status).toBe(409);
-		expect(await late.json()).toMatchObject({ error: { message: expect.stringContaining('too long ago') } });
-		play('Fine.');
-		expect((await submit(id, [{ id: 'a', approve: false }])).status).toBe(200);
+	test('is denied by itself once its time is over, and the run goes on; a decision after that is refused', async () => {
+		const asked = play({ toolCalls: [pay('a')] }, 'Then not.');
+		const id = await createSession('hasty');
+		const events = await allEvents(await send(id, 'go'));
+		expect(events.at(-1)).toMatchObject({ type: 'awaiting', data: { status: 'awaiting_tools' } });
+		await runDurableObjectAlarm(readObject(id));
+		await expect.poll(() => readState(id)).toMatchObject({ status: 'completed' });
+		expect(asked.requests.at(-1)?.messages.at(-1)).toMatchObject({
+			role: 'tool',
+			isError: true,
+			content: 'A person did not allow this call: nobody decided in time.',
+		});
+		expect((await submit(id, [{ id: 'a', approve: true }])).status).toBe(409);
+	});
+
+	test('leaves a call by hand open when it is denied by itself', async () => {
+		play({ toolCalls: [pay('a'), call('m', 'by_hand', {})] }, 'Then not.');
+		const id = await createSession('hasty');
+		await allEvents(await send(id, 'go'));
+		await runDurableObjectAlarm(readObject(id));
+		await expect
+			.poll(() => readState(id))
+			.toMatchObject({
+				status: 'awaiting_tools',
+				toolCalls: [{ id: 'm', name: 'by_hand' }],
+			});
+		expect((await submit(id, [{ id: 'm', output: 'Done.' }])).status).toBe(200);
+		expect((await readHistory(id)).filter(({ role }) => role === 'tool')).toMatchObject([
+			{ toolCallId: 'a', isError: true },
+			{ toolCallId: 'm', content: 'Done.' },
+		]);
 	});
 });
 

@@ -35,16 +35,25 @@ const anyFacts: fc.Arbitrary<SessionFacts> = fc
 		),
 		isLive: fc.boolean(),
 		queue: fc.record({ size: fc.integer({ min: 0, max: 3 }), newestAt: maybeTime }),
+		approvalEndsAt: maybeTime,
 		callbackAt: maybeTime,
 		outboxAt: maybeTime,
 		hasTables: fc.boolean(),
 	})
 	.map(({ session, run, ...facts }) => {
 		const rest = { queue: { size: 0, newestAt: undefined }, callbackAt: undefined, isLive: false };
-		if (session === undefined) return { ...facts, ...rest, outboxAt: facts.hasTables ? facts.outboxAt : undefined };
-		if (run === undefined) return { ...facts, session, isLive: false, hasTables: true };
+		const noApproval = { approvalEndsAt: undefined };
+		if (session === undefined)
+			return { ...facts, ...rest, ...noApproval, outboxAt: facts.hasTables ? facts.outboxAt : undefined };
+		if (run === undefined) return { ...facts, ...noApproval, session, isLive: false, hasTables: true };
 		const stored = Math.max(run.stored, run.progress);
-		return { ...facts, session, run: { ...run, stored }, hasTables: true };
+		return {
+			...facts,
+			...(run.status !== 'awaiting_tools' && noApproval),
+			session,
+			run: { ...run, stored },
+			hasTables: true,
+		};
 	});
 
 /** The rows after what was decided was done. */
@@ -60,6 +69,13 @@ function carryOut(facts: SessionFacts, { action }: Next): SessionFacts {
 				...facts,
 				isLive: true,
 				queue: { size: queue.size - 1, newestAt: queue.size > 1 ? queue.newestAt : undefined },
+				run: { status: 'running', attempt: 1, lost: 0, progress: 0, stored: 0, createdAt: now, endedAt: undefined },
+			};
+		case 'deny':
+			return {
+				...facts,
+				isLive: true,
+				approvalEndsAt: undefined,
 				run: { status: 'running', attempt: 1, lost: 0, progress: 0, stored: 0, createdAt: now, endedAt: undefined },
 			};
 		case 'remove': {
@@ -201,4 +217,13 @@ const nothing: SessionFacts = {
 
 test('without stored rows there is no action', () => {
 	expect(decideNext(nothing, now)).toEqual({ state: 'missing', action: { type: 'none' } });
+});
+
+test('approvals are denied as soon as their time is over and no run is open, and the alarm comes for it', () => {
+	check(({ session, run, isLive, isImporting, approvalEndsAt }, { action, wakeAt, state }) => {
+		if (session === undefined || run === undefined || isLive || isImporting || approvalEndsAt === undefined) return;
+		if (state !== 'waiting') return;
+		expect(action.type).toBe(approvalEndsAt <= now ? 'deny' : 'none');
+		expect(wakeAt).toBeLessThanOrEqual(approvalEndsAt);
+	});
 });

@@ -1,6 +1,7 @@
 import type { Agent } from '../../agent/define.ts';
 import { log, toFailureFields } from '../../log.ts';
 import { isStorageError } from '../../objects/storage.ts';
+import { findPending } from '../store/calls.ts';
 import type { RunRecord } from '../store/runs.ts';
 import { canTakeNext, sessionStatus } from '../store/status.ts';
 import type { SessionStore } from '../store/store.ts';
@@ -42,6 +43,8 @@ export interface SessionFacts {
 	readonly isLive: boolean;
 	/** Messages that wait for a run to end, and when the newest of them came. */
 	readonly queue: { readonly size: number; readonly newestAt?: number };
+	/** When the approvals that it waits for are denied. */
+	readonly approvalEndsAt?: number;
 	/** When the next callback is due. */
 	readonly callbackAt?: number;
 	/** When the next message to the owner's ledger or directory is due. */
@@ -58,7 +61,7 @@ export interface SessionFacts {
  * - `ending`: the end of that run is stored, and its readers are about to be told.
  * - `lost`: the run's object died. `take-up` begins its next life; `give-up` ends a run that has had enough of them.
  * - `queued`: `begin` the run of the message that has waited longest.
- * - `waiting`: an answer or results have to come from outside.
+ * - `waiting`: an answer or results have to come from outside. `deny` approvals that have waited too long.
  * - `idle`: the next message begins a run.
  * - `expired`: its time is over and nobody has to be told of a run's end; `remove` it.
  */
@@ -75,7 +78,7 @@ export type SessionState =
 	| 'expired';
 
 export type NextAction =
-	| { readonly type: 'none' | 'give-up' | 'begin' | 'remove' | 'clear' }
+	| { readonly type: 'none' | 'give-up' | 'begin' | 'deny' | 'remove' | 'clear' }
 	| { readonly type: 'take-up'; readonly life: Life };
 
 /** What a run's lives are counted by (docs/runs.md, "Lives"). */
@@ -93,7 +96,7 @@ export interface Next {
  * they are told until the action is `none`.
  */
 export function decideNext(facts: SessionFacts, now: number): Next {
-	const { session, run, isLive, queue, hasTables, isImporting, callbackAt, outboxAt } = facts;
+	const { session, run, isLive, queue, hasTables, isImporting, approvalEndsAt, callbackAt, outboxAt } = facts;
 	if (isImporting) return { state: 'importing', action: none, wakeAt: now + watchMs };
 	if (session === undefined) {
 		if (!hasTables) return { state: 'missing', action: none };
@@ -111,9 +114,11 @@ export function decideNext(facts: SessionFacts, now: number): Next {
 	if (queue.size > 0 && canTakeNext(status)) return { state: 'queued', action: { type: 'begin' }, wakeAt: watchAt };
 	// The session stays as long as somebody has to be told of a run's end.
 	const expiresAt = callbackAt === undefined ? findExpiry(facts) : undefined;
-	const wakeAt = findEarliest(tellAt, expiresAt);
+	const wakeAt = findEarliest(tellAt, expiresAt, approvalEndsAt);
 	if (expiresAt !== undefined && expiresAt <= now) return { state: 'expired', action: { type: 'remove' }, wakeAt };
-	return { state: canTakeNext(status) ? 'idle' : 'waiting', action: none, wakeAt };
+	if (canTakeNext(status)) return { state: 'idle', action: none, wakeAt };
+	const isLate = approvalEndsAt !== undefined && approvalEndsAt <= now;
+	return { state: 'waiting', action: isLate ? { type: 'deny' } : none, wakeAt };
 }
 
 const none: NextAction = { type: 'none' };
@@ -171,9 +176,21 @@ export function readFacts(store: SessionStore, agents: readonly Agent[], isLive:
 		},
 		isLive,
 		queue: { size: store.queue.size, newestAt: store.queue.newestAt() },
+		approvalEndsAt: findApprovalEnd(store, agents),
 		callbackAt: store.callbacks.nextAt(),
 		outboxAt,
 	};
+}
+
+/** Returns when the approvals that a session waits for are denied (docs/people.md); nothing where they wait for ever. */
+function findApprovalEnd(store: SessionStore, agents: readonly Agent[]): number | undefined {
+	const { agent, parent } = store.session();
+	const { approvalMs } = agents.find(({ name }) => name === agent) ?? {};
+	// The parent of a child asks the person, and passes the answer on.
+	const isForParent = parent !== undefined && parent.isBackground !== true;
+	if (approvalMs === undefined || isForParent || store.status !== 'awaiting_tools') return undefined;
+	const { calls = [], askedAt } = findPending(store);
+	return calls.some(({ kind }) => kind === 'approval') ? askedAt + approvalMs + 1 : undefined;
 }
 
 function countStored(store: SessionStore, { n, firstSeq }: RunRecord): number {

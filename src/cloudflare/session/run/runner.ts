@@ -9,7 +9,7 @@ import type { WrittenFile } from '../../objects/file-api.ts';
 import type { Bytes } from '../../objects/result.ts';
 import { isStorageError } from '../../objects/storage.ts';
 import { SessionFiles } from '../files/session-files.ts';
-import { toAskers } from '../store/inbound.ts';
+import { findAsker } from '../store/askers.ts';
 import type { RunRecord } from '../store/runs.ts';
 import type { SessionStore } from '../store/store.ts';
 import { type BeginOptions, createInterruption, giveUp, storeFailedRun, storeRun, takeUp } from './begin.ts';
@@ -17,6 +17,7 @@ import { readBudgetState } from './budget-state.ts';
 import { Callbacks } from './callbacks.ts';
 import { leaveChildren } from './children.ts';
 import { Connections } from './connections.ts';
+import { denyLate } from './late-approvals.ts';
 import { type Ended, RunCounter, reportLostRun, reportRun } from './metrics.ts';
 import { Alarm, alarmAgainMs, decideNext, type Life, type Next, readFacts } from './next.ts';
 import { OutsideCalls } from './outside-calls.ts';
@@ -75,6 +76,7 @@ export class Runner {
 			if (next.action.type === 'take-up' && run !== undefined) this.#takeUp(run, next.action.life);
 			else if (next.action.type === 'give-up' && run !== undefined) this.#giveUp(run, createInterruption(run.attempt));
 			else if (next.action.type === 'begin') this.#beginNext();
+			else if (next.action.type === 'deny') denyLate(this.#store, this);
 			else {
 				if (!wasLive && this.#store.exists() && !this.owner.outbox.isEmpty) this.tellOwner();
 				return next;
@@ -306,10 +308,4 @@ export class Runner {
 
 function toFailure({ code, message, data }: RunletError): TerminalEvent {
 	return { type: 'error', code, message, ...(data !== undefined && { data }) };
-}
-
-/** Returns who asks for a run that is about to be stored; nothing where what is stored says it. */
-function findAsker(store: SessionStore, { inbound, answered }: BeginOptions): Actor | undefined {
-	const newest = inbound ?? answered?.inbound;
-	return newest && toAskers(newest, store.session().owner).at(-1);
 }

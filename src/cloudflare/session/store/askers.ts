@@ -1,6 +1,6 @@
 import { type Actor, isSamePerson } from '../../../core/ground/actor.ts';
-import { findOpenCalls } from './calls.ts';
-import { toAskers } from './inbound.ts';
+import { findOpenCalls, type GivenAnswer } from './calls.ts';
+import { type Inbound, toAskers } from './inbound.ts';
 import { findInput } from './input.ts';
 import type { SessionStore } from './store.ts';
 
@@ -47,4 +47,13 @@ function findBeginning(store: SessionStore): number {
 		if (input?.message.role === 'user') return input.seq;
 	}
 	return 0;
+}
+
+/** Returns who asks for a run that is about to be stored; nothing where what is stored says it. */
+export function findAsker(
+	store: SessionStore,
+	{ inbound, answered }: { readonly inbound?: Inbound; readonly answered?: Pick<GivenAnswer, 'inbound'> },
+): Actor | undefined {
+	const newest = inbound ?? answered?.inbound;
+	return newest && toAskers(newest, store.session().owner).at(-1);
 }
