@@ -1,6 +1,7 @@
 import type { Actor } from '../../core/ground/actor.ts';
 import { RunletError } from '../../core/ground/errors.ts';
 import { findAgent } from '../agent/define.ts';
+import { createTooLongToShow, isTooLongToShow } from '../agent/shown-arguments.ts';
 import type { Config } from '../config/config.ts';
 import type { DecisionLinks } from '../objects/link-api.ts';
 import type { CallbackLinks } from '../session/run/callback-links.ts';
@@ -9,9 +10,6 @@ import { findPending } from '../session/store/calls.ts';
 import type { SessionStore } from '../session/store/store.ts';
 import { type Decidable, listDecidable } from './decidable.ts';
 import { signLink } from './link.ts';
-
-/** The longest arguments that a link's page shows, in characters of their JSON. Nobody decides about what is not shown. */
-const longestInput = 20_000;
 
 /** How long the links of a callback are valid, in milliseconds. */
 const callbackMs = 86_400_000;
@@ -39,7 +37,7 @@ export async function createLinks(
 	const call = listDecidable(findPending(store)).find(({ waiting }) => waiting === callId);
 	if (call === undefined)
 		throw new RunletError('conflict', `callId: "${callId}" does not wait for an approval.`, { field: 'callId' });
-	if (isLong(call)) throw new RunletError('too_large', 'callId: too long for a link. Decide in the session.');
+	if (isTooLongToShow(call.input)) throw createTooLongToShow('input');
 	return signLinks(store, config, call, about);
 }
 
@@ -54,14 +52,10 @@ export const createCallbackLinks: CallbackLinks['createForCallback'] = async (
 	const isNewest = store.runs.get()?.n === run;
 	if (onWaiting?.links !== true || url !== onWaiting.callback || !isNewest || expiresAt <= Date.now()) return undefined;
 	const terms = { expiresAt, for: onWaiting.for };
-	const calls = listDecidable(findPending(store)).filter((call) => !isLong(call));
+	const calls = listDecidable(findPending(store)).filter(({ input }) => !isTooLongToShow(input));
 	const made = calls.map(async (call) => [call.waiting, await signLinks(store, config(), call, terms)] as const);
 	return Object.fromEntries(await Promise.all(made));
 };
-
-function isLong({ input }: Decidable): boolean {
-	return JSON.stringify(input).length > longestInput;
-}
 
 async function signLinks(
 	store: SessionStore,

@@ -153,6 +153,26 @@ describe('a client that can ask a person', () => {
 		expect(seen).toEqual([expect.stringContaining('pay {"amount":5}')]);
 	});
 
+	test('shows a person the whole arguments of a call, and never asks about those that are too long to be shown', async () => {
+		const seen: string[] = [];
+		const client = await connect(path(), {
+			elicit: ({ message }) => {
+				seen.push(message);
+				return { action: 'accept', content: { approve: true } };
+			},
+		});
+		const pay = (length: number) => ({ name: 'pay', arguments: { amount: 5, note: `${'x'.repeat(length)}end` } });
+		expect(readText(await client.callTool(pay(15_000)))).toBe('paid 5');
+		expect(seen).toEqual([expect.stringContaining('xend"}')]);
+		const refused = await client.callTool(pay(20_000));
+		expect(refused).toMatchObject({ isError: true });
+		expect(readText(refused)).toContain('too long to be shown');
+		play({ toolCalls: [{ id: 'c', name: 'pay', input: pay(20_000).arguments }] }, { text: 'Paid.' });
+		const asked = await client.callTool({ name: 'agent_ask', arguments: { text: 'Pay' } });
+		expect(asked.structuredContent).toMatchObject({ status: 'awaiting_tools', pending: [{ callId: 'c' }] });
+		expect(seen).toHaveLength(1);
+	});
+
 	test('has a call denied', async () => {
 		const client = await connect(path(), { elicit: accept({ approve: false }) });
 		expect(await client.callTool({ name: 'pay', arguments: { amount: 5 } })).toMatchObject({ isError: true });

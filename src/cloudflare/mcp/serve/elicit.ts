@@ -1,6 +1,5 @@
 import type { InputRequest, InputRequiredResult, ServerContext } from '@modelcontextprotocol/server';
 import * as v from 'valibot';
-import { truncateText } from '../../../core/ground/text.ts';
 import type { OutsideAnswer, WaitsFor } from '../../objects/outside-call.ts';
 import { inputRequired, inputResponse } from './sdk.ts';
 
@@ -12,9 +11,6 @@ export interface Asked {
 	readonly question?: string;
 	readonly options?: Readonly<Record<string, unknown>>;
 }
-
-/** Characters of arguments that a person is shown. */
-const longestShown = 4_000;
 
 /** Whether the client can show a form to a person, as it says with each request of revision 2026-07-28. */
 export function canElicit({ mcpReq }: ServerContext): boolean {
@@ -73,7 +69,7 @@ function toFormRequest(message: string, schema: v.InferOutput<typeof form>['sche
 }
 
 function describeCall({ tool, input }: Asked): string {
-	return `${tool} ${truncateText(JSON.stringify(input) ?? '', longestShown)}`;
+	return `${tool} ${JSON.stringify(input) ?? ''}`;
 }
 
 /** How the answer to a question is read. */

@@ -5,6 +5,7 @@ import type { Question, RunEvent, WaitingCall } from '../../../core/chat/index.t
 import { RunletError } from '../../../core/ground/errors.ts';
 import { readArguments } from '../../../core/tool/invoke.ts';
 import { findAskedCall } from '../../agent/child-decision.ts';
+import { isTooLongToShow } from '../../agent/shown-arguments.ts';
 import { readLines } from '../../objects/lines.ts';
 import type { Bytes } from '../../objects/result.ts';
 import type { Handling, RunOutcome, SessionState } from '../../objects/session-api.ts';
@@ -178,7 +179,10 @@ function toAnswer({ question, toolCalls, ...shown }: Followed, session: ServedSe
 /** The most questions of one round. The others are asked in the next one. */
 const mostAsked = 8;
 
-/** Lists what a run waits for: the question of a tool first, which stops all else. */
+/**
+ * Lists what a client can ask a person: the question of a tool first, which stops all else. A call whose arguments are too
+ * long to be shown waits for a decision in the session.
+ */
 function listAsked(
 	question: Question | undefined,
 	toolCalls: readonly WaitingCall[] = [],
@@ -186,13 +190,15 @@ function listAsked(
 	const decided = findAskedCall(question);
 	if (question !== undefined && decided !== undefined) {
 		const { name: tool, input } = decided.call;
+		if (isTooLongToShow(input)) return {};
 		return { [question.callId]: { for: 'approval', tool, input } };
 	}
 	if (question !== undefined) {
 		const { callId, question: said, options } = question;
 		return { [callId]: { for: 'answer', tool: '', input: {}, question: said, options } };
 	}
-	const calls = toolCalls.slice(0, mostAsked).map(({ id, name, input, kind }): readonly [string, Asked] => {
+	const shown = toolCalls.filter(({ input }) => !isTooLongToShow(input)).slice(0, mostAsked);
+	const calls = shown.map(({ id, name, input, kind }): readonly [string, Asked] => {
 		return [id, { for: kind === 'approval' ? 'approval' : 'result', tool: name, input }];
 	});
 	return Object.fromEntries(calls);

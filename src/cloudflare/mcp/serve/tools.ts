@@ -8,6 +8,7 @@ import type {
 } from '@modelcontextprotocol/server';
 import { RunletError } from '../../../core/ground/errors.ts';
 import { providerName } from '../../../core/tool/index.ts';
+import { createTooLongToShow, isTooLongToShow } from '../../agent/shown-arguments.ts';
 import { readLines } from '../../objects/lines.ts';
 import type { ListedTool, OutsideEnd, OutsideLine } from '../../objects/outside-call.ts';
 import { type AnswerKind, askClient, canElicit, readAnswer, toAnswerKey, toAnswerKind } from './elicit.ts';
@@ -153,6 +154,8 @@ function toQuestion(
 		if (mcpReq.envelope === undefined) return textResult(refusal, true);
 		throw new MissingRequiredClientCapabilityError({ requiredCapabilities: { elicitation: { form: {} } } }, refusal);
 	}
+	if (waitsFor !== 'answer' && isTooLongToShow(input))
+		return textResult(createTooLongToShow('arguments').message, true);
 	const key = toAnswerKey(asked);
 	return askClient({ [key]: asked }, `${toAnswerKind(asked)}.${key}.${waiting}`);
 }
