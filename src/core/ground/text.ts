@@ -16,6 +16,11 @@ export function splitText(text: string, length: number): string[] {
 	return pieces;
 }
 
+/** Replaces control characters, except tabs and line breaks, by U+FFFD. */
+export function replaceControls(text: string): string {
+	return text.replace(/[^\P{Cc}\t\n\r]/gu, '\ufffd');
+}
+
 function isHighSurrogate(unit: number): boolean {
 	return unit >= 0xd800 && unit <= 0xdbff;
 }

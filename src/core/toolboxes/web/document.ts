@@ -1,5 +1,6 @@
 import { RunletError } from '../../ground/errors.ts';
 import { publicFetch } from '../../ground/public-fetch.ts';
+import { replaceControls } from '../../ground/text.ts';
 import { decodeText } from './decode.ts';
 import { readHtml } from './html.ts';
 import { agentName, assertRobotsAllowed } from './robots.ts';
@@ -55,7 +56,13 @@ export async function readDocument(address: string, options: ReadOptions): Promi
 		}
 		const { contentType, charset } = readContentType(response.headers.get('content-type'));
 		const bytes = new Uint8Array(await response.arrayBuffer());
-		return { url, ...(await toText(bytes, { url: new URL(url), contentType, charset, readers, signal })) };
+		const { title, text, ...about } = await toText(bytes, { url: new URL(url), contentType, charset, readers, signal });
+		return {
+			url,
+			...(title !== undefined && { title: replaceControls(title) }),
+			...about,
+			text: replaceControls(text),
+		};
 	} catch (error) {
 		signal.throwIfAborted();
 		throw addRemedy(error);

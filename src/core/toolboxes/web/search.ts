@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { RunletError } from '../../ground/errors.ts';
 import { isRecord } from '../../ground/json.ts';
 import { publicFetch } from '../../ground/public-fetch.ts';
-import { truncateText } from '../../ground/text.ts';
+import { replaceControls, truncateText } from '../../ground/text.ts';
 import { define } from '../../tool/define.ts';
 import type { SearchService, Tool, ToolContext } from '../../tool/index.ts';
 import { createNotice } from './fetch.ts';
@@ -104,7 +104,7 @@ function toPlainText(value: unknown): string {
 		.replace(/<\/?(?:strong|b|em)>/gi, '')
 		.replace(/\s+/g, ' ')
 		.trim();
-	return truncateText(plain, longestText);
+	return replaceControls(truncateText(plain, longestText));
 }
 
 function parseAnswer(text: string): unknown {

@@ -47,6 +47,23 @@ describe('web_fetch', () => {
 		expect(await read('https://a.example/f')).toMatchObject({ text: '<rss><title>x</title></rss>' });
 	});
 
+	test('gives a model no control characters of a page, whatever its type says', async () => {
+		const garbage = [
+			...new TextEncoder().encode('<title>a\u0000b</title><p>one\u0000\u0001 two&#2;\n\tthree\u007f'),
+			0x81,
+		];
+		const { read } = callWeb({
+			'https://a.example/h': bytes(garbage, 'text/html'),
+			'https://a.example/t': bytes(garbage, 'text/plain'),
+		});
+		const shown = JSON.stringify([await read('https://a.example/h'), await read('https://a.example/t')]);
+		expect(JSON.parse(shown)).toMatchObject([
+			{ title: 'a\ufffdb' },
+			{ text: expect.stringContaining('\n\tthree\ufffd') },
+		]);
+		expect(shown.replaceAll('\\t', '').replaceAll('\\n', '')).not.toMatch(/\\u00|[\u007f-\u009f]/);
+	});
+
 	test('a document without a type is what its beginning says', async () => {
 		const untyped = (text: string) => new Response(new TextEncoder().encode(text));
 		const { read, fail } = callWeb({
