@@ -3,12 +3,13 @@
  * sheet. Beside them lie the API as a document and as a page (`src/cloudflare/openapi`), and the code of the shell
  * (`src/cloudflare/agent/shell-isolate.ts`), which the Worker reads when it needs it.
  */
-import { mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { type BuildOptions, buildSync } from 'esbuild';
 import { createDocument } from '../src/cloudflare/openapi/document.ts';
 import { renderPage } from '../src/cloudflare/openapi/page.ts';
 import { type Made, makeOnce } from './make-once.ts';
+import { countSteps } from './pack/count-steps.ts';
 import { buildSdks } from './pack/sdks.ts';
 import { root } from './root.ts';
 import { isAsked } from './usage.ts';
@@ -40,15 +41,29 @@ const bundles: readonly BuildOptions[] = [
 		charset: 'utf8',
 		banner: { js: notice },
 	},
-	// The Worker in which a shell runs. It is short, because the Worker keeps it in memory.
-	{
-		...small,
-		entryPoints: { shell: join(root, 'src/cloudflare/agent/shell-isolate.ts') },
-		platform: 'browser',
-		external: ['cloudflare:*', 'node:*'],
-		banner: { js: '// just-bash, under the Apache License 2.0: https://www.npmjs.com/package/just-bash' },
-	},
 ];
+
+/** The programs of the shell. What they match names with takes time that nobody can count, so another one stands there. */
+const programs: BuildOptions = {
+	...small,
+	minify: false,
+	entryPoints: ['just-bash/browser'],
+	platform: 'browser',
+	external: ['node:*'],
+	alias: { minimatch: join(root, 'scripts/pack/minimatch.ts') },
+};
+
+/** The same, with a count of their steps. */
+const countedPrograms = 'build/just-bash.js';
+
+/** The Worker in which a shell runs. It is short, because the Worker keeps it in memory. */
+const shell: BuildOptions = {
+	...small,
+	entryPoints: { shell: join(root, 'src/cloudflare/agent/shell-isolate.ts') },
+	platform: 'browser',
+	external: ['cloudflare:*', 'node:*'],
+	banner: { js: '// just-bash, under the Apache License 2.0: https://www.npmjs.com/package/just-bash' },
+};
 
 /** What the documents are made by. They are not bundled: only their sources are looked for. */
 const documents: BuildOptions = {
@@ -59,7 +74,7 @@ const documents: BuildOptions = {
 };
 
 /** What else decides how they are made. */
-const makers = ['scripts/page.ts', 'package.json', 'package-lock.json', 'tsconfig.json'];
+const makers = ['scripts/page.ts', 'scripts/pack/count-steps.ts', 'package.json', 'package-lock.json', 'tsconfig.json'];
 
 /** Builds the page into a folder. Throws if its modules have an error; the other files are built all the same. */
 export function buildPage(target = join(root, 'build/page')): void {
@@ -77,12 +92,15 @@ export function buildPage(target = join(root, 'build/page')): void {
 function make(): Made {
 	const build = (options: BuildOptions) =>
 		buildSync({ ...options, absWorkingDir: root, metafile: true, write: false, logLevel: 'silent' });
-	const built = bundles.map(build);
-	const inputs = [...built, build(documents)].flatMap(({ metafile }) => Object.keys(metafile?.inputs ?? {}));
+	const counted = build(programs);
+	mkdirSync(join(root, 'build'), { recursive: true });
+	writeFileSync(join(root, countedPrograms), countSteps(counted.outputFiles?.[0]?.text ?? '', join(root, 'src/cloudflare/agent/shell-steps.ts')));
+	const built = [...bundles, { ...shell, alias: { 'just-bash/browser': join(root, countedPrograms) } }].map(build);
+	const inputs = [...built, counted, build(documents)].flatMap(({ metafile }) => Object.keys(metafile?.inputs ?? {}));
 	const scripts = built.flatMap(({ outputFiles = [] }) => outputFiles.map(({ path, text }) => [basename(path), text]));
 	const document = createDocument();
 	const texts = { 'openapi.json': JSON.stringify(document), 'docs.html': renderPage(document) };
-	return { texts: { ...Object.fromEntries(scripts), ...texts }, sources: [...new Set([...makers, ...inputs])].sort() };
+	return { texts: { ...Object.fromEntries(scripts), ...texts }, sources: [...new Set([...makers, ...inputs])].filter((path) => path !== countedPrograms).sort() };
 }
 
 if (process.argv[1] === import.meta.filename && isAsked('npm run build:page', usage)) {

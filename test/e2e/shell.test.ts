@@ -29,6 +29,9 @@ let model: Server;
 let project: string;
 let server: Awaited<ReturnType<typeof startRunletIn>>;
 
+/** What it calls for a message that names it, and then never again. */
+const longCall = ['run_shell', { command: 'touch begun.txt; sleep 60', timeoutMs: 60_000 }] as const;
+
 /** A server that speaks Chat Completions and plays the calls. */
 async function startModel(): Promise<Server> {
 	const started = createServer(async (request, response) => {
@@ -36,7 +39,8 @@ async function startModel(): Promise<Server> {
 		const results: readonly { readonly content: string }[] = messages.filter(
 			({ role }: { role: string }) => role === 'tool',
 		);
-		const [name, input] = calls[results.length] ?? [];
+		const isLong = messages.some(({ content }: { content: unknown }) => content === 'Take long.');
+		const [name, input] = (isLong ? [longCall] : calls)[results.length] ?? [];
 		const called = {
 			index: 0,
 			id: `c${results.length}`,
@@ -99,4 +103,17 @@ test('under npm start an agent runs a shell over the files of its session, which
 	expect(await sorted.text()).toBe('apple\nfig\npear\n');
 	const changes: unknown = await (await fetch(`${server.url}/v1/sessions/${id}/changes`)).json();
 	expect(changes).toMatchObject({ changes: [{ path: 'sorted.txt', kind: 'created' }, { path: 'data/fruit.txt' }] });
+});
+
+test('npm start answers after a kill in the middle of a command, which is not run again, and its run says so', async () => {
+	const client = createClient({ baseUrl: server.url });
+	const { id } = await client.createSession({ agent: 'analyst' });
+	const reading = client.sendMessage(id, 'Take long.');
+	for await (const event of reading) if (event.type === 'note' && event.label === 'Running') break;
+	await server.stop('SIGKILL');
+	await server.restart();
+	let said = '';
+	for await (const event of client.followRun(id)) if (event.type === 'done') said = event.text;
+	expect(said).toMatch(/cut off.*not known whether this call was carried out/);
+	expect(await (await fetch(`${server.url}/v1/sessions/${id}/changes`)).json()).toMatchObject({ changes: [] });
 });

@@ -2,9 +2,11 @@
  * The Worker in which a shell runs commands (docs/tools.md, "A shell"). It is made anew for each command, it has no
  * network and no bindings, and scripts/page.ts builds it into build/page, where the main Worker reads it.
  */
+import { Buffer } from 'node:buffer';
 import { WorkerEntrypoint } from 'cloudflare:workers';
 import { Bash, InMemoryFs } from 'just-bash/browser';
 import type { ShellOutcome, ShellRequest } from '../../core/tool/shell.ts';
+import { stopped } from './shell-steps.ts';
 
 const root = '/workspace';
 
@@ -50,14 +52,16 @@ export default class Isolate extends WorkerEntrypoint {
 		const timer = setTimeout(() => {
 			isLate = true;
 		}, timeoutMs);
-		const { stdout, stderr, exitCode } = await bash.exec(command);
+		const ended = await Promise.race([bash.exec(command), stopped]);
 		clearTimeout(timer);
+		const { stdout, stderr, exitCode } = ended === 'over' ? { stdout: '', stderr: '', exitCode: 1 } : ended;
 		const leave = (why: string): ShellOutcome => ({
 			...cut(stdout, `${stderr}${why} Nothing was changed.\n`, maxOutput),
 			exitCode: exitCode === 0 ? 1 : exitCode,
 			written: [],
 			deleted: [],
 		});
+		if (ended === 'over') return leave('Stopped: it computes too much for one command. Do less at a time.');
 		if (isLate) return leave(`Stopped after ${timeoutMs} ms.`);
 		const written: { path: string; content: Uint8Array }[] = [];
 		const left = new Set<string>();
@@ -90,5 +94,5 @@ function cut(stdout: string, stderr: string, most: number): Pick<ShellOutcome, '
 }
 
 function isSame(one: Uint8Array, other: Uint8Array | undefined): boolean {
-	return other !== undefined && one.length === other.length && one.every((byte, at) => byte === other[at]);
+	return other !== undefined && Buffer.compare(one, other) === 0;
 }

@@ -37,7 +37,8 @@ export function runShellTool(): Tool {
 		}),
 		passInput: true,
 		sequential: true,
-		retry: 'safe',
+		// A command may be what the process died of, so it is never run again.
+		retry: 'never',
 		isAvailable: ({ workspace, shell }) => workspace !== undefined && shell !== undefined,
 		onRequest: ({ command }) => ['Running', command.slice(0, 200)],
 		onResult: (_, { exitCode }) => ['Ended', exitCode === 0 ? 'well' : `with exit code ${exitCode}`],

@@ -1,0 +1,7 @@
+import { doNow, uncounted } from '../../src/core/ground/work.ts';
+import { compileGlob } from '../../src/core/toolboxes/glob.ts';
+
+/** Whether a name fits a glob, in linear time. It stands for the package `minimatch` in the shell. */
+export function minimatch(name: string, glob: string): boolean {
+	return doNow(compileGlob(glob)(name, uncounted));
+}
