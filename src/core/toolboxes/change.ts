@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { fromBase64, isBase64 } from '../ground/bytes.ts';
 import { RunletError } from '../ground/errors.ts';
+import { Work } from '../ground/work.ts';
 import { define } from '../tool/define.ts';
 import type { Tool } from '../tool/index.ts';
 import { checkPath } from '../workspace/path.ts';
@@ -64,9 +65,12 @@ export function editFileTool(): Tool {
 		fn: async ({ path, oldText, newText, all }, context) => {
 			if (newText === undefined) throw createAbsent('newText', 'Give "" to take oldText out.');
 			const workspace = getWorkspace(context);
+			const remedy = 'Give a shorter oldText, or work on a smaller file.';
+			const work = new Work({ signal: context.signal, field: 'oldText', remedy });
 			return changeOnce(workspace, async () => {
 				const before = await openText(workspace, path);
-				const { text, replaced } = replaceText(before.text, before.path, { oldText, newText, all });
+				const replacement = replaceText(before.text, before.path, { oldText, newText, all }, work);
+				const { text, replaced } = await work.do(replacement);
 				const result = { path: before.path, replaced };
 				const edit = { type: 'write', path: before.path, content: text, ifVersion: before.version } as const;
 				await workspace.change([edit], result);

@@ -1,4 +1,5 @@
 import { RunletError, toMessageText } from '../ground/errors.ts';
+import type { StepCounter, Steps } from '../ground/work.ts';
 import { compilePattern } from '../tool/pattern/pattern.ts';
 
 /** The longest glob in characters. */
@@ -9,12 +10,12 @@ const longestGlob = 500;
  * the name of the file, else with its path. It is matched in linear time. Throws `invalid_argument` for one that it does
  * not know.
  */
-export function compileGlob(glob: string): (path: string) => boolean {
+export function compileGlob(glob: string): (path: string, work: StepCounter) => Steps<boolean> {
 	const hasFolder = glob.includes('/');
 	try {
 		if (glob.length > longestGlob) throw new Error(`is longer than ${longestGlob} characters`);
-		const { matches } = compilePattern(`^(?:${toPattern(glob.replace(/^\.?\//, ''))})$`);
-		return (path) => matches(hasFolder ? path : path.slice(path.lastIndexOf('/') + 1));
+		const { test } = compilePattern(`^(?:${toPattern(glob.replace(/^\.?\//, ''))})$`);
+		return (path, work) => test(hasFolder ? path : path.slice(path.lastIndexOf('/') + 1), work);
 	} catch (error) {
 		throw new RunletError('invalid_argument', `glob: ${toMessageText(error)}. Write one such as src/**/*.ts.`, {
 			field: 'glob',

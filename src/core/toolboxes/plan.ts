@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { RunletError, toMessageText } from '../ground/errors.ts';
+import { Work } from '../ground/work.ts';
 import { define } from '../tool/define.ts';
 import type { Tool } from '../tool/index.ts';
 import { createDiff } from '../workspace/diff.ts';
@@ -7,6 +8,9 @@ import type { Edit, Workspace } from '../workspace/index.ts';
 import { addVersions, Draft } from './edit/draft.ts';
 import { replaceText } from './edit/replace.ts';
 import { changeOnce, filePath, getWorkspace, hasWorkspace, joinPaths } from './files.ts';
+
+/** The steps for a character of two texts that are compared. */
+const perCompared = 5;
 
 /** Plans that are kept. The oldest goes first. */
 const mostPlans = 20;
@@ -57,8 +61,15 @@ export function planChangesTool(): Tool {
 		fn: async ({ edits }, context) => {
 			const workspace = getWorkspace(context);
 			return changeOnce(workspace, async () => {
-				const draft = await draftEdits(workspace, edits);
-				const diff = (await draft.listTexts()).map(createDiff).join('');
+				const remedy = 'Plan fewer edits, with shorter old texts, or of smaller files.';
+				const work = new Work({ signal: context.signal, field: 'edits', remedy });
+				const draft = await draftEdits(workspace, edits, work);
+				const diffs: string[] = [];
+				for (const one of await draft.listTexts()) {
+					await work.add(perCompared * ((one.before ?? '').length + (one.after ?? '').length));
+					diffs.push(await createDiff(one));
+				}
+				const diff = diffs.join('');
 				const changed = draft.list().map(({ path, kind }) => ({ path, kind }));
 				const planId = `plan-${crypto.randomUUID().slice(0, 8)}`;
 				const result = { planId, diff };
@@ -101,14 +112,14 @@ export function applyPlanTool(): Tool {
 }
 
 /** Drafts all edits. Throws one error with all mistakes. */
-async function draftEdits(workspace: Workspace, edits: readonly PlannedEdit[]): Promise<Draft> {
+async function draftEdits(workspace: Workspace, edits: readonly PlannedEdit[], work: Work): Promise<Draft> {
 	const draft = new Draft(workspace);
 	const mistakes: string[] = [];
 	for (const [at, edit] of edits.entries()) {
 		try {
-			await draftEdit(draft, edit);
+			await draftEdit(draft, edit, work);
 		} catch (error) {
-			if (!(error instanceof RunletError)) throw error;
+			if (!(error instanceof RunletError) || work.isOver) throw error;
 			mistakes.push(`edits.${at} (${edit.path}): ${toMessageText(error)}`);
 		}
 	}
@@ -121,7 +132,11 @@ async function draftEdits(workspace: Workspace, edits: readonly PlannedEdit[]): 
 	return draft;
 }
 
-async function draftEdit(draft: Draft, { path, oldText, newText, delete: isDelete = false, moveTo }: PlannedEdit) {
+async function draftEdit(
+	draft: Draft,
+	{ path, oldText, newText, delete: isDelete = false, moveTo }: PlannedEdit,
+	work: Work,
+) {
 	const changes = oldText !== undefined || newText !== undefined;
 	if (isDelete) {
 		if (changes || moveTo !== undefined)
@@ -133,7 +148,11 @@ async function draftEdit(draft: Draft, { path, oldText, newText, delete: isDelet
 	if (changes && newText === undefined) throw createMistake('newText: missing. Give "" to take oldText out.');
 	if (newText !== undefined) {
 		const isPart = oldText !== undefined && oldText !== '';
-		await draft.write(path, isPart ? replaceText(await draft.read(path), path, { oldText, newText }).text : newText);
+		if (!isPart) await draft.write(path, newText);
+		else {
+			const replacement = replaceText(await draft.read(path), path, { oldText, newText }, work);
+			await draft.write(path, (await work.do(replacement)).text);
+		}
 	}
 	if (moveTo !== undefined) await draft.move(path, moveTo);
 }

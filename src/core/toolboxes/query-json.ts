@@ -1,17 +1,18 @@
-import { FunctionExpressionType, JSONPathEnvironment } from 'json-p3';
+import { JSONPathEnvironment } from 'json-p3';
 import * as v from 'valibot';
 import { RunletError, toMessageText } from '../ground/errors.ts';
 import { isRecord, isTooDeep, maxLevels } from '../ground/json.ts';
+import { type Steps, Work } from '../ground/work.ts';
 import { define } from '../tool/define.ts';
-import type { Tool } from '../tool/index.ts';
-import { compilePattern } from '../tool/pattern/pattern.ts';
+import type { Tool, ToolContext } from '../tool/index.ts';
 import { checkWithSchema, toJsonSchema } from '../tool/schema.ts';
 import { filePath, getWorkspace } from './files.ts';
+import { findValues } from './json-path.ts';
 
 /** Bytes of a file that is read. */
-const largestFile = 8_388_608;
-/** Reads of lists and records in one query. */
-const mostReads = 500_000;
+const largestFile = 4_194_304;
+/** What a JSON text may hold, because it is parsed at once: values, of which a list or an object counts as so many. */
+const [mostItems, perContainer] = [600_000, 4];
 /** Matches that are given. */
 const mostMatches = 1_000;
 /** Characters of the matches together, as JSON. */
@@ -65,7 +66,7 @@ export function queryJsonTool(): Tool {
 		fn: async ({ path, json, query }, context) => {
 			if ((path === undefined) === (json === undefined))
 				throw new RunletError('invalid_argument', 'path: give path or json, one of them.', { field: 'path' });
-			if (path === undefined) return queryJson(typeof json === 'string' ? parse(json, 'json') : json, query);
+			if (path === undefined) return queryJson(typeof json === 'string' ? parse(json, 'json') : json, query, context);
 			const workspace = getWorkspace(context);
 			const info = await workspace.stat(path);
 			if (info?.type === 'file' && info.size > largestFile)
@@ -74,12 +75,19 @@ export function queryJsonTool(): Tool {
 					`path: ${path} has ${info.size} bytes, and at most ${largestFile} can be queried. Use search_files.`,
 					{ field: 'path' },
 				);
-			return queryJson(parse(new TextDecoder().decode(await workspace.read(path)), 'path'), query);
+			return queryJson(parse(new TextDecoder().decode(await workspace.read(path)), 'path'), query, context);
 		},
 	});
 }
 
 function parse(text: string, field: string): unknown {
+	const { items, levels } = measureJson(text);
+	if (text.length > largestFile || items > mostItems)
+		throw new RunletError('too_large', `${field}: too much JSON to be queried at once. Use search_files, or a part of it.`, {
+			field,
+		});
+	if (levels > maxLevels)
+		throw new RunletError('invalid_argument', `${field}: nested more than ${maxLevels} levels deep.`, { field });
 	try {
 		return JSON.parse(text);
 	} catch (error) {
@@ -89,24 +97,47 @@ function parse(text: string, field: string): unknown {
 	}
 }
 
+/** Counts the values of a JSON text and its levels, without a look at whether it is valid. */
+function measureJson(text: string): { readonly items: number; readonly levels: number } {
+	let [items, depth, levels] = [0, 0, 0];
+	for (let at = 0; at < text.length; at++)
+		switch (text.charCodeAt(at)) {
+			case quote:
+				// A text ends at the first quotation mark without a backslash before it.
+				for (at++; at < text.length && text.charCodeAt(at) !== quote; at++) if (text.charCodeAt(at) === backslash) at++;
+				break;
+			case comma:
+				items++;
+				break;
+			case openList:
+			case openObject:
+				items += perContainer;
+				levels = Math.max(levels, ++depth);
+				break;
+			case closeList:
+			case closeObject:
+				depth--;
+		}
+	return { items, levels };
+}
+
+const [quote, comma, backslash, openList, closeList, openObject, closeObject] = [34, 44, 92, 91, 93, 123, 125] as const;
+
 /** The values that a JSONPath finds. `truncated` says that there are more. */
-function queryJson(json: unknown, query: string): { result: unknown[]; truncated?: true } {
+async function queryJson(
+	json: unknown,
+	query: string,
+	{ signal }: ToolContext,
+): Promise<{ result: unknown[]; truncated?: true }> {
 	if (isTooDeep(json))
 		throw new RunletError('invalid_argument', `json: nested more than ${maxLevels} levels deep.`, { field: 'json' });
-	const counted = countReads(json);
-	const result: unknown[] = [];
-	let characters = 0;
+	const remedy = 'Write a path with fewer .. and filters and a simpler pattern, or query a smaller file.';
+	const work = new Work({ signal, field: 'query', remedy });
 	try {
-		// SAFETY: `counted` reads as the JSON that it stands for.
-		for (const { value } of environment.lazyQuery(query, counted.value as string)) {
-			const found = counted.unwrap(value);
-			characters += JSON.stringify(found).length;
-			if (result.length === mostMatches || characters > mostCharacters) return { result, truncated: true };
-			result.push(found);
-		}
-		return { result };
+		return await work.do(collect(findValues(environment.compile(query), json, work), work));
 	} catch (error) {
 		if (error instanceof RunletError) throw error;
+		signal.throwIfAborted();
 		throw new RunletError(
 			'invalid_argument',
 			`query: ${toMessageText(error)}. Write JSONPath, such as $.orders[*].id.`,
@@ -117,55 +148,24 @@ function queryJson(json: unknown, query: string): { result: unknown[]; truncated
 	}
 }
 
-const environment = createEnvironment();
-
-/** Its regular expressions are matched in linear time: a model writes them. */
-function createEnvironment(): JSONPathEnvironment {
-	const made = new JSONPathEnvironment({ maxRecursionDepth: maxLevels + 10 });
-	const { ValueType, LogicalType } = FunctionExpressionType;
-	const register = (name: string, toPattern: (pattern: string) => string): void => {
-		const call = (text: unknown, pattern: unknown): boolean =>
-			typeof text === 'string' && typeof pattern === 'string' && compilePattern(toPattern(pattern)).matches(text);
-		made.functionRegister.set(name, { argTypes: [ValueType, ValueType], returnType: LogicalType, call });
-	};
-	register('match', (pattern) => `^(?:${pattern})$`);
-	register('search', (pattern) => pattern);
-	return made;
+function* collect(
+	finding: ReturnType<typeof findValues>,
+	work: Work,
+): Steps<{ result: unknown[]; truncated?: true }> {
+	const result: unknown[] = [];
+	let characters = 0;
+	for (const found of finding) {
+		if (found === undefined) {
+			yield;
+			continue;
+		}
+		const { length } = JSON.stringify(found.value);
+		characters += length;
+		if (work.spend(length)) yield;
+		if (result.length === mostMatches || characters > mostCharacters) return { result, truncated: true };
+		result.push(found.value);
+	}
+	return { result };
 }
 
-/** The same JSON, which throws once it was read too often: filters within filters read it again and again. */
-function countReads(json: unknown) {
-	const originals = new WeakMap<object, object>();
-	const wrapped = new WeakMap<object, object>();
-	let reads = 0;
-	const wrap = (value: unknown): unknown => {
-		if (typeof value !== 'object' || value === null) return value;
-		const made = wrapped.get(value) ?? new Proxy(value, handler);
-		wrapped.set(value, made);
-		originals.set(made, value);
-		return made;
-	};
-	const count = (): void => {
-		if (++reads > mostReads)
-			throw new RunletError(
-				'invalid_argument',
-				'query: takes too long on this JSON. Write a path with fewer .. and filters.',
-				{ field: 'query' },
-			);
-	};
-	const handler: ProxyHandler<object> = {
-		get: (target, key) => {
-			count();
-			return wrap(Reflect.get(target, key));
-		},
-		getOwnPropertyDescriptor: (target, key) => {
-			count();
-			return Reflect.getOwnPropertyDescriptor(target, key);
-		},
-	};
-	return {
-		value: wrap(json),
-		unwrap: (value: unknown): unknown =>
-			typeof value === 'object' && value !== null ? (originals.get(value) ?? value) : value,
-	};
-}
+const environment = new JSONPathEnvironment();

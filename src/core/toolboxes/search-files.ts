@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { RunletError, toMessageText } from '../ground/errors.ts';
 import { truncateText } from '../ground/text.ts';
+import { Work } from '../ground/work.ts';
 import { define } from '../tool/define.ts';
 import type { Tool } from '../tool/index.ts';
 import { compilePattern, type Pattern } from '../tool/pattern/pattern.ts';
@@ -8,12 +9,10 @@ import type { ListedEntry, Workspace } from '../workspace/index.ts';
 import { folderPath, getWorkspace, hasWorkspace } from './files.ts';
 import { compileGlob } from './glob.ts';
 
-/** Work of one search, in steps of the pattern for each character: a few seconds. */
-const mostWork = 100_000_000;
-/** Work between two looks at the other requests. */
-const workAtOnce = 3_000_000;
-/** The work for a character of a plain text. */
-const plainSteps = 0.05;
+/** The steps to open a file. */
+const perFile = 2_000;
+/** The steps to read a character, and to compare it with one that is looked for. */
+const [perCharacter, perCompared] = [0.5, 0.005];
 /** Bytes of a file that are read together. */
 const bytesAtOnce = 262_144;
 /** Characters of a line that are shown. */
@@ -51,9 +50,10 @@ export function searchFilesTool(): Tool {
 		fn: async ({ query, regex = false, path = '', glob, context: around = 0, limit = 50 }, context) => {
 			const workspace = getWorkspace(context);
 			const test = compileQuery(query, regex);
-			const search: Search = { workspace, test, limit, work: createWork(context.signal) };
-			const isWanted = glob === undefined ? () => true : compileGlob(glob);
-			const { matches, truncated } = await searchAll(search, path, isWanted);
+			const remedy = 'Search fewer files, or for a plain text.';
+			const work = new Work({ signal: context.signal, field: 'query', remedy });
+			const search: Search = { workspace, test, limit, work };
+			const { matches, truncated } = await searchAll(search, path, glob === undefined ? undefined : compileGlob(glob));
 			return { matches: await Promise.all(matches.map((match) => addContext(workspace, match, around))), truncated };
 		},
 	});
@@ -90,29 +90,11 @@ function findLiteral(source: string): string {
 	return plain.split('\0').reduce((longest, one) => (one.length > longest.length ? one : longest), '');
 }
 
-/** Counts the work. It ends at a limit, and lets other requests in between. */
-function createWork(signal: AbortSignal) {
-	let done = 0;
-	let rested = 0;
-	return {
-		/** Gives whether there is work left for more. */
-		add: async (work: number): Promise<boolean> => {
-			done += work;
-			if (done - rested > workAtOnce) {
-				rested = done;
-				await new Promise((resolve) => setTimeout(resolve, 0));
-				signal.throwIfAborted();
-			}
-			return done < mostWork;
-		},
-	};
-}
-
 interface Search {
 	readonly workspace: Workspace;
 	readonly test: Test;
 	readonly limit: number;
-	readonly work: ReturnType<typeof createWork>;
+	readonly work: Work;
 }
 
 interface Found {
@@ -121,12 +103,19 @@ interface Found {
 	truncated: boolean;
 }
 
-async function searchAll(search: Search, path: string, isWanted: (path: string) => boolean): Promise<Found> {
+/** Searches until there are enough matches, or the work is too much. */
+async function searchAll(search: Search, path: string, glob: ReturnType<typeof compileGlob> | undefined): Promise<Found> {
+	const { workspace, work } = search;
 	const found: Found = { matches: [], truncated: false };
-	for await (const { path: file } of listFiles(search.workspace, path)) {
-		if (!(await search.work.add(1))) found.truncated = true;
-		if (isWanted(file)) await searchFile(search, file, found);
-		if (found.truncated) break;
+	try {
+		for await (const { path: file } of listFiles(workspace, path)) {
+			await work.add(perFile);
+			if (glob === undefined || (await work.do(glob(file, work)))) await searchFile(search, file, found);
+			if (found.truncated) break;
+		}
+	} catch (error) {
+		if (!work.isOver) throw error;
+		found.truncated = true;
 	}
 	return found;
 }
@@ -152,8 +141,9 @@ async function searchFile(search: Search, path: string, found: Found): Promise<v
 	if (info?.type !== 'file' || info.lines === undefined) return;
 	for (let line = 1; line <= info.lines && !found.truncated; ) {
 		const { text, toLine, isCut } = await workspace.readLines(path, { fromLine: line, maxBytes: bytesAtOnce });
-		if (!(await work.add(text.length * plainSteps))) found.truncated = true;
-		else if (text.includes(test.literal)) await searchLines(search, { path, line, toLine, text }, found);
+		// The engine may compare each character with all of what is looked for.
+		await work.add(text.length * (perCharacter + perCompared * test.literal.length));
+		if (text.includes(test.literal)) await searchLines(search, { path, line, toLine, text }, found);
 		found.truncated ||= isCut;
 		line = toLine + 1;
 	}
@@ -172,11 +162,8 @@ async function searchLines({ test, limit, work }: Search, part: Part, found: Fou
 	for (const [at, one] of part.text.split('\n').entries()) {
 		const text = one.replace(/\r$/, '');
 		if (part.line + at > part.toLine || !text.includes(literal)) continue;
-		if (pattern !== undefined && !(await work.add((text.length + 1) * pattern.steps))) {
-			found.truncated = true;
-			return;
-		}
-		if (pattern?.matches(text) === false) continue;
+		await work.add(1);
+		if (pattern !== undefined && !(await work.do(pattern.test(text, work)))) continue;
 		if (found.matches.length === limit) {
 			found.truncated = true;
 			return;

@@ -3,6 +3,9 @@ import { formatPatch, type StructuredPatchHunk, structuredPatch } from 'diff';
 /** Characters of the two texts together. Longer ones have no diff. */
 const longestTexts = 4_000_000;
 
+/** Lines of the two texts together. With more they have no diff. */
+const mostLines = 200_000;
+
 /** Lines that are looked for one by one. Texts that differ more are shown as replaced. */
 const mostEdits = 2_000;
 
@@ -15,12 +18,17 @@ export interface TextChange {
 	readonly after: string | undefined;
 }
 
-/** Writes a change as `git diff` does. Gives an empty text where nothing changed, and where the texts are too long. */
-export function createDiff({ path, from = path, before, after }: TextChange): string {
+/**
+ * Writes a change as `git diff` does. Gives an empty text where nothing changed, and where the texts are too long. It lets
+ * others work in between.
+ */
+export async function createDiff({ path, from = path, before, after }: TextChange): Promise<string> {
 	if (before === after && from === path) return '';
 	const [old, next] = [before ?? '', after ?? ''];
-	if (old.length + next.length > longestTexts) return '';
-	const patch = structuredPatch('', '', old, next, undefined, undefined, { context: 3, maxEditLength: mostEdits });
+	if (old.length + next.length > longestTexts || countLines(old) + countLines(next) > mostLines) return '';
+	const patch = await new Promise<ReturnType<typeof structuredPatch> | undefined>((callback) => {
+		structuredPatch('', '', old, next, undefined, undefined, { context: 3, maxEditLength: mostEdits, callback });
+	});
 	const isCreate = before === undefined;
 	const isDelete = after === undefined;
 	return formatPatch({
@@ -34,6 +42,12 @@ export function createDiff({ path, from = path, before, after }: TextChange): st
 		isDelete,
 		isRename: from !== path,
 	});
+}
+
+function countLines(text: string): number {
+	let lines = 1;
+	for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) lines++;
+	return lines;
 }
 
 /** One hunk that takes a whole text out and puts another in. */

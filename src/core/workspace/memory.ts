@@ -112,7 +112,7 @@ class MemoryStore implements WorkspaceStore {
 		return plan.undone;
 	}
 
-	changes(limit: number, before?: string): readonly FileChange[] {
+	async changes(limit: number, before?: string): Promise<readonly FileChange[]> {
 		const all = this.#journal.toReversed().flatMap((entry) => {
 			return entry.changed.map((change, place) => ({ id: `${entry.id}.${place}`, entry, change }));
 		});
@@ -121,15 +121,18 @@ class MemoryStore implements WorkspaceStore {
 			throw new RunletError('invalid_request', 'cursor: not one of this list. Begin again without it.', {
 				field: 'cursor',
 			});
-		return all.slice(begin, begin + limit).map(({ id, entry: { at, callId, files }, change }) => {
+		const shown: FileChange[] = [];
+		for (const { id, entry, change } of all.slice(begin, begin + limit)) {
+			const { at, callId, files } = entry;
 			const { path, from = path } = change;
 			const old = files.find((one) => one.path === from)?.before;
 			const next = files.find((one) => one.path === path)?.after;
 			const isBinary = [old, next].some((file) => file !== undefined && file.lines === undefined);
-			const diff = isBinary ? '' : createDiff({ path, from, before: toText(old), after: toText(next) });
+			const diff = isBinary ? '' : await createDiff({ path, from, before: toText(old), after: toText(next) });
 			const by = callId === undefined ? {} : { callId };
-			return { ...change, id, at: new Date(at).toISOString(), ...by, ...(diff !== '' && { diff }) };
-		});
+			shown.push({ ...change, id, at: new Date(at).toISOString(), ...by, ...(diff !== '' && { diff }) });
+		}
+		return shown;
 	}
 
 	readNote(key: string): unknown {

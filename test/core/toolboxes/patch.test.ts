@@ -168,7 +168,7 @@ rename to dir/y.txt
 			.map(([lines, ends]) => lines.join('\n') + (ends ? '\n' : ''));
 		await fc.assert(
 			fc.asyncProperty(anyText, anyText, async (before, after) => {
-				const diff = createDiff({ path: 'a', before, after });
+				const diff = await createDiff({ path: 'a', before, after });
 				if (diff === '') return;
 				expect((await patch({ a: before }, diff)).files).toEqual({ a: after });
 			}),

@@ -1,6 +1,6 @@
 import { describeContent, markedLines } from '../../../core/workspace/content.ts';
 import { assertOpen } from '../../../core/workspace/create.ts';
-import { createDiff } from '../../../core/workspace/diff.ts';
+import { createDiff, type TextChange } from '../../../core/workspace/diff.ts';
 import type { Caller, CheckedEdit, ListQuery, StoredFile, WorkspaceStore } from '../../../core/workspace/store.ts';
 import type { ChangedFile, FileChange, ListedEntry } from '../../../core/workspace/workspace.ts';
 import type { Config } from '../../config/config.ts';
@@ -112,12 +112,18 @@ export class FileStore implements WorkspaceStore {
 	async changes(limit: number, before?: string): Promise<readonly FileChange[]> {
 		const records = this.#store.workspace.journal.page(limit, before);
 		let left = mostForDiffs;
-		return records.map((record): FileChange => {
-			const { id, path, kind, from, callId, at } = record;
+		// All texts are read first: what is forgotten meanwhile is gone.
+		const texts = records.map((record) => {
 			const size = (record.before?.size ?? 0) + (record.after?.size ?? 0);
-			const diff = size > Math.min(mostForDiff, left) ? '' : this.#createDiff(record);
-			if (diff !== '') left -= size;
-			return {
+			const isShown = size <= Math.min(mostForDiff, left);
+			if (isShown) left -= size;
+			return isShown ? this.#readTexts(record) : undefined;
+		});
+		const changes: FileChange[] = [];
+		for (const [n, { id, path, kind, from, callId, at }] of records.entries()) {
+			const change = texts[n];
+			const diff = change === undefined ? '' : await createDiff(change);
+			changes.push({
 				id,
 				path,
 				kind,
@@ -125,8 +131,9 @@ export class FileStore implements WorkspaceStore {
 				...(callId !== undefined && { callId }),
 				at: new Date(at).toISOString(),
 				...(diff !== '' && { diff }),
-			};
-		});
+			});
+		}
+		return changes;
 	}
 
 	readNote(key: string): unknown {
@@ -171,17 +178,18 @@ export class FileStore implements WorkspaceStore {
 		});
 	}
 
-	#createDiff({ path, from, before, after }: FileChangeRecord): string {
+	/** The texts of a change; nothing if one of them is no text, or in the bucket. */
+	#readTexts({ path, from, before, after }: FileChangeRecord): TextChange | undefined {
 		const isText = [before, after].every(
 			(file) => file === undefined || (file.lines !== undefined && !file.content.key),
 		);
-		if (!isText) return '';
+		if (!isText) return undefined;
 		const read = (file: SessionFile | undefined): string | undefined => {
 			if (file === undefined) return undefined;
 			const bytes = this.#store.workspace.contents.read(file.content.id, 0, file.size);
 			return new TextDecoder('utf-8', { fatal: false, ignoreBOM: true }).decode(bytes);
 		};
-		return createDiff({ path, from, before: read(before), after: read(after) });
+		return { path, from, before: read(before), after: read(after) };
 	}
 }
 

@@ -1,3 +1,4 @@
+import { doNow, type StepCounter, type Steps, uncounted } from '../../ground/work.ts';
 import { type Char, type Node, parsePattern } from './parse.ts';
 
 /** A step of a program. All except `match`, `jump` and `split` continue with the next step. */
@@ -29,6 +30,8 @@ const maxSteps = 4_000;
 export interface Pattern {
 	/** Whether any part of the text matches. */
 	matches(text: string): boolean;
+	/** The same, in pieces. It counts each step for each character. */
+	test(text: string, work: StepCounter): Steps<boolean>;
 	/** The work for one character of text, in steps. */
 	readonly steps: number;
 }
@@ -39,11 +42,10 @@ export function compilePattern(source: string): Pattern {
 	const program = toProgram(parsePattern(source), budget);
 	return {
 		steps: (maxSteps - budget.left) * (program.depth + 2),
-		matches: (text) =>
-			findMatches(
-				program,
-				Array.from(text, (character) => character.codePointAt(0) ?? 0),
-			).some,
+		matches: (text) => doNow(findMatches(program, text, uncounted)).some,
+		test: function* (text, work) {
+			return (yield* findMatches(program, text, work)).some;
+		},
 	};
 }
 
@@ -130,25 +132,24 @@ function writeOnce(body: Node, program: Program, budget: { left: number }, depth
  * step whether a match can be reached. So each step is visited once for each character, except in loops, and nothing is
  * tried twice.
  */
-function findMatches(
-	{ steps }: Program,
-	points: readonly number[],
-): { readonly at: Uint8Array; readonly some: boolean } {
-	const looks = new Map(
-		steps.flatMap((step) => (step.type === 'look' ? [[step, findMatches(step.program, points).at]] : [])),
-	);
-	const at = new Uint8Array(points.length + 1);
+function* findMatches({ steps }: Program, text: string, work: StepCounter): Steps<Places> {
+	const looks = new Map<Step, Uint8Array>();
+	for (const step of steps)
+		if (step.type === 'look') looks.set(step, (yield* findMatches(step.program, text, work)).at);
+	const at = new Uint8Array(text.length + 1);
 	let some = false;
 	let behind = new Uint8Array(steps.length + 1);
 	let here = new Uint8Array(steps.length + 1);
-	for (let index = points.length; index >= 0; index--) {
+	for (let index = text.length; index >= 0; index = stepBack(text, index)) {
+		const point = text.codePointAt(index);
 		here.fill(0);
+		let visits = 0;
 		// The end of a loop jumps back to a step that is visited later, so this repeats until nothing changes.
-		for (let changed = true; changed; ) {
+		for (let changed = true; changed; visits += steps.length) {
 			changed = false;
 			for (let place = steps.length - 1; place >= 0; place--) {
 				const step = steps[place];
-				if (step === undefined || here[place] === 1 || !reaches(step, place)) continue;
+				if (step === undefined || here[place] === 1 || !reaches(step, place, point)) continue;
 				here[place] = 1;
 				changed = true;
 			}
@@ -156,17 +157,18 @@ function findMatches(
 		at[index] = here[0] ?? 0;
 		some ||= here[0] === 1;
 		[behind, here] = [here, behind];
+		if (work.spend(visits)) yield;
 
-		function reaches(step: Step, place: number): boolean {
+		function reaches(step: Step, place: number, next: number | undefined): boolean {
 			switch (step.type) {
 				case 'match':
 					return true;
 				case 'char':
-					return behind[place + 1] === 1 && index < points.length && step.matches(points[index] ?? 0);
+					return behind[place + 1] === 1 && next !== undefined && step.matches(next);
 				case 'at':
-					return here[place + 1] === 1 && isAt(step.place, points, index);
+					return here[place + 1] === 1 && isAt(step.place, text, index);
 				case 'behind':
-					return here[place + 1] === 1 && isBehind(step.characters, points, index) !== step.isNegative;
+					return here[place + 1] === 1 && isBehind(step.characters, text, index) !== step.isNegative;
 				case 'look':
 					return here[place + 1] === 1 && (looks.get(step)?.[index] === 1) !== step.isNegative;
 				case 'jump':
@@ -179,17 +181,41 @@ function findMatches(
 	return { at, some };
 }
 
-function isBehind(characters: readonly Char[], points: readonly number[], index: number): boolean {
-	const from = index - characters.length;
-	return from >= 0 && characters.every(({ matches }, at) => matches(points[from + at] ?? 0));
+/** Where matches begin in a text, by the index of a UTF-16 code unit, and whether there is one. */
+interface Places {
+	readonly at: Uint8Array;
+	readonly some: boolean;
 }
 
-function isAt(place: Extract<Node, { type: 'at' }>['place'], points: readonly number[], index: number): boolean {
+/** Returns where the character in front of an index begins. */
+function stepBack(text: string, index: number): number {
+	const isPair = index > 1 && isLow(text.charCodeAt(index - 1)) && isHigh(text.charCodeAt(index - 2));
+	return index - (isPair ? 2 : 1);
+}
+
+function isLow(unit: number): boolean {
+	return unit >= 0xdc00 && unit <= 0xdfff;
+}
+
+function isHigh(unit: number): boolean {
+	return unit >= 0xd800 && unit <= 0xdbff;
+}
+
+function isBehind(characters: readonly Char[], text: string, index: number): boolean {
+	let from = index;
+	return characters.toReversed().every(({ matches }) => {
+		if (from === 0) return false;
+		from = stepBack(text, from);
+		return matches(text.codePointAt(from) ?? 0);
+	});
+}
+
+function isAt(place: Extract<Node, { type: 'at' }>['place'], text: string, index: number): boolean {
 	if (place === 'start') return index === 0;
-	if (place === 'end') return index === points.length;
-	return (isWord(points[index - 1]) !== isWord(points[index])) === (place === 'word');
+	if (place === 'end') return index === text.length;
+	return (isWord(text[index - 1]) !== isWord(text[index])) === (place === 'word');
 }
 
-function isWord(point: number | undefined): boolean {
-	return point !== undefined && /^\w$/.test(String.fromCodePoint(point));
+function isWord(unit: string | undefined): boolean {
+	return unit !== undefined && /^\w$/.test(unit);
 }

@@ -1,3 +1,11 @@
+import { RunletError } from '../../ground/errors.ts';
+
+/** The most lines of a text that is edited line by line. */
+const mostLines = 300_000;
+
+/** The longest line whose blanks may differ. */
+const longestFolded = 20_000;
+
 /** A line of a text. */
 export interface Line {
 	/** The line without its end. */
@@ -8,7 +16,10 @@ export interface Line {
 	readonly at: number;
 }
 
-/** Splits a text into lines. A text that ends with a line end has no empty line behind it. */
+/**
+ * Splits a text into lines. A text that ends with a line end has no empty line behind it. Throws `too_large` for one of too
+ * many lines.
+ */
 export function splitLines(text: string): readonly Line[] {
 	const lines: Line[] = [];
 	for (let at = 0; at < text.length; ) {
@@ -18,6 +29,8 @@ export function splitLines(text: string): readonly Line[] {
 		const end = whole.endsWith('\r\n') ? '\r\n' : whole.endsWith('\n') ? '\n' : '';
 		lines.push({ text: whole.slice(0, whole.length - end.length), end, at });
 		at = next;
+		if (lines.length > mostLines)
+			throw new RunletError('too_large', `The text has more than ${mostLines} lines. Write it anew, or split it.`);
 	}
 	return lines;
 }
@@ -35,5 +48,5 @@ export function withLineEnds(text: string, end: '\n' | '\r\n'): string {
 
 /** A line as it is compared where blanks may differ. */
 export function foldBlanks(line: string): string {
-	return line.trim().replace(/\s\s*/g, ' ');
+	return line.length > longestFolded ? line : line.trim().replace(/\s\s*/g, ' ');
 }

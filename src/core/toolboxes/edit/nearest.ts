@@ -1,22 +1,27 @@
 import { truncateText } from '../../ground/text.ts';
+import type { StepCounter, Steps } from '../../ground/work.ts';
 import { foldBlanks, splitLines } from './lines.ts';
 
 /** Lines that are compared. */
 const mostLines = 20_000;
 /** Lines that are shown. */
 const shownLines = 12;
-/** Characters of a line that are compared and shown. */
-const longestLine = 200;
+/** Characters of a line that are compared and shown, and those that are read for that. */
+const [longestLine, longestRead] = [200, 1_000];
+/** The steps for a line, and for two letters of it. */
+const [perLine, perPair] = [100, 20];
 
 /** The lines of a text that are most like what was looked for, with their numbers. Empty if nothing is alike. */
-export function showNearest(text: string, wanted: string): string {
+export function* showNearest(text: string, wanted: string, work: StepCounter): Steps<string> {
 	const lines = splitLines(text).slice(0, mostLines);
-	const asked = splitLines(wanted).map((line) => foldBlanks(line.text));
+	const asked = splitLines(wanted).map((line) => foldBlanks(line.text.slice(0, longestRead)));
 	const key = asked.reduce((longest, one) => (one.length > longest.length ? one : longest), '').slice(0, longestLine);
 	const pairs = listPairs(key);
 	let best = { at: -1, score: 0.3 };
 	for (const [at, { text: line }] of lines.entries()) {
-		const score = compare(pairs, foldBlanks(line).slice(0, longestLine));
+		const shown = foldBlanks(line.slice(0, longestRead)).slice(0, longestLine);
+		const score = compare(pairs, shown);
+		if (work.spend(perLine + perPair * shown.length)) yield;
 		if (score > best.score) best = { at, score };
 	}
 	if (best.at === -1) return '';

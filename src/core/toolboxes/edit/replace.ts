@@ -1,4 +1,6 @@
 import { RunletError } from '../../ground/errors.ts';
+import type { StepCounter, Steps } from '../../ground/work.ts';
+import { findPlaces, toCharacters, toLines } from './find.ts';
 import { findLineEnd, foldBlanks, splitLines, withLineEnds } from './lines.ts';
 import { showLines, showNearest } from './nearest.ts';
 
@@ -17,70 +19,81 @@ export interface Replaced {
 	readonly replaced: number;
 }
 
+/** The steps to split and to fold a line, besides those for its characters. */
+const perLine = 20;
+
+/** The longest text after a replacement, in characters. */
+const longestText = 8_388_608;
+
+/** Places that are shown. */
+const shownPlaces = 5;
+
 /**
  * Replaces a piece of a text. An exact match comes before one whose blanks differ, which has to be the only one. The line
  * ends of the text are kept. Throws `invalid_argument`, with the nearest text, if there is no such place or more than one.
  */
-export function replaceText(text: string, path: string, { oldText, newText, all = false }: Replacement): Replaced {
+export function* replaceText(
+	text: string,
+	path: string,
+	{ oldText, newText, all = false }: Replacement,
+	work: StepCounter,
+): Steps<Replaced> {
 	if (oldText === '') throw createProblem('missing. Give the text that is replaced');
 	const end = findLineEnd(text);
-	const exact = [oldText, withLineEnds(oldText, end)].find((one) => text.includes(one));
-	if (exact !== undefined)
-		return replaceExact(text, path, { oldText: exact, newText: withLineEnds(newText, end), all });
-	const places = findLoosely(text, oldText);
-	const [place] = places;
-	if (place !== undefined && places.length === 1) {
-		const indented = indentLike(newText, oldText, text.slice(place.from, place.to));
-		return { text: text.slice(0, place.from) + withLineEnds(indented, end) + text.slice(place.to), replaced: 1 };
+	for (const exact of new Set([oldText, withLineEnds(oldText, end)])) {
+		const how = all ? { overlapping: false } : { overlapping: true, most: shownPlaces };
+		const { count, first } = yield* findPlaces(toCharacters(text), toCharacters(exact), how, work);
+		if (count > 1 && !all)
+			throw createProblem(
+				`stands at ${count} places of ${path}: ${showPlaces(text, first, count)}\nGive more of the text around the one that is meant, or all: true`,
+			);
+		if (count > 0) return replaceAt(text, first, { oldText: exact, newText: withLineEnds(newText, end) });
 	}
-	if (place !== undefined)
+	const { count, first, replaced } = yield* replaceLoosely(text, { oldText, newText, end }, work);
+	if (replaced !== undefined) return { text: replaced, replaced: 1 };
+	if (count > 0)
 		throw createProblem(
-			`fits at ${places.length} places of ${path} if blanks are left aside: ${showPlaces(text, places)}\nGive it exactly, or more of the text around it`,
+			`fits at ${count} places of ${path} if blanks are left aside: ${showPlaces(text, first, count)}\nGive it exactly, or more of the text around it`,
 		);
-	const nearest = showNearest(text, oldText);
+	const nearest = yield* showNearest(text, oldText, work);
 	throw createProblem(
 		`stands nowhere in ${path}. ${nearest === '' ? 'Nothing there is like it: read the file' : `The nearest text is:\n${nearest}\nGive it exactly as it stands there`}`,
 	);
 }
 
-function replaceExact(text: string, path: string, { oldText, newText, all }: Required<Replacement>): Replaced {
-	if (all) {
-		const pieces = text.split(oldText);
-		return { text: pieces.join(newText), replaced: pieces.length - 1 };
+function replaceAt(text: string, places: readonly number[], { oldText, newText }: Replacement): Replaced {
+	if (text.length + places.length * (newText.length - oldText.length) > longestText)
+		throw createProblem(`after this the file would have more than ${longestText} characters. Split it`);
+	const pieces: string[] = [];
+	let last = 0;
+	for (const at of places) {
+		pieces.push(text.slice(last, at));
+		last = at + oldText.length;
 	}
-	const at = text.indexOf(oldText);
-	if (text.includes(oldText, at + 1)) {
-		const places: Place[] = [];
-		for (let from = at; from !== -1; from = text.indexOf(oldText, from + 1)) places.push({ from, to: from });
-		throw createProblem(
-			`stands at ${places.length} places of ${path}: ${showPlaces(text, places)}\nGive more of the text around the one that is meant, or all: true`,
-		);
-	}
-	return { text: text.slice(0, at) + newText + text.slice(at + oldText.length), replaced: 1 };
+	return { text: [...pieces, text.slice(last)].join(newText), replaced: places.length };
 }
 
-/** A piece of a text. */
-interface Place {
-	readonly from: number;
-	readonly to: number;
-}
-
-/** Finds whole lines that are those of `wanted`, but for blanks. */
-function findLoosely(text: string, wanted: string): readonly Place[] {
-	const asked = splitLines(wanted);
+/** Replaces whole lines that are those of the old text, but for blanks, if they stand at one place. */
+function* replaceLoosely(
+	text: string,
+	{ oldText, newText, end }: Replacement & { readonly end: '\n' | '\r\n' },
+	work: StepCounter,
+): Steps<{ readonly count: number; readonly first: readonly number[]; readonly replaced?: string }> {
+	const asked = splitLines(oldText);
 	const keys = asked.map((line) => foldBlanks(line.text));
-	if (keys.every((key) => key === '')) return [];
+	if (keys.every((key) => key === '')) return { count: 0, first: [] };
 	const lines = splitLines(text);
+	if (work.spend(text.length + perLine * lines.length)) yield;
 	const folded = lines.map((line) => foldBlanks(line.text));
-	const places: Place[] = [];
-	for (let at = 0; at + keys.length <= lines.length; at++) {
-		if (!keys.every((key, offset) => folded[at + offset] === key)) continue;
-		const [first, last] = [lines[at], lines[at + keys.length - 1]];
-		if (first === undefined || last === undefined) continue;
-		const withEnd = asked.at(-1)?.end === '' ? 0 : last.end.length;
-		places.push({ from: first.at, to: last.at + last.text.length + withEnd });
-	}
-	return places;
+	const how = { overlapping: true, most: shownPlaces };
+	const { count, first } = yield* findPlaces(toLines(folded), toLines(keys), how, work);
+	const begins = first.map((line) => lines[line]?.at ?? 0);
+	const [from = 0] = begins;
+	const last = lines[(first[0] ?? 0) + keys.length - 1];
+	if (count !== 1 || last === undefined) return { count, first: begins };
+	const to = last.at + last.text.length + (asked.at(-1)?.end === '' ? 0 : last.end.length);
+	const indented = indentLike(newText, oldText, text.slice(from, to));
+	return { count, first: begins, replaced: text.slice(0, from) + withLineEnds(indented, end) + text.slice(to) };
 }
 
 /** The new text, indented as the old one is in the file. */
@@ -101,9 +114,9 @@ function getIndent(line: string): string {
 }
 
 /** The first lines of some places. */
-function showPlaces(text: string, places: readonly Place[]): string {
-	const shown = places.slice(0, 5).map(({ from }) => showLines(text, text.slice(0, from).split('\n').length, 1));
-	return `\n${shown.join('\n')}${places.length > shown.length ? '\n…' : ''}`;
+function showPlaces(text: string, places: readonly number[], count: number): string {
+	const shown = places.map((from) => showLines(text, text.slice(0, from).split('\n').length, 1));
+	return `\n${shown.join('\n')}${count > shown.length ? '\n…' : ''}`;
 }
 
 function createProblem(what: string): RunletError {

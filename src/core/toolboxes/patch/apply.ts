@@ -1,3 +1,5 @@
+import type { RunletError } from '../../ground/errors.ts';
+import type { StepCounter, Steps } from '../../ground/work.ts';
 import { findLineEnd, type Line, splitLines } from '../edit/lines.ts';
 import { showNearest } from '../edit/nearest.ts';
 import { createPatchError, type Hunk, type HunkLine } from './patch.ts';
@@ -6,28 +8,37 @@ import { createPatchError, type Hunk, type HunkLine } from './patch.ts';
  * Applies the hunks of one file, one behind the other. Line numbers may be shifted: the lines themselves say where. The
  * line ends of the file are kept. Throws, with the nearest text, for a hunk whose lines are not there.
  */
-export function applyHunks(text: string, path: string, hunks: readonly Hunk[]): string {
+export function* applyHunks(text: string, path: string, hunks: readonly Hunk[], work: StepCounter): Steps<string> {
 	const lines = splitLines(text);
+	if (work.spend(text.length + perLine * lines.length)) yield;
+	const index = new LineIndex(lines);
 	const end = findLineEnd(text);
 	const out: string[] = [];
+	const keepTo = (to: number): void => {
+		for (let at = done; at < to; at++) out.push(toText(lines[at]));
+	};
 	let done = 0;
 	let shift = 0;
 	for (const [number, hunk] of hunks.entries()) {
 		const old = hunk.lines.filter(({ sign }) => sign !== '+');
-		const at = findHunk(lines, hunk, old, done, shift);
-		if (at === undefined) throw createMisfit(text, path, number + 1, old);
+		const at = yield* findHunk(index, hunk, old, { from: done, shift }, work);
+		if (at === undefined) throw yield* createMisfit(text, path, { number: number + 1, old }, work);
 		if (hunk.near !== undefined && old.length > 0) shift = at + 1 - hunk.near;
-		out.push(...lines.slice(done, at).map(toText), ...writeHunk(hunk, lines, at, end));
+		keepTo(at);
+		for (const line of writeHunk(hunk, lines, at, end)) out.push(line);
 		done = at + old.length;
 	}
-	out.push(...lines.slice(done).map(toText));
+	keepTo(lines.length);
 	// A patch without line numbers cannot say that a file ends without a line end, so it stays as it was.
 	const staysOpen = lines.at(-1)?.end === '' && hunks.every(({ near }) => near === undefined);
 	return joinLines(out, end, staysOpen);
 }
 
-function toText({ text, end }: Line): string {
-	return text + end;
+/** The steps to split, index and write a line, besides those for its characters. */
+const perLine = 40;
+
+function toText(line: Line | undefined): string {
+	return line === undefined ? '' : line.text + line.end;
 }
 
 /** The lines that a hunk leaves. What stays is as it stands in the file. */
@@ -47,52 +58,133 @@ function joinLines(pieces: readonly string[], end: string, isOpen: boolean): str
 	return isOpen && joined.endsWith(end) ? joined.slice(0, -end.length) : joined;
 }
 
-/** The place where a hunk begins: exactly, else but for blanks at the ends of lines, else but for those around them. */
-function findHunk(
-	lines: readonly Line[],
+/**
+ * The place where a hunk begins: exactly, else but for blanks at the ends of lines, else but for those around them. Of
+ * several places it is the nearest to the one that its line number says.
+ */
+function* findHunk(
+	index: LineIndex,
 	hunk: Hunk,
 	old: readonly HunkLine[],
-	from: number,
-	shift: number,
-): number | undefined {
+	{ from, shift }: { readonly from: number; readonly shift: number },
+	work: StepCounter,
+): Steps<number | undefined> {
+	const { lines } = index;
 	const { near, headings = [], isLast = false } = hunk;
-	const start = findHeading(lines, headings, from);
+	const start = yield* findHeading(index, headings, from, work);
 	if (start === undefined) return undefined;
 	if (old.length === 0) {
 		if (near === undefined) return headings.length > 0 ? start : lines.length;
 		return Math.max(from, Math.min(near - 1 + shift, lines.length));
 	}
 	const wanted = near === undefined ? start : Math.max(from, near - 1 + shift);
+	const last = lines.length - old.length;
 	for (const fold of [keep, trimEnd, trim]) {
 		const keys = old.map(({ text }) => fold(text));
 		const fits = (at: number): boolean => keys.every((key, offset) => key === fold(lines[at + offset]?.text ?? '\0'));
-		const last = lines.length - old.length;
-		if (isLast && last >= start && fits(last)) return last;
-		const places = Array.from({ length: Math.max(0, last - start + 1) }, (_, offset) => start + offset).filter(fits);
-		if (places.length === 0) continue;
-		return places.reduce((best, at) => (Math.abs(at - wanted) < Math.abs(best - wanted) ? at : best));
+		const perTry = keys.reduce((sum, key) => sum + 5 + key.length / 8, 0);
+		// Most hunks stand where they say.
+		for (const at of isLast ? [last, wanted] : [wanted]) if (at >= start && at <= last && fits(at)) return at;
+		const { offset, places } = index.findRarest(fold, keys);
+		let best: number | undefined;
+		for (const place of places) {
+			const at = place - offset;
+			if (work.spend(perTry)) yield;
+			if (at < start || at > last || !fits(at)) continue;
+			if (best === undefined || Math.abs(at - wanted) < Math.abs(best - wanted)) best = at;
+		}
+		if (best !== undefined) return best;
 	}
 	return undefined;
 }
 
+/** Lines with the places where each text stands among them. */
+class LineIndex {
+	readonly lines: readonly Line[];
+	readonly #places = new Map<Fold, ReadonlyMap<string, readonly number[]>>();
+
+	constructor(lines: readonly Line[]) {
+		this.lines = lines;
+	}
+
+	/** The key that stands at the fewest places: which one it is, and those places. */
+	findRarest(fold: Fold, keys: readonly string[]): { readonly offset: number; readonly places: readonly number[] } {
+		let best: { readonly offset: number; readonly places: readonly number[] } | undefined;
+		for (const [offset, key] of keys.entries()) {
+			const places = this.find(fold, key);
+			if (best === undefined || places.length < best.places.length) best = { offset, places };
+		}
+		return best ?? { offset: 0, places: [] };
+	}
+
+	/** The places where a text stands, from the first on. */
+	find(fold: Fold, key: string): readonly number[] {
+		const known = this.#places.get(fold) ?? this.#read(fold);
+		this.#places.set(fold, known);
+		return known.get(key) ?? [];
+	}
+
+	#read(fold: Fold): ReadonlyMap<string, readonly number[]> {
+		const places = new Map<string, number[]>();
+		for (const [at, { text }] of this.lines.entries()) {
+			const key = fold(text);
+			const before = places.get(key);
+			if (before === undefined) places.set(key, [at]);
+			else before.push(at);
+		}
+		return places;
+	}
+}
+
+/** The most characters of a heading, and of a line, where the one has to be a part of the other. */
+const [longestHeading, longestHeaded] = [200, 1_000];
+
 /** The place behind the headings of a hunk. */
-function findHeading(lines: readonly Line[], headings: readonly string[], from: number): number | undefined {
+function* findHeading(
+	index: LineIndex,
+	headings: readonly string[],
+	from: number,
+	work: StepCounter,
+): Steps<number | undefined> {
+	const { lines } = index;
 	let at = from;
 	for (const heading of headings) {
-		const found = lines.findIndex(({ text }, place) => place >= at && text.trim() === heading.trim());
-		const loose = found === -1 ? lines.findIndex(({ text }, place) => place >= at && text.includes(heading)) : found;
-		if (loose === -1) return undefined;
-		at = loose + 1;
+		let found = findFrom(index.find(trim, heading.trim()), at);
+		for (let place = at; found === undefined && heading.length <= longestHeading && place < lines.length; place++) {
+			const text = lines[place]?.text.slice(0, longestHeaded) ?? '';
+			if (work.spend(5 + text.length / 4)) yield;
+			if (text.includes(heading)) found = place;
+		}
+		if (found === undefined) return undefined;
+		at = found + 1;
 	}
 	return at;
 }
 
-const keep = (text: string): string => text;
-const trimEnd = (text: string): string => text.trimEnd();
-const trim = (text: string): string => text.trim();
+/** The first of some sorted places that is not before another one. */
+function findFrom(places: readonly number[], from: number): number | undefined {
+	let [low, high] = [0, places.length];
+	while (low < high) {
+		const middle = (low + high) >> 1;
+		if ((places[middle] ?? 0) < from) low = middle + 1;
+		else high = middle;
+	}
+	return places[low];
+}
 
-function createMisfit(text: string, path: string, number: number, old: readonly HunkLine[]) {
-	const nearest = showNearest(text, old.map((line) => line.text).join('\n'));
+type Fold = (text: string) => string;
+
+const keep: Fold = (text) => text;
+const trimEnd: Fold = (text) => text.trimEnd();
+const trim: Fold = (text) => text.trim();
+
+function* createMisfit(
+	text: string,
+	path: string,
+	{ number, old }: { readonly number: number; readonly old: readonly HunkLine[] },
+	work: StepCounter,
+): Steps<RunletError> {
+	const nearest = yield* showNearest(text, old.map((line) => line.text).join('\n'), work);
 	const shown = nearest === '' ? 'Nothing there is like them: read the file.' : `The nearest text is:\n${nearest}\n`;
 	return createPatchError(
 		`hunk ${number} of ${path} does not fit: its lines stand nowhere behind the one before. ${shown}`,

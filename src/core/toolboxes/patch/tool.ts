@@ -1,13 +1,17 @@
 import * as v from 'valibot';
 import { RunletError } from '../../ground/errors.ts';
+import { Work } from '../../ground/work.ts';
 import { define } from '../../tool/define.ts';
 import type { Tool } from '../../tool/index.ts';
 import { addVersions, Draft } from '../edit/draft.ts';
 import { changeOnce, getWorkspace, hasWorkspace, joinPaths } from '../files.ts';
 import { applyHunks } from './apply.ts';
-import { createPatchError, type FilePatch } from './patch.ts';
+import { createPatchError, type FilePatch, type Hunk } from './patch.ts';
 import { parseUnified } from './unified.ts';
 import { isV4a, parseV4a } from './v4a.ts';
+
+/** The most files of a patch. */
+const mostFiles = 500;
 
 /** Makes the tool `apply_patch`. */
 export function applyPatchTool(): Tool {
@@ -15,7 +19,7 @@ export function applyPatchTool(): Tool {
 		name: 'apply_patch',
 		description:
 			'Change several text files by a patch: a unified diff, or *** Begin Patch … *** End Patch. All of it is applied, or nothing.',
-		inputSchema: v.object({ patch: v.pipe(v.string(), v.maxLength(4_000_000), v.description('The patch')) }),
+		inputSchema: v.object({ patch: v.pipe(v.string(), v.maxLength(1_000_000), v.description('The patch')) }),
 		passInput: true,
 		sequential: true,
 		retry: 'safe',
@@ -26,7 +30,11 @@ export function applyPatchTool(): Tool {
 			const workspace = getWorkspace(context);
 			return changeOnce(workspace, async () => {
 				const draft = new Draft(workspace);
-				for (const file of isV4a(patch) ? parseV4a(patch) : parseUnified(patch)) await draftFile(draft, file);
+				const files = isV4a(patch) ? parseV4a(patch) : parseUnified(patch);
+				if (files.length > mostFiles)
+					throw createPatchError(`it changes ${files.length} files, and at most ${mostFiles} at a time. Split it.`);
+				const work = new Work({ signal: context.signal, field: 'patch', remedy: 'Apply fewer hunks at a time.' });
+				for (const file of files) await draftFile(draft, file, work);
 				const result = { changed: draft.list().map(({ path, kind }) => ({ path, kind })) };
 				await workspace.change(addVersions(draft.edits, draft.versions), result);
 				return result;
@@ -35,21 +43,23 @@ export function applyPatchTool(): Tool {
 	});
 }
 
-async function draftFile(draft: Draft, file: FilePatch): Promise<void> {
+async function draftFile(draft: Draft, file: FilePatch, work: Work): Promise<void> {
+	const apply = async (path: string, hunks: readonly Hunk[]): Promise<string> =>
+		work.do(applyHunks(await draft.read(path), path, hunks, work));
 	try {
 		if (file.type === 'create') return await draft.create(file.path, file.text);
 		const path = await findPath(draft, file.paths);
 		if (file.type === 'delete') {
-			if (file.hunks.length > 0 && applyHunks(await draft.read(path), path, file.hunks) !== '')
+			if (file.hunks.length > 0 && (await apply(path, file.hunks)) !== '')
 				throw createPatchError(`${path} is deleted, but has more lines than the patch takes out.`);
 			return await draft.delete(path);
 		}
 		if (file.newText !== undefined && !(await draft.has(path))) return await draft.create(path, file.newText);
 		const { hunks, moveTo } = file;
-		if (hunks.length > 0) await draft.write(path, applyHunks(await draft.read(path), path, hunks));
+		if (hunks.length > 0) await draft.write(path, await apply(path, hunks));
 		if (moveTo !== undefined && moveTo !== path) await draft.move(path, moveTo);
 	} catch (error) {
-		if (!(error instanceof RunletError) || error.message.startsWith('patch: ')) throw error;
+		if (!(error instanceof RunletError) || work.isOver || error.message.startsWith('patch: ')) throw error;
 		throw createPatchError(error.message);
 	}
 }

@@ -1,3 +1,4 @@
+import type { RunletError } from '../../ground/errors.ts';
 import { createPatchError, type FilePatch, type Hunk, type HunkLine } from './patch.ts';
 
 const begin = '*** Begin Patch';
@@ -14,27 +15,23 @@ export function parseV4a(text: string): readonly FilePatch[] {
 	const from = lines.findIndex((line) => line.trim() === begin) + 1;
 	const to = lines.findIndex((line, at) => at >= from && line.trim() === end);
 	if (to === -1) throw createPatchError(`it stops midway. End it with ${end}.`);
-	const files: FilePatch[] = [];
-	for (let at = from; at < to; ) {
-		const next = findNext(lines, at + 1, to);
-		const line = lines[at] ?? '';
-		if (line.trim() !== '') files.push(readFile(line, lines.slice(at + 1, next)));
-		at = line.trim() === '' ? at + 1 : next;
-	}
-	if (files.length === 0) throw createPatchError('no file is in it. Add *** Update File: PATH.');
-	return files;
+	const body = lines.slice(from, to);
+	const begins = [...body.keys()].filter((at) => fileLine.test(body[at] ?? ''));
+	const stray = body.slice(0, begins[0]).find((line) => line.trim() !== '');
+	if (stray !== undefined) throw createStray(stray);
+	if (begins.length === 0) throw createPatchError('no file is in it. Add *** Update File: PATH.');
+	return begins.map((at, n) => readFile(body[at] ?? '', body.slice(at + 1, begins[n + 1])));
 }
 
-/** Where the next file begins. */
-function findNext(lines: readonly string[], from: number, to: number): number {
-	const next = lines.findIndex(
-		(line, at) => at >= from && at < to && /^\*\*\* (?:Add|Update|Delete) File: /.test(line),
-	);
-	return next === -1 ? to : next;
+/** The line with which a file begins. */
+const fileLine = /^\*\*\* (Add|Update|Delete) File: (.*)$/;
+
+function createStray(line: string): RunletError {
+	return createPatchError(`this line begins no file: ${line.slice(0, 80)}. Write *** Update File: PATH.`);
 }
 
 function readFile(header: string, body: readonly string[]): FilePatch {
-	const [, kind, name = ''] = /^\*\*\* (Add|Update|Delete) File: (.*)$/.exec(header) ?? [];
+	const [, kind, name = ''] = fileLine.exec(header) ?? [];
 	const path = name.trim();
 	if (kind === 'Add') return { type: 'create', path, text: readAdded(path, body) };
 	if (kind === 'Delete') {
@@ -42,8 +39,7 @@ function readFile(header: string, body: readonly string[]): FilePatch {
 		if (stray !== undefined) throw createPatchError(`${path} is deleted, and a line follows: ${stray.slice(0, 80)}.`);
 		return { type: 'delete', paths: [path], hunks: [] };
 	}
-	if (kind !== 'Update')
-		throw createPatchError(`this line begins no file: ${header.slice(0, 80)}. Write *** Update File: PATH.`);
+	if (kind !== 'Update') throw createStray(header);
 	const [first = ''] = body;
 	const moveTo = first.startsWith('*** Move to: ') ? first.slice(13).trim() : undefined;
 	const hunks = readHunks(path, moveTo === undefined ? body : body.slice(1));

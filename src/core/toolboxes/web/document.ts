@@ -1,6 +1,7 @@
 import { RunletError } from '../../ground/errors.ts';
 import { publicFetch } from '../../ground/public-fetch.ts';
 import { replaceControls } from '../../ground/text.ts';
+import { Work } from '../../ground/work.ts';
 import { decodeText } from './decode.ts';
 import { readHtml } from './html.ts';
 import { agentName, assertRobotsAllowed } from './robots.ts';
@@ -86,7 +87,8 @@ async function toText(bytes: Uint8Array, source: Source): Promise<Omit<WebDocume
 	const isJson = /[/+]json$/.test(contentType);
 	const text = decodeText(bytes, isJson ? 'utf-8' : source.charset, { isHtml });
 	if (!isHtml) return { contentType, text };
-	const page = readHtml(text, source.url);
+	const work = new Work({ signal: source.signal, field: 'url', remedy: 'Read a smaller page.' });
+	const page = await work.do(readHtml(text, source.url, work));
 	if (page.text === '' && /<script\b/i.test(text))
 		throw createFailure(
 			'url: the page has no text without its scripts. Read another page, or an API or a feed of the site.',

@@ -1,6 +1,11 @@
+import type { StepCounter, Steps } from '../../ground/work.ts';
 import { Parser } from './libraries.ts';
 import { Page, type PageText, type Part } from './page.ts';
 
+/** Characters that are read together. */
+const pieceLength = 8_192;
+/** The steps for a character, and for a tag. */
+const [perCharacter, perTag] = [5, 500];
 /** Characters of a main part that is read without a look at the rest. */
 const enough = 200;
 
@@ -9,14 +14,14 @@ const enough = 200;
  * scripts, forms and what is hidden. The work grows with the length of the page, and no faster. Throws
  * `invalid_argument` for a page that nests too deep.
  */
-export function readHtml(html: string, url: URL): PageText {
+export function* readHtml(html: string, url: URL, work: StepCounter): Steps<PageText> {
 	const part = findPart(html);
-	const main = part && readPart(html, url, part);
+	const main = part && (yield* readPart(html, url, part, work));
 	if (main !== undefined && main.text.length >= enough) return main;
-	const body = readPart(html, url, 'body');
+	const body = yield* readPart(html, url, 'body', work);
 	// A short main part may be all there is, or what a script would fill.
 	if (main !== undefined && main.text !== '' && main.text.length * 10 >= body.text.length) return main;
-	return body.text === '' ? readPart(html, url, 'all') : body;
+	return body.text === '' ? yield* readPart(html, url, 'all', work) : body;
 }
 
 function findPart(html: string): Part | undefined {
@@ -25,13 +30,23 @@ function findPart(html: string): Part | undefined {
 	return html.match(/<article\b/gi)?.length === 1 ? 'article' : undefined;
 }
 
-function readPart(html: string, url: URL, part: Part): PageText {
+function* readPart(html: string, url: URL, part: Part, work: StepCounter): Steps<PageText> {
 	const page = new Page(url, part);
+	let tags = 0;
 	const parser = new Parser({
-		onopentag: (name, attributes) => page.open(name, attributes),
+		onopentag: (name, attributes) => {
+			tags++;
+			page.open(name, attributes);
+		},
 		ontext: (text) => page.addText(text),
 		onclosetag: () => page.close(),
 	});
-	parser.end(html);
+	for (let at = 0; at < html.length; at += pieceLength) {
+		const piece = html.slice(at, at + pieceLength);
+		parser.write(piece);
+		if (work.spend(perCharacter * piece.length + perTag * tags)) yield;
+		tags = 0;
+	}
+	parser.end();
 	return page.finish();
 }

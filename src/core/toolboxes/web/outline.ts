@@ -16,7 +16,7 @@ import { writeMarkdown } from './markdown.ts';
 import type { GrowingTable } from './table.ts';
 
 /** Nodes of a piece. */
-const mostNodes = 4_000;
+const mostNodes = 2_000;
 /** Characters of a piece. */
 const mostCharacters = 100_000;
 /** Characters of a whole text. */

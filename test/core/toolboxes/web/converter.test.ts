@@ -1,10 +1,12 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { doNow, uncounted } from '../../../../src/core/ground/work.ts';
 import { readHtml } from '../../../../src/core/toolboxes/web/html.ts';
 import { splitPages } from '../../../../src/core/toolboxes/web/paging.ts';
 
 const address = new URL('https://a.example/docs/page.html?x=1');
-const read = (html: string) => readHtml(html, address).text;
+const readPage = (html: string) => doNow(readHtml(html, address, uncounted));
+const read = (html: string) => readPage(html).text;
 
 describe('a page as markdown', () => {
 	test('keeps headings, paragraphs, emphasis and breaks', () => {
@@ -113,10 +115,10 @@ describe('a page as markdown', () => {
 	});
 
 	test('the title is the first one, in one line of at most 300 characters', () => {
-		const { title } = readHtml(`<svg><title>no</title></svg><title> A\n &amp; B </title><title>C</title>`, address);
+		const { title } = readPage(`<svg><title>no</title></svg><title> A\n &amp; B </title><title>C</title>`);
 		expect(title).toBe('A & B');
-		expect(readHtml(`<title>${'x'.repeat(5_000)}</title>`, address).title).toHaveLength(300);
-		expect(readHtml('<p>x', address)).toEqual({ text: 'x' });
+		expect(readPage(`<title>${'x'.repeat(5_000)}</title>`).title).toHaveLength(300);
+		expect(readPage('<p>x')).toEqual({ text: 'x' });
 	});
 
 	test('a page that nests too deep is a failure that says so; 500 levels are read', () => {

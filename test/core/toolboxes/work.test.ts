@@ -1,0 +1,102 @@
+/** Calls of tools that compute much: they let other requests in between, and end. */
+import { expect, test } from 'vitest';
+import { toolbox } from '../../../src/core/index.ts';
+import { callOn } from './support.ts';
+
+const box = toolbox.withCoding(toolbox.withFiles(toolbox.basic()));
+
+/** What comes of a call, and how often other work had its turn meanwhile. */
+async function countTurns<T>(call: Promise<T>): Promise<{ readonly value: T; readonly turns: number }> {
+	let turns = 0;
+	let timer = setTimeout(turn, 0);
+	function turn(): void {
+		turns++;
+		timer = setTimeout(turn, 0);
+	}
+	try {
+		return { value: await call, turns };
+	} finally {
+		clearTimeout(timer);
+	}
+}
+
+/** The least turns of others during the calls below.. */
+const fewTurns = 2;
+
+const repeated = 'a'.repeat(900_000);
+const unlike = Array.from({ length: 20_000 }, (_, n) => `${n} ${'lorem ipsum dolor '.repeat(15)}`).join('\n');
+
+test.each<[what: string, name: string, args: Record<string, unknown>]>([
+	[
+		'query_json with nested repetitions in a pattern',
+		'query_json',
+		{ path: 'letters.json', query: "$[?match(@, '(((.?){0,25}){0,25})*c')]" },
+	],
+	[
+		'query_json with a pattern that looks for each value in each other one',
+		'query_json',
+		{ path: 'numbers.json', query: '$[?count($[?@ > 5000000]) == 3]' },
+	],
+	[
+		'edit_file with a text that is almost everywhere',
+		'edit_file',
+		{ path: 'letters.json', oldText: `${'a'.repeat(300_000)}b`, newText: '' },
+	],
+	[
+		'edit_file with lines that are almost everywhere',
+		'edit_file',
+		{ path: 'lines.txt', oldText: `${' x\n'.repeat(50_000)}y`, newText: '' },
+	],
+	[
+		'plan_changes with texts that stand nowhere',
+		'plan_changes',
+		{
+			summary: 's',
+			edits: Array.from({ length: 20 }, () => ({
+				path: 'unlike.txt',
+				oldText: 'dolor ipsum '.repeat(10),
+				newText: '',
+			})),
+		},
+	],
+])('%s lets others work meanwhile, and ends with what to do', { timeout: 120_000 }, async (_, name, args) => {
+	const files = {
+		'letters.json': JSON.stringify([repeated]),
+		'numbers.json': JSON.stringify(Array.from({ length: 20_000 }, (_, n) => n)),
+		'lines.txt': 'x\n'.repeat(100_000),
+		'unlike.txt': unlike,
+	};
+	const { value, turns } = await countTurns(callOn(box, files).fail(name, args));
+	expect(value).toMatch(/this takes too long, so it was stopped\. \w|stands nowhere|The nearest text is/);
+	expect(turns).toBeGreaterThan(fewTurns);
+});
+
+test('search_files with a glob of many alternatives lets others work meanwhile', { timeout: 120_000 }, async () => {
+	const names = Array.from({ length: 300 }, (_, n) => `${'ab/'.repeat(30)}${'a'.repeat(150)}${n}.txt`);
+	const files = Object.fromEntries(names.map((name) => [name, 'x']));
+	const glob = `${'**/'.repeat(100)}${'*a'.repeat(90)}b`;
+	const { value, turns } = await countTurns(callOn(box, files).call('search_files', { query: 'x', glob }));
+	expect(value).toEqual({ matches: [], truncated: expect.any(Boolean) });
+	expect(turns).toBeGreaterThan(fewTurns);
+});
+
+test('apply_patch finds thousands of displaced hunks without a look at every line for each', async () => {
+	const lines = Array.from({ length: 60_000 }, (_, n) => `line ${n} of a long file\n`);
+	const hunks = Array.from({ length: 3_000 }, (_, n) => {
+		const at = 20 * n + 3;
+		return `@@ -${at + 500},2 +${at + 500},2 @@\n ${lines[at]}-${lines[at + 1]}+changed ${n}\n`;
+	});
+	const { files, call } = callOn(box, { 'a.txt': lines.join('') });
+	await call('apply_patch', { patch: `--- a/a.txt\n+++ b/a.txt\n${hunks.join('')}` });
+	const text = new TextDecoder().decode(await files.read('a.txt'));
+	expect(text.match(/^changed \d+$/gm)).toHaveLength(3_000);
+	expect(text.split('\n')).toHaveLength(60_001);
+});
+
+test('the diff of two texts that share nothing lets others work meanwhile', async () => {
+	const toText = (word: string) => Array.from({ length: 50_000 }, (_, n) => `${word} ${n}`).join('\n');
+	const args = { summary: 's', edits: [{ path: 'a.txt', newText: toText('new') }] };
+	const { value, turns } = await countTurns(callOn(box, { 'a.txt': toText('old') }).call('plan_changes', args));
+	expect(value).toMatchObject({ diff: expect.stringContaining('+new 0\n') });
+	expect(turns).toBeGreaterThan(fewTurns);
+});
