@@ -1,4 +1,4 @@
-import { RunletError, toMessageText, toRunletError } from '../core/ground/errors.ts';
+import { type ErrorBody, RunletError, toMessageText, toRunletError } from '../core/ground/errors.ts';
 import { redactSecrets } from '../core/ground/redact.ts';
 
 /**
@@ -54,6 +54,7 @@ const strings = {
 	'runlet.run.status': id,
 	'runlet.skill.name': name,
 	'runlet.transport': name,
+	'runlet.variable': /^[A-Z][A-Z0-9_]{0,63}$/,
 } as const;
 
 const numbers = [
@@ -89,12 +90,13 @@ function isAllowedValue(value: unknown, form: RegExp | 'number'): boolean {
  */
 export function toFailureFields(
 	thrown: unknown,
-): Pick<LogFields, 'error.type' | 'exception.type' | 'exception.stacktrace'> {
+): Pick<LogFields, 'error.type' | 'exception.type' | 'exception.stacktrace' | 'runlet.variable'> {
 	const root = findRoot(thrown);
 	const type = root instanceof Error ? nameClass(root) : typeof root;
 	const expected = thrown instanceof RunletError && root === thrown && thrown.status !== 500;
 	return {
 		'error.type': thrown instanceof RunletError ? thrown.code : type,
+		'runlet.variable': thrown instanceof RunletError ? findVariable(thrown) : undefined,
 		...(!expected && {
 			'exception.type': type,
 			'exception.stacktrace': root instanceof Error ? readFrames(root) : undefined,
@@ -155,4 +157,10 @@ function readFrames({ message, stack = '' }: Error): string | undefined {
 	const lines = rest.slice(message.length + 1).split('\n');
 	const frames = lines.flatMap((line) => frame.exec(line)?.[1] ?? []).slice(0, 12);
 	return frames.length === 0 ? undefined : frames.join('\n');
+}
+
+/** Returns the variable that an error is about: the one to set, or the one that a provider refuses. */
+export function findVariable({ code, message, data }: ErrorBody['error']): string | undefined {
+	if (typeof data?.needs === 'string') return data.needs;
+	return code === 'not_configured' ? /^([A-Z][A-Z0-9_]{1,63}):/.exec(message)?.[1] : undefined;
 }

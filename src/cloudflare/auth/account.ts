@@ -84,7 +84,7 @@ export async function identifyAccount(
 		throw new RunletError('auth', 'Authorization: this request is signed in to no account. Sign in first.', {
 			field: 'Authorization',
 		});
-	const { owner, user, role, scopes } = checkAccount(given);
+	const { owner, user, role, scopes } = checkAccount(given, onThrow);
 	const by: Actor = { owner, ...(user !== undefined && { user }), via: 'account', id: user ?? owner };
 	return { kind: 'person', by, role, scopes };
 }
@@ -103,10 +103,11 @@ async function callInTime<T>(call: () => Promise<T>): Promise<T> {
 	}
 }
 
-function checkAccount(given: Account) {
+function checkAccount(given: Account, onThrow: (thrown: unknown) => void) {
 	try {
 		return check(schema, given, 'account', 'not_configured');
 	} catch (error) {
+		onThrow(error);
 		const message = `authenticate of createRunlet: ${toMessageText(error)}.`;
 		throw new RunletError('not_configured', message.replace(/\.\.$/, '.'));
 	}

@@ -1,5 +1,6 @@
 import type { MessagePart } from '../../core/chat/index.ts';
 import type { JsonSchema } from '../../core/tool/index.ts';
+import type { Failure } from './result.ts';
 
 /** A call of a tool from outside of a run, such as that of an MCP client. */
 export interface OutsideCall {
@@ -34,7 +35,7 @@ export type OutsideEnd =
 			readonly question?: string;
 			readonly options?: Readonly<Record<string, unknown>>;
 	  }
-	| { readonly type: 'failed'; readonly code: string; readonly message: string };
+	| ({ readonly type: 'failed' } & Failure);
 
 /** What a reader of such a call gets: a line of JSON each, and the end as the last one. */
 export type OutsideLine = { readonly type: 'note'; readonly label: string; readonly detail?: string } | OutsideEnd;

@@ -1,7 +1,9 @@
 import { Hono } from 'hono/tiny';
-import { RunletError } from '../../core/ground/errors.ts';
+import { RunletError, toRunletError } from '../../core/ground/errors.ts';
 import type { Runtime } from '../agent/runtime.ts';
+import { toError } from '../objects/result.ts';
 import { toFailureAt } from '../wire/protocols/format.ts';
+import { showError } from '../wire/shown-error.ts';
 import { accessLog } from './access-log.ts';
 import { agentsRoute } from './agents.ts';
 import { approvalsRoute } from './approvals.ts';
@@ -25,6 +27,7 @@ import type { Remembrance } from './memory.ts';
 import { createMissingRoutes } from './missing.ts';
 import { modelsRoute } from './model-list.ts';
 import { page } from './page.ts';
+import { findReader } from './reader.ts';
 import type { ScheduleSupport } from './schedules.ts';
 import { securityHeaders } from './security-headers.ts';
 import { sessions } from './sessions.ts';
@@ -52,8 +55,8 @@ export function createApp(runtime: Runtime & RouteOptions & Supports) {
 	const mcp = runtime.mcp?.routes(runtime) ?? createMissingMcp();
 	const links = runtime.links?.routes() ?? createMissingLinks();
 	const app = new Hono<RouteEnv>();
-	app.onError((error, c) => {
-		const response = toFailureAt(c.req.path, error);
+	app.onError(async (error, c) => {
+		const response = toFailureAt(c.req.path, toError(showError(toRunletError(error), await findReader(c))));
 		const allow = c.res.headers.get('allow');
 		if (allow !== null) response.headers.set('allow', allow);
 		return response;

@@ -151,15 +151,16 @@ async function findRecord(env: WorkerEnv, id: string): Promise<KeyRecord | undef
 }
 
 /**
- * Lets the holder of any key, an account with the scope admin, or `npm start` ask what is wrong with the Worker. Reads
+ * Lets the holder of a key with the role admin, an account with the scope admin, or `npm start` ask what is wrong with the Worker. Reads
  * only the variables of the keys, so it works if another variable is wrong.
  */
 export async function assertMayLook(c: Context<RouteEnv>): Promise<void> {
-	const { local } = readDoor(c.env);
-	if (local !== undefined && isFromThisMachine(local, c.req.url, c.req.header(localHeader))) return;
+	if (isHere(c)) return;
 	const identity = await identifyCaller(c);
-	if (identity.kind === 'person' && (identity.by.via === 'key' || identity.scopes.includes('admin'))) return;
-	throw new RunletError('forbidden', 'This needs an API key, or an account with the scope admin.');
+	const isKey = identity.kind === 'person' && identity.by.via === 'key';
+	if (isKey && identity.role === 'admin') return;
+	if (identity.kind === 'person' && identity.scopes.includes('admin')) return;
+	throw new RunletError('forbidden', 'This needs an API key with the role admin, or an account with the scope admin.');
 }
 
 /** Counts requests that need no key: CORS preflights and paths outside the API. */
@@ -222,6 +223,20 @@ export function getCallerOrAdmin(c: Context<RouteEnv>, session: string): Caller 
 export function isAdmin(c: Context<RouteEnv>): boolean {
 	const { identity } = c.var;
 	return identity?.kind === 'person' && identity.scopes.includes('admin');
+}
+
+/** Whether a request comes through `npm start`, which answers this machine only. */
+export function isHere(c: Context<RouteEnv>): boolean {
+	const { local } = readDoor(c.env);
+	return local !== undefined && isFromThisMachine(local, c.req.url, c.req.header(localHeader));
+}
+
+/** Whether a request has a key with the role admin, also where another variable than that of the keys is wrong. */
+export async function hasAdminKey(c: Context<RouteEnv>): Promise<boolean> {
+	const header = findCredential(c);
+	if (!isOwnCredential(header)) return false;
+	const identity = await identify(header, (id) => findRecord(c.env, id));
+	return identity.kind === 'person' && identity.role === 'admin';
 }
 
 /** Returns who calls by a key or an account, with any scope. Throws `forbidden` for a session token. */

@@ -4,6 +4,7 @@ import { Hono } from 'hono/tiny';
 import type { ProviderRegistration } from '../../core/chat/index.ts';
 import { blameCaller } from '../../core/ground/caller-first.ts';
 import type { Env } from '../../core/ground/env.ts';
+import { RunletError, toMessageText } from '../../core/ground/errors.ts';
 import type { Runtime } from '../agent/runtime.ts';
 import { type Config, readConfig } from '../config/config.ts';
 import type { WorkerEnv } from '../config/env.ts';
@@ -89,10 +90,20 @@ function toProviders(given: RunletOptions['providers']): Runtime['providers'] {
 	const list = typeof given === 'function' ? given : () => given;
 	const made = new WeakMap<Config, readonly ProviderRegistration[]>();
 	return (config) => {
-		const known = made.get(config) ?? withPrices(list(config.env), config);
+		const known = made.get(config) ?? withPrices(callProviders(list, config.env), config);
 		made.set(config, known);
 		return known;
 	};
+}
+
+/** Calls the function of the project. What it throws is a mistake of the setup, whatever its code. */
+function callProviders(list: (env: Env) => readonly ProviderRegistration[], env: Env): readonly ProviderRegistration[] {
+	try {
+		return list(env);
+	} catch (cause) {
+		const message = `providers of createRunlet threw an error: ${toMessageText(cause)}`;
+		throw new RunletError('not_configured', message, undefined, { cause });
+	}
 }
 
 /** Takes the base path off a request's address. One that a host took off already stays as it is. */

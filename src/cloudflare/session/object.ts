@@ -96,18 +96,18 @@ export class Session extends DurableObject<Env> implements SessionApi {
 		return this.#life.answer(async () => {
 			const taken = await this.#gate.take(entry, decide);
 			const token = await this.#access.showFirstToken(by, create.for);
-			return toRunOutcome(taken, how, { created: () => ({ ...this.#show(), ...token }) });
+			return toRunOutcome(taken, how, { created: () => ({ ...this.#show(taken), ...token }) });
 		});
 	}
 
 	state(caller: Caller): Promise<RpcResult<SessionState>> {
 		return this.#life.answer(async () => {
-			await this.#access.open(caller, mayRead);
+			const pass = await this.#access.open(caller, mayRead);
 			// A customer does not see what the owner's other sessions spend.
 			const seesDay = 'owner' in caller && caller.role !== 'customer';
 			const dayBudget = seesDay ? await this.#runner.owner.day() : undefined;
 			const owner = 'owner' in caller && caller.isAdmin ? this.#store.session().owner : undefined;
-			return { ...this.#show(), owner, dayBudget };
+			return { ...this.#show(pass), owner, dayBudget };
 		});
 	}
 
@@ -121,7 +121,7 @@ export class Session extends DurableObject<Env> implements SessionApi {
 			if (change.budget !== undefined) pass.assert('setBudget');
 			this.#store.change(change, Date.now());
 			if (change.title !== undefined) this.#runner.tellOwner();
-			return this.#show();
+			return this.#show(pass);
 		});
 	}
 
@@ -186,8 +186,8 @@ export class Session extends DurableObject<Env> implements SessionApi {
 	}
 
 	events(caller: Caller, lastEventId: string | undefined, format?: Format): Promise<RpcResult<Bytes | undefined>> {
-		return this.#life.enter(caller, mayRead, ({ lease }) =>
-			streamEvents(this.#store, this.#runner.live, lastEventId, { format, lease, join: this.#gate.join }),
+		return this.#life.enter(caller, mayRead, ({ lease, isOperator }) =>
+			streamEvents(this.#store, this.#runner.live, lastEventId, { format, lease, isOperator, join: this.#gate.join }),
 		);
 	}
 
@@ -197,18 +197,18 @@ export class Session extends DurableObject<Env> implements SessionApi {
 		return this.#life.answer(async () => {
 			const rights = input === undefined ? toRights : maySend;
 			const entry = { caller, agent, rights, create: input?.create, once, asking: post };
-			const { run, lease } = await this.#gate.take(entry, this.#inbox.post(post, once));
+			const { run, lease, isOperator } = await this.#gate.take(entry, this.#inbox.post(post, once));
 			if (run === undefined)
 				return { kind: 'nothing', isWaiting: (findPending(this.#store).calls ?? []).length > 0 } as const;
 			const format = { type: 'ui', isContinued: post.answers !== undefined } as const;
-			return streamRun(run, format, { protocol: this.#pageContext(), lease });
+			return streamRun(run, format, { protocol: this.#pageContext(), lease, isOperator });
 		});
 	}
 
 	resume(caller: Caller, agent: string): Promise<RpcResult<Bytes | undefined>> {
-		const follow = ({ lease }: Pass) =>
+		const follow = (pass: Pass) =>
 			this.#runner.live &&
-			streamRun(this.#runner.live, { type: 'ui' }, { protocol: this.#pageContext(), lease }).stream;
+			streamRun(this.#runner.live, { type: 'ui' }, { ...pass, protocol: this.#pageContext() }).stream;
 		return this.#life.enter(caller, mayRead, follow, agent);
 	}
 
@@ -218,18 +218,18 @@ export class Session extends DurableObject<Env> implements SessionApi {
 	}
 
 	cancel(caller: Caller, once?: Once): Promise<RpcResult<SessionState>> {
-		return this.#life.enter(caller, maySend, async () => {
+		return this.#life.enter(caller, maySend, async (pass) => {
 			await this.#gate.cancel(caller, once);
-			return this.#show();
+			return this.#show(pass);
 		});
 	}
 
 	export(caller: Caller, form: ExportForm, at?: number): Promise<RpcResult<Bytes>> {
 		return toRpcResult(async () => {
-			await this.#access.open(caller, mayManage);
+			const pass = await this.#access.open(caller, mayManage);
 			const { owner, title, expiresAfterMs, clientTools, createdBy, isImported } = this.#store.session();
 			const stored = { createdBy, isImported };
-			const about = { version: exportVersion, ...this.#show(), owner, title, expiresAfterMs, clientTools, stored };
+			const about = { version: exportVersion, ...this.#show(pass), owner, title, expiresAfterMs, clientTools, stored };
 			return exportStream({ store: this.#store, files: this.#runner.files, access: this.#access, about, form, at });
 		});
 	}
@@ -288,7 +288,7 @@ export class Session extends DurableObject<Env> implements SessionApi {
 	#run(entry: Omit<Entry, 'once'>, decide: Decide, how: Handling): Promise<RpcResult<RunOutcome>> {
 		return this.#life.answer(async () => {
 			const taken = await this.#gate.take({ ...entry, once: how.once }, decide);
-			return toRunOutcome(taken, how, { session: () => this.#show() });
+			return toRunOutcome(taken, how, { session: () => this.#show(taken) });
 		});
 	}
 
@@ -296,8 +296,8 @@ export class Session extends DurableObject<Env> implements SessionApi {
 		return { uiHead: (run, isContinued) => findHead(this.#store, run, isContinued) };
 	}
 
-	/** The session as its routes show it. */
-	#show(): SessionState {
-		return showSession(this.#store, this.#runner.budget(), this.#runtime, () => this.#config().model);
+	/** The session as its routes show it to somebody. */
+	#show({ isOperator }: Pick<Pass, 'isOperator'> = { isOperator: false }): SessionState {
+		return showSession(this.#store, { runner: this.#runner, runtime: this.#runtime, config: this.#config, isOperator });
 	}
 }

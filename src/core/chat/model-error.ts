@@ -15,11 +15,11 @@ const connectionTexts =
 	/network connection lost|fetch failed|failed to fetch|connection (error|reset|refused|closed)|socket hang up|terminated/i;
 
 /**
- * Converts any failure of a model call to a `RunletError`. A `RunletError` stays as it is. The code of any other error
- * follows from its `status`, then its `code`, then its text.
+ * Converts any failure of a model call to a `RunletError` whose data names the model. A `RunletError` keeps its code and
+ * message. The code of any other error follows from its `status`, then its `code`, then its text.
  */
 export function toModelError(error: unknown, model: string): RunletError {
-	if (error instanceof RunletError) return error;
+	if (error instanceof RunletError) return withModel(error, model);
 	const status = readNumber(error, 'status') ?? readNumber(error, 'statusCode');
 	const code = readCauseCode(error);
 	const retryAfter = readRetryAfter(error);
@@ -31,6 +31,12 @@ export function toModelError(error: unknown, model: string): RunletError {
 		return new RunletError('interrupted', `${model}: the call was broken off.`, data, { cause: error });
 	const kind = status === undefined ? findCode(code, text) : findStatusCode(status);
 	return new RunletError(kind, `${model}: ${text}${remedies[kind] ?? ''}`, data, { cause: error });
+}
+
+function withModel(error: RunletError, model: string): RunletError {
+	const { code, message, data, cause } = error;
+	if (data?.model !== undefined || code === 'cancelled') return error;
+	return new RunletError(code, message, { ...data, model }, { cause });
 }
 
 /** Whether repeating the request may help. */

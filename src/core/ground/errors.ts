@@ -14,7 +14,7 @@ const statusOfCode: Readonly<Record<string, number>> = {
 	invalid_agent: 400,
 	duplicate_tool: 400,
 	duplicate_skill: 400,
-	unknown_model: 400,
+	unknown_model: 503,
 	auth: 401,
 	budget_exceeded: 402,
 	forbidden: 403,
@@ -46,6 +46,9 @@ const statusOfCode: Readonly<Record<string, number>> = {
 	not_configured: 503,
 };
 
+/** Codes that blame the caller: of a provider, its caller is Runlet. */
+const refusals: ReadonlySet<string> = new Set(['auth', 'invalid_request']);
+
 /**
  * A failure with a stable `code` to branch on, a `message` that says what to do, and optional `data`.
  *
@@ -63,8 +66,9 @@ export class RunletError extends Error {
 		this.data = data;
 	}
 
-	/** The HTTP status of `code`. */
+	/** The HTTP status of `code`. What a provider refuses is not the fault of whoever asked Runlet. */
 	get status(): number {
+		if (this.data?.provider !== undefined && refusals.has(this.code)) return 502;
 		return statusOfCode[this.code] ?? 500;
 	}
 }

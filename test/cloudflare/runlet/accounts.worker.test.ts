@@ -220,14 +220,16 @@ test.each(['webhooks', 'local', '*', '', 'a b', 'é', 'x'.repeat(129)])(
 	async (owner) => {
 		const named = createRunlet({ agents, authenticate: () => ({ owner }) });
 		const response = await ask('/v1/sessions', { of: named });
-		expect([response.status, await response.text()]).toEqual([
-			503,
-			expect.stringContaining('authenticate of createRunlet: owner: '),
-		]);
+		expect([response.status, await response.text()]).toEqual([503, expect.stringContaining('not_configured')]);
+		const secret = 's'.repeat(40);
+		const here = { given: { ...deployed, LOCAL: secret }, headers: { 'x-runlet-local': secret } };
+		expect(await (await ask('/v1/sessions', { of: named, ...here })).text()).toContain(
+			'authenticate of createRunlet: owner: ',
+		);
 	},
 );
 
-test('an error of authenticate is named but not shown, lets nobody in, and is in the log', async () => {
+test('an error of authenticate lets nobody in, is not shown, and is in the log', async () => {
 	const errors = vi.spyOn(console, 'error').mockImplementation(() => {});
 	onTestFinished(() => errors.mockRestore());
 	const broken = createRunlet({
@@ -238,8 +240,8 @@ test('an error of authenticate is named but not shown, lets nobody in, and is in
 	});
 	const response = await ask('/v1/sessions', { of: broken, as: 'ada' });
 	const text = await response.text();
-	expect([response.status, text]).toEqual([503, expect.stringContaining('authenticate of createRunlet threw')]);
-	expect(text).not.toContain('password');
+	expect([response.status, text]).toEqual([503, expect.stringContaining('not_configured')]);
+	expect(text).not.toMatch(/password|authenticate/);
 	const lines = () => errors.mock.calls.map(([line]) => JSON.parse(line));
 	expect(lines()).toMatchObject([{ event: 'authenticate.threw', 'exception.type': 'TypeError' }]);
 	expect(errors.mock.calls.join()).not.toContain('password');
@@ -324,4 +326,30 @@ test('requests are counted by the account, so one does not slow down another', a
 	await ask('/v1/sessions', { as: 'ivan; person=kim', given: { ...deployed, RATE_LIMITER: limiter } });
 	await ask('/v1/sessions', { as: 'ivan; person=lee', given: { ...deployed, RATE_LIMITER: limiter } });
 	expect(new Set(counted).size).toBe(3);
+});
+
+test('an error of the function providers is no fault of a customer, and is told to an admin', async () => {
+	const throwing = () => {
+		throw new RunletError('invalid_request', 'apiKey: HOUSE_KEY is empty');
+	};
+	const of = createRunlet({ agents, authenticate, providers: throwing });
+	const customer = await ask('/v1/agents', { as: 'ada', of });
+	expect([customer.status, await customer.text()]).toEqual([503, expect.not.stringMatching(/HOUSE_KEY|providers/)]);
+	const admin = await ask('/v1/agents', { as: 'ada; role=admin', of });
+	expect([admin.status, await admin.text()]).toEqual([
+		503,
+		expect.stringContaining('providers of createRunlet threw an error: apiKey: HOUSE_KEY is empty'),
+	]);
+});
+
+test('a customer learns that a model is not ready, and only an admin the variable to set', async () => {
+	const of = createRunlet({
+		agents: [defineAgent({ name: 'keyless', description: 'No key.', model: 'claude-sonnet-4-6' })],
+		authenticate,
+	});
+	const customer = await (await ask('/v1/agents', { as: 'ada', of })).text();
+	expect(JSON.parse(customer)).toMatchObject({ agents: [{ ready: false }] });
+	expect(customer).not.toContain('ANTHROPIC_API_KEY');
+	const admin = await (await ask('/v1/agents', { as: 'ada; role=admin', of })).text();
+	expect(admin).toContain('ANTHROPIC_API_KEY');
 });

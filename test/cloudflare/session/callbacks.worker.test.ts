@@ -61,7 +61,7 @@ describe('the end of a run that a webhook began', () => {
 	});
 
 	test.each([
-		['run.failed', Object.assign(new Error('no key'), { status: 401 }), { code: 'auth' }],
+		['run.failed', Object.assign(new Error('no key'), { status: 401 }), { code: 'provider_error' }],
 		[
 			'run.awaiting',
 			{ toolCalls: [{ id: 'a', name: 'by_hand', input: {} }] },

@@ -43,7 +43,12 @@ describe('a call that another agent carries out', () => {
 		cast({ editor: [{ toolCalls: [give('a', 'A poem.')] }, 'So be it.'], writer: () => new Error('no ink') });
 		expect((await allEvents(await send(id, 'go'))).at(-1)).toMatchObject({ type: 'done' });
 		expect(await readResults(id)).toMatchObject([
-			{ isError: true, content: expect.stringMatching(/^writer did not finish the task \(.*no ink/) },
+			{
+				isError: true,
+				content: expect.stringMatching(
+					/^writer did not finish the task \(provider_error: The model of this service cannot/,
+				),
+			},
 		]);
 	});
 

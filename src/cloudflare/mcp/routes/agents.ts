@@ -10,6 +10,7 @@ import { readConfig } from '../../config/config.ts';
 import type { SessionNamespace } from '../../objects/session-api.ts';
 import { askSession } from '../../routes/ask-session.ts';
 import { assertMay, getPerson, isAllowedPage, type PersonCaller, type RouteEnv } from '../../routes/identity.ts';
+import { getReader } from '../../routes/reader.ts';
 import { readBytes } from '../../routes/request.ts';
 import { toSessionName } from '../../routes/session-name.ts';
 import type { ServedSession } from '../serve/served.ts';
@@ -35,6 +36,7 @@ export function createAgentsRoute({ agents, skills }: Runtime) {
 				reader: { ...caller.by, metadata: {}, askedBy: caller.by },
 			}),
 			caller,
+			reader: getReader(c),
 			body: c.req.method === 'POST' ? parseJson(await readText(c.req.raw)) : undefined,
 			sessionName,
 			findSession: (name) => findSession(c, { caller, agent, name, creator: person.by }),

@@ -1,10 +1,12 @@
 import { RunletError, toRunletError } from '../../../core/ground/errors.ts';
 import { logUnexpected } from '../../log.ts';
+import { toError } from '../../objects/result.ts';
+import { type Reader, showError } from '../../wire/shown-error.ts';
 import { ProtocolError, ProtocolErrorCode } from './sdk.ts';
 
 /** Converts an error to one of the protocol, which the client gets as a JSON-RPC error. Its own code is in the data. */
-function toProtocolError(thrown: unknown): ProtocolError {
-	const { code, message, data, status } = toRunletError(thrown);
+function toProtocolError(thrown: unknown, reader: Reader): ProtocolError {
+	const { code, message, data, status } = toError(showError(toRunletError(thrown), reader));
 	const rpcCode = status >= 500 ? ProtocolErrorCode.InternalError : ProtocolErrorCode.InvalidParams;
 	return new ProtocolError(rpcCode, message, { ...data, code });
 }
@@ -14,13 +16,13 @@ export function createInvalid(message: string): RunletError {
 	return new RunletError('invalid_request', message);
 }
 
-/** Does the work of a request. Throws the protocol's errors only. */
-export async function orProtocolError<T>(work: () => Promise<T>): Promise<T> {
+/** Does the work of a request. Throws the protocol's errors only, as the client may see them. */
+export async function orProtocolError<T>(reader: Reader, work: () => Promise<T>): Promise<T> {
 	try {
 		return await work();
 	} catch (thrown) {
 		if (thrown instanceof ProtocolError) throw thrown;
 		logUnexpected(thrown);
-		throw toProtocolError(thrown);
+		throw toProtocolError(thrown, reader);
 	}
 }

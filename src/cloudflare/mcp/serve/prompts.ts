@@ -3,6 +3,7 @@ import { isRecord } from '../../../core/ground/json.ts';
 import { loadBody, type Skill, type SkillResolver } from '../../../core/skill/index.ts';
 import { isFn, schemaFromFn } from '../../../core/tool/index.ts';
 import { getProperties, getRequired } from '../../../core/tool/schema.ts';
+import type { Reader } from '../../wire/shown-error.ts';
 import { createInvalid, orProtocolError } from './failure.ts';
 import { listSkills } from './skills.ts';
 
@@ -10,7 +11,7 @@ import { listSkills } from './skills.ts';
  * Serves the skills of an agent as prompts. A skill made by `fn` has the parameters of its function as arguments, any
  * other one argument, which stands behind its text.
  */
-export function servePrompts({ server }: McpServer, resolver: SkillResolver): void {
+export function servePrompts({ server }: McpServer, resolver: SkillResolver, reader: Reader): void {
 	const find = async (name: string): Promise<Skill> => {
 		const skill = await resolver.readFn(name);
 		if (skill === undefined || skill === null) throw createInvalid(`name: there is no prompt ${name.slice(0, 200)}.`);
@@ -18,13 +19,13 @@ export function servePrompts({ server }: McpServer, resolver: SkillResolver): vo
 	};
 	server.registerCapabilities({ prompts: {}, completions: {} });
 	server.setRequestHandler('prompts/list', () =>
-		orProtocolError(async () => ({ prompts: (await listSkills(resolver)).map(describePrompt) })),
+		orProtocolError(reader, async () => ({ prompts: (await listSkills(resolver)).map(describePrompt) })),
 	);
 	server.setRequestHandler('prompts/get', ({ params }) =>
-		orProtocolError(async () => writePrompt(await find(params.name), params.arguments ?? {})),
+		orProtocolError(reader, async () => writePrompt(await find(params.name), params.arguments ?? {})),
 	);
 	server.setRequestHandler('completion/complete', ({ params }) =>
-		orProtocolError(async () => {
+		orProtocolError(reader, async () => {
 			const values = (await listChoices(params, find, resolver)).filter((one) => one.startsWith(params.argument.value));
 			const shown = values.slice(0, mostChoices);
 			return { completion: { values: shown, total: values.length, hasMore: values.length > shown.length } };

@@ -3,6 +3,7 @@ import type { Agent } from '../../agent/define.ts';
 import type { RpcResult } from '../../objects/result.ts';
 import type { CreateInput, SessionApi } from '../../objects/session-api.ts';
 import type { PersonCaller } from '../../routes/identity.ts';
+import type { Reader } from '../../wire/shown-error.ts';
 
 /** An agent that is served, and for whom. The route has identified the caller, and has read the body. */
 export interface ServedAgent {
@@ -10,6 +11,8 @@ export interface ServedAgent {
 	/** Its skills, as a run of the caller has them. */
 	readonly skills: SkillResolver | undefined;
 	readonly caller: PersonCaller;
+	/** Who reads the errors. */
+	readonly reader: Reader;
 	/** The body of the request, parsed. */
 	readonly body?: unknown;
 	/** The session that the address names. */

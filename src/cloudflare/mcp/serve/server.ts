@@ -30,7 +30,7 @@ export function createAgentServer(served: ServedAgent): McpServer {
 	);
 	serveTools(server, served);
 	if (served.skills !== undefined) {
-		servePrompts(server, served.skills);
+		servePrompts(server, served.skills, served.reader);
 		serveSkills(server, served.skills);
 	}
 	return server;
@@ -40,13 +40,14 @@ function serveTools({ server }: McpServer, served: ServedAgent): void {
 	const tools = createAgentTools(served, (result, schema) => server.projectCallToolResult(result, schema));
 	const runTools = createRunTools(served.agent.name, listToolNames(served.agent));
 	server.setRequestHandler('tools/list', async () => {
-		const own = await orProtocolError(() => tools.list());
+		const own = await orProtocolError(served.reader, () => tools.list());
 		return { tools: [...own.map(describeTool), ...runTools.map(describeRunTool)] };
 	});
 	server.setRequestHandler('tools/call', async ({ params }, ctx) => {
 		const runTool = runTools.find(({ tool }) => tool.name === params.name);
-		if (runTool !== undefined) return orProtocolError(() => callRunTool(served, runTool, params.arguments, ctx));
-		return orProtocolError(() => tools.call(params, ctx));
+		if (runTool !== undefined)
+			return orProtocolError(served.reader, () => callRunTool(served, runTool, params.arguments, ctx));
+		return orProtocolError(served.reader, () => tools.call(params, ctx));
 	});
 }
 

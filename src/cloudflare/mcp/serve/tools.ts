@@ -41,7 +41,7 @@ export function createAgentTools(
 		list,
 		call: async (params, ctx) => {
 			const end = await begin({ agent: agent.name, caller, session }, params, ctx);
-			if (end.type === 'failed') throw new RunletError(end.code, end.message);
+			if (end.type === 'failed') throw new RunletError(end.code, end.message, end.data);
 			if (end.type === 'waits') return toQuestion(end, params, ctx);
 			const tool = await findTool(params.name, { agent, list });
 			return project(await toCallResult(end, tool), tool.outputSchema);

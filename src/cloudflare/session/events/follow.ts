@@ -5,6 +5,7 @@ import type { RunletError } from '../../../core/ground/errors.ts';
 import type { EventSource, ShownEvent } from '../../agent/event-source.ts';
 import { createProtocol } from '../../wire/protocols/format.ts';
 import type { Protocol, RunWriter } from '../../wire/protocols/protocol.ts';
+import { type Reader, showChildEvent, showEvent } from '../../wire/shown-error.ts';
 import type { EventId } from './event-id.ts';
 import { RunLog } from './log.ts';
 import { createSource } from './source.ts';
@@ -25,6 +26,8 @@ export interface Joined {
 	readonly lease?: Lease;
 	/** Adds the events of the sessions that work for the run. */
 	readonly join?: (own: EventSource) => EventSource;
+	/** Who reads. Anybody, if it is missing. */
+	readonly reader?: Reader;
 }
 
 /**
@@ -36,7 +39,7 @@ export function follow(
 	run: RunLog | Promise<RunLog>,
 	from?: EventId,
 	protocol: Protocol = createProtocol(undefined),
-	{ lease, join }: Joined = {},
+	{ lease, join, reader: who = { isOperator: false, id: undefined } }: Joined = {},
 ): ReadableStream<Uint8Array> {
 	let reader: { readonly source: EventSource; readonly writer: RunWriter } | undefined;
 	const open = (log: RunLog): void => {
@@ -52,7 +55,11 @@ export function follow(
 		if (bytes.length > 0) unread.push(bytes);
 	};
 	const add = ({ event, child, id }: ShownEvent, writer: RunWriter): void => {
-		push(event === undefined ? encoder.encode(protocol.child?.(child, id)) : write(event, id, writer));
+		push(
+			event === undefined
+				? encoder.encode(protocol.child?.(showChildEvent(child, who), id))
+				: write(showEvent(event, who), id, writer),
+		);
 	};
 	const write = (event: RunEvent, id: string | undefined, writer: RunWriter): Uint8Array => {
 		// Pieces of a text are cut for each reader.

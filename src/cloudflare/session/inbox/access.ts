@@ -23,6 +23,8 @@ export interface Pass {
 	assert(right: Right): void;
 	/** How long the caller may read a stream. Without it there is no limit. */
 	readonly lease?: Lease;
+	/** Whether the caller sees errors as an operator does (`showError`). */
+	readonly isOperator: boolean;
 }
 
 /** Decides who may enter a session: people of its owner by their roles, and its tokens by their scopes. */
@@ -142,11 +144,11 @@ export class Access {
 	#findOpenFor(caller: KeyCaller): Pass {
 		const { owner, by, role, isAdmin } = caller;
 		const session = this.#store.session();
-		if (isAdmin === true) return { by, assert: () => {} };
+		if (isAdmin === true) return { by, assert: () => {}, isOperator: true };
 		if (owner !== session.owner) throw noSuchSession();
 		// A customer sees sessions of their own only.
 		if (role === 'customer' && by?.user !== session.user) throw noSuchSession();
-		return { by, assert: (right) => role && assertRight(role, right) };
+		return { by, assert: (right) => role && assertRight(role, right), isOperator: role === 'admin' };
 	}
 
 	async #findOpenWith(token: string): Promise<Pass> {
@@ -178,6 +180,7 @@ export class Access {
 			by: { owner, ...(user !== undefined && { user }), via: 'token', id, ...(madeBy && { madeBy }) },
 			assert: (right) => assertScope(scopes, right),
 			lease: { left, ended, watch: (wake) => this.#watch(id, wake) },
+			isOperator: false,
 		};
 	}
 

@@ -67,6 +67,8 @@ export interface Taken {
 	readonly isReplay: boolean;
 	readonly lease?: Lease;
 	readonly join?: JoinChildren;
+	/** Whether it came from somebody who sees errors as an operator does. */
+	readonly isOperator: boolean;
 	/** Who sent it. */
 	readonly by: Actor | undefined;
 }
@@ -143,7 +145,8 @@ export class Gate {
 			if (taken !== undefined) {
 				const run = taken.begin();
 				if (run !== undefined && !taken.isReplay) await this.#noteAccepted(run.record.n);
-				return { run, isReplay: taken.isReplay, lease: pass.lease, by: pass.by, join: this.join };
+				const { lease, by, isOperator } = pass;
+				return { run, isReplay: taken.isReplay, lease, by, isOperator, join: this.join };
 			}
 			// Meanwhile another request may have had the same done.
 			await runner.cancel();
@@ -215,7 +218,7 @@ export class Gate {
 			await runner.owner.assertRoom(create);
 			await this.#funds.assertNew({ ...create, ...asking });
 			await runner.alarm.announce();
-			if (access.isMissing()) return { by: caller.by, assert: () => {} };
+			if (access.isMissing()) return { by: caller.by, assert: () => {}, isOperator: caller.role === 'admin' };
 		}
 		const pass = await access.open(caller, [], agent);
 		access.assertMayTakePart(caller);

@@ -11,11 +11,13 @@ import type {
 	SessionState,
 } from '../../objects/session-api.ts';
 import { createProtocol, type ProtocolContext } from '../../wire/protocols/format.ts';
+import { showError } from '../../wire/shown-error.ts';
 import { createNoSuchEvent, isEnd, parseEventId, toStart } from '../events/event-id.ts';
-import { follow, type Joined, type Lease } from '../events/follow.ts';
+import { follow, type Joined } from '../events/follow.ts';
 import { createPastLog } from '../events/replay.ts';
 import type { LiveRun } from '../run/run.ts';
 import type { SessionStore } from '../store/store.ts';
+import type { Pass } from './access.ts';
 import type { Taken, Upcoming } from './gate.ts';
 import type { JoinChildren } from './tree.ts';
 
@@ -28,14 +30,15 @@ type Show =
 
 /** A request as its caller wants it answered: by events, by the result once there is one, or at once. */
 export async function toRunOutcome(
-	{ run, isReplay, lease, join }: Taken,
+	{ run, isReplay, lease, join, isOperator }: Taken,
 	how: Pick<Handling, 'delivery' | 'format'>,
 	{ created, session }: Show,
 ): Promise<RunOutcome> {
 	if (run === undefined) return { kind: 'session', session: created ? created() : session(), isReplay };
 	const { delivery, format } = how;
-	if (delivery === 'stream') return { ...streamRun(run, format, { lease, join }), isReplay };
 	const { id: runId } = run.record;
+	const reader = { isOperator, id: runId };
+	if (delivery === 'stream') return { ...streamRun(run, format, { lease, join, isOperator }), isReplay };
 	if (delivery === 'accepted') return { kind: 'accepted', runId, created: created?.(), isReplay };
 	const live = 'begun' in run ? await run.begun : run;
 	const event = await live.ended;
@@ -43,14 +46,19 @@ export async function toRunOutcome(
 	if (protocol.result !== undefined) {
 		const events = live.log.read(live.log.cursor(), Number.POSITIVE_INFINITY).map((stamped) => stamped.event);
 		const whole = protocol.result(events);
-		if ('error' in whole) return { kind: 'failed', error: toFailure(whole.error), isReplay };
+		if ('error' in whole) return { kind: 'failed', error: showError(toFailure(whole.error), reader), isReplay };
 		return { kind: 'completion', ...whole, isReplay };
 	}
 	if (event.type === 'error') {
 		const error = new RunletError(event.code, event.message, event.data);
-		return { kind: 'failed', error: toFailure(error), isReplay };
+		return { kind: 'failed', error: showError(toFailure(error), reader), isReplay };
 	}
 	return { kind: 'result', result: toRunResult(runId, event), created: created?.(), isReplay };
+}
+
+/** How somebody follows a session. */
+interface Following extends Pick<Handling, 'format'>, Pick<Pass, 'lease' | 'isOperator'> {
+	readonly join?: JoinChildren;
 }
 
 /** The events behind a position. Nothing where there are none: there is no run, or the newest one was read to its end. */
@@ -58,7 +66,7 @@ export function streamEvents(
 	store: SessionStore,
 	live: LiveRun | undefined,
 	lastEventId: string | undefined,
-	{ format, lease, join }: Pick<Handling, 'format'> & { readonly lease?: Lease; readonly join?: JoinChildren },
+	{ format, lease, join, isOperator }: Following,
 ): Bytes | undefined {
 	const newest = store.runs.get();
 	const place = lastEventId && join ? parseTreeId(lastEventId.trim()) : undefined;
@@ -70,17 +78,24 @@ export function streamEvents(
 	if (from.run > newest.n) return undefined;
 	const protocol = format && createProtocol(format);
 	const log = live?.record.n === from.run ? live.log : createPastLog(store, from.run);
-	return follow(log, from, protocol, { lease, join: join && ((own) => join(own, place)) });
+	// A parent passes on what it is told, to readers of its own.
+	const reader = { isOperator: isOperator || format?.type === 'lines', id: store.runs.get(from.run)?.id };
+	return follow(log, from, protocol, { lease, reader, join: join && ((own) => join(own, place)) });
 }
 
 /** The events of a run, from its beginning on. */
 export function streamRun(
 	run: LiveRun | Upcoming,
 	format: Handling['format'],
-	{ protocol, ...joined }: { readonly protocol?: ProtocolContext } & Joined,
+	{
+		protocol,
+		isOperator,
+		...joined
+	}: Omit<Joined, 'reader'> & Pick<Pass, 'isOperator'> & { readonly protocol?: ProtocolContext },
 ): RunStream {
+	const reader = { isOperator, id: run.record.id };
 	const log = 'begun' in run ? run.begun.then((live) => live.log) : run.log;
-	return { kind: 'stream', stream: follow(log, undefined, createProtocol(format, protocol), joined) };
+	return { kind: 'stream', stream: follow(log, undefined, createProtocol(format, protocol), { ...joined, reader }) };
 }
 
 function toRunResult(runId: string, event: Exclude<TerminalEvent, { readonly type: 'error' }>): RunResult {

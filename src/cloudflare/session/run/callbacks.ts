@@ -3,6 +3,7 @@ import { publicFetch } from '../../../core/ground/public-fetch.ts';
 import { type LogFields, log, toFailureFields } from '../../log.ts';
 import { retryDelay, signHeaders } from '../../wire/protocols/webhooks/callback.ts';
 import { mayPostAgain, parseReplyTarget, toReplyRequest } from '../../wire/protocols/webhooks/reply.ts';
+import { showError } from '../../wire/shown-error.ts';
 import type { Callback } from '../store/outbox.ts';
 import { toRunStatus } from '../store/status.ts';
 import type { SessionStore } from '../store/store.ts';
@@ -95,7 +96,8 @@ export class Callbacks {
 		const about = { sessionId, runId, agent, status: toRunStatus(event), ...(metadata && { metadata }) };
 		const isWaiting = type === 'awaiting';
 		const links = isWaiting && (await this.#options.links?.createForCallback(this.#options, callback, endedAt));
-		const data = { ...about, ...outcome, ...(links && { links }) };
+		const shown = 'code' in outcome ? showError(outcome, { isOperator: false, id: runId }) : outcome;
+		const data = { ...about, ...shown, ...(links && { links }) };
 		return { type: `run.${words[type]}`, timestamp: new Date(endedAt).toISOString(), data };
 	}
 }

@@ -3,7 +3,7 @@ import { addUsage } from '../../../core/chat/usage.ts';
 import type { Runtime } from '../../agent/runtime.ts';
 import type { Config } from '../../config/config.ts';
 import type { DataPoint, MetricsDataset } from '../../config/env.ts';
-import { type LogFields, log, toFailureFields } from '../../log.ts';
+import { findVariable, type LogFields, log, toFailureFields } from '../../log.ts';
 import { replay } from '../events/replay.ts';
 import type { RunRecord } from '../store/runs.ts';
 import { type RunStatus, toRunStatus } from '../store/status.ts';
@@ -123,6 +123,7 @@ function toLogLine(run: RunReport): LogFields {
 		'runlet.run.id': run.run,
 		'runlet.run.status': run.status,
 		'error.type': getErrorCode(run.event),
+		'runlet.variable': run.event.type === 'error' ? findVariable(run.event) : undefined,
 		'runlet.owner': run.owner,
 		'runlet.transport': run.transport,
 		'runlet.cost.usd': run.usd,

@@ -11,7 +11,7 @@ import { inMemory } from '../../../core/workspace/index.ts';
 import { findChildWork } from '../../agent/children.ts';
 import { logUnexpected } from '../../log.ts';
 import type { ListedTool, OutsideAnswer, OutsideCall, OutsideEnd, OutsideLine } from '../../objects/outside-call.ts';
-import type { Bytes } from '../../objects/result.ts';
+import { type Bytes, toFailure } from '../../objects/result.ts';
 import type { CreateInput } from '../../objects/session-api.ts';
 import type { SessionFiles } from '../files/session-files.ts';
 import { createCallKey } from '../store/calls.ts';
@@ -90,8 +90,7 @@ export class OutsideCalls {
 				return await this.#run(call, by, assertMayDecide, abort.signal, lines.add);
 			} catch (thrown) {
 				logUnexpected(thrown);
-				const { code, message } = toRunletError(thrown);
-				return { type: 'failed', code, message };
+				return { type: 'failed', ...toFailure(toRunletError(thrown)) };
 			} finally {
 				this.#running.delete(abort);
 				// A server may wait for the answer of a person.

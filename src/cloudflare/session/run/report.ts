@@ -4,6 +4,7 @@ import { RunletError } from '../../../core/ground/errors.ts';
 import type { Config } from '../../config/config.ts';
 import { reach } from '../../objects/reach.ts';
 import { takeValue } from '../../objects/result.ts';
+import { showError } from '../../wire/shown-error.ts';
 import { listAskers } from '../store/askers.ts';
 import { findLastReply } from '../store/messages.ts';
 import { restoreText } from '../store/run-end.ts';
@@ -27,7 +28,7 @@ export async function tellParent(store: SessionStore, sessions: Config['sessions
 	if (store.calls.children.listOpen().length > 0)
 		throw new RunletError('overloaded', 'A session that works for this one has not ended.');
 	const { spent } = readBudgetState(store, {});
-	const text = `${agent} (session ${id}) ${toWords(event)}`;
+	const text = `${agent} (session ${id}) ${toWords(event, run.id)}`;
 	const input = { text, transport: 'agent', whenBusy: 'steer', isPatient: true } as const;
 	const one = () => sessions.get(sessions.idFromString(parent.id));
 	const how = { what: 'The session that this one works for', isSafe: true, timeoutMs: parentLimitMs };
@@ -41,8 +42,14 @@ export async function tellParent(store: SessionStore, sessions: Config['sessions
 	}
 }
 
-function toWords(event: TerminalEvent): string {
+/** Says it to the parent's model, whose words customers read. */
+function toWords(event: TerminalEvent, id: string): string {
 	if (event.type === 'done') return `has finished its task:\n\n${event.text}`;
-	const why = event.type === 'error' ? `${event.code}: ${event.message}` : event.type;
+	const why = event.type === 'error' ? describeError(event, id) : event.type;
 	return `did not finish its task (${event.type === 'halted' ? `halted: ${event.reason}` : why}).`;
+}
+
+function describeError(error: Extract<TerminalEvent, { readonly type: 'error' }>, id: string): string {
+	const { code, message } = showError(error, { isOperator: false, id });
+	return `${code}: ${message}`;
 }

@@ -1,11 +1,13 @@
-import { messageText } from '../../../core/chat/index.ts';
+import { messageText, type TerminalEvent } from '../../../core/chat/index.ts';
 import { RunletError } from '../../../core/ground/errors.ts';
 import { readTaskLists } from '../../../core/tool/task-store.ts';
 import type { Runtime } from '../../agent/runtime.ts';
+import type { Config } from '../../config/config.ts';
 import type { BudgetState } from '../../objects/budget.ts';
 import type { PageQuery, SessionState } from '../../objects/session-api.ts';
 import type { shownMessage, waitingMessages } from '../../wire/message.ts';
 import type { Shown } from '../../wire/shown.ts';
+import { type Reader, showError } from '../../wire/shown-error.ts';
 import type { taskLists } from '../../wire/tasks.ts';
 import type { SessionFiles } from '../files/session-files.ts';
 import { findPending } from '../store/calls.ts';
@@ -17,12 +19,17 @@ import type { SessionStore } from '../store/store.ts';
 /** Characters of messages in one page of the history, about. */
 const pageBytes = 4_000_000;
 
-/** Where a session stands, what it waits for, and its budget. `defaultModel` is that of agents that name none. */
+/** What a session is shown with, and to whom. */
+interface Showing extends Pick<Reader, 'isOperator'> {
+	readonly runner: { budget(): BudgetState };
+	readonly runtime: Pick<Runtime, 'agents'>;
+	readonly config: () => Pick<Config, 'model'>;
+}
+
+/** Where a session stands, what it waits for, and its budget. */
 export function showSession(
 	store: SessionStore,
-	budget: BudgetState,
-	{ agents }: Pick<Runtime, 'agents'>,
-	defaultModel: () => string,
+	{ runner, runtime: { agents }, config, isOperator }: Showing,
 ): SessionState {
 	const { id, agent, user, model, metadata, createdAt, parent } = store.session();
 	const run = store.runs.get();
@@ -35,21 +42,26 @@ export function showSession(
 	return {
 		id,
 		agent,
-		model: model ?? agents.find(({ name }) => name === agent)?.model ?? defaultModel(),
+		model: model ?? agents.find(({ name }) => name === agent)?.model ?? config().model,
 		status: store.status,
 		createdAt: new Date(createdAt).toISOString(),
 		user,
 		metadata,
 		run: run && { id: run.id, status: run.status },
-		error: last?.type === 'error' ? { code: last.code, message: last.message } : undefined,
+		error: last?.type === 'error' ? toShown(last, { isOperator, id: run?.id }) : undefined,
 		question,
 		toolCalls: calls,
 		parent: parent && { id: parent.id },
 		children: children.length > 0 ? children : undefined,
 		waiting: waiting > 0 ? waiting : undefined,
-		budget,
+		budget: runner.budget(),
 		bytes: store.bytes,
 	};
+}
+
+function toShown(error: Extract<TerminalEvent, { readonly type: 'error' }>, reader: Reader) {
+	const { code, message } = showError(error, reader);
+	return { code, message };
 }
 
 /** A page of the history. `cursor` is where the next page begins. */

@@ -71,6 +71,7 @@ function judgeComplaint({ status, headers, body }: Complaint, caller: Caller): R
 		status,
 		...(said.kind !== undefined && { kind: redact(said.kind, caller).slice(0, 100) }),
 		retryAfter,
+		...(verdict === 'auth' && caller.keyName !== undefined && { needs: caller.keyName }),
 		...(verdict === 'insufficient_quota' && { insufficientQuota: true }),
 	};
 	// Removes the secrets before the cut, which could leave half of one.

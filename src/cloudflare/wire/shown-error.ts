@@ -1,0 +1,88 @@
+import type { RunEvent } from '../../core/chat/index.ts';
+import type { ChildEvent } from './event.ts';
+
+/** Who reads an answer. */
+export interface Reader {
+	/** Whether it is an operator: an admin of the owner, or the person of the local mode (docs/keys.md, "Roles"). */
+	readonly isOperator: boolean;
+	/** The id under which the log has what went wrong: that of the run, else that of the request. */
+	readonly id: string | undefined;
+}
+
+/** An error as it goes into an answer. */
+interface Shown {
+	readonly code: string;
+	readonly message: string;
+	readonly data?: Readonly<Record<string, unknown>>;
+}
+
+/** Codes that only what the operator has set up leads to. */
+const ofSetup: ReadonlySet<string> = new Set(['not_configured', 'unknown_model', 'invalid_agent']);
+
+/** What a reader can do about a failed model, by the code. Any other failure of a model is the operator's to mend. */
+const remedies: Readonly<Record<string, readonly [code: string, message: string]>> = {
+	context_overflow: ['context_overflow', 'The conversation is too long for the model. Send less, or begin a new one.'],
+	content_filtered: ['content_filtered', 'The model refuses this content. Change the message.'],
+	rate_limited: ['overloaded', 'The model has too much to do at the moment. Send the message again later.'],
+	overloaded: ['overloaded', 'The model has too much to do at the moment. Send the message again later.'],
+	timeout: ['timeout', 'The model did not answer in time. Send the message again.'],
+	network: ['network', 'The model could not be reached. Send the message again.'],
+	interrupted: ['interrupted', 'The answer of the model broke off. Send the message again.'],
+	reply_too_large: ['reply_too_large', 'The answer of the model was too long. Ask for a shorter one.'],
+};
+
+/**
+ * Returns an error as its reader may see it: the one place where the reader's role decides. What the operator has to mend
+ * (a key, a model, a variable, whatever a provider says) is shown to operators only. Others read a neutral text and the
+ * id under which the log has the rest. What the reader can mend is shown to everybody.
+ */
+export function showError<E extends Shown>(error: E, { isOperator, id }: Reader): E | Shown {
+	if (isOperator || !isOfOperator(error)) return error;
+	const { code: own, data } = error;
+	const remedy = data?.insufficientQuota === true ? undefined : remedies[own];
+	const known = id === undefined ? 'the time of this answer' : `the id ${id}`;
+	const [code, message] =
+		remedy ??
+		(ofSetup.has(own)
+			? ['not_configured', `Something is missing in the setup of this service. Tell its operator ${known}.`]
+			: ['provider_error', `The model of this service cannot be used now. Tell its operator ${known}.`]);
+	const { retryAfter } = data ?? {};
+	return {
+		code,
+		message,
+		data: { ...(id !== undefined && { requestId: id }), ...(typeof retryAfter === 'number' && { retryAfter }) },
+	};
+}
+
+/** Returns an event as its reader may see it. */
+export function showEvent(event: RunEvent, reader: Reader): RunEvent {
+	if (reader.isOperator) return event;
+	if (event.type === 'warning') {
+		const message = neutralWarnings.get(event.code);
+		return message === undefined ? event : { type: 'warning', code: event.code, message };
+	}
+	if (event.type !== 'error' || !isOfOperator(event)) return event;
+	const { code, message, data } = showError({ code: event.code, message: event.message, data: event.data }, reader);
+	return { type: 'error', code, message, data };
+}
+
+/** Returns an event of a child as a reader of its parent may see it. */
+export function showChildEvent({ event, ...child }: ChildEvent, reader: Reader): ChildEvent {
+	return { ...child, event: isOfChild(event) ? showChildEvent(event, reader) : showEvent(event, reader) };
+}
+
+function isOfChild(event: RunEvent | ChildEvent): event is ChildEvent {
+	return event.type === 'child';
+}
+
+/** Warnings whose text is the operator's, and what others read. */
+const neutralWarnings: ReadonlyMap<string, string> = new Map([
+	['fallback_not_ready', 'A model that would have been asked next is not ready.'],
+	['mcp_unreachable', 'Tools of a server are missing in this turn.'],
+	['not_recalled', 'Nothing was recalled for this turn.'],
+]);
+
+/** Whether an error tells of what only the operator can mend, or in a provider's words. */
+function isOfOperator({ code, data }: Pick<Shown, 'code' | 'data'>): boolean {
+	return ofSetup.has(code) || (code !== 'cancelled' && (data?.provider !== undefined || data?.model !== undefined));
+}
