@@ -127,6 +127,18 @@ describe('a Worker with an endpoint and prices of its own', () => {
 		await close();
 	});
 
+	test('names CHAT_API_KEY to the operator where the endpoint refuses the key, and blames no caller', async () => {
+		const { url, close } = await start('llama');
+		upstream.play((exchange) => exchange.json(401, { error: { message: 'No.', type: 'authentication_error' } }));
+		const response = await fetch(`${url}/v1/sessions`, {
+			method: 'POST',
+			headers: { 'content-type': 'application/json' },
+			body: JSON.stringify({ agent: 'assistant', text: 'Really?' }),
+		});
+		expect([response.status, await response.text()]).toEqual([502, expect.stringContaining('Check CHAT_API_KEY.')]);
+		await close();
+	});
+
 	test('refuses a model without a price under a budget in dollars, and names it', async () => {
 		const { url, close } = await start('qwen');
 		const response = await ask(url, { usd: 1 });

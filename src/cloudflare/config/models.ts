@@ -64,6 +64,8 @@ function ownModels({ chatModels, findEndpoint }: Config): ProviderRegistration {
 		displayName: 'Your endpoint',
 		baseURL: baseURL ?? 'http://127.0.0.1',
 		apiKey,
+		keyName: 'CHAT_API_KEY',
+		needsKey: false,
 		detect: (model) => model.startsWith('chat/') || names.has(model),
 	});
 	const about = { variant, displayName, detect };

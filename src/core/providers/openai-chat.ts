@@ -29,6 +29,8 @@ export interface OpenAIChatSettings extends Omit<ProviderSettings, 'apiKey' | 'b
 	readonly detect?: (model: string) => boolean;
 	/** The variable that holds the key, for error messages. With it, the provider needs its key. */
 	readonly keyName?: string;
+	/** Whether it needs the key that `keyName` names. The default is `true`. */
+	readonly needsKey?: boolean;
 	/** The differences between the endpoint and OpenAI's. */
 	readonly quirks?: ChatQuirks;
 	/** Whether it has `/embeddings`. The default is to try. */
@@ -48,7 +50,7 @@ const required = v.object({
 /** Any endpoint that speaks OpenAI's Chat Completions. */
 export function openaiChat(settings: OpenAIChatSettings): ProviderRegistration {
 	check(required, settings, 'openaiChat');
-	const { baseURL, name, prefix, displayName = name, keyName, embeddings = true } = settings;
+	const { baseURL, name, prefix, displayName = name, keyName, needsKey, embeddings = true } = settings;
 	checkSettings('openaiChat', settings);
 	const detect = settings.detect ?? (prefix === '' ? undefined : prefixDetector(prefix));
 	if (detect === undefined)
@@ -64,6 +66,7 @@ export function openaiChat(settings: OpenAIChatSettings): ProviderRegistration {
 			variant: name,
 			displayName,
 			keyName,
+			needsKey,
 			prefix,
 			detect,
 			meta: {

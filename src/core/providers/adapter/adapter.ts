@@ -55,6 +55,8 @@ export interface Adapter {
 	readonly prefix?: string;
 	/** The variable that holds the key in a Worker, for error messages. */
 	readonly keyName?: string;
+	/** Whether it needs that key. The default is `true`. */
+	readonly needsKey?: boolean;
 	/** What is missing before it can answer. Until then it only knows its models. */
 	readonly needs?: string;
 	readonly meta: ProviderMeta;

@@ -57,7 +57,8 @@ export function register(adapter: Adapter, settings: Partial<ProviderSettings>):
 		computeMost: (model: string, asked: AskedCall) => computeMost(stripPrefix(model), asked),
 		withPrices: (own: OwnPrice) => register(adapter, { ...settings, price: price ?? own }),
 	};
-	const needs = adapter.needs ?? (keyName !== undefined && !settings.apiKey ? keyName : undefined);
+	const lacksKey = adapter.needsKey !== false && !settings.apiKey;
+	const needs = adapter.needs ?? (lacksKey ? keyName : undefined);
 	if (needs !== undefined) return { ...about, needs };
 	return {
 		...about,
