@@ -56,7 +56,7 @@ function createObjectKind(className: string): Kind {
 		what: `the Durable Object ${className}`,
 		methods: ['get', 'idFromName'],
 		toml: (name) =>
-			`[[durable_objects.bindings]] with name = "${name}", class_name = "${className}", and "${className}" in new_sqlite_classes of [[migrations]]`,
+			`[[durable_objects.bindings]] with name = "${name}", class_name = "${className}", and "${className}" in new_sqlite_classes of [[migrations]], or [exports.${className}] where the file has [exports]`,
 	};
 }
 

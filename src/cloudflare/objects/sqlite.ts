@@ -14,7 +14,7 @@ export function findMissingSqlite(cause: unknown): RunletError | undefined {
 	if (isMissingSqlite(cause)) return cause;
 	if (!noSqlite.test(toMessageText(cause))) return undefined;
 	const message =
-		'A Durable Object of this Worker has no SQLite: no migration in wrangler.toml has its class in new_sqlite_classes. Add [[migrations]] as docs/own-worker.md has it; npm start and GET /healthz?deep name the classes.';
+		'A Durable Object of this Worker has no SQLite: nothing in wrangler.toml gives it to its class. Add [[migrations]], or [exports] if the file has that, as docs/own-worker.md says; npm start and GET /healthz?deep name the classes.';
 	return new RunletError('not_configured', message, { field }, { cause });
 }
 

@@ -120,6 +120,7 @@ const schema = v.object({
 /** Throws `not_configured`, which names the field and says what it must be, and `invalid_agent` for two of one name. */
 export function assertOptions(options: RunletOptions): void {
 	const owner = 'createRunlet';
+	assertDate();
 	if (!isRecord(options)) throw new RunletError('not_configured', `${owner}: call it with { agents: [...] }.`);
 	assertKnownFields(options, optionNames, { code: 'not_configured', owner });
 	check(schema, options, owner, 'not_configured');
@@ -131,6 +132,18 @@ export function assertOptions(options: RunletOptions): void {
 	}
 	assertHasParts(options);
 	assertKnowsChildren(options);
+}
+
+/**
+ * Throws `not_configured` for a Worker whose `compatibility_date` is before 2024-04-03, the date of the RPC between Durable
+ * Objects: much that Runlet calls is not there.
+ */
+function assertDate(): void {
+	const flags: unknown = Reflect.get(Object(Reflect.get(globalThis, 'Cloudflare')), 'compatibilityFlags');
+	if (!isRecord(flags) || flags.rpc !== false) return;
+	const message =
+		'compatibility_date: too old, Runlet needs 2024-04-03 or later. In wrangler.toml: compatibility_date = "2026-07-30".';
+	throw new RunletError('not_configured', message, { field: 'compatibility_date' });
 }
 
 /** Throws `invalid_agent` for an agent that needs a part of Runlet which the Worker was not given. */

@@ -61,6 +61,8 @@ function checkDefinition(record: {
 	readonly inputSchema: unknown;
 }): Tool {
 	if (!isRecord(record)) throw createInvalid('tool', 'a record with name, description and inputSchema', record);
+	// A field that is misspelt would otherwise be reported as missing.
+	assertKnownFields(record, fields, { code: 'invalid_tool', owner: `tool ${record.name}` });
 	if (typeof record.description !== 'string')
 		throw createInvalid('description', 'a text that tells the model when to call it', record.description, record.name);
 	if ('manual' in record && typeof record.manual !== 'boolean')
@@ -238,7 +240,17 @@ function allowsObject(schema: JsonSchema): boolean {
 }
 
 function createInvalid(field: string, expected: string, got: unknown, tool?: unknown): RunletError {
-	const found = got === undefined ? 'nothing' : got === null ? 'null' : `a ${typeof got}`;
+	const found = describeFound(got);
 	const owner = typeof tool === 'string' ? ` (tool ${tool})` : '';
 	return new RunletError('invalid_tool', `${field}: expected ${expected}, got ${found}${owner}.`, { field });
+}
+
+/** Says in words what a value is. Two objects differ by more than their type, so the words name the fields. */
+function describeFound(got: unknown): string {
+	if (got === undefined) return 'nothing';
+	if (got === null) return 'null';
+	if (Array.isArray(got)) return 'a list';
+	if (typeof got !== 'object') return `a ${typeof got}`;
+	const names = Object.keys(got);
+	return names.length === 0 ? 'an object without fields' : `an object with ${names.slice(0, 5).join(', ')}`;
 }

@@ -1,5 +1,5 @@
 import { env } from 'cloudflare:test';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { links } from '../../../src/cloudflare/links/index.ts';
 import {
 	agentTool,
@@ -146,7 +146,7 @@ test('a binding that is missing or of another kind is named as the project names
 		{
 			where: 'CHATS',
 			message:
-				'this binding is not the Durable Object Session. In wrangler.toml: [[durable_objects.bindings]] with name = "CHATS", class_name = "Session", and "Session" in new_sqlite_classes of [[migrations]].',
+				'this binding is not the Durable Object Session. In wrangler.toml: [[durable_objects.bindings]] with name = "CHATS", class_name = "Session", and "Session" in new_sqlite_classes of [[migrations]], or [exports.Session] where the file has [exports].',
 		},
 		{
 			where: 'LEDGERS',
@@ -200,4 +200,12 @@ test.each<[what: string, schedules: readonly object[], says: string]>([
 	// @ts-expect-error What the types refuse, the check refuses too.
 	const waking = defineAgent({ ...named, schedules: given });
 	expect(refusal({ schedules, agents: [waking] }).message).toBe(`${says} (agent waking)`);
+});
+
+test('a compatibility date that is too old is named with the line to write', () => {
+	vi.stubGlobal('Cloudflare', { compatibilityFlags: { rpc: false } });
+	onTestFinished(() => void vi.unstubAllGlobals());
+	expect(() => createRunlet({ agents: [agent] })).toThrow(
+		'compatibility_date: too old, Runlet needs 2024-04-03 or later. In wrangler.toml: compatibility_date = "2026-07-30".',
+	);
 });

@@ -75,9 +75,9 @@ test.each<[field: string, value: unknown, says: string]>([
 	['fn', 'f', 'a function, got a string'],
 	['passInput', 1, 'true or false, got a number'],
 	['sequential', 'yes', 'true or false, got a string'],
-	['metadata', [], 'a record, got a object'],
+	['metadata', [], 'a record, got a list'],
 	['isAvailable', true, 'a function, got a boolean'],
-	['readArgs', {}, 'a function, got a object'],
+	['readArgs', {}, 'a function, got an object without fields'],
 	['onRequest', 'note', 'a function, got a string'],
 	['retry', 'always', "'safe' or 'never', got a string"],
 	['timeoutMs', 0, 'a number of milliseconds from 1 on, got a number'],
@@ -107,4 +107,11 @@ test('the stack of a mistake begins with the line that has it', () => {
 		}
 		expect(stack.split('\n').find((line) => /^\s+at /.test(line))).toContain('mistakes.test.ts');
 	}
+});
+
+test('a misspelt field of a tool is named with the one that was meant, instead of reporting that one as missing', () => {
+	const given = withMore({ name: 'book', inputSchema: {} }, { descripton: 'Books.' });
+	expect(() => Reflect.apply(tool.define, undefined, [given])).toThrow(
+		'descripton: no such field (tool book). Did you mean description?',
+	);
 });
