@@ -134,7 +134,8 @@ export function describeStop(reason: string): string | undefined {
 export function describeModel({ model, models }: Pick<Agent, 'model' | 'models'>): string {
 	const about = models.find(({ name }) => name === model);
 	if (about === undefined || about.ready) return model;
-	return about.needs === undefined ? `${model} (no provider knows it)` : `${model} (not ready: set ${about.needs})`;
+	if (about.needs !== undefined) return `${model} (not ready: set ${about.needs})`;
+	return `${model} (${about.problem === undefined ? 'not ready' : `not ready: ${about.problem}`})`;
 }
 
 export function describeAnswer(answer: CallAnswer): string {

@@ -104,12 +104,19 @@ async function dryRun(
 		await wrangler([...deployCommand, '--dry-run', '--outdir', built, ...targetOptions(target)], { show: true });
 		return findDeployProblems(built, target, { basePath, skillsBinding });
 	});
-	for (const problem of problems) console.error(problem);
+	const unset = problems.filter((problem) => problem.unset !== undefined);
+	const wrong = problems.filter((problem) => problem.unset === undefined);
+	for (const { where, message } of wrong) console.error(`${where}: ${message}`);
+	if (unset.length > 0)
+		console.error(
+			'Not in wrangler.toml, so the deployed Worker needs it as a secret (npx wrangler secret list has those):',
+		);
+	for (const { where, message } of unset) console.error(`  ${where}: ${message}`);
 	const valid = publishSkills(['--check'], target);
 	console.log(
 		`${budgetsText}\nNothing was deployed. ${keys.length} API ${keys.length === 1 ? 'key' : 'keys'}; none is made by a dry run.`,
 	);
-	return valid && problems.length === 0 ? 0 : 1;
+	return valid && wrong.length === 0 ? 0 : 1;
 }
 
 const account = v.object({ loggedIn: v.literal(false) });

@@ -124,7 +124,9 @@ describe('npm run deploy -- --dry-run runs what would be deployed, and says what
 		expect(stderr).toMatch(/^DAY_BUDGET_USD: must be a number above 0/m);
 		expect(stderr).toMatch(/^MODEL: "gtp-5" is no model/m);
 		expect(stderr).toMatch(/^agent support: .*skills\/escalations\/SKILL\.md/m);
-		expect(stderr).toMatch(/^SESSIONS, LEDGERS: no migration .* new_sqlite_classes = \["Session", "Ledger"\]/m);
+		expect(stderr).toMatch(
+			/^SESSIONS, LEDGERS: nothing in wrangler.toml .* new_sqlite_classes = \["Session", "Ledger"\]/m,
+		);
 	});
 
 	test('it names what createRunlet refuses, and its line: here an option that it does not have, and the option that was meant', async () => {

@@ -1,32 +1,30 @@
-import { canTalk, type ProviderRegistration, resolveRegistration } from '../../core/chat/index.ts';
+import { findObstacle, type ProviderRegistration, resolveRegistration } from '../../core/chat/index.ts';
 import type { readiness } from '../wire/agent.ts';
 import type { Shown } from '../wire/shown.ts';
+import type { Agent } from './define.ts';
+
+/** What decides whether a model of an agent is ready, and what a request to it may have. */
+type Asking = Pick<Agent, 'maxContextTokens' | 'providerTools'>;
 
 /**
- * Whether a model is ready, and whose it is; nobody's if no provider knows it. If it is not ready, `needs` is the variable
- * to set, if setting it helps.
- */
-export function describeReadiness(name: string, providers: readonly ProviderRegistration[]): Shown<typeof readiness> {
-	const found = resolveRegistration({ model: name, providers });
-	const ready = found !== undefined && canTalk(found);
-	return {
-		name,
-		...(found !== undefined && { provider: found.displayName }),
-		ready,
-		...(!ready && found?.needs !== undefined && { needs: found.needs }),
-	};
-}
-
-/**
- * The same of a model of an agent, with what a request to it may have in tokens: what the agent allows, else what the model
- * can be sent.
+ * Describes whether a model of an agent is ready, and whose it is. An operator also reads why it is not ready, and the
+ * variable to set, if setting it helps.
  */
 export async function describeModel(
 	name: string,
-	{ maxContextTokens }: { readonly maxContextTokens?: number },
-	providers: readonly ProviderRegistration[],
+	{ maxContextTokens, providerTools }: Asking,
+	{ providers, isOperator }: { readonly providers: readonly ProviderRegistration[]; readonly isOperator: boolean },
 ): Promise<Shown<typeof readiness>> {
 	const found = resolveRegistration({ model: name, providers });
+	const obstacle = findObstacle({ model: name, providers, providerTools });
 	const contextWindow = maxContextTokens ?? (await found?.contextWindow?.(name));
-	return { ...describeReadiness(name, providers), ...(contextWindow !== undefined && { contextWindow }) };
+	const why = isOperator ? obstacle : undefined;
+	return {
+		name,
+		...(found !== undefined && { provider: found.displayName }),
+		ready: obstacle === undefined,
+		...(why !== undefined && { problem: why.message }),
+		...(typeof why?.data?.needs === 'string' && { needs: why.data.needs }),
+		...(contextWindow !== undefined && { contextWindow }),
+	};
 }

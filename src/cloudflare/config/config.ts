@@ -37,6 +37,7 @@ import {
 } from './env.ts';
 import { findOrigin } from './environment.ts';
 import { createLimitedKv } from './limited-kv.ts';
+import type { Problem } from './problem.ts';
 import { createRoom } from './room.ts';
 import { readSearch } from './search.ts';
 import {
@@ -246,14 +247,6 @@ function findStoredKeys(env: WorkerEnv): StoredKeys {
 	const found = allStoredKeys.get(env) ?? new StoredKeys(() => readBinding(env, 'DIRECTORIES', bindings));
 	allStoredKeys.set(env, found);
 	return found;
-}
-
-/** Something that must be fixed before everything works. */
-export interface Problem {
-	/** The variable, binding or agent. */
-	readonly where: string;
-	/** What is wrong, and what to do about it. */
-	readonly message: string;
 }
 
 /** Returns everything that `readConfig` refuses, not only the first problem. */

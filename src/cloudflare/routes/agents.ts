@@ -10,6 +10,7 @@ import { listAgents } from '../wire/operations/service.ts';
 import type { Shown } from '../wire/shown.ts';
 import { getActor, type RouteEnv } from './identity.ts';
 import { serveOperation } from './operation.ts';
+import { getReader } from './reader.ts';
 import { refuseMethod } from './request.ts';
 
 /** `/v1/agents`: lists the agents and their models, and what a model needs to be ready. */
@@ -18,12 +19,13 @@ export function agentsRoute(runtime: Runtime) {
 		.get('/', serveOperation(listAgents), async (c) => {
 			const settings = readConfig(c.env);
 			const providers = runtime.providers(settings);
+			const { isOperator } = getReader(c);
 			const reader = { runtime, config: settings, reader: { ...getActor(c), metadata: {} } };
 			const described = runtime.agents.map(async (agent): Promise<Shown<typeof agentSchema>> => {
 				const model = chooseModel(agent, undefined, settings.model);
 				const listed = (await createResolver(agent, reader)?.listFn({ messages: [], model })) ?? [];
 				const describe = (names: readonly string[]) =>
-					Promise.all(names.map((name) => describeModel(name, agent, providers)));
+					Promise.all(names.map((name) => describeModel(name, agent, { providers, isOperator })));
 				const models = await describe([...new Set([model, ...(agent.models ?? [])])]);
 				return {
 					name: agent.name,

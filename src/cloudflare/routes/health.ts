@@ -13,7 +13,9 @@ export function healthRoute(runtime: Runtime) {
 		.get('/', serveOperation(getHealth), async (c) => {
 			if (c.req.valid('query').deep === undefined) return c.json({ status: 'ok' as const });
 			await assertMayLook(c);
-			const problems = await findProblems(runtime, c.env);
+			// The dry run of a deployment runs the Worker on this machine.
+			const isDeployed = c.req.valid('query').deep === 'deployed';
+			const problems = await findProblems(runtime, c.env, { isDeployed });
 			c.header('cache-control', 'no-store');
 			if (problems.length === 0) return c.json({ status: 'ok' as const, problems });
 			const message = problems.map((problem) => `${problem.where}: ${problem.message}`).join(' ');

@@ -1,8 +1,10 @@
-import { type Config, type Problem, readConfig } from '../config/config.ts';
+import { type Config, readConfig } from '../config/config.ts';
 import type { WorkerEnv } from '../config/env.ts';
 import { findOrigin } from '../config/environment.ts';
+import type { Problem } from '../config/problem.ts';
 import { askDirectory, everybody } from '../objects/directory/api.ts';
 import { askLedger } from '../objects/ledger/api.ts';
+import { askMemory } from '../objects/memory/api.ts';
 import { publishedPrefix } from '../objects/publisher/api.ts';
 import { reach, usualLimitMs } from '../objects/reach.ts';
 import { takeValue } from '../objects/result.ts';
@@ -33,6 +35,10 @@ const objects = {
 		className: 'Directory',
 		call: ({ directories }: Config) => askDirectory(directories, everybody, (one) => one.list({ limit: 1 })),
 	},
+	MEMORIES: {
+		className: 'Memory',
+		call: ({ memories }: Config) => askMemory(memories, { owner: everybody }, (one) => one.list({ limit: 1 }), true),
+	},
 	PUBLISHERS: {
 		className: 'Publisher',
 		call: ({ publishers }: Config) =>
@@ -45,11 +51,15 @@ const objects = {
 } as const;
 
 /** Returns the Durable Objects that have no SQLite, as one problem with the lines that are missing in `wrangler.toml`. */
-export async function findObjectsWithoutSqlite(env: WorkerEnv): Promise<Problem[]> {
+export async function findObjectsWithoutSqlite(
+	env: WorkerEnv,
+	{ hasMemory }: { readonly hasMemory: boolean },
+): Promise<Problem[]> {
 	const settings = readConfig(env);
 	const { bindings = {}, hasOwnSkills = false } = findOrigin(env);
 	const found = Object.entries(objects).map(async ([name, { className, call }]) => {
 		if (name === 'PUBLISHERS' && hasOwnSkills) return [];
+		if (name === 'MEMORIES' && (!hasMemory || env.MEMORIES === undefined)) return [];
 		try {
 			await call(settings);
 			return [];
@@ -61,7 +71,12 @@ export async function findObjectsWithoutSqlite(env: WorkerEnv): Promise<Problem[
 	const missing = (await Promise.all(found)).flat();
 	if (missing.length === 0) return [];
 	const classes = missing.map(({ className }) => `"${className}"`).join(', ');
-	const message = `no migration in wrangler.toml gives SQLite to ${missing.length === 1 ? 'its class' : 'their classes'}. Add: [[migrations]] with a tag that no other has, such as tag = "runlet", and new_sqlite_classes = [${classes}].`;
+	const whose = missing.length === 1 ? 'its class' : 'their classes';
+	const migration = `[[migrations]] with a tag that no other has, such as tag = "runlet", and new_sqlite_classes = [${classes}]`;
+	const exported = missing.map(
+		({ className }) => `[exports.${className}] with type = "durable-object", storage = "sqlite"`,
+	);
+	const message = `nothing in wrangler.toml gives SQLite to ${whose}. Add: ${migration}. In a wrangler.toml that has [exports] for other classes: ${exported.join(', ')}. Wrangler takes only one of the two.`;
 	return [{ where: missing.map(({ name }) => name).join(', '), message }];
 }
 

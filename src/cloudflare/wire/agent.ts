@@ -10,6 +10,9 @@ export const readiness = v.object({
 	contextWindow: v.optional(
 		v.pipe(v.number(), v.description('The most tokens of a request to it. Missing if nobody knows.')),
 	),
+	problem: v.optional(
+		v.pipe(v.string(), v.description('Why it is not ready. Only the role admin reads this and `needs`.')),
+	),
 	needs: v.optional(v.pipe(v.string(), v.description('The variable to set, if setting it makes the model ready.'))),
 });
 

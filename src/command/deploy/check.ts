@@ -4,6 +4,7 @@ import { basename, extname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import * as v from 'valibot';
 import { localHeader } from '../../cloudflare/auth/local.ts';
+import type { Problem } from '../../cloudflare/config/problem.ts';
 import { toMessageText } from '../../core/ground/errors.ts';
 import { toSkillsKv } from '../../core/skill/kv/store.ts';
 import { describeLost } from '../base-path.ts';
@@ -19,22 +20,26 @@ interface Settings {
 	readonly kv_namespaces: readonly { readonly binding: string }[];
 }
 
-const health = v.looseObject({ problems: v.array(v.object({ where: v.string(), message: v.string() })) });
+const health = v.looseObject({
+	problems: v.array(v.object({ where: v.string(), message: v.string(), unset: v.exactOptional(v.string()) })),
+});
+const failure = v.looseObject({ error: v.looseObject({ code: v.string(), message: v.string() }) });
 
 /**
- * Runs a built Worker once with the variables and skills of a deployment, and asks it what is wrong. Returns one line
- * for each problem. Secrets at Cloudflare are unknown here, so a missing secret is no problem.
+ * Runs a built Worker once with the variables and skills of a deployment, and asks it what is wrong. Secrets at Cloudflare
+ * are unknown here: a problem says which variable is `unset`.
  */
 export async function findDeployProblems(
 	folder: string,
 	{ config, env }: Target,
 	{ basePath, skillsBinding }: { readonly basePath: string; readonly skillsBinding: string },
-): Promise<readonly string[]> {
+): Promise<readonly Problem[]> {
 	const [{ Log, LogLevel, Miniflare }, { unstable_getMiniflareWorkerOptions, unstable_readConfig }] = await Promise.all(
 		[loadMiniflare(), loadWrangler()],
 	);
 	const { compatibilityDate, compatibilityFlags, durableObjects, d1Databases, r2Buckets, queueProducers } =
-		unstable_getMiniflareWorkerOptions(config, env).workerOptions;
+		// A deployment has nothing of .dev.vars. Wrangler reads that file unless it is given another, which may be missing.
+		unstable_getMiniflareWorkerOptions(config, env, { envFiles: [join(folder, '.no-variables')] }).workerOptions;
 	const settings: Settings = unstable_readConfig({ config, env }, { hideWarnings: true });
 	const { vars, main = 'worker.js' } = settings;
 	const namespaces = settings.kv_namespaces.map(({ binding }) => binding);
@@ -64,16 +69,17 @@ export async function findDeployProblems(
 		const directory = join(root, 'skills');
 		if (existsSync(directory) && namespaces.includes(skillsBinding))
 			await publishSkills(toSkillsKv(await miniflare.getKVNamespace(skillsBinding)), { directory });
-		const response = await miniflare.dispatchFetch(`http://localhost${basePath}/healthz?deep`, {
+		const response = await miniflare.dispatchFetch(`http://localhost${basePath}/healthz?deep=deployed`, {
 			headers: { [localHeader]: secret },
 		});
-		const answer = v.safeParse(health, await response.json().catch(() => undefined));
-		if (!answer.success) return [`GET ${basePath}/healthz is not answered by Runlet. ${describeLost(basePath)}`];
-		const { problems } = answer.output;
-		return problems.map(({ where, message }) => `${where}: ${message}`);
+		const body: unknown = await response.json().catch(() => undefined);
+		if (v.is(health, body)) return body.problems;
+		const where = `GET ${basePath}/healthz`;
+		if (v.is(failure, body)) return [{ where, message: body.error.message }];
+		return [{ where, message: `it is not answered by Runlet. ${describeLost(basePath)}` }];
 	} catch (error) {
 		await miniflare.dispose().catch(() => {});
-		return [`The Worker does not start: ${explain(said, folder) ?? toMessageText(error)}`];
+		return [{ where: 'The Worker does not start', message: explain(said, folder) ?? toMessageText(error) }];
 	} finally {
 		await miniflare.dispose().catch(() => {});
 	}

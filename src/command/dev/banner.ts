@@ -1,5 +1,4 @@
 import * as v from 'valibot';
-import { describeModel } from '../../client/words.ts';
 import { localHeader } from '../../cloudflare/auth/local.ts';
 import { defaultBudgets } from '../../cloudflare/wire/budget.ts';
 import { toMessageText } from '../../core/ground/errors.ts';
@@ -23,8 +22,6 @@ const agentList = v.object({
 		v.looseObject({
 			name: v.string(),
 			examples: v.optional(v.array(v.string()), []),
-			model: v.string(),
-			models: v.array(v.looseObject({ name: v.string(), ready: v.boolean(), needs: v.exactOptional(v.string()) })),
 		}),
 	),
 });
@@ -43,7 +40,7 @@ export async function writeBanner(options: BannerOptions, { agents, asksForAccou
 	const key = hasKeys ? ` -H 'authorization: Bearer '$RUNLET_API_KEY` : '';
 	return `
   Runlet is at ${url}
-${describeUnready(agents)}
+
   In a terminal   ${chat}
   With curl       curl -N ${url}/v1/sessions -H 'content-type: application/json' -H 'accept: text/event-stream'${key} -d '${body}'
   Stop            Ctrl-C
@@ -74,12 +71,6 @@ async function describeBudgets({ port, secret, basePath }: BannerOptions): Promi
 	} catch {
 		return `\n  ${budgetLine(defaultBudgets.session, defaultBudgets.day)}, unless wrangler.toml says else\n`;
 	}
-}
-
-/** Returns the default models that are not ready, one line each. */
-function describeUnready(agents: Inspection['agents']): string {
-	const described = new Set(agents.map(describeModel).filter((text) => text.includes('(')));
-	return [...described].map((text) => `  ${text}\n`).join('');
 }
 
 const problemList = v.looseObject({

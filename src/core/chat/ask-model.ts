@@ -11,7 +11,7 @@ import type { ChatOptions } from './options.ts';
 import { isAnyObject } from './output.ts';
 import type { CallOptions } from './provider.ts';
 import { pickChoices } from './provider-tool.ts';
-import { canTalk, createUnknownModel, resolveRegistration } from './registry.ts';
+import { findObstacle, resolveRegistration } from './registry.ts';
 import { addLostUsage, retry } from './retry.ts';
 import { raceAbort, toAbortError } from './signal.ts';
 import { StreamedReply, type TurnReply } from './streamed-reply.ts';
@@ -166,10 +166,10 @@ function toSentSchema(schema: ChatOptions['outputSchema']): JsonSchema | undefin
 async function findNextReady(options: ChatOptions, fallbacks: string[], emit: Emit): Promise<string | undefined> {
 	for (let model = fallbacks.shift(); model !== undefined; model = fallbacks.shift()) {
 		if (hasOwnFunctions(options)) return model;
-		const found = resolveRegistration({ model, providers: options.providers });
-		if (found !== undefined && canTalk(found)) return model;
-		const { message } = createUnknownModel(model, options.providers ?? []);
-		await emit({ type: 'warning', code: 'fallback_not_ready', message: `This fallback is left out. ${message}` });
+		const obstacle = findObstacle({ ...options, model });
+		if (obstacle === undefined) return model;
+		const message = `The fallback ${model} is left out. ${obstacle.message}`;
+		await emit({ type: 'warning', code: 'fallback_not_ready', message });
 	}
 	return undefined;
 }

@@ -59,9 +59,9 @@ export type { ProviderChoices, ProviderContext, ProviderTool, ProviderToolType }
 export type { Recalled } from './recall.ts';
 export {
 	builtinProviders,
-	canTalk,
 	detectProvider,
 	detectProviderFrom,
+	findObstacle,
 	prefixDetector,
 	providerName,
 	resolveRegistration,

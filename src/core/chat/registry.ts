@@ -1,4 +1,4 @@
-import { RunletError } from '../ground/errors.ts';
+import { RunletError, toMessageText } from '../ground/errors.ts';
 import type { ChatOptions } from './options.ts';
 import type { Provider, ProviderRegistration } from './provider.ts';
 
@@ -89,6 +89,26 @@ export function createUnknownModel(model: string, registry: readonly ProviderReg
 			? `No provider knows the model "${model}".`
 			: `The model "${model}" is ${found.displayName}'s, which is not configured: add it to providers, with its key.`;
 	return new RunletError('unknown_model', `${remedy} ${configured}`, { model });
+}
+
+/**
+ * Returns why a model cannot be asked, before anything is sent: nobody can talk to it (`not_configured`, `unknown_model`),
+ * or its provider lacks one of the tools (`invalid_request`). Nothing if it can be asked.
+ */
+export function findObstacle({
+	model,
+	providers = [],
+	providerTools = [],
+}: Pick<ChatOptions, 'model' | 'providers' | 'providerTools'>): RunletError | undefined {
+	const found = resolveRegistration({ model, providers });
+	try {
+		if (providerTools.length > 0) found?.computeMost?.(model, { providerTools, inputTokens: 0, outputTokens: 0 });
+	} catch (thrown) {
+		return thrown instanceof RunletError
+			? thrown
+			: new RunletError('invalid_request', toMessageText(thrown), { model });
+	}
+	return found !== undefined && canTalk(found) ? undefined : createUnknownModel(model, providers);
 }
 
 /** Whether a provider can talk to its models. */

@@ -1,5 +1,5 @@
 import { env } from 'cloudflare:test';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { defineAgent } from '../../../src/cloudflare/agent/define.ts';
 import { createApp } from '../../../src/cloudflare/routes/app.ts';
 import { anthropic, demo, gemini } from '../../../src/core/providers/index.ts';
@@ -103,4 +103,112 @@ test('only who has a key looks in depth, also where a variable is wrong; whether
 	expect((await look(good, { LOCAL: 'false' })).status).toBe(401);
 	expect((await look(good, { LOCAL: 's'.repeat(40) })).status).toBe(401);
 	expect((await look(good, { LOCAL: 's'.repeat(40) }, { 'x-runlet-local': 's'.repeat(40) })).status).toBe(200);
+});
+
+describe('what an agent implies and the Worker lacks is named with the remedy, before anybody asks', () => {
+	const about = { name: 'busy', description: 'Implies much.', model: 'demo' } as const;
+	const without = (...names: readonly string[]) => Object.fromEntries(names.map((name) => [name, undefined]));
+	const find = async (agent: object, bindings: object, query = 'deep', runtime: object = {}) => {
+		const agents = [defineAgent({ ...about, ...agent })];
+		const worker = createApp({ agents, providers: () => [demo(), anthropic({ apiKey: undefined })], ...runtime });
+		const response = await worker.request(`http://127.0.0.1:8787/healthz?${query}`, {}, { ...env, ...bindings });
+		const { problems = [] }: { problems?: readonly object[] } = JSON.parse(await response.text());
+		expect(response.status).toBe(problems.length === 0 ? 200 : 503);
+		return problems;
+	};
+
+	test('the key of the model of MODEL', async () => {
+		expect(await find({ model: undefined }, { MODEL: 'claude-sonnet-4-6' })).toEqual([
+			{ where: 'MODEL', unset: 'ANTHROPIC_API_KEY', message: expect.stringContaining('set ANTHROPIC_API_KEY') },
+		]);
+	});
+
+	test('the key of a fallback', async () => {
+		expect(await find({ fallbacks: ['claude-sonnet-4-6'] }, {})).toEqual([
+			{ where: 'agent busy', unset: 'ANTHROPIC_API_KEY', message: expect.stringContaining('set ANTHROPIC_API_KEY') },
+		]);
+	});
+
+	test('the secret that signs what onWaiting is told', async () => {
+		const onWaiting = { callback: 'https://shop.example.com/waits' };
+		expect(await find({ onWaiting }, {})).toEqual([]);
+		expect(await find({ onWaiting }, without('CALLBACK_SECRET'))).toEqual([
+			{
+				where: 'agent busy',
+				unset: 'CALLBACK_SECRET',
+				message: expect.stringContaining('CALLBACK_SECRET: not set. Set it:'),
+			},
+		]);
+	});
+
+	test('the secret of a webhook', async () => {
+		const webhooks = { stripe: () => 'Hello' };
+		expect(await find({ webhooks }, {})).toEqual([]);
+		expect(
+			await find({ webhooks }, { STRIPE_WEBHOOK_SECRET_BUSY: 'whsec', ...without('STRIPE_WEBHOOK_SECRET') }),
+		).toEqual([]);
+		expect(await find({ webhooks }, without('STRIPE_WEBHOOK_SECRET'))).toEqual([
+			expect.objectContaining({ where: 'agent busy', unset: 'STRIPE_WEBHOOK_SECRET' }),
+		]);
+	});
+
+	test('the object of a memory, and the provider of its vectors', async () => {
+		expect(await find({ memory: true }, without('MEMORIES'))).toEqual([
+			{ where: 'agent busy', message: expect.stringContaining('MEMORIES: this binding is missing') },
+		]);
+		const noSql = new Error('SQL is not enabled for this Durable Object class.');
+		const broken = { idFromName: () => ({}), get: () => ({ list: async () => Promise.reject(noSql) }) };
+		expect(await find({ memory: true }, { MEMORIES: broken })).toEqual([
+			{ where: 'MEMORIES', message: expect.stringMatching(/new_sqlite_classes = \["Memory"\].*\[exports\.Memory\]/) },
+		]);
+		expect(await find({ memory: { embedModel: 'claude-sonnet-4-6' } }, {})).toEqual([
+			expect.objectContaining({ where: 'agent busy', unset: 'ANTHROPIC_API_KEY' }),
+		]);
+	});
+
+	test('the variables of an MCP server, and its address where the Worker is deployed', async () => {
+		const headers = { authorization: `Bearer \${NO_SUCH_KEY}` };
+		const mcp = [{ name: 'wiki', url: 'http://127.0.0.1:9/mcp', headers }];
+		const key = expect.objectContaining({ where: 'agent busy', unset: 'NO_SUCH_KEY' });
+		const address = { where: 'agent busy', message: expect.stringMatching(/^mcp\.0\.url: not https/) };
+		expect(await find({ mcp }, {})).toEqual([key]);
+		expect(await find({ mcp }, {}, 'deep=deployed')).toEqual([address, key]);
+	});
+
+	test('the bindings of a shell', async () => {
+		const tools = [{ name: 'run_shell', description: 'Runs.', inputSchema: { type: 'object' }, fn: () => '' }];
+		expect(await find({ tools }, without('LOADER'))).toEqual([
+			{ where: 'agent busy', message: expect.stringContaining('[[worker_loaders]]') },
+		]);
+	});
+
+	test('a function providers that throws', async () => {
+		const providers = () => {
+			throw new Error('no key');
+		};
+		expect(await find({}, {}, 'deep', { providers })).toEqual([{ where: 'providers', message: 'no key' }]);
+	});
+});
+
+test('GET /v1/agents says of a model whose provider lacks a tool of the agent that it is not ready, and why', async () => {
+	const agent = defineAgent({
+		name: 'drawing',
+		description: 'Draws.',
+		model: 'claude-sonnet-4-6',
+		models: ['demo'],
+		providerTools: ['image_generation'],
+	});
+	const providers = () => [demo(), anthropic({ apiKey: 'key' })];
+	const response = await createApp({ agents: [agent], providers }).request('/v1/agents', {}, env);
+	expect(await response.json()).toMatchObject({
+		agents: [
+			{
+				ready: false,
+				models: [
+					{ ready: false, problem: expect.stringContaining('Anthropic has no image_generation') },
+					{ ready: true },
+				],
+			},
+		],
+	});
 });

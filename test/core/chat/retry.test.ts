@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { chat, RunletError } from '../../../src/core/index.ts';
+import { chat, providers, RunletError } from '../../../src/core/index.ts';
 import { calling, echo, echoCall, fail, finish, httpError, only, play, type Script, settled } from './support.ts';
 
 beforeEach(() => void vi.useFakeTimers());
@@ -203,4 +203,24 @@ describe('fallbacks', () => {
 		const { requests } = await settled(finish(['Hi'], { fallbacks: models }));
 		expect(requests).toHaveLength(1);
 	});
+});
+
+test('a fallback whose provider lacks a tool of the run is left out with a warning that says so, and the next one is asked', async () => {
+	const able = providers.scripted([httpError(503), 'Hi']);
+	const unable = { ...providers.scripted([]), variant: 'unable', detect: (model: string) => model === 'unable' };
+	const computeMost = () => {
+		throw new RunletError('invalid_request', 'providerTools: Unable has no web_search.');
+	};
+	const { events, result } = await finish([], {
+		model: 'scripted',
+		providers: [able, { ...unable, computeMost }],
+		providerTools: ['web_search'],
+		fallbacks: ['unable', 'scripted-2'],
+		maxRetries: 0,
+	});
+	expect(result.text).toBe('Hi');
+	expect(only(events, 'warning').map(({ code, message }) => [code, message])).toEqual([
+		['fallback_not_ready', 'The fallback unable is left out. providerTools: Unable has no web_search.'],
+		['fallback', expect.stringContaining('asking scripted-2')],
+	]);
 });

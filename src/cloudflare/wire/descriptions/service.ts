@@ -7,19 +7,21 @@ export const getHealth = description({
 	tag: 'Service',
 	summary: 'Check that the Worker runs',
 	description:
-		'With `?deep` and a key it also checks the setup: the variables, the agents, their models and skills. If something is wrong, the answer is 503 with `problems`.',
+		'With `?deep` and a key with the role admin it also checks the setup: the variables, and all that the agents need. `?deep=deployed` judges a Worker of this machine as a deployed one. If something is wrong, the answer is 503 with `problems`.',
 	answers: {
 		200: {
 			says: 'It is.',
 			json: v.object({
 				status: v.literal('ok'),
-				problems: v.optional(v.array(v.object({ where: v.string(), message: v.string() }))),
+				problems: v.optional(
+					v.array(v.object({ where: v.string(), message: v.string(), unset: v.optional(v.string()) })),
+				),
 			}),
 			examples: { ok: { status: 'ok' } },
 		},
 	},
 	ownErrors: {
-		503: 'The setup has problems: `problems` is a list of `{ where, message }`. Each names the variable or the agent, and what to do.',
+		503: 'The setup has problems: `problems` is a list of `{ where, message, unset? }`. Each names the variable or the agent, and what to do; `unset` is a variable that is not set.',
 	},
 });
 

@@ -9,6 +9,7 @@ export function createNoTool(
 ): RunletError {
 	return new RunletError('invalid_request', `providerTools: ${provider} has no ${type}. ${remedy}.`, {
 		field: 'providerTools',
+		provider,
 	});
 }
 
@@ -22,7 +23,7 @@ export function assertNoDomains(provider: string, tool: ProviderTool, fields = d
 	throw new RunletError(
 		'invalid_request',
 		`providerTools: ${provider} has no ${given} for ${tool.type}. Leave it out, or choose a model of another provider.`,
-		{ field: 'providerTools' },
+		{ field: 'providerTools', provider },
 	);
 }
 
