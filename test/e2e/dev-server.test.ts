@@ -25,7 +25,10 @@ subscribe('child_process', (message) => children.push(v.parse(started, message).
 const program = `
 const url = process.argv[3];
 const ask = async (what) => (await fetch(url + what)).text();
-process.on('SIGTERM', () => process.exit(0));
+process.on('SIGTERM', () => {
+	console.error('fatal error: all goroutines are asleep - deadlock!\\n\\ngoroutine 1 [semacquire]:');
+	process.exit(0);
+});
 const does = await ask('does');
 if (does === 'fail') {
 	process.send(JSON.stringify({ event: 'worker', port: 2 }));
@@ -46,18 +49,20 @@ if (does === 'reload') {
 }
 if (does === 'watch nothing')
 	console.error('✘ [ERROR] Build failed with 1 error:\\n  ✘ [ERROR] Unexpected ";"\\n\\n      agent.ts:1:10:\\n');
-else process.send(JSON.stringify({ event: 'worker', port: 1 }));
+else process.send(JSON.stringify({ event: 'worker', port: does === 'wait' ? 4 : 1 }));
 setInterval(() => {}, 1_000);
 `;
 
 /** Starts a server whose Wranglers do as they are told until the last of them, which runs. */
 async function startServer(
-	first: 'fail' | 'watch nothing' | 'reload',
+	first: 'fail' | 'watch nothing' | 'reload' | 'wait',
 	{ lives: mostLives = 2, onLater = () => {} }: { readonly lives?: number; readonly onLater?: () => void } = {},
 ) {
 	const file = join(folder, 'wrangler.mjs');
 	await writeFile(file, program);
 	let lives = 0;
+	const printed: string[] = [];
+	const waiting = Promise.withResolvers<void>();
 	let [wasUp, wasReloaded] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
 	const [mistake, ending, up, over] = [
 		Promise.withResolvers<void>(),
@@ -83,14 +88,21 @@ async function startServer(
 		program: file,
 		args: [`http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}/`],
 		json: false,
-		print: () => {},
-		onUp: ({ port }) => (port === 1 ? up.resolve(port) : port === 2 ? wasUp.resolve() : wasReloaded.resolve()),
+		print: (text) => printed.push(text),
+		onUp: ({ port }) => {
+			if (port === 4) waiting.resolve();
+			else if (port === 1) up.resolve(port);
+			else (port === 2 ? wasUp : wasReloaded).resolve();
+		},
 		onMistake: () => mistake.resolve(),
 		onEnd: over.resolve,
 	});
 	server.start();
 	return {
 		server,
+		printed,
+		/** Resolves when a Wrangler that waits has said that its Worker runs. */
+		waits: waiting.promise,
 		mistake: mistake.promise,
 		/** Resolves when the first Wrangler ends, with what lets it. */
 		ending: ending.promise,
@@ -152,4 +164,12 @@ test('a Wrangler that ends just after a reload has run since its Worker first an
 	});
 	await expectLast();
 	clock.mockRestore();
+});
+
+test('what a Wrangler still says that is ended because variables were saved is not printed: a crash of its build is none', async () => {
+	const { server, printed, waits, expectLast } = await startServer('wait');
+	await waits;
+	server.restart();
+	await expectLast();
+	expect(printed.join('\n')).not.toMatch(/fatal error|goroutine/);
 });

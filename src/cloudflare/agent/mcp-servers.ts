@@ -16,7 +16,7 @@ export type ServerAuth =
 export interface AgentMcpServer {
 	/** The beginning of its tools' names, `NAME_TOOL`: a–z, 0–9 and single hyphens, 32 at most. */
 	readonly name: string;
-	/** An https URL. Under `npm start` it may be on this machine. */
+	/** An https URL. Under `npm start` it may be on this machine. `${NAME}` in its path or query is a variable. */
 	readonly url: string;
 	/** Headers of each request. `${NAME}` in a value is the variable of that name, so that no secret is in the code. */
 	readonly headers?: Readonly<Record<string, string>>;
@@ -35,7 +35,8 @@ export interface AgentMcpServer {
 /** Lists the variables that a server of an agent needs. */
 export function listVariables(server: AgentMcpServer): readonly string[] {
 	const clientSecret = findClientSecret(server);
-	return [...listSecretNames(server.headers ?? {}), ...(clientSecret === undefined ? [] : [clientSecret])];
+	const named = listSecretNames({ ...server.headers, url: server.url });
+	return [...named, ...(clientSecret === undefined ? [] : [clientSecret])];
 }
 
 /** Finds the name in `auth.clientSecret`. */

@@ -1,6 +1,7 @@
 import type { Context, MiddlewareHandler } from 'hono';
 import type { Actor } from '../../core/ground/actor.ts';
 import { RunletError } from '../../core/ground/errors.ts';
+import { webAgent } from '../../core/toolboxes/web/agent.ts';
 import { type Authenticate, identifyAccount } from '../auth/account.ts';
 import { type Identity, identify, isOwnCredential, localIdentity } from '../auth/identity.ts';
 import type { KeyRecord, Scope } from '../auth/key.ts';
@@ -74,7 +75,14 @@ function assertLocal(c: Context<RouteEnv>, local: LocalMode): void {
 			'Without API keys only this machine is answered, at the address that npm start printed: http://127.0.0.1 or http://localhost with its port.',
 		);
 	}
+	if (isFromWebTool(c))
+		throw new RunletError('forbidden', 'The API of Runlet is not for web_fetch: a model would read other sessions.');
 	assertOwnPage(c);
+}
+
+/** Whether a tool of a model makes the request, which comes from this machine like those of the person. */
+function isFromWebTool(c: Context<RouteEnv>): boolean {
+	return c.req.header('user-agent') === webAgent;
 }
 
 /** Refuses a request that a page of another site lets a browser make. */
@@ -228,7 +236,7 @@ export function isAdmin(c: Context<RouteEnv>): boolean {
 /** Whether a request comes through `npm start`, which answers this machine only. */
 export function isHere(c: Context<RouteEnv>): boolean {
 	const { local } = readDoor(c.env);
-	return local !== undefined && isFromThisMachine(local, c.req.url, c.req.header(localHeader));
+	return !isFromWebTool(c) && local !== undefined && isFromThisMachine(local, c.req.url, c.req.header(localHeader));
 }
 
 /** Whether a request has a key with the role admin, also where another variable than that of the keys is wrong. */

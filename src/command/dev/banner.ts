@@ -74,7 +74,7 @@ async function describeBudgets({ port, secret, basePath }: BannerOptions): Promi
 }
 
 const problemList = v.looseObject({
-	problems: v.array(v.object({ where: v.string(), message: v.string() })),
+	problems: v.array(v.object({ where: v.string(), message: v.string(), unset: v.exactOptional(v.string()) })),
 });
 const failure = v.looseObject({ error: v.looseObject({ message: v.string() }) });
 

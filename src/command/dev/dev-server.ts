@@ -111,7 +111,8 @@ export class DevServer {
 		for (const stream of [child.stdout, child.stderr]) {
 			stream?.setEncoding('utf8').on('data', (text: string) => {
 				wrangler.tail = `${wrangler.tail}${text}`.slice(-4_000);
-				read(text);
+				// A process that was told to end may crash on its way, as esbuild does in the middle of a build.
+				if (this.#intent === 'run') read(text);
 			});
 		}
 		child.on('message', (message) => this.#hear(String(message), wrangler));

@@ -19,6 +19,8 @@ export interface ConnectionOptions {
 	readonly allowLoopback?: boolean;
 	/** Where accepted definitions are kept. The default is the memory of this connection. */
 	readonly acceptance?: Acceptance;
+	/** Texts that nothing which comes from the server may show, besides those of its secret headers. */
+	readonly secrets?: readonly string[];
 	/** Logs in to the server (OAuth 2.1). */
 	readonly login?: McpLogin;
 	/** Called with each problem. It must not throw. */

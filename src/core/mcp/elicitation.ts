@@ -33,7 +33,12 @@ const form = v.object({
 		required: v.optional(v.array(v.string())),
 	}),
 });
-const link = v.object({ mode: v.literal('url'), message: v.string(), url: v.string() });
+/** A page that a person may be sent to. An address such as `javascript:` would run where it is opened. */
+const page = v.pipe(
+	v.string(),
+	v.check((url) => URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)),
+);
+const link = v.object({ mode: v.literal('url'), message: v.string(), url: page });
 
 /** What a server asks a person: a form, or a link to open. */
 export const elicitation = v.union([link, form]);

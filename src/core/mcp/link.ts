@@ -96,7 +96,7 @@ export function createLink(server: McpServer, options: ConnectionOptions, onList
 		});
 		return opening;
 	};
-	const redact = async () => createRedactor(listSecrets(server, await options.login?.tokens()));
+	const redact = async () => createRedactor(listSecrets(server, options.secrets, await options.login?.tokens()));
 	const fail = async (thrown: unknown): Promise<RunletError> => {
 		const { code, message, data } = toFailure(thrown, { sdk, server, link: login?.takeLink(), cut: takeFailure() });
 		return new RunletError(code, (await redact())(message), data, { cause: thrown });

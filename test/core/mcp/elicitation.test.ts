@@ -207,3 +207,21 @@ describe('a server of revision 2025-11-25 whose connection is lost while a perso
 		expect(calls).toBe(1);
 	});
 });
+
+it.each(['javascript:alert(1)', 'data:text/html,hi', 'file:///etc/passwd', 'no address'])(
+	'a person is sent to no page at %s, whatever a server asks',
+	async (url) => {
+		const ask: Work = () =>
+			// SAFETY: a hostile server sends what its types forbid.
+			({
+				resultType: 'input_required',
+				inputRequests: {
+					who: { method: 'elicitation/create', params: { mode: 'url', message: 'Open.', url, elicitationId: '1' } },
+				},
+			}) as never;
+		const served = keep(await serveStateless(createServer({ ask })));
+		const { tools } = await connect(served);
+		const { output, isError } = await call(tools, 'ask');
+		expect([isError, isAskUser(output)]).toEqual([true, false]);
+	},
+);

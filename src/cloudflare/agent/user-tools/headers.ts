@@ -10,11 +10,32 @@ const reserved =
 
 const reference = /\$\{([^}]*)\}/g;
 
-/** Lists the secrets that headers name. */
+/** Lists the secrets that headers, or other texts, name. */
 export function listSecretNames(headers: Readonly<Record<string, string>>): ReadonlySet<string> {
 	return new Set(
 		Object.values(headers).flatMap((value) => [...value.matchAll(reference)].map(([, name = '']) => name)),
 	);
+}
+
+/** Writes secrets into the path and the query of a URL, where each is one piece of it. */
+export function fillUrl(url: string, secrets: Readonly<Record<string, string>>): string {
+	return url.replace(reference, (_, secret: string) => encodeURIComponent(secrets[secret] ?? ''));
+}
+
+/** The origin of a URL that may name secrets. Nothing of its path and its query. */
+export function toOrigin(url: string): string {
+	const filled = url.replace(reference, 'x');
+	return URL.canParse(filled) ? new URL(filled).origin : '';
+}
+
+/** Throws `invalid_request` for a secret in the origin of a URL, and for one that there is not. */
+export function assertUrlReferences(url: string, secretNames: readonly string[]): void {
+	if (url.replace(reference, '').includes('${')) throw createRefusal('url', `\${ is not closed. Write \${NAME}`);
+	const [origin = ''] = /^[^/]*\/\/[^/?#]*/.exec(url) ?? [];
+	if (origin.includes('${')) throw createRefusal('url', 'a secret may stand in the path and the query only');
+	for (const [, secret = ''] of url.matchAll(reference))
+		if (!secretNames.includes(secret))
+			throw createRefusal('url', `\${${secret.slice(0, 64)}} is no secret of this server. Give it in secrets`);
 }
 
 /** Throws `invalid_request` for headers that a request may not have, or that name a secret that there is not. */

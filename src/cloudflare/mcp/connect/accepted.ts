@@ -1,11 +1,20 @@
 import * as v from 'valibot';
 import { RunletError } from '../../../core/ground/errors.ts';
+import { isRecord } from '../../../core/ground/json.ts';
 import { type Acceptance, type AcceptedTools, toolDefinition } from '../../../core/mcp/acceptance.ts';
 import type { Config } from '../../config/config.ts';
 import { askRegistry } from '../../objects/directory/registry-api.ts';
 import type { LoginPlace } from './login-store.ts';
 
-const accepted = v.record(v.string(), v.object({ hash: v.string(), definition: toolDefinition }));
+const entry = v.tuple([v.string(), v.object({ hash: v.string(), definition: toolDefinition })]);
+
+/** By the server's own names, which may be any: `v.record` would leave out `constructor` and `__proto__`. */
+const accepted = v.pipe(
+	v.custom<object>((value) => isRecord(value)),
+	v.transform((tools) => Object.entries(tools)),
+	v.array(entry),
+	v.transform((entries): AcceptedTools => Object.fromEntries(entries)),
+);
 const stored = v.object({ url: v.string(), tools: accepted });
 
 /** The most characters of what is kept of a server. A row has 2 MB. */

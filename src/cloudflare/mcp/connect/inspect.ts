@@ -15,7 +15,7 @@ export interface InspectedTool {
 }
 
 /** What a server answered: its tools, or why not. */
-export type Inspected = { readonly tools: readonly InspectedTool[] } | { readonly problem: string };
+export type Inspected = { readonly tools: readonly InspectedTool[] } | { readonly problem: RunletError };
 
 /** How long a request waits for a server, in milliseconds. */
 const patienceMs = 15_000;
@@ -31,13 +31,13 @@ export async function inspectServer(config: Config, server: FoundServer): Promis
 			createAcceptance(config, server).read(),
 		]);
 		const tools = Object.entries(offered).map(([name, { hash, definition }]) => {
-			const before = accepted[name];
+			const before = Object.hasOwn(accepted, name) ? accepted[name] : undefined;
 			if (before === undefined || before.hash === hash) return { name, hash };
 			return { name, hash, differences: listDifferences(before.definition, definition) };
 		});
 		return { tools };
 	} catch (thrown) {
-		return { problem: toRunletError(thrown).message };
+		return { problem: toRunletError(thrown) };
 	}
 }
 

@@ -23,8 +23,9 @@ export async function beginLogin(config: Config, server: FoundServer): Promise<U
 	if (server.auth === undefined)
 		throw new RunletError('conflict', `${server.name} has no login. Register it with auth: 'oauth'.`);
 	const login = new OwnerLogin({ config, server });
+	const { url: serverUrl } = await server.openSecrets();
 	try {
-		await auth(login, { serverUrl: server.url, fetchFn: createServerFetch(server, server).send });
+		await auth(login, { serverUrl, fetchFn: createServerFetch(server, server).send });
 	} catch (thrown) {
 		throw toLoginFailure(server, thrown);
 	}
@@ -39,10 +40,11 @@ export async function endLogin(config: Config, query: URLSearchParams, findServe
 	const { owner, user, name, id } = returning;
 	const server = await findServer(owner, name);
 	if (server === undefined) return { problem: `The server ${name} was removed.` };
+	const { url } = await server.openSecrets();
 	const { begun, all } = await takeLink(new LoginStore(config, { owner, user, name, url: server.url }), id);
 	if (begun === undefined) return over;
 	try {
-		await finishLogin(server, { ...server, login: new OwnerLogin({ config, server, user, begun }), query });
+		await finishLogin({ name, url }, { ...server, login: new OwnerLogin({ config, server, user, begun }), query });
 		return { server: name, owner, sessions: [...new Set(all.flatMap(({ session }) => session ?? []))] };
 	} catch (thrown) {
 		log('warn', 'mcp.login_failed', { 'runlet.mcp.server': name, ...toFailureFields(thrown) });

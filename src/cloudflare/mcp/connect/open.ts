@@ -23,10 +23,10 @@ export async function openServer(
 	server: FoundServer,
 	{ config, session, user, isOwners = false, mayLogIn, ...options }: OpenOptions,
 ): Promise<McpConnection> {
-	const { headers } = await server.openSecrets();
+	const { url, headers, texts: secrets } = await server.openSecrets();
 	const login = server.auth !== undefined && mayLogIn ? await createLogin() : undefined;
 	const { allowLoopback } = server;
-	return createConnection(toServer(server, headers), { ...options, allowLoopback, login });
+	return createConnection(toServer(server, url, headers), { ...options, allowLoopback, secrets, login });
 
 	/** The login of the owner is for all its sessions. Without it each person logs in for their own. */
 	async function createLogin(): Promise<OwnerLogin> {
@@ -41,7 +41,7 @@ export async function openServer(
 	}
 }
 
-function toServer(server: FoundServer, headers: McpServer['headers']): McpServer {
-	const { name, url, allow, needsApproval, safe, timeoutMs } = server;
+function toServer(server: FoundServer, url: string, headers: McpServer['headers']): McpServer {
+	const { name, allow, needsApproval, safe, timeoutMs } = server;
 	return { name, url, headers, allow, needsApproval, safe, timeoutMs };
 }

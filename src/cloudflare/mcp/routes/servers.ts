@@ -3,14 +3,17 @@ import { Hono } from 'hono/tiny';
 import { RunletError } from '../../../core/ground/errors.ts';
 import { openSecrets, sealSecrets } from '../../agent/registered-secrets.ts';
 import type { Runtime } from '../../agent/runtime.ts';
+import { toOrigin } from '../../agent/user-tools/headers.ts';
 import { readConfig } from '../../config/config.ts';
 import { askRegistry, type Entry, type RegistryApi } from '../../objects/directory/registry-api.ts';
 import { getOwner, type RouteEnv } from '../../routes/identity.ts';
 import { serveOperation } from '../../routes/operation.ts';
+import { getReader } from '../../routes/reader.ts';
 import { refuseMethod } from '../../routes/request.ts';
 import type { shownServer, shownServerDetails } from '../../wire/mcp.ts';
 import * as operations from '../../wire/operations/mcp.ts';
 import type { Shown } from '../../wire/shown.ts';
+import { showError } from '../../wire/shown-error.ts';
 import {
 	assertServerName,
 	listKeptServerSecrets,
@@ -44,7 +47,7 @@ export function createServersRoute(runtime: Runtime) {
 		if (shown === undefined) throw noSuchServer();
 		const { inspectServer } = await import('../connect/inspect.ts');
 		const inspected = await inspectServer(readConfig(c.env), server);
-		if ('problem' in inspected) return { ...shown, problem: inspected.problem };
+		if ('problem' in inspected) return { ...shown, problem: showError(inspected.problem, getReader(c)).message };
 		return {
 			...shown,
 			tools: inspected.tools.map((tool) => ({ ...tool, isChanged: tool.differences !== undefined })),
@@ -157,8 +160,10 @@ async function listShown(c: Ctx, agents: Runtime['agents']): Promise<Shown<typeo
 		};
 	};
 	const declared = new Map(agents.flatMap(({ mcp = [] }) => mcp).map((server) => [server.name, server]));
+	// What else an agent says of its server is the operator's: a path, a query or a header may hold a secret.
 	const ofAgents = [...declared.values()].map((server) => ({
-		...server,
+		name: server.name,
+		url: toOrigin(server.url),
 		from: 'agent' as const,
 		agents: listDeclarers(agents, server.name),
 		...login(server),

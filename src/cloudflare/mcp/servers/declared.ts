@@ -5,7 +5,7 @@ import { assertPublicUrl } from '../../../core/ground/public-url.ts';
 import { redactSecrets } from '../../../core/ground/redact.ts';
 import type { Agent } from '../../agent/define.ts';
 import type { AgentMcpServer } from '../../agent/mcp-servers.ts';
-import { assertHeaders, listSecretNames } from '../../agent/user-tools/headers.ts';
+import { assertHeaders, assertUrlReferences, listSecretNames } from '../../agent/user-tools/headers.ts';
 import { longestServerName, serverName, serverSettings } from '../../wire/mcp.ts';
 
 const schema = v.object({
@@ -51,6 +51,7 @@ function assertDeclared(servers: readonly AgentMcpServer[]): void {
 			assertPublicUrl(server.url, { allowLoopback: true });
 			const { headers = {} } = server;
 			assertHeaders(headers, [...listSecretNames(headers)]);
+			assertUrlReferences(server.url, [...listSecretNames({ url: server.url })]);
 			const written = JSON.stringify(server);
 			if (redactSecrets(written) !== written)
 				throw new RunletError(

@@ -5,7 +5,7 @@ import { assertPublicUrl } from '../../../core/ground/public-url.ts';
 import { findClientSecret } from '../../agent/mcp-servers.ts';
 import type { Secrets } from '../../agent/registered-secrets.ts';
 import { assertNoSecret } from '../../agent/user-tools/definition.ts';
-import { assertHeaders, listSecretNames } from '../../agent/user-tools/headers.ts';
+import { assertHeaders, assertUrlReferences, listSecretNames } from '../../agent/user-tools/headers.ts';
 import type { Entry } from '../../objects/directory/registry-api.ts';
 import { longestServerName, type serverBody, serverName, storedServer } from '../../wire/mcp.ts';
 
@@ -38,6 +38,7 @@ export function toStoredServer({ secrets: given = {}, ...body }: ServerBody, sec
 	assertPublicUrl(body.url);
 	if (body.url.includes('#')) throw createRefusal('url', 'it has a fragment, which is never sent. Take it out');
 	const names = Object.keys(secrets);
+	assertUrlReferences(body.url, names);
 	assertHeaders(body.headers, names);
 	const secret = findClientSecret(body);
 	if (secret !== undefined && !names.includes(secret))
@@ -49,7 +50,7 @@ export function toStoredServer({ secrets: given = {}, ...body }: ServerBody, sec
 /** Lists the secrets that a new definition keeps, as `listKeptSecrets` of a tool does. */
 export function listKeptServerSecrets(before: StoredServer, body: ServerBody): readonly string[] {
 	if (before.url !== body.url) return [];
-	const used = new Set([...listSecretNames(body.headers), findClientSecret(body)]);
+	const used = new Set([...listSecretNames({ ...body.headers, url: body.url }), findClientSecret(body)]);
 	return before.secretNames.filter((name) => used.has(name) && !Object.hasOwn(body.secrets ?? {}, name));
 }
 

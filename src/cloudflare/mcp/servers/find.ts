@@ -3,7 +3,7 @@ import { isLoopback } from '../../../core/ground/public-url.ts';
 import type { Agent } from '../../agent/define.ts';
 import { type AgentMcpServer, findClientSecret, listVariables } from '../../agent/mcp-servers.ts';
 import { openSecrets, resealSecrets, type Secrets } from '../../agent/registered-secrets.ts';
-import { fillHeaders } from '../../agent/user-tools/headers.ts';
+import { fillHeaders, fillUrl, toOrigin } from '../../agent/user-tools/headers.ts';
 import type { Config } from '../../config/config.ts';
 import { log, toFailureFields } from '../../log.ts';
 import { askRegistry, type Entry } from '../../objects/directory/registry-api.ts';
@@ -12,6 +12,8 @@ import { readStoredServer } from './definition.ts';
 /** What a server is sent besides its calls. Nobody may see it. */
 export interface ServerSecrets {
 	readonly headers: Readonly<Record<string, string>>;
+	/** Its address, with the secrets in it. */
+	readonly url: string;
 	/** The secret of `auth.clientId`, for the login. */
 	readonly clientSecret?: string;
 	/** All secret texts, for taking them out of results. */
@@ -64,10 +66,11 @@ function toDeclared(config: Config, owner: string, { headers = {}, ...server }: 
 		...server,
 		owner,
 		isDeclared: true,
-		allowLoopback: config.local !== undefined && isLoopback(new URL(server.url)),
+		allowLoopback: config.local !== undefined && isLoopback(new URL(toOrigin(server.url))),
 		openSecrets: async () => {
 			const names = listVariables({ ...server, headers });
-			return fill(headers, clientSecret, Object.fromEntries(names.map((name) => [name, config.readText(name)])));
+			const secrets = Object.fromEntries(names.map((name) => [name, config.readText(name)]));
+			return fill({ headers, url: server.url }, clientSecret, secrets);
 		},
 	};
 }
@@ -83,7 +86,7 @@ function toOwn(config: Config, owner: string, entry: Entry): FoundServer {
 		allowLoopback: false,
 		openSecrets: async () => {
 			const secrets = await openSecrets(config, { owner, kind: 'mcp', name }, entry);
-			if (secrets !== undefined) return fill(headers, findClientSecret(server), secrets);
+			if (secrets !== undefined) return fill({ headers, url: server.url }, findClientSecret(server), secrets);
 			throw new RunletError(
 				'conflict',
 				`The secrets of ${name} cannot be read: SECRETS_KEY has no longer their key. Its owner has to register it again.`,
@@ -102,12 +105,13 @@ function readOrLeave(config: Config, owner: string, entry: Entry): readonly Foun
 }
 
 function fill(
-	headers: Readonly<Record<string, string>>,
+	{ headers, url }: Pick<ServerSecrets, 'headers' | 'url'>,
 	clientSecret: string | undefined,
 	secrets: Secrets,
 ): ServerSecrets {
 	return {
 		headers: fillHeaders(headers, secrets),
+		url: fillUrl(url, secrets),
 		...(clientSecret !== undefined && { clientSecret: secrets[clientSecret] }),
 		texts: Object.values(secrets),
 	};

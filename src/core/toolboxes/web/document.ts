@@ -2,9 +2,10 @@ import { RunletError } from '../../ground/errors.ts';
 import { publicFetch } from '../../ground/public-fetch.ts';
 import { replaceControls } from '../../ground/text.ts';
 import { Work } from '../../ground/work.ts';
+import { webAgent } from './agent.ts';
 import { decodeText } from './decode.ts';
 import { readHtml } from './html.ts';
-import { agentName, assertRobotsAllowed } from './robots.ts';
+import { assertRobotsAllowed } from './robots.ts';
 
 /** A document of the web as text. */
 export interface WebDocument {
@@ -31,7 +32,7 @@ export interface ReadOptions {
 }
 
 const headers = {
-	'user-agent': agentName,
+	'user-agent': webAgent,
 	accept: 'text/markdown, text/html, application/xhtml+xml, application/json;q=0.9, text/*;q=0.8, */*;q=0.1',
 };
 

@@ -1,9 +1,7 @@
 import { RunletError } from '../../ground/errors.ts';
 import { type PublicFetchOptions, publicFetch } from '../../ground/public-fetch.ts';
+import { agentName, webAgent } from './agent.ts';
 import { robotsParser } from './libraries.ts';
-
-/** The name in `user-agent`, and in the rules of a site. */
-export const agentName = 'runlet';
 
 /** Bytes of rules that are read (RFC 9309, 2.5). */
 const maxBytes = 512_000;
@@ -35,7 +33,7 @@ async function readRules(
 	{ signal, ...options }: Parameters<typeof assertRobotsAllowed>[1],
 ): Promise<string | undefined> {
 	try {
-		const headers = { 'user-agent': agentName };
+		const headers = { 'user-agent': webAgent };
 		const response = await publicFetch(
 			address,
 			{ headers, signal },
