@@ -122,11 +122,29 @@ describe('npm run deploy -- --dry-run runs what would be deployed, and says what
 		});
 		expect(status).toBe(1);
 		expect(stderr).toMatch(/^DAY_BUDGET_USD: must be a number above 0/m);
-		expect(stderr).toMatch(/^MODEL: "gtp-5" is no model/m);
+		expect(stderr).toMatch(/^MODEL: No provider knows the model "gtp-5".* give createRunlet a provider/m);
 		expect(stderr).toMatch(/^agent support: .*skills\/escalations\/SKILL\.md/m);
 		expect(stderr).toMatch(
 			/^SESSIONS, LEDGERS: nothing in wrangler.toml .* new_sqlite_classes = \["Session", "Ledger"\]/m,
 		);
+	});
+
+	test('it says what a function providers throws, reads nothing of .dev.vars, and tells what may be a secret at Cloudflare apart', async () => {
+		await writeFile(join(project, '.dev.vars'), 'GITHUB_WEBHOOK_SECRET=hunter22\n');
+		const good = spawnSync(process.execPath, ['scripts/deploy.ts', '--dry-run'], { cwd: project, encoding: 'utf8' });
+		await rm(join(project, '.dev.vars'));
+		expect(good.status, good.stderr).toBe(0);
+		expect(good.stdout + good.stderr).not.toContain('Using secrets');
+		expect(good.stderr).toMatch(/needs it as a secret.*\n {2}agent triage: GITHUB_WEBHOOK_SECRET: not set/);
+		const [status, stderr] = await dryRun({
+			'src/worker.ts': (text) =>
+				text.replace(
+					'createRunlet({ agents',
+					"createRunlet({ providers: () => { throw new Error('no house key'); }, agents",
+				),
+		});
+		expect([status, stderr]).toEqual([1, expect.stringMatching(/^providers: .*no house key$/m)]);
+		expect(stderr).not.toContain('base-path');
 	});
 
 	test('it names what createRunlet refuses, and its line: here an option that it does not have, and the option that was meant', async () => {

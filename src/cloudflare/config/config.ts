@@ -23,6 +23,7 @@ import type { FullRooms, RoomLimits } from '../objects/room.ts';
 import type { SessionNamespace } from '../objects/session-api.ts';
 import { maxFile } from '../wire/body.ts';
 import { defaultBudgets } from '../wire/budget.ts';
+import type { Problem } from '../wire/problem.ts';
 import { type SourceName, sourceNames } from '../wire/protocols/webhooks/source.ts';
 import { type BindingName, bindingNames, findBinding, readBinding } from './bindings.ts';
 import {
@@ -37,7 +38,6 @@ import {
 } from './env.ts';
 import { findOrigin } from './environment.ts';
 import { createLimitedKv } from './limited-kv.ts';
-import type { Problem } from './problem.ts';
 import { createRoom } from './room.ts';
 import { readSearch } from './search.ts';
 import {

@@ -8,8 +8,8 @@ import { createResolver } from '../agent/resolver.ts';
 import type { Runtime } from '../agent/runtime.ts';
 import { createShell } from '../agent/shell.ts';
 import type { Config } from '../config/config.ts';
-import type { Problem } from '../config/problem.ts';
 import { findVariable } from '../log.ts';
+import type { Problem } from '../wire/problem.ts';
 import { sourceNames } from '../wire/protocols/webhooks/source.ts';
 
 /** What agents are checked against. */

@@ -1,7 +1,6 @@
 import { type Config, readConfig } from '../config/config.ts';
 import type { WorkerEnv } from '../config/env.ts';
 import { findOrigin } from '../config/environment.ts';
-import type { Problem } from '../config/problem.ts';
 import { askDirectory, everybody } from '../objects/directory/api.ts';
 import { askLedger } from '../objects/ledger/api.ts';
 import { askMemory } from '../objects/memory/api.ts';
@@ -9,6 +8,7 @@ import { publishedPrefix } from '../objects/publisher/api.ts';
 import { reach, usualLimitMs } from '../objects/reach.ts';
 import { takeValue } from '../objects/result.ts';
 import { isMissingSqlite } from '../objects/sqlite.ts';
+import type { Problem } from '../wire/problem.ts';
 
 /** How one object of each class is called without a change. No owner has the name. */
 const objects = {

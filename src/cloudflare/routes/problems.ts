@@ -4,7 +4,7 @@ import type { Runtime } from '../agent/runtime.ts';
 import { findConfigProblems, readConfig } from '../config/config.ts';
 import type { WorkerEnv } from '../config/env.ts';
 import { unsetVariables } from '../config/environment.ts';
-import type { Problem } from '../config/problem.ts';
+import type { Problem } from '../wire/problem.ts';
 import { findAgentProblems } from './agent-problems.ts';
 import { findObjectsWithoutSqlite } from './objects.ts';
 

@@ -3,6 +3,8 @@ import { env } from 'cloudflare:test';
 import { expect, inject, test } from 'vitest';
 import { readConfig } from '../../../src/cloudflare/config/config.ts';
 import { toolbox } from '../../../src/core/index.ts';
+import { webAgent } from '../../../src/core/toolboxes/web/agent.ts';
+import worker from '../../worker.ts';
 
 const receiver = inject('receiver');
 const { port } = new URL(receiver);
@@ -34,4 +36,28 @@ test('under npm start this machine is read, and a redirect stays on it', async (
 	const to = encodeURIComponent('http://169.254.169.254/latest/meta-data');
 	const away = await read(`${receiver}/echo/web-away?status=302&to=${to}`, { LOCAL: 'true' });
 	expect(away).toMatchObject({ ok: false, error: { message: expect.stringMatching(/^url: /) } });
+});
+
+test.each(['/v1/sessions', '/v1/usage', '/mcp/assistant', '/healthz?deep'])(
+	'under npm start the API at %s needs no key of the person, and refuses a tool that reads the web',
+	async (path) => {
+		const ask = (headers: Record<string, string>) =>
+			worker.request(`http://127.0.0.1:8787${path}`, { headers }, { ...env, LOCAL: 'true' });
+		expect([401, 403]).not.toContain((await ask({ 'user-agent': 'curl' })).status);
+		expect([401, 403]).toContain((await ask({ 'user-agent': webAgent })).status);
+	},
+);
+
+test('a tool that reads the web says so at each hop of a redirect, so that no redirect hides it', async () => {
+	const seen: (string | null)[] = [];
+	const fetch: typeof globalThis.fetch = async (input, init) => {
+		seen.push(new Headers(init?.headers).get('user-agent'));
+		const location = 'http://localhost:8788/v1/sessions';
+		return String(input) === location
+			? new Response('here')
+			: new Response(null, { status: 302, headers: { location } });
+	};
+	const context = { web: { allowLoopback: true }, fetch };
+	const outcome = await toolbox.perform('web_fetch', { url: 'http://127.0.0.1:9/' }, toolbox.withWeb(), context);
+	expect([outcome.ok, seen]).toEqual([true, [webAgent, webAgent]]);
 });

@@ -371,3 +371,59 @@ describe('a tool that changed since it was accepted', () => {
 		expect(results[0]?.content).toEqual(expect.stringContaining('other'));
 	});
 });
+
+describe('a secret that is a part of a longer text', () => {
+	test('of a header reaches neither the model nor the history when the server repeats it', async () => {
+		const headers = { cookie: `sid=\${SID}; theme=dark` };
+		expect((await put('shop', { ...simple, headers, secrets: { SID: token } })).status).toBe(201);
+		const echo = (request: Request) => /sid=([^;]+)/.exec(request.headers.get('cookie') ?? '')?.[1];
+		shop.tools.find = { call: (_, request) => `your sid is ${echo(request)}` };
+		const { requests, results } = await callTools('connected', ['shop_find']);
+		expect(shop.requests.at(-1)?.headers.get('cookie')).toBe(`sid=${token}; theme=dark`);
+		expect(JSON.stringify([requests.map(({ messages }) => messages), results])).not.toContain(token);
+		expect(results).toMatchObject([{ content: 'your sid is [secret]' }]);
+	});
+
+	test('of an address stands in requests only', async () => {
+		const url = `https://shop.example.com/mcp/\${PLACE}?key=\${PLACE}`;
+		const shown = await (await put('shop', { url, secrets: { PLACE: token } })).json<Shown>();
+		expect(shown).toMatchObject({ url, secretNames: ['PLACE'] });
+		shop.tools.find = { call: (_, request) => `you asked ${request.url}` };
+		const { results } = await callTools('connected', ['shop_find']);
+		const there = `https://shop.example.com/mcp/${encodeURIComponent(token)}?key=${encodeURIComponent(token)}`;
+		expect(shop.requests.at(-1)?.url).toBe(there);
+		expect(results).toMatchObject([{ content: 'you asked https://shop.example.com/mcp/[secret]?key=[secret]' }]);
+	});
+
+	test.each([
+		[`https://\${HOST}.example.com/mcp`, /path and the query only/],
+		[`https://shop.example.com/\${OTHER}`, /is no secret of this server/],
+		['https://shop.example.com/${HOST', /is not closed/],
+	])('is refused in %s', async (url, message) => {
+		const { error } = await (await put('shop', { url, secrets: { HOST: token } })).json<Refusal>();
+		expect(error).toMatchObject({ data: { field: 'url' }, message: expect.stringMatching(message) });
+	});
+});
+
+test('an owner sees of the server of an agent its name and its origin, and nothing else that the operator wrote', async () => {
+	const ofAgents = (await list()).filter(({ from }) => from === 'agent');
+	expect(ofAgents).toContainEqual({
+		name: 'plain',
+		from: 'agent',
+		agents: ['tracking'],
+		url: 'https://plain.example.com',
+	});
+	expect(JSON.stringify(ofAgents)).not.toMatch(/TRACKER_KEY|\/mcp/);
+});
+
+test.each(['constructor', '__proto__', 'prototype'])(
+	'a tool named %s is listed, kept as accepted and known as changed, like any other',
+	async (name) => {
+		shop.tools = { [name]: { description: 'One.', call: () => 'yes' } };
+		await put('shop', simple);
+		expect((await read('shop')).tools).toMatchObject([{ name, isChanged: false }]);
+		await callTools('connected', ['shop_none']);
+		shop.tools = { [name]: { description: 'Another one.', call: () => 'yes' } };
+		expect((await read('shop')).tools).toMatchObject([{ name, isChanged: true }]);
+	},
+);
