@@ -29,6 +29,7 @@ export function assertTime(time: WakeupTime, now: number, prefix = ''): void {
 	if (time.timezone !== undefined && kind !== 'cron') throw refuse('timezone', 'only cron has one. Leave it out.');
 	if (kind === 'at' && !isoTime.test(time.at ?? ''))
 		throw refuse('at', 'expected a time with its offset, such as 2026-11-24T09:00:00+01:00.');
+	if (kind === 'at' && !exists(time.at ?? '')) throw refuse('at', 'the calendar has no such time.');
 	if (kind === 'every' && !(readEvery(time.every) <= farthestMs))
 		throw refuse('every', 'expected a number from 1 on and m, h, d or w, such as 30m or 1d.');
 	const next = kind === 'cron' ? findCron(time, now, refuse) : findNext(time, { after: now, from: now });
@@ -51,6 +52,13 @@ export function findNext(time: WakeupTime, { after, from }: { readonly after: nu
 		return from + every * Math.max(1, Math.floor((after - from) / every) + 1);
 	}
 	return openCron(time).nextRun(new Date(after))?.getTime();
+}
+
+/** Whether an ISO time is one of the calendar. `Date` takes 30 February for 2 March. */
+function exists(isoText: string): boolean {
+	const day = isoText.slice(0, 10);
+	const begin = Date.parse(`${day}T00:00:00Z`);
+	return !Number.isNaN(Date.parse(isoText)) && new Date(begin).toISOString().startsWith(day);
 }
 
 function readEvery(text = ''): number {

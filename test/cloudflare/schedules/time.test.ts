@@ -24,8 +24,15 @@ test.each<[what: string, time: WakeupTime, says: string]>([
 	['an every of seconds', { every: '30s' }, 'every: expected'],
 	['an every of nothing', { every: '0m' }, 'every: expected'],
 	['an every of 1,000 years', { every: '52000w' }, 'every: expected'],
+	...[
+		'2026-02-30T09:00:00Z',
+		'2027-02-29T09:00:00+01:00',
+		'2026-11-31T00:00Z',
+		'2026-13-01T00:00Z',
+		'2026-12-01T25:00Z',
+	].map((at) => [`${at}, which the calendar does not have`, { at }, 'at: the calendar has no such time'] as const),
 	['an at without its offset', { at: '2026-11-24T09:00:00' }, 'at: expected a time with its offset'],
-	['an at on a day that there is not', { at: '2026-13-40T09:00:00Z' }, 'at: this time is past.'],
+	['an at on a day that there is not', { at: '2026-13-40T09:00:00Z' }, 'at: the calendar has no such time.'],
 	['an at that is past', { at: '2026-11-23T11:59:59Z' }, 'at: this time is past.'],
 	['an at in a hundred years', { at: '2126-11-23T12:00:00Z' }, 'at: this is more than ten years from now.'],
 ])('%s is refused, and the error names the field', (_, time, says) => {
