@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { stem } from '../ground/stem.ts';
 import { define } from '../tool/define.ts';
 import { filterAvailable } from '../tool/dispatch.ts';
 import type { Tool, ToolCall } from '../tool/index.ts';
@@ -33,21 +34,46 @@ export function createToolSearch(tools: readonly Tool[]): Tool {
 	});
 }
 
-/** The tools that have a word of the query, the best first. A word counts more in a name than in a description. */
+/** Words of English that say nothing about a tool. */
+const empty = new Set(
+	`a about all an and any are as at be by can do for from has have how i in into is it its me my of on or our please that
+	the their then this to up us was we what when where which with you your`.split(/\s+/),
+);
+
+/** Shorter words of the query are found only as whole words. */
+const shortestPart = 4;
+
+/**
+ * The tools that have a word of the query, the best first. A word counts more in a name than in a description. Words are
+ * compared without their endings; one of at least four letters is found inside others, too.
+ */
 function rankTools(tools: readonly Tool[], query: string): readonly Tool[] {
-	const words = query
-		.toLowerCase()
-		.split(/[^\p{L}\p{N}]+/u)
-		.filter((word) => word !== '');
+	const asked = splitWords(query);
+	const telling = asked.filter((word) => !empty.has(word));
+	const words = new Set(telling.length > 0 ? telling : asked);
 	const score = ({ name, description = '' }: Tool): number => {
-		const [inName, inDescription] = [name.toLowerCase(), description.toLowerCase()];
-		return words.reduce(
-			(sum, word) => sum + (inName.includes(word) ? 3 : 0) + (inDescription.includes(word) ? 1 : 0),
-			0,
-		);
+		const [inName, inDescription] = [createTest(name), createTest(description)];
+		let sum = 0;
+		for (const word of words) sum += (inName(word) ? 3 : 0) + (inDescription(word) ? 1 : 0);
+		return sum;
 	};
 	const ranked = tools.map((tool) => ({ tool, score: score(tool) })).filter((one) => one.score > 0);
 	return ranked.toSorted((one, other) => other.score - one.score).map(({ tool }) => tool);
+}
+
+/** The words of a text in lower case. `sendEmail` and `send_email` are two. */
+function splitWords(text: string): readonly string[] {
+	const apart = text.replace(/(\p{Ll})(\p{Lu})/gu, '$1 $2');
+	return apart.toLowerCase().match(/[\p{L}\p{M}\p{N}]+/gu) ?? [];
+}
+
+/** Returns a test whether a text has a word. */
+function createTest(text: string): (word: string) => boolean {
+	const stems = new Set(splitWords(text).map(stem));
+	const lower = text.toLowerCase();
+	// Scripts without spaces between words have short ones.
+	const isPart = (word: string): boolean => word.length >= shortestPart || /[^\p{Script=Latin}\p{N}]/u.test(word);
+	return (word) => stems.has(stem(word)) || (isPart(word) && lower.includes(word));
 }
 
 /** Lists the tools that a call made known: those that a search found, or the called one. */

@@ -32,7 +32,7 @@ describe('a run with many tools', () => {
 	test('of more, those that search_tools found are sent from the next turn on, behind all others in the order found', async () => {
 		const { requests, result } = await finish(
 			[
-				search('a', 'Send letters!'),
+				search('a', 'Sending!'),
 				search('b', 'letter'),
 				calling({ id: 'c', name: 'send_email', input: {} }),
 				'done',
@@ -99,6 +99,27 @@ describe('a run with many tools', () => {
 	test('what is not found says so', async () => {
 		const { result } = await finish([search('a', 'submarine'), 'done'], { tools: many });
 		expect(results(result.messages)).toEqual([['a', { tools: [], note: expect.stringContaining('other ones') }]]);
+	});
+
+	test('a search finds tools by other forms of their words, and never by the small words of a query', async () => {
+		const tools = [
+			...numbered(45),
+			readTool('export_employee', () => '', { description: 'Write a CSV file.' }),
+			readTool('invoice.list', () => '', { description: 'All bills.' }),
+			readTool('add_to_cart', () => '', { description: 'Put it into the cart, as an item.' }),
+			readTool('sendEmail', () => '', { description: '' }),
+			readTool('read_file_categories', () => '', { description: '' }),
+		];
+		const find = async (query: string): Promise<readonly string[]> => {
+			const { result } = await finish([search('a', query), 'done'], { tools });
+			return Object(results(result.messages)[0]?.[1]).tools.map(({ name }: Tool) => name);
+		};
+		expect(await find('invoices')).toEqual(['invoice.list']);
+		expect(await find('employees')).toEqual(['export_employee']);
+		expect(await find('exporting employees to CSV')).toEqual(['export_employee']);
+		expect(await find('category of the files')).toEqual(['read_file_categories', 'export_employee']);
+		expect(await find('sent mails by emailing it')).toEqual(['sendEmail']);
+		expect(await find('to')).toEqual(['add_to_cart']);
 	});
 
 	test('an unavailable tool is not found', async () => {

@@ -1,5 +1,6 @@
 import MiniSearch, { type AsPlainObject, type Options } from 'minisearch';
 import * as v from 'valibot';
+import { stem } from '../../ground/stem.ts';
 import type { Searched } from '../search.ts';
 
 /** A name with its score. Higher is better. */
@@ -18,21 +19,6 @@ const empty = new Set(
 	task than that the their them then there these they this those to up us use used user users using want wants was way
 	we what when where whether which while who why will with working would you your`.split(/\s+/),
 );
-
-/**
- * Removes the ending of an English word: `testing`, `tests` and `tested` become `test`. Rough, but used for both sides.
- */
-function stem(word: string): string {
-	if (word.length < 5) return word.length === 4 && /[^s]s$/.test(word) ? word.slice(0, -1) : word;
-	const bare = word
-		.replace(/(?:ies|ied)$/, 'y')
-		.replace(/(?<=[^s])s$/, '')
-		.replace(/(?<=.{3})(?:ations?|ings?|ers?|ed|ion|ment|ly)$/, '')
-		.replace(/e$/, '');
-	const isDoubled = bare.at(-1) === bare.at(-2) && /[^aeiouls]$/.test(bare);
-	const stemmed = isDoubled ? bare.slice(0, -1) : bare;
-	return stemmed.length < 3 ? word : stemmed;
-}
 
 const options: Options<Searched> = {
 	idField: 'name',
