@@ -5,6 +5,15 @@ export function truncateText(text: string, length: number): string {
 	return text.slice(0, isHighSurrogate(text.charCodeAt(end - 1)) ? end - 1 : end);
 }
 
+/** Returns the part of a text around a place: at most `length` code units, with `…` where it is cut. */
+export function cutAround(text: string, place: number, length: number): string {
+	if (text.length <= length) return text;
+	const wanted = Math.max(0, Math.min(place - Math.floor(length / 2), text.length - length));
+	const from = isHighSurrogate(text.charCodeAt(wanted - 1)) ? wanted - 1 : wanted;
+	const shown = truncateText(text.slice(from), length);
+	return `${from > 0 ? '…' : ''}${shown}${from + shown.length < text.length ? '…' : ''}`;
+}
+
 /** Splits a text into pieces of at most `length` code units (2 or more). No piece ends within a surrogate pair. */
 export function splitText(text: string, length: number): string[] {
 	const pieces: string[] = [];

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { truncateText } from '../ground/text.ts';
+import { cutAround } from '../ground/text.ts';
 import { Work } from '../ground/work.ts';
 import { define } from '../tool/define.ts';
 import type { ConversationText, Tool } from '../tool/index.ts';
@@ -38,16 +38,9 @@ async function findMatches(
 	const found: ConversationText[] = [];
 	for (const { role, text } of messages) {
 		const at = text.toLowerCase().indexOf(query);
-		if (at !== -1) found.push({ role, text: cutAround(text, at) });
+		if (at !== -1) found.push({ role, text: cutAround(text, at, shownCharacters) });
 		if (found.length === limit) break;
 		await work.add(perMessage + text.length);
 	}
 	return found;
-}
-
-function cutAround(text: string, at: number): string {
-	if (text.length <= shownCharacters) return text;
-	const from = Math.max(0, Math.min(at - shownCharacters / 2, text.length - shownCharacters));
-	const shown = truncateText(text.slice(from), shownCharacters);
-	return `${from > 0 ? '…' : ''}${shown}${from + shown.length < text.length ? '…' : ''}`;
 }

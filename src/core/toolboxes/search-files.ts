@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { RunletError, toMessageText } from '../ground/errors.ts';
-import { truncateText } from '../ground/text.ts';
+import { cutAround } from '../ground/text.ts';
 import { Work } from '../ground/work.ts';
 import { define } from '../tool/define.ts';
 import type { Tool } from '../tool/index.ts';
@@ -15,8 +15,12 @@ const perFile = 2_000;
 const [perCharacter, perCompared] = [0.5, 0.005];
 /** Bytes of a file that are read together. */
 const bytesAtOnce = 262_144;
+/** Characters of a line that are searched together. A longer line is searched in parts, and only for a text. */
+const longestLine = 262_144;
 /** Characters of a line that are shown. */
-const longestLine = 500;
+const shownCharacters = 500;
+/** Lines that a note names. */
+const mostNamed = 10;
 
 /** A line where something was found. */
 interface Match {
@@ -53,8 +57,13 @@ export function searchFilesTool(): Tool {
 			const remedy = 'Search fewer files, or for a plain text.';
 			const work = new Work({ signal: context.signal, field: 'query', remedy });
 			const search: Search = { workspace, test, limit, work };
-			const { matches, truncated } = await searchAll(search, path, glob === undefined ? undefined : compileGlob(glob));
-			return { matches: await Promise.all(matches.map((match) => addContext(workspace, match, around))), truncated };
+			const wanted = glob === undefined ? undefined : compileGlob(glob);
+			const { matches, truncated, passed } = await searchAll(search, path, wanted);
+			return {
+				matches: await Promise.all(matches.map((match) => addContext(workspace, match, around))),
+				truncated,
+				...(passed.length > 0 && { note: describePassed(passed) }),
+			};
 		},
 	});
 }
@@ -101,12 +110,14 @@ interface Found {
 	readonly matches: Match[];
 	/** Whether there may be more. */
 	truncated: boolean;
+	/** Lines that are too long for a regular expression, as `PATH:LINE`. */
+	readonly passed: string[];
 }
 
 /** Searches until there are enough matches, or the work is too much. */
 async function searchAll(search: Search, path: string, glob: ReturnType<typeof compileGlob> | undefined): Promise<Found> {
 	const { workspace, work } = search;
-	const found: Found = { matches: [], truncated: false };
+	const found: Found = { matches: [], truncated: false, passed: [] };
 	try {
 		for await (const { path: file } of listFiles(workspace, path)) {
 			await work.add(perFile);
@@ -135,41 +146,87 @@ async function* listFiles(workspace: Workspace, path: string): AsyncGenerator<Pi
 	}
 }
 
+/** Reads a file piece by piece, and searches the lines that a piece ends. */
 async function searchFile(search: Search, path: string, found: Found): Promise<void> {
 	const { workspace, test, work } = search;
 	const info = await workspace.stat(path);
 	if (info?.type !== 'file' || info.lines === undefined) return;
-	for (let line = 1; line <= info.lines && !found.truncated; ) {
-		const { text, toLine, isCut } = await workspace.readLines(path, { fromLine: line, maxBytes: bytesAtOnce });
+	const decoder = new TextDecoder('utf-8', { fatal: false, ignoreBOM: true });
+	let open: OpenLine = { path, line: 1, text: '', isLong: false, isSettled: false };
+	for (let at = 0; at < info.size && !found.truncated; at += bytesAtOnce) {
+		const bytes = await workspace.read(path, { from: at, to: at + bytesAtOnce });
+		const isEnd = at + bytesAtOnce >= info.size;
+		const text = decoder.decode(bytes, { stream: !isEnd });
 		// The engine may compare each character with all of what is looked for.
 		await work.add(text.length * (perCharacter + perCompared * test.literal.length));
-		if (text.includes(test.literal)) await searchLines(search, { path, line, toLine, text }, found);
-		found.truncated ||= isCut;
-		line = toLine + 1;
+		open = await searchPiece(search, open, text, isEnd, found);
 	}
 }
 
-/** A part of a file, from a line on. */
-interface Part {
+/** A line whose end is not read yet. */
+interface OpenLine {
 	readonly path: string;
 	readonly line: number;
-	readonly toLine: number;
+	/** What is read of it. Of a long line, the end of that. */
 	readonly text: string;
+	/** Whether a part of it was searched already. */
+	readonly isLong: boolean;
+	/** Whether nothing more is looked for in it. */
+	readonly isSettled: boolean;
 }
 
-async function searchLines({ test, limit, work }: Search, part: Part, found: Found): Promise<void> {
-	const { literal, pattern } = test;
-	for (const [at, one] of part.text.split('\n').entries()) {
-		const text = one.replace(/\r$/, '');
-		if (part.line + at > part.toLine || !text.includes(literal)) continue;
-		await work.add(1);
-		if (pattern !== undefined && !(await work.do(pattern.test(text, work)))) continue;
-		if (found.matches.length === limit) {
-			found.truncated = true;
-			return;
-		}
-		found.matches.push({ path: part.path, line: part.line + at, text: cutLine(text) });
+/** Searches the lines that a piece of a file ends. Returns the line that it leaves open. */
+async function searchPiece(
+	search: Search,
+	open: OpenLine,
+	piece: string,
+	isEnd: boolean,
+	found: Found,
+): Promise<OpenLine> {
+	const { literal } = search.test;
+	const { path } = open;
+	const lines = `${open.text}${piece}`.split('\n');
+	const last = lines.pop() ?? '';
+	if (isEnd && last !== '') lines.push(last);
+	const rest = isEnd ? '' : last;
+	let { line, isLong, isSettled } = open;
+	for (const text of lines) {
+		if (!isSettled && text.includes(literal))
+			await searchLine(search, { path, line, text: text.replace(/\r$/, ''), isLong }, found);
+		if (found.truncated) break;
+		line++;
+		[isLong, isSettled] = [false, false];
 	}
+	if (rest.length <= longestLine) return { path, line, text: rest, isLong, isSettled };
+	if (isSettled || (await searchLine(search, { path, line, text: rest, isLong: true }, found)))
+		return { path, line, text: '', isLong: true, isSettled: true };
+	// What is looked for may begin in this part and end in the next.
+	return { path, line, text: rest.slice(-literal.length), isLong: true, isSettled: false };
+}
+
+/** Searches a line, or a part of a long one. Gives whether something is known of it. */
+async function searchLine(
+	{ test: { literal, pattern }, limit, work }: Search,
+	{ path, line, text, isLong }: Pick<Match, 'path' | 'line' | 'text'> & Pick<OpenLine, 'isLong'>,
+	found: Found,
+): Promise<boolean> {
+	const at = text.indexOf(literal);
+	if (at === -1) return false;
+	if (pattern !== undefined && (isLong || text.length > longestLine)) {
+		found.passed.push(`${path}:${line}`);
+		return true;
+	}
+	const place = pattern === undefined ? at : await work.do(pattern.find(text, work));
+	if (place === -1) return false;
+	if (found.matches.length === limit) found.truncated = true;
+	else found.matches.push({ path, line, text: cutAround(text, place, shownCharacters) });
+	return true;
+}
+
+function describePassed(passed: readonly string[]): string {
+	const named = passed.slice(0, mostNamed).join(', ');
+	const more = passed.length > mostNamed ? ` and ${passed.length - mostNamed} more` : '';
+	return `These lines are too long for a regular expression, and were not matched: ${named}${more}. Search them by a text, without regex.`;
 }
 
 async function addContext(workspace: Workspace, match: Match, around: number): Promise<Match> {
@@ -177,12 +234,8 @@ async function addContext(workspace: Workspace, match: Match, around: number): P
 	const { path, line } = match;
 	const first = Math.max(1, line - around);
 	const { text, lines, toLine } = await workspace.readLines(path, { fromLine: first, toLine: line + around });
-	const shown = text.split('\n').map((one) => cutLine(one.replace(/\r$/, '')));
+	const shown = text.split('\n').map((one) => cutAround(one.replace(/\r$/, ''), 0, shownCharacters));
 	const before = shown.slice(0, line - first);
 	const after = shown.slice(line - first + 1, Math.min(toLine, lines) - first + 1);
 	return { ...match, before, after };
-}
-
-function cutLine(text: string): string {
-	return text.length > longestLine ? `${truncateText(text, longestLine)}…` : text;
 }

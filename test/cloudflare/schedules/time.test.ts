@@ -30,7 +30,7 @@ test.each<[what: string, time: WakeupTime, says: string]>([
 		'2026-11-31T00:00Z',
 		'2026-13-01T00:00Z',
 		'2026-12-01T25:00Z',
-	].map((at) => [`${at}, which the calendar does not have`, { at }, 'at: the calendar has no such time'] as const),
+	].map((at): [string, WakeupTime, string] => [`${at}, on no day`, { at }, 'at: the calendar has no such time']),
 	['an at without its offset', { at: '2026-11-24T09:00:00' }, 'at: expected a time with its offset'],
 	['an at on a day that there is not', { at: '2026-13-40T09:00:00Z' }, 'at: the calendar has no such time.'],
 	['an at that is past', { at: '2026-11-23T11:59:59Z' }, 'at: this time is past.'],

@@ -109,6 +109,55 @@ describe('search_files', () => {
 			});
 	});
 
+	test('a line of any length is searched whole for a text, and hides no file behind it', async () => {
+		const [before, after] = ['a'.repeat(700_000), 'b'.repeat(600_000)];
+		const { call } = callOn(box, {
+			'dist/app.min.js': `${before}needle${after}\nshort needle\n`,
+			'dist/open.min.js': `${'x'.repeat(262_143)}needle`,
+			'src/a.ts': 'a needle\n',
+		});
+		const found = Object(await call('search_files', { query: 'needle' }));
+		expect(found).toMatchObject({
+			matches: [
+				{ path: 'dist/app.min.js', line: 1 },
+				{ path: 'dist/app.min.js', line: 2, text: 'short needle' },
+				{ path: 'dist/open.min.js', line: 1 },
+				{ path: 'src/a.ts', line: 1, text: 'a needle' },
+			],
+			truncated: false,
+		});
+		expect(found.matches[0].text).toMatch(/^…a+needleb+…$/);
+		expect(found.matches[2].text).toMatch(/^…x+needle$/);
+	});
+
+	test('a line that is too long for a regular expression is named in a note, and hides no file behind it', async () => {
+		const { call } = callOn(box, {
+			'dist/app.min.js': `${'a'.repeat(700_000)}needle 1\nneedle 2\n`,
+			'src/a.ts': 'needle 3\n',
+		});
+		expect(await call('search_files', { query: '^needle \\d$', regex: true })).toEqual({
+			matches: [
+				{ path: 'dist/app.min.js', line: 2, text: 'needle 2' },
+				{ path: 'src/a.ts', line: 1, text: 'needle 3' },
+			],
+			truncated: false,
+			note: expect.stringContaining('dist/app.min.js:1. Search them by a text, without regex.'),
+		});
+		expect(await call('search_files', { query: 'needles?', regex: true, path: 'src' })).not.toHaveProperty('note');
+		expect(await call('search_files', { query: '[e]{2}dle', regex: true })).toMatchObject({
+			note: expect.stringContaining('dist/app.min.js:1.'),
+		});
+	});
+
+	test('of a long line the match is shown, not the beginning', async () => {
+		const { call } = callOn(box, { a: `${'😀'.repeat(1_001)}x = 12;${'é'.repeat(1_000)}\n` });
+		for (const query of [{ query: 'x = 12' }, { query: '[a-z] = \\d+', regex: true }]) {
+			const [{ text }] = Object(await call('search_files', query)).matches;
+			expect(text).toMatch(/^…(?:😀)+x = 12;é+…$/u);
+			expect(text.length).toBeLessThanOrEqual(502);
+		}
+	});
+
 	test('a regular expression that tries every way takes no longer than others', async () => {
 		const { call } = callOn(box, { a: `${'a'.repeat(20_000)}!\n` });
 		expect(await call('search_files', { query: '^(a+)+$', regex: true })).toEqual({ matches: [], truncated: false });

@@ -32,6 +32,8 @@ export interface Pattern {
 	matches(text: string): boolean;
 	/** The same, in pieces. It counts each step for each character. */
 	test(text: string, work: StepCounter): Steps<boolean>;
+	/** The index of the first place where a match begins, or -1, in pieces. */
+	find(text: string, work: StepCounter): Steps<number>;
 	/** The work for one character of text, in steps. */
 	readonly steps: number;
 }
@@ -45,6 +47,9 @@ export function compilePattern(source: string): Pattern {
 		matches: (text) => doNow(findMatches(program, text, uncounted)).some,
 		test: function* (text, work) {
 			return (yield* findMatches(program, text, work)).some;
+		},
+		find: function* (text, work) {
+			return (yield* findMatches(program, text, work)).at.indexOf(1);
 		},
 	};
 }
