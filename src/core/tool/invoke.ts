@@ -5,7 +5,7 @@ import { askUser, halt, isAskUser, isHalt } from './control.ts';
 import { copyData } from './copy.ts';
 import { isFn, listParamNames } from './fn.ts';
 import { isParts } from './parts.ts';
-import { checkInput, getProperties } from './schema.ts';
+import { type Checked, checkInput, getProperties } from './schema.ts';
 import { inMemoryState } from './state.ts';
 import { type Note, noEnv, type Tool, type ToolContext } from './tool.ts';
 
@@ -93,7 +93,15 @@ export async function readArguments(tool: Tool, input: unknown): Promise<Outcome
 		);
 	}
 	try {
-		const checked = await checkInput(tool.inputSchema, given);
+		return await checkArguments(tool, given);
+	} catch (error) {
+		return createFailure('invalid_argument', toMessageText(error));
+	}
+}
+
+/** The same for arguments that are data: at once, unless the schema or `readArgs` is asynchronous. Throws what they throw. */
+export function checkArguments(tool: Tool, given: unknown): Outcome | Promise<Outcome> {
+	const read = (checked: Checked): Outcome | Promise<Outcome> => {
 		if ('issues' in checked) {
 			return createFailure(
 				'invalid_argument',
@@ -101,10 +109,11 @@ export async function readArguments(tool: Tool, input: unknown): Promise<Outcome
 			);
 		}
 		if (tool.readArgs === undefined) return { ok: true, value: checked.value };
-		return { ok: true, value: await tool.readArgs(isRecord(checked.value) ? checked.value : {}) };
-	} catch (error) {
-		return createFailure('invalid_argument', toMessageText(error));
-	}
+		const value = tool.readArgs(isRecord(checked.value) ? checked.value : {});
+		return value instanceof Promise ? value.then((later) => ({ ok: true, value: later })) : { ok: true, value };
+	};
+	const checked = checkInput(tool.inputSchema, given);
+	return checked instanceof Promise ? checked.then(read) : read(checked);
 }
 
 /** Joins the first issues. A model fixes only a few mistakes at a time. */

@@ -52,17 +52,20 @@ export function isOptional(schema: AnySchema): boolean {
 	return !(result instanceof Promise) && result.issues === undefined;
 }
 
-/** Checks a value against a schema. Every issue begins with `path`. */
-export async function checkWithSchema(schema: AnySchema, value: unknown, path = ''): Promise<Checked> {
-	const result = await schema['~standard'].validate(value);
-	if (result.issues === undefined) return { value: result.value };
-	return { issues: result.issues.map((issue) => formatIssue([path, ...toIssuePath(issue)], issue.message)) };
+/** Checks a value against a schema. Every issue begins with `path`. It is a promise only if the schema's check is one. */
+export function checkWithSchema(schema: AnySchema, value: unknown, path = ''): Checked | Promise<Checked> {
+	const toChecked = (result: StandardSchemaV1.Result<unknown>): Checked =>
+		result.issues === undefined
+			? { value: result.value }
+			: { issues: result.issues.map((issue) => formatIssue([path, ...toIssuePath(issue)], issue.message)) };
+	const result = schema['~standard'].validate(value);
+	return result instanceof Promise ? result.then(toChecked) : toChecked(result);
 }
 
 const validators = new WeakMap<JsonSchema, (input: unknown) => Checked | Promise<Checked>>();
 
 /** Registers `check` as the check for inputs of this JSON Schema. It may also transform them. */
-export function rememberCheck(schema: JsonSchema, check: (input: unknown) => Promise<Checked>): JsonSchema {
+export function rememberCheck(schema: JsonSchema, check: (input: unknown) => Checked | Promise<Checked>): JsonSchema {
 	validators.set(schema, check);
 	return schema;
 }
@@ -79,15 +82,25 @@ export function prepareCheck(schema: JsonSchema): (input: unknown) => Checked | 
 
 /**
  * Checks an input against a tool's `inputSchema`: with the schema that the `inputSchema` was made from, or as JSON
- * Schema. A `null` for an optional value, at any depth, counts as left out, because models in strict mode send that.
+ * Schema. A `null` for an optional value, at any depth, counts as left out, because models in strict mode send that. The
+ * result is a promise only if the schema checks asynchronously.
  */
-export async function checkInput(schema: JsonSchema, input: unknown): Promise<Checked> {
+export function checkInput(schema: JsonSchema, input: unknown): Checked | Promise<Checked> {
 	if (isTooDeep(input)) return { issues: [`The arguments are nested more than ${maxLevels} levels deep.`] };
 	const check = prepareCheck(schema);
-	const checked = await check(input);
-	if ('value' in checked || !hasNull(input)) return checked;
-	const second = await check(dropOptionalNulls(schema, input, { root: schema, visits: 0 }));
-	return 'value' in second ? second : checked;
+	return whenChecked(check(input), (checked) => {
+		if ('value' in checked || !hasNull(input)) return checked;
+		const second = check(dropOptionalNulls(schema, input, { root: schema, visits: 0 }));
+		return whenChecked(second, (again) => ('value' in again ? again : checked));
+	});
+}
+
+/** Goes on with the outcome of a check: at once, unless the schema is asynchronous. */
+function whenChecked(
+	checked: Checked | Promise<Checked>,
+	next: (checked: Checked) => Checked | Promise<Checked>,
+): Checked | Promise<Checked> {
+	return checked instanceof Promise ? checked.then(next) : next(checked);
 }
 
 const outputChecks = new WeakMap<JsonSchema, (output: unknown) => Checked>();

@@ -4,11 +4,19 @@ import { copyData } from './copy.ts';
 import { forAgent } from './define.ts';
 import { isAvailable } from './dispatch.ts';
 import type { AnyFn } from './fn.ts';
-import { createFailure, type InvokeContext, invoke, limitTime, type Outcome, readArguments } from './invoke.ts';
+import {
+	checkArguments,
+	createFailure,
+	type InvokeContext,
+	invoke,
+	limitTime,
+	type Outcome,
+	readArguments,
+} from './invoke.ts';
 import { toCurrentDraft } from './json-schema/draft.ts';
 import { innerSchemas, mapInner } from './json-schema/keywords.ts';
 import { providerName } from './provider-name.ts';
-import { getProperties, getRequired, type JsonSchema } from './schema.ts';
+import { checkInput, getProperties, getRequired, type JsonSchema } from './schema.ts';
 import type { Note, Tool } from './tool.ts';
 
 /** Tools by name. */
@@ -128,34 +136,45 @@ export async function withArgs<T>(
 }
 
 /**
- * Returns the tool's note for a request, or `undefined`. As in a call, the hook gets the result of `readArgs`. There is
- * no note if the arguments cannot be read or a required one is missing. The result is a promise only if `readArgs`
- * returns one.
+ * Returns the tool's note for a request, or `undefined`. As in a call, the hook gets the arguments with the defaults of
+ * the schema, or the result of `readArgs`. There is no note if the arguments do not fit the schema or cannot be read. The
+ * result is a promise only if the schema or `readArgs` is asynchronous.
  */
 export function onRequest(name: string, args: Args, box: Toolbox): Note | undefined | Promise<Note | undefined> {
 	const tool = find(name, box);
 	if (tool?.onRequest === undefined || !validateRequired(name, args, box).ok) return undefined;
-	const said = (read: unknown): Note | undefined => callQuietly(() => tool.onRequest?.(read));
-	const read = callQuietly(() => ({
-		value: tool.readArgs === undefined ? copyData(args) : tool.readArgs(copyData(args)),
-	}));
-	if (read === undefined) return undefined;
-	if (!(read.value instanceof Promise)) return said(read.value);
-	const inner = async (): Promise<Outcome> => ({ ok: true, value: await read.value });
-	return limitTime(tool.name, {}, inner).then(
-		(outcome) => (outcome.ok ? said(outcome.value) : undefined),
+	const say = (value: unknown): Note | undefined => callQuietly(() => tool.onRequest?.(value));
+	const read = callQuietly(() => ({ outcome: checkArguments(tool, copyData(args)) }));
+	if (!(read?.outcome instanceof Promise)) return read?.outcome?.ok === true ? say(read.outcome.value) : undefined;
+	const { outcome } = read;
+	return limitTime(tool.name, {}, () => outcome).then(
+		(ready) => (ready.ok ? say(ready.value) : undefined),
 		() => undefined,
 	);
 }
 
-/** Returns the tool's note for a result, or `undefined`. */
+/** Returns the tool's note for a result, or `undefined`. The hook gets the arguments with the defaults of the schema. */
 export function onResult(name: string, args: Args, result: unknown, box: Toolbox): Note | undefined {
-	return callQuietly(() => find(name, box)?.onResult?.(copyData(args), copyData(result)));
+	return callQuietly(() => {
+		const tool = find(name, box);
+		return tool?.onResult?.(fillDefaults(tool, args), copyData(result));
+	});
 }
 
 /** Returns the tool's note for a failure. Without an `onError` hook it is `'default'`. */
 export function onError(name: string, args: Args, reason: string, box: Toolbox): 'default' | 'ignore' | Note {
-	return callQuietly(() => find(name, box)?.onError?.(copyData(args), reason)) ?? 'default';
+	const said = callQuietly(() => {
+		const tool = find(name, box);
+		return tool?.onError?.(fillDefaults(tool, args), reason);
+	});
+	return said ?? 'default';
+}
+
+/** The arguments with the defaults of the schema. As they are if they do not fit, or if the schema is asynchronous. */
+function fillDefaults(tool: Tool, args: Args): unknown {
+	const checked = checkInput(tool.inputSchema, copyData(args));
+	if (checked instanceof Promise) checked.catch(() => {});
+	return 'value' in checked ? checked.value : copyData(args);
 }
 
 function callQuietly<T>(hook: () => T | undefined): T | undefined {

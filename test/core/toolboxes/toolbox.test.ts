@@ -220,6 +220,28 @@ describe('notes', () => {
 		).toBeUndefined();
 	});
 
+	test('the hooks get the defaults of the schema, as the handler does', async () => {
+		const inputSchema = v.object({ n: v.optional(v.number(), 7) });
+		const own = {
+			log: tool.define({
+				name: 'log',
+				description: 'd',
+				inputSchema,
+				passInput: true,
+				fn: (args) => JSON.stringify(args),
+				onRequest: (args) => JSON.stringify(args),
+				onResult: (args) => JSON.stringify(args),
+				onError: (args) => JSON.stringify(args),
+			}),
+		};
+		const handler = await toolbox.perform('log', {}, own);
+		expect(handler.ok && handler.value).toBe('{"n":7}');
+		expect(toolbox.onRequest('log', {}, own)).toBe('{"n":7}');
+		expect(toolbox.onResult('log', {}, 1, own)).toBe('{"n":7}');
+		expect(toolbox.onError('log', {}, 'why', own)).toBe('{"n":7}');
+		expect(toolbox.onRequest('log', { n: 'x' }, own)).toBeUndefined();
+	});
+
 	test('onRequest says nothing where a required argument is missing: the tool would not run', () => {
 		const schema = { type: 'object', properties: { a: {} }, required: ['a'] };
 		const seen: unknown[] = [];
