@@ -50,7 +50,12 @@ export function planChangesTool(): Tool {
 			'Plan edits of several text files. They are checked together and shown as one diff; nothing is changed until apply_plan.',
 		inputSchema: v.object({
 			summary: v.pipe(v.string(), v.description('What the changes are for, in a sentence')),
-			edits: v.pipe(v.array(plannedEdit), v.minLength(1), v.maxLength(200)),
+			edits: v.pipe(
+				v.array(plannedEdit),
+				v.minLength(1),
+				v.maxLength(200),
+				v.description('The edits, made one after another'),
+			),
 		}),
 		passInput: true,
 		sequential: true,
@@ -114,21 +119,26 @@ export function applyPlanTool(): Tool {
 /** Drafts all edits. Throws one error with all mistakes. */
 async function draftEdits(workspace: Workspace, edits: readonly PlannedEdit[], work: Work): Promise<Draft> {
 	const draft = new Draft(workspace);
-	const mistakes: string[] = [];
-	for (const [at, edit] of edits.entries()) {
+	const mistakes = new Map<number, string>();
+	const attempt = async (at: number, change: (edit: PlannedEdit) => Promise<void>): Promise<void> => {
+		const edit = edits[at];
+		if (edit === undefined || mistakes.has(at)) return;
 		try {
-			await draftEdit(draft, edit, work);
+			await change(edit);
 		} catch (error) {
 			if (!(error instanceof RunletError) || work.isOver) throw error;
-			mistakes.push(`edits.${at} (${edit.path}): ${toMessageText(error)}`);
+			mistakes.set(at, `edits.${at} (${edit.path}): ${toMessageText(error)}`);
 		}
+	};
+	for (const at of edits.keys()) await attempt(at, (edit) => draftEdit(draft, edit, work));
+	// A later edit may delete the file that is in the way.
+	for (const at of edits.keys()) await attempt(at, ({ path, moveTo = path }) => draft.assertPlace(moveTo));
+	if (mistakes.size > 0) {
+		const told = [...mistakes].toSorted(([one], [other]) => one - other).map(([, mistake]) => mistake);
+		throw new RunletError('invalid_argument', `${told.join('\n')}\nNothing is planned. Correct this and plan again.`, {
+			field: 'edits',
+		});
 	}
-	if (mistakes.length > 0)
-		throw new RunletError(
-			'invalid_argument',
-			`${mistakes.join('\n')}\nNothing is planned. Correct this and plan again.`,
-			{ field: 'edits' },
-		);
 	return draft;
 }
 

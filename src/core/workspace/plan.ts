@@ -116,17 +116,25 @@ function assertTree<C>(replaced: readonly Replacement<C>[], files: Files<C>): vo
 	};
 	for (const path of made) {
 		const above = listFolders(path).find(isFile);
-		if (above !== undefined)
-			throw new RunletError(
-				'invalid_argument',
-				`path: ${path} would be below ${above}, which is a file. Choose another folder, or move ${above} away first.`,
-				{ field: 'path' },
-			);
-		if (files.hasBelow(path, gone))
-			throw new RunletError('invalid_argument', `path: ${path} is a folder. Choose the path of a file.`, {
-				field: 'path',
-			});
+		if (above !== undefined) throw createBelowFile(path, above);
+		if (files.hasBelow(path, gone)) throw createIsFolder(path);
 	}
+}
+
+/** The failure for a file that would be below a file. */
+export function createBelowFile(path: string, above: string): RunletError {
+	return new RunletError(
+		'invalid_argument',
+		`path: ${path} would be below ${above}, which is a file. Choose another folder, or move ${above} away first.`,
+		{ field: 'path' },
+	);
+}
+
+/** The failure for a file that would be where a folder is. */
+export function createIsFolder(path: string): RunletError {
+	return new RunletError('invalid_argument', `path: ${path} is a folder. Choose the path of a file.`, {
+		field: 'path',
+	});
 }
 
 /** The failure for a file that is not there. */

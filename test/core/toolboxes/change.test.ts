@@ -122,6 +122,18 @@ describe('edit_file', () => {
 		expect(await refuse('abc', { oldText: 'something else', newText: '' })).toContain('read the file');
 	});
 
+	test('an edit whose new text is the old one is refused, and leaves no change in the journal', async () => {
+		const { fail, files: own } = callOn(box, { a: 'one\r\ntwo\r\n' });
+		for (const [oldText, newText] of [
+			['one', 'one'],
+			['one\r\ntwo', 'one\ntwo'],
+		])
+			expect(await fail('edit_file', { path: 'a', oldText, newText })).toMatch(
+				/^newText: changes nothing.* in a already/,
+			);
+		expect((await own.changes()).changes).toMatchObject([{ kind: 'created' }]);
+	});
+
 	test('a model that is wrong is told how, and corrects itself', async () => {
 		const files = workspace.inMemory({ 'a.ts': 'const one = 1;\n', 'b.bin': Uint8Array.of(0) });
 		const edits = await correct(

@@ -249,6 +249,27 @@ describe('a V4A patch', () => {
 	});
 });
 
+test('a hunk that does not fit is shown the place with most equal lines, and of equal ones the nearest to its header', async () => {
+	const block = 'if (a) {\n\tfirst();\n\tsecond();\n\tthird();\n\tfourth();\n\tfifth();\n}\n';
+	const text = `${block}// two\n${block}${block}`;
+	const lines = block.trimEnd().split('\n');
+	const hunk = ['@@ -17,7 +17,7 @@', ...lines.map((line) => ` ${line === '\tsecond();' ? '\tsekond();' : line}`)];
+	const wrong = `--- a/a\n+++ b/a\n${[...hunk.slice(0, 4), '-\tthird();', '+\tTHIRD();', ...hunk.slice(5)].join('\n')}\n`;
+	const message = await refuse({ a: text }, wrong);
+	expect(message).toContain('16: if (a) {\n17: \tfirst();\n18: \tsecond();');
+	expect(message).not.toContain('1: if (a)\n2:');
+	const once = await refuse({ a: `${'}\n\n'.repeat(8)}${block}` }, wrong.replace('-17,7 +17,7', '-1,7 +1,7'));
+	expect(once).toContain('17: if (a) {\n18: \tfirst();');
+});
+
+test('a patch that changes nothing but line ends is refused, and says which tool changes those', async () => {
+	const text = '--- a/a\n+++ b/a\n@@ -1,2 +1,2 @@\n-one\r\n-two\r\n+one\n+two\n';
+	expect(await refuse({ a: 'one\r\ntwo\r\n' }, text)).toMatch(/a stays as it is.*write_file/);
+	expect(await refuse({ a: 'one\n' }, '*** Begin Patch\n*** Update File: a\n one\n*** End Patch')).toContain(
+		'stays as it is',
+	);
+});
+
 test('a patch is one step', async () => {
 	const { call, files } = callOn(box, { a: '1\n', b: '2\n' });
 	await call('apply_patch', {

@@ -90,6 +90,41 @@ describe('a plan', () => {
 		expect(message).not.toContain('edits.7');
 	});
 
+	test('is refused with all edits that would put a file below a file or in place of a folder', async () => {
+		const { fail, call } = callOn(box, { 'src/a.ts': 'a\n', 'b.ts': 'b\n', 'lib/deep/c.ts': 'c\n' });
+		const message = await fail('plan_changes', {
+			summary: 's',
+			edits: [
+				{ path: 'src/a.ts/x', newText: '' },
+				{ path: 'src/a.ts', oldText: 'z', newText: '' },
+				{ path: 'b.ts', moveTo: 'src/a.ts/deep/y' },
+				{ path: 'lib', newText: '' },
+				{ path: 'n', newText: '' },
+				{ path: 'n/m', newText: '' },
+			],
+		});
+		expect(
+			message
+				.split('\n')
+				.map((line) => /^edits\.(\d)/.exec(line)?.[1])
+				.filter(Boolean),
+		).toEqual([...'012345'].filter((at) => at !== ''));
+		expect(message).toContain('edits.0 (src/a.ts/x): path: src/a.ts/x would be below src/a.ts, which is a file.');
+		expect(message).toContain('edits.3 (lib): path: lib is a folder.');
+		const { planId } = Object(
+			await call('plan_changes', {
+				summary: 's',
+				edits: [
+					{ path: 'src/a.ts/x', newText: '' },
+					{ path: 'src/a.ts', delete: true },
+					{ path: 'lib', newText: '' },
+					{ path: 'lib/deep/c.ts', moveTo: 'c.ts' },
+				],
+			}),
+		);
+		expect(Object(await call('apply_plan', { planId })).changed).toHaveLength(4);
+	});
+
 	test('is carried out at most once', async () => {
 		const { call, fail } = callOn(box, files);
 		const { planId } = Object(await call('plan_changes', { summary: 's', edits }));

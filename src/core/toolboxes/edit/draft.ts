@@ -1,7 +1,7 @@
 import { RunletError } from '../../ground/errors.ts';
 import type { ChangedFile, Edit, Workspace } from '../../workspace/index.ts';
-import { checkPath } from '../../workspace/path.ts';
-import { describeChanges } from '../../workspace/plan.ts';
+import { checkPath, listFolders } from '../../workspace/path.ts';
+import { createBelowFile, createIsFolder, describeChanges } from '../../workspace/plan.ts';
 import { openText } from '../files.ts';
 
 /** A text before and after a draft. `undefined`: there is no file. */
@@ -83,6 +83,30 @@ export class Draft {
 		this.edits.push({ type: 'move', from: path, to });
 		this.#files.set(to, this.#files.get(path) ?? { origin: path });
 		this.#files.set(path, undefined);
+	}
+
+	/** Throws if a file that the draft leaves at this path would be below a file, or where a folder is. */
+	async assertPlace(given: string): Promise<void> {
+		const path = checkPath(given);
+		if (this.#files.get(path) === undefined) return;
+		for (const above of listFolders(path)) if (await this.has(above)) throw createBelowFile(path, above);
+		const isBelow = [...this.#files].some(([other, file]) => file !== undefined && other.startsWith(`${path}/`));
+		if (isBelow || (await this.#hasBelow(path))) throw createIsFolder(path);
+	}
+
+	/** Whether the workspace has files below a path that the draft leaves there. */
+	async #hasBelow(path: string): Promise<boolean> {
+		if ((await this.#workspace.stat(path))?.type !== 'folder') return false;
+		for (let after: string | undefined; ; ) {
+			const { entries, truncated } = await this.#workspace.list({ path, recursive: true, after });
+			if (entries.some((entry) => entry.type === 'file' && !this.#isGone(entry.path))) return true;
+			after = entries.at(-1)?.path;
+			if (!truncated) return false;
+		}
+	}
+
+	#isGone(path: string): boolean {
+		return this.#files.has(path) && this.#files.get(path) === undefined;
 	}
 
 	/** What the draft does to each file. */

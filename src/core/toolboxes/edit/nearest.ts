@@ -6,27 +6,81 @@ import { foldBlanks, splitLines } from './lines.ts';
 const mostLines = 20_000;
 /** Lines that are shown. */
 const shownLines = 12;
+/** Lines of what was looked for that are compared. */
+const mostCompared = 200;
 /** Characters of a line that are compared and shown, and those that are read for that. */
 const [longestLine, longestRead] = [200, 1_000];
-/** The steps for a line, and for two letters of it. */
-const [perLine, perPair] = [100, 20];
+/** The steps to compare two lines, and for two letters of one. */
+const [perLine, perPair] = [2, 20];
 
-/** The lines of a text that are most like what was looked for, with their numbers. Empty if nothing is alike. */
-export function* showNearest(text: string, wanted: string, work: StepCounter): Steps<string> {
-	const lines = splitLines(text).slice(0, mostLines);
-	const asked = splitLines(wanted).map((line) => foldBlanks(line.text.slice(0, longestRead)));
-	const key = asked.reduce((longest, one) => (one.length > longest.length ? one : longest), '').slice(0, longestLine);
+/**
+ * The lines of a text that are most like what was looked for, with their numbers: those with most equal lines, or else
+ * with the most similar line. Of equally good places, the nearest to the expected line. Empty if nothing is alike.
+ *
+ * @param expected the index of the line where they are expected
+ */
+export function* showNearest(text: string, wanted: string, work: StepCounter, expected = 0): Steps<string> {
+	const lines = splitLines(text).slice(0, mostLines).map(toCompared);
+	const asked = splitLines(wanted).map(toCompared);
+	const at =
+		(yield* findEqualLines(lines, asked.slice(0, mostCompared), expected, work)) ??
+		(yield* findSimilarLine(lines, asked, expected, work));
+	if (at === undefined) return '';
+	return showLines(text, Math.max(0, at) + 1, Math.min(asked.length, shownLines));
+}
+
+function toCompared({ text }: { readonly text: string }): string {
+	return foldBlanks(text.slice(0, longestRead)).slice(0, longestLine);
+}
+
+/** The place with most text in equal lines: at least a third of what is looked for. */
+function findEqualLines(lines: readonly string[], asked: readonly string[], expected: number, work: StepCounter) {
+	const least = asked.reduce((sum, line) => sum + line.length, 0) / 3;
+	const scoreAt = (at: number): number =>
+		asked.reduce((sum, line, offset) => sum + (lines[at + offset] === line ? line.length : 0), 0);
+	return findBest(lines.length, { scoreAt, steps: () => perLine * asked.length }, { least: Math.max(1, least), expected }, work);
+}
+
+/** The place where the longest line is most alike. */
+function* findSimilarLine(
+	lines: readonly string[],
+	asked: readonly string[],
+	expected: number,
+	work: StepCounter,
+): Steps<number | undefined> {
+	const key = asked.reduce((longest, one) => (one.length > longest.length ? one : longest), '');
 	const pairs = listPairs(key);
-	let best = { at: -1, score: 0.3 };
-	for (const [at, { text: line }] of lines.entries()) {
-		const shown = foldBlanks(line.slice(0, longestRead)).slice(0, longestLine);
-		const score = compare(pairs, shown);
-		if (work.spend(perLine + perPair * shown.length)) yield;
-		if (score > best.score) best = { at, score };
+	const offset = asked.indexOf(key);
+	const scoring: Scoring = {
+		scoreAt: (at) => compare(pairs, lines[at] ?? ''),
+		steps: (at) => 100 + perPair * (lines[at]?.length ?? 0),
+	};
+	const found = yield* findBest(lines.length, scoring, { least: 0.3, expected: expected + offset }, work);
+	return found === undefined ? undefined : found - offset;
+}
+
+/** How good each place is, and the steps to find that out. */
+interface Scoring {
+	readonly scoreAt: (at: number) => number;
+	readonly steps: (at: number) => number;
+}
+
+/** The place with the highest score, which is at least `least`. Of equal ones, the nearest to the expected place. */
+function* findBest(
+	count: number,
+	{ scoreAt, steps }: Scoring,
+	{ least, expected }: { readonly least: number; readonly expected: number },
+	work: StepCounter,
+): Steps<number | undefined> {
+	let best: { readonly at: number; readonly score: number } | undefined;
+	for (let at = 0; at < count; at++) {
+		const score = scoreAt(at);
+		if (work.spend(steps(at))) yield;
+		if (score < least || score < (best?.score ?? 0)) continue;
+		const isBetter = best === undefined || score > best.score || Math.abs(at - expected) < Math.abs(best.at - expected);
+		if (isBetter) best = { at, score };
 	}
-	if (best.at === -1) return '';
-	const first = Math.max(0, best.at - asked.findIndex((one) => one.startsWith(key)));
-	return showLines(text, first + 1, Math.min(asked.length, shownLines));
+	return best?.at;
 }
 
 /** Some lines of a text with their numbers. */

@@ -30,9 +30,25 @@ const shownPlaces = 5;
 
 /**
  * Replaces a piece of a text. An exact match comes before one whose blanks differ, which has to be the only one. The line
- * ends of the text are kept. Throws `invalid_argument`, with the nearest text, if there is no such place or more than one.
+ * ends of the text are kept. Throws `invalid_argument`, with the nearest text, if there is no such place or more than one,
+ * and if nothing changes.
  */
 export function* replaceText(
+	text: string,
+	path: string,
+	replacement: Replacement,
+	work: StepCounter,
+): Steps<Replaced> {
+	const replaced = yield* replacePlaces(text, path, replacement, work);
+	if (replaced.text !== text) return replaced;
+	throw new RunletError(
+		'invalid_argument',
+		`newText: changes nothing, because it is what stands in ${path} already. Line ends stay those of the file.`,
+		{ field: 'newText' },
+	);
+}
+
+function* replacePlaces(
 	text: string,
 	path: string,
 	{ oldText, newText, all = false }: Replacement,

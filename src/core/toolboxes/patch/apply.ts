@@ -22,7 +22,8 @@ export function* applyHunks(text: string, path: string, hunks: readonly Hunk[], 
 	for (const [number, hunk] of hunks.entries()) {
 		const old = hunk.lines.filter(({ sign }) => sign !== '+');
 		const at = yield* findHunk(index, hunk, old, { from: done, shift }, work);
-		if (at === undefined) throw yield* createMisfit(text, path, { number: number + 1, old }, work);
+		const expected = Math.max(done, (hunk.near ?? 1) - 1 + shift);
+		if (at === undefined) throw yield* createMisfit(text, path, { number: number + 1, old, expected }, work);
 		if (hunk.near !== undefined && old.length > 0) shift = at + 1 - hunk.near;
 		keepTo(at);
 		for (const line of writeHunk(hunk, lines, at, end)) out.push(line);
@@ -178,13 +179,20 @@ const keep: Fold = (text) => text;
 const trimEnd: Fold = (text) => text.trimEnd();
 const trim: Fold = (text) => text.trim();
 
+/** A hunk that fits nowhere, and the index of the line where it should. */
+interface Misfit {
+	readonly number: number;
+	readonly old: readonly HunkLine[];
+	readonly expected: number;
+}
+
 function* createMisfit(
 	text: string,
 	path: string,
-	{ number, old }: { readonly number: number; readonly old: readonly HunkLine[] },
+	{ number, old, expected }: Misfit,
 	work: StepCounter,
 ): Steps<RunletError> {
-	const nearest = yield* showNearest(text, old.map((line) => line.text).join('\n'), work);
+	const nearest = yield* showNearest(text, old.map((line) => line.text).join('\n'), work, expected);
 	const shown = nearest === '' ? 'Nothing there is like them: read the file.' : `The nearest text is:\n${nearest}\n`;
 	return createPatchError(
 		`hunk ${number} of ${path} does not fit: its lines stand nowhere behind the one before. ${shown}`,

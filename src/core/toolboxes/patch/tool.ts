@@ -56,7 +56,14 @@ async function draftFile(draft: Draft, file: FilePatch, work: Work): Promise<voi
 		}
 		if (file.newText !== undefined && !(await draft.has(path))) return await draft.create(path, file.newText);
 		const { hunks, moveTo } = file;
-		if (hunks.length > 0) await draft.write(path, await apply(path, hunks));
+		if (hunks.length > 0) {
+			const after = await apply(path, hunks);
+			if (after === (await draft.read(path)) && (moveTo === undefined || moveTo === path))
+				throw createPatchError(
+					`${path} stays as it is: the patch changes no text of it. Line ends stay those of the file; write_file changes them.`,
+				);
+			await draft.write(path, after);
+		}
 		if (moveTo !== undefined && moveTo !== path) await draft.move(path, moveTo);
 	} catch (error) {
 		if (!(error instanceof RunletError) || work.isOver || error.message.startsWith('patch: ')) throw error;
