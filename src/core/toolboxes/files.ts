@@ -21,10 +21,10 @@ export function getWorkspace({ workspace }: ToolContext): Workspace {
 	throw new RunletError('not_configured', 'There is no workspace here. Give the run one: context.workspace.');
 }
 
-/** Puts tools into a box. With a context, only those that are available. */
+/** Puts tools into a box. With a context, only those that are available in a run with it, which reads its conversation. */
 export function addTools(box: Toolbox, tools: readonly Tool[], context: InvokeContext | undefined): Toolbox {
 	const all = Object.fromEntries(tools.map((tool) => [tool.name, tool]));
-	return { ...box, ...(context === undefined ? all : build(all, context)) };
+	return { ...box, ...(context === undefined ? all : build(all, { readConversation: () => [], ...context })) };
 }
 
 /**

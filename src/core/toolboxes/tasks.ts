@@ -23,7 +23,10 @@ export function createTaskListTool(): Tool {
 		passInput: true,
 		name: 'create_task_list',
 		description: 'Begin a list of tasks for work of several steps.',
-		inputSchema: v.object({ title: taskText, tasks: v.optional(tasks) }),
+		inputSchema: v.object({
+			title: v.pipe(taskText, v.description('What the work is, in a few words')),
+			tasks: v.optional(tasks),
+		}),
 		onRequest: ({ title }) => ['New task list', title],
 		onResult: (_, list) => describe(list),
 		fn: ({ title, tasks: texts = [] }, context) =>
@@ -57,7 +60,7 @@ export function pushTaskTool(): Tool {
 		passInput: true,
 		name: 'push_task',
 		description: 'Put a task in front of a list: it comes next.',
-		inputSchema: v.object({ listId, task: taskText }),
+		inputSchema: v.object({ listId, task: v.pipe(taskText, v.description('What is to be done next')) }),
 		onRequest: ({ task: one }) => ['Next task', one],
 		onResult: (_, list) => describe(list),
 		fn: ({ listId: id, task: one }, context) =>
@@ -78,7 +81,7 @@ export function resolveTaskTool(): Tool {
 		inputSchema: v.object({
 			listId,
 			taskId: v.pipe(v.string(), v.description('The id of the task')),
-			outcome: v.picklist(['done', 'failed']),
+			outcome: v.pipe(v.picklist(['done', 'failed']), v.description('How it ended: done or failed')),
 			note: v.optional(v.pipe(taskNote, v.description('What came of it, or why it failed'))),
 		}),
 		onRequest: ({ taskId, outcome }) => [`Task ${outcome}`, taskId],

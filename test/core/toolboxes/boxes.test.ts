@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { toolbox } from '../../../src/core/index.ts';
+import { toolbox, workspace } from '../../../src/core/index.ts';
 
 const own = { name: 'own', inputSchema: { type: 'object' }, passInput: true, fn: () => 'ran' };
 
@@ -21,6 +21,20 @@ describe('the boxes', () => {
 			expect(tool).toMatchObject({ retry: 'safe' });
 			expect(tool.needsApproval ?? false).toBe(false);
 		}
+	});
+
+	test('basic with a workspace keeps search_conversation, because every run gives its conversation', () => {
+		const context = { workspace: workspace.inMemory() };
+		expect(Object.keys(toolbox.basic(context))).toEqual(Object.keys(toolbox.basic()));
+	});
+
+	test('every argument of every tool of all boxes has a description', () => {
+		const missing = Object.values(toolbox.all()).flatMap(({ name, inputSchema }) =>
+			Object.entries(Object(inputSchema.properties)).flatMap(([argument, schema]) =>
+				Object(schema).description === undefined ? [`${name}.${argument}`] : [],
+			),
+		);
+		expect(missing).toEqual([]);
 	});
 
 	test('each is synchronous and takes no context', () => {

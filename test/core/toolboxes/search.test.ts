@@ -269,7 +269,9 @@ describe('search_conversation', () => {
 		});
 	});
 
-	test('is not offered where there is no conversation', () => {
-		expect(Object.keys(toolbox.basic({}))).not.toContain('search_conversation');
+	test('cannot be called where there is no conversation', async () => {
+		expect(await toolbox.perform('search_conversation', { query: 'a' }, toolbox.basic({}), {})).toMatchObject({
+			error: { kind: 'unknown_tool' },
+		});
 	});
 });
