@@ -122,8 +122,8 @@ function createAdapter(dialect: ResponsesDialect, { post }: OpenAIRequests, term
 			contextWindow: dialect.variant === 'xai' ? 256_000 : 400_000,
 		},
 		choose: (choices: ProviderChoices) => toResponsesChoices(choices, dialect.variant),
-		foresee: (fields: Json, _: string, { inputTokens }: AskedCall) => ({
-			...foreseeResponses(fields, dialect.variant, inputTokens),
+		foresee: (fields: Json, _: string, asked: AskedCall) => ({
+			...foreseeResponses(fields, dialect.variant, asked),
 			...terms,
 		}),
 		send: (request: ModelRequest, more: Json) =>

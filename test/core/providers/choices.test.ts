@@ -2,7 +2,14 @@ import type Anthropic from '@anthropic-ai/sdk';
 import type { Tool as ResponsesTool } from 'openai/resources/responses/responses';
 import { describe, expect, test } from 'vitest';
 import type { ProviderChoices, ProviderTool } from '../../../src/core/chat/index.ts';
-import { type ChatReply, chat, type ProviderRegistration, type RunletError, tool } from '../../../src/core/index.ts';
+import {
+	type ChatReply,
+	chat,
+	type ProviderRegistration,
+	providers,
+	type RunletError,
+	tool,
+} from '../../../src/core/index.ts';
 import { makers } from './choices-makers.ts';
 
 const hello = [chat.userMessage('Hello')];
@@ -190,6 +197,19 @@ describe('xAI gets', () => {
 			{ type: 'x_search', allowed_x_handles: ['xai'] },
 		]);
 		expect(body.max_tool_calls).toBeUndefined();
+	});
+
+	test('no limit of its tools, so all uses that the agent expects are reserved', () => {
+		const provider = providers.xai({ apiKey: 'k' });
+		const most = (maxUses?: number) =>
+			provider.computeMost?.('grok-4.5', {
+				inputTokens: 100,
+				outputTokens: 0,
+				providerTools: [{ type: 'web_search', ...(maxUses && { maxUses }) }],
+			});
+		expect(most(1)).toMatchObject({ inputTokens: 10_200, unitsUsd: 0.005 });
+		expect(most()).toMatchObject({ inputTokens: 150_600, unitsUsd: 0.025 });
+		expect(most(20)).toMatchObject({ unitsUsd: 0.1 });
 	});
 
 	test('priority, and no tier that it does not know', async () => {

@@ -258,6 +258,39 @@ describe('openai: a stream', () => {
 	});
 });
 
+const search = { type: 'web_search_call', id: 'ws_1', status: 'completed', action: { type: 'search', query: 'q' } };
+const broken = {
+	...{ status: 'failed', error: { code: 'server_error', message: 'Overloaded' } },
+	usage: { input_tokens: 5, output_tokens: 1 },
+};
+
+test('a stream that ends with response.failed bills the searches that were completed before', async () => {
+	const opened = { id: 'resp_1', status: 'in_progress', output: [], tools: [{ type: 'web_search' }] };
+	const events = [
+		{ type: 'response.created', response: opened },
+		{ type: 'response.output_item.done', output_index: 0, item: search },
+		{ type: 'response.failed', response: broken },
+	];
+	await expect(replyTo(events)).rejects.toMatchObject({
+		data: { usage: { inputTokens: 5, units: { web_searches: 1 } } },
+	});
+});
+
+test('a response that failed as a whole bills the searches of its output', async () => {
+	await expect(replyTo(done([search], broken))).rejects.toMatchObject({
+		data: { usage: { units: { web_searches: 1 } } },
+	});
+});
+
+test('what the API counts itself takes the place of what was counted before', async () => {
+	const response = done([search], { tool_usage: { web_search: { num_requests: 0 } } });
+	const events = [
+		{ type: 'response.output_item.done', output_index: 0, item: search },
+		{ type: 'response.completed', response },
+	];
+	expect((await replyTo(events)).usage?.units).toBeUndefined();
+});
+
 test('a response that failed is a failure with its usage, not an empty reply', async () => {
 	const failed = done([], {
 		status: 'failed',

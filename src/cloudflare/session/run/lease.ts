@@ -68,16 +68,16 @@ export async function takeLease(
 	if (!isBounded(limit) && user === undefined) return { ok: true, amount: everything };
 	await settleUp();
 	const whole = toWhole(amount, estimate);
-	const input = createAmount({ tokens: estimate.inputTokens, usd: estimate.inputUsd });
+	const input = createAmount({ tokens: estimate.inputTokens, usd: estimate.inputUsd + (estimate.unitsUsd ?? 0) });
 	const about = owner === undefined ? undefined : { owner, input };
 	return patience.reach(() => askLedger(ledger, (one) => one.reserve(id, amount, limit, whole, user, about)));
 }
 
 /** Returns what a lease is for: the next request, and some more with short replies. */
-function toWhole(amount: Amount, { inputTokens, inputUsd, outputUsd }: Estimate): Amount {
+function toWhole(amount: Amount, { inputTokens, inputUsd, unitsUsd = 0, outputUsd }: Estimate): Amount {
 	const reply = Math.min(furtherReply, Math.max(0, amount.tokens - inputTokens));
 	const tokens = furtherCalls * (inputTokens + reply);
-	return plus(amount, createAmount({ tokens, usd: furtherCalls * (inputUsd + outputUsd * reply) }));
+	return plus(amount, createAmount({ tokens, usd: furtherCalls * (inputUsd + unitsUsd + outputUsd * reply) }));
 }
 
 /** How long a request waits in all: for a ledger that cannot be reached, and for what others give back. In milliseconds. */

@@ -61,7 +61,8 @@ function readDetails(sql: Sql, from: number): ReadonlyMap<number, CostDetail> {
 
 function toPart({ model, amount, estimate }: Charge, detail: CostDetail | undefined): CostPart {
 	const { tokens, usd } = amount;
-	const isUnpriced = detail?.isUnpriced ?? (usd === 0 && estimate.inputUsd === 0 && estimate.outputUsd === 0);
+	const { inputUsd, unitsUsd = 0, outputUsd } = estimate;
+	const isUnpriced = detail?.isUnpriced ?? (usd === 0 && inputUsd === 0 && unitsUsd === 0 && outputUsd === 0);
 	const inputTokens = Math.min(tokens, detail?.inputTokens ?? estimate.inputTokens);
 	return {
 		...{ model, tokens, usd, unpricedTokens: isUnpriced ? tokens : 0, inputTokens },

@@ -1,3 +1,4 @@
+import type { AskedCall } from '../../../chat/provider.ts';
 import { listProviderTools, type ProviderChoices, type ProviderTool, usualUses } from '../../../chat/provider-tool.ts';
 import { countMostInput, type Foreseen, listToolTypes } from '../../adapter/foresee.ts';
 import { getNumber, getObject, getObjects, getString, type Json } from '../../adapter/json.ts';
@@ -9,19 +10,23 @@ type Variant = 'openai' | 'xai';
 export function toResponsesChoices(choices: ProviderChoices, variant: Variant): Json {
 	const given = listProviderTools(choices);
 	const tools = given.map((tool) => toTool(tool, variant));
-	const uses = given.reduce((sum, { maxUses = usualUses }) => sum + maxUses, 0);
 	const { serviceTier, speed, providerContext, endUser } = choices;
 	const at = variant === 'openai' ? providerContext?.compactAt : undefined;
 	const tier = speed === 'fast' ? 'priority' : serviceTier === 'standard' ? 'default' : serviceTier;
 	const include = variant === 'openai' ? tools.flatMap(({ type }) => included[`${type}`] ?? []) : [];
 	return {
-		...(tools.length > 0 && { tools, ...(variant === 'openai' && { max_tool_calls: uses }) }),
+		...(tools.length > 0 && { tools, ...(variant === 'openai' && { max_tool_calls: countUses(given) }) }),
 		...(include.length > 0 && { include: [...new Set(include)] }),
 		// xAI knows no flex, and as usual what is not priority.
 		...(tier !== undefined && (variant === 'openai' || tier === 'priority') && { service_tier: tier }),
 		...(at !== undefined && { context_management: [{ type: 'compaction', compact_threshold: at }] }),
 		...(endUser !== undefined && (variant === 'openai' ? { safety_identifier: endUser } : { user: endUser })),
 	};
+}
+
+/** The most uses of all tools together. */
+function countUses(tools: readonly ProviderTool[]): number {
+	return tools.reduce((sum, { maxUses = usualUses }) => sum + maxUses, 0);
 }
 
 /** What came of a call is left out unless it is asked for. */
@@ -62,11 +67,14 @@ function toTool(tool: ProviderTool, variant: Variant): Json {
 /**
  * Returns what a body may bill besides its tokens. A compaction reads everything once more, and writes a text.
  *
- * @param inputTokens those that are sent
+ * @param asked the choices and the tokens that are sent
  */
-export function foreseeResponses(body: Json, variant: Variant, inputTokens: number): Foreseen {
+export function foreseeResponses(body: Json, variant: Variant, { inputTokens, ...choices }: AskedCall): Foreseen {
 	const tools = listToolTypes(body).filter(({ type }) => !free.test(type));
-	const uses = getNumber(body, 'max_tool_calls') ?? usualUses * tools.length;
+	// xAI limits no calls, so what the agent expects is reserved.
+	const given = listProviderTools(choices);
+	const expected = countUses(given) + usualUses * Math.max(0, tools.length - given.length);
+	const uses = getNumber(body, 'max_tool_calls') ?? expected;
 	const units: Record<string, number> = {};
 	for (const { type, tool } of tools) {
 		const [unit, most] = toUnit(type, tool, variant);

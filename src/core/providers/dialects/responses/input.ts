@@ -7,6 +7,7 @@ import {
 	type ToolMessage,
 	type UserMessage,
 } from '../../../chat/index.ts';
+import { renderMadeImage } from '../../../chat/made-image.ts';
 import { isRecord } from '../../../ground/json.ts';
 import { decodeText, isImage, toDataUrl, toMedia } from '../../../ground/media.ts';
 import { providerName, type ToolCall } from '../../../tool/index.ts';
@@ -234,4 +235,18 @@ function readText(item: Json): string {
 /** Returns the text of a message's part, including a refusal. */
 export function readVisible(part: Json): string {
 	return getString(part, part.type === 'refusal' ? 'refusal' : 'text') ?? '';
+}
+
+/**
+ * Leaves out of an item what the API does not need back: the results of a search in files, and the images of a program. An
+ * image that the model made goes back as its name, because the API takes no image call without its bytes.
+ */
+export function toSmall(item: Json): Json {
+	const { type, file } = item;
+	if (type === 'image_generation_call' && typeof file === 'string')
+		return { role: 'assistant', content: renderMadeImage(file) };
+	if (type === 'code_interpreter_call' && Array.isArray(item.outputs))
+		return { ...item, outputs: getObjects(item, 'outputs').filter((output) => output.file === undefined) };
+	const { results: _, ...rest } = item;
+	return type === 'file_search_call' ? rest : item;
 }

@@ -1,4 +1,4 @@
-import { renderMadeImage } from '../../../chat/made-image.ts';
+import type { Units } from '../../../chat/usage.ts';
 import { RunletError } from '../../../ground/errors.ts';
 import { isRecord } from '../../../ground/json.ts';
 import { toInputText } from '../../../tool/input.ts';
@@ -6,7 +6,7 @@ import type { ModelRequest, ReplyReader } from '../../adapter/adapter.ts';
 import { ProviderComplaint } from '../../adapter/failure.ts';
 import { getNumber, getObject, getObjects, getString, type Json } from '../../adapter/json.ts';
 import type { CallKey, ReplyBuilder } from '../../adapter/reply.ts';
-import { dropUnsendable, isPlain, type ResponsesDialect, readVisible } from './input.ts';
+import { dropUnsendable, isPlain, type ResponsesDialect, readVisible, toSmall } from './input.ts';
 import { listSources, readServerCall } from './server-calls.ts';
 import { countUnits, readUsageRecord } from './units.ts';
 
@@ -32,6 +32,9 @@ class ResponsesReader implements ReplyReader {
 	#newestCall: CallKey | undefined;
 	#refused = false;
 	#pending: string | undefined;
+	/** The response as it was last told, without its items. */
+	#response: Json = {};
+	#units: Units = {};
 
 	constructor(reply: ReplyBuilder, tools: ModelRequest['tools'], ownCustomTools: ResponsesDialect['ownCustomTools']) {
 		this.#reply = reply;
@@ -180,7 +183,10 @@ class ResponsesReader implements ReplyReader {
 			return this.#reply.endCall(key) ?? room;
 		}
 		const call = readServerCall(item);
-		if (call !== undefined) room = this.#reply.providerCall(call) ?? room;
+		if (call !== undefined) {
+			room = this.#reply.providerCall(call) ?? room;
+			this.#countUnits();
+		}
 		for (const [index, { text: all }] of getObjects(item, 'summary').entries()) {
 			const part = `${key} summary ${index}`;
 			if (typeof all === 'string') room = this.#thought(part, this.#rest(part, all)) ?? room;
@@ -214,6 +220,7 @@ class ResponsesReader implements ReplyReader {
 
 	/** @param isWhole whether it came without a stream. One that goes on then does so in the background */
 	#open(response: Json, isWhole = false): void {
+		this.#response = response;
 		const goesOn = response.status === 'queued' || response.status === 'in_progress';
 		const inBackground = isWhole || response.background === true;
 		this.#pending = goesOn && inBackground ? getString(response, 'id') : undefined;
@@ -223,14 +230,23 @@ class ResponsesReader implements ReplyReader {
 		if (tier !== undefined && !usualTiers.has(tier)) this.#reply.bill({ serviceTier: tier });
 	}
 
-	#fail({ error, status }: Json): never {
+	#fail(response: Json): never {
+		const output = getObjects(response, 'output');
+		this.#countUnits(output.length > this.#whole.size ? output : undefined);
+		const { error, status } = response;
 		const message = `the response ${status === 'cancelled' ? 'was cancelled' : 'failed, without saying why'}.`;
 		throw new ProviderComplaint({ body: { error: error ?? { message } } });
 	}
 
+	/** Counts what is billed besides tokens so far, because a response that breaks off bills it too. */
+	#countUnits(output: readonly Json[] = [...this.#whole.values()]): void {
+		const none = Object.fromEntries(Object.keys(this.#units).map((unit) => [unit, 0]));
+		this.#units = countUnits(this.#response, output);
+		for (const [unit, count] of Object.entries({ ...none, ...this.#units })) this.#reply.count(unit, count);
+	}
+
 	#finish(response: Json, usual: string): void {
-		const units = countUnits(response, [...this.#whole.values()]);
-		for (const [unit, count] of Object.entries(units)) this.#reply.count(unit, count);
+		this.#countUnits();
 		const status = getString(response, 'status') ?? usual;
 		const inOrder = [...this.#whole].sort(([a], [b]) => (typeof a === 'number' && typeof b === 'number' ? a - b : 0));
 		const output = dropUnsendable(
@@ -269,20 +285,6 @@ class ResponsesReader implements ReplyReader {
 		this.#finish(response, status);
 		return room;
 	}
-}
-
-/**
- * Leaves out of an item what the API does not need back: the results of a search in files, and the images of a program. An
- * image that the model made goes back as its name, because the API takes no image call without its bytes.
- */
-function toSmall(item: Json): Json {
-	const { type, file } = item;
-	if (type === 'image_generation_call' && typeof file === 'string')
-		return { role: 'assistant', content: renderMadeImage(file) };
-	if (type === 'code_interpreter_call' && Array.isArray(item.outputs))
-		return { ...item, outputs: getObjects(item, 'outputs').filter((output) => output.file === undefined) };
-	const { results: _, ...rest } = item;
-	return type === 'file_search_call' ? rest : item;
 }
 
 /** Tiers at the usual price. */
