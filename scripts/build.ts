@@ -32,11 +32,16 @@ if (isAsked('npm run build', usage, ['no-check'])) await build();
 
 async function build(): Promise<void> {
 	rmSync(dist, { recursive: true, force: true });
-	const failures = compile() ? await finish() : ['tsc found errors'];
+	const failures = await buildAll().catch((error: unknown) => [toMessageText(error)]);
 	for (const failure of failures) console.error(`build: ${failure}`);
 	// Nobody must pack an incomplete dist/ by accident.
 	if (failures.length > 0) rmSync(dist, { recursive: true, force: true });
 	process.exitCode = failures.length > 0 ? 1 : 0;
+}
+
+/** Makes all of the package. Gives what is wrong with it. */
+async function buildAll(): Promise<readonly string[]> {
+	return compile() ? finish() : ['tsc found errors'];
 }
 
 /** Compiles the sources. The library comes last, because it is without the types of any platform. */

@@ -1,9 +1,14 @@
-import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
 
-/** Writes a file only if it changed: several commands may build at once, and a server may watch the folder. */
+/**
+ * Writes a file, and the folders that it needs, only if it changed: several commands may build at once, and a server may
+ * watch the folder.
+ */
 export function writeChanged(file: string, content: Uint8Array): void {
 	if (isSame(file, content)) return;
 	const temporary = `${file}.${process.pid}.new`;
+	mkdirSync(dirname(file), { recursive: true });
 	writeFileSync(temporary, content);
 	renameSync(temporary, file);
 }

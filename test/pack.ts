@@ -14,25 +14,32 @@ const packed = v.object({ file: v.string(), paths: v.array(v.string()) });
 
 /** What the package is made from. */
 const sources = [
-	...['src', 'scripts', 'docs', 'package.json', 'package-lock.json', 'build/page.json'],
+	...['src', 'scripts', 'docs', 'package.json', 'package-lock.json'],
 	...['README.md', 'LICENSE', 'CHANGELOG.md', 'llms.txt'],
 	...['tsconfig.json', 'tsconfig.build.json', 'tsconfig.command.json', 'tsconfig.worker.json'],
 ];
 
 /**
- * Packs the package into a folder, as `npm pack` does. It is built in a copy of the sources, whose types `npm run check`
+ * Packs the package into a folder, as `npm pack` does in a fresh clone. The types of the sources are those that `npm run check`
  * checks.
  */
 export async function pack(folder: string): Promise<Packed> {
-	const copy = join(folder, 'sources');
-	for (const name of sources) await cp(join(root, name), join(copy, name), { recursive: true });
-	await symlink(join(root, 'node_modules'), join(copy, 'node_modules'), 'junction');
-	const run = promisify(execFile);
+	const copy = await copySources(folder);
 	await run(process.execPath, ['scripts/build.ts', '--no-check'], { cwd: copy });
 	const args = ['pack', '--ignore-scripts', '--json', '--pack-destination', folder];
 	const { stdout } = await run('npm', args, { cwd: copy });
 	const [{ filename, files }] = v.parse(packedSchema, JSON.parse(stdout));
 	return { file: join(folder, filename), paths: files.map(({ path }) => path) };
+}
+
+const run = promisify(execFile);
+
+/** Copies what the package is made from to a folder, as a fresh clone has it after `npm ci`: nothing is built there. */
+export async function copySources(folder: string): Promise<string> {
+	const copy = join(folder, 'sources');
+	for (const name of sources) await cp(join(root, name), join(copy, name), { recursive: true });
+	await symlink(join(root, 'node_modules'), join(copy, 'node_modules'), 'junction');
+	return copy;
 }
 
 /** Finds the packed package, which all test files share. */

@@ -1,6 +1,6 @@
 import { execFile, execFileSync, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { globSync, lstatSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, globSync, lstatSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
@@ -9,7 +9,7 @@ import { McpServer } from '@modelcontextprotocol/server';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { serveStateless } from '../core/mcp/serve.ts';
 import { type Block, listBlocks, pages, toFile } from '../docs.ts';
-import { findPacked } from '../pack.ts';
+import { copySources, findPacked } from '../pack.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 const project = mkdtempSync(join(tmpdir(), 'runlet-package-'));
@@ -46,6 +46,24 @@ beforeAll(async () => {
 });
 
 afterAll(() => rmSync(project, { recursive: true, force: true }));
+
+test('a fresh clone packs the page and the API documents, which nobody has built there', () => {
+	for (const name of ['index.html', 'app.js', 'style.css', 'openapi.json', 'docs.html', 'shell.js'])
+		expect(packed.paths).toContain(`dist/page/${name}`);
+});
+
+test('a build that fails says why, and leaves no half of dist/', async () => {
+	const folder = mkdtempSync(join(tmpdir(), 'runlet-build-'));
+	onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+	const copy = await copySources(folder);
+	rmSync(join(copy, 'src/page/app.ts'));
+	const { status, stderr } = spawnSync(process.execPath, ['scripts/build.ts', '--no-check'], {
+		cwd: copy,
+		encoding: 'utf8',
+	});
+	expect([status, stderr]).toEqual([1, expect.stringContaining('app.ts')]);
+	expect(existsSync(join(copy, 'dist'))).toBe(false);
+});
 
 test('a fresh project imports every part of the package, and every public name is there', () => {
 	writeFileSync(

@@ -35,6 +35,23 @@ test('the package is built, and its types are checked, before it is packed', () 
 	expect(manifest.scripts).toMatchObject({ prepack: 'npm run build', build: 'node scripts/build.ts' });
 });
 
+test('each package with an install script is allowed it or denied it, here and in a new project', () => {
+	const allowed = v.object({ allowScripts: v.record(v.string(), v.boolean()) });
+	const locked = v.object({
+		packages: v.record(v.string(), v.object({ hasInstallScript: v.optional(v.boolean(), false) })),
+	});
+	const { packages } = v.parse(locked, read(join(root, 'package-lock.json')));
+	const names = Object.entries(packages).flatMap(([path, { hasInstallScript }]) =>
+		// An optional package of another platform is never asked.
+		hasInstallScript && !path.endsWith('/fsevents') ? [path.slice(path.lastIndexOf('node_modules/') + 13)] : [],
+	);
+	const { allowScripts } = v.parse(allowed, read(join(root, 'package.json')));
+	expect(Object.keys(allowScripts).sort()).toEqual([...new Set(names)].sort());
+	expect(v.parse(allowed, read(join(root, 'packages/create-runlet/template/package.json'))).allowScripts).toEqual(
+		Object.fromEntries(Object.entries(allowScripts).filter(([, isAllowed]) => isAllowed)),
+	);
+});
+
 test('a new project has this version of the package, and the packages that it is tested with', () => {
 	const made = v.object({ version: v.string() });
 	const dependencies = v.record(v.string(), v.string());
