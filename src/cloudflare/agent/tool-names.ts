@@ -1,3 +1,4 @@
+import { listProviderTools } from '../../core/chat/provider-tool.ts';
 import { readResultName } from '../../core/chat/references.ts';
 import { searchName } from '../../core/chat/tool-search.ts';
 import { builtinNames } from '../../core/skill/builtins.ts';
@@ -5,6 +6,12 @@ import { forAgent } from '../../core/skill/index.ts';
 import { providerName } from '../../core/tool/index.ts';
 import type { Agent } from './define.ts';
 import { listMemoryTools } from './memory.ts';
+
+/** Whether an agent's model may search the web: by its provider, or by a tool. */
+export function hasWebSearch(agent: Agent): boolean {
+	const isProvided = listProviderTools(agent).some(({ type }) => type.startsWith('web_search'));
+	return isProvided || listToolNames(agent).has('web_search');
+}
 
 /**
  * Lists the names of all tools that an agent's model may ever call, as a provider sees them: its own, those of its

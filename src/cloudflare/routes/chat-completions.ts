@@ -3,7 +3,7 @@ import { Hono } from 'hono/tiny';
 import { RunletError } from '../../core/ground/errors.ts';
 import type { Agent } from '../agent/define.ts';
 import type { Runtime } from '../agent/runtime.ts';
-import { listToolNames } from '../agent/tool-names.ts';
+import { hasWebSearch, listToolNames } from '../agent/tool-names.ts';
 import { hasRight } from '../auth/rights.ts';
 import { readConfig } from '../config/config.ts';
 import type { Once } from '../objects/once.ts';
@@ -173,6 +173,7 @@ async function toUpdate(
 ): Promise<ConversationUpdate> {
 	const meant = { name: agent.name, toolNames: listToolNames(agent) };
 	assertOwnCalls(body, meant);
+	assertSearch(body, agent);
 	const clientTools = readClientTools(body, meant);
 	const { history, results, message } = toConversation(body.messages, { open: isKept });
 	const { content: text, parts } = message ?? {};
@@ -196,4 +197,13 @@ async function toUpdate(
 		...(message !== undefined && { input: { ...said, transport: 'chat-completions' } }),
 		...(isWhole && { create: { agent: agent.name, owner, user, by, history, ...(!isKept && { expiresAfterMs }) } }),
 	};
+}
+
+/** Refuses a request for a search of the web to an agent that has none, because the answer would differ. */
+function assertSearch({ web_search_options: options }: CompletionRequest, agent: Agent): void {
+	if (options === undefined || options === null || hasWebSearch(agent)) return;
+	const remedy = 'Leave it out, or use an agent with the tool web_search or with providerTools: ["web_search"]';
+	throw new RunletError('invalid_request', `web_search_options: ${agent.name} has no web search. ${remedy}.`, {
+		field: 'web_search_options',
+	});
 }

@@ -99,6 +99,14 @@ describe('an answer', () => {
 		expect(chunks.slice(0, -1).every(({ usage: none }) => none === null)).toBe(true);
 	});
 
+	test('takes web_search_options as a hint to an agent that has a web search', async () => {
+		const { requests } = play('It rains.');
+		const options = { web_search_options: { search_context_size: 'low' } } as const;
+		const whole = await completions.create({ model: 'searcher', messages: ask('Does it rain?'), ...options });
+		expect(whole.choices[0]?.message.content).toBe('It rains.');
+		expect(requests).toHaveLength(1);
+	});
+
 	test('has the pages that it rests on as annotations, of the message and of the last delta', async () => {
 		const source = { id: 'p1', url: 'https://rain.example/', title: 'Rain' };
 		const turn = { text: 'It rains.', usage, sources: [source] };
@@ -674,6 +682,7 @@ describe('a request that cannot be', () => {
 		['too many places to stop', { stop: ['a', 'b', 'c', 'd', 'e'] }, 'stop'],
 		['nothing to stop at', { stop: '' }, 'stop'],
 		['old functions', { functions: [{ name: 'x' }] }, 'functions'],
+		['a search that the agent has not', { web_search_options: {} }, 'web_search_options'],
 		['no tokens', { max_tokens: 0 }, 'max_tokens'],
 		['too many messages', { messages: Array(10_001).fill({ role: 'user', content: 'x' }) }, 'messages'],
 	];

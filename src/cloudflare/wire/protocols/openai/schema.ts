@@ -162,7 +162,12 @@ export const completionRequest = v.object({
 	metadata: v.nullish(v.looseObject({ user: person })),
 	functions: omit('Use tools'),
 	function_call: omit('Use tools'),
-	web_search_options: omit('Use an agent that has a tool for it'),
+	web_search_options: v.nullish(
+		v.pipe(
+			v.looseObject({}),
+			v.description('A hint. The agent needs a web search of its own, and decides its options.'),
+		),
+	),
 });
 
 export type CompletionRequest = v.InferOutput<typeof completionRequest>;
