@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /** `npm create runlet DIR`: copies the folder template/ to a new folder, and gives it a name. Needs Node 20.11, and nothing else. */
 import { cpSync, existsSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
-import { basename, join, relative, resolve } from 'node:path';
+import { basename, dirname, join, relative, resolve } from 'node:path';
 
 const usage = `npm create runlet DIR: makes a project of agents on one Cloudflare Worker
   DIR       the folder, new or empty; its name is the Worker's: a–z, 0–9 and hyphens
@@ -35,17 +35,47 @@ function main(args) {
 	cpSync(join(import.meta.dirname, 'template'), folder, { recursive: true });
 	// npm leaves a .gitignore out of a package.
 	renameSync(join(folder, 'gitignore'), join(folder, '.gitignore'));
-	for (const file of ['package.json', 'wrangler.toml']) {
+	for (const file of ['package.json', 'wrangler.toml', 'README.md']) {
 		const path = join(folder, file);
-		writeFileSync(path, readFileSync(path, 'utf8').replace('"my-agents"', JSON.stringify(name)));
+		writeFileSync(path, readFileSync(path, 'utf8').replaceAll('my-agents', name));
 	}
+	const tarball = findTarball();
+	if (tarball !== undefined) useTarball(join(folder, 'package.json'), relative(folder, tarball));
 	const shown = relative(process.cwd(), folder) || '.';
 	console.log(`${shown} has a Worker with an agent, a skill and a test. Next:
 
   ${shown === '.' ? '' : `cd ${shown.includes(' ') ? JSON.stringify(shown) : shown} && `}npm install
   npm start
-`);
+${tarball === undefined ? unpublished : ''}`);
 	return 0;
+}
+
+const { version } = JSON.parse(readFileSync(join(import.meta.dirname, 'package.json'), 'utf8'));
+
+const unpublished = `
+If npm finds no package runlet@${version}, it is not in your registry yet. Then make it in Runlet's repository by npm pack, and
+install it in the new folder: npm install PATH/runlet-${version}.tgz
+`;
+
+/**
+ * Finds the package runlet as a tarball: where the command runs, beside the tarball of this package, or in Runlet's repository.
+ * @returns {string | undefined}
+ */
+function findTarball() {
+	const creators = (process.env.npm_config_package ?? '').split('\n').filter((name) => name.endsWith('.tgz'));
+	const folders = ['.', ...creators.map((file) => dirname(file)), join(import.meta.dirname, '../..')];
+	return folders.map((one) => resolve(one, `runlet-${version}.tgz`)).find((file) => existsSync(file));
+}
+
+/**
+ * Names the tarball in the place of the version, so npm install works without a registry that has the package.
+ * @param {string} manifest
+ * @param {string} tarball
+ */
+function useTarball(manifest, tarball) {
+	const text = readFileSync(manifest, 'utf8');
+	const file = tarball.replaceAll('\\', '/');
+	writeFileSync(manifest, text.replace(`"runlet": "${version}"`, `"runlet": ${JSON.stringify(`file:${file}`)}`));
 }
 
 /**

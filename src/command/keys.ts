@@ -5,6 +5,7 @@ import { isOver, type KeyOptions, type KeyRecord, readKeyId, type Scope, scopes 
 import { type Role, roles } from '../cloudflare/auth/rights.ts';
 import { formatDollars } from '../core/ground/dollars.ts';
 import { toMessageText } from '../core/ground/errors.ts';
+import { toBasePath } from './base-path.ts';
 import { changeKeys, createKey, defaultKeysFile, type Keys, readKeys, rotateKey, toSecret } from './keys/file.ts';
 import { isPushed, pushKeys } from './keys/remote.ts';
 import { listStoredKeys, makeStoredKey, type Place, revokeStoredKey } from './keys/stored.ts';
@@ -29,6 +30,7 @@ ${toCommand('keys', 'revoke ID')}     takes one away
   --overlap-days N    rotate: for how long both are good (7; 0 ends the first one now)
   --replace           with --remote: also where the deployed Worker has keys that are not known here
   --keys-file FILE    where their hashes are kept (keys.json)
+  --base-path PATH    make: where createRunlet has a basePath, for the line that is printed
   --config FILE, --env NAME    as for wrangler
   --help              this text`;
 
@@ -65,8 +67,11 @@ export async function run(args: readonly string[]): Promise<number> {
 			const keys = await changeKeys(file, (before) => withKey(before, record));
 			show(key, record, file);
 			const code = await tell(keys, `The deployed Worker does not take it yet: ${listRemote}`);
-			const url = remote ? (keys.remotes[target.env ?? '']?.url ?? 'https://ADDRESS') : undefined;
-			say(`${remote ? 'To try it' : `To try it, with ${toCommand('dev', '--keys')}`}:\n\n${curlLine(key, url)}\n`);
+			const basePath = toBasePath(values['base-path']);
+			const known = remote ? keys.remotes[target.env ?? '']?.url : undefined;
+			const url = known ?? `${remote ? 'https://ADDRESS' : 'http://127.0.0.1:8787'}${basePath}`;
+			const dev = toCommand('dev', `--keys${basePath === '' ? '' : ` --base-path ${basePath}`}`);
+			say(`${remote ? 'To try it' : `To try it, with ${dev}`}:\n\n${curlLine(key, url)}\n`);
 			return code;
 		}
 		case 'list': {
@@ -122,6 +127,7 @@ function parseArguments(args: readonly string[]) {
 		'overlap-days',
 		'replace',
 		'keys-file',
+		'base-path',
 		'config',
 		'stored',
 		'url',
@@ -143,6 +149,7 @@ function parseArguments(args: readonly string[]) {
 			stored: flag,
 			url: text,
 			key: text,
+			'base-path': text,
 			'keys-file': { ...text, default: defaultKeysFile },
 			config: { ...text, short: 'c', default: defaultConfig },
 			env: { ...text, short: 'e' },
@@ -208,7 +215,7 @@ function show(key: string, record: KeyRecord, file: string): void {
 }
 
 /** Returns a curl command that uses the key. */
-export function curlLine(key: string, url = 'http://127.0.0.1:8787'): string {
+export function curlLine(key: string, url: string): string {
 	return `  curl ${url}/v1/agents -H 'authorization: Bearer ${key}'`;
 }
 

@@ -1,7 +1,7 @@
 /** `npm create runlet`, and the project that it makes, as somebody has it who knows only the packages. */
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -98,6 +98,7 @@ describe('npm create runlet', () => {
 	});
 
 	test('says the next two commands, and makes these files and no more', async () => {
+		await copyFile(runlet, join(folder, 'runlet-0.1.0.tgz'));
 		await mkdir(join(folder, 'my-shop/.git'), { recursive: true });
 		const { code, stdout } = await createByNpm(folder, 'my-shop');
 		expect([code, stdout]).toEqual([0, expect.stringContaining('  cd my-shop && npm install\n  npm start\n')]);
@@ -106,19 +107,36 @@ describe('npm create runlet', () => {
 		const made = files.filter((file) => file.isFile()).map(({ name }) => name);
 		expect(made.sort()).toEqual(
 			[
-				...['.dev.vars.example', '.gitignore', 'package.json', 'tsconfig.json', 'wrangler.toml', 'worker.ts'],
+				...[
+					'.dev.vars.example',
+					'.gitignore',
+					'README.md',
+					'package.json',
+					'tsconfig.json',
+					'wrangler.toml',
+					'worker.ts',
+				],
 				...['index.ts', 'desk.ts', 'SKILL.md', 'desk.test.ts'],
 			].sort(),
 		);
 		expect(await readFile(join(project, 'package.json'), 'utf8')).toContain('"name": "my-shop"');
 		expect(await readFile(join(project, 'wrangler.toml'), 'utf8')).toContain('name = "my-shop"');
+		expect(await readFile(join(project, 'README.md'), 'utf8')).toMatch(/^# my-shop\n/);
+	});
+
+	test('names the tarball of runlet that lies where it runs, and says what to do where there is none', async () => {
+		expect(await readFile(join(project, 'package.json'), 'utf8')).toContain('"runlet": "file:../runlet-0.1.0.tgz"');
+		const elsewhere = join(folder, 'elsewhere');
+		await mkdir(elsewhere);
+		const { stdout } = await create(elsewhere, 'my-desk');
+		expect(stdout).toContain('npm install PATH/runlet-0.1.0.tgz');
+		expect(await readFile(join(elsewhere, 'my-desk/package.json'), 'utf8')).toContain('"runlet": "0.1.0"');
 	});
 });
 
 describe('the new project', () => {
 	beforeAll(async () => {
-		// What is not in a registry yet comes from its tarball.
-		await run(project, 'npm', 'install', '--no-audit', '--no-fund', '--prefer-offline', runlet);
+		await run(project, 'npm', 'install', '--no-audit', '--no-fund', '--prefer-offline');
 	});
 
 	test('npm start serves its agent: an answer by the command that is printed, and the page', async () => {

@@ -66,6 +66,12 @@ describe('npm run keys', () => {
 		expect(await records()).toEqual([]);
 	});
 
+	test('prints a line to try a key that has the base path of the Worker', async () => {
+		const { stdout } = await keys('make --base-path /ai');
+		expect(stdout).toContain('To try it, with npm start -- --keys --base-path /ai:');
+		expect(stdout).toMatch(/curl http:\/\/127\.0\.0\.1:8787\/ai\/v1\/agents /);
+	});
+
 	test('rotates a key: a second one that may do the same, and an end for the first', async () => {
 		const made = shown((await keys('make --scope run,admin --day-usd 2.5')).stdout);
 		const [first] = await records();

@@ -75,15 +75,22 @@ describe('what was typed wrong is told in our own words, before anything is star
 		expect([code, stdout]).toEqual([0, expect.stringContaining('npm start -- [OPTIONS]')]);
 	});
 
-	test('a port that another program has is told before anything is started', async () => {
+	test('a port that another program has, by --port or by PORT, is told before anything is started', async () => {
 		const { createServer } = await import('node:net');
 		const server = createServer().listen(0, '127.0.0.1');
 		await once(server, 'listening');
 		const address = server.address();
 		const port = typeof address === 'object' && address !== null ? address.port : 0;
 		const { code, stderr } = await runScript('start', ['--port', String(port)]);
+		const byVariable = await runScript('start', [], { PORT: String(port) });
 		server.close();
 		expect([code, stderr]).toEqual([1, expect.stringMatching(`--port: ${port} is in use.*--port ${port + 1}`)]);
+		expect([byVariable.code, byVariable.stderr]).toEqual([1, stderr]);
+	});
+
+	test('a PORT of the environment that is none is told', async () => {
+		const { code, stderr } = await runScript('start', [], { PORT: 'abc' });
+		expect([code, stderr]).toEqual([1, expect.stringContaining('PORT=abc: expected a number from 1 to 65535')]);
 	});
 });
 

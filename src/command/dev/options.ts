@@ -11,7 +11,7 @@ import { defaultKeysFile } from '../keys/file.ts';
 import { defaultConfig, root, toCommand } from '../project.ts';
 
 export const usage = `${toCommand('dev', '[OPTIONS]')}: serves everything on this machine, with the skills of skills/, and reloads what is saved
-  --port PORT         where it listens (8787)
+  --port PORT         where it listens (8787, or what the variable PORT says)
   --ip ADDRESS        on which address; from another than 127.0.0.1 others reach it, and need a key
   --var NAME:VALUE    a variable, such as MODEL:claude-sonnet-4-6; .dev.vars has those that stay
   --base-path PATH    where createRunlet has a basePath: the same, such as /ai
@@ -81,7 +81,7 @@ export interface DevOptions {
 const loopback = ['127.0.0.1', 'localhost', '::1'];
 
 /** Throws an `UsageError`. */
-export function readOptions(args: readonly string[]): DevOptions {
+export function readOptions(args: readonly string[], { PORT }: NodeJS.ProcessEnv = process.env): DevOptions {
 	const { values, tokens } = parseArgs({
 		tokens: true,
 		args: [...args],
@@ -116,7 +116,7 @@ export function readOptions(args: readonly string[]): DevOptions {
 	const ip = readText('ip') ?? '127.0.0.1';
 	return {
 		help: values.help === true,
-		port: toPort(readText('port')),
+		port: isGiven('port') ? toPort(readText('port'), '--port ') : toPort(PORT, 'PORT='),
 		ip,
 		basePath: toBasePath(readText('base-path')),
 		isPrivate: loopback.includes(ip) && !isGiven('remote', 'tunnel', 'tunnel-name'),
@@ -155,11 +155,11 @@ function textIn(value: unknown, name: string): string | undefined {
 	throw new UsageError(`--${name}: its value is missing. Write --${name} VALUE.`);
 }
 
-function toPort(given: string | undefined): number {
-	if (given === undefined) return 8787;
+function toPort(given: string | undefined, source: '--port ' | 'PORT='): number {
+	if (given === undefined || given === '') return 8787;
 	const port = Number(given);
 	if (/^\d{1,5}$/.test(given) && port <= 65_535) return port;
-	throw new UsageError(`--port ${given}: expected a number from 1 to 65535, such as --port 8799.`);
+	throw new UsageError(`${source}${given}: expected a number from 1 to 65535, such as ${source}8799.`);
 }
 
 function readTls(protocol: string | undefined, key: string | undefined, cert: string | undefined): DevOptions['tls'] {
