@@ -7,6 +7,13 @@ const usage = `npm create runlet DIR: makes a project of agents on one Cloudflar
   DIR       the folder, new or empty; its name is the Worker's: a–z, 0–9 and hyphens
   --help    this text`;
 
+const { version } = JSON.parse(readFileSync(join(import.meta.dirname, 'package.json'), 'utf8'));
+
+const unpublished = `
+If npm finds no package runlet@${version}, it is not in your registry yet. Then make it in Runlet's repository by npm pack, and
+install it in the new folder: npm install PATH/runlet-${version}.tgz
+`;
+
 try {
 	process.exitCode = main(process.argv.slice(2));
 } catch (error) {
@@ -49,13 +56,6 @@ function main(args) {
 ${tarball === undefined ? unpublished : ''}`);
 	return 0;
 }
-
-const { version } = JSON.parse(readFileSync(join(import.meta.dirname, 'package.json'), 'utf8'));
-
-const unpublished = `
-If npm finds no package runlet@${version}, it is not in your registry yet. Then make it in Runlet's repository by npm pack, and
-install it in the new folder: npm install PATH/runlet-${version}.tgz
-`;
 
 /**
  * Finds the package runlet as a tarball: where the command runs, beside the tarball of this package, or in Runlet's repository.

@@ -13,7 +13,8 @@ import { claimPort } from '../port.ts';
 vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
 
 let folder: string;
-let project: string;
+/** The new project. */
+let project = '';
 /** The tarballs of the two packages. */
 let runlet: string;
 let creator: string;
@@ -27,6 +28,8 @@ const terminal = (): NodeJS.ProcessEnv => {
 
 /** Runs a command to its end. Rejects if it fails. */
 async function run(cwd: string, command: string, ...args: readonly string[]): Promise<string> {
+	// In the place of a folder that was not made, the command would run in this repository.
+	if (cwd === '') throw new Error('There is no new project.');
 	return (await promisify(execFile)(command, args, { cwd, env: terminal() })).stdout;
 }
 
