@@ -17,9 +17,10 @@ const floors: readonly (readonly string[])[] = [
 	['core/index.ts', 'cloudflare/objects', 'cloudflare/openapi', 'client'],
 	['cloudflare/config', 'page'],
 	['cloudflare/agent'],
-	['cloudflare/session', 'cloudflare/routes', 'testing', 'agents'],
+	['cloudflare/session', 'cloudflare/routes', 'agents'],
 	['cloudflare/mcp', 'cloudflare/memory', 'cloudflare/schedules', 'cloudflare/links'],
 	['cloudflare/runlet', 'command', 'worker.ts'],
+	['testing'],
 ];
 
 /** The floors within a room, from the ground up. `.` is what stands in none of its rooms. */
@@ -64,7 +65,7 @@ const only: Readonly<Record<string, readonly string[]>> = {
 	client: ['cloudflare/wire'],
 	page: ['client'],
 	command: ['core', 'client', 'cloudflare/auth', 'cloudflare/wire'],
-	testing: ['core', 'cloudflare/agent'],
+	testing: ['core', 'cloudflare', 'command/skills'],
 	'worker.ts': ['agents'],
 };
 

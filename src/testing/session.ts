@@ -1,8 +1,11 @@
 import { toChatOptions } from '../cloudflare/agent/chat-options.ts';
+import { findAskedCall } from '../cloudflare/agent/child-decision.ts';
 import type { Agent } from '../cloudflare/agent/define.ts';
 import { assertArguments } from '../cloudflare/agent/edited-arguments.ts';
 import { findNamed, joinSkills } from '../cloudflare/agent/resolver.ts';
 import { findResolver } from '../cloudflare/agent/skill-source.ts';
+import type { Right } from '../cloudflare/auth/rights.ts';
+import { assertMayDecide } from '../cloudflare/session/run/may-decide.ts';
 import { type CallAnswer, readCallAnswers } from '../core/chat/call-answers.ts';
 import {
 	type Actor,
@@ -14,9 +17,9 @@ import {
 	type RunEvent,
 	RunletError,
 	type RunResult,
-	type Skill,
 	type SkillResolver,
 	skill,
+	type Tool,
 	type ToolCall,
 	type ToolState,
 	tool,
@@ -24,75 +27,47 @@ import {
 	workspace,
 } from '../core/index.ts';
 import { noEnv } from '../core/tool/tool.ts';
-
-/** What a session of a test is made of. */
-export interface TestSessionOptions {
-	/** What the model answers, one entry a turn: a text, `callTool(…)`, a reply, an error, or a function of the request. */
-	readonly script: readonly providers.ScriptedTurn[];
-	/** Bindings and variables for the tools, as far as the test needs them. */
-	readonly env?: Partial<Env>;
-	/** The tenant of the session. `test` if it is missing. */
-	readonly owner?: string;
-	/** The person of the session, by whom tools authorize. */
-	readonly user?: string;
-	/** Who sends the messages. The user, by an account, if it is missing. */
-	readonly askedBy?: Actor;
-	readonly metadata?: Readonly<Record<string, string>>;
-	/** What tools and skills are told of a message: sender, transport, attachments. */
-	readonly skillContext?: skill.SkillContext;
-	/** Skills that the agent names and that are published elsewhere. */
-	readonly skills?: readonly Skill[];
-	/** What the tools remember already, by key. */
-	readonly state?: Readonly<Record<string, unknown>>;
-	/** The files that are there already, by their paths. */
-	readonly files?: Readonly<Record<string, string | Uint8Array>>;
-}
-
-/** A session in memory: an agent, a scripted model, and everything else as it is. */
-export interface TestSession {
-	/** Sends a message, or the answer to a question, and runs the agent. Rejects with a `RunletError` if the run fails. */
-	send(message: string | readonly MessagePart[]): Promise<RunResult>;
-	/** Gives results of calls that wait, or allows or denies them, and goes on once none waits any more. */
-	submit(answers: readonly CallAnswer[]): Promise<RunResult>;
-	/** The whole conversation. */
-	readonly messages: readonly Message[];
-	/** The events of all runs. */
-	readonly events: readonly RunEvent[];
-	/** What the model was sent, turn by turn. */
-	readonly requests: providers.ScriptedProvider['requests'];
-	/** What the tools remember. */
-	readonly state: ToolState;
-	/** The files that the tools work on. */
-	readonly workspace: Workspace;
-}
+import { connectTestChildren } from './children.ts';
+import { createMemories, type TestMemories } from './memories.ts';
+import type { PendingCall, TestSession, TestSessionOptions } from './options.ts';
+import { type Person, toActor } from './people.ts';
+import { createRemembering, type Remembering } from './remembering.ts';
+import { createServerTools } from './servers.ts';
 
 /**
  * Makes a session of an agent for a test, in Node or anywhere else. The model is scripted; the loop, the tools, the skills
  * and their checks are those that run in a Worker.
  */
 export function createTestSession(agent: Agent, options: TestSessionOptions): TestSession {
-	return new MemorySession(agent, options);
+	return new MemorySession(agent, options, providers.scripted(options.script));
 }
 
 class MemorySession implements TestSession {
 	readonly state: ToolState;
 	readonly workspace: Workspace;
+	readonly children: TestSession[] = [];
 	readonly #agent: Agent;
 	readonly #options: TestSessionOptions;
 	readonly #model: providers.ScriptedProvider;
 	readonly #events: RunEvent[] = [];
+	readonly #surroundings: Surroundings;
 	readonly #askedIds = new Set<string>();
 	#messages: readonly Message[] = [];
 	#last: RunResult | undefined;
-	#approved: readonly ToolCall[] = [];
-	#edits: readonly chat.CallEdit[] = [];
+	/** What people have said and decided since the last message of a user. */
+	#said: Said = { askers: [], approved: [], edits: [] };
 
-	constructor(agent: Agent, options: TestSessionOptions) {
+	constructor(agent: Agent, options: TestSessionOptions, model: providers.ScriptedProvider) {
 		this.#agent = agent;
 		this.#options = options;
-		this.#model = providers.scripted(options.script);
+		this.#model = model;
 		this.state = tool.inMemoryState(options.state);
 		this.workspace = workspace.inMemory(options.files);
+		const { owner = 'test', user, mcp = {} } = options;
+		const memories = createMemories(options.memories);
+		const remembering = createRemembering(agent, memories, { owner, user, messages: () => this.#messages });
+		const tools = connectTestChildren(agent.tools, createStarter(options, this.children));
+		this.#surroundings = { memories, remembering, tools, served: createServerTools(agent, mcp) };
 	}
 
 	get messages(): readonly Message[] {
@@ -107,31 +82,57 @@ class MemorySession implements TestSession {
 		return this.#model.requests;
 	}
 
+	get memories(): Readonly<Record<string, string>> {
+		return this.#surroundings.memories.texts;
+	}
+
+	get pending(): readonly PendingCall[] {
+		const { question, manualToolCalls = [] } = this.#last?.metadata ?? {};
+		const asked = findAskedCall(question);
+		return asked === undefined ? manualToolCalls : [{ ...asked.call, kind: 'approval' }];
+	}
+
 	get #whose() {
-		const { owner = 'test', user } = this.#options;
-		const actor: Actor = { owner, ...(user !== undefined && { user }), via: 'account', id: user ?? owner };
-		return { owner, user, askedBy: this.#options.askedBy ?? actor };
+		const { owner = 'test', user, metadata = {} } = this.#options;
+		return { owner, user, metadata };
 	}
 
 	get #env(): Env {
 		return { ...noEnv, ...this.#options.env };
 	}
 
-	async send(message: string | readonly MessagePart[]): Promise<RunResult> {
+	/** Who does a thing: the given person, else who usually writes. */
+	#toActor(by: Person | undefined, right: Right): Actor {
+		const { owner, user } = this.#whose;
+		return by === undefined ? (this.#options.askedBy ?? toActor({ user }, owner, right)) : toActor(by, owner, right);
+	}
+
+	async send(message: string | readonly MessagePart[], by?: Person): Promise<RunResult> {
 		const { status, metadata } = this.#last ?? {};
+		const asker = this.#toActor(by, 'sendMessage');
 		if (status === 'awaiting_tools')
 			throw new RunletError('conflict', 'The session waits for calls: answer them by submit first.');
 		const said = chat.userMessage(message);
-		if (metadata?.question === undefined) return this.#run([said]);
+		if (metadata?.question === undefined) {
+			this.#said = { ...this.#said, askers: [asker] };
+			return this.#run([said]);
+		}
 		const { answerTo, question } = metadata;
+		this.#said = { ...this.#said, askers: [...this.#said.askers, asker] };
 		if (answerTo !== undefined) return this.#run([], [{ ...answerTo, text: chat.messageText(said) }]);
 		const { callId: id } = question;
 		const { parts } = said;
 		return this.#run([chat.toolResultMessage({ id, output: said.content, isError: false, ...(parts && { parts }) })]);
 	}
 
-	async submit(answers: readonly CallAnswer[]): Promise<RunResult> {
-		const calls = this.#last?.metadata.manualToolCalls;
+	async submit(answers: readonly CallAnswer[], by?: Person): Promise<RunResult> {
+		const decides = answers.some((answer) => 'approve' in answer);
+		const actor = this.#toActor(by, decides ? 'decide' : 'sendMessage');
+		for (const answer of answers) this.#assertMayDecide(answer, actor);
+		const { question, answerTo, manualToolCalls: calls } = this.#last?.metadata ?? {};
+		const [first] = answers;
+		if (findAskedCall(question)?.call.id === first?.id && first !== undefined && answerTo !== undefined)
+			return this.#run([], [{ ...answerTo, text: writeDecision(first) }]);
 		const turn = this.#messages.slice(this.#messages.findLastIndex(({ role }) => role === 'assistant'));
 		for (const answer of answers) {
 			const call = calls?.find(({ id, kind }) => id === answer.id && kind === 'approval');
@@ -142,8 +143,12 @@ class MemorySession implements TestSession {
 			approvalMs: this.#agent.approvalMs ?? Number.POSITIVE_INFINITY,
 			everAsked: this.#askedIds,
 		});
-		this.#approved = [...this.#approved, ...approved];
-		this.#edits = [...this.#edits, ...edits];
+		const before = this.#said;
+		this.#said = {
+			...before,
+			approved: [...before.approved, ...approved],
+			edits: [...before.edits, ...edits],
+		};
 		if (isLast || this.#last === undefined) return this.#run(messages);
 		const answered = answers.map(({ id }) => id);
 		const manualToolCalls = calls?.filter(({ id }) => !answered.includes(id));
@@ -152,41 +157,59 @@ class MemorySession implements TestSession {
 		return this.#last;
 	}
 
+	async wake(schedule: string, { at = new Date() }: { readonly at?: Date } = {}): Promise<RunResult | undefined> {
+		const found = this.#agent.schedules?.find(({ name }) => name === schedule);
+		if (found === undefined) throw new RunletError('not_found', `The agent has no schedule ${schedule}.`);
+		const { owner, user } = this.#whose;
+		const about = { at, name: schedule, owner, user, env: this.#env, listSessions: async () => [] };
+		const text = found.fn === undefined ? found.text : await found.fn(about);
+		if (text === undefined || text === '') return undefined;
+		return this.send(text, { user, via: 'schedule', id: schedule });
+	}
+
+	#assertMayDecide(answer: CallAnswer, by: Actor): void {
+		const call = this.pending.find(({ id, kind }) => id === answer.id && kind === 'approval');
+		if (call === undefined || !('approve' in answer)) return;
+		const { askers } = this.#said;
+		const decision = { call, approve: answer.approve, by, askers: () => askers };
+		const session = { id: 'test', agent: this.#agent.name, ...this.#whose };
+		const child = findAskedCall(this.#last?.metadata.question)?.agent;
+		const agents = [this.#agent, ...(this.#options.children ?? []).map(({ agent }) => agent)];
+		const children = child === undefined ? [] : [child];
+		assertMayDecide({ session, agents, config: () => ({ local: undefined }) }, { ...decision, children });
+	}
+
 	async #run(input: readonly Message[], answers: readonly chat.QuestionAnswer[] = []): Promise<RunResult> {
-		const { metadata, skillContext } = this.#options;
-		const { owner, user, askedBy } = this.#whose;
-		const agent = toChatOptions(this.#agent);
+		const { skillContext } = this.#options;
+		const { approved, edits, askers } = this.#said;
+		const { remembering, served, tools } = this.#surroundings;
 		const { chatFn, chatStreamFn } = this.#model;
 		const question = this.#last?.metadata.question;
+		const messages = [...this.#messages, ...input];
 		const run = chat.run(
 			{
-				...agent,
+				...toChatOptions(this.#agent),
+				tools: [...tools, ...(remembering?.tools ?? []), ...served],
+				recall: remembering?.createRecall(messages),
 				model: this.#agent.model ?? 'scripted',
 				chatFn,
 				chatStreamFn,
 				skillResolver: this.#createResolver(),
 				context: {
-					sessionId: 'test',
-					owner,
-					user,
-					askedBy,
-					env: this.#env,
-					metadata,
-					skillContext,
-					state: this.state,
-					workspace: this.workspace,
+					...{ sessionId: 'test', ...this.#whose, askedBy: askers.at(-1), env: this.#env },
+					...{ skillContext, state: this.state, workspace: this.workspace },
 				},
-				approved: this.#approved.map(({ id }) => id),
-				edits: this.#edits,
+				approved: approved.map(({ id }) => id),
+				edits,
 				asked: question === undefined ? [] : [question],
 				answers,
 				onMessage: (message) => {
 					this.#messages = [...this.#messages, message];
 				},
 			},
-			[...this.#messages, ...input],
+			messages,
 		);
-		this.#messages = [...this.#messages, ...input];
+		this.#messages = messages;
 		this.#last = undefined;
 		for await (const event of run.events) this.#events.push(event);
 		this.#last = await run.result;
@@ -198,7 +221,48 @@ class MemorySession implements TestSession {
 	#createResolver(): SkillResolver | undefined {
 		const { skills = [] } = this.#options;
 		const source = this.#agent.skillResolver ?? skill.inMemoryResolver(skills);
-		const reader = { ...this.#whose, metadata: this.#options.metadata ?? {} };
+		const reader = { ...this.#whose, askedBy: this.#said.askers.at(-1) };
 		return joinSkills(this.#agent, (names) => findNamed(findResolver(source, this.#env, reader), names));
 	}
+}
+
+/** What stands around the agent in a session. */
+interface Surroundings {
+	readonly memories: TestMemories;
+	readonly remembering: Remembering | undefined;
+	/** The agent's own tools, those of other agents connected. */
+	readonly tools: readonly Tool[];
+	/** The tools of MCP servers. */
+	readonly served: readonly Tool[];
+}
+
+/** What people have said and decided. */
+interface Said {
+	/** Whose messages led to what the agent does. */
+	readonly askers: readonly Actor[];
+	readonly approved: readonly ToolCall[];
+	readonly edits: readonly chat.CallEdit[];
+}
+
+/** Makes the function that begins the session of a child. All calls of one agent go on with one script. */
+function createStarter(options: TestSessionOptions, begun: TestSession[]): (agent: string) => TestSession {
+	const models = new Map<string, providers.ScriptedProvider>();
+	return (name) => {
+		const child = options.children?.find(({ agent }) => agent.name === name);
+		if (child === undefined)
+			throw new RunletError('not_configured', `children: name the agent ${name} and its script, to have it work here.`);
+		const model = models.get(name) ?? providers.scripted(child.script);
+		models.set(name, model);
+		const { state: _, files: __, memories: ___, mcp: ____, skillContext: _____, ...shared } = options;
+		const session = new MemorySession(child.agent, { ...shared, script: child.script }, model);
+		begun.push(session);
+		return session;
+	};
+}
+
+/** Writes a decision about the call of a child as the answer to the question of its tool. */
+function writeDecision(answer: CallAnswer): string {
+	if (!('approve' in answer)) return String(answer.output);
+	if (!answer.approve) return `deny ${answer.reason ?? ''}`.trim();
+	return answer.input === undefined ? 'approve' : `approve ${JSON.stringify(answer.input)}`;
 }

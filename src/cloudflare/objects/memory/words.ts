@@ -24,14 +24,16 @@ export function toIndexedText(text: string): string {
  * together. Nothing if there is no word to look for.
  */
 export function toMatch(query: string): string | undefined {
-	const words = query.toLowerCase().match(/[\p{L}\p{M}\p{N}]+/gu) ?? [];
 	const terms = new Set<string>();
-	for (const word of words) {
+	for (const { word, isPrefix } of listWords(query)) {
 		if (terms.size === mostWords) break;
-		if (empty.has(word)) continue;
-		if (unspaced.test(word)) terms.add(`"${toIndexedText(word).trim()}"`);
-		else if (word.length < shortestPrefix) terms.add(`"${word}"`);
-		else terms.add(`"${word}" *`);
+		terms.add(unspaced.test(word) ? `"${toIndexedText(word).trim()}"` : `"${word}"${isPrefix ? ' *' : ''}`);
 	}
 	return terms.size === 0 ? undefined : [...terms].join(' OR ');
+}
+
+/** Lists the words of a text that say something, in lower case, and whether the beginning of another word matches them. */
+export function listWords(text: string): readonly { readonly word: string; readonly isPrefix: boolean }[] {
+	const words = text.toLowerCase().match(/[\p{L}\p{M}\p{N}]+/gu) ?? [];
+	return words.filter((word) => !empty.has(word)).map((word) => ({ word, isPrefix: word.length >= shortestPrefix }));
 }

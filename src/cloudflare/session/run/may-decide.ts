@@ -2,7 +2,7 @@ import type { Actor } from '../../../core/ground/actor.ts';
 import { RunletError } from '../../../core/ground/errors.ts';
 import type { ToolCall } from '../../../core/tool/index.ts';
 import type { ApprovalRequest, Approvers } from '../../agent/approvers.ts';
-import type { Runtime } from '../../agent/runtime.ts';
+import type { Agent } from '../../agent/define.ts';
 import type { Config } from '../../config/config.ts';
 import { logThrown } from '../../log.ts';
 import { toDecider } from '../store/askers.ts';
@@ -20,8 +20,8 @@ interface Decision {
 }
 
 interface DecisionPlace {
-	readonly session: SessionRecord;
-	readonly agents: Runtime['agents'];
+	readonly session: Pick<SessionRecord, 'id' | 'agent' | 'owner' | 'user' | 'metadata' | 'parent'>;
+	readonly agents: readonly Pick<Agent, 'name' | 'approvers'>[];
 	readonly config: () => Pick<Config, 'local'>;
 }
 

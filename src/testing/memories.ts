@@ -1,0 +1,95 @@
+import type { MemoryApi, MemoryRecord, MemorySource } from '../cloudflare/objects/memory/api.ts';
+import { assertLength } from '../cloudflare/objects/memory/bounds.ts';
+import { listWords } from '../cloudflare/objects/memory/words.ts';
+import { toRpcResult } from '../cloudflare/objects/result.ts';
+import { RunletError } from '../core/index.ts';
+
+/** What an agent remembers of a person, in memory. */
+export interface TestMemories extends MemoryApi {
+	/** The texts by their paths. */
+	readonly texts: Readonly<Record<string, string>>;
+}
+
+/** Makes the memories of a person for a test. Words find them, as in a Worker; vectors do not. */
+export function createMemories(given: Readonly<Record<string, string>> = {}): TestMemories {
+	const kept = new Map<string, MemoryRecord>();
+	let version = 0;
+	const keep = (path: string, text: string, source: MemorySource): MemoryRecord => {
+		const now = Date.now();
+		const record = { path, text, source, version: `v${++version}`, createdAt: kept.get(path)?.createdAt ?? now };
+		const memory = { ...record, updatedAt: now };
+		kept.set(path, memory);
+		return memory;
+	};
+	const listUnder = (path: string) => [...kept.keys()].filter((one) => one === path || one.startsWith(`${path}/`));
+	for (const [path, text] of Object.entries(given)) keep(path, text, { via: 'http' });
+	return {
+		get texts() {
+			return Object.fromEntries([...kept].map(([path, { text }]) => [path, text]));
+		},
+		list: async ({ limit }) => ({ memories: sortByPath([...kept.values()]).slice(0, limit) }),
+		search: async (query, limit) => rank([...kept.values()], query).slice(0, limit),
+		listUnembedded: async () => [],
+		get: async (path) => kept.get(path),
+		getAll: async (paths) => paths.flatMap((path) => kept.get(path) ?? []),
+		put: ({ path, text, source, ifMatch, ifNoneMatch }) =>
+			toRpcResult(async () => {
+				const before = kept.get(path);
+				assertLength(text);
+				if ((ifNoneMatch === true && before !== undefined) || !isMatch(before, ifMatch)) throw createMismatch(path);
+				return { memory: keep(path, text, source), isNew: before === undefined };
+			}),
+		rename: (from, to, source) =>
+			toRpcResult(async () => {
+				const paths = listUnder(from);
+				if (paths.length === 0) throw createMissing(from);
+				if (listUnder(to).length > 0) throw new RunletError('conflict', `path: ${to} is there already.`);
+				for (const path of paths) {
+					keep(`${to}${path.slice(from.length)}`, kept.get(path)?.text ?? '', source);
+					kept.delete(path);
+				}
+				return paths.length;
+			}),
+		remove: async (path) => listUnder(path).filter((one) => kept.delete(one)).length,
+		removeIf: (path, ifMatch) =>
+			toRpcResult(async () => {
+				const before = kept.get(path);
+				if (before === undefined) throw createMissing(path);
+				if (!isMatch(before, ifMatch)) throw createMismatch(path);
+				kept.delete(path);
+				return 1;
+			}),
+		erase: async () => kept.clear(),
+	};
+}
+
+function isMatch(before: MemoryRecord | undefined, ifMatch: '*' | readonly string[] | undefined): boolean {
+	if (ifMatch === undefined) return true;
+	return before !== undefined && (ifMatch === '*' || ifMatch.includes(before.version));
+}
+
+function createMissing(path: string): RunletError {
+	return new RunletError('not_found', `path: there is no memory ${path}.`);
+}
+
+function createMismatch(path: string): RunletError {
+	return new RunletError('precondition_failed', `path: ${path} is not as it was expected. Read it again.`);
+}
+
+function sortByPath(memories: readonly MemoryRecord[]): readonly MemoryRecord[] {
+	return memories.toSorted((one, other) => (one.path < other.path ? -1 : 1));
+}
+
+/** The memories that have a word of the query, those with most of them first. */
+function rank(memories: readonly MemoryRecord[], query: string): readonly MemoryRecord[] {
+	const words = listWords(query);
+	const score = ({ path, text }: MemoryRecord): number => {
+		const own = listWords(`${path} ${text}`);
+		return words.filter(({ word, isPrefix }) =>
+			own.some((one) => one.word === word || (isPrefix && one.word.startsWith(word))),
+		).length;
+	};
+	const ranked = sortByPath(memories).map((memory) => ({ memory, score: score(memory) }));
+	const found = ranked.filter((one) => one.score > 0).toSorted((one, other) => other.score - one.score);
+	return found.map(({ memory }) => memory);
+}

@@ -1,0 +1,20 @@
+import { RunletError, type Skill, skill } from '../core/index.ts';
+import { readSkills as prepareSkills } from '../core/skill/kv/folder.ts';
+
+/**
+ * Reads the skills of a folder, such as `skills`, as they would be published. It needs Node. Throws `invalid_skill` with
+ * all that keeps one of them from being published.
+ */
+export async function readSkills(folder: string): Promise<readonly Skill[]> {
+	const { readSkillFolders } = await import('../command/skills/folder.ts');
+	const folders = await readSkillFolders(folder);
+	const { problems } = prepareSkills(folders);
+	if (problems.length > 0) {
+		const lines = problems.map(({ skill: name, file, message }) => `${name}/${file}: ${message}`);
+		throw new RunletError('invalid_skill', lines.join('\n'));
+	}
+	return folders.map(({ name, files: { 'SKILL.md': text = '', ...files } }) => ({
+		...skill.fromMarkdown(text, { directory: name }),
+		files,
+	}));
+}

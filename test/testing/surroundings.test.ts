@@ -1,0 +1,212 @@
+/** What stands around an agent in a session of a test: memory, other agents, people, servers, schedules, skills. */
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { askUser, tool } from 'runlet';
+import { agentTool, defineAgent, spawn } from 'runlet/cloudflare';
+import { callTool, callTools, createTestSession, readSkills } from 'runlet/testing';
+import { describe, expect, onTestFinished, test } from 'vitest';
+
+const pay = tool.define({
+	name: 'pay',
+	description: 'Pays.',
+	inputSchema: { type: 'object', properties: { amount: { type: 'number' } }, required: ['amount'] },
+	needsApproval: true,
+	fn: (amount: number) => `paid ${amount}`,
+});
+const ask = tool.define({ name: 'ask', description: 'Asks.', inputSchema: {}, fn: () => askUser('Which one?') });
+const byHand = tool.define({ name: 'by_hand', description: 'By hand.', inputSchema: {}, manual: true });
+const read = tool.define({
+	name: 'read',
+	description: 'Reads.',
+	inputSchema: {},
+	readsOutside: true,
+	fn: () => 'a page',
+});
+
+const clerk = defineAgent({ name: 'clerk', description: 'Works.', tools: [pay, ask, byHand] });
+const chief = defineAgent({ name: 'chief', description: 'Leads.', tools: [agentTool(clerk)] });
+
+describe('an agent with memory', () => {
+	const keeper = defineAgent({ name: 'keeper', description: 'Keeps.', memory: true, tools: [read] });
+
+	test('remembers by its tools, and is sent what fits a message, once', async () => {
+		const session = createTestSession(keeper, {
+			script: [
+				callTool('remember', { path: 'food.md', text: 'Likes apples.' }),
+				'Kept.',
+				'Apples.',
+				callTool('recall', { query: 'apple' }),
+				'Yes.',
+			],
+			memories: { 'name.md': 'She is called Ada.' },
+			user: 'ada',
+		});
+		await session.send('I am Ada and like apples.');
+		expect(session.memories).toEqual({ 'name.md': 'She is called Ada.', 'food.md': 'Likes apples.' });
+		const sent = () => JSON.stringify(session.requests.at(-1)?.messages.map(({ content }) => content));
+		expect(sent()).toContain('She is called Ada.');
+		await session.send('Which fruit, of apples and pears?');
+		expect(sent()).toContain('Likes apples.');
+		expect(sent().split('She is called Ada.')).toHaveLength(2);
+		const { messages } = await session.send('Are you sure?');
+		expect(messages.at(-2)?.content).toMatchObject({ memories: [{ path: 'food.md' }] });
+	});
+
+	test('needs a person to remember once it has read something from outside', async () => {
+		const script = [callTool('read'), callTool('remember', { text: 'x' }), 'Kept.'];
+		const session = createTestSession(keeper, { script });
+		expect((await session.send('Read it.')).status).toBe('awaiting_tools');
+		expect(session.pending).toMatchObject([{ name: 'remember', kind: 'approval' }]);
+	});
+});
+
+describe('an agent that works for another one', () => {
+	test('carries out each call in a session of its own, and its script goes on', async () => {
+		const session = createTestSession(chief, {
+			script: [callTools(['clerk', { task: 'First.' }], ['clerk', { task: 'Second.' }]), 'All done.'],
+			children: [{ agent: clerk, script: ['One.', 'Two.'] }],
+			user: 'ada',
+		});
+		const { text, steps } = await session.send('Do both.');
+		expect([text, steps[0]?.toolResults.map(({ output }) => output)]).toEqual(['All done.', ['One.', 'Two.']]);
+		expect(session.children.map(({ messages }) => messages[0]?.content)).toEqual(['First.', 'Second.']);
+	});
+
+	test('has its approval, its question and its manual call answered through the session that called it', async () => {
+		const session = createTestSession(chief, {
+			script: [callTool('clerk', { task: 'Pay.' }), 'Done.'],
+			children: [
+				{ agent: clerk, script: [callTool('pay', { amount: 3 }), callTool('ask'), callTool('by_hand'), 'Paid.'] },
+			],
+		});
+		expect((await session.send('Pay.')).metadata.question?.question).toContain('clerk asks: may it call pay');
+		const [call] = session.pending;
+		expect(call).toMatchObject({ name: 'pay', input: { amount: 3 }, kind: 'approval' });
+		const asked = await session.submit([{ id: call?.id ?? '', approve: true, input: { amount: 4 } }]);
+		expect(asked.metadata.question?.question).toBe('Which one?');
+		expect((await session.send('That one.')).metadata.question?.question).toContain('the result of by_hand');
+		expect((await session.send('by hand')).text).toBe('Done.');
+		const [child] = session.children;
+		expect(child?.messages.flatMap(({ role, content }) => (role === 'tool' ? [content] : []))).toEqual([
+			'paid 4',
+			'That one.',
+			'by hand',
+		]);
+	});
+
+	test('is chosen by the model of spawn, and fails as in a Worker', async () => {
+		const leader = defineAgent({ name: 'leader', description: 'Leads.', tools: [spawn([clerk])] });
+		const session = createTestSession(leader, {
+			script: [callTool('spawn', { agent: 'clerk', task: 'Go.' }), 'Sorry.'],
+			children: [{ agent: clerk, script: [Object.assign(new Error('no'), { status: 401 })] }],
+		});
+		const { steps } = await session.send('Go.');
+		expect(steps[0]?.toolResults[0]).toMatchObject({
+			isError: true,
+			output: expect.stringContaining('clerk did not finish the task (auth: '),
+		});
+		const unnamed = createTestSession(leader, { script: [callTool('spawn', { agent: 'clerk', task: 'Go.' }), ''] });
+		expect((await unnamed.send('Go.')).steps[0]?.toolResults[0]?.output).toContain('children: name the agent clerk');
+	});
+});
+
+describe('people', () => {
+	const till = defineAgent({
+		name: 'till',
+		description: 'Pays.',
+		tools: [pay],
+		approvers: ({ by, askers, user, input }) =>
+			user === 'ada' && askers.every((asker) => asker.user !== by.user) && Object(input).amount < 100,
+	});
+	const start = async (amount: number) => {
+		const session = createTestSession(till, { script: [callTool('pay', { amount }), 'Done.'], user: 'ada' });
+		await session.send('Pay.');
+		return session;
+	};
+
+	test('decide if their role and the approvers of the agent let them; the call waits on for others', async () => {
+		const session = await start(3);
+		const [call] = session.pending;
+		const answers = [{ id: call?.id ?? '', approve: true }];
+		const customer = session.submit(answers, { user: 'kim', role: 'customer' });
+		await expect(customer).rejects.toMatchObject({ code: 'forbidden', data: { role: 'staff' } });
+		await expect(session.submit(answers)).rejects.toMatchObject({ code: 'forbidden' });
+		expect(session.pending).toEqual([call]);
+		expect((await session.submit(answers, { user: 'kim', role: 'staff' })).text).toBe('Done.');
+		expect(session.pending).toEqual([]);
+		const dear = await start(300);
+		const refused = dear.submit([{ id: dear.pending[0]?.id ?? '', approve: true }], { user: 'kim' });
+		await expect(refused).rejects.toMatchObject({ code: 'forbidden' });
+	});
+
+	test('are seen by tools as whoever wrote the message', async () => {
+		const who = tool.define({
+			name: 'who',
+			description: 'Says who asks.',
+			inputSchema: {},
+			passInput: true,
+			fn: (_, { askedBy, user }) => ({ askedBy, user }),
+		});
+		const agent = defineAgent({ name: 'host', description: 'Hosts.', tools: [who] });
+		const session = createTestSession(agent, { script: [callTool('who'), 'Kim.'], user: 'ada' });
+		const { steps } = await session.send('Who am I?', { user: 'kim', role: 'staff' });
+		expect(steps[0]?.toolResults[0]?.output).toEqual({
+			askedBy: { owner: 'test', user: 'kim', via: 'account', id: 'kim' },
+			user: 'ada',
+		});
+	});
+});
+
+test('tools of a fake MCP server have the names, the approvals and the limits of a real one', async () => {
+	const url = 'https://tracker.example.com/mcp';
+	const server = { name: 'tracker', url, allow: ['find', 'close'], needsApproval: ['close'] };
+	const agent = defineAgent({ name: 'host', description: 'Hosts.', mcp: [server] });
+	const make = (name: string) => tool.define({ name, description: name, inputSchema: {}, fn: () => `${name} done` });
+	const mcp = { tracker: [make('find'), make('close'), make('drop')] };
+	const session = createTestSession(agent, { script: [callTools(['tracker_find', {}], ['tracker_close', {}])], mcp });
+	await session.send('Find and close it.');
+	expect(session.requests[0]?.tools?.map(({ name }) => name)).toEqual(['tracker_find', 'tracker_close']);
+	expect(session.messages.at(-1)?.content).toBe('find done');
+	expect(session.pending).toMatchObject([{ name: 'tracker_close', kind: 'approval' }]);
+	expect(() => createTestSession(agent, { script: [], mcp: { other: [] } })).toThrow(
+		'mcp: the agent has no server other',
+	);
+});
+
+test('a schedule wakes the agent with its text, or with what its function writes; nothing skips the time', async () => {
+	const agent = defineAgent({
+		name: 'digest',
+		description: 'Sums up.',
+		schedules: [
+			{ name: 'morning', every: '1d', text: 'Good morning.', user: 'ada' },
+			{ name: 'odd', every: '1d', fn: ({ at }) => (at.getUTCDate() % 2 === 1 ? `Day ${at.getUTCDate()}.` : undefined) },
+		],
+	});
+	const session = createTestSession(agent, { script: ['Morning.', 'Odd.'] });
+	expect((await session.wake('morning'))?.text).toBe('Morning.');
+	expect((await session.wake('odd', { at: new Date('2026-01-03T00:00:00Z') }))?.text).toBe('Odd.');
+	expect(session.messages.at(-2)?.content).toBe('Day 3.');
+	expect(await session.wake('odd', { at: new Date('2026-01-04T00:00:00Z') })).toBeUndefined();
+	await expect(session.wake('noon')).rejects.toMatchObject({ code: 'not_found' });
+});
+
+test('skills of a folder are read with their files, and what cannot be published is told', async () => {
+	const folder = await mkdtemp(join(tmpdir(), 'runlet-skills-'));
+	onTestFinished(() => rm(folder, { recursive: true }));
+	await mkdir(join(folder, 'tone/references'), { recursive: true });
+	await writeFile(join(folder, 'tone/SKILL.md'), '---\nname: tone\ndescription: How we write.\n---\nBe brief.');
+	await writeFile(join(folder, 'tone/references/words.md'), 'No jargon.');
+	const agent = defineAgent({ name: 'host', description: 'Hosts.', skills: ['tone'] });
+	const file = { name: 'tone', path: 'references/words.md' };
+	const script = [callTools(['read_skill', { name: 'tone' }], ['read_skill_file', file]), 'Read.'];
+	const session = createTestSession(agent, { script, skills: await readSkills(folder) });
+	const { steps } = await session.send('Which tone?');
+	expect(steps[0]?.toolResults.map(({ output }) => output)).toEqual(['Be brief.', 'No jargon.']);
+	await mkdir(join(folder, 'broken'));
+	await writeFile(join(folder, 'broken/SKILL.md'), 'no front matter');
+	await expect(readSkills(folder)).rejects.toMatchObject({
+		code: 'invalid_skill',
+		message: expect.stringContaining('broken'),
+	});
+});
