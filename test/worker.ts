@@ -544,7 +544,7 @@ export const runtime = {
 			name: 'searcher',
 			description: 'Uses tools of its provider.',
 			model: 'claude-sonnet-4-6',
-			models: ['gpt-5.4'],
+			models: ['gpt-5.4', 'scripted'],
 			providerTools: [{ type: 'web_search', maxUses: 2, allowedDomains: ['a.example'] }],
 			serviceTier: 'standard',
 			endUser: true,

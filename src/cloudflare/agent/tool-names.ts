@@ -9,7 +9,8 @@ import { listMemoryTools } from './memory.ts';
 
 /** Whether an agent's model may search the web: by its provider, or by a tool. */
 export function hasWebSearch(agent: Agent): boolean {
-	const isProvided = listProviderTools(agent).some(({ type }) => type.startsWith('web_search'));
+	const { providerTools } = agent;
+	const isProvided = listProviderTools({ providerTools }).some(({ type }) => type.startsWith('web_search'));
 	return isProvided || listToolNames(agent).has('web_search');
 }
 

@@ -102,7 +102,7 @@ describe('an answer', () => {
 	test('takes web_search_options as a hint to an agent that has a web search', async () => {
 		const { requests } = play('It rains.');
 		const options = { web_search_options: { search_context_size: 'low' } } as const;
-		const whole = await completions.create({ model: 'searcher', messages: ask('Does it rain?'), ...options });
+		const whole = await completions.create({ model: 'searcher:scripted', messages: ask('Does it rain?'), ...options });
 		expect(whole.choices[0]?.message.content).toBe('It rains.');
 		expect(requests).toHaveLength(1);
 	});
