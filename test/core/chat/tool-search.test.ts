@@ -31,12 +31,7 @@ describe('a run with many tools', () => {
 
 	test('of more, those that search_tools found are sent from the next turn on, behind all others in the order found', async () => {
 		const { requests, result } = await finish(
-			[
-				search('a', 'Sending!'),
-				search('b', 'letter'),
-				calling({ id: 'c', name: 'send_email', input: {} }),
-				'done',
-			],
+			[search('a', 'Sending!'), search('b', 'letter'), calling({ id: 'c', name: 'send_email', input: {} }), 'done'],
 			{ tools: many },
 		);
 		expect(sent(requests)).toEqual([
