@@ -8,6 +8,7 @@ import { files } from '../endurance/files.ts';
 import { fuzz } from '../endurance/fuzz.ts';
 import { kills } from '../endurance/kills.ts';
 import { leave } from '../endurance/leave.ts';
+import { neighbours } from '../endurance/neighbours.ts';
 import { points } from '../endurance/points.ts';
 import { served } from '../endurance/served.ts';
 import { show, timeout } from '../endurance/short.ts';
@@ -58,6 +59,11 @@ describe.concurrent('at once', () => {
 		show('webhooks', webhooks({ count: 500, kills: 3 })),
 	);
 });
+
+// What it measures is how long others wait.
+test('no tenant makes the requests of another one fail, whatever it asks for, and its own calls end', { timeout }, () =>
+	show('neighbours', neighbours({ count: 1 })),
+);
 
 // What is charged for its many calls that are cut off is held against the bill: it comes when the others leave it the processor.
 test('runs survive kills at random moments, though nobody asks for them', { timeout }, () =>

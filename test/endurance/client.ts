@@ -36,16 +36,19 @@ export interface SessionFields {
  * A careful client: a request that a kill cut off is sent again under the same `Idempotency-Key` once the server is
  * back. One that fails without a kill, or that is refused, throws.
  *
- * @param retries of a request that was answered with a 5xx, where objects are aborted on purpose.
+ * @param retries of a request that was answered with a 5xx, where objects are aborted on purpose
+ * @param key of whom it speaks for
  */
-export function createClient(server: Server, retries = 0) {
+export function createClient(server: Server, retries = 0, key?: string) {
 	const request = async <T>(path: string, init: RequestInit, take: (response: Response) => Promise<T>): Promise<T> => {
 		for (let left = retries, staleLeft = 1; ; ) {
 			await server.up();
 			const { lives } = server;
 			let refused: string | undefined;
 			try {
-				const response = await fetch(`${server.url}${path}`, init);
+				const headers = new Headers(init.headers);
+				if (key !== undefined) headers.set('authorization', `Bearer ${key}`);
+				const response = await fetch(`${server.url}${path}`, { ...init, headers });
 				if (response.ok) return await take(response);
 				refused = `${response.status} ${await response.text()}`;
 				if (response.status < 500) left = 0;
@@ -135,6 +138,8 @@ export function createClient(server: Server, retries = 0) {
 			}
 			return all;
 		},
+		/** Whether the server is well; throws if it is not. */
+		health: (): Promise<unknown> => request('/healthz', {}, whole),
 		/** What was spent today. */
 		usage: (): Promise<unknown> => request('/v1/usage?days=1', {}, whole),
 		state: async (session: string): Promise<SessionState> =>

@@ -9,6 +9,8 @@ import { createUpstream, type UpstreamOptions } from './upstream.ts';
 export interface OutsideOptions extends UpstreamOptions {
 	/** How long a tool's work takes, in milliseconds. */
 	readonly toolMs: number;
+	/** What a page of the web is. */
+	readonly page?: string;
 	/** Where effects are counted, if somebody else counts some of them, too. */
 	readonly effects?: Effects;
 }
@@ -22,13 +24,14 @@ export type Point = v.InferOutput<typeof point>;
  * Everything that is outside of the Worker, on a port of its own in this process, so that it survives the kills: the
  * model, what the tools do, and whom the crash points ask.
  */
-export async function startOutside({ toolMs, effects = createEffects(), ...options }: OutsideOptions) {
+export async function startOutside({ toolMs, page = '', effects = createEffects(), ...options }: OutsideOptions) {
 	const upstream = createUpstream(options);
 	const ends = createSignals();
 	let onPoint: (point: Point) => void | Promise<void> = () => {};
 
 	const routes: Readonly<Record<string, (body: unknown, response: ServerResponse) => Promise<unknown>>> = {
 		'/v1/chat/completions': upstream.answer,
+		'/page': async (_, response) => response.setHeader('content-type', 'text/html').end(page),
 		'/effect': async (body, response) => {
 			effects.take(body);
 			await pause(toolMs);
@@ -82,5 +85,6 @@ export async function startOutside({ toolMs, effects = createEffects(), ...optio
 async function readJson(request: IncomingMessage): Promise<unknown> {
 	const chunks: Uint8Array[] = [];
 	for await (const chunk of request) if (chunk instanceof Uint8Array) chunks.push(chunk);
-	return JSON.parse(Buffer.concat(chunks).toString('utf8'));
+	const text = Buffer.concat(chunks).toString('utf8');
+	return text === '' ? undefined : JSON.parse(text);
 }

@@ -8,6 +8,7 @@ import { growth } from './growth.ts';
 import { kills } from './kills.ts';
 import { leave } from './leave.ts';
 import { money } from './money.ts';
+import { neighbours } from './neighbours.ts';
 import { people } from './people.ts';
 import { points } from './points.ts';
 import { prefixes } from './prefixes.ts';
@@ -38,6 +39,7 @@ export const programmes = {
 	webhooks,
 	files,
 	fuzz,
+	neighbours,
 	people,
 	money,
 	prefixes,

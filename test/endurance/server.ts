@@ -17,7 +17,12 @@ type Variables = Readonly<Record<string, string>>;
 export async function startServer(variables: Variables, heapMegabytes?: number) {
 	const folder = await mkdtemp(join(tmpdir(), 'runlet-endurance-'));
 	const port = await claimPort();
-	const options = await readWorkerOptions('test/endurance/worker.ts', folder, port);
+	const options = {
+		...(await readWorkerOptions('test/endurance/worker.ts', folder, port)),
+		// What a shell needs.
+		workerLoaders: { LOADER: {} },
+		serviceBindings: { PAGE: { disk: { path: join(import.meta.dirname, '../../build/page'), writable: false } } },
+	};
 	const url = `http://127.0.0.1:${port}`;
 	let output = '';
 	let up = Promise.withResolvers<void>();

@@ -67,6 +67,8 @@ const slowDown = (one: Tool) => ({
 });
 const fileTools = Object.values(toolbox.withCoding(toolbox.withFiles(toolbox.basic()))).map(slowDown);
 const model = 'fake/model';
+/** Every tool that computes. */
+const hostileTools = toolbox.withShell(toolbox.all());
 
 /** Objects of this process by their id, and how often they came to where they are aborted. */
 const objects = new Map<string, DurableObjectState>();
@@ -90,6 +92,14 @@ const runtime = {
 			model,
 			maxContextTokens: 250,
 			contextFull: 'truncate',
+		}),
+		defineAgent({
+			name: 'hostile',
+			description: 'Does what it is asked for.',
+			model,
+			tools: hostileTools,
+			contextFull: 'truncate',
+			maxOutputTokens: 1_000,
 		}),
 		defineAgent({ name: 'editor', description: 'Works on files.', model, tools: fileTools, maxOutputTokens: 1_000 }),
 		defineAgent({

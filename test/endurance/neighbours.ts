@@ -1,0 +1,142 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { createClient } from './client.ts';
+import { createKeys, materialFrom } from './fuzz.ts';
+import { fuzzedRequest } from './fuzz-request.ts';
+import { hostileFiles, hostilePage, listHostileCalls } from './hostile.ts';
+import { createRandom, createSeed } from './random.ts';
+import { sendRaw } from './raw-http.ts';
+import type { Answer, Asked, Call } from './script.ts';
+import type { Server } from './server.ts';
+import { type Figures, type Options, onStage } from './stage.ts';
+
+/** Sessions in which the hostile tenant has its calls made, one after another in each. */
+const lanes = 3;
+/** How long a request of the neighbour, or a hostile call, may take on a machine that is busy, in milliseconds. */
+const patienceMs = 240_000;
+/** The pause between two looks. */
+const lookMs = 50;
+/** The most processor time that another request may be held up in the long form, in seconds. */
+const mostHeldUp = 0.25;
+
+/**
+ * One tenant does the worst that it can: calls of every tool that computes, on the largest texts, and fuzzed requests to
+ * every route. Another tenant's requests run beside it. None of them fails, and each hostile call ends with its result.
+ *
+ * @param options.count seconds; each hostile call is made at least once. With the default, the bar of the long form holds
+ */
+export async function neighbours({ count, seed = createSeed() }: Options): Promise<Figures> {
+	const keys = await createKeys(['hostile', 'neighbour']);
+	let calls: readonly Omit<Call, 'id'>[] = [];
+	const script = (asked: Asked): Answer => answer(asked, calls);
+	const variables = { API_KEYS: keys.records, SESSION_BUDGET_TOKENS: 'none', DAY_BUDGET_TOKENS: 'none' };
+	const world = { script, pieceLength: 20_000, paceMs: 0, toolMs: 0, seed, variables, page: hostilePage };
+	return onStage(world, async ({ server, outside }) => {
+		calls = listHostileCalls(`${outside.url}/page`);
+		const begun = performance.now();
+		let made = 0;
+		const isOver = (): boolean => made >= calls.length && performance.now() - begun >= 1_000 * (count ?? 60);
+		const hostile = Array.from({ length: lanes }, (_, lane) =>
+			attack(server, keys.of.hostile ?? '', lane, () => (isOver() ? undefined : made++)),
+		);
+		let isDone = false;
+		const key = keys.of.neighbour ?? '';
+		const beside = Promise.all([
+			watch(server, () => isDone),
+			converse(server, key, () => isDone),
+			fuzzRoutes(server, keys.of.hostile ?? '', { seed, isOver: () => isDone }),
+		]);
+		const ended = await Promise.race([Promise.all(hostile), beside.then(() => [])]);
+		isDone = true;
+		const [held, runs, fuzzed] = await beside;
+		if (count === undefined && held.cpu > mostHeldUp)
+			throw new Error(`a request was held up for ${held.cpu.toFixed(2)} s of the processor`);
+		return {
+			seed,
+			'hostile calls that ended with their result': ended.reduce((sum, one) => sum + one, 0),
+			'hostile requests to routes': fuzzed,
+			'runs of the neighbour': runs,
+			'looks of the neighbour at /healthz': held.looks,
+			'requests of the neighbour that failed': 0,
+			'the longest look, seconds': held.seconds.toFixed(2),
+			'the most that the server computed during a look, seconds': held.cpu.toFixed(2),
+		};
+	});
+}
+
+/** The model makes one call for a message of the hostile tenant, `hostile CALL …`, and only answers all others. */
+function answer({ tag, turn }: Asked, calls: readonly Omit<Call, 'id'>[]): Answer {
+	const [, number] = /^hostile (\d+) /.exec(tag) ?? [];
+	const call = number === undefined ? undefined : calls[Number(number) % calls.length];
+	return { text: 'So.', calls: turn === 0 && call !== undefined ? [{ ...call, id: 'c' }] : [] };
+}
+
+/** Has the calls made, each in a run of its own. Gives how many ended with their result. */
+async function attack(server: Server, key: string, lane: number, next: () => number | undefined): Promise<number> {
+	const client = createClient(server, 0, key);
+	const session = await client.create('hostile');
+	for (const [path, text] of Object.entries(hostileFiles)) await client.putFile(session, path, text);
+	let ended = 0;
+	for (let number = next(); number !== undefined; number = next()) {
+		await client.send(session, `hostile ${number} of lane ${lane}`);
+		const late = performance.now() + patienceMs;
+		for (;;) {
+			const { status, error } = await client.state(session);
+			if (status === 'completed') break;
+			if (status !== 'running' || performance.now() > late)
+				throw new Error(`hostile call ${number}: the run is ${status} (${error?.message})`);
+			await pause(lookMs);
+		}
+		const messages = await client.history(session);
+		if (messages.at(-2)?.role !== 'tool') throw new Error(`hostile call ${number} has no result`);
+		ended++;
+	}
+	return ended;
+}
+
+/** Looks at `/healthz` again and again. Throws if a look fails. */
+async function watch(server: Server, isOver: () => boolean) {
+	const client = createClient(server);
+	const held = { looks: 0, seconds: 0, cpu: 0 };
+	while (!isOver()) {
+		const [begun, cpuBefore] = [performance.now(), server.cpu()];
+		await client.health();
+		held.looks++;
+		held.seconds = Math.max(held.seconds, (performance.now() - begun) / 1_000);
+		held.cpu = Math.max(held.cpu, server.cpu() - cpuBefore);
+		await pause(lookMs);
+	}
+	return held;
+}
+
+/** Talks to an agent, and reads what came of it. Throws if anything fails. Gives how many runs completed. */
+async function converse(server: Server, key: string, isOver: () => boolean): Promise<number> {
+	const client = createClient(server, 0, key);
+	let runs = 0;
+	while (!isOver()) {
+		const session = await client.begin(`neighbour ${runs}`, { agent: 'hostile' });
+		await client.putFile(session, 'a.txt', 'mine');
+		for (let status = 'running'; status === 'running'; { status } = await client.state(session)) await pause(lookMs);
+		const { status } = await client.state(session);
+		if (status !== 'completed') throw new Error(`a run of the neighbour is ${status}`);
+		if ((await client.readFile(session, 'a.txt')) !== 'mine') throw new Error('a file of the neighbour is another one');
+		await client.usage();
+		runs++;
+	}
+	return runs;
+}
+
+interface Fuzzing {
+	readonly seed: number;
+	readonly isOver: () => boolean;
+}
+
+/** Sends fuzzed requests of the hostile tenant to all routes. What they are answered is what `fuzz` is about. */
+async function fuzzRoutes(server: Server, key: string, { seed, isOver }: Fuzzing): Promise<number> {
+	const material = await materialFrom(server, { run: key, admin: key });
+	let sent = 0;
+	for (; !isOver(); sent++) {
+		const request = fuzzedRequest(createRandom(seed * 1_000_003 + sent), material);
+		await sendRaw(server.url, request, patienceMs).catch(() => undefined);
+	}
+	return sent;
+}
