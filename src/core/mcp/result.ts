@@ -49,7 +49,8 @@ export async function readCallResult({ name, outputSchema }: ToolDefinition, giv
 			`${name}: the server answered with what is no result. The call may have had effects.`,
 		);
 	const { content, structuredContent, isError } = parsed.output;
-	const list = content.map(readBlock);
+	const list = content.slice(0, mostParts).map(readBlock);
+	const leftOut = content.length - list.length;
 	if (isError) throw new RunletError('invalid_request', toText(list, structuredContent));
 	const lie = outputSchema === undefined ? undefined : await findLie(outputSchema, structuredContent);
 	const json = structuredContent === undefined ? undefined : JSON.stringify(structuredContent);
@@ -57,13 +58,14 @@ export async function readCallResult({ name, outputSchema }: ToolDefinition, giv
 		lie === undefined &&
 		json !== undefined &&
 		json.length <= longestResult &&
+		leftOut === 0 &&
 		list.every((part) => isCopy(part, json))
 	)
 		return structuredContent;
 	const isTold = json === undefined || list.some((part) => isCopy(part, json) || isOnlyText(part, structuredContent));
 	const data = isTold ? [] : [textPart(json)];
 	const notes = lie === undefined ? [] : [textPart(lie)];
-	const all = cutParts([...notes, ...list, ...data]);
+	const all = cutParts([...notes, ...list, ...data], leftOut);
 	const [first] = all;
 	if (first === undefined) return 'The tool answered without content.';
 	return all.length === 1 && first.kind === 'text' ? first.text : parts(all);
@@ -146,8 +148,8 @@ function toMediaPart(
 	return { kind, data: padded, ...(mime !== undefined && { mime }), ...(name !== undefined && { name }) };
 }
 
-/** Cuts a result to its limits. A note says what is missing. */
-function cutParts(list: readonly MessagePart[]): readonly MessagePart[] {
+/** Cuts a result to its limits. A note says what is missing, also of parts that were left out before. */
+function cutParts(list: readonly MessagePart[], leftOut: number): readonly MessagePart[] {
 	const kept: MessagePart[] = [];
 	const missing: string[] = [];
 	let room = longestResult;
@@ -166,7 +168,8 @@ function cutParts(list: readonly MessagePart[]): readonly MessagePart[] {
 			room -= (text ?? '').length + data.length;
 		}
 	}
-	if (list.length > mostParts) missing.push(`[Left out: ${list.length - mostParts} more parts.]`);
+	const more = leftOut + Math.max(0, list.length - mostParts);
+	if (more > 0) missing.push(`[Left out: ${more} more parts.]`);
 	return missing.length === 0
 		? kept
 		: [...kept.filter(({ text, data }) => text !== '' || data !== undefined), textPart(missing.join('\n'))];
