@@ -59,7 +59,7 @@ const floorsWithin: Readonly<Record<string, readonly (readonly string[])[]>> = {
 /** What a wing may import from other wings, if that is less than everything below it. */
 const only: Readonly<Record<string, readonly string[]>> = {
 	core: ['core'],
-	'cloudflare/agent/shell-isolate.ts': ['core/tool'],
+	'cloudflare/agent/shell-isolate.ts': ['core/tool', 'cloudflare/agent/shell-steps.ts'],
 	cloudflare: ['core'],
 	agents: [],
 	client: ['cloudflare/wire'],

@@ -94,13 +94,19 @@ function make(): Made {
 		buildSync({ ...options, absWorkingDir: root, metafile: true, write: false, logLevel: 'silent' });
 	const counted = build(programs);
 	mkdirSync(join(root, 'build'), { recursive: true });
-	writeFileSync(join(root, countedPrograms), countSteps(counted.outputFiles?.[0]?.text ?? '', join(root, 'src/cloudflare/agent/shell-steps.ts')));
+	writeFileSync(
+		join(root, countedPrograms),
+		countSteps(counted.outputFiles?.[0]?.text ?? '', join(root, 'src/cloudflare/agent/shell-steps.ts')),
+	);
 	const built = [...bundles, { ...shell, alias: { 'just-bash/browser': join(root, countedPrograms) } }].map(build);
 	const inputs = [...built, counted, build(documents)].flatMap(({ metafile }) => Object.keys(metafile?.inputs ?? {}));
 	const scripts = built.flatMap(({ outputFiles = [] }) => outputFiles.map(({ path, text }) => [basename(path), text]));
 	const document = createDocument();
 	const texts = { 'openapi.json': JSON.stringify(document), 'docs.html': renderPage(document) };
-	return { texts: { ...Object.fromEntries(scripts), ...texts }, sources: [...new Set([...makers, ...inputs])].filter((path) => path !== countedPrograms).sort() };
+	return {
+		texts: { ...Object.fromEntries(scripts), ...texts },
+		sources: [...new Set([...makers, ...inputs])].filter((path) => path !== countedPrograms).sort(),
+	};
 }
 
 if (process.argv[1] === import.meta.filename && isAsked('npm run build:page', usage)) {

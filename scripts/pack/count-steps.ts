@@ -12,12 +12,7 @@ import {
 
 type Fn = FunctionNode | ArrowFunctionExpression;
 
-type Loop =
-	| ForStatement
-	| ForInStatement
-	| ForOfStatement
-	| WhileStatement
-	| DoWhileStatement;
+type Loop = ForStatement | ForInStatement | ForOfStatement | WhileStatement | DoWhileStatement;
 
 /**
  * Puts a count of steps (src/cloudflare/agent/shell-steps.ts) into a module: at the beginning of every function and of

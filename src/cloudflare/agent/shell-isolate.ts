@@ -2,7 +2,7 @@
  * The Worker in which a shell runs commands (docs/tools.md, "A shell"). It is made anew for each command, it has no
  * network and no bindings, and scripts/page.ts builds it into build/page, where the main Worker reads it.
  */
-import { Buffer } from 'node:buffer';
+
 import { WorkerEntrypoint } from 'cloudflare:workers';
 import { Bash, InMemoryFs } from 'just-bash/browser';
 import type { ShellOutcome, ShellRequest } from '../../core/tool/shell.ts';
@@ -94,5 +94,5 @@ function cut(stdout: string, stderr: string, most: number): Pick<ShellOutcome, '
 }
 
 function isSame(one: Uint8Array, other: Uint8Array | undefined): boolean {
-	return other !== undefined && Buffer.compare(one, other) === 0;
+	return other?.length === one.length && crypto.subtle.timingSafeEqual(one, other);
 }

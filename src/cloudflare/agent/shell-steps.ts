@@ -12,6 +12,9 @@ const mostSteps = 1_500_000_000;
 /** Steps for a call of a function. A round of a loop, of which many only look at one character, is one. */
 const perCall = 20;
 
+/** Steps to compare two texts by the rules of a language. */
+const perComparison = 300;
+
 /** Characters or entries that the engine's own functions go through in the time of a step. */
 const perStep = 4;
 
@@ -91,6 +94,16 @@ function countCalls(prototype: object, name: string): void {
 	}[name];
 	Object.defineProperty(prototype, name, { value: method, writable: true, configurable: true });
 }
+
+// Two texts are compared by the rules of a language, which takes a microsecond however short they are.
+const { localeCompare } = String.prototype;
+Object.assign(String.prototype, {
+	localeCompare(this: string, ...args: Parameters<typeof localeCompare>): number {
+		leftAtOnce -= perComparison;
+		spend(this);
+		return localeCompare.apply(this, args);
+	},
+});
 
 const { parse, stringify } = JSON;
 JSON.parse = (text, reviver) => parse(spend(text), reviver);

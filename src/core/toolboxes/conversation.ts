@@ -15,7 +15,12 @@ export function searchConversationTool(): Tool {
 		name: 'search_conversation',
 		description: 'Find earlier messages of this conversation by a text in them, the newest first.',
 		inputSchema: v.object({
-			query: v.pipe(v.string(), v.minLength(1), v.maxLength(200), v.description('A word or a few that stand in the message')),
+			query: v.pipe(
+				v.string(),
+				v.minLength(1),
+				v.maxLength(200),
+				v.description('A word or a few that stand in the message'),
+			),
 			limit: v.optional(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(50), v.description('10'))),
 		}),
 		passInput: true,

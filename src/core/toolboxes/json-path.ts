@@ -68,7 +68,8 @@ function* walk([segment, ...others]: readonly Segment[], from: unknown, search: 
 		for (const selector of segment.selectors)
 			for (const child of listSelected(selector, value)) {
 				if (search.work.spend(perValue)) yield;
-				const isWanted = !(selector instanceof selectors.FilterSelector) || (yield* isTrue(selector.expression, child, search));
+				const isWanted =
+					!(selector instanceof selectors.FilterSelector) || (yield* isTrue(selector.expression, child, search));
 				if (isWanted) yield* walk(others, child, search);
 			}
 		if (segment.isDeep) {
@@ -120,7 +121,12 @@ function* isTrue(expression: Expression, current: unknown, search: Search): Step
 	const { left, operator, right } = expression;
 	if (operator === '&&') return (yield* isTrue(left, current, search)) && (yield* isTrue(right, current, search));
 	if (operator === '||') return (yield* isTrue(left, current, search)) || (yield* isTrue(right, current, search));
-	return compare(yield* evaluate(left, current, search), operator, yield* evaluate(right, current, search), search.work);
+	return compare(
+		yield* evaluate(left, current, search),
+		operator,
+		yield* evaluate(right, current, search),
+		search.work,
+	);
 }
 
 function compare(left: unknown, operator: string, right: unknown, work: StepCounter): boolean {

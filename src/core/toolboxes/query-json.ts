@@ -83,9 +83,13 @@ export function queryJsonTool(): Tool {
 function parse(text: string, field: string): unknown {
 	const { items, levels } = measureJson(text);
 	if (text.length > largestFile || items > mostItems)
-		throw new RunletError('too_large', `${field}: too much JSON to be queried at once. Use search_files, or a part of it.`, {
-			field,
-		});
+		throw new RunletError(
+			'too_large',
+			`${field}: too much JSON to be queried at once. Use search_files, or a part of it.`,
+			{
+				field,
+			},
+		);
 	if (levels > maxLevels)
 		throw new RunletError('invalid_argument', `${field}: nested more than ${maxLevels} levels deep.`, { field });
 	try {
@@ -148,10 +152,7 @@ async function queryJson(
 	}
 }
 
-function* collect(
-	finding: ReturnType<typeof findValues>,
-	work: Work,
-): Steps<{ result: unknown[]; truncated?: true }> {
+function* collect(finding: ReturnType<typeof findValues>, work: Work): Steps<{ result: unknown[]; truncated?: true }> {
 	const result: unknown[] = [];
 	let characters = 0;
 	for (const found of finding) {

@@ -115,7 +115,11 @@ interface Found {
 }
 
 /** Searches until there are enough matches, or the work is too much. */
-async function searchAll(search: Search, path: string, glob: ReturnType<typeof compileGlob> | undefined): Promise<Found> {
+async function searchAll(
+	search: Search,
+	path: string,
+	glob: ReturnType<typeof compileGlob> | undefined,
+): Promise<Found> {
 	const { workspace, work } = search;
 	const found: Found = { matches: [], truncated: false, passed: [] };
 	try {

@@ -151,7 +151,11 @@ describe('a command ends within its limits', () => {
 		['a huge query', "jq -n '[range(1e9)]|length'", /limit exceeded/],
 		['a backtracking pattern', "echo aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab | grep -E '^(a+)+$'", /^$/],
 		['a text that grows letter by letter', `jq -n 'reduce range(900000) as $i ("";.+"x")|length'`, /computes too much/],
-		['a list that grows one by one', `jq -n 'reduce range(900000) as $i ([];.+[$i])|length'`, /computes too much|limit exceeded/],
+		[
+			'a list that grows one by one',
+			`jq -n 'reduce range(900000) as $i ([];.+[$i])|length'`,
+			/computes too much|limit exceeded/,
+		],
 		['sleep', 'echo x > notes.txt; sleep 100', /Stopped after 1000 ms\. Nothing was changed/, 1_000],
 	])('%s ends and changes nothing', async (_, command, says, timeoutMs = 60_000) => {
 		const files = workspace.inMemory(someFiles);

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { toolbox, workspace } from '../../../src/core/index.ts';
 import { doNow, uncounted } from '../../../src/core/ground/work.ts';
+import { toolbox, workspace } from '../../../src/core/index.ts';
 import { compileGlob } from '../../../src/core/toolboxes/glob.ts';
 import { calling, finish } from '../chat/support.ts';
 import { callOn, correct } from './support.ts';
