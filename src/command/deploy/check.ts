@@ -37,10 +37,13 @@ export async function findDeployProblems(
 	const [{ Log, LogLevel, Miniflare }, { unstable_getMiniflareWorkerOptions, unstable_readConfig }] = await Promise.all(
 		[loadMiniflare(), loadWrangler()],
 	);
+	const read = unstable_readConfig({ config, env }, { hideWarnings: true });
+	// A deployment has nothing of .dev.vars. Wrangler reads that file unless it is given another, which may be missing; its
+	// types do not name this option.
+	const options = { overrides: {}, envFiles: [join(folder, '.no-variables')] };
 	const { compatibilityDate, compatibilityFlags, durableObjects, d1Databases, r2Buckets, queueProducers } =
-		// A deployment has nothing of .dev.vars. Wrangler reads that file unless it is given another, which may be missing.
-		unstable_getMiniflareWorkerOptions(config, env, { envFiles: [join(folder, '.no-variables')] }).workerOptions;
-	const settings: Settings = unstable_readConfig({ config, env }, { hideWarnings: true });
+		unstable_getMiniflareWorkerOptions(read, env, options).workerOptions;
+	const settings: Settings = read;
 	const { vars, main = 'worker.js' } = settings;
 	const namespaces = settings.kv_namespaces.map(({ binding }) => binding);
 	const secret = randomBytes(24).toString('hex');
