@@ -38,7 +38,12 @@ function findEqualLines(lines: readonly string[], asked: readonly string[], expe
 	const least = asked.reduce((sum, line) => sum + line.length, 0) / 3;
 	const scoreAt = (at: number): number =>
 		asked.reduce((sum, line, offset) => sum + (lines[at + offset] === line ? line.length : 0), 0);
-	return findBest(lines.length, { scoreAt, steps: () => perLine * asked.length }, { least: Math.max(1, least), expected }, work);
+	return findBest(
+		lines.length,
+		{ scoreAt, steps: () => perLine * asked.length },
+		{ least: Math.max(1, least), expected },
+		work,
+	);
 }
 
 /** The place where the longest line is most alike. */

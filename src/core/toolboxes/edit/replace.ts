@@ -33,12 +33,7 @@ const shownPlaces = 5;
  * ends of the text are kept. Throws `invalid_argument`, with the nearest text, if there is no such place or more than one,
  * and if nothing changes.
  */
-export function* replaceText(
-	text: string,
-	path: string,
-	replacement: Replacement,
-	work: StepCounter,
-): Steps<Replaced> {
+export function* replaceText(text: string, path: string, replacement: Replacement, work: StepCounter): Steps<Replaced> {
 	const replaced = yield* replacePlaces(text, path, replacement, work);
 	if (replaced.text !== text) return replaced;
 	throw new RunletError(
