@@ -262,9 +262,11 @@ describe('every request is answered', () => {
 		'%s is answered',
 		async (_, { code }) => {
 			const env = { ...process.env, ...(await createWaiting()) };
+			// The shell of docs/tools.md needs the paid plan, which `/healthz?deep` says with a `503`.
+			const failing = code.includes('/healthz?deep') ? '' : '--fail-with-body ';
 			const script = code
 				.replaceAll(address, runlet.url)
-				.replaceAll(/\bcurl /g, 'curl --silent --show-error --fail-with-body ');
+				.replaceAll(/\bcurl /g, `curl --silent --show-error ${failing}`);
 			const { stdout, stderr } = await run('sh', ['-ec', script], { env, cwd: project }).catch((error) => error);
 			expect([stdout, stderr].join('')).not.toMatch(/"error"|curl: /);
 		},
