@@ -70,7 +70,7 @@ describe('a Worker with accounts of its own, and another name for SKILLS', () =>
 		expect([stdout, stderr]).toEqual([expect.stringContaining('Nothing was deployed.'), '']);
 		const target = { config: join(project, 'examples/mount/wrangler.toml'), env: undefined };
 		expect(await findDeployProblems(built, target, { basePath: '', skillsBinding: 'TEXTS' })).toEqual([
-			expect.stringContaining('--base-path /ai'),
+			expect.objectContaining({ message: expect.stringContaining('--base-path /ai') }),
 		]);
 	});
 
