@@ -474,6 +474,13 @@ export const runtime = {
 			tools: [pay, byHand],
 			approvalMs: 1,
 		}),
+		defineAgent({
+			name: 'patient',
+			description: 'Waits for an hour.',
+			model: 'scripted',
+			tools: [pay, byHand],
+			approvalMs: 3_600_000,
+		}),
 		...([undefined, 'compact', 'truncate'] as const).map((contextFull) =>
 			defineAgent({
 				name: ['equipped', contextFull].join('-').replace(/-$/, ''),

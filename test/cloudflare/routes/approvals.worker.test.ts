@@ -51,11 +51,11 @@ test('GET /v1/approvals lists approvals, questions and results that sessions wai
 	const before = Date.now();
 	const id = await begin([call('m', 'by_hand', {}), call('p', 'pay', { amount: 5 })]);
 	const asks = await begin([call('q', 'ask', { question: 'Which one?' })]);
-	const hasty = await begin([call('h', 'pay', { amount: 7 })], 'hasty');
+	const patient = await begin([call('h', 'pay', { amount: 7 })], 'patient');
 	for (const [one, ids] of [
 		[id, ['m', 'p']],
 		[asks, ['q']],
-		[hasty, ['h']],
+		[patient, ['h']],
 	] as const)
 		await expect.poll(() => callIds(one)).toEqual(ids);
 	const about = { agent: 'scripted', title: 'go', since: expect.stringMatching(/Z$/) };
@@ -66,12 +66,12 @@ test('GET /v1/approvals lists approvals, questions and results that sessions wai
 	expect(await listOf(asks)).toEqual([
 		{ ...about, sessionId: asks, callId: 'q', kind: 'question', tool: 'ask', question: 'Which one?' },
 	]);
-	const [first] = await listOf(hasty);
+	const [first] = await listOf(patient);
 	expect(Date.parse(String(first?.since))).toBeGreaterThanOrEqual(before);
-	expect(Date.parse(String(first?.expiresAt)) - Date.parse(String(first?.since))).toBe(1);
+	expect(Date.parse(String(first?.expiresAt)) - Date.parse(String(first?.since))).toBe(3_600_000);
 	expect(await listOf(id, '&kind=approval')).toMatchObject([{ callId: 'p' }]);
-	expect(await listOf(id, '&agent=hasty')).toEqual([]);
-	expect(await listOf(hasty, '&agent=hasty&kind=approval')).toHaveLength(1);
+	expect(await listOf(id, '&agent=patient')).toEqual([]);
+	expect(await listOf(patient, '&agent=patient&kind=approval')).toHaveLength(1);
 });
 
 test('a call leaves the list when it is answered, and the session when its run goes on, is cancelled or is deleted', async () => {
