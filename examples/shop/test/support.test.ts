@@ -35,7 +35,7 @@ async function refund(user: string, input: { readonly id: string; readonly amoun
 	const asked = await session.send('I want my money back.');
 	const [waiting] = asked.metadata.manualToolCalls ?? [];
 	expect([asked.status, waiting?.kind]).toEqual(['awaiting_tools', 'approval']);
-	await session.submit([{ id: waiting?.id ?? '', approve: true }]);
+	await session.submit([{ id: waiting?.id ?? '', approve: true }], { user: 'kim', role: 'staff' });
 	return session.events.findLast((event) => event.type === 'tool_result');
 }
 

@@ -19,9 +19,6 @@ interface Shown {
 /** Codes that only what the operator has set up leads to. */
 const ofSetup: ReadonlySet<string> = new Set(['not_configured', 'unknown_model', 'invalid_agent']);
 
-/** Codes that say what a reader has done or spent, although a model was about to be asked. */
-const ofReader: ReadonlySet<string> = new Set(['cancelled', 'budget_exceeded']);
-
 /** What a reader can do about a failed model, by the code. Any other failure of a model is the operator's to mend. */
 const remedies: Readonly<Record<string, readonly [code: string, message: string]>> = {
 	context_overflow: ['context_overflow', 'The conversation is too long for the model. Send less, or begin a new one.'],
@@ -87,5 +84,5 @@ const neutralWarnings: ReadonlyMap<string, string> = new Map([
 
 /** Whether an error tells of what only the operator can mend, or in a provider's words. */
 function isOfOperator({ code, data }: Pick<Shown, 'code' | 'data'>): boolean {
-	return ofSetup.has(code) || (!ofReader.has(code) && (data?.provider !== undefined || data?.model !== undefined));
+	return ofSetup.has(code) || (code !== 'cancelled' && (data?.provider !== undefined || data?.model !== undefined));
 }

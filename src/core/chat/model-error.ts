@@ -35,7 +35,7 @@ export function toModelError(error: unknown, model: string): RunletError {
 
 function withModel(error: RunletError, model: string): RunletError {
 	const { code, message, data, cause } = error;
-	if (data?.model !== undefined || code === 'cancelled') return error;
+	if (data?.model !== undefined || code === 'cancelled' || code === 'budget_exceeded') return error;
 	return new RunletError(code, message, { ...data, model }, { cause });
 }
 

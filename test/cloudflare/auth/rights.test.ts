@@ -107,6 +107,7 @@ const rowsOfRoles: Readonly<Record<string, readonly Right[]>> = {
 	'set budgets of users, erase users, write memories': ['manageUsers'],
 	'import sessions': ['importSession'],
 	'define the owner’s tools and MCP servers, log in to servers': ['setUp'],
+	'read what only the operator can mend: words of providers, names of variables (errors), /healthz?deep': [],
 };
 
 describe('docs/keys.md', () => {

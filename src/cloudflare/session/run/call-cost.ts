@@ -17,9 +17,10 @@ export function computeCost(open: Charge, seen: Seen): Amount {
 	const isBounded = open.amount.tokens > open.estimate.inputTokens;
 	if (!isBounded) return amount;
 	const { inputTokens = 0, outputTokens = 0, totalTokens = 0, costUsd = 0 } = seen.usage ?? {};
+	const [said, whole, saidUsd] = [inputTokens + outputTokens, totalTokens, costUsd].map(toCount);
 	const most = {
-		tokens: Math.max(open.amount.tokens, inputTokens + outputTokens, totalTokens),
-		usd: Math.max(open.amount.usd, costUsd),
+		tokens: Math.max(open.amount.tokens, said ?? 0, whole ?? 0),
+		usd: Math.max(open.amount.usd, saidUsd ?? 0),
 	};
 	return { tokens: Math.min(amount.tokens, most.tokens), usd: Math.min(amount.usd, most.usd) };
 }
@@ -37,4 +38,9 @@ function toAmount({ estimate, amount: most, mayThink }: Charge, seen: Seen): Amo
 	const least = seen.isCut && said > 0 ? said + outputUsd * outputTokens : 0;
 	const unknown = seen.usage?.unpriced === undefined ? 0 : most.usd;
 	return createAmount({ tokens: inputTokens + outputTokens, usd: costUsd ?? Math.max(estimated, least, unknown) });
+}
+
+/** Returns a figure of a provider, or 0 for what is no number. */
+function toCount(value: number): number {
+	return Number.isFinite(value) ? value : 0;
 }

@@ -20,7 +20,7 @@ export const exportSession = description({
 			also: {
 				'application/x-ndjson': {
 					example: example.exportedLines,
-					says: 'Lines `{ "session": … }`, `{ "run": … }`, `{ "spending": … }`, `{ "state": … }`, `{ "waiting": … }`, `{ "file": … }`, `{ "message": … }`, and a last line `{ "end": … }` with the number of each. Without the last line the export is incomplete.',
+					says: 'Lines `{ "session": … }`, `{ "run": … }`, `{ "spending": … }`, `{ "state": … }`, `{ "note": … }`, `{ "waiting": … }`, `{ "file": … }`, `{ "message": … }`, and a last line `{ "end": … }` with the number of each. Without the last line the export is incomplete.',
 				},
 			},
 		},

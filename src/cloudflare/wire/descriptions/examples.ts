@@ -123,6 +123,7 @@ export const exported = {
 	runs: [exportedRun],
 	spending: [charge],
 	state: [],
+	notes: [],
 	waiting: [],
 	files: [{ path: 'sum.txt', size: 3, at: 0, base64: 'NDIK' }],
 	messages: [{ ...asked, sender: 'shop', transport: 'http' }, answered],

@@ -21,7 +21,7 @@ export function createMost(
 		const heard = meta.audio === false ? 0 : (asked.inputAudioTokens ?? 0) * (uses + 1);
 		const counts = keepCounts({ ...units, input_audio_tokens: heard });
 		const price = prices.findMost(model, { ...terms, inputTokens, outputTokens: written, units: counts });
-		const pieces = Object.entries(units).filter(([unit]) => !unit.endsWith('_tokens'));
+		const pieces = Object.entries(units).filter(([unit, count]) => (count ?? 0) > 0 && !unit.endsWith('_tokens'));
 		const bare = { ...terms, inputTokens: 0, outputTokens: 0, units: Object.fromEntries(pieces) };
 		const ofPieces: MostCost = { inputTokens, ...(pieces.length > 0 && prices.findMost(model, bare)) };
 		return { inputTokens, ...(texts > 0 && { texts }), unitsUsd: ofPieces.usd, ...price };
