@@ -166,7 +166,7 @@ test('a Wrangler that ends just after a reload has run since its Worker first an
 	clock.mockRestore();
 });
 
-test('what a Wrangler still says that is ended because variables were saved is not printed: a crash of its build is none', async () => {
+test('npm start prints no output of a Wrangler that it has told to end, not even a crash of its build', async () => {
 	const { server, printed, waits, expectLast } = await startServer('wait');
 	await waits;
 	server.restart();

@@ -75,7 +75,7 @@ describe('what was typed wrong is told in our own words, before anything is star
 		expect([code, stdout]).toEqual([0, expect.stringContaining('npm start -- [OPTIONS]')]);
 	});
 
-	test('a port that another program has, by --port or by PORT, is told before anything is started', async () => {
+	test('npm start refuses an occupied port, given by --port or PORT, before it starts anything', async () => {
 		const { createServer } = await import('node:net');
 		const server = createServer().listen(0, '127.0.0.1');
 		await once(server, 'listening');
@@ -88,7 +88,7 @@ describe('what was typed wrong is told in our own words, before anything is star
 		expect([byVariable.code, byVariable.stderr]).toEqual([1, stderr]);
 	});
 
-	test('a PORT of the environment that is none is told', async () => {
+	test('npm start refuses a PORT of the environment that is no port number', async () => {
 		const { code, stderr } = await runScript('start', [], { PORT: 'abc' });
 		expect([code, stderr]).toEqual([1, expect.stringContaining('PORT=abc: expected a number from 1 to 65535')]);
 	});

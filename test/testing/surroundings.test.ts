@@ -73,7 +73,7 @@ describe('an agent that works for another one', () => {
 		expect(session.children.map(({ messages }) => messages[0]?.content)).toEqual(['First.', 'Second.']);
 	});
 
-	test('has its approval, its question and its manual call answered through the session that called it', async () => {
+	test('has its approval, its question and its manual call answered in the parent session', async () => {
 		const session = createTestSession(chief, {
 			script: [callTool('clerk', { task: 'Pay.' }), 'Done.'],
 			children: [
@@ -125,7 +125,7 @@ describe('people', () => {
 		return session;
 	};
 
-	test('decide if their role and the approvers of the agent let them; the call waits on for others', async () => {
+	test('may decide only if their role and the approvers of the agent allow it; otherwise the call keeps waiting', async () => {
 		const session = await start(3);
 		const [call] = session.pending;
 		const answers = [{ id: call?.id ?? '', approve: true }];
@@ -140,7 +140,7 @@ describe('people', () => {
 		await expect(refused).rejects.toMatchObject({ code: 'forbidden' });
 	});
 
-	test('are seen by tools as whoever wrote the message', async () => {
+	test('are known to tools: context.askedBy is the person who wrote the message', async () => {
 		const who = tool.define({
 			name: 'who',
 			description: 'Says who asks.',
@@ -174,7 +174,7 @@ test('tools of a fake MCP server have the names, the approvals and the limits of
 	);
 });
 
-test('a schedule wakes the agent with its text, or with what its function writes; nothing skips the time', async () => {
+test('a schedule wakes the agent at once in a test, with its text or with the text that its function returns', async () => {
 	const agent = defineAgent({
 		name: 'digest',
 		description: 'Sums up.',

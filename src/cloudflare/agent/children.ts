@@ -32,7 +32,7 @@ export interface Children {
 	readonly find: (callId: string) => Child | undefined;
 	/** Stores a child and sets aside what it may spend. Resolves once that is durable. */
 	readonly add: (child: Omit<Child, 'id'>) => Promise<Child>;
-	/** Cancels a child later, and settles it then: one that could not be begun, or whose own children go on. */
+	/** Has the outbox cancel a child and settle its cost: a child that could not begin, or that has running children. */
 	readonly drop: (child: Child) => void;
 	/** Stores what a child cost in all. The rest of what was set aside is free again. */
 	readonly settle: (child: Child, cost: Amount) => void;
@@ -52,7 +52,7 @@ export interface ChildWork {
 	readonly joinEvents: (own: EventSource, options: TreeOptions) => EventSource;
 }
 
-/** Returns what a session and all below it cost; nothing while the cost of a child is unknown. */
+/** Returns the cost of a session and all sessions below it. Returns nothing while the cost of a child is unknown. */
 export function findWholeCost({ budget, children = [] }: SessionState): Amount | undefined {
 	return children.every(({ spent }) => spent !== undefined) ? budget.spent : undefined;
 }

@@ -159,7 +159,7 @@ async function findRecord(env: WorkerEnv, id: string): Promise<KeyRecord | undef
 }
 
 /**
- * Lets the holder of a key with the role admin, an account with the scope admin, or `npm start` ask what is wrong with the Worker. Reads
+ * Lets a key with the role admin, an account with the scope admin, or `npm start` ask what is wrong with the Worker. Reads
  * only the variables of the keys, so it works if another variable is wrong.
  */
 export async function assertMayLook(c: Context<RouteEnv>): Promise<void> {

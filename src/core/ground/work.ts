@@ -1,8 +1,8 @@
 import { RunletError } from './errors.ts';
 
 /**
- * A computation that can stop in between: it yields when others should get a turn. `Work.do` carries it out. Clocks stand
- * still in a Worker while it computes, so it counts steps.
+ * A computation that yields when other requests should get a turn. `Work.do` runs it. It counts steps, because a Worker's
+ * clock stands still while the Worker computes.
  */
 export type Steps<T> = Generator<undefined, T, undefined>;
 
@@ -11,7 +11,7 @@ export interface StepCounter {
 	spend(steps: number): boolean;
 }
 
-/** Counts nothing: for what is short anyway. */
+/** Counts nothing, for short computations. */
 export const uncounted: StepCounter = { spend: () => false };
 
 /** Steps before other requests get a turn. A step is about 10 ns: to look at a character, a line, or a value. */
@@ -41,7 +41,7 @@ export class Work implements StepCounter {
 		this.#options = options;
 	}
 
-	/** Whether it has ended for being too much. */
+	/** Whether it has exceeded its limit. */
 	get isOver(): boolean {
 		return this.#done > mostSteps;
 	}
@@ -55,12 +55,12 @@ export class Work implements StepCounter {
 		return this.#done - this.#restedAt > mostAtOnce;
 	}
 
-	/** Counts steps, and lets others work if it is time. */
+	/** Counts steps, and lets other requests work if it is time. */
 	async add(steps: number): Promise<void> {
 		if (this.spend(steps)) await this.#rest();
 	}
 
-	/** Carries a computation out. It counts here what it takes. */
+	/** Runs a computation, and lets other requests work whenever it yields. */
 	async do<T>(computation: Steps<T>): Promise<T> {
 		for (;;) {
 			const next = computation.next();
@@ -76,7 +76,7 @@ export class Work implements StepCounter {
 	}
 }
 
-/** Carries a computation out at once. */
+/** Runs a computation without a pause. */
 export function doNow<T>(computation: Steps<T>): T {
 	for (;;) {
 		const next = computation.next();

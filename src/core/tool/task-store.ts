@@ -43,7 +43,7 @@ export async function keepTaskList(
 	await state.set(toKey(list.id), list);
 }
 
-/** Throws `invalid_argument` where a value that is kept under a key of task lists is none. */
+/** Throws `invalid_request` if a key belongs to the task lists and its value is not a task list. Ignores other keys. */
 export function assertTasks(key: string, value: unknown): void {
 	if (key === idsKey) check(ids, value, key);
 	else if (key.startsWith(`${idsKey}/`)) check(taskList, value, key);

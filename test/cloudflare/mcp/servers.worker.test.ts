@@ -373,7 +373,7 @@ describe('a tool that changed since it was accepted', () => {
 });
 
 describe('a secret that is a part of a longer text', () => {
-	test('of a header reaches neither the model nor the history when the server repeats it', async () => {
+	test('in a header reaches neither the model nor the history when the server repeats it', async () => {
 		const headers = { cookie: `sid=\${SID}; theme=dark` };
 		expect((await put('shop', { ...simple, headers, secrets: { SID: token } })).status).toBe(201);
 		const echo = (request: Request) => /sid=([^;]+)/.exec(request.headers.get('cookie') ?? '')?.[1];
@@ -384,7 +384,7 @@ describe('a secret that is a part of a longer text', () => {
 		expect(results).toMatchObject([{ content: 'your sid is [secret]' }]);
 	});
 
-	test('of an address stands in requests only', async () => {
+	test('in a URL is sent in requests only', async () => {
 		const url = `https://shop.example.com/mcp/\${PLACE}?key=\${PLACE}`;
 		const shown = await (await put('shop', { url, secrets: { PLACE: token } })).json<Shown>();
 		expect(shown).toMatchObject({ url, secretNames: ['PLACE'] });

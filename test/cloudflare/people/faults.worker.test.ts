@@ -106,7 +106,7 @@ describe('a provider that refuses the key of the Worker', () => {
 		expect(said).toContain('provider_error');
 	});
 
-	test('is told to the model of a parent without its words, because customers read what that writes', async () => {
+	test('is told to the model of the parent in a neutral text, because customers read the replies of that model', async () => {
 		play({ toolCalls: [{ id: 'call_1', name: 'hand', input: { task: 'Go' } }] }, refused, 'Done.');
 		const { id } = await create(ada, { text: 'Hello' });
 		const [result] = await readResults(id);

@@ -1,7 +1,7 @@
 /** A key that was rotated: until its end both are good, then the second alone. */
 import { beforeEach, expect, test, vi } from 'vitest';
 import { isOver } from '../../../src/cloudflare/auth/key.ts';
-import { readConfig } from '../../../src/cloudflare/config/config.ts';
+import { findConfigProblems, readConfig } from '../../../src/cloudflare/config/config.ts';
 import { createKeys } from '../../credentials.ts';
 import worker from '../../worker.ts';
 
@@ -81,10 +81,13 @@ test('a key ends at its time without a new deployment', () => {
 	}
 });
 
-test('an end that is no time is refused like any other mistake in the list', async () => {
+test('an expiry that is no time keeps the Worker closed, and only the operator reads its place in the list', async () => {
 	const response = await ask('tomorrow', keys.next);
 	expect(response.status).toBe(503);
-	expect(await response.text()).toContain('not_configured');
+	expect(await response.text()).not.toMatch(/API_KEYS|expiresAt/);
+	expect(findConfigProblems(bindingsWith('tomorrow') as never)).toMatchObject([
+		{ where: 'API_KEYS', message: expect.stringContaining('0.expiresAt') },
+	]);
 });
 
 test('an admin key sees which keys the Worker knows and when they end, and nothing that opens anything', async () => {

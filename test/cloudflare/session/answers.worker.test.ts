@@ -335,7 +335,7 @@ describe('approval', () => {
 		expect(await openIds(id)).toEqual(['a_2']);
 	});
 
-	test('is denied by itself once its time is over, and the run goes on; a decision after that is refused', async () => {
+	test('is denied automatically after approvalMs, and the run goes on; a later decision is refused', async () => {
 		const asked = play({ toolCalls: [pay('a')] }, 'Then not.');
 		const id = await createSession('hasty');
 		const events = await allEvents(await send(id, 'go'));
@@ -350,7 +350,7 @@ describe('approval', () => {
 		expect((await submit(id, [{ id: 'a', approve: true }])).status).toBe(409);
 	});
 
-	test('leaves a call by hand open when it is denied by itself', async () => {
+	test('leaves a manual call open when it is denied automatically', async () => {
 		play({ toolCalls: [pay('a'), call('m', 'by_hand', {})] }, 'Then not.');
 		const id = await createSession('hasty');
 		await allEvents(await send(id, 'go'));

@@ -376,7 +376,7 @@ describe('a cancelled tree of three levels', () => {
 	};
 	const cancel = async (id: string) => (await request(`/v1/sessions/${id}/cancel`, {})).json();
 
-	test('answers with what every level below was billed, and has nothing set aside', async () => {
+	test('answers a cancel with the cost of all levels, and has no tokens reserved', async () => {
 		const { id, below } = await begin({ tokens: 12_000 });
 		const cost = { spent: { tokens: 260 }, reserved: { tokens: 0 } };
 		expect(await cancel(id)).toMatchObject({ budget: cost, children: [{ id: below, spent: { tokens: 220 } }] });
@@ -385,26 +385,29 @@ describe('a cancelled tree of three levels', () => {
 		});
 	});
 
-	test.each(['below', 'writer'] as const)('learns what all were billed where the %s dies meanwhile', async (who) => {
-		const tree = await begin({ tokens: 12_000 });
-		let isDead = false;
-		atCrashPoint((_, { session }) => {
-			if (isDead || session !== tree[who]) return undefined;
-			isDead = true;
-			return die(session, { isDurable: true });
-		});
-		await restart(tree[who]);
-		await cancel(tree.id).catch(() => {});
-		await expect
-			.poll(async () => {
-				for (const id of [tree.writer, tree.below, tree.id])
-					await runDurableObjectAlarm(readObject(id)).catch(() => {});
-				return (await readState(tree.id)).budget;
-			})
-			.toMatchObject({ spent: { tokens: 260 }, reserved: { tokens: 0 } });
-	});
+	test.each(['below', 'writer'] as const)(
+		'learns the cost of all levels although the %s dies meanwhile',
+		async (who) => {
+			const tree = await begin({ tokens: 12_000 });
+			let isDead = false;
+			atCrashPoint((_, { session }) => {
+				if (isDead || session !== tree[who]) return undefined;
+				isDead = true;
+				return die(session, { isDurable: true });
+			});
+			await restart(tree[who]);
+			await cancel(tree.id).catch(() => {});
+			await expect
+				.poll(async () => {
+					for (const id of [tree.writer, tree.below, tree.id])
+						await runDurableObjectAlarm(readObject(id)).catch(() => {});
+					return (await readState(tree.id)).budget;
+				})
+				.toMatchObject({ spent: { tokens: 260 }, reserved: { tokens: 0 } });
+		},
+	);
 
-	test('keeps the budget of a child set aside while nobody knows what the level below it cost', async () => {
+	test('keeps the budget of a child reserved while the cost of a grandchild is unknown', async () => {
 		const { id, below } = await begin({ tokens: 12_000 });
 		await runInDurableObject(readObject(below), (_, { storage }) =>
 			storage.sql.exec('UPDATE child SET id = ?, created_at = ?', env.SESSIONS.newUniqueId().toString(), Date.now()),

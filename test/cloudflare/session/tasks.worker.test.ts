@@ -107,7 +107,7 @@ describe('a copy of a session with lists of tasks', () => {
 	};
 	const readTasks = async (id: string) => (await request(`/v1/sessions/${id}/tasks`)).json();
 
-	test('has them after a fork and after an import, and the model goes on with them', async () => {
+	test('has the lists after a fork and after an import, and the model can change them', async () => {
 		const id = await begin();
 		const exported = await (await request(`/v1/sessions/${id}/export`)).json();
 		const copies = [
@@ -127,7 +127,7 @@ describe('a copy of a session with lists of tasks', () => {
 		expect(await readTasks(id)).toEqual({ lists: [after] });
 	});
 
-	test('is refused where a list of the export is none, and one without lists is taken', async () => {
+	test('is refused if a list in the export is malformed; an export of an earlier version has no lists and is accepted', async () => {
 		const id = await begin();
 		const exported = await (await request(`/v1/sessions/${id}/export`)).json<Record<string, unknown>>();
 		const bad = { ...exported, notes: [{ key: 'runlet.tasks', value: 5 }] };

@@ -109,7 +109,7 @@ test('the stack of a mistake begins with the line that has it', () => {
 	}
 });
 
-test('a misspelt field of a tool is named with the one that was meant, instead of reporting that one as missing', () => {
+test('tool.define suggests the right name for a misspelt field, instead of calling the right field missing', () => {
 	const given = withMore({ name: 'book', inputSchema: {} }, { descripton: 'Books.' });
 	expect(() => Reflect.apply(tool.define, undefined, [given])).toThrow(
 		'descripton: no such field (tool book). Did you mean description?',

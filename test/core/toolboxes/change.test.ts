@@ -122,7 +122,7 @@ describe('edit_file', () => {
 		expect(await refuse('abc', { oldText: 'something else', newText: '' })).toContain('read the file');
 	});
 
-	test('an edit whose new text is the old one is refused, and leaves no change in the journal', async () => {
+	test('edit_file refuses an edit whose new text equals the old text, and journals no change', async () => {
 		const { fail, files: own } = callOn(box, { a: 'one\r\ntwo\r\n' });
 		for (const [oldText, newText] of [
 			['one', 'one'],

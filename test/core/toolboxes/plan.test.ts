@@ -90,7 +90,7 @@ describe('a plan', () => {
 		expect(message).not.toContain('edits.7');
 	});
 
-	test('is refused with all edits that would put a file below a file or in place of a folder', async () => {
+	test('is refused, and the error lists every edit that puts a file below a file or in place of a folder', async () => {
 		const { fail, call } = callOn(box, { 'src/a.ts': 'a\n', 'b.ts': 'b\n', 'lib/deep/c.ts': 'c\n' });
 		const message = await fail('plan_changes', {
 			summary: 's',

@@ -149,7 +149,7 @@ describe('search_files', () => {
 		});
 	});
 
-	test('of a long line the match is shown, not the beginning', async () => {
+	test('search_files shows the match in a long line, not the beginning of the line', async () => {
 		const { call } = callOn(box, { a: `${'😀'.repeat(1_001)}x = 12;${'é'.repeat(1_000)}\n` });
 		for (const query of [{ query: 'x = 12' }, { query: '[a-z] = \\d+', regex: true }]) {
 			const [{ text }] = Object(await call('search_files', query)).matches;

@@ -248,7 +248,7 @@ export function toAnswerRights(answers: readonly CallAnswer[]): readonly Right[]
 	];
 }
 
-/** Returns the rights that a reply needs: who decides about the call of a child need not send messages. */
+/** Returns the right that an answer needs. A decision about the call of a child needs `decide`, and not `sendMessage`. */
 export function toReplyRights({ asksForApproval }: { readonly asksForApproval: boolean }): readonly Right[] {
 	return [asksForApproval ? 'decide' : 'sendMessage'];
 }

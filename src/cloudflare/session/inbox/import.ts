@@ -49,7 +49,7 @@ export class Imports {
 		this.#options = options;
 	}
 
-	/** Imports a session. A request that came before imports nothing, and waits for the one that does. */
+	/** Imports a session. Imports run one at a time. A request with a used `Idempotency-Key` imports nothing. */
 	async take(owner: ImportOwner, lines: Bytes): Promise<void> {
 		while (this.#current !== undefined) await this.#current.catch(() => {});
 		this.#current = importSession(this.#options, owner, lines);

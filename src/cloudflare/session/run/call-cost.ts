@@ -17,10 +17,9 @@ export function computeCost(open: Charge, seen: Seen): Amount {
 	const isBounded = open.amount.tokens > open.estimate.inputTokens;
 	if (!isBounded) return amount;
 	const { inputTokens = 0, outputTokens = 0, totalTokens = 0, costUsd = 0 } = seen.usage ?? {};
-	const [said, whole, saidUsd] = [inputTokens + outputTokens, totalTokens, costUsd].map(toCount);
 	const most = {
-		tokens: Math.max(open.amount.tokens, said ?? 0, whole ?? 0),
-		usd: Math.max(open.amount.usd, saidUsd ?? 0),
+		tokens: Math.max(open.amount.tokens, toCount(inputTokens + outputTokens), toCount(totalTokens)),
+		usd: Math.max(open.amount.usd, toCount(costUsd)),
 	};
 	return { tokens: Math.min(amount.tokens, most.tokens), usd: Math.min(amount.usd, most.usd) };
 }
@@ -31,7 +30,7 @@ function toAmount({ estimate, amount: most, mayThink }: Charge, seen: Seen): Amo
 	const hiddenTokens = mayThink === true ? (seen.silentMs ?? 0) * fastPace : 0;
 	const { inputTokens, outputTokens, costUsd } = toCharge({ ...seen, inputTokens: expected, hiddenTokens });
 	const inputPrice = expected === 0 ? 0 : (inputUsd / expected) * inputTokens;
-	// Nobody said what was used of the rest, so all of it counts.
+	// The provider did not report its searches, so the charge includes all that were reserved.
 	const estimated = inputPrice + unitsUsd + outputUsd * outputTokens;
 	const said = seen.usage?.costUsd ?? 0;
 	// Of a cut request the provider has priced what it did until then. What nobody can price costs all that was set aside.
@@ -40,7 +39,7 @@ function toAmount({ estimate, amount: most, mayThink }: Charge, seen: Seen): Amo
 	return createAmount({ tokens: inputTokens + outputTokens, usd: costUsd ?? Math.max(estimated, least, unknown) });
 }
 
-/** Returns a figure of a provider, or 0 for what is no number. */
+/** Returns a number that a provider reported. Returns 0 for `NaN` and infinity. */
 function toCount(value: number): number {
 	return Number.isFinite(value) ? value : 0;
 }

@@ -9,7 +9,7 @@ interface Beginner {
 	readonly begin: (given: readonly Message[], how: BeginOptions) => unknown;
 }
 
-/** Denies the approvals that a session waits for. Begins its next run where no other call waits. */
+/** Denies all open approvals. Begins the next run if no other call is open. */
 export function denyLate(store: SessionStore, runner: Beginner): void {
 	const pending = findPending(store);
 	const denied = (pending.calls ?? []).flatMap(({ id, kind }) => (kind === 'approval' ? id : []));

@@ -43,7 +43,7 @@ export interface SessionFacts {
 	readonly isLive: boolean;
 	/** Messages that wait for a run to end, and when the newest of them came. */
 	readonly queue: { readonly size: number; readonly newestAt?: number };
-	/** When the approvals that it waits for are denied. */
+	/** When the open approvals are denied. */
 	readonly approvalEndsAt?: number;
 	/** When the next callback is due. */
 	readonly callbackAt?: number;
@@ -182,7 +182,7 @@ export function readFacts(store: SessionStore, agents: readonly Agent[], isLive:
 	};
 }
 
-/** Returns when the approvals that a session waits for are denied (docs/people.md); nothing where they wait for ever. */
+/** Returns when the open approvals are denied (docs/people.md). Returns nothing if they have no time limit. */
 function findApprovalEnd(store: SessionStore, agents: readonly Agent[]): number | undefined {
 	const { agent, parent } = store.session();
 	const { approvalMs } = agents.find(({ name }) => name === agent) ?? {};

@@ -94,7 +94,7 @@ export function runInBackground(work: () => Promise<void>): void {
 	}
 }
 
-/** Logs that a delivery takes too long: it goes on. Throws anything else again. */
+/** Logs a timeout: the delivery goes on. Throws any other error again. */
 function logTimeout(cause: unknown): void {
 	if (!(cause instanceof RunletError && cause.code === 'timeout')) throw cause;
 	log('warn', 'owner.not_told', toFailureFields(cause));
@@ -147,7 +147,7 @@ export class Outbox {
 		await this.#store.clear();
 	}
 
-	/** Cancels the children that nobody waits for. Waits for them no longer than one call may take. */
+	/** Cancels the children that nobody waits for. Waits at most five seconds for them. */
 	settleChildren(): Promise<void> {
 		return withTimeLimit(this.sendTo('children'), childLimitMs / 2, 'The children of this session').catch(logTimeout);
 	}
@@ -211,6 +211,7 @@ export class Outbox {
 					await this.#endChild(message);
 					return true;
 				case 'parent':
+					// The report has the cost of the children, too.
 					await this.sendTo('children');
 					await tellParent(this.#store, this.#config().sessions, message.run);
 					return true;

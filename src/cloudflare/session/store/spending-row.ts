@@ -25,7 +25,7 @@ export interface Estimate {
 	readonly inputTokens: number;
 	/** What the tokens of the input cost, in US dollars. */
 	readonly inputUsd: number;
-	/** What all else that the request may use costs, in US dollars: searches, containers, files. */
+	/** The price of all searches, containers and files that the request may use, in US dollars. */
 	readonly unitsUsd?: number;
 	/** What a token of the output costs, in US dollars. */
 	readonly outputUsd: number;
@@ -45,7 +45,7 @@ export type SpendingRow = {
 	input_tokens: number;
 	input_usd: number;
 	output_usd: number;
-	/** Missing where nothing is counted but tokens. */
+	/** `null` if the request is billed by tokens alone. */
 	units_usd: number | null;
 	/** Missing from requests of an earlier version, each of which is told by itself. */
 	lease: number | null;

@@ -8,9 +8,9 @@ const mostLines = 20_000;
 const shownLines = 12;
 /** Lines of what was looked for that are compared. */
 const mostCompared = 200;
-/** Characters of a line that are compared and shown, and those that are read for that. */
+/** Characters of a line that are compared and shown, and characters that are read before blanks are folded. */
 const [longestLine, longestRead] = [200, 1_000];
-/** The steps to compare two lines, and for two letters of one. */
+/** Steps to compare two lines for equality, and steps for a pair of letters. */
 const [perLine, perPair] = [2, 20];
 
 /**
