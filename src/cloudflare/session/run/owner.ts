@@ -211,7 +211,6 @@ export class Outbox {
 					await this.#endChild(message);
 					return true;
 				case 'parent':
-					// The report has the cost of the children, too.
 					await this.sendTo('children');
 					await tellParent(this.#store, this.#config().sessions, message.run);
 					return true;

@@ -16,7 +16,8 @@ const parentLimitMs = 10_000;
 
 /**
  * Tells the parent of a session that works in the background what came of a run, as a message that begins a run there or
- * is taken up by the one that goes on. The parent takes it once. Throws where it cannot be told now.
+ * is taken up by the one that goes on. The parent takes it once. The report has the cost of all children, so
+ * this throws while one is unknown, and where the parent cannot be told now.
  */
 export async function tellParent(store: SessionStore, sessions: Config['sessions'], n: number): Promise<void> {
 	if (!store.exists()) return;
