@@ -23,10 +23,6 @@ describe.concurrent('at once', () => {
 		() => show('served', served({ count: 4 })),
 	);
 
-	test('answers that are stopped are charged what they cost, with and without a budget', { timeout }, () =>
-		show('stops', stops({ count: 10 })),
-	);
-
 	test('a tool that takes an answer has its effect once, also when it is killed', { timeout }, () =>
 		show('answers', answers({ count: 2 })),
 	);
@@ -65,7 +61,11 @@ test('no tenant makes the requests of another one fail, whatever it asks for, an
 	show('neighbours', neighbours({ count: 1 })),
 );
 
-// What is charged for its many calls that are cut off is held against the bill: it comes when the others leave it the processor.
+// Both compare charges for calls that are cut off with the bill, by the clock: they run when no other form needs the processor.
 test('runs survive kills at random moments, though nobody asks for them', { timeout }, () =>
 	show('kills', kills({ count: 20 })),
+);
+
+test('answers that are stopped are charged what they cost, with and without a budget', { timeout }, () =>
+	show('stops', stops({ count: 10 })),
 );
