@@ -86,7 +86,7 @@ afterAll(async () => {
 });
 
 test('a model that nobody knows is said beside the banner of npm start', () =>
-	server.says(/Runlet is at[\s\S]*MODEL: "gtp-5" is no model/));
+	server.says(/Runlet is at[\s\S]*No provider knows the model "gtp-5"/));
 
 test('under npm start an agent runs a shell over the files of its session, which keeps what it changes', async () => {
 	const client = createClient({ baseUrl: server.url });
