@@ -1,5 +1,9 @@
-/** Each file in workerd begins with nothing that another one has stored or left behind. */
+/** Each file in workerd begins with empty storage and the real clock. */
 import { reset } from 'cloudflare:test';
 import { beforeAll } from 'vitest';
+import { setClock } from './clock.ts';
 
-beforeAll(reset);
+beforeAll(async () => {
+	setClock();
+	await reset();
+});

@@ -473,6 +473,12 @@ describe('a message while a call waits', () => {
 		await sees('.prose', 'Hello.');
 		await page.locator('#send').waitFor();
 		const [, id] = page.url().split('#/sessions/');
+		// The page reads nothing new before it sends the message.
+		const sent = page.waitForRequest((request) => request.method() === 'POST');
+		await page.route('**/v1/**', async (route) => {
+			if (route.request().method() === 'GET') await sent;
+			await route.continue();
+		});
 		await fetch(`${stage.url}/v1/sessions/${id}/messages`, {
 			method: 'POST',
 			headers: { 'content-type': 'application/json' },
@@ -482,6 +488,7 @@ describe('a message while a call waits', () => {
 		await sees('.failure', 'awaiting_tools');
 		await sees('.open-call', 'pay');
 		expect(await page.inputValue('#text')).toBe('And then?');
+		await page.unroute('**/v1/**');
 		complaints = complaints.filter((line) => !line.includes('409'));
 	});
 });
