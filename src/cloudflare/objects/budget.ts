@@ -28,6 +28,11 @@ export function minus(a: Amount, b: Amount): Amount {
 	return { tokens: Math.max(0, a.tokens - b.tokens), usd: Math.max(0, roundDollars(a.usd - b.usd)) };
 }
 
+/** The smaller tokens and the smaller dollars of two amounts. */
+export function lesser(a: Amount, b: Amount): Amount {
+	return { tokens: Math.min(a.tokens, b.tokens), usd: Math.min(a.usd, b.usd) };
+}
+
 /** Removes the error of binary fractions from a sum of dollars. */
 function roundDollars(sum: number): number {
 	return Math.round(sum * 1e12) / 1e12;

@@ -42,7 +42,7 @@ export interface TurnRequest {
 }
 
 /** A request with the estimated number of tokens that it sends. */
-type MeteredTurn = TurnRequest & { readonly inputTokens: number };
+type MeteredTurn = TurnRequest & { readonly inputTokens: number; readonly isWhole?: boolean };
 
 /**
  * Asks a model for one turn. Repeats it after a failure that may pass, then asks the fallbacks. If readers have seen a
@@ -88,13 +88,28 @@ async function estimateInput(request: TurnRequest, model: string): Promise<Meter
 	return { ...request, inputTokens: await raceAbort(estimateRequest(given, messages, tools), signal) };
 }
 
-/** Makes one request. Tells the meter the cost of a failure. */
+/** Makes one request. A reply that was cut off, because a budget allowed a short one only, is asked for again as a whole. */
 async function tryModel(request: MeteredTurn, model: string, timeouts: Timeouts): Promise<TurnReply> {
-	const { options, inputTokens, stream, signal, readers } = request;
+	const { meter } = request.options;
+	const { reply, streamed } = await requestReply(request, model, timeouts);
+	if (reply.stopReason !== 'max_tokens' || meter?.isShort !== true) return reply;
+	await meter.lost(reply.usage, reply.usage === undefined, streamed.countTokens(), streamed.hidden);
+	request.readers.isShown ||= streamed.isShown;
+	const lost = reply.usage ?? {};
+	const whole = await requestReply({ ...request, isWhole: true }, model, timeouts).catch((thrown: unknown) => {
+		const error = toModelError(thrown, model);
+		throw withUsage(error, addUsage(lost, readUsage(error)));
+	});
+	return addLostUsage(whole.reply, lost);
+}
+
+/** Makes one request. Tells the meter the cost of a failure. */
+async function requestReply(request: MeteredTurn, model: string, timeouts: Timeouts) {
+	const { options, inputTokens, isWhole, stream, signal, readers } = request;
 	const { meter, maxReplyBytes } = options;
 	const inputAudioTokens = Math.min(inputTokens, estimateAudio(model, request.messages));
 	const choices = { ...pickChoices(options), cache: options.cache, inputAudioTokens };
-	const asked = { model, inputTokens, choices, maxOutputTokens: options.maxOutputTokens, signal };
+	const asked = { model, inputTokens, choices, maxOutputTokens: options.maxOutputTokens, isWhole, signal };
 	const maxOutputTokens = meter === undefined ? options.maxOutputTokens : await meter.reserve(asked);
 	if (signal.aborted) {
 		await meter?.lost(undefined, false, 0);
@@ -114,7 +129,7 @@ async function tryModel(request: MeteredTurn, model: string, timeouts: Timeouts)
 			signal,
 			maxReplyBytes,
 		});
-		return await streamed.complete(reply, model);
+		return { reply: await streamed.complete(reply, model), streamed };
 	} catch (thrown) {
 		const failure = toModelError(thrown, model);
 		const error = readUsage(failure) === undefined ? withUsage(failure, streamed.usage ?? {}) : failure;

@@ -10,6 +10,8 @@ export interface MeteredRequest {
 	readonly choices?: Omit<AskedCall, 'inputTokens' | 'outputTokens'>;
 	/** The longest reply that the options allow. Missing if there is no limit. */
 	readonly maxOutputTokens?: number;
+	/** Whether the reply may not be shorter than that, because a shorter one was cut off. */
+	readonly isWhole?: boolean;
 	/** Whether vectors are asked for. No message comes of such a request. */
 	readonly isEmbedding?: boolean;
 	/** Ends the wait for a reservation when the run is stopped. */
@@ -34,6 +36,8 @@ export interface Meter {
 	 * ends the run before anything is sent.
 	 */
 	readonly reserve: (request: MeteredRequest) => number | undefined | Promise<number | undefined>;
+	/** Whether the request that was reserved last may have a longer reply if it is reserved with `isWhole`. */
+	readonly isShort?: boolean;
 	/**
 	 * Takes the cost of a request that failed or was for a summary. `usage` is the reported cost. `cut` says that it was
 	 * interrupted, so it may have cost more. `outputTokens` is the estimated output until then.

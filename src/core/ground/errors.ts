@@ -33,6 +33,7 @@ const statusOfCode: Readonly<Record<string, number>> = {
 	content_filtered: 422,
 	precondition_required: 428,
 	rate_limited: 429,
+	budget_reserved: 429,
 	cancelled: 499,
 	max_iterations: 500,
 	internal: 500,

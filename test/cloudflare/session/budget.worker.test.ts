@@ -269,4 +269,28 @@ describe("the budget of an owner's day", () => {
 			{ ledgers: { idFromName: (name: string) => env.LEDGERS.idFromName(name), get } },
 		);
 	});
+
+	test('lets 150 runs go on at once under a million tokens: it refuses none, and is not passed', () =>
+		limited(
+			async () => {
+				const everyoneIsThere = Promise.withResolvers<void>();
+				const caps: (number | undefined)[] = [];
+				const waits: ScriptedFn = async ({ options }) => {
+					if (caps.push(options?.maxOutputTokens) === 150) everyoneIsThere.resolve();
+					await everyoneIsThere.promise;
+					return { text: 'done', usage: usage(400, 600) };
+				};
+				play(...Array.from({ length: 150 }, () => waits));
+				const start = { agent: 'scripted', text: 'word '.repeat(400) };
+				const ends = await Promise.all(
+					Array.from({ length: 150 }, async () => {
+						const answer = await request('/v1/sessions', start, stream);
+						return (await allEvents(answer)).at(-1)?.type;
+					}),
+				);
+				expect(ends.filter((type) => type === 'done')).toHaveLength(150);
+				expect(caps.filter((cap) => cap !== undefined && cap < 16_384).length).toBeGreaterThan(100);
+			},
+			{ findDayBudget: () => ({ tokens: 1_000_000 }) },
+		));
 });

@@ -2,7 +2,7 @@ import { env, runInDurableObject } from 'cloudflare:test';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { readConfig } from '../../../src/cloudflare/config/config.ts';
 import { type Amount, budgetState, everything, type Limit } from '../../../src/cloudflare/objects/budget.ts';
-import type { LedgerApi, UserCaps, UserState } from '../../../src/cloudflare/objects/ledger/api.ts';
+import type { LeaseRequest, LedgerApi, UserCaps, UserState } from '../../../src/cloudflare/objects/ledger/api.ts';
 import { readBudgetState } from '../../../src/cloudflare/session/run/budget-state.ts';
 import { closeAccount, createSessionMeter, type SessionMeter } from '../../../src/cloudflare/session/run/meter.ts';
 import { Owner } from '../../../src/cloudflare/session/run/owner.ts';
@@ -33,9 +33,9 @@ function toUserState(caps: UserCaps, spent: Amount = nothing, reserved: Amount =
 function createLedger(reserve: LedgerApi['reserve'] = grant, more: Partial<LedgerApi> = {}) {
 	const asked: unknown[] = [];
 	const ledger: LedgerApi = {
-		reserve: (id, amount, limit, whole, user) => {
-			asked.push({ reserve: amount.tokens, id });
-			return reserve(id, amount, limit, whole, user);
+		reserve: (request) => {
+			asked.push({ reserve: request.amount.tokens, id: request.id });
+			return reserve(request);
 		},
 		settle: async () => {},
 		state: async (limit) => budgetState(limit, nothing, nothing),
@@ -51,7 +51,7 @@ function createLedger(reserve: LedgerApi['reserve'] = grant, more: Partial<Ledge
 	const stubs: LedgerApi[] = [];
 	const owner = {
 		findLimit: async (): Promise<Limit> => ({ tokens: 10_000 }),
-		settleUp: async () => {},
+		tellWith: <T>(call: (owed: []) => Promise<T>) => call([]),
 		ledger: () => {
 			stubs.push(ledger);
 			return ledger;
@@ -61,8 +61,8 @@ function createLedger(reserve: LedgerApi['reserve'] = grant, more: Partial<Ledge
 }
 
 /** A ledger with plenty, and one with just enough. */
-const grant: LedgerApi['reserve'] = async (_, amount, __, whole) => ({ ok: true, amount: whole ?? amount });
-const grantLeast: LedgerApi['reserve'] = async (_, amount) => ({ ok: true, amount });
+const grant: LedgerApi['reserve'] = async ({ amount, whole }) => ({ ok: true, amount: whole ?? amount });
+const grantLeast: LedgerApi['reserve'] = async ({ amount }) => ({ ok: true, amount });
 
 /** A meter whose messages are stored. */
 type StoringMeter = Omit<SessionMeter, 'settle'> & {
@@ -74,6 +74,9 @@ function storeMessages(meter: SessionMeter, store: SessionStore, run = 1): Stori
 		...meter,
 		get call() {
 			return meter.call;
+		},
+		get isShort() {
+			return meter.isShort;
 		},
 		settle: (...told) => void store.messages.add(run, told[1], 1, { cost: meter.settle(...told) }),
 	};
@@ -88,7 +91,14 @@ async function withMeter(
 		const store = new SessionStore(storage);
 		store.create({ id: 's', agent: 'scripted', owner: 'local', createdAt: 1 });
 		store.runs.begin({ ...record, boot: 'one', firstSeq: 1, createdAt: 1 });
-		const options = { store, sessionId: 's', record, limit: () => ({}), computePrice: () => 0, atCrashPoint: () => {} };
+		const options = {
+			store,
+			agent: 'scripted',
+			record,
+			limit: () => ({}),
+			computePrice: () => 0,
+			atCrashPoint: () => {},
+		};
 		await work(storeMessages(createSessionMeter({ ...options, ...about }), store), store, storage);
 	});
 }
@@ -153,7 +163,14 @@ describe('the lease of a run, whose owner has a limit of a day', () => {
 			expect(listOwed(store)).toEqual([]);
 			const next = { n: 2, id: 'run_2' };
 			store.runs.begin({ ...next, boot: 'one', firstSeq: 2, createdAt: 2 });
-			const options = { store, record: next, limit: () => ({}), computePrice: () => 0, atCrashPoint: () => {} };
+			const options = {
+				store,
+				agent: 'scripted',
+				record: next,
+				limit: () => ({}),
+				computePrice: () => 0,
+				atCrashPoint: () => {},
+			};
 			const second = storeMessages(createSessionMeter({ ...options, owner }), store, 2);
 			await second.reserve(ask());
 			second.settle({ inputTokens: 90, outputTokens: 11 }, said);
@@ -170,9 +187,9 @@ describe('the lease of a run, whose owner has a limit of a day', () => {
 	});
 
 	test('lends to all runs together no more than the ledger gave', async () => {
-		const { owner, asked } = createLedger(async (_, { tokens, usd }) => ({
+		const { owner, asked } = createLedger(async ({ amount }) => ({
 			ok: true,
-			amount: { tokens: tokens + 1, usd },
+			amount: { ...amount, tokens: amount.tokens + 1 },
 		}));
 		await withMeter({ owner }, async (meter, store) => {
 			await meter.reserve(ask());
@@ -208,7 +225,7 @@ describe('the lease of a run, whose owner has a limit of a day', () => {
 		const computePrice = (_: string, usage: { inputTokens?: number; outputTokens?: number }) =>
 			((usage.inputTokens ?? 0) + 2 * (usage.outputTokens ?? 0)) / 1e3;
 		let wanted: unknown;
-		const { owner } = createLedger(async (_, amount, __, whole) => {
+		const { owner } = createLedger(async ({ amount, whole }) => {
 			wanted = whole;
 			return { ok: true, amount };
 		});
@@ -299,7 +316,7 @@ describe('the lease of a run, whose owner has a limit of a day', () => {
 describe('a ledger', () => {
 	test('that has less than that left makes a reply shorter that the agent does not bound', async () => {
 		const left = budgetState({ tokens: 1_000 }, { tokens: 700, usd: 0 }, nothing);
-		const { owner, asked } = createLedger(async (_, amount) =>
+		const { owner, asked } = createLedger(async ({ amount }) =>
 			amount.tokens > 300 ? { ok: false, state: left } : { ok: true, amount },
 		);
 		await withMeter({ owner: { ...owner, findLimit: async () => ({ tokens: 1_000 }) } }, async (meter, store) => {
@@ -325,23 +342,50 @@ describe('a ledger', () => {
 		let reserved = { tokens: 900, usd: 0 };
 		const limit = { tokens: 1_000 };
 		const day = () => budgetState(limit, nothing, reserved);
-		const { owner } = createLedger(
-			async (_, amount) => (reserved.tokens > 850 ? { ok: false, state: day() } : { ok: true, amount }),
-			{
-				state: async () => {
-					reserved = { tokens: reserved.tokens - 20, usd: 0 };
-					return day();
-				},
-			},
-		);
-		await withMeter({ owner: { ...owner, findLimit: async () => limit } }, async (meter) => {
-			expect(await waitLong(meter.reserve(ask()))).toEqual({ status: 'fulfilled', value: 50 });
+		const { owner, asked } = createLedger(async ({ amount }) => {
+			if (reserved.tokens <= 850) return { ok: true, amount };
+			reserved = { tokens: reserved.tokens - 20, usd: 0 };
+			return { ok: false, state: day() };
 		});
-		reserved = { tokens: 999, usd: 0 };
-		const refusing = createLedger(async () => ({ ok: false, state: day() }), { state: async () => day() });
-		await withMeter({ owner: { ...refusing.owner, findLimit: async () => limit } }, async (meter) => {
-			const { reason } = Object(await waitLong(meter.reserve(ask())));
-			expect(reason).toMatchObject({ code: 'budget_exceeded', data: { scope: 'day' } });
+		await withMeter({ owner: { ...owner, findLimit: async () => limit } }, async (meter, store) => {
+			expect(await waitLong(meter.reserve(ask()))).toEqual({ status: 'fulfilled', value: 50 });
+			// A shorter reply was tried once, and then the same again and again.
+			expect(asked.slice(1)).toEqual([1, 2, 3].map(() => ({ reserve: 150, id: 'run_1.2' })));
+			expect(listOwed(store)).toEqual([['run_1.1', 0]]);
+		});
+	});
+
+	test('that holds for others what is missing for a minute refuses with a code of its own', async () => {
+		useFakeTime();
+		const limit = { tokens: 1_000 };
+		const state = budgetState(limit, nothing, { tokens: 999, usd: 0 });
+		const { owner } = createLedger(async () => ({ ok: false, state }));
+		await withMeter({ owner: { ...owner, findLimit: async () => limit } }, async (meter, store) => {
+			const { reason } = Object(await waitLong(meter.reserve(ask()), 60_000));
+			expect(reason).toMatchObject({
+				code: 'budget_reserved',
+				message: expect.stringContaining('Other runs have reserved 999 tokens'),
+				data: { scope: 'day', retryAfter: 60 },
+			});
+			expect(readBudgetState(store, {}).reserved).toEqual(nothing);
+		});
+	});
+
+	test('that has only a short reply to spare makes the reply shorter, and says that it may be longer', async () => {
+		let grants: (request: LeaseRequest) => Amount = ({ reply }) => ({
+			tokens: (reply?.input.tokens ?? 0) + 70,
+			usd: 0,
+		});
+		const { owner } = createLedger(async (request) => ({ ok: true, amount: grants(request) }));
+		await withMeter({ owner: { ...owner, findLimit: async () => ({ tokens: 1e6 }) } }, async (meter, store) => {
+			expect(await meter.reserve(ask({ maxOutputTokens: 500 }))).toBe(70);
+			expect(meter.isShort).toBe(true);
+			expect(readBudgetState(store, {}).reserved.tokens).toBe(170);
+			meter.lost({ inputTokens: 100, outputTokens: 70 }, false, 70);
+			grants = ({ amount, reply }) => (reply === undefined ? amount : nothing);
+			expect(await meter.reserve(ask({ maxOutputTokens: 500, isWhole: true }))).toBe(500);
+			expect(meter.isShort).toBe(false);
+			expect(readBudgetState(store, {})).toMatchObject({ spent: { tokens: 170 }, reserved: { tokens: 600 } });
 		});
 	});
 
@@ -422,7 +466,7 @@ describe('the budgets of a user', () => {
 		const users: unknown[] = [];
 		const passes = (amount: Amount, { tokens = Infinity, usd = Infinity }: Limit = {}) =>
 			spent.tokens + reserved.tokens + amount.tokens > tokens || spent.usd + reserved.usd + amount.usd > usd;
-		const reserve: LedgerApi['reserve'] = async (_, amount, __, ___, user) => {
+		const reserve: LedgerApi['reserve'] = async ({ amount, user }) => {
 			users.push(user);
 			const { daily, total } = toUserState(structuredClone(caps), spent, { ...reserved });
 			if (passes(amount, caps.daily)) return { ok: false, scope: 'user-day', state: daily };
@@ -530,37 +574,23 @@ describe('the budgets of a user', () => {
 	] as const)('are waited for while others hold what is missing of %s', async (scope, caps) => {
 		useFakeTime();
 		let reserved = { tokens: 900, usd: 0 };
-		const read = () => toUserState(caps, nothing, reserved);
-		const state = vi.fn<LedgerApi['state']>();
-		const ledger = createLedger(
-			async (_, amount) => {
-				if (reserved.tokens <= 850) return { ok: true, amount };
-				const { daily, total } = read();
-				return { ok: false, scope, state: scope === 'user-day' ? daily : total };
-			},
-			{
-				state,
-				userState: async (user) => {
-					expect(user).toBe('kim');
-					reserved = { tokens: reserved.tokens - 20, usd: 0 };
-					return read();
-				},
-			},
-		);
+		const read = () => toUserState(caps, nothing, reserved)[scope === 'user-day' ? 'daily' : 'total'];
+		const ledger = createLedger(async ({ amount, user }) => {
+			expect(user).toBe('kim');
+			if (reserved.tokens <= 850) return { ok: true, amount };
+			reserved = { tokens: reserved.tokens - 20, usd: 0 };
+			return { ok: false, scope, state: read() };
+		});
 		await withMeter({ owner: ofUser(ledger) }, async (meter) => {
 			expect(await waitLong(meter.reserve(ask()))).toEqual({ status: 'fulfilled', value: 50 });
 		});
-		expect(state).not.toHaveBeenCalled();
-		reserved = { tokens: 999, usd: 0 };
-		const refusing = createLedger(
-			async () => ({ ok: false, scope, state: read()[scope === 'user-day' ? 'daily' : 'total'] }),
-			{
-				userState: async () => read(),
-			},
-		);
+		const refusing = createLedger(async () => {
+			reserved = { tokens: 999, usd: 0 };
+			return { ok: false, scope, state: read() };
+		});
 		await withMeter({ owner: ofUser(refusing) }, async (meter) => {
 			const { reason } = Object(await waitLong(meter.reserve(ask())));
-			expect(reason).toMatchObject({ code: 'budget_exceeded', data: { scope } });
+			expect(reason).toMatchObject({ code: 'budget_reserved', data: { scope } });
 		});
 	});
 
@@ -587,7 +617,14 @@ describe('the budgets of a user', () => {
 			store.runs.begin({ ...record, boot: 'one', firstSeq: 1, createdAt: 1 });
 			const ledgers = { idFromName: () => id, get: () => ledger };
 			const owner = new Owner(store, () => ({ ...readConfig(Reflect.get(object, 'env')), ledgers }));
-			const options = { store, record, limit: () => ({}), computePrice: () => 0, atCrashPoint: () => {} };
+			const options = {
+				store,
+				agent: 'scripted',
+				record,
+				limit: () => ({}),
+				computePrice: () => 0,
+				atCrashPoint: () => {},
+			};
 			const meter = storeMessages(createSessionMeter({ ...options, owner: owner.ledger() }), store);
 			expect(await meter.reserve(ask({ maxOutputTokens: undefined }))).toBe(900);
 			expect(await ledger.userState('kim')).toMatchObject({ daily: { reserved: { tokens: 1_000 } } });
@@ -609,7 +646,14 @@ describe('the budgets of a user', () => {
 			store.create({ id: 's', agent: 'scripted', owner: 'local', user: 'kim', createdAt: 1 });
 			store.runs.begin({ ...record, boot: 'one', firstSeq: 1, createdAt: 1 });
 			const { owner } = createLedger();
-			const options = { store, record, limit: () => ({}), computePrice: () => 0, atCrashPoint: () => {} };
+			const options = {
+				store,
+				agent: 'scripted',
+				record,
+				limit: () => ({}),
+				computePrice: () => 0,
+				atCrashPoint: () => {},
+			};
 			const meter = storeMessages(createSessionMeter({ ...options, owner }), store);
 			await meter.reserve(ask());
 			meter.settle({ inputTokens: 90, outputTokens: 10 }, said);

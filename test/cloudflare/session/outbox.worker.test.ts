@@ -1,10 +1,7 @@
 import { env, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { readConfig } from '../../../src/cloudflare/config/config.ts';
-import type { Cost } from '../../../src/cloudflare/objects/ledger/api.ts';
-import { usualLimitMs } from '../../../src/cloudflare/objects/reach.ts';
-import { Owner } from '../../../src/cloudflare/session/run/owner.ts';
-import { SessionStore } from '../../../src/cloudflare/session/store/store.ts';
+import type { Cost, LeaseRequest } from '../../../src/cloudflare/objects/ledger/api.ts';
 import { allEvents, createSession, readObject, readState, request, restart, send } from '../../client.ts';
 import { play } from '../../script.ts';
 import { forever, post } from './stage.ts';
@@ -40,8 +37,6 @@ const owed = (id: string) =>
 	runInDurableObject(readObject(id), (_, { storage }) =>
 		storage.sql.exec<{ id: string; failed: number }>('SELECT id, failed FROM outbox').toArray(),
 	);
-const owedTo = (owner: string, call: string) =>
-	({ to: 'ledger', owner, call, amount: { tokens: 42, usd: 0 } }) as const;
 const alarmIn = async (id: string) =>
 	((await runInDurableObject(readObject(id), (_, { storage }) => storage.getAlarm())) ?? Number.POSITIVE_INFINITY) -
 	Date.now();
@@ -129,7 +124,7 @@ describe('what a call came to', () => {
 		expect(await alarmIn(id)).toBe(Number.POSITIVE_INFINITY);
 	});
 
-	test('goes with all else that its ledger is owed in one call, each once, before the model is asked again', async () => {
+	test('goes with all else that its ledger is owed in the call that reserves the next request', async () => {
 		const failing = await changed({ ledgers: readNamespace(env.LEDGERS, { settle: down }) });
 		const before = (await day()).spent.tokens;
 		const id = await createSession('thrifty');
@@ -142,14 +137,19 @@ describe('what a call came to', () => {
 			failing();
 		}
 		expect(await owed(id)).toHaveLength(3);
+		const ledger = () => env.LEDGERS.get(env.LEDGERS.idFromName('local'));
 		const told: string[][] = [];
+		const note = (costs: readonly Cost[] = []) => void told.push(costs.map((cost) => cost.id));
 		const settle = async (costs: readonly Cost[]) => {
-			told.push(costs.map((cost) => cost.id));
-			await env.LEDGERS.get(env.LEDGERS.idFromName('local')).settle(costs);
+			note(costs);
+			await ledger().settle(costs);
+		};
+		const reserve = (lease: LeaseRequest) => {
+			note(lease.owed);
+			return ledger().reserve(lease);
 		};
 		const restore = await changed({
-			dayBudgetOf: () => ({ tokens: 100_000_000 }),
-			ledgers: readNamespace(env.LEDGERS, { settle }),
+			ledgers: readNamespace(env.LEDGERS, { settle, reserve }),
 		});
 		try {
 			let atModel: number | undefined;
@@ -168,33 +168,6 @@ describe('what a call came to', () => {
 			restore();
 		}
 		expect(await day()).toMatchObject({ spent: { tokens: before + 4 * 42 }, reserved: { tokens: 0 } });
-	});
-
-	test('holds a model up for no longer than one call may take, though another telling goes on already', async () => {
-		await runInDurableObject(env.SESSIONS.get(env.SESSIONS.newUniqueId()), async (object, { storage }) => {
-			const store = new SessionStore(storage);
-			store.create({ id: 's', agent: 'thrifty', owner: 'local', createdAt: 1 });
-			store.outbox.add({ id: 'ledger run_1.1', message: owedTo('local', 'run_1.1'), failed: 0 }, Date.now());
-			const own = readConfig(Reflect.get(object, 'env'));
-			const owner = new Owner(store, () => ({ ...own, ledgers: readNamespace(env.LEDGERS, { settle: forever }) }));
-			vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-			try {
-				void owner.outbox.sendTo('ledger');
-				await vi.advanceTimersByTimeAsync(usualLimitMs - 1_000);
-				let isOver = false;
-				void owner
-					.ledger()
-					.settleUp()
-					.then(() => {
-						isOver = true;
-					});
-				await vi.advanceTimersByTimeAsync(usualLimitMs);
-				expect(isOver).toBe(true);
-			} finally {
-				vi.useRealTimers();
-			}
-			expect(store.listDue(Number.POSITIVE_INFINITY)).toHaveLength(2);
-		});
 	});
 
 	test('is told by the next life of its object where it died of the telling, and told twice it counts once', async () => {

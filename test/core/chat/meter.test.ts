@@ -47,6 +47,43 @@ describe('a meter', () => {
 		]);
 	});
 
+	test('that allowed a short reply only is asked for a whole one when the short one was cut off', async () => {
+		let isShort = true;
+		const asked: (boolean | undefined)[] = [];
+		const { meter, told } = noting((request) => {
+			asked.push(request.isWhole);
+			isShort = request.isWhole !== true;
+			return isShort ? 3 : 100;
+		});
+		const scripted = providers.scripted([
+			{ text: 'One two', stopReason: 'max_tokens', usage: { inputTokens: 5, outputTokens: 3 } },
+			{ text: 'One two three four', usage: { inputTokens: 5, outputTokens: 6 } },
+		]);
+		const options = {
+			...{ model: 'scripted', providers: [scripted] },
+			meter: {
+				...meter,
+				get isShort() {
+					return isShort;
+				},
+			},
+		};
+		const { events, result } = chat.run(options, [chat.userMessage('Count.')]);
+		const kinds: string[] = [];
+		for await (const { type } of events) kinds.push(type);
+		expect(await result).toMatchObject({ text: 'One two three four', usage: { inputTokens: 10, outputTokens: 9 } });
+		expect(asked).toEqual([undefined, true]);
+		expect(told).toContainEqual(['lost', 5, false, expect.any(Number)]);
+		expect(kinds).toContain('turn.restarted');
+	});
+
+	test('that allowed no longer reply is not asked again when the reply was cut off', async () => {
+		const { meter, told } = noting();
+		const scripted = providers.scripted([{ text: 'One two', stopReason: 'max_tokens' }]);
+		await chat.run({ model: 'scripted', providers: [scripted], meter }, [chat.userMessage('Count.')]).result;
+		expect(told).toEqual([['reserve', 'scripted']]);
+	});
+
 	test('is told how much of what is sent is audio', async () => {
 		const asked: chat.MeteredRequest[] = [];
 		const { meter } = noting((request) => {

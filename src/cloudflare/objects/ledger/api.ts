@@ -17,8 +17,40 @@ export interface Refusal {
 
 /** How much was reserved. If nothing, the budget that refuses. */
 export type Reserved =
-	/** A ledger of an earlier version names no amount: the amount is then the requested one. */
-	{ readonly ok: true; readonly amount?: Amount } | ({ readonly ok: false } & Refusal);
+	/** The amount is less than what was asked for where only a shorter reply is reserved. */
+	{ readonly ok: true; readonly amount: Amount } | ({ readonly ok: false } & Refusal);
+
+/** A lease that is asked for. */
+export interface LeaseRequest {
+	readonly id: string;
+	/**
+	 * What the next request may cost. A part is infinite where nobody knows. It passes every cap, and counts as nothing where
+	 * there is no cap.
+	 */
+	readonly amount: Amount;
+	/** The limit of the owner's day. */
+	readonly limit: Limit;
+	/** What is reserved instead while there is plenty. */
+	readonly whole?: Amount;
+	/** What the next request costs by the length of its reply. Missing if the reply may not be shorter. */
+	readonly reply?: ReplyCost;
+	/** The user of the session. */
+	readonly user?: string;
+	/** What alerts need. */
+	readonly about?: LeaseFacts;
+	/** What earlier leases came to. They are settled first, even if the request is refused. */
+	readonly owed?: readonly Cost[];
+}
+
+/** What a request costs by the length of its reply, and whose replies are like it. */
+export interface ReplyCost {
+	readonly agent: string;
+	readonly model: string;
+	/** The cost without a reply. */
+	readonly input: Amount;
+	/** The cost of each token of the reply. */
+	readonly perToken: Amount;
+}
 
 /** What alerts need to know of a lease. */
 export interface LeaseFacts {
@@ -50,6 +82,8 @@ export interface CostPart extends Amount {
 	readonly cachedInputTokens: number;
 	/** What has a price of its own, by name. */
 	readonly units?: Units;
+	/** The tokens of the longest reply. Only a session tells it. */
+	readonly longestReply?: number;
 }
 
 /** What an agent spent on calls to a model, for a user if there is one. `*` stands for all others. */
@@ -105,27 +139,18 @@ export interface UserState {
  */
 export interface LedgerApi {
 	/**
-	 * Reserves an amount for a lease, on the current day. Refuses, and changes nothing, if spent, reserved and this
+	 * Reserves an amount for a lease, on the current day. Refuses, and reserves nothing, if spent, reserved and this
 	 * amount together would pass the day's limit, or a cap of the user. Reserves `whole` instead while all that is reserved is
 	 * then no more than half of what is not spent, of each budget, so that the first leases do not hold the last of a budget.
+	 * Beyond that half it reserves a reply as long as the agent's replies have been lately (`replies.ts`).
 	 * An id that came before changes nothing and succeeds.
 	 *
-	 * A part of the amount is infinite where nobody knows what the request may cost. It passes every cap, and counts as
-	 * nothing where there is no cap. If neither the day nor the user has a cap, nothing is reserved for a user's lease, and the
-	 * amount of the answer is infinite.
+	 * If neither the day nor the user has a cap, nothing is reserved for a user's lease, and the amount of the answer is
+	 * infinite.
 	 *
 	 * A reservation stays until it is settled. One that nobody settles counts as if all of it were spent.
-	 *
-	 * @param about what alerts need
 	 */
-	reserve(
-		id: string,
-		amount: Amount,
-		limit: Limit,
-		whole?: Amount,
-		user?: string,
-		about?: LeaseFacts,
-	): Promise<Reserved>;
+	reserve(request: LeaseRequest): Promise<Reserved>;
 	/**
 	 * Replaces reservations by the real costs, all or none, each on the day of its reservation and even past the limit.
 	 * The cost of a lease without calls is zero. An id that is settled already changes nothing. A cost counts for the owner,

@@ -5,11 +5,35 @@ import {
 	everything,
 	exceedsLimit,
 	type Limit,
+	lesser,
 	nothing,
 } from '../budget.ts';
+import type { LeaseRequest } from './api.ts';
+
+/**
+ * Chooses what is reserved for a lease: all of it, or the next request, while there is plenty; else the next request with a
+ * reply of `replyTokens`. Where nobody else has reserved anything, the next request gets all it may need.
+ */
+export function chooseAmount(
+	{ amount, whole = amount, reply }: Pick<LeaseRequest, 'amount' | 'whole' | 'reply'>,
+	states: readonly BudgetState[],
+	replyTokens = Infinity,
+): Amount {
+	const [most, least] = [toCounted(whole), toCounted(amount)];
+	if (states.every((state) => isPlenty(state, most))) return most;
+	if (reply === undefined || states.every((state) => isFree(state) || isPlenty(state, least))) return least;
+	const { input, perToken } = reply;
+	const usd = perToken.usd === 0 ? 0 : perToken.usd * replyTokens;
+	return lesser(least, { tokens: Math.ceil(input.tokens + perToken.tokens * replyTokens), usd: input.usd + usd });
+}
+
+/** Whether nothing is reserved. */
+function isFree({ reserved }: BudgetState): boolean {
+	return reserved.tokens === 0 && reserved.usd === 0;
+}
 
 /** Whether all that is reserved, with this amount, is no more than half of what is not spent of a limit. */
-export function isPlenty({ limit, spent, reserved }: BudgetState, amount: Amount): boolean {
+function isPlenty({ limit, spent, reserved }: BudgetState, amount: Amount): boolean {
 	return !exceedsLimit({ limit: toHalf(limit, spent), spent: nothing, reserved }, amount);
 }
 

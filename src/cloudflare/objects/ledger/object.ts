@@ -1,11 +1,11 @@
 import type { Env } from '../../../core/ground/env.ts';
-import type { Amount, BudgetState, Limit } from '../budget.ts';
+import type { BudgetState, Limit } from '../budget.ts';
 import { DurableObject } from '../durable-object.ts';
 import type {
 	Cost,
 	Day,
 	DayPart,
-	LeaseFacts,
+	LeaseRequest,
 	LedgerApi,
 	PartField,
 	Reserved,
@@ -42,17 +42,10 @@ export class Ledger extends DurableObject<Env> implements LedgerApi {
 		this.#store = new LedgerStore(ctx.storage);
 	}
 
-	async reserve(
-		id: string,
-		amount: Amount,
-		limit: Limit,
-		whole?: Amount,
-		user?: string,
-		about?: LeaseFacts,
-	): Promise<Reserved> {
+	async reserve(request: LeaseRequest): Promise<Reserved> {
 		const receivers = this.#findAlertSender()?.receivers;
-		const answer = this.#store.reserve(this.#today, { id, amount, whole, user, about }, limit, receivers);
-		if (receivers !== undefined && !answer.ok) await this.#setAlarm();
+		const answer = this.#store.reserve(this.#today, request, receivers);
+		if (receivers !== undefined && (!answer.ok || request.owed !== undefined)) await this.#setAlarm();
 		return answer;
 	}
 

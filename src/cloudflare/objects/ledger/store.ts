@@ -14,11 +14,12 @@ import {
 } from '../budget.ts';
 import { migrate } from '../migrate.ts';
 import { AlertRows, type Spending } from './alerts.ts';
-import type { BudgetScope, Cost, Day, DayPart, LeaseFacts, PartField, Refusal, Reserved } from './api.ts';
+import type { BudgetScope, Cost, Day, DayPart, LeaseRequest, PartField, Refusal, Reserved } from './api.ts';
 import { keptDays } from './day.ts';
 import { DayRows, type OpenLease } from './day-rows.ts';
-import { isPlenty, toCounted, withInfinite } from './grant.ts';
+import { chooseAmount, toCounted, withInfinite } from './grant.ts';
 import { addParts, formatParts, listParts } from './parts.ts';
+import { ReplyLengths } from './replies.ts';
 import { schema } from './schema.ts';
 import { UserRows } from './users.ts';
 
@@ -27,17 +28,6 @@ const mostOpen = 32;
 
 /** The most calls of forgotten days that are removed at once, so that no request waits for a whole day's. */
 const removedAtOnce = 1_000;
-
-/** A lease that is asked for. */
-export interface Wanted {
-	readonly id: string;
-	readonly amount: Amount;
-	/** What is reserved instead while there is plenty. */
-	readonly whole?: Amount;
-	/** The user of its session. */
-	readonly user?: string;
-	readonly about?: LeaseFacts;
-}
 
 type ScopedRefusal = Refusal & { readonly scope: BudgetScope };
 
@@ -60,6 +50,7 @@ export class LedgerStore {
 	readonly users: UserRows;
 	readonly alerts: AlertRows;
 	readonly #days: DayRows;
+	readonly #replies = new ReplyLengths();
 	readonly #storage: DurableObjectStorage;
 	/** Before this day nothing is left. */
 	#keptFrom: number | undefined;
@@ -73,23 +64,24 @@ export class LedgerStore {
 	}
 
 	/** @param receivers who wants alerts */
-	reserve(today: number, wanted: Wanted, limit: Limit, receivers: readonly string[] = []): Reserved {
-		const { id, user, about, ...asked } = wanted;
-		const least = toCounted(asked.amount);
-		const whole = toCounted(asked.whole ?? asked.amount);
-		const answer = (amount: Amount): Reserved => ({ ok: true, amount: withInfinite(amount, asked.amount) });
+	reserve(today: number, request: LeaseRequest, receivers: readonly string[] = []): Reserved {
+		const { id, user, about, limit, reply, owed = [] } = request;
+		const answer = (amount: Amount): Reserved => ({ ok: true, amount: withInfinite(amount, request.amount) });
 		return this.#storage.transactionSync(() => {
 			this.#forget(today - keptDays);
 			const isWatched = receivers.length > 0 && about !== undefined;
 			if (isWatched) this.alerts.noteLimit(about.owner, limit);
+			this.#settleAll(today, owed, receivers);
 			const known = this.#call(id);
-			if (known !== undefined) return answer(known.settled ? least : known.amount);
+			if (known !== undefined) return answer(known.settled ? toCounted(request.amount) : known.amount);
 			const { spent, reserved, open, parts } = this.#days.read(today);
 			const budgets = [
 				{ scope: 'day', state: budgetState(limit, spent, reserved) } as const,
 				...(user === undefined ? [] : this.#listBudgets(user, today)),
 			];
-			const needed = withInfinite(least, asked.amount);
+			const states = budgets.map(({ state }) => state);
+			const amount = chooseAmount(request, states, reply && this.#replies.find(reply.agent, reply.model));
+			const needed = withInfinite(amount, request.amount);
 			const refusal = budgets.find(({ state }) => exceedsLimit(state, needed));
 			if (refusal !== undefined) {
 				if (isWatched) this.#noteRefusal(today, refusal, { user, input: about.input }, receivers);
@@ -97,7 +89,6 @@ export class LedgerStore {
 			}
 			if (user !== undefined && !budgets.some(({ state }) => isBounded(state.limit)))
 				return { ok: true, amount: everything };
-			const amount = budgets.every(({ state }) => isPlenty(state, whole)) ? whole : least;
 			const all = new Map(open);
 			if (open.size < mostOpen) all.set(id, { amount, user });
 			else this.#saveCall(id, { day: today, amount, settled: false, user });
@@ -120,10 +111,16 @@ export class LedgerStore {
 	settle(today: number, costs: readonly Cost[], receivers: readonly string[] = []): void {
 		this.#storage.transactionSync(() => {
 			this.#forget(today - keptDays);
-			for (const cost of costs) this.#settle(today, cost, receivers);
-			this.#days.parts.forget(today);
-			if (receivers.length > 0) this.alerts.forget(today);
+			this.#settleAll(today, costs, receivers);
 		});
+	}
+
+	#settleAll(today: number, costs: readonly Cost[], receivers: readonly string[]): void {
+		if (costs.length === 0) return;
+		this.#replies.learn(costs);
+		for (const cost of costs) this.#settle(today, cost, receivers);
+		this.#days.parts.forget(today);
+		if (receivers.length > 0) this.alerts.forget(today);
 	}
 
 	#settle(today: number, cost: Cost, receivers: readonly string[]): void {

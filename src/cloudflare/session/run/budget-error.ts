@@ -1,6 +1,6 @@
 import { formatDollars } from '../../../core/ground/dollars.ts';
 import { RunletError } from '../../../core/ground/errors.ts';
-import type { Amount, BudgetState, Limit } from '../../objects/budget.ts';
+import { type Amount, type BudgetState, exceedsLimit, type Limit, nothing } from '../../objects/budget.ts';
 import type { BudgetScope } from '../../objects/ledger/api.ts';
 
 /** A budget that did not allow a request. */
@@ -11,14 +11,16 @@ export interface ExceededBudget {
 	readonly user?: string;
 }
 
-/** Creates the error for a request that a budget does not allow. */
+/** Creates the error for a request that a budget does not allow: `budget_reserved` if it waits for what other runs have reserved. */
 export function createBudgetError({ scope, state, user = '' }: ExceededBudget, needs: Amount): RunletError {
 	const { whose, per, remedy } = describeBudget(scope, user);
-	return new RunletError(
-		'budget_exceeded',
-		`budget: ${whose} may spend ${amountText(state.limit)}${per}; ${amountText(state.left)} left, and the next request may need ${amountText(keepCapped(needs, state.limit))}. ${remedy}`,
-		{ scope, ...state, needs },
-	);
+	const text = `budget: ${whose} may spend ${amountText(state.limit)}${per}; ${amountText(state.left)} left, and the next request may need ${amountText(keepCapped(needs, state.limit))}.`;
+	const data = { scope, ...state, needs };
+	if (scope === 'session' || exceedsLimit({ ...state, reserved: nothing }, needs))
+		return new RunletError('budget_exceeded', `${text} ${remedy}`, data);
+	const reserved = amountText(keepCapped(state.reserved, state.limit));
+	const message = `${text} Other runs have reserved ${reserved}, and give back what they do not need. Try again in a minute.`;
+	return new RunletError('budget_reserved', message, { ...data, retryAfter: 60 });
 }
 
 /** Creates the error for a request without a known price, under a budget in dollars. `what` of it has none. */

@@ -12,7 +12,7 @@ type Vectors = Awaited<ReturnType<typeof embed>>;
 /** What vectors are made and paid with. */
 export interface EmbeddingOptions {
 	readonly providers: readonly ProviderRegistration[];
-	readonly owner: Omit<OwnerLedger, 'settleUp'>;
+	readonly owner: Omit<OwnerLedger, 'tellWith'>;
 }
 
 /**
@@ -55,6 +55,9 @@ export class Embeddings {
 		return {
 			get call() {
 				return account.call;
+			},
+			get isShort() {
+				return account.isShort;
 			},
 			reserve: async (request) => {
 				this.#isAsking = true;
@@ -133,7 +136,7 @@ function createOwnerMeter({ providers, owner }: EmbeddingOptions): Meter {
 			const needs = usd === undefined && user !== undefined ? { ...amount, usd: Number.POSITIVE_INFINITY } : amount;
 			// A request that is repeated is paid again.
 			const id = `embed_${crypto.randomUUID()}`;
-			const answer = await askLedger(ledger, (one) => one.reserve(id, needs, limit, undefined, user));
+			const answer = await askLedger(ledger, (one) => one.reserve({ id, amount: needs, limit, user }));
 			if (!answer.ok) throw createBudgetError({ scope: 'day', ...answer, user }, amount);
 			reserved = { id, model, tokens: amount.tokens };
 			return undefined;

@@ -64,7 +64,13 @@ export class Journal {
 				}),
 			onRestart: (_, repeated) => this.#markRestarted(repeated.length),
 			steer: () => this.#takeWaiting(),
-			meter: { reserve: (request) => this.#reserve(request), lost: options.meter.lost },
+			meter: {
+				reserve: (request) => this.#reserve(request),
+				lost: options.meter.lost,
+				get isShort() {
+					return options.meter.isShort;
+				},
+			},
 		};
 	}
 

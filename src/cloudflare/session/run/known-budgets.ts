@@ -7,10 +7,9 @@ import {
 	type Limit,
 	nothing,
 } from '../../objects/budget.ts';
-import { askLedger, type BudgetScope, type LedgerApi, type Refusal, type UserScope } from '../../objects/ledger/api.ts';
+import type { BudgetScope, LedgerApi, Refusal, UserScope } from '../../objects/ledger/api.ts';
 import type { Lease } from '../store/spending.ts';
 import { createBudgetError } from './budget-error.ts';
-import type { OwnerLedger, Patience } from './lease.ts';
 
 /**
  * The budgets that an owner's ledger keeps, as far as one request knows them. The limit of the day is known from the
@@ -29,8 +28,9 @@ export class KnownBudgets {
 		for (const [scope, limit] of userLimits) this.#states.set(scope, budgetState(limit, nothing, nothing));
 	}
 
+	/** The states, as if others had given back all that they have reserved. */
 	get states(): readonly BudgetState[] {
-		return [...this.#states.values()];
+		return [...this.#states.values()].map(({ limit, spent }) => budgetState(limit, spent, nothing));
 	}
 
 	/** The caps of the user. */
@@ -48,35 +48,27 @@ export class KnownBudgets {
 		return lent.length > 0;
 	}
 
-	/** Returns a budget that an amount would pass. */
-	findExceeded(amount: Amount): Refusal | undefined {
-		const found = [...this.#states].find(([, state]) => exceedsLimit(state, amount));
-		return found && { scope: found[0], state: found[1] };
-	}
-
-	/** Notes that the ledger refused. Returns whether it is the first refusal by that budget. */
-	noteRefusal({ scope = 'day', state }: Refusal): boolean {
-		const isFirst = !this.#refused.has(scope);
-		this.#refused.add(scope);
-		this.#states.set(scope, state);
-		return isFirst;
+	/** Throws `budget_exceeded` if an amount would pass a budget even if others gave back all that they have reserved. */
+	assertFits(amount: Amount, user?: string): void {
+		for (const [scope, state] of this.#states)
+			if (isSpent(state, amount)) throw createBudgetError({ scope, state, user }, amount);
 	}
 
 	/**
-	 * Waits until others may have given back what they do not need of a budget, and reads its state. Throws
-	 * `budget_exceeded` if the amount would not fit even then, or after too long a time.
+	 * Notes that the ledger refused an amount. Returns whether the same amount may fit later. If not, a shorter reply may fit,
+	 * now that the rest of that budget is known.
 	 */
-	async waitForOthers(
-		owner: OwnerLedger | undefined,
-		{ scope = 'day', state }: Refusal,
-		amount: Amount,
-		patience: Patience,
-	): Promise<void> {
-		const mayFit = owner !== undefined && !exceedsLimit({ ...state, reserved: nothing }, amount);
-		if (!mayFit || !(await patience.pause())) throw createBudgetError({ scope, state, user: owner?.user }, amount);
-		const read = (one: LedgerApi) => readState(one, scope, state.limit, owner.user);
-		this.#states.set(scope, await patience.reach(() => askLedger(owner.ledger, read)));
+	noteRefusal({ scope = 'day', state }: Refusal, amount: Amount): boolean {
+		const isFirst = !this.#refused.has(scope);
+		this.#refused.add(scope);
+		this.#states.set(scope, state);
+		return !isFirst && !isSpent(state, amount);
 	}
+}
+
+/** Whether an amount would pass a budget of which nothing is reserved. */
+function isSpent(state: BudgetState, amount: Amount): boolean {
+	return exceedsLimit({ ...state, reserved: nothing }, amount);
 }
 
 /** Reads the state of a budget that a ledger keeps. */

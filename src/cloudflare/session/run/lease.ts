@@ -1,9 +1,11 @@
 import { raceAbort, sleep } from '../../../core/chat/signal.ts';
 import { RunletError } from '../../../core/ground/errors.ts';
 import { type Amount, createAmount, everything, isBounded, type Limit, minus, plus } from '../../objects/budget.ts';
-import { askLedger, type LedgerApi, type Reserved } from '../../objects/ledger/api.ts';
+import { askLedger, type Cost, type LedgerApi, type ReplyCost, type Reserved } from '../../objects/ledger/api.ts';
 import type { Lease } from '../store/spending.ts';
 import type { Charge, Estimate } from '../store/spending-row.ts';
+import { createBudgetError } from './budget-error.ts';
+import type { KnownBudgets } from './known-budgets.ts';
 
 /** An owner's ledger. */
 export interface OwnerLedger {
@@ -11,8 +13,8 @@ export interface OwnerLedger {
 	readonly ledger: () => LedgerApi;
 	/** Finds the limit of a day, by the keys that the owner has now. Throws `overloaded` if they cannot be read. */
 	readonly findLimit: () => Promise<Limit>;
-	/** Tells the ledger what earlier calls cost, if it can be reached. */
-	readonly settleUp: () => Promise<void>;
+	/** Makes a call to the ledger that tells it what earlier calls cost. */
+	readonly tellWith: <T>(call: (owed: readonly Cost[]) => Promise<T>) => Promise<T>;
 	/** The owner, which alerts name. */
 	readonly owner?: string;
 	/** The session's user, whose budgets the ledger keeps, too. */
@@ -52,6 +54,8 @@ export interface Wanted {
 	/** What the next request may cost. A part is infinite if nobody knows. */
 	readonly amount: Amount;
 	readonly estimate: Estimate;
+	/** What it costs by the length of its reply. Missing if the reply may not be shorter. */
+	readonly reply?: ReplyCost;
 	/** The limit of a day. */
 	readonly limit: Limit;
 }
@@ -60,17 +64,44 @@ export interface Wanted {
  * Asks an owner's ledger for a lease: for more than the next request, while there is plenty. A ledger without a limit of
  * the day and without a user is not asked. One that cannot be reached is asked again, as long as the patience lasts.
  */
-export async function takeLease(
-	{ ledger, settleUp, owner, user }: OwnerLedger,
-	{ id, amount, estimate, limit }: Wanted,
+async function takeLease(
+	{ ledger, tellWith, owner, user }: OwnerLedger,
+	{ estimate, ...wanted }: Wanted,
 	patience: Patience,
 ): Promise<Reserved> {
-	if (!isBounded(limit) && user === undefined) return { ok: true, amount: everything };
-	await settleUp();
-	const whole = toWhole(amount, estimate);
+	if (!isBounded(wanted.limit) && user === undefined) return { ok: true, amount: everything };
+	const whole = toWhole(wanted.amount, estimate);
 	const input = createAmount({ tokens: estimate.inputTokens, usd: estimate.inputUsd + (estimate.unitsUsd ?? 0) });
 	const about = owner === undefined ? undefined : { owner, input };
-	return patience.reach(() => askLedger(ledger, (one) => one.reserve(id, amount, limit, whole, user, about)));
+	const request = { ...wanted, whole, user, about };
+	return patience.reach(() => tellWith((owed) => askLedger(ledger, (one) => one.reserve({ ...request, owed }))));
+}
+
+/**
+ * Takes a lease for a request that may cost an amount. Waits until others have given back what is missing. Returns nothing
+ * if only a shorter reply may fit. Throws `budget_reserved` after too long a time.
+ */
+export async function waitForLease(
+	owner: OwnerLedger,
+	wanted: Wanted,
+	amount: Amount,
+	{ budgets, patience }: { readonly budgets: KnownBudgets; readonly patience: Patience },
+): Promise<Amount | undefined> {
+	for (;;) {
+		const answer = await takeLease(owner, wanted, patience);
+		if (answer.ok) return answer.amount;
+		if (!budgets.noteRefusal(answer, amount)) return undefined;
+		if (!(await patience.pause('others')))
+			throw createBudgetError({ scope: 'day', ...answer, user: owner.user }, amount);
+	}
+}
+
+/** Returns the longest reply that an amount allows, in tokens; nothing if it is all that was asked for. */
+export function findShortReply(granted: Amount, asked: Amount, { input, perToken }: ReplyCost): number | undefined {
+	if (granted.tokens >= asked.tokens && granted.usd >= asked.usd) return undefined;
+	const inTokens = (granted.tokens - input.tokens) / perToken.tokens;
+	const inDollars = perToken.usd === 0 ? Infinity : (granted.usd - input.usd) / perToken.usd;
+	return Math.max(0, Math.floor(Math.min(inTokens, inDollars)));
 }
 
 /** Returns what a lease is for: the next request, and some more with short replies. */
@@ -80,15 +111,15 @@ function toWhole(amount: Amount, { inputTokens, inputUsd, unitsUsd = 0, outputUs
 	return plus(amount, createAmount({ tokens, usd: furtherCalls * (inputUsd + unitsUsd + outputUsd * reply) }));
 }
 
-/** How long a request waits in all: for a ledger that cannot be reached, and for what others give back. In milliseconds. */
-const patienceMs = 20_000;
+/** How long a request waits in all: for a ledger that cannot be reached, or for what others give back. In milliseconds. */
+const patienceMs = { reach: 20_000, others: 60_000 };
 /** The first and the longest pause, in milliseconds. It doubles each time. */
 const [firstPauseMs, longestPauseMs] = [250, 4_000];
 
 /** Waits for what may pass. An abort of the signal ends it. */
 export class Patience {
 	readonly #signal: AbortSignal;
-	readonly #until = Date.now() + patienceMs;
+	readonly #since = Date.now();
 	#pauseMs = firstPauseMs;
 
 	constructor(signal: AbortSignal) {
@@ -96,9 +127,9 @@ export class Patience {
 	}
 
 	/** Waits a while, longer each time. Returns whether there was time left for that. */
-	async pause(): Promise<boolean> {
+	async pause(waitsFor: keyof typeof patienceMs): Promise<boolean> {
 		const ms = this.#pauseMs * (0.5 + Math.random() / 2);
-		if (Date.now() + ms > this.#until) return false;
+		if (Date.now() + ms > this.#since + patienceMs[waitsFor]) return false;
 		this.#pauseMs = Math.min(2 * this.#pauseMs, longestPauseMs);
 		await sleep(ms, this.#signal);
 		return true;
@@ -111,7 +142,7 @@ export class Patience {
 				return await raceAbort(ask(), this.#signal);
 			} catch (error) {
 				const mayPass = error instanceof RunletError && error.code === 'overloaded';
-				if (!mayPass || !(await this.pause())) throw error;
+				if (!mayPass || !(await this.pause('reach'))) throw error;
 			}
 		}
 	}

@@ -16,9 +16,9 @@ import {
 	createAmount,
 	exceedsLimit,
 	type Limit,
+	lesser,
 	nothing,
 } from '../../objects/budget.ts';
-import type { Refusal } from '../../objects/ledger/api.ts';
 import type { MessageCost } from '../store/message-record.ts';
 import { type Draft, draftMs, type RunRecord } from '../store/runs.ts';
 import { ledgerId } from '../store/spending.ts';
@@ -28,7 +28,7 @@ import { createBudgetError, createUnpriced } from './budget-error.ts';
 import { readBudgetState } from './budget-state.ts';
 import { computeCost, fastPace } from './call-cost.ts';
 import { KnownBudgets } from './known-budgets.ts';
-import { createLease, hasRoom, type OwnerLedger, Patience, takeLease } from './lease.ts';
+import { createLease, findShortReply, hasRoom, type OwnerLedger, Patience, waitForLease } from './lease.ts';
 
 /** The account of one run. It sets aside what a request may cost, and settles it afterwards. */
 export interface SessionMeter extends Meter {
@@ -44,6 +44,8 @@ export interface MeterOptions extends ModelFacts {
 	readonly record: Pick<RunRecord, 'n' | 'id'>;
 	/** What the session may spend. It is read each time, because it may be raised. */
 	readonly limit: () => Limit;
+	/** The name of the session's agent. */
+	readonly agent: string;
 	/** The ledger of the session's owner. */
 	readonly owner?: OwnerLedger;
 	readonly atCrashPoint: AtCrashPoint;
@@ -58,6 +60,7 @@ export function createSessionMeter(options: MeterOptions): SessionMeter {
 	const { spending } = store;
 	let open: Charge | undefined;
 	let openedAt = 0;
+	let shortReply: number | undefined;
 
 	const settle = (amount: Amount): void => {
 		if (open === undefined) return;
@@ -69,29 +72,40 @@ export function createSessionMeter(options: MeterOptions): SessionMeter {
 	const isLent = (needs: Amount): boolean =>
 		spending.lease !== undefined && hasRoom(spending.lease, needs, spending.total(), Date.now());
 
-	/** Sets an amount aside, from the lease or from a new one. Returns the budget whose ledger refuses. */
+	/**
+	 * Sets an amount aside, from the lease or from a new one. Waits until others have given back what is missing. Returns
+	 * whether it is set aside: if not, a shorter reply may fit.
+	 */
 	const setAside = async (
-		{ model, isEmbedding, signal }: MeteredRequest,
-		{ amount, needs, estimate }: Reservation,
-		{ dayLimit, budgets, patience }: Asking,
-	): Promise<Refusal | undefined> => {
+		{ model, isEmbedding, isWhole, signal }: MeteredRequest,
+		{ amount, needs, estimate, cap, perToken }: Reservation,
+		asking: Asking,
+	): Promise<boolean> => {
 		// Nobody would settle what is set aside after the end of its run.
 		if (signal.aborted) throw toAbortError(signal);
 		const before = spending.total();
 		const about = { run: record.n, model, isEmbedding, owed: owner !== undefined, lease: spending.lease?.call };
 		const mayThink = isEmbedding !== true && options.mayThink?.(model) === true;
 		const wanted = { ...about, amount, estimate, mayThink };
+		shortReply = undefined;
 		open = spending.reserve(wanted, Date.now());
-		if (owner === undefined || spending.lease !== undefined) return undefined;
+		if (owner === undefined || spending.lease !== undefined) return true;
 		try {
-			const about = { id: ledgerId(record.id, open.call), amount: needs, estimate, limit: dayLimit };
-			const answer = await takeLease(owner, about, patience);
-			if (!answer.ok) settle(nothing);
-			else {
-				const { userLimits } = budgets;
-				spending.beginLease({ ...createLease(open, answer.amount, before, Date.now()), userLimits });
+			const { inputTokens, inputUsd, unitsUsd = 0 } = estimate;
+			const input = createAmount({ tokens: inputTokens, usd: inputUsd + unitsUsd });
+			const reply = { agent: options.agent, model, input, perToken };
+			const mayBeShort = isEmbedding !== true && isWhole !== true && cap !== undefined;
+			const about = { id: ledgerId(record.id, open.call), amount: needs, estimate, limit: asking.dayLimit };
+			const granted = await waitForLease(owner, { ...about, ...(mayBeShort && { reply }) }, amount, asking);
+			if (granted === undefined) {
+				settle(nothing);
+				return false;
 			}
-			return answer.ok ? undefined : answer;
+			shortReply = mayBeShort ? findShortReply(granted, needs, reply) : undefined;
+			if (shortReply !== undefined) open = spending.shorten(open, lesser(amount, granted));
+			const { userLimits } = asking.budgets;
+			spending.beginLease({ ...createLease(open, granted, before, Date.now()), userLimits });
+			return true;
 		} catch (error) {
 			settle(nothing);
 			throw error;
@@ -113,18 +127,11 @@ export function createSessionMeter(options: MeterOptions): SessionMeter {
 					spending.endLease();
 					if (budgets.forgetLease()) continue;
 				}
-				let refusal = budgets.findExceeded(planned.amount);
-				if (refusal === undefined) {
-					refusal = await setAside(request, planned, { dayLimit, budgets, patience });
-					if (refusal === undefined) {
-						openedAt = Date.now();
-						await atCrashPoint('model-begin');
-						return planned.cap;
-					}
-					// The rest of that budget is known now. A shorter reply may fit.
-					if (budgets.noteRefusal(refusal)) continue;
-				}
-				await budgets.waitForOthers(owner, refusal, planned.amount, patience);
+				budgets.assertFits(planned.amount, owner?.user);
+				if (!(await setAside(request, planned, { dayLimit, budgets, patience }))) continue;
+				openedAt = Date.now();
+				await atCrashPoint('model-begin');
+				return shortReply ?? planned.cap;
 			}
 		},
 		lost: (usage, cut, outputTokens, hidden) => {
@@ -142,6 +149,9 @@ export function createSessionMeter(options: MeterOptions): SessionMeter {
 		},
 		get call() {
 			return open?.call;
+		},
+		get isShort() {
+			return shortReply !== undefined;
 		},
 	};
 }
@@ -191,6 +201,8 @@ interface Reservation {
 	 */
 	readonly needs: Amount;
 	readonly estimate: Estimate;
+	/** The cost of each token of the reply. */
+	readonly perToken: Amount;
 }
 
 /** What a request may be bounded by. */
@@ -249,7 +261,8 @@ async function toReservation(
 		tokens: isEndless ? Infinity : amount.tokens,
 		usd: base === undefined || (isEndless && outputUsd > 0) ? Infinity : amount.usd,
 	};
-	return { cap, amount, needs: hasUser ? needs : amount, estimate };
+	const perToken = { tokens: 1 + texts, usd: outputUsd };
+	return { cap, amount, needs: hasUser ? needs : amount, estimate, perToken };
 }
 
 /** Returns the most that a request may cost: by its provider, else by the price of its tokens. */

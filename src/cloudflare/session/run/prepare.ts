@@ -126,6 +126,7 @@ export function prepareRun(
 		history: history.map(({ message }) => message),
 		meter: embeddings.attach(
 			createSessionMeter({
+				agent: store.session().agent,
 				store,
 				record,
 				atCrashPoint,

@@ -68,6 +68,7 @@ function toPart({ model, amount, estimate }: Charge, detail: CostDetail | undefi
 		...{ model, tokens, usd, unpricedTokens: isUnpriced ? tokens : 0, inputTokens },
 		cachedInputTokens: Math.min(inputTokens, detail?.cachedInputTokens ?? 0),
 		...(detail?.units !== undefined && { units: detail.units }),
+		...(detail !== undefined && { longestReply: tokens - inputTokens }),
 	};
 }
 
@@ -78,5 +79,6 @@ function addUp(a: CostPart | undefined, b: CostPart): CostPart {
 		...{ model: a.model, ...plus(a, b), unpricedTokens: a.unpricedTokens + b.unpricedTokens },
 		...{ inputTokens: a.inputTokens + b.inputTokens, cachedInputTokens: a.cachedInputTokens + b.cachedInputTokens },
 		...(units !== undefined && { units }),
+		longestReply: Math.max(a.longestReply ?? 0, b.longestReply ?? 0),
 	};
 }

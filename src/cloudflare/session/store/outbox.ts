@@ -11,6 +11,7 @@ const part = v.object({
 	inputTokens: v.number(),
 	cachedInputTokens: v.number(),
 	units: v.optional(v.record(v.string(), v.number())),
+	longestReply: v.optional(v.number()),
 });
 
 /**

@@ -85,6 +85,16 @@ export class SpendingRows {
 		return { call, run, model, amount, owed, estimate, lease, isEmbedding, mayThink };
 	}
 
+	/** Sets less aside for the current request. */
+	shorten(charge: Charge, { tokens, usd }: Amount): Charge {
+		const amount = { tokens, usd };
+		this.#newest.change(
+			() => this.#sql.exec('UPDATE spending SET tokens = ?, usd = ? WHERE call = ?', tokens, usd, charge.call),
+			(row) => (row?.call === charge.call ? { ...row, tokens, usd } : row),
+		);
+		return { ...charge, amount };
+	}
+
 	/** Returns the current request, which is not settled yet. */
 	open(): (Charge & { readonly createdAt: number }) | undefined {
 		const row = this.#last();

@@ -54,7 +54,7 @@ async function spend(
 	tokens: number,
 	{ limit = {} as Limit, user = undefined as string | undefined } = {},
 ) {
-	await ledger.reserve(id, one, limit, undefined, user, about);
+	await ledger.reserve({ id, amount: one, limit, user, about });
 	await ledger.settle([{ id, amount: { tokens, usd: 0 }, user }]);
 }
 
@@ -83,7 +83,7 @@ test('each share of a day is told once, with what was spent of which limit', asy
 
 test('dollars count as tokens do', async () => {
 	const ledger = newLedger();
-	await ledger.reserve('a', one, { usd: 0.6 }, undefined, undefined, about);
+	await ledger.reserve({ id: 'a', amount: one, limit: { usd: 0.6 }, about });
 	await ledger.settle([{ id: 'a', amount: { tokens: 1, usd: 0.1 } }]);
 	await ledger.settle([{ id: 'b', amount: { tokens: 1, usd: 0.2 } }]);
 	expect(await takeTold(ledger)).toEqual(['day 50']);
@@ -93,7 +93,7 @@ test('a lease that is told again, a restart and a late lease of the day before t
 	const ledger = newLedger();
 	const limit = { tokens: 100 };
 	setClock('2026-11-22');
-	await ledger.reserve('late', one, limit, undefined, undefined, about);
+	await ledger.reserve({ id: 'late', amount: one, limit, about });
 	for (const _ of ['first', 'again']) {
 		await spend(ledger, 'a', 60, { limit });
 		await evictDurableObject(ledger);
@@ -155,9 +155,14 @@ test('the end of a budget is told where the input of a call does not fit, and no
 	const ledger = newLedger();
 	const limit = { tokens: 100 };
 	const ask = (id: string, tokens: number, input: number) =>
-		ledger.reserve(id, { tokens, usd: 0 }, limit, undefined, undefined, {
-			owner: 'shop',
-			input: { tokens: input, usd: 0 },
+		ledger.reserve({
+			id,
+			amount: { tokens, usd: 0 },
+			limit,
+			about: {
+				owner: 'shop',
+				input: { tokens: input, usd: 0 },
+			},
 		});
 	expect(await ask('huge', 1_000, 500)).toMatchObject({ ok: false });
 	expect(await takeTold(ledger)).toEqual([]);
@@ -203,7 +208,7 @@ test('where nobody wants alerts, none is noted and no row is written or read for
 		const { storage: counting, rows } = counted(storage);
 		const store = new LedgerStore(counting);
 		rows();
-		store.reserve(1, { id: 'b', amount: one, about }, { tokens: 100 });
+		store.reserve(1, { id: 'b', amount: one, about, limit: { tokens: 100 } });
 		store.settle(1, [{ id: 'b', amount: one }]);
 		expect(rows().written).toBe(2);
 	});

@@ -1,7 +1,8 @@
 import { env, evictDurableObject, runInDurableObject } from 'cloudflare:test';
 import * as fc from 'fast-check';
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import { type Amount, nothing } from '../../../../src/cloudflare/objects/budget.ts';
+import type { LeaseRequest, LedgerApi } from '../../../../src/cloudflare/objects/ledger/api.ts';
 import { toDay } from '../../../../src/cloudflare/objects/ledger/day.ts';
 import { LedgerStore } from '../../../../src/cloudflare/objects/ledger/store.ts';
 import { setClock } from '../../../clock.ts';
@@ -28,7 +29,7 @@ const ten: Amount = { tokens: 10, usd: 0.1 };
 test('a call is set aside, then replaced by what it came to', async () => {
 	const ledger = newLedger();
 	const limit = { tokens: 100, usd: 1 };
-	expect(await ledger.reserve('a', ten, limit)).toEqual({ ok: true, amount: ten });
+	expect(await ledger.reserve({ id: 'a', amount: ten, limit })).toEqual({ ok: true, amount: ten });
 	expect(await ledger.state(limit)).toEqual({
 		limit,
 		spent: nothing,
@@ -46,8 +47,8 @@ test('a call is set aside, then replaced by what it came to', async () => {
 
 test('calls that are settled together count once each, or none of them where one is no amount', async () => {
 	const ledger = newLedger();
-	await ledger.reserve('a', ten, {});
-	await ledger.reserve('b', ten, {});
+	await ledger.reserve({ id: 'a', amount: ten, limit: {} });
+	await ledger.reserve({ id: 'b', amount: ten, limit: {} });
 	await ledger.settle([{ id: 'b', amount: ten }]);
 	const costs = ['a', 'b', 'c', 'a'].map((id) => ({ id, amount: { tokens: 3, usd: 0 } }));
 	await runInDurableObject(ledger, (_, { storage }) => {
@@ -65,7 +66,9 @@ test('calls that are settled together count once each, or none of them where one
 test('a limit accepts those of 50 parallel reservations that fit, and tells the others the state of the budget', async () => {
 	for (const limit of [{ tokens: 305 }, { usd: 3.05 }, { tokens: 305, usd: 100 }]) {
 		const ledger = newLedger();
-		const all = await Promise.all(Array.from({ length: 50 }, (_, n) => ledger.reserve(`call ${n}`, ten, limit)));
+		const all = await Promise.all(
+			Array.from({ length: 50 }, (_, n) => ledger.reserve({ id: `call ${n}`, amount: ten, limit })),
+		);
 		expect(all.filter(({ ok }) => ok)).toHaveLength(30);
 		const full = await ledger.state(limit);
 		expect(full).toMatchObject({ spent: nothing, reserved: { tokens: 300, usd: 3 } });
@@ -78,11 +81,11 @@ test('a reservation or a settlement that comes again changes nothing', async () 
 	const ledger = newLedger();
 	const limit = { tokens: 15 };
 	for (let times = 0; times < 3; times++)
-		expect(await ledger.reserve('a', ten, limit)).toEqual({ ok: true, amount: ten });
+		expect(await ledger.reserve({ id: 'a', amount: ten, limit })).toEqual({ ok: true, amount: ten });
 	expect((await ledger.state(limit)).reserved).toEqual(ten);
 	await ledger.settle([{ id: 'a', amount: ten }]);
 	await ledger.settle([{ id: 'a', amount: { tokens: 999, usd: 9 } }]);
-	expect(await ledger.reserve('a', ten, limit)).toEqual({ ok: true, amount: ten });
+	expect(await ledger.reserve({ id: 'a', amount: ten, limit })).toEqual({ ok: true, amount: ten });
 	expect(await ledger.state(limit)).toMatchObject({ spent: ten, reserved: nothing });
 });
 
@@ -90,15 +93,15 @@ test('a cost without a reservation is charged once, and its late reservation res
 	const ledger = newLedger();
 	await ledger.settle([{ id: 'a', amount: ten }]);
 	await ledger.settle([{ id: 'a', amount: ten }]);
-	await ledger.reserve('a', ten, { tokens: 100 });
+	await ledger.reserve({ id: 'a', amount: ten, limit: { tokens: 100 } });
 	expect(await ledger.state({ tokens: 10 })).toMatchObject({ spent: ten, reserved: nothing, left: { tokens: 0 } });
 });
 
 test('a call that came to more than was set aside counts whole, and the next is refused', async () => {
 	const ledger = newLedger();
-	await ledger.reserve('a', ten, { tokens: 10 });
+	await ledger.reserve({ id: 'a', amount: ten, limit: { tokens: 10 } });
 	await ledger.settle([{ id: 'a', amount: { tokens: 25, usd: 1 } }]);
-	expect(await ledger.reserve('b', nothing, { tokens: 10 })).toMatchObject({
+	expect(await ledger.reserve({ id: 'b', amount: nothing, limit: { tokens: 10 } })).toMatchObject({
 		ok: false,
 		state: { spent: { tokens: 25, usd: 1 }, left: { tokens: 0 } },
 	});
@@ -106,11 +109,11 @@ test('a call that came to more than was set aside counts whole, and the next is 
 
 test('an amount that is none is refused, and what was set aside stays so', async () => {
 	const ledger = newLedger();
-	await ledger.reserve('a', ten, {});
+	await ledger.reserve({ id: 'a', amount: ten, limit: {} });
 	await runInDurableObject(ledger, (_, { storage }) => {
 		const store = new LedgerStore(storage);
 		const today = toDay(Date.now());
-		expect(() => store.reserve(today, { id: 'b', amount: { tokens: Number.NaN, usd: 0 } }, {})).toThrow(
+		expect(() => store.reserve(today, { id: 'b', amount: { tokens: Number.NaN, usd: 0 }, limit: {} })).toThrow(
 			/^tokens: must be a number/,
 		);
 		expect(() => store.settle(today, [{ id: 'a', amount: { tokens: 1, usd: -1 } }])).toThrow(/^usd: must be a number/);
@@ -122,13 +125,13 @@ test('a day has its own budget, a call belongs to the day it was reserved on, an
 	const ledger = newLedger();
 	const limit = { tokens: 20 };
 	setClock('2026-03-01T23:59:59.999Z');
-	await ledger.reserve('late', ten, limit);
-	await ledger.reserve('lost', ten, limit);
-	expect(await ledger.reserve('refused', ten, limit)).toMatchObject({ ok: false });
+	await ledger.reserve({ id: 'late', amount: ten, limit });
+	await ledger.reserve({ id: 'lost', amount: ten, limit });
+	expect(await ledger.reserve({ id: 'refused', amount: ten, limit })).toMatchObject({ ok: false });
 	setClock('2026-03-02T00:00:00.000Z');
-	expect(await ledger.reserve('late', ten, limit)).toEqual({ ok: true, amount: ten });
+	expect(await ledger.reserve({ id: 'late', amount: ten, limit })).toEqual({ ok: true, amount: ten });
 	expect(await ledger.state(limit)).toMatchObject({ spent: nothing, reserved: nothing });
-	expect(await ledger.reserve('next', ten, limit)).toEqual({ ok: true, amount: ten });
+	expect(await ledger.reserve({ id: 'next', amount: ten, limit })).toEqual({ ok: true, amount: ten });
 	await ledger.settle([{ id: 'late', amount: { tokens: 4, usd: 0 } }]);
 	expect(await ledger.state(limit)).toMatchObject({ spent: nothing, reserved: ten });
 	setClock('2026-03-01T12:00:00Z');
@@ -138,7 +141,7 @@ test('a day has its own budget, a call belongs to the day it was reserved on, an
 test('a clock that goes back over midnight charges no call twice', async () => {
 	const ledger = newLedger();
 	setClock('2026-03-02T00:00:00.001Z');
-	await ledger.reserve('a', ten, {});
+	await ledger.reserve({ id: 'a', amount: ten, limit: {} });
 	setClock('2026-03-01T23:59:59.999Z');
 	await ledger.settle([{ id: 'a', amount: ten }]);
 	expect((await ledger.state({})).spent).toEqual(nothing);
@@ -149,8 +152,8 @@ test('a clock that goes back over midnight charges no call twice', async () => {
 test('a settlement is told from its repetition for two days more; after that it is charged, rather than lost', async () => {
 	const ledger = newLedger();
 	setClock('2026-03-01T12:00:00Z');
-	await ledger.reserve('a', ten, {});
-	await ledger.reserve('b', ten, {});
+	await ledger.reserve({ id: 'a', amount: ten, limit: {} });
+	await ledger.reserve({ id: 'b', amount: ten, limit: {} });
 	await ledger.settle([{ id: 'a', amount: ten }]);
 	setClock('2026-03-03T23:00:00Z');
 	await ledger.settle([{ id: 'a', amount: ten }]);
@@ -171,11 +174,11 @@ test('days that are gone are removed when the ledger is next used, thousands of 
 		for (let n = 0; n < 2_500; n++) store.settle(20_513, [{ id: `old ${n}`, amount: ten }]);
 	});
 	setClock('2026-03-03T12:00:00Z');
-	await ledger.reserve('kept', ten, {});
+	await ledger.reserve({ id: 'kept', amount: ten, limit: {} });
 	expect(await calls(ledger)).toHaveLength(2_501);
 	setClock('2026-03-04T12:00:00Z');
 	for (const rest of [1_501, 501, 1, 1]) {
-		await ledger.reserve('kept', ten, {});
+		await ledger.reserve({ id: 'kept', amount: ten, limit: {} });
 		expect(await calls(ledger)).toHaveLength(rest);
 	}
 	const days = await runInDurableObject(ledger, (_, { storage }) => storage.sql.exec('SELECT day FROM day').toArray());
@@ -207,41 +210,116 @@ test('a ledger that found nothing of days that are gone does not look again unti
 test('a restart forgets nothing', async () => {
 	const ledger = newLedger();
 	const limit = { tokens: 30 };
-	await ledger.reserve('a', ten, limit);
-	await ledger.reserve('b', ten, limit);
+	await ledger.reserve({ id: 'a', amount: ten, limit });
+	await ledger.reserve({ id: 'b', amount: ten, limit });
 	await ledger.settle([{ id: 'b', amount: { tokens: 15, usd: 0.2 } }]);
 	await evictDurableObject(ledger);
 	expect(await ledger.state(limit)).toMatchObject({ spent: { tokens: 15, usd: 0.2 }, reserved: ten });
 	await ledger.settle([{ id: 'b', amount: ten }]);
-	expect(await ledger.reserve('a', ten, limit)).toEqual({ ok: true, amount: ten });
-	expect(await ledger.reserve('c', ten, limit)).toMatchObject({ ok: false });
+	expect(await ledger.reserve({ id: 'a', amount: ten, limit })).toEqual({ ok: true, amount: ten });
+	expect(await ledger.reserve({ id: 'c', amount: ten, limit })).toMatchObject({ ok: false });
 });
 
 test('a lease is whole while no more than half of the rest of the day is set aside; then it is what the next call needs', async () => {
 	const ledger = newLedger();
 	const limit = { tokens: 100, usd: 10 };
 	const whole = { tokens: 25, usd: 0.2 };
-	expect(await ledger.reserve('a', ten, limit, whole)).toEqual({ ok: true, amount: whole });
-	expect(await ledger.reserve('b', ten, limit, whole)).toEqual({ ok: true, amount: whole });
+	expect(await ledger.reserve({ id: 'a', amount: ten, limit, whole })).toEqual({ ok: true, amount: whole });
+	expect(await ledger.reserve({ id: 'b', amount: ten, limit, whole })).toEqual({ ok: true, amount: whole });
 	for (const id of ['c', 'd', 'e', 'f', 'g'])
-		expect(await ledger.reserve(id, ten, limit, whole)).toEqual({ ok: true, amount: ten });
-	expect(await ledger.reserve('h', ten, limit, whole)).toMatchObject({ ok: false, state: { left: { tokens: 0 } } });
+		expect(await ledger.reserve({ id, amount: ten, limit, whole })).toEqual({ ok: true, amount: ten });
+	expect(await ledger.reserve({ id: 'h', amount: ten, limit, whole })).toMatchObject({
+		ok: false,
+		state: { left: { tokens: 0 } },
+	});
 	// What is given back is there for others, and what is spent makes leases smaller.
 	await ledger.settle(['a', 'b', 'c', 'd', 'e', 'f', 'g'].map((id) => ({ id, amount: { tokens: 8, usd: 0 } })));
-	expect(await ledger.reserve('h', ten, limit, whole)).toEqual({ ok: true, amount: ten });
-	expect(await ledger.reserve('i', ten, limit, { tokens: 12, usd: 0.2 })).toEqual({
+	expect(await ledger.reserve({ id: 'h', amount: ten, limit, whole })).toEqual({ ok: true, amount: ten });
+	expect(await ledger.reserve({ id: 'i', amount: ten, limit, whole: { tokens: 12, usd: 0.2 } })).toEqual({
 		ok: true,
 		amount: { tokens: 12, usd: 0.2 },
 	});
+});
+
+describe('beyond half of the rest of the day', () => {
+	const limit = { tokens: 100_000 };
+	/** A request for a reply of at most 16,384 tokens, which costs 1,000 tokens more. */
+	const ask = (id: string, more: Partial<LeaseRequest> = {}): LeaseRequest => ({
+		...{ id, amount: { tokens: 17_384, usd: 0 }, limit },
+		reply: { agent: 'a', model: 'm', input: { tokens: 1_000, usd: 0 }, perToken: { tokens: 1, usd: 0 } },
+		...more,
+	});
+	const reserve = async (ledger: LedgerApi, request: LeaseRequest) => {
+		const answer = await ledger.reserve(request);
+		return answer.ok ? answer.amount.tokens : answer.scope;
+	};
+	/** What a lease came to whose longest reply had so many tokens. */
+	const came = (id: string, longestReply: number, agent = 'a') => {
+		const amount = { tokens: 1_000 + longestReply, usd: 0 };
+		const part = { ...amount, model: 'm', unpricedTokens: 0, inputTokens: 1_000, cachedInputTokens: 0, longestReply };
+		return { id, amount, agent, parts: [part] };
+	};
+	const fill = async () => {
+		const ledger = newLedger();
+		await ledger.reserve({ id: 'others', amount: { tokens: 45_000, usd: 0 }, limit });
+		return ledger;
+	};
+
+	test('a lease has room for a reply as long as those of its agent were lately', async () => {
+		const ledger = await fill();
+		expect(await reserve(ledger, ask('first'))).toBe(1_000 + 2_048);
+		await ledger.settle([came('first', 400)]);
+		expect(await reserve(ledger, ask('second'))).toBe(1_000 + 500);
+		// A longer reply counts at once, and shorter ones little by little.
+		await ledger.settle([came('second', 4_000)]);
+		expect(await reserve(ledger, ask('third'))).toBe(1_000 + 5_000);
+		await ledger.settle([came('third', 800)]);
+		expect(await reserve(ledger, ask('fourth'))).toBe(1_000 + 4_875);
+		const other = { agent: 'b', model: 'm', input: nothing, perToken: { tokens: 1, usd: 0 } };
+		expect(await reserve(ledger, ask('of another agent', { reply: other }))).toBe(2_048);
+	});
+
+	test('a lease is all of what is asked for if the reply may not be shorter', async () => {
+		expect(await reserve(await fill(), ask('whole', { reply: undefined }))).toBe(17_384);
+	});
+
+	test('a lease is all of what is asked for while nobody else holds anything', async () => {
+		const ledger = newLedger();
+		await ledger.settle([{ id: 'a', amount: { tokens: 80_000, usd: 0 } }]);
+		expect(await reserve(ledger, ask('alone'))).toBe(17_384);
+	});
+
+	test('a reply is measured in dollars, too', async () => {
+		const ledger = newLedger();
+		const day = { usd: 10 };
+		await ledger.reserve({ id: 'others', amount: { tokens: 1, usd: 6 }, limit: day });
+		const reply = { agent: 'a', model: 'm', input: { tokens: 100, usd: 0.5 }, perToken: { tokens: 1, usd: 0.001 } };
+		const asked = { id: 'a', amount: { tokens: 5_100, usd: 5.5 }, limit: day, reply };
+		expect(await ledger.reserve(asked)).toEqual({ ok: true, amount: { tokens: 2_148, usd: 2.548 } });
+	});
+});
+
+test.each([
+	['that is given', { tokens: 100 }, true],
+	['that is refused', { tokens: 15 }, false],
+])('a lease %s is asked for together with what is owed', async (_, limit, ok) => {
+	const ledger = newLedger();
+	await ledger.reserve({ id: 'a', amount: ten, limit: { tokens: 100 } });
+	const owed = [{ id: 'a', amount: { tokens: 8, usd: 0 } }];
+	expect(await ledger.reserve({ id: 'b', amount: ten, limit, owed })).toMatchObject({ ok });
+	expect(await ledger.state({})).toMatchObject({ spent: { tokens: 8 }, reserved: ok ? ten : nothing });
+	// A repeat counts once.
+	await ledger.reserve({ id: 'b', amount: ten, limit, owed });
+	expect((await ledger.state({})).spent.tokens).toBe(8);
 });
 
 test('a lease that is asked for again is the same, and one that was given back is no more than is asked for', async () => {
 	const ledger = newLedger();
 	const whole = { tokens: 50, usd: 1 };
 	for (const _ of ['first', 'again'])
-		expect(await ledger.reserve('a', ten, {}, whole)).toEqual({ ok: true, amount: whole });
+		expect(await ledger.reserve({ id: 'a', amount: ten, limit: {}, whole })).toEqual({ ok: true, amount: whole });
 	await ledger.settle([{ id: 'a', amount: nothing }]);
-	expect(await ledger.reserve('a', ten, {}, whole)).toEqual({ ok: true, amount: ten });
+	expect(await ledger.reserve({ id: 'a', amount: ten, limit: {}, whole })).toEqual({ ok: true, amount: ten });
 	expect(await ledger.state({})).toMatchObject({ spent: nothing, reserved: nothing });
 });
 
@@ -251,17 +329,17 @@ test('a lease costs two rows written, four where many are open, and what it read
 		const store = new LedgerStore(counting);
 		const readCost = (id: string) => {
 			rows();
-			store.reserve(2, { id, amount: ten }, {});
+			store.reserve(2, { id, amount: ten, limit: {} });
 			store.settle(2, [{ id, amount: ten }]);
 			return rows();
 		};
-		for (let n = 0; n < 3; n++) store.reserve(1 + (n % 2), { id: `few ${n}`, amount: ten }, {});
+		for (let n = 0; n < 3; n++) store.reserve(1 + (n % 2), { id: `few ${n}`, amount: ten, limit: {} });
 		expect(readCost('one').written).toBe(2);
 		expect(readCost('two').written).toBe(2);
-		for (let n = 0; n < 300; n++) store.reserve(1 + (n % 2), { id: `many ${n}`, amount: ten }, {});
+		for (let n = 0; n < 300; n++) store.reserve(1 + (n % 2), { id: `many ${n}`, amount: ten, limit: {} });
 		const cost = readCost('three');
 		expect(cost.written).toBe(4);
-		for (let n = 0; n < 300; n++) store.reserve(1 + (n % 2), { id: `more ${n}`, amount: ten }, {});
+		for (let n = 0; n < 300; n++) store.reserve(1 + (n % 2), { id: `more ${n}`, amount: ten, limit: {} });
 		expect(readCost('four')).toEqual(cost);
 	});
 });
@@ -325,7 +403,7 @@ test('in any order, with repetitions, restarts and midnights: no reservation pas
 						if (before?.settled !== true) known.set(id, { day: before?.day ?? today, tokens, usd, settled: true });
 					} else {
 						const whole = { tokens: times * tokens, usd: times * what.usd };
-						const answer = store.reserve(today, { id, amount: what, whole }, limit);
+						const answer = store.reserve(today, { id, amount: what, whole, limit });
 						const { spent, reserved } = sums(known, today);
 						const fits =
 							spent.tokens + reserved.tokens + tokens <= limit.tokens &&

@@ -39,14 +39,14 @@ test('a lease counts once by agent, model, user and unit, however often and in w
 		part(50, { model: 'other', usd: 0, unpricedTokens: 50 }),
 	];
 	const told = { id: 'one', amount: { tokens: 150, usd: 0.1 }, user: 'kim', agent: 'a', parts };
-	await ledger.reserve('one', { tokens: 200, usd: 1 }, { tokens: 1_000 }, undefined, 'kim');
+	await ledger.reserve({ id: 'one', amount: { tokens: 200, usd: 1 }, limit: { tokens: 1_000 }, user: 'kim' });
 	for (const _ of ['first', 'again']) {
 		await ledger.settle([told, told]);
 		await evictDurableObject(ledger);
 	}
 	// One that was never reserved, and one whose lease was stored among others.
 	await ledger.settle([cost('two', 7, {}, { units: { web_searches: 1 } })]);
-	await ledger.reserve('three', { tokens: 1, usd: 0 }, { tokens: 1_000 });
+	await ledger.reserve({ id: 'three', amount: { tokens: 1, usd: 0 }, limit: { tokens: 1_000 } });
 	await ledger.settle([told]);
 	expect(await readTokens(ledger)).toEqual({ 'a m kim': 100, 'a other kim': 50, 'a m ': 7 });
 	expect(await ledger.parts([], 1)).toMatchObject([
@@ -117,7 +117,7 @@ test('a user who is erased has no name in any part, also of leases that were ope
 	setClock('2026-01-10');
 	await ledger.settle(Array.from({ length: 40 }, (_, n) => cost(`row ${n}`, 1, { user: n === 0 ? 'kim' : `u${n}` })));
 	await ledger.settle([cost('today', 10, { user: 'kim' })]);
-	await ledger.reserve('open', { tokens: 100, usd: 1 }, { tokens: 1_000 }, undefined, 'kim');
+	await ledger.reserve({ id: 'open', amount: { tokens: 100, usd: 1 }, limit: { tokens: 1_000 }, user: 'kim' });
 	await ledger.settle([cost('open', 100, { user: 'kim' })]);
 	expect((await ledger.parts([], 90, 'kim')).map(({ tokens }) => tokens)).toEqual([111, 1]);
 	await ledger.eraseUser('kim');
@@ -160,7 +160,7 @@ test('in any order, with repetitions, restarts and midnights, the parts add up t
 					await evictDurableObject(ledger);
 				} else if (kind === 'next day') setClock(`2026-05-0${1 + Math.min(2, ++day)}`);
 				else if (kind === 'reserve') {
-					await ledger.reserve(id, { tokens: 20, usd: 0 }, { tokens: 1_000 }, undefined, user);
+					await ledger.reserve({ id, amount: { tokens: 20, usd: 0 }, limit: { tokens: 1_000 }, user });
 					if (!first.has(id) && !users.has(id)) users.set(id, user);
 				} else {
 					await ledger.settle([cost(id, tokens, { agent, user }, { model })]);

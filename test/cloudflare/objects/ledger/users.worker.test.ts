@@ -27,10 +27,19 @@ describe('a reservation for a user', () => {
 	] as const)('is refused if it would pass the cap %s, with the state of that budget', async (_, scope, caps, name) => {
 		const ledger = newLedger();
 		await ledger.setUserCaps('kim', caps);
-		expect(await ledger.reserve('a', ten, { tokens: 100 }, undefined, 'kim')).toEqual({ ok: true, amount: ten });
+		expect(await ledger.reserve({ id: 'a', amount: ten, limit: { tokens: 100 }, user: 'kim' })).toEqual({
+			ok: true,
+			amount: ten,
+		});
 		const state = budgetState(caps[name], nothing, ten);
-		expect(await ledger.reserve('b', ten, { tokens: 100 }, undefined, 'kim')).toEqual({ ok: false, scope, state });
-		expect(await ledger.reserve('c', five, { tokens: 100 }, undefined, 'kim')).toMatchObject({ ok: true });
+		expect(await ledger.reserve({ id: 'b', amount: ten, limit: { tokens: 100 }, user: 'kim' })).toEqual({
+			ok: false,
+			scope,
+			state,
+		});
+		expect(await ledger.reserve({ id: 'c', amount: five, limit: { tokens: 100 }, user: 'kim' })).toMatchObject({
+			ok: true,
+		});
 		expect(await ledger.userState('kim')).toMatchObject({ [name]: { reserved: { tokens: 15, usd: 0.15 } } });
 		expect(await ledger.state({})).toMatchObject({ reserved: { tokens: 15, usd: 0.15 } });
 	});
@@ -38,15 +47,21 @@ describe('a reservation for a user', () => {
 	test('is refused by the day of the owner before a budget of the user', async () => {
 		const ledger = newLedger();
 		await ledger.setUserCaps('kim', { daily: { tokens: 5 } });
-		expect(await ledger.reserve('a', ten, { tokens: 5 }, undefined, 'kim')).toMatchObject({ ok: false, scope: 'day' });
-		expect(await ledger.reserve('a', ten, { tokens: 5 })).toMatchObject({ ok: false, scope: 'day' });
+		expect(await ledger.reserve({ id: 'a', amount: ten, limit: { tokens: 5 }, user: 'kim' })).toMatchObject({
+			ok: false,
+			scope: 'day',
+		});
+		expect(await ledger.reserve({ id: 'a', amount: ten, limit: { tokens: 5 } })).toMatchObject({
+			ok: false,
+			scope: 'day',
+		});
 	});
 
 	test('is bounded by no cap of another user', async () => {
 		const ledger = newLedger();
 		await ledger.setUserCaps('kim', { daily: { tokens: 5 } });
 		for (const user of ['lee', undefined])
-			expect(await ledger.reserve(`of ${user}`, ten, { tokens: 50 }, undefined, user)).toEqual({
+			expect(await ledger.reserve({ id: `of ${user}`, amount: ten, limit: { tokens: 50 }, user })).toEqual({
 				ok: true,
 				amount: ten,
 			});
@@ -58,7 +73,7 @@ describe('a reservation for a user', () => {
 		const ledger = newLedger();
 		await ledger.setUserCaps('kim', { total: { usd: 1.55 } });
 		const all = await Promise.all(
-			Array.from({ length: 50 }, (_, n) => ledger.reserve(`call ${n}`, ten, {}, undefined, 'kim')),
+			Array.from({ length: 50 }, (_, n) => ledger.reserve({ id: `call ${n}`, amount: ten, limit: {}, user: 'kim' })),
 		);
 		expect(all.filter(({ ok }) => ok)).toHaveLength(15);
 		expect((await ledger.userState('kim')).total).toMatchObject({ reserved: { usd: 1.5 }, left: { usd: 0.05 } });
@@ -69,16 +84,28 @@ describe('a reservation for a user', () => {
 			const ledger = newLedger();
 			await ledger.setUserCaps('kim', caps);
 			const whole = { tokens: 30, usd: 0.2 };
-			expect(await ledger.reserve('a', ten, { tokens: 1_000 }, whole, 'kim')).toEqual({ ok: true, amount: whole });
-			expect(await ledger.reserve('b', ten, { tokens: 1_000 }, whole, 'kim')).toEqual({ ok: true, amount: ten });
-			expect(await ledger.reserve('c', ten, { tokens: 1_000 }, whole, 'lee')).toEqual({ ok: true, amount: whole });
+			expect(await ledger.reserve({ id: 'a', amount: ten, limit: { tokens: 1_000 }, whole, user: 'kim' })).toEqual({
+				ok: true,
+				amount: whole,
+			});
+			expect(await ledger.reserve({ id: 'b', amount: ten, limit: { tokens: 1_000 }, whole, user: 'kim' })).toEqual({
+				ok: true,
+				amount: ten,
+			});
+			expect(await ledger.reserve({ id: 'c', amount: ten, limit: { tokens: 1_000 }, whole, user: 'lee' })).toEqual({
+				ok: true,
+				amount: whole,
+			});
 		}
 	});
 
 	test('allows everything and reserves nothing if neither the day nor the user has a cap; its cost counts', async () => {
 		const ledger = newLedger();
 		for (const _ of ['first', 'again'])
-			expect(await ledger.reserve('a', ten, {}, undefined, 'kim')).toEqual({ ok: true, amount: everything });
+			expect(await ledger.reserve({ id: 'a', amount: ten, limit: {}, user: 'kim' })).toEqual({
+				ok: true,
+				amount: everything,
+			});
 		expect(await ledger.state({})).toMatchObject({ spent: nothing, reserved: nothing });
 		for (const _ of ['first', 'again']) await ledger.settle([{ id: 'a', amount: five, user: 'kim' }]);
 		expect(await ledger.state({})).toMatchObject({ spent: five, reserved: nothing });
@@ -90,13 +117,25 @@ describe('a reservation for a user', () => {
 		const unpriced = { tokens: 10, usd: Number.POSITIVE_INFINITY };
 		const endless = { tokens: Number.POSITIVE_INFINITY, usd: 0.1 };
 		await ledger.setUserCaps('kim', { daily: { tokens: 100 } });
-		expect(await ledger.reserve('a', endless, {}, undefined, 'kim')).toMatchObject({ ok: false, scope: 'user-day' });
+		expect(await ledger.reserve({ id: 'a', amount: endless, limit: {}, user: 'kim' })).toMatchObject({
+			ok: false,
+			scope: 'user-day',
+		});
 		for (const _ of ['first', 'again'])
-			expect(await ledger.reserve('b', unpriced, {}, undefined, 'kim')).toEqual({ ok: true, amount: unpriced });
+			expect(await ledger.reserve({ id: 'b', amount: unpriced, limit: {}, user: 'kim' })).toEqual({
+				ok: true,
+				amount: unpriced,
+			});
 		expect(await ledger.userState('kim')).toMatchObject({ daily: { reserved: { tokens: 10, usd: 0 } } });
 		await ledger.setUserCaps('kim', { total: { usd: 100 } });
-		expect(await ledger.reserve('c', unpriced, {}, undefined, 'kim')).toMatchObject({ ok: false, scope: 'user-total' });
-		expect(await ledger.reserve('d', endless, {}, undefined, 'kim')).toEqual({ ok: true, amount: endless });
+		expect(await ledger.reserve({ id: 'c', amount: unpriced, limit: {}, user: 'kim' })).toMatchObject({
+			ok: false,
+			scope: 'user-total',
+		});
+		expect(await ledger.reserve({ id: 'd', amount: endless, limit: {}, user: 'kim' })).toEqual({
+			ok: true,
+			amount: endless,
+		});
 	});
 });
 
@@ -107,7 +146,7 @@ describe('what a user spent', () => {
 		await ledger.setUserCaps('kim', { daily: { tokens: 20 }, total: { tokens: 40 } });
 		for (const day of ['2026-03-01', '2026-03-02']) {
 			setClock(`${day}T12:00:00Z`);
-			await ledger.reserve(day, ten, {}, undefined, 'kim');
+			await ledger.reserve({ id: day, amount: ten, limit: {}, user: 'kim' });
 			await ledger.settle([{ id: day, amount: { tokens: 18, usd: 0.2 }, user: 'kim' }]);
 			expect((await ledger.userState('kim')).daily).toMatchObject({ spent: { tokens: 18 }, left: { tokens: 2 } });
 		}
@@ -116,7 +155,10 @@ describe('what a user spent', () => {
 			left: { tokens: 4 },
 		});
 		setClock('2026-05-01T12:00:00Z');
-		expect(await ledger.reserve('late', five, {}, undefined, 'kim')).toMatchObject({ ok: false, scope: 'user-total' });
+		expect(await ledger.reserve({ id: 'late', amount: five, limit: {}, user: 'kim' })).toMatchObject({
+			ok: false,
+			scope: 'user-total',
+		});
 		expect((await ledger.userState('kim')).daily).toMatchObject({ spent: nothing, left: { tokens: 20 } });
 	});
 
@@ -124,10 +166,10 @@ describe('what a user spent', () => {
 		const ledger = newLedger();
 		setClock('2026-03-01T23:59:00Z');
 		await ledger.setUserCaps('kim', { total: { tokens: 100 } });
-		await ledger.reserve('late', ten, {}, undefined, 'kim');
-		await ledger.reserve('lost', ten, {}, undefined, 'kim');
+		await ledger.reserve({ id: 'late', amount: ten, limit: {}, user: 'kim' });
+		await ledger.reserve({ id: 'lost', amount: ten, limit: {}, user: 'kim' });
 		setClock('2026-03-02T00:01:00Z');
-		await ledger.reserve('next', ten, {}, undefined, 'kim');
+		await ledger.reserve({ id: 'next', amount: ten, limit: {}, user: 'kim' });
 		expect((await ledger.userState('kim')).total).toMatchObject({ spent: nothing, reserved: { tokens: 30 } });
 		await ledger.settle([{ id: 'late', amount: { tokens: 4, usd: 0 }, user: 'kim' }]);
 		expect((await ledger.userState('kim')).total).toMatchObject({ spent: { tokens: 4 }, reserved: { tokens: 20 } });
@@ -143,33 +185,36 @@ describe('what a user spent', () => {
 	test('stays when the caps are removed, and counts when new caps are set', async () => {
 		const ledger = newLedger();
 		await ledger.setUserCaps('kim', { daily: { tokens: 50 } });
-		await ledger.reserve('a', ten, {}, undefined, 'kim');
+		await ledger.reserve({ id: 'a', amount: ten, limit: {}, user: 'kim' });
 		await ledger.settle([{ id: 'a', amount: ten, user: 'kim' }]);
 		await ledger.setUserCaps('kim', { daily: {} });
 		expect(await ledger.userState('kim')).toMatchObject({ caps: {}, daily: { limit: {}, spent: ten, left: {} } });
 		await ledger.setUserCaps('kim', { daily: { tokens: 15 }, total: {} });
 		expect((await ledger.userState('kim')).caps).toEqual({ daily: { tokens: 15 } });
-		expect(await ledger.reserve('b', ten, {}, undefined, 'kim')).toMatchObject({ ok: false, scope: 'user-day' });
+		expect(await ledger.reserve({ id: 'b', amount: ten, limit: {}, user: 'kim' })).toMatchObject({
+			ok: false,
+			scope: 'user-day',
+		});
 	});
 
 	test('includes the cost of an unknown lease by the user whom the cost names, once', async () => {
 		const ledger = newLedger();
 		for (const _ of ['first', 'again']) await ledger.settle([{ id: 'a', amount: ten, user: 'kim' }]);
-		await ledger.reserve('a', ten, { tokens: 100 }, undefined, 'kim');
+		await ledger.reserve({ id: 'a', amount: ten, limit: { tokens: 100 }, user: 'kim' });
 		expect((await ledger.userState('kim')).total).toMatchObject({ spent: ten, reserved: nothing });
 	});
 
 	test('includes the cost of a lease that was reserved for the user, also if the cost names nobody', async () => {
 		const ledger = newLedger();
-		await ledger.reserve('a', ten, { tokens: 100 }, undefined, 'kim');
+		await ledger.reserve({ id: 'a', amount: ten, limit: { tokens: 100 }, user: 'kim' });
 		await ledger.settle([{ id: 'a', amount: five }]);
 		expect((await ledger.userState('kim')).total).toMatchObject({ spent: five, reserved: nothing });
 	});
 
 	test('includes the cost of a lease that was reserved without a user, if the cost names the user', async () => {
 		const ledger = newLedger();
-		await ledger.reserve('a', ten, { tokens: 100 });
-		await ledger.reserve('b', ten, { tokens: 100 }, undefined, 'kim');
+		await ledger.reserve({ id: 'a', amount: ten, limit: { tokens: 100 } });
+		await ledger.reserve({ id: 'b', amount: ten, limit: { tokens: 100 }, user: 'kim' });
 		await ledger.settle([{ id: 'a', amount: five, user: 'kim' }]);
 		expect((await ledger.userState('kim')).total).toMatchObject({ spent: five, reserved: ten });
 		expect(await ledger.state({})).toMatchObject({ spent: five, reserved: ten });
@@ -178,8 +223,8 @@ describe('what a user spent', () => {
 	test('survives a restart, with what is reserved and the caps', async () => {
 		const ledger = newLedger();
 		await ledger.setUserCaps('kim', { daily: { tokens: 25 } });
-		await ledger.reserve('a', ten, {}, undefined, 'kim');
-		await ledger.reserve('b', ten, {}, undefined, 'kim');
+		await ledger.reserve({ id: 'a', amount: ten, limit: {}, user: 'kim' });
+		await ledger.reserve({ id: 'b', amount: ten, limit: {}, user: 'kim' });
 		await ledger.settle([{ id: 'b', amount: five, user: 'kim' }]);
 		await evictDurableObject(ledger);
 		expect((await ledger.userState('kim')).daily).toEqual(budgetState({ tokens: 25 }, five, ten));
@@ -226,7 +271,7 @@ test('the lease of a user costs four rows written, and what it reads does not gr
 		const store = new LedgerStore(counting);
 		store.users.setCaps('kim', { daily: { tokens: 1e9 }, total: { tokens: 1e9 } });
 		const lend = (id: string, today: number, user: string) => {
-			store.reserve(today, { id, amount: ten, user }, {});
+			store.reserve(today, { id, amount: ten, user, limit: {} });
 			store.settle(today, [{ id, amount: ten, user }]);
 		};
 		const readCost = (id: string) => {
@@ -444,7 +489,7 @@ function act(store: LedgerStore, model: ModelLedger, today: number, what: Act, l
 		return;
 	}
 	const whole = { tokens: times * tokens, usd: times * what.usd };
-	const answer = store.reserve(today, { id, amount: what, whole, user }, limit);
+	const answer = store.reserve(today, { id, amount: what, whole, user, limit });
 	if (before !== undefined) {
 		expect(answer.ok).toBe(true);
 		return;

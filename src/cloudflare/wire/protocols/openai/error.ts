@@ -71,7 +71,7 @@ const statuses: Readonly<Record<string, number>> = {
 
 function toErrorType(error: RunletError): string {
 	if (error.code === 'budget_exceeded') return 'insufficient_quota';
-	if (error.code === 'rate_limited') return 'rate_limit_error';
+	if (statusFor(error) === 429) return 'rate_limit_error';
 	return statusFor(error) >= 500 ? 'server_error' : 'invalid_request_error';
 }
 

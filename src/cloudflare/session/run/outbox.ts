@@ -1,0 +1,239 @@
+import { RunletError } from '../../../core/ground/errors.ts';
+import { withTimeLimit } from '../../../core/ground/time-limit.ts';
+import { findWholeCost } from '../../agent/children.ts';
+import type { Config } from '../../config/config.ts';
+import type { FileBucket } from '../../config/env.ts';
+import { log, toFailureFields } from '../../log.ts';
+import { type Amount, nothing } from '../../objects/budget.ts';
+import { askDirectory } from '../../objects/directory/api.ts';
+import { askLedger, type Cost } from '../../objects/ledger/api.ts';
+import { reach } from '../../objects/reach.ts';
+import { takeValue } from '../../objects/result.ts';
+import type { SessionState } from '../../objects/session-api.ts';
+import type { OutboxMessage, Outgoing } from '../store/outbox.ts';
+import type { SessionStore } from '../store/store.ts';
+import { findWait } from '../store/wait.ts';
+import { tellParent } from './report.ts';
+
+/** An object that a session tells something. */
+type Receiver = 'ledger' | 'directory' | 'children' | 'parent' | 'bucket';
+
+const receivers = ['ledger', 'directory', 'children', 'parent', 'bucket'] as const;
+const receiverByKind: Readonly<Record<OutboxMessage['to'], Receiver>> = {
+	ledger: 'ledger',
+	list: 'directory',
+	unlist: 'directory',
+	child: 'children',
+	parent: 'parent',
+	bucket: 'bucket',
+	'bucket-folder': 'bucket',
+};
+
+/**
+ * Delivers messages to other objects: to the ledger what calls cost, to the directory that the session is there or gone.
+ * A message is tried at once, and then by the object's alarm until it is delivered.
+ */
+export class Outbox {
+	readonly #store: SessionStore;
+	readonly #config: () => Config;
+	readonly #sending = new Map<Receiver, Promise<void>>();
+
+	constructor(store: SessionStore, config: () => Config) {
+		this.#store = store;
+		this.#config = config;
+	}
+
+	/** Whether there is nothing to deliver. */
+	get isEmpty(): boolean {
+		return !this.#store.hasTables || this.#store.owesNothing;
+	}
+
+	/** Tries to deliver what is due, or everything. Rejects only if the storage fails. */
+	async send(now: number = Number.POSITIVE_INFINITY): Promise<void> {
+		await Promise.all(receivers.map((receiver) => this.sendTo(receiver, now)));
+	}
+
+	/** Delivers the rest of a session that was removed. Once that is told, nothing stays in the object's storage. */
+	async sendRest(): Promise<void> {
+		await this.send();
+		if (this.#store.exists()) return;
+		if (!this.isEmpty) return this.#store.alarm.set(this.#store.outbox.nextAt());
+		await this.#store.alarm.set(undefined);
+		await this.#store.clear();
+	}
+
+	/** Cancels the children that nobody waits for. Waits at most five seconds for them. */
+	settleChildren(): Promise<void> {
+		return withTimeLimit(this.sendTo('children'), childLimitMs / 2, 'The children of this session').catch(logTimeout);
+	}
+
+	/** Sends to one receiver, so that nobody who waits for the ledger waits for the list. */
+	async sendTo(receiver: Receiver, now: number = Number.POSITIVE_INFINITY): Promise<void> {
+		// A caller that comes during an attempt also wants what was stored since.
+		await this.#sending.get(receiver)?.catch(() => {});
+		const before = this.#sending.get(receiver);
+		if (before !== undefined) return before;
+		const sending = this.#send(receiver, now).finally(() => this.#sending.delete(receiver));
+		this.#sending.set(receiver, sending);
+		return sending;
+	}
+
+	/** Makes a call to an owner's ledger that tells it what is due. What is just being told is told twice, and counts once. */
+	async tellLedgerWith<T>(owner: string, call: (owed: readonly Cost[]) => Promise<T>): Promise<T> {
+		const parcel = this.#listDue('ledger').filter(({ message }) => message.to === 'ledger' && message.owner === owner);
+		const answer = await call(toCosts(parcel));
+		this.#store.markTold(parcel);
+		return answer;
+	}
+
+	#listDue(receiver: Receiver, now = Number.POSITIVE_INFINITY): readonly Outgoing[] {
+		if (!this.#store.hasTables) return [];
+		return this.#store.listDue(now).filter(({ message }) => receiverByKind[message.to] === receiver);
+	}
+
+	async #send(receiver: Receiver, now: number): Promise<void> {
+		const due = this.#listDue(receiver, now);
+		let isSilent = false;
+		for (const [first, ...others] of toParcels(due)) {
+			const parcel = [first, ...others];
+			// A receiver that did not answer is not asked again in this attempt.
+			isSilent ||= !(await this.#tell(first.message, parcel));
+			if (isSilent) this.#store.retry(parcel, Date.now());
+			else this.#store.markTold(parcel);
+		}
+	}
+
+	get #bucket(): FileBucket {
+		const { files } = this.#config();
+		if (files !== undefined) return files;
+		throw new RunletError('not_configured', 'FILES: not bound, but files of a session are in it. Bind it again.');
+	}
+
+	/** Delivers a message, with the parcel that goes in the same call. Returns whether the object answered. */
+	async #tell(message: OutboxMessage, parcel: readonly Outgoing[]): Promise<boolean> {
+		try {
+			const { ledgers, directories } = this.#config();
+			switch (message.to) {
+				case 'ledger': {
+					const ledger = () => ledgers.get(ledgers.idFromName(message.owner));
+					await askLedger(ledger, (one) => one.settle(toCosts(parcel)));
+					return true;
+				}
+				case 'list': {
+					if (!this.#store.exists()) return true;
+					const { id, agent, owner, user, createdAt } = this.#store.session();
+					const { activeAt, title } = message;
+					const bytes = toBlocks(this.#store.bytes);
+					const entry = { id, agent, user, createdAt, activeAt, title, bytes, wait: findWait(this.#store) ?? null };
+					const held = await askDirectory(directories, owner, (one) => one.touch(entry, owner));
+					// A directory of an earlier version counts none.
+					if (held !== undefined) this.#config().fullRooms.note({ owner, user }, held);
+					this.#store.untold.noteListedBytes(bytes);
+					return true;
+				}
+				case 'unlist':
+					await askDirectory(directories, message.owner, (one) => one.remove(message.session));
+					return true;
+				case 'child':
+					await this.#endChild(message);
+					return true;
+				case 'parent':
+					await this.sendTo('children');
+					await tellParent(this.#store, this.#config().sessions, message.run);
+					return true;
+				case 'bucket':
+					await this.#bucket.delete(toKeys(parcel));
+					return true;
+				case 'bucket-folder':
+					await removeFolder(this.#bucket, message.prefix);
+					return true;
+				default:
+					return message satisfies never;
+			}
+		} catch (cause) {
+			log('warn', 'owner.not_told', toFailureFields(cause));
+			return false;
+		}
+	}
+
+	/** Cancels a child, or removes it. What a cancelled one has cost is settled. */
+	async #endChild({ id, owner, parent, isRemoved, createdAt }: Extract<OutboxMessage, { to: 'child' }>): Promise<void> {
+		const { sessions } = this.#config();
+		const caller = { owner, parent };
+		const one = () => sessions.get(sessions.idFromString(id));
+		const how = { what: 'A session that works for this one', isSafe: true, timeoutMs: childLimitMs };
+		let spent = nothing;
+		try {
+			if (isRemoved) takeValue(await reach(() => one().delete(caller), how));
+			else spent = assertWholeCost(takeValue(await reach(() => one().cancel(caller), how)));
+		} catch (cause) {
+			const isMissing = cause instanceof RunletError && cause.code === 'not_found';
+			// The request that creates it may be on its way.
+			if (!isMissing || Date.now() < createdAt + onItsWayMs) throw cause;
+		}
+		if (!isRemoved && this.#store.exists()) this.#store.calls.children.settle(id, spent);
+	}
+}
+
+/** Returns the cost of a child that was cancelled. Throws `overloaded` while one of its own children goes on. */
+function assertWholeCost(state: SessionState): Amount {
+	const cost = findWholeCost(state);
+	if (cost !== undefined) return cost;
+	throw new RunletError('overloaded', 'A session that works for this one has children that have not ended.');
+}
+
+/** Bytes are told in blocks of so many. */
+const blockBytes = 65_536;
+
+/** How long a child may take to end, in milliseconds. */
+const childLimitMs = 10_000;
+/** How long the request that creates a child may be on its way, in milliseconds. */
+const onItsWayMs = 60_000;
+
+/** Keys that a bucket removes in one call. */
+const keysAtOnce = 1_000;
+
+/** Removes everything whose key begins so. */
+async function removeFolder(bucket: FileBucket, prefix: string): Promise<void> {
+	for (;;) {
+		const keys = (await bucket.list({ prefix })).objects.map(({ key }) => key);
+		if (keys.length === 0) return;
+		await bucket.delete(keys);
+	}
+}
+
+/** What a list is told of bytes, so that it writes no row for a few of them. */
+function toBlocks(bytes: number): number {
+	return Math.ceil(bytes / blockBytes) * blockBytes;
+}
+
+/** Groups messages by call: all costs for one ledger together, keys of the bucket, anything else by itself. */
+function toParcels(due: readonly Outgoing[]): readonly (readonly [Outgoing, ...Outgoing[]])[] {
+	const parcels = new Map<string, [Outgoing, ...Outgoing[]]>();
+	for (const outgoing of due) {
+		const { id, message } = outgoing;
+		const name = message.to === 'ledger' ? `ledger of ${message.owner}` : message.to === 'bucket' ? 'bucket' : id;
+		const parcel = parcels.get(name);
+		if (parcel !== undefined && parcel.length < keysAtOnce) parcel.push(outgoing);
+		else parcels.set(parcel === undefined ? name : `${name} ${id}`, [outgoing]);
+	}
+	return [...parcels.values()];
+}
+
+function toKeys(parcel: readonly Outgoing[]): string[] {
+	return parcel.flatMap(({ message }) => (message.to === 'bucket' ? [message.key] : []));
+}
+
+function toCosts(parcel: readonly Outgoing[]): readonly Cost[] {
+	return parcel.flatMap(({ message }) => {
+		if (message.to !== 'ledger') return [];
+		const { call, amount, user, agent, parts } = message;
+		return [{ id: call, amount, user, agent, parts }];
+	});
+}
+
+/** Logs a timeout: the delivery goes on. Throws any other error again. */
+function logTimeout(cause: unknown): void {
+	if (!(cause instanceof RunletError && cause.code === 'timeout')) throw cause;
+	log('warn', 'owner.not_told', toFailureFields(cause));
+}
