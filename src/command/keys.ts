@@ -1,12 +1,12 @@
 /** `runlet keys`: makes, lists and revokes API keys (docs/keys.md). */
 
 import { relative } from 'node:path';
-import { isOver, type KeyOptions, type KeyRecord, readKeyId, type Scope, scopes } from '../cloudflare/auth/key.ts';
-import { type Role, roles } from '../cloudflare/auth/rights.ts';
+import { isOver, type KeyRecord, readKeyId } from '../cloudflare/auth/key.ts';
 import { formatDollars } from '../core/ground/dollars.ts';
 import { toMessageText } from '../core/ground/errors.ts';
 import { toBasePath } from './base-path.ts';
 import { changeKeys, createKey, defaultKeysFile, type Keys, readKeys, rotateKey, toSecret } from './keys/file.ts';
+import { toKeyOptions } from './keys/options.ts';
 import { isPushed, pushKeys } from './keys/remote.ts';
 import { listStoredKeys, makeStoredKey, type Place, revokeStoredKey } from './keys/stored.ts';
 import { assertNotTakenByNpm } from './npm-options.ts';
@@ -27,6 +27,7 @@ ${toCommand('keys', 'revoke ID')}     takes one away
   --role ROLE         make: customer, staff or admin: what it may do in its owner (admin)
   --scope run,admin,keys   make: what it allows for all owners (run: nothing)
   --day-tokens N, --day-usd N   make: what its owner may spend on a UTC day
+  --rate N            make: the requests that it may make in 10 seconds (the limit of wrangler.toml)
   --overlap-days N    rotate: for how long both are good (7; 0 ends the first one now)
   --replace           with --remote: also where the deployed Worker has keys that are not known here
   --keys-file FILE    where their hashes are kept (keys.json)
@@ -124,6 +125,7 @@ function parseArguments(args: readonly string[]) {
 		'scope',
 		'day-tokens',
 		'day-usd',
+		'rate',
 		'overlap-days',
 		'replace',
 		'keys-file',
@@ -144,6 +146,7 @@ function parseArguments(args: readonly string[]) {
 			scope: text,
 			'day-tokens': text,
 			'day-usd': text,
+			rate: text,
 			'overlap-days': text,
 			replace: flag,
 			stored: flag,
@@ -193,19 +196,6 @@ function findPlace({ url = process.env.RUNLET_URL, key = process.env.RUNLET_API_
 	return { url: url.replace(/\/+$/, ''), apiKey: key };
 }
 
-function toKeyOptions(values: Values, name?: string): KeyOptions {
-	const { owner, user, role, scope, 'day-tokens': tokens, 'day-usd': usd } = values;
-	const budget = { ...parseAmount('day-tokens', tokens, /^\d+$/), ...parseAmount('day-usd', usd, /^\d+(\.\d+)?$/) };
-	return {
-		name,
-		owner,
-		user,
-		...(role !== undefined && { role: parseRole(role) }),
-		...(scope !== undefined && { scopes: parseScopes(scope) }),
-		...(Object.keys(budget).length > 0 && { budget }),
-	};
-}
-
 /** Prints a new key. */
 function show(key: string, record: KeyRecord, file: string): void {
 	say(`${describe(record)}\n\n  ${key}\n`);
@@ -230,10 +220,22 @@ export function withKey(before: Keys, record: KeyRecord): Keys {
 type Described = Omit<KeyRecord, 'hash' | 'scopes'> & { readonly scopes: readonly string[] };
 
 /** Describes a key in one line. */
-export function describe({ id, name, owner, user, role, scopes, budget, createdAt, ...record }: Described): string {
+export function describe({
+	id,
+	name,
+	owner,
+	user,
+	role,
+	scopes,
+	budget,
+	rate,
+	createdAt,
+	...record
+}: Described): string {
 	const caps = [
 		budget?.tokens === undefined ? [] : `${budget.tokens} tokens a day`,
 		budget?.usd === undefined ? [] : `${formatDollars(budget.usd)} a day`,
+		rate === undefined ? [] : `${rate} requests in 10 s`,
 	].flat();
 	const parts = [
 		`key ${id}`,
@@ -283,30 +285,6 @@ function formatTable(keys: readonly KeyRecord[]): string {
 /** Whether the folder knows a deployed Worker. */
 function isKnown({ remotes }: Keys, { env = '' }: Target): boolean {
 	return remotes[env] !== undefined;
-}
-
-function parseRole(given: string): Role {
-	const role = roles.find((one) => one === given);
-	if (role === undefined) throw new TypeError(`--role ${given}: expected ${roles.join(', ')}.`);
-	return role;
-}
-
-function parseScopes(given: string): Scope[] {
-	const names = given.split(',').map((one) => one.trim());
-	const known = scopes.filter((scope) => names.includes(scope));
-	if (known.length === 0 || known.length < new Set(names).size)
-		throw new TypeError(`--scope ${given}: expected ${scopes.join(', ')}, or several with commas.`);
-	return known;
-}
-
-function parseAmount(option: 'day-tokens' | 'day-usd', given: string | undefined, form: RegExp) {
-	if (given === undefined) return {};
-	const value = Number(given);
-	if (!form.test(given) || !(value > 0) || value > Number.MAX_SAFE_INTEGER)
-		throw new TypeError(
-			`--${option} ${given}: expected a number above 0${option === 'day-tokens' ? ', without a point' : ''}.`,
-		);
-	return { [option === 'day-tokens' ? 'tokens' : 'usd']: value };
 }
 
 /** Prints a text and returns the exit code. */

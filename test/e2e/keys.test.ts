@@ -106,6 +106,7 @@ describe('npm run keys', () => {
 		['make --scope root', 2, '--scope root: expected run, admin'],
 		['make --day-usd 0', 2, '--day-usd 0: expected a number above 0'],
 		['make --day-tokens 1.5', 2, '--day-tokens 1.5'],
+		['make --rate 0', 2, '--rate 0: expected a whole number of requests'],
 		['make --owner Big!', 2, '--owner: expected a–z'],
 		['revoke nobody', 1, 'There is no key nobody'],
 		['revoke', 2, 'Which one?'],

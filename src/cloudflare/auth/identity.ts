@@ -14,6 +14,8 @@ export type Identity =
 			readonly role: Role;
 			/** What they may do for all owners. */
 			readonly scopes: readonly Scope[];
+			/** The requests that its key may make in 10 seconds, if the key says it. */
+			readonly rate?: number | undefined;
 	  }
 	/** Not verified yet: only the session itself can verify it. */
 	| { readonly kind: 'token'; readonly session: string; readonly token: string };
@@ -58,8 +60,8 @@ export async function identify(header: string | undefined, find: FindRecord): Pr
 			`this key ended on ${record.expiresAt}: another one of its owner took its place. Use that one`,
 			'invalid_token',
 		);
-	const { id, owner, user, role = 'admin', scopes } = record;
-	return { kind: 'person', by: { owner, ...(user !== undefined && { user }), via: 'key', id }, role, scopes };
+	const { id, owner, user, role = 'admin', scopes, rate } = record;
+	return { kind: 'person', by: { owner, ...(user !== undefined && { user }), via: 'key', id }, role, scopes, rate };
 }
 
 /** Whether a header has the form of an API key or of a session token. */

@@ -25,6 +25,8 @@ export interface KeyRecord {
 	readonly scopes: readonly Scope[];
 	/** The most that its owner may spend on a UTC day: tokens, and US dollars. */
 	readonly budget?: { readonly tokens?: number; readonly usd?: number } | undefined;
+	/** The requests that it may make in 10 seconds. Without it the limit of `wrangler.toml` holds. */
+	readonly rate?: number | undefined;
 	/** ISO 8601. */
 	readonly createdAt?: string;
 	/** When it ends, as ISO 8601, because another key of its owner replaces it. */
@@ -51,6 +53,7 @@ const fields = new Set([
 	'budget',
 	'tokens',
 	'usd',
+	'rate',
 	'createdAt',
 	'expiresAt',
 ]);
@@ -72,6 +75,17 @@ export const keyFields = {
 		v.pipe(
 			v.strictObject({ tokens: v.optional(aboveZero), usd: v.optional(aboveZero) }),
 			v.description('What its owner may spend on a UTC day.'),
+		),
+	),
+	rate: v.optional(
+		v.pipe(
+			v.number(),
+			v.integer(),
+			v.minValue(1),
+			v.maxValue(1_000_000),
+			v.description(
+				'The requests that it may make in 10 seconds, as each copy of the Worker counts them. The limit of `wrangler.toml` if it is missing.',
+			),
 		),
 	),
 };
@@ -137,16 +151,17 @@ export interface NewKey {
 }
 
 /** What a new key is made for. */
-export type KeyOptions = Partial<Pick<KeyRecord, 'name' | 'owner' | 'user' | 'role' | 'scopes' | 'budget'>>;
+export type KeyOptions = Partial<Pick<KeyRecord, 'name' | 'owner' | 'user' | 'role' | 'scopes' | 'budget' | 'rate'>>;
 
 /** Creates a key and its record. Without an owner it has one of its own. Throws `not_configured` for a wrong field. */
 export async function createKey(options: KeyOptions = {}): Promise<NewKey> {
-	const { name, owner, user, role, scopes = ['run'], budget } = options;
+	const { name, owner, user, role, scopes = ['run'], budget, rate } = options;
 	const { key, id } = makeKey();
 	const hash = await hashKey(key);
 	const createdAt = new Date().toISOString();
 	const who = { owner: owner ?? id, ...(user && { user }), ...(role && { role }) };
-	const record = { id, ...(name && { name }), ...who, hash, scopes, ...(budget && { budget }), createdAt };
+	const caps = { ...(budget && { budget }), ...(rate !== undefined && { rate }) };
+	const record = { id, ...(name && { name }), ...who, hash, scopes, ...caps, createdAt };
 	const [checked = record] = parseKeys(JSON.stringify([record]));
 	return { key, record: checked };
 }
@@ -154,7 +169,7 @@ export async function createKey(options: KeyOptions = {}): Promise<NewKey> {
 /** Writes records as the variable `API_KEYS`, with only the fields that a Worker needs. `parseKeys` reads it. */
 export function formatKeys(records: readonly KeyRecord[]): string {
 	return JSON.stringify(
-		records.map(({ id, owner, user, role, hash, scopes, budget, expiresAt }) => ({
+		records.map(({ id, owner, user, role, hash, scopes, budget, rate, expiresAt }) => ({
 			id,
 			...(owner !== id && { owner }),
 			...(user && { user }),
@@ -162,6 +177,7 @@ export function formatKeys(records: readonly KeyRecord[]): string {
 			hash,
 			...(scopes.join() !== 'run' && { scopes }),
 			...(budget && { budget }),
+			...(rate !== undefined && { rate }),
 			...(expiresAt && { expiresAt }),
 		})),
 	);

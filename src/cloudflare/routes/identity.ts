@@ -115,8 +115,9 @@ export function isAllowedPage(c: Context<RouteEnv>, origin: string): boolean {
  * requests.
  */
 export const authenticate: MiddlewareHandler<RouteEnv> = async (c, next) => {
-	const identity = isOnlyLocal(c) ? localIdentity : await identifyStranger(c);
-	if (!isOnlyLocal(c)) await assertRate(c, getRateKey(c, identity));
+	const identity: Identity = isOnlyLocal(c) ? localIdentity : await identifyStranger(c);
+	if (!isOnlyLocal(c))
+		await assertRate(c, getRateKey(c, identity), identity.kind === 'person' ? identity.rate : undefined);
 	c.set('identity', identity);
 	await next();
 	// Only the session can tell whether its token is valid.

@@ -51,6 +51,7 @@ function findStoredKeys(c: Context<RouteEnv>): StoredKeys {
 }
 
 function toListed(record: KeyRecord, isStored: boolean): Shown<typeof listedKey> {
-	const { id, name, owner, user, role = 'admin', scopes, budget, expiresAt } = record;
-	return { id, name, owner, user, role, scopes: [...scopes], budget, expiresAt, isOver: isOver(record), isStored };
+	const { id, name, owner, user, role = 'admin', scopes, budget, rate, expiresAt } = record;
+	const about = { id, name, owner, user, role, scopes: [...scopes], budget, rate, expiresAt };
+	return { ...about, isOver: isOver(record), isStored };
 }

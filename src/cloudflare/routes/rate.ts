@@ -10,9 +10,19 @@ const most = 200;
 /**
  * Throws `rate_limited` if a caller sends more requests than the binding allows. The binding counts loosely and for
  * each location: it stops bursts, and budgets stop spending (docs/deploy.md, "Rate limit"). Without the binding nothing is counted.
+ *
+ * @param rate the limit of the caller's key, which each isolate counts for itself instead
  */
-export async function assertRate<E extends { Bindings: WorkerEnv }>(c: Context<E>, who: string): Promise<void> {
+export async function assertRate<E extends { Bindings: WorkerEnv }>(
+	c: Context<E>,
+	who: string,
+	rate?: number,
+): Promise<void> {
 	const { rateLimiter } = readConfig(c.env);
+	if (rate !== undefined) {
+		if (isWithin(who, Date.now(), rate)) return;
+		throw tooMany();
+	}
 	if (rateLimiter === undefined || (await rateLimiter.limit({ key: who })).success) return;
 	throw tooMany();
 }
@@ -53,15 +63,15 @@ export function toAddressKey(address: string | undefined): string | undefined {
 		.join(':')}::/64`;
 }
 
-/** The most addresses that one isolate counts. */
+/** The most callers that one isolate counts. */
 const mostCounted = 10_000;
 const counts = new Map<string, { asked: number; readonly until: number }>();
 
 /** Counts a request in a window of `period` seconds, which starts with the first request. */
-function isWithin(key: string, now: number): boolean {
+function isWithin(key: string, now: number, limit = most): boolean {
 	const count = counts.get(key);
-	if (count !== undefined && count.until > now) return ++count.asked <= most;
-	// Removes the oldest address first, so the memory stays bounded.
+	if (count !== undefined && count.until > now) return ++count.asked <= limit;
+	// Removes the oldest caller first, so the memory stays bounded.
 	counts.delete(key);
 	for (const oldest of counts.keys()) {
 		if (counts.size < mostCounted) break;

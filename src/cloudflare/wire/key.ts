@@ -16,6 +16,7 @@ export const listedKey = v.object({
 			v.description('What the owner may spend on a UTC day.'),
 		),
 	),
+	rate: v.optional(v.pipe(v.number(), v.description('The requests that it may make in 10 seconds.'))),
 	expiresAt: v.optional(v.pipe(v.string(), v.isoTimestamp(), v.description('When a rotated key expires.'))),
 	isOver: v.pipe(v.boolean(), v.description('Whether the key has expired.')),
 	isStored: v.pipe(v.boolean(), v.description('Whether it is stored in an object. If not, it is in the secret.')),

@@ -96,8 +96,8 @@ export async function createKey(about: KeyOptions): Promise<NewKey> {
  * switch to the new one.
  */
 export async function rotateKey(before: KeyRecord, days: number): Promise<NewKey & { readonly ends: KeyRecord }> {
-	const { name, owner, user, role, scopes, budget } = before;
-	const made = await createKey({ name, owner, user, role, scopes, ...(budget && { budget }) });
+	const { name, owner, user, role, scopes, budget, rate } = before;
+	const made = await createKey({ name, owner, user, role, scopes, budget, rate });
 	const at = new Date(Date.now() + days * 86_400_000).toISOString().replace(/\.\d+Z$/, 'Z');
 	return { ...made, ends: { ...before, expiresAt: at } };
 }

@@ -230,6 +230,20 @@ test('a caller with too many requests learns when to try again', async () => {
 	expect(asked).toEqual([`key ${keys.alice.split('_')[1]}`]);
 });
 
+test('a key with a rate of its own has that one instead of the limit of all keys', async () => {
+	const { key, id } = makeKey();
+	const asked: string[] = [];
+	const RATE_LIMITER = { limit: async (one: { key: string }) => ({ success: asked.push(one.key) < 0 }) };
+	const record = { id, owner: 'shop', hash: await hashKey(key), scopes: ['run'], rate: 3 };
+	const own = { ...bindings, API_KEYS: JSON.stringify([record]), RATE_LIMITER };
+	const get = () =>
+		worker.request('https://runlet.example.com/v1/agents', { headers: { authorization: `Bearer ${key}` } }, own);
+	for (let n = 0; n < 3; n++) expect((await get()).status).toBe(200);
+	const refused = await get();
+	expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '10']);
+	expect(asked).toEqual([]);
+});
+
 test('the local mode answers this machine only, under its own names and to its own pages', async () => {
 	const local = { ...env, LOCAL: 'true' };
 	const status = async (url: string, origin?: string) =>
