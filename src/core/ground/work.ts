@@ -15,7 +15,7 @@ export interface StepCounter {
 export const uncounted: StepCounter = { spend: () => false };
 
 /** Steps before other requests get a turn. A step is about 10 ns: to look at a character, a line, or a value. */
-const mostAtOnce = 1_000_000;
+const mostAtOnce = 250_000;
 
 /** Steps of one call of a tool: a few seconds. */
 const mostSteps = 200_000_000;

@@ -1,7 +1,6 @@
-import type { Entry, Problem } from './yaml/node.ts';
-import { readYaml } from './yaml/read.ts';
+import { type Entry, type Problem, readYaml } from './yaml.ts';
 
-export type { Entry } from './yaml/node.ts';
+export type { Entry } from './yaml.ts';
 
 /**
  * A violation of the SKILL.md format. `line` counts from 1 in the file. `field` is a key of the front matter, or

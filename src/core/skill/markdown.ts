@@ -3,7 +3,7 @@ import { isRecord } from '../ground/json.ts';
 import { removePatterns } from './allowed-tools.ts';
 import { type Entry, readFrontMatter, type Violation } from './front-matter.ts';
 import type { Skill } from './skill.ts';
-import { writeYaml } from './yaml/write.ts';
+import { writeYaml } from './yaml.ts';
 
 export type { Violation } from './front-matter.ts';
 

@@ -1,0 +1,166 @@
+/** Reads and writes the YAML of a front matter, with the package `yaml`. */
+import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, type YAMLMap, type Node as YamlNode } from 'yaml';
+import { isRecord } from '../ground/json.ts';
+
+/** A value of YAML, as JSON. */
+interface Value {
+	readonly value: unknown;
+	/** A scalar as written, such as `1.10` or `no`. Text is without its quotes. */
+	readonly text?: string;
+	/** The keys of a map. */
+	readonly entries?: ReadonlyMap<string, Entry>;
+}
+
+/** A key of a map with its value. `line` counts from 1, and is the line of the key. */
+export interface Entry extends Value {
+	readonly line: number;
+}
+
+/** What is wrong, and where: `line` counts from 1, `at` is an offset into the text. */
+export interface Problem {
+	readonly message: string;
+	readonly line: number;
+	readonly at: number;
+}
+
+export interface Parsed {
+	/** Empty if there are problems. */
+	readonly entries: ReadonlyMap<string, Entry>;
+	readonly problems: readonly Problem[];
+}
+
+/** How deep lists and maps may be nested. */
+const maxDepth = 64;
+const tooDeep = `Lists and maps are nested deeper than ${maxDepth}`;
+
+const noEntries: ReadonlyMap<string, Entry> = new Map();
+
+/**
+ * Reads a map of YAML 1.2 with text keys. Refuses anchors, aliases, tags and directives, so that the result is plain JSON
+ * without cycles or blow-up. Never throws.
+ */
+export function readYaml(text: string): Parsed {
+	const lines = new LineCounter();
+	const problems: Problem[] = [];
+	const report = (message: string, at: number): void => {
+		problems.push({ message, at, line: Math.max(1, lines.linePos(at).line) });
+	};
+	const refuse = (pattern: RegExp, message: string): void => {
+		const at = text.search(pattern);
+		if (at !== -1) problems.push({ message, at, line: text.slice(0, at).split('\n').length });
+	};
+	refuse(/[^\P{Cc}\t\n\x80-\x9f]/u, 'A control character stands in it');
+	refuse(/^%/m, 'A directive (%) has no meaning here');
+	if (problems.length > 0) return { entries: noEntries, problems };
+	const document = parse(text, lines);
+	if (document === undefined) report(tooDeep, 0);
+	for (const { message, pos } of document?.errors ?? []) report(message, pos[0]);
+	const contents = document?.contents ?? null;
+	if (problems.length > 0 || contents === null) return { entries: noEntries, problems };
+	if (!isMap(contents)) {
+		report('Keys are expected, such as `name: pdf`', contents.range?.[0] ?? 0);
+		return { entries: noEntries, problems };
+	}
+	const entries = new Reader(lines, report).readMap(contents, 0);
+	return { entries: problems.length > 0 ? noEntries : entries, problems };
+}
+
+/** Parses a document. Returns `undefined` if it is nested deeper than the stack of the parser allows. */
+function parse(text: string, lineCounter: LineCounter) {
+	try {
+		return parseDocument(text, { stringKeys: true, prettyErrors: false, logLevel: 'error', lineCounter });
+	} catch (error) {
+		if (error instanceof RangeError) return undefined;
+		throw error;
+	}
+}
+
+/** Turns the nodes of the parser into values. */
+class Reader {
+	readonly #lines: LineCounter;
+	readonly #report: (message: string, at: number) => void;
+
+	constructor(lines: LineCounter, report: (message: string, at: number) => void) {
+		this.#lines = lines;
+		this.#report = report;
+	}
+
+	readMap({ items }: YAMLMap, depth: number): ReadonlyMap<string, Entry> {
+		const entries = new Map<string, Entry>();
+		for (const { key, value } of items) {
+			if (!isScalar(key)) continue;
+			const at = key.range?.[0] ?? 0;
+			this.#assertPlain(key);
+			entries.set(String(key.value), { ...this.#read(value, depth + 1), line: this.#lines.linePos(at).line });
+		}
+		return entries;
+	}
+
+	#read(node: unknown, depth: number): Value {
+		if (isAlias(node)) this.#report('An alias (*) has no meaning here', node.range?.[0] ?? 0);
+		else if (isScalar(node)) {
+			this.#assertPlain(node);
+			return toValue(node.value, node.source);
+		} else if (isMap(node) || isSeq(node)) {
+			this.#assertPlain(node);
+			if (depth > maxDepth) this.#report(tooDeep, node.range?.[0] ?? 0);
+			else if (isSeq(node)) return { value: node.items.map((item) => this.#read(item, depth + 1).value) };
+			else {
+				const entries = this.readMap(node, depth);
+				return { value: Object.fromEntries([...entries].map(([key, { value }]) => [key, value])), entries };
+			}
+		}
+		return { value: null, text: '' };
+	}
+
+	#assertPlain({ anchor, tag, range }: YamlNode & { anchor?: string; tag?: string }): void {
+		if (anchor !== undefined) this.#report('An anchor (&) has no meaning here', range?.[0] ?? 0);
+		if (tag !== undefined) this.#report('A tag (!) has no meaning here', range?.[0] ?? 0);
+	}
+}
+
+/** What JSON has no number for stays text. No zero has a sign. */
+function toValue(value: unknown, text = ''): Value {
+	if (typeof value !== 'number') return { value: value ?? null, text };
+	return { value: Number.isFinite(value) ? value + 0 : text, text };
+}
+
+/**
+ * Writes a map as YAML 1.2, which readers of YAML 1.1 take for the same: what they may take for a number, a date or a
+ * boolean stands in quotes. Maps are indented blocks, lists have a line for each item, and what is in a list is JSON.
+ * A key without a value (`undefined`) is left out.
+ */
+export function writeYaml(map: Readonly<Record<string, unknown>>, indent = ''): string {
+	const lines = Object.entries(map).flatMap(([key, value]) => {
+		if (value === undefined) return [];
+		const start = `${indent}${isPlainKey(key) ? key : quote(key)}:`;
+		if (isRecord(value) && Object.keys(value).length > 0) return [`${start}\n${writeYaml(value, `${indent}  `)}`];
+		if (!Array.isArray(value) || value.length === 0) return [`${start} ${writeValue(value)}\n`];
+		return [`${start}\n`, ...value.map((item) => `${indent}  - ${writeValue(item)}\n`)];
+	});
+	return lines.join('');
+}
+
+function writeValue(value: unknown): string {
+	return typeof value === 'string' && isPlain(value) ? value : quote(value);
+}
+
+/** JSON is YAML, if signs that YAML does not print are escaped. */
+function quote(value: unknown): string {
+	return (JSON.stringify(value) ?? 'null').replace(
+		/[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]/g,
+		(sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`,
+	);
+}
+
+/** What YAML 1.1 or 1.2 reads as a boolean or as nothing. */
+const word = /^(?:y|n|yes|no|on|off|true|false|null)$/i;
+
+function isPlainKey(key: string): boolean {
+	return /^[A-Za-z][\w.-]*$/.test(key) && !word.test(key);
+}
+
+/** Whether a text means itself without quotes: one line that begins with a letter, without a comment or a key in it. */
+function isPlain(text: string): boolean {
+	return /^\p{L}[\p{L}\p{M}\p{N}\p{P}\p{S} ]*$/u.test(text) && !/: |:$| #| $/.test(text) && !word.test(text);
+}
