@@ -1,6 +1,8 @@
 import { env, runDurableObjectAlarm, runInDurableObject, SELF } from 'cloudflare:test';
 import { createSseParser } from '../src/client/sse.ts';
 import type { BudgetState } from '../src/cloudflare/objects/budget.ts';
+import { rareTables } from '../src/cloudflare/session/store/schema.ts';
+import { makeTables } from '../src/cloudflare/session/store/table-maker.ts';
 
 /** One event of a stream. */
 export interface WireEvent {
@@ -46,6 +48,19 @@ export function follow(id: string, lastEventId?: string): Promise<Response> {
 /** Returns the session's object. */
 export function readObject(id: string) {
 	return env.SESSIONS.get(env.SESSIONS.idFromString(id));
+}
+
+/** Runs a statement in the session's object, where a table that was not made yet has no rows. */
+export function querySession<T extends Record<string, SqlStorageValue>>(
+	id: string,
+	query: string,
+	...values: SqlStorageValue[]
+): Promise<T[]> {
+	return runInDurableObject(readObject(id), (_, { storage }) =>
+		makeTables(storage, rareTables)
+			.sql.exec<T>(query, ...values)
+			.toArray(),
+	);
 }
 
 /** Ends the session's object like a crash: stored data stays, memory is lost. */

@@ -13,9 +13,9 @@ export interface Schema {
 
 /** Reads the version of an object's tables without creating anything. 0 if there are none. */
 export function readVersion(sql: Sql): number {
-	const found = sql.exec("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'schema_version'").toArray();
-	if (found.length === 0) return 0;
-	return sql.exec<{ version: number }>('SELECT version FROM schema_version').toArray()[0]?.version ?? 0;
+	return findHolder(sql) === undefined
+		? 0
+		: sql.exec<{ version: number }>('SELECT version FROM schema_version').one().version;
 }
 
 /**
@@ -27,10 +27,20 @@ export function migrate(sql: Sql, { tables, migrations }: Schema): void {
 	const from = readVersion(sql);
 	if (from === newest) return;
 	if (from === 0) {
-		sql.exec(`CREATE TABLE schema_version (version INTEGER NOT NULL); ${tables}`);
-		sql.exec('INSERT INTO schema_version VALUES (?)', newest);
+		sql.exec(`${tables} ${holdVersion(newest)}`);
 		return;
 	}
 	for (const statements of migrations.slice(from)) sql.exec(statements);
-	sql.exec('UPDATE schema_version SET version = ?', newest);
+	sql.exec(`DROP ${findHolder(sql)} schema_version`);
+	sql.exec(holdVersion(newest));
+}
+
+/** Returns what holds the version: a view, or a table in an object of an earlier version. */
+function findHolder(sql: Sql): string | undefined {
+	return sql.exec<{ type: string }>("SELECT type FROM sqlite_master WHERE name = 'schema_version'").toArray()[0]?.type;
+}
+
+/** A view holds the version: a table takes a page of 4 KB. */
+function holdVersion(version: number): string {
+	return `CREATE VIEW schema_version AS SELECT ${version} AS version`;
 }

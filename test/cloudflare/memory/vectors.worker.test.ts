@@ -75,7 +75,9 @@ test('what was remembered before there were vectors is found by its meaning, too
 	const user = createUser();
 	await putMemory(user, 'garage.md', 'Drives an automobile.');
 	const older = runInDurableObject(readMemory(user), async (_, ctx) => {
-		ctx.storage.sql.exec('DROP TABLE vector; UPDATE schema_version SET version = 1');
+		ctx.storage.sql.exec(
+			'DROP TABLE vector; DROP VIEW schema_version; CREATE VIEW schema_version AS SELECT 1 AS version',
+		);
 		await ctx.storage.sync();
 		ctx.abort('upgrade');
 	});

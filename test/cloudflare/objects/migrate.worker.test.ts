@@ -59,7 +59,9 @@ test.each(Object.entries({ session, ledger, directory, publisher }))(
 			inObject((sql) => {
 				for (const each of [from, schema]) migrate(sql, each);
 				type Row = { name: string; sql: string | null };
-				const rows = sql.exec<Row>("SELECT name, sql FROM sqlite_master WHERE name NOT LIKE '\\_%' ESCAPE '\\'");
+				const rows = sql.exec<Row>(
+					"SELECT name, sql FROM sqlite_master WHERE name NOT LIKE '\\_%' ESCAPE '\\' ORDER BY name",
+				);
 				return rows.toArray().map((row) => ({ ...row, sql: row.sql?.replace(/\s*([\s(),])\s*/g, '$1') }));
 			});
 		const made = await readTables(schema);

@@ -1,11 +1,12 @@
 /** People of two shops, who come to the app by every way that there is. Only the model is played. */
-import { env, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
+import { env, runDurableObjectAlarm } from 'cloudflare:test';
 import { expect } from 'vitest';
 import type { Account, Authenticate } from '../../../src/cloudflare/auth/account.ts';
 import { hashKey, type KeyRecord, makeKey } from '../../../src/cloudflare/auth/key.ts';
 import { createApp } from '../../../src/cloudflare/routes/app.ts';
 import type { Message } from '../../../src/core/chat/index.ts';
 import type { ScriptedFn } from '../../../src/core/providers/scripted.ts';
+import { querySession } from '../../client.ts';
 import { setClock } from '../../clock.ts';
 import { play } from '../../script.ts';
 import { runtime } from '../../worker.ts';
@@ -238,7 +239,7 @@ export async function passTo(owner: string, moment: string): Promise<void> {
 
 /** Reads rows of a session's object. */
 export function readRows(id: string, query: string): Promise<Record<string, unknown>[]> {
-	return runInDurableObject(readObject(id), (_, { storage }) => storage.sql.exec(query).toArray());
+	return querySession(id, query);
 }
 
 export interface Exported {

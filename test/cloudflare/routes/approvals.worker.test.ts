@@ -6,7 +6,7 @@ import { DirectoryStore } from '../../../src/cloudflare/objects/directory/store.
 import type { WaitedCall, WaitingPage } from '../../../src/cloudflare/objects/directory/wait.ts';
 import { migrate } from '../../../src/cloudflare/objects/migrate.ts';
 import { SessionStore } from '../../../src/cloudflare/session/store/store.ts';
-import { allEvents, createSession, readObject, request, restart, send } from '../../client.ts';
+import { allEvents, createSession, querySession, readObject, request, restart, send } from '../../client.ts';
 import { createKeys } from '../../credentials.ts';
 import { counted } from '../../rows.ts';
 import { play } from '../../script.ts';
@@ -117,9 +117,7 @@ test.each([
 		} finally {
 			down.mockRestore();
 		}
-		await runInDurableObject(readObject(id), (_, { storage }) =>
-			storage.sql.exec('UPDATE outbox SET due_at = 0').toArray(),
-		);
+		await querySession(id, 'UPDATE outbox SET due_at = 0');
 		await runDurableObjectAlarm(readObject(id));
 		await expect.poll(() => callIds(id)).toEqual(left);
 		vi.restoreAllMocks();

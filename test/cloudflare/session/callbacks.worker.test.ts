@@ -5,7 +5,7 @@ import { describe, expect, inject, test } from 'vitest';
 import { readConfig } from '../../../src/cloudflare/config/config.ts';
 import { retryDelay } from '../../../src/cloudflare/wire/protocols/webhooks/callback.ts';
 import type { ToolCall } from '../../../src/core/tool/index.ts';
-import { allEvents, follow, readNextAlarm, readObject, request, restart } from '../../client.ts';
+import { allEvents, follow, querySession, readNextAlarm, readObject, request, restart } from '../../client.ts';
 import { play } from '../../script.ts';
 import worker, { receiver } from '../../worker.ts';
 import { deliver } from '../wire/protocols/webhooks/deliver.ts';
@@ -29,16 +29,12 @@ async function begin(message: object): Promise<v.InferOutput<typeof takenBody>> 
 
 /** What is not delivered yet. */
 const pending = (id: string) =>
-	runInDurableObject(readObject(id), (_, { storage }) =>
-		storage.sql.exec<{ failed: number; due_at: number }>('SELECT failed, due_at FROM callback').toArray(),
-	);
+	querySession<{ failed: number; due_at: number }>(id, 'SELECT failed, due_at FROM callback');
 const readAlarm = (id: string) => runInDurableObject(readObject(id), (_, { storage }) => storage.getAlarm());
 
 /** The time of the next attempt comes. */
 async function laterAt(id: string): Promise<void> {
-	await runInDurableObject(readObject(id), (_, { storage }) =>
-		storage.sql.exec('UPDATE callback SET due_at = 0').toArray(),
-	);
+	await querySession(id, 'UPDATE callback SET due_at = 0');
 	await runDurableObjectAlarm(readObject(id));
 }
 

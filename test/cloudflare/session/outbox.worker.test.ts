@@ -2,7 +2,7 @@ import { env, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { readConfig } from '../../../src/cloudflare/config/config.ts';
 import type { Cost, LeaseRequest } from '../../../src/cloudflare/objects/ledger/api.ts';
-import { allEvents, createSession, readObject, readState, request, restart, send } from '../../client.ts';
+import { allEvents, createSession, querySession, readObject, readState, request, restart, send } from '../../client.ts';
 import { play } from '../../script.ts';
 import { forever, post } from './stage.ts';
 
@@ -33,10 +33,7 @@ function readNamespace<T extends object>(
 	};
 }
 
-const owed = (id: string) =>
-	runInDurableObject(readObject(id), (_, { storage }) =>
-		storage.sql.exec<{ id: string; failed: number }>('SELECT id, failed FROM outbox').toArray(),
-	);
+const owed = (id: string) => querySession<{ id: string; failed: number }>(id, 'SELECT id, failed FROM outbox');
 const alarmIn = async (id: string) =>
 	((await runInDurableObject(readObject(id), (_, { storage }) => storage.getAlarm())) ?? Number.POSITIVE_INFINITY) -
 	Date.now();
@@ -47,9 +44,7 @@ const listed = async (id: string) => {
 };
 /** Comes back for what is owed, as the alarm does when its time has come. */
 const later = async (id: string) => {
-	await runInDurableObject(readObject(id), (_, { storage }) =>
-		storage.sql.exec('UPDATE outbox SET due_at = 0').toArray(),
-	);
+	await querySession(id, 'UPDATE outbox SET due_at = 0');
 	await runDurableObjectAlarm(readObject(id));
 };
 /** Waits until the alarm, which may meet an attempt that is about to fail, has told the list. */

@@ -4,6 +4,7 @@ import {
 	allEvents,
 	createSession,
 	follow,
+	querySession,
 	readHistory,
 	readNextAlarm,
 	readObject,
@@ -195,12 +196,11 @@ describe('a run whose object died', () => {
 		const { requests } = play({ toolCalls: [call('u', 'unsafe')] }, 'I will look.');
 		await until(id, 'stop');
 		await post(id, { text: 'next' });
-		await runInDurableObject(readObject(id), (_, { storage }) =>
-			storage.sql.exec(
-				`INSERT INTO run (n, id, status, model, boot, attempt, first_seq, created_at)
-				SELECT run, begun ->> 'id', 'running', begun ->> 'model', begun ->> 'boot', 10, begun ->> 'firstSeq', created_at
-				FROM message WHERE begun IS NOT NULL`,
-			),
+		await querySession(
+			id,
+			`INSERT INTO run (n, id, status, model, boot, attempt, first_seq, created_at)
+			SELECT run, begun ->> 'id', 'running', begun ->> 'model', begun ->> 'boot', 10, begun ->> 'firstSeq', created_at
+			FROM message WHERE begun IS NOT NULL`,
 		);
 		await restart(id);
 		await expect.poll(async () => (await readState(id)).status).toBe('completed');
@@ -252,9 +252,8 @@ test('the alarm of a run that goes on keeps watch, and comes no more once the ru
 });
 
 async function readDraft(id: string): Promise<string> {
-	return runInDurableObject(readObject(id), (_, { storage }) =>
-		String(storage.sql.exec<{ draft: string | null }>('SELECT draft FROM run').one().draft),
-	);
+	const [run] = await querySession<{ draft: string | null }>(id, 'SELECT draft FROM run');
+	return String(run?.draft);
 }
 
 /** A crash between a run's last message and its end: the end was not written. */

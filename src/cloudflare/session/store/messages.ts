@@ -236,7 +236,8 @@ export class MessageRows {
 	/** Finds the newest message with its sender's own id. */
 	findNamed(id: string): MessageRecord | undefined {
 		const found = this.#sql.exec<{ seq: number }>(
-			'SELECT seq FROM message WHERE client = ? ORDER BY replaced, seq DESC LIMIT 1',
+			`SELECT seq FROM message_name JOIN message USING (seq) WHERE name = ? AND part = 0
+			ORDER BY replaced, seq DESC LIMIT 1`,
 			id,
 		);
 		const place = found.toArray()[0]?.seq;
@@ -261,13 +262,15 @@ export class MessageRows {
 		const parts = splitRows(whole);
 		const insert = () => {
 			for (const [part, text] of parts.entries()) {
-				const first = [body.inbound?.messageId ?? null, toJsonText(cost), begun ?? null];
+				const first = [toJsonText(cost), begun ?? null];
 				this.#sql.exec(
-					`INSERT INTO message (seq, part, run, stored, body, created_at, client, cost, begun)
-					VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-					...[seq, part, run, stored, text, createdAt, ...(part === 0 ? first : [null, null, null])],
+					`INSERT INTO message (seq, part, run, stored, body, created_at, cost, begun)
+					VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+					...[seq, part, run, stored, text, createdAt, ...(part === 0 ? first : [null, null])],
 				);
 			}
+			const name = body.inbound?.messageId;
+			if (name !== undefined) this.#sql.exec('INSERT INTO message_name (name, seq) VALUES (?, ?)', name, seq);
 		};
 		const insertCost = () => this.#newestCost.change(insert, (known) => cost ?? known);
 		const insertRows = () => this.#lastRows.change(insertCost, (rows) => (turn < last ? rows : stored + parts.length));

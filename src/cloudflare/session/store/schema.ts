@@ -1,13 +1,14 @@
 import type { Schema } from '../../objects/migrate.ts';
 
 /**
- * The tables of a session.
+ * The tables that every session has from the beginning. The others are made with their first row (`table-maker.ts`).
  *
  * `message.seq` is the place in the conversation: `messageStride` apart, so that the results of a turn's calls have
  * their places behind it whatever order they come in; `stored` is that order. A long body is split over `part`s: a row
- * may hold 2 MB. One that was `replaced` is kept, but no model is sent it (2: but a copy of it); `client` is the id that
- * its sender gave it, `cost` what the request to the model came to that wrote it, and `begun` the run that it begins, which
- * has no row in `run` until it changes. `output` has the results that the message holds cut.
+ * may hold 2 MB. One that was `replaced` is kept, but no model is sent it (2: but a copy of it);
+ * `cost` is what the request to the model came to that wrote it, and `begun` the run that it begins, which has no row in
+ * `run` until it changes. `message_name` has the ids that senders gave their messages, and `output` the results that a
+ * message holds cut.
  *
  * `session.user` is the person whose session it is, and `created_by` who created it: actors are JSON. An earlier version
  * stored neither. `imported` is 1 if its history came from an import.
@@ -49,7 +50,7 @@ import type { Schema } from '../../objects/migrate.ts';
  *   wants to know any more, 0. `session.parent` is the session that this one works for.
  * - `waiting_call`: the calls from outside of runs that wait for a person, and a hash of their arguments.
  */
-const tables = `
+export const usualTables = `
 	CREATE TABLE session (
 		id TEXT PRIMARY KEY, agent TEXT NOT NULL, model TEXT, metadata TEXT, created_at INTEGER NOT NULL,
 		owner TEXT NOT NULL, budget TEXT, expires_after INTEGER, title TEXT, summary INTEGER NOT NULL DEFAULT 0,
@@ -65,9 +66,18 @@ const tables = `
 	) WITHOUT ROWID;
 	CREATE TABLE message (
 		seq INTEGER NOT NULL, part INTEGER NOT NULL, run INTEGER NOT NULL, stored INTEGER NOT NULL, body TEXT NOT NULL,
-		created_at INTEGER NOT NULL, replaced INTEGER NOT NULL DEFAULT 0, client TEXT, cost TEXT, begun TEXT, PRIMARY KEY (seq, part)
+		created_at INTEGER NOT NULL, replaced INTEGER NOT NULL DEFAULT 0, cost TEXT, begun TEXT, PRIMARY KEY (seq, part)
 	) WITHOUT ROWID;
-	CREATE INDEX message_client ON message (client) WHERE client IS NOT NULL;
+	CREATE TABLE spending (
+		call INTEGER PRIMARY KEY, run INTEGER NOT NULL, model TEXT NOT NULL, tokens INTEGER NOT NULL, usd REAL NOT NULL,
+		total_tokens INTEGER NOT NULL, total_usd REAL NOT NULL, settled INTEGER NOT NULL, owed INTEGER NOT NULL,
+		created_at INTEGER NOT NULL, input_tokens INTEGER NOT NULL, input_usd REAL NOT NULL, output_usd REAL NOT NULL,
+		lease INTEGER, told INTEGER NOT NULL DEFAULT 0, embedding INTEGER, thinks INTEGER, units_usd REAL
+	) WITHOUT ROWID;
+`;
+
+/** The tables that few sessions need. A session that lacks one reads it as empty. */
+export const rareTables = `
 	CREATE TABLE output (
 		seq INTEGER NOT NULL, part INTEGER NOT NULL, body TEXT NOT NULL, PRIMARY KEY (seq, part)
 	) WITHOUT ROWID;
@@ -84,12 +94,6 @@ const tables = `
 	CREATE TABLE queue (
 		id INTEGER NOT NULL, part INTEGER NOT NULL, steers INTEGER NOT NULL, body TEXT NOT NULL,
 		created_at INTEGER NOT NULL, PRIMARY KEY (id, part)
-	) WITHOUT ROWID;
-	CREATE TABLE spending (
-		call INTEGER PRIMARY KEY, run INTEGER NOT NULL, model TEXT NOT NULL, tokens INTEGER NOT NULL, usd REAL NOT NULL,
-		total_tokens INTEGER NOT NULL, total_usd REAL NOT NULL, settled INTEGER NOT NULL, owed INTEGER NOT NULL,
-		created_at INTEGER NOT NULL, input_tokens INTEGER NOT NULL, input_usd REAL NOT NULL, output_usd REAL NOT NULL,
-		lease INTEGER, told INTEGER NOT NULL DEFAULT 0, embedding INTEGER, thinks INTEGER, units_usd REAL
 	) WITHOUT ROWID;
 	CREATE TABLE callback (
 		id TEXT PRIMARY KEY, run INTEGER NOT NULL, run_id TEXT NOT NULL, url TEXT NOT NULL, failed INTEGER NOT NULL,
@@ -139,9 +143,15 @@ const tables = `
 		tokens INTEGER, usd REAL, created_at INTEGER NOT NULL, background INTEGER, PRIMARY KEY (turn, call)
 	) WITHOUT ROWID;
 	CREATE INDEX content_bucket ON content (size) WHERE bucket_key IS NOT NULL;
+	CREATE TABLE message_name (
+		name TEXT NOT NULL, seq INTEGER NOT NULL, PRIMARY KEY (name, seq)
+	) WITHOUT ROWID;
 `;
 
-/** One entry a version. Never change an entry that was released: append the next, and change `tables` alike. */
+/**
+ * One entry a version. Never change an entry that was released: append the next, and change the tables alike. From version
+ * 19 on a session may lack a rare table: write an entry of one statement for it, which then does nothing.
+ */
 const migrations: readonly string[] = [
 	`CREATE TABLE session (
 		id TEXT PRIMARY KEY, agent TEXT NOT NULL, model TEXT, metadata TEXT, created_at INTEGER NOT NULL,
@@ -248,9 +258,14 @@ const migrations: readonly string[] = [
 	WHERE json_type(recalled) = 'object';
 	ALTER TABLE spending ADD COLUMN embedding INTEGER; ALTER TABLE spending ADD COLUMN thinks INTEGER;
 	ALTER TABLE spending ADD COLUMN units_usd REAL;`,
+	`CREATE TABLE message_name (
+		name TEXT NOT NULL, seq INTEGER NOT NULL, PRIMARY KEY (name, seq)
+	) WITHOUT ROWID;
+	INSERT INTO message_name SELECT DISTINCT client, seq FROM message WHERE client IS NOT NULL;
+	DROP INDEX message_client; ALTER TABLE message DROP COLUMN client;`,
 ];
 
-export const schema: Schema = { tables, migrations };
+export const schema: Schema = { tables: usualTables + rareTables, migrations };
 
 /** The tables that stay when a session is removed: its outbox, and those of the platform. */
 export const keptTables = /^(outbox|schema_version|_cf_.*|sqlite_.*)$/;

@@ -14,7 +14,7 @@ import { messageStride } from './place.ts';
 import { type RememberingStorage, rememberReads } from './remember.ts';
 import { DeliveryRows, QueueRows } from './requests.ts';
 import { RunRows } from './runs.ts';
-import { keptTables, schema } from './schema.ts';
+import { keptTables, rareTables, schema, usualTables } from './schema.ts';
 import {
 	createSessionReader,
 	insertSession,
@@ -26,6 +26,7 @@ import {
 import { SpendingRows } from './spending.ts';
 import { StateRows } from './state.ts';
 import { type Status, sessionStatus } from './status.ts';
+import { makeTables } from './table-maker.ts';
 import { TokenRows } from './tokens.ts';
 import { Untold, visitedForMs } from './untold.ts';
 import { WorkspaceRows } from './workspace.ts';
@@ -57,7 +58,7 @@ export class SessionStore {
 	readonly #storage: Own;
 
 	constructor(given: Storage) {
-		const storage = rememberReads(guardStorage(given));
+		const storage = rememberReads(makeTables(guardStorage(given), rareTables));
 		const { sql } = storage;
 		const version = sql.remember('schema_version', () => readVersion(sql));
 		this.messages = new MessageRows(sql);
@@ -187,7 +188,7 @@ export class SessionStore {
 
 	/** Stores a new session. One that is imported is not there for anybody until `endImport`. */
 	create(session: SessionRecord, { isImporting = false } = {}): void {
-		migrate(this.#storage.sql, schema);
+		migrate(this.#storage.sql, { ...schema, tables: usualTables });
 		insertSession(this.#storage.sql, session, { isImporting });
 		// A session of the same id may have been removed a moment ago.
 		this.outbox.remove('unlist');

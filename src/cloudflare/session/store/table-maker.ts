@@ -1,0 +1,83 @@
+import type { Storage } from '../../objects/storage.ts';
+
+/** The statements that make a table and its indexes, each with the name of the table. */
+const making = /CREATE (?:TABLE|INDEX \w+ ON) (\w+)[^;]*;/g;
+
+/** A column and its type, in the statement that makes its table. */
+const column = /\b(\w+) (?:TEXT|INTEGER|REAL|BLOB)\b/g;
+
+/** One statement that reads or writes rows, or alters a table. What another does is not known here. */
+const isKnown = /^\s*(?:SELECT|INSERT|UPDATE|DELETE|ALTER)\b[^;]*;?\s*$/;
+
+/** A table that a statement names. The first is the one that it writes. */
+const named = /\b(?:FROM|JOIN|INTO|UPDATE|ALTER TABLE) "?(\w+)/g;
+
+/**
+ * Wraps the storage of an object so that a table is made when its first row is inserted. A table that was not made reads
+ * as empty, and takes no page: each table and each index has one of 4 KB at least.
+ *
+ * @param tables the statements that make the tables and their indexes.
+ */
+export function makeTables(storage: Storage, tables: string): Storage {
+	const statements = new Map<string, string>();
+	for (const [text, name = ''] of tables.matchAll(making)) statements.set(name, (statements.get(name) ?? '') + text);
+
+	/** The tables that were made. Unknown after a rollback, which may have taken some of them away. */
+	let made: Set<string> | undefined;
+	const readMade = () => {
+		const query = "SELECT name FROM sqlite_master WHERE type = 'table'";
+		return new Set([...storage.sql.exec<{ name: string }>(query)].map(({ name }) => name));
+	};
+	const exec: Storage['sql']['exec'] = (query, ...values) => {
+		if (!isKnown.test(query)) {
+			made = undefined;
+			return storage.sql.exec(query, ...values);
+		}
+		const names = [...query.matchAll(named)].flatMap(([, name = '']) => (statements.has(name) ? [name] : []));
+		made ??= readMade();
+		const found = made;
+		const missing = new Set(names.filter((name) => !found.has(name)));
+		if (missing.size === 0) return storage.sql.exec(query, ...values);
+		if (/^\s*INSERT\b/.test(query)) {
+			for (const name of missing) {
+				storage.transactionSync(() => storage.sql.exec(statements.get(name) ?? ''));
+				found.add(name);
+			}
+			return storage.sql.exec(query, ...values);
+		}
+		const isRead = /^\s*SELECT\b/.test(query);
+		// Nothing to update, to delete or to alter.
+		if (!isRead && missing.has(names[0] ?? '')) return storage.sql.exec('SELECT NULL WHERE FALSE');
+		const empty = [...missing].map((name) => `${name} AS (${selectNothing(statements.get(name) ?? '')})`);
+		return storage.sql.exec(`WITH ${empty.join(', ')} ${query}`, ...values);
+	};
+	return {
+		...storage,
+		sql: {
+			exec,
+			get databaseSize() {
+				return storage.sql.databaseSize;
+			},
+		},
+		transactionSync: (work) => {
+			try {
+				return storage.transactionSync(work);
+			} catch (cause) {
+				made = undefined;
+				throw cause;
+			}
+		},
+		deleteAll: () => {
+			made = undefined;
+			return storage.deleteAll().finally(() => {
+				made = undefined;
+			});
+		},
+	};
+}
+
+/** A query with the columns of a table and no rows. */
+function selectNothing(statement: string): string {
+	const columns = [...statement.matchAll(column)].map(([, name = '']) => `NULL AS ${name}`);
+	return `SELECT ${columns.join(', ')} WHERE FALSE`;
+}

@@ -1,0 +1,113 @@
+import { env, runInDurableObject } from 'cloudflare:test';
+import { describe, expect, test } from 'vitest';
+import { migrate } from '../../../src/cloudflare/objects/migrate.ts';
+import { rareTables, schema, usualTables } from '../../../src/cloudflare/session/store/schema.ts';
+import { SessionStore } from '../../../src/cloudflare/session/store/store.ts';
+import { makeTables } from '../../../src/cloudflare/session/store/table-maker.ts';
+import { allEvents, createSession, querySession, readNextAlarm, readObject, request, send } from '../../client.ts';
+import { play } from '../../script.ts';
+
+/** Works with the storage of an object that has no tables. */
+const inObject = <T>(work: (storage: DurableObjectStorage) => T) =>
+	runInDurableObject(env.SESSIONS.get(env.SESSIONS.newUniqueId()), async (_, { storage }) => work(storage));
+
+const reply = 'A reply of some length. '.repeat(40);
+
+describe('a session of one turn takes at most 32 KB of SQLite', () => {
+	const readBytes = (id: string) => runInDurableObject(readObject(id), (_, { storage }) => storage.sql.databaseSize);
+
+	test('where it was created first', async () => {
+		const id = await createSession();
+		play(reply);
+		await allEvents(await send(id, 'go'));
+		await expect.poll(() => readNextAlarm(id)).toBeNull();
+		const bytes = await readBytes(id);
+		console.log(`bytes of a session of one turn: ${bytes}`);
+		expect(bytes).toBeLessThanOrEqual(32_768);
+	});
+
+	test('where a page sends its first message', async () => {
+		play(reply);
+		const message = { id: 'm1', role: 'user', parts: [{ type: 'text', text: 'go' }] };
+		const chunks = await (await request('/v1/ui/scripted', { id: 'chat', messages: [message] })).text();
+		const id = /"sessionId":"(\w+)"/.exec(chunks)?.[1] ?? '';
+		await expect.poll(() => readNextAlarm(id)).toBeNull();
+		expect(await querySession(id, 'SELECT name FROM message_name')).toEqual([{ name: 'm1' }]);
+		expect(await readBytes(id)).toBeLessThanOrEqual(32_768);
+	});
+});
+
+describe('a table that was not made yet', () => {
+	test('reads as empty, and nothing in it is changed', () =>
+		inObject((storage) => {
+			const { sql } = makeTables(storage, rareTables);
+			const read = (query: string, ...values: number[]) => sql.exec(query, ...values).toArray();
+			sql.exec(usualTables);
+			sql.exec(
+				"INSERT INTO run (n, id, status, boot, attempt, first_seq, created_at) VALUES (1, 'r', '', '', 1, 1, 1)",
+			);
+			expect(read('SELECT * FROM child')).toEqual([]);
+			expect(read('SELECT COUNT(*) AS n, MAX(id) AS last FROM queue WHERE id > ?', 1)).toEqual([{ n: 0, last: null }]);
+			expect(read('SELECT run.n, url FROM run LEFT JOIN callback ON callback.run = run.n')).toEqual([
+				{ n: 1, url: null },
+			]);
+			expect(read('SELECT path FROM file LEFT JOIN content ON content.id = file.content')).toEqual([]);
+			expect(read('DELETE FROM waiting_call WHERE id = ? RETURNING *', 1)).toEqual([]);
+			expect(read('UPDATE "outbox" SET failed = ?', 1)).toEqual([]);
+			expect(read('DELETE FROM run WHERE n IN (SELECT run FROM callback)')).toEqual([]);
+			expect(read('ALTER TABLE child ADD COLUMN more TEXT')).toEqual([]);
+			const tables = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE '\\_%' ESCAPE '\\'";
+			expect(read(tables).map(({ name }) => name)).toEqual(['session', 'run', 'message', 'spending']);
+		}));
+
+	test('is made with its first row and its indexes, and once more after a transaction that made it was rolled back', () =>
+		inObject((storage) => {
+			const { sql, transactionSync } = makeTables(storage, rareTables);
+			const add = () => sql.exec("INSERT INTO file (path, folder) VALUES ('a', '')");
+			const list = () => sql.exec('SELECT path FROM file').toArray();
+			const fail = () =>
+				transactionSync(() => {
+					add();
+					expect(list()).toEqual([{ path: 'a' }]);
+					throw new Error('rolled back');
+				});
+			for (let again = 0; again < 2; again++) expect(fail).toThrow('rolled back');
+			expect(list()).toEqual([]);
+			transactionSync(add);
+			expect(list()).toEqual([{ path: 'a' }]);
+			expect(makeTables(storage, rareTables).sql.exec('SELECT path FROM file').toArray()).toEqual([{ path: 'a' }]);
+			const made = sql.exec("SELECT type FROM sqlite_master WHERE tbl_name = 'file' AND sql IS NOT NULL").toArray();
+			expect(made).toEqual([{ type: 'table' }, { type: 'index' }]);
+		}));
+
+	test('is made again after everything was removed', () =>
+		inObject(async (storage) => {
+			const tables = makeTables(storage, rareTables);
+			const add = () => tables.sql.exec("INSERT INTO state (key, value) VALUES ('a', '1')");
+			add();
+			await tables.deleteAll();
+			add();
+			expect(tables.sql.exec('SELECT key FROM state').toArray()).toEqual([{ key: 'a' }]);
+		}));
+});
+
+test('a session of the version that made all tables at once keeps its rows, and the names of its messages', () =>
+	inObject((storage) => {
+		const then = schema.migrations.slice(0, 17);
+		migrate(storage.sql, { tables: then.join(' '), migrations: then });
+		storage.sql.exec(`
+			INSERT INTO session (id, agent, created_at, owner) VALUES ('s', 'scripted', 1, 'local');
+			INSERT INTO state VALUES ('a', '1');
+			INSERT INTO message (seq, part, run, stored, body, created_at, client)
+				VALUES (65536, 0, 1, 0, '{"message":{"role":"user","content":"go"}}', 1, 'theirs');
+		`);
+		const before = storage.sql.databaseSize;
+		const store = new SessionStore(storage);
+		store.open();
+		expect(store.state.get('a')).toBe(1);
+		expect(store.messages.findNamed('theirs')?.message.content).toBe('go');
+		store.state.set('b', 2);
+		expect(store.state.list()).toEqual(['a', 'b']);
+		console.log(`bytes of a session with all tables: ${before}`);
+		expect(before).toBeGreaterThan(100_000);
+	}));
