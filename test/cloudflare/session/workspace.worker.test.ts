@@ -93,6 +93,9 @@ describe('the workspace of a session', () => {
 			expect(await cost(() => large.readLines('d7/f7.txt'))).toBeLessThanOrEqual(6);
 			expect(await cost(() => large.changes({ limit: 10 }))).toBeLessThanOrEqual(50);
 			expect(await cost(() => large.write('d7/f7.txt', 'new'))).toBeLessThanOrEqual(40);
+			const move = (at: number) => ({ type: 'move', from: `d${at % 100}/f${at}.txt`, to: `m/f${at}.txt` }) as const;
+			await large.change(Array.from({ length: 1_000 }, (_, at) => move(at)));
+			expect(await cost(() => large.changes({ limit: 10 }))).toBeLessThanOrEqual(60);
 		});
 	});
 

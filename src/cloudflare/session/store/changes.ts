@@ -90,12 +90,17 @@ export class ChangeRows {
 	/** What was done to files in front of an entry, the newest change first. */
 	page(limit: number, before?: string): readonly FileChangeRecord[] {
 		const [change, place] = before === undefined ? [Number.MAX_SAFE_INTEGER, 0] : toPosition(before);
-		const select = 'SELECT * FROM change WHERE kind IS NOT NULL AND';
-		const rest = `${select} change = ? AND place > ? ORDER BY place LIMIT ?`;
-		const older = `${select} change < ? ORDER BY change DESC, place LIMIT ?`;
-		const rows = this.#sql.exec<Row>(rest, change, place, limit).toArray();
-		rows.push(...this.#sql.exec<Row>(older, change, limit - rows.length).toArray());
-		return rows.flatMap((row) => this.#toRecord(row));
+		const rest = 'SELECT * FROM change WHERE change = ? AND place > ? ORDER BY place';
+		const older = 'SELECT * FROM change WHERE change < ? ORDER BY change DESC, place';
+		const left = new Map<string, number | null>();
+		const found: FileChangeRecord[] = [];
+		for (const rows of [this.#sql.exec<Row>(rest, change, place), this.#sql.exec<Row>(older, change)])
+			for (const row of rows) {
+				if (found.length === limit) return found;
+				if (row.kind === null) left.set(`${row.change} ${row.path}`, row.before);
+				found.push(...this.#toRecord(row, left));
+			}
+		return found;
 	}
 
 	/** Removes the oldest change. Returns the contents that its files had before and after. */
@@ -119,18 +124,16 @@ export class ChangeRows {
 		};
 	}
 
-	#toRecord(row: Row): readonly FileChangeRecord[] {
-		const { change, place, call, before, created_at: at } = row;
-		// A file that moved was at its old place.
-		const old = row.moved_from === null ? before : this.#findBefore(change, row.moved_from);
-		return toChanged(row).map((changed) => ({
-			...changed,
-			id: `${change}.${place}`,
-			at,
-			...(call !== null && { callId: call }),
-			before: this.#find(old),
-			after: this.#find(row.after),
-		}));
+	/** @param left the contents of files that moved away, by change and path, as far as they were read. */
+	#toRecord(row: Row, left: ReadonlyMap<string, number | null>): readonly FileChangeRecord[] {
+		const { change, place, call, created_at: at, moved_from: from } = row;
+		return toChanged(row).map((changed) => {
+			// A file that moved was at its old place.
+			const old = from === null ? row.before : (left.get(`${change} ${from}`) ?? this.#findBefore(change, from));
+			const before = this.#find(old);
+			const after = row.after === old ? before : this.#find(row.after);
+			return { ...changed, id: `${change}.${place}`, at, ...(call !== null && { callId: call }), before, after };
+		});
 	}
 
 	#findBefore(change: number, path: string): number | null {
