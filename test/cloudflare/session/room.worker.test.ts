@@ -51,14 +51,14 @@ const readHeld = (owner = 'local', user?: string) => {
 
 describe('a session that is full', () => {
 	test('refuses messages, and stores nothing of them; reading and deleting work', () =>
-		limited({ session: 2 * mebibyte }, async () => {
+		limited({ session: 1_900_000 }, async () => {
 			const id = await createSession();
 			play('One.', 'Two.', 'Three.', 'Four.', 'Five.');
 			const statuses: number[] = [];
 			for (let n = 0; n < 5; n++) statuses.push((await say(id, large)).status);
 			expect(statuses).toEqual([200, 200, 200, 413, 413]);
 			const before = await readBytes(id);
-			expect(before).toBeLessThanOrEqual(2 * mebibyte);
+			expect(before).toBeLessThanOrEqual(1_900_000);
 			for (let n = 0; n < 20; n++) {
 				const refused = await say(id, large);
 				expect(refused.status).toBe(413);
