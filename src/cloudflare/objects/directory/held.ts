@@ -1,5 +1,6 @@
 import type { Sql } from '../migrate.ts';
 import type { Held } from '../room.ts';
+import { listed, removed } from './schema.ts';
 
 /** The most users whose sums are kept. The oldest are forgotten. */
 const mostKept = 10_000;
@@ -19,9 +20,9 @@ export class HeldRows {
 
 	/** The bytes of all sessions, and those of a user. */
 	read(user?: string): Held {
-		this.#all ??= this.#sum('removed = 0');
+		this.#all ??= this.#sum(`state <> ${removed}`);
 		if (user === undefined) return { owner: this.#all };
-		const ofUser = this.#users.get(user) ?? this.#sum('user = ? AND removed = 0', user);
+		const ofUser = this.#users.get(user) ?? this.#sum(`user = ? AND state IN (${listed.join(', ')})`, user);
 		this.#users.set(user, ofUser);
 		const [oldest] = this.#users.keys();
 		if (this.#users.size > mostKept && oldest !== undefined) this.#users.delete(oldest);

@@ -1,23 +1,32 @@
 import type { Schema } from '../migrate.ts';
 
+/** The states of a session in the list. */
+export const idle = 0;
+export const removed = 1;
+export const waits = 2;
+
+/** The states of sessions that were not removed. */
+export const listed = [idle, waits] as const;
+
 /**
  * The tables of a directory.
  *
- * `active_at` of a session that was `removed` is the time of that; `hour` is the same in hours since 1970. The index is what
- * lists are read from, and what finds the removed ones that may be forgotten. It knows the hour only, so that most
- * activities do not change it: a row of an index costs as much as one of a table. `owner` has all
- * owners in the directory of everybody, and in that of one owner its name. `sent` says which session a request went to
- * whose client may send it again, by a hash of the request. `entry` is the owner's registry (`registry-api.ts`). `wait` has
- * the sessions that wait for somebody, with their open calls as JSON (`wait.ts`). `bytes` is what a session holds, as it
- * was told last.
+ * `session.active_at` is the last activity, or the time when the session was removed; `bytes` is what it holds, as it was
+ * told last. A list of sessions is a range of one index for each state, so that a page reads its own rows only. The index
+ * of the time also finds the removed sessions that may be forgotten.
+ *
+ * `owner` has all owners in the directory of everybody, and in that of one owner its name. `sent` says which session a
+ * request went to whose client may send it again, by a hash of the request. `entry` is the owner's registry
+ * (`registry-api.ts`). `waiting` has the calls that sessions wait for somebody with, as JSON (`wait.ts`), and an index for
+ * each list of them.
+ *
  * `schedule` has what is woken and when (`schedule-api.ts`): `due_at` is the time that is next, `try_at` when it is tried,
  * which is later after a failure. Both are missing once the last time is over. `askers` is JSON.
  */
 const tables = `
 	CREATE TABLE session (
 		id TEXT PRIMARY KEY, agent TEXT NOT NULL, title TEXT, created_at INTEGER NOT NULL, active_at INTEGER NOT NULL,
-		removed INTEGER NOT NULL, hour INTEGER NOT NULL DEFAULT 0, user TEXT,
-		bytes INTEGER NOT NULL DEFAULT 0
+		state INTEGER NOT NULL, user TEXT, bytes INTEGER NOT NULL DEFAULT 0
 	) WITHOUT ROWID;
 	CREATE TABLE owner (name TEXT PRIMARY KEY) WITHOUT ROWID;
 	CREATE TABLE sent (request TEXT PRIMARY KEY, session TEXT NOT NULL, sent_at INTEGER NOT NULL) WITHOUT ROWID;
@@ -26,18 +35,34 @@ const tables = `
 		kind TEXT NOT NULL, name TEXT NOT NULL, version TEXT NOT NULL, definition TEXT NOT NULL, sealed TEXT,
 		created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL, PRIMARY KEY (kind, name)
 	) WITHOUT ROWID;
-	CREATE INDEX session_by_hour ON session (removed, hour);
-	CREATE TABLE wait (
-		session TEXT PRIMARY KEY, since INTEGER NOT NULL, agent TEXT NOT NULL, calls TEXT NOT NULL
+	CREATE INDEX session_by_time ON session (state, active_at, id);
+	CREATE INDEX session_by_agent ON session (state, agent, active_at, id);
+	CREATE INDEX session_by_user ON session (state, user, active_at, id);
+	CREATE INDEX session_by_agent_user ON session (state, agent, user, active_at, id);
+	CREATE TABLE waiting (
+		session TEXT NOT NULL, place INTEGER NOT NULL, kind TEXT NOT NULL, since INTEGER NOT NULL, agent TEXT NOT NULL,
+		user TEXT, call TEXT NOT NULL, PRIMARY KEY (session, place, kind)
 	) WITHOUT ROWID;
+	CREATE INDEX waiting_by_time ON waiting (kind, since, session, place);
+	CREATE INDEX waiting_by_agent ON waiting (kind, agent, since, session, place);
+	CREATE INDEX waiting_by_user ON waiting (kind, user, since, session, place) WHERE user IS NOT NULL;
+	CREATE INDEX waiting_by_agent_user ON waiting (kind, agent, user, since, session, place) WHERE user IS NOT NULL;
 	CREATE TABLE schedule (
 		target TEXT NOT NULL, name TEXT NOT NULL, owner TEXT NOT NULL, time TEXT NOT NULL, text TEXT, due_at INTEGER,
 		try_at INTEGER, failed INTEGER NOT NULL DEFAULT 0, last TEXT, created_at INTEGER NOT NULL, askers TEXT,
 		user TEXT, PRIMARY KEY (target, name)
 	) WITHOUT ROWID;
 	CREATE INDEX schedule_by_time ON schedule (try_at) WHERE try_at IS NOT NULL;
-	CREATE INDEX session_by_user ON session (user, hour) WHERE user IS NOT NULL;
 `;
+
+/** Names the index of a list. */
+export function nameIndex(
+	table: 'session' | 'waiting',
+	{ agent, user }: Readonly<Record<'agent' | 'user', unknown>>,
+): string {
+	const filters = [...(agent === undefined ? [] : ['agent']), ...(user === undefined ? [] : ['user'])];
+	return [`${table}_by`, ...(filters.length === 0 ? ['time'] : filters)].join('_');
+}
 
 /** One entry a version. Never change an entry that was released: append the next, and change `tables` alike. */
 const migrations: readonly string[] = [
@@ -69,6 +94,25 @@ const migrations: readonly string[] = [
 	`ALTER TABLE session ADD COLUMN user TEXT; ALTER TABLE session ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;
 	ALTER TABLE schedule ADD COLUMN user TEXT;
 	CREATE INDEX session_by_user ON session (user, hour) WHERE user IS NOT NULL;`,
+	`DROP INDEX session_by_hour; DROP INDEX session_by_user;
+	ALTER TABLE session DROP COLUMN hour; ALTER TABLE session RENAME COLUMN removed TO state;
+	UPDATE session SET state = 2 WHERE state = 0 AND id IN (SELECT session FROM wait);
+	CREATE INDEX session_by_time ON session (state, active_at, id);
+	CREATE INDEX session_by_agent ON session (state, agent, active_at, id);
+	CREATE INDEX session_by_user ON session (state, user, active_at, id);
+	CREATE INDEX session_by_agent_user ON session (state, agent, user, active_at, id);
+	CREATE TABLE waiting (
+		session TEXT NOT NULL, place INTEGER NOT NULL, kind TEXT NOT NULL, since INTEGER NOT NULL, agent TEXT NOT NULL,
+		user TEXT, call TEXT NOT NULL, PRIMARY KEY (session, place, kind)
+	) WITHOUT ROWID;
+	CREATE INDEX waiting_by_time ON waiting (kind, since, session, place);
+	CREATE INDEX waiting_by_agent ON waiting (kind, agent, since, session, place);
+	CREATE INDEX waiting_by_user ON waiting (kind, user, since, session, place) WHERE user IS NOT NULL;
+	CREATE INDEX waiting_by_agent_user ON waiting (kind, agent, user, since, session, place) WHERE user IS NOT NULL;
+	INSERT OR REPLACE INTO waiting
+		SELECT wait.session, value ->> 'place', value ->> 'kind', since, wait.agent, user, value
+		FROM wait JOIN json_each(calls) LEFT JOIN session ON session.id = wait.session;
+	DROP TABLE wait;`,
 ];
 
 export const schema: Schema = { tables, migrations };

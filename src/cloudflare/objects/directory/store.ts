@@ -3,7 +3,7 @@ import { migrate } from '../migrate.ts';
 import type { DirectoryPage, DirectoryQuery, Listed, Told } from './api.ts';
 import { createCursor, parseCursor } from './api.ts';
 import { HeldRows } from './held.ts';
-import { schema } from './schema.ts';
+import { idle, listed, nameIndex, removed, schema, waits } from './schema.ts';
 import type { WaitingPage, WaitingQuery } from './wait.ts';
 import { WaitRows } from './wait-rows.ts';
 
@@ -34,29 +34,26 @@ export class DirectoryStore {
 		const { id, agent, user = null, title = null, createdAt, activeAt } = entry;
 		const { sql } = this.#storage;
 		const more = this.#storage.transactionSync(() => {
-			const [row] = sql.exec<Row>('SELECT * FROM session WHERE id = ?', id).toArray();
-			const before = row?.removed === 0 ? row.bytes : 0;
+			const row = this.#read(id);
+			const before = row === undefined || row.state === removed ? 0 : row.bytes;
 			const { bytes = before } = entry;
-			if (row !== undefined && isOld(entry, row)) {
-				// Its activity is known, and its bytes are new.
-				if (row.removed === 1 || row.created_at !== createdAt || row.bytes === bytes) return 0;
-				sql.exec('UPDATE session SET bytes = ? WHERE id = ?', bytes, id);
+			const keepBytes = () => {
+				if (bytes !== before) sql.exec('UPDATE session SET bytes = ? WHERE id = ?', bytes, id);
 				return bytes - before;
-			}
-			if (wait !== undefined) this.#waits.set(id, agent, wait);
-			if (row !== undefined && isKnown(entry, row) && row.bytes === bytes) return 0;
-			const hour = toHour(activeAt);
-			if (row?.removed === 0 && row.hour === hour)
-				sql.exec(
-					'UPDATE session SET agent = ?, title = ?, created_at = ?, active_at = ?, bytes = ? WHERE id = ?',
-					...[agent, title, createdAt, activeAt, bytes, id],
-				);
-			else
-				sql.exec(
-					`INSERT OR REPLACE INTO session (id, agent, title, created_at, active_at, removed, hour, user, bytes)
-					VALUES (?, ?, ?, ?, ?, 0, ?, ?, ?)`,
-					...[id, agent, title, createdAt, activeAt, hour, user, bytes],
-				);
+			};
+			// Its activity is known, and its bytes are new.
+			if (row !== undefined && isOld(entry, row))
+				return row.state === removed || row.created_at !== createdAt ? 0 : keepBytes();
+			if (wait !== undefined) this.#waits.set({ id, agent, user }, wait);
+			const wasWaiting = row?.state === waits;
+			const state = (wait === undefined ? wasWaiting : wait !== null) ? waits : idle;
+			if (row?.state === state && isKnown(entry, row)) return keepBytes();
+			sql.exec(
+				`INSERT INTO session (id, agent, title, created_at, active_at, state, user, bytes) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+				ON CONFLICT (id) DO UPDATE SET agent = excluded.agent, title = excluded.title, created_at = excluded.created_at,
+					active_at = excluded.active_at, state = excluded.state, user = excluded.user, bytes = excluded.bytes`,
+				...[id, agent, title, createdAt, activeAt, state, user, bytes],
+			);
 			return bytes - before;
 		});
 		this.held.add(user, more);
@@ -64,25 +61,23 @@ export class DirectoryStore {
 
 	/** A listed session keeps its own time of creation. One that was never listed gets `now`, which is late enough. */
 	remove(id: string, now: number): void {
-		const forgottenAt = now - rememberedMs;
-		const listed = 'SELECT * FROM session WHERE id = ? AND removed = 0';
-		const [row] = this.#storage.sql.exec<Row>(listed, id).toArray();
+		const row = this.#read(id);
 		this.#storage.transactionSync(() => {
 			this.#storage.sql.exec(
 				`DELETE FROM session WHERE id IN (
-					SELECT id FROM session WHERE removed = 1 AND hour <= ? AND active_at <= ? ORDER BY hour LIMIT ?
+					SELECT id FROM session WHERE state = ${removed} AND active_at <= ? ORDER BY active_at LIMIT ?
 				)`,
-				...[toHour(forgottenAt), forgottenAt, forgottenAtOnce],
+				...[now - rememberedMs, forgottenAtOnce],
 			);
-			this.#waits.set(id, '', null);
+			this.#waits.set({ id, agent: '', user: null }, null);
 			this.#storage.sql.exec(
-				`INSERT INTO session (id, agent, title, created_at, active_at, removed, hour) VALUES (?1, '', NULL, ?2, ?2, 1, ?3)
-				ON CONFLICT (id) DO UPDATE SET agent = '', title = NULL, user = NULL, active_at = excluded.active_at, removed = 1,
-					hour = excluded.hour, bytes = 0`,
-				...[id, now, toHour(now)],
+				`INSERT INTO session (id, agent, created_at, active_at, state) VALUES (?1, '', ?2, ?2, ${removed})
+				ON CONFLICT (id) DO UPDATE SET agent = '', title = NULL, user = NULL, active_at = excluded.active_at,
+					state = ${removed}, bytes = 0`,
+				...[id, now],
 			);
 		});
-		if (row !== undefined) this.held.add(row.user, -row.bytes);
+		if (row !== undefined && row.state !== removed) this.held.add(row.user, -row.bytes);
 	}
 
 	noteSent(request: string, session: string, now: number): void {
@@ -112,16 +107,14 @@ export class DirectoryStore {
 	}
 
 	list({ cursor, limit, agent, user, isWaiting = false }: DirectoryQuery): DirectoryPage {
-		const behind = cursor === undefined ? undefined : parseCursor(cursor);
+		const behind = cursor === undefined ? { activeAt: Number.MAX_SAFE_INTEGER, id: '' } : parseCursor(cursor);
+		const range = (state: number) => `SELECT * FROM session INDEXED BY ${nameIndex('session', { agent, user })}
+			WHERE state = ${state} ${agent === undefined ? '' : 'AND agent = ?1'} ${user === undefined ? '' : 'AND user IS ?2'}
+				AND (active_at, id) < (?3, ?4)`;
+		const ranges = isWaiting ? [range(waits)] : listed.map(range);
 		const rows = this.#storage.sql.exec<Row>(
-			`SELECT * FROM session
-			WHERE removed = 0 ${behind === undefined ? '' : 'AND hour <= ? AND (active_at, id) < (?, ?)'}
-				${agent === undefined ? '' : 'AND agent = ?'} ${user === undefined ? '' : 'AND user IS ?'} ${isWaiting ? 'AND id IN (SELECT session FROM wait)' : ''}
-			ORDER BY hour DESC, active_at DESC, id DESC LIMIT ?`,
-			...(behind === undefined ? [] : [toHour(behind.activeAt), behind.activeAt, behind.id]),
-			...(agent === undefined ? [] : [agent]),
-			...(user === undefined ? [] : [user]),
-			limit + 1,
+			`${ranges.join(' UNION ALL ')} ORDER BY active_at DESC, id DESC LIMIT ?5`,
+			...[agent ?? null, user ?? null, behind.activeAt, behind.id, limit + 1],
 		);
 		const found = rows.toArray().map(({ id, agent, user, title, created_at: createdAt, active_at: activeAt }) => {
 			return { id, agent, ...(user !== null && { user }), ...(title !== null && { title }), createdAt, activeAt };
@@ -129,6 +122,10 @@ export class DirectoryStore {
 		const sessions = found.slice(0, limit);
 		const last = sessions.at(-1);
 		return found.length > limit && last !== undefined ? { sessions, cursor: createCursor(last) } : { sessions };
+	}
+
+	#read(id: string): Row | undefined {
+		return this.#storage.sql.exec<Row>('SELECT * FROM session WHERE id = ?', id).toArray()[0];
 	}
 
 	listWaiting(page: WaitingQuery): WaitingPage {
@@ -156,22 +153,17 @@ type Row = {
 	title: string | null;
 	created_at: number;
 	active_at: number;
-	removed: number;
-	hour: number;
+	state: number;
 	bytes: number;
 };
 
 /** Whether what a session tells is older than what is stored under its id. */
 function isOld({ createdAt, activeAt }: Listed, row: Row): boolean {
-	return row.removed === 1 ? createdAt <= row.created_at : activeAt < row.active_at;
+	return row.state === removed ? createdAt <= row.created_at : activeAt < row.active_at;
 }
 
 /** Whether a session is listed as it tells. */
 function isKnown({ agent, title, createdAt, activeAt }: Listed, row: Row): boolean {
 	const isSame = agent === row.agent && (title ?? null) === row.title && createdAt === row.created_at;
-	return row.removed === 0 && activeAt === row.active_at && isSame;
-}
-
-function toHour(time: number): number {
-	return Math.floor(time / 3_600_000);
+	return activeAt === row.active_at && isSame;
 }

@@ -1,6 +1,7 @@
 import { waitingCursor } from '../../wire/page.ts';
 import type { Sql } from '../migrate.ts';
 import { createNoSuchCursor } from './api.ts';
+import { nameIndex } from './schema.ts';
 import {
 	createWaitingCursor,
 	type Wait,
@@ -8,9 +9,11 @@ import {
 	type WaitingEntry,
 	type WaitingPage,
 	type WaitingQuery,
+	type WaitKind,
+	waitKinds,
 } from './wait.ts';
 
-/** The sessions of an owner that wait for somebody, a row each. */
+/** The calls that sessions of an owner wait for somebody with, a row each. */
 export class WaitRows {
 	readonly #sql: Sql;
 
@@ -19,33 +22,40 @@ export class WaitRows {
 	}
 
 	/** Stores what a session waits for. Writes nothing where that is stored already. */
-	set(session: string, agent: string, wait: Wait | null): void {
-		type Row = { since: number; calls: string };
-		const [row] = this.#sql.exec<Row>('SELECT since, calls FROM wait WHERE session = ?', session).toArray();
-		if (wait === null) {
-			if (row !== undefined) this.#sql.exec('DELETE FROM wait WHERE session = ?', session);
-			return;
+	set({ id, agent, user }: Waiter, wait: Wait | null): void {
+		type Row = { place: number; kind: string; since: number; call: string };
+		const query = 'SELECT place, kind, since, call FROM waiting WHERE session = ?';
+		const before = this.#sql.exec<Row>(query, id).toArray();
+		const { since = 0, calls = [] } = wait ?? {};
+		const after = calls.map((call): Row => ({ place: call.place, kind: call.kind, since, call: JSON.stringify(call) }));
+		const isIn = (rows: readonly Row[], { place, kind, since, call }: Row) =>
+			rows.some((row) => row.place === place && row.kind === kind && row.since === since && row.call === call);
+		for (const row of before) {
+			if (isIn(after, row)) continue;
+			this.#sql.exec('DELETE FROM waiting WHERE session = ? AND place = ? AND kind = ?', id, row.place, row.kind);
 		}
-		const calls = JSON.stringify(wait.calls);
-		if (row?.since === wait.since && row.calls === calls) return;
-		this.#sql.exec(
-			'INSERT OR REPLACE INTO wait (session, since, agent, calls) VALUES (?, ?, ?, ?)',
-			...[session, wait.since, agent, calls],
-		);
+		for (const row of after) {
+			if (isIn(before, row)) continue;
+			this.#sql.exec(
+				'INSERT OR REPLACE INTO waiting (session, place, kind, since, agent, user, call) VALUES (?, ?, ?, ?, ?, ?, ?)',
+				...[id, row.place, row.kind, row.since, agent, user, row.call],
+			);
+		}
 	}
 
-	/** An index of `since` would cost two rows for each wait, and spare a list only the reading of other rows. */
 	list({ cursor, limit, kind, agent, user }: WaitingQuery): WaitingPage {
 		type Row = Record<'session' | 'agent' | 'call', string> &
 			Record<'user' | 'title', string | null> & { since: number };
+		const range = (one: WaitKind) => `SELECT * FROM waiting INDEXED BY ${nameIndex('waiting', { agent, user })}
+			WHERE kind = '${one}' ${agent === undefined ? '' : 'AND agent = ?1'} ${user === undefined ? '' : 'AND user = ?2'}
+				AND (since, session, place) > (?3, ?4, ?5)`;
+		const ranges = kind === undefined ? waitKinds.map(range) : [range(kind)];
 		const rows = this.#sql.exec<Row>(
-			`SELECT wait.session, since, wait.agent, user, title, value AS call
-			FROM wait JOIN json_each(calls) LEFT JOIN session ON session.id = wait.session
-			WHERE (since, wait.session, value ->> 'place') > (?, ?, ?)
-				AND wait.agent = ifnull(?, wait.agent) AND value ->> 'kind' = ifnull(?, value ->> 'kind')
-				${user === undefined ? '' : 'AND user = ?'}
-			ORDER BY since, wait.session, value ->> 'place' LIMIT ?`,
-			...[...parseCursor(cursor), agent ?? null, kind ?? null, ...(user === undefined ? [] : [user]), limit + 1],
+			`SELECT session, since, found.agent, found.user, title, call
+			FROM (${ranges.join(' UNION ALL ')} ORDER BY since, session, place LIMIT ?6) AS found
+				LEFT JOIN session ON session.id = found.session
+			ORDER BY since, session, place`,
+			...[agent ?? null, user ?? null, ...parseCursor(cursor), limit + 1],
 		);
 		const found = rows.toArray().map(({ title, user, call, ...row }): WaitingEntry => {
 			const waited: WaitedCall = JSON.parse(call);
@@ -56,6 +66,13 @@ export class WaitRows {
 		if (found.length <= limit || last === undefined) return { entries };
 		return { entries, cursor: createWaitingCursor(last) };
 	}
+}
+
+/** A session that may wait. */
+interface Waiter {
+	readonly id: string;
+	readonly agent: string;
+	readonly user: string | null;
 }
 
 /** Reads the cursor that stands behind a call. Throws `invalid_request` if the text is none. */

@@ -7,7 +7,9 @@ export interface Wait {
 }
 
 /** What a waiting call waits for: a person's permission, the answer to its question, or its result. */
-export type WaitKind = 'approval' | 'question' | 'result';
+export const waitKinds = ['approval', 'question', 'result'] as const;
+
+export type WaitKind = (typeof waitKinds)[number];
 
 /** A call that waits for somebody. */
 export interface WaitedCall {

@@ -2,7 +2,9 @@ import { env, evictDurableObject, runInDurableObject } from 'cloudflare:test';
 import * as fc from 'fast-check';
 import { afterEach, expect, test } from 'vitest';
 import type { DirectoryPage, Listed } from '../../../../src/cloudflare/objects/directory/api.ts';
+import { schema } from '../../../../src/cloudflare/objects/directory/schema.ts';
 import { DirectoryStore } from '../../../../src/cloudflare/objects/directory/store.ts';
+import { migrate } from '../../../../src/cloudflare/objects/migrate.ts';
 import { setClock } from '../../../clock.ts';
 import { counted } from '../../../rows.ts';
 
@@ -178,25 +180,74 @@ test('pages list every unchanged session exactly once, whatever happens between 
 	});
 });
 
-test('a page reads its own rows and the rest of their hours; an activity writes one row, one that is known already none', async () => {
+test('an activity writes its row and one of each of four indexes; one that is known already writes none', async () => {
 	await runInDurableObject(newDirectory(), (_, { storage }) => {
 		const { storage: counting, rows } = counted(storage);
 		const store = new DirectoryStore(counting);
-		// Six an hour.
-		for (let n = 0; n < 500; n++) store.touch(entry(`s${n}`, n * 600_000));
+		for (let n = 0; n < 100; n++) store.touch(entry(`s${n}`, n));
 		rows();
-		const { cursor } = store.list({ limit: 20 });
-		store.list({ limit: 20, cursor });
-		expect(rows().read).toBeLessThanOrEqual(2 * 2 * (21 + 2 * 6));
-		const hour = 500 * 3_600_000;
-		store.touch(entry('s0', hour));
-		// The index has the hour, and a row of its own.
-		expect(rows().written).toBe(2);
-		store.touch(entry('s0', hour + 61_000));
-		expect(rows().written).toBe(1);
-		store.touch(entry('s0', hour + 61_000));
-		store.touch(entry('s0', hour));
-		expect(rows().written).toBe(0);
+		for (const at of [1_000, 2_000]) {
+			store.touch(entry('s0', at));
+			expect(rows().written).toBe(5);
+			store.touch(entry('s0', at));
+			store.touch(entry('s0', at - 1));
+			expect(rows().written).toBe(0);
+		}
 		expect(readIds(store.list({ limit: 1 }).sessions)).toEqual(['s0']);
+	});
+});
+
+test('sessions that wait are listed by their activity, and no more once they go on', async () => {
+	await runInDurableObject(newDirectory(), (_, { storage }) => {
+		const store = new DirectoryStore(storage);
+		const call = { callId: 'c', kind: 'approval', place: 0 } as const;
+		const wait = { since: 1_000, calls: [call, { ...call, callId: 'd', place: 1 }] };
+		const readWaiting = () => [
+			readIds(store.list({ limit: 9, isWaiting: true }).sessions),
+			store.listWaiting({ limit: 9 }).entries.map(({ session, callId }) => `${session} ${callId}`),
+		];
+		for (const [id, at] of [
+			['a', 1],
+			['b', 2],
+			['c', 3],
+		] as const)
+			store.touch({ ...entry(id, at), wait });
+		store.touch(entry('d', 4));
+		expect(readWaiting()).toEqual([
+			['c', 'b', 'a'],
+			['a c', 'a d', 'b c', 'b d', 'c c', 'c d'],
+		]);
+		store.touch({ ...entry('a', 5), wait: { ...wait, calls: wait.calls.slice(1) } });
+		store.touch({ ...entry('b', 6), wait: null });
+		// An earlier version does not tell whether it waits.
+		store.touch(entry('c', 7));
+		store.remove('d', 8);
+		expect(readWaiting()).toEqual([
+			['c', 'a'],
+			['a d', 'c c', 'c d'],
+		]);
+		expect(readIds(store.list({ limit: 9 }).sessions)).toEqual(['c', 'b', 'a']);
+		store.remove('a', 9);
+		expect(readWaiting()).toEqual([['c'], ['c c', 'c d']]);
+	});
+});
+
+test('a directory of an earlier version keeps its sessions and what they wait for', async () => {
+	await runInDurableObject(env.DIRECTORIES.get(env.DIRECTORIES.newUniqueId()), async (_, { storage }) => {
+		await storage.deleteAll();
+		const then = schema.migrations.slice(0, 7);
+		migrate(storage.sql, { tables: then.join(' '), migrations: then });
+		storage.sql.exec(`
+			INSERT INTO session (id, agent, created_at, active_at, removed, hour, user, bytes)
+				VALUES ('a', 'x', 1, 2, 0, 0, 'ada', 5), ('b', 'x', 1, 3, 0, 0, NULL, 6), ('c', 'x', 1, 4, 1, 0, NULL, 0);
+			INSERT INTO wait VALUES ('a', 7, 'x', '[{"callId":"k","kind":"question","place":2,"question":"Which?"}]');
+		`);
+		const store = new DirectoryStore(storage);
+		expect(readIds(store.list({ limit: 9 }).sessions)).toEqual(['b', 'a']);
+		expect(readIds(store.list({ limit: 9, isWaiting: true, user: 'ada' }).sessions)).toEqual(['a']);
+		expect(store.listWaiting({ limit: 9, kind: 'question', agent: 'x', user: 'ada' }).entries).toEqual([
+			{ session: 'a', agent: 'x', user: 'ada', since: 7, callId: 'k', kind: 'question', place: 2, question: 'Which?' },
+		]);
+		expect(store.held.read('ada')).toEqual({ owner: 11, user: 5 });
 	});
 });
