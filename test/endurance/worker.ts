@@ -160,7 +160,6 @@ export class Session extends classes.Session {
 
 /** Whether the newest run of a session is over. */
 function hasEnded(sql: SqlStorage): boolean {
-	// A session whose first run has only begun has no row of it, and no table.
 	if (sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'run'").toArray().length === 0) return false;
 	const [run] = sql.exec<{ n: number; status: string }>('SELECT n, status FROM run ORDER BY n DESC LIMIT 1').toArray();
 	if (run === undefined || run.status === 'running') return false;

@@ -56,6 +56,7 @@ describe('a table that was not made yet', () => {
 			expect(read('UPDATE "outbox" SET failed = ?', 1)).toEqual([]);
 			expect(read('DELETE FROM run WHERE n IN (SELECT run FROM callback)')).toEqual([]);
 			expect(read('ALTER TABLE child ADD COLUMN more TEXT')).toEqual([]);
+			expect(read('CREATE INDEX child_id ON child (id)')).toEqual([]);
 			const tables = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE '\\_%' ESCAPE '\\'";
 			expect(read(tables).map(({ name }) => name)).toEqual(['session', 'run', 'message', 'spending']);
 		}));

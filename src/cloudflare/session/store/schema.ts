@@ -150,7 +150,7 @@ export const rareTables = `
 
 /**
  * One entry a version. Never change an entry that was released: append the next, and change the tables alike. From version
- * 19 on a session may lack a rare table: write an entry of one statement for it, which then does nothing.
+ * 18 on a session may lack a rare table: write an entry of one statement for it, which then does nothing.
  */
 const migrations: readonly string[] = [
 	`CREATE TABLE session (

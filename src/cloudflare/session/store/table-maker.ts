@@ -6,11 +6,11 @@ const making = /CREATE (?:TABLE|INDEX \w+ ON) (\w+)[^;]*;/g;
 /** A column and its type, in the statement that makes its table. */
 const column = /\b(\w+) (?:TEXT|INTEGER|REAL|BLOB)\b/g;
 
-/** One statement that reads or writes rows, or alters a table. What another does is not known here. */
-const isKnown = /^\s*(?:SELECT|INSERT|UPDATE|DELETE|ALTER)\b[^;]*;?\s*$/;
+/** One statement about the rows, the columns or an index of tables. What another does is not known here. */
+const isKnown = /^\s*(?:SELECT|INSERT|UPDATE|DELETE|ALTER|CREATE INDEX)\b[^;]*;?\s*$/;
 
 /** A table that a statement names. The first is the one that it writes. */
-const named = /\b(?:FROM|JOIN|INTO|UPDATE|ALTER TABLE) "?(\w+)/g;
+const named = /\b(?:FROM|JOIN|INTO|UPDATE|ALTER TABLE|INDEX \w+ ON) "?(\w+)/g;
 
 /**
  * Wraps the storage of an object so that a table is made when its first row is inserted. A table that was not made reads
@@ -46,7 +46,7 @@ export function makeTables(storage: Storage, tables: string): Storage {
 			return storage.sql.exec(query, ...values);
 		}
 		const isRead = /^\s*SELECT\b/.test(query);
-		// Nothing to update, to delete or to alter.
+		// Nothing to update, to delete, to alter or to index.
 		if (!isRead && missing.has(names[0] ?? '')) return storage.sql.exec('SELECT NULL WHERE FALSE');
 		const empty = [...missing].map((name) => `${name} AS (${selectNothing(statements.get(name) ?? '')})`);
 		return storage.sql.exec(`WITH ${empty.join(', ')} ${query}`, ...values);
