@@ -1,4 +1,5 @@
 import type { SqlStorage } from '@cloudflare/workers-types';
+import { RunletError } from '../../core/ground/errors.ts';
 
 /** The part of an object's storage that runs statements. */
 export type Sql = Pick<SqlStorage, 'exec'>;
@@ -7,40 +8,33 @@ export type Sql = Pick<SqlStorage, 'exec'>;
 export interface Schema {
 	/** The statements that make the tables of the newest version. */
 	readonly tables: string;
-	/** The statements of each version, for objects that have an older one. One that was released never changes. */
+	/** The statements from each version to the next. One that was released never changes: append, and change `tables` alike. */
 	readonly migrations: readonly string[];
 }
 
-/** Reads the version of an object's tables without creating anything. 0 if there are none. */
+/** Reads the version of an object's tables, from 1 on, without creating anything. 0 if there are none. */
 export function readVersion(sql: Sql): number {
-	return findHolder(sql) === undefined
-		? 0
-		: sql.exec<{ version: number }>('SELECT version FROM schema_version').one().version;
+	if (sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'schema_version'").toArray().length === 0) return 0;
+	return sql.exec<{ version: number }>('SELECT version FROM schema_version').one().version;
 }
 
 /**
  * Makes an object's tables, or brings those that it has to the newest version. Both ways lead to the same tables. Call
- * it inside a transaction.
+ * it inside a transaction. Throws `not_configured` for tables of a newer version.
  */
 export function migrate(sql: Sql, { tables, migrations }: Schema): void {
-	const newest = migrations.length;
+	const newest = migrations.length + 1;
 	const from = readVersion(sql);
 	if (from === newest) return;
-	if (from === 0) {
-		sql.exec(`${tables} ${holdVersion(newest)}`);
-		return;
+	if (from > newest) {
+		const message = `The tables of this object have version ${from}, and this Worker knows ${newest}. Deploy the newer Worker again; on a laptop, remove .wrangler/state if you do not need it.`;
+		throw new RunletError('not_configured', message);
 	}
-	for (const statements of migrations.slice(from)) sql.exec(statements);
-	sql.exec(`DROP ${findHolder(sql)} schema_version`);
-	sql.exec(holdVersion(newest));
-}
-
-/** Returns what holds the version: a view, or a table in an object of an earlier version. */
-function findHolder(sql: Sql): string | undefined {
-	return sql.exec<{ type: string }>("SELECT type FROM sqlite_master WHERE name = 'schema_version'").toArray()[0]?.type;
-}
-
-/** A view holds the version: a table takes a page of 4 KB. */
-function holdVersion(version: number): string {
-	return `CREATE VIEW schema_version AS SELECT ${version} AS version`;
+	if (from === 0) sql.exec(tables);
+	else {
+		for (const statements of migrations.slice(from - 1)) sql.exec(statements);
+		sql.exec('DROP VIEW schema_version');
+	}
+	// A table would take a page of 4 KB.
+	sql.exec(`CREATE VIEW schema_version AS SELECT ${newest} AS version`);
 }

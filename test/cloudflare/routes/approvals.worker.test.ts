@@ -1,10 +1,8 @@
 import { env, runDurableObjectAlarm, runInDurableObject, SELF } from 'cloudflare:test';
 import { expect, test, vi } from 'vitest';
 import { createClient } from '../../../src/client/index.ts';
-import { schema } from '../../../src/cloudflare/objects/directory/schema.ts';
 import { DirectoryStore } from '../../../src/cloudflare/objects/directory/store.ts';
 import type { WaitedCall, WaitingPage } from '../../../src/cloudflare/objects/directory/wait.ts';
-import { migrate } from '../../../src/cloudflare/objects/migrate.ts';
 import { SessionStore } from '../../../src/cloudflare/session/store/store.ts';
 import { allEvents, createSession, querySession, readObject, request, restart, send } from '../../client.ts';
 import { createKeys } from '../../credentials.ts';
@@ -138,21 +136,6 @@ test('an approval keeps its id over a death of the object, and is answered once 
 	const results = requests[0]?.messages.flatMap((message) => (message.role === 'tool' ? [message.content] : []));
 	expect(results).toEqual(['paid 5', 'paid 6']);
 });
-
-test('a directory of an earlier version keeps its sessions, and lists what they wait for from now on', () =>
-	// The object of a session has no tables yet.
-	runInDurableObject(env.SESSIONS.get(env.SESSIONS.newUniqueId()), (_, { storage }) => {
-		const told = { id: 's', agent: 'a', createdAt: 1, activeAt: 5 };
-		const then = schema.migrations.slice(0, 3);
-		storage.transactionSync(() => migrate(storage.sql, { tables: then.join(' '), migrations: then }));
-		storage.sql.exec("INSERT INTO session VALUES ('s', 'a', NULL, 1, 5, 0, 0)");
-		const store = new DirectoryStore(storage);
-		expect(store.list({ limit: 1 }).sessions).toEqual([told]);
-		store.touch({ ...told, wait: { since: 6, calls: [waited('c', 0)] } });
-		expect(store.listWaiting({ limit: 1 }).entries).toEqual([
-			{ session: 's', agent: 'a', since: 6, ...waited('c', 0) },
-		]);
-	}));
 
 test('long arguments stand in the list with their beginning, and the session has them whole', async () => {
 	const id = await begin([call('p', 'pay', { amount: 1, note: 'x'.repeat(5_000) })]);

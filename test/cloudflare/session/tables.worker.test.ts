@@ -1,8 +1,6 @@
 import { env, runInDurableObject } from 'cloudflare:test';
 import { describe, expect, test } from 'vitest';
-import { migrate } from '../../../src/cloudflare/objects/migrate.ts';
-import { rareTables, schema, usualTables } from '../../../src/cloudflare/session/store/schema.ts';
-import { SessionStore } from '../../../src/cloudflare/session/store/store.ts';
+import { rareTables, usualTables } from '../../../src/cloudflare/session/store/schema.ts';
 import { makeTables } from '../../../src/cloudflare/session/store/table-maker.ts';
 import { allEvents, createSession, querySession, readNextAlarm, readObject, request, send } from '../../client.ts';
 import { play } from '../../script.ts';
@@ -91,24 +89,3 @@ describe('a table that was not made yet', () => {
 			expect(tables.sql.exec('SELECT key FROM state').toArray()).toEqual([{ key: 'a' }]);
 		}));
 });
-
-test('a session of the version that made all tables at once keeps its rows, and the names of its messages', () =>
-	inObject((storage) => {
-		const then = schema.migrations.slice(0, 17);
-		migrate(storage.sql, { tables: then.join(' '), migrations: then });
-		storage.sql.exec(`
-			INSERT INTO session (id, agent, created_at, owner) VALUES ('s', 'scripted', 1, 'local');
-			INSERT INTO state VALUES ('a', '1');
-			INSERT INTO message (seq, part, run, stored, body, created_at, client)
-				VALUES (65536, 0, 1, 0, '{"message":{"role":"user","content":"go"}}', 1, 'theirs');
-		`);
-		const before = storage.sql.databaseSize;
-		const store = new SessionStore(storage);
-		store.open();
-		expect(store.state.get('a')).toBe(1);
-		expect(store.messages.findNamed('theirs')?.message.content).toBe('go');
-		store.state.set('b', 2);
-		expect(store.state.list()).toEqual(['a', 'b']);
-		console.log(`bytes of a session with all tables: ${before}`);
-		expect(before).toBeGreaterThan(100_000);
-	}));

@@ -55,44 +55,4 @@ const tables = `
 	CREATE TABLE told (one INTEGER PRIMARY KEY, owner TEXT NOT NULL, caps TEXT NOT NULL) WITHOUT ROWID;
 `;
 
-/** One entry a version. Never change an entry that was released: append the next, and change `tables` alike. */
-const migrations: readonly string[] = [
-	`CREATE TABLE day (
-		day INTEGER PRIMARY KEY, spent_tokens INTEGER NOT NULL, spent_usd REAL NOT NULL, reserved_tokens INTEGER NOT NULL,
-		reserved_usd REAL NOT NULL
-	) WITHOUT ROWID;
-	CREATE TABLE call (
-		day INTEGER NOT NULL, id TEXT NOT NULL, tokens INTEGER NOT NULL, usd REAL NOT NULL, settled INTEGER NOT NULL,
-		PRIMARY KEY (day, id)
-	) WITHOUT ROWID;
-	CREATE TABLE past (
-		day INTEGER PRIMARY KEY, spent_tokens INTEGER NOT NULL, spent_usd REAL NOT NULL, reserved_tokens INTEGER NOT NULL,
-		reserved_usd REAL NOT NULL
-	) WITHOUT ROWID;`,
-	`ALTER TABLE day ADD COLUMN open TEXT NOT NULL DEFAULT '[]'; ALTER TABLE past ADD COLUMN open TEXT NOT NULL DEFAULT '[]';`,
-	`ALTER TABLE call ADD COLUMN user TEXT;
-	CREATE TABLE user_day (
-		user TEXT NOT NULL, day INTEGER NOT NULL, spent_tokens INTEGER NOT NULL, spent_usd REAL NOT NULL,
-		reserved_tokens INTEGER NOT NULL, reserved_usd REAL NOT NULL, before_tokens INTEGER NOT NULL, before_usd REAL NOT NULL,
-		PRIMARY KEY (user, day)
-	) WITHOUT ROWID;
-	CREATE INDEX user_day_by_day ON user_day (day DESC);
-	CREATE TABLE user_cap (user TEXT PRIMARY KEY, caps TEXT NOT NULL) WITHOUT ROWID;`,
-	`ALTER TABLE day ADD COLUMN parts TEXT NOT NULL DEFAULT '[]'; ALTER TABLE past ADD COLUMN parts TEXT NOT NULL DEFAULT '[]';
-	ALTER TABLE call ADD COLUMN parts TEXT;
-	CREATE TABLE part (
-		day INTEGER NOT NULL, agent TEXT NOT NULL, model TEXT NOT NULL, user TEXT NOT NULL, tokens INTEGER NOT NULL,
-		usd REAL NOT NULL, unpriced INTEGER NOT NULL, input INTEGER NOT NULL, cached INTEGER NOT NULL, units TEXT,
-		PRIMARY KEY (day, agent, model, user)
-	) WITHOUT ROWID;
-	CREATE TABLE alert (
-		day INTEGER NOT NULL, scope TEXT NOT NULL, user TEXT NOT NULL, percent INTEGER NOT NULL, caps TEXT NOT NULL,
-		armed INTEGER NOT NULL, PRIMARY KEY (day, scope, user, percent)
-	) WITHOUT ROWID;
-	CREATE TABLE outgoing (
-		id TEXT PRIMARY KEY, receiver TEXT NOT NULL, body TEXT NOT NULL, failed INTEGER NOT NULL, due_at INTEGER NOT NULL
-	) WITHOUT ROWID;
-	CREATE TABLE told (one INTEGER PRIMARY KEY, owner TEXT NOT NULL, caps TEXT NOT NULL) WITHOUT ROWID;`,
-];
-
-export const schema: Schema = { tables, migrations };
+export const schema: Schema = { tables, migrations: [] };

@@ -11,10 +11,4 @@ const tables = `
 	CREATE TABLE written (id INTEGER PRIMARY KEY CHECK (id = 0), at INTEGER NOT NULL, pending INTEGER NOT NULL);
 `;
 
-/**
- * One entry a version. Never change an entry that was released: append the next, and change `tables` alike. Before the
- * second one comes, the first gets a text of its own.
- */
-const migrations: readonly string[] = [tables];
-
-export const schema: Schema = { tables, migrations };
+export const schema: Schema = { tables, migrations: [] };

@@ -10,8 +10,8 @@ import type { Schema } from '../../objects/migrate.ts';
  * `run` until it changes. `message_name` has the ids that senders gave their messages, and `output` the results that a
  * message holds cut.
  *
- * `session.user` is the person whose session it is, and `created_by` who created it: actors are JSON. An earlier version
- * stored neither. `imported` is 1 if its history came from an import.
+ * `session.user` is the person whose session it is, and `created_by` who created it: actors are JSON. `imported` is 1 if
+ * its history came from an import.
  *
  * `session.summary` is the place of the newest summary, which a model is sent instead of what is in front of it;
  * `token_key` signs the tokens that open the session; `client_tools` are those of the client that it runs with now. While
@@ -76,7 +76,10 @@ export const usualTables = `
 	) WITHOUT ROWID;
 `;
 
-/** The tables that few sessions need. A session that lacks one reads it as empty. */
+/**
+ * The tables that few sessions need. A session that lacks one reads it as empty. A migration of one is an entry of one
+ * statement, which does nothing where the table is missing.
+ */
 export const rareTables = `
 	CREATE TABLE output (
 		seq INTEGER NOT NULL, part INTEGER NOT NULL, body TEXT NOT NULL, PRIMARY KEY (seq, part)
@@ -148,124 +151,7 @@ export const rareTables = `
 	) WITHOUT ROWID;
 `;
 
-/**
- * One entry a version. Never change an entry that was released: append the next, and change the tables alike. From version
- * 18 on a session may lack a rare table: write an entry of one statement for it, which then does nothing.
- */
-const migrations: readonly string[] = [
-	`CREATE TABLE session (
-		id TEXT PRIMARY KEY, agent TEXT NOT NULL, model TEXT, metadata TEXT, created_at INTEGER NOT NULL,
-		owner TEXT NOT NULL, budget TEXT, expires_after INTEGER, title TEXT, summary INTEGER NOT NULL DEFAULT 0,
-		token_key TEXT, client_tools TEXT, listed_at INTEGER
-	) WITHOUT ROWID;
-	CREATE TABLE run (
-		n INTEGER PRIMARY KEY, id TEXT NOT NULL, status TEXT NOT NULL, model TEXT, stop_after INTEGER,
-		max_output_tokens INTEGER, tool_choice TEXT, terms TEXT, boot TEXT NOT NULL, attempt INTEGER NOT NULL,
-		lost INTEGER NOT NULL DEFAULT 0, progress INTEGER NOT NULL DEFAULT 0, restarts INTEGER NOT NULL DEFAULT 0,
-		draft TEXT, first_seq INTEGER NOT NULL, tail TEXT, created_at INTEGER NOT NULL, ended_at INTEGER
-	) WITHOUT ROWID;
-	CREATE TABLE message (
-		seq INTEGER NOT NULL, part INTEGER NOT NULL, run INTEGER NOT NULL, stored INTEGER NOT NULL, body TEXT NOT NULL,
-		created_at INTEGER NOT NULL, replaced INTEGER NOT NULL DEFAULT 0, client TEXT, PRIMARY KEY (seq, part)
-	) WITHOUT ROWID;
-	CREATE INDEX message_client ON message (client) WHERE client IS NOT NULL;
-	CREATE TABLE output (
-		seq INTEGER NOT NULL, part INTEGER NOT NULL, body TEXT NOT NULL, PRIMARY KEY (seq, part)
-	) WITHOUT ROWID;
-	CREATE TABLE call (
-		turn INTEGER NOT NULL, call TEXT NOT NULL, state TEXT NOT NULL, asked INTEGER NOT NULL, arguments TEXT NOT NULL,
-		question TEXT, created_at INTEGER NOT NULL, PRIMARY KEY (turn, call)
-	) WITHOUT ROWID;
-	CREATE INDEX call_asked ON call (call) WHERE asked = 1;
-	CREATE TABLE delivery (
-		key TEXT PRIMARY KEY, request TEXT NOT NULL, run INTEGER, waiting INTEGER, created_at INTEGER NOT NULL, body TEXT
-	) WITHOUT ROWID;
-	CREATE INDEX delivery_body ON delivery (body) WHERE body IS NOT NULL;
-	CREATE TABLE queue (
-		id INTEGER NOT NULL, part INTEGER NOT NULL, steers INTEGER NOT NULL, body TEXT NOT NULL,
-		created_at INTEGER NOT NULL, PRIMARY KEY (id, part)
-	) WITHOUT ROWID;
-	CREATE TABLE spending (
-		call INTEGER PRIMARY KEY, run INTEGER NOT NULL, model TEXT NOT NULL, tokens INTEGER NOT NULL, usd REAL NOT NULL,
-		total_tokens INTEGER NOT NULL, total_usd REAL NOT NULL, settled INTEGER NOT NULL, owed INTEGER NOT NULL,
-		created_at INTEGER NOT NULL, input_tokens INTEGER NOT NULL, input_usd REAL NOT NULL, output_usd REAL NOT NULL
-	) WITHOUT ROWID;
-	CREATE TABLE callback (
-		id TEXT PRIMARY KEY, run INTEGER NOT NULL, run_id TEXT NOT NULL, url TEXT NOT NULL, failed INTEGER NOT NULL,
-		due_at INTEGER NOT NULL
-	) WITHOUT ROWID;
-	CREATE TABLE token (
-		id TEXT PRIMARY KEY, key_id TEXT NOT NULL, scopes TEXT NOT NULL, is_first INTEGER NOT NULL, expires_at INTEGER NOT NULL
-	) WITHOUT ROWID;
-	CREATE TABLE outbox (
-		id TEXT PRIMARY KEY, body TEXT NOT NULL, failed INTEGER NOT NULL, due_at INTEGER NOT NULL
-	) WITHOUT ROWID;`,
-	'CREATE TABLE state (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;',
-	`CREATE TABLE file (path TEXT PRIMARY KEY, folder TEXT NOT NULL, content INTEGER) WITHOUT ROWID;
-	CREATE INDEX file_folder ON file (folder, path);
-	CREATE TABLE content (
-		id INTEGER PRIMARY KEY, size INTEGER NOT NULL, lines INTEGER, bucket_key TEXT, refs INTEGER NOT NULL,
-		modified_at INTEGER NOT NULL
-	);
-	CREATE TABLE piece (
-		content INTEGER NOT NULL, part INTEGER NOT NULL, bytes BLOB NOT NULL, PRIMARY KEY (content, part)
-	) WITHOUT ROWID;
-	CREATE TABLE mark (
-		content INTEGER NOT NULL, part INTEGER NOT NULL, places BLOB NOT NULL, PRIMARY KEY (content, part)
-	) WITHOUT ROWID;
-	CREATE TABLE change (
-		change INTEGER NOT NULL, place INTEGER NOT NULL, step TEXT, call TEXT, path TEXT NOT NULL, before INTEGER,
-		after INTEGER, kind TEXT, moved_from TEXT, undone INTEGER NOT NULL DEFAULT 0, created_at INTEGER NOT NULL,
-		PRIMARY KEY (change DESC, place)
-	) WITHOUT ROWID;
-	CREATE TABLE recall (
-		step TEXT NOT NULL, part INTEGER NOT NULL, body TEXT NOT NULL, PRIMARY KEY (step, part)
-	) WITHOUT ROWID;
-	CREATE TABLE note (
-		key TEXT NOT NULL, part INTEGER NOT NULL, body TEXT NOT NULL, PRIMARY KEY (key, part)
-	) WITHOUT ROWID;
-	CREATE TABLE workspace (
-		one INTEGER PRIMARY KEY, files INTEGER NOT NULL, bytes INTEGER NOT NULL, kept_bytes INTEGER NOT NULL,
-		changes INTEGER NOT NULL, last_change INTEGER NOT NULL, last_content INTEGER NOT NULL
-	);`,
-	'ALTER TABLE call ADD COLUMN resume TEXT; ALTER TABLE call ADD COLUMN answer TEXT;',
-	`CREATE TABLE waiting_call (
-		id TEXT PRIMARY KEY, call TEXT NOT NULL, waits_for TEXT NOT NULL, hash TEXT NOT NULL, resume TEXT,
-		created_at INTEGER NOT NULL
-	) WITHOUT ROWID;`,
-	'ALTER TABLE spending ADD COLUMN lease INTEGER;',
-	'ALTER TABLE spending ADD COLUMN told INTEGER NOT NULL DEFAULT 0;',
-	'ALTER TABLE session ADD COLUMN importing INTEGER;',
-	`ALTER TABLE session ADD COLUMN parent TEXT;
-	CREATE TABLE child (
-		turn INTEGER NOT NULL, call TEXT NOT NULL, id TEXT NOT NULL, agent TEXT NOT NULL, budget TEXT,
-		tokens INTEGER, usd REAL, created_at INTEGER NOT NULL, PRIMARY KEY (turn, call)
-	) WITHOUT ROWID;`,
-	'ALTER TABLE message ADD COLUMN cost TEXT;',
-	'ALTER TABLE run ADD COLUMN listed_at INTEGER;',
-	'ALTER TABLE run ADD COLUMN recalled TEXT;',
-	'ALTER TABLE token ADD COLUMN holder TEXT;',
-	'ALTER TABLE child ADD COLUMN background INTEGER;',
-	'ALTER TABLE call ADD COLUMN input TEXT;',
-	'ALTER TABLE message ADD COLUMN begun TEXT;',
-	`ALTER TABLE session ADD COLUMN user TEXT; ALTER TABLE session ADD COLUMN created_by TEXT;
-	ALTER TABLE session ADD COLUMN imported INTEGER;
-	ALTER TABLE token ADD COLUMN made_by TEXT;
-	ALTER TABLE call ADD COLUMN decision TEXT; ALTER TABLE call ADD COLUMN decided_by TEXT;
-	ALTER TABLE call ADD COLUMN inbound TEXT;
-	CREATE INDEX content_bucket ON content (size) WHERE bucket_key IS NOT NULL;
-	UPDATE run SET recalled = json_object('sources', json_extract(recalled, '$.sources'))
-	WHERE json_type(recalled) = 'object';
-	ALTER TABLE spending ADD COLUMN embedding INTEGER; ALTER TABLE spending ADD COLUMN thinks INTEGER;
-	ALTER TABLE spending ADD COLUMN units_usd REAL;`,
-	`CREATE TABLE message_name (
-		name TEXT NOT NULL, seq INTEGER NOT NULL, PRIMARY KEY (name, seq)
-	) WITHOUT ROWID;
-	INSERT INTO message_name SELECT DISTINCT client, seq FROM message WHERE client IS NOT NULL;
-	DROP INDEX message_client; ALTER TABLE message DROP COLUMN client;`,
-];
-
-export const schema: Schema = { tables: usualTables + rareTables, migrations };
+export const schema: Schema = { tables: usualTables + rareTables, migrations: [] };
 
 /** The tables that stay when a session is removed: its outbox, and those of the platform. */
 export const keptTables = /^(outbox|schema_version|_cf_.*|sqlite_.*)$/;

@@ -2,9 +2,7 @@ import { env, evictDurableObject, runInDurableObject } from 'cloudflare:test';
 import * as fc from 'fast-check';
 import { afterEach, expect, test } from 'vitest';
 import type { DirectoryPage, Listed } from '../../../../src/cloudflare/objects/directory/api.ts';
-import { schema } from '../../../../src/cloudflare/objects/directory/schema.ts';
 import { DirectoryStore } from '../../../../src/cloudflare/objects/directory/store.ts';
-import { migrate } from '../../../../src/cloudflare/objects/migrate.ts';
 import { setClock } from '../../../clock.ts';
 import { counted } from '../../../rows.ts';
 
@@ -229,25 +227,5 @@ test('sessions that wait are listed by their activity, and no more once they go 
 		expect(readIds(store.list({ limit: 9 }).sessions)).toEqual(['c', 'b', 'a']);
 		store.remove('a', 9);
 		expect(readWaiting()).toEqual([['c'], ['c c', 'c d']]);
-	});
-});
-
-test('a directory of an earlier version keeps its sessions and what they wait for', async () => {
-	await runInDurableObject(env.DIRECTORIES.get(env.DIRECTORIES.newUniqueId()), async (_, { storage }) => {
-		await storage.deleteAll();
-		const then = schema.migrations.slice(0, 7);
-		migrate(storage.sql, { tables: then.join(' '), migrations: then });
-		storage.sql.exec(`
-			INSERT INTO session (id, agent, created_at, active_at, removed, hour, user, bytes)
-				VALUES ('a', 'x', 1, 2, 0, 0, 'ada', 5), ('b', 'x', 1, 3, 0, 0, NULL, 6), ('c', 'x', 1, 4, 1, 0, NULL, 0);
-			INSERT INTO wait VALUES ('a', 7, 'x', '[{"callId":"k","kind":"question","place":2,"question":"Which?"}]');
-		`);
-		const store = new DirectoryStore(storage);
-		expect(readIds(store.list({ limit: 9 }).sessions)).toEqual(['b', 'a']);
-		expect(readIds(store.list({ limit: 9, isWaiting: true, user: 'ada' }).sessions)).toEqual(['a']);
-		expect(store.listWaiting({ limit: 9, kind: 'question', agent: 'x', user: 'ada' }).entries).toEqual([
-			{ session: 'a', agent: 'x', user: 'ada', since: 7, callId: 'k', kind: 'question', place: 2, question: 'Which?' },
-		]);
-		expect(store.held.read('ada')).toEqual({ owner: 11, user: 5 });
 	});
 });

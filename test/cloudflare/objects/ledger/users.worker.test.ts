@@ -4,9 +4,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { type Amount, budgetState, everything, nothing } from '../../../../src/cloudflare/objects/budget.ts';
 import type { UserCaps, UserDay } from '../../../../src/cloudflare/objects/ledger/api.ts';
 import { formatDay } from '../../../../src/cloudflare/objects/ledger/day.ts';
-import { schema } from '../../../../src/cloudflare/objects/ledger/schema.ts';
 import { LedgerStore } from '../../../../src/cloudflare/objects/ledger/store.ts';
-import { migrate } from '../../../../src/cloudflare/objects/migrate.ts';
 import { setClock } from '../../../clock.ts';
 import { counted } from '../../../rows.ts';
 
@@ -287,19 +285,6 @@ test('the lease of a user costs four rows written, and what it reads does not gr
 		for (let n = 0; n < 300; n++) lend(`many ${n}`, 1_000, `user ${n}`);
 		for (let day = 1; day < 300; day++) store.users.change('kim', day, { spend: ten });
 		expect(readCost('two')).toEqual(cost);
-	});
-});
-
-test('a lease that an earlier version of the ledger reserved is settled by this one', async () => {
-	await runInDurableObject(env.SESSIONS.get(env.SESSIONS.newUniqueId()), (_, { storage }) => {
-		const then = schema.migrations.slice(0, 2);
-		migrate(storage.sql, { tables: then.join(' '), migrations: then });
-		storage.sql.exec(`INSERT INTO day VALUES (20000, 0, 0, 20, 0.2, '[["open",10,0.1]]')`);
-		storage.sql.exec("INSERT INTO call VALUES (20000, 'own row', 10, 0.1, 0)");
-		const store = new LedgerStore(storage);
-		for (const id of ['open', 'own row']) store.settle(20_000, [{ id, amount: five, user: 'kim' }]);
-		expect(store.state(20_000, {})).toMatchObject({ spent: { tokens: 10, usd: 0.1 }, reserved: nothing });
-		expect(store.users.state('kim', 20_000).total).toMatchObject({ spent: { tokens: 10 }, reserved: nothing });
 	});
 });
 
