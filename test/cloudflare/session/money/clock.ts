@@ -23,6 +23,11 @@ export function passMidnight(): void {
 	ahead += dayMs - (Date.now() % dayMs) + 1_000;
 }
 
+/** Returns the real time, in milliseconds. */
+export function readRealTime(): number {
+	return realNow();
+}
+
 /** Waits a moment of the real clock, in which others go on. */
 export function waitShortly(ms = 0): Promise<void> {
 	return new Promise((resolve) => realTimeout(resolve, ms));

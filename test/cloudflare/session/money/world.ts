@@ -7,7 +7,7 @@ import { createApp } from '../../../../src/cloudflare/routes/app.ts';
 import { readObject } from '../../../client.ts';
 import type { Random } from '../../../endurance/random.ts';
 import { runtime } from '../../../worker.ts';
-import { waitShortly } from './clock.ts';
+import { readRealTime, waitShortly } from './clock.ts';
 
 /** A session of the walk. */
 export interface Payer {
@@ -124,10 +124,14 @@ export async function readSession(owner: string, id: string): Promise<Session | 
 	throw new Error(`The session ${id} cannot be read`);
 }
 
+/** How long runs may take to end on a machine that is busy, in milliseconds of the real clock. */
+const patienceMs = 100_000;
+
 /** Waits until nothing runs any more. */
 export async function settle(world: World): Promise<void> {
 	let quiet = 0;
-	for (let tries = 0; tries < 3_000; tries++) {
+	const late = readRealTime() + patienceMs;
+	for (let tries = 0; readRealTime() < late; tries++) {
 		const all = await listFamily(world);
 		const states = await Promise.all(all.map((id) => readSession(world.owner, id)));
 		const isQuiet = states.every((one) => one === undefined || one.status !== 'running');
