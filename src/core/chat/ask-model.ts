@@ -5,6 +5,7 @@ import { dispatchChat, dispatchChatStream } from './dispatch.ts';
 import { estimateAudio, estimateRequest } from './estimate.ts';
 import type { Emit } from './event.ts';
 import type { Message } from './message.ts';
+import type { Meter, MeteredRequest } from './meter.ts';
 import { watchCall } from './model-call.ts';
 import { isCut, isRetryable, readUsage, toModelError, withUsage } from './model-error.ts';
 import type { ChatOptions } from './options.ts';
@@ -42,26 +43,37 @@ export interface TurnRequest {
 }
 
 /** A request with the estimated number of tokens that it sends. */
-type MeteredTurn = TurnRequest & { readonly inputTokens: number; readonly isWhole?: boolean };
+interface MeteredTurn extends TurnRequest {
+	readonly inputTokens: number;
+	/** Whether the reply may not be shorter than the options allow. */
+	readonly isWhole?: boolean;
+	/** Called where the meter throws: no model was asked, and another try or another model would change nothing. */
+	readonly onRefused: () => void;
+}
 
 /**
  * Asks a model for one turn. Repeats it after a failure that may pass, then asks the fallbacks. If readers have seen a
- * part of a try, `turn.restarted` comes before the next one. A reply without streaming is shown as a whole, so readers
- * see all replies alike. The usage of failed tries counts. Throws a `RunletError`.
+ * part of a try, `turn.restarted` comes before the next one. What the meter throws is not repeated. A reply without
+ * streaming is shown as a whole, so readers see all replies alike. The usage of failed tries counts. Throws a `RunletError`.
  */
 export async function askModel(asked: TurnRequest): Promise<TurnReply> {
 	const { options, signal, readers } = asked;
 	const fallbacks = [...(options.fallbacks ?? [])];
 	let lost: ChatUsage = {};
+	let isRefused = false;
+	const onRefused = (): void => {
+		isRefused = true;
+	};
 	for (let model = options.model; ; ) {
 		const { maxRetries = 2, timeouts } = findLimits(options, model);
 		const messages = dropCompacted(asked.messages, findVariant(options, model));
-		const request = await estimateInput({ ...asked, messages }, model);
+		const request = { ...(await estimateInput({ ...asked, messages }, model)), onRefused };
 		try {
 			const reply = await retry(() => tryModel(request, model, timeouts), {
 				model,
 				maxRetries,
 				signal,
+				mayRetry: () => !isRefused,
 				addLost: addLostUsage,
 			});
 			return addLostUsage(reply, lost);
@@ -69,7 +81,7 @@ export async function askModel(asked: TurnRequest): Promise<TurnReply> {
 			const failure = toModelError(thrown, model);
 			lost = addUsage(lost, readUsage(failure));
 			const error = withUsage(failure, lost);
-			if (signal.aborted || !isRetryable(error)) throw error;
+			if (signal.aborted || isRefused || !isRetryable(error)) throw error;
 			const next = await findNextReady(options, fallbacks, readers.emit);
 			if (next === undefined) throw error;
 			const message = `${model} could not be reached (${error.code}); asking ${next}.`;
@@ -80,7 +92,7 @@ export async function askModel(asked: TurnRequest): Promise<TurnReply> {
 }
 
 /** Estimates what a request sends to a model. Another model's provider may send more of the same conversation. */
-async function estimateInput(request: TurnRequest, model: string): Promise<MeteredTurn> {
+async function estimateInput(request: TurnRequest, model: string): Promise<Omit<MeteredTurn, 'onRefused'>> {
 	const { options, messages, system, tools, signal } = request;
 	if (options.meter === undefined) return { ...request, inputTokens: 0 };
 	const outputSchema = toSentSchema(options.outputSchema);
@@ -105,12 +117,12 @@ async function tryModel(request: MeteredTurn, model: string, timeouts: Timeouts)
 
 /** Makes one request. Tells the meter the cost of a failure. */
 async function requestReply(request: MeteredTurn, model: string, timeouts: Timeouts) {
-	const { options, inputTokens, isWhole, stream, signal, readers } = request;
+	const { options, inputTokens, isWhole, stream, signal, readers, onRefused } = request;
 	const { meter, maxReplyBytes } = options;
 	const inputAudioTokens = Math.min(inputTokens, estimateAudio(model, request.messages));
 	const choices = { ...pickChoices(options), cache: options.cache, inputAudioTokens };
 	const asked = { model, inputTokens, choices, maxOutputTokens: options.maxOutputTokens, isWhole, signal };
-	const maxOutputTokens = meter === undefined ? options.maxOutputTokens : await meter.reserve(asked);
+	const maxOutputTokens = meter === undefined ? options.maxOutputTokens : await reserve(meter, asked, onRefused);
 	if (signal.aborted) {
 		await meter?.lost(undefined, false, 0);
 		throw toAbortError(signal);
@@ -140,6 +152,15 @@ async function requestReply(request: MeteredTurn, model: string, timeouts: Timeo
 		throw error;
 	} finally {
 		streamed.close();
+	}
+}
+
+async function reserve(meter: Meter, asked: MeteredRequest, onRefused: () => void): Promise<number | undefined> {
+	try {
+		return await meter.reserve(asked);
+	} catch (error) {
+		onRefused();
+		throw error;
 	}
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
 import { createDeferred } from '../../../src/core/ground/deferred.ts';
-import { chat, providers } from '../../../src/core/index.ts';
+import { chat, providers, RunletError } from '../../../src/core/index.ts';
 
 /** A meter that writes down what it is told. */
 function noting(reserve: chat.Meter['reserve'] = ({ maxOutputTokens }) => maxOutputTokens) {
@@ -82,6 +82,18 @@ describe('a meter', () => {
 		const scripted = providers.scripted([{ text: 'One two', stopReason: 'max_tokens' }]);
 		await chat.run({ model: 'scripted', providers: [scripted], meter }, [chat.userMessage('Count.')]).result;
 		expect(told).toEqual([['reserve', 'scripted']]);
+	});
+
+	test('that cannot reserve ends the run at once, without a retry or a fallback', async () => {
+		const { meter, told } = noting(() => {
+			throw new RunletError('overloaded', 'The ledger is overloaded.');
+		});
+		const scripted = providers.scripted(['never']);
+		const options = { model: 'scripted', fallbacks: ['scripted-b'], maxRetries: 3, providers: [scripted], meter };
+		const { result } = chat.run(options, [chat.userMessage('hi')]);
+		await expect(result).rejects.toMatchObject({ code: 'overloaded' });
+		expect(told).toEqual([['reserve', 'scripted']]);
+		expect(scripted.requests).toEqual([]);
 	});
 
 	test('is told how much of what is sent is audio', async () => {
