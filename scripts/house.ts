@@ -33,7 +33,7 @@ const floorsWithin: Readonly<Record<string, readonly (readonly string[])[]>> = {
 		['protocols/format.ts'],
 	],
 	'cloudflare/objects': [
-		['sqlite.ts', 'migrate.ts', 'durable-object.ts', 'budget.ts', 'result.ts', 'missing.ts', 'once.ts'],
+		['sqlite.ts', 'migrate.ts', 'durable-object.ts', 'budget.ts', 'result.ts', 'missing.ts', 'once.ts', 'admission.ts'],
 		[
 			'storage.ts',
 			'reach.ts',

@@ -13,7 +13,7 @@ export async function insist<T>(signal: AbortSignal, call: () => Promise<RpcResu
 		} catch (error) {
 			signal.throwIfAborted();
 			if (isFinal(error)) throw error;
-			await sleep(pause, signal);
+			await sleep(pause * (0.5 + Math.random() / 2), signal);
 		}
 	}
 }

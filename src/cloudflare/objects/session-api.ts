@@ -32,8 +32,11 @@ export interface Handling {
  * The caller: somebody in an owner, or the holder of a token of the session. Runlet itself calls without a role: for a
  * webhook, a schedule, and a session that works for another one, its `parent`, which nobody else changes. An operator may
  * read and remove the sessions of all owners; the routes pass `isAdmin` only for these operations.
+ *
+ * A session that has not let its caller in by the `deadline`, in milliseconds since 1970, refuses the
+ * request as `overloaded`, unless it cancels.
  */
-export type Caller =
+export type Caller = { readonly deadline?: number } & (
 	| {
 			readonly owner: string;
 			/** Who it is. Missing where a session passes on what somebody else said. */
@@ -42,7 +45,8 @@ export type Caller =
 			readonly isAdmin?: true;
 			readonly parent?: string;
 	  }
-	| { readonly token: string };
+	| { readonly token: string }
+);
 
 /** A message to a session. */
 export interface Input {

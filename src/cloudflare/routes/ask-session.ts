@@ -6,8 +6,8 @@ import { type RpcResult, takeValue } from '../objects/result.ts';
 import type { Caller, SessionApi } from '../objects/session-api.ts';
 import { getCaller, getCallerOrAdmin, type RouteEnv } from './identity.ts';
 
-/** Milliseconds in which a session must answer a read. */
-const readLimitMs = 20_000;
+/** Milliseconds in which a session must let a request in, and answer a read. */
+const limitMs = 20_000;
 
 /**
  * Asks a session's object for a value. Retries only if a retry changes nothing: for a read, for a change to a fixed
@@ -21,18 +21,18 @@ export async function askSession<T>(
 	isSafe = c.req.method !== 'POST' || c.req.header('idempotency-key') !== undefined,
 ): Promise<T> {
 	const { sessions } = readConfig(c.env);
-	const timeoutMs = c.req.method === 'GET' ? readLimitMs : undefined;
+	const timeoutMs = c.req.method === 'GET' ? limitMs : undefined;
 	return takeValue(await reach(() => ask(sessions.get(id)), { what: 'This session', isSafe, timeoutMs }));
 }
 
 /** Returns the caller of the session in the path. */
 export function findCaller(c: Context<RouteEnv>): Caller {
-	return getCaller(c, c.req.param('id') ?? '');
+	return { ...getCaller(c, c.req.param('id') ?? ''), deadline: Date.now() + limitMs };
 }
 
 /** Returns the caller. A key with the scope admin may be the caller of any owner's session. */
 export function findCallerOrAdmin(c: Context<RouteEnv>): Caller {
-	return getCallerOrAdmin(c, c.req.param('id') ?? '');
+	return { ...getCallerOrAdmin(c, c.req.param('id') ?? ''), deadline: Date.now() + limitMs };
 }
 
 /** Asks the session in the path. An id that Runlet did not create reaches no object. */

@@ -218,7 +218,7 @@ export class Session extends DurableObject<Env> implements SessionApi {
 	}
 
 	cancel(caller: Caller, once?: Once): Promise<RpcResult<SessionState>> {
-		return this.#life.enter(caller, maySend, async (pass) => {
+		return this.#life.enter({ ...caller, deadline: undefined }, maySend, async (pass) => {
 			await this.#gate.cancel(caller, once);
 			return this.#show(pass);
 		});

@@ -41,6 +41,37 @@ describe('a call to another object', () => {
 		await expect(reach(call, { what: 'It', isSafe: true })).rejects.toBe(wrong);
 	});
 
+	test('says until when somebody waits, which is the same in each try', async () => {
+		const deadlines: number[] = [];
+		const call = async (deadline: number): Promise<string> => {
+			deadlines.push(deadline);
+			if (deadlines.length === 1) throw marked('retryable');
+			return 'answer';
+		};
+		const before = Date.now();
+		await reach(call, { what: 'It', isSafe: true, timeoutMs: 1_000 });
+		expect(deadlines).toHaveLength(2);
+		expect(deadlines[0]).toBe(deadlines[1]);
+		expect(deadlines[0]).toBeGreaterThanOrEqual(before + 1_000);
+		expect(deadlines[0]).toBeLessThanOrEqual(Date.now() + 1_000);
+	});
+
+	test('is made again for a tenth of all calls, once many were', async () => {
+		let calls = 0;
+		const call = async (): Promise<never> => {
+			calls++;
+			throw marked('retryable');
+		};
+		const fail = () => reach(call, { what: 'It', isSafe: true }).catch(() => {});
+		// The first calls use up what may be retried at once.
+		for (let n = 0; n < 50; n++) await fail();
+		calls = 0;
+		for (let n = 0; n < 20; n++) await fail();
+		expect(calls).toBe(22);
+		// Others are not to have none.
+		for (let n = 0; n < 500; n++) await reach(async () => {}, { what: 'It', isSafe: true });
+	});
+
 	test('that hangs ends in its time', async () => {
 		const late = reach(forever, { what: 'It', isSafe: true, timeoutMs: 5 });
 		await expect(late).rejects.toMatchObject({ code: 'overloaded' });

@@ -43,15 +43,18 @@ export interface DirectoryPage {
 	readonly cursor?: string;
 }
 
-/** The directory of one owner: the list of its sessions, by last activity, and its registry. */
+/**
+ * The directory of one owner: the list of its sessions, by last activity, and its registry. A call whose `deadline` is
+ * over, in milliseconds since 1970, does nothing and throws.
+ */
 export interface DirectoryApi extends RegistryApi, ScheduleApi {
 	/**
 	 * Lists a session and what it waits for, or replaces its entry unless that has a later activity. The first session of an
 	 * owner puts the owner on the list of owners; if that fails, the next one tries again. Returns what all sessions hold.
 	 */
-	touch(entry: Told, owner?: string): Promise<Held | undefined>;
+	touch(entry: Told, owner?: string, deadline?: number): Promise<Held | undefined>;
 	/** The bytes that all listed sessions hold, and those of a user, as they were told last. */
-	readHeld(user?: string): Promise<Held>;
+	readHeld(user?: string, deadline?: number): Promise<Held>;
 	/**
 	 * Takes a session off the list. A `touch` that arrives within a day after it does not bring the session back; one
 	 * that was created later under the same id is another session, and is listed.
@@ -61,7 +64,7 @@ export interface DirectoryApi extends RegistryApi, ScheduleApi {
 	 * At most `limit` sessions, newest activity first, from a cursor on that `list` gave. From page to page no session
 	 * comes twice. Only sessions that were active in the meantime are left out, because they moved to the front.
 	 */
-	list(page: DirectoryQuery): Promise<DirectoryPage>;
+	list(page: DirectoryQuery, deadline?: number): Promise<DirectoryPage>;
 	/** Lists what sessions wait for, the oldest first. What it says may be late: the session decides. */
 	listWaiting(page: WaitingQuery): Promise<WaitingPage>;
 	/**
@@ -90,9 +93,9 @@ export interface DirectoryNamespace {
 export function askDirectory<T>(
 	directories: DirectoryNamespace,
 	owner: string,
-	ask: (one: DirectoryApi) => Promise<T>,
+	ask: (one: DirectoryApi, deadline: number) => Promise<T>,
 ): Promise<T> {
-	const call = () => ask(directories.get(directories.idFromName(owner)));
+	const call = (deadline: number) => ask(directories.get(directories.idFromName(owner)), deadline);
 	return reach(call, { what: 'The list of sessions', isSafe: true, timeoutMs: usualLimitMs });
 }
 

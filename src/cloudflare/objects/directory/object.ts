@@ -1,4 +1,5 @@
 import type { Env } from '../../../core/ground/env.ts';
+import { assertInTime } from '../admission.ts';
 import { DurableObject } from '../durable-object.ts';
 import { createMissing } from '../missing.ts';
 import { type RpcResult, toFailure } from '../result.ts';
@@ -45,7 +46,8 @@ export class Directory extends DurableObject<Env> implements DirectoryApi {
 		this.#scheduler = openSchedules?.({ storage: ctx.storage, now });
 	}
 
-	async touch(entry: Told, owner?: string): Promise<Held> {
+	async touch(entry: Told, owner?: string, deadline?: number): Promise<Held> {
+		assertInTime(deadline);
 		this.#store.touch(entry);
 		if (owner !== undefined && !this.#store.hasOwner(owner)) {
 			await askDirectory(this.#directories(), everybody, (one) => one.addOwner(owner));
@@ -54,7 +56,8 @@ export class Directory extends DurableObject<Env> implements DirectoryApi {
 		return this.#store.held.read(entry.user);
 	}
 
-	async readHeld(user?: string): Promise<Held> {
+	async readHeld(user?: string, deadline?: number): Promise<Held> {
+		assertInTime(deadline);
 		return this.#store.held.read(user);
 	}
 
@@ -63,7 +66,8 @@ export class Directory extends DurableObject<Env> implements DirectoryApi {
 		await this.#scheduler?.dropSession(id);
 	}
 
-	async list(page: DirectoryQuery): Promise<DirectoryPage> {
+	async list(page: DirectoryQuery, deadline?: number): Promise<DirectoryPage> {
+		assertInTime(deadline);
 		return this.#store.list(page);
 	}
 

@@ -1,4 +1,5 @@
 import type { Units } from '../../../core/chat/usage.ts';
+import { loads } from '../admission.ts';
 import type { Amount, BudgetState, Limit } from '../budget.ts';
 import { reach, usualLimitMs } from '../reach.ts';
 
@@ -40,6 +41,8 @@ export interface LeaseRequest {
 	readonly about?: LeaseFacts;
 	/** What earlier leases came to. They are settled first, even if the request is refused. */
 	readonly owed?: readonly Cost[];
+	/** Until when the caller waits, in milliseconds since 1970. */
+	readonly deadline?: number;
 }
 
 /** What a request costs by the length of its reply, and whose replies are like it. */
@@ -136,6 +139,8 @@ export interface UserState {
 /**
  * The ledger of one owner: what its calls to models cost, by the UTC day and by the user (docs/budgets.md). An `id` names
  * one lease: a block of the day that a run makes its calls from. The ledger remembers an id for its first day and two more.
+ *
+ * A call whose `deadline` is over, in milliseconds since 1970, does nothing and throws.
  */
 export interface LedgerApi {
 	/**
@@ -159,13 +164,13 @@ export interface LedgerApi {
 	 * An unknown id (the reservation never arrived, or its day is forgotten) is charged to the current day, once, and to the
 	 * user that the cost names. A reservation that arrives after its settlement reserves nothing.
 	 */
-	settle(costs: readonly Cost[]): Promise<void>;
+	settle(costs: readonly Cost[], deadline?: number): Promise<void>;
 	/** The state of the current day. */
-	state(limit: Limit): Promise<BudgetState>;
+	state(limit: Limit, deadline?: number): Promise<BudgetState>;
 	/** Those of the last `count` days, with today, on which something was spent. The newest first. */
 	days(count: number): Promise<Day[]>;
 	/** The caps of a user and the states of both budgets. A user whom the ledger does not know has no caps and spent nothing. */
-	userState(user: string): Promise<UserState>;
+	userState(user: string, deadline?: number): Promise<UserState>;
 	/** Replaces the caps of a user. Without any cap it removes them. What the user spent stays. */
 	setUserCaps(user: string, caps: UserCaps): Promise<void>;
 	/** Like `days`, for one user. */
@@ -193,11 +198,32 @@ export interface LedgerNamespace {
 	get(id: DurableObjectId): LedgerApi;
 }
 
-/** Calls a ledger, on a new stub each time. Every call may be made twice, because an id counts once. */
+/** How a ledger is called in errors. */
+const ledgerName = 'The ledger of this key';
+
+/**
+ * Calls a ledger, on a new stub each time. Every call may be made twice, because an id counts once. How long it takes says
+ * whether the ledger keeps up.
+ */
 export function askLedger<T>(
-	ledger: () => LedgerApi,
-	ask: (one: LedgerApi) => Promise<T>,
+	ledger: () => LedgerApi & { readonly id?: DurableObjectId },
+	ask: (one: LedgerApi, deadline: number) => Promise<T>,
 	timeoutMs = usualLimitMs,
 ): Promise<T> {
-	return reach(() => ask(ledger()), { what: 'The ledger of this key', isSafe: true, timeoutMs });
+	const call = (deadline: number): Promise<T> => {
+		const one = ledger();
+		return loads.watch(String(one.id), () => ask(one, deadline));
+	};
+	return reach(call, { what: ledgerName, isSafe: true, timeoutMs });
+}
+
+/** Tells a ledger costs. They are no reason to refuse new work, which waits for what came before it. */
+export function settleCosts(ledger: () => LedgerApi, costs: readonly Cost[]): Promise<void> {
+	const call = (deadline: number) => ledger().settle(costs, deadline);
+	return reach(call, { what: ledgerName, isSafe: true, timeoutMs: usualLimitMs });
+}
+
+/** Throws `overloaded` for new work where an owner's ledger is behind, as far as this isolate knows. */
+export function assertLedgerKeepsUp(ledgers: LedgerNamespace, owner: string): void {
+	loads.assertKeepsUp(String(ledgers.idFromName(owner)), ledgerName);
 }

@@ -1,4 +1,5 @@
 import type { Env } from '../../../core/ground/env.ts';
+import { assertInTime } from '../admission.ts';
 import type { BudgetState, Limit } from '../budget.ts';
 import { DurableObject } from '../durable-object.ts';
 import type {
@@ -43,13 +44,16 @@ export class Ledger extends DurableObject<Env> implements LedgerApi {
 	}
 
 	async reserve(request: LeaseRequest): Promise<Reserved> {
+		// Leases are refused before costs are.
+		assertInTime(request.deadline, 1_000);
 		const receivers = this.#findAlertSender()?.receivers;
 		const answer = this.#store.reserve(this.#today, request, receivers);
 		if (receivers !== undefined && (!answer.ok || request.owed !== undefined)) await this.#setAlarm();
 		return answer;
 	}
 
-	async settle(costs: readonly Cost[]): Promise<void> {
+	async settle(costs: readonly Cost[], deadline?: number): Promise<void> {
+		assertInTime(deadline);
 		const receivers = this.#findAlertSender()?.receivers;
 		this.#store.settle(this.#today, costs, receivers);
 		if (receivers !== undefined) await this.#setAlarm();
@@ -67,7 +71,8 @@ export class Ledger extends DurableObject<Env> implements LedgerApi {
 		if (at !== undefined) await this.#storage.setAlarm(Math.max(Date.now(), at));
 	}
 
-	async state(limit: Limit): Promise<BudgetState> {
+	async state(limit: Limit, deadline?: number): Promise<BudgetState> {
+		assertInTime(deadline);
 		return this.#store.state(this.#today, limit);
 	}
 
@@ -75,7 +80,8 @@ export class Ledger extends DurableObject<Env> implements LedgerApi {
 		return this.#store.days(this.#today - count + 1);
 	}
 
-	async userState(user: string): Promise<UserState> {
+	async userState(user: string, deadline?: number): Promise<UserState> {
+		assertInTime(deadline);
 		return this.#store.users.state(user, this.#today);
 	}
 

@@ -6,6 +6,7 @@ import { findKeyId } from '../../auth/account.ts';
 import { assertRight, findTokenScope, type Right, type TokenScope } from '../../auth/rights.ts';
 import { makeTokenId, refuseToken, signToken, verifyToken } from '../../auth/token.ts';
 import type { Config } from '../../config/config.ts';
+import { assertInTime } from '../../objects/admission.ts';
 import type { Caller, TokenRequest } from '../../objects/session-api.ts';
 import type { Shown } from '../../wire/shown.ts';
 import { defaultTokenScopes, type sessionToken, tokenSeconds } from '../../wire/token.ts';
@@ -58,11 +59,12 @@ export class Access {
 
 	/**
 	 * Lets a caller in who has all these rights. Throws the error of an unknown session for a stranger, `auth` for a token
-	 * that is no longer valid, and `forbidden` for a caller without a right.
+	 * that is no longer valid, `forbidden` for a caller without a right, and `overloaded` after the caller's deadline.
 	 *
 	 * @param agent the agent that a page names
 	 */
 	async open(caller: Caller, rights: readonly Right[], agent?: Agent['name']): Promise<Pass> {
+		assertInTime(caller.deadline);
 		this.assertExists();
 		const pass = 'token' in caller ? await this.#findOpenWith(caller.token) : this.#findOpenFor(caller);
 		if (agent !== undefined && agent !== this.#store.session().agent) throw noSuchSession();

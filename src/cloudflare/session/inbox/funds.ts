@@ -2,8 +2,8 @@ import type { RunletError } from '../../../core/ground/errors.ts';
 import { chooseModel, findAgent } from '../../agent/define.ts';
 import type { Runtime } from '../../agent/runtime.ts';
 import type { Config } from '../../config/config.ts';
-import { type Amount, type BudgetState, exceedsLimit, type Limit, nothing } from '../../objects/budget.ts';
-import { askLedger, type BudgetScope, type LedgerApi } from '../../objects/ledger/api.ts';
+import { type Amount, type BudgetState, exceedsLimit, isBounded, type Limit, nothing } from '../../objects/budget.ts';
+import { askLedger, assertLedgerKeepsUp, type BudgetScope, type LedgerApi } from '../../objects/ledger/api.ts';
 import { toDay } from '../../objects/ledger/day.ts';
 import type { CreateInput, Input } from '../../objects/session-api.ts';
 import { createBudgetError } from '../run/budget-error.ts';
@@ -46,11 +46,15 @@ export class Funds {
 		this.#options = options;
 	}
 
-	/** Asks for the budgets that refused the newest runs of the session. Throws `overloaded` if they cannot be read. */
+	/**
+	 * Asks for the budgets that refused the newest runs of the session. Throws `overloaded` if they cannot be read, or if the
+	 * ledger that the next run would ask is behind.
+	 */
 	async look(): Promise<KnownFunds> {
 		const { store, runner } = this.#options;
 		const states = new Map<BudgetScope, BudgetState>();
 		if (!store.exists()) return states;
+		this.#assertKeepsUp(store.session());
 		const { ledger, findLimit, user } = runner.owner.ledger();
 		for (const { budget, endedAt } of listRefused(store)) {
 			if (budget === undefined || budget.scope === 'session' || states.has(budget.scope)) continue;
@@ -71,10 +75,14 @@ export class Funds {
 		if (error !== undefined) throw error;
 	}
 
-	/** Throws `budget_exceeded` for a new session whose first run a budget of its owner or user would refuse. */
+	/**
+	 * Throws `budget_exceeded` for a new session whose first run a budget of its owner or user would refuse, and `overloaded`
+	 * if their ledger is behind.
+	 */
 	async assertNew(create: CreateInput): Promise<void> {
 		const { input } = create;
 		if (input === undefined) return;
+		this.#assertKeepsUp(create);
 		const { shortages, ledgers, storedKeys, findDayBudget } = this.#options.config();
 		const { owner, user } = create;
 		for (const { scope, first } of shortages.list(create)) {
@@ -88,6 +96,11 @@ export class Funds {
 				throw createBudgetError({ scope, state, user }, like?.needs ?? least);
 			if (![...first.values()].some(({ needs }) => isSpent(state, needs))) shortages.forget(scope, create);
 		}
+	}
+
+	#assertKeepsUp({ owner, user }: Pick<CreateInput, 'owner' | 'user'>): void {
+		const { ledgers, findDayBudget } = this.#options.config();
+		if (user !== undefined || isBounded(findDayBudget(owner))) assertLedgerKeepsUp(ledgers, owner);
 	}
 
 	#findRefusal(asked: Asked, known: KnownFunds): RunletError | undefined {

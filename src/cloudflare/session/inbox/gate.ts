@@ -7,6 +7,7 @@ import { chooseModel, findAgent } from '../../agent/define.ts';
 import type { Runtime } from '../../agent/runtime.ts';
 import { assertRight, type Right } from '../../auth/rights.ts';
 import type { Config } from '../../config/config.ts';
+import { createBusy } from '../../objects/admission.ts';
 import { isWithinLimit, type Limit } from '../../objects/budget.ts';
 import type { Once } from '../../objects/once.ts';
 import { assertRoom } from '../../objects/room.ts';
@@ -119,18 +120,35 @@ interface GateOptions {
 	readonly config: () => Config;
 }
 
+/** The most requests that wait to be let in. Reads and cancels are not among them. */
+const mostWaiting = 100;
+
 /** The one way in for a request that may begin a run: who asks, did it come before, does the session's status allow it. */
 export class Gate {
 	readonly #options: GateOptions;
 	readonly #funds: Funds;
+	/** The requests that wait to be let in. */
+	#waiting = 0;
 
 	constructor(options: GateOptions) {
 		this.#options = options;
 		this.#funds = new Funds(options);
 	}
 
-	/** Lets a request in and does what it decides. A request that came before changes nothing and gets the run that it got. */
+	/**
+	 * Lets a request in and does what it decides. Throws `overloaded` where too many wait for that. A request that came before changes nothing and gets the run that it got.
+	 */
 	async take(entry: Entry, decide: Decide): Promise<Taken> {
+		if (this.#waiting >= mostWaiting) throw createBusy('This session');
+		this.#waiting++;
+		try {
+			return await this.#take(entry, decide);
+		} finally {
+			this.#waiting--;
+		}
+	}
+
+	async #take(entry: Entry, decide: Decide): Promise<Taken> {
 		const { store, runner, access } = this.#options;
 		const pass = await this.#letIn(entry);
 		if (entry.prepare !== undefined) {

@@ -2,7 +2,7 @@ import { embed, type Meter, type ProviderRegistration, resolveRegistration } fro
 import { RunletError } from '../../../core/ground/errors.ts';
 import { log, toFailureFields } from '../../log.ts';
 import { createAmount } from '../../objects/budget.ts';
-import { askLedger } from '../../objects/ledger/api.ts';
+import { askLedger, settleCosts } from '../../objects/ledger/api.ts';
 import { createBudgetError, createUnpriced } from './budget-error.ts';
 import type { OwnerLedger } from './lease.ts';
 import type { SessionMeter } from './meter.ts';
@@ -150,7 +150,7 @@ function createOwnerMeter({ providers, owner }: EmbeddingOptions): Meter {
 			const unpricedTokens = usd === undefined ? amount.tokens : 0;
 			const part = { ...amount, model, unpricedTokens, inputTokens: amount.tokens, cachedInputTokens: 0 };
 			// What the ledger is not told stays set aside, as if it were spent.
-			await askLedger(ledger, (one) => one.settle([{ id, amount, user, parts: [part] }])).catch((cause: unknown) =>
+			await settleCosts(ledger, [{ id, amount, user, parts: [part] }]).catch((cause: unknown) =>
 				log('warn', 'owner.not_told', toFailureFields(cause)),
 			);
 		},

@@ -74,7 +74,9 @@ async function takeLease(
 	const input = createAmount({ tokens: estimate.inputTokens, usd: estimate.inputUsd + (estimate.unitsUsd ?? 0) });
 	const about = owner === undefined ? undefined : { owner, input };
 	const request = { ...wanted, whole, user, about };
-	return patience.reach(() => tellWith((owed) => askLedger(ledger, (one) => one.reserve({ ...request, owed }))));
+	return patience.reach(() =>
+		tellWith((owed) => askLedger(ledger, (one, deadline) => one.reserve({ ...request, owed, deadline }))),
+	);
 }
 
 /**

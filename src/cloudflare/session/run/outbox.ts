@@ -6,7 +6,7 @@ import type { FileBucket } from '../../config/env.ts';
 import { log, toFailureFields } from '../../log.ts';
 import { type Amount, nothing } from '../../objects/budget.ts';
 import { askDirectory } from '../../objects/directory/api.ts';
-import { askLedger, type Cost } from '../../objects/ledger/api.ts';
+import { type Cost, settleCosts } from '../../objects/ledger/api.ts';
 import { reach } from '../../objects/reach.ts';
 import { takeValue } from '../../objects/result.ts';
 import type { SessionState } from '../../objects/session-api.ts';
@@ -116,7 +116,7 @@ export class Outbox {
 			switch (message.to) {
 				case 'ledger': {
 					const ledger = () => ledgers.get(ledgers.idFromName(message.owner));
-					await askLedger(ledger, (one) => one.settle(toCosts(parcel)));
+					await settleCosts(ledger, toCosts(parcel));
 					return true;
 				}
 				case 'list': {
@@ -125,7 +125,7 @@ export class Outbox {
 					const { activeAt, title } = message;
 					const bytes = toBlocks(this.#store.bytes);
 					const entry = { id, agent, user, createdAt, activeAt, title, bytes, wait: findWait(this.#store) ?? null };
-					const held = await askDirectory(directories, owner, (one) => one.touch(entry, owner));
+					const held = await askDirectory(directories, owner, (one, deadline) => one.touch(entry, owner, deadline));
 					// A directory of an earlier version counts none.
 					if (held !== undefined) this.#config().fullRooms.note({ owner, user }, held);
 					this.#store.untold.noteListedBytes(bytes);
@@ -164,8 +164,8 @@ export class Outbox {
 		const how = { what: 'A session that works for this one', isSafe: true, timeoutMs: childLimitMs };
 		let spent = nothing;
 		try {
-			if (isRemoved) takeValue(await reach(() => one().delete(caller), how));
-			else spent = assertWholeCost(takeValue(await reach(() => one().cancel(caller), how)));
+			if (isRemoved) takeValue(await reach((deadline) => one().delete({ ...caller, deadline }), how));
+			else spent = assertWholeCost(takeValue(await reach((deadline) => one().cancel({ ...caller, deadline }), how)));
 		} catch (cause) {
 			const isMissing = cause instanceof RunletError && cause.code === 'not_found';
 			// The request that creates it may be on its way.

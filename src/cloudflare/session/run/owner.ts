@@ -53,7 +53,7 @@ export class Owner {
 	async assertRoom(whose: Whose, always = false): Promise<void> {
 		const { directories, fullRooms, roomLimits } = this.#config();
 		if (!always && !fullRooms.mayBeFull(whose)) return;
-		const held = await askDirectory(directories, whose.owner, (one) => one.readHeld(whose.user));
+		const held = await askDirectory(directories, whose.owner, (one, deadline) => one.readHeld(whose.user, deadline));
 		fullRooms.note(whose, held);
 		assertHeld(roomLimits, held);
 	}
@@ -64,7 +64,7 @@ export class Owner {
 		try {
 			const limit = await findLimit();
 			if (!isBounded(limit)) return undefined;
-			return await askLedger(ledger, (one) => one.state(limit), dayLimitMs);
+			return await askLedger(ledger, (one, deadline) => one.state(limit, deadline), dayLimitMs);
 		} catch (cause) {
 			log('warn', 'ledger.not_read', toFailureFields(cause));
 			return undefined;

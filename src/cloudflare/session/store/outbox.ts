@@ -155,9 +155,9 @@ export class OutboxRows {
 		return this.#nextAt();
 	}
 
-	/** Stores that an attempt failed: each pause is twice the one before. An attempt before its time changes nothing. */
+	/** Stores that an attempt failed: each pause is twice the one before, up to half of it random. An attempt before its time changes nothing. */
 	retry({ id, failed }: Outgoing, now: number): void {
-		const delay = Math.min(longestRetryMs, firstRetryMs * 2 ** failed);
+		const delay = Math.round(Math.min(longestRetryMs, firstRetryMs * 2 ** failed) * (0.5 + Math.random() / 2));
 		this.#sql.exec(
 			'UPDATE outbox SET failed = failed + 1, due_at = ? WHERE id = ? AND due_at <= ?',
 			now + delay,

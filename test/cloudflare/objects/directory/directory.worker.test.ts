@@ -1,7 +1,8 @@
 import { env, evictDurableObject, runInDurableObject } from 'cloudflare:test';
 import * as fc from 'fast-check';
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, assert, expect, test } from 'vitest';
 import type { DirectoryPage, Listed } from '../../../../src/cloudflare/objects/directory/api.ts';
+import { Directory } from '../../../../src/cloudflare/objects/directory/object.ts';
 import { DirectoryStore } from '../../../../src/cloudflare/objects/directory/store.ts';
 import { setClock } from '../../../clock.ts';
 import { counted } from '../../../rows.ts';
@@ -32,6 +33,19 @@ function allPages(store: DirectoryStore, limit: number, between: (page: number) 
 }
 
 const readIds = (sessions: readonly Listed[]) => sessions.map(({ id }) => id);
+
+test('a session that tells of itself after the deadline of its call is not listed, and no list is read after one', async () => {
+	const directory = newDirectory();
+	await runInDurableObject(directory, async (one) => {
+		assert(one instanceof Directory);
+		const late = Date.now() - 1;
+		const touch = one.touch(entry('late', 1_000), undefined, late);
+		for (const call of [touch, one.list({ limit: 10 }, late), one.readHeld(undefined, late)])
+			await expect(call).rejects.toMatchObject({ code: 'overloaded' });
+	});
+	await directory.touch(entry('soon', 1_000), undefined, Date.now() + 60_000);
+	expect(readIds((await directory.list({ limit: 10 })).sessions)).toEqual(['soon']);
+});
 
 test('sessions are listed by last activity, newest first, as they were told; equal ones in one order', async () => {
 	const directory = newDirectory();

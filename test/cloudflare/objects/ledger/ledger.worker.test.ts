@@ -1,9 +1,10 @@
 import { env, evictDurableObject, runInDurableObject } from 'cloudflare:test';
 import * as fc from 'fast-check';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, assert, describe, expect, test } from 'vitest';
 import { type Amount, nothing } from '../../../../src/cloudflare/objects/budget.ts';
 import type { LeaseRequest, LedgerApi } from '../../../../src/cloudflare/objects/ledger/api.ts';
 import { toDay } from '../../../../src/cloudflare/objects/ledger/day.ts';
+import { Ledger } from '../../../../src/cloudflare/objects/ledger/object.ts';
 import { LedgerStore } from '../../../../src/cloudflare/objects/ledger/store.ts';
 import { setClock } from '../../../clock.ts';
 import { counted } from '../../../rows.ts';
@@ -43,6 +44,22 @@ test('a call is set aside, then replaced by what it came to', async () => {
 		reserved: nothing,
 		left: { tokens: 93, usd: 0.93 },
 	});
+});
+
+test('a call that comes after its deadline does nothing, and one before it does its work', async () => {
+	const ledger = newLedger();
+	await ledger.reserve({ id: 'a', amount: ten, limit: {} });
+	const spent = async () => (await ledger.state({})).spent;
+	const costs = [{ id: 'a', amount: ten }];
+	await runInDurableObject(ledger, async (one) => {
+		assert(one instanceof Ledger);
+		const late = Date.now() - 1;
+		for (const call of [one.settle(costs, late), one.state({}, late), one.userState('ada', late)])
+			await expect(call).rejects.toMatchObject({ code: 'overloaded' });
+	});
+	expect(await spent()).toEqual(nothing);
+	await ledger.settle(costs, Date.now() + 60_000);
+	expect(await spent()).toEqual(ten);
 });
 
 test('calls that are settled together count once each, or none of them where one is no amount', async () => {

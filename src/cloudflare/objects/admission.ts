@@ -1,0 +1,102 @@
+import { RunletError } from '../../core/ground/errors.ts';
+
+/** The first second in which a client may try again, and the range over which clients are spread, in seconds. */
+const [soonest, spread] = [1, 4];
+
+/** Creates the refusal of an object that has too much to do. Nothing of the call was done. */
+export function createBusy(what: string): RunletError {
+	const retryAfter = soonest + Math.floor(spread * Math.random());
+	return new RunletError('overloaded', `${what} has too much to do now. Try again in a moment.`, { retryAfter });
+}
+
+/**
+ * Throws `overloaded` in an object that comes to a call too late: nobody waits for its answer any more.
+ *
+ * @param deadline until when the caller waits, in milliseconds since 1970. A caller of an earlier version says none
+ * @param spareMs how long before the deadline it is too late. More for what is refused first
+ */
+export function assertInTime(deadline: number | undefined, spareMs = 0): void {
+	if (deadline !== undefined && Date.now() + spareMs >= deadline) throw createBusy('This object');
+}
+
+/** An object whose calls take longer than this is behind, in milliseconds. */
+const lateMs = 1_000;
+/** How long an object counts as behind after it was seen so, or after something was refused for it, in milliseconds. */
+const behindMs = 5_000;
+/** While an object is behind, new work waits until fewer of this isolate's calls to it are under way. */
+const mostUnderWay = 4;
+/** The most objects that are remembered. The oldest are forgotten. */
+const mostKnown = 1_000;
+
+interface Load {
+	/** When the calls that are under way began, the oldest first. */
+	readonly calls: Set<{ readonly at: number }>;
+	behindUntil: number;
+}
+
+/** What this isolate knows of the load of other objects: how long its own calls to them take. */
+export class Loads {
+	readonly #known = new Map<string, Load>();
+
+	/** Makes a call of an object, and watches how long it takes. */
+	async watch<T>(id: string, call: () => Promise<T>): Promise<T> {
+		const load = this.#find(id);
+		const one = { at: Date.now() };
+		load.calls.add(one);
+		try {
+			return await call();
+		} finally {
+			this.#note(load);
+			load.calls.delete(one);
+			if (load.calls.size === 0 && load.behindUntil <= Date.now()) this.#known.delete(id);
+		}
+	}
+
+	/** Throws `overloaded` where an object is behind, and enough calls to it are under way. It costs no call. */
+	assertKeepsUp(id: string, what: string): void {
+		const load = this.#known.get(id);
+		if (load === undefined) return;
+		this.#note(load);
+		const now = Date.now();
+		if (now >= load.behindUntil || load.calls.size < mostUnderWay) return;
+		load.behindUntil = now + behindMs;
+		throw createBusy(what);
+	}
+
+	#find(id: string): Load {
+		const load = this.#known.get(id) ?? { calls: new Set(), behindUntil: 0 };
+		this.#known.set(id, load);
+		const [oldest] = this.#known.keys();
+		if (this.#known.size > mostKnown && oldest !== undefined) this.#known.delete(oldest);
+		return load;
+	}
+
+	#note(load: Load): void {
+		const [oldest] = load.calls;
+		const now = Date.now();
+		if (oldest !== undefined && now - oldest.at > lateMs) load.behindUntil = now + behindMs;
+	}
+}
+
+/** What this isolate knows of all objects. */
+export const loads = new Loads();
+
+/** A tenth of all calls may be retries, and so many at once. */
+const [share, mostSaved] = [0.1, 50];
+
+/** The retries that this isolate may still make. Each call earns a part of one. */
+export class RetryBudget {
+	#saved = mostSaved;
+
+	/** Counts a call. */
+	earn(): void {
+		this.#saved = Math.min(mostSaved, this.#saved + share);
+	}
+
+	/** Whether a retry may be made, which is counted. */
+	spend(): boolean {
+		if (this.#saved < 1) return false;
+		this.#saved--;
+		return true;
+	}
+}

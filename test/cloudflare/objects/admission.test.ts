@@ -1,0 +1,97 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { assertInTime, Loads, RetryBudget } from '../../../src/cloudflare/objects/admission.ts';
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+const busy = expect.objectContaining({ code: 'overloaded', status: 503 });
+const forever = (): Promise<never> => new Promise(() => {});
+
+describe('an object', () => {
+	test('does a call before its deadline, and drops it afterwards', () => {
+		const deadline = Date.now() + 10;
+		assertInTime(deadline);
+		vi.advanceTimersByTime(10);
+		expect(() => assertInTime(deadline)).toThrow(busy);
+	});
+
+	test('drops what needs time to spare before it drops what needs none', () => {
+		const deadline = Date.now() + 1_000;
+		assertInTime(deadline);
+		expect(() => assertInTime(deadline, 1_000)).toThrow(busy);
+	});
+
+	test('does a call of an earlier version, which has no deadline', () => {
+		expect(() => assertInTime(undefined, 1_000)).not.toThrow();
+	});
+
+	test('says when to try again, and not the same to everybody', () => {
+		const told = Array.from({ length: 100 }, () => {
+			try {
+				assertInTime(Date.now());
+			} catch (error) {
+				return Reflect.get(Object(error), 'data').retryAfter;
+			}
+			return undefined;
+		});
+		expect(new Set(told).size).toBeGreaterThan(1);
+		expect(Math.min(...told)).toBeGreaterThanOrEqual(1);
+		expect(Math.max(...told)).toBeLessThanOrEqual(5);
+	});
+});
+
+describe('an object that others call', () => {
+	const watch = (loads: Loads, id: string, calls: number) => {
+		for (let n = 0; n < calls; n++) void loads.watch(id, forever);
+	};
+
+	test('takes new work while its calls are quick, however many there are', () => {
+		const loads = new Loads();
+		watch(loads, 'a', 100);
+		vi.advanceTimersByTime(1_000);
+		expect(() => loads.assertKeepsUp('a', 'It')).not.toThrow();
+	});
+
+	test('takes no new work while a call takes longer than a second and others wait, and other objects do', () => {
+		const loads = new Loads();
+		watch(loads, 'a', 4);
+		watch(loads, 'b', 3);
+		vi.advanceTimersByTime(1_001);
+		expect(() => loads.assertKeepsUp('a', 'It')).toThrow(busy);
+		expect(() => loads.assertKeepsUp('b', 'It')).not.toThrow();
+		expect(() => loads.assertKeepsUp('c', 'It')).not.toThrow();
+	});
+
+	test('takes new work as soon as few calls are under way, and all of it five seconds after the last refusal', async () => {
+		const loads = new Loads();
+		const answer = Promise.withResolvers<void>();
+		const first = loads.watch('a', () => answer.promise);
+		watch(loads, 'a', 3);
+		vi.advanceTimersByTime(1_001);
+		expect(() => loads.assertKeepsUp('a', 'It')).toThrow(busy);
+		answer.resolve();
+		await first;
+		expect(() => loads.assertKeepsUp('a', 'It')).not.toThrow();
+	});
+
+	test('is forgotten once its calls are over and it keeps up', async () => {
+		const loads = new Loads();
+		await loads.watch('a', async () => {});
+		watch(loads, 'a', 4);
+		expect(() => loads.assertKeepsUp('a', 'It')).not.toThrow();
+	});
+});
+
+test('a tenth of all calls may be retries, besides a few at once', () => {
+	const budget = new RetryBudget();
+	let few = 0;
+	while (budget.spend()) few++;
+	let more = 0;
+	for (let n = 0; n < 1_000; n++) {
+		budget.earn();
+		if (budget.spend()) more++;
+	}
+	expect(few).toBe(50);
+	expect(more).toBeLessThanOrEqual(100);
+	expect(more).toBeGreaterThan(90);
+});
