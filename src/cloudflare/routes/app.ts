@@ -31,6 +31,7 @@ import { findReader } from './reader.ts';
 import type { ScheduleSupport } from './schedules.ts';
 import { securityHeaders } from './security-headers.ts';
 import { sessions } from './sessions.ts';
+import { shedFairly } from './shed.ts';
 import { skills } from './skills.ts';
 import { tools } from './tools.ts';
 import { uiRoute } from './ui.ts';
@@ -79,7 +80,8 @@ export function createApp(runtime: Runtime & RouteOptions & Supports) {
 	// A link is its own authorization.
 	app.route('/v1/decisions', links.decisions);
 	// From here on every caller is identified. Routes with another authentication are mounted above.
-	for (const path of ['/v1/*', '/mcp/*']) app.use(path, authenticate);
+	const shed = shedFairly();
+	for (const path of ['/v1/*', '/mcp/*']) app.use(path, authenticate, shed);
 	return app
 		.route('/healthz', healthRoute(runtime))
 		.route('/mcp', mcp.agents)
