@@ -9,6 +9,7 @@ import { fuzz } from '../endurance/fuzz.ts';
 import { kills } from '../endurance/kills.ts';
 import { leave } from '../endurance/leave.ts';
 import { neighbours } from '../endurance/neighbours.ts';
+import { overload } from '../endurance/overload.ts';
 import { points } from '../endurance/points.ts';
 import { served } from '../endurance/served.ts';
 import { show, timeout } from '../endurance/short.ts';
@@ -59,6 +60,14 @@ describe.concurrent('at once', () => {
 // What it measures is how long others wait.
 test('no tenant makes the requests of another one fail, whatever it asks for, and its own calls end', { timeout }, () =>
 	show('neighbours', neighbours({ count: 1 })),
+);
+
+test(
+	'an owner who asks for ten times too much has what its ledger can do, and is refused the rest at once',
+	{
+		timeout,
+	},
+	() => show('overload', overload({ count: 10 })),
 );
 
 // Both compare charges for calls that are cut off with the bill, by the clock: they run when no other form needs the processor.

@@ -9,6 +9,7 @@ import { kills } from './kills.ts';
 import { leave } from './leave.ts';
 import { money } from './money.ts';
 import { neighbours } from './neighbours.ts';
+import { overload } from './overload.ts';
 import { people } from './people.ts';
 import { points } from './points.ts';
 import { prefixes } from './prefixes.ts';
@@ -40,6 +41,7 @@ export const programmes = {
 	files,
 	fuzz,
 	neighbours,
+	overload,
 	people,
 	money,
 	prefixes,

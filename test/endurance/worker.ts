@@ -5,10 +5,13 @@ import { agentTool } from '../../src/cloudflare/agent/agent-tool.ts';
 import { defineAgent } from '../../src/cloudflare/agent/define.ts';
 import type { WorkerEnv } from '../../src/cloudflare/config/env.ts';
 import { mcp } from '../../src/cloudflare/mcp/index.ts';
+import type { DirectoryApi } from '../../src/cloudflare/objects/directory/api.ts';
+import type { LedgerApi } from '../../src/cloudflare/objects/ledger/api.ts';
 import { createApp } from '../../src/cloudflare/routes/app.ts';
 import { createObjects } from '../../src/cloudflare/runlet/objects.ts';
 import { askUser, providers, type Tool, type ToolContext, tool, toolbox } from '../../src/core/index.ts';
 import { readAbortPoint } from './crash-points.ts';
+import { SlowObject } from './slow-object.ts';
 
 declare global {
 	namespace Cloudflare {
@@ -18,10 +21,12 @@ declare global {
 			/** Where the MCP server of a programme listens. */
 			readonly MCP?: string;
 			/**
-			 * At a crash point: `ask` whether to go on, or `abort` the object before the write is durable, once, where its id says.
-			 * Missing: only tell of a run's end.
+			 * At a crash point: `ask` whether to go on, or `abort` the object before the write is durable, once, where its id says;
+			 * `few` aborts one object of 20. Missing: only tell of a run's end.
 			 */
-			readonly CRASH?: 'ask' | 'abort';
+			readonly CRASH?: 'ask' | 'abort' | 'few';
+			/** How many calls a second a ledger and a directory can do. Missing: as many as there are. */
+			readonly CALLS_PER_SECOND?: string;
 		}
 	}
 }
@@ -132,7 +137,7 @@ const runtime = {
 	],
 	crashPoint: async (point: string, { session }: { readonly session: string }): Promise<void> => {
 		const abort = readAbortPoint(session);
-		if (env.CRASH === 'abort' && abort.name === point) {
+		if (isAborted(session) && abort.name === point) {
 			const time = (times.get(session) ?? 0) + 1;
 			times.set(session, time);
 			// Before anything is sent, which would wait until the write is durable.
@@ -143,9 +148,39 @@ const runtime = {
 };
 
 const classes = createObjects(runtime);
-export const { Ledger, Directory, Publisher } = classes;
+export const { Publisher } = classes;
 // Named in wrangler.toml.
 export { Memory } from '../../src/cloudflare/memory/index.ts';
+
+/** The calls after which a slow object is aborted. */
+const callsPerLife = 60;
+const slow = env.CALLS_PER_SECOND && { callsPerSecond: Number(env.CALLS_PER_SECOND), callsPerLife };
+
+/** The ledger, which may be slow in what runs ask of it. */
+export class Ledger extends classes.Ledger {
+	readonly #slow = new SlowObject(this.ctx, slow || undefined);
+
+	override reserve(...given: Parameters<LedgerApi['reserve']>) {
+		return this.#slow.take(() => super.reserve(...given));
+	}
+
+	override settle(...given: Parameters<LedgerApi['settle']>) {
+		return this.#slow.take(() => super.settle(...given));
+	}
+
+	override state(...given: Parameters<LedgerApi['state']>) {
+		return this.#slow.take(() => super.state(...given));
+	}
+}
+
+/** The directory, likewise. */
+export class Directory extends classes.Directory {
+	readonly #slow = new SlowObject(this.ctx, slow || undefined);
+
+	override touch(...given: Parameters<DirectoryApi['touch']>) {
+		return this.#slow.take(() => super.touch(...given));
+	}
+}
 
 /** Sessions whose model and tools are outside, in the process of the programme. */
 export class Session extends classes.Session {
@@ -156,6 +191,11 @@ export class Session extends classes.Session {
 		// A kill may have come between the end of a run and the word of it. The alarm that is left begins this life.
 		if (env.CRASH === undefined && hasEnded(ctx.storage.sql)) void post('/point', { point: 'ended', session });
 	}
+}
+
+/** Whether a session's object is aborted at its crash point. */
+function isAborted(session: string): boolean {
+	return env.CRASH === 'abort' || (env.CRASH === 'few' && Number.parseInt(session.slice(8, 16), 16) % 20 === 0);
 }
 
 /** Whether the newest run of a session is over. */
