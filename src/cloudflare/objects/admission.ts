@@ -20,7 +20,7 @@ export function assertInTime(deadline: number | undefined, spareMs = 0): void {
 }
 
 /** An object whose calls take longer than this is behind, in milliseconds. */
-const lateMs = 1_000;
+const lateMs = 500;
 /** How long an object counts as behind after it was seen so, or after something was refused for it, in milliseconds. */
 const behindMs = 5_000;
 /** While an object is behind, new work waits until fewer of this isolate's calls to it are under way. */
@@ -55,12 +55,17 @@ export class Loads {
 	/** Throws `overloaded` where an object is behind, and enough calls to it are under way. It costs no call. */
 	assertKeepsUp(id: string, what: string): void {
 		const load = this.#known.get(id);
-		if (load === undefined) return;
-		this.#note(load);
-		const now = Date.now();
-		if (now >= load.behindUntil || load.calls.size < mostUnderWay) return;
-		load.behindUntil = now + behindMs;
+		if (load === undefined || !this.isBehind(id) || load.calls.size < mostUnderWay) return;
+		load.behindUntil = Date.now() + behindMs;
 		throw createBusy(what);
+	}
+
+	/** Whether an object is behind, or was lately. */
+	isBehind(id: string): boolean {
+		const load = this.#known.get(id);
+		if (load === undefined) return false;
+		this.#note(load);
+		return Date.now() < load.behindUntil;
 	}
 
 	#find(id: string): Load {

@@ -11,13 +11,13 @@ const busy = { error: { code: 'overloaded' } };
 /** The ledger keeps the budgets of a user, so the runs of a user ask it. */
 const ofUser = { agent: 'scripted', user: 'kim' };
 
-/** Does something while calls of the owner's ledger hang for more than a second. */
+/** Does something while calls of the owner's ledger hang for more than half a second. */
 async function whileBehind(work: () => Promise<void>): Promise<void> {
 	vi.useFakeTimers({ toFake: ['Date'] });
 	const answer = Promise.withResolvers<void>();
 	const ledger = () => env.LEDGERS.get(env.LEDGERS.idFromName('local'));
 	const calls = Array.from({ length: 4 }, () => askLedger(ledger, () => answer.promise, 60_000));
-	vi.setSystemTime(Date.now() + 1_001);
+	vi.setSystemTime(Date.now() + 501);
 	try {
 		await work();
 	} finally {
@@ -28,6 +28,29 @@ async function whileBehind(work: () => Promise<void>): Promise<void> {
 }
 
 describe('a ledger that is behind', () => {
+	// The first, because a ledger counts as behind for a while.
+	test('hears at the end of a run what its lease cost, which is kept for the next run otherwise', async () => {
+		const ledger = env.LEDGERS.get(env.LEDGERS.idFromName('local'));
+		await ledger.setUserCaps('lea', { daily: { tokens: 1_000_000 } });
+		const readReserved = async () => (await ledger.userState('lea')).daily.reserved.tokens;
+		const { id } = await (await request('/v1/sessions', { agent: 'thrifty', user: 'lea' })).json<{ id: string }>();
+		play('Here.');
+		await allEvents(await send(id, 'go'));
+		expect(await readReserved()).toBeGreaterThan(0);
+		const gate = Promise.withResolvers<void>();
+		play(async (_, onDelta) => {
+			await gate.promise;
+			await onDelta({ type: 'text', text: 'Again.' });
+			return undefined;
+		});
+		const sent = await send(id, 'go');
+		await whileBehind(async () => {
+			gate.resolve();
+			await allEvents(sent);
+			await expect.poll(readReserved).toBe(0);
+		});
+	});
+
 	test('has new runs refused with Retry-After before anything of them is stored, and other requests answered', async () => {
 		const { id } = await (await request('/v1/sessions', ofUser)).json<{ id: string }>();
 		await whileBehind(async () => {

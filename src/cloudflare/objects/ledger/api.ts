@@ -223,6 +223,11 @@ export function settleCosts(ledger: () => LedgerApi, costs: readonly Cost[]): Pr
 	return reach(call, { what: ledgerName, isSafe: true, timeoutMs: usualLimitMs });
 }
 
+/** Whether an owner's ledger is behind, as far as this isolate knows. */
+export function isLedgerBehind(ledgers: LedgerNamespace, owner: string): boolean {
+	return loads.isBehind(String(ledgers.idFromName(owner)));
+}
+
 /** Throws `overloaded` for new work where an owner's ledger is behind, as far as this isolate knows. */
 export function assertLedgerKeepsUp(ledgers: LedgerNamespace, owner: string): void {
 	loads.assertKeepsUp(String(ledgers.idFromName(owner)), ledgerName);

@@ -17,6 +17,7 @@ import { readBudgetState } from './budget-state.ts';
 import { Callbacks } from './callbacks.ts';
 import { leaveChildren } from './children.ts';
 import { Connections } from './connections.ts';
+import { endLeaseEarly } from './end-lease.ts';
 import { denyLate } from './late-approvals.ts';
 import { type Ended, RunCounter, reportLostRun, reportRun } from './metrics.ts';
 import { Alarm, alarmAgainMs, decideNext, type Life, type Next, readFacts } from './next.ts';
@@ -282,7 +283,7 @@ export class Runner {
 		const goOn = (): void => {
 			if (this.#live === live) this.#live = undefined;
 			// What fails now is left to the alarm.
-			runInBackground(async () => void this.goOn());
+			runInBackground(async () => endLeaseEarly(this.goOn(), this.#store, this.#options.config()));
 			this.tellOwner();
 		};
 		live.ended.then(goOn, goOn);
