@@ -101,10 +101,14 @@ async function request(url: string, init: RequestInit): Promise<Answered & { rea
 async function ask({ url }: Server, owner: string, key: string): Promise<Asked> {
 	const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json', accept: 'text/event-stream' };
 	const init = { method: 'POST', body: JSON.stringify({ agent: 'thrifty', text: 'Go.' }) };
-	// With a key, the Worker asks a session again that is aborted meanwhile.
 	const own = { ...headers, 'idempotency-key': randomUUID() };
-	const { response, ...answered } = await request(`${url}/v1/sessions`, { ...init, headers: own });
-	const text = await response.text().catch(() => '');
+	const post = async () => {
+		const { response, ...answered } = await request(`${url}/v1/sessions`, { ...init, headers: own });
+		return { response, answered, text: await response.text().catch(() => '') };
+	};
+	let { response, answered, text } = await post();
+	// The session was aborted before it answered, and is asked again under the same key. It refuses in other words.
+	if (text.includes('cannot be reached')) ({ response, answered, text } = await post());
 	let end = response.ok ? readEnd(text) : undefined;
 	// An abort of the session cuts the stream off, and the run goes on.
 	if (end === '') end = await untilAnswered(`${url}${response.headers.get('location')}`, headers);
