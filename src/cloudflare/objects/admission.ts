@@ -23,8 +23,8 @@ export function assertInTime(deadline: number | undefined, spareMs = 0): void {
 const lateMs = 500;
 /** How long an object counts as behind after it was seen so, or after something was refused for it, in milliseconds. */
 const behindMs = 5_000;
-/** While an object is behind, new work waits until fewer of this isolate's calls to it are under way. */
-const mostUnderWay = 4;
+/** While an object is behind, new work is refused where so many of this isolate's calls wait, and for as long as this, in milliseconds. */
+const [fewestWaiting, mostWaitMs] = [4, 1_000];
 /** The most objects that are remembered. The oldest are forgotten. */
 const mostKnown = 1_000;
 
@@ -32,6 +32,9 @@ interface Load {
 	/** When the calls that are under way began, the oldest first. */
 	readonly calls: Set<{ readonly at: number }>;
 	behindUntil: number;
+	/** When the newest answer came, or the first call began; and the usual time between two answers, in milliseconds. */
+	answeredAt: number;
+	betweenMs: number;
 }
 
 /** What this isolate knows of the load of other objects: how long its own calls to them take. */
@@ -42,9 +45,14 @@ export class Loads {
 	async watch<T>(id: string, call: () => Promise<T>): Promise<T> {
 		const load = this.#find(id);
 		const one = { at: Date.now() };
+		if (load.calls.size === 0) load.answeredAt = one.at;
 		load.calls.add(one);
 		try {
-			return await call();
+			const answer = await call();
+			const now = Date.now();
+			load.betweenMs += (now - load.answeredAt - load.betweenMs) / 4;
+			load.answeredAt = now;
+			return answer;
 		} finally {
 			this.#note(load);
 			load.calls.delete(one);
@@ -52,11 +60,13 @@ export class Loads {
 		}
 	}
 
-	/** Throws `overloaded` where an object is behind, and enough calls to it are under way. It costs no call. */
+	/** Throws `overloaded` where an object is behind, and the calls that wait for it would take too long. It costs no call. */
 	assertKeepsUp(id: string, what: string): void {
 		const load = this.#known.get(id);
-		if (load === undefined || !this.isBehind(id) || load.calls.size < mostUnderWay) return;
-		load.behindUntil = Date.now() + behindMs;
+		if (load === undefined || !this.isBehind(id) || load.calls.size < fewestWaiting) return;
+		const now = Date.now();
+		if (load.calls.size * Math.max(load.betweenMs, now - load.answeredAt) < mostWaitMs) return;
+		load.behindUntil = now + behindMs;
 		throw createBusy(what);
 	}
 
@@ -69,7 +79,7 @@ export class Loads {
 	}
 
 	#find(id: string): Load {
-		const load = this.#known.get(id) ?? { calls: new Set(), behindUntil: 0 };
+		const load = this.#known.get(id) ?? { calls: new Set(), behindUntil: 0, answeredAt: 0, betweenMs: 0 };
 		this.#known.set(id, load);
 		const [oldest] = this.#known.keys();
 		if (this.#known.size > mostKnown && oldest !== undefined) this.#known.delete(oldest);

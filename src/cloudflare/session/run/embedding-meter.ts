@@ -136,7 +136,9 @@ function createOwnerMeter({ providers, owner }: EmbeddingOptions): Meter {
 			const needs = usd === undefined && user !== undefined ? { ...amount, usd: Number.POSITIVE_INFINITY } : amount;
 			// A request that is repeated is paid again.
 			const id = `embed_${crypto.randomUUID()}`;
-			const answer = await askLedger(ledger, (one) => one.reserve({ id, amount: needs, limit, user }));
+			const answer = await askLedger(ledger, (one, deadline) =>
+				one.reserve({ id, amount: needs, limit, user, deadline }),
+			);
 			if (!answer.ok) throw createBudgetError({ scope: 'day', ...answer, user }, amount);
 			reserved = { id, model, tokens: amount.tokens };
 			return undefined;
