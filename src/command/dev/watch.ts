@@ -1,4 +1,4 @@
-import { type FSWatcher, watch } from 'node:fs';
+import { type FSWatcher, readdirSync, watch } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { root } from '../project.ts';
 
@@ -25,44 +25,71 @@ export function watchFiles({ config, onSource, onTypeScript, onVariables, onSkil
 	const variables = settle(onVariables);
 	const skills = settle(onSkills);
 	const types = settle(onTypeScript, typesSettleMs);
-	follow(join(root, 'src'), true, (file) => {
+	followAll(join(root, 'src'), (file) => {
 		source(file);
 		// The system does not always report the file name.
 		if (file === '' || /\.[cm]?ts$/.test(file)) types(file);
 	});
-	follow(join(root, 'skills'), true, skills);
-	follow(root, false, (file) => {
+	const skillFolders: Watchers = new Map();
+	followAll(join(root, 'skills'), skills, skillFolders);
+	follow(root, (file) => {
 		if (/^\.(dev\.vars|env)(\.[\w.-]+)?$/.test(file)) variables(file);
 		if (file === 'package.json' || /^[^.].*\.[cm]?[jt]s$|^tsconfig\.json$/.test(file)) source(file);
 		if (file === 'tsconfig.json') types(file);
 		// The file was created or moved away.
 		if (file === 'skills') {
-			follow(join(root, 'skills'), true, skills);
+			followAll(join(root, 'skills'), skills, skillFolders);
 			skills(file);
 		}
 	});
-	follow(dirname(config), false, (file) => {
+	follow(dirname(config), (file) => {
 		if (file === basename(config)) source(file);
 	});
 }
 
 /** Calls back shortly after a file of a folder was saved. */
 export function watchFolder(folder: string, onSave: () => void): void {
-	follow(folder, true, settle(onSave));
+	followAll(folder, settle(onSave));
 }
 
-const followed = new Map<string, FSWatcher>();
+type Watchers = Map<string, FSWatcher>;
+
+/**
+ * Watches a folder and all folders in it, each by itself: a recursive watcher of Node watches single files on Linux, and
+ * loses a file that an editor replaces. A folder that was made anew gets a new watcher.
+ */
+function followAll(folder: string, onChange: (file: string) => void, watchers: Watchers = new Map()): void {
+	watchers.get(folder)?.close();
+	const watcher = follow(folder, (file) => {
+		if (listFolders(folder).includes(file)) {
+			followAll(join(folder, file), onChange, watchers);
+			// Files may have come before their folder was watched.
+			onChange('');
+		}
+		onChange(file);
+	});
+	if (watcher === undefined) return;
+	watchers.set(folder, watcher);
+	for (const name of listFolders(folder)) followAll(join(folder, name), onChange, watchers);
+}
+
+/** Returns no names if the folder is gone. */
+function listFolders(folder: string): readonly string[] {
+	try {
+		const entries = readdirSync(folder, { withFileTypes: true });
+		return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
+	} catch {
+		return [];
+	}
+}
 
 /** Reports nothing if the folder does not exist or cannot be watched. */
-function follow(folder: string, recursive: boolean, onChange: (file: string) => void): void {
-	const key = `${folder} ${recursive}`;
-	followed.get(key)?.close();
+function follow(folder: string, onChange: (file: string) => void): FSWatcher | undefined {
 	try {
-		const watcher = watch(folder, { recursive, persistent: false }, (_, file) => onChange(file ?? ''));
-		watcher.on('error', () => {});
-		if (folder !== root) followed.set(key, watcher);
+		const watcher = watch(folder, { persistent: false }, (_, file) => onChange(file ?? ''));
+		return watcher.on('error', () => {});
 	} catch {
-		followed.delete(key);
+		return undefined;
 	}
 }
 
