@@ -11,6 +11,7 @@ import { fileURLToPath } from 'node:url';
 import { stripVTControlCharacters } from 'node:util';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { RunEvent, TaskList } from '../../src/client/index.ts';
+import { describeBudget } from '../../src/command/chat/commands.ts';
 import { createPrompt, findHistoryFile } from '../../src/command/chat/prompt.ts';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -254,6 +255,17 @@ describe('npm run chat', () => {
 		expect(stderr).toContain(words);
 		expect(code).toBe(1);
 		expect(server.bodies('POST /v1/sessions/s1/messages')).toEqual([]);
+	});
+
+	test.for([
+		[{ usd: 0.05 }, 0, '$0.00 of $0.05 · 1,156 tokens'],
+		[{ usd: 2 }, 0.0042, '$0.00420 of $2 · 1,156 tokens'],
+		[{ usd: 2, tokens: 50_000 }, 0.5, '$0.50 of $2 · 1,156 tokens of 50,000'],
+		[{ tokens: 50_000 }, 0, '1,156 tokens of 50,000'],
+		[{}, 0.5, '1,156 tokens without a cap ($0.50)'],
+	] as const)('/budget names each cap of %j, and what was spent of it', ([limit, usd, words]) => {
+		const none = { tokens: 0, usd: 0 };
+		expect(describeBudget({ limit, spent: { tokens: 1_156, usd }, reserved: none, left: {} })).toBe(words);
 	});
 
 	test('an answer names the call that was shown: where another one waits by then, nothing is sent and that one is shown', async () => {

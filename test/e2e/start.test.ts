@@ -181,6 +181,7 @@ test('in the terminal, the sessions, the budget and the turns are printed, and t
 	expect(said.stdout.split('\n')).toEqual(
 		expect.arrayContaining([
 			expect.stringMatching(/^[\d,]+ tokens of 9,000,000$/),
+			expect.stringMatching(/^Today: [\d,]+ tokens of 20,000,000$/),
 			expect.stringMatching(/^1\. demo {2}\d+\.\d s {2}[\d,]+ tokens in · \d+ out {2}→ calculate$/),
 			expect.stringMatching(/^[0-9a-f]{64} {2}\d{4}-\d\d-\d\d \d\d:\d\d {2}assistant: What is 17 \+ 25\?$/),
 			expect.stringContaining('/trace          what each turn took and cost'),

@@ -1,7 +1,8 @@
 /** Lines of `runlet chat` that are no messages: they look at what the session works on. */
 
-import { ClientError, type FileChange, type SessionClient } from '../../client/index.ts';
+import { ClientError, type FileChange, type Session, type SessionClient } from '../../client/index.ts';
 import { describeMoney, describeSize, describeUsage } from '../../client/words.ts';
+import { formatDollars } from '../../core/ground/dollars.ts';
 import { attachFile, chooseModel, type NextMessage, printModels } from './next-message.ts';
 import { print, printText, toOneLine } from './print.ts';
 import { printDiff, printTasks } from './terminal.ts';
@@ -102,11 +103,22 @@ async function printSessions(client: SessionClient): Promise<void> {
 }
 
 async function printBudget(client: SessionClient, id: string): Promise<void> {
-	const { budget } = await client.getSession(id);
-	const { limit, spent } = budget;
-	const most = limit.tokens === undefined ? 'without a cap' : `of ${limit.tokens.toLocaleString('en')}`;
-	const cost = spent.usd > 0 ? ` (${describeMoney(spent)})` : '';
-	printText(`${spent.tokens.toLocaleString('en')} tokens ${most}${cost}\n`);
+	const { budget, dayBudget } = await client.getSession(id);
+	printText(`${describeBudget(budget)}\n`);
+	if (dayBudget !== undefined) print('dim', `Today: ${describeBudget(dayBudget)}`);
+}
+
+/** Describes what was spent, and of how much: `$0.01 of $0.05 · 1,156 tokens`. */
+export function describeBudget({ limit, spent }: Session['budget']): string {
+	const tokens = `${spent.tokens.toLocaleString('en')} tokens`;
+	const most = limit.tokens === undefined ? '' : ` of ${limit.tokens.toLocaleString('en')}`;
+	if (limit.usd !== undefined) return `${toCents(spent.usd)} of ${formatDollars(limit.usd)} · ${tokens}${most}`;
+	const cost = spent.usd > 0 ? ` (${toCents(spent.usd)})` : '';
+	return `${tokens}${most === '' ? ' without a cap' : most}${cost}`;
+}
+
+function toCents(usd: number): string {
+	return usd === 0 ? '$0.00' : describeMoney({ tokens: 0, usd });
 }
 
 async function setBudget(client: SessionClient, id: string, given: string): Promise<void> {
