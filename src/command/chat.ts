@@ -69,10 +69,11 @@ export async function run(args: readonly string[]): Promise<number> {
 	if (values.session && (values.agent || values.model))
 		throw new UsageError('--session and --agent or --model exclude each other: a session keeps both.');
 	if (!URL.canParse(url)) throw new UsageError(`--url: ${url} is not a URL.`);
+	const apiKey = values.key ?? process.env.RUNLET_API_KEY;
 	let chat: Chat | undefined;
 	const client = createClient({
 		baseUrl: url,
-		apiKey: values.key ?? process.env.RUNLET_API_KEY,
+		apiKey,
 		onRetry: (retry) => {
 			if (chat?.state === 'running' && retry === 1) print('dim', 'Connection lost. Trying again…');
 		},
@@ -86,7 +87,9 @@ export async function run(args: readonly string[]): Promise<number> {
 		if (!process.stdin.isTTY) return await sayAll(chat, createInterface({ input: process.stdin }));
 		return await converse(chat, values.session !== undefined);
 	} catch (error) {
-		throw error instanceof ClientError ? new UsageError(describeError(error, url)) : error;
+		if (!(error instanceof ClientError)) throw error;
+		const remedy = error.status === 401 && !apiKey ? '\nGive --key rl_…, or export RUNLET_API_KEY=rl_…' : '';
+		throw new UsageError(`${describeError(error, url)}${remedy}`);
 	}
 }
 
@@ -117,7 +120,20 @@ async function sayAll(chat: Chat, messages: Iterable<string> | AsyncIterable<str
 		if (message.trim() === '') continue;
 		if (!(await carryOut(chat, message))) return 1;
 	}
+	printWayOn(chat);
 	return 0;
+}
+
+/** Says how to go on with a session that waits for a person. */
+function printWayOn({ open, question, session, url }: Chat): void {
+	if (open.length === 0 && question === undefined) return;
+	const isApproval = open.some(({ kind }) => kind === 'approval');
+	const inbox = isApproval ? `, or the inbox at ${url}/#/inbox` : '';
+	print('dim', `${isApproval ? 'Allow' : 'Answer'} it: ${toChatCommand(session, url)}${inbox}`);
+}
+
+function toChatCommand({ id }: Session, url: string): string {
+	return toCommand('chat', `--session ${id}${url === defaultUrl ? '' : ` --url ${url}`}`);
 }
 
 async function converse(chat: Chat, isKnown: boolean): Promise<number> {
@@ -239,8 +255,7 @@ function onInterrupt(chat: Chat): () => void {
 }
 
 function leave({ session, url }: Chat, exitCode: number): never {
-	const where = url === defaultUrl ? '' : ` --url ${url}`;
-	print('dim', `\nCome back with: ${toCommand('chat', `--session ${session.id}`)}${where}`);
+	print('dim', `\nCome back with: ${toChatCommand(session, url)}`);
 	process.exit(exitCode);
 }
 

@@ -268,6 +268,31 @@ describe('npm run chat', () => {
 		expect(describeBudget({ limit, spent: { tokens: 1_156, usd }, reserved: none, left: {} })).toBe(words);
 	});
 
+	test('a message whose call waits for an approval ends with how to allow it', async () => {
+		const server = await startServer([
+			{
+				type: 'awaiting',
+				status: 'awaiting_tools',
+				toolCalls: [{ id: 'c1', name: 'refund_order', input: { amount: 30 }, kind: 'approval' }],
+			},
+		]);
+		const { stderr, code } = await run(server, ['Refund it.']);
+		expect(stderr).toBe(
+			`The run waits for somebody to allow refund_order.\nAllow it: npm run chat -- --session s1 --url ${server.url}, or the inbox at ${server.url}/#/inbox\n`,
+		);
+		expect(code).toBe(0);
+	});
+
+	test('where Runlet wants a key, whoever gave none reads how to give one', async () => {
+		const server = await startServer([say('Yes.'), { type: 'done', text: 'Yes.', usage: {} }], { key: 'rl_1' });
+		const env = { RUNLET_API_KEY: '' };
+		const { stderr, code } = await run(server, ['Go'], '', env);
+		expect(stderr).toContain('Give --key rl_…, or export RUNLET_API_KEY=rl_…');
+		expect(code).toBe(1);
+		expect((await run(server, ['--key', 'rl_2', 'Go'], '', env)).stderr).not.toContain('Give --key');
+		expect((await run(server, ['--key', 'rl_1', 'Go'], '', env)).stdout).toBe('Yes.\n');
+	});
+
 	test('an answer names the call that was shown: where another one waits by then, nothing is sent and that one is shown', async () => {
 		const asked = { callId: 'q1', question: 'For which day?' };
 		const server = await startServer([{ type: 'awaiting', status: 'awaiting_user', question: asked }], {
@@ -399,10 +424,12 @@ interface Faults {
 	readonly deaf?: boolean;
 	/** The question that waits when an answer comes. Answers to others are refused. */
 	readonly now?: { readonly callId: string; readonly question: string };
+	/** The only API key that is let in. */
+	readonly key?: string;
 }
 
 /** The wire of Runlet as far as a client sees it, with one run that says `events`. */
-async function startServer(events: RunEvent[], { cutAfter = [], hold = false, deaf = false, now }: Faults = {}) {
+async function startServer(events: RunEvent[], { cutAfter = [], hold = false, deaf = false, now, key }: Faults = {}) {
 	const requests: { route: string; body: unknown }[] = [];
 	const lastEventIds: (string | undefined)[] = [];
 	const cuts = [...cutAfter];
@@ -434,6 +461,8 @@ async function startServer(events: RunEvent[], { cutAfter = [], hold = false, de
 		const { pathname } = new URL(request.url ?? '', 'http://127.0.0.1');
 		const route = `${request.method} ${pathname}`;
 		requests.push({ route, body: body === '' ? undefined : JSON.parse(body) });
+		if (key !== undefined && request.headers.authorization !== `Bearer ${key}`)
+			return answer(response, 401, { error: { code: 'auth', message: 'Authorization: this needs an API key.' } });
 		switch (route) {
 			case 'GET /v1/agents':
 				return answer(response, 200, { agents: [{ name: 'helper', models }, { name: 'support' }] });
