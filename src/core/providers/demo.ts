@@ -1,6 +1,7 @@
 import {
 	type CallOptions,
 	type ChatReply,
+	type ChatUsage,
 	countTokensHeuristic,
 	estimateSystemTokens,
 	estimateToolsTokens,
@@ -12,15 +13,20 @@ import {
 } from '../chat/index.ts';
 import { isRecord } from '../ground/json.ts';
 import type { Tool, ToolCall } from '../tool/index.ts';
+import { createPrices } from './adapter/price.ts';
 import { demoEmbedding } from './demo-embedding.ts';
 import { type Done, reportFiles } from './demo-files.ts';
 import { toForm } from './demo-output.ts';
 import { askMark, findSign, planActions, skillTools } from './demo-plan.ts';
 import { reportReading } from './demo-web.ts';
+import type { OwnPrice } from './prices/own.ts';
+import type { Price } from './prices/price.ts';
 
 export interface DemoOptions {
 	/** The pause between two deltas in milliseconds, so that a person sees the stream. The default is 0. */
 	readonly delayMs?: number;
+	/** Prices of your own, to try a budget in dollars. Without them a call costs nothing. */
+	readonly price?: OwnPrice;
 }
 
 /**
@@ -28,8 +34,12 @@ export interface DemoOptions {
  * be a language model. It uses the tools and skills that it gets: it answers arithmetic with the arithmetic tool, reads
  * a skill if a message has one of its triggers, asks for a missing argument, and fills in a form.
  */
-export function demo({ delayMs = 0 }: DemoOptions = {}): ProviderRegistration {
+export function demo({ delayMs = 0, price }: DemoOptions = {}): ProviderRegistration {
+	const prices = createPrices('demo', price);
+	const findCost = (model: string, usage: ChatUsage): Price =>
+		price === undefined ? { usd: 0 } : prices.findCost([model], {}, { ...usage, costUsd: 0 });
 	const reply = (
+		model: string,
 		messages: readonly Message[],
 		system: string | undefined,
 		tools: readonly Tool[] | undefined,
@@ -39,11 +49,9 @@ export function demo({ delayMs = 0 }: DemoOptions = {}): ProviderRegistration {
 		const text = toolCalls.length > 0 ? said : toForm(said, outputSchema, system);
 		const inputTokens = countTokensHeuristic(messages) + estimateSystemTokens(system) + estimateToolsTokens(tools);
 		const outputTokens = Math.ceil((text.length + JSON.stringify(toolCalls).length) / 4);
-		const usage = makeUsage(
-			{ inputTokens, outputTokens: Math.min(outputTokens, maxOutputTokens), costUsd: 0 },
-			'demo',
-			'demo',
-		);
+		const used = makeUsage({ inputTokens, outputTokens: Math.min(outputTokens, maxOutputTokens) }, 'demo', 'demo');
+		const cost = findCost(model, used);
+		const usage = { ...used, ...('usd' in cost ? { costUsd: cost.usd } : cost) };
 		if (outputTokens > maxOutputTokens)
 			return { text: text.slice(0, 4 * maxOutputTokens), stopReason: 'max_tokens', usage };
 		return { text, toolCalls, stopReason: toolCalls.length > 0 ? 'tool_use' : 'end_turn', usage };
@@ -53,11 +61,15 @@ export function demo({ delayMs = 0 }: DemoOptions = {}): ProviderRegistration {
 		displayName: 'Demo',
 		detect: (model) => model === 'demo' || model.startsWith('demo/'),
 		meta: { contextWindow: 1_000_000 },
-		computePrice: () => 0,
+		computePrice: (model, usage) => {
+			const cost = findCost(model, usage);
+			return 'usd' in cost ? cost.usd : undefined;
+		},
+		withPrices: (own) => demo({ delayMs, price: price ?? own }),
 		embedFn: async (_model, texts) => texts.map(demoEmbedding),
-		chatFn: async (_model, messages, system, tools, options) => reply(messages, system, tools, options),
-		chatStreamFn: async (_model, messages, system, tools, onDelta, options) => {
-			const whole = reply(messages, system, tools, options);
+		chatFn: async (model, messages, system, tools, options) => reply(model, messages, system, tools, options),
+		chatStreamFn: async (model, messages, system, tools, onDelta, options) => {
+			const whole = reply(model, messages, system, tools, options);
 			for (const delta of toDeltas(whole)) {
 				if (options?.signal?.aborted) break;
 				await onDelta(delta);

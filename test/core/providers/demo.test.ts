@@ -176,6 +176,22 @@ describe('the demo model', () => {
 		expect(usage).toMatchObject({ costUsd: 0, totalTokens: (usage.inputTokens ?? 0) + (usage.outputTokens ?? 0) });
 	});
 
+	test('charges a price of your own, which is known before the call', async () => {
+		const priced = providers.demo().withPrices?.({ demo: { input: 100, output: 1_000 } }) ?? providers.demo();
+		expect(priced.computePrice?.('demo', { inputTokens: 50_000, outputTokens: 1_000 })).toBe(6);
+		const { usage } = await chat.run(demo({ providers: [priced] }), [chat.userMessage('Hello')]).result;
+		const { inputTokens = 0, outputTokens = 0, costUsd } = usage;
+		expect(costUsd).toBeCloseTo((inputTokens * 100 + outputTokens * 1_000) / 1e6, 6);
+		expect(costUsd).toBeGreaterThan(0);
+	});
+
+	test('is unknown in its cost where a price of your own fails, and not free', async () => {
+		const priced = providers.demo({ price: () => undefined });
+		const { usage } = await chat.run(demo({ providers: [priced] }), [chat.userMessage('Hello')]).result;
+		expect(usage.costUsd).toBeUndefined();
+		expect(usage.unpriced).toContain('demo');
+	});
+
 	test('serves many runs at once, without tools too', async () => {
 		const answers = await Promise.all(
 			Array.from({ length: 50 }, (_, n) => say(`What is ${n} + 1?`, n % 2 === 0 ? { tools: [add] } : {})),
