@@ -22,7 +22,8 @@ ${toCommand('keys', 'revoke ID')}     takes one away
   --stored            make, list, revoke: keys that the deployed Worker stores, thousands of them
   --url URL, --key KEY   with --stored: the Worker, and a key with the scopes keys and admin
                       (RUNLET_URL, RUNLET_API_KEY)
-  --owner OWNER       make: whose sessions it opens (its own; the owner of another key shares that one's)
+  --owner OWNER       make: the owner whose sessions it opens, such as shop; keys of one owner share them
+                      (a new owner with the id of the key, so name one)
   --user USER         make: the person who holds it (nobody: then all such keys of an owner count as one person)
   --role ROLE         make: customer, staff or admin: what it may do in its owner (admin)
   --scope run,admin,keys   make: what it allows for all owners (run: nothing)
@@ -67,12 +68,14 @@ export async function run(args: readonly string[]): Promise<number> {
 			const { key, record } = await createKey(toKeyOptions(values, name));
 			const keys = await changeKeys(file, (before) => withKey(before, record));
 			show(key, record, file);
+			if (values.owner !== undefined && keys.keys.filter(({ owner }) => owner === record.owner).length === 1)
+				say(`The owner ${record.owner} is new: no other key of ${relative(process.cwd(), file)} has it.`);
 			const code = await tell(keys, `The deployed Worker does not take it yet: ${listRemote}`);
 			const basePath = toBasePath(values['base-path']);
 			const known = remote ? keys.remotes[target.env ?? '']?.url : undefined;
 			const url = known ?? `${remote ? 'https://ADDRESS' : 'http://127.0.0.1:8787'}${basePath}`;
 			const dev = toCommand('dev', `--keys${basePath === '' ? '' : ` --base-path ${basePath}`}`);
-			say(`${remote ? 'To try it' : `To try it, with ${dev}`}:\n\n${curlLine(key, url)}\n`);
+			say(`${remote ? 'To try it' : `To try it, with ${dev} and the port of your server`}:\n\n${curlLine(key, url)}\n`);
 			return code;
 		}
 		case 'list': {
@@ -240,7 +243,7 @@ export function describe({
 	const parts = [
 		`key ${id}`,
 		name ?? [],
-		owner === id ? [] : `owner ${owner}`,
+		`owner ${owner}`,
 		user === undefined ? [] : `user ${user}`,
 		role ?? [],
 		scopes.join('+'),

@@ -33,10 +33,10 @@ export async function main([name, ...args]: readonly string[], options: CommandO
 	try {
 		process.exitCode = await command.run(args, options);
 	} catch (error) {
+		if (error instanceof TypeError) console.error(`${command.usage}\n`);
 		if (error instanceof UsageError)
 			console.error(styleText('red', error.message, { stream: process.stderr, validateStream: true }));
 		else console.error(`${name}: ${toMessageText(error)}`);
-		if (error instanceof TypeError) console.error(`\n${command.usage}`);
 		process.exit(error instanceof TypeError ? 2 : 1);
 	}
 }

@@ -34,7 +34,7 @@ test.each(asked)('npm run %s -- --help says what it does, and does nothing', asy
 test.each(own)('npm run %s refuses an option that it does not have, in our own words', async (_, command) => {
 	const { code, said } = await run(command, '--hlep');
 	expect(code).toBeGreaterThan(0);
-	expect(said).toMatch(/^(\w+: )?--hlep: there is no such option\./);
+	expect(said).toMatch(/^(\w+: )?--hlep: there is no such option\./m);
 	expect(said).not.toMatch(/^\s+at .*:\d+:\d+/m);
 });
 

@@ -56,7 +56,7 @@ describe('npm run keys', () => {
 		const secondId = readKeyId(second) ?? '';
 		expect((await keys('list')).stdout).toMatch(
 			new RegExp(
-				`^key ${first}, run, .*\nkey ${secondId}, owner ${first}, run\\+admin, 1000 tokens a day, \\$2.50 a day, `,
+				`^key ${first}, owner ${first}, run, .*\nkey ${secondId}, owner ${first}, run\\+admin, 1000 tokens a day, \\$2.50 a day, `,
 			),
 		);
 		expect((await keys(`revoke ${first}`)).stdout).toContain(`Revoked ${first}.`);
@@ -66,9 +66,24 @@ describe('npm run keys', () => {
 		expect(await records()).toEqual([]);
 	});
 
+	test('names the owner of each key, and says of an owner whether it is new', async () => {
+		const { stdout: alone } = await keys('make shop --day-usd 5');
+		const id = readKeyId(shown(alone));
+		expect(alone).toContain(`key ${id}, shop, owner ${id}, run, $5 a day`);
+		expect(alone).not.toContain('is new');
+		const { stdout: first } = await keys('make shop --owner shop');
+		expect(first).toContain(', shop, owner shop, run, ');
+		expect(first).toContain('The owner shop is new: no other key of ');
+		expect((await keys('make till --owner shop')).stdout).not.toContain('is new');
+	});
+
+	test('says a mistake last, below the help', async () => {
+		expect((await keys('make --day-usd 0')).stderr).toMatch(/--help +this text\n\nkeys: --day-usd 0: [^\n]*\n$/);
+	});
+
 	test('prints a line to try a key that has the base path of the Worker', async () => {
 		const { stdout } = await keys('make --base-path /ai');
-		expect(stdout).toContain('To try it, with npm start -- --keys --base-path /ai:');
+		expect(stdout).toContain('To try it, with npm start -- --keys --base-path /ai and the port of your server:');
 		expect(stdout).toMatch(/curl http:\/\/127\.0\.0\.1:8787\/ai\/v1\/agents /);
 	});
 
