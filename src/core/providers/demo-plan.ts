@@ -51,7 +51,7 @@ const operators: Readonly<Record<string, { readonly words: RegExp; readonly tool
  * Calls a tool for a sum in the message: a tool that takes an expression, or a tool for two numbers with a fitting
  * name.
  */
-function planSum(text: string, tools: readonly Tool[]): Action[] {
+export function planSum(text: string, tools: readonly Tool[]): Action[] {
 	let plain = text.replace(/\d{4}-\d{2}-\d{2}/g, ' ');
 	for (const [sign, { words }] of Object.entries(operators)) plain = plain.replace(words, sign);
 	const expression = findSum(plain);
@@ -81,9 +81,11 @@ function planUse(tool: Tool, text: string): Action[] {
 		.some((word) => word.length > 3 && new RegExp(`\\b${word}`, 'i').test(text));
 	if (!mentioned || (/time|clock|date/i.test(tool.name) && !/\b(time|clock|date|today|day)\b/i.test(text))) return [];
 	const input: Record<string, unknown> = {};
-	const taken = new Set<string>();
+	const properties = Object.entries(getProperties(tool.inputSchema));
+	// A quotation behind the name of an argument is no other argument's.
+	const taken = new Set(properties.flatMap(([name]) => findNamedQuotation(name, text) ?? []));
 	const required = getRequired(tool.inputSchema);
-	for (const [name, property] of Object.entries(getProperties(tool.inputSchema))) {
+	for (const [name, property] of properties) {
 		const value = chooseArgument(name, property, text, required.includes(name), taken);
 		if (value !== undefined) input[name] = value;
 	}
@@ -97,10 +99,7 @@ function planUse(tool: Tool, text: string): Action[] {
 /** Finds the value of an argument in a message: by its name, in quotes, or by its type. */
 function chooseArgument(name: string, property: unknown, text: string, required: boolean, taken: Set<string>): unknown {
 	const type = readType(property);
-	const label = toWords(name).replaceAll(' ', '\\s*');
-	const named = new RegExp(`\\b${label}\\b\\s*(?:is|=|:)?\\s*["“]?([^\\s"”,;?!]+)`, 'i')
-		.exec(text)?.[1]
-		?.replace(/\.$/, '');
+	const named = new RegExp(`${toLabel(name)}["“]?([^\\s"”,;?!]+)`, 'i').exec(text)?.[1]?.replace(/\.$/, '');
 	if (type === 'number' || type === 'integer') {
 		const found =
 			named && !Number.isNaN(Number(named))
@@ -116,8 +115,18 @@ function chooseArgument(name: string, property: unknown, text: string, required:
 	if (choices !== undefined)
 		return choices.find((choice) => typeof choice === 'string' && text.toLowerCase().includes(choice.toLowerCase()));
 	if (/id$|number$|order/i.test(name)) return findFirstFree(text, /\b[A-Za-z]*-?#?\d[\w-]*\b/g, taken);
-	const quoted = findFirstFree(text, /["“]([^"”]+)["”]/g, taken);
+	const quoted = findNamedQuotation(name, text) ?? findFirstFree(text, /["“]([^"”]+)["”]/g, taken);
 	return quoted?.replace(/^["“]|["”]$/g, '') ?? (required ? named : undefined);
+}
+
+/** Returns the pattern of an argument's name with what may stand behind it. */
+function toLabel(name: string): string {
+	return `\\b${toWords(name).replaceAll(' ', '\\s*')}\\b\\s*(?:is|=|:)?\\s*`;
+}
+
+/** Finds the quotation directly behind an argument's name, with its quotes. */
+function findNamedQuotation(name: string, text: string): string | undefined {
+	return new RegExp(`${toLabel(name)}(["“][^"”]+["”])`, 'i').exec(text)?.[1];
 }
 
 function findFirstFree(text: string, pattern: RegExp, taken: Set<string>): string | undefined {

@@ -17,7 +17,7 @@ import { createPrices } from './adapter/price.ts';
 import { demoEmbedding } from './demo-embedding.ts';
 import { type Done, reportFiles } from './demo-files.ts';
 import { toForm } from './demo-output.ts';
-import { askMark, findSign, planActions, skillTools } from './demo-plan.ts';
+import { askMark, findSign, planActions, planSum, skillTools } from './demo-plan.ts';
 import { reportReading } from './demo-web.ts';
 import type { OwnPrice } from './prices/own.ts';
 import type { Price } from './prices/price.ts';
@@ -166,6 +166,8 @@ function takeExcerpt(text: string): string {
 	return shown;
 }
 
+const exampleSum = 'What is 17 + 25?';
+
 function introduce(system: string, tools: readonly Tool[]): string {
 	const own = tools.map(({ name }) => name).filter((name) => !skillTools.has(name));
 	const skills = [...system.matchAll(/^ {2}- (\S+): /gm)].map(([, name]) => name);
@@ -175,7 +177,7 @@ function introduce(system: string, tools: readonly Tool[]): string {
 			? `I can use these tools when a message calls for them: ${own.join(', ')}.`
 			: 'I was given no tools.',
 		...(skills.length > 0 ? [`I can read these skills: ${skills.join(', ')}.`] : []),
-		'Try: “What is 17 + 25?”',
+		...(planSum(exampleSum, tools).length > 0 ? [`Try: “${exampleSum}”`] : []),
 	].join(' ');
 }
 

@@ -148,6 +148,22 @@ describe('the demo model', () => {
 		expect(await say('Please refund order A-1001.', { tools: [refund] })).toContain('refunded A-1001');
 	});
 
+	test('takes a quotation for the argument whose name stands in front of it', async () => {
+		const params = ['title', 'text'].map((name) => [name, v.string()] as const);
+		const publish = fn({ name: 'publish', doc: 'Publish.', params }, (...given) => given.join(' | '));
+		const said = 'Please publish this: title Tea, text "Two minutes are enough."';
+		expect(await say(said, { tools: [publish] })).toBe('publish answered: Tea | Two minutes are enough.');
+		const other = 'Please publish this: text: “Two minutes.”, title: “Green tea”';
+		expect(await say(other, { tools: [publish] })).toBe('publish answered: Green tea | Two minutes.');
+	});
+
+	test('gives a sum as an example only where a tool can calculate it', async () => {
+		expect(await say('Hello', { tools: [refund] })).not.toContain('17 + 25');
+		expect(await say('Hello')).not.toContain('17 + 25');
+		expect(await say('Hello', { tools: [refund, calculate] })).toContain('Try: “What is 17 + 25?”');
+		expect(await say('Hello', { tools: [add] })).toContain('Try: “What is 17 + 25?”');
+	});
+
 	test('says honestly what it is, and what it was given', async () => {
 		expect(await say('Who are you?')).toMatch(/demo[\s\S]*not a language model/i);
 		expect(await say('Who are you?', { tools: [add] })).toContain('add');
