@@ -11,7 +11,7 @@ import { defaultBudgets } from '../cloudflare/wire/budget.ts';
 import { toBasePath } from './base-path.ts';
 import { budgetLine } from './budget-line.ts';
 import type { CommandOptions } from './command.ts';
-import { findDeployProblems } from './deploy/check.ts';
+import { checkDeploy } from './deploy/check.ts';
 import { changeKeys, createKey, defaultKeysFile, type Keys, readKeys, toSecret } from './keys/file.ts';
 import { hasRemoteKeys, recordPush } from './keys/remote.ts';
 import { curlLine, describe, withKey } from './keys.ts';
@@ -99,23 +99,27 @@ async function dryRun(
 ): Promise<number> {
 	const { keys } = await readKeys(file);
 	toSecret(keys);
-	const problems = await isWithin(async (folder) => {
+	const { problems, demoAgents } = await isWithin(async (folder) => {
 		const built = outdir ?? folder;
 		await wrangler([...deployCommand, '--dry-run', '--outdir', built, ...targetOptions(target)], { show: true });
-		return findDeployProblems(built, target, { basePath, skillsBinding });
+		return checkDeploy(built, target, { basePath, skillsBinding });
 	});
-	const unset = problems.filter((problem) => problem.unset !== undefined);
-	const wrong = problems.filter((problem) => problem.unset === undefined);
-	for (const { where, message } of wrong) console.error(`${where}: ${message}`);
-	if (unset.length > 0)
-		console.error(
-			'Not in wrangler.toml, so the deployed Worker needs it as a secret (npx wrangler secret list has those):',
-		);
-	for (const { where, message } of unset) console.error(`  ${where}: ${message}`);
 	const valid = publishSkills(['--check'], target);
 	console.log(
 		`${budgetsText}\nNothing was deployed. ${keys.length} API ${keys.length === 1 ? 'key' : 'keys'}; none is made by a dry run.`,
 	);
+	if (demoAgents.length > 0)
+		console.error(
+			`\nAnswered by demo, a small program and no language model: ${demoAgents.join(', ')}. Set MODEL (docs/models.md).`,
+		);
+	const unset = problems.filter((problem) => problem.unset !== undefined);
+	const wrong = problems.filter((problem) => problem.unset === undefined);
+	if (unset.length > 0)
+		console.error(
+			'\nNot in wrangler.toml, so the deployed Worker needs it as a secret (npx wrangler secret list has those):',
+		);
+	for (const { where, message } of unset) console.error(`  ${where}: ${message}`);
+	for (const { where, message } of wrong) console.error(`${where}: ${message}`);
 	return valid && wrong.length === 0 ? 0 : 1;
 }
 

@@ -27,6 +27,8 @@ describe('npm run deploy -- --dry-run', () => {
 		const ended = await runScript('deploy', ['--dry-run', '--outdir', outdir, '--keys-file', file], nobody());
 		expect(ended.code, ended.stderr).toBe(0);
 		expect(ended.stdout).toContain('Nothing was deployed.');
+		expect(ended.stderr).toMatch(/^Answered by demo, .*: assistant, .*triage.*\. Set MODEL /m);
+		expect(ended.stderr).toMatch(/needs it as a secret .*:\n {2}agent triage: GITHUB_WEBHOOK_SECRET: .*\n$/);
 		const worker = await readFile(join(outdir, 'worker.js'));
 		// Notices of licences follow it.
 		const exported = [...worker.toString().matchAll(/\bexport ?\{([^}]*)\}/g)].at(-1)?.[1] ?? '';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { root } from '../../scripts/root.ts';
-import { findDeployProblems } from '../../src/command/deploy/check.ts';
+import { checkDeploy } from '../../src/command/deploy/check.ts';
 import { copyProject, startRunlet, startRunletIn } from '../runlet.ts';
 
 const config = join(root, 'examples/mount/wrangler.toml');
@@ -69,9 +69,8 @@ describe('a Worker with accounts of its own, and another name for SKILLS', () =>
 		const { stdout, stderr } = await run('deploy', '--dry-run', ...own, '--base-path', '/ai', ...options);
 		expect([stdout, stderr]).toEqual([expect.stringContaining('Nothing was deployed.'), '']);
 		const target = { config: join(project, 'examples/mount/wrangler.toml'), env: undefined };
-		expect(await findDeployProblems(built, target, { basePath: '', skillsBinding: 'TEXTS' })).toEqual([
-			expect.objectContaining({ message: expect.stringContaining('--base-path /ai') }),
-		]);
+		const { problems } = await checkDeploy(built, target, { basePath: '', skillsBinding: 'TEXTS' });
+		expect(problems).toEqual([expect.objectContaining({ message: expect.stringContaining('--base-path /ai') })]);
 	});
 
 	test('runlet skills says how to name the namespace', async () => {

@@ -23,17 +23,25 @@ interface Settings {
 const health = v.looseObject({
 	problems: v.array(v.object({ where: v.string(), message: v.string(), unset: v.exactOptional(v.string()) })),
 });
+const agentList = v.object({ agents: v.array(v.object({ name: v.string(), model: v.string() })) });
 const failure = v.looseObject({ error: v.looseObject({ code: v.string(), message: v.string() }) });
+
+/** What a built Worker says of itself. */
+export interface DeployCheck {
+	readonly problems: readonly Problem[];
+	/** The names of the agents that the model `demo` would answer for. */
+	readonly demoAgents: readonly string[];
+}
 
 /**
  * Runs a built Worker once with the variables and skills of a deployment, and asks it what is wrong. Secrets at Cloudflare
  * are unknown here: a problem says which variable is `unset`.
  */
-export async function findDeployProblems(
+export async function checkDeploy(
 	folder: string,
 	{ config, env }: Target,
 	{ basePath, skillsBinding }: { readonly basePath: string; readonly skillsBinding: string },
-): Promise<readonly Problem[]> {
+): Promise<DeployCheck> {
 	const [{ Log, LogLevel, Miniflare }, { unstable_getMiniflareWorkerOptions, unstable_readConfig }] = await Promise.all(
 		[loadMiniflare(), loadWrangler()],
 	);
@@ -72,20 +80,31 @@ export async function findDeployProblems(
 		const directory = join(root, 'skills');
 		if (existsSync(directory) && namespaces.includes(skillsBinding))
 			await publishSkills(toSkillsKv(await miniflare.getKVNamespace(skillsBinding)), { directory });
-		const response = await miniflare.dispatchFetch(`http://localhost${basePath}/healthz?deep=deployed`, {
-			headers: { [localHeader]: secret },
-		});
-		const body: unknown = await response.json().catch(() => undefined);
-		if (v.is(health, body)) return body.problems;
-		const where = `GET ${basePath}/healthz`;
-		if (v.is(failure, body)) return [{ where, message: body.error.message }];
-		return [{ where, message: `it is not answered by Runlet. ${describeLost(basePath)}` }];
+		const ask = async (path: string): Promise<unknown> => {
+			const headers = { [localHeader]: secret };
+			const response = await miniflare.dispatchFetch(`http://localhost${basePath}${path}`, { headers });
+			return response.json().catch(() => undefined);
+		};
+		const body = await ask('/healthz?deep=deployed');
+		const listed = await ask('/v1/agents');
+		const agents = v.is(agentList, listed) ? listed.agents : [];
+		return {
+			problems: readProblems(body, basePath),
+			demoAgents: agents.filter(({ model }) => model === 'demo').map(({ name }) => name),
+		};
 	} catch (error) {
-		await miniflare.dispose().catch(() => {});
-		return [{ where: 'The Worker does not start', message: explain(said, folder) ?? toMessageText(error) }];
+		const message = explain(said, folder) ?? toMessageText(error);
+		return { problems: [{ where: 'The Worker does not start', message }], demoAgents: [] };
 	} finally {
 		await miniflare.dispose().catch(() => {});
 	}
+}
+
+function readProblems(body: unknown, basePath: string): readonly Problem[] {
+	if (v.is(health, body)) return body.problems;
+	const where = `GET ${basePath}/healthz`;
+	if (v.is(failure, body)) return [{ where, message: body.error.message }];
+	return [{ where, message: `it is not answered by Runlet. ${describeLost(basePath)}` }];
 }
 
 /** What Wrangler writes beside the Worker, by its ending. */
