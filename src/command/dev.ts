@@ -78,7 +78,7 @@ async function serve(options: DevOptions, wrangler: string, prepare: () => void)
 		else if (found.answers) print('Runlet runs what was saved.');
 		if (problems !== told && problems !== '')
 			print(
-				`\n${found.answers ? 'Something is to be mended:' : 'Runlet does not answer until this is mended:'}\n${problems}\n`,
+				`\n${found.answers ? 'Everything works, except:' : 'Runlet does not answer until this is mended:'}\n${problems}\n`,
 			);
 		if (found.answers && !isAnnounced) types?.start();
 		isAnnounced ||= found.answers;

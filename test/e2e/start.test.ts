@@ -28,6 +28,10 @@ test('npm start prints the address, and a curl line that works as printed', asyn
 	expect(stdout).toContain('17 + 25 is 42.');
 });
 
+test('npm start says what does not work, and that all else does', async () => {
+	await runlet.says(/Everything works, except:\n {2}agent triage: GITHUB_WEBHOOK_SECRET: not set/);
+});
+
 test('no page can debug the Worker: neither Wrangler nor workerd opens an inspector', async () => {
 	const { stdout } = await shell('ps -eo pgid=,args=');
 	const own = stdout.split('\n').filter((line) => Number.parseInt(line, 10) === runlet.group);
