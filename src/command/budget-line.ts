@@ -7,7 +7,7 @@ type Limit = v.InferOutput<typeof limitSchema>;
 
 /** Describes the default budgets and how to change them, in one sentence. */
 export function budgetLine(session: Limit, day: Limit): string {
-	const line = `A session may spend ${amountText(session)}, an owner ${amountText(day)} a day (UTC)`;
+	const line = `A session may spend ${amountText(session)} (or the budget of its agent), an owner ${amountText(day)} a day (UTC)`;
 	return `${line}: SESSION_BUDGET_TOKENS, DAY_BUDGET_TOKENS (a number, or none)`;
 }
 

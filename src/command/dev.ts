@@ -8,7 +8,7 @@ import type { Server } from 'node:http';
 import { join } from 'node:path';
 import { type RunletError, toMessageText } from '../core/ground/errors.ts';
 import type { CommandOptions } from './command.ts';
-import { inspect, writeBanner } from './dev/banner.ts';
+import { type Inspection, inspect, writeBanner } from './dev/banner.ts';
 import { DevServer } from './dev/dev-server.ts';
 import { type DevOptions, readOptions, usage } from './dev/options.ts';
 import { describeAnswer } from './dev/output.ts';
@@ -76,10 +76,7 @@ async function serve(options: DevOptions, wrangler: string, prepare: () => void)
 				),
 			);
 		else if (found.answers) print('Runlet runs what was saved.');
-		if (problems !== told && problems !== '')
-			print(
-				`\n${found.answers ? 'Everything works, except:' : 'Runlet does not answer until this is mended:'}\n${problems}\n`,
-			);
+		if (problems !== told && problems !== '') print(`\n${introduceProblems(found)}\n${problems}\n`);
 		if (found.answers && !isAnnounced) types?.start();
 		isAnnounced ||= found.answers;
 		told = problems;
@@ -121,6 +118,12 @@ async function serve(options: DevOptions, wrangler: string, prepare: () => void)
 		onSkills: () => void publishSkills(options),
 	});
 	server.start();
+}
+
+function introduceProblems({ answers, problems }: Inspection): string {
+	if (!answers) return 'Runlet does not answer until this is mended:';
+	const isOfAgents = problems.every((problem) => problem.startsWith('agent '));
+	return isOfAgents ? 'Everything works, except:' : 'Something is to be mended:';
 }
 
 /** Listens on the address before any slow work, and returns its URL. */
