@@ -72,6 +72,24 @@ test('a file of 5 MB comes back byte for byte, and one that is too large is refu
 	expect((await fetch(`${runlet.url}/healthz`)).status).toBe(200);
 });
 
+test.each([
+	['lines', 'application/x-ndjson'],
+	['one JSON document', 'application/json'],
+])('an export as %s with a file of 4.5 MB is imported, and the file is the same', async (_, accept) => {
+	const at = `${runlet.url}/v1/sessions`;
+	const headers = { 'content-type': 'application/json' };
+	const made = await fetch(at, { method: 'POST', headers, body: JSON.stringify({ agent: 'assistant' }) });
+	const session = `${runlet.url}${made.headers.get('location')}`;
+	const bytes = randomBytes(4_500_000);
+	expect((await fetch(`${session}/files/big.bin`, { method: 'PUT', body: bytes })).status).toBe(201);
+	const body = Buffer.from(await (await fetch(`${session}/export`, { headers: { accept } })).arrayBuffer());
+	expect(body.length).toBeGreaterThan(6_000_000);
+	const imported = await fetch(`${at}/import?user=ada`, { method: 'POST', headers: { 'content-type': accept }, body });
+	expect(imported.status, await imported.clone().text()).toBe(201);
+	const copy = await fetch(`${runlet.url}${imported.headers.get('location')}/files/big.bin`);
+	expect(Buffer.from(await copy.arrayBuffer()).equals(bytes)).toBe(true);
+});
+
 test('the first event of the stream arrives before the last one is produced', async () => {
 	const response = await fetch(`${runlet.url}/v1/sessions`, {
 		method: 'POST',

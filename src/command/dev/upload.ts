@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { bodyTooLarge, maxBody, maxFile, maxWebhookBody } from '../../cloudflare/wire/body.ts';
+import { maxLines } from '../../cloudflare/wire/import.ts';
 import { RunletError } from '../../core/ground/errors.ts';
 
 /** The body of a request. */
@@ -28,7 +29,7 @@ export interface UploadLimits {
 }
 
 const usual: UploadLimits = {
-	bytesHeld: 256_000_000,
+	bytesHeld: maxLines,
 	count: 200,
 	silenceMs: 30_000,
 	totalMs: 120_000,
@@ -94,6 +95,7 @@ export function createUploads(given: Partial<UploadLimits> = {}, basePath = '') 
 /** The most bytes of a body by the path of its route. */
 function findLimit(path: string): number {
 	if (path.startsWith('/v1/webhooks/')) return maxWebhookBody;
+	if (/^\/v1\/sessions\/import(?:\?|$)/.test(path)) return maxLines;
 	return /^\/v1\/sessions\/[^/]+\/files\//.test(path) ? maxFile : maxBody;
 }
 
