@@ -73,7 +73,7 @@ export const setUserBudget = description({
 	tag: 'Users',
 	summary: 'Set the budget of a user',
 	description:
-		'What the user may spend on a UTC day, in all their sessions, and in all. It holds from the next request to a model on. An empty object removes the caps.',
+		'What the user may spend on a UTC day, in all their sessions, and in all. A run that goes on spends what it has leased already: the caps hold from its next lease on, within a minute. An empty object removes the caps.',
 	examples: { daily: { daily: { tokens: 50_000 } } },
 	answers: { 200: { says: 'The caps, and where they stand.', json: userBudget, examples: { budget } } },
 });
