@@ -107,6 +107,16 @@ test('what is exported is imported as the same session, with an account of its o
 	expect(second.slice(0, -1).map(withoutOrigin)).toEqual(first.slice(0, -1).map(withoutOrigin));
 });
 
+test('the arguments that a person put in place of the model’s are imported beside their result', async () => {
+	const id = await createSession();
+	play({ toolCalls: [call('a', 'pay', { amount: 5 })] }, 'Paid.');
+	await allEvents(await send(id, 'Pay'));
+	await (await request(`/v1/sessions/${id}/tool-results`, [{ id: 'a', approve: true, input: { amount: 3 } }])).json();
+	const copy = await readId(await importLines(await readLines(id)));
+	const [, , result] = await readHistory(copy);
+	expect(result).toMatchObject({ toolCallId: 'a', content: 'paid 3', ranWith: { amount: 3 } });
+});
+
 /** Keys of people of one owner, and what they ask of the Worker. */
 async function createPeople() {
 	const owner = 'importers';

@@ -54,8 +54,8 @@ export function toMessage(
 			return { role, content, parts, toolCalls, reasoning, providerCalls, sources, providerMetadata };
 		}
 		case 'tool': {
-			const { role, content, toolCallId, isError, parts } = given;
-			return { role, content: content ?? null, toolCallId, isError, parts };
+			const { role, content, toolCallId, isError, ranWith, parts } = given;
+			return { role, content: content ?? null, toolCallId, isError, ranWith, parts };
 		}
 		default:
 			return given satisfies never;
