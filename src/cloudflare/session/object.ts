@@ -227,9 +227,9 @@ export class Session extends DurableObject<Env> implements SessionApi {
 	export(caller: Caller, form: ExportForm, at?: number): Promise<RpcResult<Bytes>> {
 		return toRpcResult(async () => {
 			const pass = await this.#access.open(caller, mayManage);
-			const { owner, title, expiresAfterMs, clientTools, createdBy, isImported } = this.#store.session();
+			const { owner, expiresAfterMs, clientTools, createdBy, isImported } = this.#store.session();
 			const stored = { createdBy, isImported };
-			const about = { version: exportVersion, ...this.#show(pass), owner, title, expiresAfterMs, clientTools, stored };
+			const about = { version: exportVersion, ...this.#show(pass), owner, expiresAfterMs, clientTools, stored };
 			return exportStream({ store: this.#store, files: this.#runner.files, access: this.#access, about, form, at });
 		});
 	}

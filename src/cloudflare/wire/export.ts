@@ -120,7 +120,6 @@ const exportedAbout = v.object({
 	version: v.pipe(v.literal(exportVersion), v.description('The version of the export.')),
 	...session.entries,
 	owner: v.string(),
-	title: v.optional(v.string()),
 	stored: v.optional(
 		v.pipe(
 			v.object({ createdBy: v.optional(actor), isImported: v.optional(v.boolean()) }),

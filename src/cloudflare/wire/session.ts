@@ -75,6 +75,7 @@ const sessionAbout = v.object({
 	agent: v.string(),
 	model: v.string(),
 	createdAt: v.pipe(v.string(), v.isoTimestamp()),
+	title: v.optional(v.pipe(v.string(), v.description('The title in the list of sessions.'))),
 	owner: v.optional(v.pipe(v.string(), v.description('The owner. Shown only to keys with the scope admin.'))),
 	user: v.optional(v.pipe(v.string(), v.description('The person whose session it is.'))),
 	metadata: v.optional(v.record(v.string(), v.string())),

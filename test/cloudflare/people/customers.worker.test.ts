@@ -400,7 +400,7 @@ test.each<[string, Credential]>([
 	] as const)
 		expect([path, (await ask(who, path, body, { method })).status]).toEqual([path, 403]);
 	expect(await look(keys.root, id)).toMatchObject({ budget: { limit: { tokens: 50_000 } } });
-	expect((await look(keys.root, id)).title).toBeUndefined();
+	expect((await look(keys.root, id)).title).toBe('Hello');
 });
 
 test('a session of completions belongs to the customer whose key asks, whatever the body says', async () => {

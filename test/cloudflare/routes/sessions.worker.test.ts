@@ -43,6 +43,14 @@ test('a new session says where it is, and is idle', async () => {
 	expect(shown).toEqual({ ...session, owner: 'local' });
 });
 
+test('a session shows its title, which PATCH changes', async () => {
+	const path = `/v1/sessions/${await createSession()}`;
+	expect(await (await request(path)).json()).not.toHaveProperty('title');
+	const changed = await request(path, { title: 'Invoices' }, {}, 'PATCH');
+	expect(await changed.json()).toMatchObject({ title: 'Invoices' });
+	expect(await (await request(path)).json()).toMatchObject({ title: 'Invoices' });
+});
+
 test('two sessions know nothing of each other', async () => {
 	const [one, two] = [await createSession(), await createSession()];
 	play('for one');

@@ -31,7 +31,7 @@ export function showSession(
 	store: SessionStore,
 	{ runner, runtime: { agents }, config, isOperator }: Showing,
 ): SessionState {
-	const { id, agent, user, model, metadata, createdAt, parent } = store.session();
+	const { id, agent, title, user, model, metadata, createdAt, parent } = store.session();
 	const run = store.runs.get();
 	const last = run?.end?.event;
 	const { question, calls } = findPending(store);
@@ -45,6 +45,7 @@ export function showSession(
 		model: model ?? agents.find(({ name }) => name === agent)?.model ?? config().model,
 		status: store.status,
 		createdAt: new Date(createdAt).toISOString(),
+		title,
 		user,
 		metadata,
 		run: run && { id: run.id, status: run.status },
