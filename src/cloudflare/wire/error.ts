@@ -20,7 +20,7 @@ export const failures = {
 		example: { code: 'auth', message: 'Authorization: this key is not known, or was revoked.' },
 	},
 	402: {
-		says: 'A budget is used up. The call to the model was not made.',
+		says: 'A budget is used up. The call to the model was not made. A run that had begun keeps this answer: the same `Idempotency-Key` gets it again. Raise the budget, then `POST /v1/sessions/ID/continue`.',
 		example: { code: 'budget_exceeded', message: 'The budget of this session is used up. Raise it, and continue.' },
 	},
 	403: {

@@ -61,6 +61,8 @@ export const deleteFile = description({
 	id: 'deleteFile',
 	tag: 'Files',
 	summary: 'Delete a file',
+	description:
+		'An undo can bring the file back for a while. Until it no longer can, the bytes of the file count as bytes of the session.',
 	answers: { 204: { says: 'The file is deleted.' } },
 	errors: [400, 404],
 });
