@@ -1,3 +1,4 @@
+import * as v from 'valibot';
 import { findTokenScope, rights } from '../auth/rights.ts';
 import {
 	type Answer,
@@ -19,7 +20,7 @@ export interface Spec {
 	readonly description?: string;
 	readonly security: readonly Readonly<Record<string, readonly string[]>>[];
 	readonly parameters: readonly JsonSchema[];
-	readonly requestBody?: { readonly required: true; readonly content: Content };
+	readonly requestBody?: { readonly required: boolean; readonly content: Content };
 	readonly responses: Readonly<Record<string, JsonSchema>>;
 }
 
@@ -37,7 +38,7 @@ export function toSpec(operation: DescribedOperation): Spec {
 		...(description !== '' && { description }),
 		security: adminToo ? [...findSecurity(access), { apiKey: ['admin'] }] : findSecurity(access),
 		parameters: describeParameters(operation),
-		...(content !== undefined && { requestBody: { required: true, content } }),
+		...(content !== undefined && { requestBody: { required: needsBody(operation), content } }),
 		responses: {
 			...Object.fromEntries(
 				Object.entries(operation.answers).map(([status, answer]) => [status, describeResponse(answer)]),
@@ -137,6 +138,11 @@ function describeBody({ json, examples, body }: DescribedOperation): Content | u
 	return {
 		'application/json': { schema: toDocumentSchema(json), ...(examples && { examples: toExamples(examples) }) },
 	};
+}
+
+/** Whether a request without a body is refused. */
+function needsBody({ json }: DescribedOperation): boolean {
+	return json === undefined || !v.safeParse(json, {}).success;
 }
 
 function describeResponse({ says, json, examples, also = {}, headers }: Answer): JsonSchema {

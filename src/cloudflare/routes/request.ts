@@ -23,21 +23,24 @@ export async function jsonBody<S extends v.GenericSchema>(
 	onText: (text: string) => void = () => {},
 ): Promise<v.InferOutput<S>> {
 	const type = readMediaType(request);
-	if (type === '' && request.body === null) {
+	if (type !== '' && type !== 'application/json' && !type.endsWith('+json')) throw toWrongType(type);
+	const text = await readText(request);
+	if (text.trim() === '') {
 		// An empty body is fine if the schema requires nothing.
 		const nothing = v.safeParse(schema, {});
 		if (nothing.success) return nothing.output;
-	}
-	if (type !== 'application/json' && !type.endsWith('+json')) {
-		throw new RunletError('unsupported_media_type', `content-type: expected application/json, got ${type || 'none'}.`, {
-			field: 'content-type',
-		});
-	}
-	const text = await readText(request);
-	if (text.trim() === '')
 		throw new RunletError('invalid_request', 'body: empty. Send a JSON object.', { field: 'body' });
+	}
+	// Only a request without a body needs no type.
+	if (type === '') throw toWrongType('none');
 	onText(text);
 	return check(schema, parseJson(text), 'body');
+}
+
+function toWrongType(type: string): RunletError {
+	return new RunletError('unsupported_media_type', `content-type: expected application/json, got ${type}.`, {
+		field: 'content-type',
+	});
 }
 
 /** The most bytes of a SKILL.md. */

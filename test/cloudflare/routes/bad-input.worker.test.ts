@@ -37,6 +37,21 @@ test('a session needs a body', () =>
 test('a body that is not JSON is refused', () =>
 	raw('/v1/sessions', '{"agent":').then((r) => refused(r, 400, 'invalid_request', /^body: not valid JSON/)));
 
+test('a fork without a body is one with all of the history', async () => {
+	const fork = `/v1/sessions/${await createSession()}/fork`;
+	// An empty stream is a body, as the proxy of npm start sends it.
+	for (const body of [null, new ReadableStream({ start: (controller) => controller.close() })]) {
+		const response = await SELF.fetch(`http://localhost${fork}`, { method: 'POST', body });
+		expect(response.status, await response.text()).toBe(201);
+	}
+	await refused(
+		await SELF.fetch(`http://localhost${fork}`, { method: 'POST', body: new Uint8Array([0x7b, 0x7d]) }),
+		415,
+		'unsupported_media_type',
+		/got none/,
+	);
+});
+
 test('a body of another type is refused', () =>
 	raw('/v1/sessions', 'agent=demo', { 'content-type': 'application/x-www-form-urlencoded' }).then((r) =>
 		refused(r, 415, 'unsupported_media_type', /^content-type: expected application\/json/),
