@@ -16,7 +16,7 @@ export const filePage = v.object({ files: v.array(file), cursor: nextCursor });
 /** The path of a file is the cursor of the files behind it. */
 export const fileQuery = v.object({
 	cursor: v.optional(v.pipe(v.string(), v.maxLength(1_024))),
-	limit: v.optional(count(1_000)),
+	limit: v.optional(count(1_000), '100'),
 });
 
 /** What a change did to a file. */
@@ -36,5 +36,5 @@ export const fileChangePage = v.object({ changes: v.array(fileChange), cursor: n
 
 export const fileChangeQuery = v.object({
 	cursor: v.optional(cursor(/^\d{1,15}\.\d{1,6}$/)),
-	limit: v.optional(count(200)),
+	limit: v.optional(count(200), '100'),
 });

@@ -2,8 +2,12 @@ import * as v from 'valibot';
 
 const cursorMessage = 'Expected a cursor that this route gave';
 
-/** A position in a history, as text. */
-export const place = v.pipe(v.string(), v.regex(/^\d{1,15}$/, cursorMessage), v.transform(Number));
+/** A position in a history, as text. The API's document shows it as text, as answers have it, so it is not `transform(Number)`. */
+export const place = v.pipe(
+	v.string(),
+	v.regex(/^\d{1,15}$/, cursorMessage),
+	v.transform((text) => Number(text)),
+);
 
 /** A limit on the entries of a page. */
 export const count = (most: number) =>

@@ -200,6 +200,21 @@ test('a number in a query is a number in the document', () => {
 	expect(limit).toMatchObject({ schema: { type: 'integer', minimum: 1, maximum: 100 }, description: 'Default: 20.' });
 });
 
+test('a list says its default limit, and takes its cursor as the text that an answer has', () => {
+	const find = (path: string, wanted: string) =>
+		document.paths[path]?.get?.parameters.find(({ name }) => name === wanted);
+	for (const name of ['messages', 'files', 'changes']) {
+		const path = `/v1/sessions/{id}/${name}`;
+		expect(find(path, 'limit'), name).toMatchObject({ description: 'Default: 100.' });
+		expect(find(path, 'cursor'), name).toMatchObject({ schema: { type: 'string' } });
+	}
+});
+
+test('a body is required where a request without one is refused', () => {
+	expect(document.paths['/v1/sessions/{id}/fork']?.post?.requestBody?.required).toBe(false);
+	expect(document.paths['/v1/sessions/{id}/messages']?.post?.requestBody?.required).toBe(true);
+});
+
 test('no schema has a default: generators of clients take such a field for a required one', () => {
 	const schemas = [...walk(document)].filter(([path]) => !/\/(?:example|examples|properties|responses)$/.test(path));
 	expect(schemas.filter(([, value]) => Object.hasOwn(value, 'default')).map(([path]) => path)).toEqual([]);

@@ -11,7 +11,7 @@ export const listMessages = operation({
 	adminToo: true,
 	query: v.object({
 		cursor: v.optional(place),
-		limit: v.optional(count(500)),
+		limit: v.optional(count(500), '100'),
 		order: v.optional(v.picklist(['asc', 'desc'])),
 	}),
 });
