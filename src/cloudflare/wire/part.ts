@@ -19,14 +19,24 @@ export const textField = v.pipe(
 );
 
 /** A part of a message: text, an image, audio or a file. */
-export const part = v.strictObject({
-	kind: v.picklist(['text', 'image', 'audio', 'file']),
-	text: v.optional(v.pipe(v.string(), v.maxLength(maxText))),
-	mime: v.optional(mediaType),
-	data: v.optional(v.pipe(longText, v.check(isBase64, 'Expected base64'), v.description('The bytes, in base64.'))),
-	url: v.optional(fileUrlField),
-	name: v.optional(v.pipe(v.string(), v.maxLength(255))),
-});
+export const part = v.pipe(
+	v.strictObject({
+		kind: v.picklist(['text', 'image', 'audio', 'file']),
+		text: v.optional(v.pipe(v.string(), v.maxLength(maxText))),
+		mime: v.optional(mediaType),
+		data: v.optional(v.pipe(longText, v.check(isBase64, 'Expected base64'), v.description('The bytes, in base64.'))),
+		url: v.optional(fileUrlField),
+		name: v.optional(v.pipe(v.string(), v.maxLength(255))),
+	}),
+	v.forward(
+		v.check(({ kind, text }) => kind !== 'text' || text !== undefined, 'missing'),
+		['text'],
+	),
+	v.forward(
+		v.check(({ kind, data, url }) => kind === 'text' || data !== undefined || url !== undefined, 'give data or url'),
+		['data'],
+	),
+);
 
 /** The content of a message: text or parts. The schemas that use it say which is required. */
 export const content = {

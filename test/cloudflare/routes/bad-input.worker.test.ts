@@ -98,6 +98,19 @@ test('a field that is nearly right is named, with the one that was meant, and no
 	);
 });
 
+test('a part without its content is refused, and the field that it lacks is named', async () => {
+	const says = async (part: object, words: RegExp) => {
+		for (const [path, more] of [
+			['/v1/sessions', { agent: 'scripted' }],
+			[`/v1/sessions/${await createSession()}/messages`, {}],
+		] as const)
+			await refused(await request(path, { ...more, parts: [part] }), 400, 'invalid_request', words);
+	};
+	for (const kind of ['image', 'audio', 'file']) await says({ kind }, /^parts\.0\.data: give data or url$/);
+	await says({ kind: 'image', text: 'A cat' }, /^parts\.0\.data: give data or url$/);
+	await says({ kind: 'text' }, /^parts\.0\.text: missing$/);
+});
+
 test('an unknown agent is refused, and the known ones are named', async () => {
 	await refused(
 		await request('/v1/sessions', { agent: 'nobody' }),
