@@ -34,6 +34,9 @@ export const webhookOwner = 'webhooks';
 /** The owner of agents' schedules that name none, if there are API keys. A key made with `--owner schedules` sees them. */
 export const scheduleOwner = 'schedules';
 
+/** How a session token begins. */
+const tokenStart = 'rls_';
+
 const bearer = /^Bearer +([\x21-\x7e]+) *$/i;
 
 /**
@@ -50,7 +53,7 @@ export async function identify(header: string | undefined, find: FindRecord): Pr
 	const record = await findMatch(text, find);
 	if (record === undefined)
 		throw createRefusal(
-			text.startsWith('rls_')
+			text.startsWith(tokenStart)
 				? 'this session token is not valid. Ask for a new one'
 				: 'this key is not known, or was revoked. npm run keys -- list has those that are; npm start -- --keys reads them when it starts',
 			'invalid_token',
@@ -62,6 +65,15 @@ export async function identify(header: string | undefined, find: FindRecord): Pr
 		);
 	const { id, owner, user, role = 'admin', scopes, rate } = record;
 	return { kind: 'person', by: { owner, ...(user !== undefined && { user }), via: 'key', id }, role, scopes, rate };
+}
+
+/**
+ * Returns the identity of this machine or, where a session token is sent, that of the token. Any other credential is
+ * ignored: OpenAI's clients have to send some key.
+ */
+export async function identifyLocal(header: string | undefined): Promise<Identity> {
+	const isToken = bearer.exec(header ?? '')?.[1]?.startsWith(tokenStart) === true;
+	return isToken ? identify(header, async () => undefined) : localIdentity;
 }
 
 /** Whether a header has the form of an API key or of a session token. */

@@ -3,7 +3,7 @@ import type { Actor } from '../../core/ground/actor.ts';
 import { RunletError } from '../../core/ground/errors.ts';
 import { webAgent } from '../../core/toolboxes/web/agent.ts';
 import { type Authenticate, identifyAccount } from '../auth/account.ts';
-import { type Identity, identify, isOwnCredential, localIdentity } from '../auth/identity.ts';
+import { type Identity, identify, identifyLocal, isOwnCredential } from '../auth/identity.ts';
 import type { KeyRecord, Scope } from '../auth/key.ts';
 import { isFromThisMachine, isOwnPage, type LocalMode, localHeader } from '../auth/local.ts';
 import { assertRight, findTokenScope, type Right, type Role } from '../auth/rights.ts';
@@ -115,13 +115,13 @@ export function isAllowedPage(c: Context<RouteEnv>, origin: string): boolean {
  * requests.
  */
 export const authenticate: MiddlewareHandler<RouteEnv> = async (c, next) => {
-	const identity: Identity = isOnlyLocal(c) ? localIdentity : await identifyStranger(c);
+	const identity: Identity = isOnlyLocal(c) ? await identifyLocal(findCredential(c)) : await identifyStranger(c);
 	if (!isOnlyLocal(c))
 		await assertRate(c, getRateKey(c, identity), identity.kind === 'person' ? identity.rate : undefined);
 	c.set('identity', identity);
 	await next();
 	// Only the session can tell whether its token is valid.
-	if (identity.kind === 'token' && c.res.status === 401) await assertStrangerRate(c);
+	if (identity.kind === 'token' && c.res.status === 401 && !isOnlyLocal(c)) await assertStrangerRate(c);
 };
 
 async function identifyStranger(c: Context<RouteEnv>): Promise<Identity> {

@@ -257,6 +257,38 @@ test('the local mode answers this machine only, under its own names and to its o
 	expect(await status('http://localhost:8787/v1/agents', 'null')).toBe(403);
 });
 
+test('a token that is sent limits the request in the local mode too, and any other key is ignored there', async () => {
+	const local = { ...env, LOCAL: 'true' };
+	const status = async (headers: Record<string, string>, path: string, method = 'GET') =>
+		(await worker.request(`http://localhost:8787${path}`, { method, headers }, local)).status;
+	const make = async () => {
+		const init = {
+			method: 'POST',
+			headers: { 'content-type': 'application/json' },
+			body: JSON.stringify({ agent: 'scripted' }),
+		};
+		const made = await worker.request('http://localhost:8787/v1/sessions', init, local);
+		return made.json<{ id: string; token: string }>();
+	};
+	const [own, other] = [await make(), await make()];
+	for (const [name, value] of [
+		['authorization', `Bearer ${own.token}`],
+		['x-api-key', own.token],
+	] as const) {
+		const headers = { [name]: value };
+		expect(await status(headers, `/v1/sessions/${own.id}`)).toBe(200);
+		expect(await status(headers, '/v1/sessions')).toBe(403);
+		expect(await status(headers, `/v1/sessions/${own.id}`, 'DELETE')).toBe(403);
+		expect(await status(headers, `/v1/sessions/${other.id}`)).toBe(404);
+		expect(await status(headers, `/v1/sessions/${other.id}`, 'DELETE')).toBe(404);
+	}
+	const forged = `${own.token.slice(0, -1)}${own.token.endsWith('A') ? 'E' : 'A'}`;
+	for (const token of [forged, 'rls_x'])
+		expect(await status({ authorization: `Bearer ${token}` }, `/v1/sessions/${own.id}`), token).toBe(401);
+	for (const key of ['Bearer sk-any', 'Bearer rl_x', 'Basic eA==', ''])
+		expect(await status({ authorization: key }, '/v1/sessions'), key).toBe(200);
+});
+
 test('the local mode of npm start answers what comes through its proxy, and nothing else by any name', async () => {
 	const secret = 'f'.repeat(48);
 	const local = { ...env, LOCAL: secret };
