@@ -19,6 +19,16 @@ export function readCondition(c: Context): Condition {
 	};
 }
 
+/** Refuses a change with a condition that nobody checks: its client would take the change for a checked one. */
+export function refuseConditions(c: Context): void {
+	for (const name of ['If-Match', 'If-None-Match']) {
+		if (c.req.header(name) === undefined) continue;
+		throw new RunletError('invalid_request', `${name}: not possible for a change of a file. Leave it out.`, {
+			field: name,
+		});
+	}
+}
+
 /** Whether the client already has the version with this entity tag. */
 export function isFresh(c: Context, etag: string): boolean {
 	const header = c.req.header('if-none-match');

@@ -122,6 +122,28 @@ describe('files over HTTP', () => {
 		expect((await get(id, 'a.txt', { 'if-none-match': etag })).status).toBe(200);
 	});
 
+	test('a change with a condition is refused, because nobody would check it', async () => {
+		const id = await createSession();
+		const first = await put(id, 'a.txt', 'one');
+		for (const [name, value] of [
+			['If-Match', first.headers.get('etag') ?? ''],
+			['If-Match', '"0-stale"'],
+			['If-None-Match', '*'],
+		] as const) {
+			const refused = [
+				await put(id, 'a.txt', 'two', { [name]: value }),
+				await SELF.fetch(toUrl(id, 'a.txt'), { method: 'DELETE', headers: { [name]: value } }),
+			];
+			for (const response of refused) {
+				expect(response.status).toBe(400);
+				expect(await response.json()).toMatchObject({
+					error: { message: `${name}: not possible for a change of a file. Leave it out.`, data: { field: name } },
+				});
+			}
+		}
+		expect(await (await get(id, 'a.txt')).text()).toBe('one');
+	});
+
 	test('nothing that is uploaded runs in a browser', async () => {
 		const id = await createSession();
 		const active = '<script>alert(1)</script>';

@@ -48,7 +48,7 @@ export const putFile = description({
 	tag: 'Files',
 	summary: 'Upload a file',
 	description:
-		'Replaces what stands at the path. A file may have 100 MB where a bucket `FILES` is bound, else 4 MB. The body is taken as it is, whatever its content type.',
+		'Replaces what stands at the path, whoever wrote it: with `If-Match` or `If-None-Match` the answer is `400`. A file may have 100 MB where a bucket `FILES` is bound, else 4 MB. The body is taken as it is, whatever its content type.',
 	body: { 'application/octet-stream': { example: 'Begin on Friday.' } },
 	answers: {
 		200: { says: 'The file was replaced.', json: file, examples: { file: listed }, headers: ['etag'] },
@@ -62,7 +62,7 @@ export const deleteFile = description({
 	tag: 'Files',
 	summary: 'Delete a file',
 	description:
-		'An undo can bring the file back for a while. Until it no longer can, the bytes of the file count as bytes of the session.',
+		'With `If-Match` or `If-None-Match` the answer is `400`. An undo can bring the file back for a while. Until it no longer can, the bytes of the file count as bytes of the session.',
 	answers: { 204: { says: 'The file is deleted.' } },
 	errors: [400, 404],
 });
