@@ -8,6 +8,7 @@ import type { RunOutcome, SessionApi } from '../objects/session-api.ts';
 import * as messages from '../wire/operations/messages.ts';
 import * as operations from '../wire/operations/sessions.ts';
 import { place } from '../wire/page.ts';
+import type { RepeatableSession } from '../wire/session.ts';
 import { askSession, askSessionInPath, findCaller, findCallerOrAdmin } from './ask-session.ts';
 import { getPerson, type PersonCaller, type RouteEnv } from './identity.ts';
 import { serveOperation } from './operation.ts';
@@ -108,9 +109,12 @@ export const sessions = new Hono<RouteEnv>()
 		return events === undefined ? c.body(null, 204) : toEventStream(events);
 	})
 	.all('/:id/events', refuseMethod('GET'))
-	.post('/:id/cancel', serveOperation(messages.cancelRun), async (c) =>
-		Response.json(await askSessionInPath(c, (one) => one.cancel(findCaller(c), readHandling(c).once), true)),
-	)
+	.post('/:id/cancel', serveOperation(messages.cancelRun), async (c) => {
+		const { once } = readHandling(c);
+		const cancelled: RepeatableSession = await askSessionInPath(c, (one) => one.cancel(findCaller(c), once), true);
+		const { isReplay, ...session } = cancelled;
+		return toRunResponse({ kind: 'session', session, isReplay });
+	})
 	.all('/:id/cancel', refuseMethod('POST'));
 
 /** The origin of messages over HTTP. */

@@ -28,6 +28,7 @@ import type {
 } from '../objects/session-api.ts';
 import { exportVersion } from '../wire/export.ts';
 import type { Format, ProtocolContext } from '../wire/protocols/format.ts';
+import type { RepeatableSession } from '../wire/session.ts';
 import type { Shown } from '../wire/shown.ts';
 import type { sessionToken } from '../wire/token.ts';
 import { Access, type Pass, toAnswerRights, toReplyRights } from './inbox/access.ts';
@@ -217,11 +218,10 @@ export class Session extends DurableObject<Env> implements SessionApi {
 		return this.#life.enter(caller, mayRead, show, agent);
 	}
 
-	cancel(caller: Caller, once?: Once): Promise<RpcResult<SessionState>> {
-		return this.#life.enter({ ...caller, deadline: undefined }, maySend, async (pass) => {
-			await this.#gate.cancel(caller, once);
-			return this.#show(pass);
-		});
+	cancel(caller: Caller, once?: Once): Promise<RpcResult<RepeatableSession>> {
+		return this.#life.enter({ ...caller, deadline: undefined }, maySend, (pass) =>
+			this.#gate.cancel(caller, once).then((isReplay) => ({ ...this.#show(pass), isReplay })),
+		);
 	}
 
 	export(caller: Caller, form: ExportForm, at?: number): Promise<RpcResult<Bytes>> {

@@ -9,6 +9,7 @@ import { bothGiven, modelField } from './message.ts';
 import { agentName, count, cursor, nextCursor, ownerOrAll, sessionCursor } from './page.ts';
 import { content } from './part.ts';
 import { acceptedRun, runResult } from './run.ts';
+import type { Shown } from './shown.ts';
 import { holder, sessionToken } from './token.ts';
 
 export const metadata = v.pipe(
@@ -95,6 +96,9 @@ const sessionAbout = v.object({
 
 /** A session: its status, what it waits for, and its budget. */
 export const session = v.object({ ...sessionAbout.entries, status });
+
+/** A session after a request that may be a repetition, which a header of the answer says. */
+export type RepeatableSession = Shown<typeof session> & { readonly isReplay?: boolean };
 
 /** A new session, with a token for a page that talks to it. */
 export const newSession = v.object({ ...session.entries, ...sessionToken.entries });

@@ -93,9 +93,12 @@ describe('a request that comes again under its Idempotency-Key', () => {
 			() => gate.promise.then(() => 'done'),
 		);
 		await request(`/v1/sessions/${id}/messages`, { text: 'go' }, { prefer: 'respond-async' });
-		expect((await request(`/v1/sessions/${id}/cancel`, {}, key)).status).toBe(200);
+		const first = await request(`/v1/sessions/${id}/cancel`, {}, key);
+		expect([first.status, first.headers.get('idempotent-replayed')]).toEqual([200, null]);
 		const second = await send(id, 'go on');
-		expect((await request(`/v1/sessions/${id}/cancel`, {}, key)).status).toBe(200);
+		const again = await request(`/v1/sessions/${id}/cancel`, {}, key);
+		expect([again.status, again.headers.get('idempotent-replayed')]).toEqual([200, 'true']);
+		for (const answer of [first, again]) expect(await answer.json()).not.toHaveProperty('isReplay');
 		gate.resolve();
 		expect((await allEvents(second)).at(-1)?.type).toBe('done');
 	});

@@ -177,14 +177,18 @@ export class Gate {
 		return findJoin(this.#options);
 	}
 
-	/** Cancels the session's run. A request that came before cancels nothing: another run may go on now. */
-	async cancel(caller: Caller, once: Once | undefined): Promise<void> {
+	/**
+	 * Cancels the session's run. A request that came before cancels nothing: another run may go on now. Returns whether it
+	 * came before.
+	 */
+	async cancel(caller: Caller, once: Once | undefined): Promise<boolean> {
 		const { store, runner, access } = this.#options;
 		access.assertMayChange(caller);
-		if (this.findReplay(once) !== undefined) return;
+		if (this.findReplay(once) !== undefined) return true;
 		await runner.cancel();
 		access.assertExists();
 		if (once !== undefined && this.findReplay(once) === undefined) store.deliveries.add(once, {}, Date.now());
+		return false;
 	}
 
 	/** Removes a message that waits, by the id of the run that it would begin. */
