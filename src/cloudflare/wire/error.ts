@@ -37,7 +37,10 @@ export const failures = {
 	},
 	409: {
 		says: 'Not possible in the current state, or the Idempotency-Key belongs to another request. Nothing was changed.',
-		example: { code: 'conflict', message: 'The session is running: reply is not possible now. Possible: cancel.' },
+		example: {
+			code: 'conflict',
+			message: 'The session is running: POST step is not possible now. Possible: POST cancel.',
+		},
 	},
 	412: {
 		says: 'If-Match or If-None-Match does not hold. Nothing was changed.',

@@ -30,6 +30,14 @@ async function waiting(...calls: readonly { id: string; name: string; input: obj
 const decide = (id: string, ...answers: readonly object[]) => request(`/v1/sessions/${id}/tool-results`, answers);
 const findResults = async (id: string) => (await readHistory(id)).filter(({ role }) => role === 'tool');
 
+test('a message to a session that waits for an approval is refused, and the call is named', async () => {
+	const id = await waiting(pay('a'));
+	const refused = await request(`/v1/sessions/${id}/messages`, { text: 'Hi', whenBusy: 'reject' });
+	expect(await refused.json()).toMatchObject({
+		error: { code: 'conflict', message: expect.stringMatching(/POST messages .* the approval of "a"\.$/) },
+	});
+});
+
 test('an approved call runs with the arguments of the person, and the model is told what ran', async () => {
 	const id = await waiting(pay('a'));
 	const { requests } = play('Paid.');

@@ -20,6 +20,15 @@ const table: Readonly<Record<Status, readonly Operation[]>> = {
 	error: ['reply', 'continue', 'step', 'cancel'],
 };
 
+const routes: Readonly<Record<Operation, string>> = {
+	reply: 'POST messages',
+	answer: 'POST answer',
+	submit: 'POST tool-results',
+	continue: 'POST continue',
+	step: 'POST step',
+	cancel: 'POST cancel',
+};
+
 for (const status of Object.keys(table) as Status[]) {
 	test(`a session that is ${status} allows ${table[status].join(', ')} and refuses the rest as a conflict that says so`, () => {
 		for (const operation of operations) {
@@ -29,11 +38,23 @@ for (const status of Object.keys(table) as Status[]) {
 			}
 			expect(() => assertAllowed(status, operation)).toThrow(RunletError);
 			expect(() => assertAllowed(status, operation)).toThrow(
-				new RegExp(`${status}.*Possible: ${table[status].join(', ')}`),
+				new RegExp(
+					`${status}: ${routes[operation]} is not possible now. Possible: ${table[status].map((one) => routes[one]).join(', ')}\\.`,
+				),
 			);
 		}
 	});
 }
+
+test('a refusal names the calls that wait for an approval or a result, and no more than five of each', () => {
+	const results = Array.from({ length: 7 }, (_, n) => ({ id: `r${n}` }));
+	expect(() => assertAllowed('awaiting_tools', 'reply', [{ id: 'pay', kind: 'approval' }, ...results])).toThrow(
+		'Possible: POST tool-results, POST cancel. Waiting for the approval of "pay". Waiting for the result of "r0", "r1", "r2", "r3", "r4" and 2 more.',
+	);
+	expect(() => assertAllowed('awaiting_tools', 'reply', [])).toThrow(
+		/Possible: POST continue, POST step, POST cancel\.$/,
+	);
+});
 
 test('a run ends with the status that its last event says, and the session follows', () => {
 	expect(sessionStatus(toRunStatus({ type: 'done', text: '', usage: {} }))).toBe('completed');

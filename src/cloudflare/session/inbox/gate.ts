@@ -105,8 +105,7 @@ export class Standing {
 
 	/** Throws `conflict` where the status does not allow the operation. */
 	assertAllowed(operation: Operation): void {
-		const hasOpenCalls = this.status !== 'awaiting_tools' || this.pending.calls?.length !== 0;
-		assertAllowed(this.status, operation, hasOpenCalls);
+		assertAllowed(this.status, operation, this.status === 'awaiting_tools' ? this.pending.calls : undefined);
 	}
 }
 

@@ -23,19 +23,46 @@ const allowed: Readonly<Record<Status, readonly Operation[]>> = {
 /** What a session allows that has no open calls left, as after a step. */
 const afterStep: readonly Operation[] = ['continue', 'step', 'cancel'];
 
+/** The routes of the operations, below the session. */
+const routes: Readonly<Record<Operation, string>> = {
+	reply: 'POST messages',
+	answer: 'POST answer',
+	submit: 'POST tool-results',
+	continue: 'POST continue',
+	step: 'POST step',
+	cancel: 'POST cancel',
+};
+
+/** A call that waits for a result or, with a kind, for an approval. */
+type OpenCall = { readonly id: string; readonly kind?: 'approval' };
+
 /** Throws `conflict` when the status does not allow the operation; the message says what it does allow. */
-export function assertAllowed(status: Status, operation: Operation, hasOpenCalls = true): void {
-	const possible = status === 'awaiting_tools' && !hasOpenCalls ? afterStep : allowed[status];
+export function assertAllowed(status: Status, operation: Operation, openCalls?: readonly OpenCall[]): void {
+	const possible = status === 'awaiting_tools' && openCalls?.length === 0 ? afterStep : allowed[status];
 	if (possible.includes(operation)) return;
-	const hint =
-		status === 'awaiting_tools' && hasOpenCalls
-			? ' It waits for results of calls: POST them to tool-results, or cancel drops them.'
-			: '';
+	const hint = status === 'awaiting_tools' ? describeWaiting(openCalls ?? []) : '';
+	const names = possible.map((one) => routes[one]).join(', ');
 	throw new RunletError(
 		'conflict',
-		`The session is ${status}: ${operation} is not possible now. Possible: ${possible.join(', ')}.${hint}`,
+		`The session is ${status}: ${routes[operation]} is not possible now. Possible: ${names}.${hint}`,
 		{ status, allowed: possible },
 	);
+}
+
+/** The most calls that a message names. */
+const mostNamed = 5;
+
+/** Says what the open calls wait for. */
+function describeWaiting(calls: readonly OpenCall[]): string {
+	const say = (what: string, waiting: readonly OpenCall[]): string => {
+		if (waiting.length === 0) return '';
+		const ids = waiting.slice(0, mostNamed).map(({ id }) => JSON.stringify(id.slice(0, 64)));
+		const rest = waiting.length > mostNamed ? ` and ${waiting.length - mostNamed} more` : '';
+		return ` Waiting for ${what} of ${ids.join(', ')}${rest}.`;
+	};
+	const approvals = calls.filter(({ kind }) => kind === 'approval');
+	const results = calls.filter(({ kind }) => kind !== 'approval');
+	return `${say('the approval', approvals)}${say('the result', results)}`;
 }
 
 /** Returns whether a message that waits may begin its run. A session that waits for somebody goes on waiting. */
