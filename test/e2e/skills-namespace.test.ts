@@ -74,7 +74,7 @@ test('CLOUDFLARE_ENV names the environment where --env does not, as for wrangler
 
 test.each([
 	['a line that is no TOML', 'name = \n', undefined, /wrangler\.toml: Invalid TOML document: [\s\S]*1: {2}name = /],
-	['a field of another type', 'kv_namespaces = "SKILLS"\n', undefined, /^kv_namespaces: .*Expected Array/],
+	['a field of another type', 'kv_namespaces = "SKILLS"\n', undefined, /^kv_namespaces: .*expected a list/],
 	['an environment that is not there', toml, 'test', /^--env test: .*no such environment\. It has: live, empty\.$/],
 ])('%s is an error that says where', async (_, text, env, words) => {
 	const config = await writeConfig('wrangler.toml', text);

@@ -19,7 +19,7 @@ export function check<const S extends v.GenericSchema>(
 	const { field, message } =
 		explainList(schema, value, where) ??
 		explainMistyped(schema, value) ??
-		explainInner(schema, parsed.issues) ??
+		explainUnknown(schema, parsed.issues) ??
 		explain(parsed.issues, where);
 	throw new RunletError(code, message, { field });
 }
@@ -78,8 +78,8 @@ function explainMistyped(schema: v.GenericSchema, value: unknown): { field: stri
 	return undefined;
 }
 
-/** Explains a field within another one that has a nearly right name. */
-function explainInner(
+/** Explains a field that there is not: names the one that was meant, or those that there are. */
+function explainUnknown(
 	schema: v.GenericSchema,
 	[issue]: readonly v.BaseIssue<unknown>[],
 ): { field: string; message: string } | undefined {
@@ -91,16 +91,19 @@ function explainInner(
 		schema,
 		path.slice(0, -1).map(({ key }) => key),
 	);
+	if (known.length === 0 || known.length > mostListed) return undefined;
 	const meant = isRecord(parent) ? findMeant(String(last.key), known, parent) : undefined;
-	if (meant === undefined) return undefined;
 	const field = path.map(({ key }) => key).join('.');
-	return { field, message: `${field}: ${noSuchField}. Did you mean ${meant}?` };
+	const remedy = meant === undefined ? `Possible: ${known.join(', ')}.` : `Did you mean ${meant}?`;
+	return { field, message: `${field}: ${noSuchField}. ${remedy}` };
 }
 
 /** Lists the fields of the object that stands at a path within a schema. */
 function listFields(schema: unknown, path: readonly unknown[]): readonly string[] {
 	let inner = schema;
 	while (isRecord(inner) && 'wrapped' in inner) inner = inner.wrapped;
+	if (isRecord(inner) && !('entries' in inner) && Array.isArray(inner.pipe))
+		inner = inner.pipe.find((step) => isRecord(step) && ('entries' in step || 'item' in step)) ?? inner;
 	if (!isRecord(inner)) return [];
 	const entries = isRecord(inner.entries) ? inner.entries : {};
 	const [key, ...rest] = path;
@@ -127,8 +130,52 @@ function findDeepest(issue: v.BaseIssue<unknown>): { path: readonly unknown[]; a
 	return { path: [...path, ...rest.path], at: rest.at };
 }
 
-function describeIssue({ type, message, expected, received }: v.BaseIssue<unknown>): string {
+function describeIssue(issue: v.BaseIssue<unknown>): string {
+	const { type, expected, received } = issue;
 	if (/object$/.test(type) && expected === 'never') return noSuchField;
 	if (/object$/.test(type) && received === 'undefined') return 'missing';
-	return message.slice(0, 300);
+	return toPlainWords(issue).slice(0, 300);
+}
+
+/** The form of valibot's own messages. */
+const ownWords = /^Invalid ([\w -]+): (?:Expected|Received) /;
+
+/** Says what valibot says in plain words: `expected a or b, got c`. A message that a schema has itself stays. */
+function toPlainWords({ type, message, expected, received }: v.BaseIssue<unknown>): string {
+	const [, label] = ownWords.exec(message) ?? [];
+	if (label === undefined) return message;
+	if (type === 'non_empty') return 'must not be empty';
+	const wanted = expected === null ? nameKind(label) : nameExpected(expected, label);
+	return `expected ${wanted}, got ${nameKinds[received] ?? unquote(received)}`;
+}
+
+/** What valibot calls a kind of value, and what people call it. */
+const nameKinds: Readonly<Record<string, string>> = {
+	Object: 'an object',
+	Array: 'a list',
+	string: 'a string',
+	number: 'a number',
+	boolean: 'true or false',
+	undefined: 'nothing',
+	'safe integer': 'an integer',
+	integer: 'an integer',
+};
+
+const nameKind = (name: string): string => nameKinds[name] ?? `a valid ${name}`;
+
+/** Names what is expected: `"a"`, `("a" | "b")`, `>=3`, or a kind of value. */
+function nameExpected(expected: string, label: string): string {
+	const [, sign, bound] = /^([<>]=)(.+)$/.exec(expected) ?? [];
+	if (sign !== undefined) {
+		const words = `${sign === '<=' ? 'at most' : 'at least'} ${bound}`;
+		return label === 'length' ? `a length of ${words}` : label === 'value' ? words : `${words} ${label}`;
+	}
+	const names = expected.replace(/^\(|\)$/g, '').split(' | ');
+	const shown = names.map((name) => nameKinds[name] ?? unquote(name));
+	const last = shown.pop() ?? '';
+	return shown.length === 0 ? last : `${shown.join(', ')} or ${last}`;
+}
+
+function unquote(text: string): string {
+	return text.replace(/^"(.*)"$/s, '$1');
 }

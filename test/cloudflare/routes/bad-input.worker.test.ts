@@ -89,13 +89,34 @@ test('a field that is nearly right is named, with the one that was meant, and no
 		refused(await request(path, body), 400, 'invalid_request', words);
 	await says({ agnet: 'scripted' }, /^agnet: no such field\. Did you mean agent\?$/);
 	await says({ agent: 'scripted', tex: 'Hello' }, /^tex: no such field\. Did you mean text\?$/);
-	await says({ agent: 'scripted', nothing: 1 }, /^nothing: no such field$/);
+	await says({ agent: 'scripted', nothing: 1 }, /^nothing: no such field\. Possible: agent, model, .*, attachments\.$/);
+	await says(
+		{ agent: 'scripted', budget: { dollars: 1 } },
+		/^budget\.dollars: no such field\. Possible: tokens, usd\.$/,
+	);
 	await says({ nothing: 1 }, /^agent: missing$/);
 	await says(
 		{ whenbusy: 'steer', text: 'Hi' },
 		/^whenbusy: .*whenBusy\?$/,
 		`/v1/sessions/${await createSession()}/messages`,
 	);
+});
+
+test('a value that is none of the possible ones, an empty title and a name with a space at its end are told so', async () => {
+	const id = await createSession();
+	const says = async (path: string, body: object, words: RegExp, method = 'POST') =>
+		refused(await request(path, body, {}, method), 400, 'invalid_request', words);
+	const busy = { text: 'Hi', whenBusy: 'wait' };
+	await says(`/v1/sessions/${id}/messages`, busy, /^whenBusy: expected queue, reject or steer, got wait$/);
+	await says(`/v1/sessions/${id}`, { title: '' }, /^title: must not be empty$/, 'PATCH');
+	await says('/v1/sessions', { agent: 'scripted', user: ' ann' }, /^user: .* no space at its ends/);
+});
+
+test.each(['{}', '[]', '{"foo":1}'])('an import of %s says what is missing', async (body) => {
+	const words = /^session: missing\. Send what GET \/v1\/sessions\/:id\/export gave\.$/;
+	await refused(await raw('/v1/sessions/import', body), 400, 'invalid_request', words);
+	const cut = await raw('/v1/sessions/import', '{"session":{}}');
+	await refused(cut, 400, 'invalid_request', /^runs: missing\. It is a list/);
 });
 
 test('a part without its content is refused, and the field that it lacks is named', async () => {
