@@ -5,6 +5,6 @@ export const userName = v.pipe(
 	v.string(),
 	v.regex(
 		/^(?!\p{Z}|\.{1,2}$)[^\p{C}]{1,200}(?<!\p{Z})$/u,
-		'expected 1 to 200 characters without control characters, and neither . nor ..',
+		'expected 1 to 200 characters without control characters and no space at its ends, and neither . nor ..',
 	),
 );

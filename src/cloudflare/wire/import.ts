@@ -95,19 +95,32 @@ export function createBadRecord(line: number, message: string, data?: RunletErro
 	return new RunletError('invalid_request', `line ${line}: ${message}`, { ...data, line });
 }
 
-/** Turns an export that is one JSON document into its records, as it has them in lines. */
-export function* toRecords(document: unknown): Generator<object> {
+/**
+ * Turns an export that is one JSON document into its records, as it has them in lines. Throws `invalid_request` at once
+ * if it lacks its session or a list.
+ */
+export function toRecords(document: unknown): Generator<object> {
 	if (!isRecord(document) || !('session' in document))
-		throw new RunletError('invalid_request', 'session: missing. Send what GET /v1/sessions/:id/export returned.', {
+		throw new RunletError('invalid_request', 'session: missing. Send what GET /v1/sessions/:id/export gave.', {
 			field: 'session',
 		});
-	yield { session: document.session };
-	const counts: Record<string, number> = {};
-	for (const list of exportedLists) {
+	const lists = exportedLists.map((list) => {
 		// Exports of earlier versions have no notes.
 		const records = document[list] ?? (list === 'notes' ? [] : undefined);
 		if (!Array.isArray(records))
 			throw new RunletError('invalid_request', `${list}: missing. It is a list, which may be empty.`, { field: list });
+		return [list, records] as const;
+	});
+	return listRecords(document.session, lists);
+}
+
+function* listRecords(
+	session: unknown,
+	lists: readonly (readonly [(typeof exportedLists)[number], readonly unknown[]])[],
+): Generator<object> {
+	yield { session };
+	const counts: Record<string, number> = {};
+	for (const [list, records] of lists) {
 		for (const record of records) yield { [recordNames[list]]: record };
 		counts[list] = records.length;
 	}

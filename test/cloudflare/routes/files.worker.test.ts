@@ -35,7 +35,11 @@ describe('files over HTTP', () => {
 		expect([read.status, await read.text()]).toEqual([200, 'Begin on Monday.']);
 		expect((await SELF.fetch(toUrl(id, 'notes/plan.md'), { method: 'DELETE' })).status).toBe(204);
 		expect(await list(id)).toEqual({ files: [] });
-		expect((await get(id, 'notes/plan.md')).status).toBe(404);
+		const missing = await get(id, 'notes/plan.md');
+		expect(missing.status).toBe(404);
+		expect(await missing.json()).toMatchObject({
+			error: { message: 'path: there is no file notes/plan.md. GET /v1/sessions/ID/files lists what there is.' },
+		});
 		expect((await SELF.fetch(toUrl(id, 'notes/plan.md'), { method: 'DELETE' })).status).toBe(404);
 	});
 

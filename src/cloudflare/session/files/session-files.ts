@@ -5,7 +5,6 @@ import { findMime } from '../../../core/workspace/content.ts';
 import { createWorkspace } from '../../../core/workspace/create.ts';
 import type { FileChanges, Workspace } from '../../../core/workspace/index.ts';
 import { checkPath, toSafeName } from '../../../core/workspace/path.ts';
-import { createMissing } from '../../../core/workspace/plan.ts';
 import type { Quota } from '../../../core/workspace/quota.ts';
 import type { CheckedEdit } from '../../../core/workspace/store.ts';
 import type { Config } from '../../config/config.ts';
@@ -142,7 +141,10 @@ export class SessionFiles {
 
 	#find(path: string): SessionFile {
 		const found = this.#store.workspace.files.find(path);
-		if (found === undefined || found === 'folder') throw createMissing(path);
+		if (found === undefined || found === 'folder') {
+			const message = `path: there is no file ${path}. GET /v1/sessions/ID/files lists what there is.`;
+			throw new RunletError('not_found', message, { field: 'path', path });
+		}
 		return found;
 	}
 
