@@ -19,8 +19,11 @@ export function assertInTime(deadline: number | undefined, spareMs = 0): void {
 	if (deadline !== undefined && Date.now() + spareMs >= deadline) throw createBusy('This object');
 }
 
-/** An object whose calls take longer than this is behind, in milliseconds. */
-const lateMs = 500;
+/**
+ * An object whose calls take longer than this is behind, in milliseconds; and how much longer for each millisecond that a
+ * timer of this isolate is late: then it is this isolate that has much to do.
+ */
+const [lateMs, lateByLag] = [500, 10];
 /** How long an object counts as behind after it was seen so, or after something was refused for it, in milliseconds. */
 const behindMs = 5_000;
 /** While an object is behind, new work is refused where so many of this isolate's calls wait, and for as long as this, in milliseconds. */
@@ -40,10 +43,14 @@ interface Load {
 /** What this isolate knows of the load of other objects: how long its own calls to them take. */
 export class Loads {
 	readonly #known = new Map<string, Load>();
+	/** How late a timer of this isolate was lately, in milliseconds. */
+	#lagMs = 0;
+	#isProbing = false;
 
 	/** Makes a call of an object, and watches how long it takes. */
 	async watch<T>(id: string, call: () => Promise<T>): Promise<T> {
 		const load = this.#find(id);
+		this.#probe();
 		const one = { at: Date.now() };
 		if (load.calls.size === 0) load.answeredAt = one.at;
 		load.calls.add(one);
@@ -89,7 +96,18 @@ export class Loads {
 	#note(load: Load): void {
 		const [oldest] = load.calls;
 		const now = Date.now();
-		if (oldest !== undefined && now - oldest.at > lateMs) load.behindUntil = now + behindMs;
+		if (oldest !== undefined && now - oldest.at > lateMs + lateByLag * this.#lagMs) load.behindUntil = now + behindMs;
+	}
+
+	/** Measures how late a timer of this isolate is. */
+	#probe(): void {
+		if (this.#isProbing) return;
+		this.#isProbing = true;
+		const at = Date.now();
+		setTimeout(() => {
+			this.#isProbing = false;
+			this.#lagMs = Math.max(Date.now() - at, this.#lagMs / 2);
+		}, 0);
 	}
 }
 
