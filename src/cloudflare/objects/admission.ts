@@ -24,6 +24,8 @@ export function assertInTime(deadline: number | undefined, spareMs = 0): void {
  * timer of this isolate is late: then it is this isolate that has much to do.
  */
 const [lateMs, lateByLag] = [500, 10];
+/** Nobody waits longer for a call, in milliseconds. */
+const longestMs = 10_000;
 /** How long an object counts as behind after it was seen so, or after something was refused for it, in milliseconds. */
 const behindMs = 5_000;
 /** While an object is behind, new work is refused where so many of this isolate's calls wait, and for as long as this, in milliseconds. */
@@ -57,6 +59,10 @@ export class Loads {
 		try {
 			const answer = await call();
 			const now = Date.now();
+			// An object answers in order: an earlier call without an answer was made by an object that is gone.
+			for (const earlier of load.calls)
+				if (earlier.at < one.at) load.calls.delete(earlier);
+				else break;
 			load.betweenMs += (now - load.answeredAt - load.betweenMs) / 4;
 			load.answeredAt = now;
 			return answer;
@@ -94,8 +100,11 @@ export class Loads {
 	}
 
 	#note(load: Load): void {
-		const [oldest] = load.calls;
 		const now = Date.now();
+		for (const call of load.calls)
+			if (now - call.at > longestMs) load.calls.delete(call);
+			else break;
+		const [oldest] = load.calls;
 		if (oldest !== undefined && now - oldest.at > lateMs + lateByLag * this.#lagMs) load.behindUntil = now + behindMs;
 	}
 

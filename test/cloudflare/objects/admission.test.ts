@@ -74,6 +74,34 @@ describe('an object that others call', () => {
 		expect(() => loads.assertKeepsUp('a', 'It')).not.toThrow();
 	});
 
+	test('takes new work though calls of callers that are gone never end', async () => {
+		const loads = new Loads();
+		watch(loads, 'a', 9);
+		vi.advanceTimersByTime(501);
+		await loads.watch('a', async () => {});
+		vi.advanceTimersByTime(5_000);
+		watch(loads, 'a', 4);
+		expect(() => loads.assertKeepsUp('a', 'It')).not.toThrow();
+		watch(loads, 'b', 9);
+		vi.advanceTimersByTime(10_001);
+		expect(() => loads.assertKeepsUp('b', 'It')).not.toThrow();
+	});
+
+	test('takes new work while a timer of the caller is as late as its calls', () => {
+		const loads = new Loads();
+		vi.useRealTimers();
+		const now = vi.spyOn(Date, 'now').mockReturnValue(0);
+		const timers: (() => void)[] = [];
+		vi.spyOn(globalThis, 'setTimeout').mockImplementation((work) => timers.push(work) as never);
+		watch(loads, 'a', 9);
+		now.mockReturnValue(501);
+		for (const timer of timers) timer();
+		expect(() => loads.assertKeepsUp('a', 'It')).not.toThrow();
+		now.mockReturnValue(501 + 10 * 501);
+		expect(() => loads.assertKeepsUp('a', 'It')).toThrow(busy);
+		vi.restoreAllMocks();
+	});
+
 	test('is forgotten once its calls are over and it keeps up', async () => {
 		const loads = new Loads();
 		await loads.watch('a', async () => {});

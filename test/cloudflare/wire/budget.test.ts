@@ -4,9 +4,9 @@ import { budgetLine } from '../../../src/command/budget-line.ts';
 
 test('the banner says what may be spent by itself, and how to lift it', () => {
 	expect(budgetLine(defaultBudgets.session, defaultBudgets.day)).toBe(
-		'A session may spend 2,000,000 tokens, an owner 20,000,000 tokens a day (UTC): SESSION_BUDGET_TOKENS, DAY_BUDGET_TOKENS (a number, or none)',
+		'A session may spend 2,000,000 tokens (or the budget of its agent), an owner 20,000,000 tokens a day (UTC): SESSION_BUDGET_TOKENS, DAY_BUDGET_TOKENS (a number, or none)',
 	);
 	expect(budgetLine({}, { tokens: 5, usd: 2.5 })).toContain(
-		'A session may spend without limit, an owner 5 tokens and $2.50 a day',
+		'A session may spend without limit (or the budget of its agent), an owner 5 tokens and $2.50 a day',
 	);
 });

@@ -1,7 +1,7 @@
 import type { Storage } from '../../objects/storage.ts';
 
-/** The statements that make a table and its indexes, each with the name of the table. */
-const making = /CREATE (?:TABLE|INDEX \w+ ON) (\w+)[^;]*;/g;
+/** The beginning of a statement that makes a table or an index of it, with the name of the table. */
+const making = /^\s*CREATE (?:TABLE|INDEX \w+ ON) (\w+)/;
 
 /** A column and its type, in the statement that makes its table. */
 const column = /\b(\w+) (?:TEXT|INTEGER|REAL|BLOB)\b/g;
@@ -20,7 +20,10 @@ const named = /\b(?:FROM|JOIN|INTO|UPDATE|ALTER TABLE|INDEX \w+ ON) "?(\w+)/g;
  */
 export function makeTables(storage: Storage, tables: string): Storage {
 	const statements = new Map<string, string>();
-	for (const [text, name = ''] of tables.matchAll(making)) statements.set(name, (statements.get(name) ?? '') + text);
+	for (const statement of tables.split(';')) {
+		const [, name] = making.exec(statement) ?? [];
+		if (name !== undefined) statements.set(name, `${statements.get(name) ?? ''}${statement};`);
+	}
 
 	/** The tables that were made. Unknown after a rollback, which may have taken some of them away. */
 	let made: Set<string> | undefined;
