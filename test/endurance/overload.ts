@@ -19,6 +19,8 @@ const tooMuch = 10;
 const messagesPerSecond = 20;
 /** How soon everything is well after the load is normal, and how long that is looked at, in seconds. */
 const [recoverySeconds, lookedAtSeconds] = [5, 10];
+/** A machine that holds `/healthz` up for longer has no time for the Worker, in milliseconds. */
+const quietMs = 300;
 /** The longest that a refusal, a read and a cancel take, in milliseconds, beside what the machine is held up. */
 const mostMs = 1_000;
 /** The least share of the capacity that completes. */
@@ -205,14 +207,11 @@ function judge({ seed, begun, over, runs, flooded, looks }: Outcome): Figures {
 		'the longest of these, seconds': toSeconds(longest(after)),
 		'the machine was held up for, seconds': toSeconds(heldUpMs),
 	};
-	// On a machine that has no time for the Worker, only these say something of it.
-	const always = {
-		'a refusal says nothing of when to come again': refused.some(({ retryAfter }) => retryAfter === null),
-		'runs failed after the load': !after.every(isDone),
-	};
 	const broken = Object.entries({
-		...always,
-		...(heldUpMs < mostMs && {
+		'a refusal says nothing of when to come again': refused.some(({ retryAfter }) => retryAfter === null),
+		// A machine that has no time for the Worker says nothing of the rest.
+		...(heldUpMs < quietMs && {
+			'runs failed after the load': !after.every(isDone),
 			'too few runs completed': goodput < leastGoodput,
 			'a refusal took too long': (refusalMs ?? 0) > mostMs,
 			'runs of other owners failed': rest?.every(isDone) !== true,

@@ -115,7 +115,7 @@ export class Loads {
 		const at = Date.now();
 		setTimeout(() => {
 			this.#isProbing = false;
-			this.#lagMs = Math.max(Date.now() - at, this.#lagMs / 2);
+			this.#lagMs = Math.max(Date.now() - at, this.#lagMs * 0.9);
 		}, 0);
 	}
 }
