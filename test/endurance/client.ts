@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
 import * as v from 'valibot';
 import type { Server } from './server.ts';
 
@@ -27,6 +28,9 @@ export type StoredMessage = v.InferOutput<typeof storedMessage>;
 export type FileChange = v.InferOutput<typeof fileChange>;
 
 /** How a session is created: with its agent, and its budget if it has one. */
+/** How often a request is sent again that an object has no time for. */
+const mostBusy = 20;
+
 export interface SessionFields {
 	readonly agent: string;
 	readonly budget?: { readonly tokens: number };
@@ -34,14 +38,15 @@ export interface SessionFields {
 
 /**
  * A careful client: a request that a kill cut off is sent again under the same `Idempotency-Key` once the server is
- * back. One that fails without a kill, or that is refused, throws.
+ * back. One that an object has no time for is sent again when it says, as on a machine that is busy. One that fails without
+ * a kill, or that is refused otherwise, throws.
  *
  * @param retries of a request that was answered with a 5xx, where objects are aborted on purpose
  * @param key of whom it speaks for
  */
 export function createClient(server: Server, retries = 0, key?: string) {
 	const request = async <T>(path: string, init: RequestInit, take: (response: Response) => Promise<T>): Promise<T> => {
-		for (let left = retries, staleLeft = 1; ; ) {
+		for (let left = retries, staleLeft = 1, busyLeft = mostBusy; ; ) {
 			await server.up();
 			const { lives } = server;
 			let refused: string | undefined;
@@ -51,6 +56,10 @@ export function createClient(server: Server, retries = 0, key?: string) {
 				const response = await fetch(`${server.url}${path}`, { ...init, headers });
 				if (response.ok) return await take(response);
 				refused = `${response.status} ${await response.text()}`;
+				if (refused.includes('has too much to do now') && busyLeft-- > 0) {
+					await pause(1_000 * Number(response.headers.get('retry-after')));
+					continue;
+				}
 				if (response.status < 500) left = 0;
 			} catch (cause) {
 				init.signal?.throwIfAborted();
