@@ -18,12 +18,6 @@ import { webhooks } from '../endurance/webhooks.ts';
 
 // Each has a server of its own, and waits more than it works.
 describe.concurrent('at once', () => {
-	test(
-		'runs with tools of an MCP server survive kills, and no tool that is not safe is called twice',
-		{ timeout },
-		() => show('served', served({ count: 4 })),
-	);
-
 	test('a tool that takes an answer has its effect once, also when it is killed', { timeout }, () =>
 		show('answers', answers({ count: 2 })),
 	);
@@ -70,11 +64,15 @@ test(
 	() => show('overload', overload({ count: 10 })),
 );
 
-// Both compare charges for calls that are cut off with the bill, by the clock: they run when no other form needs the processor.
+// All three compare charges for calls that are cut off with the bill, by the clock: they run when no other form needs the processor.
 test('runs survive kills at random moments, though nobody asks for them', { timeout }, () =>
 	show('kills', kills({ count: 20 })),
 );
 
 test('answers that are stopped are charged what they cost, with and without a budget', { timeout }, () =>
 	show('stops', stops({ count: 10 })),
+);
+
+test('runs with tools of an MCP server survive kills, and no tool that is not safe is called twice', { timeout }, () =>
+	show('served', served({ count: 4 })),
 );
