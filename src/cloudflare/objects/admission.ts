@@ -12,7 +12,7 @@ export function createBusy(what: string): RunletError {
 /**
  * Throws `overloaded` in an object that comes to a call too late: nobody waits for its answer any more.
  *
- * @param deadline until when the caller waits, in milliseconds since 1970. A caller of an earlier version says none
+ * @param deadline until when the caller waits, in milliseconds since 1970. Missing if the caller sets no limit
  * @param spareMs how long before the deadline it is too late. More for what is refused first
  */
 export function assertInTime(deadline: number | undefined, spareMs = 0): void {
@@ -26,9 +26,9 @@ export function assertInTime(deadline: number | undefined, spareMs = 0): void {
 const [lateMs, lateByLag] = [500, 10];
 /** Nobody waits longer for a call, in milliseconds. */
 const longestMs = 10_000;
-/** How long an object counts as behind after it was seen so, or after something was refused for it, in milliseconds. */
+/** How long an object counts as behind after its last late call or its last refusal, in milliseconds. */
 const behindMs = 5_000;
-/** While an object is behind, new work is refused where so many of this isolate's calls wait, and for as long as this, in milliseconds. */
+/** While an object is behind, new work is refused if so many of this isolate's calls wait, and would wait this long, in milliseconds. */
 const [fewestWaiting, mostWaitMs] = [4, 1_000];
 /** The most objects that are remembered. The oldest are forgotten. */
 const mostKnown = 1_000;

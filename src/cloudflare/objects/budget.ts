@@ -84,6 +84,11 @@ export function exceedsLimit({ limit, spent, reserved }: Omit<BudgetState, 'left
 	return isPast(tokens, limit.tokens) || isPast(usd, limit.usd);
 }
 
+/** Whether an amount would pass the limit even if nothing were reserved. */
+export function isSpent(state: Omit<BudgetState, 'left'>, amount: Amount): boolean {
+	return exceedsLimit({ ...state, reserved: nothing }, amount);
+}
+
 /** The negation matters: a cap that is not a number allows nothing. */
 function isPast(total: number, cap: number | undefined): boolean {
 	return cap !== undefined && !(total <= cap);

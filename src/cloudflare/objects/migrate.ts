@@ -8,7 +8,7 @@ export type Sql = Pick<SqlStorage, 'exec'>;
 export interface Schema {
 	/** The statements that make the tables of the newest version. */
 	readonly tables: string;
-	/** The statements from each version to the next. One that was released never changes: append, and change `tables` alike. */
+	/** The statements from each version to the next. Never change a released entry: append one, and change `tables` alike. */
 	readonly migrations: readonly string[];
 }
 
@@ -35,6 +35,6 @@ export function migrate(sql: Sql, { tables, migrations }: Schema): void {
 		for (const statements of migrations.slice(from - 1)) sql.exec(statements);
 		sql.exec('DROP VIEW schema_version');
 	}
-	// A table would take a page of 4 KB.
+	// The version is a view, because a table takes a page of 4 KB.
 	sql.exec(`CREATE VIEW schema_version AS SELECT ${newest} AS version`);
 }

@@ -15,13 +15,13 @@ describe('an object', () => {
 		expect(() => assertInTime(deadline)).toThrow(busy);
 	});
 
-	test('drops what needs time to spare before it drops what needs none', () => {
+	test('drops a call that needs spare time earlier than one that needs none', () => {
 		const deadline = Date.now() + 1_000;
 		assertInTime(deadline);
 		expect(() => assertInTime(deadline, 1_000)).toThrow(busy);
 	});
 
-	test('does a call of an earlier version, which has no deadline', () => {
+	test('does a call without a deadline', () => {
 		expect(() => assertInTime(undefined, 1_000)).not.toThrow();
 	});
 
@@ -52,7 +52,7 @@ describe('an object that others call', () => {
 		expect(() => loads.assertKeepsUp('a', 'It')).not.toThrow();
 	});
 
-	test('takes no new work while a call takes longer than half a second and others wait, and other objects do', () => {
+	test('refuses new work while a call is late and others wait, and takes it for other objects', () => {
 		const loads = new Loads();
 		watch(loads, 'a', 4);
 		watch(loads, 'b', 3);

@@ -41,7 +41,7 @@ describe('a call to another object', () => {
 		await expect(reach(call, { what: 'It', isSafe: true })).rejects.toBe(wrong);
 	});
 
-	test('says until when somebody waits, which is the same in each try', async () => {
+	test('gets the same deadline in each try', async () => {
 		const deadlines: number[] = [];
 		const call = async (deadline: number): Promise<string> => {
 			deadlines.push(deadline);
@@ -56,7 +56,7 @@ describe('a call to another object', () => {
 		expect(deadlines[0]).toBeLessThanOrEqual(Date.now() + 1_000);
 	});
 
-	test('is made again for a tenth of all calls, once many were', async () => {
+	test('is repeated for at most a tenth of all calls', async () => {
 		let calls = 0;
 		const call = async (): Promise<never> => {
 			calls++;

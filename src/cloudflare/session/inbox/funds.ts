@@ -2,7 +2,7 @@ import type { RunletError } from '../../../core/ground/errors.ts';
 import { chooseModel, findAgent } from '../../agent/define.ts';
 import type { Runtime } from '../../agent/runtime.ts';
 import type { Config } from '../../config/config.ts';
-import { type Amount, type BudgetState, exceedsLimit, isBounded, type Limit, nothing } from '../../objects/budget.ts';
+import { type Amount, type BudgetState, exceedsLimit, isBounded, isSpent, type Limit } from '../../objects/budget.ts';
 import { askLedger, assertLedgerKeepsUp, type BudgetScope, type LedgerApi } from '../../objects/ledger/api.ts';
 import { toDay } from '../../objects/ledger/day.ts';
 import type { CreateInput, Input } from '../../objects/session-api.ts';
@@ -144,11 +144,6 @@ export class Funds {
 
 /** Less than any request needs. */
 const least: Amount = { tokens: 1, usd: 1e-12 };
-
-/** Whether an amount would pass the limit even if nothing else were reserved. */
-function isSpent(state: BudgetState, needs: Amount): boolean {
-	return exceedsLimit({ ...state, reserved: nothing }, needs);
-}
 
 function isSame(a: Limit, b: Limit): boolean {
 	return a.tokens === b.tokens && a.usd === b.usd;

@@ -135,7 +135,8 @@ export class Gate {
 	}
 
 	/**
-	 * Lets a request in and does what it decides. Throws `overloaded` where too many wait for that. A request that came before changes nothing and gets the run that it got.
+	 * Lets a request in and does what it decides. Throws `overloaded` if too many requests wait to be let in. A repeated request
+	 * changes nothing and gets the run of the first one.
 	 */
 	async take(entry: Entry, decide: Decide): Promise<Taken> {
 		if (this.#waiting >= mostWaiting) throw createBusy('This session');

@@ -1,6 +1,6 @@
 import { formatDollars } from '../../../core/ground/dollars.ts';
 import { RunletError } from '../../../core/ground/errors.ts';
-import { type Amount, type BudgetState, exceedsLimit, type Limit, nothing } from '../../objects/budget.ts';
+import { type Amount, type BudgetState, isSpent, type Limit } from '../../objects/budget.ts';
 import type { BudgetScope } from '../../objects/ledger/api.ts';
 
 /** A budget that did not allow a request. */
@@ -16,7 +16,7 @@ export function createBudgetError({ scope, state, user = '' }: ExceededBudget, n
 	const { whose, per, remedy } = describeBudget(scope, user);
 	const text = `budget: ${whose} may spend ${amountText(state.limit)}${per}; ${amountText(state.left)} left, and the next request may need ${amountText(keepCapped(needs, state.limit))}.`;
 	const data = { scope, ...state, needs };
-	if (scope === 'session' || exceedsLimit({ ...state, reserved: nothing }, needs))
+	if (scope === 'session' || isSpent(state, needs))
 		return new RunletError('budget_exceeded', `${text} ${remedy}`, data);
 	const reserved = amountText(keepCapped(state.reserved, state.limit));
 	const message = `${text} Other runs have reserved ${reserved}, and give back what they do not need. Try again in a minute.`;

@@ -2,8 +2,8 @@ import {
 	type Amount,
 	type BudgetState,
 	budgetState,
-	exceedsLimit,
 	isBounded,
+	isSpent,
 	type Limit,
 	nothing,
 } from '../../objects/budget.ts';
@@ -64,11 +64,6 @@ export class KnownBudgets {
 		this.#states.set(scope, state);
 		return !isFirst && !isSpent(state, amount);
 	}
-}
-
-/** Whether an amount would pass a budget of which nothing is reserved. */
-function isSpent(state: BudgetState, amount: Amount): boolean {
-	return exceedsLimit({ ...state, reserved: nothing }, amount);
 }
 
 /** Reads the state of a budget that a ledger keeps. */

@@ -155,7 +155,7 @@ export class OutboxRows {
 		return this.#nextAt();
 	}
 
-	/** Stores that an attempt failed: each pause is twice the one before, up to half of it random. An attempt before its time changes nothing. */
+	/** Stores that an attempt failed. Each pause is twice the last one, less a random part of up to half. An early attempt changes nothing. */
 	retry({ id, failed }: Outgoing, now: number): void {
 		const delay = Math.round(Math.min(longestRetryMs, firstRetryMs * 2 ** failed) * (0.5 + Math.random() / 2));
 		this.#sql.exec(

@@ -46,7 +46,7 @@ test('a call is set aside, then replaced by what it came to', async () => {
 	});
 });
 
-test('a call that comes after its deadline does nothing, and one before it does its work', async () => {
+test('a call does nothing after its deadline, and its work before', async () => {
 	const ledger = newLedger();
 	await ledger.reserve({ id: 'a', amount: ten, limit: {} });
 	const spent = async () => (await ledger.state({})).spent;
