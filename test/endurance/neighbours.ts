@@ -11,6 +11,8 @@ import { type Figures, type Options, onStage } from './stage.ts';
 
 /** Sessions in which the hostile tenant has its calls made, one after another in each. */
 const lanes = 3;
+/** Calls from one upload of a large file to the next. */
+const uploadEvery = 20;
 /** How long a request of the neighbour, or a hostile call, may take on a machine that is busy, in milliseconds. */
 const patienceMs = 240_000;
 /** The pause between two looks. */
@@ -32,18 +34,20 @@ export async function neighbours({ count, seed = createSeed() }: Options): Promi
 	const world = { script, pieceLength: 20_000, paceMs: 0, toolMs: 0, seed, variables, page: hostilePage };
 	return onStage(world, async ({ server, outside }) => {
 		calls = listHostileCalls(`${outside.url}/page`);
-		const begun = performance.now();
 		let made = 0;
 		const isOver = (): boolean => made >= calls.length && performance.now() - begun >= 1_000 * (count ?? 60);
-		const hostile = Array.from({ length: lanes }, (_, lane) =>
-			attack(server, keys.of.hostile ?? '', lane, () => (isOver() ? undefined : made++)),
+		const hostileKey = keys.of.hostile ?? '';
+		const sessions = await openSessions(server, hostileKey);
+		const begun = performance.now();
+		const hostile = sessions.map((session, lane) =>
+			attack(server, hostileKey, { session, lane, next: () => (isOver() ? undefined : made++) }),
 		);
 		let isDone = false;
 		const key = keys.of.neighbour ?? '';
 		const beside = Promise.all([
 			watch(server, () => isDone),
 			converse(server, key, () => isDone),
-			fuzzRoutes(server, keys.of.hostile ?? '', { seed, isOver: () => isDone }),
+			fuzzRoutes(server, hostileKey, { seed, isOver: () => isDone }),
 		]);
 		const ended = await Promise.race([Promise.all(hostile), beside.then(() => [])]);
 		isDone = true;
@@ -70,11 +74,31 @@ function answer({ tag, turn }: Asked, calls: readonly Omit<Call, 'id'>[]): Answe
 	return { text: 'So.', calls: turn === 0 && call !== undefined ? [{ ...call, id: 'c' }] : [] };
 }
 
-/** Has the calls made, each in a run of its own. Gives how many ended with their result. */
-async function attack(server: Server, key: string, lane: number, next: () => number | undefined): Promise<number> {
+/**
+ * Opens a session for each lane, with its files. They are uploaded one after another, because the bucket of a laptop, unlike
+ * a deployed one, works in the thread of the Worker.
+ */
+async function openSessions(server: Server, key: string): Promise<readonly string[]> {
 	const client = createClient(server, 0, key);
-	const session = await client.create('hostile');
-	for (const [path, text] of Object.entries(hostileFiles)) await client.putFile(session, path, text);
+	const sessions: string[] = [];
+	for (let lane = 0; lane < lanes; lane++) {
+		const session = await client.create('hostile');
+		for (const [path, text] of Object.entries(hostileFiles)) await client.putFile(session, path, text);
+		sessions.push(session);
+	}
+	return sessions;
+}
+
+interface Attack {
+	readonly session: string;
+	readonly lane: number;
+	/** The number of the next call. `undefined`: no more. */
+	readonly next: () => number | undefined;
+}
+
+/** Has the calls made, each in a run of its own, and uploads a large file now and then. Gives how many gave a result. */
+async function attack(server: Server, key: string, { session, lane, next }: Attack): Promise<number> {
+	const client = createClient(server, 0, key);
 	let ended = 0;
 	for (let number = next(); number !== undefined; number = next()) {
 		await client.send(session, `hostile ${number} of lane ${lane}`);
@@ -89,6 +113,7 @@ async function attack(server: Server, key: string, lane: number, next: () => num
 		const messages = await client.history(session);
 		if (messages.at(-2)?.role !== 'tool') throw new Error(`hostile call ${number} has no result`);
 		ended++;
+		if (number % uploadEvery === 0) await client.putFile(session, 'unlike.txt', hostileFiles['unlike.txt'] ?? '');
 	}
 	return ended;
 }

@@ -77,7 +77,7 @@ export async function startServer(variables: Variables, heapMegabytes?: number) 
 				.join('\n'),
 		/** Memory of workerd, in bytes. */
 		memory: (): number => readMemory(workerd),
-		/** What workerd has used of the processor, in seconds. */
+		/** What workerd's main thread has used of the processor, in seconds. */
 		cpu: (): number => readCpu(workerd),
 		close: async (): Promise<void> => {
 			endNow();
@@ -133,10 +133,13 @@ function readMemory(id: number | undefined): number {
 	return 1_024 * Number(stdout);
 }
 
-/** Returns what a process has used of the processor, in seconds; 0 if it has ended. `ps` knows whole seconds only. */
+/**
+ * Returns what the main thread of a process, in which workerd runs JavaScript, has used of the processor, in seconds; 0 if
+ * the process has ended. `ps` knows whole seconds of the process only.
+ */
 function readCpu(id: number | undefined): number {
 	if (id === undefined) return 0;
-	const file = `/proc/${id}/stat`;
+	const file = `/proc/${id}/task/${id}/stat`;
 	if (existsSync(file)) {
 		// Behind the name, which may hold anything: the 12th and 13th field are hundredths of a second (proc(5)).
 		const fields = readFileSync(file, 'utf8').split(') ').at(-1)?.split(' ') ?? [];

@@ -17,6 +17,8 @@ const mostBytes = 48_000_000;
 const mostWritten = 16_000_000;
 
 export default class Isolate extends WorkerEntrypoint {
+	start(): void {}
+
 	async run({ command, paths, read, timeoutMs, maxOutput }: ShellRequest): Promise<ShellOutcome> {
 		const fs = new InMemoryFs({}, { maxTotalBytes: mostBytes });
 		fs.mkdirSync(root);

@@ -3,8 +3,11 @@
  * meanwhile, so the code of the shell counts: scripts/pack/count-steps.ts puts the calls of these functions into it.
  */
 
-/** Steps before timers and other requests get a turn; about 100 ms. Code that cannot wait is stopped there. */
-const mostAtOnce = 40_000_000;
+/** Steps of code that cannot wait, after which the command is stopped; about 60 ms. */
+const mostAtOnce = 24_000_000;
+
+/** Steps after which code that can wait gives timers and other requests a turn; about 15 ms. */
+const dueAfter = 6_000_000;
 
 /** Steps of a command in all: a few seconds. */
 const mostSteps = 1_500_000_000;
@@ -51,7 +54,7 @@ function stop(): never {
 
 /** Whether code that can wait should do so. */
 export function isDue(): boolean {
-	return leftAtOnce < mostAtOnce / 2;
+	return leftAtOnce < mostAtOnce - dueAfter;
 }
 
 const { setTimeout: setTimer } = globalThis;

@@ -20,8 +20,8 @@ const [perLine, perPair] = [2, 20];
  * @param expected the index of the line where they are expected
  */
 export function* showNearest(text: string, wanted: string, work: StepCounter, expected = 0): Steps<string> {
-	const lines = splitLines(text).slice(0, mostLines).map(toCompared);
-	const asked = splitLines(wanted).map(toCompared);
+	const lines = yield* listCompared(text, work);
+	const asked = yield* listCompared(wanted, work);
 	const at =
 		(yield* findEqualLines(lines, asked.slice(0, mostCompared), expected, work)) ??
 		(yield* findSimilarLine(lines, asked, expected, work));
@@ -29,8 +29,15 @@ export function* showNearest(text: string, wanted: string, work: StepCounter, ex
 	return showLines(text, Math.max(0, at) + 1, Math.min(asked.length, shownLines));
 }
 
-function toCompared({ text }: { readonly text: string }): string {
-	return foldBlanks(text.slice(0, longestRead)).slice(0, longestLine);
+/** The lines of a text as they are compared. */
+function* listCompared(text: string, work: StepCounter): Steps<readonly string[]> {
+	const compared: string[] = [];
+	for (const line of splitLines(text).slice(0, mostLines)) {
+		const read = line.text.slice(0, longestRead);
+		compared.push(foldBlanks(read).slice(0, longestLine));
+		if (work.spend(read.length)) yield;
+	}
+	return compared;
 }
 
 /** The place with most text in equal lines: at least a third of what is looked for. */

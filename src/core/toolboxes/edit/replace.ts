@@ -94,8 +94,11 @@ function* replaceLoosely(
 	const keys = asked.map((line) => foldBlanks(line.text));
 	if (keys.every((key) => key === '')) return { count: 0, first: [] };
 	const lines = splitLines(text);
-	if (work.spend(text.length + perLine * lines.length)) yield;
-	const folded = lines.map((line) => foldBlanks(line.text));
+	const folded: string[] = [];
+	for (const line of lines) {
+		folded.push(foldBlanks(line.text));
+		if (work.spend(perLine + line.text.length)) yield;
+	}
 	const how = { overlapping: true, most: shownPlaces };
 	const { count, first } = yield* findPlaces(toLines(folded), toLines(keys), how, work);
 	const begins = first.map((line) => lines[line]?.at ?? 0);
