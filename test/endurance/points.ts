@@ -72,7 +72,9 @@ async function killAt(stage: Stage, name: string, times: number, tag: string) {
 		await dead.promise;
 	});
 	const runs = pair(stage, tag);
-	const missed = runs.then(() => {
+	// One of the two is not read: it may still be under way.
+	const missed = runs.then(async ({ sent }) => {
+		await untilQuiet(stage, sent);
 		throw new Error(`${tag}: the runs ended, and the point was not reached`);
 	});
 	await Promise.race([reached.promise, missed]);
