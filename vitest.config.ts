@@ -2,7 +2,6 @@ import { join } from 'node:path';
 import { cloudflareTest } from '@cloudflare/vitest-pool-workers';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
-import { buildSdks, sdks } from './scripts/pack/sdks.ts';
 import { listSources } from './scripts/source-names.ts';
 import { sourceNames } from './src/cloudflare/wire/protocols/webhooks/source.ts';
 import { callbackSecret, senders } from './test/cloudflare/wire/protocols/webhooks/senders.ts';
@@ -73,14 +72,8 @@ const first = [
 	'test/cloudflare/session/{run,resume,recovery}.worker.test.ts',
 ];
 
-// Tests run the SDKs as the Worker has them.
-await buildSdks();
-const built = Object.entries(sdks).map(
-	([name, { module }]) => [module, join(import.meta.dirname, 'build/sdk', `${name}.js`)] as const,
-);
-
 /** The parts of the package, by their names, are the sources. */
-const alias = [...listSources(), ...built].map(([name, replacement]) => ({
+const alias = [...listSources()].map(([name, replacement]) => ({
 	find: new RegExp(`^${name}$`),
 	replacement,
 }));

@@ -10,12 +10,11 @@ import { createDocument } from '../src/cloudflare/openapi/document.ts';
 import { renderPage } from '../src/cloudflare/openapi/page.ts';
 import { type Made, makeOnce } from './make-once.ts';
 import { countSteps } from './pack/count-steps.ts';
-import { buildSdks } from './pack/sdks.ts';
 import { root } from './root.ts';
 import { isAsked } from './usage.ts';
 import { writeChanged } from './write-changed.ts';
 
-const usage = `npm run build:page: makes the page and the API's documents in build/page, and the SDKs in build/sdk
+const usage = `npm run build:page: makes the page and the API's documents in build/page
   --help              this text`;
 
 const source = join(root, 'src/page');
@@ -109,7 +108,4 @@ function make(): Made {
 	};
 }
 
-if (process.argv[1] === import.meta.filename && isAsked('npm run build:page', usage)) {
-	buildPage();
-	await buildSdks();
-}
+if (process.argv[1] === import.meta.filename && isAsked('npm run build:page', usage)) buildPage();

@@ -1,13 +1,11 @@
-/** `npm start`: builds the page and the SDKs, and runs `runlet dev`. */
+/** `npm start`: builds the page, and runs `runlet dev`. */
 import { join } from 'node:path';
 import { watchFolder } from '../src/command/dev/watch.ts';
 import { main } from '../src/command/main.ts';
 import { toMessageText } from '../src/core/ground/errors.ts';
-import { buildSdks } from './pack/sdks.ts';
 import { buildPage } from './page.ts';
 import { root } from './root.ts';
 
-await buildSdks();
 await main(['dev', ...process.argv.slice(2)], {
 	prepare: () => {
 		updatePage();

@@ -3,7 +3,6 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import * as v from 'valibot';
-import { buildSdks } from '../scripts/pack/sdks.ts';
 import { buildPage } from '../scripts/page.ts';
 import { root } from '../scripts/root.ts';
 import { loadWrangler, quietEnv, toShortCommand } from '../src/command/wrangler.ts';
@@ -22,9 +21,8 @@ export const bundle = v.object({
 
 /** Bundles the Worker of `entry` into a folder, as Wrangler deploys it. */
 export async function bundleWorker(entry: string, modulesRoot: string): Promise<Bundle> {
-	// Wrangler needs the folder of the page, and the SDKs.
+	// Wrangler needs the folder of the page.
 	buildPage();
-	await buildSdks();
 	const args = toShortCommand(['deploy', entry, '--dry-run', '--minify', '--outdir', modulesRoot]);
 	const child = spawn(process.execPath, args, { cwd: root, env: quietEnv, stdio: ['ignore', 'ignore', 'pipe'] });
 	const [stderr, [status]] = await Promise.all([text(child.stderr), once(child, 'close')]);

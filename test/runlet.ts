@@ -10,7 +10,7 @@ const root = resolve(import.meta.dirname, '..');
 /** The sources, and what was built of them before any test (`test/share.ts`). */
 const copied = [
 	...['src', 'scripts', 'skills', 'examples', 'package.json', 'package-lock.json', 'wrangler.toml', 'tsconfig.json'],
-	...['build/page', 'build/page.json', 'build/sdk'],
+	...['build/page', 'build/page.json'],
 ];
 
 /**

@@ -1,10 +1,11 @@
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
+import { build } from 'esbuild';
 import { parse } from 'smol-toml';
 import * as v from 'valibot';
 import { wrangler } from '../../src/command/wrangler.ts';
-import { buildSdks } from '../pack/sdks.ts';
+import { copyOptions } from '../pack/copies.ts';
 import { root } from '../root.ts';
 
 /** What the repository's configuration says of every Worker's code. */
@@ -30,7 +31,17 @@ export async function bundleWorker(entry: string, folder: string): Promise<Bundl
 	const { compatibility_date: date, compatibility_flags: flags, alias, keep_names } = await readConfig();
 	const out = join(folder, 'out');
 	const config = join(folder, 'wrangler.json');
-	const paths = Object.entries(alias).map(([name, path]) => [name, path.startsWith('.') ? join(root, path) : path]);
+	// OpenAI's SDK as the package has it.
+	const openai = join(folder, 'openai.js');
+	await build({
+		...copyOptions,
+		entryPoints: [join(root, 'src/core/providers/adapter/openai-sdk.ts')],
+		outfile: openai,
+	});
+	const paths = Object.entries({ ...alias, 'openai/client': openai }).map(([name, path]) => [
+		name,
+		path.startsWith('.') ? join(root, path) : path,
+	]);
 	await mkdir(folder, { recursive: true });
 	await writeFile(
 		config,
@@ -43,7 +54,6 @@ export async function bundleWorker(entry: string, folder: string): Promise<Bundl
 			keep_names,
 		}),
 	);
-	await buildSdks();
 	await wrangler(['deploy', '--minify', '--dry-run', '--outdir', out, '--config', config]);
 	const files = (await readdir(out)).filter((name) => name.endsWith('.js'));
 	const codes = await Promise.all(files.map((name) => readFile(join(out, name))));

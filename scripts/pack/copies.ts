@@ -1,13 +1,12 @@
 import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { build } from 'esbuild';
+import { type BuildOptions, build, type Plugin } from 'esbuild';
 import * as v from 'valibot';
 import { root } from '../root.ts';
-import { copyOptions } from './sdks.ts';
 
 /**
  * The modules of `dist` that hold a copy of other packages, so that nobody has to install those: the SDKs of Anthropic
- * and OpenAI take 62 MB, of which little is used (sdks.ts), and those of MCP with theirs 26 MB; eventsource-parser and htmlparser2 ask for a newer Node than Runlet.
+ * and OpenAI take 62 MB, and those of MCP with theirs 26 MB; eventsource-parser and htmlparser2 ask for a newer Node than Runlet.
  */
 const copies = [
 	['core/providers/adapter/anthropic-sdk'],
@@ -23,6 +22,39 @@ const replaced = {
 	'@modelcontextprotocol/client/_shims': 'core/mcp/sdk-shims',
 	'@modelcontextprotocol/server/_shims': 'core/mcp/sdk-shims',
 };
+
+/** Leaves out two thirds of OpenAI's SDK: a class for each route of its API. An adapter names its routes itself. */
+const withoutRoutes: Plugin = {
+	name: 'without-routes',
+	setup: ({ onLoad }) =>
+		onLoad({ filter: /[\\/]openai[\\/]resources[\\/]/ }, async ({ path }) => {
+			if (path.endsWith('index.mjs')) return undefined;
+			const names = await listExports(path);
+			return { contents: names.map((name) => `export class ${name} {}`).join('\n') };
+		}),
+};
+
+async function listExports(path: string): Promise<readonly string[]> {
+	const { metafile } = await build({
+		entryPoints: [path],
+		outdir: 'none',
+		format: 'esm',
+		metafile: true,
+		write: false,
+	});
+	return Object.values(metafile.outputs).flatMap(({ exports }) => exports);
+}
+
+/** As Wrangler takes a package: what needs Node is left out. */
+export const copyOptions = {
+	bundle: true,
+	format: 'esm',
+	platform: 'browser',
+	conditions: ['workerd', 'worker'],
+	target: 'es2022',
+	charset: 'utf8',
+	plugins: [withoutRoutes],
+} as const satisfies BuildOptions;
 
 /** Writes the copies into a built `dist`, and the licences of what is in them. */
 export async function writeCopies(dist: string, external: readonly string[]): Promise<void> {
