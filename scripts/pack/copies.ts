@@ -23,13 +23,16 @@ const replaced = {
 	'@modelcontextprotocol/server/_shims': 'core/mcp/sdk-shims',
 };
 
-/** Leaves out two thirds of OpenAI's SDK: a class for each route of its API. An adapter names its routes itself. */
-const withoutRoutes: Plugin = {
-	name: 'without-routes',
+/**
+ * Leaves out the classes of the routes of OpenAI's API, two thirds of its SDK, because an adapter names its routes itself;
+ * and the traces of Anthropic's SDK, which are off.
+ */
+const withoutUnused: Plugin = {
+	name: 'without-unused',
 	setup: ({ onLoad }) =>
-		onLoad({ filter: /[\\/]openai[\\/]resources[\\/]/ }, async ({ path }) => {
-			if (path.endsWith('index.mjs')) return undefined;
-			const names = await listExports(path);
+		onLoad({ filter: /[\\/](?:openai[\\/]resources|@opentelemetry)[\\/]/ }, async ({ path }) => {
+			if (/openai.*index\.mjs$/.test(path)) return undefined;
+			const names = (await listExports(path)).filter((name) => name !== 'default');
 			return { contents: names.map((name) => `export class ${name} {}`).join('\n') };
 		}),
 };
@@ -53,7 +56,7 @@ export const copyOptions = {
 	conditions: ['workerd', 'worker'],
 	target: 'es2022',
 	charset: 'utf8',
-	plugins: [withoutRoutes],
+	plugins: [withoutUnused],
 } as const satisfies BuildOptions;
 
 /** Writes the copies into a built `dist`, and the licences of what is in them. */

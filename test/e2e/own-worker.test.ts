@@ -71,7 +71,7 @@ test('it builds as Wrangler deploys it, without the schema libraries that nobody
 
 /** What a deploy may weigh at most, in bytes of gzip. */
 const weights = {
-	/** A new project without MCP. */
+	/** A new project. */
 	worker: 380_000,
 	/** What MCP adds to it, most of which the first use loads: 6 KB are its routes and the checks of servers. */
 	mcp: 175_000,
@@ -79,7 +79,7 @@ const weights = {
 	chat: 54_000,
 } as const;
 
-test('a new project carries nothing of MCP without it, and no document; it, MCP and the loop alone weigh no more than they may', () => {
+test('a new project carries no MCP and no document of the API; the project, MCP and the loop alone keep their limits of weight', () => {
 	const hello = join(project, 'hello');
 	onTestFinished(() => rmSync(hello, { recursive: true }));
 	cpSync(join(root, 'packages/create-runlet/template'), hello, { recursive: true });
@@ -87,12 +87,11 @@ test('a new project carries nothing of MCP without it, and no document; it, MCP 
 	writeFileSync(join(hello, 'wrangler.toml'), config);
 	const index = readFileSync(join(hello, 'src/worker.ts'), 'utf8');
 	writeFileSync(join(hello, 'src/index.ts'), index);
-	mkdirSync(join(hello, 'src/without'));
+	mkdirSync(join(hello, 'src/with-mcp'));
 	writeFileSync(
-		join(hello, 'src/without/index.ts'),
-		index
-			.replace(/^import \{ mcp.*\n/m, '')
-			.replace(', mcp }', ' }')
+		join(hello, 'src/with-mcp/index.ts'),
+		`import { mcp } from 'runlet/cloudflare/mcp';\n${index}`
+			.replace('createRunlet({ agents })', 'createRunlet({ agents, mcp })')
 			.replace("'./agents", "'../agents"),
 	);
 	mkdirSync(join(hello, 'src/chat'));
@@ -103,7 +102,7 @@ test('a new project carries nothing of MCP without it, and no document; it, MCP 
 	writeFileSync(join(hello, 'chat.toml'), 'name = "chat"\ncompatibility_date = "2026-07-30"\nkeep_names = false\n');
 	const minify = (entry: string, config: string) =>
 		build(`hello/src/${entry}/index.ts`, '--minify', '--config', `hello/${config}`);
-	const [worker, whole] = [minify('without', 'wrangler.toml'), minify('.', 'wrangler.toml')];
+	const [worker, whole] = [minify('.', 'wrangler.toml'), minify('with-mcp', 'wrangler.toml')];
 	const chat = minify('chat', 'chat.toml');
 	for (const part of ['notifications/cancelled', '/v1/mcp/:name/accept']) {
 		expect(whole).toContain(part);
