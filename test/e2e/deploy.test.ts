@@ -28,7 +28,9 @@ describe('npm run deploy -- --dry-run', () => {
 		expect(ended.code, ended.stderr).toBe(0);
 		expect(ended.stdout).toContain('Nothing was deployed.');
 		expect(ended.stderr).toMatch(/^Answered by demo, .*: assistant, .*triage.*\. Set MODEL /m);
-		expect(ended.stderr).toMatch(/needs it as a secret .*:\n {2}agent triage: GITHUB_WEBHOOK_SECRET: .*\n$/);
+		expect(ended.stderr).toMatch(
+			/needs it as a secret .*:\n {2}agent triage: GITHUB_WEBHOOK_SECRET: .*\n {2}links: PUBLIC_URL: not set.*\n$/,
+		);
 		const worker = await readFile(join(outdir, 'worker.js'));
 		// Notices of licences follow it.
 		const exported = [...worker.toString().matchAll(/\bexport ?\{([^}]*)\}/g)].at(-1)?.[1] ?? '';

@@ -37,7 +37,8 @@ export async function findAgentProblems(agent: Agent, setup: Setup): Promise<rea
 	return [...findModelProblems(agent, setup), ...checks, ...(await findMissingSkills(agent, setup))];
 }
 
-function toProblem(where: string, error: unknown, message = toMessageText(error)): Problem {
+/** Returns what a part of the setup lacks: the error that its check throws. */
+export function toProblem(where: string, error: unknown, message = toMessageText(error)): Problem {
 	const unset = error instanceof RunletError ? findVariable(error) : undefined;
 	return { where, message, ...(unset !== undefined && /not set|: set /.test(message) && { unset }) };
 }
@@ -75,7 +76,6 @@ function* listChecks(agent: Agent, { runtime, config, isDeployed }: Setup): Gene
 	if (onWaiting !== undefined) {
 		yield () => config.findCallbackSecrets();
 		yield () => assertPublicUrl(onWaiting.callback, { allowLoopback, field: 'onWaiting.callback' });
-		if (onWaiting.links === true) yield () => config.findPublicUrl();
 	}
 	for (const source of sourceNames)
 		if (webhooks[source] !== undefined) yield () => config.findWebhookSecrets(source, name);

@@ -1,14 +1,13 @@
 import { Hono } from 'hono/tiny';
 import { RunletError, toErrorBody } from '../../core/ground/errors.ts';
-import type { Runtime } from '../agent/runtime.ts';
 import { getHealth } from '../wire/operations/service.ts';
 import { assertMayLook, type RouteEnv } from './identity.ts';
 import { serveOperation } from './operation.ts';
-import { findProblems } from './problems.ts';
+import { type Checked, findProblems } from './problems.ts';
 import { refuseMethod } from './request.ts';
 
 /** `/healthz`: answers that the Worker runs. With `?deep` it also checks the setup. */
-export function healthRoute(runtime: Runtime) {
+export function healthRoute(runtime: Checked) {
 	return new Hono<RouteEnv>()
 		.get('/', serveOperation(getHealth), async (c) => {
 			if (c.req.valid('query').deep === undefined) return c.json({ status: 'ok' as const });

@@ -1,12 +1,15 @@
 import type { Agent } from '../agent/define.ts';
 import { findMemoryOptions } from '../agent/memory.ts';
 import type { Runtime } from '../agent/runtime.ts';
-import { findConfigProblems, readConfig } from '../config/config.ts';
+import { type Config, findConfigProblems, readConfig } from '../config/config.ts';
 import type { WorkerEnv } from '../config/env.ts';
 import { unsetVariables } from '../config/environment.ts';
 import type { Problem } from '../wire/problem.ts';
-import { findAgentProblems } from './agent-problems.ts';
+import { findAgentProblems, toProblem } from './agent-problems.ts';
 import { findObjectsWithoutSqlite } from './objects.ts';
+
+/** A Worker that is checked: what it serves, and whether it has decision links. */
+export type Checked = Runtime & { readonly links?: object };
 
 /**
  * Returns what keeps the Worker or an agent from working: its variables and objects, and everything that its agents imply.
@@ -15,7 +18,7 @@ import { findObjectsWithoutSqlite } from './objects.ts';
  * @param isDeployed whether to judge the Worker as a deployed one, although it runs on this machine
  */
 export async function findProblems(
-	runtime: Runtime,
+	runtime: Checked,
 	env: WorkerEnv,
 	{ isDeployed = false } = {},
 ): Promise<readonly Problem[]> {
@@ -33,7 +36,18 @@ export async function findProblems(
 		findObjectsWithoutSqlite(rest, { hasMemory }),
 		...runtime.agents.map((agent) => findAgentProblems(agent, { runtime, config, isDeployed })),
 	]);
-	return toDistinct([...problems, ...objects, ...ofAgents.flat()]);
+	return toDistinct([...problems, ...objects, ...ofAgents.flat(), ...findLinkProblems(runtime, config)]);
+}
+
+/** Every decision link has the Worker's own address, whoever makes it. */
+function findLinkProblems({ links }: Checked, config: Config): Problem[] {
+	if (links === undefined) return [];
+	try {
+		config.findPublicUrl();
+		return [];
+	} catch (error) {
+		return [toProblem('links', error)];
+	}
 }
 
 function findNamesakes(agents: readonly Agent[]): Problem[] {

@@ -1,6 +1,7 @@
 import { env } from 'cloudflare:test';
 import { describe, expect, test } from 'vitest';
 import { defineAgent } from '../../../src/cloudflare/agent/define.ts';
+import { links } from '../../../src/cloudflare/links/index.ts';
 import { createApp } from '../../../src/cloudflare/routes/app.ts';
 import { anthropic, demo, gemini } from '../../../src/core/providers/index.ts';
 import { createKeys } from '../../credentials.ts';
@@ -139,6 +140,20 @@ describe('what an agent implies and the Worker lacks is named with the remedy, b
 				message: expect.stringContaining('CALLBACK_SECRET: not set. Set it:'),
 			},
 		]);
+	});
+
+	test('the address that decision links lead to, whoever makes them', async () => {
+		const missing = {
+			where: 'links',
+			unset: 'PUBLIC_URL',
+			message: expect.stringMatching(/^PUBLIC_URL: not set.*under \[vars\]/),
+		};
+		const onWaiting = { callback: 'https://shop.example.com/waits', links: true };
+		expect(await find({}, {}, 'deep', { links })).toEqual([]);
+		for (const query of ['deep', 'deep=deployed'])
+			for (const agent of [{}, { onWaiting }])
+				expect(await find(agent, without('PUBLIC_URL'), query, { links })).toEqual([missing]);
+		expect(await find({}, without('PUBLIC_URL'))).toEqual([]);
 	});
 
 	test('the secret of a webhook', async () => {
