@@ -6,8 +6,8 @@ import type { Pending } from '../session/store/calls.ts';
 export interface Decidable extends ToolCall {
 	/** The call of this session that waits: the same one, or the one that a child works for. */
 	readonly waiting: string;
-	/** The child whose call it is. */
-	readonly child?: { readonly agent: string };
+	/** The child whose call it is, and the agents that stand between. */
+	readonly child?: { readonly agent: string; readonly through: readonly string[] };
 }
 
 /** Lists the calls that wait for an approval: the session's own, and that of a child. */
@@ -16,6 +16,6 @@ export function listDecidable({ calls = [], question }: Pending): readonly Decid
 	const listed = own.map(({ id, name, input }) => ({ waiting: id, id, name, input }));
 	const asked = findAskedCall(question);
 	if (question === undefined || asked === undefined) return listed;
-	const { agent, call } = asked;
-	return [...listed, { waiting: question.callId, child: { agent }, ...call }];
+	const { agent, through, call } = asked;
+	return [...listed, { waiting: question.callId, child: { agent, through }, ...call }];
 }

@@ -10,7 +10,7 @@ import { findPending, type Pending } from '../session/store/calls.ts';
 import type { SessionStore } from '../session/store/store.ts';
 import { type Decidable, listDecidable } from './decidable.ts';
 import { type LinkClaims, verifyLink } from './link.ts';
-import { createLinks, hashDecidable } from './make.ts';
+import { findLinkable, hashDecidable, signLinks } from './make.ts';
 
 /** Decisions by link (docs/people.md). A link decides about one call, once: the session stores the decision with the call. */
 export class Decisions implements SessionLinks {
@@ -21,11 +21,14 @@ export class Decisions implements SessionLinks {
 	}
 
 	async make(caller: Caller, { callId, expiresInSeconds = 3_600, for: whom }: LinkRequest): Promise<DecisionLinks> {
-		const { store, access, config } = this.#session;
+		const { store, access, config, inbox } = this.#session;
 		const { by: madeBy } = await access.open(caller, ['manageSession', 'decide']);
 		access.assertMayTakePart(caller);
 		const expiresAt = Date.now() + expiresInSeconds * 1_000;
-		return createLinks(store, config(), callId, { expiresAt, for: whom, madeBy });
+		const call = findLinkable(store, callId);
+		const { owner } = store.session();
+		assertMayApprove(inbox, call, toActor({ for: whom, madeBy, callId }, owner));
+		return signLinks(store, config(), call, { expiresAt, for: whom, madeBy });
 	}
 
 	async show(link: string): Promise<LinkedCall> {
@@ -66,10 +69,26 @@ export class Decisions implements SessionLinks {
 }
 
 /** Returns who decides by a link. */
-function toActor({ for: user, madeBy: made, callId }: LinkClaims, owner: string): Actor {
+function toActor(
+	{ for: user, madeBy: made, callId }: Pick<LinkClaims, 'for' | 'madeBy' | 'callId'>,
+	owner: string,
+): Actor {
 	const madeBy = toStoredActor(made, owner);
 	const name = user ?? madeBy?.user;
 	return { owner, ...(name !== undefined && { user: name }), via: 'link', id: callId, ...(madeBy && { madeBy }) };
+}
+
+/** Throws `forbidden` where a policy would not let who has the links approve the call. */
+function assertMayApprove({ answers }: LinkedSession['inbox'], call: Decidable, by: Actor): void {
+	const children = call.child && [call.child.agent, ...call.child.through];
+	const reason = answers.findApprovalRefusal(call, by, children);
+	if (reason === undefined) return;
+	const remedy =
+		'Make the links "for" somebody else, and with the key or login of somebody else who did not ask for it';
+	throw new RunletError('forbidden', `for: these links could not approve "${call.waiting}": ${reason}. ${remedy}.`, {
+		field: 'for',
+		reason,
+	});
 }
 
 /** Throws `conflict` for a link whose maker has no good key any more. */

@@ -25,20 +25,15 @@ interface LinkTerms {
 }
 
 /**
- * Makes the links to decide about a call. Throws `conflict` if it does not wait for an approval, `too_large` if its
- * arguments are too long for a page, and `not_configured` if the Worker does not know its own address.
+ * Finds the call that links are asked for. Throws `conflict` if it does not wait for an approval, and `too_large` if its
+ * arguments are too long for a page.
  */
-export async function createLinks(
-	store: SessionStore,
-	config: Pick<Config, 'findPublicUrl'>,
-	callId: string,
-	about: LinkTerms,
-): Promise<DecisionLinks> {
+export function findLinkable(store: SessionStore, callId: string): Decidable {
 	const call = listDecidable(findPending(store)).find(({ waiting }) => waiting === callId);
 	if (call === undefined)
 		throw new RunletError('conflict', `callId: "${callId}" does not wait for an approval.`, { field: 'callId' });
 	if (isTooLongToShow(call.input)) throw createTooLongToShow('input');
-	return signLinks(store, config, call, about);
+	return call;
 }
 
 /** Makes the links of a callback: only for the agent's own one, and only for calls that still wait. */
@@ -57,7 +52,8 @@ export const createCallbackLinks: CallbackLinks['createForCallback'] = async (
 	return Object.fromEntries(await Promise.all(made));
 };
 
-async function signLinks(
+/** Makes the links to decide about a call. Throws `not_configured` if the Worker does not know its own address. */
+export async function signLinks(
 	store: SessionStore,
 	{ findPublicUrl }: Pick<Config, 'findPublicUrl'>,
 	call: Decidable,

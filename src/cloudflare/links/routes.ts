@@ -52,7 +52,7 @@ async function answer(
 		if (!(error instanceof RunletError)) throw error;
 		if (error.code === 'not_found') return c.html(writePage(error.message), 404);
 		if (error.code === 'conflict') return c.html(writePage(error.message), 409);
-		if (error.code === 'forbidden') return c.html(writePage(writeRefusal()), 403);
+		if (error.code === 'forbidden') return c.html(writePage(writeRefusal(error)), 403);
 		throw error;
 	}
 }
@@ -84,8 +84,9 @@ function writeDecision({ approve, tool }: LinkedCall): string {
 	return approve ? `Approved. The call of ${tool} runs.` : `Denied. The call of ${tool} does not run.`;
 }
 
-function writeRefusal(): string {
-	return 'You may not decide about this call. It waits on for somebody else.';
+function writeRefusal({ data }: RunletError): string {
+	const reason = typeof data?.reason === 'string' ? `: ${data.reason}` : '';
+	return `You may not decide about this call${reason}. It waits on for somebody else.`;
 }
 
 function writePage(content: unknown) {

@@ -12,13 +12,12 @@ import {
 	boss,
 	type Credential,
 	call,
-	click,
+	clickNew,
 	complete,
 	create,
 	decide,
 	decideOnPage,
 	findChild,
-	findLink,
 	findOpen,
 	keys,
 	kim,
@@ -365,9 +364,9 @@ test('a token of a customer’s page reads and writes there, decides nothing and
 
 test('a customer with a link decides as whoever has a link, and what they asked for they do not allow by it', async () => {
 	const { id } = await create(ada, { text: payment() });
-	expect((await click(await findLink(kim, id, { for: 'ada' }))).status).toBe(403);
+	expect((await clickNew(kim, id, { for: 'ada' })).status).toBe(403);
 	expect(happened.paid).toEqual([]);
-	expect((await click(await findLink(kim, id, { for: 'lea' }))).status).toBe(200);
+	expect((await clickNew(kim, id, { for: 'lea' })).status).toBe(200);
 	await expect.poll(() => happened.paid.length).toBe(1);
 });
 

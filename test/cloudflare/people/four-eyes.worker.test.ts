@@ -11,14 +11,13 @@ import {
 	boss,
 	type Credential,
 	call,
-	click,
+	clickNew,
 	complete,
 	create,
 	decide,
 	decideOnPage,
 	deliverTo,
 	findChild,
-	findLink,
 	findOpen,
 	keys,
 	kim,
@@ -172,9 +171,9 @@ const deciding: Readonly<Record<string, (id: string, callId: string) => Promise<
 		const { token } = await makeToken(kim, id, { scopes: ['approve'] });
 		return decide(token, id, callId);
 	},
-	'a link that the server made for them': async (id) => click(await findLink(keys.shop2, id, { for: 'kim' })),
-	'a link that they made for the boss': async (id) => click(await findLink(kim, id, { for: 'boss' })),
-	'a link that they made for nobody': async (id) => click(await findLink(keys.ofKim, id)),
+	'a link that the server made for them': async (id) => clickNew(keys.shop2, id, { for: 'kim' }),
+	'a link that they made for the boss': async (id) => clickNew(kim, id, { for: 'boss' }),
+	'a link that they made for nobody': async (id) => clickNew(keys.ofKim, id),
 };
 
 const isOwnCall = (text: string) => text === payment();
@@ -316,7 +315,7 @@ test.each<[string, string]>([
 		expect([how, (await tryOut(id, callId)).status]).toEqual([how, 403]);
 	for (const who of [kim, keys.ofKim]) for (const path of [parent, id]) await (await say(who, path, 'approve')).text();
 	expect(happened.paid).toEqual([]);
-	expect((await click(await findLink(lea, id))).status).toBe(200);
+	expect((await clickNew(lea, id)).status).toBe(200);
 	await expect.poll(() => happened.paid.length).toBe(1);
 	expect(happened.paid).toMatchObject([{ amount: 80, user: 'ada', askedBy: { user: 'kim' } }]);
 });

@@ -214,6 +214,11 @@ export async function makeLinks(who: Credential, id: string, more: object = {}) 
 export async function findLink(who: Credential, id: string, more: object = {}): Promise<string> {
 	return (await (await makeLinks(who, id, more)).json<{ approve: string }>()).approve;
 }
+/** Makes a link and clicks it. Returns the refusal where none is made. */
+export async function clickNew(who: Credential, id: string, more: object = {}): Promise<Response> {
+	const made = await makeLinks(who, id, more);
+	return made.ok ? click((await made.json<{ approve: string }>()).approve) : made;
+}
 export const click = (link: string) => ask(undefined, link, undefined, { method: 'POST' });
 
 export const readMessages = async (id: string) =>

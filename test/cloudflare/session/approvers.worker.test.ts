@@ -143,9 +143,21 @@ test('a token and a link decide as whom they were made for, and without a name a
 		const made = await ask(bob.key, `/v1/sessions/${id}/links`, { callId: 'b', for: whom });
 		return (await made.json<{ deny: string }>()).deny;
 	};
-	const refused = await ask('', await link('clerk'), {});
-	expect([refused.status, await refused.text()]).toEqual([403, expect.stringContaining('You may not decide')]);
-	expect((await ask('', await link(), {})).status).toBe(403);
+	for (const whom of ['clerk', undefined]) {
+		const refused = await ask(bob.key, `/v1/sessions/${id}/links`, { callId: 'b', for: whom });
+		expect([refused.status, await refused.json()]).toEqual([
+			403,
+			{
+				error: {
+					code: 'forbidden',
+					message: expect.stringMatching(
+						/^for: these links could not approve "b": approvers of the agent guarded does not allow it\. Make the links "for" somebody else/,
+					),
+					data: { field: 'for', reason: 'approvers of the agent guarded does not allow it' },
+				},
+			},
+		]);
+	}
 	expect(await readStatus(id)).toMatchObject({ toolCalls: [{ id: 'b' }] });
 	const good = await link('boss');
 	expect(await (await ask('', good)).text()).toContain('You decide as boss.');
@@ -159,9 +171,39 @@ test('a token and a link decide as whom they were made for, and without a name a
 		{ ...ofBob, user: 'clerk', via: 'link', id: 'b' },
 		// The link of somebody is used by them.
 		{ ...ofBob, user: 'bob', via: 'link', id: 'b' },
+		// It is asked when the links are made, and at the click.
+		{ ...ofBob, user: 'boss', via: 'link', id: 'b' },
 		{ ...ofBob, user: 'boss', via: 'link', id: 'b' },
 	]);
 	await expect.poll(() => readStatus(id)).toMatchObject({ status: 'completed' });
+});
+
+test('a policy that changes its mind refuses at the click, and the page says which policy it is and why', async () => {
+	const keys = await createKeys();
+	const { ada, bob, ask, readStatus } = keys;
+	const { id } = await waiting(keys, call('a'));
+	policy.allows = () => true;
+	const make = async (by: string) => {
+		const made = await ask(by, `/v1/sessions/${id}/links`, { callId: 'a', for: 'boss' });
+		return (await made.json<{ approve: string }>()).approve;
+	};
+	const [ofBob, ofAda] = [await make(bob.key), await make(ada.key)];
+	policy.allows = () => false;
+	const click = async (link: string) => {
+		const refused = await ask('', link, {});
+		return [refused.status, await refused.text()];
+	};
+	expect(await click(ofBob)).toEqual([
+		403,
+		expect.stringContaining(
+			'You may not decide about this call: approvers of the agent guarded does not allow it. It waits on for somebody else.',
+		),
+	]);
+	expect(await click(ofAda)).toEqual([
+		403,
+		expect.stringContaining('does not allow it to somebody who counts as one of those who asked for the call.'),
+	]);
+	expect(await readStatus(id)).toMatchObject({ toolCalls: [{ id: 'a' }] });
 });
 
 test('whoever asked may not decide by any other way: a second key, a login, a token, a link, or what they made for others', async () => {
@@ -174,10 +216,7 @@ test('whoever asked may not decide by any other way: a second key, a login, a to
 		const made = await ask(by, `${path}/token`, { scopes: ['approve'], for: whom });
 		return (await made.json<{ token: string }>()).token;
 	};
-	const makeLink = async (by: string, whom?: string) => {
-		const made = await ask(by, `${path}/links`, { callId: 'a', for: whom });
-		return (await made.json<{ approve: string }>()).approve;
-	};
+	const makeLink = (by: string, whom?: string) => ask(by, `${path}/links`, { callId: 'a', for: whom });
 	const login = createRunlet({
 		agents: [defineAgent({ name: 'guarded', description: 'Pays.', model: 'scripted' })],
 		authenticate: () => ({ owner: 'office', user: 'ada', role: 'staff' }),
@@ -199,8 +238,8 @@ test('whoever asked may not decide by any other way: a second key, a login, a to
 		'a token that somebody else made for her': async () =>
 			ask(await makeToken(bob.key, 'ada'), `${path}/tool-results`, approval),
 		'a token for the user of the session': async () => ask(await makeToken(bob.key), `${path}/tool-results`, approval),
-		'a link that she made for somebody else': async () => ask('', await makeLink(ada.key, 'boss'), {}),
-		'a link that somebody else made for her': async () => ask('', await makeLink(bob.key, 'ada'), {}),
+		'a link that she made for somebody else': () => makeLink(ada.key, 'boss'),
+		'a link that somebody else made for her': () => makeLink(bob.key, 'ada'),
 	};
 	for (const [way, decide] of Object.entries(tries)) {
 		asked.length = 0;

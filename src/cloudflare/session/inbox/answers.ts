@@ -1,4 +1,5 @@
 import { type CallAnswer, readCallAnswers } from '../../../core/chat/call-answers.ts';
+import type { Actor } from '../../../core/ground/actor.ts';
 import { RunletError } from '../../../core/ground/errors.ts';
 import type { ToolCall } from '../../../core/tool/index.ts';
 import { type AskedCall, type Decision, findAskedCall } from '../../agent/child-decision.ts';
@@ -7,7 +8,7 @@ import type { Config } from '../../config/config.ts';
 import type { Once } from '../../objects/once.ts';
 import type { Input } from '../../objects/session-api.ts';
 import { type BeginOptions, noteApproved, toDecided } from '../run/begin.ts';
-import { assertMayDecide } from '../run/may-decide.ts';
+import { assertMayDecide, findRefusal } from '../run/may-decide.ts';
 import type { Runner } from '../run/runner.ts';
 import { listAskers } from '../store/askers.ts';
 import { findPending } from '../store/calls.ts';
@@ -111,10 +112,23 @@ export class Answers {
 
 	/** Throws `forbidden` where an agent's policy does not let who sends this decide about a call. */
 	assertMayDecide(call: ToolCall, approve: boolean, { by }: Standing, children?: readonly string[]): void {
-		if (by === undefined) return;
+		if (by !== undefined) assertMayDecide(...this.#toDecision(call, { approve, by, children }));
+	}
+
+	/** Returns why an agent's policy would not let somebody approve a call, or a call of a child. */
+	findApprovalRefusal(call: ToolCall, by: Actor, children?: readonly string[]): string | undefined {
+		return findRefusal(...this.#toDecision(call, { approve: true, by, children }));
+	}
+
+	#toDecision(
+		call: ToolCall,
+		about: { readonly approve: boolean; readonly by: Actor; readonly children: readonly string[] | undefined },
+	): Parameters<typeof assertMayDecide> {
 		const { store, agents, config } = this.#options;
-		const decision = { call, approve, by, askers: () => listAskers(store), children };
-		assertMayDecide({ session: store.session(), agents, config }, decision);
+		return [
+			{ session: store.session(), agents, config },
+			{ ...about, call, askers: () => listAskers(store) },
+		];
 	}
 
 	async #checkArguments(answers: readonly CallAnswer[]): Promise<void> {

@@ -26,22 +26,31 @@ interface DecisionPlace {
 }
 
 /** Throws `forbidden` where a policy of the agents does not let somebody decide. The call waits on for somebody else. */
-export function assertMayDecide({ session, agents, config }: DecisionPlace, decision: Decision): void {
+export function assertMayDecide(place: DecisionPlace, decision: Decision): void {
+	const reason = findRefusal(place, decision);
+	if (reason === undefined) return;
+	const { id } = decision.call;
+	const message = `id: you may not decide about "${id}": ${reason}. It waits on for somebody else.`;
+	throw new RunletError('forbidden', message, { field: 'id', reason });
+}
+
+/** Returns why a policy of the agents does not let somebody decide: which one it is, and whether they asked for the call. */
+export function findRefusal({ session, agents, config }: DecisionPlace, decision: Decision): string | undefined {
 	const { call, approve, by, askers, children = [] } = decision;
 	const involved = new Set([session.agent, ...children, ...(session.parent?.agents ?? [])]);
 	const policies = agents.flatMap(({ name, approvers }) =>
-		approvers !== undefined && involved.has(name) ? [approvers] : [],
+		approvers !== undefined && involved.has(name) ? [{ name, approvers }] : [],
 	);
-	if (policies.length === 0) return;
+	if (policies.length === 0) return undefined;
 	const { id: sessionId, owner, user, metadata = {} } = session;
 	const asked = askers();
 	const about = { approve, tool: call.name, input: call.input };
 	const request = { by: toDecider(by, asked), askers: asked, ...about, sessionId, owner, user, metadata };
 	const isLocal = () => config().local !== undefined;
-	if (policies.every((allows) => allow(allows, request, isLocal))) return;
-	throw new RunletError('forbidden', `id: you may not decide about "${call.id}". It waits on for somebody else.`, {
-		field: 'id',
-	});
+	const refusing = policies.find(({ approvers }) => !allow(approvers, request, isLocal));
+	if (refusing === undefined) return undefined;
+	const why = asked.includes(request.by) ? ' to somebody who counts as one of those who asked for the call' : '';
+	return `approvers of the agent ${refusing.name} does not allow it${why}`;
 }
 
 /** Asks a policy. One that throws allows nothing. */

@@ -8,7 +8,7 @@ export const createLinks = description({
 	tag: 'Sessions',
 	summary: 'Make links to decide about a call, once',
 	description:
-		'For a call that waits for an approval. Whoever has a link can decide, without a key. A Worker without decision links does not have this.',
+		'For a call that waits for an approval. Whoever has a link can decide, without a key. Where approvers of the agent would not let them approve, there are no links. A Worker without decision links does not have this.',
 	examples: { call: { callId: 'call_1' } },
 	answers: {
 		201: {
@@ -39,5 +39,5 @@ export const decide = description({
 	description: 'Once, within the time of the link, and only while its call waits with the same arguments.',
 	answers: { 200: { says: 'The page.', also: page } },
 	failure: { also: page },
-	errors: [404, 409],
+	errors: [403, 404, 409],
 });
