@@ -33,6 +33,12 @@ export type FileDownload = FilePage['files'][number] & {
 	readonly body?: Bytes;
 };
 
+/** The condition of a change: one of these entity tags of the file, or that there is one (`*`), or that there is none. */
+export interface IfMatch {
+	readonly ifMatch?: '*' | readonly string[];
+	readonly ifNoneMatch?: boolean;
+}
+
 /** A file that was taken in. */
 export interface WrittenFile {
 	readonly file: FilePage['files'][number];

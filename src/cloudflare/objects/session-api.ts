@@ -11,7 +11,7 @@ import type { newSession, session } from '../wire/session.ts';
 import type { Shown } from '../wire/shown.ts';
 import type { sessionToken } from '../wire/token.ts';
 import type { Amount, Limit } from './budget.ts';
-import type { FileDownload, FilePage, FilePageQuery, FileRequest, WrittenFile } from './file-api.ts';
+import type { FileDownload, FilePage, FilePageQuery, FileRequest, IfMatch, WrittenFile } from './file-api.ts';
 import type { DecisionLinks, LinkedCall, LinkRequest } from './link-api.ts';
 import type { Once } from './once.ts';
 import type { ListedTool, OutsideCall } from './outside-call.ts';
@@ -282,9 +282,9 @@ export interface SessionApi {
 	/** Lists the files, sorted by path. */
 	files(caller: Caller, page: FilePageQuery): Promise<RpcResult<FilePage>>;
 	readFile(caller: Caller, path: string, request: FileRequest): Promise<RpcResult<FileDownload>>;
-	/** Takes in a file of any size that the session may hold. What stands at its path is replaced. */
-	writeFile(caller: Caller, path: string, body: Bytes): Promise<RpcResult<WrittenFile>>;
-	removeFile(caller: Caller, path: string): Promise<RpcResult<void>>;
+	/** Takes in a file, in place of what stands at its path. Throws `precondition_failed` if the condition does not hold. */
+	writeFile(caller: Caller, path: string, body: Bytes, condition: IfMatch): Promise<RpcResult<WrittenFile>>;
+	removeFile(caller: Caller, path: string, condition: IfMatch): Promise<RpcResult<void>>;
 	/** Returns a page of what changed in the files as JSON, the newest first. */
 	changes(caller: Caller, page: FilePageQuery): Promise<RpcResult<Bytes>>;
 	/** Lists the tools that may be called from outside of a run. With `create` the session need not exist. */

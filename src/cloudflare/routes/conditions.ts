@@ -4,7 +4,7 @@ import type { Condition } from '../objects/publisher/api.ts';
 
 const tag = /^\s*(W\/)?"([\x21\x23-\x7e]*)"\s*$/;
 
-/** Returns the condition of `If-Match` and `If-None-Match` for a change of a skill (RFC 9110, 13.1). */
+/** Returns the condition of `If-Match` and `If-None-Match` for a change (RFC 9110, 13.1). */
 export function readCondition(c: Context): Condition {
 	const match = c.req.header('if-match');
 	const noneMatch = c.req.header('if-none-match');
@@ -17,16 +17,6 @@ export function readCondition(c: Context): Condition {
 		...(match !== undefined && { ifMatch: match.trim() === '*' ? '*' : strongTags(match) }),
 		...(noneMatch !== undefined && { ifNoneMatch: true }),
 	};
-}
-
-/** Refuses a change with a condition that nobody checks: its client would take the change for a checked one. */
-export function refuseConditions(c: Context): void {
-	for (const name of ['If-Match', 'If-None-Match']) {
-		if (c.req.header(name) === undefined) continue;
-		throw new RunletError('invalid_request', `${name}: not possible for a change of a file. Leave it out.`, {
-			field: name,
-		});
-	}
 }
 
 /** Whether the client already has the version with this entity tag. */

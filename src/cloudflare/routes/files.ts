@@ -4,7 +4,7 @@ import { readConfig } from '../config/config.ts';
 import type { FileDownload, FileRange } from '../objects/file-api.ts';
 import * as operations from '../wire/operations/files.ts';
 import { askSessionInPath, findCaller, findCallerOrAdmin } from './ask-session.ts';
-import { refuseConditions } from './conditions.ts';
+import { readCondition } from './conditions.ts';
 import type { RouteEnv } from './identity.ts';
 import { serveOperation } from './operation.ts';
 import { refuseMethod } from './request.ts';
@@ -25,14 +25,14 @@ export const files = new Hono<RouteEnv>()
 	.put('/:id/files/:path{[\\s\\S]+}', serveOperation(operations.putFile), async (c) => {
 		const { fileBytes } = readConfig(c.env).workspaceQuota;
 		const { file, tag, isNew } = await passBody(c.req.raw, fileBytes, async (body) => {
-			refuseConditions(c);
-			return askSessionInPath(c, (one) => one.writeFile(findCaller(c), getPath(c), body), false);
+			const condition = readCondition(c);
+			return askSessionInPath(c, (one) => one.writeFile(findCaller(c), getPath(c), body, condition), false);
 		});
 		return Response.json(file, { status: isNew ? 201 : 200, headers: { etag: `"${tag}"` } });
 	})
 	.delete('/:id/files/:path{[\\s\\S]+}', serveOperation(operations.deleteFile), async (c) => {
-		refuseConditions(c);
-		await askSessionInPath(c, (one) => one.removeFile(findCaller(c), getPath(c)), false);
+		const condition = readCondition(c);
+		await askSessionInPath(c, (one) => one.removeFile(findCaller(c), getPath(c), condition), false);
 		return c.body(null, 204);
 	})
 	.all('/:id/files/:path{[\\s\\S]+}', refuseMethod('GET', 'PUT', 'DELETE'))

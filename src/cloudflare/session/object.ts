@@ -3,7 +3,7 @@ import type { Env } from '../../core/ground/env.ts';
 import type { Runtime } from '../agent/runtime.ts';
 import type { Right } from '../auth/rights.ts';
 import { DurableObject } from '../objects/durable-object.ts';
-import type { FileDownload, FilePage, FilePageQuery, FileRequest, WrittenFile } from '../objects/file-api.ts';
+import type { FileDownload, FilePage, FilePageQuery, FileRequest, IfMatch, WrittenFile } from '../objects/file-api.ts';
 import type { DecisionLinks, LinkedCall, LinkRequest } from '../objects/link-api.ts';
 import type { Once } from '../objects/once.ts';
 import type { ListedTool, OutsideCall } from '../objects/outside-call.ts';
@@ -249,12 +249,12 @@ export class Session extends DurableObject<Env> implements SessionApi {
 		return this.#life.enter(caller, mayRead, () => this.#runner.files.read(path, request));
 	}
 
-	writeFile(caller: Caller, path: string, body: Bytes): Promise<RpcResult<WrittenFile>> {
-		return this.#life.change(caller, maySend, () => this.#runner.writeFile(path, body));
+	writeFile(caller: Caller, path: string, body: Bytes, condition: IfMatch): Promise<RpcResult<WrittenFile>> {
+		return this.#life.change(caller, maySend, () => this.#runner.writeFile(path, body, condition));
 	}
 
-	removeFile(caller: Caller, path: string): Promise<RpcResult<void>> {
-		return this.#life.change(caller, maySend, () => this.#runner.removeFile(path));
+	removeFile(caller: Caller, path: string, condition: IfMatch): Promise<RpcResult<void>> {
+		return this.#life.change(caller, maySend, () => this.#runner.removeFile(path, condition));
 	}
 
 	changes(caller: Caller, page: FilePageQuery): Promise<RpcResult<Bytes>> {

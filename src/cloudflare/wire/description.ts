@@ -28,7 +28,7 @@ export const requestHeaders = {
 		example: '"3q2-7w"',
 	},
 	'if-none-match': {
-		says: 'On GET an entity tag that the client has: the answer is 304 if it is the newest. On PUT only *: the skill is created, never replaced.',
+		says: 'On GET an entity tag that the client has: the answer is 304 if it is the newest. On PUT only *: it is created, never replaced.',
 		example: '*',
 	},
 	range: {

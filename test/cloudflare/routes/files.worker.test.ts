@@ -126,26 +126,60 @@ describe('files over HTTP', () => {
 		expect((await get(id, 'a.txt', { 'if-none-match': etag })).status).toBe(200);
 	});
 
-	test('a change with a condition is refused, because nobody would check it', async () => {
+	const remove = (id: string, path: string, headers: Record<string, string>) =>
+		SELF.fetch(toUrl(id, path), { method: 'DELETE', headers });
+	const tagOf = (response: Response) => response.headers.get('etag') ?? '';
+	const mismatch = (field: string, message: RegExp) => ({
+		error: { code: 'precondition_failed', message: expect.stringMatching(message), data: { field } },
+	});
+
+	test('under its ETag a file is replaced and deleted only as it was read, and under If-None-Match: * only created', async () => {
 		const id = await createSession();
-		const first = await put(id, 'a.txt', 'one');
+		const only = { 'If-None-Match': '*' };
+		const first = await put(id, 'a.txt', 'one', only);
+		expect(first.status).toBe(201);
+		const second = await put(id, 'a.txt', 'two', { 'If-Match': `"other", ${tagOf(first)}` });
+		expect(second.status).toBe(200);
+		for (const [refused, error] of [
+			[
+				await put(id, 'a.txt', 'three', { 'If-Match': tagOf(first) }),
+				mismatch('If-Match', /a\.txt was changed meanwhile/),
+			],
+			[await put(id, 'b.txt', 'three', { 'If-Match': '*' }), mismatch('If-Match', /there is no file b\.txt/)],
+			[await put(id, 'a.txt', 'three', only), mismatch('If-None-Match', /a\.txt is there already/)],
+			[await remove(id, 'a.txt', { 'If-Match': tagOf(first) }), mismatch('If-Match', /a\.txt was changed meanwhile/)],
+		] as const)
+			expect([refused.status, await refused.json()]).toEqual([412, error]);
 		for (const [name, value] of [
-			['If-Match', first.headers.get('etag') ?? ''],
-			['If-Match', '"0-stale"'],
-			['If-None-Match', '*'],
-		] as const) {
-			const refused = [
-				await put(id, 'a.txt', 'two', { [name]: value }),
-				await SELF.fetch(toUrl(id, 'a.txt'), { method: 'DELETE', headers: { [name]: value } }),
-			];
-			for (const response of refused) {
-				expect(response.status).toBe(400);
-				expect(await response.json()).toMatchObject({
-					error: { message: `${name}: not possible for a change of a file. Leave it out.`, data: { field: name } },
-				});
-			}
-		}
-		expect(await (await get(id, 'a.txt')).text()).toBe('one');
+			['If-Match', 'no quotes'],
+			['If-None-Match', tagOf(second)],
+		] as const)
+			expect((await put(id, 'a.txt', 'three', { [name]: value })).status).toBe(400);
+		expect(await (await get(id, 'a.txt')).text()).toBe('two');
+		expect((await put(id, 'a.txt', 'four', { 'If-Match': '*' })).status).toBe(200);
+		const last = await get(id, 'a.txt');
+		expect(await last.text()).toBe('four');
+		expect((await remove(id, 'a.txt', { 'If-Match': tagOf(last) })).status).toBe(204);
+		expect((await remove(id, 'a.txt', { 'If-Match': '*' })).status).toBe(404);
+	});
+
+	test('a file that changed while its replacement was on its way stays as it is', async () => {
+		const id = await createSession();
+		const etag = tagOf(await put(id, 'a.txt', 'one'));
+		const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
+		const slow = put(id, 'a.txt', readable, { 'If-Match': etag });
+		const writer = writable.getWriter();
+		await writer.write(new Uint8Array(1_500_000));
+		const countBegun = () =>
+			runInDurableObject(
+				readObject(id),
+				(_, { storage }) => storage.sql.exec('SELECT id FROM outbox').toArray().length,
+			);
+		await expect.poll(countBegun).toBe(1);
+		expect((await put(id, 'a.txt', 'two')).status).toBe(200);
+		await writer.close();
+		expect((await slow).status).toBe(412);
+		expect(await (await get(id, 'a.txt')).text()).toBe('two');
 	});
 
 	test('nothing that is uploaded runs in a browser', async () => {

@@ -8,7 +8,7 @@ import { checkPath, toSafeName } from '../../../core/workspace/path.ts';
 import type { Quota } from '../../../core/workspace/quota.ts';
 import type { CheckedEdit } from '../../../core/workspace/store.ts';
 import type { Config } from '../../config/config.ts';
-import type { FileDownload, FilePage, FileRange, FileRequest, WrittenFile } from '../../objects/file-api.ts';
+import type { FileDownload, FilePage, FileRange, FileRequest, IfMatch, WrittenFile } from '../../objects/file-api.ts';
 import type { Bytes } from '../../objects/result.ts';
 import { assertRoom } from '../../objects/room.ts';
 import type { Attachment } from '../../wire/attachment.ts';
@@ -91,9 +91,12 @@ export class SessionFiles {
 		return { ...about, body: await this.#stream(file, from, to) };
 	}
 
-	/** Takes in a file. What stands at its path is replaced. */
-	write(given: string, body: Bytes): Promise<WrittenFile> {
-		return this.#write(given, body, this.#openForPeople());
+	/** Takes in a file. What stands at its path is replaced. Throws `precondition_failed` where a condition does not hold. */
+	async write(given: string, body: Bytes, condition: IfMatch): Promise<WrittenFile> {
+		const assertHolds = () => this.#assertHolds(checkPath(given), condition);
+		// The file may be large: what fails already is told before it is taken in.
+		assertHolds();
+		return this.#write(given, body, this.#openForPeople(assertHolds));
 	}
 
 	/** Takes in a file of a session that is being imported. */
@@ -127,10 +130,23 @@ export class SessionFiles {
 		}
 	}
 
-	remove(given: string): void {
+	/** Removes a file. Throws `precondition_failed` where a condition does not hold. */
+	remove(given: string, condition: IfMatch): void {
 		const path = checkPath(given);
 		this.#find(path);
-		this.#openForPeople().commit([{ type: 'delete', path }]);
+		this.#openForPeople(() => this.#assertHolds(path, condition)).commit([{ type: 'delete', path }]);
+	}
+
+	/** Throws `precondition_failed` for a file that is not, or is there, as a condition wants it (RFC 9110, 13.1). */
+	#assertHolds(path: string, { ifMatch, ifNoneMatch }: IfMatch): void {
+		const found = this.#store.workspace.files.find(path);
+		const file = found === 'folder' ? undefined : found;
+		if (ifNoneMatch === true && file !== undefined)
+			throw createMismatch('If-None-Match', `the file ${path} is there already. Leave it out to replace that.`);
+		if (ifMatch === undefined) return;
+		if (file === undefined) throw createMismatch('If-Match', `there is no file ${path}. Leave it out to create one.`);
+		if (ifMatch === '*' || ifMatch.includes(toTag(file))) return;
+		throw createMismatch('If-Match', `${path} was changed meanwhile. Read it again, and send its new ETag.`);
 	}
 
 	/** Puts the attachments of a message into the workspace, in the transaction that stores the message. */
@@ -148,12 +164,12 @@ export class SessionFiles {
 		return found;
 	}
 
-	/** Files as people change them, as long as the session is there. */
-	#openForPeople(): FileStore {
+	/** Files as people change them, as long as the session is there. `assertHolds` is asked in the transaction of a change. */
+	#openForPeople(assertHolds = () => {}): FileStore {
 		const { createdAt } = this.#store.session();
 		return this.#open(() => {
-			if (this.#store.exists() && this.#store.session().createdAt === createdAt) return;
-			throw noSuchSession();
+			if (!this.#store.exists() || this.#store.session().createdAt !== createdAt) throw noSuchSession();
+			assertHolds();
 		});
 	}
 
@@ -186,6 +202,10 @@ function showFile({ path, file }: PlacedFile): FilePage['files'][number] {
 /** The entity tag of a file: versions begin anew where a session is created again under its id. */
 function toTag({ version, modifiedAt }: SessionFile): string {
 	return `${version}-${modifiedAt.toString(36)}`;
+}
+
+function createMismatch(field: 'If-Match' | 'If-None-Match', says: string): RunletError {
+	return new RunletError('precondition_failed', `${field}: ${says} Nothing was changed.`, { field });
 }
 
 /** The bytes that are asked for; all of them where the range is outside of the file (RFC 9110, 14.2). */

@@ -5,7 +5,7 @@ import { type AtCrashPoint, createCrashPoints } from '../../agent/crash.ts';
 import { findAgent } from '../../agent/define.ts';
 import { log, toFailureFields } from '../../log.ts';
 import type { BudgetState } from '../../objects/budget.ts';
-import type { WrittenFile } from '../../objects/file-api.ts';
+import type { IfMatch, WrittenFile } from '../../objects/file-api.ts';
 import type { Bytes } from '../../objects/result.ts';
 import { isStorageError } from '../../objects/storage.ts';
 import { SessionFiles } from '../files/session-files.ts';
@@ -109,14 +109,14 @@ export class Runner {
 	}
 
 	/** Stores a file of the session. What it held before may be in the bucket, which the outbox empties. */
-	async writeFile(path: string, body: Bytes): Promise<WrittenFile> {
+	async writeFile(path: string, body: Bytes, condition: IfMatch): Promise<WrittenFile> {
 		await this.owner.assertRoom(this.#store.session());
-		return this.files.write(path, body).finally(() => this.tellOwner());
+		return this.files.write(path, body, condition).finally(() => this.tellOwner());
 	}
 
 	/** Removes a file of the session. */
-	removeFile(path: string): void {
-		this.files.remove(path);
+	removeFile(path: string, condition: IfMatch): void {
+		this.files.remove(path, condition);
 		this.tellOwner();
 	}
 

@@ -48,13 +48,14 @@ export const putFile = description({
 	tag: 'Files',
 	summary: 'Upload a file',
 	description:
-		'Replaces what stands at the path, whoever wrote it: with `If-Match` or `If-None-Match` the answer is `400`. A file may have 100 MB where a bucket `FILES` is bound, else 4 MB. The body is taken as it is, whatever its content type.',
+		'Replaces what stands at the path, whoever wrote it. With `If-Match` it replaces only that version, and with `If-None-Match: *` it only creates: where the file was changed meanwhile, the answer is `412`. A file may have 100 MB where a bucket `FILES` is bound, else 4 MB. The body is taken as it is, whatever its content type.',
+	headers: ['if-match', 'if-none-match'],
 	body: { 'application/octet-stream': { example: 'Begin on Friday.' } },
 	answers: {
 		200: { says: 'The file was replaced.', json: file, examples: { file: listed }, headers: ['etag'] },
 		201: { says: 'The file was created.', json: file, examples: { file: listed }, headers: ['etag'] },
 	},
-	errors: [400, 404, 413],
+	errors: [400, 404, 412, 413],
 });
 
 export const deleteFile = description({
@@ -62,9 +63,10 @@ export const deleteFile = description({
 	tag: 'Files',
 	summary: 'Delete a file',
 	description:
-		'With `If-Match` or `If-None-Match` the answer is `400`. An undo can bring the file back for a while. Until it no longer can, the bytes of the file count as bytes of the session.',
+		'With `If-Match` it deletes only that version: where the file was changed meanwhile, the answer is `412`. An undo can bring the file back for a while. Until it no longer can, the bytes of the file count as bytes of the session.',
+	headers: ['if-match'],
 	answers: { 204: { says: 'The file is deleted.' } },
-	errors: [400, 404],
+	errors: [400, 404, 412],
 });
 
 export const listChanges = description({
