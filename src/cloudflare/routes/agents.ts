@@ -49,7 +49,10 @@ function describeTool({ name, description, manual, needsApproval = false, inputS
 	return {
 		name,
 		description,
-		...(needsApproval !== false && { inputSchema }),
+		...(needsApproval !== false && {
+			needsApproval: needsApproval === true ? ('always' as const) : ('sometimes' as const),
+			inputSchema,
+		}),
 		...(manual === true && outputSchema !== undefined && { outputSchema }),
 	};
 }

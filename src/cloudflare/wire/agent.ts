@@ -19,6 +19,12 @@ export const readiness = v.object({
 /** A tool of an agent. */
 const tool = v.object({
 	...described.entries,
+	needsApproval: v.optional(
+		v.pipe(
+			v.picklist(['always', 'sometimes']),
+			v.description('Whether a person decides about each of its calls, or about some. Missing: about none.'),
+		),
+	),
 	inputSchema: v.optional(
 		v.pipe(
 			v.record(v.string(), v.unknown()),

@@ -131,7 +131,7 @@ test('GET /v1/agents has the examples of an agent, and an empty list for one tha
 	expect(await response.json()).toMatchObject({ agents: [{ examples: [] }, { name: 'host', examples }] });
 });
 
-test('GET /v1/agents describes the arguments of tools whose calls may wait for an approval, and of no others', async () => {
+test('GET /v1/agents says which tools wait for an approval, always or sometimes, with their arguments', async () => {
 	const inputSchema = { type: 'object', properties: { amount: { type: 'number' } }, required: ['amount'] } as const;
 	const describe = (name: string, needsApproval?: boolean | (() => boolean)) =>
 		tool.define({ name, description: name, inputSchema, ...(needsApproval !== undefined && { needsApproval }) });
@@ -147,8 +147,8 @@ test('GET /v1/agents describes the arguments of tools whose calls may wait for a
 		await app.request('http://127.0.0.1/v1/agents', {}, bindings)
 	).json();
 	expect(agents[0]?.tools).toEqual([
-		{ name: 'always', description: 'always', inputSchema },
-		{ name: 'sometimes', description: 'sometimes', inputSchema },
+		{ name: 'always', description: 'always', needsApproval: 'always', inputSchema },
+		{ name: 'sometimes', description: 'sometimes', needsApproval: 'sometimes', inputSchema },
 		{ name: 'never', description: 'never' },
 		{ name: 'free', description: 'free' },
 	]);

@@ -68,7 +68,15 @@ export const listAgents = description({
 									needs: 'ANTHROPIC_API_KEY',
 								},
 							],
-							tools: [{ name: 'add', description: 'Add two numbers.' }],
+							tools: [
+								{ name: 'add', description: 'Add two numbers.' },
+								{
+									name: 'pay',
+									description: 'Pay an amount in euros.',
+									needsApproval: 'always',
+									inputSchema: { type: 'object', properties: { amount: { type: 'number' } } },
+								},
+							],
 							skills: [],
 						},
 					],
