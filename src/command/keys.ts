@@ -2,8 +2,8 @@
 
 import { relative } from 'node:path';
 import { isOver, type KeyRecord, readKeyId } from '../cloudflare/auth/key.ts';
-import { formatDollars } from '../core/ground/dollars.ts';
 import { toMessageText } from '../core/ground/errors.ts';
+import { formatDollars } from '../core/ground/text.ts';
 import { toBasePath } from './base-path.ts';
 import { changeKeys, createKey, defaultKeysFile, type Keys, readKeys, rotateKey, toSecret } from './keys/file.ts';
 import { toKeyOptions } from './keys/options.ts';

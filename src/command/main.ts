@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { styleText } from 'node:util';
 import * as v from 'valibot';
 import { toMessageText } from '../core/ground/errors.ts';
-import { findNearest } from '../core/ground/nearest.ts';
+import { findNearest } from '../core/ground/text.ts';
 import { type Command, type CommandOptions, UsageError } from './command.ts';
 
 const commands: Readonly<Record<string, { readonly about: string; readonly load: () => Promise<Command> }>> = {

@@ -1,5 +1,5 @@
 import { type ParseArgsConfig, parseArgs } from 'node:util';
-import { findNearest } from '../core/ground/nearest.ts';
+import { findNearest } from '../core/ground/text.ts';
 
 /** Like `parseArgs`, but throws a `TypeError` that names the wrong option and the nearest known one. `help` is what to type to
  * read of all options. */

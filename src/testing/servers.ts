@@ -1,7 +1,7 @@
 import type { Agent } from '../cloudflare/agent/define.ts';
 import type { AgentMcpServer } from '../cloudflare/agent/mcp-servers.ts';
 import type { Tool } from '../core/index.ts';
-import { createToolName } from '../core/mcp/tool-name.ts';
+import { createToolName } from '../core/mcp/server.ts';
 
 /** The tools of MCP servers, by the servers' names. */
 export type TestServers = Readonly<Record<string, readonly Tool[]>>;

@@ -1,7 +1,6 @@
 import * as v from 'valibot';
-import { blameCaller } from '../../core/ground/caller-first.ts';
 import { check } from '../../core/ground/check.ts';
-import { RunletError } from '../../core/ground/errors.ts';
+import { blameCaller, RunletError } from '../../core/ground/errors.ts';
 import { define, type Tool } from '../../core/tool/index.ts';
 import type { Limit } from '../objects/budget.ts';
 import { budgetSchema } from '../wire/budget.ts';

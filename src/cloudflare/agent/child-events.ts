@@ -1,5 +1,5 @@
 import type { RunEvent } from '../../core/chat/index.ts';
-import { createDeferred, type Deferred } from '../../core/ground/deferred.ts';
+import { createDeferred, type Deferred } from '../../core/ground/promises.ts';
 import { ChildReader } from './child-reader.ts';
 import type { EventSource, OpenEvents, ShownEvent, TreeChild, TreeOptions } from './event-source.ts';
 import { formatTreeId } from './tree-id.ts';

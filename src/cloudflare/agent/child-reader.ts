@@ -1,6 +1,6 @@
 import type { RunEvent } from '../../core/chat/index.ts';
 import { raceAbort, sleep } from '../../core/chat/signal.ts';
-import { createDeferred, type Deferred } from '../../core/ground/deferred.ts';
+import { createDeferred, type Deferred } from '../../core/ground/promises.ts';
 import { readLines } from '../objects/lines.ts';
 import { takeValue } from '../objects/result.ts';
 import type { ChildEvent } from '../wire/event.ts';

@@ -1,5 +1,5 @@
 import { RunletError } from '../../core/ground/errors.ts';
-import { withTimeLimit } from '../../core/ground/time-limit.ts';
+import { withTimeLimit } from '../../core/ground/promises.ts';
 import type { Shell, ShellOutcome, ShellRequest } from '../../core/tool/shell.ts';
 import type { Config } from '../config/config.ts';
 import type { PageFiles } from '../config/env.ts';

@@ -3,7 +3,7 @@ import type { Actor } from '../../core/ground/actor.ts';
 import { check } from '../../core/ground/check.ts';
 import type { Env } from '../../core/ground/env.ts';
 import { RunletError, toMessageText } from '../../core/ground/errors.ts';
-import { withTimeLimit } from '../../core/ground/time-limit.ts';
+import { withTimeLimit } from '../../core/ground/promises.ts';
 import { type Identity, localIdentity, scheduleOwner, webhookOwner } from './identity.ts';
 import { type Scope, scopes } from './key.ts';
 import { type Role, roles } from './rights.ts';

@@ -1,5 +1,5 @@
 import { RunletError } from '../../core/ground/errors.ts';
-import { withTimeLimit } from '../../core/ground/time-limit.ts';
+import { withTimeLimit } from '../../core/ground/promises.ts';
 import { log, toFailureFields } from '../log.ts';
 import { RetryBudget } from './admission.ts';
 import { findMissingSqlite } from './sqlite.ts';

@@ -1,6 +1,6 @@
 import { findObstacle, resolveRegistration } from '../../core/chat/index.ts';
 import { RunletError, toMessageText } from '../../core/ground/errors.ts';
-import { assertPublicUrl } from '../../core/ground/public-url.ts';
+import { assertPublicUrl } from '../../core/ground/public-fetch.ts';
 import type { Agent } from '../agent/define.ts';
 import { listVariables } from '../agent/mcp-servers.ts';
 import { findMemoryOptions } from '../agent/memory.ts';

@@ -2,7 +2,7 @@ import type { Context, MiddlewareHandler } from 'hono';
 import type * as v from 'valibot';
 import { check } from '../../core/ground/check.ts';
 import { RunletError } from '../../core/ground/errors.ts';
-import { findNearest } from '../../core/ground/nearest.ts';
+import { findNearest } from '../../core/ground/text.ts';
 import type { Operation } from '../wire/operation.ts';
 import { assertMay, assertScope, isAdmin, type RouteEnv } from './identity.ts';
 import { jsonBody } from './request.ts';

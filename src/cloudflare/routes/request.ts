@@ -1,11 +1,10 @@
 import type { Context } from 'hono';
 import * as v from 'valibot';
-import { joinBytes } from '../../core/ground/bytes.ts';
+import { hashText, joinBytes } from '../../core/ground/bytes.ts';
 import { check } from '../../core/ground/check.ts';
-import { createDeferred } from '../../core/ground/deferred.ts';
 import { RunletError } from '../../core/ground/errors.ts';
-import { hashText } from '../../core/ground/hash.ts';
 import { parseJson } from '../../core/ground/json.ts';
+import { createDeferred } from '../../core/ground/promises.ts';
 import { readConfig } from '../config/config.ts';
 import type { Delivery, Handling } from '../objects/session-api.ts';
 import { bodyTooLarge, maxBody } from '../wire/body.ts';

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { isPublicUrl } from '../../core/ground/public-url.ts';
+import { isPublicUrl } from '../../core/ground/public-fetch.ts';
 
 /**
  * The URL of a file in a message. It must be public: a tool or a model's server may fetch it from inside a network that

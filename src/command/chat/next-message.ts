@@ -6,7 +6,7 @@ import { basename, join, resolve } from 'node:path';
 import { type Attachment, ClientError, type SessionClient } from '../../client/index.ts';
 import { describeModel, describeSize } from '../../client/words.ts';
 import { toMessageText } from '../../core/ground/errors.ts';
-import { findMediaType } from '../../core/workspace/media-types.ts';
+import { findMediaType } from '../../core/workspace/content.ts';
 import { print, printText } from './print.ts';
 
 export interface NextMessage {

@@ -4,7 +4,7 @@ import { accessSync, constants, existsSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { toMessageText } from '../../core/ground/errors.ts';
-import { findNearest } from '../../core/ground/nearest.ts';
+import { findNearest } from '../../core/ground/text.ts';
 import { toBasePath } from '../base-path.ts';
 import { UsageError } from '../command.ts';
 import { defaultKeysFile } from '../keys/file.ts';

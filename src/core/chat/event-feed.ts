@@ -1,5 +1,5 @@
-import { createDeferred, type Deferred } from '../ground/deferred.ts';
 import { RunletError } from '../ground/errors.ts';
+import { createDeferred, type Deferred } from '../ground/promises.ts';
 import { joinDeltas, type RunEvent, type TerminalEvent } from './event.ts';
 
 /** The buffer of events between a run and its reader. */

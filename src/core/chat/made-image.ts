@@ -1,6 +1,5 @@
-import { fromBase64 } from '../ground/bytes.ts';
+import { fromBase64, hashText } from '../ground/bytes.ts';
 import { toMessageText } from '../ground/errors.ts';
-import { hashText } from '../ground/hash.ts';
 import { type MessagePart, textPart } from '../ground/part.ts';
 import type { Workspace } from '../workspace/index.ts';
 

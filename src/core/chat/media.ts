@@ -1,5 +1,5 @@
-import { toMedia } from '../ground/media.ts';
 import type { MessagePart } from '../ground/part.ts';
+import { toMedia } from '../ground/part.ts';
 import { readImageSize } from './image-size.ts';
 import type { MediaRules } from './media-rules.ts';
 import { countPages } from './pdf-pages.ts';

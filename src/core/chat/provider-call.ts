@@ -1,4 +1,4 @@
-import { hashText } from '../ground/hash.ts';
+import { hashText } from '../ground/bytes.ts';
 import { isRecord } from '../ground/json.ts';
 
 /** A call of a tool that the provider ran itself. Readers get it when it begins, and again with its output. */

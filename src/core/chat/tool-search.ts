@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { stem } from '../ground/stem.ts';
+import { stem } from '../ground/text.ts';
 import { define } from '../tool/define.ts';
 import { filterAvailable } from '../tool/dispatch.ts';
 import type { Tool, ToolCall } from '../tool/index.ts';

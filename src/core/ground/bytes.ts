@@ -68,3 +68,46 @@ export function fromBase64Url(text: string): Uint8Array<ArrayBuffer> {
 export function toHex(bytes: Uint8Array): string {
 	return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
+
+/** Hashes a text to 11 letters and digits (cyrb53, 53 bits). Short, synchronous, and not for secrets. */
+export function hashText(text: string): string {
+	let a = 0xdeadbeef;
+	let b = 0x41c6ce57;
+	for (let index = 0; index < text.length; index++) {
+		const unit = text.charCodeAt(index);
+		a = Math.imul(a ^ unit, 2654435761);
+		b = Math.imul(b ^ unit, 1597334677);
+	}
+	a = Math.imul(a ^ (a >>> 16), 2246822507) ^ Math.imul(b ^ (b >>> 13), 3266489909);
+	b = Math.imul(b ^ (b >>> 16), 2246822507) ^ Math.imul(a ^ (a >>> 13), 3266489909);
+	return (4294967296 * (2097151 & b) + (a >>> 0)).toString(36).padStart(11, '0');
+}
+
+/** Splits a text that comes in pieces into its lines. A piece is copied once, however long its line is. */
+export class LineSplitter {
+	#begun: string[] = [];
+
+	/** The number of characters of the line that has not ended yet. */
+	length = 0;
+
+	/** Takes the next piece. Returns the lines that it ends, without their line breaks and without empty ones. */
+	push(text: string): readonly string[] {
+		const [first = '', ...others] = text.split('\n');
+		this.#begun.push(first);
+		this.length += first.length;
+		const last = others.pop();
+		if (last === undefined) return [];
+		const ended = this.#begun.join('');
+		this.#begun = [last];
+		this.length = last.length;
+		return [ended, ...others].filter((line) => line !== '');
+	}
+
+	/** Returns the line that has no line break behind it, which may be empty. */
+	end(): string {
+		const rest = this.#begun.join('');
+		this.#begun = [];
+		this.length = 0;
+		return rest;
+	}
+}

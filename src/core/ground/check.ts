@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { RunletError } from './errors.ts';
 import { isRecord } from './json.ts';
-import { findNearest } from './nearest.ts';
+import { findNearest } from './text.ts';
 
 /**
  * Checks a value from outside and returns it with the type of the schema. Throws a `RunletError` with the given code.

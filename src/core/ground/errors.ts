@@ -1,9 +1,9 @@
+import { redactSecrets } from './redact.ts';
+
 /**
  * The error class of Runlet. Any code throws it. The app and the session convert it for the client: `toResponse` in
  * Runlet's form, a protocol's `failure` (`protocols`) in the protocol's form.
  */
-
-import { redactSecrets } from './redact.ts';
 
 /** The HTTP status of each code. The status of a code that is not listed is 500. */
 const statusOfCode: Readonly<Record<string, number>> = {
@@ -150,4 +150,35 @@ function writeChallenge(scheme: string, fields: Readonly<Record<string, string>>
 export function toMessageText(error: unknown): string {
 	if (error instanceof Error) return redactSecrets(error.message || error.name);
 	return typeof error === 'string' ? redactSecrets(error) : 'unknown error';
+}
+
+/** The longest chain of causes that is followed. */
+const deepest = 4;
+
+/** Gives the stack of an error, and those of its causes, without keys: at most about 20,000 characters. */
+export function describeStack(thrown: unknown): string | undefined {
+	const stacks: string[] = [];
+	let next = thrown;
+	for (let depth = 0; depth < deepest && next instanceof Error; depth++) {
+		if (next.stack !== undefined) stacks.push(next.stack);
+		next = next.cause;
+	}
+	return stacks.length === 0 ? undefined : redactSecrets(stacks.join('\nCaused by: '));
+}
+
+/** Lets the stack of an error begin where a function was called, so that it shows a line of the caller. */
+export function withCallerFirst(error: RunletError, called: (...args: never[]) => unknown): RunletError {
+	// Only V8 has it, and not all types know it.
+	const capture: unknown = Reflect.get(Error, 'captureStackTrace');
+	if (typeof capture === 'function') Reflect.apply(capture, Error, [error, called]);
+	return error;
+}
+
+/** Does the work of a function that a program calls. The stack of a `RunletError` begins where it was called. */
+export function blameCaller<T>(called: (...args: never[]) => unknown, work: () => T): T {
+	try {
+		return work();
+	} catch (error) {
+		throw error instanceof RunletError ? withCallerFirst(error, called) : error;
+	}
 }

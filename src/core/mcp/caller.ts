@@ -1,7 +1,7 @@
 import * as v from 'valibot';
-import { createDeferred, type Deferred } from '../ground/deferred.ts';
 import { RunletError } from '../ground/errors.ts';
 import { isRecord } from '../ground/json.ts';
+import { createDeferred, type Deferred } from '../ground/promises.ts';
 import { truncateText } from '../ground/text.ts';
 import type { AnsweredCall, ToolContext } from '../tool/index.ts';
 import type { ToolDefinition } from './acceptance.ts';

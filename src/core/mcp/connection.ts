@@ -2,12 +2,10 @@ import { toRunletError } from '../ground/errors.ts';
 import type { Tool } from '../tool/index.ts';
 import { inMemoryAcceptance } from './acceptance.ts';
 import { Caller } from './caller.ts';
-import type { ConnectionOptions, McpProblem } from './connection-options.ts';
-import { acceptDefinitions, readDefinitions } from './definitions.ts';
 import { isLoginNeeded } from './failure.ts';
 import { createLink, type Link } from './link.ts';
-import { assertServer, type McpServer } from './server.ts';
-import { createLoginTool, createTools, describeCuts } from './tools.ts';
+import { assertServer, type ConnectionOptions, type McpProblem, type McpServer } from './server.ts';
+import { acceptDefinitions, createLoginTool, createTools, describeCuts, readDefinitions } from './tools.ts';
 
 /** A connection to a server. It opens when it is needed, and again after it was closed or lost. */
 export interface McpConnection {
@@ -30,12 +28,12 @@ export function createConnection(server: McpServer, options: ConnectionOptions =
 }
 
 /** A connection whose first list may be required to succeed. */
-export interface OpenConnection extends McpConnection {
+interface OpenConnection extends McpConnection {
 	/** Asks for the list now. Throws if that fails. */
 	refresh(): Promise<readonly Tool[]>;
 }
 
-export function openConnection(server: McpServer, options: ConnectionOptions): OpenConnection {
+function openConnection(server: McpServer, options: ConnectionOptions): OpenConnection {
 	assertServer(server);
 	const { acceptance = inMemoryAcceptance(), onProblem = () => {}, signal } = options;
 	const tell = (problem: Omit<McpProblem, 'server'>) => onProblem({ server: server.name, ...problem });
@@ -93,4 +91,32 @@ export function openConnection(server: McpServer, options: ConnectionOptions): O
 		},
 		close,
 	};
+}
+
+/** A server, and how it is reached. */
+export interface FromServerOptions extends McpServer, Pick<ConnectionOptions, 'fetch' | 'acceptance' | 'onProblem'> {
+	/** Logs in to the server (OAuth 2.1). */
+	readonly auth?: ConnectionOptions['login'];
+}
+
+/** The tools of a server, as they were listed first, and its connection. */
+export interface ServerTools extends McpConnection {
+	readonly tools: readonly Tool[];
+}
+
+/**
+ * Connects to a server and lists its tools. Give `tools` to an agent, or `loadTools` to a run that takes up what changes
+ * meanwhile. A server on this machine may be named. Rejects where the server cannot be reached, wants a login, or gives
+ * no list.
+ */
+export async function fromServer(options: FromServerOptions): Promise<ServerTools> {
+	const { fetch, acceptance, onProblem, auth, ...server } = options;
+	const connection = openConnection(server, { fetch, acceptance, onProblem, login: auth, allowLoopback: true });
+	try {
+		const tools = await connection.refresh();
+		return { tools, loadTools: connection.loadTools, close: connection.close };
+	} catch (thrown) {
+		await connection.close();
+		throw thrown;
+	}
 }

@@ -1,8 +1,6 @@
 import { RunletError } from '../ground/errors.ts';
-import { publicFetch } from '../ground/public-fetch.ts';
-import { isLoopback } from '../ground/public-url.ts';
-import type { ConnectionOptions } from './connection-options.ts';
-import type { McpServer } from './server.ts';
+import { isLoopback, publicFetch } from '../ground/public-fetch.ts';
+import type { ConnectionOptions, McpServer } from './server.ts';
 
 /** The most bytes of an answer, or of a stream. A server's result is cut at an eighth of it. */
 const maxBytes = 8_388_608;

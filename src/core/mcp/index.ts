@@ -9,16 +9,22 @@ export {
 	inMemoryAcceptance,
 	type ToolDefinition,
 } from './acceptance.ts';
-export { createConnection, type McpConnection } from './connection.ts';
-export type { ConnectionOptions, McpProblem } from './connection-options.ts';
-export { type FinishLoginOptions, finishLogin } from './finish-login.ts';
-export { type FromServerOptions, fromServer, type ServerTools } from './from-server.ts';
-export type { McpServer } from './server.ts';
+export {
+	createConnection,
+	type FromServerOptions,
+	fromServer,
+	type McpConnection,
+	type ServerTools,
+} from './connection.ts';
+export { type FinishLoginOptions, finishLogin } from './login.ts';
 export type {
+	ConnectionOptions,
 	LoginClient,
 	LoginClientMetadata,
 	LoginContext,
 	LoginDiscovery,
 	LoginTokens,
 	McpLogin,
-} from './server-login.ts';
+	McpProblem,
+	McpServer,
+} from './server.ts';

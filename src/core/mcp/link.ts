@@ -5,15 +5,11 @@ import type {
 	StreamableHTTPClientTransport,
 } from '@modelcontextprotocol/client';
 import { RunletError } from '../ground/errors.ts';
-import { createRedactor, redactJson } from '../ground/redact-values.ts';
-import type { ConnectionOptions } from './connection-options.ts';
-import { toFailure } from './failure.ts';
+import { createRedactor, redactJson } from '../ground/redact.ts';
+import { createScheduler, endWithStreams, toFailure } from './failure.ts';
 import { createServerFetch } from './fetch.ts';
 import type * as Sdk from './sdk.ts';
-import { listSecrets } from './secrets.ts';
-import type { McpServer } from './server.ts';
-import type { McpLogin } from './server-login.ts';
-import { createScheduler, endWithStreams } from './streams.ts';
+import type { ConnectionOptions, McpLogin, McpServer } from './server.ts';
 
 /** A list of tools, as the server gave it. */
 export interface Listed {
@@ -25,7 +21,7 @@ export interface Listed {
 }
 
 /** What a call is sent with. */
-export interface CallSettings {
+interface CallSettings {
 	readonly signal: AbortSignal;
 	readonly onProgress: (progress: {
 		readonly progress: number;
@@ -217,4 +213,22 @@ function watchLogin(login: McpLogin) {
 			return taken?.href;
 		},
 	};
+}
+
+/** Headers whose values nobody may see. */
+const secretHeader = /auth|cookie|credential|key|pass|secret|token/i;
+
+/**
+ * Lists what no result may show: secrets in headers, those that are named (`secrets`), and the tokens of a login.
+ */
+function listSecrets(
+	{ headers = {} }: McpServer,
+	secrets: readonly string[] = [],
+	tokens?: { readonly access_token: string; readonly refresh_token?: string },
+): readonly string[] {
+	const given = Object.entries(headers).flatMap(([name, value]) =>
+		secretHeader.test(name) ? [value, value.replace(/^\w+ /, '')] : [],
+	);
+	const all = [...given, ...secrets, tokens?.access_token ?? '', tokens?.refresh_token ?? ''];
+	return all.filter((secret) => /^[\x20-\x7e]{4,}$/.test(secret));
 }

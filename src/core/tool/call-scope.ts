@@ -1,4 +1,4 @@
-import { makeOnce } from '../ground/once.ts';
+import { makeOnce } from '../ground/promises.ts';
 
 /** Whether a call of a tool goes on, and its signal. That is made for whoever asks for it: most tools do not. */
 export class CallScope {

@@ -1,6 +1,5 @@
-import { blameCaller } from '../ground/caller-first.ts';
 import { assertKnownFields } from '../ground/check.ts';
-import { RunletError, toMessageText } from '../ground/errors.ts';
+import { blameCaller, RunletError, toMessageText } from '../ground/errors.ts';
 import { isRecord } from '../ground/json.ts';
 import type { AskUser, Halt } from './control.ts';
 import { type AnyFn, schemaFromFn } from './fn.ts';

@@ -1,7 +1,6 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
-import { blameCaller } from '../ground/caller-first.ts';
 import { assertKnownFields } from '../ground/check.ts';
-import { RunletError } from '../ground/errors.ts';
+import { blameCaller, RunletError } from '../ground/errors.ts';
 import { isRecord } from '../ground/json.ts';
 import type { AskUser, Halt } from './control.ts';
 import type { Parts } from './parts.ts';

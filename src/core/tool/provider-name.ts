@@ -1,4 +1,4 @@
-import { hashText } from '../ground/hash.ts';
+import { hashText } from '../ground/bytes.ts';
 
 const valid = /^[a-zA-Z0-9_-]{1,64}$/;
 

@@ -1,7 +1,7 @@
 /** `workspace`: the files of a session, and where they are kept. */
 
 export { type InMemoryOptions, inMemory } from './memory.ts';
-export type { Quota } from './quota.ts';
+export type { Quota } from './plan.ts';
 export type {
 	ByteRange,
 	ChangedFile,

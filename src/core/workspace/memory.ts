@@ -2,11 +2,17 @@ import { RunletError } from '../ground/errors.ts';
 import { type ContentInfo, describeContent, markedLines, skipLines } from './content.ts';
 import { createWorkspace, toBytes } from './create.ts';
 import { createDiff } from './diff.ts';
-import { type Entry, planUndo } from './journal.ts';
-import { checkPath } from './path.ts';
-import { PathIndex } from './path-index.ts';
-import { planEdits, type Replacement } from './plan.ts';
-import { addUsage, type Quota, type Usage, usualQuota } from './quota.ts';
+import { checkPath, PathIndex } from './path.ts';
+import {
+	addUsage,
+	type Entry,
+	planEdits,
+	planUndo,
+	type Quota,
+	type Replacement,
+	type Usage,
+	usualQuota,
+} from './plan.ts';
 import type { Caller, CheckedEdit, ListQuery, StoredFile, WorkspaceStore } from './store.ts';
 import type { ChangedFile, FileChange, ListedEntry, Workspace } from './workspace.ts';
 

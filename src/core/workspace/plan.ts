@@ -18,14 +18,14 @@ export interface Replacement<C> {
 }
 
 /** What a change comes to: everything that a store has to write. */
-export interface Plan<C> {
+interface Plan<C> {
 	readonly files: readonly Replacement<C>[];
 	readonly changed: readonly ChangedFile[];
 	readonly notes: ReadonlyMap<string, unknown>;
 }
 
 /** Makes the new file of a `write`, with a version that no file had. */
-export type Prepare<C> = (edit: Extract<CheckedEdit, { type: 'write' }>) => StoredFile<C>;
+type Prepare<C> = (edit: Extract<CheckedEdit, { type: 'write' }>) => StoredFile<C>;
 
 /**
  * Finds what some edits come to, one after another. It changes nothing. Throws for the first edit that is not possible:
@@ -147,4 +147,113 @@ function createConflict(path: string): RunletError {
 	return new RunletError('conflict', `${path} was changed meanwhile, so nothing was changed. Read it again first.`, {
 		path,
 	});
+}
+
+/** An entry of the journal: one change, with the files before and after it. */
+export interface Entry<C> {
+	/** The step that it belongs to. Missing for what people did and for an undo. */
+	readonly step?: unknown;
+	readonly files: readonly Replacement<C>[];
+	readonly changed: readonly ChangedFile[];
+	/** Whether it was undone. */
+	readonly isUndone: boolean;
+}
+
+/** What an undo comes to. */
+interface UndoPlan<C, E extends Entry<C>> {
+	/** The entries that are undone. */
+	readonly entries: readonly E[];
+	readonly files: readonly Replacement<C>[];
+	/** The changes that are undone, the newest first. */
+	readonly undone: readonly ChangedFile[];
+	/** What the undo does. */
+	readonly changed: readonly ChangedFile[];
+}
+
+/**
+ * Finds what undoes the newest steps. It changes nothing.
+ *
+ * @param journal the entries, the newest first
+ */
+export function planUndo<C, E extends Entry<C>>(
+	journal: Iterable<E>,
+	steps: number,
+	current: Pick<Files<C>, 'find'>,
+): UndoPlan<C, E> {
+	const entries = selectSteps<C, E>(journal, steps);
+	const files = new Map<string, Replacement<C>>();
+	for (const entry of entries) {
+		for (const { path, before, after } of entry.files) {
+			const found = current.find(path);
+			const file = found === 'folder' ? undefined : found;
+			const now = files.has(path) ? files.get(path)?.after : file;
+			if (now?.version !== after?.version)
+				throw new RunletError(
+					'conflict',
+					`${path} was changed since by somebody else, so nothing was undone. Read it, and edit it instead.`,
+					{ path },
+				);
+			files.set(path, { path, before: file, after: before });
+		}
+	}
+	const undone = entries.flatMap(({ changed }) => changed.toReversed());
+	const replaced = [...files.values()].filter((one) => one.before?.version !== one.after?.version);
+	const back = new Map(undone.flatMap(({ path, from }) => (from === undefined ? [] : [[from, path]])));
+	return { entries, files: replaced, undone, changed: describeChanges(replaced, back) };
+}
+
+function selectSteps<C, E extends Entry<C>>(journal: Iterable<E>, steps: number): readonly E[] {
+	const chosen = new Set<unknown>();
+	const entries: E[] = [];
+	for (const entry of journal) {
+		const { step, isUndone } = entry;
+		if (step === undefined || isUndone || entry.files.length === 0) continue;
+		if (!chosen.has(step) && chosen.size === steps) continue;
+		chosen.add(step);
+		entries.push(entry);
+	}
+	if (chosen.size < steps) throw createTooFew(chosen.size);
+	return entries;
+}
+
+function createTooFew(there: number): RunletError {
+	const remedy = there === 0 ? 'There is nothing to undo.' : `Only ${there} can be undone. Ask for at most ${there}.`;
+	return new RunletError('invalid_argument', `steps: ${remedy}`, { field: 'steps' });
+}
+
+/** How much a workspace may hold. */
+export interface Quota {
+	readonly files: number;
+	readonly bytes: number;
+	/** Bytes of one file. */
+	readonly fileBytes: number;
+}
+
+/** How much it holds. */
+export type Usage = Pick<Quota, 'files' | 'bytes'>;
+
+/** The quota where nothing else is said. */
+export const usualQuota: Quota = { files: 20_000, bytes: 268_435_456, fileBytes: 33_554_432 };
+
+/** Returns the usage after a change. Throws `too_large`, which says what is full, if it would be over the quota. */
+export function addUsage({ files, bytes }: Usage, replaced: readonly Replacement<unknown>[], quota: Quota): Usage {
+	let after = { files, bytes };
+	for (const { path, before, after: file } of replaced) {
+		after = {
+			files: after.files + (file === undefined ? 0 : 1) - (before === undefined ? 0 : 1),
+			bytes: after.bytes + (file?.size ?? 0) - (before?.size ?? 0),
+		};
+		if (file !== undefined && file.size > quota.fileBytes)
+			throw createFull(`${path} has ${file.size} bytes, and a file at most ${quota.fileBytes}. Make it smaller.`);
+	}
+	// A change that makes it smaller is never refused.
+	if (after.files > quota.files && after.files > files)
+		throw createFull(`the workspace holds at most ${quota.files} files. Delete some first.`);
+	if (after.bytes > quota.bytes && after.bytes > bytes)
+		throw createFull(`the workspace holds at most ${quota.bytes} bytes. Delete some files first.`);
+	return after;
+}
+
+function createFull(what: string): RunletError {
+	return new RunletError('too_large', `workspace: ${what}`, { field: 'workspace' });
 }

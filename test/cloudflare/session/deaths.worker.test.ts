@@ -9,7 +9,7 @@ import { InboundContext } from '../../../src/cloudflare/session/store/inbound.ts
 import type { RunRecord } from '../../../src/cloudflare/session/store/runs.ts';
 import { SessionStore } from '../../../src/cloudflare/session/store/store.ts';
 import { userMessage } from '../../../src/core/chat/message.ts';
-import { createDeferred } from '../../../src/core/ground/deferred.ts';
+import { createDeferred } from '../../../src/core/ground/promises.ts';
 import {
 	allEvents,
 	createSession,

@@ -5,7 +5,7 @@ import { FileStore } from '../../../src/cloudflare/session/files/file-store.ts';
 import { SessionStore } from '../../../src/cloudflare/session/store/store.ts';
 import { nameStep } from '../../../src/cloudflare/session/store/workspace.ts';
 import { createWorkspace, toBytes } from '../../../src/core/workspace/create.ts';
-import { type Quota, usualQuota } from '../../../src/core/workspace/quota.ts';
+import { type Quota, usualQuota } from '../../../src/core/workspace/plan.ts';
 import type { Caller, WorkspaceStore } from '../../../src/core/workspace/store.ts';
 import { refusal } from '../../core/chat/support.ts';
 import { type CreateWorkspace, describeWorkspace, snapshot } from '../../core/workspace/contract.ts';

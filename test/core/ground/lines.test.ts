@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { LineSplitter } from '../../../src/core/ground/lines.ts';
+import { LineSplitter } from '../../../src/core/ground/bytes.ts';
 
 test('the lines of a text are the same, wherever its pieces are cut', () => {
 	const piece = fc.string({ unit: fc.constantFrom('a', 'ü', '\n', '\r', ' '), maxLength: 12 });

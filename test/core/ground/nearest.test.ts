@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { findNearest } from '../../../src/core/ground/nearest.ts';
+import { findNearest } from '../../../src/core/ground/text.ts';
 
 const names = ['cursor', 'limit', 'owner', 'query'];
 

@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { makeOnce } from '../../../src/core/ground/once.ts';
+import { makeOnce } from '../../../src/core/ground/promises.ts';
 
 test('a value is made by the first call, and no call makes it again', () => {
 	const make = vi.fn(() => undefined);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { describeStack } from '../../../src/core/ground/stack.ts';
+import { describeStack } from '../../../src/core/ground/errors.ts';
 
 test('a stack is followed by those of its causes, and holds no key', () => {
 	const cause = new TypeError('refused sk-abcdefghijklmnopqrstuvwxyz');

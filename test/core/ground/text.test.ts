@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import { countBase64Bytes, fromBase64, toBase64 } from '../../../src/core/ground/bytes.ts';
-import { formatDollars } from '../../../src/core/ground/dollars.ts';
-import { splitText, truncateText } from '../../../src/core/ground/text.ts';
+import { formatDollars, splitText, truncateText } from '../../../src/core/ground/text.ts';
 
 test('a text is cut in front of a character that would be cut in two', () => {
 	expect(truncateText('ab😀c', 3)).toBe('ab');

@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { hashDefinition } from '../../../src/core/mcp/acceptance.ts';
-import { readDefinitions } from '../../../src/core/mcp/definitions.ts';
-import { createToolName } from '../../../src/core/mcp/tool-name.ts';
+import { createToolName } from '../../../src/core/mcp/server.ts';
+import { readDefinitions } from '../../../src/core/mcp/tools.ts';
 import { serve, serveStateless } from './serve.ts';
 import { connect, createServer, keep, text } from './support.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { findMediaType } from '../../../src/core/workspace/media-types.ts';
+import { findMediaType } from '../../../src/core/workspace/content.ts';
 
 test.each([
 	['photo.PNG', 'image/png'],

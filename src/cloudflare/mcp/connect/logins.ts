@@ -1,6 +1,6 @@
 import { RunletError, toRunletError } from '../../../core/ground/errors.ts';
 import { createServerFetch } from '../../../core/mcp/fetch.ts';
-import { finishLogin, toLoginFailure } from '../../../core/mcp/finish-login.ts';
+import { finishLogin, toLoginFailure } from '../../../core/mcp/login.ts';
 import { auth } from '../../../core/mcp/sdk.ts';
 import type { Config } from '../../config/config.ts';
 import { log, toFailureFields } from '../../log.ts';

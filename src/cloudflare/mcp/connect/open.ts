@@ -1,6 +1,5 @@
 import { createConnection, type McpConnection } from '../../../core/mcp/connection.ts';
-import type { ConnectionOptions } from '../../../core/mcp/connection-options.ts';
-import type { McpServer } from '../../../core/mcp/server.ts';
+import type { ConnectionOptions, McpServer } from '../../../core/mcp/server.ts';
 import type { Config } from '../../config/config.ts';
 import type { FoundServer } from '../servers/find.ts';
 import { OwnerLogin } from './login.ts';

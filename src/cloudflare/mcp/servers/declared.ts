@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { check } from '../../../core/ground/check.ts';
 import { RunletError } from '../../../core/ground/errors.ts';
-import { assertPublicUrl } from '../../../core/ground/public-url.ts';
+import { assertPublicUrl } from '../../../core/ground/public-fetch.ts';
 import { redactSecrets } from '../../../core/ground/redact.ts';
 import type { Agent } from '../../agent/define.ts';
 import type { AgentMcpServer } from '../../agent/mcp-servers.ts';

@@ -1,6 +1,6 @@
 import { isDelta, isTerminal, joinPieces } from '../../../core/chat/event.ts';
 import type { RunEvent } from '../../../core/chat/index.ts';
-import { createDeferred, type Deferred } from '../../../core/ground/deferred.ts';
+import { createDeferred, type Deferred } from '../../../core/ground/promises.ts';
 import { truncateText } from '../../../core/ground/text.ts';
 import { advance, cutSeenPart, type EventId, isEnd, isStored, toStart } from './event-id.ts';
 

@@ -5,7 +5,7 @@ import { findMime } from '../../../core/workspace/content.ts';
 import { createWorkspace } from '../../../core/workspace/create.ts';
 import type { FileChanges, Workspace } from '../../../core/workspace/index.ts';
 import { checkPath, toSafeName } from '../../../core/workspace/path.ts';
-import type { Quota } from '../../../core/workspace/quota.ts';
+import type { Quota } from '../../../core/workspace/plan.ts';
 import type { CheckedEdit } from '../../../core/workspace/store.ts';
 import type { Config } from '../../config/config.ts';
 import type { FileDownload, FilePage, FileRange, FileRequest, IfMatch, WrittenFile } from '../../objects/file-api.ts';

@@ -1,5 +1,5 @@
-import { formatDollars } from '../../../core/ground/dollars.ts';
 import { RunletError } from '../../../core/ground/errors.ts';
+import { formatDollars } from '../../../core/ground/text.ts';
 import { type Amount, type BudgetState, isSpent, type Limit } from '../../objects/budget.ts';
 import type { BudgetScope } from '../../objects/ledger/api.ts';
 

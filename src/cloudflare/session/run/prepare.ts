@@ -1,8 +1,8 @@
 import { type ChatOptions, type RunEvent, resolveRegistration, userMessage } from '../../../core/chat/index.ts';
 import type { Resumption } from '../../../core/chat/resumption.ts';
 import type { Actor } from '../../../core/ground/actor.ts';
-import { hashText } from '../../../core/ground/hash.ts';
-import { describeStack } from '../../../core/ground/stack.ts';
+import { hashText } from '../../../core/ground/bytes.ts';
+import { describeStack } from '../../../core/ground/errors.ts';
 import { toChatOptions } from '../../agent/chat-options.ts';
 import { connectChildren } from '../../agent/children.ts';
 import type { AtCrashPoint } from '../../agent/crash.ts';

@@ -1,5 +1,5 @@
-import { createDeferred, type Deferred } from '../../../core/ground/deferred.ts';
 import { RunletError } from '../../../core/ground/errors.ts';
+import { createDeferred, type Deferred } from '../../../core/ground/promises.ts';
 import type { Waiting } from '../store/requests.ts';
 import type { SessionStore } from '../store/store.ts';
 import { createUnbegunRun, type LiveRun } from './run.ts';

@@ -2,7 +2,7 @@ import type { Asked } from '../../../core/chat/call-answers.ts';
 import type { CallEdit, Question, QuestionAnswer } from '../../../core/chat/index.ts';
 import { listOpenCalls } from '../../../core/chat/message.ts';
 import type { Actor } from '../../../core/ground/actor.ts';
-import { hashText } from '../../../core/ground/hash.ts';
+import { hashText } from '../../../core/ground/bytes.ts';
 import { isRecord } from '../../../core/ground/json.ts';
 import type { ToolCall } from '../../../core/tool/index.ts';
 import type { Decision } from '../../agent/child-decision.ts';

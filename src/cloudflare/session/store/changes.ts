@@ -1,6 +1,5 @@
 import { RunletError } from '../../../core/ground/errors.ts';
-import type { Entry } from '../../../core/workspace/journal.ts';
-import type { Replacement } from '../../../core/workspace/plan.ts';
+import type { Entry, Replacement } from '../../../core/workspace/plan.ts';
 import type { ChangedFile } from '../../../core/workspace/workspace.ts';
 import type { Sql } from '../../objects/migrate.ts';
 import type { ContentRef, ContentRows, SessionFile } from './files.ts';

@@ -1,8 +1,6 @@
 import { RunletError } from '../../../core/ground/errors.ts';
 import { describeContent } from '../../../core/workspace/content.ts';
-import { planUndo } from '../../../core/workspace/journal.ts';
-import { planEdits } from '../../../core/workspace/plan.ts';
-import { addUsage, type Quota } from '../../../core/workspace/quota.ts';
+import { addUsage, planEdits, planUndo, type Quota } from '../../../core/workspace/plan.ts';
 import type { Caller, CheckedEdit } from '../../../core/workspace/store.ts';
 import type { ChangedFile } from '../../../core/workspace/workspace.ts';
 import type { Sql } from '../../objects/migrate.ts';

@@ -1,4 +1,4 @@
-import { makeOnce } from '../../ground/once.ts';
+import { makeOnce } from '../../ground/promises.ts';
 
 const encoder = new TextEncoder();
 

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { toMessageText } from '../../ground/errors.ts';
-import { withTimeLimit } from '../../ground/time-limit.ts';
+import { withTimeLimit } from '../../ground/promises.ts';
 import { type FullText, readFullText } from './full-text.ts';
 import {
 	bodyKey,

@@ -1,6 +1,6 @@
 import MiniSearch, { type AsPlainObject, type Options } from 'minisearch';
 import * as v from 'valibot';
-import { stem } from '../../ground/stem.ts';
+import { stem } from '../../ground/text.ts';
 import type { Searched } from '../search.ts';
 
 /** A name with its score. Higher is better. */

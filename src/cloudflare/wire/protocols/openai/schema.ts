@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { isBase64 } from '../../../../core/ground/bytes.ts';
-import { isPublicUrl } from '../../../../core/ground/public-url.ts';
+import { isPublicUrl } from '../../../../core/ground/public-fetch.ts';
 import { userName } from '../../../auth/user-name.ts';
 import { longText, maxContent, maxId, maxName, shortText } from '../../length.ts';
 

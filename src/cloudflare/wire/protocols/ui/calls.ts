@@ -1,4 +1,4 @@
-import { toDataUrl, toMedia } from '../../../../core/ground/media.ts';
+import { toDataUrl, toMedia } from '../../../../core/ground/part.ts';
 import type { ToolResult } from '../../../../core/tool/index.ts';
 import { parseToolInput } from '../../../../core/tool/input.ts';
 import type { UiChunk } from './chunk.ts';

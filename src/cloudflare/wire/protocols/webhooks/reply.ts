@@ -1,5 +1,5 @@
 import { RunletError } from '../../../../core/ground/errors.ts';
-import { assertPublicUrl } from '../../../../core/ground/public-url.ts';
+import { assertPublicUrl } from '../../../../core/ground/public-fetch.ts';
 
 /**
  * Where the answer of a run goes besides its session: to a person in Slack, or as a comment on a GitHub issue. It is

@@ -8,9 +8,9 @@ import {
 	type ToolMessage,
 	type UserMessage,
 } from '../../../chat/index.ts';
-import { hashText } from '../../../ground/hash.ts';
+import { hashText } from '../../../ground/bytes.ts';
 import { isRecord } from '../../../ground/json.ts';
-import { decodeText, isImage, toDataUrl, toMedia } from '../../../ground/media.ts';
+import { decodeText, isImage, toDataUrl, toMedia } from '../../../ground/part.ts';
 import { type JsonSchema, providerName } from '../../../tool/index.ts';
 import type { ModelRequest } from '../../adapter/adapter.ts';
 import { getObject, getObjects, getString, type Json } from '../../adapter/json.ts';

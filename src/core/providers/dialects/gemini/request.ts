@@ -9,7 +9,7 @@ import {
 } from '../../../chat/index.ts';
 import { RunletError } from '../../../ground/errors.ts';
 import { isRecord } from '../../../ground/json.ts';
-import { type Media, toMedia } from '../../../ground/media.ts';
+import { type Media, toMedia } from '../../../ground/part.ts';
 import { providerName, type ToolCall } from '../../../tool/index.ts';
 import type { ModelRequest } from '../../adapter/adapter.ts';
 import { roundEffort } from '../../adapter/effort.ts';

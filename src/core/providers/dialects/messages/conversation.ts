@@ -7,7 +7,7 @@ import {
 	type ToolMessage,
 } from '../../../chat/index.ts';
 import { isRecord } from '../../../ground/json.ts';
-import { decodeText, isImage, toMedia } from '../../../ground/media.ts';
+import { decodeText, isImage, toMedia } from '../../../ground/part.ts';
 import { providerName } from '../../../tool/index.ts';
 import { getObject, getObjects, getString, type Json } from '../../adapter/json.ts';
 import { dropFirstSystem, toSystemText } from '../../adapter/system.ts';

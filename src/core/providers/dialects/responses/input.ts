@@ -9,7 +9,7 @@ import {
 } from '../../../chat/index.ts';
 import { renderMadeImage } from '../../../chat/made-image.ts';
 import { isRecord } from '../../../ground/json.ts';
-import { decodeText, isImage, toDataUrl, toMedia } from '../../../ground/media.ts';
+import { decodeText, isImage, toDataUrl, toMedia } from '../../../ground/part.ts';
 import { providerName, type ToolCall } from '../../../tool/index.ts';
 import { getObject, getObjects, getString, type Json } from '../../adapter/json.ts';
 
