@@ -1,9 +1,9 @@
 /** `runlet skills`: publishes the folder skills/ to Workers KV (docs/skills.md). */
 
 import { join, relative } from 'node:path';
-import { readSkills } from '../core/skill/kv/folder.ts';
 import type { SkillProblem } from '../core/skill/kv/plan.ts';
 import type { Published } from '../core/skill/kv/publish.ts';
+import { readSkills } from '../core/skill/kv/publish.ts';
 import { assertNotTakenByNpm } from './npm-options.ts';
 import { parseOptions } from './options.ts';
 import { assertConfig, defaultConfig, root, toCommand } from './project.ts';

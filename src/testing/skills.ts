@@ -1,5 +1,5 @@
 import { RunletError, type Skill, skill } from '../core/index.ts';
-import { readSkills as prepareSkills } from '../core/skill/kv/folder.ts';
+import { readSkills as prepareSkills } from '../core/skill/kv/publish.ts';
 
 /**
  * Reads the skills of a folder, such as `skills`, as they would be published. It needs Node. Throws `invalid_skill` with

@@ -5,7 +5,7 @@
 
 import { WorkerEntrypoint } from 'cloudflare:workers';
 import { Bash, InMemoryFs } from 'just-bash/browser';
-import type { ShellOutcome, ShellRequest } from '../../core/tool/shell.ts';
+import type { ShellOutcome, ShellRequest } from '../../core/tool/tool.ts';
 import { stopped } from './shell-steps.ts';
 
 const root = '/workspace';

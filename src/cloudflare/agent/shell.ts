@@ -1,6 +1,6 @@
 import { RunletError } from '../../core/ground/errors.ts';
 import { withTimeLimit } from '../../core/ground/promises.ts';
-import type { Shell, ShellOutcome, ShellRequest } from '../../core/tool/shell.ts';
+import type { Shell, ShellOutcome, ShellRequest } from '../../core/tool/tool.ts';
 import type { Config } from '../config/config.ts';
 import type { PageFiles } from '../config/env.ts';
 

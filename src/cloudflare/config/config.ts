@@ -4,7 +4,7 @@ import { check } from '../../core/ground/check.ts';
 import type { Env } from '../../core/ground/env.ts';
 import { toMessageText } from '../../core/ground/errors.ts';
 import type { AiBinding } from '../../core/providers/index.ts';
-import type { SkillsNamespace } from '../../core/skill/kv/store.ts';
+import type { SkillsNamespace } from '../../core/skill/kv/layout.ts';
 import type { WebAccess } from '../../core/tool/index.ts';
 import type { Quota } from '../../core/workspace/index.ts';
 import { accountKeyId } from '../auth/account.ts';

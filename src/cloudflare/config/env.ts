@@ -1,6 +1,6 @@
 import type { Env } from '../../core/ground/env.ts';
 import type { AiBinding } from '../../core/providers/index.ts';
-import type { SkillsNamespace } from '../../core/skill/kv/store.ts';
+import type { SkillsNamespace } from '../../core/skill/kv/layout.ts';
 import type { DirectoryNamespace } from '../objects/directory/api.ts';
 import type { LedgerNamespace } from '../objects/ledger/api.ts';
 import type { MemoryNamespace } from '../objects/memory/api.ts';

@@ -1,4 +1,4 @@
-import type { SkillsNamespace } from '../../core/skill/kv/store.ts';
+import type { SkillsNamespace } from '../../core/skill/kv/layout.ts';
 import { reach, usualLimitMs } from '../objects/reach.ts';
 
 /** A KV namespace whose calls all end: a call that hangs fails with `overloaded`. */

@@ -18,7 +18,7 @@ import {
 	readSkillSet,
 	readWholeEntries,
 } from '../../core/skill/kv/layout.ts';
-import { toEtag } from '../../core/skill/kv/prepare.ts';
+import { toEtag } from '../../core/skill/kv/plan.ts';
 import { readConfig } from '../config/config.ts';
 import { log } from '../log.ts';
 import { type Condition, type Outcome, type PublisherApi, publishedPrefix } from '../objects/publisher/api.ts';

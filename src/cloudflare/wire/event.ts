@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import type { KnownDelta, LoopEvent, RunEvent } from '../../core/chat/index.ts';
-import { tasksShown } from '../../core/tool/task-list.ts';
+import { tasksShown } from '../../core/tool/tasks.ts';
 import { budgetState } from './budget.ts';
 import { question, ranWith, toolCall, waitingCall } from './call.ts';
 import { shownPart } from './part.ts';

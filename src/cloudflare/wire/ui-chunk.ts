@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { taskList } from '../../core/tool/task-list.ts';
+import { taskList } from '../../core/tool/tasks.ts';
 
 const id = v.string();
 const toolCallId = v.string();

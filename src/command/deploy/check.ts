@@ -6,7 +6,7 @@ import * as v from 'valibot';
 import { localHeader } from '../../cloudflare/auth/local.ts';
 import type { Problem } from '../../cloudflare/wire/problem.ts';
 import { toMessageText } from '../../core/ground/errors.ts';
-import { toSkillsKv } from '../../core/skill/kv/store.ts';
+import { toSkillsKv } from '../../core/skill/kv/layout.ts';
 import { describeLost } from '../base-path.ts';
 import { SourceLines } from '../dev/stack.ts';
 import { root } from '../project.ts';

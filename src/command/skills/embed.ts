@@ -1,9 +1,9 @@
 import { chat, type ProviderRegistration } from '../../core/index.ts';
 import { hashContent } from '../../core/skill/kv/content-hash.ts';
+import type { SkillsKv } from '../../core/skill/kv/layout.ts';
 import { indexKey, parseSkillSet, readStoredVectors, type Vectors } from '../../core/skill/kv/layout.ts';
-import type { PreparedSkill } from '../../core/skill/kv/prepare.ts';
-import type { SkillsKv } from '../../core/skill/kv/store.ts';
-import { readRows, toBytes, toEmbeddedText, writeValues } from '../../core/skill/kv/vectors.ts';
+import type { PreparedSkill } from '../../core/skill/kv/plan.ts';
+import { readRows, toBytes, toEmbeddedText, writeValues } from '../../core/skill/kv/search.ts';
 
 /** The model that computes the vectors, and the providers to find it in. */
 export interface Embedder {

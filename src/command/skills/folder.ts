@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { basename, join, relative, sep } from 'node:path';
-import type { SkillFolder } from '../../core/skill/kv/folder.ts';
+import type { SkillFolder } from '../../core/skill/kv/publish.ts';
 
 /**
  * Reads every folder with a SKILL.md, at any depth, with its text files. The result is sorted by path. A top folder

@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import * as v from 'valibot';
 import { toMessageText } from '../../core/ground/errors.ts';
-import { type SkillsKv, toSkillsKv } from '../../core/skill/kv/store.ts';
+import { type SkillsKv, toSkillsKv } from '../../core/skill/kv/layout.ts';
 import { loadMiniflare, quietEnv, toShortCommand } from '../wrangler.ts';
 import { findNamespace } from './namespace.ts';
 

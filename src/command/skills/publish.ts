@@ -1,10 +1,10 @@
+import type { SkillsKv } from '../../core/skill/kv/layout.ts';
 import { defaultPrefix } from '../../core/skill/kv/layout.ts';
 import {
 	type Published,
 	type PublishOptions as PublishFoldersOptions,
 	publishFolders,
 } from '../../core/skill/kv/publish.ts';
-import type { SkillsKv } from '../../core/skill/kv/store.ts';
 import type { Embedder } from './embed.ts';
 import { readSkillFolders } from './folder.ts';
 

@@ -1,6 +1,6 @@
 import { flattenParts } from '../ground/part.ts';
+import { toInputText } from '../tool/call.ts';
 import type { JsonSchema, Tool } from '../tool/index.ts';
-import { toInputText } from '../tool/input.ts';
 import { countKept } from './kept.ts';
 import { countMediaTokens, findAudioShare } from './media.ts';
 import { findMediaRules, type MediaRules } from './media-rules.ts';

@@ -1,5 +1,5 @@
+import { filterAvailable } from '../tool/call.ts';
 import { findByCall } from '../tool/define.ts';
-import { filterAvailable } from '../tool/dispatch.ts';
 import type { StateChanges, Tool, ToolCall } from '../tool/index.ts';
 import { draftState } from '../tool/state.ts';
 import type { Emit, Question } from './event.ts';

@@ -1,6 +1,6 @@
 import { isTooDeep } from '../ground/json.ts';
+import { toInputText } from '../tool/call.ts';
 import type { ToolCall } from '../tool/index.ts';
-import { toInputText } from '../tool/input.ts';
 import type { SentPrompt } from './cache-miss.ts';
 import { type Emit, isLoopKind } from './event.ts';
 import type { Hidden } from './meter.ts';

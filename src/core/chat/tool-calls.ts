@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { isRecord } from '../ground/json.ts';
+import { createResult, isAvailable } from '../tool/call.ts';
 import { findByCall } from '../tool/define.ts';
-import { createResult, isAvailable } from '../tool/dispatch.ts';
 import {
 	dispatch,
 	type InvokeContext,
@@ -16,7 +16,7 @@ import {
 } from '../tool/index.ts';
 import { limitTime, readArguments } from '../tool/invoke.ts';
 import { draftState, type StateChanges, type StateStore } from '../tool/state.ts';
-import { tasksShown } from '../tool/task-list.ts';
+import { tasksShown } from '../tool/tasks.ts';
 import type { AnswerTo, CallEdit, Emit, Question, RunEvent, WaitingCall } from './event.ts';
 import { type Message, type ToolMessage, toolResultMessage } from './message.ts';
 import type { QuestionAnswer } from './options.ts';

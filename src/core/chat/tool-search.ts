@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { stem } from '../ground/text.ts';
+import { filterAvailable } from '../tool/call.ts';
 import { define } from '../tool/define.ts';
-import { filterAvailable } from '../tool/dispatch.ts';
 import type { Tool, ToolCall } from '../tool/index.ts';
 
 /** The default for the most tools that a model is sent without a search. Of more, it is sent at most as many as it found. */

@@ -3,7 +3,7 @@ import { RunletError } from '../ground/errors.ts';
 import { createBuiltins } from '../skill/builtins.ts';
 import { effectiveResolver, type SkillContext, type SkillResolver } from '../skill/index.ts';
 import { listAdvertised } from '../skill/resolver.ts';
-import { filterAvailable } from '../tool/dispatch.ts';
+import { filterAvailable } from '../tool/call.ts';
 import {
 	forAgent,
 	type InvokeContext,

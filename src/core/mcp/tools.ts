@@ -3,8 +3,7 @@ import { RunletError, toMessageText } from '../ground/errors.ts';
 import { isRecord } from '../ground/json.ts';
 import { truncateText } from '../ground/text.ts';
 import { define, type Tool } from '../tool/index.ts';
-import { createSchemaReader } from '../tool/json-schema/client-schema.ts';
-import { slimSchema } from '../tool/json-schema/slim.ts';
+import { createSchemaReader, slimSchema } from '../tool/json-schema/limits.ts';
 import {
 	type Acceptance,
 	type AcceptedTool,

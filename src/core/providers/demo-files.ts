@@ -1,6 +1,6 @@
 import { isRecord } from '../ground/json.ts';
+import { parseToolInput } from '../tool/call.ts';
 import type { Tool, ToolCall } from '../tool/index.ts';
-import { parseToolInput } from '../tool/input.ts';
 
 /** A call of the demo model that was answered. */
 export interface Done {

@@ -1,7 +1,7 @@
 import { isRecord } from '../ground/json.ts';
 import { truncateText } from '../ground/text.ts';
+import { parseToolInput } from '../tool/call.ts';
 import type { Tool } from '../tool/index.ts';
-import { parseToolInput } from '../tool/input.ts';
 import type { Done } from './demo-files.ts';
 
 interface Call {

@@ -1,7 +1,7 @@
 import type { CallOptions, ChatReply, Message, OnDelta, ProviderRegistration } from '../chat/index.ts';
 import { RunletError } from '../ground/errors.ts';
+import { toInputText } from '../tool/call.ts';
 import type { Tool } from '../tool/index.ts';
-import { toInputText } from '../tool/input.ts';
 
 /** One request to a scripted model. */
 export interface ScriptedRequest {

@@ -2,8 +2,7 @@ import * as v from 'valibot';
 import { define } from '../tool/define.ts';
 import type { AnyFn, Tool, ToolContext } from '../tool/index.ts';
 import { type Bundle, type Loaded, loadRequired } from './bundle.ts';
-import { listFoundSkills, listSkillsOf } from './list.ts';
-import { inMemoryResolver, readIn, type SkillResolver } from './resolver.ts';
+import { inMemoryResolver, listFoundSkills, listSkillsOf, readIn, type SkillResolver } from './resolver.ts';
 import { loadBody, type Skill, type SkillContext } from './skill.ts';
 
 type Skills = readonly (AnyFn | Skill)[];

@@ -1,9 +1,8 @@
-import { forAgent } from '../tool/define.ts';
+import { forAgent, providerName } from '../tool/define.ts';
 import type { AnyFn, Tool } from '../tool/index.ts';
-import { providerName } from '../tool/provider-name.ts';
-import { readToolNames } from './allowed-tools.ts';
 import { findIn, type SkillResolver } from './resolver.ts';
 import type { Skill } from './skill.ts';
+import { readToolNames } from './skill.ts';
 
 /** A skill and all skills that it requires, itself first, and the problems with them. */
 export interface Loaded {

@@ -13,16 +13,21 @@ export {
 	builtinsWithResolver,
 } from './builtins.ts';
 export type { SkillsProblem } from './kv/documents.ts';
+export type { SkillStore } from './kv/layout.ts';
 export { type KvResolverOptions, kvResolver } from './kv/resolver.ts';
-export type { SkillStore } from './kv/store.ts';
-export { buildIndex, indexLine, listSkillsOf, type SkillListing } from './list.ts';
 export { fromMarkdown, toMarkdown, type Violation, validateMarkdown } from './markdown.ts';
 export {
+	buildIndex,
 	effectiveResolver,
+	type FoundSkill,
+	indexLine,
 	inMemoryResolver,
 	type ListContext,
+	listSkillsOf,
+	type SearchOptions,
+	type SkillListing,
 	type SkillResolver,
 	searchableResolver,
+	searchSkillsOf,
 } from './resolver.ts';
-export { type FoundSkill, type SearchOptions, searchSkillsOf } from './search.ts';
 export { type BodyFn, findSkill, forAgent, fromFn, loadBody, type Skill, type SkillContext } from './skill.ts';

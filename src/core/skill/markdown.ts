@@ -1,8 +1,8 @@
 import { RunletError } from '../ground/errors.ts';
 import { isRecord } from '../ground/json.ts';
-import { removePatterns } from './allowed-tools.ts';
 import { type Entry, readFrontMatter, type Violation } from './front-matter.ts';
 import type { Skill } from './skill.ts';
+import { removePatterns } from './skill.ts';
 import { writeYaml } from './yaml.ts';
 
 export type { Violation } from './front-matter.ts';

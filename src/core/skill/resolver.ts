@@ -1,6 +1,4 @@
 import type { AnyFn } from '../tool/index.ts';
-import { buildIndex } from './list.ts';
-import { type FoundSkill, type SearchOptions, searchSkillsOf } from './search.ts';
 import { findSkill, forAgent, type Skill } from './skill.ts';
 
 /** What a resolver knows when a turn builds its index. */
@@ -145,4 +143,103 @@ export function joinResolvers(resolvers: readonly SkillResolver[]): SkillResolve
 
 function hasFiles(skills: readonly Skill[]): boolean {
 	return skills.some(({ files = {} }) => Object.keys(files).length > 0);
+}
+
+/** The fields of a skill that a listing needs. */
+type Listed = Pick<Skill, 'name' | 'description' | 'when' | 'modalities'>;
+
+/** A skill in a listing for a model. */
+export interface SkillListing {
+	readonly name: string;
+	readonly description: string;
+	readonly when: readonly string[];
+}
+
+/** Lists skills as `{ name, description, when }`. */
+export function listSkillsOf(skills: readonly Skill[]): SkillListing[] {
+	return skills.map(toListing);
+}
+
+/** Lists found skills, with their scores if there are any. */
+export function listFoundSkills(found: readonly FoundSkill[]): (SkillListing & { score?: number })[] {
+	return found.map((skill) => ({
+		...toListing(skill),
+		...(skill.score !== undefined && { score: Math.round(skill.score * 100) / 100 }),
+	}));
+}
+
+function toListing({ name, description, when = [] }: Skill): SkillListing {
+	return { name, description, when };
+}
+
+/** Formats a skill as a line of the index: `  - NAME: DESCRIPTION (when: a, b) (modalities: image)`. */
+export function indexLine({ name, description, when, modalities }: Listed): string {
+	return `  - ${name}: ${description}${renderClause('when', when)}${renderClause('modalities', modalities)}`;
+}
+
+/**
+ * Builds the part of the system prompt that lists the skills. Empty if there are none. If there are `more` skills than
+ * listed, a last line says how many and how to find them.
+ */
+export function buildIndex(skills: readonly Skill[], more = 0): string {
+	const lines = [
+		...(skills.length > 0 ? ['Available skills you can read with read_skill(name):', ...skills.map(indexLine)] : []),
+		...(more > 0 ? [moreLine(more, skills.length > 0)] : []),
+	];
+	return lines.join('\n');
+}
+
+function moreLine(more: number, beyond: boolean): string {
+	const subject = `${more}${beyond ? ' more' : ''} ${more === 1 ? 'skill is' : 'skills are'}`;
+	return `${subject} available: find one with search_skills(query), then read it with read_skill(name).`;
+}
+
+function renderClause(label: string, values: readonly string[] | undefined): string {
+	return values === undefined || values.length === 0 ? '' : ` (${label}: ${values.join(', ')})`;
+}
+
+/** The fields of a skill that are searched. */
+export type Searched = Pick<Skill, 'name' | 'description' | 'when'>;
+
+export interface SearchOptions {
+	/** The most results. The default is 10. */
+	readonly limit?: number;
+	/** The lowest score of a result. The default is 1, or 0 if the resolver has its own scores. */
+	readonly minScore?: number;
+}
+
+/** A skill that a search found. */
+export interface FoundSkill extends Skill {
+	/** How well it fits by the score of its resolver. Higher is better. */
+	readonly score?: number;
+}
+
+/**
+ * Searches skills, the best first; equal scores keep their order. A case-insensitive substring counts 3 in the name, 2
+ * in the description, and 1 in each `when`. An empty query finds nothing.
+ */
+export function searchSkillsOf(
+	skills: readonly Skill[],
+	query: string,
+	{ limit = 10, minScore = 1 }: SearchOptions = {},
+): Skill[] {
+	return scoreSkills(skills, query)
+		.filter(({ score }) => score >= minScore)
+		.slice(0, Math.max(0, limit))
+		.map(({ skill }) => skill);
+}
+
+/** Returns all matches with their scores, in the same order. */
+export function scoreSkills<S extends Searched>(skills: readonly S[], query: string): { skill: S; score: number }[] {
+	const needle = query.trim().toLowerCase();
+	if (needle === '') return [];
+	return skills
+		.map((skill) => ({ skill, score: scoreSkill(skill, needle) }))
+		.filter(({ score }) => score > 0)
+		.sort((a, b) => b.score - a.score);
+}
+
+function scoreSkill({ name, description, when = [] }: Searched, needle: string): number {
+	const has = (text: string): boolean => text.toLowerCase().includes(needle);
+	return (has(name) ? 3 : 0) + (has(description) ? 2 : 0) + when.filter(has).length;
 }

@@ -1,12 +1,12 @@
+import { hashText } from '../ground/bytes.ts';
 import { assertKnownFields } from '../ground/check.ts';
 import { blameCaller, RunletError, toMessageText } from '../ground/errors.ts';
 import { isRecord } from '../ground/json.ts';
-import type { AskUser, Halt } from './control.ts';
 import { type AnyFn, schemaFromFn } from './fn.ts';
 import { assertNotTooDeep } from './json-schema/compile.ts';
-import { toCurrentDraft } from './json-schema/draft.ts';
 import type { InputOf } from './json-schema/infer.ts';
-import { providerName } from './provider-name.ts';
+import { toCurrentDraft } from './json-schema/keywords.ts';
+import type { AskUser, Halt } from './results.ts';
 import {
 	type AnySchema,
 	checkWithSchema,
@@ -252,4 +252,19 @@ function describeFound(got: unknown): string {
 	if (typeof got !== 'object') return `a ${typeof got}`;
 	const names = Object.keys(got);
 	return names.length === 0 ? 'an object without fields' : `an object with ${names.slice(0, 5).join(', ')}`;
+}
+
+const valid = /^[a-zA-Z0-9_-]{1,64}$/;
+
+/**
+ * Returns the name under which a provider sees a tool. A valid name (`^[a-zA-Z0-9_-]{1,64}$`) stays as it is. Any other
+ * name becomes a readable alias with a hash of the whole name, which is the same in every process. Adapters send the
+ * alias; a call under the alias finds its tool.
+ */
+export function providerName(name: string): string {
+	if (valid.test(name)) return name;
+	const readable = name.replace(/[^a-zA-Z0-9_-]+/g, '_').replace(/^_+/, '');
+	let end = readable.length;
+	while (readable[end - 1] === '_') end--;
+	return `${readable.slice(0, Math.min(end, 48))}_${hashText(name)}`.replace(/^_/, 't_');
 }

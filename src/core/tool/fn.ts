@@ -2,8 +2,7 @@ import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { assertKnownFields } from '../ground/check.ts';
 import { blameCaller, RunletError } from '../ground/errors.ts';
 import { isRecord } from '../ground/json.ts';
-import type { AskUser, Halt } from './control.ts';
-import type { Parts } from './parts.ts';
+import type { AskUser, Halt, Parts } from './results.ts';
 import {
 	type AnySchema,
 	asProperties,

@@ -1,10 +1,9 @@
 import { RunletError, toMessageText } from '../ground/errors.ts';
 import { isRecord, maxLevels } from '../ground/json.ts';
 import { CallScope } from './call-scope.ts';
-import { askUser, halt, isAskUser, isHalt } from './control.ts';
 import { copyData } from './copy.ts';
 import { isFn, listParamNames } from './fn.ts';
-import { isParts } from './parts.ts';
+import { askUser, halt, isAskUser, isHalt, isParts } from './results.ts';
 import { type Checked, checkInput, getProperties } from './schema.ts';
 import { inMemoryState } from './state.ts';
 import { type Note, noEnv, type Tool, type ToolContext } from './tool.ts';

@@ -8,8 +8,7 @@ import type { GenericSchema } from 'valibot';
 import { RunletError, toMessageText } from '../ground/errors.ts';
 import { isRecord, isTooDeep, maxLevels } from '../ground/json.ts';
 import { compileSchema } from './json-schema/compile.ts';
-import { toCurrentDraft } from './json-schema/draft.ts';
-import { findReferred, type JsonSchema } from './json-schema/keywords.ts';
+import { findReferred, type JsonSchema, toCurrentDraft } from './json-schema/keywords.ts';
 import { findIssues } from './json-schema/validate.ts';
 
 export type { JsonSchema };

@@ -3,10 +3,8 @@ import type { Env } from '../ground/env.ts';
 import type { MessagePart } from '../ground/part.ts';
 import type { Workspace } from '../workspace/index.ts';
 import type { JsonSchema } from './schema.ts';
-import type { Shell } from './shell.ts';
 import type { ToolState } from './state.ts';
-import type { TasksShown } from './task-list.ts';
-import type { Wakeups } from './wakeups.ts';
+import type { TasksShown } from './tasks.ts';
 
 /** A message to the reader while a tool works: a text, or a label with a detail. */
 export type Note = string | readonly [label: string, detail: string];
@@ -172,4 +170,79 @@ export interface ToolResult {
 	readonly ranWith?: Readonly<Record<string, unknown>>;
 	/** The parts, if the tool returned `parts(…)`. */
 	readonly parts?: readonly MessagePart[];
+}
+
+/** A command that a shell runs over files. */
+export interface ShellRequest {
+	readonly command: string;
+	/** The paths of all files. */
+	readonly paths: readonly string[];
+	/** Reads a file when the command needs it. Throws if the command has read too much. */
+	readonly read: (path: string) => Promise<Uint8Array>;
+	/** Milliseconds after which the command is stopped. */
+	readonly timeoutMs: number;
+	/** Characters of each of the two outputs. */
+	readonly maxOutput: number;
+}
+
+/** What came of a command. Nothing of it has changed the files yet. */
+export interface ShellOutcome {
+	readonly stdout: string;
+	readonly stderr: string;
+	readonly exitCode: number;
+	/** Whether an output was cut. */
+	readonly truncated: boolean;
+	/** New files, and files with other bytes than before. */
+	readonly written: readonly { readonly path: string; readonly content: Uint8Array }[];
+	readonly deleted: readonly string[];
+}
+
+/** Runs commands apart from everything else: without network, and with no other files than those of the request. */
+export interface Shell {
+	/** Runs a command to its end. Throws `timeout` if it does not end in time, and `too_large` if it writes too much. */
+	run(request: ShellRequest): Promise<ShellOutcome>;
+}
+
+/** When a session is woken: one of `cron`, `every` and `at` (docs/schedules.md, "Times"). */
+export interface WakeupTime {
+	/** Minute, hour, day, month and weekday: `0 9 * * MON-FRI`. */
+	readonly cron?: string;
+	/** A number and `m`, `h`, `d` or `w`: `30m`. At least a minute. */
+	readonly every?: string;
+	/** Once, at a time with its offset: `2026-11-24T09:00:00+01:00`. */
+	readonly at?: string;
+	/** The time zone of `cron`, by its IANA name. UTC if it is missing. */
+	readonly timezone?: string;
+}
+
+/** A wake-up to be set. One of the same name takes the place of the one before. */
+export interface NewWakeup extends WakeupTime {
+	/** a–z, 0–9 and hyphens. */
+	readonly name: string;
+	/** The message that the session is sent. */
+	readonly text: string;
+}
+
+/** What became of a time: a run began, or why none did. Times are ISO texts. */
+export interface LastWake {
+	readonly at: string;
+	readonly outcome: 'ran' | 'skipped' | 'failed';
+	readonly sessionId?: string;
+	readonly runId?: string;
+	readonly reason?: string;
+}
+
+export interface Wakeup extends NewWakeup {
+	/** Missing once the last time is over. */
+	readonly nextAt?: string;
+	readonly last?: LastWake;
+}
+
+/** The wake-ups of a session. */
+export interface Wakeups {
+	/** Throws `invalid_argument`, which names the field. */
+	set(wakeup: NewWakeup): Promise<Wakeup>;
+	list(): Promise<readonly Wakeup[]>;
+	/** Returns whether there was one of that name. */
+	cancel(name: string): Promise<boolean>;
 }

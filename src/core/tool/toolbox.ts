@@ -1,8 +1,8 @@
 import { toMessageText } from '../ground/errors.ts';
 import { isRecord } from '../ground/json.ts';
+import { isAvailable } from './call.ts';
 import { copyData } from './copy.ts';
-import { forAgent } from './define.ts';
-import { isAvailable } from './dispatch.ts';
+import { forAgent, providerName } from './define.ts';
 import type { AnyFn } from './fn.ts';
 import {
 	checkArguments,
@@ -13,9 +13,7 @@ import {
 	type Outcome,
 	readArguments,
 } from './invoke.ts';
-import { toCurrentDraft } from './json-schema/draft.ts';
-import { innerSchemas, mapInner } from './json-schema/keywords.ts';
-import { providerName } from './provider-name.ts';
+import { innerSchemas, mapInner, toCurrentDraft } from './json-schema/keywords.ts';
 import { checkInput, getProperties, getRequired, type JsonSchema } from './schema.ts';
 import type { Note, Tool } from './tool.ts';
 

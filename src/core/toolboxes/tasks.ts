@@ -2,8 +2,18 @@ import * as v from 'valibot';
 import { RunletError } from '../ground/errors.ts';
 import { define } from '../tool/define.ts';
 import type { Task, TaskList, Tool, ToolContext } from '../tool/index.ts';
-import { mostLists, mostTasks, taskList, taskNote, taskText } from '../tool/task-list.ts';
-import { createUnknownId, keepTaskList, readListIds, readTaskList, readTaskLists } from '../tool/task-store.ts';
+import {
+	createUnknownId,
+	keepTaskList,
+	mostLists,
+	mostTasks,
+	readListIds,
+	readTaskList,
+	readTaskLists,
+	taskList,
+	taskNote,
+	taskText,
+} from '../tool/tasks.ts';
 import { changeOnce } from './files.ts';
 
 const listId = v.pipe(v.string(), v.description('The id of the list'));

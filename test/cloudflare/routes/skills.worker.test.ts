@@ -1,7 +1,6 @@
 import { env, SELF } from 'cloudflare:test';
 import { beforeEach, expect, test } from 'vitest';
-import { planSkills } from '../../../src/core/skill/kv/plan.ts';
-import { prepareSkill } from '../../../src/core/skill/kv/prepare.ts';
+import { planSkills, prepareSkill } from '../../../src/core/skill/kv/plan.ts';
 import { allEvents, createSession, request, send } from '../../client.ts';
 
 interface Wire {

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { fn, type Skill, skill, tool } from '../../../src/core/index.ts';
 import { createBundle, loadRequired } from '../../../src/core/skill/bundle.ts';
-import { providerName } from '../../../src/core/tool/provider-name.ts';
+import { providerName } from '../../../src/core/tool/define.ts';
 
 const named = (name: string) => fn({ name }, () => name);
 const [pay, post] = tool.forAgent([named('pay'), named('post')]);

@@ -1,8 +1,13 @@
 import { demoEmbedding } from '../../../src/core/providers/demo-embedding.ts';
-import { readFullText, writeFullText } from '../../../src/core/skill/kv/full-text.ts';
-import { readVectors, toBytes, toEmbeddedText } from '../../../src/core/skill/kv/vectors.ts';
+import {
+	readFullText,
+	readVectors,
+	toBytes,
+	toEmbeddedText,
+	writeFullText,
+} from '../../../src/core/skill/kv/search.ts';
 import { fromMarkdown } from '../../../src/core/skill/markdown.ts';
-import { scoreSkills, searchSkillsOf } from '../../../src/core/skill/search.ts';
+import { scoreSkills, searchSkillsOf } from '../../../src/core/skill/resolver.ts';
 import { corpus } from './corpus.ts';
 import { queries } from './queries.ts';
 

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { compileSchema } from '../../../src/core/tool/json-schema/compile.ts';
 import type { JsonSchema } from '../../../src/core/tool/json-schema/keywords.ts';
-import { slimSchema } from '../../../src/core/tool/json-schema/slim.ts';
+import { slimSchema } from '../../../src/core/tool/json-schema/limits.ts';
 import { findIssues } from '../../../src/core/tool/json-schema/validate.ts';
 
 const words = fc.string({ maxLength: 400 });

@@ -3,7 +3,7 @@ import { RunletError, toMessageText } from '../../../core/ground/errors.ts';
 import { isRecord } from '../../../core/ground/json.ts';
 import { redactSecrets } from '../../../core/ground/redact.ts';
 import { define, type JsonSchema } from '../../../core/tool/index.ts';
-import { createSchemaReader } from '../../../core/tool/json-schema/client-schema.ts';
+import { createSchemaReader } from '../../../core/tool/json-schema/limits.ts';
 import { getProperties } from '../../../core/tool/schema.ts';
 import { type storedTool, type toolBody, toolName } from '../../wire/tool.ts';
 import type { Secrets } from '../registered-secrets.ts';

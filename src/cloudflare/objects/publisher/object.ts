@@ -1,5 +1,5 @@
 import type { Env } from '../../../core/ground/env.ts';
-import type { SkillsNamespace } from '../../../core/skill/kv/store.ts';
+import type { SkillsNamespace } from '../../../core/skill/kv/layout.ts';
 import { DurableObject } from '../durable-object.ts';
 import { type Condition, type Outcome, type PublisherApi, publishedPrefix } from './api.ts';
 import { PublisherStore } from './store.ts';

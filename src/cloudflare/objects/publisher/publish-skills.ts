@@ -1,5 +1,5 @@
+import { type SkillsNamespace, toSkillsKv } from '../../../core/skill/kv/layout.ts';
 import { type Published, publishFolders } from '../../../core/skill/kv/publish.ts';
-import { type SkillsNamespace, toSkillsKv } from '../../../core/skill/kv/store.ts';
 import { publishedPrefix } from './api.ts';
 
 /** Skills by their names: the text of each SKILL.md, or all text files of its folder by their paths. */

@@ -10,13 +10,13 @@ import {
 	readStoredVectors,
 	readWholeEntries,
 	retiredKey,
+	type SkillsNamespace,
+	toSkillsKv,
 	type Vectors,
 } from '../../../core/skill/kv/layout.ts';
-import { planSkills } from '../../../core/skill/kv/plan.ts';
-import { type PreparedSkill, prepareSkill, toEtag } from '../../../core/skill/kv/prepare.ts';
-import { type SkillsNamespace, toSkillsKv } from '../../../core/skill/kv/store.ts';
-import { filterVectors, toEmbeddedText } from '../../../core/skill/kv/vectors.ts';
-import { writePlan } from '../../../core/skill/kv/write.ts';
+import { type PreparedSkill, planSkills, prepareSkill, toEtag } from '../../../core/skill/kv/plan.ts';
+import { writePlan } from '../../../core/skill/kv/publish.ts';
+import { filterVectors, toEmbeddedText } from '../../../core/skill/kv/search.ts';
 import { log, toFailureFields } from '../../log.ts';
 import type { Condition, Outcome } from './api.ts';
 import type { Documents, PublisherStore } from './store.ts';

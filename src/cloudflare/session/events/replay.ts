@@ -2,8 +2,8 @@ import type { ChatUsage, RunEvent, SideEvent, Step } from '../../../core/chat/in
 import { readToolResult } from '../../../core/chat/message.ts';
 import type { Resumption } from '../../../core/chat/resumption.ts';
 import { addUsage } from '../../../core/chat/usage.ts';
+import { toInputText } from '../../../core/tool/call.ts';
 import type { ToolCall, ToolResult } from '../../../core/tool/index.ts';
-import { toInputText } from '../../../core/tool/input.ts';
 import type { MessageRecord } from '../store/message-record.ts';
 import { findLastReply } from '../store/messages.ts';
 import { toTurnPlace } from '../store/place.ts';

@@ -1,7 +1,7 @@
 import { fromBase64 } from '../../../core/ground/bytes.ts';
 import { check } from '../../../core/ground/check.ts';
 import { RunletError } from '../../../core/ground/errors.ts';
-import { assertTasks } from '../../../core/tool/task-store.ts';
+import { assertTasks } from '../../../core/tool/tasks.ts';
 import { chooseModel, findAgent } from '../../agent/define.ts';
 import type { Runtime } from '../../agent/runtime.ts';
 import { toActor } from '../../auth/stored-actor.ts';

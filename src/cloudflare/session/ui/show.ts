@@ -1,6 +1,6 @@
 import { messageText, type TerminalEvent } from '../../../core/chat/index.ts';
 import { RunletError } from '../../../core/ground/errors.ts';
-import { readTaskLists } from '../../../core/tool/task-store.ts';
+import { readTaskLists } from '../../../core/tool/tasks.ts';
 import type { Runtime } from '../../agent/runtime.ts';
 import type { Config } from '../../config/config.ts';
 import type { BudgetState } from '../../objects/budget.ts';

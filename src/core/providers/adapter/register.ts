@@ -13,7 +13,7 @@ import { callDirectly, type ModelCall } from '../../chat/model-call.ts';
 import { type ProviderChoices, pickChoices } from '../../chat/provider-tool.ts';
 import { raceAbort, toAbortError } from '../../chat/signal.ts';
 import { providerName, type Tool } from '../../tool/index.ts';
-import { toCurrentDraft } from '../../tool/json-schema/draft.ts';
+import { toCurrentDraft } from '../../tool/json-schema/keywords.ts';
 import { findContextWindow } from '../prices/list.ts';
 import type { OwnPrice } from '../prices/own.ts';
 import type { Adapter, ModelRequest } from './adapter.ts';

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { toMessageText } from '../../ground/errors.ts';
 import { withTimeLimit } from '../../ground/promises.ts';
-import { type FullText, readFullText } from './full-text.ts';
+import type { SkillStore } from './layout.ts';
 import {
 	bodyKey,
 	bodySchema,
@@ -14,8 +14,7 @@ import {
 	vectorsKey,
 	vectorsSchema,
 } from './layout.ts';
-import type { SkillStore } from './store.ts';
-import { type ByMeaning, readVectors } from './vectors.ts';
+import { type ByMeaning, type FullText, readFullText, readVectors } from './search.ts';
 
 /** A problem with published skills, or with reading them. */
 export type SkillsProblem =

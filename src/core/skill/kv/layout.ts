@@ -1,10 +1,11 @@
+import * as v from 'valibot';
+import { explain } from '../../ground/check.ts';
+import { indexLine } from '../resolver.ts';
+
 /**
  * How published skills stand in Workers KV. One index lists all skills; every other value stands under a hash of itself
  * and never changes. A reader follows the index, so one write of the index shows a new set as a whole.
  */
-import * as v from 'valibot';
-import { explain } from '../../ground/check.ts';
-import { indexLine } from '../list.ts';
 
 /** The default prefix of all keys. */
 export const defaultPrefix = 'skill:';
@@ -19,7 +20,7 @@ export const vectorsKey = (prefix: string, hash: string): string => `${prefix}ve
 export const maxValueBytes = 25 * 1024 * 1024;
 
 /** A skill in the index: what a listing needs, and what the skill brings. */
-export const entrySchema = v.object({
+const entrySchema = v.object({
 	name: v.string(),
 	/** In a very large index only its beginning and `…`. The search document then has all of it. */
 	description: v.string(),
@@ -159,4 +160,58 @@ export function parseJson(text: string | null): unknown {
 	} catch {
 		return undefined;
 	}
+}
+
+/** The part of a Workers KV namespace that reading skills needs. */
+export interface SkillStore {
+	get(key: string, type: 'json'): Promise<unknown>;
+}
+
+/** The part of a Workers KV namespace that publishing skills needs. */
+export interface SkillsNamespace extends SkillStore {
+	get(key: string, type: 'json'): Promise<unknown>;
+	get(key: string): Promise<string | null>;
+	list(options: { readonly prefix: string; readonly cursor?: string }): Promise<KeyPage>;
+	put(key: string, value: string): Promise<void>;
+	delete(key: string): Promise<void>;
+}
+
+/** At most a thousand keys. `cursor` is there when more follow. */
+interface KeyPage {
+	readonly keys: readonly { readonly name: string }[];
+	readonly cursor?: string;
+}
+
+/** KV as publishing writes it: many entries at once, where that is possible. */
+export interface SkillsKv {
+	get(key: string): Promise<string | null>;
+	/** Every key that begins so. */
+	list(prefix: string): Promise<readonly string[]>;
+	put(entries: readonly Put[]): Promise<void>;
+	delete(keys: readonly string[]): Promise<void>;
+}
+
+export type Put = readonly [key: string, value: string];
+
+/** A namespace as publishing writes it, one entry after another. */
+export function toSkillsKv(namespace: SkillsNamespace): SkillsKv {
+	return {
+		get: (key) => namespace.get(key),
+		list: async (prefix) => {
+			const names: string[] = [];
+			let cursor: string | undefined;
+			do {
+				const page: KeyPage = await namespace.list({ prefix, cursor });
+				names.push(...page.keys.map(({ name }) => name));
+				({ cursor } = page);
+			} while (cursor !== undefined);
+			return names;
+		},
+		put: async (entries) => {
+			for (const [key, value] of entries) await namespace.put(key, value);
+		},
+		delete: async (keys) => {
+			for (const key of keys) await namespace.delete(key);
+		},
+	};
 }

@@ -1,8 +1,9 @@
 import * as v from 'valibot';
 import { countBytes } from '../../ground/bytes.ts';
 import { truncateText } from '../../ground/text.ts';
+import { fromMarkdown } from '../markdown.ts';
+import { toAllowedText } from '../skill.ts';
 import { hashContent } from './content-hash.ts';
-import { writeFullText } from './full-text.ts';
 import {
 	bodyKey,
 	defaultPrefix,
@@ -10,6 +11,7 @@ import {
 	indexKey,
 	listNamedKeys,
 	maxValueBytes,
+	type Put,
 	parseJson,
 	parseSkillSet,
 	retiredKey,
@@ -17,8 +19,7 @@ import {
 	type Vectors,
 	vectorsKey,
 } from './layout.ts';
-import type { PreparedSkill } from './prepare.ts';
-import type { Put } from './store.ts';
+import { writeFullText } from './search.ts';
 
 /** Why a skill is not published. `line` counts from 1; `file` is its path below the folder of all skills. */
 export interface SkillProblem {
@@ -29,14 +30,14 @@ export interface SkillProblem {
 }
 
 /** What KV holds: the index and the record of what was retired, as text (`null` for none), and every key. */
-export interface Stored {
+interface Stored {
 	readonly index: string | null;
 	readonly retired: string | null;
 	readonly keys: readonly string[];
 }
 
 /** What KV is to hold. */
-export interface Wanted {
+interface Wanted {
 	readonly skills: readonly PreparedSkill[];
 	/** What KV has of a skill with a problem stays as it is. */
 	readonly problems?: readonly SkillProblem[];
@@ -184,4 +185,58 @@ function cutDescriptions(entries: readonly Entry[]): {
 
 function shorten(text: string, length: number): string {
 	return text.length <= length ? text : `${truncateText(text, length - 1).trimEnd()}…`;
+}
+
+/** A skill ready to be published: its entry in the index, and the value with its text and files. */
+export interface PreparedSkill {
+	readonly entry: Entry;
+	readonly body: string;
+}
+
+interface PrepareOptions {
+	/** Texts beside SKILL.md by their path. */
+	readonly files?: Readonly<Record<string, string>>;
+	/** Whether license, compatibility and the like go along, so that the SKILL.md can be written back. */
+	readonly keepsFrontMatter?: boolean;
+}
+
+/** Prepares the skill of a valid SKILL.md. Throws when it cannot be read. */
+export function prepareSkill(
+	name: string,
+	markdown: string,
+	{ files = {}, keepsFrontMatter = false }: PrepareOptions = {},
+): PreparedSkill {
+	const {
+		body = '',
+		description,
+		when,
+		modalities,
+		requires,
+		frontMatter,
+	} = fromMarkdown(markdown, {
+		directory: name,
+	});
+	const paths = Object.keys(files).sort();
+	const content = JSON.stringify({
+		body,
+		files: paths.length > 0 ? Object.fromEntries(paths.map((path) => [path, files[path]])) : undefined,
+		frontMatter: keepsFrontMatter ? frontMatter : undefined,
+	});
+	const allowed = toAllowedText(frontMatter?.['allowed-tools']);
+	const entry: Entry = {
+		name,
+		description,
+		...(when && { when: [...when] }),
+		...(modalities && { modalities: [...modalities] }),
+		...(requires && { requires: [...requires] }),
+		...(allowed !== undefined && { 'allowed-tools': allowed }),
+		hash: hashContent(content),
+		...(paths.length > 0 && { files: paths }),
+	};
+	return { entry, body: content };
+}
+
+/** The entity tag of a published skill: a hash of its entry with the whole description. The paths of files are in `hash`. */
+export function toEtag({ files: _, ...entry }: Entry): string {
+	return hashContent(JSON.stringify(Object.entries(entry).sort(([a], [b]) => (a < b ? -1 : 1))));
 }

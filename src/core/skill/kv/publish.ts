@@ -1,9 +1,8 @@
-import { readSkills, type SkillFolder } from './folder.ts';
-import { defaultPrefix, indexKey, retiredKey, type Vectors } from './layout.ts';
-import { planSkills, type SkillProblem, type SkillsPlan } from './plan.ts';
-import type { PreparedSkill } from './prepare.ts';
-import type { SkillsKv } from './store.ts';
-import { type WriteOptions, writePlan } from './write.ts';
+import { countBytes } from '../../ground/bytes.ts';
+import { toMessageText } from '../../ground/errors.ts';
+import { validateMarkdown } from '../markdown.ts';
+import { defaultPrefix, indexKey, maxValueBytes, type Put, retiredKey, type SkillsKv, type Vectors } from './layout.ts';
+import { type PreparedSkill, planSkills, prepareSkill, type SkillProblem, type SkillsPlan } from './plan.ts';
 
 export interface PublishOptions extends Pick<WriteOptions, 'onProgress'> {
 	/** The prefix of every key. The default is `skill:`. */
@@ -41,4 +40,117 @@ export async function publishFolders(
 	const plan = planSkills({ index, retired, keys }, { skills, problems, vectors }, { prefix, now });
 	await writePlan(kv, plan, { onProgress });
 	return { ...plan, warnings };
+}
+
+/** A skill's folder: its name, its path, and its text files by their path in the folder (`references/api.md`). */
+export interface SkillFolder {
+	readonly name: string;
+	/** The path below the folder of all skills, with `/`. */
+	readonly path: string;
+	readonly files: Readonly<Record<string, string>>;
+}
+
+/**
+ * Prepares the skills of the folders. `problems` say why a folder is not published, such as a name that another skill
+ * has. `warnings` are about skills that are published all the same.
+ */
+export function readSkills(folders: readonly SkillFolder[]) {
+	const skills = new Map<string, PreparedSkill & { readonly path: string }>();
+	const problems: SkillProblem[] = [];
+	const warnings: SkillProblem[] = [];
+	for (const folder of folders) {
+		const result = prepareFolder(folder);
+		if (Array.isArray(result)) problems.push(...result);
+		else {
+			const first = skills.get(folder.name);
+			if (first === undefined) {
+				skills.set(folder.name, { ...result.skill, path: folder.path });
+				warnings.push(...result.warnings);
+			} else problems.push(toProblem(folder, `name "${folder.name}" is the name of ${first.path} already`));
+		}
+	}
+	return { skills: [...skills.values()], problems, warnings };
+}
+
+function prepareFolder(
+	folder: SkillFolder,
+): { readonly skill: PreparedSkill; readonly warnings: readonly SkillProblem[] } | SkillProblem[] {
+	const {
+		name,
+		files: { 'SKILL.md': text, ...files },
+	} = folder;
+	if (text === undefined) return [toProblem(folder, 'is missing: a folder of skills/ holds one skill')];
+	const violations = validateMarkdown(text, { directory: name });
+	const found = violations.map(({ message, line }) => toProblem(folder, message, line));
+	if (violations.some(({ severity }) => severity === 'error')) return found;
+	try {
+		const prepared = prepareSkill(name, text, { files });
+		const bytes = countBytes(prepared.body);
+		if (bytes > maxValueBytes) {
+			const message = `and the files beside it have ${bytes} bytes: an entry of KV holds ${maxValueBytes}`;
+			return [toProblem(folder, message)];
+		}
+		return { skill: prepared, warnings: found };
+	} catch (error) {
+		return [toProblem(folder, toMessageText(error))];
+	}
+}
+
+function toProblem({ name, path }: SkillFolder, message: string, line?: number): SkillProblem {
+	return { skill: name, file: `${path}/SKILL.md`, message, line };
+}
+
+interface WriteOptions {
+	/** Writes the index, which shows the new set to readers; by `kv.put`. */
+	readonly writeIndex?: (index: Put) => Promise<void>;
+	/** Called with the progress. `what` is `written` or `old entries removed`. */
+	readonly onProgress?: (what: string, done: number, total: number) => void;
+}
+
+/**
+ * The most keys of one bulk write. KV takes 10,000 keys and 100 MB
+ * (https://developers.cloudflare.com/kv/api/write-key-value-pairs/).
+ */
+const bulkKeys = 500;
+const bulkBytes = 40_000_000;
+
+/**
+ * Writes a plan in its order, the index after what it names. It may end at any write: a reader then has the old set as a
+ * whole or the new one, and the next publishing goes on.
+ */
+export async function writePlan(
+	kv: SkillsKv,
+	{ puts, retired, index, deletes }: SkillsPlan,
+	{ writeIndex = (put) => kv.put([put]), onProgress = () => {} }: WriteOptions = {},
+): Promise<void> {
+	let written = 0;
+	for (const bulk of splitIntoBulks(puts)) {
+		await kv.put(bulk);
+		written += bulk.length;
+		onProgress('written', written, puts.length);
+	}
+	if (retired !== undefined) await kv.put([retired]);
+	if (index !== undefined) await writeIndex(index);
+	for (let from = 0; from < deletes.length; from += bulkKeys) {
+		const keys = deletes.slice(from, from + bulkKeys);
+		await kv.delete(keys);
+		onProgress('old entries removed', from + keys.length, deletes.length);
+	}
+}
+
+function splitIntoBulks(puts: readonly Put[]): Put[][] {
+	const bulks: Put[][] = [];
+	let bytes = 0;
+	for (const put of puts) {
+		const size = countBytes(put[1]);
+		const last = bulks.at(-1);
+		if (last === undefined || last.length >= bulkKeys || bytes + size > bulkBytes) {
+			bulks.push([put]);
+			bytes = size;
+		} else {
+			last.push(put);
+			bytes += size;
+		}
+	}
+	return bulks;
 }

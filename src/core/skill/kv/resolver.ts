@@ -1,12 +1,11 @@
 import { toMessageText } from '../../ground/errors.ts';
-import { indexLine } from '../list.ts';
 import type { SkillResolver } from '../resolver.ts';
-import { type FoundSkill, type SearchOptions, scoreSkills } from '../search.ts';
+import { type FoundSkill, indexLine, type SearchOptions, scoreSkills } from '../resolver.ts';
 import type { Skill } from '../skill.ts';
 import { createDocuments, type Documents, type OnProblem } from './documents.ts';
-import type { Scored } from './full-text.ts';
+import type { SkillStore } from './layout.ts';
 import { defaultPrefix, type Entry, noSkills, type SkillSet } from './layout.ts';
-import type { SkillStore } from './store.ts';
+import type { Scored } from './search.ts';
 
 /** Makes the vectors of texts by the named model. */
 type EmbedTexts = (model: string, texts: readonly string[]) => Promise<readonly (readonly number[])[]>;

@@ -4,11 +4,10 @@ import type { Outcome } from '../../../../src/cloudflare/objects/publisher/api.t
 import { PublisherStore } from '../../../../src/cloudflare/objects/publisher/store.ts';
 import { SkillWriter } from '../../../../src/cloudflare/objects/publisher/writer.ts';
 import { hashContent } from '../../../../src/core/skill/kv/content-hash.ts';
-import { planSkills } from '../../../../src/core/skill/kv/plan.ts';
-import { prepareSkill } from '../../../../src/core/skill/kv/prepare.ts';
+import type { SkillsNamespace } from '../../../../src/core/skill/kv/layout.ts';
+import { planSkills, prepareSkill } from '../../../../src/core/skill/kv/plan.ts';
 import { kvResolver } from '../../../../src/core/skill/kv/resolver.ts';
-import type { SkillsNamespace } from '../../../../src/core/skill/kv/store.ts';
-import { toBytes } from '../../../../src/core/skill/kv/vectors.ts';
+import { toBytes } from '../../../../src/core/skill/kv/search.ts';
 
 const markdown = (name: string, body = 'Text', description = `About ${name}`) =>
 	`---\nname: ${name}\ndescription: ${description}\n---\n\n${body}`;

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { readFullText, writeFullText } from '../../../../src/core/skill/kv/full-text.ts';
-import type { Searched } from '../../../../src/core/skill/search.ts';
+import { readFullText, writeFullText } from '../../../../src/core/skill/kv/search.ts';
+import type { Searched } from '../../../../src/core/skill/resolver.ts';
 
 const all = () => true;
 const find = (skills: readonly Searched[], query: string) =>

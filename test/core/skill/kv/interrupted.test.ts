@@ -1,9 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { readSkills } from '../../../../src/core/skill/kv/folder.ts';
+import { type SkillsKv, toSkillsKv } from '../../../../src/core/skill/kv/layout.ts';
 import { keptMs, planSkills } from '../../../../src/core/skill/kv/plan.ts';
-import { type SkillsKv, toSkillsKv } from '../../../../src/core/skill/kv/store.ts';
-import { writePlan } from '../../../../src/core/skill/kv/write.ts';
+import { readSkills, writePlan } from '../../../../src/core/skill/kv/publish.ts';
 import { folder, markdown, memoryKv } from './memory.ts';
 
 describe('publishing again and again, interrupted anywhere', () => {

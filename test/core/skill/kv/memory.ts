@@ -1,6 +1,6 @@
 import { skill } from '../../../../src/core/index.ts';
-import type { SkillFolder } from '../../../../src/core/skill/kv/folder.ts';
-import type { SkillsNamespace } from '../../../../src/core/skill/kv/store.ts';
+import type { SkillsNamespace } from '../../../../src/core/skill/kv/layout.ts';
+import type { SkillFolder } from '../../../../src/core/skill/kv/publish.ts';
 
 export const markdown = (name: string, { description = `About ${name}`, body = `Body of ${name}\n`, more = '' } = {}) =>
 	`---\nname: ${name}\ndescription: ${description}\n${more}---\n\n${body}`;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { readSkills, type SkillFolder } from '../../../../src/core/skill/kv/folder.ts';
 import { keptMs, planSkills, type SkillsPlan } from '../../../../src/core/skill/kv/plan.ts';
+import { readSkills, type SkillFolder } from '../../../../src/core/skill/kv/publish.ts';
 
 const markdown = (name: string, { description = `About ${name}`, body = `Body of ${name}\n`, more = '' } = {}) =>
 	`---\nname: ${name}\ndescription: ${description}\n${more}---\n\n${body}`;

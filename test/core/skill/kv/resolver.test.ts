@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { skill } from '../../../../src/core/index.ts';
-import { writeFullText } from '../../../../src/core/skill/kv/full-text.ts';
+import { writeFullText } from '../../../../src/core/skill/kv/search.ts';
 import { entry, names, store } from './memory.ts';
 
 const turn = { messages: [], model: 'm' };

@@ -1,9 +1,8 @@
 import { env } from 'cloudflare:test';
 import { expect, test } from 'vitest';
 import { demoEmbedding } from '../../../../src/core/providers/demo-embedding.ts';
-import { writeFullText } from '../../../../src/core/skill/kv/full-text.ts';
 import { kvResolver } from '../../../../src/core/skill/kv/resolver.ts';
-import { toBytes, toEmbeddedText } from '../../../../src/core/skill/kv/vectors.ts';
+import { toBytes, toEmbeddedText, writeFullText } from '../../../../src/core/skill/kv/search.ts';
 
 const skills = [
 	{ name: 'tone', description: 'How we write to customers', hash: 'h1' },

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { readVectors, toBytes } from '../../../../src/core/skill/kv/vectors.ts';
+import { readVectors, toBytes } from '../../../../src/core/skill/kv/search.ts';
 
 const base64 = (rows: readonly Int8Array[]) =>
 	btoa(rows.flatMap((row) => [...row].map((byte) => String.fromCharCode(byte & 255))).join(''));

@@ -1,6 +1,6 @@
 import { RunletError } from '../../../../core/ground/errors.ts';
 import type { JsonSchema } from '../../../../core/tool/index.ts';
-import { createSchemaReader } from '../../../../core/tool/json-schema/client-schema.ts';
+import { createSchemaReader } from '../../../../core/tool/json-schema/limits.ts';
 import type { CompletionRequest } from './schema.ts';
 
 /** The form of the answer that a client asks for. */

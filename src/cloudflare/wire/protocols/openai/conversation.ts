@@ -6,8 +6,8 @@ import {
 	userMessage,
 } from '../../../../core/chat/index.ts';
 import { RunletError } from '../../../../core/ground/errors.ts';
+import { parseToolInput } from '../../../../core/tool/call.ts';
 import type { ToolCall } from '../../../../core/tool/index.ts';
-import { parseToolInput } from '../../../../core/tool/input.ts';
 import { toPart, toText } from './content.ts';
 import type { ClientMessage } from './schema.ts';
 

@@ -8,7 +8,7 @@ import {
 } from '../../../../core/chat/index.ts';
 import { findJson } from '../../../../core/chat/output.ts';
 import { RunletError } from '../../../../core/ground/errors.ts';
-import { toInputText } from '../../../../core/tool/input.ts';
+import { toInputText } from '../../../../core/tool/call.ts';
 import { createAnnotations } from './annotations.ts';
 import type { CompletionUsage, Delta, FinishReason } from './completion.ts';
 import { createStopper } from './stop.ts';

@@ -1,7 +1,7 @@
 import type { ChatOptions } from '../../../../core/chat/index.ts';
 import { RunletError } from '../../../../core/ground/errors.ts';
 import { define, providerName } from '../../../../core/tool/index.ts';
-import { createSchemaReader } from '../../../../core/tool/json-schema/client-schema.ts';
+import { createSchemaReader } from '../../../../core/tool/json-schema/limits.ts';
 import type { ClientTool } from '../client-terms.ts';
 import type { CompletionRequest } from './schema.ts';
 

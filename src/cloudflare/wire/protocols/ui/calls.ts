@@ -1,6 +1,6 @@
 import { toDataUrl, toMedia } from '../../../../core/ground/part.ts';
+import { parseToolInput } from '../../../../core/tool/call.ts';
 import type { ToolResult } from '../../../../core/tool/index.ts';
-import { parseToolInput } from '../../../../core/tool/input.ts';
 import type { UiChunk } from './chunk.ts';
 
 interface UiCall {

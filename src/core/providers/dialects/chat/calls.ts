@@ -1,5 +1,5 @@
 import { isRecord } from '../../../ground/json.ts';
-import { toInputText } from '../../../tool/input.ts';
+import { toInputText } from '../../../tool/call.ts';
 import { getNumber, getObject, getString, type Json } from '../../adapter/json.ts';
 import type { ReplyBuilder } from '../../adapter/reply.ts';
 import { mergeObjects } from './pieces.ts';

@@ -1,7 +1,7 @@
 import { renderMadeImage } from '../../../chat/made-image.ts';
 import { RunletError } from '../../../ground/errors.ts';
 import { isRecord } from '../../../ground/json.ts';
-import { toInputText } from '../../../tool/input.ts';
+import { toInputText } from '../../../tool/call.ts';
 import type { ModelRequest, ReplyReader } from '../../adapter/adapter.ts';
 import { ProviderComplaint } from '../../adapter/failure.ts';
 import { getNumber, getObject, getObjects, getString, type Json } from '../../adapter/json.ts';

@@ -1,6 +1,6 @@
 import { RunletError } from '../../../ground/errors.ts';
 import { isRecord, isTooDeep } from '../../../ground/json.ts';
-import { toInputText } from '../../../tool/input.ts';
+import { toInputText } from '../../../tool/call.ts';
 import type { ReplyReader } from '../../adapter/adapter.ts';
 import { ProviderComplaint } from '../../adapter/failure.ts';
 import { getNumber, getObject, getObjects, getString, type Json } from '../../adapter/json.ts';

@@ -1,8 +1,9 @@
 import { toMessageText } from '../ground/errors.ts';
+import { isTooDeep } from '../ground/json.ts';
 import { flattenParts } from '../ground/part.ts';
 import { findByCall } from './define.ts';
 import { createFailure, type InvokeContext, invoke, limitTime, type Outcome } from './invoke.ts';
-import { isParts } from './parts.ts';
+import { isParts } from './results.ts';
 import type { Tool, ToolCall, ToolResult } from './tool.ts';
 
 /**
@@ -63,4 +64,31 @@ export async function filterAvailable(tools: readonly Tool[], context: InvokeCon
 async function listOffered(tools: readonly Tool[], context: InvokeContext): Promise<string> {
 	const names = (await filterAvailable(tools, context)).map((tool) => tool.name);
 	return names.length === 0 ? 'No tools are available: answer without one.' : `Use one of: ${names.join(', ')}.`;
+}
+
+/**
+ * Parses the JSON of a call's arguments. An empty text becomes `{}`. A text that is not JSON, or is nested too deep,
+ * stays a text: the model is told so later.
+ */
+export function parseToolInput(json: string): unknown {
+	if (json.trim() === '') return {};
+	try {
+		const input: unknown = JSON.parse(json);
+		return isTooDeep(input) ? json : input;
+	} catch {
+		return json;
+	}
+}
+
+/**
+ * Converts the arguments of a call back to text: to JSON, or to the text itself if they never were JSON. Takes any
+ * depth.
+ */
+export function toInputText(input: unknown): string {
+	if (typeof input === 'string') return input;
+	try {
+		return JSON.stringify(input ?? {}) ?? '{}';
+	} catch {
+		return 'The arguments were nested too deep to be kept.';
+	}
 }
