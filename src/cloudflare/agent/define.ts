@@ -1,7 +1,7 @@
 import * as v from 'valibot';
-import { reasoningEfforts } from '../../core/chat/effort.ts';
 import type { ReasoningEffort, SystemPrompt, Timeouts } from '../../core/chat/index.ts';
-import { assertReadable } from '../../core/chat/output.ts';
+import { reasoningEfforts } from '../../core/chat/provider.ts';
+import { assertReadable } from '../../core/chat/requirements.ts';
 import { check } from '../../core/ground/check.ts';
 import { RunletError, withCallerFirst } from '../../core/ground/errors.ts';
 import { isRecord } from '../../core/ground/json.ts';

@@ -1,4 +1,4 @@
-import { readResultName } from '../../core/chat/references.ts';
+import { readResultName } from '../../core/chat/old-results.ts';
 import { searchName } from '../../core/chat/tool-search.ts';
 import { builtinNames } from '../../core/skill/builtins.ts';
 import { forAgent as skillsForAgent } from '../../core/skill/index.ts';

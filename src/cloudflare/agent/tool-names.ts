@@ -1,5 +1,5 @@
+import { readResultName } from '../../core/chat/old-results.ts';
 import { listProviderTools } from '../../core/chat/provider-tool.ts';
-import { readResultName } from '../../core/chat/references.ts';
 import { searchName } from '../../core/chat/tool-search.ts';
 import { builtinNames } from '../../core/skill/builtins.ts';
 import { forAgent } from '../../core/skill/index.ts';

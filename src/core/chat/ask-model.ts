@@ -1,23 +1,19 @@
 import type { JsonSchema, Tool } from '../tool/index.ts';
 import { isSchema, toJsonSchema } from '../tool/schema.ts';
-import { dropCompacted } from './compacted.ts';
-import { dispatchChat, dispatchChatStream } from './dispatch.ts';
+import { dropCompacted } from './conversation.ts';
 import { estimateAudio, estimateRequest } from './estimate.ts';
 import type { Emit } from './event.ts';
 import type { Message } from './message.ts';
 import type { Meter, MeteredRequest } from './meter.ts';
 import { watchCall } from './model-call.ts';
-import { isCut, isRetryable, readUsage, toModelError, withUsage } from './model-error.ts';
+import { addLostUsage, isCut, isRetryable, readUsage, retry, toModelError, withUsage } from './model-error.ts';
 import type { ChatOptions } from './options.ts';
-import { isAnyObject } from './output.ts';
-import type { CallOptions } from './provider.ts';
+import type { CallOptions, Timeouts } from './provider.ts';
 import { pickChoices } from './provider-tool.ts';
-import { findObstacle, resolveRegistration } from './registry.ts';
-import { addLostUsage, retry } from './retry.ts';
+import { dispatchChat, dispatchChatStream, findObstacle, resolveRegistration } from './registry.ts';
+import { isAnyObject, toCallChoice } from './requirements.ts';
 import { raceAbort, toAbortError } from './signal.ts';
 import { StreamedReply, type TurnReply } from './streamed-reply.ts';
-import type { Timeouts } from './timeouts.ts';
-import { toCallChoice } from './tool-choice.ts';
 import { addUsage, type ChatUsage } from './usage.ts';
 
 /** The connection of a turn to the readers of its run. */

@@ -2,7 +2,7 @@ import { RunletError } from '../ground/errors.ts';
 import type { Tool } from '../tool/index.ts';
 import { type Message, messageText } from './message.ts';
 import type { ChatOptions } from './options.ts';
-import { writeSystem } from './system-prompt.ts';
+import { writeSystem } from './run-context.ts';
 
 /** The estimated tokens of a request by their purpose. */
 export interface BudgetParts {

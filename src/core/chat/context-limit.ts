@@ -1,6 +1,5 @@
 import { RunletError } from '../ground/errors.ts';
 import { askModel, findVariant } from './ask-model.ts';
-import { dropCompacted, isCompacted } from './compacted.ts';
 import {
 	countTokensHeuristic,
 	createOverflow,
@@ -9,7 +8,16 @@ import {
 	measureRequest,
 	type RequestSize,
 } from './context-budget.ts';
-import { type Conversation, findCuts, moveWindow, selectSent, type Window, withSummary } from './conversation.ts';
+import {
+	type Conversation,
+	dropCompacted,
+	findCuts,
+	isCompacted,
+	moveWindow,
+	selectSent,
+	type Window,
+	withSummary,
+} from './conversation.ts';
 import type { Message } from './message.ts';
 import { readUsage } from './model-error.ts';
 import { findFullStep, keepReferences, takeStep } from './old-results.ts';

@@ -1,5 +1,7 @@
+import { isRecord } from '../ground/json.ts';
+import type { MessagePart } from '../ground/part.ts';
+import { truncateText } from '../ground/text.ts';
 import type { ConversationText } from '../tool/index.ts';
-import { cutMessage } from './cut.ts';
 import {
 	type Message,
 	messageText,
@@ -100,4 +102,88 @@ export function isSummary(message: Message): message is SystemMessage {
 /** Whether a message is always sent: a system message that is not a summary. */
 function isKept(message: Message): boolean {
 	return message.role === 'system' && message.summary !== true;
+}
+
+/** The most characters of a tool's result for the model: 256 KB of plain text. */
+const longestOutput = 262_144;
+
+/** The room for the note about the cut. */
+const noteRoom = 128;
+
+/**
+ * Cuts a tool's result for the model. It stays as it is up to 262,144 characters; anything but a string counts as its
+ * JSON. A longer one becomes its beginning and a note with its length. The result is not longer than the limit, so it
+ * is not cut twice.
+ */
+export function cutOutput(content: unknown): unknown {
+	const text = typeof content === 'string' ? content : JSON.stringify(content);
+	return text === undefined || text.length <= longestOutput ? content : cutText(text, longestOutput);
+}
+
+/** Cuts a text to at most `longest` characters: its beginning and a note with its length. */
+export function cutText(text: string, longest: number): string {
+	return text.length <= longest ? text : withNote(text, longest - noteRoom, text.length);
+}
+
+// Messages never change, so each result is measured once, even if several turns send it.
+const measured = new WeakMap<ToolMessage, ToolMessage>();
+
+/** Cuts a message for the model: a long tool result, and the texts of its parts. */
+function cutMessage(message: Message): Message {
+	if (message.role !== 'tool') return message;
+	const known = measured.get(message);
+	if (known !== undefined) return known;
+	const cut = cutResult(message);
+	measured.set(message, cut);
+	return cut;
+}
+
+function cutResult(message: ToolMessage): ToolMessage {
+	const content = cutOutput(message.content);
+	const parts = message.parts === undefined ? undefined : cutParts(message.parts);
+	return content === message.content && parts === message.parts ? message : { ...message, content, parts };
+}
+
+/** Cuts the texts of parts to the limit of a result together. Parts without a text stay. */
+function cutParts(parts: readonly MessagePart[]): readonly MessagePart[] {
+	const total = parts.reduce((sum, { text = '' }) => sum + text.length, 0);
+	if (total <= longestOutput) return parts;
+	let room = longestOutput - noteRoom;
+	return parts.map((part) => {
+		const { text = '' } = part;
+		const before = room;
+		room -= text.length;
+		if (room >= 0 || text === '') return part;
+		return { ...part, text: before >= 0 ? withNote(text, before, total) : '' };
+	});
+}
+
+/** Returns the first `room` characters and a note. */
+function withNote(text: string, room: number, total: number): string {
+	const head = truncateText(text, room);
+	return `${head}\n\n[Cut: of ${total} characters only the first ${head.length} are shown.]`;
+}
+
+/** Whether a provider has summed up what came before a message, within it. */
+export function isCompacted(providerMetadata: Readonly<Record<string, unknown>> = {}, variant?: string): boolean {
+	const kept = variant === undefined ? undefined : providerMetadata[variant];
+	if (!isRecord(kept)) return false;
+	return [kept.content, kept.output].some((blocks) => Array.isArray(blocks) && blocks.some(isCompaction));
+}
+
+/** A compaction of Anthropic without content has failed. */
+function isCompaction(block: unknown): boolean {
+	if (!isRecord(block) || block.type !== 'compaction') return false;
+	return typeof block.content === 'string' || typeof block.encrypted_content === 'string';
+}
+
+/**
+ * Leaves out what a provider has summed up: everything in front of the newest such message, except system messages. Another
+ * provider gets all of it.
+ */
+export function dropCompacted(messages: readonly Message[], variant: string | undefined): readonly Message[] {
+	const from = messages.findLastIndex(
+		(message) => message.role === 'assistant' && isCompacted(message.providerMetadata, variant),
+	);
+	return from === -1 ? messages : messages.filter(({ role }, at) => at >= from || role === 'system');
 }

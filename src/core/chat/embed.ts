@@ -1,9 +1,8 @@
 import { RunletError } from '../ground/errors.ts';
-import { isCut, readUsage, toModelError } from './model-error.ts';
+import { isCut, readUsage, retry, toModelError } from './model-error.ts';
 import type { ChatOptions } from './options.ts';
 import type { EmbedFn } from './provider.ts';
 import { canTalk, createUnknownModel, resolveRegistration } from './registry.ts';
-import { retry } from './retry.ts';
 import { raceAbort } from './signal.ts';
 import { estimateTokens } from './tokens.ts';
 import { addUsage, type ChatUsage } from './usage.ts';

@@ -1,6 +1,6 @@
 import type { TaskList, ToolCall, ToolResult } from '../tool/index.ts';
 import type { CacheMiss } from './prompt-record.ts';
-import type { ProviderCall, Source } from './provider-call.ts';
+import type { ProviderCall, Source } from './provider-tool.ts';
 import type { ReplyDelta } from './reply.ts';
 import type { ChatUsage } from './usage.ts';
 

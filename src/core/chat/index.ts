@@ -10,9 +10,7 @@ export {
 	estimateToolsTokens,
 	formatBudgetBreakdown,
 } from './context-budget.ts';
-export { cutOutput } from './cut.ts';
-export { dispatchChat, dispatchChatStream, noopOnDelta } from './dispatch.ts';
-export type { ReasoningEffort } from './effort.ts';
+export { cutOutput } from './conversation.ts';
 export { embed } from './embed.ts';
 export type {
 	AnswerTo,
@@ -38,7 +36,6 @@ export {
 	userMessage,
 } from './message.ts';
 export type { Hidden, Meter, MeteredRequest } from './meter.ts';
-export type { ModelPrice, ModelPrices } from './model-price.ts';
 export type { ChatOptions, MessageContext, QuestionAnswer, Turn } from './options.ts';
 export type {
 	AskedCall,
@@ -46,22 +43,35 @@ export type {
 	ChatFn,
 	ChatStreamFn,
 	EmbedFn,
+	ModelPrice,
+	ModelPrices,
 	MostCost,
 	PriceOf,
 	PromptCache,
 	Provider,
 	ProviderMeta,
 	ProviderRegistration,
+	ReasoningEffort,
+	Timeouts,
 	ToolChoice,
 } from './provider.ts';
-export type { ProviderCall, Source } from './provider-call.ts';
-export type { ProviderChoices, ProviderContext, ProviderTool, ProviderToolType } from './provider-tool.ts';
+export type {
+	ProviderCall,
+	ProviderChoices,
+	ProviderContext,
+	ProviderTool,
+	ProviderToolType,
+	Source,
+} from './provider-tool.ts';
 export type { Recalled } from './recall.ts';
 export {
 	builtinProviders,
 	detectProvider,
 	detectProviderFrom,
+	dispatchChat,
+	dispatchChatStream,
 	findObstacle,
+	noopOnDelta,
 	prefixDetector,
 	providerName,
 	resolveRegistration,
@@ -77,9 +87,6 @@ export type {
 	StreamStop,
 	UnknownDelta,
 } from './reply.ts';
-export { type Run, run } from './run.ts';
-export type { RunContext } from './run-context.ts';
-export { runLoop, runLoopMessages, runLoopStream, runLoopStreamMessages } from './run-loop.ts';
-export type { SystemContext, SystemPrompt } from './system-prompt.ts';
-export type { Timeouts } from './timeouts.ts';
+export { type Run, run, runLoop, runLoopMessages, runLoopStream, runLoopStreamMessages } from './run.ts';
+export type { RunContext, SystemContext, SystemPrompt } from './run-context.ts';
 export { addUsage, type ChatUsage, makeUsage, type Units } from './usage.ts';

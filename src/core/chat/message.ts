@@ -1,6 +1,6 @@
 import { flattenParts, type MessagePart, textPart } from '../ground/part.ts';
 import type { ToolCall, ToolResult } from '../tool/index.ts';
-import type { ProviderCall, Source } from './provider-call.ts';
+import type { ProviderCall, Source } from './provider-tool.ts';
 
 export interface SystemMessage {
 	readonly role: 'system';

@@ -1,18 +1,23 @@
 import { assertKnownFields } from '../ground/check.ts';
 import type { Skill, SkillContext, SkillResolver } from '../skill/index.ts';
 import type { AnyFn, AnySchema, JsonSchema, StateChanges, Tool, ToolCall, ToolEntries } from '../tool/index.ts';
-import type { ReasoningEffort } from './effort.ts';
 import type { AnswerTo, CallEdit, Question, SideEvent } from './event.ts';
 import type { Message } from './message.ts';
 import type { Meter } from './meter.ts';
 import type { CacheMiss, PromptRecord } from './prompt-record.ts';
-import type { PromptCache, ProviderRegistration, TextChatFn, TextChatStreamFn, ToolChoice } from './provider.ts';
+import type {
+	PromptCache,
+	ProviderRegistration,
+	ReasoningEffort,
+	TextChatFn,
+	TextChatStreamFn,
+	Timeouts,
+	ToolChoice,
+} from './provider.ts';
 import type { ProviderChoices } from './provider-tool.ts';
 import type { Recall } from './recall.ts';
 import type { StopReason } from './reply.ts';
-import type { RunContext } from './run-context.ts';
-import type { SystemPrompt } from './system-prompt.ts';
-import type { Timeouts } from './timeouts.ts';
+import type { RunContext, SystemPrompt } from './run-context.ts';
 import type { ChatUsage } from './usage.ts';
 
 /** The model turn that produced an assistant message. */

@@ -1,10 +1,8 @@
+import { RunletError } from '../ground/errors.ts';
 import type { JsonSchema, Tool } from '../tool/index.ts';
-import type { ReasoningEffort } from './effort.ts';
 import type { Message } from './message.ts';
-import type { ModelPrices } from './model-price.ts';
 import type { ProviderChoices } from './provider-tool.ts';
 import type { ChatReply, OnDelta } from './reply.ts';
-import type { Timeouts } from './timeouts.ts';
 import type { ChatUsage } from './usage.ts';
 
 /** The provider of a model. Your own provider may have any other name. */
@@ -161,3 +159,50 @@ export type EmbedFn = (
 	texts: readonly string[],
 	options?: Pick<CallOptions, 'signal'> & { readonly onUsage?: (usage: ChatUsage) => void },
 ) => Promise<readonly (readonly number[])[]>;
+
+/** What a model costs you, in US dollars for a million tokens. */
+export interface ModelPrice {
+	readonly input: number;
+	readonly output: number;
+	/** Input out of a cache. The default is the price of input. */
+	readonly cachedInput?: number;
+	/** Input that is written to a cache. The default is the price of input. */
+	readonly cacheWrite?: number;
+	/** US dollars for one of each unit: `{ web_searches: 0.01 }`. */
+	readonly units?: Readonly<Record<string, number>>;
+}
+
+/** The prices of models by their names. A `*` at the end of a name stands for any rest. */
+export type ModelPrices = Readonly<Record<string, ModelPrice>>;
+
+/** Time limits in milliseconds. */
+export interface Timeouts {
+	/** Until the first event of a stream, by default 120,000. For a reply without streaming, 600,000. */
+	readonly firstEventMs?: number;
+	/** Between two events of a stream, even empty ones. The default is 300,000. */
+	readonly idleMs?: number;
+	/** For each tool. The default is 120,000. */
+	readonly toolMs?: number;
+	/** For the whole run. The default is 1,800,000. */
+	readonly runMs?: number;
+}
+
+/** All levels of effort, from the lowest. */
+export const reasoningEfforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
+
+/**
+ * How much a model thinks before it answers. A model with fewer levels takes the nearest one; of two, the one that
+ * thinks more, unless that is `max`.
+ */
+export type ReasoningEffort = (typeof reasoningEfforts)[number];
+
+/** Throws `invalid_request`, which lists the levels, for a caller without types. A missing effort is fine. */
+export function assertEffort(effort: ReasoningEffort | undefined): void {
+	if (effort === undefined || reasoningEfforts.includes(effort)) return;
+	const given = typeof effort === 'string' ? JSON.stringify(String(effort).slice(0, 40)) : typeof effort;
+	throw new RunletError(
+		'invalid_request',
+		`reasoningEffort: expected one of ${reasoningEfforts.join(', ')}, got ${given}. Leave it out and the model decides.`,
+		{ field: 'reasoningEffort' },
+	);
+}

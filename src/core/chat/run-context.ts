@@ -1,5 +1,7 @@
 import type { Actor } from '../ground/actor.ts';
+import { RunletError } from '../ground/errors.ts';
 import type { StateStore, ToolContext } from '../tool/index.ts';
+import { noEnv } from '../tool/tool.ts';
 
 /** Returns who sent the newest message. */
 export function readAskedBy({ askedBy }: Pick<RunContext, 'askedBy'>): Actor | undefined {
@@ -31,4 +33,33 @@ export interface RunContext
 	readonly createKey?: (callId: string) => string;
 	/** The state of the session. Without it the state lasts for this run. */
 	readonly state?: StateStore;
+}
+
+/** The context of a function that writes the system prompt. */
+export interface SystemContext
+	extends Partial<Pick<ToolContext, 'sessionId' | 'runId' | 'owner' | 'user' | 'askedBy'>> {
+	readonly env: ToolContext['env'];
+	readonly skillContext: ToolContext['skillContext'];
+	/** The metadata that the session was created with. */
+	readonly metadata: Readonly<Record<string, string>>;
+}
+
+/** A system prompt, or a function that writes it before each turn. */
+export type SystemPrompt = string | ((about: SystemContext) => string | undefined | Promise<string | undefined>);
+
+/**
+ * Returns the system prompt: the text, or the current result of its function. Throws `invalid_request` if that is not a
+ * text.
+ */
+export async function writeSystem(
+	system: SystemPrompt | undefined,
+	context: RunContext = {},
+): Promise<string | undefined> {
+	if (typeof system !== 'function') return system;
+	const { sessionId, runId, owner, user, env = noEnv, metadata = {}, skillContext = {} } = context;
+	const askedBy = readAskedBy(context);
+	const said: unknown = await system({ sessionId, runId, owner, user, askedBy, env, metadata, skillContext });
+	if (said === undefined || typeof said === 'string') return said;
+	const message = `system: its function gave a ${typeof said}. Let it return a text.`;
+	throw new RunletError('invalid_request', message, { field: 'system' });
 }

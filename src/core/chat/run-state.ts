@@ -1,4 +1,4 @@
-import type { Tool } from '../tool/index.ts';
+import type { Tool, ToolCall, ToolResult } from '../tool/index.ts';
 import type { TurnReaders } from './ask-model.ts';
 import { type Conversation, findWindow } from './conversation.ts';
 import { type Emit, isSideEvent, type SideEvent, type Step } from './event.ts';
@@ -7,7 +7,7 @@ import { isReferring, restoreReferences } from './old-results.ts';
 import type { ChatOptions, MessageContext } from './options.ts';
 import type { PromptRecord } from './prompt-record.ts';
 import type { RecalledFronts } from './recall.ts';
-import type { BegunTurn, LastTurn, Resumption } from './resumption.ts';
+import type { TurnReply } from './streamed-reply.ts';
 import { addUsage, type ChatUsage } from './usage.ts';
 
 /** The context of the loop besides its options. */
@@ -109,4 +109,29 @@ function createOrderedStore(
 		storing = storing.then(() => onMessage(message, about));
 		return storing;
 	};
+}
+
+/** The state of an interrupted run that its messages do not show. */
+export interface Resumption {
+	/** The number of completed model turns. */
+	readonly iteration: number;
+	/** The usage of these turns. */
+	readonly usage: ChatUsage;
+	/** The newest of these turns. */
+	readonly last?: LastTurn;
+	/** The unfinished turn. Missing if the model comes next. */
+	readonly turn?: BegunTurn;
+}
+
+/** The model's newest turn. */
+type LastTurn = Pick<TurnReply, 'model' | 'text' | 'stopReason' | 'usage' | 'providerCalls' | 'sources'> &
+	Pick<Step, 'cacheMiss'>;
+
+/** A model turn with open calls. */
+export interface BegunTurn {
+	/** All its calls. */
+	readonly calls: readonly ToolCall[];
+	readonly results: readonly ToolResult[];
+	/** The reason if one of them stops the run. */
+	readonly haltedReason?: string;
 }

@@ -2,14 +2,14 @@ import { RunletError, toRunletError } from '../ground/errors.ts';
 import { copyData } from '../tool/copy.ts';
 import type { AnySchema, FromAnySchema, JsonSchema } from '../tool/index.ts';
 import { type Emit, isDelta, joinDeltas, type RunEvent, type TerminalEvent } from './event.ts';
-import { createEventFeed, type EventFeed } from './event-feed.ts';
+import { close, createEventFeed, type EventFeed, toSse } from './event-feed.ts';
 import { loop, type RunResult } from './loop.ts';
-import type { Message } from './message.ts';
+import { type Message, userMessage } from './message.ts';
 import { readUsage } from './model-error.ts';
 import type { ChatOptions } from './options.ts';
+import type { ReplyDelta } from './reply.ts';
 import type { LoopContext } from './run-state.ts';
 import { longestTimer } from './signal.ts';
-import { close, toSse } from './sse.ts';
 
 /** A started run. Read `events`, or `toStream()`, or neither: `result` settles in all cases. */
 export interface Run<Output = unknown> {
@@ -56,7 +56,7 @@ export function run(options: ChatOptions, messages: readonly Message[]): Run {
 }
 
 /** A started run, for a reader of its own. */
-export interface StartedRun {
+interface StartedRun {
 	readonly result: Promise<RunResult>;
 	/** Adds the reader. There can be one. The function waits for the events that are there together; nothing after the end. */
 	readonly read: () => () => Promise<RunEvent[] | undefined>;
@@ -175,4 +175,46 @@ function allowLeaving<T>(events: AsyncGenerator<T, undefined>, leave: () => void
 
 async function* readEvents(take: () => Promise<RunEvent[] | undefined>): AsyncGenerator<RunEvent, undefined> {
 	for (let events = await take(); events !== undefined; events = await take()) yield* events;
+}
+
+/** Asks an agent and resolves to its final text. The model does not stream. Rejects like `Run.result`. */
+export function runLoop(options: ChatOptions, text: string): Promise<string> {
+	return runLoopMessages(options, [userMessage(text)]);
+}
+
+/** Like `runLoop`, from a conversation. */
+export async function runLoopMessages(options: ChatOptions, messages: readonly Message[]): Promise<string> {
+	return (await startRun(options, messages, { stream: false }).result).text;
+}
+
+/** Asks an agent and resolves to its final text. `onDelta` gets each delta of every turn, and `turn.restarted`. */
+export function runLoopStream(options: ChatOptions, text: string, onDelta?: OnStreamDelta): Promise<string> {
+	return runLoopStreamMessages(options, [userMessage(text)], onDelta);
+}
+
+/**
+ * Takes the deltas of a run, and `turn.restarted`: the turn is asked again, so drop its deltas. A function that takes
+ * only deltas fits too.
+ */
+type OnStreamDelta = {
+	// A method, because its parameter may be narrower.
+	take(delta: ReplyDelta | Restarted): void | Promise<void>;
+}['take'];
+
+type Restarted = Extract<RunEvent, { readonly type: 'turn.restarted' }>;
+
+/** Like `runLoopStream`, from a conversation. The run waits for `onDelta`. An error there ends the run. */
+export async function runLoopStreamMessages(
+	options: ChatOptions,
+	messages: readonly Message[],
+	onDelta?: OnStreamDelta,
+): Promise<string> {
+	const { events, result } = run(options, messages);
+	if (onDelta !== undefined) {
+		for await (const event of events) {
+			const taken = isDelta(event) || event.type === 'turn.restarted' ? onDelta(event) : undefined;
+			if (taken !== undefined) await taken;
+		}
+	}
+	return (await result).text;
 }

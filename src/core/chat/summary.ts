@@ -1,7 +1,6 @@
 import { RunletError } from '../ground/errors.ts';
 import { askModel, type TurnRequest } from './ask-model.ts';
-import { type Conversation, isSummary } from './conversation.ts';
-import { cutText } from './cut.ts';
+import { type Conversation, cutText, isSummary } from './conversation.ts';
 import { isDelta, type RunEvent } from './event.ts';
 import { type Message, messageText, type SystemMessage, userMessage } from './message.ts';
 import { isRetryable, readUsage } from './model-error.ts';

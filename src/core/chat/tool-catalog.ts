@@ -1,8 +1,8 @@
 import { forAgent, type Tool } from '../tool/index.ts';
 import { findContextLimit } from './context-budget.ts';
 import { estimateTool } from './estimate.ts';
+import { readResultName } from './old-results.ts';
 import type { ChatOptions } from './options.ts';
-import { readResultName } from './references.ts';
 import { raceAbort } from './signal.ts';
 import { createToolSearch, mostSent } from './tool-search.ts';
 

@@ -18,19 +18,16 @@ import { ActiveSkills } from './active-skills.ts';
 import type { TurnReaders } from './ask-model.ts';
 import { askWithinContext } from './context-limit.ts';
 import { type Conversation, listTexts } from './conversation.ts';
-import { assertEffort } from './effort.ts';
 import type { Message } from './message.ts';
-import { isReferring } from './old-results.ts';
+import { createResultReader, isReferring, readResultName } from './old-results.ts';
 import { assertKnownOptions, type ChatOptions } from './options.ts';
-import { anyObjectWords, assertReadable, isAnyObject } from './output.ts';
-import { createResultReader, readResultName } from './references.ts';
-import { readAskedBy } from './run-context.ts';
+import { assertEffort } from './provider.ts';
+import { anyObjectWords, assertReadable, isAnyObject, selectOfferedTools } from './requirements.ts';
+import { readAskedBy, writeSystem } from './run-context.ts';
 import { type SentTools, selectSentTools } from './sent-tools.ts';
 import { raceAbort } from './signal.ts';
 import type { TurnReply } from './streamed-reply.ts';
-import { writeSystem } from './system-prompt.ts';
 import { createCatalog, type ToolCatalog } from './tool-catalog.ts';
-import { selectOfferedTools } from './tool-choice.ts';
 
 /** The common settings of all turns of a run. */
 export interface TurnSetting {

@@ -1,4 +1,4 @@
-import { anyObjectWords } from '../chat/output.ts';
+import { anyObjectWords } from '../chat/requirements.ts';
 import { isRecord } from '../ground/json.ts';
 import type { JsonSchema } from '../tool/index.ts';
 import { findReferred } from '../tool/json-schema/keywords.ts';

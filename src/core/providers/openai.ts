@@ -1,5 +1,5 @@
-import { reasoningEfforts } from '../chat/effort.ts';
 import { type AskedCall, type ProviderRegistration, prefixDetector, type ReasoningEffort } from '../chat/index.ts';
+import { reasoningEfforts } from '../chat/provider.ts';
 import type { ProviderChoices } from '../chat/provider-tool.ts';
 import { RunletError } from '../ground/errors.ts';
 import { isRecord } from '../ground/json.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { toSse } from '../../../src/core/chat/event-feed.ts';
 import type { RunEvent } from '../../../src/core/chat/index.ts';
-import { toSse } from '../../../src/core/chat/sse.ts';
 
 /** What a client shows that keeps an id as soon as it has read its line, as `@microsoft/fetch-event-source` does. */
 function read(text: string): { readonly shown: readonly string[]; readonly id: string | undefined } {

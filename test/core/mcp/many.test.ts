@@ -2,7 +2,7 @@ import { gzipSync } from 'node:zlib';
 import { createMcpHandler } from '@modelcontextprotocol/server';
 import { build } from 'esbuild';
 import { expect, it } from 'vitest';
-import { toCharge } from '../../../src/core/chat/charge.ts';
+import { toCharge } from '../../../src/core/chat/meter.ts';
 import { chat, providers } from '../../../src/core/index.ts';
 import { createConnection, type McpProblem } from '../../../src/core/mcp/index.ts';
 import { createServer, type FixtureTool, keep, text } from './support.ts';

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
 import { Miniflare } from 'miniflare';
-import type { ProviderCall, Source } from '../../../src/core/chat/provider-call.ts';
+import type { ProviderCall, Source } from '../../../src/core/chat/provider-tool.ts';
 import { readWorkerOptions } from '../../bundle.ts';
 
 /** What the model says: a text, or pieces one after another. */

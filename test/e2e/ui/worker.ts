@@ -9,7 +9,7 @@ import { createObjects } from '../../../src/cloudflare/runlet/objects.ts';
 import { schedules } from '../../../src/cloudflare/schedules/index.ts';
 import { providerCall, source } from '../../../src/cloudflare/wire/provider-call.ts';
 import type { ChatUsage, ProviderRegistration } from '../../../src/core/chat/index.ts';
-import type { ProviderCall, Source } from '../../../src/core/chat/provider-call.ts';
+import type { ProviderCall, Source } from '../../../src/core/chat/provider-tool.ts';
 import { askUser, fn, halt, tool } from '../../../src/core/index.ts';
 
 declare global {

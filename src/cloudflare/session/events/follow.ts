@@ -1,5 +1,5 @@
+import { close } from '../../../core/chat/event-feed.ts';
 import type { RunEvent } from '../../../core/chat/index.ts';
-import { close } from '../../../core/chat/sse.ts';
 import { joinBytes } from '../../../core/ground/bytes.ts';
 import type { RunletError } from '../../../core/ground/errors.ts';
 import type { EventSource, ShownEvent } from '../../agent/event-source.ts';

@@ -1,6 +1,6 @@
 import type { ChatUsage, RunEvent, SideEvent, Step } from '../../../core/chat/index.ts';
 import { readToolResult } from '../../../core/chat/message.ts';
-import type { Resumption } from '../../../core/chat/resumption.ts';
+import type { Resumption } from '../../../core/chat/run-state.ts';
 import { addUsage } from '../../../core/chat/usage.ts';
 import { toInputText } from '../../../core/tool/call.ts';
 import type { ToolCall, ToolResult } from '../../../core/tool/index.ts';

@@ -1,4 +1,4 @@
-import { type SeenCall, toCharge } from '../../../core/chat/charge.ts';
+import { type SeenCall, toCharge } from '../../../core/chat/meter.ts';
 import { type Amount, createAmount } from '../../objects/budget.ts';
 import type { Charge } from '../store/spending-row.ts';
 

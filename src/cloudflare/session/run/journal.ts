@@ -1,5 +1,5 @@
 import type { ChatOptions, Message, MeteredRequest, SideEvent } from '../../../core/chat/index.ts';
-import type { Resumption } from '../../../core/chat/resumption.ts';
+import type { Resumption } from '../../../core/chat/run-state.ts';
 import type { Tool, ToolCall } from '../../../core/tool/index.ts';
 import type { AtCrashPoint } from '../../agent/crash.ts';
 import type { SessionFiles } from '../files/session-files.ts';

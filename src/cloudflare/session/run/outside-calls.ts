@@ -1,6 +1,6 @@
+import { close } from '../../../core/chat/event-feed.ts';
 import type { Message, RunEvent } from '../../../core/chat/index.ts';
 import { prepareSingleCalls } from '../../../core/chat/single-call.ts';
-import { close } from '../../../core/chat/sse.ts';
 import type { CallsOutcome } from '../../../core/chat/tool-calls.ts';
 import type { Actor } from '../../../core/ground/actor.ts';
 import { toHex } from '../../../core/ground/bytes.ts';

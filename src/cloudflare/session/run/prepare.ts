@@ -1,5 +1,5 @@
 import { type ChatOptions, type RunEvent, resolveRegistration, userMessage } from '../../../core/chat/index.ts';
-import type { Resumption } from '../../../core/chat/resumption.ts';
+import type { Resumption } from '../../../core/chat/run-state.ts';
 import type { Actor } from '../../../core/ground/actor.ts';
 import { hashText } from '../../../core/ground/bytes.ts';
 import { describeStack } from '../../../core/ground/errors.ts';

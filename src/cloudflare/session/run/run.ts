@@ -1,7 +1,7 @@
 import { isDelta, isSideEvent, isTerminal, joinDeltas } from '../../../core/chat/event.ts';
 import type { ChatOptions, Message, SideEvent, TerminalEvent } from '../../../core/chat/index.ts';
-import type { Resumption } from '../../../core/chat/resumption.ts';
 import { startRun } from '../../../core/chat/run.ts';
+import type { Resumption } from '../../../core/chat/run-state.ts';
 import { RunletError } from '../../../core/ground/errors.ts';
 import type { AtCrashPoint } from '../../agent/crash.ts';
 import { toFailureFields, log as writeLog } from '../../log.ts';

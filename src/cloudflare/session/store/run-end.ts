@@ -1,5 +1,5 @@
 import type { Message, RunEvent, SideEvent, TerminalEvent } from '../../../core/chat/index.ts';
-import { findJson } from '../../../core/chat/output.ts';
+import { findJson } from '../../../core/chat/requirements.ts';
 
 /** The last event of a run without what its last message holds. */
 export type StoredEvent = TerminalEvent & {

@@ -1,5 +1,5 @@
+import { close } from '../../../core/chat/event-feed.ts';
 import type { RunEvent } from '../../../core/chat/index.ts';
-import { close } from '../../../core/chat/sse.ts';
 import { toBase64 } from '../../../core/ground/bytes.ts';
 import { RunletError } from '../../../core/ground/errors.ts';
 import { exportedLists, type exportedSession, recordNames } from '../../wire/export.ts';

@@ -1,5 +1,5 @@
+import { toSse } from '../../../core/chat/event-feed.ts';
 import type { RunEvent } from '../../../core/chat/index.ts';
-import { toSse } from '../../../core/chat/sse.ts';
 import { toResponse } from '../../../core/ground/errors.ts';
 import type { ChildEvent } from '../event.ts';
 import { mcpFailure } from './mcp/error.ts';

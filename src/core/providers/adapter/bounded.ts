@@ -1,4 +1,4 @@
-import { createReplyTooLarge, usualReplyBytes } from '../../chat/reply-size.ts';
+import { createReplyTooLarge, usualReplyBytes } from '../../chat/model-call.ts';
 
 /** The limits of an answer in bytes. They follow from the longest allowed reply. */
 export interface WireBounds {

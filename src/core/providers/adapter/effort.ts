@@ -1,4 +1,4 @@
-import { type ReasoningEffort, reasoningEfforts } from '../../chat/effort.ts';
+import { type ReasoningEffort, reasoningEfforts } from '../../chat/provider.ts';
 
 /**
  * Returns the level of a model that is nearest to the wanted one. Of two, it takes the one that thinks more, except

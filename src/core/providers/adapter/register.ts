@@ -1,4 +1,3 @@
-import { assertEffort } from '../../chat/effort.ts';
 import {
 	type AskedCall,
 	type CallOptions,
@@ -10,6 +9,7 @@ import {
 	prefixDetector,
 } from '../../chat/index.ts';
 import { callDirectly, type ModelCall } from '../../chat/model-call.ts';
+import { assertEffort } from '../../chat/provider.ts';
 import { type ProviderChoices, pickChoices } from '../../chat/provider-tool.ts';
 import { raceAbort, toAbortError } from '../../chat/signal.ts';
 import { providerName, type Tool } from '../../tool/index.ts';

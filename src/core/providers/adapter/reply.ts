@@ -1,6 +1,6 @@
 import { type ChatReply, type ChatUsage, makeUsage, type OnDelta, type StopReason } from '../../chat/index.ts';
-import { createMadeImage, type MadeImage } from '../../chat/made-image.ts';
-import { createSource, cutData, type ProviderCall, type Source } from '../../chat/provider-call.ts';
+import { createSource, cutData, type ProviderCall, type Source } from '../../chat/provider-tool.ts';
+import { createMadeImage, type MadeImage } from '../../chat/reply.ts';
 import { parseToolInput } from '../../tool/call.ts';
 import type { ToolCall } from '../../tool/index.ts';
 import type { Json } from './json.ts';

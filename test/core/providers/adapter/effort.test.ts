@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
-import { reasoningEfforts } from '../../../../src/core/chat/effort.ts';
 import type { ReasoningEffort } from '../../../../src/core/chat/index.ts';
+import { reasoningEfforts } from '../../../../src/core/chat/provider.ts';
 import { chat, type ProviderRegistration, providers } from '../../../../src/core/index.ts';
 import { roundEffort } from '../../../../src/core/providers/adapter/effort.ts';
 

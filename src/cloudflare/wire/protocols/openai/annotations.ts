@@ -1,5 +1,5 @@
 import type { RunEvent } from '../../../../core/chat/index.ts';
-import { isWebUrl } from '../../../../core/chat/provider-call.ts';
+import { isWebUrl } from '../../../../core/chat/provider-tool.ts';
 import type { Delta } from './completion.ts';
 
 /** The pages that an answer rests on. Other sources have no place in this protocol. */

@@ -6,7 +6,7 @@ import {
 	type TerminalEvent,
 	type WaitingCall,
 } from '../../../../core/chat/index.ts';
-import { findJson } from '../../../../core/chat/output.ts';
+import { findJson } from '../../../../core/chat/requirements.ts';
 import { RunletError } from '../../../../core/ground/errors.ts';
 import { toInputText } from '../../../../core/tool/call.ts';
 import { createAnnotations } from './annotations.ts';

@@ -1,5 +1,5 @@
 import type { TerminalEvent } from '../../../../core/chat/index.ts';
-import { hasEnded, isWebUrl, type ProviderCall, type Source } from '../../../../core/chat/provider-call.ts';
+import { hasEnded, isWebUrl, type ProviderCall, type Source } from '../../../../core/chat/provider-tool.ts';
 import type { UiChunk } from './chunk.ts';
 
 interface UiProviderCall {

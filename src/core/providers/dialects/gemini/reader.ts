@@ -1,4 +1,4 @@
-import { renderMadeImage } from '../../../chat/made-image.ts';
+import { renderMadeImage } from '../../../chat/reply.ts';
 import { RunletError } from '../../../ground/errors.ts';
 import { isRecord } from '../../../ground/json.ts';
 import { toInputText } from '../../../tool/call.ts';

@@ -1,4 +1,4 @@
-import type { ProviderCall, Source } from '../../../chat/provider-call.ts';
+import type { ProviderCall, Source } from '../../../chat/provider-tool.ts';
 import { getObject, getObjects, getString, type Json } from '../../adapter/json.ts';
 
 /** Returns the call of a part with code that ran at Google, or with what came of it. `at` is the number of the call. */

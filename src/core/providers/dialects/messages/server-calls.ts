@@ -1,4 +1,4 @@
-import type { ProviderCall, Source } from '../../../chat/provider-call.ts';
+import type { ProviderCall, Source } from '../../../chat/provider-tool.ts';
 import { getObjects, getString, type Json } from '../../adapter/json.ts';
 
 /** Returns the call in a block of a server tool, or of one of an MCP server at Anthropic. */

@@ -7,7 +7,7 @@ import {
 	type ToolMessage,
 	type UserMessage,
 } from '../../../chat/index.ts';
-import { renderMadeImage } from '../../../chat/made-image.ts';
+import { renderMadeImage } from '../../../chat/reply.ts';
 import { isRecord } from '../../../ground/json.ts';
 import { decodeText, isImage, toDataUrl, toMedia } from '../../../ground/part.ts';
 import { providerName, type ToolCall } from '../../../tool/index.ts';

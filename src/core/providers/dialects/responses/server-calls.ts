@@ -1,4 +1,4 @@
-import type { ProviderCall, Source } from '../../../chat/provider-call.ts';
+import type { ProviderCall, Source } from '../../../chat/provider-tool.ts';
 import { getObject, getObjects, getString, type Json } from '../../adapter/json.ts';
 
 /** Returns the call in an item of a tool that the provider ran itself. */
