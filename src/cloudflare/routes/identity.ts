@@ -1,7 +1,7 @@
 import type { Context, MiddlewareHandler } from 'hono';
 import type { Actor } from '../../core/ground/actor.ts';
 import { RunletError } from '../../core/ground/errors.ts';
-import { webAgent } from '../../core/toolboxes/web/agent.ts';
+import { webAgent } from '../../core/toolboxes/web/robots.ts';
 import { type Authenticate, identifyAccount } from '../auth/account.ts';
 import { type Identity, identify, identifyLocal, isOwnCredential } from '../auth/identity.ts';
 import type { KeyRecord, Scope } from '../auth/key.ts';

@@ -4,17 +4,15 @@ import type { InvokeContext } from '../tool/index.ts';
 import type { Toolbox } from '../tool/toolbox.ts';
 import { arithmeticTool } from './arithmetic.ts';
 import { deleteFileTool, editFileTool, moveFileTool, undoChangesTool, writeFileTool } from './change.ts';
-import { searchConversationTool } from './conversation.ts';
 import { addTools } from './files.ts';
-import { fileInfoTool, listFilesTool, readFileTool } from './look.ts';
-import { applyPatchTool } from './patch/tool.ts';
+import { applyPatchTool } from './patch/apply.ts';
 import { applyPlanTool, planChangesTool } from './plan.ts';
 import { queryJsonTool } from './query-json.ts';
+import { fileInfoTool, listFilesTool, readFileTool, searchConversationTool } from './read.ts';
 import { searchFilesTool } from './search-files.ts';
 import { runShellTool } from './shell.ts';
 import { addTasksTool, createTaskListTool, pushTaskTool, resolveTaskTool, showTasksTool } from './tasks.ts';
-import { timeTool } from './time.ts';
-import { cancelWakeupTool, listWakeupsTool, scheduleWakeupTool } from './wakeups.ts';
+import { cancelWakeupTool, listWakeupsTool, scheduleWakeupTool, timeTool } from './time.ts';
 import { webTools } from './web/index.ts';
 
 export {
@@ -37,8 +35,7 @@ export {
 } from '../tool/toolbox.ts';
 
 export type { DocumentReader } from './web/document.ts';
-export { type WebOptions, webTools } from './web/index.ts';
-export { braveSearch, tavilySearch } from './web/services.ts';
+export { braveSearch, tavilySearch, type WebOptions, webTools } from './web/index.ts';
 
 /** The tools that change nothing: time, arithmetic, JSON, the conversation, and files as far as they are read. */
 export function basic(context?: InvokeContext): Toolbox {

@@ -1,6 +1,7 @@
 import * as v from 'valibot';
-import { fromFn } from '../tool/define.ts';
-import { fn, type Tool } from '../tool/index.ts';
+import { RunletError } from '../ground/errors.ts';
+import { define, fromFn } from '../tool/define.ts';
+import { fn, type Tool, type ToolContext, type Wakeups } from '../tool/index.ts';
 
 const timeZone = v.pipe(
 	v.string(),
@@ -46,4 +47,76 @@ function isTimeZone(zone: string): boolean {
 	} catch {
 		return false;
 	}
+}
+
+const name = v.pipe(
+	v.string(),
+	v.regex(/^[a-z0-9]+(?:-[a-z0-9]+)*$/, 'Use a-z, 0-9 and single hyphens'),
+	v.maxLength(64),
+	v.description('A short name, such as check-inbox. One of the same name is replaced'),
+);
+
+const text = (says: string) => v.optional(v.pipe(v.string(), v.maxLength(200), v.description(says)));
+
+/** What all tools of wake-ups have in common. A call that is made twice changes nothing the second time. */
+const shared = {
+	retry: 'safe',
+	isAvailable: ({ wakeups }: Partial<ToolContext>) => wakeups !== undefined,
+} as const;
+
+/** Makes the tool `schedule_wakeup`. */
+export function scheduleWakeupTool(): Tool {
+	return define({
+		...shared,
+		passInput: true,
+		name: 'schedule_wakeup',
+		description:
+			'Have yourself woken in this conversation later, once or again and again, with a message from you to yourself.',
+		inputSchema: v.object({
+			name,
+			text: v.pipe(v.string(), v.nonEmpty(), v.maxLength(10_000), v.description('What you are to do then')),
+			at: text('Once, at this time, with its offset: 2026-11-24T09:00:00+01:00'),
+			every: text('Again and again: a number and m, h, d or w, such as 30m'),
+			cron: text('By minute, hour, day, month and weekday: 0 9 * * MON-FRI'),
+			timezone: text('The time zone of cron, such as Europe/Berlin. UTC if it is missing'),
+		}),
+		onRequest: (wakeup) => ['Wake-up', wakeup.name],
+		onResult: (_, { nextAt = 'never' }) => ['Next', nextAt],
+		fn: (wakeup, context) => findWakeups(context).set(wakeup),
+	});
+}
+
+/** Makes the tool `list_wakeups`. */
+export function listWakeupsTool(): Tool {
+	return define({
+		...shared,
+		passInput: true,
+		name: 'list_wakeups',
+		description: 'List when you are woken in this conversation, and what became of the last time.',
+		inputSchema: v.object({}),
+		fn: async (_, context) => ({ wakeups: await findWakeups(context).list() }),
+	});
+}
+
+/** Makes the tool `cancel_wakeup`. */
+export function cancelWakeupTool(): Tool {
+	return define({
+		...shared,
+		passInput: true,
+		name: 'cancel_wakeup',
+		description: 'Cancel a wake-up of this conversation.',
+		inputSchema: v.object({ name }),
+		fn: async ({ name: one }, context) => {
+			if (await findWakeups(context).cancel(one)) return { cancelled: one };
+			throw new RunletError(
+				'invalid_argument',
+				`name: there is no wake-up "${one}". list_wakeups shows those there are.`,
+			);
+		},
+	});
+}
+
+function findWakeups({ wakeups }: ToolContext): Wakeups {
+	if (wakeups !== undefined) return wakeups;
+	throw new RunletError('not_configured', 'wakeups: this run has none. In the library give options.context.wakeups.');
 }

@@ -3,7 +3,7 @@ import { env } from 'cloudflare:test';
 import { expect, inject, test } from 'vitest';
 import { readConfig } from '../../../src/cloudflare/config/config.ts';
 import { toolbox } from '../../../src/core/index.ts';
-import { webAgent } from '../../../src/core/toolboxes/web/agent.ts';
+import { webAgent } from '../../../src/core/toolboxes/web/robots.ts';
 import worker from '../../worker.ts';
 
 const receiver = inject('receiver');

@@ -1,9 +1,9 @@
+import { RunletError } from '../../ground/errors.ts';
 import { truncateText } from '../../ground/text.ts';
 import type { StepCounter, Steps } from '../../ground/work.ts';
-import { foldBlanks, splitLines } from './lines.ts';
 
 /** Lines that are compared. */
-const mostLines = 20_000;
+const comparedLines = 20_000;
 /** Lines that are shown. */
 const shownLines = 12;
 /** Lines of what was looked for that are compared. */
@@ -32,7 +32,7 @@ export function* showNearest(text: string, wanted: string, work: StepCounter, ex
 /** The lines of a text as they are compared. */
 function* listCompared(text: string, work: StepCounter): Steps<readonly string[]> {
 	const compared: string[] = [];
-	for (const line of splitLines(text).slice(0, mostLines)) {
+	for (const line of splitLines(text).slice(0, comparedLines)) {
 		const read = line.text.slice(0, longestRead);
 		compared.push(foldBlanks(read).slice(0, longestLine));
 		if (work.spend(read.length)) yield;
@@ -112,4 +112,55 @@ function compare(pairs: ReadonlySet<string>, line: string): number {
 	let shared = 0;
 	for (const pair of own) if (pairs.has(pair)) shared++;
 	return (2 * shared) / (pairs.size + own.size);
+}
+
+/** The most lines of a text that is edited line by line. */
+const mostLines = 300_000;
+
+/** The longest line whose blanks may differ. */
+const longestFolded = 20_000;
+
+/** A line of a text. */
+export interface Line {
+	/** The line without its end. */
+	readonly text: string;
+	/** `\n`, `\r\n`, or nothing at the end of a text. */
+	readonly end: string;
+	/** Where it begins in the text. */
+	readonly at: number;
+}
+
+/**
+ * Splits a text into lines. A text that ends with a line end has no empty line behind it. Throws `too_large` for one of too
+ * many lines.
+ */
+export function splitLines(text: string): readonly Line[] {
+	const lines: Line[] = [];
+	for (let at = 0; at < text.length; ) {
+		const found = text.indexOf('\n', at);
+		const next = found === -1 ? text.length : found + 1;
+		const whole = text.slice(at, next);
+		const end = whole.endsWith('\r\n') ? '\r\n' : whole.endsWith('\n') ? '\n' : '';
+		lines.push({ text: whole.slice(0, whole.length - end.length), end, at });
+		at = next;
+		if (lines.length > mostLines)
+			throw new RunletError('too_large', `The text has more than ${mostLines} lines. Write it anew, or split it.`);
+	}
+	return lines;
+}
+
+/** The line end of a text: that of most of its lines. */
+export function findLineEnd(text: string): '\n' | '\r\n' {
+	const all = text.split('\n').length - 1;
+	return 2 * (text.split('\r\n').length - 1) > all ? '\r\n' : '\n';
+}
+
+/** The same text with these line ends. */
+export function withLineEnds(text: string, end: '\n' | '\r\n'): string {
+	return text.replace(/\r?\n/g, end);
+}
+
+/** A line as it is compared where blanks may differ. */
+export function foldBlanks(line: string): string {
+	return line.length > longestFolded ? line : line.trim().replace(/\s\s*/g, ' ');
 }

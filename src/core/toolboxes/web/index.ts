@@ -19,3 +19,23 @@ export function webTools({ search, ...options }: WebOptions = {}): readonly Tool
 	assertKnownFields({ ...options, ...(search && { search }) }, Object.keys(known));
 	return [webFetchTool(options), webSearchTool(search)];
 }
+
+/** Brave Search (https://api-dashboard.search.brave.com/app/documentation/web-search). */
+export function braveSearch({ apiKey }: { readonly apiKey: string }): SearchService {
+	return {
+		url: 'https://api.search.brave.com/res/v1/web/search?q={query}&count={limit}',
+		headers: { 'x-subscription-token': apiKey },
+		results: 'web.results',
+		fields: { snippet: 'description' },
+	};
+}
+
+/** Tavily (https://docs.tavily.com/documentation/api-reference/endpoint/search). */
+export function tavilySearch({ apiKey }: { readonly apiKey: string }): SearchService {
+	return {
+		url: 'https://api.tavily.com/search',
+		headers: { authorization: `Bearer ${apiKey}` },
+		body: { query: '{query}', max_results: '{limit}' },
+		fields: { snippet: 'content' },
+	};
+}

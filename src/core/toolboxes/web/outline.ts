@@ -1,6 +1,7 @@
 import type { Code, Paragraph, Root } from 'mdast';
 import { RunletError } from '../../ground/errors.ts';
 import { splitText } from '../../ground/text.ts';
+import type { GrowingTable } from './blocks.ts';
 import {
 	addBlock,
 	addItem,
@@ -13,7 +14,6 @@ import {
 } from './blocks.ts';
 import { Line, type LineParent, type Mark } from './line.ts';
 import { writeMarkdown } from './markdown.ts';
-import type { GrowingTable } from './table.ts';
 
 /** Nodes of a piece. */
 const mostNodes = 2_000;

@@ -1,9 +1,9 @@
 import { RunletError } from '../../ground/errors.ts';
 import { truncateText } from '../../ground/text.ts';
 import type { Block } from './blocks.ts';
+import { readSpan } from './blocks.ts';
 import type { Mark } from './line.ts';
 import { Outline } from './outline.ts';
-import { readSpan } from './table.ts';
 
 /** The part of a page that is read: one element, the body without what stands beside its text, or everything. */
 export type Part = 'main' | 'article' | 'body' | 'all';

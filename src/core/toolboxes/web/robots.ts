@@ -1,6 +1,5 @@
 import { RunletError } from '../../ground/errors.ts';
 import { type PublicFetchOptions, publicFetch } from '../../ground/public-fetch.ts';
-import { agentName, webAgent } from './agent.ts';
 import { robotsParser } from './libraries.ts';
 
 /** Bytes of rules that are read (RFC 9309, 2.5). */
@@ -51,3 +50,12 @@ async function readRules(
 function createRefusal(message: string): RunletError {
 	return new RunletError('invalid_argument', message, { field: 'url' });
 }
+
+/** The name in the rules of a site for robots. */
+export const agentName = 'runlet';
+
+/**
+ * What the web tools call themselves to a site, after a redirect too. The API of Runlet refuses it where it asks for no key:
+ * a model must not read other sessions.
+ */
+export const webAgent = 'runlet (web tools)';

@@ -5,8 +5,8 @@ import { publicFetch } from '../../ground/public-fetch.ts';
 import { replaceControls, truncateText } from '../../ground/text.ts';
 import { define } from '../../tool/define.ts';
 import type { SearchService, Tool, ToolContext } from '../../tool/index.ts';
-import { agentName } from './agent.ts';
 import { createNotice } from './fetch.ts';
+import { agentName } from './robots.ts';
 
 /** A page that was found. */
 export interface SearchResult {
