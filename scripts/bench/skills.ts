@@ -40,11 +40,11 @@ const miniflare = new Miniflare({
 });
 try {
 	const kv = toSkillsKv(await miniflare.getKVNamespace('SKILLS'));
-	const { skills } = readSkills(folders);
+	const { skills } = await readSkills(folders);
 	const embedder = { model: 'demo', providers: [demo()] };
 	const vectors = await embedSkills(kv, 'skill:', skills, embedder, () => {});
 	const began = performance.now();
-	const { index, puts } = planSkills({ index: null, retired: null, keys: [] }, { skills, problems: [], vectors });
+	const { index, puts } = await planSkills({ index: null, retired: null, keys: [] }, { skills, problems: [], vectors });
 	const planMs = performance.now() - began;
 	const shared = puts.filter(([key]) => !key.startsWith('skill:body:'));
 	await kv.put([...shared, ...(index ? [index] : [])]);

@@ -50,7 +50,7 @@ export async function run(args: readonly string[]): Promise<number> {
 	const { directory, config, env } = values;
 	if (values.check) {
 		const folders = await readSkillFolders(directory);
-		const { problems, warnings } = readSkills(folders);
+		const { problems, warnings } = await readSkills(folders);
 		const said = [formatCount(problems, 'problem'), formatCount(warnings, 'warning')].filter(
 			(text) => text !== undefined,
 		);

@@ -8,7 +8,7 @@ import { readSkills as prepareSkills } from '../core/skill/kv/publish.ts';
 export async function readSkills(folder: string): Promise<readonly Skill[]> {
 	const { readSkillFolders } = await import('../command/skills/folder.ts');
 	const folders = await readSkillFolders(folder);
-	const { problems } = prepareSkills(folders);
+	const { problems } = await prepareSkills(folders);
 	if (problems.length > 0) {
 		const lines = problems.map(({ skill: name, file, message }) => `${name}/${file}: ${message}`);
 		throw new RunletError('invalid_skill', lines.join('\n'));

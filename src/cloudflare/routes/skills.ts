@@ -40,7 +40,7 @@ export const skills = new Hono<RouteEnv>()
 		const rest = [...entries.values()].filter(({ name }) => name > cursor).sort((a, b) => (a.name < b.name ? -1 : 1));
 		const page = rest.slice(0, limit);
 		return c.json({
-			skills: page.map(wireEntry),
+			skills: await Promise.all(page.map(wireEntry)),
 			...(rest.length > page.length && { cursor: page.at(-1)?.name }),
 		});
 	})
@@ -48,7 +48,7 @@ export const skills = new Hono<RouteEnv>()
 	.get('/:name', serveOperation(operations.getSkill), async (c) => {
 		const entry = (await listPublished(c)).get(c.req.param('name'));
 		if (entry === undefined) throw noSuchSkill();
-		const etag = toEtag(entry);
+		const etag = await toEtag(entry);
 		c.header('etag', `"${etag}"`);
 		c.header('vary', 'accept');
 		if (isFresh(c, etag)) return c.body(null, 304);
@@ -59,7 +59,7 @@ export const skills = new Hono<RouteEnv>()
 			const message = `The text of the skill ${entry.name} cannot be read yet. Try again in a minute.`;
 			throw new RunletError('overloaded', message);
 		}
-		if (!accepts(c, 'text/markdown')) return c.json({ ...wireEntry(entry), ...content.output });
+		if (!accepts(c, 'text/markdown')) return c.json({ ...(await wireEntry(entry)), ...content.output });
 		return c.body(toMarkdown({ ...entry, files: undefined, ...content.output }), 200, {
 			'content-type': 'text/markdown; charset=utf-8',
 		});
@@ -116,16 +116,17 @@ async function toFoundSkills(c: Ctx, entries: ReadonlyMap<string, Entry>, query:
 	const resolver = kvResolver(kv, { prefix: publishedPrefix, onProblem: logProblem, ...(local && { cacheMs: 0 }) });
 	const skills: readonly { readonly name: string; readonly score?: number }[] =
 		(await resolver.searchFn?.(query, { limit })) ?? [];
-	return skills.flatMap(({ name, score }) => {
+	const found = skills.map(async ({ name, score }) => {
 		const entry = entries.get(name);
-		return entry === undefined ? [] : [{ ...wireEntry(entry), score }];
+		return entry && { ...(await wireEntry(entry)), score };
 	});
+	return (await Promise.all(found)).filter((one) => one !== undefined);
 }
 
 /** Converts an entry to the form of the API. */
-function wireEntry(entry: Entry): Shown<typeof listedSkill> {
+async function wireEntry(entry: Entry): Promise<Shown<typeof listedSkill>> {
 	const { hash: _, files: __, ...listed } = entry;
-	return { ...listed, etag: toEtag(entry) };
+	return { ...listed, etag: await toEtag(entry) };
 }
 
 function answer(c: Ctx, result: Outcome, { ifMatch }: Condition, violations: readonly Violation[] = []): Response {

@@ -1,8 +1,7 @@
 import { chat, type ProviderRegistration } from '../../core/index.ts';
-import { hashContent } from '../../core/skill/kv/content-hash.ts';
 import type { SkillsKv } from '../../core/skill/kv/layout.ts';
 import { indexKey, parseSkillSet, readStoredVectors, type Vectors } from '../../core/skill/kv/layout.ts';
-import type { PreparedSkill } from '../../core/skill/kv/plan.ts';
+import { hashContent, type PreparedSkill } from '../../core/skill/kv/plan.ts';
 import { readRows, toBytes, toEmbeddedText, writeValues } from '../../core/skill/kv/search.ts';
 
 /** The model that computes the vectors, and the providers to find it in. */
@@ -24,7 +23,7 @@ export async function embedSkills(
 ): Promise<Vectors> {
 	const known = await readKnownVectors(kv, prefix, model);
 	const texts = skills.map(({ entry }) => toEmbeddedText(entry));
-	const hashes = texts.map(hashContent);
+	const hashes = await Promise.all(texts.map(hashContent));
 	const missing = [...new Map(hashes.map((hash, at) => [hash, texts[at] ?? '']))].filter(([hash]) => !known.has(hash));
 	for (let from = 0; from < missing.length; from += batch) {
 		const some = missing.slice(from, from + batch);

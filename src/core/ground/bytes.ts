@@ -65,6 +65,11 @@ export function fromBase64Url(text: string): Uint8Array<ArrayBuffer> {
 	return fromBase64(text.replaceAll('-', '+').replaceAll('_', '/'));
 }
 
+/** Returns the SHA-256 of a text, in hexadecimal digits. */
+export async function hashSecurely(text: string): Promise<string> {
+	return toHex(new Uint8Array(await crypto.subtle.digest('SHA-256', encoder.encode(text))));
+}
+
 export function toHex(bytes: Uint8Array): string {
 	return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }

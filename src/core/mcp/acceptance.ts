@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { toHex } from '../ground/bytes.ts';
+import { hashSecurely } from '../ground/bytes.ts';
 import { isRecord } from '../ground/json.ts';
 
 const schema = v.record(v.string(), v.unknown());
@@ -44,8 +44,7 @@ export function inMemoryAcceptance(): Acceptance {
 /** Hashes a definition. The order of names in objects does not count. */
 export async function hashDefinition(definition: ToolDefinition): Promise<string> {
 	const { name, description, inputSchema, outputSchema } = definition;
-	const text = JSON.stringify(sortNames({ name, description, inputSchema, outputSchema }));
-	return toHex(new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text))));
+	return hashSecurely(JSON.stringify(sortNames({ name, description, inputSchema, outputSchema })));
 }
 
 /** What differs between two definitions: the field, and both values as JSON. */

@@ -38,7 +38,7 @@ async function refused(response: Response, status: number, code: string, message
 async function publishFolder(skills: Parameters<typeof planSkills>[1]['skills'], now = Date.now()) {
 	const keys = (await env.SKILLS.list({ prefix: 'skill:' })).keys.map(({ name }) => name);
 	const [index, retired] = await Promise.all([env.SKILLS.get('skill:index'), env.SKILLS.get('skill:retired')]);
-	const plan = planSkills({ index, retired, keys }, { skills, problems: [] }, { now });
+	const plan = await planSkills({ index, retired, keys }, { skills, problems: [] }, { now });
 	for (const [key, value] of plan.puts) await env.SKILLS.put(key, value);
 	if (plan.retired !== undefined) await env.SKILLS.put(...plan.retired);
 	if (plan.index !== undefined) await env.SKILLS.put(...plan.index);
@@ -74,8 +74,8 @@ test('a skill that is put can be read, as JSON and as the SKILL.md that it was, 
 });
 
 test('the list has every skill once, by name, a page at a time; a search has the best first', async () => {
-	const skills = ['c', 'a', 'e', 'b', 'd'].map((name) => prepareSkill(name, markdown(name)));
-	await publishFolder([...skills, prepareSkill('tone', markdown('tone', '', 'How we answer customers.'))]);
+	const skills = await Promise.all(['c', 'a', 'e', 'b', 'd'].map((name) => prepareSkill(name, markdown(name))));
+	await publishFolder([...skills, await prepareSkill('tone', markdown('tone', '', 'How we answer customers.'))]);
 	const first = await list('?limit=4');
 	expect(first.skills.map(({ name }) => name)).toEqual(['a', 'b', 'c', 'd']);
 	const next = await list(`?limit=4&cursor=${first.cursor}`);
@@ -217,18 +217,18 @@ test('a model reads the newest text in its next run', async () => {
 });
 
 test('files that npm run skills published beside a skill stay when its text is put', async () => {
-	await publishFolder([prepareSkill('tone', markdown('tone'), { files: { 'references/x.md': 'X' } })]);
+	await publishFolder([await prepareSkill('tone', markdown('tone'), { files: { 'references/x.md': 'X' } })]);
 	const { etag } = await read('tone');
 	expect((await put('tone', markdown('tone', 'New'), { 'if-match': `"${etag}"` })).status).toBe(200);
 	expect(await read('tone')).toMatchObject({ body: 'New', files: { 'references/x.md': 'X' } });
 });
 
 test('npm run skills goes on from what was put, and old texts go by the same record', async () => {
-	const same = prepareSkill('a', markdown('a'));
+	const same = await prepareSkill('a', markdown('a'));
 	const etag = readTag(await put('a', markdown('a', 'Old')));
 	await put('b');
 	await put('a', markdown('a'), { 'if-match': etag });
-	const plan = await publishFolder([same, prepareSkill('c', markdown('c'))]);
+	const plan = await publishFolder([same, await prepareSkill('c', markdown('c'))]);
 	expect(plan).toMatchObject({ unchanged: ['a'], published: ['c'], removed: ['b'], deletes: [] });
 	const later = await publishFolder([same], Date.now() + 3_700_000);
 	expect(later.deletes.filter((key) => key.startsWith('skill:body:'))).toHaveLength(2);

@@ -1,5 +1,4 @@
 import * as v from 'valibot';
-import { hashContent } from '../../../core/skill/kv/content-hash.ts';
 import {
 	bodyKey,
 	bodySchema,
@@ -14,7 +13,7 @@ import {
 	toSkillsKv,
 	type Vectors,
 } from '../../../core/skill/kv/layout.ts';
-import { type PreparedSkill, planSkills, prepareSkill, toEtag } from '../../../core/skill/kv/plan.ts';
+import { hashContent, type PreparedSkill, planSkills, prepareSkill, toEtag } from '../../../core/skill/kv/plan.ts';
 import { writePlan } from '../../../core/skill/kv/publish.ts';
 import { filterVectors, toEmbeddedText } from '../../../core/skill/kv/search.ts';
 import { log, toFailureFields } from '../../log.ts';
@@ -113,7 +112,7 @@ export class SkillWriter {
 
 	async #apply({ name, markdown, condition }: Change, { entries, put }: Draft): Promise<Outcome> {
 		const before = entries.get(name);
-		const etag = before && toEtag(before);
+		const etag = before && (await toEtag(before));
 		const { ifMatch, ifNoneMatch = false } = condition;
 		const fits = ifMatch === undefined || (etag !== undefined && (ifMatch === '*' || ifMatch.includes(etag)));
 		if (!fits || (ifNoneMatch && etag !== undefined)) return { outcome: 'refused', etag };
@@ -125,10 +124,10 @@ export class SkillWriter {
 		}
 		if (etag !== undefined && ifMatch === undefined) return { outcome: 'unconditional', etag };
 		const files = before === undefined ? {} : await this.#readFiles(before, put.get(name)?.body);
-		const skill = prepareSkill(name, markdown, { files, keepsFrontMatter: true });
+		const skill = await prepareSkill(name, markdown, { files, keepsFrontMatter: true });
 		entries.set(name, skill.entry);
 		put.set(name, skill);
-		return { outcome: before === undefined ? 'created' : 'replaced', etag: toEtag(skill.entry) };
+		return { outcome: before === undefined ? 'created' : 'replaced', etag: await toEtag(skill.entry) };
 	}
 
 	/** The files beside a skill. Throws when they cannot be read: they must not be lost. */
@@ -151,9 +150,9 @@ export class SkillWriter {
 		};
 		const now = Date.now();
 		const stored = await readStoredVectors(this.#kv, prefix, parseSkillSet(documents.index));
-		const vectors = stored && keepVectors(stored, entries);
+		const vectors = stored && (await keepVectors(stored, entries));
 		const kept = [...entries.values()].filter(({ name }) => !put.has(name));
-		const plan = planSkills(
+		const plan = await planSkills(
 			{ ...documents, keys: await kv.list(prefix) },
 			{ skills: [...put.values()], kept, vectors },
 			{ prefix, now },
@@ -178,12 +177,11 @@ export class SkillWriter {
 }
 
 /** Vectors whose text still stands: `npm run skills` makes them, and a changed text is found by its words until then. */
-function keepVectors(vectors: Vectors, entries: ReadonlyMap<string, Entry>): Vectors | undefined {
+async function keepVectors(vectors: Vectors, entries: ReadonlyMap<string, Entry>): Promise<Vectors | undefined> {
 	try {
-		return filterVectors(vectors, (name, text) => {
-			const entry = entries.get(name);
-			return entry !== undefined && hashContent(toEmbeddedText(entry)) === text;
-		});
+		const hashed = [...entries].map(async ([name, entry]) => [name, await hashContent(toEmbeddedText(entry))] as const);
+		const hashes = new Map(await Promise.all(hashed));
+		return filterVectors(vectors, (name, text) => hashes.get(name) === text);
 	} catch (error) {
 		log('warn', 'skills.problem', toFailureFields(error));
 		return undefined;

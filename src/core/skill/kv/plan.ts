@@ -1,9 +1,8 @@
 import * as v from 'valibot';
-import { countBytes } from '../../ground/bytes.ts';
+import { countBytes, hashSecurely } from '../../ground/bytes.ts';
 import { truncateText } from '../../ground/text.ts';
 import { fromMarkdown } from '../markdown.ts';
 import { toAllowedText } from '../skill.ts';
-import { hashContent } from './content-hash.ts';
 import {
 	bodyKey,
 	defaultPrefix,
@@ -76,18 +75,18 @@ const rememberedMs = keptMs + 10 * 60_000;
 const maxIndexBytes = 1_900_000;
 
 /** Compares KV with the skills. Pure; text that is no index counts as none. `now` is in milliseconds since 1970. */
-export function planSkills(
+export async function planSkills(
 	stored: Stored,
 	{ skills, problems = [], kept: staying = [], vectors }: Wanted,
 	{ prefix = defaultPrefix, now = Date.now() }: { readonly prefix?: string; readonly now?: number } = {},
-): SkillsPlan {
+): Promise<SkillsPlan> {
 	const before = parseSkillSet(stored.index);
 	const failed = new Set(problems.map(({ skill }) => skill));
 	const valid = new Set(skills.map(({ entry }) => entry.name));
 	const kept = [...staying, ...before.entries.filter(({ name }) => failed.has(name) && !valid.has(name))];
 	const entries = [...skills.map(({ entry }) => entry), ...kept].sort((a, b) => (a.name < b.name ? -1 : 1));
 	const { listed, descriptions } = cutDescriptions(entries);
-	const documents = createDocuments(prefix, { entries, descriptions, vectors });
+	const documents = await createDocuments(prefix, { entries, descriptions, vectors });
 	const index = JSON.stringify({
 		version: 1,
 		search: documents.search,
@@ -121,7 +120,7 @@ export function planSkills(
 }
 
 /** What a search needs beside the index, and how the index names it. A document that is too large for KV is a problem. */
-function createDocuments(
+async function createDocuments(
 	prefix: string,
 	given: {
 		readonly entries: readonly Entry[];
@@ -132,9 +131,9 @@ function createDocuments(
 	const { entries, descriptions, vectors } = given;
 	const puts: Put[] = [];
 	const problems: SkillProblem[] = [];
-	const add = (value: unknown, key: typeof searchKey, what: string): string | undefined => {
+	const add = async (value: unknown, key: typeof searchKey, what: string): Promise<string | undefined> => {
 		const text = JSON.stringify(value);
-		const hash = hashContent(text);
+		const hash = await hashContent(text);
 		if (countBytes(text) <= maxValueBytes) {
 			puts.push([key(prefix, hash), text]);
 			return hash;
@@ -144,8 +143,8 @@ function createDocuments(
 		return undefined;
 	};
 	const search = { version: 1, descriptions, index: JSON.parse(writeFullText(entries)) };
-	const searchHash = entries.length === 0 ? undefined : add(search, searchKey, 'The search index');
-	const hash = vectors && add(vectors, vectorsKey, 'The set of vectors');
+	const searchHash = entries.length === 0 ? undefined : await add(search, searchKey, 'The search index');
+	const hash = vectors && (await add(vectors, vectorsKey, 'The set of vectors'));
 	return { puts, problems, search: searchHash, vectors: vectors && hash && { hash, model: vectors.model } };
 }
 
@@ -201,11 +200,11 @@ interface PrepareOptions {
 }
 
 /** Prepares the skill of a valid SKILL.md. Throws when it cannot be read. */
-export function prepareSkill(
+export async function prepareSkill(
 	name: string,
 	markdown: string,
 	{ files = {}, keepsFrontMatter = false }: PrepareOptions = {},
-): PreparedSkill {
+): Promise<PreparedSkill> {
 	const {
 		body = '',
 		description,
@@ -230,13 +229,18 @@ export function prepareSkill(
 		...(modalities && { modalities: [...modalities] }),
 		...(requires && { requires: [...requires] }),
 		...(allowed !== undefined && { 'allowed-tools': allowed }),
-		hash: hashContent(content),
+		hash: await hashContent(content),
 		...(paths.length > 0 && { files: paths }),
 	};
 	return { entry, body: content };
 }
 
 /** The entity tag of a published skill: a hash of its entry with the whole description. The paths of files are in `hash`. */
-export function toEtag({ files: _, ...entry }: Entry): string {
+export function toEtag({ files: _, ...entry }: Entry): Promise<string> {
 	return hashContent(JSON.stringify(Object.entries(entry).sort(([a], [b]) => (a < b ? -1 : 1))));
+}
+
+/** Returns the first 128 bits of a text's SHA-256, in hexadecimal digits. */
+export async function hashContent(text: string): Promise<string> {
+	return (await hashSecurely(text)).slice(0, 32);
 }

@@ -30,14 +30,14 @@ export async function publishFolders(
 	folders: readonly SkillFolder[],
 	{ prefix = defaultPrefix, embed, now = Date.now(), onProgress }: PublishOptions = {},
 ): Promise<Published> {
-	const { skills, problems, warnings } = readSkills(folders);
+	const { skills, problems, warnings } = await readSkills(folders);
 	const vectors = await embed?.(skills);
 	const [index, retired, keys] = await Promise.all([
 		kv.get(indexKey(prefix)),
 		kv.get(retiredKey(prefix)),
 		kv.list(prefix),
 	]);
-	const plan = planSkills({ index, retired, keys }, { skills, problems, vectors }, { prefix, now });
+	const plan = await planSkills({ index, retired, keys }, { skills, problems, vectors }, { prefix, now });
 	await writePlan(kv, plan, { onProgress });
 	return { ...plan, warnings };
 }
@@ -54,12 +54,12 @@ export interface SkillFolder {
  * Prepares the skills of the folders. `problems` say why a folder is not published, such as a name that another skill
  * has. `warnings` are about skills that are published all the same.
  */
-export function readSkills(folders: readonly SkillFolder[]) {
+export async function readSkills(folders: readonly SkillFolder[]) {
 	const skills = new Map<string, PreparedSkill & { readonly path: string }>();
 	const problems: SkillProblem[] = [];
 	const warnings: SkillProblem[] = [];
 	for (const folder of folders) {
-		const result = prepareFolder(folder);
+		const result = await prepareFolder(folder);
 		if (Array.isArray(result)) problems.push(...result);
 		else {
 			const first = skills.get(folder.name);
@@ -72,9 +72,9 @@ export function readSkills(folders: readonly SkillFolder[]) {
 	return { skills: [...skills.values()], problems, warnings };
 }
 
-function prepareFolder(
+async function prepareFolder(
 	folder: SkillFolder,
-): { readonly skill: PreparedSkill; readonly warnings: readonly SkillProblem[] } | SkillProblem[] {
+): Promise<{ readonly skill: PreparedSkill; readonly warnings: readonly SkillProblem[] } | SkillProblem[]> {
 	const {
 		name,
 		files: { 'SKILL.md': text, ...files },
@@ -84,7 +84,7 @@ function prepareFolder(
 	const found = violations.map(({ message, line }) => toProblem(folder, message, line));
 	if (violations.some(({ severity }) => severity === 'error')) return found;
 	try {
-		const prepared = prepareSkill(name, text, { files });
+		const prepared = await prepareSkill(name, text, { files });
 		const bytes = countBytes(prepared.body);
 		if (bytes > maxValueBytes) {
 			const message = `and the files beside it have ${bytes} bytes: an entry of KV holds ${maxValueBytes}`;

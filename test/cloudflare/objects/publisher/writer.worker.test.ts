@@ -3,9 +3,8 @@ import { expect, test, vi } from 'vitest';
 import type { Outcome } from '../../../../src/cloudflare/objects/publisher/api.ts';
 import { PublisherStore } from '../../../../src/cloudflare/objects/publisher/store.ts';
 import { SkillWriter } from '../../../../src/cloudflare/objects/publisher/writer.ts';
-import { hashContent } from '../../../../src/core/skill/kv/content-hash.ts';
 import type { SkillsNamespace } from '../../../../src/core/skill/kv/layout.ts';
-import { planSkills, prepareSkill } from '../../../../src/core/skill/kv/plan.ts';
+import { hashContent, planSkills, prepareSkill } from '../../../../src/core/skill/kv/plan.ts';
 import { kvResolver } from '../../../../src/core/skill/kv/resolver.ts';
 import { toBytes } from '../../../../src/core/skill/kv/search.ts';
 
@@ -126,11 +125,11 @@ test('a put keeps the vectors of texts that are the same; the others are found b
 	within(async (open) => {
 		const { kv, values } = memoryKv();
 		const names = ['a', 'b'];
-		const skills = names.map((name) => prepareSkill(name, markdown(name)));
+		const skills = await Promise.all(names.map((name) => prepareSkill(name, markdown(name))));
 		const values64 = btoa(String.fromCharCode(...new Uint8Array([...toBytes([1, 0]), ...toBytes([0, 1])])));
-		const texts = names.map((name) => hashContent(`${name}\nAbout ${name}`));
+		const texts = await Promise.all(names.map((name) => hashContent(`${name}\nAbout ${name}`)));
 		const vectors = { model: 'two', names, texts, values: values64 };
-		const plan = planSkills({ index: null, retired: null, keys: [] }, { skills, problems: [], vectors });
+		const plan = await planSkills({ index: null, retired: null, keys: [] }, { skills, problems: [], vectors });
 		for (const [key, value] of [...plan.puts, ...(plan.index ? [plan.index] : [])]) values.set(key, value);
 		const writer = open(kv);
 		await writer.change({ ...put('a', 'Other text'), condition: { ifMatch: '*' } });

@@ -68,7 +68,8 @@ describe('publishing again and again, interrupted anywhere', () => {
 						kv.get('skill:retired'),
 						kv.list('skill:'),
 					]);
-					await writePlan(mortal, planSkills({ index, retired, keys }, readSkills(folders(texts)), { now }));
+					const plan = await planSkills({ index, retired, keys }, await readSkills(folders(texts)), { now });
+					await writePlan(mortal, plan);
 				};
 				for (const { texts, minutes, ...edit } of edits) {
 					({ alive } = edit);

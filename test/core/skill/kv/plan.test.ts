@@ -19,18 +19,18 @@ const storedBy = (plan?: SkillsPlan) => ({
 		([key]) => key,
 	),
 });
-const readPlan = (before: SkillsPlan | undefined, folders: readonly SkillFolder[], now = 0) =>
-	planSkills(storedBy(before), readSkills(folders), { now });
+const readPlan = async (before: SkillsPlan | undefined, folders: readonly SkillFolder[], now = 0) =>
+	planSkills(storedBy(before), await readSkills(folders), { now });
 const readIndex = (plan: SkillsPlan) => JSON.parse(plan.index?.[1] ?? '{}');
 const readKeys = (plan: SkillsPlan, kind: 'body' | 'search') =>
 	plan.puts.map(([key]) => key).filter((key) => key.startsWith(`skill:${kind}:`));
 const readBodies = (plan: SkillsPlan) =>
 	plan.puts.filter(([key]) => key.startsWith('skill:body:')).map(([, value]) => value);
 
-describe('planSkills', () => {
-	const first = readPlan(undefined, [folder('a'), folder('b')]);
+describe('planSkills', async () => {
+	const first = await readPlan(undefined, [folder('a'), folder('b')]);
 
-	test('an empty KV gets every body, what a search needs, and an index of them', () => {
+	test('an empty KV gets every body, what a search needs, and an index of them', async () => {
 		expect(first.published).toEqual(['a', 'b']);
 		expect(first).toMatchObject({ deletes: [], problems: [] });
 		expect(first.index?.[0]).toBe('skill:index');
@@ -42,30 +42,30 @@ describe('planSkills', () => {
 		expect(readBodies(first)[0]).toBe('{"body":"Body of a\\n"}');
 	});
 
-	test('the index says which tools a skill allows', () => {
+	test('the index says which tools a skill allows', async () => {
 		const text = markdown('a', { more: 'allowed-tools: pay Bash(git:*)\n' });
-		const plan = readPlan(undefined, [folder('a', { 'SKILL.md': text })]);
+		const plan = await readPlan(undefined, [folder('a', { 'SKILL.md': text })]);
 		expect(readIndex(plan).skills[0]).toMatchObject({ 'allowed-tools': 'pay Bash(git:*)' });
 	});
 
-	test('an index that says the same leaves nothing to write', () => {
-		const again = readPlan(first, [folder('a'), folder('b')]);
+	test('an index that says the same leaves nothing to write', async () => {
+		const again = await readPlan(first, [folder('a'), folder('b')]);
 		expect(again).toMatchObject({ puts: [], deletes: [], published: [], unchanged: ['a', 'b'], removed: [] });
 		expect(again.index).toBeUndefined();
 		expect(again.retired).toBeUndefined();
 	});
 
-	test('a new description writes the index, what a search needs, and no body', () => {
+	test('a new description writes the index, what a search needs, and no body', async () => {
 		const changed = folder('a', { 'SKILL.md': markdown('a', { description: 'Other' }) });
-		const plan = readPlan(first, [changed, folder('b')]);
+		const plan = await readPlan(first, [changed, folder('b')]);
 		expect(plan).toMatchObject({ published: ['a'], unchanged: ['b'] });
 		expect(readBodies(plan)).toEqual([]);
 		expect(readKeys(plan, 'search')).toHaveLength(1);
 		expect(readIndex(plan).skills[0].description).toBe('Other');
 	});
 
-	test('a changed body is put under a new key; a missing folder removes its skill; the old bodies are retired, not deleted', () => {
-		const plan = readPlan(first, [folder('a', { 'SKILL.md': markdown('a', { body: 'New' }) })], 5);
+	test('a changed body is put under a new key; a missing folder removes its skill; the old bodies are retired, not deleted', async () => {
+		const plan = await readPlan(first, [folder('a', { 'SKILL.md': markdown('a', { body: 'New' }) })], 5);
 		expect(readBodies(plan)).toEqual(['{"body":"New"}']);
 		expect(plan).toMatchObject({ published: ['a'], removed: ['b'], deletes: [] });
 		const retired = Object.fromEntries(
@@ -74,30 +74,30 @@ describe('planSkills', () => {
 		expect(JSON.parse(plan.retired?.[1] ?? '')).toEqual({ at: retired });
 	});
 
-	test('a body that another skill still has is kept', () => {
+	test('a body that another skill still has is kept', async () => {
 		const twin = (name: string) => folder(name, { 'SKILL.md': markdown(name, { body: 'Same' }) });
-		const both = readPlan(undefined, [twin('a'), twin('b')]);
+		const both = await readPlan(undefined, [twin('a'), twin('b')]);
 		expect(readKeys(both, 'body')).toHaveLength(1);
-		expect(readPlan(both, [twin('b')]).retired?.[1]).not.toContain('skill:body:');
+		expect((await readPlan(both, [twin('b')])).retired?.[1]).not.toContain('skill:body:');
 	});
 
-	test('files beside SKILL.md are part of the body and of its hash', () => {
-		const plan = readPlan(first, [folder('a', { 'references/x.md': 'X' }), folder('b')]);
+	test('files beside SKILL.md are part of the body and of its hash', async () => {
+		const plan = await readPlan(first, [folder('a', { 'references/x.md': 'X' }), folder('b')]);
 		expect(readBodies(plan).map((value) => JSON.parse(value).files)).toEqual([{ 'references/x.md': 'X' }]);
 		expect(readIndex(plan).skills[0].files).toEqual(['references/x.md']);
 	});
 
-	test('a skill that is not valid is reported with its line and stays as it was, and the others go on', () => {
+	test('a skill that is not valid is reported with its line and stays as it was, and the others go on', async () => {
 		const broken = folder('a', { 'SKILL.md': markdown('A b', { body: 'New' }) });
-		const plan = readPlan(first, [broken, folder('b'), folder('c')]);
+		const plan = await readPlan(first, [broken, folder('b'), folder('c')]);
 		expect(plan.problems[0]).toMatchObject({ skill: 'a', file: 'a/SKILL.md', line: 2 });
 		expect(plan).toMatchObject({ published: ['c'], unchanged: ['b'], removed: [], deletes: [] });
 		expect(readIndex(plan).skills.map(({ name }: { name: string }) => name)).toEqual(['a', 'b', 'c']);
 		expect(plan.retired?.[1]).not.toContain('skill:body:');
 	});
 
-	test('a folder without SKILL.md and front matter that cannot be read are problems, not crashes', () => {
-		const plan = readPlan(undefined, [
+	test('a folder without SKILL.md and front matter that cannot be read are problems, not crashes', async () => {
+		const plan = await readPlan(undefined, [
 			{ name: 'a', path: 'a', files: {} },
 			{ name: 'b', path: 'b', files: { 'SKILL.md': '---\nname: [' } },
 		]);
@@ -105,48 +105,51 @@ describe('planSkills', () => {
 		expect(plan.puts).toEqual([]);
 	});
 
-	test('of two folders with one name the first is published and the second is a problem', () => {
-		const plan = readPlan(undefined, [folder('a', {}, 'one/a'), folder('a', { 'x.md': 'X' }, 'two/a')]);
+	test('of two folders with one name the first is published and the second is a problem', async () => {
+		const plan = await readPlan(undefined, [folder('a', {}, 'one/a'), folder('a', { 'x.md': 'X' }, 'two/a')]);
 		expect(plan).toMatchObject({ published: ['a'], problems: [{ skill: 'a', file: 'two/a/SKILL.md' }] });
 		expect(plan.problems[0]?.message).toContain('one/a');
 	});
 
 	test.each(['{', '[]', '{"version":2,"skills":[]}', '{"version":1,"skills":[1]}'])(
 		'an index that cannot be read counts as none: %s',
-		(index) => {
-			const plan = planSkills({ index, retired: '?', keys: ['skill:index'] }, readSkills([folder('a'), folder('b')]));
+		async (index) => {
+			const skills = await readSkills([folder('a'), folder('b')]);
+			const plan = await planSkills({ index, retired: '?', keys: ['skill:index'] }, skills);
 			expect(plan).toMatchObject({ puts: first.puts, index: first.index, published: ['a', 'b'], deletes: [] });
 		},
 	);
 
-	test('when, modalities and requires stand in the index, as lists', () => {
+	test('when, modalities and requires stand in the index, as lists', async () => {
 		const more = 'metadata:\n  when: "one, two"\n  modalities: image\n  requires: b\n';
-		const plan = readPlan(undefined, [folder('a', { 'SKILL.md': markdown('a', { more }) })]);
+		const plan = await readPlan(undefined, [folder('a', { 'SKILL.md': markdown('a', { more }) })]);
 		expect(readIndex(plan).skills[0]).toMatchObject({ when: ['one', 'two'], modalities: ['image'], requires: ['b'] });
 	});
 
-	test('a body that KV lost is written again, though nothing changed', () => {
+	test('a body that KV lost is written again, though nothing changed', async () => {
 		const { keys, ...stored } = storedBy(first);
 		const [lost] = readKeys(first, 'body');
 		const left = keys.filter((key) => key !== lost);
-		const plan = planSkills({ ...stored, keys: left }, readSkills([folder('a'), folder('b')]), { now: 0 });
+		const skills = await readSkills([folder('a'), folder('b')]);
+		const plan = await planSkills({ ...stored, keys: left }, skills, { now: 0 });
 		expect(plan.puts.map(([key]) => key)).toEqual([lost]);
 		expect(plan.index).toBeUndefined();
 	});
 
-	test('an hour begins when the index stops naming a body, not when an interrupted run meant it to', () => {
+	test('an hour begins when the index stops naming a body, not when an interrupted run meant it to', async () => {
 		const keys = first.puts.map(([key]) => key);
 		const retired = JSON.stringify({ at: Object.fromEntries(keys.map((key) => [key, 0])) });
 		const stored = { ...storedBy(first), retired };
-		expect(planSkills(stored, readSkills([folder('c')]), { now: 5 * keptMs }).deletes).toEqual([]);
+		const plan = await planSkills(stored, await readSkills([folder('c')]), { now: 5 * keptMs });
+		expect(plan.deletes).toEqual([]);
 	});
 
-	test('beyond 1.9 MB of index descriptions are cut, all to the same length, and stand whole in the search document', () => {
+	test('beyond 1.9 MB of index descriptions are cut, all to the same length, and stand whole in the search document', async () => {
 		const description = 'word '.repeat(200).trim();
 		const many = Array.from({ length: 3_000 }, (_, at) =>
 			folder(`skill-${at}`, { 'SKILL.md': markdown(`skill-${at}`, { description }) }),
 		);
-		const plan = readPlan(undefined, many);
+		const plan = await readPlan(undefined, many);
 		expect(Buffer.byteLength(plan.index?.[1] ?? '')).toBeLessThan(2_000_000);
 		const lengths = readIndex(plan).skills.map((entry: { description: string }) => entry.description.length);
 		expect(new Set(lengths)).toEqual(new Set([512]));
