@@ -9,7 +9,7 @@ import { secretsKeys } from './test/secrets-keys.ts';
 
 /**
  * Tests that need no platform. Those of what workerd has of its own (streams, timers, signals, fetch, URLs, cryptography, no
- * code made from text) run in Node and in workerd.
+ * code made from text) run in Node and, by `npm run test:all`, in workerd.
  */
 const pure = ['test/{source,core,cloudflare,client,testing}/**/*.test.ts', 'examples/shop/test/**/*.test.ts'];
 const worker = ['test/**/*.worker.test.ts'];
@@ -22,16 +22,15 @@ const both = [
 ];
 
 /**
- * What takes long begins first, so that nothing is waited for at the end; what shares a process comes together. Tests of the
- * loop come before any session is in their workerd.
+ * What takes long begins first, so that nothing is waited for at the end; what shares a process comes together.
  */
 class LongestFirst extends BaseSequencer {
 	override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-		const names = ['e2e', 'page', 'workerd', 'node'];
+		const names = ['start', 'e2e', 'page', 'patterns', 'workerd', 'library-in-workerd', 'node'];
 		const toRank = ({ moduleId, project }: TestSpecification) =>
 			/e2e\/(endurance|mistakes|types|create)|page\/page\./.test(moduleId)
 				? -1
-				: names.indexOf(project.name) + (moduleId.includes('.worker.') ? 0.5 : 0);
+				: names.indexOf(project.name);
 		return (await super.sort(files)).toSorted((one, other) => toRank(one) - toRank(other));
 	}
 }
@@ -63,8 +62,19 @@ const inWorkerd = cloudflareTest({
 	},
 });
 
-/** Measures what each pattern costs, for a quarter of the time that all others in Node take: not for `npm run test:fast`. */
+/** Measures what each pattern costs, for a quarter of the time that all others in Node take. */
 const slow = 'test/source/regular-expressions.test.ts';
+
+/** The main job from end to end: `npm start`, an answer, the page's routes, and a restart. */
+const start = 'test/e2e/start.test.ts';
+
+/** A server and a process of its own for each file. */
+const served = {
+	globalSetup: './test/share.ts',
+	setupFiles: './test/hasten.ts',
+	testTimeout: 300_000,
+	hookTimeout: 300_000,
+};
 
 /** Of those in workerd, what breaks first: `npm run test:fast`. */
 const first = [
@@ -101,9 +111,10 @@ export default defineConfig(({ mode }) => ({
 		projects: [
 			{
 				extends: true,
-				test: { name: 'node', include: pure, exclude: mode === 'fast' ? [...worker, slow] : worker, isolate: false },
+				test: { name: 'node', include: pure, exclude: [...worker, slow], isolate: false },
 			},
-			// A few workerds run them all: nothing of the loop's tests stays in one, and each other test has sessions of its own.
+			{ extends: true, test: { name: 'patterns', include: [slow], isolate: false } },
+			// A few workerds run them all: each test has sessions of its own.
 			{
 				extends: true,
 				plugins: [inWorkerd],
@@ -111,21 +122,23 @@ export default defineConfig(({ mode }) => ({
 					name: 'workerd',
 					globalSetup: './test/receiver.ts',
 					setupFiles: './test/clean.ts',
-					include: mode === 'fast' ? first : [...both, ...worker],
+					include: mode === 'fast' ? first : worker,
 					isolate: false,
 				},
 			},
 			{
 				extends: true,
+				plugins: [inWorkerd],
 				test: {
-					name: 'e2e',
-					globalSetup: './test/share.ts',
-					setupFiles: './test/hasten.ts',
-					include: ['test/e2e/**/*.test.ts'],
-					testTimeout: 300_000,
-					hookTimeout: 300_000,
+					name: 'library-in-workerd',
+					globalSetup: './test/receiver.ts',
+					setupFiles: './test/clean.ts',
+					include: both,
+					isolate: false,
 				},
 			},
+			{ extends: true, test: { ...served, name: 'start', include: [start] } },
+			{ extends: true, test: { ...served, name: 'e2e', include: ['test/e2e/**/*.test.ts'], exclude: [start] } },
 			{
 				extends: true,
 				test: {
