@@ -1,6 +1,6 @@
 /** The Worker that `../skills.ts` measures from outside, because a Worker's clock stops while it computes. */
 import * as v from 'valibot';
-import { demoEmbedding } from '../../../src/core/providers/demo-embedding.ts';
+import { demoEmbedding } from '../../../src/core/providers/demo.ts';
 import type { SkillStore } from '../../../src/core/skill/kv/layout.ts';
 import { kvResolver } from '../../../src/core/skill/kv/resolver.ts';
 import { listAdvertised } from '../../../src/core/skill/resolver.ts';

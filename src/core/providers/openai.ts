@@ -11,7 +11,7 @@ import { register } from './adapter/register.ts';
 import type { ReplyBuilder, Terms } from './adapter/reply.ts';
 import { isStrict } from './adapter/schema.ts';
 import { checkSettings, type ProviderSettings, withBody } from './adapter/settings.ts';
-import { toToolFields } from './adapter/tool-fields.ts';
+import { toToolFields } from './adapter/tools.ts';
 import { readVectors, readVectorUsage, requestInBatches } from './adapter/vectors.ts';
 import { foreseeResponses, toResponsesChoices } from './dialects/responses/choices.ts';
 import { type ResponsesDialect, toInput } from './dialects/responses/input.ts';

@@ -1,4 +1,4 @@
-import { demoEmbedding } from '../../../src/core/providers/demo-embedding.ts';
+import { demoEmbedding } from '../../../src/core/providers/demo.ts';
 import {
 	readFullText,
 	readVectors,

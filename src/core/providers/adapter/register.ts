@@ -19,8 +19,8 @@ import type { OwnPrice } from '../prices/own.ts';
 import type { Adapter, ModelRequest } from './adapter.ts';
 import { ask } from './ask.ts';
 import { type Caller, toProviderError } from './failure.ts';
+import { createMost } from './foresee.ts';
 import type { Json } from './json.ts';
-import { createMost } from './most.ts';
 import { createPrices, type Prices } from './price.ts';
 import { capLength, listSecrets, type ProviderSettings, withBody } from './settings.ts';
 

@@ -1,6 +1,6 @@
 import { env } from 'cloudflare:test';
 import { expect, test } from 'vitest';
-import { demoEmbedding } from '../../../../src/core/providers/demo-embedding.ts';
+import { demoEmbedding } from '../../../../src/core/providers/demo.ts';
 import { kvResolver } from '../../../../src/core/skill/kv/resolver.ts';
 import { toBytes, toEmbeddedText, writeFullText } from '../../../../src/core/skill/kv/search.ts';
 

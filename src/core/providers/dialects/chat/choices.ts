@@ -1,7 +1,7 @@
 import { listProviderTools, type ProviderChoices, type ProviderTool } from '../../../chat/provider-tool.ts';
 import { type Foreseen, listToolTypes } from '../../adapter/foresee.ts';
 import { getString, type Json } from '../../adapter/json.ts';
-import { assertNoDomains, createNoTool } from '../../adapter/no-tool.ts';
+import { assertNoDomains, createNoTool } from '../../adapter/tools.ts';
 
 /** An endpoint, and its own words for what an agent chooses. */
 export interface ChatTools {

@@ -1,7 +1,7 @@
 import { listProviderTools, type ProviderChoices, type ProviderTool, usualUses } from '../../../chat/provider-tool.ts';
 import type { Foreseen } from '../../adapter/foresee.ts';
 import { getObjects, getString, type Json } from '../../adapter/json.ts';
-import { assertNoDomains, createNoTool } from '../../adapter/no-tool.ts';
+import { assertNoDomains, createNoTool } from '../../adapter/tools.ts';
 
 /** Converts an agent's choices to fields of `generateContent`. Throws `invalid_request` for a tool that it does not have. */
 export function toGeminiChoices(choices: ProviderChoices): Json {

@@ -9,7 +9,7 @@ import { searchName } from '../../../chat/tool-search.ts';
 import { builtinNames } from '../../../skill/builtins.ts';
 import { countMostInput, type Foreseen, listToolTypes, readUses } from '../../adapter/foresee.ts';
 import { getNumber, getObject, getObjects, type Json } from '../../adapter/json.ts';
-import { assertNoDomains, createNoTool } from '../../adapter/no-tool.ts';
+import { assertNoDomains, createNoTool } from '../../adapter/tools.ts';
 
 /** Converts an agent's choices to fields of the Messages API. Throws `invalid_request` for a tool that it does not have. */
 export function toMessagesChoices(choices: ProviderChoices): Json {

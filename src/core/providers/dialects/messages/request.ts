@@ -6,9 +6,8 @@ import type { ModelRequest, WireTool } from '../../adapter/adapter.ts';
 import { roundEffort } from '../../adapter/effort.ts';
 import { getObject, getObjects, getString, type Json } from '../../adapter/json.ts';
 import { joinSystem } from '../../adapter/system.ts';
-import { toToolFields } from '../../adapter/tool-fields.ts';
-import { toMessages } from './conversation.ts';
-import { createMark, markMessages } from './marks.ts';
+import { toToolFields } from '../../adapter/tools.ts';
+import { createMark, markMessages, toMessages } from './conversation.ts';
 
 /** Creates the body of a Messages API request. `cache` is how long the marked prompt stays in the cache. */
 export async function toMessagesBody(request: ModelRequest, cache: '5m' | '1h' | false) {

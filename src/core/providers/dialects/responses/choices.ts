@@ -2,7 +2,7 @@ import type { AskedCall } from '../../../chat/provider.ts';
 import { listProviderTools, type ProviderChoices, type ProviderTool, usualUses } from '../../../chat/provider-tool.ts';
 import { countMostInput, type Foreseen, listToolTypes } from '../../adapter/foresee.ts';
 import { getNumber, getObject, getObjects, getString, type Json } from '../../adapter/json.ts';
-import { assertNoDomains, createNoTool } from '../../adapter/no-tool.ts';
+import { assertNoDomains, createNoTool } from '../../adapter/tools.ts';
 
 type Variant = 'openai' | 'xai';
 

@@ -1,5 +1,7 @@
 import type { ProviderTool } from '../../chat/provider-tool.ts';
 import { RunletError } from '../../ground/errors.ts';
+import type { ToolForProvider } from '../../tool/index.ts';
+import type { Json } from './json.ts';
 
 /** Creates the error for a provider tool that a provider does not have. */
 export function createNoTool(
@@ -28,3 +30,12 @@ export function assertNoDomains(provider: string, tool: ProviderTool, fields = d
 }
 
 const domainFields: readonly ('allowedDomains' | 'blockedDomains')[] = ['allowedDomains', 'blockedDomains'];
+
+/** Converts what a provider is told about a tool to the fields of Anthropic's and OpenAI's APIs. */
+export function toToolFields({ strict, deferLoading, allowedCallers }: ToolForProvider): Json {
+	return {
+		...(strict !== undefined && { strict }),
+		...(deferLoading !== undefined && { defer_loading: deferLoading }),
+		...(allowedCallers !== undefined && { allowed_callers: allowedCallers }),
+	};
+}

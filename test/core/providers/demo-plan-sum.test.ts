@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { findSum } from '../../../src/core/providers/demo-sum.ts';
+import { findSum } from '../../../src/core/providers/demo-plan.ts';
 
 test.each([
 	['What is 2 + 3?', '2 + 3'],
