@@ -61,12 +61,14 @@ test('the end of a lease tells what each model cost, also of requests that no me
 			store.messages.add(1, { role: 'assistant', content: 'so' }, 1, { cost: { call, tokens: 20, usd: 0.5, ...more } });
 		reserve('m');
 		answer(1, { inputTokens: 15, cachedInputTokens: 10, units: { web_searches: 1 }, isUnpriced: false });
-		reserve('other');
+		reserve('other', { estimate: { ...estimate, isUnpriced: true } });
 		store.spending.settle(2, ten);
 		reserve('m');
 		answer(3, { inputTokens: 12, units: { web_searches: 2 }, isUnpriced: true });
 		reserve('m', { lease: undefined });
 		store.spending.settle(4, { tokens: 3, usd: 0.1 });
+		reserve('free', { lease: undefined });
+		store.spending.settle(5, ten);
 		store.spending.lookBack();
 		const told = store.untold.list().flatMap(({ message }) => (message.to === 'ledger' ? [message] : []));
 		expect(told).toMatchObject([
@@ -82,6 +84,7 @@ test('the end of a lease tells what each model cost, also of requests that no me
 				],
 			},
 			{ amount: { tokens: 3 }, parts: [{ model: 'm', tokens: 3, usd: 0.1, unpricedTokens: 0 }] },
+			{ amount: { tokens: 10 }, parts: [{ model: 'free', tokens: 10, usd: 0, unpricedTokens: 0 }] },
 		]);
 	}));
 

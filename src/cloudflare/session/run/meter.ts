@@ -234,7 +234,8 @@ async function toReservation(
 	if (inDollars && base === undefined) throw createUnpriced(model, unpriced);
 	const leastUsd = base ?? 0;
 	const outputUsd = Math.max(0, ((more ?? leastUsd) - leastUsd) / 1_000);
-	const estimate = { inputTokens, inputUsd: Math.max(0, leastUsd - unitsUsd), unitsUsd, outputUsd };
+	const prices = { inputUsd: Math.max(0, leastUsd - unitsUsd), unitsUsd, outputUsd, isUnpriced: base === undefined };
+	const estimate = { inputTokens, ...prices };
 	const bounded = inDollars || states.some(({ limit }) => limit.tokens !== undefined);
 	const inTokens = (usd: number | undefined): number =>
 		usd === undefined || outputUsd === 0 ? Infinity : usd / outputUsd;

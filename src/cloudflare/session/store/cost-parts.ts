@@ -61,8 +61,7 @@ function readDetails(sql: Sql, from: number): ReadonlyMap<number, CostDetail> {
 
 function toPart({ model, amount, estimate }: Charge, detail: CostDetail | undefined): CostPart {
 	const { tokens, usd } = amount;
-	const { inputUsd, unitsUsd = 0, outputUsd } = estimate;
-	const isUnpriced = detail?.isUnpriced ?? (usd === 0 && inputUsd === 0 && unitsUsd === 0 && outputUsd === 0);
+	const isUnpriced = detail?.isUnpriced ?? estimate.isUnpriced === true;
 	const inputTokens = Math.min(tokens, detail?.inputTokens ?? estimate.inputTokens);
 	return {
 		...{ model, tokens, usd, unpricedTokens: isUnpriced ? tokens : 0, inputTokens },

@@ -30,7 +30,7 @@ import type { Schema } from '../../objects/migrate.ts';
  *   `units_usd` the estimate of searches, containers and files. `lease` is the first
  *   request of its lease, of which the ledger has to be told where `owed` is not 0. The ledger knew of all leases up to
  *   that of the request `told` when the row was stored. `embedding` is 1 for a request for vectors, `thinks` for one
- *   whose model may think without showing it.
+ *   whose model may think without showing it, `unpriced` for one whose price nobody knows.
  * - `callback`: who has to be told of a run's end. `outbox`: what the owner's ledger and list could not be told at once, and
  *   what nobody needs in the bucket. `session.listed_at` is when the session was last active without a run.
  * - `token`: the tokens that open the session.
@@ -72,7 +72,8 @@ export const usualTables = `
 		call INTEGER PRIMARY KEY, run INTEGER NOT NULL, model TEXT NOT NULL, tokens INTEGER NOT NULL, usd REAL NOT NULL,
 		total_tokens INTEGER NOT NULL, total_usd REAL NOT NULL, settled INTEGER NOT NULL, owed INTEGER NOT NULL,
 		created_at INTEGER NOT NULL, input_tokens INTEGER NOT NULL, input_usd REAL NOT NULL, output_usd REAL NOT NULL,
-		lease INTEGER, told INTEGER NOT NULL DEFAULT 0, embedding INTEGER, thinks INTEGER, units_usd REAL
+		lease INTEGER, told INTEGER NOT NULL DEFAULT 0, embedding INTEGER, thinks INTEGER, units_usd REAL,
+		unpriced INTEGER
 	) WITHOUT ROWID;
 `;
 

@@ -29,6 +29,8 @@ export interface Estimate {
 	readonly unitsUsd?: number;
 	/** What a token of the output costs, in US dollars. */
 	readonly outputUsd: number;
+	/** Whether nobody knows the price: the dollars are 0 then. */
+	readonly isUnpriced?: boolean;
 }
 
 /** The row of a request (`schema.ts`). */
@@ -54,6 +56,8 @@ export type SpendingRow = {
 	embedding: number | null;
 	/** 1 if its model may think without showing it. */
 	thinks: number | null;
+	/** 1 if nobody knows the price. */
+	unpriced: number | null;
 	created_at: number;
 };
 
@@ -66,7 +70,8 @@ export function settleRow(row: SpendingRow, { tokens, usd }: Amount): SpendingRo
 /** Turns a row into what it says of its request. */
 export function toCharge({ call, run, model, tokens, usd, owed, ...row }: SpendingRow): Charge {
 	const { input_tokens: inputTokens, input_usd: inputUsd, output_usd: outputUsd } = row;
-	const estimate = { inputTokens, inputUsd, outputUsd, unitsUsd: row.units_usd ?? 0 };
+	const prices = { inputUsd, outputUsd, unitsUsd: row.units_usd ?? 0, isUnpriced: row.unpriced === 1 };
+	const estimate = { inputTokens, ...prices };
 	const about = { call, run, model, amount: { tokens, usd }, owed: owed !== 0, estimate };
 	return { ...about, lease: row.lease ?? call, isEmbedding: row.embedding === 1, mayThink: row.thinks === 1 };
 }

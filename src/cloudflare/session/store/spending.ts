@@ -71,6 +71,7 @@ export class SpendingRows {
 				told: this.#toldCall,
 				embedding: isEmbedding ? 1 : null,
 				thinks: mayThink ? 1 : null,
+				unpriced: estimate.isUnpriced === true ? 1 : null,
 			},
 		};
 		const columns = Object.keys(row);
