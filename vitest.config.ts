@@ -28,9 +28,7 @@ class LongestFirst extends BaseSequencer {
 	override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
 		const names = ['start', 'e2e', 'page', 'patterns', 'workerd', 'library-in-workerd', 'node'];
 		const toRank = ({ moduleId, project }: TestSpecification) =>
-			/e2e\/(endurance|mistakes|types|create)|page\/page\./.test(moduleId)
-				? -1
-				: names.indexOf(project.name);
+			/e2e\/(endurance|mistakes|types|create)|page\/page\./.test(moduleId) ? -1 : names.indexOf(project.name);
 		return (await super.sort(files)).toSorted((one, other) => toRank(one) - toRank(other));
 	}
 }

@@ -4,6 +4,7 @@ import {
 	type ChatReply,
 	type ChatUsage,
 	type Message,
+	type MostCost,
 	type OnDelta,
 	type ProviderRegistration,
 	prefixDetector,
@@ -19,10 +20,11 @@ import type { OwnPrice } from '../prices/own.ts';
 import type { Adapter, ModelRequest } from './adapter.ts';
 import { ask } from './ask.ts';
 import { type Caller, toProviderError } from './failure.ts';
-import { createMost } from './foresee.ts';
+import { countMostInput } from './foresee.ts';
 import type { Json } from './json.ts';
 import { createPrices, type Prices } from './price.ts';
 import { capLength, listSecrets, type ProviderSettings, withBody } from './settings.ts';
+import { keepCounts } from './units.ts';
 
 /**
  * Makes a provider from an adapter. Adds aliases for tool names, and retries and timeouts for calls outside of runs.
@@ -179,4 +181,26 @@ function toRequest(given: {
 function findOwnNames(tools: readonly Tool[]): ReadonlyMap<string, string> {
 	const pairs = tools.map(({ name }) => [providerName(name), name] as const);
 	return new Map(pairs.filter(([alias, name]) => alias !== name));
+}
+
+/** Creates the function that returns the most that a call of a model may cost. */
+function createMost(
+	{ foresee, meta }: Pick<Adapter, 'foresee' | 'meta'>,
+	prices: Prices,
+	toFields: (choices: ProviderChoices) => Json,
+): (model: string, asked: AskedCall) => MostCost {
+	return (model, asked) => {
+		const { inputTokens: sent, outputTokens } = asked;
+		const { uses = 0, texts = 0, units = {}, ...terms } = foresee?.(toFields(asked), model, asked) ?? {};
+		const inputTokens = countMostInput(sent, uses);
+		const written = outputTokens * (1 + texts);
+		// Each use of a tool has the model hear everything again.
+		const heard = meta.audio === false ? 0 : (asked.inputAudioTokens ?? 0) * (uses + 1);
+		const counts = keepCounts({ ...units, input_audio_tokens: heard });
+		const price = prices.findMost(model, { ...terms, inputTokens, outputTokens: written, units: counts });
+		const pieces = Object.entries(units).filter(([unit, count]) => (count ?? 0) > 0 && !unit.endsWith('_tokens'));
+		const bare = { ...terms, inputTokens: 0, outputTokens: 0, units: Object.fromEntries(pieces) };
+		const ofPieces: MostCost = { inputTokens, ...(pieces.length > 0 && prices.findMost(model, bare)) };
+		return { inputTokens, ...(texts > 0 && { texts }), unitsUsd: ofPieces.usd, ...price };
+	};
 }
