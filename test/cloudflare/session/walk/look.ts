@@ -45,6 +45,11 @@ export async function look(walk: Walk, session: Session): Promise<State> {
 	return state;
 }
 
+async function exists(walk: Walk, { id }: Session): Promise<boolean> {
+	const { status } = await walk.ask(walk.operator, `/v1/sessions/${id}`, { isForOperators: true });
+	return status !== 404;
+}
+
 function addChild(walk: Walk, parent: Session, { id, agent, background: isBackground = false }: StateOfChild): void {
 	if (walk.find(id) !== undefined) return;
 	const { owner, user, metadata, createdBy, askedBy, askers } = parent;
@@ -60,6 +65,11 @@ export async function settle(walk: Walk, session: Session): Promise<void> {
 		for (const { id, spent } of children) {
 			const child = walk.find(id);
 			if (child === undefined || child.isGone || (spent !== undefined && isIdle(child))) continue;
+			// A parent lists a child before the child is made.
+			if (spent === undefined && !(await exists(walk, child))) {
+				isBusy = true;
+				continue;
+			}
 			const state = await look(walk, child);
 			isBusy ||= child.isBackground === true && spent === undefined && !state.status.startsWith('awaiting');
 		}
