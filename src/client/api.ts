@@ -1,8 +1,6 @@
 import type { Hono } from 'hono';
 import type { ClientErrorStatusCode, ServerErrorStatusCode } from 'hono/utils/http-status';
 import type * as v from 'valibot';
-import type { Description } from '../cloudflare/wire/description.ts';
-import type * as descriptions from '../cloudflare/wire/descriptions/index.ts';
 import type { errorBody } from '../cloudflare/wire/error.ts';
 import type { Operation } from '../cloudflare/wire/operation.ts';
 import type * as operations from '../cloudflare/wire/operations/index.ts';
@@ -10,9 +8,7 @@ import type * as operations from '../cloudflare/wire/operations/index.ts';
 /** The API as Hono's client takes it: `hc<Api>('https://…')`. */
 export type Api = Hono<object, Routes, '/'>;
 
-type Operations = {
-	[Name in keyof typeof operations]: (typeof operations)[Name] & (typeof descriptions)[Name];
-}[keyof typeof operations];
+type Operations = (typeof operations)[keyof typeof operations];
 
 type Routes = {
 	[P in Operations['path']]: {
@@ -20,7 +16,7 @@ type Routes = {
 	};
 };
 
-type EndpointOf<O extends Operation & Description> =
+type EndpointOf<O extends Operation> =
 	| {
 			[S in keyof O['answers'] & number]: { input: InputOf<O>; status: S } & OutputOf<O['answers'][S]>;
 	  }[keyof O['answers'] & number]

@@ -1,15 +1,12 @@
 import type { Context } from 'hono';
 import { html } from 'hono/html';
-import { Hono } from 'hono/tiny';
 import { RunletError } from '../../core/ground/errors.ts';
 import { readConfig } from '../config/config.ts';
 import type { LinkedCall } from '../objects/link-api.ts';
 import { askSession, askSessionInPath, findCaller } from '../routes/ask-session.ts';
 import type { RouteEnv } from '../routes/identity.ts';
-import type { LinkRoutes } from '../routes/links.ts';
-import { serveOperation } from '../routes/operation.ts';
+import { mount } from '../routes/mount.ts';
 import { assertStrangerRate } from '../routes/rate.ts';
-import { refuseMethod } from '../routes/request.ts';
 import { createLinks, decide, showDecision } from '../wire/operations/links.ts';
 import { readLink } from './link.ts';
 
@@ -20,32 +17,25 @@ const headers = {
 	'content-security-policy': "default-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
 } as const;
 
-/** Makes the routes of decision links (docs/people.md). */
-export function createLinkRoutes(): LinkRoutes {
-	return {
-		// Only a click on the page's button decides: scanners of mails open links.
-		decisions: new Hono<RouteEnv>()
-			.get('/:link', serveOperation(showDecision), (c) => answer(c, 'show', writeQuestion))
-			.post('/:link', serveOperation(decide), (c) => answer(c, 'decide', writeDecision))
-			.all('/:link', refuseMethod('GET', 'POST')),
-		sessions: new Hono<RouteEnv>()
-			.post('/:id/links', serveOperation(createLinks), async (c) => {
-				const made = await askSessionInPath(c, (one) => one.links(findCaller(c), c.req.valid('json')), true);
-				return Response.json(made, { status: 201, headers: { 'cache-control': 'no-store' } });
-			})
-			.all('/:id/links', refuseMethod('POST')),
-	};
-}
+/** The routes of decision links (docs/people.md). Only a `POST` decides, because scanners of mails open links. */
+export const linkRoutes = [
+	mount(createLinks, async (c) => {
+		const made = await askSessionInPath(c, (one) => one.links(findCaller(c), c.req.valid('json')), true);
+		return Response.json(made, { status: 201, headers: { 'cache-control': 'no-store' } });
+	}),
+	mount(showDecision, (c) => answer(c, c.req.param('link'), 'show', writeQuestion)),
+	mount(decide, (c) => answer(c, c.req.param('link'), 'decide', writeDecision)),
+];
 
 async function answer(
-	c: Context<RouteEnv, '/:link'>,
+	c: Context<RouteEnv>,
+	link: string,
 	how: 'show' | 'decide',
 	write: (call: LinkedCall) => unknown,
 ): Promise<Response> {
 	await assertStrangerRate(c);
 	for (const [name, value] of Object.entries(headers)) c.header(name, value);
 	try {
-		const link = c.req.param('link');
 		const call = await askSession(c, findSession(c, link), (one) => one.followLink(link, how), false);
 		return c.html(writePage(write(call)));
 	} catch (error) {

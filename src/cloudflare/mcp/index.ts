@@ -1,13 +1,13 @@
 /** What `import { mcp } from 'runlet/cloudflare/mcp'` gives: pass it as `createRunlet({ agents, mcp })` (docs/mcp.md). */
 
 import type { McpConnections } from '../agent/mcp.ts';
-import type { McpSupport } from '../routes/mcp.ts';
+import type { McpSupport } from '../routes/parts.ts';
 import { createAgentsRoute } from './routes/agents.ts';
-import { createLoginsRoute } from './routes/logins.ts';
-import { createServersRoute } from './routes/servers.ts';
+import { createLoginRoutes } from './routes/logins.ts';
+import { createServerRoutes } from './routes/servers.ts';
 import { assertServers } from './servers/declared.ts';
 
-export type { McpSupport } from '../routes/mcp.ts';
+export type { McpSupport } from '../routes/parts.ts';
 
 /**
  * The Model Context Protocol of a Worker, for `createRunlet({ mcp })`. What it needs is loaded with its first use, and not
@@ -16,8 +16,7 @@ export type { McpSupport } from '../routes/mcp.ts';
 export const mcp: McpSupport = {
 	assertServers,
 	routes: (runtime) => ({
-		logins: createLoginsRoute(runtime),
-		servers: createServersRoute(runtime),
+		servers: [...createLoginRoutes(runtime), ...createServerRoutes(runtime)],
 		agents: createAgentsRoute(runtime),
 	}),
 	connect: (options) => {

@@ -1,5 +1,4 @@
 import type { Context } from 'hono';
-import { Hono } from 'hono/tiny';
 import { RunletError } from '../../core/ground/errors.ts';
 import { checkPath } from '../../core/workspace/path.ts';
 import { readConfig } from '../config/config.ts';
@@ -13,8 +12,8 @@ import {
 } from '../objects/memory/api.ts';
 import { readCondition } from '../routes/conditions.ts';
 import { getListedOwner, getOwner, type RouteEnv } from '../routes/identity.ts';
-import { serveOperation } from '../routes/operation.ts';
-import { accepts, refuseMethod } from '../routes/request.ts';
+import { mount } from '../routes/mount.ts';
+import { accepts } from '../routes/request.ts';
 import * as operations from '../wire/operations/memories.ts';
 
 type Ctx = Context<RouteEnv>;
@@ -23,8 +22,8 @@ type Ctx = Context<RouteEnv>;
 const atOnce = 100;
 
 /** `/v1/memories`: what agents remember of an owner and of its users (docs/memory.md). */
-export const memories = new Hono<RouteEnv>()
-	.get('/', serveOperation(operations.listMemories), async (c) => {
+export const memoryRoutes = [
+	mount(operations.listMemories, async (c) => {
 		const { user, owner, query, cursor, limit } = c.req.valid('query');
 		const holder = { owner: getListedOwner(c, owner), user };
 		if (accepts(c, 'application/x-ndjson')) return exportLines(c, holder);
@@ -34,33 +33,32 @@ export const memories = new Hono<RouteEnv>()
 		}
 		const page = await ask(c, holder, (one) => one.list({ cursor, limit }));
 		return c.json({ memories: page.memories.map(showMemory), cursor: page.cursor });
-	})
-	.delete('/', serveOperation(operations.eraseMemories), async (c) => {
+	}),
+	mount(operations.eraseMemories, async (c) => {
 		await ask(c, findHolder(c, c.req.valid('query').user), (one) => one.erase());
 		return c.body(null, 204);
-	})
-	.all('/', refuseMethod('GET', 'DELETE'))
-	.get('/:memory{[\\s\\S]+}', serveOperation(operations.getMemory), async (c) => {
+	}),
+	mount(operations.getMemory, async (c) => {
 		const path = readPath(c);
 		const { user, owner } = c.req.valid('query');
 		const memory = await ask(c, { owner: getListedOwner(c, owner), user }, (one) => one.get(path));
 		if (memory === undefined) throw noSuchMemory();
 		return c.json(showMemory(memory), 200, toTag(memory));
-	})
-	.put('/:memory{[\\s\\S]+}', serveOperation(operations.putMemory), async (c) => {
+	}),
+	mount(operations.putMemory, async (c) => {
 		const holder = findHolder(c, c.req.valid('query').user);
 		const change = { path: readPath(c), ...c.req.valid('json'), ...readCondition(c), source: { via: 'http' } } as const;
 		const { memory, isNew } = await changeMemory(readConfig(c.env).memories, holder, (one) => one.put(change));
 		return c.json(showMemory(memory), isNew ? 201 : 200, toTag(memory));
-	})
-	.delete('/:memory{[\\s\\S]+}', serveOperation(operations.deleteMemory), async (c) => {
+	}),
+	mount(operations.deleteMemory, async (c) => {
 		const holder = findHolder(c, c.req.valid('query').user);
 		const path = readPath(c);
 		const { ifMatch = '*' } = readCondition(c);
 		await changeMemory(readConfig(c.env).memories, holder, (one) => one.removeIf(path, ifMatch));
 		return c.body(null, 204);
-	})
-	.all('/:memory{[\\s\\S]+}', refuseMethod('GET', 'PUT', 'DELETE'));
+	}),
+];
 
 /** Whose memories a request means: those of a user, or of the owner itself. */
 function findHolder(c: Ctx, user: string | undefined): MemoryHolder {

@@ -1,8 +1,8 @@
-import { type RequestHeader, requestHeaders } from '../wire/description.ts';
 import { failures } from '../wire/error.ts';
+import { type Operation, type RequestHeader, requestHeaders } from '../wire/operation.ts';
 import { version } from '../wire/version.ts';
 import { type JsonSchema, toNamedSchemas } from './json-schema.ts';
-import { type DescribedOperation, described } from './operations.ts';
+import { operations } from './operations.ts';
 import { anyError, nameFailure, parameterName, type Spec, toExamples, toRef, toSpec } from './spec.ts';
 
 /** The OpenAPI 3.1 document of the API: https://spec.openapis.org/oas/v3.1.1 */
@@ -90,16 +90,17 @@ export function createDocument(): Document {
 /** By path, and in the usual order of methods. */
 function describePaths(): Document['paths'] {
 	const paths: Record<string, Record<string, Spec>> = {};
-	for (const operation of Object.values<DescribedOperation>(described).toSorted(compareOperations)) {
+	const ordered = Object.entries<Operation>(operations).toSorted(([, one], [, other]) => compareOperations(one, other));
+	for (const [id, operation] of ordered) {
 		const place = operation.path.replace(/:(\w+)/g, '{$1}');
-		paths[place] = { ...paths[place], [operation.method]: toSpec(operation) };
+		paths[place] = { ...paths[place], [operation.method]: toSpec(id, operation) };
 	}
 	return paths;
 }
 
-const methods: readonly DescribedOperation['method'][] = ['get', 'post', 'put', 'patch', 'delete'];
+const methods: readonly Operation['method'][] = ['get', 'post', 'put', 'patch', 'delete'];
 
-function compareOperations(one: DescribedOperation, other: DescribedOperation): number {
+function compareOperations(one: Operation, other: Operation): number {
 	if (one.path !== other.path) return one.path < other.path ? -1 : 1;
 	return methods.indexOf(one.method) - methods.indexOf(other.method);
 }

@@ -1,16 +1,16 @@
 import * as v from 'valibot';
 import { findTokenScope, rights } from '../auth/rights.ts';
+import { type FailureStatus, failures } from '../wire/error.ts';
 import {
+	type Access,
 	type Answer,
 	answerHeaders,
+	type Operation,
 	type OtherMedia,
 	pathParameters,
 	type RequestHeader,
-} from '../wire/description.ts';
-import { type FailureStatus, failures } from '../wire/error.ts';
-import type { Access } from '../wire/operation.ts';
+} from '../wire/operation.ts';
 import { type JsonSchema, toDocumentSchema } from './json-schema.ts';
-import type { DescribedOperation } from './operations.ts';
 
 /** Converts an operation to OpenAPI 3.1: https://spec.openapis.org/oas/v3.1.1#operation-object */
 export interface Spec {
@@ -26,13 +26,13 @@ export interface Spec {
 
 type Content = Readonly<Record<string, JsonSchema>>;
 
-export function toSpec(operation: DescribedOperation): Spec {
-	const { id, tag, summary, access, adminToo, failure, ownErrors = {} } = operation;
+export function toSpec(operationId: string, operation: Operation): Spec {
+	const { tag, summary, access, adminToo, failure, ownErrors = {} } = operation;
 	const description = [operation.description, findRole(access), adminToo && forAdmins].filter(Boolean).join(' ');
 	const content = describeBody(operation);
 	const toFailure = (status: FailureStatus | 'default') => describeFailure(status, failure);
 	return {
-		operationId: id,
+		operationId,
 		tags: [tag],
 		summary,
 		...(description !== '' && { description }),
@@ -53,7 +53,7 @@ export function toSpec(operation: DescribedOperation): Spec {
 const forAdmins = 'With a key that has the scope `admin` also for sessions of other owners.';
 
 /** The error answers. */
-function describeFailure(status: FailureStatus | 'default', form: DescribedOperation['failure']): JsonSchema {
+function describeFailure(status: FailureStatus | 'default', form: Operation['failure']): JsonSchema {
 	if (form === undefined) return toRef('responses', nameFailure(status));
 	return describeResponse({ says: status === 'default' ? anyError : failures[status].says, ...form });
 }
@@ -103,7 +103,7 @@ const ofBodies: readonly FailureStatus[] = [400, 413, 415];
 const ofRuns: readonly FailureStatus[] = [402, 408, 413, 422, 500, 502];
 
 /** Returns the errors of an operation, including those that follow from its input. */
-function listErrors({ access, query, ignoresQuery, json, runs, errors = [] }: DescribedOperation): FailureStatus[] {
+function listErrors({ access, query, ignoresQuery, json, runs, errors = [] }: Operation): FailureStatus[] {
 	const all = new Set<FailureStatus>([
 		...errors,
 		...findAccessErrors(access),
@@ -114,7 +114,7 @@ function listErrors({ access, query, ignoresQuery, json, runs, errors = [] }: De
 	return [...all].sort((a, b) => a - b);
 }
 
-function describeParameters({ path, query, headers = [] }: DescribedOperation): JsonSchema[] {
+function describeParameters({ path, query, headers = [] }: Operation): JsonSchema[] {
 	const inPath = [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => {
 		const { says, example } = pathParameters[name] ?? { says: name, example: name };
 		return { name, in: 'path', required: true, description: says, schema: { type: 'string' }, example };
@@ -132,7 +132,7 @@ function describeParameters({ path, query, headers = [] }: DescribedOperation): 
 	];
 }
 
-function describeBody({ json, examples, body }: DescribedOperation): Content | undefined {
+function describeBody({ json, examples, body }: Operation): Content | undefined {
 	if (body !== undefined) return mapValues(body, describeMedia);
 	if (json === undefined) return undefined;
 	return {
@@ -141,7 +141,7 @@ function describeBody({ json, examples, body }: DescribedOperation): Content | u
 }
 
 /** Whether a request without a body is refused. */
-function needsBody({ json }: DescribedOperation): boolean {
+function needsBody({ json }: Operation): boolean {
 	return json === undefined || !v.safeParse(json, {}).success;
 }
 

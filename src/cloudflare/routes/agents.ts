@@ -1,4 +1,3 @@
-import { Hono } from 'hono/tiny';
 import type { Tool } from '../../core/tool/index.ts';
 import { chooseModel } from '../agent/define.ts';
 import { describeModel } from '../agent/readiness.ts';
@@ -8,15 +7,14 @@ import { readConfig } from '../config/config.ts';
 import type { agent as agentSchema } from '../wire/agent.ts';
 import { listAgents } from '../wire/operations/service.ts';
 import type { Shown } from '../wire/shown.ts';
-import { getActor, type RouteEnv } from './identity.ts';
-import { serveOperation } from './operation.ts';
+import { getActor } from './identity.ts';
+import { mount } from './mount.ts';
 import { getReader } from './reader.ts';
-import { refuseMethod } from './request.ts';
 
 /** `/v1/agents`: lists the agents and their models, and what a model needs to be ready. */
-export function agentsRoute(runtime: Runtime) {
-	return new Hono<RouteEnv>()
-		.get('/', serveOperation(listAgents), async (c) => {
+export function createAgentRoutes(runtime: Runtime) {
+	return [
+		mount(listAgents, async (c) => {
 			const settings = readConfig(c.env);
 			const providers = runtime.providers(settings);
 			const { isOperator } = getReader(c);
@@ -40,8 +38,8 @@ export function agentsRoute(runtime: Runtime) {
 				};
 			});
 			return c.json({ agents: await Promise.all(described) });
-		})
-		.all('/', refuseMethod('GET'));
+		}),
+	];
 }
 
 /** Describes a tool, with the schemas of what people fill in for its calls. */

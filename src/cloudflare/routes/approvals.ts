@@ -1,20 +1,18 @@
-import { Hono } from 'hono/tiny';
 import type { Runtime } from '../agent/runtime.ts';
 import { readConfig } from '../config/config.ts';
 import { askDirectory, type DirectoryNamespace } from '../objects/directory/api.ts';
 import { createWaitingCursor, type WaitingEntry, type WaitingQuery } from '../objects/directory/wait.ts';
 import type { approval } from '../wire/approval.ts';
-import { listApprovals } from '../wire/operations/approvals.ts';
+import { listApprovals } from '../wire/operations/sessions.ts';
 import type { Shown } from '../wire/shown.ts';
-import { getOwner, type RouteEnv } from './identity.ts';
-import { serveOperation } from './operation.ts';
-import { refuseMethod } from './request.ts';
+import { getOwner } from './identity.ts';
+import { mount } from './mount.ts';
 import { findListedOwners } from './session-list.ts';
 
 /** `/v1/approvals`: what waits for a person in all sessions of an owner (docs/people.md). */
-export function approvalsRoute({ agents }: Pick<Runtime, 'agents'>) {
-	return new Hono<RouteEnv>()
-		.get('/', serveOperation(listApprovals), async (c) => {
+export function createApprovalRoutes({ agents }: Pick<Runtime, 'agents'>) {
+	return [
+		mount(listApprovals, async (c) => {
 			const { directories } = readConfig(c.env);
 			const { owner: asked, ...page } = c.req.valid('query');
 			const owners = asked === undefined ? [getOwner(c)] : await findListedOwners(c, asked);
@@ -25,8 +23,8 @@ export function approvalsRoute({ agents }: Pick<Runtime, 'agents'>) {
 			};
 			const named = asked === undefined ? entries.map(({ owner: _, ...entry }) => entry) : entries;
 			return c.json({ approvals: named.map((entry) => toShown(entry, toExpiry(entry))), cursor });
-		})
-		.all('/', refuseMethod('GET'));
+		}),
+	];
 }
 
 type Entry = WaitingEntry & { readonly owner?: string };

@@ -1,5 +1,4 @@
-import type { Context, MiddlewareHandler } from 'hono';
-import { Hono } from 'hono/tiny';
+import type { Context } from 'hono';
 import { RunletError } from '../../core/ground/errors.ts';
 import type { Agent } from '../agent/define.ts';
 import type { Runtime } from '../agent/runtime.ts';
@@ -18,8 +17,8 @@ import { assertOwnCalls, readClientTools, readToolChoice } from '../wire/protoco
 import { askSession } from './ask-session.ts';
 import { getPerson, type PersonCaller, type RouteEnv } from './identity.ts';
 import { findModel } from './model-list.ts';
-import { serveOperation } from './operation.ts';
-import { createSessionId, readHandling, refuseMethod } from './request.ts';
+import { mount } from './mount.ts';
+import { createSessionId, readHandling } from './request.ts';
 import { findResent, noteSent, readResend } from './resend.ts';
 import { toRunResponse } from './respond.ts';
 import { toSessionName } from './session-name.ts';
@@ -28,9 +27,9 @@ import { toSessionName } from './session-name.ts';
 const fleetingMs = 3_600_000;
 
 /** `/v1/chat/completions`: serves agents as models of OpenAI's Chat Completions (docs/openai.md). */
-export function chatCompletionsRoute({ agents }: Pick<Runtime, 'agents'>) {
-	return new Hono<RouteEnv>()
-		.post('/', ownersOnly, serveOperation(createCompletion), async (c) => {
+export function createCompletionRoutes({ agents }: Pick<Runtime, 'agents'>) {
+	return [
+		mount(createCompletion, async (c) => {
 			const caller = getPerson(c);
 			const { owner } = caller;
 			const body = c.req.valid('json');
@@ -55,8 +54,8 @@ export function chatCompletionsRoute({ agents }: Pick<Runtime, 'agents'>) {
 			const [response] = await Promise.all([asked, isUnknown && resend && noteSent(c, owner, resend, id.toString())]);
 			if (response.status !== 404) response.headers.set(sessionHeader, id.toString());
 			return response;
-		})
-		.all('/', refuseMethod('POST'));
+		}),
+	];
 }
 
 const sessionHeader = 'Runlet-Session';
@@ -94,12 +93,6 @@ function findUser({ by, role }: PersonCaller, { user, safety_identifier: id, met
 function toSpeaker(caller: PersonCaller, user: string | undefined): PersonCaller {
 	return { ...caller, by: { ...caller.by, user } };
 }
-
-/** Checks the access before the body is read. */
-const ownersOnly: MiddlewareHandler<RouteEnv> = async (c, next) => {
-	getPerson(c);
-	await next();
-};
 
 /** The body, not the `Accept` header, says whether the answer is a stream. */
 function createHandling(c: Context<RouteEnv>, body: CompletionRequest, { outputSchema, stop }: AnswerForm): Handling {

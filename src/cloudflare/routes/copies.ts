@@ -1,20 +1,19 @@
 import type { Context } from 'hono';
-import { Hono } from 'hono/tiny';
 import { RunletError } from '../../core/ground/errors.ts';
 import { parseJson } from '../../core/ground/json.ts';
 import type { Bytes } from '../objects/result.ts';
 import type { Handling } from '../objects/session-api.ts';
 import { maxDocument, maxLines, toRecords } from '../wire/import.ts';
-import * as operations from '../wire/operations/copies.ts';
+import * as operations from '../wire/operations/sessions.ts';
 import { askSession, askSessionInPath, findCaller, findCallerOrAdmin, findSessionId } from './ask-session.ts';
 import { getPerson, type RouteEnv } from './identity.ts';
-import { serveOperation } from './operation.ts';
-import { accepts, createSessionId, readHandling, readMediaType, readText, refuseMethod } from './request.ts';
+import { mount } from './mount.ts';
+import { accepts, createSessionId, readHandling, readMediaType, readText } from './request.ts';
 import { passBody } from './upload.ts';
 
 /** Copies of sessions: `/v1/sessions/:id/export` and `/fork`, and `/v1/sessions/import` (docs/sessions.md). */
-export const copies = new Hono<RouteEnv>()
-	.get('/:id/export', serveOperation(operations.exportSession), async (c) => {
+export const copyRoutes = [
+	mount(operations.exportSession, async (c) => {
 		const form = accepts(c, 'application/x-ndjson') ? 'ndjson' : 'json';
 		const body = await askSessionInPath(c, (one) => one.export(findCallerOrAdmin(c), form));
 		return new Response(body, {
@@ -26,17 +25,15 @@ export const copies = new Hono<RouteEnv>()
 				vary: 'accept',
 			},
 		});
-	})
-	.all('/:id/export', refuseMethod('GET'))
-	.post('/:id/fork', serveOperation(operations.forkSession), async (c) => {
+	}),
+	mount(operations.forkSession, async (c) => {
 		const { at } = c.req.valid('json');
 		const place = at === undefined ? undefined : Number(at);
 		const { user } = await askSessionInPath(c, (one) => one.state(findCaller(c)), true);
 		const lines = await askSessionInPath(c, (one) => one.export(findCaller(c), 'ndjson', place), true);
 		return importLines(c, lines, { how: readHandling(c, at), user, isFork: true });
-	})
-	.all('/:id/fork', refuseMethod('POST'))
-	.post('/import', serveOperation(operations.importSession), async (c) => {
+	}),
+	mount(operations.importSession, async (c) => {
 		const type = readMediaType(c.req.raw);
 		// The body is read as it comes. A repeated request is told from another one by its length only.
 		const how = readHandling(c, c.req.header('content-length'));
@@ -49,8 +46,8 @@ export const copies = new Hono<RouteEnv>()
 		throw new RunletError('unsupported_media_type', `content-type: ${expected}, got ${type || 'none'}.`, {
 			field: 'content-type',
 		});
-	})
-	.all('/import', refuseMethod('POST'));
+	}),
+];
 
 /** Makes a session of the lines of an export, for a user. */
 async function importLines(

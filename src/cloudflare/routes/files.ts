@@ -1,45 +1,41 @@
 import type { Context } from 'hono';
-import { Hono } from 'hono/tiny';
 import { readConfig } from '../config/config.ts';
 import type { FileDownload, FileRange } from '../objects/file-api.ts';
 import * as operations from '../wire/operations/files.ts';
 import { askSessionInPath, findCaller, findCallerOrAdmin } from './ask-session.ts';
 import { readCondition } from './conditions.ts';
 import type { RouteEnv } from './identity.ts';
-import { serveOperation } from './operation.ts';
-import { refuseMethod } from './request.ts';
+import { mount } from './mount.ts';
 import { toJson } from './respond.ts';
 import { passBody } from './upload.ts';
 
 /** `/v1/sessions/:id/files` and `/changes`: the workspace of a session (docs/files.md). */
-export const files = new Hono<RouteEnv>()
-	.get('/:id/files', serveOperation(operations.listFiles), async (c) =>
+export const fileRoutes = [
+	mount(operations.listFiles, async (c) =>
 		Response.json(await askSessionInPath(c, (one) => one.files(findCallerOrAdmin(c), c.req.valid('query')))),
-	)
-	.all('/:id/files', refuseMethod('GET'))
-	.get('/:id/files/:path{[\\s\\S]+}', serveOperation(operations.getFile), async (c) => {
+	),
+	mount(operations.getFile, async (c) => {
 		const wanted = { range: readRange(c), known: listKnownTags(c), isHead: c.req.raw.method === 'HEAD' };
 		const file = await askSessionInPath(c, (one) => one.readFile(findCallerOrAdmin(c), getPath(c), wanted));
 		return toDownload(c, file, wanted.isHead);
-	})
-	.put('/:id/files/:path{[\\s\\S]+}', serveOperation(operations.putFile), async (c) => {
+	}),
+	mount(operations.putFile, async (c) => {
 		const { fileBytes } = readConfig(c.env).workspaceQuota;
 		const { file, tag, isNew } = await passBody(c.req.raw, fileBytes, async (body) => {
 			const condition = readCondition(c);
 			return askSessionInPath(c, (one) => one.writeFile(findCaller(c), getPath(c), body, condition), false);
 		});
 		return Response.json(file, { status: isNew ? 201 : 200, headers: { etag: `"${tag}"` } });
-	})
-	.delete('/:id/files/:path{[\\s\\S]+}', serveOperation(operations.deleteFile), async (c) => {
+	}),
+	mount(operations.deleteFile, async (c) => {
 		const condition = readCondition(c);
 		await askSessionInPath(c, (one) => one.removeFile(findCaller(c), getPath(c), condition), false);
 		return c.body(null, 204);
-	})
-	.all('/:id/files/:path{[\\s\\S]+}', refuseMethod('GET', 'PUT', 'DELETE'))
-	.get('/:id/changes', serveOperation(operations.listChanges), async (c) =>
+	}),
+	mount(operations.listChanges, async (c) =>
 		toJson(await askSessionInPath(c, (one) => one.changes(findCallerOrAdmin(c), c.req.valid('query')))),
-	)
-	.all('/:id/changes', refuseMethod('GET'));
+	),
+];
 
 function getPath(c: Context<RouteEnv>): string {
 	return c.req.param('path') ?? '';

@@ -1,15 +1,13 @@
-import { Hono } from 'hono/tiny';
 import { RunletError, toErrorBody } from '../../core/ground/errors.ts';
 import { getHealth } from '../wire/operations/service.ts';
-import { assertMayLook, type RouteEnv } from './identity.ts';
-import { serveOperation } from './operation.ts';
+import { assertMayLook } from './identity.ts';
+import { mount } from './mount.ts';
 import { type Checked, findProblems } from './problems.ts';
-import { refuseMethod } from './request.ts';
 
 /** `/healthz`: answers that the Worker runs. With `?deep` it also checks the setup. */
-export function healthRoute(runtime: Checked) {
-	return new Hono<RouteEnv>()
-		.get('/', serveOperation(getHealth), async (c) => {
+export function createHealthRoutes(runtime: Checked) {
+	return [
+		mount(getHealth, async (c) => {
 			if (c.req.valid('query').deep === undefined) return c.json({ status: 'ok' as const });
 			await assertMayLook(c);
 			// The dry run of a deployment runs the Worker on this machine.
@@ -20,6 +18,6 @@ export function healthRoute(runtime: Checked) {
 			const message = problems.map((problem) => `${problem.where}: ${problem.message}`).join(' ');
 			const error = new RunletError('not_configured', message);
 			return c.json({ ...toErrorBody(error), status: 'problems' as const, problems }, 503);
-		})
-		.all('/', refuseMethod('GET'));
+		}),
+	];
 }

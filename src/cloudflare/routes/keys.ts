@@ -1,5 +1,4 @@
 import type { Context } from 'hono';
-import { Hono } from 'hono/tiny';
 import { RunletError } from '../../core/ground/errors.ts';
 import { createKey, isOver, type KeyRecord } from '../auth/key.ts';
 import { readConfig } from '../config/config.ts';
@@ -8,12 +7,11 @@ import type { listedKey } from '../wire/key.ts';
 import * as operations from '../wire/operations/keys.ts';
 import type { Shown } from '../wire/shown.ts';
 import type { RouteEnv } from './identity.ts';
-import { serveOperation } from './operation.ts';
-import { refuseMethod } from './request.ts';
+import { mount } from './mount.ts';
 
 /** `/v1/keys`: lists the keys that the Worker knows, and makes and revokes those that are stored (docs/keys.md). */
-export const keys = new Hono<RouteEnv>()
-	.get('/', serveOperation(operations.listKeys), async (c) => {
+export const keyRoutes = [
+	mount(operations.listKeys, async (c) => {
 		const { keys: secret, storedKeys } = readConfig(c.env);
 		const stored = (await storedKeys?.list()) ?? [];
 		const listed = [
@@ -21,15 +19,14 @@ export const keys = new Hono<RouteEnv>()
 			...stored.map((record) => toListed(record, true)),
 		];
 		return c.json({ keys: listed });
-	})
-	.post('/', serveOperation(operations.makeKey), async (c) => {
+	}),
+	mount(operations.makeKey, async (c) => {
 		const storedKeys = findStoredKeys(c);
 		const { key, record } = await createKey(c.req.valid('json'));
 		await storedKeys.add(record);
 		return c.json({ ...toListed(record, true), key }, 201, { 'cache-control': 'no-store' });
-	})
-	.all('/', refuseMethod('GET', 'POST'))
-	.delete('/:keyId', serveOperation(operations.revokeKey), async (c) => {
+	}),
+	mount(operations.revokeKey, async (c) => {
 		const id = c.req.param('keyId');
 		if (readConfig(c.env).keys.some((key) => key.id === id))
 			throw new RunletError(
@@ -38,8 +35,8 @@ export const keys = new Hono<RouteEnv>()
 			);
 		if (!(await findStoredKeys(c).remove(id))) throw new RunletError('not_found', 'There is no such key.');
 		return c.body(null, 204);
-	})
-	.all('/:keyId', refuseMethod('DELETE'));
+	}),
+];
 
 function findStoredKeys(c: Context<RouteEnv>): StoredKeys {
 	const { storedKeys } = readConfig(c.env);

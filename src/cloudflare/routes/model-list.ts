@@ -1,28 +1,22 @@
-import { Hono } from 'hono/tiny';
 import { RunletError } from '../../core/ground/errors.ts';
 import { type Agent, chooseModel } from '../agent/define.ts';
 import type { Runtime } from '../agent/runtime.ts';
 import { readConfig } from '../config/config.ts';
 import { getModel, listModels } from '../wire/protocols/openai/operations.ts';
-import type { RouteEnv } from './identity.ts';
-import { serveOperation } from './operation.ts';
-import { refuseMethod } from './request.ts';
+import { mount } from './mount.ts';
 
 /**
  * `/v1/models`: lists the agents, and each agent on its other models, like OpenAI's models (docs/openai.md).
  */
-export function modelsRoute({ agents }: Pick<Runtime, 'agents'>) {
-	return new Hono<RouteEnv>()
-		.get('/', serveOperation(listModels), (c) =>
-			c.json({ object: 'list', data: agents.flatMap(modelNames).map(toModel) }),
-		)
-		.all('/', refuseMethod('GET'))
-		.get('/:model', serveOperation(getModel), (c) => {
+export function createModelRoutes({ agents }: Pick<Runtime, 'agents'>) {
+	return [
+		mount(listModels, (c) => c.json({ object: 'list', data: agents.flatMap(modelNames).map(toModel) })),
+		mount(getModel, (c) => {
 			const name = c.req.param('model');
 			findModel(agents, name, readConfig(c.env).model);
 			return c.json(toModel(name));
-		})
-		.all('/:model', refuseMethod('GET'));
+		}),
+	];
 }
 
 /**

@@ -1,33 +1,35 @@
 import type { Context } from 'hono';
-import { Hono } from 'hono/tiny';
+import type { Hono } from 'hono/tiny';
 import { RunletError } from '../../core/ground/errors.ts';
 import { readConfig } from '../config/config.ts';
 import { getDocs, getDocument } from '../wire/operations/service.ts';
 import type { RouteEnv } from './identity.ts';
-import { serveOperation } from './operation.ts';
-import { refuseMethod } from './request.ts';
+import { mount } from './mount.ts';
 
+/** The files that the page and `/docs` load. */
 const files = ['/app.js', '/docs.css', '/docs.js', '/style.css', '/theme.css'];
 
-/** The page, and what it and `/docs` load. */
+/** The page and its files. */
 export const pagePaths: readonly string[] = ['/', ...files];
 
 /**
- * `/`: the page, and `/docs` and `/openapi.json`, for a Worker that serves them itself. Their files come from the binding
- * `PAGE`. If they are static assets of the Worker, Cloudflare serves them, and nothing comes here.
+ * Serves the page at `/`, from the binding `PAGE`. If its files are static assets of the Worker, Cloudflare serves them, and
+ * no request comes here.
  */
-export const page = new Hono<RouteEnv>()
-	.get('/', fetchHtml)
-	.on('GET', files, fetchFile)
-	.get(getDocs.path, serveOperation(getDocs), fetchHtml)
-	.all(getDocs.path, refuseMethod('GET'))
-	.get(getDocument.path, serveOperation(getDocument), async (c) => {
+export function addPage(app: Hono<RouteEnv>): void {
+	app.get('/', fetchHtml).on('GET', files, fetchFile);
+}
+
+/** `/docs` and `/openapi.json`, which come from the same binding. */
+export const documentRoutes = [
+	mount(getDocs, fetchHtml),
+	mount(getDocument, async (c) => {
 		const response = await fetchFile(c);
 		const { basePath } = c.var;
 		if (!response.ok || basePath === '') return response;
 		return c.json({ ...Object(await response.json()), servers: [{ url: basePath }] });
-	})
-	.all(getDocument.path, refuseMethod('GET'));
+	}),
+];
 
 async function fetchHtml(c: Context<RouteEnv>): Promise<Response> {
 	const response = await fetchFile(c);

@@ -101,18 +101,6 @@ export function createSessionId(c: Context<RouteEnv>, caller: PersonCaller, { on
 	return sessions.idFromName(toSessionName(caller, by.user, `idempotency ${owner} ${once.key}`, parts));
 }
 
-/** Answers the methods that a path does not have. */
-export function refuseMethod(...methods: readonly string[]) {
-	return (c: Context): never => {
-		c.header('allow', methods.join(', '));
-		throw new RunletError(
-			'method_not_allowed',
-			`${c.req.method} is not possible here. Possible: ${methods.join(', ')}.`,
-			{ allowed: methods },
-		);
-	};
-}
-
 /** Reads the body as text. */
 export async function readText(request: Request, limit = maxBody): Promise<string> {
 	try {

@@ -1,5 +1,4 @@
 import type { Context } from 'hono';
-import { Hono } from 'hono/tiny';
 import type * as v from 'valibot';
 import { check } from '../../core/ground/check.ts';
 import { assertRight, hasRight } from '../auth/rights.ts';
@@ -11,14 +10,15 @@ import { place } from '../wire/page.ts';
 import type { RepeatableSession } from '../wire/session.ts';
 import { askSession, askSessionInPath, findCaller, findCallerOrAdmin } from './ask-session.ts';
 import { getPerson, type PersonCaller, type RouteEnv } from './identity.ts';
-import { serveOperation } from './operation.ts';
-import { createSessionId, readHandling, refuseMethod } from './request.ts';
+import { mount } from './mount.ts';
+import { createSessionId, readHandling } from './request.ts';
 import { toEventStream, toJson, toRunResponse } from './respond.ts';
 import { listSessions } from './session-list.ts';
 
 /** `/v1/sessions`: creates, lists, reads, follows and cancels sessions, and sends messages (docs/api.md). */
-export const sessions = new Hono<RouteEnv>()
-	.post('/', serveOperation(operations.createSession), async (c) => {
+export const sessionRoutes = [
+	mount(operations.listSessions, async (c) => c.json(await listSessions(c, c.req.valid('query')))),
+	mount(operations.createSession, async (c) => {
 		const body = c.req.valid('json');
 		const { text, parts, attachments = [], ...rest } = body;
 		const how = readHandling(c, body);
@@ -33,89 +33,68 @@ export const sessions = new Hono<RouteEnv>()
 		const outcome = await askSession(c, id, (one) => one.create(create, how));
 		const headers = { location: `${c.var.basePath}/v1/sessions/${id}`, 'cache-control': 'no-store' };
 		return toRunResponse(outcome, { status: 201, headers });
-	})
-	.get('/', serveOperation(operations.listSessions), async (c) => c.json(await listSessions(c, c.req.valid('query'))))
-	.all('/', refuseMethod('GET', 'POST'))
-	.get('/:id', serveOperation(operations.getSession), async (c) =>
+	}),
+	mount(operations.getSession, async (c) =>
 		Response.json(await askSessionInPath(c, (one) => one.state(findCallerOrAdmin(c)))),
-	)
-	.patch('/:id', serveOperation(operations.changeSession), async (c) =>
+	),
+	mount(operations.changeSession, async (c) =>
 		Response.json(await askSessionInPath(c, (one) => one.change(findCaller(c), c.req.valid('json')))),
-	)
-	.delete('/:id', serveOperation(operations.deleteSession), async (c) => {
+	),
+	mount(operations.deleteSession, async (c) => {
 		await askSessionInPath(c, (one) => one.delete(findCallerOrAdmin(c)));
 		return c.body(null, 204);
-	})
-	.all('/:id', refuseMethod('GET', 'PATCH', 'DELETE'))
-	.post('/:id/token', serveOperation(operations.createToken), async (c) => {
+	}),
+	mount(operations.createToken, async (c) => {
 		const token = await askSessionInPath(c, (one) => one.token(findCaller(c), c.req.valid('json')), true);
 		return Response.json(token, { status: 201, headers: { 'cache-control': 'no-store' } });
-	})
-	.all('/:id/token', refuseMethod('POST'))
-	.delete('/:id/token/:tokenId', serveOperation(operations.revokeToken), async (c) => {
+	}),
+	mount(operations.revokeToken, async (c) => {
 		await askSessionInPath(c, (one) => one.revokeToken(findCaller(c), c.req.param('tokenId')));
 		return c.body(null, 204);
-	})
-	.all('/:id/token/:tokenId', refuseMethod('DELETE'))
-	.get('/:id/messages', serveOperation(messages.listMessages), async (c) =>
+	}),
+	mount(messages.listMessages, async (c) =>
 		toJson(await askSessionInPath(c, (one) => one.messages(findCallerOrAdmin(c), c.req.valid('query')))),
-	)
-	.post('/:id/messages', serveOperation(messages.sendMessage), (c) => {
+	),
+	mount(messages.sendMessage, (c) => {
 		const input = c.req.valid('json');
 		return run(c, (one) => one.send(findCaller(c), { ...input, ...origin }, readHandling(c, input)));
-	})
-	.all('/:id/messages', refuseMethod('GET', 'POST'))
-	.get('/:id/messages/:message', serveOperation(messages.getMessage), async (c) =>
+	}),
+	mount(messages.getMessage, async (c) =>
 		toJson(
 			await askSessionInPath(c, (one) =>
 				one.message(findCallerOrAdmin(c), check(place, c.req.param('message'), 'message')),
 			),
 		),
-	)
-	.all('/:id/messages/:message', refuseMethod('GET'))
-	.get('/:id/tasks', serveOperation(operations.listTasks), async (c) =>
-		toJson(await askSessionInPath(c, (one) => one.tasks(findCallerOrAdmin(c)))),
-	)
-	.all('/:id/tasks', refuseMethod('GET'))
-	.get('/:id/waiting', serveOperation(messages.listWaiting), async (c) =>
+	),
+	mount(operations.listTasks, async (c) => toJson(await askSessionInPath(c, (one) => one.tasks(findCallerOrAdmin(c))))),
+	mount(messages.listWaiting, async (c) =>
 		toJson(await askSessionInPath(c, (one) => one.waiting(findCallerOrAdmin(c)))),
-	)
-	.all('/:id/waiting', refuseMethod('GET'))
-	.delete('/:id/waiting/:runId', serveOperation(messages.removeWaiting), async (c) => {
+	),
+	mount(messages.removeWaiting, async (c) => {
 		await askSessionInPath(c, (one) => one.removeWaiting(findCaller(c), c.req.param('runId')));
 		return c.body(null, 204);
-	})
-	.all('/:id/waiting/:runId', refuseMethod('DELETE'))
-	.post('/:id/answer', serveOperation(messages.answerQuestion), (c) => {
+	}),
+	mount(messages.answerQuestion, (c) => {
 		const input = c.req.valid('json');
 		return run(c, (one) => one.answer(findCaller(c), { ...input, ...origin }, readHandling(c, input)));
-	})
-	.all('/:id/answer', refuseMethod('POST'))
-	.post('/:id/tool-results', serveOperation(messages.submitResults), (c) => {
+	}),
+	mount(messages.submitResults, (c) => {
 		const answers = c.req.valid('json');
 		return run(c, (one) => one.submit(findCaller(c), answers, readHandling(c, answers)));
-	})
-	.all('/:id/tool-results', refuseMethod('POST'))
-	.post('/:id/continue', serveOperation(messages.continueRun), (c) =>
-		run(c, (one) => one.continue(findCaller(c), readHandling(c))),
-	)
-	.all('/:id/continue', refuseMethod('POST'))
-	.post('/:id/step', serveOperation(messages.stepRun), (c) =>
-		run(c, (one) => one.continue(findCaller(c), readHandling(c), 'step')),
-	)
-	.all('/:id/step', refuseMethod('POST'))
-	.get('/:id/events', serveOperation(messages.followRun), async (c) => {
+	}),
+	mount(messages.continueRun, (c) => run(c, (one) => one.continue(findCaller(c), readHandling(c)))),
+	mount(messages.stepRun, (c) => run(c, (one) => one.continue(findCaller(c), readHandling(c), 'step'))),
+	mount(messages.followRun, async (c) => {
 		const events = await askSessionInPath(c, (one) => one.events(findCallerOrAdmin(c), c.req.header('last-event-id')));
 		return events === undefined ? c.body(null, 204) : toEventStream(events);
-	})
-	.all('/:id/events', refuseMethod('GET'))
-	.post('/:id/cancel', serveOperation(messages.cancelRun), async (c) => {
+	}),
+	mount(messages.cancelRun, async (c) => {
 		const { once } = readHandling(c);
 		const cancelled: RepeatableSession = await askSessionInPath(c, (one) => one.cancel(findCaller(c), once), true);
 		const { isReplay, ...session } = cancelled;
 		return toRunResponse({ kind: 'session', session, isReplay });
-	})
-	.all('/:id/cancel', refuseMethod('POST'));
+	}),
+];
 
 /** The origin of messages over HTTP. */
 const origin = { transport: 'http' } as const;

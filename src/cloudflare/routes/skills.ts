@@ -1,5 +1,4 @@
 import type { Context } from 'hono';
-import { Hono } from 'hono/tiny';
 import * as v from 'valibot';
 import { RunletError } from '../../core/ground/errors.ts';
 import {
@@ -28,12 +27,12 @@ import type { Shown } from '../wire/shown.ts';
 import type { listedSkill } from '../wire/skill.ts';
 import { isFresh, readCondition } from './conditions.ts';
 import type { RouteEnv } from './identity.ts';
-import { serveOperation } from './operation.ts';
-import { accepts, markdownBody, refuseMethod } from './request.ts';
+import { mount } from './mount.ts';
+import { accepts, markdownBody } from './request.ts';
 
 /** `/v1/skills`: lists, reads and edits the published skills (docs/skills.md). */
-export const skills = new Hono<RouteEnv>()
-	.get('/', serveOperation(operations.listSkills), async (c) => {
+export const skillRoutes = [
+	mount(operations.listSkills, async (c) => {
 		const { query, cursor = '', limit } = c.req.valid('query');
 		const entries = await listPublished(c);
 		if (query !== undefined) return c.json({ skills: await toFoundSkills(c, entries, query, limit) });
@@ -43,9 +42,8 @@ export const skills = new Hono<RouteEnv>()
 			skills: await Promise.all(page.map(wireEntry)),
 			...(rest.length > page.length && { cursor: page.at(-1)?.name }),
 		});
-	})
-	.all('/', refuseMethod('GET'))
-	.get('/:name', serveOperation(operations.getSkill), async (c) => {
+	}),
+	mount(operations.getSkill, async (c) => {
 		const entry = (await listPublished(c)).get(c.req.param('name'));
 		if (entry === undefined) throw noSuchSkill();
 		const etag = await toEtag(entry);
@@ -63,8 +61,8 @@ export const skills = new Hono<RouteEnv>()
 		return c.body(toMarkdown({ ...entry, files: undefined, ...content.output }), 200, {
 			'content-type': 'text/markdown; charset=utf-8',
 		});
-	})
-	.put('/:name', serveOperation(operations.putSkill), async (c) => {
+	}),
+	mount(operations.putSkill, async (c) => {
 		const name = c.req.param('name');
 		const condition = readCondition(c);
 		const markdown = await markdownBody(c.req.raw);
@@ -78,12 +76,12 @@ export const skills = new Hono<RouteEnv>()
 			});
 		}
 		return answer(c, await publish(c, (one) => one.put(name, markdown, condition)), condition, violations);
-	})
-	.delete('/:name', serveOperation(operations.deleteSkill), async (c) => {
+	}),
+	mount(operations.deleteSkill, async (c) => {
 		const condition = readCondition(c);
 		return answer(c, await publish(c, (one) => one.remove(c.req.param('name'), condition)), condition);
-	})
-	.all('/:name', refuseMethod('GET', 'PUT', 'DELETE'));
+	}),
+];
 
 type Ctx = Context<RouteEnv>;
 

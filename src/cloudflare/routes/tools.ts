@@ -1,5 +1,4 @@
 import type { Context } from 'hono';
-import { Hono } from 'hono/tiny';
 import { RunletError } from '../../core/ground/errors.ts';
 import { openSecrets, sealSecrets } from '../agent/registered-secrets.ts';
 import { assertToolName, listKeptSecrets, type ToolBody, toStoredTool } from '../agent/user-tools/definition.ts';
@@ -10,8 +9,7 @@ import * as operations from '../wire/operations/tools.ts';
 import type { Shown } from '../wire/shown.ts';
 import type { shownTool } from '../wire/tool.ts';
 import { getOwner, type RouteEnv } from './identity.ts';
-import { serveOperation } from './operation.ts';
-import { refuseMethod } from './request.ts';
+import { mount } from './mount.ts';
 
 type Ctx = Context<RouteEnv>;
 
@@ -22,30 +20,29 @@ const mostTools = 100;
 const mostTries = 5;
 
 /** `/v1/tools`: the HTTP tools that an owner defines (docs/user-tools.md). */
-export const tools = new Hono<RouteEnv>()
-	.get('/', serveOperation(operations.listTools), async (c) => {
+export const toolRoutes = [
+	mount(operations.listTools, async (c) => {
 		const entries = await ask(c, (one) => one.listEntries('tool'));
 		return c.json({ tools: entries.map((entry) => toShown(entry)) });
-	})
-	.all('/', refuseMethod('GET'))
-	.get('/:name', serveOperation(operations.getTool), async (c) => {
+	}),
+	mount(operations.getTool, async (c) => {
 		const entry = await ask(c, (one) => one.getEntry('tool', c.req.param('name')));
 		if (entry === undefined) throw noSuchTool();
 		return c.json(toShown(entry));
-	})
-	.put('/:name', serveOperation(operations.putTool), async (c) => {
+	}),
+	mount(operations.putTool, async (c) => {
 		const name = c.req.param('name');
 		assertToolName(name);
 		const isNew = await putTool(c, name, c.req.valid('json'));
 		const entry = await ask(c, (one) => one.getEntry('tool', name));
 		if (entry === undefined) throw noSuchTool();
 		return c.json(toShown(entry), isNew ? 201 : 200);
-	})
-	.delete('/:name', serveOperation(operations.deleteTool), async (c) => {
+	}),
+	mount(operations.deleteTool, async (c) => {
 		if (!(await ask(c, (one) => one.removeEntry('tool', c.req.param('name'))))) throw noSuchTool();
 		return c.body(null, 204);
-	})
-	.all('/:name', refuseMethod('GET', 'PUT', 'DELETE'));
+	}),
+];
 
 function ask<T>(c: Ctx, call: (one: RegistryApi) => Promise<T>): Promise<T> {
 	return askRegistry(readConfig(c.env).directories, getOwner(c), call);

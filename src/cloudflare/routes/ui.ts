@@ -1,5 +1,4 @@
 import type { Context } from 'hono';
-import { Hono } from 'hono/tiny';
 import * as v from 'valibot';
 import { check } from '../../core/ground/check.ts';
 import { RunletError } from '../../core/ground/errors.ts';
@@ -18,8 +17,8 @@ import { readAnswers, readContent } from '../wire/protocols/ui/request.ts';
 import { postedMessage, type uiPost } from '../wire/ui.ts';
 import { askSession } from './ask-session.ts';
 import { getCaller, getPerson, type RouteEnv } from './identity.ts';
-import { serveOperation } from './operation.ts';
-import { readHandling, refuseMethod } from './request.ts';
+import { mount } from './mount.ts';
+import { readHandling } from './request.ts';
 import { toEventStream, toJson } from './respond.ts';
 import { toSessionName } from './session-name.ts';
 
@@ -27,9 +26,9 @@ import { toSessionName } from './session-name.ts';
  * `/v1/ui/:agent`: serves pages with `useChat` of the AI SDK (docs/ai-sdk.md). Each chat id has its own
  * session. For a page with a session token it is the token's session.
  */
-export function uiRoute({ agents }: Pick<Runtime, 'agents'>) {
-	return new Hono<RouteEnv>()
-		.post('/:agent', serveOperation(operations.postChat), async (c) => {
+export function createUiRoutes({ agents }: Pick<Runtime, 'agents'>) {
+	return [
+		mount(operations.postChat, async (c) => {
 			const body = c.req.valid('json');
 			const { id, caller } = findChat(c, body.id);
 			const agent = findAgent(agents, c.req.param('agent'));
@@ -37,28 +36,26 @@ export function uiRoute({ agents }: Pick<Runtime, 'agents'>) {
 			const post = readPost(agent, body, caller);
 			const outcome = await askSession(c, id, (one) => one.post(caller, post, readHandling(c, body)));
 			return toUiStream(id, outcome.kind === 'stream' ? outcome.stream : toByteStream(uiNothing(outcome.isWaiting)));
-		})
-		.all('/:agent', refuseMethod('POST'))
-		.get('/:agent/:chat/stream', serveOperation(operations.resumeChat), async (c) => {
+		}),
+		mount(operations.resumeChat, async (c) => {
 			const { id, caller } = findChat(c, c.req.param('chat'));
 			const stream = await askChat(caller, () => askSession(c, id, (one) => one.resume(caller, c.req.param('agent'))));
 			return stream === undefined ? c.body(null, 204) : toUiStream(id, stream);
-		})
-		.delete('/:agent/:chat/stream', serveOperation(operations.stopChat), async (c) => {
+		}),
+		mount(operations.stopChat, async (c) => {
 			const { id, caller } = findChat(c, c.req.param('chat'));
 			await askSession(c, id, (one) => one.cancel(caller, readHandling(c).once));
 			return c.body(null, 204);
-		})
-		.all('/:agent/:chat/stream', refuseMethod('GET', 'DELETE'))
-		.get('/:agent/:chat/messages', serveOperation(operations.listChat), async (c) => {
+		}),
+		mount(operations.listChat, async (c) => {
 			const { id, caller } = findChat(c, c.req.param('chat'));
 			const messages = await askChat(caller, () =>
 				askSession(c, id, (one) => one.pageMessages(caller, c.req.param('agent'))),
 			);
 			if (messages === undefined) return Response.json({ messages: [] });
 			return toJson(messages, { [sessionHeader]: id.toString() });
-		})
-		.all('/:agent/:chat/messages', refuseMethod('GET'));
+		}),
+	];
 }
 
 /** Returns the session of a chat and its caller. */

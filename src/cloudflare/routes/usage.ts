@@ -1,15 +1,13 @@
 import type { Context } from 'hono';
-import { Hono } from 'hono/tiny';
 import type * as v from 'valibot';
 import { localIdentity } from '../auth/identity.ts';
 import { readConfig } from '../config/config.ts';
 import { askDirectory } from '../objects/directory/api.ts';
 import { askLedger } from '../objects/ledger/api.ts';
-import { getUsage } from '../wire/operations/usage.ts';
+import { getUsage } from '../wire/operations/users.ts';
 import type { spentGroup } from '../wire/spending.ts';
 import { getListedOwner, isAdmin, isOnlyLocal, type RouteEnv } from './identity.ts';
-import { serveOperation } from './operation.ts';
-import { refuseMethod } from './request.ts';
+import { mount } from './mount.ts';
 import { findOwners } from './session-list.ts';
 import { parseFields, showPart, showUnits, toPartFields } from './spent-parts.ts';
 
@@ -17,8 +15,8 @@ import { parseFields, showPart, showUnits, toPartFields } from './spent-parts.ts
 const atOnce = 16;
 
 /** `/v1/usage`: shows what the owners spent, by day. */
-export const usage = new Hono<RouteEnv>()
-	.get('/', serveOperation(getUsage), async (c) => {
+export const usageRoutes = [
+	mount(getUsage, async (c) => {
 		const { owner, user, by, days } = c.req.valid('query');
 		const { sessionBudget: session, dayBudget: day } = readConfig(c.env);
 		const owners = await findSpenders(c, owner);
@@ -28,8 +26,8 @@ export const usage = new Hono<RouteEnv>()
 		const groups = fields.size > 0 && { groups: await askDays(owners, (name) => listGroups(c, name, fields, listed)) };
 		const storage = await askAll(owners, async (name) => [await readHeld(c, name, user)]);
 		return c.json({ budgets: { session, day }, usage, ...groups, storage });
-	})
-	.all('/', refuseMethod('GET'));
+	}),
+];
 
 /** Asks the ledgers of owners, and sorts what they answer: the newest day first. */
 async function askDays<T extends { readonly day: string }>(

@@ -1,5 +1,4 @@
 import type { Context } from 'hono';
-import { Hono } from 'hono/tiny';
 import { check } from '../../core/ground/check.ts';
 import { RunletError } from '../../core/ground/errors.ts';
 import type { Runtime } from '../agent/runtime.ts';
@@ -15,8 +14,7 @@ import type { Caller } from '../objects/session-api.ts';
 import * as operations from '../wire/operations/users.ts';
 import { askSession } from './ask-session.ts';
 import { getActor, getListedOwner, getOwner, getPerson, isAdmin, type RouteEnv } from './identity.ts';
-import { serveOperation } from './operation.ts';
-import { refuseMethod } from './request.ts';
+import { mount } from './mount.ts';
 import { showPart } from './spent-parts.ts';
 
 type Ctx = Context<RouteEnv>;
@@ -29,9 +27,9 @@ interface Person {
 }
 
 /** `/v1/users`: exports and erases a person of the owner, and sets what they may spend (docs/customers.md). */
-export function usersRoute(parts: Parts) {
-	return new Hono<RouteEnv>()
-		.get('/:user', serveOperation(operations.getUser), (c) => {
+export function createUserRoutes(parts: Parts) {
+	return [
+		mount(operations.getUser, (c) => {
 			const person = findPerson(c, c.req.valid('query').owner);
 			return new Response(toStream(writeExport(c, person, parts)), {
 				headers: {
@@ -40,20 +38,19 @@ export function usersRoute(parts: Parts) {
 					'cache-control': 'no-store',
 				},
 			});
-		})
-		.delete('/:user', serveOperation(operations.eraseUser), async (c) => c.json(await erase(c, findPerson(c), parts)))
-		.all('/:user', refuseMethod('GET', 'DELETE'))
-		.get('/:user/budget', serveOperation(operations.getUserBudget), async (c) => {
+		}),
+		mount(operations.eraseUser, async (c) => c.json(await erase(c, findPerson(c), parts))),
+		mount(operations.getUserBudget, async (c) => {
 			const person = findPerson(c, c.req.valid('query').owner);
 			return c.json(await askUserLedger(c, person, (one) => one.userState(person.user)));
-		})
-		.put('/:user/budget', serveOperation(operations.setUserBudget), async (c) => {
+		}),
+		mount(operations.setUserBudget, async (c) => {
 			const person = findPerson(c);
 			const caps = c.req.valid('json');
 			await askUserLedger(c, person, (one) => one.setUserCaps(person.user, caps));
 			return c.json(await askUserLedger(c, person, (one) => one.userState(person.user)));
-		})
-		.all('/:user/budget', refuseMethod('GET', 'PUT'));
+		}),
+	];
 }
 
 function findPerson(c: Ctx, asked?: string): Person {

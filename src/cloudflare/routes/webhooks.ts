@@ -1,5 +1,4 @@
 import type { Context } from 'hono';
-import { Hono } from 'hono/tiny';
 import * as v from 'valibot';
 import type { Actor } from '../../core/ground/actor.ts';
 import { check } from '../../core/ground/check.ts';
@@ -22,9 +21,9 @@ import { assertSlackUrl, formatReplyTarget } from '../wire/protocols/webhooks/re
 import { metadata } from '../wire/session.ts';
 import { askSession } from './ask-session.ts';
 import { isOnlyLocal, type RouteEnv } from './identity.ts';
-import { serveOperation } from './operation.ts';
+import { mount } from './mount.ts';
 import { assertStrangerRate } from './rate.ts';
-import { readBytes, refuseMethod } from './request.ts';
+import { readBytes } from './request.ts';
 import { toSessionName } from './session-name.ts';
 
 /** Seconds until a refused sender may try again. */
@@ -68,9 +67,9 @@ const aboutBody = v.strictObject({
  * `/v1/webhooks/:agent/:source`: turns a delivery into one message (docs/webhooks.md). The signature authenticates
  * it, so it needs no API key.
  */
-export function webhooksRoute({ agents }: Pick<Runtime, 'agents'>) {
-	return new Hono<RouteEnv>()
-		.post('/:agent/:source', serveOperation(receiveWebhook), async (c) => {
+export function createWebhookRoutes({ agents }: Pick<Runtime, 'agents'>) {
+	return [
+		mount(receiveWebhook, async (c) => {
 			const { agent, source, options } = findEndpoint(agents, c.req.param());
 			const secrets = readConfig(c.env).findWebhookSecrets(source.name, agent.name);
 			const { headers } = c.req.raw;
@@ -82,8 +81,8 @@ export function webhooksRoute({ agents }: Pick<Runtime, 'agents'>) {
 			if (verified.reply !== undefined) return c.text(verified.reply);
 			const work = handle(c, agent, options, verified);
 			return verified.isShown ? show(c, work) : work;
-		})
-		.all('/:agent/:source', refuseMethod('POST'));
+		}),
+	];
 }
 
 /** The caller is not authenticated yet, so the error does not say which agents or sources exist. */

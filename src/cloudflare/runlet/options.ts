@@ -12,9 +12,7 @@ import type { Authenticate } from '../auth/account.ts';
 import { type BindingNames, bindingNames } from '../config/bindings.ts';
 import type { LinkSupport } from '../links/index.ts';
 import { createMissing, type PartName } from '../objects/missing.ts';
-import type { McpSupport } from '../routes/mcp.ts';
-import type { Remembrance } from '../routes/memory.ts';
-import type { ScheduleSupport } from '../routes/schedules.ts';
+import type { McpSupport, Remembrance, ScheduleSupport } from '../routes/parts.ts';
 import type { OnSpending } from './spending.ts';
 
 /** What `createRunlet` takes. */

@@ -1,5 +1,4 @@
 import type { Context } from 'hono';
-import { Hono } from 'hono/tiny';
 import { RunletError } from '../../core/ground/errors.ts';
 import { readConfig } from '../config/config.ts';
 import { askDirectory, type DirectoryApi } from '../objects/directory/api.ts';
@@ -7,52 +6,46 @@ import { type RpcResult, takeValue } from '../objects/result.ts';
 import { showSchedule, type WakeTarget } from '../objects/schedule-api.ts';
 import { askSession } from '../routes/ask-session.ts';
 import { getOwner, getPerson, type RouteEnv } from '../routes/identity.ts';
-import { serveOperation } from '../routes/operation.ts';
-import { refuseMethod } from '../routes/request.ts';
+import { mount } from '../routes/mount.ts';
 import { toSpeaker } from '../session/store/inbound.ts';
 import * as operations from '../wire/operations/schedules.ts';
 import { assertTime } from './time.ts';
 
 type Ctx = Context<RouteEnv>;
 
-/** Makes `/v1/schedules`: what wakes an owner's agents and sessions (docs/schedules.md). */
-export function createSchedulesRoute(): Hono<RouteEnv> {
-	const route = new Hono<RouteEnv>();
-	route
-		.get('/', serveOperation(operations.listSchedules), async (c) => {
-			const { session } = c.req.valid('query');
-			const all = await ask(c, (one) => one.listSchedules(session));
-			return c.json({ schedules: all.map(showSchedule) });
-		})
-		.post('/', serveOperation(operations.putSchedule), async (c) => {
-			const { session, name, text, ...time } = c.req.valid('json');
-			assertTime(time, Date.now());
-			const { sessions } = readConfig(c.env);
-			const { owner, by } = getPerson(c);
-			const id = parseSession(c, session);
-			const { parent, user } = await askSession(c, sessions.idFromString(id), (one) => one.state({ owner }), true);
-			if (parent !== undefined) throw createBusy(parent.id);
-			const target = { kind: 'session', session: id } as const;
-			const askers = [toSpeaker(by, { owner, user })];
-			return c.json(
-				showSchedule(await ask(c, (one) => one.putSchedule({ owner, user, target, name, time, text, askers }))),
-				201,
+/** `/v1/schedules`: the schedules of an owner's agents and sessions (docs/schedules.md). */
+export const scheduleRoutes = [
+	mount(operations.listSchedules, async (c) => {
+		const { session } = c.req.valid('query');
+		const all = await ask(c, (one) => one.listSchedules(session));
+		return c.json({ schedules: all.map(showSchedule) });
+	}),
+	mount(operations.putSchedule, async (c) => {
+		const { session, name, text, ...time } = c.req.valid('json');
+		assertTime(time, Date.now());
+		const { sessions } = readConfig(c.env);
+		const { owner, by } = getPerson(c);
+		const id = parseSession(c, session);
+		const { parent, user } = await askSession(c, sessions.idFromString(id), (one) => one.state({ owner }), true);
+		if (parent !== undefined) throw createBusy(parent.id);
+		const target = { kind: 'session', session: id } as const;
+		const askers = [toSpeaker(by, { owner, user })];
+		return c.json(
+			showSchedule(await ask(c, (one) => one.putSchedule({ owner, user, target, name, time, text, askers }))),
+			201,
+		);
+	}),
+	mount(operations.cancelSchedule, async (c) => {
+		const { target, name } = parseId(c.req.param('id'));
+		if (target.kind === 'agent')
+			throw new RunletError(
+				'conflict',
+				`id: the schedule ${name} stands in the code of ${target.agent}. Remove it there.`,
 			);
-		})
-		.all('/', refuseMethod('GET', 'POST'))
-		.delete('/:id', serveOperation(operations.cancelSchedule), async (c) => {
-			const { target, name } = parseId(c.req.param('id'));
-			if (target.kind === 'agent')
-				throw new RunletError(
-					'conflict',
-					`id: the schedule ${name} stands in the code of ${target.agent}. Remove it there.`,
-				);
-			if (!(await ask(c, (one) => one.cancelSchedule(target, name)))) throw noSuchSchedule();
-			return c.body(null, 204);
-		})
-		.all('/:id', refuseMethod('DELETE'));
-	return route;
-}
+		if (!(await ask(c, (one) => one.cancelSchedule(target, name)))) throw noSuchSchedule();
+		return c.body(null, 204);
+	}),
+];
 
 async function ask<T>(c: Ctx, call: (one: DirectoryApi) => Promise<RpcResult<T>>): Promise<T> {
 	return takeValue(await askDirectory(readConfig(c.env).directories, getOwner(c), call));

@@ -1,5 +1,6 @@
 import type * as v from 'valibot';
 import type { Right } from '../auth/rights.ts';
+import type { FailureStatus } from './error.ts';
 
 /**
  * Who may call an operation: anybody; a sender that signs; whoever has a right in the owner; a key with the scope admin or
@@ -7,25 +8,143 @@ import type { Right } from '../auth/rights.ts';
  */
 export type Access = 'anybody' | 'sender' | Right | 'admin' | 'keys';
 
-/** An operation of the API: what its route checks a request by. `descriptions/` says the rest of it, under the same name. */
+/**
+ * An operation of the API: what its route checks a request by, and what the OpenAPI document and the types of the client say
+ * of it. Its name in `operations/` is its `operationId`.
+ */
 export interface Operation {
 	readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete';
-	/** In the router's form, such as `/v1/sessions/:id`. */
+	/** The path in the router's form, such as `/v1/sessions/:id`. */
 	readonly path: string;
 	readonly access: Access;
 	/** Whether a key with the scope admin may call it for every owner. */
 	readonly adminToo?: true;
+	readonly tag: string;
+	readonly summary: string;
+	/** Details in Markdown, if the summary does not say everything. */
+	readonly description?: string;
 	readonly query?: v.GenericSchema<unknown, object> & { readonly entries: Readonly<Record<string, v.GenericSchema>> };
 	/**
 	 * Whether unknown query parameters are ignored instead of refused: senders of webhooks, clients of other protocols
 	 * and browsers that follow a link add their own.
 	 */
 	readonly ignoresQuery?: true;
+	readonly headers?: readonly RequestHeader[];
 	/** The JSON body. */
 	readonly json?: v.GenericSchema<unknown, object>;
+	/** Examples of the JSON body, by name. */
+	readonly examples?: Readonly<Record<string, unknown>>;
+	/** A body that the route parses itself. */
+	readonly body?: Readonly<Record<string, OtherMedia>>;
+	/** The answers, by status. */
+	readonly answers: { readonly [status in 200 | 201 | 202 | 204 | 206 | 304]?: Answer };
+	/** Error statuses beyond those that follow from the other fields. */
+	readonly errors?: readonly FailureStatus[];
+	/** Errors that only this operation has: a sentence for each status. */
+	readonly ownErrors?: Readonly<Record<number, string>>;
+	/** The form of the errors, if it is not Runlet's own. */
+	readonly failure?: Pick<Answer, 'json' | 'also'>;
+	/** Whether the operation answers with a run, and so has the run’s errors too. */
+	readonly runs?: true;
 }
 
 /** Defines an operation and keeps the types of its schemas. */
 export function operation<const O extends Operation>(given: O): O {
 	return given;
 }
+
+/** The request headers of operations. */
+export const requestHeaders = {
+	accept: {
+		says: 'text/event-stream streams the run. text/markdown returns a skill as its SKILL.md. application/x-ndjson returns an export as lines. Anything else returns JSON.',
+		example: 'application/json',
+	},
+	prefer: {
+		says: 'respond-async returns 202 with the run’s id as soon as the request is stored.',
+		example: 'respond-async',
+	},
+	'idempotency-key': {
+		says: 'A request that is repeated with the same key gets the same session and the same run. 1 to 255 visible ASCII characters.',
+		example: 'order-1042',
+	},
+	'runlet-session': {
+		says: 'The session to continue: its id, or a name that you choose, with 1 to 200 characters. Without this header each request gets its own session, which is removed after an hour.',
+		example: 'user-42',
+	},
+	'last-event-id': {
+		says: 'The id of the last event that the client saw. The stream continues after it.',
+		example: '1.0.0.1.0.0.12.0.0.0',
+	},
+	'if-match': {
+		says: 'Entity tags in quotes, or *. The change is made only if the current version has one of these tags.',
+		example: '"3q2-7w"',
+	},
+	'if-none-match': {
+		says: 'On GET an entity tag that the client has: the answer is 304 if it is the newest. On PUT only *: it is created, never replaced.',
+		example: '*',
+	},
+	range: {
+		says: 'The bytes that the client wants: one range. A range outside of the file, or several, return all of it.',
+		example: 'bytes=0-1023',
+	},
+} as const;
+
+export type RequestHeader = keyof typeof requestHeaders;
+
+/** The response headers of operations. */
+export const answerHeaders = {
+	location: 'The path of the session.',
+	'runlet-session': 'The id of the session.',
+	etag: 'The entity tag of the newest version of the skill or the file.',
+	'content-disposition': 'Tells a browser to save the file under its name.',
+	'content-range': 'The bytes that the answer has, and how many the file has.',
+} as const;
+
+export type AnswerHeader = keyof typeof answerHeaders;
+
+/** A body that is not JSON. */
+export interface OtherMedia {
+	/** A text, or the JSON of an object. */
+	readonly example: string | Readonly<Record<string, unknown>>;
+	/** A description of the body. */
+	readonly says?: string;
+	/** On an event stream: the schema of each event's `data:`. */
+	readonly events?: v.GenericSchema;
+}
+
+/** An answer of an operation. */
+export interface Answer {
+	/** A description in one sentence. */
+	readonly says: string;
+	readonly json?: v.GenericSchema;
+	/** Examples of the JSON, by name. */
+	readonly examples?: Readonly<Record<string, unknown>>;
+	/** Other media types of the same answer. */
+	readonly also?: Readonly<Record<string, OtherMedia>>;
+	readonly headers?: readonly AnswerHeader[];
+}
+
+/** A parameter in a path. */
+interface PathParameter {
+	readonly says: string;
+	readonly example: string;
+	/** Whether its value may have slashes. */
+	readonly hasSlashes?: true;
+}
+
+/** The path parameters, by name. */
+export const pathParameters: Readonly<Record<string, PathParameter>> = {
+	id: { says: 'The session’s id.', example: '5f3c9a1e7b2d4860f1a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d5e6f708' },
+	link: { says: 'The end of a decision link.', example: 'eyJzZXNzaW9uIjoi' },
+	tokenId: { says: 'The token’s id.', example: '4f0c9b1e2a7d8356' },
+	keyId: { says: 'The key’s id, the part between its two underscores.', example: '7kq2mzt1v9xe' },
+	message: { says: 'The message’s id.', example: '65536' },
+	memory: { says: 'The path of the memory, with / between names.', example: 'preferences.md', hasSlashes: true },
+	path: { says: 'The path of the file, with / between names.', example: 'notes/plan.md', hasSlashes: true },
+	agent: { says: 'The agent’s name.', example: 'assistant' },
+	chat: { says: 'The chat’s id: any text, or the id of a session.', example: 'chat-1' },
+	model: { says: 'The agent’s name.', example: 'assistant' },
+	name: { says: 'The name of the skill, the tool or the server.', example: 'customer-tone' },
+	user: { says: 'The user’s name, as sessions have it.', example: 'ada' },
+	source: { says: 'The sender: standard (Standard Webhooks), github, stripe, slack or hmac.', example: 'github' },
+};

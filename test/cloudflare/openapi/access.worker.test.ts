@@ -11,16 +11,22 @@ import {
 	tokenScopes,
 } from '../../../src/cloudflare/auth/rights.ts';
 import { createDocument } from '../../../src/cloudflare/openapi/document.ts';
-import { type DescribedOperation, described } from '../../../src/cloudflare/openapi/operations.ts';
+import { operations as byId } from '../../../src/cloudflare/openapi/operations.ts';
 import { createApp } from '../../../src/cloudflare/routes/app.ts';
-import type { Access } from '../../../src/cloudflare/wire/operation.ts';
+import type { Access, Operation } from '../../../src/cloudflare/wire/operation.ts';
 import { createKeys } from '../../credentials.ts';
 import worker, { runtime } from '../../worker.ts';
 
-/** What removes the session comes last. */
-const operations = Object.values<DescribedOperation>(described).sort((a, b) => rank(a) - rank(b));
+interface NamedOperation extends Operation {
+	readonly id: string;
+}
 
-function rank({ id }: DescribedOperation): number {
+/** `deleteSession` comes last: the other operations need the session. */
+const operations = Object.entries<Operation>(byId)
+	.map(([id, operation]): NamedOperation => ({ id, ...operation }))
+	.sort((a, b) => rank(a) - rank(b));
+
+function rank({ id }: NamedOperation): number {
 	return id === 'deleteSession' ? 1 : 0;
 }
 
@@ -119,7 +125,7 @@ const plain: Readonly<Record<string, string>> = {
 
 /** Asks an operation about a session. */
 function askOperation(
-	{ id: name, method, path, json, examples = {}, body }: DescribedOperation,
+	{ id: name, method, path, json, examples = {}, body }: NamedOperation,
 	session: string,
 	send: Actor['ask'],
 ) {
@@ -138,7 +144,7 @@ function askOperation(
 const isRight = (access: Access): access is Right => access in rights;
 
 /** Whether an operation is open to a person. */
-function isOpenTo({ access, adminToo }: DescribedOperation, { role, scopes }: Omit<Actor, 'ask'>): boolean {
+function isOpenTo({ access, adminToo }: Operation, { role, scopes }: Omit<Actor, 'ask'>): boolean {
 	if (access === 'anybody' || access === 'sender' || (adminToo && scopes.includes('admin'))) return true;
 	if (access === 'admin' || access === 'keys') return scopes.includes(access);
 	const needsRun = access !== 'seeAgents' && access !== 'seeSkills';
@@ -146,7 +152,7 @@ function isOpenTo({ access, adminToo }: DescribedOperation, { role, scopes }: Om
 }
 
 /** Whether an operation is open to a token of its session. */
-function isOpenToToken({ access }: DescribedOperation, scope: (typeof tokenScopes)[number]): boolean {
+function isOpenToToken({ access }: Operation, scope: (typeof tokenScopes)[number]): boolean {
 	if (access === 'anybody' || access === 'sender') return true;
 	return access !== 'admin' && access !== 'keys' && findTokenScope(access) === scope;
 }

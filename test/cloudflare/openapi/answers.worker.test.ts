@@ -2,26 +2,30 @@ import { env, SELF } from 'cloudflare:test';
 import * as v from 'valibot';
 import { afterAll, expect, test, vi } from 'vitest';
 import { defineAgent } from '../../../src/cloudflare/agent/define.ts';
-import { type DescribedOperation, described } from '../../../src/cloudflare/openapi/operations.ts';
+import { operations } from '../../../src/cloudflare/openapi/operations.ts';
 import { createApp } from '../../../src/cloudflare/routes/app.ts';
-import type { Answer } from '../../../src/cloudflare/wire/description.ts';
 import { errorBody, failures } from '../../../src/cloudflare/wire/error.ts';
+import type { Answer, Operation } from '../../../src/cloudflare/wire/operation.ts';
 import { request } from '../../client.ts';
 import { play } from '../../script.ts';
 import worker from '../../worker.ts';
 import { fakeTheWeb, requireLogin, serveTools } from '../mcp/fake-servers.ts';
 import { senders } from '../wire/protocols/webhooks/senders.ts';
 
-const operations = new Map(Object.entries<DescribedOperation>(described));
+type OperationId = keyof typeof operations;
+
+const byId: Readonly<Record<OperationId, Operation>> = operations;
 const call = (id: string, name: string, input: unknown) => ({ id, name, input });
 
 /** What was answered, by operation and status. */
 const seen = new Set<string>();
 
-/** Asks an operation, and holds what is answered against what it says that it answers: every field, and no other. */
+/** Calls an operation and checks the answer against its record: every field, and no other. */
 async function ask(
-	operation: DescribedOperation,
+	name: OperationId,
 	given: {
+		/** The path, for an operation whose path `id` and `path` do not fill. */
+		at?: string;
 		id?: string;
 		path?: string;
 		json?: unknown;
@@ -30,8 +34,9 @@ async function ask(
 		fetch?: (url: string, init: RequestInit) => Promise<Response>;
 	} = {},
 ): Promise<Record<string, unknown>> {
-	const { id: name, method, path } = operation;
-	const place = `${path.replace(/:id\b/, given.id ?? '').replace(/:\w+/, given.path ?? '')}`;
+	const operation = byId[name];
+	const { method, path } = operation;
+	const place = given.at ?? path.replace(/:id\b/, given.id ?? '').replace(/:\w+/, given.path ?? '');
 	const body = given.json === undefined ? given.body : JSON.stringify(given.json);
 	const type = given.json === undefined ? 'text/markdown' : 'application/json';
 	const { fetch = (url: string, init: RequestInit) => SELF.fetch(url, init) } = given;
@@ -81,26 +86,26 @@ async function askOfServers(): Promise<void> {
 	const server = serveTools('mcp.example.com', { search: { call: () => 'found' } });
 	const login = requireLogin(server, 'mcp.example.com', 'login.example.com');
 	const path = { path: 'described' };
-	const json = { ...described.putServer.examples.server, url: 'https://mcp.example.com/mcp', auth: 'oauth' };
-	for (let times = 0; times < 2; times++) await ask(described.putServer, { ...path, json });
-	const { url } = await ask(described.startLogin, path);
+	const json = { ...operations.putServer.examples.server, url: 'https://mcp.example.com/mcp', auth: 'oauth' };
+	for (let times = 0; times < 2; times++) await ask('putServer', { ...path, json });
+	const { url } = await ask('startLogin', path);
 	const back = login.logIn(String(url));
-	await ask({ ...described.finishLogin, path: `${back.pathname}${back.search}` });
-	await ask(described.getClientMetadata);
-	await ask(described.listServers);
-	const { tools } = await ask(described.getServer, path);
-	await ask(described.acceptTools, { ...path, json: { tools: { search: Object(tools)[0].hash } } });
-	await ask(described.endLogin, path);
-	for (let times = 0; times < 2; times++) await ask(described.deleteServer, path);
+	await ask('finishLogin', { at: `${back.pathname}${back.search}` });
+	await ask('getClientMetadata');
+	await ask('listServers');
+	const { tools } = await ask('getServer', path);
+	await ask('acceptTools', { ...path, json: { tools: { search: Object(tools)[0].hash } } });
+	await ask('endLogin', path);
+	for (let times = 0; times < 2; times++) await ask('deleteServer', path);
 	vi.restoreAllMocks();
 }
 
 const create = async (agent = 'scripted', more: object = {}) => {
-	const { id } = await ask(described.createSession, { json: { agent, ...more } });
+	const { id } = await ask('createSession', { json: { agent, ...more } });
 	return String(id);
 };
 const say = (id: string, json: object, headers: Record<string, string> = {}) =>
-	ask(described.sendMessage, { id, json, headers });
+	ask('sendMessage', { id, json, headers });
 
 test('every outcome of a run is described', async () => {
 	const id = await create('scripted', { metadata: { customer: '42' }, budget: { tokens: 1_000_000, usd: 900 } });
@@ -108,18 +113,18 @@ test('every outcome of a run is described', async () => {
 	expect(await say(id, { text: 'hello' })).toMatchObject({ status: 'completed' });
 	play({ toolCalls: [call('q', 'ask', { question: 'Which one?' })] });
 	expect(await say(id, { text: 'ask me' })).toMatchObject({ status: 'awaiting_user' });
-	await ask(described.getSession, { id });
+	await ask('getSession', { id });
 	play('thanks');
-	expect(await ask(described.answerQuestion, { id, json: { text: 'this one' } })).toMatchObject({
+	expect(await ask('answerQuestion', { id, json: { text: 'this one' } })).toMatchObject({
 		status: 'completed',
 	});
 	play({ toolCalls: [call('m', 'by_hand', {}), call('p', 'pay', { amount: 3 })] });
 	expect(await say(id, { text: 'work' })).toMatchObject({ status: 'awaiting_tools' });
-	await ask(described.getSession, { id });
-	expect(await ask(described.submitResults, { id, json: [{ id: 'm', output: 1 }] })).toMatchObject({ id });
+	await ask('getSession', { id });
+	expect(await ask('submitResults', { id, json: [{ id: 'm', output: 1 }] })).toMatchObject({ id });
 	play('done');
 	const approval = [{ id: 'p', approve: false, reason: 'no' }];
-	expect(await ask(described.submitResults, { id, json: approval })).toMatchObject({ status: 'completed' });
+	expect(await ask('submitResults', { id, json: approval })).toMatchObject({ status: 'completed' });
 	play({ toolCalls: [call('s', 'stop', {})] });
 	expect(await say(id, { text: 'stop' })).toMatchObject({ status: 'halted' });
 	const begun = Promise.withResolvers<void>();
@@ -134,43 +139,43 @@ test('every outcome of a run is described', async () => {
 		v.object({ runId: v.string() }),
 		await say(id, { text: 'and again' }, { prefer: 'respond-async' }),
 	);
-	expect(await ask(described.listWaiting, { id })).toMatchObject({ waiting: [{ content: 'and then' }, { id: runId }] });
-	await ask(described.removeWaiting, { id, path: runId });
-	expect(await ask(described.getSession, { id })).toMatchObject({ status: 'running', waiting: 1 });
-	expect(await ask(described.cancelRun, { id })).toMatchObject({ status: 'idle' });
+	expect(await ask('listWaiting', { id })).toMatchObject({ waiting: [{ content: 'and then' }, { id: runId }] });
+	await ask('removeWaiting', { id, path: runId });
+	expect(await ask('getSession', { id })).toMatchObject({ status: 'running', waiting: 1 });
+	expect(await ask('cancelRun', { id })).toMatchObject({ status: 'idle' });
 	expect(await result).toMatchObject({ status: 'cancelled' });
-	await ask(described.listMessages, { id });
-	const exported = await ask(described.exportSession, { id });
-	await ask(described.importSession, { json: exported });
-	await ask(described.forkSession, { id, json: {} });
-	await ask(described.exportSession, { id, headers: { accept: 'application/x-ndjson' } });
+	await ask('listMessages', { id });
+	const exported = await ask('exportSession', { id });
+	await ask('importSession', { json: exported });
+	await ask('forkSession', { id, json: {} });
+	await ask('exportSession', { id, headers: { accept: 'application/x-ndjson' } });
 });
 
 test('a session is created with nothing, with a result, with events, and with a run that goes on', async () => {
 	const json = { agent: 'scripted', text: 'hello' };
 	play('yes', 'yes', 'yes', { toolCalls: [call('q', 'ask', { question: 'Which one?' })] });
-	expect(await ask(described.createSession, { json: { agent: 'scripted' } })).not.toHaveProperty('runId');
-	expect(await ask(described.createSession, { json })).toMatchObject({ status: 'completed', text: 'yes' });
-	await ask(described.createSession, { json, headers: { accept: 'text/event-stream' } });
-	await ask(described.createSession, { json, headers: { prefer: 'respond-async' } });
-	const asked = await ask(described.createSession, { json, headers: { 'idempotency-key': 'asks' } });
+	expect(await ask('createSession', { json: { agent: 'scripted' } })).not.toHaveProperty('runId');
+	expect(await ask('createSession', { json })).toMatchObject({ status: 'completed', text: 'yes' });
+	await ask('createSession', { json, headers: { accept: 'text/event-stream' } });
+	await ask('createSession', { json, headers: { prefer: 'respond-async' } });
+	const asked = await ask('createSession', { json, headers: { 'idempotency-key': 'asks' } });
 	expect(asked).toMatchObject({ status: 'awaiting_user', question: { question: 'Which one?' } });
-	expect(await ask(described.createSession, { json, headers: { 'idempotency-key': 'asks' } })).toEqual(asked);
-	await ask(described.listSessions);
-	await expect.poll(async () => (await ask(described.listApprovals)).approvals).not.toEqual([]);
+	expect(await ask('createSession', { json, headers: { 'idempotency-key': 'asks' } })).toEqual(asked);
+	await ask('listSessions');
+	await expect.poll(async () => (await ask('listApprovals')).approvals).not.toEqual([]);
 	play({ toolCalls: [{ id: 'p', name: 'pay', input: { amount: 1 } }] });
-	const waits = await ask(described.createSession, { json });
-	const { deny } = await ask(described.createLinks, { id: String(waits.id), json: { callId: 'p' } });
+	const waits = await ask('createSession', { json });
+	const { deny } = await ask('createLinks', { id: String(waits.id), json: { callId: 'p' } });
 	const link = String(deny).split('/').at(-1);
-	await ask(described.showDecision, { path: link });
+	await ask('showDecision', { path: link });
 	play('Not paid.');
-	await ask(described.decide, { path: link });
+	await ask('decide', { path: link });
 	const id = String(asked.id);
-	const { tokenId } = await ask(described.createToken, { id, json: {} });
-	await ask(described.revokeToken, { id, path: String(tokenId) });
-	await ask(described.changeSession, { id, json: { budget: { usd: 3 } } });
-	await ask(described.deleteSession, { id });
-	await ask(described.getSession, { id });
+	const { tokenId } = await ask('createToken', { id, json: {} });
+	await ask('revokeToken', { id, path: String(tokenId) });
+	await ask('changeSession', { id, json: { budget: { usd: 3 } } });
+	await ask('deleteSession', { id });
+	await ask('getSession', { id });
 });
 
 test('that a run goes on is described for every way to begin one', async () => {
@@ -183,14 +188,14 @@ test('that a run goes on is described for every way to begin one', async () => {
 		'mended',
 	);
 	await say(id, { text: 'ask me' });
-	const { runId } = await ask(described.answerQuestion, { id, json: { text: 'this one' }, headers });
+	const { runId } = await ask('answerQuestion', { id, json: { text: 'this one' }, headers });
 	expect(runId).toBeTypeOf('string');
-	await ask(described.followRun, { id });
-	await ask(described.submitResults, { id, json: [{ id: 'm', output: 1 }], headers });
-	await ask(described.followRun, { id });
-	await ask(described.continueRun, { id, headers });
-	await ask(described.followRun, { id });
-	expect(await ask(described.getSession, { id })).toMatchObject({ status: 'completed' });
+	await ask('followRun', { id });
+	await ask('submitResults', { id, json: [{ id: 'm', output: 1 }], headers });
+	await ask('followRun', { id });
+	await ask('continueRun', { id, headers });
+	await ask('followRun', { id });
+	expect(await ask('getSession', { id })).toMatchObject({ status: 'completed' });
 });
 
 test('every event is described, and every message', async () => {
@@ -201,35 +206,35 @@ test('every event is described, and every message', async () => {
 	);
 	for (const text of ['one', 'two', 'three'])
 		await say(id, { text: `${text} ${'d '.repeat(300)}` }, { accept: 'text/event-stream' });
-	const { messages } = await ask(described.listMessages, { id });
+	const { messages } = await ask('listMessages', { id });
 	const roles = v.parse(v.array(v.object({ role: v.string(), id: v.string() })), messages);
 	expect(new Set(roles.map(({ role }) => role))).toEqual(new Set(['system', 'user', 'assistant', 'tool']));
-	for (const { id: path } of roles) await ask(described.getMessage, { id, path });
+	for (const { id: path } of roles) await ask('getMessage', { id, path });
 
 	const other = await create();
 	play({ reasoning: 'hm', toolCalls: [call('n', 'noisy', { times: 2 }), call('x', 'none', {})] }, new Error('broken'));
 	await say(other, { text: 'go' }, { accept: 'text/event-stream' });
-	await ask(described.getSession, { id: other });
+	await ask('getSession', { id: other });
 	play('better', 'and again');
-	await ask(described.continueRun, { id: other });
-	await ask(described.followRun, { id: other });
-	await ask(described.followRun, { id: await create() });
+	await ask('continueRun', { id: other });
+	await ask('followRun', { id: other });
+	await ask('followRun', { id: await create() });
 	play(new Error('broken'), { toolCalls: [call('e', 'echo', { text: 'hello' })] }, 'end');
 	await say(other, {
 		parts: [{ kind: 'text', text: 'this' }],
 		attachments: [{ name: 'a.csv', type: 'text/csv', size: 3, contentText: 'a,b' }],
 	});
-	await ask(described.stepRun, { id: other });
-	await ask(described.stepRun, { id: other, headers: { prefer: 'respond-async' } });
-	await ask(described.listMessages, { id: other });
+	await ask('stepRun', { id: other });
+	await ask('stepRun', { id: other, headers: { prefer: 'respond-async' } });
+	await ask('listMessages', { id: other });
 });
 
 test('task lists are described, and the event of each change', async () => {
 	const id = await create('planner');
-	expect(await ask(described.listTasks, { id })).toEqual({ lists: [] });
+	expect(await ask('listTasks', { id })).toEqual({ lists: [] });
 	play({ toolCalls: [call('l', 'create_task_list', { title: 'Release', tasks: ['build'] })] }, 'done');
 	await say(id, { text: 'go' }, { accept: 'text/event-stream' });
-	expect(await ask(described.listTasks, { id })).toMatchObject({ lists: [{ title: 'Release' }] });
+	expect(await ask('listTasks', { id })).toMatchObject({ lists: [{ title: 'Release' }] });
 });
 
 test('a completion is described, streamed and not, with calls and without, and so are the models', async () => {
@@ -238,18 +243,15 @@ test('a completion is described, streamed and not, with calls and without, and s
 	const turn = { text: 'yes', reasoning: 'hm', toolCalls: [call('w', 'weather', {})] };
 	play('yes', 'yes', turn, turn, new Error('broken'));
 	const json = { model: 'scripted', messages };
-	await ask(described.createCompletion, { json });
-	await ask(described.createCompletion, { json: { ...json, stream: true, stream_options: { include_usage: true } } });
-	await ask(described.createCompletion, { json: { ...json, tools } });
-	await ask(described.createCompletion, { json: { ...json, tools, stream: true } });
-	expect(await ask(described.createCompletion, { json: { model: 'none', messages } })).toHaveProperty(
-		'error.param',
-		'model',
-	);
-	expect(await ask(described.createCompletion, { json })).toHaveProperty('error');
-	await ask(described.listModels);
-	await ask(described.getModel, { path: 'scripted' });
-	await ask(described.getModel, { path: 'none' });
+	await ask('createCompletion', { json });
+	await ask('createCompletion', { json: { ...json, stream: true, stream_options: { include_usage: true } } });
+	await ask('createCompletion', { json: { ...json, tools } });
+	await ask('createCompletion', { json: { ...json, tools, stream: true } });
+	expect(await ask('createCompletion', { json: { model: 'none', messages } })).toHaveProperty('error.param', 'model');
+	expect(await ask('createCompletion', { json })).toHaveProperty('error');
+	await ask('listModels');
+	await ask('getModel', { path: 'scripted' });
+	await ask('getModel', { path: 'none' });
 });
 
 test('every answer to a webhook is described', async () => {
@@ -265,15 +267,15 @@ test('every answer to a webhook is described', async () => {
 	const deliver = (action: string, id: string, secret = github.secret) => {
 		const body = JSON.stringify({ action, title: 'It does not start' });
 		const headers = { 'content-type': 'application/json', ...github.headers(body, { id, at: 0, secrets: [secret] }) };
-		return ask({ ...described.receiveWebhook, path: '/v1/webhooks/scripted/github' }, { body, headers, fetch });
+		return ask('receiveWebhook', { at: '/v1/webhooks/scripted/github', body, headers, fetch });
 	};
 	play('noted');
 	const { sessionId } = await deliver('opened', 'one');
 	expect(await deliver('opened', 'one')).toMatchObject({ sessionId });
 	await deliver('closed', 'two');
 	expect(await deliver('opened', 'three', 'wrong')).toHaveProperty('error.code', 'auth');
-	await ask({ ...described.receiveWebhook, path: '/v1/webhooks/scripted/stripe' }, { body: '{}', fetch });
-	await ask(described.followRun, { id: String(sessionId) });
+	await ask('receiveWebhook', { at: '/v1/webhooks/scripted/stripe', body: '{}', fetch });
+	await ask('followRun', { id: String(sessionId) });
 });
 
 test('the document and its page are described, for a Worker that serves them itself', async () => {
@@ -288,46 +290,41 @@ test('the document and its page are described, for a Worker that serves them its
 		},
 	};
 	const fetch = async (url: string, init: RequestInit) => worker.request(url, init, { ...env, PAGE });
-	expect(await ask(described.getDocument, { fetch })).toEqual({ openapi: '3.1.1' });
-	await ask(described.getDocs, { fetch });
+	expect(await ask('getDocument', { fetch })).toEqual({ openapi: '3.1.1' });
+	await ask('getDocs', { fetch });
 });
 
 test('the answers of the routes of files are as described', async () => {
 	const id = await create();
-	const at = (operation: DescribedOperation) => ({
-		...operation,
-		path: operation.path.replace(':path', 'notes/plan.md'),
-	});
-	await ask(at(described.putFile), { id, body: 'Begin.' });
-	await ask(at(described.putFile), { id, body: 'Begin on Friday.' });
+	const path = 'notes/plan.md';
+	await ask('putFile', { id, path, body: 'Begin.' });
+	await ask('putFile', { id, path, body: 'Begin on Friday.' });
 	const { headers } = await SELF.fetch(`http://localhost/v1/sessions/${id}/files/notes/plan.md`);
-	await ask(at(described.getFile), { id });
-	await ask(at(described.getFile), { id, headers: { range: 'bytes=0-4' } });
-	await ask(at(described.getFile), { id, headers: { 'if-none-match': headers.get('etag') ?? '' } });
-	await ask(described.listFiles, { id });
-	await ask(described.listChanges, { id });
-	await ask(at(described.deleteFile), { id });
-	await ask(at(described.getFile), { id });
+	await ask('getFile', { id, path });
+	await ask('getFile', { id, path, headers: { range: 'bytes=0-4' } });
+	await ask('getFile', { id, path, headers: { 'if-none-match': headers.get('etag') ?? '' } });
+	await ask('listFiles', { id });
+	await ask('listChanges', { id });
+	await ask('deleteFile', { id, path });
+	await ask('getFile', { id, path });
 });
 
 test('the answers of the routes of AI SDK pages are as described', async () => {
 	const chat = { messages: [{ id: 'm1', role: 'user', parts: [{ type: 'text', text: 'Hi' }] }] };
-	const at = (operation: DescribedOperation, id: string) => ({
-		...operation,
-		path: operation.path.replace(':agent', 'scripted').replace(':chat', id),
-	});
+	const askChat = (name: OperationId, chat: string, json?: object) =>
+		ask(name, { at: byId[name].path.replace(':agent', 'scripted').replace(':chat', chat), json });
 	play({ toolCalls: [call('a', 'echo', { text: 'hi' })] }, 'Hello.', () => new Promise(() => {}));
-	const post = (id: string) => ask(at(described.postChat, id), { json: { id, ...chat } });
+	const post = (id: string) => askChat('postChat', id, { id, ...chat });
 	await post('told');
-	expect(await ask(at(described.listChat, 'told'))).toMatchObject({
+	expect(await askChat('listChat', 'told')).toMatchObject({
 		messages: [{ role: 'user' }, { role: 'assistant' }],
 	});
-	await ask(at(described.resumeChat, 'told'));
+	await askChat('resumeChat', 'told');
 	const held = post('held');
 	// It is there once something is being written.
 	await expect.poll(async () => (await request('/v1/ui/scripted/held/stream')).status).toBe(200);
-	const resumed = ask(at(described.resumeChat, 'held'));
-	await ask(at(described.stopChat, 'held'));
+	const resumed = askChat('resumeChat', 'held');
+	await askChat('stopChat', 'held');
 	await Promise.all([held, resumed]);
 	await request('/v1/ui/nobody', { id: 'x', ...chat }).then((response) => expect(response.status).toBe(404));
 });
@@ -335,75 +332,75 @@ test('the answers of the routes of AI SDK pages are as described', async () => {
 test('skills, agents and the rest are described', async () => {
 	const markdown =
 		'---\nname: described\ndescription: About it.\nlicense: MIT\nmetadata:\n  when: a, b\n---\n\nText.\n';
-	await ask(described.putSkill, { path: 'described', body: markdown });
-	await ask(described.putSkill, { path: 'described', body: markdown });
-	await ask(described.putSkill, { path: 'described', body: `${markdown}More.\n`, headers: { 'if-match': '*' } });
-	const { etag } = await ask(described.getSkill, { path: 'described' });
-	await ask(described.getSkill, { path: 'described', headers: { accept: 'text/markdown' } });
-	await ask(described.getSkill, { path: 'described', headers: { 'if-none-match': `"${etag}"` } });
-	await ask(described.listSkills);
-	await ask({ ...described.listSkills, path: '/v1/skills?query=it' });
-	await ask(described.deleteSkill, { path: 'described' });
-	await ask(described.deleteSkill, { path: 'described' });
-	const json = described.putTool.examples.tool;
-	for (let times = 0; times < 2; times++) await ask(described.putTool, { path: 'described', json });
-	await ask(described.getTool, { path: 'described' });
-	await ask(described.listTools);
-	for (let times = 0; times < 2; times++) await ask(described.deleteTool, { path: 'described' });
+	await ask('putSkill', { path: 'described', body: markdown });
+	await ask('putSkill', { path: 'described', body: markdown });
+	await ask('putSkill', { path: 'described', body: `${markdown}More.\n`, headers: { 'if-match': '*' } });
+	const { etag } = await ask('getSkill', { path: 'described' });
+	await ask('getSkill', { path: 'described', headers: { accept: 'text/markdown' } });
+	await ask('getSkill', { path: 'described', headers: { 'if-none-match': `"${etag}"` } });
+	await ask('listSkills');
+	await ask('listSkills', { at: '/v1/skills?query=it' });
+	await ask('deleteSkill', { path: 'described' });
+	await ask('deleteSkill', { path: 'described' });
+	const json = operations.putTool.examples.tool;
+	for (let times = 0; times < 2; times++) await ask('putTool', { path: 'described', json });
+	await ask('getTool', { path: 'described' });
+	await ask('listTools');
+	for (let times = 0; times < 2; times++) await ask('deleteTool', { path: 'described' });
 	const memory = { path: 'described', json: { text: 'Described.' } };
-	for (let times = 0; times < 2; times++) await ask(described.putMemory, memory);
-	await ask(described.getMemory, { path: 'described' });
-	await ask(described.listMemories);
-	for (let times = 0; times < 2; times++) await ask(described.deleteMemory, { path: 'described' });
-	await ask(described.eraseMemories);
+	for (let times = 0; times < 2; times++) await ask('putMemory', memory);
+	await ask('getMemory', { path: 'described' });
+	await ask('listMemories');
+	for (let times = 0; times < 2; times++) await ask('deleteMemory', { path: 'described' });
+	await ask('eraseMemories');
 	await askOfServers();
 	await askOfSchedules();
 	await askOfKeys();
 	await askOfUsers();
-	for (const operation of [described.listAgents, described.getHealth, described.getUsage]) await ask(operation);
+	for (const name of ['listAgents', 'getHealth', 'getUsage'] as const) await ask(name);
 });
 
 /** Exports and erases a person who has something of each kind, and sets what they may spend. */
 async function askOfUsers(): Promise<void> {
 	const path = { path: 'ada' };
 	play({ text: 'yes', usage: { inputTokens: 3, outputTokens: 2 } });
-	const { id: session } = await ask(described.createSession, { json: { agent: 'woken', user: 'ada', text: 'hello' } });
-	await ask(described.putSchedule, { json: { ...described.putSchedule.examples.often, session } });
+	const { id: session } = await ask('createSession', { json: { agent: 'woken', user: 'ada', text: 'hello' } });
+	await ask('putSchedule', { json: { ...operations.putSchedule.examples.often, session } });
 	await request('/v1/memories/described?user=ada', { text: 'Described.' }, {}, 'PUT');
-	const { daily } = await ask(described.setUserBudget, { ...path, json: described.setUserBudget.examples.daily });
-	expect(daily).toMatchObject({ limit: described.setUserBudget.examples.daily.daily });
-	await ask(described.getUserBudget, path);
+	const { daily } = await ask('setUserBudget', { ...path, json: operations.setUserBudget.examples.daily });
+	expect(daily).toMatchObject({ limit: operations.setUserBudget.examples.daily.daily });
+	await ask('getUserBudget', path);
 	await expect
-		.poll(() => ask(described.getUser, path))
+		.poll(() => ask('getUser', path))
 		.toMatchObject({
 			usage: [{ spent: { tokens: 5 } }],
 			schedules: [{ session }],
 			memories: [{ path: 'described' }],
 			sessions: [{ session: { id: session, user: 'ada' } }],
 		});
-	expect(await ask(described.eraseUser, path)).toEqual({ user: 'ada', sessions: 1, isDone: true });
-	expect(await ask(described.getUser, path)).toMatchObject({ schedules: [], memories: [], sessions: [] });
-	await ask(described.setUserBudget, { ...path, json: {} });
+	expect(await ask('eraseUser', path)).toEqual({ user: 'ada', sessions: 1, isDone: true });
+	expect(await ask('getUser', path)).toMatchObject({ schedules: [], memories: [], sessions: [] });
+	await ask('setUserBudget', { ...path, json: {} });
 }
 
 async function askOfSchedules(): Promise<void> {
-	const { id: session } = await ask(described.createSession, { json: { agent: 'woken' } });
-	const { id } = await ask(described.putSchedule, { json: { ...described.putSchedule.examples.often, session } });
-	await ask(described.listSchedules);
-	await ask(described.cancelSchedule, { id: String(id) });
+	const { id: session } = await ask('createSession', { json: { agent: 'woken' } });
+	const { id } = await ask('putSchedule', { json: { ...operations.putSchedule.examples.often, session } });
+	await ask('listSchedules');
+	await ask('cancelSchedule', { id: String(id) });
 }
 
 /** Makes, lists and revokes a key, where keys are stored. */
 async function askOfKeys(): Promise<void> {
 	const bindings = { ...env, STORED_KEYS: 'on' };
 	const fetch = async (url: string, init: RequestInit) => worker.request(url, init, bindings);
-	const { id } = await ask(described.makeKey, { json: { name: 'shop', budget: { usd: 5 } }, fetch });
-	await ask(described.listKeys, { fetch });
-	for (let times = 0; times < 2; times++) await ask(described.revokeKey, { path: String(id), fetch });
+	const { id } = await ask('makeKey', { json: { name: 'shop', budget: { usd: 5 } }, fetch });
+	await ask('listKeys', { fetch });
+	for (let times = 0; times < 2; times++) await ask('revokeKey', { path: String(id), fetch });
 }
 
 afterAll(() => {
-	const all = [...operations.values()].flatMap(({ id, answers }) =>
+	const all = Object.entries<Operation>(operations).flatMap(([id, { answers }]) =>
 		Object.keys(answers).map((status) => `${id} ${status}`),
 	);
 	expect(all.filter((one) => !seen.has(one))).toEqual([]);

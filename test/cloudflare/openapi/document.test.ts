@@ -7,19 +7,20 @@ import { links } from '../../../src/cloudflare/links/index.ts';
 import { mcp } from '../../../src/cloudflare/mcp/index.ts';
 import { memory } from '../../../src/cloudflare/memory/index.ts';
 import { createDocument } from '../../../src/cloudflare/openapi/document.ts';
-import { type DescribedOperation, described } from '../../../src/cloudflare/openapi/operations.ts';
+import { operations } from '../../../src/cloudflare/openapi/operations.ts';
 import { createApp } from '../../../src/cloudflare/routes/app.ts';
 import { pagePaths } from '../../../src/cloudflare/routes/page.ts';
 import { schedules } from '../../../src/cloudflare/schedules/index.ts';
 import { failures } from '../../../src/cloudflare/wire/error.ts';
 import { runEvent } from '../../../src/cloudflare/wire/event.ts';
+import type { Operation } from '../../../src/cloudflare/wire/operation.ts';
 import type { Shown } from '../../../src/cloudflare/wire/shown.ts';
 import type { KnownDelta, LoopEvent } from '../../../src/core/chat/index.ts';
 import { RunletError } from '../../../src/core/ground/errors.ts';
 
 const app = createApp({ agents: [], providers: () => [], mcp, memory, schedules, links });
 const document = createDocument();
-const operations = Object.entries<DescribedOperation>(described);
+const listed = Object.entries<Operation>(operations);
 const methods = ['get', 'post', 'put', 'patch', 'delete'];
 
 /** Every place of the document, with its path. */
@@ -61,8 +62,7 @@ describe('the document', () => {
 	test('has every operation where it says that it is, under its name', () => {
 		const places = new Map(specs.map(({ path, method, spec }) => [spec.operationId, `${method} ${path}`]));
 		expect(places.size).toBe(specs.length);
-		for (const [name, { id, method, path }] of operations) {
-			expect(id).toBe(name);
+		for (const [id, { method, path }] of listed) {
 			expect(places.get(id), id).toBe(`${method} ${path.replace(/:(\w+)/g, '{$1}')}`);
 		}
 	});
@@ -147,7 +147,7 @@ describe('every example', () => {
 	});
 
 	test('of a request is taken by the check, and of an answer has no field that the answer’s schema lacks', () => {
-		for (const [name, { json, examples = {}, answers }] of operations) {
+		for (const [name, { json, examples = {}, answers }] of listed) {
 			for (const example of Object.values(examples))
 				if (json !== undefined) expect(v.is(json, example), name).toBe(true);
 			for (const [status, answer] of Object.entries(answers)) {
@@ -160,7 +160,7 @@ describe('every example', () => {
 	});
 
 	test('of JSON stands where there is JSON', () => {
-		for (const [name, { json, examples, answers }] of operations) {
+		for (const [name, { json, examples, answers }] of listed) {
 			if (json !== undefined) expect(Object.keys(examples ?? {}), name).not.toEqual([]);
 			for (const [status, answer] of Object.entries(answers)) {
 				if (answer.json !== undefined && name !== 'getDocument')
@@ -171,7 +171,7 @@ describe('every example', () => {
 
 	test('of a stream is made of events', () => {
 		const data = [
-			...described.followRun.answers[200].also['text/event-stream'].example.matchAll(/^event: (.+)\ndata: (.+)$/gm),
+			...operations.followRun.answers[200].also['text/event-stream'].example.matchAll(/^event: (.+)\ndata: (.+)$/gm),
 		];
 		expect(data.length).toBeGreaterThan(2);
 		for (const [, type, json = ''] of data) {

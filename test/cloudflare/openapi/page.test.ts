@@ -1,16 +1,16 @@
 import { expect, test } from 'vitest';
 import { createDocument } from '../../../src/cloudflare/openapi/document.ts';
-import { described } from '../../../src/cloudflare/openapi/operations.ts';
+import { operations } from '../../../src/cloudflare/openapi/operations.ts';
 import { renderPage } from '../../../src/cloudflare/openapi/page.ts';
 
 const page = renderPage(createDocument());
 
 test('the page has every operation under its name, with a line for the shell', () => {
-	for (const { id, summary } of Object.values(described)) {
+	for (const [id, { summary }] of Object.entries(operations)) {
 		expect(page).toContain(`<article id="${id}" data-method="`);
 		expect(page).toContain(`<a href="#${id}">${summary}</a>`);
 	}
-	expect(page.match(/<pre tabindex="0"><code>curl /g)).toHaveLength(Object.keys(described).length);
+	expect(page.match(/<pre tabindex="0"><code>curl /g)).toHaveLength(Object.keys(operations).length);
 	expect(page).toContain('curl &quot;$RUNLET_URL/v1/sessions&quot; \\');
 });
 

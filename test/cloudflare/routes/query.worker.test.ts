@@ -1,13 +1,11 @@
 import { SELF } from 'cloudflare:test';
 import { expect, test } from 'vitest';
-import { described } from '../../../src/cloudflare/openapi/operations.ts';
+import { operations } from '../../../src/cloudflare/openapi/operations.ts';
 import { createSession, request } from '../../client.ts';
 
 interface Refusal {
 	readonly error: { readonly code: string; readonly message: string; readonly data?: { readonly field?: string } };
 }
-
-const operations = Object.values(described);
 
 async function messageAt(path: string): Promise<string> {
 	const response = await request(path);
@@ -19,7 +17,7 @@ async function messageAt(path: string): Promise<string> {
 
 test('every route refuses a query parameter that it does not know, but those whose clients add their own', async () => {
 	const [id, open] = [await createSession(), new Set<string>()];
-	for (const { id: name, path, method } of operations) {
+	for (const [name, { path, method }] of Object.entries(operations)) {
 		const at = path
 			.replace(':id', id)
 			.replace(':chat', id)

@@ -1,15 +1,12 @@
 import { html } from 'hono/html';
-import { Hono } from 'hono/tiny';
 import { RunletError } from '../../../core/ground/errors.ts';
 import type { Runtime } from '../../agent/runtime.ts';
 import { readConfig } from '../../config/config.ts';
 import { log, toFailureFields } from '../../log.ts';
 import { reach } from '../../objects/reach.ts';
 import { takeValue } from '../../objects/result.ts';
-import type { RouteEnv } from '../../routes/identity.ts';
-import { serveOperation } from '../../routes/operation.ts';
+import { mount } from '../../routes/mount.ts';
 import { assertStrangerRate } from '../../routes/rate.ts';
-import { refuseMethod } from '../../routes/request.ts';
 import { finishLogin, getClientMetadata } from '../../wire/operations/mcp.ts';
 import { describeClient } from '../connect/client-metadata.ts';
 import { findServer } from '../servers/find.ts';
@@ -21,9 +18,9 @@ const longestQuery = 8_000;
  * What login pages ask of this Worker: who it is, and to take back who logged in. A browser that comes back has no key. Its
  * `state` says whose login it is, and only this Worker can have made it.
  */
-export function createLoginsRoute({ agents }: Runtime) {
-	return new Hono<RouteEnv>()
-		.get('/client.json', serveOperation(getClientMetadata), async (c) => {
+export function createLoginRoutes({ agents }: Runtime) {
+	return [
+		mount(getClientMetadata, async (c) => {
 			const described = describeClient(readConfig(c.env));
 			if (described === undefined)
 				throw new RunletError(
@@ -31,9 +28,8 @@ export function createLoginsRoute({ agents }: Runtime) {
 					'There is no such document on a laptop, where no login page could read it, and without PUBLIC_URL.',
 				);
 			return c.json(described);
-		})
-		.all('/client.json', refuseMethod('GET'))
-		.get('/callback', serveOperation(finishLogin), async (c) => {
+		}),
+		mount(finishLogin, async (c) => {
 			const config = readConfig(c.env);
 			const { searchParams: query, search } = new URL(c.req.url);
 			// Who has no link may not keep this Worker busy.
@@ -46,8 +42,8 @@ export function createLoginsRoute({ agents }: Runtime) {
 			const { owner, server, sessions } = finished;
 			await Promise.all(sessions.map((session) => tellSession(config, { session, owner, server })));
 			return c.html(writePage(`You are logged in to ${server}. You can close this window.`));
-		})
-		.all('/callback', refuseMethod('GET'));
+		}),
+	];
 }
 
 /** Lets a session go on that waits for the login. What fails is said by the session itself, when it is asked. */

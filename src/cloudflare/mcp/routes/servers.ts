@@ -1,5 +1,4 @@
 import type { Context } from 'hono';
-import { Hono } from 'hono/tiny';
 import { RunletError } from '../../../core/ground/errors.ts';
 import { openSecrets, sealSecrets } from '../../agent/registered-secrets.ts';
 import type { Runtime } from '../../agent/runtime.ts';
@@ -7,9 +6,8 @@ import { toOrigin } from '../../agent/user-tools/headers.ts';
 import { readConfig } from '../../config/config.ts';
 import { askRegistry, type Entry, type RegistryApi } from '../../objects/directory/registry-api.ts';
 import { getOwner, type RouteEnv } from '../../routes/identity.ts';
-import { serveOperation } from '../../routes/operation.ts';
+import { mount } from '../../routes/mount.ts';
 import { getReader } from '../../routes/reader.ts';
-import { refuseMethod } from '../../routes/request.ts';
 import type { shownServer, shownServerDetails } from '../../wire/mcp.ts';
 import * as operations from '../../wire/operations/mcp.ts';
 import type { Shown } from '../../wire/shown.ts';
@@ -33,7 +31,7 @@ const mostServers = 50;
 const mostTries = 5;
 
 /** `/v1/mcp`: the MCP servers of an owner and of the agents, their tools and logins (docs/mcp.md). */
-export function createServersRoute(runtime: Runtime) {
+export function createServerRoutes(runtime: Runtime) {
 	const { agents } = runtime;
 	const about = (c: Ctx) => ({ config: readConfig(c.env), agents, owner: getOwner(c) });
 	const find = async (c: Ctx, name: string): Promise<FoundServer> => {
@@ -53,11 +51,10 @@ export function createServersRoute(runtime: Runtime) {
 			tools: inspected.tools.map((tool) => ({ ...tool, isChanged: tool.differences !== undefined })),
 		};
 	};
-	return new Hono<RouteEnv>()
-		.get('/', serveOperation(operations.listServers), async (c) => c.json({ servers: await listShown(c, agents) }))
-		.all('/', refuseMethod('GET'))
-		.get('/:name', serveOperation(operations.getServer), async (c) => c.json(await showDetails(c, c.req.param('name'))))
-		.put('/:name', serveOperation(operations.putServer), async (c) => {
+	return [
+		mount(operations.listServers, async (c) => c.json({ servers: await listShown(c, agents) })),
+		mount(operations.getServer, async (c) => c.json(await showDetails(c, c.req.param('name')))),
+		mount(operations.putServer, async (c) => {
 			const name = c.req.param('name');
 			assertServerName(name);
 			assertOwn(runtime, name);
@@ -65,37 +62,35 @@ export function createServersRoute(runtime: Runtime) {
 			const shown = (await listShown(c, agents)).find((one) => one.name === name);
 			if (shown === undefined) throw noSuchServer();
 			return c.json(shown, isNew ? 201 : 200);
-		})
-		.delete('/:name', serveOperation(operations.deleteServer), async (c) => {
+		}),
+		mount(operations.deleteServer, async (c) => {
 			const name = c.req.param('name');
 			assertOwn(runtime, name);
 			const removed = await ask(c, (one) => one.removeEntry('mcp', name));
 			await forget(c, name);
 			if (!removed) throw noSuchServer();
 			return c.body(null, 204);
-		})
-		.all('/:name', refuseMethod('GET', 'PUT', 'DELETE'))
-		.post('/:name/accept', serveOperation(operations.acceptTools), async (c) => {
+		}),
+		mount(operations.acceptTools, async (c) => {
 			const name = c.req.param('name');
 			const server = await find(c, name);
 			const { acceptOffered } = await import('../connect/inspect.ts');
 			await acceptOffered(readConfig(c.env), server, c.req.valid('json').tools);
 			return c.json(await showDetails(c, name));
-		})
-		.all('/:name/accept', refuseMethod('POST'))
-		.post('/:name/login', serveOperation(operations.startLogin), async (c) => {
+		}),
+		mount(operations.startLogin, async (c) => {
 			const server = await find(c, c.req.param('name'));
 			const { beginLogin } = await import('../connect/logins.ts');
 			const url = await beginLogin(readConfig(c.env), server);
 			c.header('cache-control', 'no-store');
 			return c.json(url === undefined ? { isLoggedIn: true } : { url: url.href, isLoggedIn: false });
-		})
-		.delete('/:name/login', serveOperation(operations.endLogin), async (c) => {
+		}),
+		mount(operations.endLogin, async (c) => {
 			const server = await find(c, c.req.param('name'));
 			await ask(c, (one) => one.removeEntry('mcp-login', server.name));
 			return c.body(null, 204);
-		})
-		.all('/:name/login', refuseMethod('POST', 'DELETE'));
+		}),
+	];
 }
 
 function ask<T>(c: Ctx, call: (one: RegistryApi) => Promise<T>): Promise<T> {

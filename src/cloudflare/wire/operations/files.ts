@@ -1,12 +1,28 @@
-import { fileChangeQuery, fileQuery } from '../file.ts';
+import { file, fileChangePage, fileChangeQuery, filePage, fileQuery } from '../file.ts';
 import { operation } from '../operation.ts';
+
+const listed = { path: 'notes/plan.md', size: 18, mime: 'text/markdown', modifiedAt: '2026-07-30T10:00:00.000Z' };
+
+const change = {
+	id: '2.0',
+	path: 'notes/plan.md',
+	kind: 'changed',
+	callId: 'call_1',
+	at: '2026-07-30T10:00:00.000Z',
+	diff: '--- a/notes/plan.md\n+++ b/notes/plan.md\n@@ -1,1 +1,1 @@\n-Begin.\n+Begin on Friday.\n',
+};
 
 export const listFiles = operation({
 	method: 'get',
 	path: '/v1/sessions/:id/files',
 	access: 'readSession',
 	adminToo: true,
+	tag: 'Files',
+	summary: 'List the files of a session',
+	description: 'Sorted by path. Folders are the beginnings of paths.',
 	query: fileQuery,
+	answers: { 200: { says: 'One page of the files.', json: filePage, examples: { page: { files: [listed] } } } },
+	errors: [404],
 });
 
 export const getFile = operation({
@@ -14,18 +30,54 @@ export const getFile = operation({
 	path: '/v1/sessions/:id/files/:path',
 	access: 'readSession',
 	adminToo: true,
+	tag: 'Files',
+	summary: 'Download a file',
+	description: 'A browser saves it and never runs it: what could run has the type `text/plain`.',
+	headers: ['if-none-match', 'range'],
+	answers: {
+		200: {
+			says: 'The bytes.',
+			also: { '*/*': { example: 'Begin on Friday.' } },
+			headers: ['etag', 'content-disposition'],
+		},
+		206: {
+			says: 'The bytes of the range.',
+			also: { '*/*': { example: 'Begin' } },
+			headers: ['etag', 'content-disposition', 'content-range'],
+		},
+		304: { says: 'The client has the newest version.' },
+	},
+	errors: [400, 404],
 });
 
 export const putFile = operation({
 	method: 'put',
 	path: '/v1/sessions/:id/files/:path',
 	access: 'sendMessage',
+	tag: 'Files',
+	summary: 'Upload a file',
+	description:
+		'Replaces what stands at the path, whoever wrote it. With `If-Match` it replaces only that version, and with `If-None-Match: *` it only creates: where the file was changed meanwhile, the answer is `412`. A file may have 100 MB where a bucket `FILES` is bound, else 4 MB. The body is taken as it is, whatever its content type.',
+	headers: ['if-match', 'if-none-match'],
+	body: { 'application/octet-stream': { example: 'Begin on Friday.' } },
+	answers: {
+		200: { says: 'The file was replaced.', json: file, examples: { file: listed }, headers: ['etag'] },
+		201: { says: 'The file was created.', json: file, examples: { file: listed }, headers: ['etag'] },
+	},
+	errors: [400, 404, 412, 413],
 });
 
 export const deleteFile = operation({
 	method: 'delete',
 	path: '/v1/sessions/:id/files/:path',
 	access: 'sendMessage',
+	tag: 'Files',
+	summary: 'Delete a file',
+	description:
+		'With `If-Match` it deletes only that version: where the file was changed meanwhile, the answer is `412`. An undo can bring the file back for a while. Until it no longer can, the bytes of the file count as bytes of the session.',
+	headers: ['if-match'],
+	answers: { 204: { says: 'The file is deleted.' } },
+	errors: [400, 404, 412],
 });
 
 export const listChanges = operation({
@@ -33,5 +85,12 @@ export const listChanges = operation({
 	path: '/v1/sessions/:id/changes',
 	access: 'readSession',
 	adminToo: true,
+	tag: 'Files',
+	summary: 'Read what changed in the files',
+	description: 'Newest first, file by file, as far as the last thousand changes go.',
 	query: fileChangeQuery,
+	answers: {
+		200: { says: 'One page of the changes.', json: fileChangePage, examples: { page: { changes: [change] } } },
+	},
+	errors: [404],
 });

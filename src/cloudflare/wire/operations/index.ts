@@ -1,6 +1,4 @@
 /** The operations of the typed client. */
-export * from './approvals.ts';
-export * from './copies.ts';
 export * from './files.ts';
 export * from './keys.ts';
 export * from './links.ts';
@@ -13,5 +11,4 @@ export * from './sessions.ts';
 export * from './skills.ts';
 export * from './tools.ts';
 export * from './ui.ts';
-export * from './usage.ts';
 export * from './users.ts';

@@ -1,21 +1,75 @@
-import { keyBody } from '../key.ts';
+import { keyBody, keyList, newKey } from '../key.ts';
 import { operation } from '../operation.ts';
+
+const scopes = ['run'];
+
+const role = 'admin';
+
+const shop = { id: '7kq2mzt1v9xe', owner: 'shop', role, scopes, isOver: false };
 
 export const listKeys = operation({
 	method: 'get',
 	path: '/v1/keys',
 	access: 'admin',
+	tag: 'Keys',
+	summary: 'List the API keys that this Worker knows',
+	description: 'Those of the secret, and those that are stored. Shows ids, never the keys themselves.',
+	answers: {
+		200: {
+			says: 'All keys.',
+			json: keyList,
+			examples: {
+				rotated: {
+					keys: [
+						{
+							...{ id: '015i5xqv0sdf', owner: 'shop', user: 'kim', role, scopes, expiresAt: '2026-11-28T12:00:00Z' },
+							...{ isOver: false, isStored: false },
+						},
+						{ ...shop, isStored: false },
+					],
+				},
+			},
+		},
+	},
 });
 
 export const makeKey = operation({
 	method: 'post',
 	path: '/v1/keys',
 	access: 'keys',
+	tag: 'Keys',
+	summary: 'Make an API key',
+	description: 'Needs `STORED_KEYS = "on"`. The key opens its owner’s sessions at once, here and at all other places.',
 	json: keyBody,
+	examples: {
+		customer: { owner: 'shop', budget: { usd: 5 } },
+		colleague: { owner: 'shop', user: 'kim', role: 'staff' },
+	},
+	answers: {
+		201: {
+			says: 'The key. This is the only time that it is shown.',
+			json: newKey,
+			examples: {
+				customer: {
+					...shop,
+					budget: { usd: 5 },
+					isStored: true,
+					key: 'rl_7kq2mzt1v9xe_Hn1bYV5cQvWm3oE6sJ0kTzR8uXaL2dPf4gNiBqCtMwS',
+				},
+			},
+		},
+	},
+	errors: [409],
 });
 
 export const revokeKey = operation({
 	method: 'delete',
 	path: '/v1/keys/:keyId',
 	access: 'keys',
+	tag: 'Keys',
+	summary: 'Revoke an API key',
+	description:
+		'A stored one. Within a minute it opens nothing anywhere, and the tokens that it made end. A key of the secret is revoked with `npm run keys`.',
+	answers: { 204: { says: 'The key is revoked.' } },
+	errors: [404, 409],
 });

@@ -1,60 +1,170 @@
-import { acceptBody, serverBody } from '../mcp.ts';
+import {
+	acceptBody,
+	clientMetadata,
+	loginStart,
+	serverBody,
+	serverList,
+	shownServer,
+	shownServerDetails,
+} from '../mcp.ts';
 import { operation } from '../operation.ts';
+
+const definition = {
+	url: 'https://example.com/mcp',
+	headers: { 'x-team': `\${TEAM_KEY}` },
+	allow: ['search', 'create_issue'],
+	needsApproval: ['create_issue'],
+};
+
+const shown = {
+	name: 'tracker',
+	from: 'owner',
+	...definition,
+	secretNames: ['TEAM_KEY'],
+	createdAt: '2026-11-21T12:00:00.000Z',
+	updatedAt: '2026-11-21T12:00:00.000Z',
+};
+
+const hash = '2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824';
+
+const base = 'https://example.com';
+
+const document = {
+	client_id: `${base}/v1/mcp/client.json`,
+	client_name: 'Runlet',
+	client_uri: base,
+	redirect_uris: [`${base}/v1/mcp/callback`],
+	grant_types: ['authorization_code', 'refresh_token'],
+	response_types: ['code'],
+	token_endpoint_auth_method: 'none',
+};
 
 export const listServers = operation({
 	method: 'get',
 	path: '/v1/mcp',
 	access: 'setUp',
+	tag: 'MCP servers',
+	summary: 'List your MCP servers',
+	description:
+		'Those that this owner has registered, and those that the agents name. None of them is asked for anything.',
+	answers: { 200: { says: 'All of them, by name.', json: serverList, examples: { servers: { servers: [shown] } } } },
 });
 
 export const getServer = operation({
 	method: 'get',
 	path: '/v1/mcp/:name',
 	access: 'setUp',
+	tag: 'MCP servers',
+	summary: 'Read an MCP server and its tools',
+	description: 'Asks the server for its tools, and says which of them changed since they were accepted.',
+	answers: {
+		200: {
+			says: 'The server, without its secrets.',
+			json: shownServerDetails,
+			examples: { server: { ...shown, tools: [{ name: 'search', hash, isChanged: false }] } },
+		},
+	},
+	errors: [404],
 });
 
 export const putServer = operation({
 	method: 'put',
 	path: '/v1/mcp/:name',
 	access: 'setUp',
+	tag: 'MCP servers',
+	summary: 'Register an MCP server',
+	description:
+		'Creates it, or replaces it. Runs that begin afterwards offer its tools to agents with `userMcp`. Another URL than before needs its secrets and the login again.',
 	json: serverBody,
+	examples: { server: { ...definition, secrets: { TEAM_KEY: 'a-secret-of-the-team' } } },
+	answers: {
+		200: { says: 'The server was replaced.', json: shownServer, examples: { server: shown } },
+		201: { says: 'The server was created.', json: shownServer, examples: { server: shown } },
+	},
+	errors: [409, 413],
 });
 
 export const deleteServer = operation({
 	method: 'delete',
 	path: '/v1/mcp/:name',
 	access: 'setUp',
+	tag: 'MCP servers',
+	summary: 'Remove an MCP server',
+	description: 'With its secrets, its login and what was accepted of it.',
+	answers: { 204: { says: 'The server is removed.' } },
+	errors: [404, 409],
 });
 
 export const acceptTools = operation({
 	method: 'post',
 	path: '/v1/mcp/:name/accept',
 	access: 'setUp',
+	tag: 'MCP servers',
+	summary: 'Accept changed tools',
+	description:
+		'Asks the server for its tools once more, and accepts each named one that is still what was seen. From then on it is called again.',
 	json: acceptBody,
+	examples: { tools: { tools: { search: hash } } },
+	answers: {
+		200: {
+			says: 'The server with its tools.',
+			json: shownServerDetails,
+			examples: { server: { ...shown, tools: [{ name: 'search', hash, isChanged: false }] } },
+		},
+	},
+	errors: [404, 409],
 });
 
 export const startLogin = operation({
 	method: 'post',
 	path: '/v1/mcp/:name/login',
 	access: 'setUp',
+	tag: 'MCP servers',
+	summary: 'Log in to an MCP server',
+	description: 'Gives the page on which a person logs in. The link is for this owner, for an hour, and for one login.',
+	answers: {
+		200: {
+			says: 'The link, or that there is a login already.',
+			json: loginStart,
+			examples: { link: { url: 'https://example.com/authorize?client_id=…', isLoggedIn: false } },
+		},
+	},
+	errors: [404, 409],
 });
 
 export const endLogin = operation({
 	method: 'delete',
 	path: '/v1/mcp/:name/login',
 	access: 'setUp',
+	tag: 'MCP servers',
+	summary: 'Log out of an MCP server',
+	description: 'Forgets the tokens. The server itself is not told.',
+	answers: { 204: { says: 'There is no login any more.' } },
+	errors: [404],
 });
 
 export const getClientMetadata = operation({
 	method: 'get',
 	path: '/v1/mcp/client.json',
 	access: 'anybody',
+	tag: 'MCP servers',
+	summary: 'Who this Worker is, for the login pages of MCP servers',
+	description: 'An OAuth client metadata document. Its address is the client’s id.',
 	ignoresQuery: true,
+	answers: { 200: { says: 'The document.', json: clientMetadata, examples: { document } } },
+	errors: [404],
 });
 
 export const finishLogin = operation({
 	method: 'get',
 	path: '/v1/mcp/callback',
 	access: 'anybody',
+	tag: 'MCP servers',
+	summary: 'Where a login comes back to',
+	description: 'A browser comes here from the login page of an MCP server. A run that waits for the login goes on.',
 	ignoresQuery: true,
+	answers: {
+		200: { says: 'A page that says how the login ended.', also: { 'text/html': { example: '<!doctype html>' } } },
+	},
+	errors: [400],
 });

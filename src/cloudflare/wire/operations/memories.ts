@@ -1,19 +1,37 @@
-import { memoryBody, memoryHolder, memoryQuery, memoryReader } from '../memory.ts';
+import { memoryBody, memoryHolder, memoryPage, memoryQuery, memoryReader, shownMemory } from '../memory.ts';
 import { operation } from '../operation.ts';
+import { memory } from './shared.ts';
 
 export const listMemories = operation({
 	method: 'get',
 	path: '/v1/memories',
 	access: 'seeUsers',
 	adminToo: true,
+	tag: 'Memories',
+	summary: 'List or search memories',
+	description:
+		'By path, a page at a time; with `query` the best first. `Accept: application/x-ndjson` exports all of them.',
 	query: memoryQuery,
+	headers: ['accept'],
+	answers: {
+		200: {
+			says: 'One page, or all as lines.',
+			json: memoryPage,
+			examples: { page: { memories: [memory] } },
+			also: { 'application/x-ndjson': { example: `${JSON.stringify(memory)}\n` } },
+		},
+	},
 });
 
 export const eraseMemories = operation({
 	method: 'delete',
 	path: '/v1/memories',
 	access: 'manageUsers',
+	tag: 'Memories',
+	summary: 'Erase all memories',
+	description: 'Those of one user, or the owner’s own.',
 	query: memoryHolder,
+	answers: { 204: { says: 'Nothing is left.' } },
 });
 
 export const getMemory = operation({
@@ -21,20 +39,39 @@ export const getMemory = operation({
 	path: '/v1/memories/:memory',
 	access: 'seeUsers',
 	adminToo: true,
+	tag: 'Memories',
+	summary: 'Read a memory',
 	query: memoryReader,
+	answers: { 200: { says: 'The memory.', json: shownMemory, examples: { memory }, headers: ['etag'] } },
+	errors: [404],
 });
 
 export const putMemory = operation({
 	method: 'put',
 	path: '/v1/memories/:memory',
 	access: 'manageUsers',
+	tag: 'Memories',
+	summary: 'Write a memory',
+	description: 'Creates it, or replaces it. With `If-Match` it replaces only that version.',
 	query: memoryHolder,
+	headers: ['if-match', 'if-none-match'],
 	json: memoryBody,
+	examples: { memory: { text: memory.text } },
+	answers: {
+		200: { says: 'The memory was replaced.', json: shownMemory, examples: { memory }, headers: ['etag'] },
+		201: { says: 'The memory was created.', json: shownMemory, examples: { memory }, headers: ['etag'] },
+	},
+	errors: [409, 412, 413],
 });
 
 export const deleteMemory = operation({
 	method: 'delete',
 	path: '/v1/memories/:memory',
 	access: 'manageUsers',
+	tag: 'Memories',
+	summary: 'Remove a memory',
 	query: memoryHolder,
+	headers: ['if-match'],
+	answers: { 204: { says: 'The memory is removed.' } },
+	errors: [404, 412],
 });

@@ -1,19 +1,34 @@
 import * as v from 'valibot';
 import { resultsBody } from '../call.ts';
-import { answerBody, messageBody } from '../message.ts';
+import { answerBody, messageBody, shownMessage, waitingMessages } from '../message.ts';
 import { operation } from '../operation.ts';
-import { count, place } from '../page.ts';
+import { count, nextCursor, place } from '../page.ts';
+import { session } from '../session.ts';
+import * as example from './shared.ts';
+import { runAnswers, runHeaders, runOrSession, stream } from './shared.ts';
 
 export const listMessages = operation({
 	method: 'get',
 	path: '/v1/sessions/:id/messages',
 	access: 'readSession',
 	adminToo: true,
+	tag: 'Messages',
+	summary: 'Read the history',
+	description:
+		'Oldest first, or newest first with `order=desc`: the next page has the older ones. If a message has `isCut`, get it by its id to read all of it.',
 	query: v.object({
 		cursor: v.optional(place),
 		limit: v.optional(count(500), '100'),
 		order: v.optional(v.picklist(['asc', 'desc'])),
 	}),
+	answers: {
+		200: {
+			says: 'One page of the history.',
+			json: v.object({ messages: v.array(shownMessage), cursor: nextCursor }),
+			examples: { page: { messages: example.messages } },
+		},
+	},
+	errors: [404],
 });
 
 export const getMessage = operation({
@@ -21,13 +36,40 @@ export const getMessage = operation({
 	path: '/v1/sessions/:id/messages/:message',
 	access: 'readSession',
 	adminToo: true,
+	tag: 'Messages',
+	summary: 'Read one message',
+	description: 'Includes the full result of its tool.',
+	answers: { 200: { says: 'The message.', json: shownMessage, examples: { message: example.messages[1] } } },
+	errors: [400, 404],
 });
 
 export const sendMessage = operation({
 	method: 'post',
 	path: '/v1/sessions/:id/messages',
 	access: 'sendMessage',
+	tag: 'Messages',
+	summary: 'Send a message',
+	description: 'If a tool asked a question, the message answers it. During a run, `whenBusy` says what happens.',
+	headers: runHeaders,
 	json: messageBody,
+	examples: {
+		text: { text: 'And divided by 6?' },
+		edited: { text: 'What is 17 + 26?', replaces: '65536' },
+		'asked again': { replaces: '65536' },
+		parts: {
+			parts: [
+				{ kind: 'text', text: 'What is this?' },
+				{ kind: 'image', url: 'https://example.com/cat.png' },
+			],
+		},
+		attachment: {
+			text: 'Sum this up.',
+			attachments: [{ name: 'a.csv', type: 'text/csv', size: 3, contentText: 'a,b' }],
+		},
+	},
+	answers: runOrSession('Or the session, if the message was dropped and is repeated with the same key.'),
+	errors: [404, 409],
+	runs: true,
 });
 
 export const listWaiting = operation({
@@ -35,38 +77,82 @@ export const listWaiting = operation({
 	path: '/v1/sessions/:id/waiting',
 	access: 'readSession',
 	adminToo: true,
+	tag: 'Messages',
+	summary: 'Read the waiting messages',
+	description: 'The messages that came during a run and wait for it to end, or to take them up. Oldest first.',
+	answers: { 200: { says: 'The messages.', json: waitingMessages, examples: { waiting: example.waitingMessages } } },
+	errors: [404],
 });
 
 export const removeWaiting = operation({
 	method: 'delete',
 	path: '/v1/sessions/:id/waiting/:runId',
 	access: 'sendMessage',
+	tag: 'Messages',
+	summary: 'Remove a waiting message',
+	description: 'The message has no run then. One that a run has taken up waits no more, and is `404`.',
+	answers: { 204: { says: 'The message is removed.' } },
+	errors: [404, 409],
 });
 
 export const answerQuestion = operation({
 	method: 'post',
 	path: '/v1/sessions/:id/answer',
 	access: 'sendMessage',
+	tag: 'Messages',
+	summary: 'Answer a tool’s question',
+	description: 'If no tool asks, the answer is refused; with callId also if another call waits.',
+	headers: runHeaders,
 	json: answerBody,
+	examples: { text: { text: 'On Friday.' }, 'of the question that was seen': { text: 'On Friday.', callId: 'call_1' } },
+	answers: runAnswers,
+	errors: [404, 409],
+	runs: true,
 });
 
 export const submitResults = operation({
 	method: 'post',
 	path: '/v1/sessions/:id/tool-results',
 	access: 'sendMessage',
+	tag: 'Messages',
+	summary: 'Answer waiting calls',
+	description: 'Takes results and approvals, all at once or one by one. After the last one the run continues.',
+	headers: runHeaders,
 	json: resultsBody,
+	examples: {
+		result: [{ id: 'call_1', output: { refunded: true } }],
+		approval: [{ id: 'call_1', approve: false, reason: 'Too much.' }],
+		'other arguments': [{ id: 'call_1', approve: true, input: { amount: 90 } }],
+	},
+	answers: runOrSession('Or the session, while other calls wait.'),
+	errors: [404, 409],
+	runs: true,
 });
 
 export const continueRun = operation({
 	method: 'post',
 	path: '/v1/sessions/:id/continue',
 	access: 'sendMessage',
+	tag: 'Runs',
+	summary: 'Continue a run',
+	description: 'Continues a run that failed or that stopped after a step.',
+	headers: runHeaders,
+	answers: runAnswers,
+	errors: [400, 404, 409],
+	runs: true,
 });
 
 export const stepRun = operation({
 	method: 'post',
 	path: '/v1/sessions/:id/step',
 	access: 'sendMessage',
+	tag: 'Runs',
+	summary: 'Continue a run for one turn',
+	description: 'Like `continue`, but for one turn of the model.',
+	headers: runHeaders,
+	answers: runAnswers,
+	errors: [400, 404, 409],
+	runs: true,
 });
 
 export const followRun = operation({
@@ -74,10 +160,26 @@ export const followRun = operation({
 	path: '/v1/sessions/:id/events',
 	access: 'readSession',
 	adminToo: true,
+	tag: 'Runs',
+	summary: 'Follow a run',
+	description:
+		'Streams the newest run from its start. With `Last-Event-ID` it streams each later event once. The run continues when its readers disconnect.',
+	headers: ['last-event-id'],
+	answers: {
+		200: { says: 'The events.', also: stream },
+		204: { says: 'There are no (more) events to follow.' },
+	},
+	errors: [400, 404],
 });
 
 export const cancelRun = operation({
 	method: 'post',
 	path: '/v1/sessions/:id/cancel',
 	access: 'sendMessage',
+	tag: 'Runs',
+	summary: 'Stop a run',
+	description: 'Stops the run and its call to the model at once. Waiting messages and calls are dropped.',
+	headers: ['idempotency-key'],
+	answers: { 200: { says: 'The session.', json: session, examples: { session: example.empty } } },
+	errors: [400, 404, 409],
 });

@@ -1,28 +1,97 @@
 import * as v from 'valibot';
+import { agentList } from '../agent.ts';
 import { operation } from '../operation.ts';
 
 export const getHealth = operation({
 	method: 'get',
 	path: '/healthz',
 	access: 'anybody',
+	tag: 'Service',
+	summary: 'Check that the Worker runs',
+	description:
+		'With `?deep` and a key with the role admin it also checks the setup: the variables, and all that the agents need. `?deep=deployed` judges a Worker of this machine as a deployed one. If something is wrong, the answer is 503 with `problems`.',
 	query: v.object({ deep: v.optional(v.pipe(v.string(), v.maxLength(20))) }),
+	answers: {
+		200: {
+			says: 'It is.',
+			json: v.object({
+				status: v.literal('ok'),
+				problems: v.optional(
+					v.array(v.object({ where: v.string(), message: v.string(), unset: v.optional(v.string()) })),
+				),
+			}),
+			examples: { ok: { status: 'ok' } },
+		},
+	},
+	ownErrors: {
+		503: 'The setup has problems: `problems` is a list of `{ where, message, unset? }`. Each names the variable or the agent, and what to do; `unset` is a variable that is not set.',
+	},
 });
 
 export const getDocument = operation({
 	method: 'get',
 	path: '/openapi.json',
 	access: 'anybody',
+	tag: 'Service',
+	summary: 'This document',
+	answers: {
+		200: { says: 'An OpenAPI 3.1 document.', json: v.looseObject({ openapi: v.string() }) },
+	},
 });
 
 export const getDocs = operation({
 	method: 'get',
 	path: '/docs',
 	access: 'anybody',
+	tag: 'Service',
+	summary: 'Show this document as a page',
 	ignoresQuery: true,
+	answers: { 200: { says: 'A page.', also: { 'text/html': { example: '<!doctype html>' } } } },
 });
 
 export const listAgents = operation({
 	method: 'get',
 	path: '/v1/agents',
 	access: 'seeAgents',
+	tag: 'Agents',
+	summary: 'List the agents',
+	description: 'With their models and whether those are ready, their tools and their skills.',
+	answers: {
+		200: {
+			says: 'All agents.',
+			json: agentList,
+			examples: {
+				agents: {
+					agents: [
+						{
+							name: 'assistant',
+							description: 'Answers questions.',
+							examples: ['What is 17 + 25?'],
+							model: 'claude-sonnet-4-6',
+							ready: false,
+							models: [
+								{
+									name: 'claude-sonnet-4-6',
+									provider: 'Anthropic',
+									ready: false,
+									contextWindow: 1_000_000,
+									needs: 'ANTHROPIC_API_KEY',
+								},
+							],
+							tools: [
+								{ name: 'add', description: 'Add two numbers.' },
+								{
+									name: 'pay',
+									description: 'Pay an amount in euros.',
+									needsApproval: 'always',
+									inputSchema: { type: 'object', properties: { amount: { type: 'number' } } },
+								},
+							],
+							skills: [],
+						},
+					],
+				},
+			},
+		},
+	},
 });

@@ -1,12 +1,56 @@
+import * as v from 'valibot';
+import { userName } from '../../auth/user-name.ts';
+import { approvalPage, approvalQuery } from '../approval.ts';
+import { exportedSession } from '../export.ts';
 import { operation } from '../operation.ts';
-import { changeBody, sessionBody, sessionQuery } from '../session.ts';
-import { tokenBody } from '../token.ts';
+import {
+	acceptedSession,
+	changeBody,
+	newSession,
+	session,
+	sessionBody,
+	sessionPage,
+	sessionQuery,
+	startedSession,
+} from '../session.ts';
+import { taskLists } from '../tasks.ts';
+import { sessionToken, tokenBody } from '../token.ts';
+import * as example from './shared.ts';
+import { runHeaders, stream } from './shared.ts';
 
 export const createSession = operation({
 	method: 'post',
 	path: '/v1/sessions',
 	access: 'createSession',
+	tag: 'Sessions',
+	summary: 'Create a session',
+	description: 'With `text`, `parts` or `attachments` the session starts a run in the same request.',
+	headers: runHeaders,
 	json: sessionBody,
+	examples: {
+		message: { agent: 'assistant', text: 'What is 17 + 25?' },
+		empty: { agent: 'assistant', metadata: { customer: '42' }, budget: { tokens: 50_000 } },
+	},
+	answers: {
+		201: {
+			says: 'The session. With a message it also has the result of the run, or the answer is the run’s events.',
+			json: v.union([startedSession, newSession]),
+			examples: {
+				message: { ...example.session, ...example.token, ...example.completed },
+				empty: { ...example.empty, ...example.token },
+			},
+			also: stream,
+			headers: ['location'],
+		},
+		202: {
+			says: 'With `Prefer: respond-async`: the session and its run, which continues.',
+			json: acceptedSession,
+			examples: { accepted: { ...example.running, ...example.token, ...example.accepted } },
+			headers: ['location'],
+		},
+	},
+	errors: [404, 409],
+	runs: true,
 });
 
 export const listSessions = operation({
@@ -14,7 +58,12 @@ export const listSessions = operation({
 	path: '/v1/sessions',
 	access: 'listSessions',
 	adminToo: true,
+	tag: 'Sessions',
+	summary: 'List the sessions',
+	description:
+		'Newest activity first. With `status` a page may have fewer sessions than its limit, even none: there are more as long as it has a cursor.',
 	query: sessionQuery,
+	answers: { 200: { says: 'One page of the sessions.', json: sessionPage, examples: { page: example.sessionPage } } },
 });
 
 export const getSession = operation({
@@ -22,13 +71,26 @@ export const getSession = operation({
 	path: '/v1/sessions/:id',
 	access: 'readSession',
 	adminToo: true,
+	tag: 'Sessions',
+	summary: 'Read the state of a session',
+	description: 'Its status, what it waits for, and its budget.',
+	answers: {
+		200: { says: 'The session.', json: session, examples: { completed: example.session, waiting: example.waiting } },
+	},
+	errors: [404],
 });
 
 export const changeSession = operation({
 	method: 'patch',
 	path: '/v1/sessions/:id',
 	access: 'manageSession',
+	tag: 'Sessions',
+	summary: 'Change the budget or the title',
+	description: 'A run that stopped because of its budget can continue after that.',
 	json: changeBody,
+	examples: { budget: { budget: { tokens: 50_000 } }, title: { title: 'Invoices of May' } },
+	answers: { 200: { says: 'The session.', json: session, examples: { session: example.session } } },
+	errors: [404],
 });
 
 export const deleteSession = operation({
@@ -36,19 +98,36 @@ export const deleteSession = operation({
 	path: '/v1/sessions/:id',
 	access: 'manageSession',
 	adminToo: true,
+	tag: 'Sessions',
+	summary: 'Remove a session',
+	description: 'Stops the run and removes all data of the session.',
+	answers: { 204: { says: 'The session is removed.' } },
+	errors: [404],
 });
 
 export const createToken = operation({
 	method: 'post',
 	path: '/v1/sessions/:id/token',
 	access: 'manageSession',
+	tag: 'Sessions',
+	summary: 'Make a token for a session',
+	description:
+		'The token gives access to this session only, within its scopes. Use it in a page instead of an API key. It becomes invalid with the key that made it. To rotate a token, make a new one, hand it over, and revoke the old one.',
 	json: tokenBody,
+	examples: { hour: { expiresInSeconds: 3_600 }, clerk: { scopes: ['read', 'approve'] } },
+	answers: { 201: { says: 'The token.', json: sessionToken, examples: { token: example.token } } },
+	errors: [404],
 });
 
 export const revokeToken = operation({
 	method: 'delete',
 	path: '/v1/sessions/:id/token/:tokenId',
 	access: 'manageSession',
+	tag: 'Sessions',
+	summary: 'Revoke a token of a session',
+	description: 'The token is invalid at once. Streams that were opened with it end with an event `closed`.',
+	answers: { 204: { says: 'The token is revoked.' } },
+	errors: [404],
 });
 
 export const listTasks = operation({
@@ -56,4 +135,97 @@ export const listTasks = operation({
 	path: '/v1/sessions/:id/tasks',
 	access: 'readSession',
 	adminToo: true,
+	tag: 'Sessions',
+	summary: 'Read the task lists',
+	description: 'The lists of tasks that the tools of the session keep, as they stand. Each change is an event `tasks`.',
+	answers: { 200: { says: 'The lists.', json: taskLists, examples: { lists: { lists: example.taskLists } } } },
+	errors: [404],
+});
+
+export const listApprovals = operation({
+	method: 'get',
+	path: '/v1/approvals',
+	access: 'seeInbox',
+	adminToo: true,
+	tag: 'Sessions',
+	summary: 'List what waits for a person',
+	description:
+		'The open approvals, questions and manual calls of all sessions of the owner, the oldest first. Answer one in its session. The list may be a moment late.',
+	query: approvalQuery,
+	answers: {
+		200: { says: 'One page of what waits.', json: approvalPage, examples: { page: example.approvalPage } },
+	},
+});
+
+const copied = { ...example.session, ...example.token };
+
+export const exportSession = operation({
+	method: 'get',
+	path: '/v1/sessions/:id/export',
+	access: 'manageSession',
+	adminToo: true,
+	tag: 'Sessions',
+	summary: 'Export a session',
+	description:
+		'All data of the session as it is now: state, metadata, runs, spending, what tools remember, waiting messages, the files and the whole history. The answer is a stream of any length.',
+	headers: ['accept'],
+	answers: {
+		200: {
+			says: 'One JSON document. With `Accept: application/x-ndjson` one line for each record.',
+			json: exportedSession,
+			examples: { session: example.exported },
+			also: {
+				'application/x-ndjson': {
+					example: example.exportedLines,
+					says: 'Lines `{ "session": … }`, `{ "run": … }`, `{ "spending": … }`, `{ "state": … }`, `{ "note": … }`, `{ "waiting": … }`, `{ "file": … }`, `{ "message": … }`, and a last line `{ "end": … }` with the number of each. Without the last line the export is incomplete.',
+				},
+			},
+		},
+	},
+	errors: [404],
+});
+
+export const forkSession = operation({
+	method: 'post',
+	path: '/v1/sessions/:id/fork',
+	access: 'manageSession',
+	tag: 'Sessions',
+	summary: 'Copy a session',
+	description:
+		'The copy has the history, what tools remember and the files, and an account of its own. With `at` it has the history up to that message. A run that is not over is cancelled in the copy.',
+	headers: ['idempotency-key'],
+	json: v.strictObject({
+		at: v.optional(
+			v.pipe(
+				v.string(),
+				v.regex(/^\d{1,15}$/, 'Expected the id of a message'),
+				v.description('The id of the last message. Results of its calls come along.'),
+			),
+		),
+	}),
+	examples: { all: {}, upTo: { at: '65536' } },
+	answers: {
+		201: { says: 'The copy, with a token for it.', json: newSession, examples: { copied }, headers: ['location'] },
+	},
+	errors: [400, 404, 409],
+});
+
+export const importSession = operation({
+	method: 'post',
+	path: '/v1/sessions/import',
+	access: 'importSession',
+	tag: 'Sessions',
+	summary: 'Import a session',
+	description:
+		'Makes a session of what `GET /v1/sessions/:id/export` returned, here or in another Runlet: all of it or nothing. Its runs, history, files and what tools remember come along; what was spent, the messages that waited, who sent and approved what, and what only a provider understands do not. All of it counts as text from outside. One JSON document has at most 32 MiB, lines have at most 1 GiB.',
+	query: v.object({ user: v.optional(v.pipe(userName, v.description('The person whose session it becomes.'))) }),
+	headers: ['idempotency-key'],
+	body: {
+		'application/json': { example: example.exported },
+		'application/x-ndjson': { example: example.exportedLines },
+	},
+	answers: {
+		201: { says: 'The session, with a token for it.', json: newSession, examples: { copied }, headers: ['location'] },
+	},
+	errors: [400, 404, 409, 413, 415],
 });

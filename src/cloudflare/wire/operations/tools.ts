@@ -1,27 +1,72 @@
 import { operation } from '../operation.ts';
-import { toolBody } from '../tool.ts';
+import { shownTool, toolBody, toolList } from '../tool.ts';
+
+const definition = {
+	description: 'Find the orders of a customer.',
+	inputSchema: {
+		type: 'object',
+		properties: { customer: { type: 'string' }, limit: { type: 'integer' } },
+		required: ['customer'],
+	},
+	url: 'https://example.com/customers/{customer}/orders',
+	headers: { authorization: `Bearer \${SHOP_TOKEN}` },
+};
+
+const shown = {
+	name: 'find_orders',
+	...definition,
+	method: 'GET',
+	secretNames: ['SHOP_TOKEN'],
+	timeoutMs: 30_000,
+	maxResponseBytes: 100_000,
+	createdAt: '2026-11-21T12:00:00.000Z',
+	updatedAt: '2026-11-21T12:00:00.000Z',
+};
 
 export const listTools = operation({
 	method: 'get',
 	path: '/v1/tools',
 	access: 'setUp',
+	tag: 'Tools',
+	summary: 'List your tools',
+	description: 'The HTTP tools that this owner has defined, by name. Agents with `userTools` offer them.',
+	answers: { 200: { says: 'All of them.', json: toolList, examples: { tools: { tools: [shown] } } } },
 });
 
 export const getTool = operation({
 	method: 'get',
 	path: '/v1/tools/:name',
 	access: 'setUp',
+	tag: 'Tools',
+	summary: 'Read a tool',
+	answers: { 200: { says: 'The tool, without its secrets.', json: shownTool, examples: { tool: shown } } },
+	errors: [404],
 });
 
 export const putTool = operation({
 	method: 'put',
 	path: '/v1/tools/:name',
 	access: 'setUp',
+	tag: 'Tools',
+	summary: 'Define a tool',
+	description:
+		'Creates the tool, or replaces it. Runs that begin afterwards offer it to agents with `userTools`. A request to another URL than before needs its secrets again.',
 	json: toolBody,
+	examples: { tool: { ...definition, secrets: { SHOP_TOKEN: 'a-secret-of-the-shop' } } },
+	answers: {
+		200: { says: 'The tool was replaced.', json: shownTool, examples: { tool: shown } },
+		201: { says: 'The tool was created.', json: shownTool, examples: { tool: shown } },
+	},
+	errors: [409, 413],
 });
 
 export const deleteTool = operation({
 	method: 'delete',
 	path: '/v1/tools/:name',
 	access: 'setUp',
+	tag: 'Tools',
+	summary: 'Remove a tool',
+	description: 'With its secrets.',
+	answers: { 204: { says: 'The tool is removed.' } },
+	errors: [404],
 });

@@ -1,31 +1,102 @@
 import { operation } from '../operation.ts';
-import { uiPost } from '../ui.ts';
+import { uiMessageList, uiPost } from '../ui.ts';
+import { uiChunk } from '../ui-chunk.ts';
+
+const chunks = [
+	{ type: 'start', messageId: 'msg_65536' },
+	{ type: 'start-step' },
+	{ type: 'text-start', id: '1' },
+	{ type: 'text-delta', id: '1', delta: '17 + 25 is 42.' },
+	{ type: 'text-end', id: '1' },
+	{ type: 'finish-step' },
+	{ type: 'finish', finishReason: 'stop' },
+];
+
+const stream = {
+	'text/event-stream': {
+		says: 'The UI message stream of the AI SDK. Each `data:` is a chunk as JSON. The last one is `[DONE]`.',
+		events: uiChunk,
+		example: `${chunks.map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`).join('')}data: [DONE]\n\n`,
+	},
+};
+
+const failure = { also: { 'text/plain': { says: 'The message.', example: 'There is no such session.' } } };
+
+const user = { id: 'm1', role: 'user', parts: [{ type: 'text', text: 'What is 17 + 25?' }] };
+
+const assistant = {
+	id: 'msg_65536',
+	role: 'assistant',
+	parts: [{ type: 'step-start' }, { type: 'text', text: '17 + 25 is 42.', state: 'done' }],
+};
 
 export const postChat = operation({
 	method: 'post',
 	path: '/v1/ui/:agent',
 	access: 'sendMessage',
+	tag: 'AI SDK pages',
+	summary: 'Send a message and stream the answer',
+	description:
+		'Takes what `DefaultChatTransport` posts: a message, answers to calls, an edited message, or a request to regenerate the answer. The chat’s first message creates its session.',
 	ignoresQuery: true,
+	headers: ['idempotency-key'],
 	json: uiPost,
+	examples: {
+		message: { id: 'chat-1', messages: [user], trigger: 'submit-message' },
+		again: { id: 'chat-1', messages: [user], trigger: 'regenerate-message', messageId: 'msg_65536' },
+	},
+	answers: { 200: { says: 'The answer.', also: stream, headers: ['runlet-session'] } },
+	errors: [404, 409],
+	failure,
 });
 
 export const resumeChat = operation({
 	method: 'get',
 	path: '/v1/ui/:agent/:chat/stream',
 	access: 'readSession',
+	tag: 'AI SDK pages',
+	summary: 'Follow the current answer',
+	description: 'The stream starts at the beginning of the answer.',
 	ignoresQuery: true,
+	answers: {
+		200: { says: 'The answer.', also: stream, headers: ['runlet-session'] },
+		204: { says: 'No answer is being written.' },
+	},
+	errors: [404],
+	failure,
 });
 
 export const stopChat = operation({
 	method: 'delete',
 	path: '/v1/ui/:agent/:chat/stream',
 	access: 'sendMessage',
+	tag: 'AI SDK pages',
+	summary: 'Stop the current answer',
+	description: 'Stops the run itself. `stop()` in the page only disconnects from it.',
 	ignoresQuery: true,
+	headers: ['idempotency-key'],
+	answers: { 204: { says: 'The run is stopped, or none was running.' } },
+	errors: [404, 409],
+	failure,
 });
 
 export const listChat = operation({
 	method: 'get',
 	path: '/v1/ui/:agent/:chat/messages',
 	access: 'readSession',
+	tag: 'AI SDK pages',
+	summary: 'List the messages for a page that reloads',
+	description:
+		'The newest messages, about 4 MB, and the messages that wait for their run. The current answer is left out: the page follows it as a stream.',
 	ignoresQuery: true,
+	answers: {
+		200: {
+			says: 'The messages, oldest first. Empty for a chat without a message.',
+			json: uiMessageList,
+			examples: { chat: { messages: [user, assistant] } },
+			headers: ['runlet-session'],
+		},
+	},
+	errors: [404],
+	failure,
 });

@@ -1,18 +1,71 @@
 import { operation } from '../operation.ts';
-import { userBudgetBody, userQuery } from '../user.ts';
+import { spending, spendingQuery } from '../spending.ts';
+import { erasedUser, exportedUser, userBudget, userBudgetBody, userQuery } from '../user.ts';
+import * as example from './shared.ts';
+
+const budget = {
+	caps: { daily: { tokens: 50_000 } },
+	daily: {
+		limit: { tokens: 50_000 },
+		spent: { tokens: 12_000, usd: 0.06 },
+		reserved: { tokens: 0, usd: 0 },
+		left: { tokens: 38_000 },
+	},
+	total: { limit: {}, spent: { tokens: 80_000, usd: 0.4 }, reserved: { tokens: 0, usd: 0 }, left: {} },
+};
 
 export const getUser = operation({
 	method: 'get',
 	path: '/v1/users/:user',
 	access: 'seeUsers',
 	adminToo: true,
+	tag: 'Users',
+	summary: 'Export everything of a user',
+	description: 'Sessions with their files, memories, schedules, the budget, and what the user spent.',
 	query: userQuery,
+	answers: {
+		200: {
+			says: 'Everything that is stored of the user.',
+			json: exportedUser,
+			examples: {
+				ada: {
+					...{ owner: 'shop', user: 'ada', budget },
+					usage: [{ day: '2026-11-22', spent: { tokens: 12_000, usd: 0.06 }, reserved: { tokens: 0, usd: 0 } }],
+					spending: [
+						{
+							...{
+								day: '2026-11-22',
+								agent: 'shopkeeper',
+								model: 'claude-sonnet-4-6',
+								spent: { tokens: 12_000, usd: 0.06 },
+							},
+							...{ inputTokens: 10_000, cachedInputTokens: 8_000, cachedShare: 0.8, units: { web_searches: 2 } },
+						},
+					],
+					schedules: [],
+					memories: [example.memory],
+					sessions: [example.exported],
+				},
+			},
+		},
+	},
 });
 
 export const eraseUser = operation({
 	method: 'delete',
 	path: '/v1/users/:user',
 	access: 'manageUsers',
+	tag: 'Users',
+	summary: 'Erase a user',
+	description:
+		'Removes the sessions of the user with their files and schedules, and what agents remember of the user. What was spent stays, as numbers; by agent and model it has no name any more. A user with very many sessions takes several requests: repeat it until `isDone`.',
+	answers: {
+		200: {
+			says: 'What was erased.',
+			json: erasedUser,
+			examples: { erased: { user: 'ada', sessions: 12, isDone: true } },
+		},
+	},
 });
 
 export const getUserBudget = operation({
@@ -20,12 +73,83 @@ export const getUserBudget = operation({
 	path: '/v1/users/:user/budget',
 	access: 'seeUsers',
 	adminToo: true,
+	tag: 'Users',
+	summary: 'Show the budget of a user',
 	query: userQuery,
+	answers: { 200: { says: 'The caps, and where they stand.', json: userBudget, examples: { budget } } },
 });
 
 export const setUserBudget = operation({
 	method: 'put',
 	path: '/v1/users/:user/budget',
 	access: 'manageUsers',
+	tag: 'Users',
+	summary: 'Set the budget of a user',
+	description:
+		'What the user may spend on a UTC day, in all their sessions, and in all. A run that goes on spends what it has leased already: the caps hold from its next lease on, within a minute. An empty object removes the caps.',
 	json: userBudgetBody,
+	examples: { daily: { daily: { tokens: 50_000 } } },
+	answers: { 200: { says: 'The caps, and where they stand.', json: userBudget, examples: { budget } } },
+});
+
+export const getUsage = operation({
+	method: 'get',
+	path: '/v1/usage',
+	access: 'seeUsers',
+	adminToo: true,
+	tag: 'Service',
+	summary: 'Show the spending by owner and day',
+	description:
+		'Needs the role staff, for your own owner; all owners need a key with the scope admin, and include those whose keys were revoked. `by` sums it up by agent, model, user and unit, too. A price that is not known is `null`, and never 0.',
+	query: spendingQuery,
+	answers: {
+		200: {
+			says: 'The spending by day.',
+			json: spending,
+			examples: {
+				usage: {
+					budgets: { session: { tokens: 2_000_000 }, day: { tokens: 20_000_000 } },
+					usage: [
+						{
+							owner: 'alice',
+							day: '2026-11-22',
+							spent: { tokens: 18_400, usd: 0.21 },
+							limit: { tokens: 20_000_000 },
+							reserved: { tokens: 0, usd: 0 },
+						},
+					],
+					storage: [{ owner: 'alice', bytes: 1_310_720, limit: 107_374_182_400 }],
+				},
+				byModel: {
+					budgets: { session: { tokens: 2_000_000 }, day: { tokens: 20_000_000 } },
+					usage: [
+						{
+							owner: 'alice',
+							day: '2026-11-22',
+							spent: { tokens: 18_400, usd: 0.21 },
+							unpricedTokens: 400,
+							limit: { tokens: 20_000_000 },
+							reserved: { tokens: 0, usd: 0 },
+						},
+					],
+					groups: [
+						{
+							...{
+								owner: 'alice',
+								day: '2026-11-22',
+								model: 'claude-sonnet-4-6',
+								spent: { tokens: 18_000, usd: 0.21 },
+							},
+							...{ inputTokens: 16_000, cachedInputTokens: 12_000, cachedShare: 0.75, units: { web_searches: 3 } },
+						},
+						{
+							...{ owner: 'alice', day: '2026-11-22', model: 'llama3.2', spent: { tokens: 400, usd: null } },
+							...{ unpricedTokens: 400, inputTokens: 300, cachedInputTokens: 0, cachedShare: 0, units: {} },
+						},
+					],
+					storage: [{ owner: 'alice', bytes: 1_310_720, limit: 107_374_182_400 }],
+				},
+			},
+		},
+	},
 });

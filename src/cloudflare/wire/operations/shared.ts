@@ -1,4 +1,7 @@
-/** Examples that several operations show. */
+import * as v from 'valibot';
+import { runEvent } from '../event.ts';
+import { acceptedRun, runResult } from '../run.ts';
+import { session as sessionSchema } from '../session.ts';
 
 const id = '5f3c9a1e7b2d4860f1a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d5e6f708';
 const runId = 'run_7Hq2';
@@ -39,7 +42,7 @@ export const token = {
 };
 export const accepted = { runId };
 export const completed = { runId, status: 'completed', text: '17 + 25 is 42.', usage };
-export const results = {
+const results = {
 	completed,
 	question: { runId, status: 'awaiting_user', question },
 	approval: { runId, status: 'awaiting_tools', toolCalls },
@@ -95,7 +98,7 @@ const lines = (id: string, event: Readonly<Record<string, unknown>>) =>
 	`event: ${event.type}\ndata: ${JSON.stringify(event)}\nid: ${id}\n\n`;
 
 /** A run as an event stream. */
-export const events = [
+const events = [
 	lines('1.0.0.1.0.0.0.0.0.0', { type: 'run.started', runId, attempt: 1 }),
 	lines('1.0.0.1.0.0.14.0.0.0', { type: 'text', text: '17 + 25 is 42.' }),
 	lines('1.0.0.2.0.0.14.0.0.0', { type: 'stop', reason: 'end_turn', usage }),
@@ -151,3 +154,42 @@ export const memory = {
 	createdAt: remembered,
 	updatedAt: remembered,
 };
+
+/** The headers of an operation that starts a run. */
+export const runHeaders = ['accept', 'prefer', 'idempotency-key'] as const;
+
+/** The events of a run as an answer. */
+export const stream = {
+	'text/event-stream': {
+		example: events,
+		events: runEvent,
+		says: 'Server-sent events: `event:` is the type, `data:` is a RunEvent as JSON, `id:` is the value for `Last-Event-ID`. Ignore types that you do not know.',
+	},
+} as const;
+
+/** The answers of an operation that starts a run. */
+export const runAnswers = {
+	200: {
+		says: 'The result of the run. With `Accept: text/event-stream` its events.',
+		json: runResult,
+		examples: results,
+		also: stream,
+	},
+	202: {
+		says: 'With `Prefer: respond-async`: the run is stored and continues.',
+		json: acceptedRun,
+		examples: { accepted },
+	},
+} as const;
+
+/** The same for an operation that may also answer with the session, without a run. */
+export const runOrSession = (says: string) =>
+	({
+		...runAnswers,
+		200: {
+			...runAnswers[200],
+			says: `${runAnswers[200].says} ${says}`,
+			json: v.union([runResult, sessionSchema]),
+			examples: { ...results, session },
+		},
+	}) as const;
