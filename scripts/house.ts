@@ -27,7 +27,7 @@ const floors: readonly (readonly string[])[] = [
 const floorsWithin: Readonly<Record<string, readonly (readonly string[])[]>> = {
 	'cloudflare/wire': [
 		['.'],
-		['protocols/openai/schema.ts', 'protocols/openai/completion.ts', 'protocols/client-terms.ts', 'protocols/webhooks'],
+		['protocols/openai/schema.ts', 'protocols/openai/completion.ts', 'protocols/webhooks'],
 		['protocols/protocol.ts'],
 		['protocols/openai', 'protocols/ui', 'protocols/mcp'],
 		['protocols/format.ts'],

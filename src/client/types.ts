@@ -2,15 +2,13 @@
 import type * as v from 'valibot';
 import type { agent } from '../cloudflare/wire/agent.ts';
 import type { approvalPage, approvalQuery } from '../cloudflare/wire/approval.ts';
-import type { resultsBody, waitingCall } from '../cloudflare/wire/call.ts';
+import type { providerCall, resultsBody, source, waitingCall } from '../cloudflare/wire/call.ts';
 import type { runEvent } from '../cloudflare/wire/event.ts';
 import type { file, fileChangePage, filePage } from '../cloudflare/wire/file.ts';
-import type { decisionLinks, linkBody } from '../cloudflare/wire/link.ts';
 import type { serverBody, shownServer, shownServerDetails } from '../cloudflare/wire/mcp.ts';
 import type { memoryPage, shownMemory } from '../cloudflare/wire/memory.ts';
 import type { answerBody, messageBody, shownMessage, waitingMessages } from '../cloudflare/wire/message.ts';
-import type { providerCall, source } from '../cloudflare/wire/provider-call.ts';
-import type { acceptedRun } from '../cloudflare/wire/run.ts';
+import type { acceptedRun, usage } from '../cloudflare/wire/run.ts';
 import type { schedule, scheduleBody } from '../cloudflare/wire/schedule.ts';
 import type {
 	changeBody,
@@ -19,12 +17,12 @@ import type {
 	sessionBody,
 	sessionPage,
 	sessionQuery,
+	taskLists,
 } from '../cloudflare/wire/session.ts';
 import type { publishedSkill, skillPage } from '../cloudflare/wire/skill.ts';
 import type { spending, spendingQuery } from '../cloudflare/wire/spending.ts';
-import type { taskLists } from '../cloudflare/wire/tasks.ts';
+import type { decisionLinks, linkBody } from '../cloudflare/wire/token.ts';
 import type { shownTool, toolBody } from '../cloudflare/wire/tool.ts';
-import type { usage } from '../cloudflare/wire/usage.ts';
 import type { erasedUser, exportedUser, userBudget, userBudgetBody } from '../cloudflare/wire/user.ts';
 
 /** What a list is asked for. The number of entries is text in the address only. */

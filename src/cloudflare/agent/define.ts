@@ -16,7 +16,7 @@ import {
 	type ToolEntries,
 } from '../../core/tool/index.ts';
 import { budgetSchema } from '../wire/budget.ts';
-import { expirySchema } from '../wire/expiry.ts';
+import { expirySchema } from '../wire/limits.ts';
 import { sourceNames } from '../wire/protocols/webhooks/index.ts';
 import type { Approvers } from './approvers.ts';
 import type { AgentMcpServer } from './mcp-servers.ts';

@@ -1,6 +1,6 @@
 import { findObstacle, type ProviderRegistration, resolveRegistration } from '../../core/chat/index.ts';
 import type { readiness } from '../wire/agent.ts';
-import type { Shown } from '../wire/shown.ts';
+import type { Shown } from '../wire/operation.ts';
 import type { Agent } from './define.ts';
 
 /** What decides whether a model of an agent is ready, and what a request to it may have. */

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import type { MessagePart } from '../../core/chat/index.ts';
-import type { Attachment } from '../wire/attachment.ts';
-import { maxWebhookBody } from '../wire/body.ts';
+import type { Attachment } from '../wire/content.ts';
+import { maxWebhookBody } from '../wire/limits.ts';
 import type { SourceName, WebhookEvent } from '../wire/protocols/webhooks/index.ts';
 
 /** What an agent makes of an event: the first message of a run, and the session that it belongs to. */

@@ -21,9 +21,9 @@ import type { MemoryNamespace } from '../objects/memory/api.ts';
 import type { PublisherNamespace } from '../objects/publisher/api.ts';
 import type { FullRooms, RoomLimits } from '../objects/room.ts';
 import type { SessionNamespace } from '../objects/session-api.ts';
-import { maxFile } from '../wire/body.ts';
 import { defaultBudgets } from '../wire/budget.ts';
-import type { Problem } from '../wire/problem.ts';
+import type { Problem } from '../wire/error.ts';
+import { maxFile } from '../wire/limits.ts';
 import { type SourceName, sourceNames } from '../wire/protocols/webhooks/source.ts';
 import { type BindingName, bindingNames, findBinding, readBinding } from './bindings.ts';
 import {

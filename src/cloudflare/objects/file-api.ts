@@ -1,5 +1,5 @@
 import type { filePage } from '../wire/file.ts';
-import type { Shown } from '../wire/shown.ts';
+import type { Shown } from '../wire/operation.ts';
 import type { Bytes } from './result.ts';
 
 /** The requested files or changes. */

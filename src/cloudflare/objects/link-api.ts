@@ -1,6 +1,6 @@
 import type * as v from 'valibot';
-import type { decisionLinks, linkBody } from '../wire/link.ts';
-import type { Shown } from '../wire/shown.ts';
+import type { Shown } from '../wire/operation.ts';
+import type { decisionLinks, linkBody } from '../wire/token.ts';
 
 /** The request for links to decide about a call. */
 export type LinkRequest = v.InferOutput<typeof linkBody>;

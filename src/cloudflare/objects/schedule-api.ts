@@ -1,7 +1,7 @@
 import type { Actor } from '../../core/ground/actor.ts';
 import type { LastWake, WakeupTime } from '../../core/tool/index.ts';
+import type { Shown } from '../wire/operation.ts';
 import type { schedule } from '../wire/schedule.ts';
-import type { Shown } from '../wire/shown.ts';
 import type { RpcResult } from './result.ts';
 
 /** What a schedule wakes: a session by its id, or an agent in sessions of the schedule's own. */

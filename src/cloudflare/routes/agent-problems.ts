@@ -9,7 +9,7 @@ import type { Runtime } from '../agent/runtime.ts';
 import { createShell } from '../agent/shell.ts';
 import type { Config } from '../config/config.ts';
 import { findVariable } from '../log.ts';
-import type { Problem } from '../wire/problem.ts';
+import type { Problem } from '../wire/error.ts';
 import { sourceNames } from '../wire/protocols/webhooks/source.ts';
 
 /** What agents are checked against. */

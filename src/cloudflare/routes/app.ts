@@ -8,9 +8,8 @@ import { accessLog } from './access-log.ts';
 import { createAgentRoutes } from './agents.ts';
 import { createApprovalRoutes } from './approvals.ts';
 import { createCompletionRoutes } from './chat-completions.ts';
-import { copyRoutes } from './copies.ts';
-import { allowOrigins } from './cors.ts';
 import { fileRoutes } from './files.ts';
+import { allowOrigins, securityHeaders } from './headers.ts';
 import { createHealthRoutes } from './health.ts';
 import {
 	assertMayAnswer,
@@ -26,7 +25,6 @@ import { addRoutes, type Route } from './mount.ts';
 import { addPage, documentRoutes } from './page.ts';
 import { type Parts, refuseMissing } from './parts.ts';
 import { findReader } from './reader.ts';
-import { securityHeaders } from './security-headers.ts';
 import { sessionRoutes } from './sessions.ts';
 import { shedFairly } from './shed.ts';
 import { skillRoutes } from './skills.ts';
@@ -77,7 +75,6 @@ export function createApp(runtime: Runtime & RouteOptions & Parts) {
 	return app;
 }
 
-/** Lists the routes. A fixed path stands before a path with a parameter that could match it. */
 function listRoutes(runtime: Runtime & Parts): readonly Route[] {
 	return [
 		...createHealthRoutes(runtime),
@@ -89,7 +86,6 @@ function listRoutes(runtime: Runtime & Parts): readonly Route[] {
 		...createUserRoutes(runtime),
 		...createWebhookRoutes(runtime),
 		...keyRoutes,
-		...copyRoutes,
 		...sessionRoutes,
 		...fileRoutes,
 		...skillRoutes,

@@ -4,7 +4,7 @@ import { readConfig } from '../config/config.ts';
 import { reach } from '../objects/reach.ts';
 import { type RpcResult, takeValue } from '../objects/result.ts';
 import type { Caller, SessionApi } from '../objects/session-api.ts';
-import { getCaller, getCallerOrAdmin, type RouteEnv } from './identity.ts';
+import { getCaller, getCallerOrAdmin, type PersonCaller, type RouteEnv } from './identity.ts';
 
 /** Milliseconds in which a session must let a request in, and answer a read. */
 const limitMs = 20_000;
@@ -52,4 +52,19 @@ export function findSessionId(c: Context<RouteEnv>) {
 	} catch {
 		throw new RunletError('not_found', 'There is no such session.');
 	}
+}
+
+/**
+ * Returns the name that stands for a session of a caller. Each user has names of their own: what one of them calls a chat
+ * never leads to the chat of another.
+ *
+ * @param before the name as it is without a user
+ */
+export function toSessionName(
+	{ owner }: Pick<PersonCaller, 'owner'>,
+	user: string | undefined,
+	before: string,
+	parts: readonly string[],
+): string {
+	return user === undefined ? before : JSON.stringify(['user', owner, user, ...parts]);
 }

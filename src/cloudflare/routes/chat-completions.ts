@@ -1,27 +1,34 @@
 import type { Context } from 'hono';
+import { toBase64Url } from '../../core/ground/bytes.ts';
 import { RunletError } from '../../core/ground/errors.ts';
 import type { Agent } from '../agent/define.ts';
 import type { Runtime } from '../agent/runtime.ts';
 import { hasWebSearch, listToolNames } from '../agent/tool-names.ts';
+import { findKeyId } from '../auth/account.ts';
 import { hasRight } from '../auth/rights.ts';
 import { readConfig } from '../config/config.ts';
+import { log, toFailureFields } from '../log.ts';
+import { askDirectory } from '../objects/directory/api.ts';
 import type { Once } from '../objects/once.ts';
 import type { ConversationUpdate, Handling } from '../objects/session-api.ts';
-import { type AnswerForm, readAnswerForm } from '../wire/protocols/openai/answer.ts';
 import { toConversation } from '../wire/protocols/openai/conversation.ts';
 import { refusalResponse, runFailureResponse } from '../wire/protocols/openai/error.ts';
 import { createCompletion } from '../wire/protocols/openai/operations.ts';
 import type { CompletionFormat } from '../wire/protocols/openai/protocol.ts';
+import {
+	type AnswerForm,
+	assertOwnCalls,
+	readAnswerForm,
+	readClientTools,
+	readToolChoice,
+} from '../wire/protocols/openai/request.ts';
 import type { CompletionRequest } from '../wire/protocols/openai/schema.ts';
-import { assertOwnCalls, readClientTools, readToolChoice } from '../wire/protocols/openai/tools.ts';
-import { askSession } from './ask-session.ts';
+import { askSession, toSessionName } from './ask-session.ts';
 import { getPerson, type PersonCaller, type RouteEnv } from './identity.ts';
 import { findModel } from './model-list.ts';
 import { mount } from './mount.ts';
 import { createSessionId, readHandling } from './request.ts';
-import { findResent, noteSent, readResend } from './resend.ts';
 import { toRunResponse } from './respond.ts';
-import { toSessionName } from './session-name.ts';
 
 /** Milliseconds from the last activity to the removal of a session, for a request that names none. */
 const fleetingMs = 3_600_000;
@@ -199,4 +206,43 @@ function assertSearch({ web_search_options: options }: CompletionRequest, agent:
 	throw new RunletError('invalid_request', `web_search_options: ${agent.name} has no web search. ${remedy}.`, {
 		field: 'web_search_options',
 	});
+}
+
+/**
+ * Returns a key for a request that the `openai` package may retry. The package counts its retries in a header and sends
+ * no key for them. Returns undefined for other clients, and for a request with an `Idempotency-Key`.
+ */
+async function readResend(c: Context<RouteEnv>): Promise<Once | undefined> {
+	const count = c.req.header('x-stainless-retry-count');
+	const { identity, bodyText } = c.var;
+	if (count === undefined || !/^\d{1,4}$/.test(count) || bodyText === undefined) return undefined;
+	if (identity.kind !== 'person' || c.req.header('idempotency-key') !== undefined) return undefined;
+	const bytes = new TextEncoder().encode(
+		`${findKeyId(identity.by)} ${JSON.stringify(identity.by.user ?? null)} ${c.req.path} ${bodyText}`,
+	);
+	const request = toBase64Url(new Uint8Array(await crypto.subtle.digest('SHA-256', bytes)));
+	// No Idempotency-Key has a space, so this is never one.
+	return { key: `resent ${request}`, request, isFirst: Number(count) === 0 };
+}
+
+/**
+ * Finds the id of the session that an earlier try of the request reached. Throws a failure, so that the client tries
+ * again: a second run would repeat the effects of the first.
+ */
+async function findResent(
+	c: Context<RouteEnv>,
+	owner: string,
+	{ request, isFirst }: Once,
+): Promise<string | undefined> {
+	if (isFirst) return undefined;
+	return askDirectory(readConfig(c.env).directories, owner, (one) => one.findSent(request));
+}
+
+/** Stores the session of a request that may be retried. Never throws: without the entry a retry is a new request. */
+async function noteSent(c: Context<RouteEnv>, owner: string, { request }: Once, session: string): Promise<void> {
+	try {
+		await askDirectory(readConfig(c.env).directories, owner, (one) => one.noteSent(request, session));
+	} catch (cause) {
+		log('warn', 'request.not_noted', toFailureFields(cause));
+	}
 }

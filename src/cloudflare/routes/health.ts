@@ -1,8 +1,16 @@
 import { RunletError, toErrorBody } from '../../core/ground/errors.ts';
+import type { Agent } from '../agent/define.ts';
+import { findMemoryOptions } from '../agent/memory.ts';
+import type { Runtime } from '../agent/runtime.ts';
+import { type Config, findConfigProblems, readConfig } from '../config/config.ts';
+import type { WorkerEnv } from '../config/env.ts';
+import { unsetVariables } from '../config/environment.ts';
+import type { Problem } from '../wire/error.ts';
 import { getHealth } from '../wire/operations/service.ts';
+import { findAgentProblems, toProblem } from './agent-problems.ts';
 import { assertMayLook } from './identity.ts';
 import { mount } from './mount.ts';
-import { type Checked, findProblems } from './problems.ts';
+import { findObjectsWithoutSqlite } from './objects.ts';
 
 /** `/healthz`: answers that the Worker runs. With `?deep` it also checks the setup. */
 export function createHealthRoutes(runtime: Checked) {
@@ -20,4 +28,56 @@ export function createHealthRoutes(runtime: Checked) {
 			return c.json({ ...toErrorBody(error), status: 'problems' as const, problems }, 503);
 		}),
 	];
+}
+
+/** A Worker that is checked: what it serves, and whether it has decision links. */
+export type Checked = Runtime & { readonly links?: object };
+
+/**
+ * Returns what keeps the Worker or an agent from working: its variables and objects, and everything that its agents imply.
+ * `npm start`, a deploy's dry run and `/healthz?deep` all tell these.
+ *
+ * @param isDeployed whether to judge the Worker as a deployed one, although it runs on this machine
+ */
+async function findProblems(
+	runtime: Checked,
+	env: WorkerEnv,
+	{ isDeployed = false } = {},
+): Promise<readonly Problem[]> {
+	const wrong = findConfigProblems(env);
+	const problems = [...wrong, ...findNamesakes(runtime.agents)];
+	// Reads on without the wrong variables, to find further problems. A missing binding ends the search.
+	const rest = unsetVariables(
+		env,
+		wrong.map(({ where }) => where),
+	);
+	if (findConfigProblems(rest).length > 0) return problems;
+	const config = readConfig(rest);
+	const hasMemory = runtime.agents.some((agent) => findMemoryOptions(agent) !== undefined);
+	const [objects, ...ofAgents] = await Promise.all([
+		findObjectsWithoutSqlite(rest, { hasMemory }),
+		...runtime.agents.map((agent) => findAgentProblems(agent, { runtime, config, isDeployed })),
+	]);
+	return toDistinct([...problems, ...objects, ...ofAgents.flat(), ...findLinkProblems(runtime, config)]);
+}
+
+/** Every decision link has the Worker's own address, whoever makes it. */
+function findLinkProblems({ links }: Checked, config: Config): Problem[] {
+	if (links === undefined) return [];
+	try {
+		config.findPublicUrl();
+		return [];
+	} catch (error) {
+		return [toProblem('links', error)];
+	}
+}
+
+function findNamesakes(agents: readonly Agent[]): Problem[] {
+	const names = agents.map(({ name }) => name);
+	const twice = new Set(names.filter((name, index) => names.indexOf(name) !== index));
+	return [...twice].map((name) => ({ where: `agent ${name}`, message: `two agents have this name. Rename one.` }));
+}
+
+function toDistinct(problems: readonly Problem[]): readonly Problem[] {
+	return [...new Map(problems.map((problem) => [`${problem.where} ${problem.message}`, problem])).values()];
 }

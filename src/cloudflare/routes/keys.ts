@@ -4,8 +4,8 @@ import { createKey, isOver, type KeyRecord } from '../auth/key.ts';
 import { readConfig } from '../config/config.ts';
 import type { StoredKeys } from '../objects/directory/stored-keys.ts';
 import type { listedKey } from '../wire/key.ts';
+import type { Shown } from '../wire/operation.ts';
 import * as operations from '../wire/operations/keys.ts';
-import type { Shown } from '../wire/shown.ts';
 import type { RouteEnv } from './identity.ts';
 import { mount } from './mount.ts';
 

@@ -8,7 +8,7 @@ import { publishedPrefix } from '../objects/publisher/api.ts';
 import { reach, usualLimitMs } from '../objects/reach.ts';
 import { takeValue } from '../objects/result.ts';
 import { isMissingSqlite } from '../objects/sqlite.ts';
-import type { Problem } from '../wire/problem.ts';
+import type { Problem } from '../wire/error.ts';
 
 /** How one object of each class is called without a change. No owner has the name. */
 const objects = {

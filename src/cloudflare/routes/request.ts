@@ -7,9 +7,9 @@ import { parseJson } from '../../core/ground/json.ts';
 import { createDeferred } from '../../core/ground/promises.ts';
 import { readConfig } from '../config/config.ts';
 import type { Delivery, Handling } from '../objects/session-api.ts';
-import { bodyTooLarge, maxBody } from '../wire/body.ts';
+import { bodyTooLarge, maxBody } from '../wire/limits.ts';
+import { toSessionName } from './ask-session.ts';
 import type { PersonCaller, RouteEnv } from './identity.ts';
-import { toSessionName } from './session-name.ts';
 
 /**
  * Reads and checks the JSON body of a request. Every refusal is a 4xx that names the field and says what is wrong with it.

@@ -11,8 +11,8 @@ import {
 	everybody,
 	type Listed,
 } from '../objects/directory/api.ts';
+import type { Shown } from '../wire/operation.ts';
 import type { sessionPage, sessionQuery } from '../wire/session.ts';
-import type { Shown } from '../wire/shown.ts';
 import { askSession } from './ask-session.ts';
 import { getCallerOrAdmin, getListedOwner, getListedUser, getOwner, type RouteEnv } from './identity.ts';
 

@@ -5,8 +5,8 @@ import { assertToolName, listKeptSecrets, type ToolBody, toStoredTool } from '..
 import { readStoredTool } from '../agent/user-tools/load.ts';
 import { readConfig } from '../config/config.ts';
 import { askRegistry, type Entry, type RegistryApi } from '../objects/directory/registry-api.ts';
+import type { Shown } from '../wire/operation.ts';
 import * as operations from '../wire/operations/tools.ts';
-import type { Shown } from '../wire/shown.ts';
 import type { shownTool } from '../wire/tool.ts';
 import { getOwner, type RouteEnv } from './identity.ts';
 import { mount } from './mount.ts';

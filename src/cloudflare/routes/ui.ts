@@ -9,18 +9,16 @@ import { readConfig } from '../config/config.ts';
 import type { Bytes } from '../objects/result.ts';
 import { toByteStream } from '../objects/result.ts';
 import type { Caller, PagePost } from '../objects/session-api.ts';
-import { attachmentsField } from '../wire/attachment.ts';
+import { attachmentsField, textField } from '../wire/content.ts';
 import * as operations from '../wire/operations/ui.ts';
-import { textField } from '../wire/part.ts';
 import { uiHeaders, uiNothing } from '../wire/protocols/ui/protocol.ts';
 import { readAnswers, readContent } from '../wire/protocols/ui/request.ts';
 import { postedMessage, type uiPost } from '../wire/ui.ts';
-import { askSession } from './ask-session.ts';
+import { askSession, toSessionName } from './ask-session.ts';
 import { getCaller, getPerson, type RouteEnv } from './identity.ts';
 import { mount } from './mount.ts';
 import { readHandling } from './request.ts';
 import { toEventStream, toJson } from './respond.ts';
-import { toSessionName } from './session-name.ts';
 
 /**
  * `/v1/ui/:agent`: serves pages with `useChat` of the AI SDK (docs/ai-sdk.md). Each chat id has its own

@@ -1,5 +1,5 @@
 import type { Bytes } from '../objects/result.ts';
-import { bodyTooLarge } from '../wire/body.ts';
+import { bodyTooLarge } from '../wire/limits.ts';
 
 /** Bytes of a refused body that are read all the same. */
 const mostDrained = 268_435_456;

@@ -3,13 +3,12 @@ import type * as v from 'valibot';
 import { localIdentity } from '../auth/identity.ts';
 import { readConfig } from '../config/config.ts';
 import { askDirectory } from '../objects/directory/api.ts';
-import { askLedger } from '../objects/ledger/api.ts';
+import { askLedger, type DayPart, type PartField } from '../objects/ledger/api.ts';
 import { getUsage } from '../wire/operations/users.ts';
-import type { spentGroup } from '../wire/spending.ts';
+import type { spentGroup, spentParts } from '../wire/spending.ts';
 import { getListedOwner, isAdmin, isOnlyLocal, type RouteEnv } from './identity.ts';
 import { mount } from './mount.ts';
 import { findOwners } from './session-list.ts';
-import { parseFields, showPart, showUnits, toPartFields } from './spent-parts.ts';
 
 /** How many ledgers are asked in parallel. */
 const atOnce = 16;
@@ -93,4 +92,51 @@ async function listGroups(
 	return by.has('unit')
 		? parts.flatMap((part) => showUnits(part, by).map((group) => ({ owner, ...group })))
 		: parts.map((part) => ({ owner, ...showPart(part, by) }));
+}
+
+/** Reads the fields of a query. */
+function parseFields(by: string | undefined): ReadonlySet<string> {
+	return new Set(by?.split(',').filter((field) => field !== ''));
+}
+
+const partFields = ['agent', 'model', 'user'] as const;
+
+/** Returns those fields that a ledger sums up by. */
+function toPartFields(by: ReadonlySet<string>): readonly PartField[] {
+	return partFields.filter((field) => by.has(field));
+}
+
+/** Shows a part of what was spent. What is not known of its price is not shown as 0. */
+export function showPart(
+	{ day, tokens, usd, unpricedTokens, inputTokens, cachedInputTokens, units = {}, ...names }: DayPart,
+	by: ReadonlySet<string>,
+): v.InferOutput<typeof spentParts> {
+	return {
+		...{ day, ...showNames(names, by), spent: { tokens, usd: unpricedTokens > 0 && usd === 0 ? null : usd } },
+		...(unpricedTokens > 0 && { unpricedTokens }),
+		...{ inputTokens, cachedInputTokens, cachedShare: toShare(cachedInputTokens, inputTokens), units },
+	};
+}
+
+/** Shows the counts of a part: one for each unit. */
+function showUnits({ day, tokens, inputTokens, cachedInputTokens, units, ...names }: DayPart, by: ReadonlySet<string>) {
+	const all = {
+		...{ input_tokens: inputTokens, cached_input_tokens: cachedInputTokens, output_tokens: tokens - inputTokens },
+		...units,
+	};
+	return Object.entries(all).flatMap(([unit, count]) =>
+		count > 0 ? [{ day, ...showNames(names, by), unit, count }] : [],
+	);
+}
+
+function showNames({ agent, model, user }: Pick<DayPart, PartField>, by: ReadonlySet<string>) {
+	return {
+		...(by.has('agent') && { agent }),
+		...(by.has('model') && { model }),
+		...(by.has('user') && user !== undefined && { user }),
+	};
+}
+
+function toShare(part: number, whole: number): number {
+	return whole === 0 ? 0 : Math.round((part / whole) * 1_000) / 1_000;
 }

@@ -15,7 +15,7 @@ import * as operations from '../wire/operations/users.ts';
 import { askSession } from './ask-session.ts';
 import { getActor, getListedOwner, getOwner, getPerson, isAdmin, type RouteEnv } from './identity.ts';
 import { mount } from './mount.ts';
-import { showPart } from './spent-parts.ts';
+import { showPart } from './usage.ts';
 
 type Ctx = Context<RouteEnv>;
 type Parts = Pick<Runtime, 'memory' | 'schedules'>;

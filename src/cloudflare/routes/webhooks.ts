@@ -19,12 +19,11 @@ import { receiveWebhook } from '../wire/operations/webhooks.ts';
 import { assertSigned, sources, type Verified, verify, type WebhookEvent } from '../wire/protocols/webhooks/index.ts';
 import { assertSlackUrl, formatReplyTarget } from '../wire/protocols/webhooks/reply.ts';
 import { metadata } from '../wire/session.ts';
-import { askSession } from './ask-session.ts';
+import { askSession, toSessionName } from './ask-session.ts';
 import { isOnlyLocal, type RouteEnv } from './identity.ts';
 import { mount } from './mount.ts';
 import { assertStrangerRate } from './rate.ts';
 import { readBytes } from './request.ts';
-import { toSessionName } from './session-name.ts';
 
 /** Seconds until a refused sender may try again. */
 const retryAfter = 30;

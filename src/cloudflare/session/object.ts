@@ -27,9 +27,9 @@ import type {
 	TokenRequest,
 } from '../objects/session-api.ts';
 import { exportVersion } from '../wire/export.ts';
+import type { Shown } from '../wire/operation.ts';
 import type { Format, ProtocolContext } from '../wire/protocols/format.ts';
 import type { RepeatableSession } from '../wire/session.ts';
-import type { Shown } from '../wire/shown.ts';
 import type { sessionToken } from '../wire/token.ts';
 import { Access, type Pass, toAnswerRights, toReplyRights } from './inbox/access.ts';
 import { type Decide, type Entry, Gate, type Standing } from './inbox/gate.ts';

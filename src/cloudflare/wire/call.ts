@@ -1,7 +1,6 @@
 import * as v from 'valibot';
 import { isRecord } from '../../core/ground/json.ts';
-import { pickSchema } from './chosen.ts';
-import { maxId, shortText } from './length.ts';
+import { maxId, shortText } from './limits.ts';
 
 /** A tool call of a model. */
 export const toolCall = v.object({ id: v.string(), name: v.string(), input: v.unknown() });
@@ -73,3 +72,31 @@ export const resultsBody = v.pipe(
 		),
 	),
 );
+
+/**
+ * Checks a value by the one schema that `choose` returns, so that an error message is about the schema that was meant.
+ * `options` lists all schemas for the OpenAPI document.
+ */
+function pickSchema<const O extends readonly v.GenericSchema[]>(
+	options: O,
+	choose: (value: unknown) => O[number],
+): v.LazySchema<O[number]> & { readonly options: O } {
+	return Object.assign(v.lazy(choose), { options });
+}
+
+/** A call of a tool that the provider of the model ran itself. */
+export const providerCall = v.object({
+	id: v.string(),
+	name: v.string(),
+	input: v.optional(v.unknown()),
+	output: v.optional(v.pipe(v.unknown(), v.description('What came of it. It is missing while the call runs.'))),
+	isError: v.optional(v.boolean()),
+});
+
+/** A source that a text rests on. */
+export const source = v.object({
+	id: v.string(),
+	url: v.optional(v.string()),
+	title: v.optional(v.string()),
+	quote: v.optional(v.pipe(v.string(), v.description('The cited words of the source.'))),
+});

@@ -2,11 +2,9 @@ import * as v from 'valibot';
 import type { KnownDelta, LoopEvent, RunEvent } from '../../core/chat/index.ts';
 import { tasksShown } from '../../core/tool/tasks.ts';
 import { budgetState } from './budget.ts';
-import { question, ranWith, toolCall, waitingCall } from './call.ts';
-import { shownPart } from './part.ts';
-import { providerCall, source } from './provider-call.ts';
-import { runOutput } from './run.ts';
-import { cacheMiss, usage } from './usage.ts';
+import { providerCall, question, ranWith, source, toolCall, waitingCall } from './call.ts';
+import { shownPart } from './content.ts';
+import { cacheMiss, runOutput, usage } from './run.ts';
 
 const text = v.string();
 const id = v.string();

@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 import { ways } from '../../core/ground/actor.ts';
+import { shownPart } from './content.ts';
 import { delta, sideEvent, terminalEvent } from './event.ts';
 import { shownMessage } from './message.ts';
-import { shownPart } from './part.ts';
 import { runStatus, session } from './session.ts';
 
 /** The version of exports. An import refuses any other. */

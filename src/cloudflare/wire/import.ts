@@ -4,7 +4,6 @@ import { check } from '../../core/ground/check.ts';
 import { RunletError } from '../../core/ground/errors.ts';
 import { isRecord, parseJson } from '../../core/ground/json.ts';
 import { limit } from './budget.ts';
-import { expirySchema } from './expiry.ts';
 import {
 	exportedFile,
 	exportedLists,
@@ -15,7 +14,7 @@ import {
 	exportVersion,
 	recordNames,
 } from './export.ts';
-import { maxName, shortText } from './length.ts';
+import { expirySchema, maxName, shortText } from './limits.ts';
 import { modelField } from './message.ts';
 import { metadata } from './session.ts';
 

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { shortText } from './length.ts';
+import { shortText } from './limits.ts';
 import { secretName, secretValue } from './tool.ts';
 
 /** The name of a server, which its tools begin with. */

@@ -1,10 +1,8 @@
 import * as v from 'valibot';
-import { attachmentsField, shownAttachment } from './attachment.ts';
-import { ranWith, toolCall } from './call.ts';
-import { maxId, shortText } from './length.ts';
-import { content, shownPart } from './part.ts';
-import { providerCall, source } from './provider-call.ts';
-import { cacheMiss, usage } from './usage.ts';
+import { providerCall, ranWith, source, toolCall } from './call.ts';
+import { attachmentsField, content, shownAttachment, shownPart } from './content.ts';
+import { maxId, shortText } from './limits.ts';
+import { cacheMiss, usage } from './run.ts';
 
 export const modelField = v.optional(v.pipe(v.string(), v.nonEmpty(), v.maxLength(200)));
 

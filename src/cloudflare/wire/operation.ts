@@ -148,3 +148,8 @@ export const pathParameters: Readonly<Record<string, PathParameter>> = {
 	user: { says: 'The user’s name, as sessions have it.', example: 'ada' },
 	source: { says: 'The sender: standard (Standard Webhooks), github, stripe, slack or hmac.', example: 'github' },
 };
+
+/** The type of an answer that fits a schema. It is read-only at every depth. */
+export type Shown<S extends v.GenericSchema> = Deep<v.InferOutput<S>>;
+
+type Deep<T> = T extends object ? { readonly [K in keyof T]: Deep<T[K]> } : T;

@@ -1,15 +1,14 @@
 import * as v from 'valibot';
+import { taskList } from '../../core/tool/tasks.ts';
 import { userName } from '../auth/user-name.ts';
-import { attachmentsField } from './attachment.ts';
 import { amount, budgetSchema, budgetState, limit } from './budget.ts';
 import { question, waitingCall } from './call.ts';
-import { expirySchema } from './expiry.ts';
-import { longText, maxName, shortText } from './length.ts';
+import { attachmentsField, content } from './content.ts';
+import { expirySchema, longText, maxName, shortText } from './limits.ts';
 import { bothGiven, modelField } from './message.ts';
+import type { Shown } from './operation.ts';
 import { agentName, count, cursor, nextCursor, ownerOrAll, sessionCursor } from './page.ts';
-import { content } from './part.ts';
 import { acceptedRun, runResult } from './run.ts';
-import type { Shown } from './shown.ts';
 import { holder, sessionToken } from './token.ts';
 
 export const metadata = v.pipe(
@@ -134,3 +133,6 @@ export const sessionQuery = v.object({
 	user: v.optional(v.pipe(userName, v.description('Lists the sessions of this user.'))),
 	owner: v.optional(ownerOrAll),
 });
+
+/** The task lists of a session, in the order in which they were made. */
+export const taskLists = v.object({ lists: v.array(taskList) });

@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { type TokenScope, tokenScopes } from '../auth/rights.ts';
 import { userName } from '../auth/user-name.ts';
+import { maxId, shortText } from './limits.ts';
 
 /** The default scopes: a page shows which calls wait for an approval, and somebody else decides. */
 export const defaultTokenScopes: readonly TokenScope[] = ['read', 'message'];
@@ -48,4 +49,22 @@ export const sessionToken = v.object({
 	tokenId: v.pipe(v.string(), v.description('The id that revokes the token.')),
 	tokenScopes: v.array(v.picklist(tokenScopes)),
 	tokenExpiresAt: v.pipe(v.string(), v.isoTimestamp()),
+});
+
+/** The body that makes links to decide about a call. */
+export const linkBody = v.strictObject({
+	callId: v.pipe(shortText(maxId), v.nonEmpty()),
+	for: v.optional(
+		v.pipe(holder, v.description('The person who decides by them: shown on the page, and told to `approvers`.')),
+	),
+	expiresInSeconds: v.optional(
+		v.pipe(v.number(), v.integer(), v.minValue(60), v.maxValue(604_800), v.description('The default is an hour.')),
+	),
+});
+
+/** Links to decide about a call. Whoever has one can decide. */
+export const decisionLinks = v.object({
+	approve: v.string(),
+	deny: v.string(),
+	expiresAt: v.pipe(v.string(), v.isoTimestamp()),
 });

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { shortText } from './length.ts';
+import { shortText } from './limits.ts';
 
 /** Methods of requests that a tool may make. */
 const toolMethods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;

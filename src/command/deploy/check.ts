@@ -4,7 +4,7 @@ import { basename, extname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import * as v from 'valibot';
 import { localHeader } from '../../cloudflare/auth/local.ts';
-import type { Problem } from '../../cloudflare/wire/problem.ts';
+import type { Problem } from '../../cloudflare/wire/error.ts';
 import { toMessageText } from '../../core/ground/errors.ts';
 import { toSkillsKv } from '../../core/skill/kv/layout.ts';
 import { describeLost } from '../base-path.ts';

@@ -8,7 +8,7 @@ import { createServer as createSecureServer, type ServerOptions } from 'node:htt
 import { pipeline } from 'node:stream/promises';
 import { localHeader } from '../../cloudflare/auth/local.ts';
 import { sources } from '../../cloudflare/wire/protocols/webhooks/index.ts';
-import { assertSigned } from '../../cloudflare/wire/protocols/webhooks/verify.ts';
+import { assertSigned } from '../../cloudflare/wire/protocols/webhooks/signature.ts';
 import { RunletError, toResponse } from '../../core/ground/errors.ts';
 import { toCommand } from '../project.ts';
 import type { Address } from './dev-server.ts';

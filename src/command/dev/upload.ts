@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
-import { bodyTooLarge, maxBody, maxFile, maxWebhookBody } from '../../cloudflare/wire/body.ts';
 import { maxLines } from '../../cloudflare/wire/import.ts';
+import { bodyTooLarge, maxBody, maxFile, maxWebhookBody } from '../../cloudflare/wire/limits.ts';
 import { RunletError } from '../../core/ground/errors.ts';
 
 /** The body of a request. */

@@ -13,8 +13,7 @@ import { pagePaths } from '../../../src/cloudflare/routes/page.ts';
 import { schedules } from '../../../src/cloudflare/schedules/index.ts';
 import { failures } from '../../../src/cloudflare/wire/error.ts';
 import { runEvent } from '../../../src/cloudflare/wire/event.ts';
-import type { Operation } from '../../../src/cloudflare/wire/operation.ts';
-import type { Shown } from '../../../src/cloudflare/wire/shown.ts';
+import type { Operation, Shown } from '../../../src/cloudflare/wire/operation.ts';
 import type { KnownDelta, LoopEvent } from '../../../src/core/chat/index.ts';
 import { RunletError } from '../../../src/core/ground/errors.ts';
 

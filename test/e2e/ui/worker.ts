@@ -7,7 +7,7 @@ import { memory } from '../../../src/cloudflare/memory/index.ts';
 import { createApp } from '../../../src/cloudflare/routes/app.ts';
 import { createObjects } from '../../../src/cloudflare/runlet/objects.ts';
 import { schedules } from '../../../src/cloudflare/schedules/index.ts';
-import { providerCall, source } from '../../../src/cloudflare/wire/provider-call.ts';
+import { providerCall, source } from '../../../src/cloudflare/wire/call.ts';
 import type { ChatUsage, ProviderRegistration } from '../../../src/core/chat/index.ts';
 import type { ProviderCall, Source } from '../../../src/core/chat/provider-tool.ts';
 import { askUser, fn, halt, tool } from '../../../src/core/index.ts';

@@ -9,8 +9,8 @@ import { getOwner, type RouteEnv } from '../../routes/identity.ts';
 import { mount } from '../../routes/mount.ts';
 import { getReader } from '../../routes/reader.ts';
 import type { shownServer, shownServerDetails } from '../../wire/mcp.ts';
+import type { Shown } from '../../wire/operation.ts';
 import * as operations from '../../wire/operations/mcp.ts';
-import type { Shown } from '../../wire/shown.ts';
 import { showError } from '../../wire/shown-error.ts';
 import {
 	assertServerName,

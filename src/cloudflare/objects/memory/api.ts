@@ -1,5 +1,5 @@
 import type { shownMemory } from '../../wire/memory.ts';
-import type { Shown } from '../../wire/shown.ts';
+import type { Shown } from '../../wire/operation.ts';
 import { reach, usualLimitMs } from '../reach.ts';
 import { type RpcResult, takeValue } from '../result.ts';
 

@@ -11,7 +11,7 @@ import type { Config } from '../../config/config.ts';
 import type { FileDownload, FilePage, FileRange, FileRequest, IfMatch, WrittenFile } from '../../objects/file-api.ts';
 import type { Bytes } from '../../objects/result.ts';
 import { assertRoom } from '../../objects/room.ts';
-import type { Attachment } from '../../wire/attachment.ts';
+import type { Attachment } from '../../wire/content.ts';
 import type { PlacedFile, SessionFile } from '../store/files.ts';
 import { type Inbound, readAttachments } from '../store/inbound.ts';
 import type { RunRecord } from '../store/runs.ts';

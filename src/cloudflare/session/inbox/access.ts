@@ -8,7 +8,7 @@ import { makeTokenId, refuseToken, signToken, verifyToken } from '../../auth/tok
 import type { Config } from '../../config/config.ts';
 import { assertInTime } from '../../objects/admission.ts';
 import type { Caller, TokenRequest } from '../../objects/session-api.ts';
-import type { Shown } from '../../wire/shown.ts';
+import type { Shown } from '../../wire/operation.ts';
 import { defaultTokenScopes, type sessionToken, tokenSeconds } from '../../wire/token.ts';
 import type { Lease } from '../events/follow.ts';
 import { noSuchSession } from '../store/session-row.ts';

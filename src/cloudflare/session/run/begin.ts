@@ -11,7 +11,7 @@ import {
 import type { Actor } from '../../../core/ground/actor.ts';
 import type { ToolCall } from '../../../core/tool/index.ts';
 import type { Once } from '../../objects/once.ts';
-import type { RunTerms } from '../../wire/protocols/client-terms.ts';
+import type { RunTerms } from '../../wire/run.ts';
 import { type CutOff, replayCutOff } from '../events/replay.ts';
 import type { SessionFiles } from '../files/session-files.ts';
 import { findOpenCalls, type GivenAnswer, type OpenCall } from '../store/calls.ts';

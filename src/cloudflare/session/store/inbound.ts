@@ -3,7 +3,7 @@ import type { Actor } from '../../../core/ground/actor.ts';
 import { fromBase64 } from '../../../core/ground/bytes.ts';
 import { toActors } from '../../auth/stored-actor.ts';
 import type { Input } from '../../objects/session-api.ts';
-import type { Attachment } from '../../wire/attachment.ts';
+import type { Attachment } from '../../wire/content.ts';
 
 /** Where a message came from, and what came with it. */
 export interface Inbound {

@@ -1,6 +1,6 @@
 import type { ChatOptions, Recalled, RunEvent } from '../../../core/chat/index.ts';
 import { RunletError } from '../../../core/ground/errors.ts';
-import type { RunTerms } from '../../wire/protocols/client-terms.ts';
+import type { RunTerms } from '../../wire/run.ts';
 import { toJsonText } from './json-text.ts';
 import { messageStride } from './place.ts';
 import type { Remembered, RememberingSql } from './remember.ts';

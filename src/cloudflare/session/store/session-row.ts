@@ -4,7 +4,7 @@ import { localIdentity } from '../../auth/identity.ts';
 import { toActor } from '../../auth/stored-actor.ts';
 import { makeTokenKey } from '../../auth/token.ts';
 import type { Limit } from '../../objects/budget.ts';
-import type { ClientTool } from '../../wire/protocols/client-terms.ts';
+import type { ClientTool } from '../../wire/run.ts';
 import { toJsonText } from './json-text.ts';
 import type { RememberingSql } from './remember.ts';
 

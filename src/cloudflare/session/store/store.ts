@@ -3,7 +3,7 @@ import { makeTokenKey } from '../../auth/token.ts';
 import { migrate, readVersion } from '../../objects/migrate.ts';
 import type { SessionChange } from '../../objects/session-api.ts';
 import { guardStorage, type Storage } from '../../objects/storage.ts';
-import type { ClientTool } from '../../wire/protocols/client-terms.ts';
+import type { ClientTool } from '../../wire/run.ts';
 import { StoredAlarm } from './alarm.ts';
 import { CallRows } from './calls.ts';
 import { toJsonText } from './json-text.ts';

@@ -3,7 +3,7 @@ import type { RunEvent } from '../../../core/chat/index.ts';
 import { toBase64 } from '../../../core/ground/bytes.ts';
 import { RunletError } from '../../../core/ground/errors.ts';
 import { exportedLists, type exportedSession, recordNames } from '../../wire/export.ts';
-import type { Shown } from '../../wire/shown.ts';
+import type { Shown } from '../../wire/operation.ts';
 import type { SessionFiles } from '../files/session-files.ts';
 import type { Access } from '../inbox/access.ts';
 import type { Inbound } from '../store/inbound.ts';

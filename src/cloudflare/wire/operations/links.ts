@@ -1,5 +1,5 @@
-import { decisionLinks, linkBody } from '../link.ts';
 import { operation } from '../operation.ts';
+import { decisionLinks, linkBody } from '../token.ts';
 
 const link = 'https://example.com/v1/decisions/eyJzZXNzaW9uIjoi';
 

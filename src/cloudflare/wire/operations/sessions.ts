@@ -12,8 +12,8 @@ import {
 	sessionPage,
 	sessionQuery,
 	startedSession,
+	taskLists,
 } from '../session.ts';
-import { taskLists } from '../tasks.ts';
 import { sessionToken, tokenBody } from '../token.ts';
 import * as example from './shared.ts';
 import { runHeaders, stream } from './shared.ts';

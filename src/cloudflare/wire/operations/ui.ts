@@ -1,6 +1,5 @@
 import { operation } from '../operation.ts';
-import { uiMessageList, uiPost } from '../ui.ts';
-import { uiChunk } from '../ui-chunk.ts';
+import { uiChunk, uiMessageList, uiPost } from '../ui.ts';
 
 const chunks = [
 	{ type: 'start', messageId: 'msg_65536' },

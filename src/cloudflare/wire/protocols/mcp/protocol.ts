@@ -1,4 +1,5 @@
 import type { RunEvent } from '../../../../core/chat/index.ts';
+import { type RunletError, toErrorHeaders, toRunletError } from '../../../../core/ground/errors.ts';
 import type { Protocol } from '../protocol.ts';
 
 /** The events that an MCP client is told of, or that its answer is made of. */
@@ -12,3 +13,19 @@ export const runLines: Protocol = {
 		end: () => '',
 	}),
 };
+
+/** Returns a refused request in the form that MCP's clients expect: the HTTP status, and a JSON-RPC error. */
+export function mcpFailure(thrown: unknown): Response {
+	const error = toRunletError(thrown);
+	const { code, message, data, status } = error;
+	return Response.json(
+		{ jsonrpc: '2.0', id: null, error: { code: toRpcCode(error), message, data: { ...data, code } } },
+		{ status, headers: toErrorHeaders(error) },
+	);
+}
+
+/** The codes of JSON-RPC 2.0, 5.1. Each error's own code is in its data. */
+function toRpcCode({ code, status, data }: RunletError): number {
+	if (code === 'invalid_request') return data?.field === 'body' ? -32_700 : -32_600;
+	return status >= 500 ? -32_603 : -32_000;
+}

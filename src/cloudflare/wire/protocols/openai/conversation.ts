@@ -1,15 +1,16 @@
 import {
 	assistantMessage,
 	type Message,
+	type MessagePart,
 	type ToolMessage,
+	textPart,
 	type UserMessage,
 	userMessage,
 } from '../../../../core/chat/index.ts';
 import { RunletError } from '../../../../core/ground/errors.ts';
 import { parseToolInput } from '../../../../core/tool/call.ts';
 import type { ToolCall } from '../../../../core/tool/index.ts';
-import { toPart, toText } from './content.ts';
-import type { ClientMessage } from './schema.ts';
+import { type ClientMessage, type ClientPart, readDataUrl } from './schema.ts';
 
 /** A client's messages: the history, and what to answer now. */
 export interface Conversation {
@@ -123,4 +124,34 @@ function assertPaired(messages: readonly ClientMessage[], open: boolean): void {
 function createRefusal(index: number, field: string, why: string): RunletError {
 	const path = `messages.${index}.${field}`;
 	return new RunletError('invalid_request', `${path}: ${why}.`, { field: path });
+}
+
+/** Converts a part of a client's message to Runlet's form. */
+function toPart(part: ClientPart): MessagePart {
+	switch (part.type) {
+		case 'text':
+			return textPart(part.text);
+		case 'image_url': {
+			const { url, detail } = part.image_url;
+			return { kind: 'image', ...(readDataUrl(url) ?? { url }), ...(detail != null && { meta: { detail } }) };
+		}
+		case 'input_audio': {
+			const { data, format } = part.input_audio;
+			return { kind: 'audio', mime: format === 'mp3' ? 'audio/mpeg' : 'audio/wav', data };
+		}
+		case 'file': {
+			const { file_data, filename } = part.file;
+			return { kind: 'file', ...readDataUrl(file_data), ...(filename != null && { name: filename }) };
+		}
+	}
+}
+
+type TextLike =
+	| { readonly type: 'text'; readonly text: string }
+	| { readonly type: 'refusal'; readonly refusal: string };
+
+/** Joins a content that has only texts. */
+function toText(content: string | readonly TextLike[]): string {
+	if (typeof content === 'string') return content;
+	return content.map((part) => (part.type === 'text' ? part.text : part.refusal)).join('\n\n');
 }

@@ -6,12 +6,11 @@ import {
 	type TerminalEvent,
 	type WaitingCall,
 } from '../../../../core/chat/index.ts';
+import { isWebUrl } from '../../../../core/chat/provider-tool.ts';
 import { findJson } from '../../../../core/chat/requirements.ts';
 import { RunletError } from '../../../../core/ground/errors.ts';
 import { toInputText } from '../../../../core/tool/call.ts';
-import { createAnnotations } from './annotations.ts';
 import type { CompletionUsage, Delta, FinishReason } from './completion.ts';
-import { createStopper } from './stop.ts';
 
 /** How the client wants its answer. */
 export interface PieceOptions {
@@ -194,4 +193,71 @@ function createWaitsForOthers(calls: readonly WaitingCall[]): RunletError {
 		'awaiting_tools',
 		`The run waits for ${what}: ${names}. This protocol cannot answer that. POST to /v1/sessions/ID/tool-results of the session that the header Runlet-Session names.`,
 	);
+}
+
+/** The pages that an answer rests on. Other sources have no place in this protocol. */
+interface Annotations {
+	take(event: RunEvent): void;
+	/** Returns the delta that lists each page once; an empty one if there is none. */
+	createDelta(): Delta;
+}
+
+function createAnnotations(): Annotations {
+	const pages = new Map<string, { readonly title: string; isNew: boolean }>();
+	return {
+		take(event) {
+			if (event.type === 'source' && isWebUrl(event.url) && !pages.has(event.url))
+				pages.set(event.url, { title: event.title ?? event.url, isNew: true });
+			if (event.type === 'step') for (const page of pages.values()) page.isNew = false;
+			if (event.type === 'turn.restarted') for (const [url, { isNew }] of pages) if (isNew) pages.delete(url);
+		},
+		createDelta() {
+			const annotations = [...pages].map(([url, { title }]) => ({
+				type: 'url_citation' as const,
+				url_citation: { url, title, start_index: 0, end_index: 0 },
+			}));
+			return annotations.length === 0 ? {} : { annotations };
+		},
+	};
+}
+
+/** Cuts a text before the first of these words, even if a word is split over several pieces. */
+interface Stopper {
+	/** Adds a piece and returns the text that can be shown now. */
+	take(more: string): string;
+	/** Returns the rest after the last piece. */
+	end(): string;
+}
+
+function createStopper(words: readonly string[]): Stopper {
+	/** Text that is held back because it may be the start of a word. */
+	let held = '';
+	let isOver = false;
+	return {
+		take: (more) => {
+			if (isOver) return '';
+			const text = held + more;
+			const places = words.map((word) => text.indexOf(word)).filter((place) => place !== -1);
+			if (places.length > 0) {
+				isOver = true;
+				held = '';
+				return text.slice(0, Math.min(...places));
+			}
+			const kept = Math.max(0, ...words.map((word) => measureWordStart(text, word)));
+			held = text.slice(text.length - kept);
+			return text.slice(0, text.length - kept);
+		},
+		end: () => {
+			const rest = held;
+			held = '';
+			return rest;
+		},
+	};
+}
+
+/** Returns how many characters at the end of the text may be the start of a word. */
+function measureWordStart(text: string, word: string): number {
+	for (let length = Math.min(text.length, word.length - 1); length > 0; length--)
+		if (text.endsWith(word.slice(0, length))) return length;
+	return 0;
 }

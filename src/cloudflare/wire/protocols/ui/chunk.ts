@@ -1,8 +1,29 @@
-import type { Shown } from '../../shown.ts';
-import type { uiChunk } from '../../ui-chunk.ts';
+import type { Shown } from '../../operation.ts';
+import type { uiChunk } from '../../ui.ts';
 
 /** A part of the UI message stream that AI SDK 5, 6 and 7 read; the two approval kinds from 6 on. */
 export type UiChunk = Shown<typeof uiChunk>;
 
 /** Why an answer ended, in the words that every version knows. */
 export type UiFinishReason = Extract<UiChunk, { type: 'finish' }>['finishReason'];
+
+/** Whether the calls of a turn with this stop reason are dropped. */
+export function keepsNoCalls(reason: string): boolean {
+	return reason === 'max_tokens' || reason === 'refusal';
+}
+
+export function toFinishReason(reason: string): UiFinishReason {
+	switch (reason) {
+		case 'end_turn':
+		case 'stop_sequence':
+			return 'stop';
+		case 'max_tokens':
+			return 'length';
+		case 'refusal':
+			return 'content-filter';
+		case 'tool_use':
+			return 'tool-calls';
+		default:
+			return 'other';
+	}
+}

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { countBase64Bytes, countBytes } from '../../../../core/ground/bytes.ts';
-import type { Attachment } from '../../attachment.ts';
-import { longText, maxId, shortText } from '../../length.ts';
+import type { Attachment } from '../../content.ts';
+import { longText, maxId, shortText } from '../../limits.ts';
 
 export const textPart = v.object({ type: v.literal('text'), text: longText });
 export const filePart = v.object({

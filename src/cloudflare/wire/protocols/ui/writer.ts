@@ -2,8 +2,8 @@ import { isTerminal } from '../../../../core/chat/event.ts';
 import type { RunEvent, TerminalEvent } from '../../../../core/chat/index.ts';
 import { UiCalls } from './calls.ts';
 import type { UiChunk, UiFinishReason } from './chunk.ts';
+import { keepsNoCalls, toFinishReason } from './chunk.ts';
 import { UiProvided } from './provided.ts';
-import { keepsNoCalls, toFinishReason } from './stop-reason.ts';
 
 /** An answer from outside to a call; a run begins with it. */
 export interface GivenResult {

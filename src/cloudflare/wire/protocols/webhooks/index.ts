@@ -8,7 +8,7 @@ import { standard } from './standard.ts';
 import { stripe } from './stripe.ts';
 
 export { commentMark } from './reply.ts';
+export { assertSigned, type Verified, verify } from './signature.ts';
 export { type RawDelivery, type SourceName, sourceNames, type WebhookEvent } from './source.ts';
-export { assertSigned, type Verified, verify } from './verify.ts';
 
 export const sources: Readonly<Record<SourceName, Source>> = { standard, github, stripe, slack, hmac };

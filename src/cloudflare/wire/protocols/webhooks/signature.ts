@@ -1,4 +1,115 @@
-import { parseDigest } from '../../../../core/ground/bytes.ts';
+import { joinBytes, parseDigest, toHex } from '../../../../core/ground/bytes.ts';
+import { RunletError } from '../../../../core/ground/errors.ts';
+import { isRecord, parseJson } from '../../../../core/ground/json.ts';
+import type { RawDelivery, Signed, Source, WebhookEvent } from './source.ts';
+
+/** The most that the sender's clock may differ from this one, in seconds, if it signs a time. */
+const toleranceSeconds = 300;
+
+/** A delivery that its source has signed. */
+export interface Verified {
+	readonly event: WebhookEvent;
+	/** The answer that the source wants at once. There is nothing to do for it. */
+	readonly reply?: string;
+	/** Whether the source shows the answer to a person. */
+	readonly isShown?: boolean;
+	/** SHA-256 of the body, for a source whose deliveries anybody could send again. */
+	readonly body?: string;
+}
+
+export interface VerifyOptions {
+	/** All active secrets of the source. There are several while the sender changes its secret. */
+	readonly secrets: readonly string[];
+	/** Milliseconds since 1970. */
+	readonly now: number;
+}
+
+/**
+ * Returns the event of a delivery whose signature and time are right (docs/webhooks.md). Throws `auth` if they are
+ * not, always with the same message; `invalid_request` if the body is no JSON object; `not_configured` if a secret is
+ * unusable.
+ */
+export async function verify(source: Source, delivery: RawDelivery, options: VerifyOptions): Promise<Verified> {
+	if (!(await isAuthentic(source, delivery, options))) throw notAuthentic(source);
+	const { body, headers } = delivery;
+	const payload = readPayload(body);
+	const { type = '', id, reply, isShown } = source.describe(payload, headers);
+	const hash = await hashBody(body);
+	const event = { source: source.name, type, id: isId(id) ? id : hash, payload, headers };
+	return { event, reply, isShown, ...(source.isRepeatable && { body: hash }) };
+}
+
+/**
+ * Throws as `verify` does if the headers alone show that a delivery cannot be authentic, so that its body is not even
+ * read.
+ */
+export function assertSigned(source: Source, headers: Headers, { now }: Pick<VerifyOptions, 'now'>): void {
+	if (timelySignature(source, headers, now) === undefined) throw notAuthentic(source);
+}
+
+function notAuthentic({ signatureHeader: field }: Source): RunletError {
+	const message =
+		'The signature of this delivery is missing, too old, or not right. Have sender and Worker the same secret?';
+	return new RunletError('auth', message, { field, scheme: 'Signature' });
+}
+
+/** Whether the source signed the delivery with one of the secrets, and recently enough. */
+export async function isAuthentic(
+	source: Source,
+	delivery: RawDelivery,
+	{ secrets, now }: VerifyOptions,
+): Promise<boolean> {
+	const signed = timelySignature(source, delivery.headers, now);
+	if (signed === undefined) return false;
+	const { prefix, signatures } = signed;
+	const content = prefix === '' ? delivery.body : joinBytes(prefix, delivery.body);
+	return isSigned(content, signatures, secrets.map(source.getKey));
+}
+
+/** Returns the signature in the headers, if there is one and its time is about now. */
+function timelySignature(source: Source, headers: Headers, now: number): Signed | undefined {
+	const signed = source.isSigned(headers);
+	if (signed === undefined || signed.signatures.length === 0) return undefined;
+	const { at = now / 1_000 } = signed;
+	return Math.abs(now / 1_000 - at) > toleranceSeconds ? undefined : signed;
+}
+
+/**
+ * Parses a body: JSON, or a form. GitHub and Slack can send a form, with JSON in its field `payload` or with fields of
+ * its own. The body itself shows which one it is, because the content type is not signed.
+ */
+function readPayload(body: Uint8Array): WebhookEvent['payload'] {
+	const text = decodeText(body);
+	if (/^\s*[{[]/.test(text)) return parseObject(text);
+	const form = new URLSearchParams(text);
+	const json = form.get('payload');
+	if (json !== null) return parseObject(json);
+	if (/^\w+=/.test(text)) return Object.fromEntries(form);
+	return parseObject(text);
+}
+
+function decodeText(body: Uint8Array): string {
+	try {
+		return new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(body);
+	} catch {
+		throw new RunletError('invalid_request', 'body: not valid UTF-8.', { field: 'body' });
+	}
+}
+
+function parseObject(text: string): WebhookEvent['payload'] {
+	const json = parseJson(text);
+	if (isRecord(json)) return { ...json };
+	throw new RunletError('invalid_request', 'body: expected a JSON object.', { field: 'body' });
+}
+
+function isId(id: string | undefined): id is string {
+	return id !== undefined && /^[\x21-\x7e]{1,255}$/.test(id);
+}
+
+/** The id of a delivery that has none of its own. */
+async function hashBody(body: Uint8Array<ArrayBuffer>): Promise<string> {
+	return `sha256:${toHex(new Uint8Array(await crypto.subtle.digest('SHA-256', body)))}`;
+}
 
 /** HMAC-SHA256, which all sources sign with, by WebCrypto. */
 const algorithm = { name: 'HMAC', hash: 'SHA-256' };
@@ -10,7 +121,7 @@ const algorithm = { name: 'HMAC', hash: 'SHA-256' };
 const mostSignatures = 8;
 
 /** Whether one of the signatures fits the content under one of the keys. Compares in constant time. */
-export async function isSigned(
+async function isSigned(
 	content: BufferSource,
 	signatures: readonly BufferSource[],
 	keys: readonly BufferSource[],

@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, test } from 'vitest';
 import { sourceNames, sources, verify } from '../../../../../src/cloudflare/wire/protocols/webhooks/index.ts';
-import { isAuthentic } from '../../../../../src/cloudflare/wire/protocols/webhooks/verify.ts';
+import { isAuthentic } from '../../../../../src/cloudflare/wire/protocols/webhooks/signature.ts';
 import { delivery, senders } from './senders.ts';
 
 const at = 1_614_265_330;
