@@ -18,37 +18,40 @@ export interface Document {
 
 const description = `Agents that stream, sessions that last, skills from KV.
 
-A request is made with an API key as \`Authorization: Bearer\` (or alone, as \`x-api-key\` or \`api-key\`), or with the token of a session, which opens just that one. Under \`npm start\` this machine needs neither.
+A request has an API key as \`Authorization: Bearer\` (or alone, as \`x-api-key\` or \`api-key\`), or a session token, which opens only its session. Under \`npm start\` this machine needs neither.
 
-A run outlives its reader: whoever is cut off connects again with \`Last-Event-ID\`. A \`POST\` that is sent again under its \`Idempotency-Key\` is done once. An error is \`{ "error": { "code", "message", "data"? } }\`, and its message says what to do; routes that speak another protocol have its form.`;
+A run continues without its reader: a client that is cut off connects again with \`Last-Event-ID\`. A \`POST\` that is repeated with the same \`Idempotency-Key\` takes effect once. An error is \`{ "error": { "code", "message", "data"? } }\`, and its message says what to do. Routes of another protocol have the error form of that protocol.`;
 
 /** In the order of the page. */
 const tags = [
-	{ name: 'Agents', description: 'Who can be talked to.' },
-	{ name: 'Sessions', description: 'Conversations that last.' },
-	{ name: 'Schedules', description: 'What wakes sessions and agents. It needs `createRunlet({ schedules })`.' },
-	{ name: 'Messages', description: 'What is said in a session, and the answers to what it asks.' },
-	{ name: 'Runs', description: 'The work on a message: followed, stopped and taken up again.' },
+	{ name: 'Agents', description: 'The agents of this Worker.' },
+	{ name: 'Sessions', description: 'Durable conversations.' },
+	{
+		name: 'Schedules',
+		description: 'Times at which sessions and agents wake up. They need `createRunlet({ schedules })`.',
+	},
+	{ name: 'Messages', description: 'Messages of a session, and answers to its questions.' },
+	{ name: 'Runs', description: 'The work on a message: follow it, stop it, continue it.' },
 	{ name: 'Files', description: 'The workspace of a session, which its tools share with people.' },
-	{ name: 'Users', description: 'The people of an owner: their data, and what they may spend.' },
-	{ name: 'Keys', description: 'Which API keys this Worker knows.' },
-	{ name: 'AI SDK pages', description: 'What `useChat` of the AI SDK, versions 5, 6 and 7, posts to.' },
-	{ name: 'Webhooks', description: 'Events of other services, which begin runs.' },
+	{ name: 'Users', description: 'The people of an owner: their data and their budgets.' },
+	{ name: 'Keys', description: 'The API keys of this Worker.' },
+	{ name: 'AI SDK pages', description: 'Routes for `useChat` of the AI SDK, versions 5, 6 and 7.' },
+	{ name: 'Webhooks', description: 'Events of other services, which start runs.' },
 	{ name: 'Skills', description: 'Texts that agents read when they need them.' },
 	{ name: 'Tools', description: 'HTTP tools that an owner defines for its sessions.' },
 	{
 		name: 'Memories',
-		description: 'What agents remember of an owner and of its users. It needs `createRunlet({ memory })`.',
+		description: 'Memories of agents about an owner and its users. They need `createRunlet({ memory })`.',
 	},
 	{
 		name: 'MCP servers',
 		description: 'Servers of the Model Context Protocol, whose tools agents offer. It needs `createRunlet({ mcp })`.',
 	},
 	{ name: 'OpenAI', description: 'For clients of OpenAI: an agent is a model.' },
-	{ name: 'Service', description: 'About the Worker itself.' },
+	{ name: 'Service', description: 'The Worker itself.' },
 ];
 
-/** Creates the document of a Worker at `/`. It has the routes of what a Worker may be made without, too. */
+/** Creates the document of a Worker at `/`, with the routes of all optional parts. */
 export function createDocument(): Document {
 	return {
 		openapi: '3.1.1',
@@ -87,7 +90,7 @@ export function createDocument(): Document {
 	};
 }
 
-/** By path, and in the usual order of methods. */
+/** Returns the operations by path, in the usual order of methods. */
 function describePaths(): Document['paths'] {
 	const paths: Record<string, Record<string, Spec>> = {};
 	const ordered = Object.entries<Operation>(operations).toSorted(([, one], [, other]) => compareOperations(one, other));

@@ -52,7 +52,6 @@ export function toSpec(operationId: string, operation: Operation): Spec {
 
 const forAdmins = 'With a key that has the scope `admin` also for sessions of other owners.';
 
-/** The error answers. */
 function describeFailure(status: FailureStatus | 'default', form: Operation['failure']): JsonSchema {
 	if (form === undefined) return toRef('responses', nameFailure(status));
 	return describeResponse({ says: status === 'default' ? anyError : failures[status].says, ...form });
@@ -79,7 +78,7 @@ export function toExamples(examples: Readonly<Record<string, unknown>>): JsonSch
 	return Object.fromEntries(Object.entries(examples).map(([name, value]) => [name, { value }]));
 }
 
-/** How a caller shows who it is, by what an operation wants. */
+/** Returns the security requirements of an operation. */
 function findSecurity(access: Access): Spec['security'] {
 	if (access === 'anybody' || access === 'sender') return [];
 	if (access === 'admin' || access === 'keys') return [{ apiKey: [access] }];
@@ -87,7 +86,7 @@ function findSecurity(access: Access): Spec['security'] {
 	return [{ apiKey: ['run'] }, ...(findTokenScope(access) === undefined ? [] : [{ sessionToken: [] }])];
 }
 
-/** The role that an operation needs; nothing if every role will do. */
+/** Returns a sentence with the role that an operation needs, or undefined for every role. */
 function findRole(access: Access): string | undefined {
 	if (access === 'anybody' || access === 'sender' || access === 'admin' || access === 'keys') return undefined;
 	const { role } = rights[access];

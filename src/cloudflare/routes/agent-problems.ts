@@ -12,17 +12,16 @@ import { findVariable } from '../log.ts';
 import type { Problem } from '../wire/error.ts';
 import { sourceNames } from '../wire/protocols/webhooks/source.ts';
 
-/** What agents are checked against. */
 interface Setup {
 	readonly runtime: Runtime;
 	readonly config: Config;
-	/** Whether the Worker is to be judged as a deployed one, although it runs on this machine. */
+	/** Whether to check the Worker as a deployed one, although it runs on this machine. */
 	readonly isDeployed: boolean;
 }
 
 /**
- * Returns everything that an agent implies and the Worker lacks: its models with their keys and tools, its memory, the
- * secrets of its webhooks and callbacks, its MCP servers, its shell and its skills.
+ * Returns the unmet requirements of an agent: models with their keys and tools, memory, the secrets of webhooks and
+ * callbacks, MCP servers, the shell and skills.
  */
 export async function findAgentProblems(agent: Agent, setup: Setup): Promise<readonly Problem[]> {
 	const where = `agent ${agent.name}`;
@@ -43,7 +42,7 @@ export function toProblem(where: string, error: unknown, message = toMessageText
 	return { where, message, ...(unset !== undefined && /not set|: set /.test(message) && { unset }) };
 }
 
-/** Returns the models of an agent that cannot be asked: nobody knows them, a key is missing, or a tool of the provider. */
+/** Returns the models of an agent that are unknown, or lack a key or a tool of the provider. */
 function findModelProblems(agent: Agent, { runtime, config }: Setup): Problem[] {
 	const { model, models = [], fallbacks = [], providerTools } = agent;
 	let providers: ReturnType<Runtime['providers']>;
@@ -65,7 +64,7 @@ function findModelProblems(agent: Agent, { runtime, config }: Setup): Problem[] 
 	});
 }
 
-/** Lists the checks of what an agent needs besides models and skills. Each throws what is missing. */
+/** Lists the checks besides models and skills. Each check throws the problem. */
 function* listChecks(agent: Agent, { runtime, config, isDeployed }: Setup): Generator<() => unknown> {
 	const { name, onWaiting, webhooks = {}, mcp = [], tools, skillTools } = agent;
 	const allowLoopback = config.local !== undefined && !isDeployed;
@@ -110,7 +109,7 @@ const nobody = { owner: '', metadata: {} };
 /** Returns the skills that an agent names but that are not published. */
 async function findMissingSkills(agent: Agent, { runtime, config }: Setup): Promise<Problem[]> {
 	const source = agent.skillResolver ?? runtime.skills;
-	// It may give each owner other skills.
+	// A function may give each owner other skills.
 	if (typeof source === 'function') return [];
 	const named = agent.skills === 'all' ? [] : agent.skills.filter((entry) => typeof entry === 'string');
 	if (named.length === 0) return [];

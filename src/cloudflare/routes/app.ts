@@ -35,8 +35,8 @@ import { createUserRoutes } from './users.ts';
 import { createWebhookRoutes } from './webhooks.ts';
 
 /**
- * The Worker's HTTP app: mounts the routes and turns every error into a response. A request comes without the base path,
- * which stands only in the addresses that the app gives.
+ * The Worker's HTTP app: mounts the routes and turns every error into a response. The paths of requests have no base path.
+ * Only the addresses in answers have it.
  */
 export function createApp(runtime: Runtime & RouteOptions & Parts) {
 	const { basePath = '' } = runtime;
@@ -62,7 +62,7 @@ export function createApp(runtime: Runtime & RouteOptions & Parts) {
 	for (const path of ['/v1/*', '/mcp/*']) app.use(path, allowOrigins(runtime), assertMayAnswer);
 	// Browsers, senders of webhooks and followers of links have no key.
 	addRoutes(app, routes.filter(isOpen));
-	// From here on every caller is identified.
+	// The following routes identify every caller.
 	const shed = shedFairly();
 	for (const path of ['/v1/*', '/mcp/*']) app.use(path, authenticate, shed);
 	addRoutes(

@@ -9,7 +9,7 @@ import { getOwner } from './identity.ts';
 import { mount } from './mount.ts';
 import { findListedOwners } from './session-list.ts';
 
-/** `/v1/approvals`: what waits for a person in all sessions of an owner (docs/people.md). */
+/** `/v1/approvals`: the calls that wait for a person in all sessions of an owner (docs/people.md). */
 export function createApprovalRoutes({ agents }: Pick<Runtime, 'agents'>) {
 	return [
 		mount(listApprovals, async (c) => {
@@ -32,7 +32,7 @@ type Entry = WaitingEntry & { readonly owner?: string };
 /** How many directories are asked in parallel. */
 const atOnce = 16;
 
-/** Lists what waits in the sessions of owners, the oldest first. */
+/** Lists the waiting calls in the sessions of owners, the oldest first. */
 async function listWaiting(directories: DirectoryNamespace, owners: readonly string[], page: WaitingQuery) {
 	const found: (WaitingEntry & { readonly owner: string })[] = [];
 	let isCut = false;

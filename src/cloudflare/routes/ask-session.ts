@@ -6,7 +6,7 @@ import { type RpcResult, takeValue } from '../objects/result.ts';
 import type { Caller, SessionApi } from '../objects/session-api.ts';
 import { getCaller, getCallerOrAdmin, type PersonCaller, type RouteEnv } from './identity.ts';
 
-/** Milliseconds in which a session must let a request in, and answer a read. */
+/** Milliseconds until a session must accept a request, and answer a read. */
 const limitMs = 20_000;
 
 /**
@@ -30,12 +30,12 @@ export function findCaller(c: Context<RouteEnv>): Caller {
 	return { ...getCaller(c, c.req.param('id') ?? ''), deadline: Date.now() + limitMs };
 }
 
-/** Returns the caller. A key with the scope admin may be the caller of any owner's session. */
+/** Returns the caller of the session in the path. A key with the scope admin may call the session of any owner. */
 export function findCallerOrAdmin(c: Context<RouteEnv>): Caller {
 	return { ...getCallerOrAdmin(c, c.req.param('id') ?? ''), deadline: Date.now() + limitMs };
 }
 
-/** Asks the session in the path. An id that Runlet did not create reaches no object. */
+/** Asks the session in the path. Throws `not_found` for an id that Runlet did not create. */
 export function askSessionInPath<T>(
 	c: Context<RouteEnv>,
 	call: (one: SessionApi) => Promise<RpcResult<T>>,
@@ -55,10 +55,10 @@ export function findSessionId(c: Context<RouteEnv>) {
 }
 
 /**
- * Returns the name that stands for a session of a caller. Each user has names of their own: what one of them calls a chat
- * never leads to the chat of another.
+ * Returns the name that a session's id is made of. Each user has a namespace: the same chat id of two users means two
+ * sessions.
  *
- * @param before the name as it is without a user
+ * @param before the name of a session without a user
  */
 export function toSessionName(
 	{ owner }: Pick<PersonCaller, 'owner'>,

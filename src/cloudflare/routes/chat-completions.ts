@@ -73,8 +73,8 @@ function isAnswer(error: unknown): boolean {
 }
 
 /**
- * Whether the request may have begun a run. A session that says so names the run. One that was not reached may have
- * taken the request, unless it was overloaded.
+ * Whether the request may have begun a run: the session's error names a run, or the session was not reached and was not
+ * overloaded.
  */
 function mayHaveBegun(error: unknown): boolean {
 	if (!(error instanceof RunletError)) return false;

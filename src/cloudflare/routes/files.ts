@@ -41,12 +41,12 @@ function getPath(c: Context<RouteEnv>): string {
 	return c.req.param('path') ?? '';
 }
 
-/** Types that a browser shows, and never runs. */
+/** Media types that a browser shows and never executes. */
 const inert =
 	/^(?:image\/(?:png|jpeg|gif|webp|avif|bmp)|audio\/[\w.+-]+|video\/[\w.+-]+|font\/[\w.+-]+|application\/(?:json|pdf|zip|gzip))$/;
 const inertText = /^text\/(?:plain|csv|markdown|tab-separated-values)$|^application\/json$/;
 
-/** The type that a file is served as: its own if that is harmless, else that of plain text or of mere bytes. */
+/** Returns a harmless media type for a file: its own, `text/plain` or `application/octet-stream`. */
 function toServedType(mime: string): string {
 	if (inertText.test(mime)) return `${mime}; charset=utf-8`;
 	if (inert.test(mime)) return mime;
@@ -56,7 +56,7 @@ function toServedType(mime: string): string {
 	return isText ? 'text/plain; charset=utf-8' : 'application/octet-stream';
 }
 
-/** A file for a client. In a browser nothing of it runs, and none of it is taken for a page of this address. */
+/** Makes the response with a file. A browser saves the file and never executes it. */
 function toDownload(c: Context<RouteEnv>, file: FileDownload, isHead: boolean): Response {
 	const { path, size, mime, modifiedAt, tag, from, to, body } = file;
 	const isPart = to - from < size;
@@ -87,7 +87,7 @@ function toDisposition(path: string): string {
 	return `attachment; filename="${plain}"; filename*=UTF-8''${encoded}`;
 }
 
-/** The one range that a client asks for. Other ranges are not answered as such (RFC 9110, 14.2). */
+/** Returns the requested range. Ignores several ranges and other units, as RFC 9110, 14.2 allows. */
 function readRange(c: Context<RouteEnv>): FileRange | undefined {
 	const [, from, to] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(c.req.header('range') ?? '') ?? [];
 	if (from === undefined || to === undefined || c.req.header('if-range') !== undefined) return undefined;

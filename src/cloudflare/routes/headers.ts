@@ -4,7 +4,7 @@ import { isAllowedPage, type RouteEnv, type RouteOptions } from './identity.ts';
 
 /**
  * Lets pages call if `CORS_ORIGINS` has their origin. Runlet itself uses no cookies. With accounts those of the product
- * are allowed, because `authenticate` may read them.
+ * are allowed, because `authenticate` may read cookies.
  */
 export function allowOrigins({ authenticate }: RouteOptions) {
 	return cors({

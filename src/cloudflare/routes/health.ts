@@ -30,12 +30,12 @@ export function createHealthRoutes(runtime: Checked) {
 	];
 }
 
-/** A Worker that is checked: what it serves, and whether it has decision links. */
+/** The setup of a Worker. */
 export type Checked = Runtime & { readonly links?: object };
 
 /**
- * Returns what keeps the Worker or an agent from working: its variables and objects, and everything that its agents imply.
- * `npm start`, a deploy's dry run and `/healthz?deep` all tell these.
+ * Returns the problems of the setup: variables, objects, and the requirements of the agents. `npm start`, the dry run of a
+ * deploy and `/healthz?deep` report them.
  *
  * @param isDeployed whether to judge the Worker as a deployed one, although it runs on this machine
  */
@@ -46,7 +46,7 @@ async function findProblems(
 ): Promise<readonly Problem[]> {
 	const wrong = findConfigProblems(env);
 	const problems = [...wrong, ...findNamesakes(runtime.agents)];
-	// Reads on without the wrong variables, to find further problems. A missing binding ends the search.
+	// Continues without the wrong variables, to find further problems. A missing binding ends the search.
 	const rest = unsetVariables(
 		env,
 		wrong.map(({ where }) => where),

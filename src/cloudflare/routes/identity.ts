@@ -20,22 +20,21 @@ export type RouteEnv = {
 	Variables: {
 		identity: Identity;
 		bodyText?: string;
-		/** The beginning of the addresses that an answer names. */
+		/** The prefix of the addresses in answers. */
 		basePath: string;
-		/** Says which account a request comes from, if the product has accounts. */
+		/** Finds the account of a request, if the product has accounts. */
 		accounts: Authenticate | undefined;
 	};
 };
 
-/** What `createRunlet` is told of the routes. */
+/** The options of `createRunlet` for the routes. */
 export interface RouteOptions {
-	/** The path that the Worker's routes stand under, such as `/ai`. Empty, or missing, for none. */
+	/** The prefix of all paths, such as `/ai`. Empty by default. */
 	readonly basePath?: string;
-	/** Says which account of the product a request comes from. Without it there are only API keys. */
+	/** Finds the account of a request. Without it there are only API keys. */
 	readonly authenticate?: Authenticate;
 }
 
-/** Tells the routes what `createRunlet` was told of them. */
 export function setOptions({ basePath = '', authenticate }: RouteOptions): MiddlewareHandler<RouteEnv> {
 	return async (c, next) => {
 		c.set('basePath', basePath);
@@ -44,7 +43,7 @@ export function setOptions({ basePath = '', authenticate }: RouteOptions): Middl
 	};
 }
 
-/** Whether nobody has an account or a key here, so that only this machine is answered. */
+/** Whether the Worker has neither accounts nor keys, and so answers this machine only. */
 export function isOnlyLocal(c: Context<RouteEnv>): boolean {
 	return c.var.accounts === undefined && readDoor(c.env).keys.length === 0;
 }
@@ -80,12 +79,12 @@ function assertLocal(c: Context<RouteEnv>, local: LocalMode): void {
 	assertOwnPage(c);
 }
 
-/** Whether a tool of a model makes the request, which comes from this machine like those of the person. */
+/** Whether a tool of a model makes the request. Its requests come from this machine, too. */
 function isFromWebTool(c: Context<RouteEnv>): boolean {
 	return c.req.header('user-agent') === webAgent;
 }
 
-/** Refuses a request that a page of another site lets a browser make. */
+/** Refuses a request of a page of another site. */
 function assertOwnPage(c: Context<RouteEnv>): void {
 	const origin = c.req.header('origin');
 	if (origin === undefined ? isFromOtherSite(c) : !isAllowedPage(c, origin)) {
@@ -138,7 +137,7 @@ async function identifyCaller(c: Context<RouteEnv>): Promise<Identity> {
 	const { accounts, basePath } = c.var;
 	const header = findCredential(c);
 	if (accounts === undefined || isOwnCredential(header)) return identify(header, (id) => findRecord(c.env, id));
-	// A browser sends cookies whichever page asks; a header of its own only where the page may send it.
+	// A browser sends cookies for every page, but an `authorization` header only for an allowed page.
 	if (c.req.header('authorization') === undefined) assertOwnPage(c);
 	const url = new URL(c.req.url);
 	url.pathname = `${basePath}${url.pathname}`;
@@ -150,7 +149,7 @@ async function identifyCaller(c: Context<RouteEnv>): Promise<Identity> {
 	});
 }
 
-/** Finds a key, in the secret or among those that are stored. */
+/** Finds a key in the secret or among the stored keys. */
 async function findRecord(env: WorkerEnv, id: string): Promise<KeyRecord | undefined> {
 	const { keys, storedKeys } = readDoor(env);
 	const known = keys.find((key) => key.id === id);
@@ -160,8 +159,8 @@ async function findRecord(env: WorkerEnv, id: string): Promise<KeyRecord | undef
 }
 
 /**
- * Lets a key with the role admin, an account with the scope admin, or `npm start` ask what is wrong with the Worker. Reads
- * only the variables of the keys, so it works if another variable is wrong.
+ * Throws `forbidden` unless the caller may see the problems of the setup: a key with the role admin, an account with the
+ * scope admin, or `npm start`. Reads only the variables of the keys, so it works if another variable is wrong.
  */
 export async function assertMayLook(c: Context<RouteEnv>): Promise<void> {
 	if (isHere(c)) return;
@@ -197,7 +196,7 @@ function getRateKey(c: Context<RouteEnv>, identity: Identity): string {
 	return `session ${identity.session} ${c.req.header('cf-connecting-ip') ?? ''}`;
 }
 
-/** Somebody who calls by a key or an account. */
+/** A caller with a key or an account. */
 export interface PersonCaller {
 	readonly owner: string;
 	readonly by: Actor;
@@ -214,7 +213,7 @@ export function getCaller(c: Context<RouteEnv>, session: string): Caller {
 	return getPerson(c);
 }
 
-/** Returns who calls by a key or an account. Throws `forbidden` for a session token. */
+/** Returns the caller with a key or an account. Throws `forbidden` for a session token. */
 export function getPerson(c: Context<RouteEnv>): PersonCaller {
 	const { by, role } = withScope(c, 'run');
 	return { owner: by.owner, by, role };
@@ -240,7 +239,7 @@ export function isHere(c: Context<RouteEnv>): boolean {
 	return !isFromWebTool(c) && local !== undefined && isFromThisMachine(local, c.req.url, c.req.header(localHeader));
 }
 
-/** Whether a request has a key with the role admin, also where another variable than that of the keys is wrong. */
+/** Whether a request has a key with the role admin. Works if other variables than those of the keys are wrong. */
 export async function hasAdminKey(c: Context<RouteEnv>): Promise<boolean> {
 	const header = findCredential(c);
 	if (!isOwnCredential(header)) return false;
@@ -248,7 +247,7 @@ export async function hasAdminKey(c: Context<RouteEnv>): Promise<boolean> {
 	return identity.kind === 'person' && identity.role === 'admin';
 }
 
-/** Returns who calls by a key or an account, with any scope. Throws `forbidden` for a session token. */
+/** Returns the actor of a key or an account with any scope. Throws `forbidden` for a session token. */
 export function getActor(c: Context<RouteEnv>): Actor {
 	return findPerson(c).by;
 }
@@ -281,8 +280,7 @@ export function getListedOwner(c: Context<RouteEnv>, asked: string | undefined):
 }
 
 /**
- * Throws `forbidden` if the caller does not have a right. A session finds out itself what its tokens allow, and whether
- * they are real.
+ * Throws `forbidden` if the caller does not have a right. The session itself verifies its tokens and their scopes.
  *
  * @param isOfSession whether the request is to one session
  */
@@ -292,7 +290,7 @@ export function assertMay(c: Context<RouteEnv>, right: Right, isOfSession = fals
 		if (findTokenScope(right) === undefined && !isOfSession) findPerson(c);
 		return;
 	}
-	// A key with any scope may look at what there is.
+	// A key with any scope may list agents and skills.
 	if (right !== 'seeAgents' && right !== 'seeSkills') withScope(c, 'run');
 	assertRight(identity.role, right);
 }

@@ -10,7 +10,7 @@ import { takeValue } from '../objects/result.ts';
 import { isMissingSqlite } from '../objects/sqlite.ts';
 import type { Problem } from '../wire/error.ts';
 
-/** How one object of each class is called without a change. No owner has the name. */
+/** A read-only call to an object of each class. No owner has the name of the object. */
 const objects = {
 	SESSIONS: {
 		className: 'Session',
@@ -64,7 +64,7 @@ export async function findObjectsWithoutSqlite(
 			await call(settings);
 			return [];
 		} catch (error) {
-			// Anything else is no fault of the setup: no such session, or an object that is busy.
+			// Other errors are not caused by the setup: the session does not exist, or the object is busy.
 			return isMissingSqlite(error) ? [{ name: findOwnName(name, bindings), className }] : [];
 		}
 	});

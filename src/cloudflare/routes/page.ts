@@ -37,7 +37,7 @@ async function fetchHtml(c: Context<RouteEnv>): Promise<Response> {
 	return isHtml ? addBase(response, c.var.basePath) : response;
 }
 
-/** Fetches a file of the page. Its own headers win, such as the policy that lets the page run its script. */
+/** Fetches a file of the page. Its content security policy replaces the default, so the page can run its script. */
 async function fetchFile(c: Context<RouteEnv>): Promise<Response> {
 	const bound = readConfig(c.env).page;
 	if (bound === undefined)

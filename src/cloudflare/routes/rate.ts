@@ -28,10 +28,9 @@ export async function assertRate<E extends { Bindings: WorkerEnv }>(
 }
 
 /**
- * Counts callers without a valid key by their address: requests for what is public, and refused requests. Without the
- * binding each isolate counts for itself. Known callers are not counted here, so a stranger with the same address
- * cannot lock them out. At Cloudflare every request has an address, which its sender cannot choose. A request without
- * one is not counted.
+ * Counts public and refused requests of callers without a valid key, by address. Without the binding each isolate counts
+ * for itself. Callers with a key are not counted here, so a stranger with the same address cannot lock them out. At
+ * Cloudflare every request has an address, which its sender cannot choose. A request without an address is not counted.
  */
 export async function assertStrangerRate<E extends { Bindings: WorkerEnv }>(c: Context<E>): Promise<void> {
 	const address = toAddressKey(c.req.header('cf-connecting-ip'));

@@ -3,7 +3,7 @@ import type { Identity } from '../auth/identity.ts';
 import type { Reader } from '../wire/shown-error.ts';
 import { hasAdminKey, isHere, isOnlyLocal, type RouteEnv } from './identity.ts';
 
-/** Returns who reads the answer to a request. Nobody who is not identified is an operator. */
+/** Returns the reader of an answer. A caller that is not identified is no operator. */
 export function getReader(c: Context<RouteEnv>): Reader {
 	const identity: Identity | undefined = c.get('identity');
 	const isOperator = identity?.kind === 'person' && identity.role === 'admin';
@@ -11,8 +11,8 @@ export function getReader(c: Context<RouteEnv>): Reader {
 }
 
 /**
- * Returns who reads an error, also one that comes before the caller is identified: a key with the role admin, and everybody
- * where only this machine is answered, are operators.
+ * Returns the reader of an error, also before the caller is identified. Operators are keys with the role admin, and every
+ * caller of a local Worker.
  */
 export async function findReader(c: Context<RouteEnv>): Promise<Reader> {
 	const reader = getReader(c);
@@ -20,7 +20,7 @@ export async function findReader(c: Context<RouteEnv>): Promise<Reader> {
 	try {
 		return { ...reader, isOperator: isOnlyLocal(c) || isHere(c) || (await hasAdminKey(c)) };
 	} catch {
-		// The key is not known, or the variable of the keys is wrong.
+		// The key is unknown, or `API_KEYS` is wrong.
 		return reader;
 	}
 }

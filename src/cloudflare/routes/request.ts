@@ -12,7 +12,7 @@ import { toSessionName } from './ask-session.ts';
 import type { PersonCaller, RouteEnv } from './identity.ts';
 
 /**
- * Reads and checks the JSON body of a request. Every refusal is a 4xx that names the field and says what is wrong with it.
+ * Reads and checks the JSON body of a request. Every refusal is a 4xx that names the field and the mistake.
  *
  * @param onText gets the raw text of the body
  */
@@ -56,7 +56,7 @@ export async function markdownBody(request: Request): Promise<string> {
 	return readText(request, maxMarkdown);
 }
 
-/** Returns the media type of a body in lower case; an empty text if there is none. */
+/** Returns the media type of a body in lower case, or an empty text. */
 export function readMediaType(request: Request): string {
 	return request.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase() ?? '';
 }
@@ -131,7 +131,7 @@ export async function readBytes(
 	return joinBytes(...chunks);
 }
 
-/** Yields the pieces of a body. Refuses a body that its sender breaks off or frames wrongly. */
+/** Yields the pieces of a body. Throws `invalid_request` for a body that is cut off or framed wrongly. */
 async function* readChunks(
 	body: ReadableStream<Uint8Array> | null,
 	timeoutMs: number,

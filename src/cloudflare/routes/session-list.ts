@@ -22,13 +22,13 @@ type Status = NonNullable<Query['status']>;
 type Entry = Listed & { readonly owner?: string; readonly status?: Status };
 type ListQuery = DirectoryQuery & Pick<Query, 'owner'>;
 
-/** The most owners in one list: a request can make about so many calls to objects. */
+/** The most owners in one list: a request can make a limited number of calls to objects. */
 const mostOwners = 900;
 
 /** How many directories are asked in parallel. */
 const atOnce = 16;
 
-/** The most sessions that are asked for their status. Together with all owners a request makes so many calls. */
+/** The most sessions that one request asks for their status. */
 const mostAsked = 96;
 
 /**
@@ -54,7 +54,7 @@ export async function listSessions(c: Context<RouteEnv>, { status, user, ...rest
 	return wirePage({ sessions: found, cursor: page.cursor });
 }
 
-/** Asks a session for its status; nothing if it is gone. */
+/** Returns the status of a session, or undefined if the session was removed. */
 async function askStatus(c: Context<RouteEnv>, id: string): Promise<Status | undefined> {
 	try {
 		return await askSession(c, readConfig(c.env).sessions.idFromString(id), (one) =>

@@ -41,7 +41,7 @@ export const sessionRoutes = [
 	// Before the paths of one session, which would match `import` as an id.
 	mount(operations.importSession, async (c) => {
 		const type = readMediaType(c.req.raw);
-		// The body is read as it comes. A repeated request is told from another one by its length only.
+		// The body is streamed, so only its length distinguishes another request with the same key.
 		const how = readHandling(c, c.req.header('content-length'));
 		const { user = getPerson(c).by.user } = c.req.valid('query');
 		const about = { how, user };

@@ -3,12 +3,12 @@ import type { Identity } from '../auth/identity.ts';
 import { createBusy } from '../objects/admission.ts';
 import type { RouteEnv } from './identity.ts';
 
-/** How many requests an isolate works on at once before it refuses some. An open stream is no work of it. */
+/** The most requests that an isolate works on at once. Open streams do not count. */
 const usualMost = 1_000;
 
 /**
- * Refuses requests while an isolate works on too many: first those of an owner who has more than an equal share of them,
- * so that the burst of one owner is that owner's. To cancel is never refused.
+ * Refuses requests while an isolate works on too many: those of owners that have more than an equal share. So the burst of
+ * one owner does not block the others. A cancellation is never refused.
  */
 export function shedFairly(most = usualMost): MiddlewareHandler<RouteEnv> {
 	const counts = new Map<string, number>();
@@ -31,7 +31,7 @@ export function shedFairly(most = usualMost): MiddlewareHandler<RouteEnv> {
 	};
 }
 
-/** Whose a request is. The owner of a token is known only to its session. */
+/** Returns the name that a request is counted under. Only the session knows the owner of a token. */
 function toKey(identity: Identity): string {
 	return identity.kind === 'person' ? `owner ${identity.by.owner}` : `session ${identity.session}`;
 }

@@ -88,7 +88,7 @@ type Ctx = Context<RouteEnv>;
 /** The most violations that an answer lists. */
 const mostViolations = 100;
 
-/** Milliseconds that a change of a skill may take: KV takes one write of the index a second. */
+/** Time limit of a change in milliseconds: KV accepts one write of the index a second. */
 const publishLimitMs = 60_000;
 
 function publish(c: Ctx, ask: (one: PublisherApi) => Promise<Outcome>): Promise<Outcome> {
@@ -104,7 +104,6 @@ async function listPublished(c: Ctx): Promise<Map<string, Entry>> {
 	return readWholeEntries(kv, publishedPrefix, set ?? noSkills);
 }
 
-/** Logs what is wrong with a published skill. */
 const logProblem: NonNullable<KvResolverOptions['onProblem']> = (_, problem, skill) =>
 	log('warn', 'skills.problem', { 'runlet.skill.name': skill, 'error.type': problem });
 

@@ -16,7 +16,7 @@ type Ctx = Context<RouteEnv>;
 /** The most tools of an owner. */
 const mostTools = 100;
 
-/** How often a definition is tried again that somebody else changed meanwhile. */
+/** How often a change is tried again after a concurrent change. */
 const mostTries = 5;
 
 /** `/v1/tools`: the HTTP tools that an owner defines (docs/user-tools.md). */
@@ -48,7 +48,7 @@ function ask<T>(c: Ctx, call: (one: RegistryApi) => Promise<T>): Promise<T> {
 	return askRegistry(readConfig(c.env).directories, getOwner(c), call);
 }
 
-/** Stores a definition, and returns whether there was none of the name. Throws before anything is stored. */
+/** Stores a definition, and returns whether its name is new. Throws before anything is stored. */
 async function putTool(c: Ctx, name: string, body: ToolBody): Promise<boolean> {
 	const config = readConfig(c.env);
 	const about = { owner: getOwner(c), kind: 'tool', name } as const;

@@ -1,20 +1,20 @@
 import type { Bytes } from '../objects/result.ts';
 import { bodyTooLarge } from '../wire/limits.ts';
 
-/** Bytes of a refused body that are read all the same. */
+/** The most bytes that are read of a refused body. */
 const mostDrained = 268_435_456;
 
 /**
- * Passes the body of a request on as it comes. Whatever is answered, the rest of the body is read first: a client that is
- * still sending does not see an answer, and a server may take it for a broken connection. Throws `too_large` for a body
- * that says that it has more than the limit; who gets the bytes has to count them.
+ * Streams the body of a request to a receiver. Reads the rest of the body before the answer, because a client that is still
+ * sending sees no answer, and a server may report a broken connection. Throws `too_large` if `Content-Length` is above the
+ * limit. The receiver has to count the bytes.
  */
 export async function passBody<T>(request: Request, limit: number, send: (body: Bytes) => Promise<T>): Promise<T> {
 	const isTooLarge = Number(request.headers.get('content-length') ?? 0) > limit;
 	const { readable, writable } = new IdentityTransformStream();
 	const writer = writable.getWriter();
 	const sent = isTooLarge ? Promise.reject<T>(bodyTooLarge(limit)) : send(readable);
-	// Who has answered reads no further.
+	// A receiver that has answered reads no further.
 	const answered = sent.then(
 		() => writer.abort().catch(() => {}),
 		() => writer.abort().catch(() => {}),
@@ -24,7 +24,7 @@ export async function passBody<T>(request: Request, limit: number, send: (body: 
 	return sent;
 }
 
-/** Writes a body as far as somebody reads it, and reads the rest. */
+/** Writes a body until its receiver stops, and discards the rest. */
 async function pump(body: Bytes | null, writer: WritableStreamDefaultWriter<Uint8Array>): Promise<void> {
 	const reader = body?.getReader();
 	let isRead = true;

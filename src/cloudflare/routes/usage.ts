@@ -28,7 +28,7 @@ export const usageRoutes = [
 	}),
 ];
 
-/** Asks the ledgers of owners, and sorts what they answer: the newest day first. */
+/** Asks the ledgers of owners, and sorts their entries: the newest day first. */
 async function askDays<T extends { readonly day: string }>(
 	owners: readonly string[],
 	ask: (owner: string) => Promise<readonly T[]>,
@@ -44,7 +44,7 @@ async function askAll<T>(owners: readonly string[], ask: (owner: string) => Prom
 	return found;
 }
 
-/** Returns the owners whose spending a caller may see: with the scope admin all of them, else its own. */
+/** Returns the owners whose spending a caller may see: all owners with the scope admin, else its own. */
 async function findSpenders(c: Context<RouteEnv>, asked: string | undefined): Promise<readonly string[]> {
 	if (asked !== undefined || !isAdmin(c)) return [getListedOwner(c, asked)];
 	const local = isOnlyLocal(c) ? [localIdentity.by.owner] : [];
@@ -60,7 +60,7 @@ async function readHeld(c: Context<RouteEnv>, owner: string, user: string | unde
 }
 
 interface Listed {
-	/** The user whose spending is listed; that of the whole owner if it is missing. */
+	/** The user whose spending is listed. If it is missing, the spending of the whole owner is listed. */
 	readonly user: string | undefined;
 	readonly count: number;
 }
@@ -101,12 +101,12 @@ function parseFields(by: string | undefined): ReadonlySet<string> {
 
 const partFields = ['agent', 'model', 'user'] as const;
 
-/** Returns those fields that a ledger sums up by. */
+/** Returns the fields that a ledger can group by. */
 function toPartFields(by: ReadonlySet<string>): readonly PartField[] {
 	return partFields.filter((field) => by.has(field));
 }
 
-/** Shows a part of what was spent. What is not known of its price is not shown as 0. */
+/** Shows a part of the spending. An unknown price is shown as null and never as 0. */
 export function showPart(
 	{ day, tokens, usd, unpricedTokens, inputTokens, cachedInputTokens, units = {}, ...names }: DayPart,
 	by: ReadonlySet<string>,
@@ -118,7 +118,7 @@ export function showPart(
 	};
 }
 
-/** Shows the counts of a part: one for each unit. */
+/** Shows a part as one count for each unit. */
 function showUnits({ day, tokens, inputTokens, cachedInputTokens, units, ...names }: DayPart, by: ReadonlySet<string>) {
 	const all = {
 		...{ input_tokens: inputTokens, cached_input_tokens: cachedInputTokens, output_tokens: tokens - inputTokens },

@@ -69,7 +69,7 @@ const mostDays = 400;
 /** Sessions, or memories, that are read at a time. */
 const atOnce = 50;
 
-/** Writes everything of a person, a piece at a time. What fails breaks the export off, so that half of it is no whole. */
+/** Writes all data of a person in pieces. A failure breaks the stream, so a partial export is not valid JSON. */
 async function* writeExport(c: Ctx, person: Person, parts: Parts): AsyncGenerator<string | Uint8Array> {
 	const { owner, user } = person;
 	const [budget, usage, spent] = await Promise.all([
@@ -94,7 +94,7 @@ async function* writeExport(c: Ctx, person: Person, parts: Parts): AsyncGenerato
 	yield ']}\n';
 }
 
-/** Lists the sessions of a person with those that work for them, each once. */
+/** Lists the sessions of a person with their child sessions, each once. */
 async function* listSessions(c: Ctx, { owner, user }: Person): AsyncGenerator<string> {
 	const seen = new Set<string>();
 	let cursor: string | undefined;
@@ -150,8 +150,8 @@ async function* listMemories(c: Ctx, person: Person, { memory }: Parts) {
 const mostErased = 300;
 
 /**
- * Erases a person: the sessions with their files and schedules, the name in what was spent by agent, then the memories. What fails is left for the next request,
- * which goes on.
+ * Erases a person: the sessions with their files and schedules, the logins, the name in the spending, and the memories. The
+ * next request continues after a failure.
  */
 async function erase(c: Ctx, person: Person, { memory }: Parts) {
 	const { owner, user } = person;
@@ -161,7 +161,7 @@ async function erase(c: Ctx, person: Person, { memory }: Parts) {
 		const page = await askDirectory(directories, owner, (one) => one.list({ user, limit: atOnce }));
 		for (const { id } of page.sessions) {
 			await eraseSession(c, id);
-			// The session tells the list by itself, but maybe later.
+			// The session removes itself from the list, but maybe later.
 			await askDirectory(directories, owner, (one) => one.remove(id));
 			sessions++;
 		}
@@ -174,7 +174,7 @@ async function erase(c: Ctx, person: Person, { memory }: Parts) {
 	return { user, sessions, isDone: true };
 }
 
-/** Removes a session. One that works for another is removed with that one, which belongs to the same person. */
+/** Removes a session. A child session is removed with its parent, which belongs to the same person. */
 async function eraseSession(c: Ctx, id: string): Promise<void> {
 	try {
 		await orGone(askSession(c, toId(c, id), (one) => one.delete(getPerson(c)), true));
@@ -197,7 +197,7 @@ function toId(c: Ctx, id: string): DurableObjectId {
 	return readConfig(c.env).sessions.idFromString(id);
 }
 
-/** Resolves to nothing for a session that was removed meanwhile. */
+/** Returns undefined for a session that another request removed. */
 async function orGone<T>(asked: Promise<T>): Promise<T | undefined> {
 	try {
 		return await asked;
@@ -216,7 +216,7 @@ async function* joined<T>(list: AsyncIterable<T>, write: (one: T) => string): As
 	}
 }
 
-/** Turns pieces into a body, each as its reader pulls. */
+/** Turns pieces into a body that makes each piece when its reader pulls. */
 function toStream(pieces: AsyncGenerator<string | Uint8Array>): ReadableStream<Uint8Array> {
 	const encoder = new TextEncoder();
 	return new ReadableStream({

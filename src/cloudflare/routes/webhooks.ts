@@ -30,7 +30,7 @@ const retryAfter = 30;
 
 /** The most bytes of a body, unless the agent sets another limit. */
 const maxBytes = 1_000_000;
-/** Milliseconds in which a body must arrive: GitHub waits no longer for the answer. */
+/** Time limit for a body in milliseconds: GitHub waits no longer for the answer. */
 const readMs = 10_000;
 /** Milliseconds until an interactive source gets its answer: Slack waits for 3 seconds. */
 const shownMs = 2_000;
@@ -121,7 +121,7 @@ async function handle(c: Context<RouteEnv>, agent: Agent, options: WebhookOption
 async function show(c: Context<RouteEnv>, work: Promise<Response>): Promise<Response> {
 	const late = createDeferred<undefined>();
 	const timer = setTimeout(() => late.resolve(undefined), shownMs);
-	// The log has a failure that comes after the answer.
+	// Logs a failure after the answer.
 	keepAlive(c, work.catch(logUnexpected));
 	try {
 		await Promise.race([work, late.promise]);
@@ -155,14 +155,14 @@ async function mapEvent(c: Context<RouteEnv>, agent: Agent, { map }: WebhookOpti
 		return { ...check(messageBody, message, 'message'), ...about, callback: findReceiver(c, whole) };
 	} catch (cause) {
 		if (cause instanceof RunletError && cause.code === 'not_configured') throw cause;
-		// The message is for the developer at this machine, never for a sender.
+		// Only the developer at this machine sees the message, never a sender.
 		const why = isOnlyLocal(c) ? toMessageText(cause) : 'The log has the place';
 		const message = `The agent ${agent.name} failed at this event: see webhooks.${event.source} in its definition. ${why}.`;
 		throw new RunletError('internal', message, undefined, { cause });
 	}
 }
 
-/** Returns who gets the result of the run. Returns undefined for a comment without a GitHub token. */
+/** Returns the receiver of the run's result. Returns undefined for a comment without a GitHub token. */
 function findReceiver(
 	c: Context<RouteEnv>,
 	{ callback, responseUrl, isPublic = false, comment }: Omit<WebhookMessage, 'text'>,

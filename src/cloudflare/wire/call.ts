@@ -37,7 +37,7 @@ export const resultEntry = v.strictObject({
 /** The longest arguments that a person may give, in characters of their JSON. */
 const longestEdit = 100_000;
 
-/** The arguments that a call ran with, if a person put them in the place of the model's. */
+/** The arguments of a call that a person replaced. */
 export const ranWith = v.optional(
 	v.pipe(
 		v.record(v.string(), v.unknown()),
@@ -74,8 +74,8 @@ export const resultsBody = v.pipe(
 );
 
 /**
- * Checks a value by the one schema that `choose` returns, so that an error message is about the schema that was meant.
- * `options` lists all schemas for the OpenAPI document.
+ * Checks a value by the schema that `choose` returns, so an error message is about this schema. `options` lists all schemas
+ * for the OpenAPI document.
  */
 function pickSchema<const O extends readonly v.GenericSchema[]>(
 	options: O,
@@ -84,7 +84,7 @@ function pickSchema<const O extends readonly v.GenericSchema[]>(
 	return Object.assign(v.lazy(choose), { options });
 }
 
-/** A call of a tool that the provider of the model ran itself. */
+/** A call of a tool that the provider ran. */
 export const providerCall = v.object({
 	id: v.string(),
 	name: v.string(),
@@ -93,7 +93,7 @@ export const providerCall = v.object({
 	isError: v.optional(v.boolean()),
 });
 
-/** A source that a text rests on. */
+/** A source that a text cites. */
 export const source = v.object({
 	id: v.string(),
 	url: v.optional(v.string()),

@@ -82,12 +82,12 @@ export const failures = {
 
 export type FailureStatus = keyof typeof failures;
 
-/** Something that must be fixed before everything works. */
+/** A problem of the setup. */
 export interface Problem {
 	/** The variable, binding or agent. */
 	readonly where: string;
-	/** What is wrong, and what to do about it. */
+	/** The mistake and the remedy. */
 	readonly message: string;
-	/** The variable that is not set, where that is all that is wrong. */
+	/** The variable, if the only mistake is that it is not set. */
 	readonly unset?: string;
 }

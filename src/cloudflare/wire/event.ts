@@ -17,10 +17,10 @@ const toolResult = v.object({
 	parts: v.optional(v.pipe(v.array(shownPart), v.description('The result in parts. The output is its text.'))),
 });
 
-/** An event of a session that works for a call of another one, as readers of that one are shown it. */
+/** An event of a child session, for the readers of its parent. */
 export interface ChildEvent {
 	readonly type: 'child';
-	/** The call that it works for. */
+	/** The parent's call that the child works for. */
 	readonly id: string;
 	readonly session: string;
 	readonly agent: string;
@@ -35,7 +35,7 @@ type SessionEvent =
 	| ChildShown
 	| { readonly type: 'closed'; readonly code: string; readonly message: string };
 
-/** An event of a child. Its schema says no more of the event in it than that it is one. */
+/** An event of a child session. Its schema does not describe the inner event. */
 type ChildShown = Omit<ChildEvent, 'event'> & { readonly event: { readonly type: string } };
 
 const deltas = [

@@ -15,7 +15,7 @@ const origin = {
 	transport: v.optional(v.pipe(v.string(), v.description('The way the message came, such as http or webhook:github.'))),
 };
 
-/** How a run ended, as its session keeps it. */
+/** The stored end of a run. */
 const runEnd = v.object({
 	before: v.array(sideEvent),
 	draft: v.array(delta),
@@ -61,7 +61,7 @@ export const exportedState = v.object({ key: v.string(), value: v.unknown() });
 
 export const exportedNote = v.object({ key: v.string(), value: v.unknown() });
 
-/** A piece of a file. The pieces of a file stand one behind another. */
+/** A piece of a file. The pieces of a file are consecutive. */
 export const exportedFile = v.object({
 	path: v.string(),
 	size: v.pipe(v.number(), v.description('Bytes of the whole file.')),
@@ -69,7 +69,7 @@ export const exportedFile = v.object({
 	base64: v.pipe(v.string(), v.description('The bytes of the piece.')),
 });
 
-/** Who did a thing (docs/keys.md, "Actors"). Exports of earlier versions have no owner. */
+/** An actor (docs/keys.md, "Actors"). Exports of earlier versions have no owner. */
 const actor = v.object({
 	owner: v.optional(v.string()),
 	user: v.optional(v.string()),
@@ -143,16 +143,16 @@ const document = v.object({
 	messages: v.pipe(v.array(exportedMessage), v.description('The whole history, with the full tool results.')),
 });
 
-/** Everything that is stored of a session. */
+/** All data of a session. */
 export interface ExportedSession extends v.InferOutput<typeof document> {}
 
-/** The schema of an export. Its type has a name, because the compiler gives up on a type of this size without one. */
+/** The schema of an export. The compiler needs a named type of this size. */
 export const exportedSession: v.GenericSchema<ExportedSession> = document;
 
 /** The lists of the document, in the order in which their records come. */
 export const exportedLists = ['runs', 'spending', 'state', 'notes', 'waiting', 'files', 'messages'] as const;
 
-/** What a record is called in a line. */
+/** The name of each record in a line. */
 export const recordNames = {
 	session: 'session',
 	runs: 'run',

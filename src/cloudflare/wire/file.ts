@@ -19,7 +19,7 @@ export const fileQuery = v.object({
 	limit: v.optional(count(1_000), '100'),
 });
 
-/** What a change did to a file. */
+/** A change of a file. */
 const fileChange = v.object({
 	id: v.string(),
 	path,

@@ -18,7 +18,7 @@ import { expirySchema, maxName, shortText } from './limits.ts';
 import { modelField } from './message.ts';
 import { metadata } from './session.ts';
 
-/** The most bytes of an export that is one JSON document. One of any length comes as lines. */
+/** The most bytes of an export that is one JSON document. */
 export const maxDocument = 33_554_432;
 
 /** The most bytes of an export as lines. */
@@ -56,7 +56,7 @@ const importedFile = v.object({
 	base64: v.pipe(v.string(), v.check(isBase64, 'Expected base64')),
 });
 
-/** What an import reads of each kind of record. Of the kinds without a schema it only counts how many there are. */
+/** The schemas of the records that an import reads. It only counts records without a schema. */
 const schemas = {
 	session: v.object({ session: importedAbout }),
 	run: v.object({ run: exportedRun }),

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { keyFields } from '../auth/key.ts';
 import { roles } from '../auth/rights.ts';
 
-/** What the Worker knows of a key. Contains no secret. */
+/** A key without its secret. */
 export const listedKey = v.object({
 	id: v.string(),
 	name: v.optional(v.string()),
@@ -24,10 +24,10 @@ export const listedKey = v.object({
 
 export const keyList = v.object({ keys: v.array(listedKey) });
 
-/** What a new key is made for. */
+/** The body that makes a key. */
 export const keyBody = v.strictObject(keyFields);
 
-/** A new key, the only time that it is shown. */
+/** A new key with its secret, which no other answer shows. */
 export const newKey = v.object({
 	...listedKey.entries,
 	key: v.pipe(v.string(), v.description('The key. Only its hash is stored, so it is never shown again.')),

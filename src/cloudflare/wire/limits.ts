@@ -7,7 +7,7 @@ export const maxId = 1_000;
 /** The most characters of a name. */
 export const maxName = 255;
 
-/** The most characters of a text: no body is longer (`body.ts`). */
+/** The most characters of a text, as many as a body has. */
 export const maxContent = 4_000_000;
 
 /** A text that may fill the body. */

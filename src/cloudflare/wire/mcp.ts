@@ -20,7 +20,7 @@ const scope = v.pipe(
 	v.regex(/^[\x21\x23-\x5b\x5d-\x7e]{1,200}$/, 'a scope has visible ASCII characters without spaces'),
 );
 
-/** What is known of a login before it: nothing, or what the server's own pages say to set. */
+/** The settings of a login, if the server needs any. */
 const serverAuth = v.union(
 	[
 		v.literal('oauth'),
@@ -60,7 +60,7 @@ const entries = {
 	),
 };
 
-/** What an agent and an owner say alike of a server. */
+/** The fields of a server that agents and owners define alike. */
 export const serverSettings = {
 	auth: v.optional(entries.auth),
 	allow: v.optional(entries.allow),
@@ -92,7 +92,7 @@ export const storedServer = v.object({
 	secretNames: v.array(v.string()),
 });
 
-/** A tool of a server: what it says now, and whether that was accepted. */
+/** A tool of a server: its current definition, and whether the owner accepted it. */
 const shownServerTool = v.object({
 	name: v.pipe(v.string(), v.description('The server’s own name of it.')),
 	hash: v.pipe(v.string(), v.description('The SHA-256 of what the server says of it now.')),
@@ -124,7 +124,7 @@ const about = {
 /** A server as lists show it. */
 export const shownServer = v.object(about);
 
-/** A server as it is shown by itself: it is asked for its tools. */
+/** A server with its tools. */
 export const shownServerDetails = v.object({
 	...about,
 	tools: v.optional(v.array(shownServerTool)),
@@ -133,7 +133,7 @@ export const shownServerDetails = v.object({
 
 export const serverList = v.object({ servers: v.array(shownServer) });
 
-/** The changed tools that are accepted, each by the hash of what its owner has seen. */
+/** The changed tools to accept, each with the hash that the owner has seen. */
 export const acceptBody = v.strictObject({
 	tools: v.pipe(
 		v.record(
@@ -151,7 +151,7 @@ export const loginStart = v.object({
 	isLoggedIn: v.boolean(),
 });
 
-/** What login pages read of this Worker (OAuth Client ID Metadata Document). */
+/** The OAuth Client ID Metadata Document of this Worker. */
 export const clientMetadata = v.object({
 	client_id: v.string(),
 	client_name: v.string(),

@@ -40,10 +40,10 @@ const user = v.optional(
 	),
 );
 
-/** Whose memories are meant. */
+/** The holder of memories. */
 export const memoryHolder = v.object({ user });
 
-/** The same for reading, where a key with the scope admin may name another owner. */
+/** The holder for reading: a key with the scope admin may name another owner. */
 export const memoryReader = v.object({ user, owner: v.optional(ownerName) });
 
 export const memoryQuery = v.pipe(

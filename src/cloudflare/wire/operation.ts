@@ -3,14 +3,14 @@ import type { Right } from '../auth/rights.ts';
 import type { FailureStatus } from './error.ts';
 
 /**
- * Who may call an operation: anybody; a sender that signs; whoever has a right in the owner; a key with the scope admin or
- * keys, which hold for all owners.
+ * The callers of an operation: anybody, a sender with a signature, callers with a right in the owner, or keys with the scope
+ * admin or keys, which hold for all owners.
  */
 export type Access = 'anybody' | 'sender' | Right | 'admin' | 'keys';
 
 /**
- * An operation of the API: what its route checks a request by, and what the OpenAPI document and the types of the client say
- * of it. Its name in `operations/` is its `operationId`.
+ * An operation of the API. Its route, its entry in the OpenAPI document and the types of the client come from this record.
+ * Its name in `operations/` is the `operationId`.
  */
 export interface Operation {
 	readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete';
@@ -102,7 +102,7 @@ export const answerHeaders = {
 
 export type AnswerHeader = keyof typeof answerHeaders;
 
-/** A body that is not JSON. */
+/** A body with another media type than JSON, or that a route parses itself. */
 export interface OtherMedia {
 	/** A text, or the JSON of an object. */
 	readonly example: string | Readonly<Record<string, unknown>>;

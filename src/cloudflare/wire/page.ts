@@ -2,7 +2,7 @@ import * as v from 'valibot';
 
 const cursorMessage = 'Expected a cursor that this route gave';
 
-/** A position in a history, as text. The API's document shows it as text, as answers have it, so it is not `transform(Number)`. */
+/** A position in a history. The arrow function keeps it a text in the API's document, where `Number` means an integer. */
 export const place = v.pipe(
 	v.string(),
 	v.regex(/^\d{1,15}$/, cursorMessage),
@@ -13,7 +13,7 @@ export const place = v.pipe(
 export const count = (most: number) =>
 	v.pipe(v.string(), v.regex(/^\d{1,4}$/, 'Expected a number'), v.transform(Number), v.minValue(1), v.maxValue(most));
 
-/** The name of an agent, whose entries a list has. */
+/** The name of an agent in a query. */
 export const agentName = v.optional(v.pipe(v.string(), v.nonEmpty('Expected the name of an agent'), v.maxLength(64)));
 
 /** A cursor of the given form. */
@@ -30,7 +30,7 @@ export const sessionCursor = /^(\d{1,16})\.([\w-]{1,128})$/;
 /** The cursor that follows a waiting call in the list of approvals. */
 export const waitingCursor = /^(\d{1,16})\.([\w-]{1,128})\.(\d{1,16})$/;
 
-/** An owner in a query, or all of them. */
+/** An owner in a query, or all owners. */
 export const ownerOrAll = v.pipe(
 	v.string(),
 	v.regex(/^[\x21-\x7e]{1,128}$/, 'Expected the name of an owner, or * for all of them'),

@@ -4,7 +4,7 @@ import type { JsonSchema } from '../../core/tool/index.ts';
 import { budgetState } from './budget.ts';
 import { question, waitingCall } from './call.ts';
 
-/** What calls to a model cost. A field that the provider did not report is missing. */
+/** The cost of calls to a model. A field that the provider did not report is missing. */
 export const usage = v.object({
 	inputTokens: v.optional(v.pipe(v.number(), v.description('All input, including cached tokens.'))),
 	outputTokens: v.optional(v.pipe(v.number(), v.description('All output, including reasoning.'))),
@@ -58,7 +58,7 @@ export const runResult = v.variant('status', [
 /** A run that was accepted. Its events are on the session's event stream. */
 export const acceptedRun = v.object({ runId });
 
-/** The wishes of a client for a run besides its message. */
+/** The terms of a client for a run. */
 export interface RunTerms {
 	/** The schema of the answer, which is then JSON. */
 	readonly outputSchema?: JsonSchema;
@@ -66,7 +66,7 @@ export interface RunTerms {
 	readonly parallelToolCalls?: boolean;
 }
 
-/** A tool that the client carries out. Its calls stay open until the client posts their results. */
+/** A tool that the client executes. Its calls stay open until the client posts their results. */
 export interface ClientTool {
 	readonly name: string;
 	readonly description?: string;

@@ -60,7 +60,7 @@ export const runStatus = v.picklist([
 	'error',
 ]);
 
-/** A session that works for a call of another one. */
+/** The parent of a session that works for a call. */
 const child = v.object({
 	id: v.string(),
 	agent: v.string(),
@@ -96,7 +96,7 @@ const sessionAbout = v.object({
 /** A session: its status, what it waits for, and its budget. */
 export const session = v.object({ ...sessionAbout.entries, status });
 
-/** A session after a request that may be a repetition, which a header of the answer says. */
+/** A session, and whether the request was a repetition. */
 export type RepeatableSession = Shown<typeof session> & { readonly isReplay?: boolean };
 
 /** A new session, with a token for a page that talks to it. */

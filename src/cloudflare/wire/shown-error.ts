@@ -5,21 +5,20 @@ import type { ChildEvent } from './event.ts';
 export interface Reader {
 	/** Whether it is an operator: an admin of the owner, or the person of the local mode (docs/keys.md, "Roles"). */
 	readonly isOperator: boolean;
-	/** The id under which the log has what went wrong: that of the run, else that of the request. */
+	/** The id in the log: the id of the run, else of the request. */
 	readonly id: string | undefined;
 }
 
-/** An error as it goes into an answer. */
 interface Shown {
 	readonly code: string;
 	readonly message: string;
 	readonly data?: Readonly<Record<string, unknown>>;
 }
 
-/** Codes that only what the operator has set up leads to. */
+/** Codes of mistakes in the setup. */
 const ofSetup: ReadonlySet<string> = new Set(['not_configured', 'unknown_model', 'invalid_agent']);
 
-/** What a reader can do about a failed model, by the code. Any other failure of a model is the operator's to mend. */
+/** Remedies for failures of a model, by code. Only the operator can mend other failures of a model. */
 const remedies: Readonly<Record<string, readonly [code: string, message: string]>> = {
 	context_overflow: ['context_overflow', 'The conversation is too long for the model. Send less, or begin a new one.'],
 	content_filtered: ['content_filtered', 'The model refuses this content. Change the message.'],
@@ -32,9 +31,9 @@ const remedies: Readonly<Record<string, readonly [code: string, message: string]
 };
 
 /**
- * Returns an error as its reader may see it: the one place where the reader's role decides. What the operator has to mend
- * (a key, a model, a variable, whatever a provider says) is shown to operators only. Others read a neutral text and the
- * id under which the log has the rest. What the reader can mend is shown to everybody.
+ * Returns an error as its reader may see it. Only operators see errors that the operator has to mend (a key, a model, a
+ * variable, words of a provider). Others read a neutral text and the id of the entry in the log. Everybody sees errors that
+ * the reader can mend.
  */
 export function showError<E extends Shown>(error: E, { isOperator, id }: Reader): E | Shown {
 	if (isOperator || !isOfOperator(error)) return error;
@@ -75,14 +74,14 @@ function isOfChild(event: RunEvent | ChildEvent): event is ChildEvent {
 	return event.type === 'child';
 }
 
-/** Warnings whose text is the operator's, and what others read. */
+/** The neutral texts of warnings whose own text is for operators. */
 const neutralWarnings: ReadonlyMap<string, string> = new Map([
 	['fallback_not_ready', 'A model that would have been asked next is not ready.'],
 	['mcp_unreachable', 'Tools of a server are missing in this turn.'],
 	['not_recalled', 'Nothing was recalled for this turn.'],
 ]);
 
-/** Whether an error tells of what only the operator can mend, or in a provider's words. */
+/** Whether only the operator may see an error. */
 function isOfOperator({ code, data }: Pick<Shown, 'code' | 'data'>): boolean {
 	return ofSetup.has(code) || (code !== 'cancelled' && (data?.provider !== undefined || data?.model !== undefined));
 }

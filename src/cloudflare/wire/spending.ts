@@ -26,7 +26,7 @@ export const spendingQuery = v.object({
 	days: v.optional(v.pipe(count(400), v.description('The number of days, including today (UTC).')), '31'),
 });
 
-/** What an owner, or one of its users, spent on a day. */
+/** The spending of an owner, or of a user, on a day. */
 export const spentDay = v.object({
 	day: v.pipe(v.string(), v.description('In UTC, such as 2026-11-22.')),
 	spent: v.pipe(amount, v.description('What calls to models cost.')),
@@ -54,7 +54,7 @@ const counts = {
 	),
 };
 
-/** What was spent by one agent, model and user, as far as they were asked for. */
+/** The spending by agent, model and user, if the query asks for them. */
 export const spentParts = v.object({
 	day: spentDay.entries.day,
 	...names,
@@ -66,7 +66,7 @@ export const spentParts = v.object({
 	...counts,
 });
 
-/** A group of what was spent, or the count of a unit in it. */
+/** A group of the spending, or the count of a unit in it. */
 export const spentGroup = v.union([
 	v.object({ owner: v.string(), ...spentParts.entries }),
 	v.object({
@@ -79,7 +79,7 @@ export const spentGroup = v.union([
 	}),
 ]);
 
-/** What owners spent, by day. */
+/** The spending of owners by day. */
 export const spending = v.object({
 	budgets: v.pipe(
 		v.object({ session: limit, day: limit }),

@@ -6,7 +6,7 @@ import { ownerName } from './page.ts';
 import { schedule } from './schedule.ts';
 import { spentDay, spentParts } from './spending.ts';
 
-/** What a user may spend: on a UTC day, and in all. */
+/** The caps of a user: for a UTC day and in total. */
 const userCaps = v.object({
 	daily: v.optional(v.pipe(limit, v.description('The most on a UTC day.'))),
 	total: v.optional(v.pipe(limit, v.description('The most in all.'))),
@@ -20,14 +20,14 @@ export const userBudgetBody = v.strictObject({
 
 export const userQuery = v.object({ owner: v.optional(ownerName) });
 
-/** The budget of a user, and where it stands. */
+/** The budget of a user with its state. */
 export const userBudget = v.object({
 	caps: userCaps,
 	daily: v.pipe(budgetState, v.description('Today (UTC).')),
 	total: v.pipe(budgetState, v.description('All days together.')),
 });
 
-/** Everything that is stored of a user. */
+/** All data of a user. */
 export const exportedUser = v.object({
 	owner: v.string(),
 	user: v.string(),
@@ -42,7 +42,7 @@ export const exportedUser = v.object({
 	),
 });
 
-/** What was erased of a user. */
+/** The answer to the erasure of a user. */
 export const erasedUser = v.object({
 	user: v.string(),
 	sessions: v.pipe(v.number(), v.description('How many sessions were removed.')),

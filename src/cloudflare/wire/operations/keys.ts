@@ -13,7 +13,7 @@ export const listKeys = operation({
 	access: 'admin',
 	tag: 'Keys',
 	summary: 'List the API keys that this Worker knows',
-	description: 'Those of the secret, and those that are stored. Shows ids, never the keys themselves.',
+	description: 'The keys of the secret and the stored keys. Shows ids, never the keys themselves.',
 	answers: {
 		200: {
 			says: 'All keys.',
@@ -69,7 +69,7 @@ export const revokeKey = operation({
 	tag: 'Keys',
 	summary: 'Revoke an API key',
 	description:
-		'A stored one. Within a minute it opens nothing anywhere, and the tokens that it made end. A key of the secret is revoked with `npm run keys`.',
+		'Revokes a stored key. Within a minute it is invalid everywhere, and so are its tokens. A key of the secret is revoked with `npm run keys`.',
 	answers: { 204: { says: 'The key is revoked.' } },
 	errors: [404, 409],
 });

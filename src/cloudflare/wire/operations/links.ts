@@ -43,7 +43,7 @@ export const decide = operation({
 	path: '/v1/decisions/:link',
 	access: 'anybody',
 	tag: 'Sessions',
-	summary: 'Decide as a link says',
+	summary: 'Decide by a link',
 	description: 'Once, within the time of the link, and only while its call waits with the same arguments.',
 	ignoresQuery: true,
 	answers: { 200: { says: 'The page.', also: page } },

@@ -45,9 +45,8 @@ export const listServers = operation({
 	access: 'setUp',
 	tag: 'MCP servers',
 	summary: 'List your MCP servers',
-	description:
-		'Those that this owner has registered, and those that the agents name. None of them is asked for anything.',
-	answers: { 200: { says: 'All of them, by name.', json: serverList, examples: { servers: { servers: [shown] } } } },
+	description: 'The servers that this owner has registered, and the servers of the agents. No server is called.',
+	answers: { 200: { says: 'All servers, by name.', json: serverList, examples: { servers: { servers: [shown] } } } },
 });
 
 export const getServer = operation({
@@ -90,7 +89,7 @@ export const deleteServer = operation({
 	access: 'setUp',
 	tag: 'MCP servers',
 	summary: 'Remove an MCP server',
-	description: 'With its secrets, its login and what was accepted of it.',
+	description: 'Removes its secrets, its login and the accepted tools, too.',
 	answers: { 204: { says: 'The server is removed.' } },
 	errors: [404, 409],
 });
@@ -102,7 +101,7 @@ export const acceptTools = operation({
 	tag: 'MCP servers',
 	summary: 'Accept changed tools',
 	description:
-		'Asks the server for its tools once more, and accepts each named one that is still what was seen. From then on it is called again.',
+		'Asks the server for its tools again, and accepts each named tool that still has the given hash. Agents can call it from then on.',
 	json: acceptBody,
 	examples: { tools: { tools: { search: hash } } },
 	answers: {
@@ -124,7 +123,7 @@ export const startLogin = operation({
 	description: 'Gives the page on which a person logs in. The link is for this owner, for an hour, and for one login.',
 	answers: {
 		200: {
-			says: 'The link, or that there is a login already.',
+			says: 'The link, or whether there is a login already.',
 			json: loginStart,
 			examples: { link: { url: 'https://example.com/authorize?client_id=…', isLoggedIn: false } },
 		},
@@ -138,8 +137,8 @@ export const endLogin = operation({
 	access: 'setUp',
 	tag: 'MCP servers',
 	summary: 'Log out of an MCP server',
-	description: 'Forgets the tokens. The server itself is not told.',
-	answers: { 204: { says: 'There is no login any more.' } },
+	description: 'Removes the tokens. The server itself is not called.',
+	answers: { 204: { says: 'The login is removed.' } },
 	errors: [404],
 });
 
@@ -148,7 +147,7 @@ export const getClientMetadata = operation({
 	path: '/v1/mcp/client.json',
 	access: 'anybody',
 	tag: 'MCP servers',
-	summary: 'Who this Worker is, for the login pages of MCP servers',
+	summary: 'Read the OAuth client metadata of this Worker',
 	description: 'An OAuth client metadata document. Its address is the client’s id.',
 	ignoresQuery: true,
 	answers: { 200: { says: 'The document.', json: clientMetadata, examples: { document } } },
@@ -160,8 +159,8 @@ export const finishLogin = operation({
 	path: '/v1/mcp/callback',
 	access: 'anybody',
 	tag: 'MCP servers',
-	summary: 'Where a login comes back to',
-	description: 'A browser comes here from the login page of an MCP server. A run that waits for the login goes on.',
+	summary: 'Finish a login',
+	description: 'The login page of an MCP server sends the browser here. A run that waits for the login continues.',
 	ignoresQuery: true,
 	answers: {
 		200: { says: 'A page that says how the login ended.', also: { 'text/html': { example: '<!doctype html>' } } },

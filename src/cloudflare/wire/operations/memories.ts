@@ -29,9 +29,9 @@ export const eraseMemories = operation({
 	access: 'manageUsers',
 	tag: 'Memories',
 	summary: 'Erase all memories',
-	description: 'Those of one user, or the owner’s own.',
+	description: 'Erases the memories of one user, or of the owner itself.',
 	query: memoryHolder,
-	answers: { 204: { says: 'Nothing is left.' } },
+	answers: { 204: { says: 'The memories are erased.' } },
 });
 
 export const getMemory = operation({

@@ -79,7 +79,7 @@ export const listWaiting = operation({
 	adminToo: true,
 	tag: 'Messages',
 	summary: 'Read the waiting messages',
-	description: 'The messages that came during a run and wait for it to end, or to take them up. Oldest first.',
+	description: 'The messages that arrived during a run and wait for its end or its next turn. Oldest first.',
 	answers: { 200: { says: 'The messages.', json: waitingMessages, examples: { waiting: example.waitingMessages } } },
 	errors: [404],
 });
@@ -90,7 +90,7 @@ export const removeWaiting = operation({
 	access: 'sendMessage',
 	tag: 'Messages',
 	summary: 'Remove a waiting message',
-	description: 'The message has no run then. One that a run has taken up waits no more, and is `404`.',
+	description: 'The message then gets no run. A message that a run has taken is `404`.',
 	answers: { 204: { says: 'The message is removed.' } },
 	errors: [404, 409],
 });

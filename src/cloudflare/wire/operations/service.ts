@@ -13,7 +13,7 @@ export const getHealth = operation({
 	query: v.object({ deep: v.optional(v.pipe(v.string(), v.maxLength(20))) }),
 	answers: {
 		200: {
-			says: 'It is.',
+			says: 'The Worker runs.',
 			json: v.object({
 				status: v.literal('ok'),
 				problems: v.optional(

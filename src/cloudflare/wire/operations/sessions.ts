@@ -148,12 +148,12 @@ export const listApprovals = operation({
 	access: 'seeInbox',
 	adminToo: true,
 	tag: 'Sessions',
-	summary: 'List what waits for a person',
+	summary: 'List the calls that wait for a person',
 	description:
 		'The open approvals, questions and manual calls of all sessions of the owner, the oldest first. Answer one in its session. The list may be a moment late.',
 	query: approvalQuery,
 	answers: {
-		200: { says: 'One page of what waits.', json: approvalPage, examples: { page: example.approvalPage } },
+		200: { says: 'One page of the waiting calls.', json: approvalPage, examples: { page: example.approvalPage } },
 	},
 });
 

@@ -2,10 +2,10 @@ import type { RunEvent } from '../../../../core/chat/index.ts';
 import { type RunletError, toErrorHeaders, toRunletError } from '../../../../core/ground/errors.ts';
 import type { Protocol } from '../protocol.ts';
 
-/** The events that an MCP client is told of, or that its answer is made of. */
+/** The events that the answer to an MCP client is made of. */
 const kinds = ['run.started', 'tool_use_start', 'note', 'step', 'done', 'awaiting', 'halted', 'cancelled', 'error'];
 
-/** A run as lines of JSON, an event each. The Worker makes messages of MCP of them. */
+/** Writes each event as a line of JSON. The Worker turns the lines into messages of MCP. */
 export const runLines: Protocol = {
 	isSame: true,
 	writer: () => ({
