@@ -1,7 +1,7 @@
 import type { ToolMessage } from '../../../core/chat/index.ts';
 import { joinBytes, toBase64 } from '../../../core/ground/bytes.ts';
 import { toUiMessage, type UiMessage, type UiPart, withAllowed } from '../../wire/protocols/ui/message.ts';
-import { type GivenResult, type ToldRun, type UiMessageHead, UiWriter } from '../../wire/protocols/ui/writer.ts';
+import { type EarlierRun, type ReceivedResult, type UiMessageHead, UiWriter } from '../../wire/protocols/ui/writer.ts';
 import { replay } from '../events/replay.ts';
 import { findAskedMessage, toListedId } from '../inbox/posted.ts';
 import { findOpenCalls, listApprovedCalls } from '../store/calls.ts';
@@ -88,14 +88,14 @@ function findAnswer(store: SessionStore, runs: readonly number[]): UiMessage | u
  * Returns the results for calls of the newest run that arrived while other calls are open. They are stored for the next
  * run.
  */
-function findEarlyAnswers(store: SessionStore, run: RunRecord): GivenResult[] {
+function findEarlyAnswers(store: SessionStore, run: RunRecord): ReceivedResult[] {
 	const firstSeq = store.messages.lastTurn();
 	const n = run.n + 1;
 	return toGiven({ n, firstSeq }, store.findRunMessages(n, firstSeq), listAskedApprovals(run));
 }
 
 /** Lists the stored parts of consecutive runs. An active run has only its input. */
-function listToldRuns(store: SessionStore, runs: readonly number[]): ToldRun[] {
+function listToldRuns(store: SessionStore, runs: readonly number[]): EarlierRun[] {
 	let approvals: ReadonlySet<string> = new Set();
 	return runs.flatMap((n) => {
 		const run = store.runs.get(n);
@@ -124,7 +124,7 @@ function toGiven(
 	{ n, firstSeq }: Pick<RunRecord, 'n' | 'firstSeq'>,
 	records: readonly MessageRecord[],
 	approvals: ReadonlySet<string>,
-): GivenResult[] {
+): ReceivedResult[] {
 	const isGiven = (record: MessageRecord): record is MessageRecord & { readonly message: ToolMessage } =>
 		record.run === n && record.input === true && record.message.role === 'tool' && record.inbound === undefined;
 	return records

@@ -21,7 +21,7 @@ export type Format =
 	/** AI SDK pages. `isContinued`: the page already has what earlier runs of the answer wrote. */
 	| { readonly type: 'ui'; readonly isContinued?: boolean };
 
-/** What a protocol needs of the session besides the events of a run. */
+/** The session's part in a protocol. */
 export interface ProtocolContext {
 	/** The message of an AI SDK page that a run writes. */
 	readonly uiHead: (run: number, isContinued: boolean) => UiMessageHead;

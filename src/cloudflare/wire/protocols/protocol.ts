@@ -5,13 +5,13 @@ import type { Completion } from './openai/completion.ts';
 
 /** Writes the events of a run for one reader. */
 export interface RunWriter {
-	/** @param id the event's id, so that a reader can come back */
+	/** @param id the event's id, with which a reader can reconnect */
 	event(event: RunEvent, id: string | undefined): string;
 	/** The text after the last event. */
 	end(): string;
 }
 
-/** A translation of a run's events into the words of a protocol. */
+/** A translation of a run's events into a protocol. */
 export interface Protocol {
 	/** Headers of a streamed answer, besides those of every event stream. */
 	readonly headers?: Readonly<Record<string, string>>;
@@ -19,13 +19,13 @@ export interface Protocol {
 	readonly isSame?: boolean;
 	/** Makes a writer for a reader of a run, by the number of the run. */
 	writer(run: number): RunWriter;
-	/** Writes an event of a child. Readers of a protocol without it are shown none. */
+	/** Writes an event of a child session. A protocol without it shows none. */
 	child?(event: ChildEvent, id: string | undefined): string;
-	/** Makes the answer that is not streamed from all events of the run. Runlet's own if it is missing. */
+	/** Makes the answer without streaming from all events of the run. If it is missing, the answer has Runlet's form. */
 	result?(events: readonly RunEvent[]): Completed;
-	/** The end of a stream whose reader may no longer read it. The run goes on. */
+	/** Returns the end of a stream whose reader lost access. The run continues. */
 	closed?(why: RunletError): string;
 }
 
-/** A whole answer, or why the run gave none. */
+/** A whole answer, or the error of a run without an answer. */
 export type Completed = { readonly completion: Completion } | { readonly error: RunletError };

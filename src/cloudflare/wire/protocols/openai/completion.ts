@@ -1,9 +1,9 @@
-/** What is answered, as schemas: the code takes the types of them, and the document of the API the rest. */
+/** The schemas of the answers. The code uses their types, and the document of the API the schemas. */
 import * as v from 'valibot';
 
 const count = v.pipe(v.number(), v.integer(), v.minValue(0));
 
-/** What all turns of a run cost. */
+/** The usage of all turns of a run. */
 const usageSchema = v.object({
 	prompt_tokens: count,
 	completion_tokens: count,
@@ -16,7 +16,7 @@ const usageSchema = v.object({
 
 const finishReason = v.picklist(['stop', 'length', 'tool_calls', 'content_filter']);
 const about = { id: v.string(), created: count, model: v.string() };
-/** A page that the answer rests on. The indices are 0 where nothing says which words cite it. */
+/** A page that the answer cites. The indices are 0 if the cited words are unknown. */
 const annotation = v.object({
 	type: v.literal('url_citation'),
 	url_citation: v.object({ url: v.string(), title: v.string(), start_index: count, end_index: count }),

@@ -12,7 +12,7 @@ import { parseToolInput } from '../../../../core/tool/call.ts';
 import type { ToolCall } from '../../../../core/tool/index.ts';
 import { type ClientMessage, type ClientPart, readDataUrl } from './schema.ts';
 
-/** A client's messages: the history, and what to answer now. */
+/** A client's messages: the history and the new message. */
 export interface Conversation {
 	/** The messages before `results` and `message`. */
 	readonly history: readonly Message[];

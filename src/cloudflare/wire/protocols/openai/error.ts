@@ -33,7 +33,7 @@ export function runFailureResponse(error: RunletError): Response {
 	return toErrorResponse(toRunError(error), false, status === 400 || status === 402 ? status : 406);
 }
 
-/** Hides `auth`: if a provider refuses the Worker's key, nothing is wrong with the client's key. */
+/** Hides `auth`: if a provider refuses the Worker's key, the client's key is still valid. */
 export function toRunError(error: RunletError): RunletError {
 	return error.code === 'auth' ? new RunletError('provider_error', error.message, error.data) : error;
 }

@@ -12,7 +12,7 @@ import { RunletError } from '../../../../core/ground/errors.ts';
 import { toInputText } from '../../../../core/tool/call.ts';
 import type { CompletionUsage, Delta, FinishReason } from './completion.ts';
 
-/** How the client wants its answer. */
+/** The client's options for the answer. */
 export interface PieceOptions {
 	/** Names of the client's tools. */
 	readonly tools: readonly string[];
@@ -39,8 +39,8 @@ export type Piece =
  * own calls are left out. A blank line separates the texts of the turns. A tool's question becomes text. A run that was
  * halted before any text says the reason. A run that waits for something the client cannot give is a failure.
  *
- * Shown text cannot be taken back. So a turn that restarts must repeat what was shown of it; if it differs, the answer
- * is a failure.
+ * Shown text cannot be withdrawn. So a turn that restarts must repeat its shown text. If the text differs, the answer is a
+ * failure.
  *
  * A JSON answer is only the last turn's text. It comes in one piece, because it is checked first. A run that asks or
  * was halted has no JSON answer.
@@ -195,10 +195,10 @@ function createWaitsForOthers(calls: readonly WaitingCall[]): RunletError {
 	);
 }
 
-/** The pages that an answer rests on. Other sources have no place in this protocol. */
+/** The pages that an answer cites. The protocol has no form for other sources. */
 interface Annotations {
 	take(event: RunEvent): void;
-	/** Returns the delta that lists each page once; an empty one if there is none. */
+	/** Returns the delta that lists each page once, or an empty delta. */
 	createDelta(): Delta;
 }
 

@@ -10,7 +10,7 @@ interface UiCall {
 	state: 'streaming' | 'open' | 'settled' | 'dropped';
 }
 
-/** The tool calls of one UI message: says their inputs and outputs as chunks, and never an output without its call. */
+/** Writes the tool calls of a UI message as chunks. Every output has a call. */
 export class UiCalls {
 	readonly #calls = new Map<string, UiCall>();
 	readonly #say: (chunk: UiChunk) => void;
@@ -31,7 +31,7 @@ export class UiCalls {
 		this.#say({ type: 'tool-input-delta', toolCallId, inputTextDelta });
 	}
 
-	/** The inputs that are still streaming are whole. */
+	/** Completes the inputs that are still streaming. */
 	completeInputs(): void {
 		for (const [toolCallId, call] of this.#listStreaming()) {
 			call.state = 'open';
@@ -40,7 +40,7 @@ export class UiCalls {
 		}
 	}
 
-	/** The inputs that are still streaming stay incomplete, so their calls are not carried out. */
+	/** Drops the calls whose inputs are still streaming. */
 	dropInputs(errorText: string): void {
 		for (const [toolCallId, call] of this.#listStreaming()) {
 			call.state = 'dropped';
@@ -49,7 +49,7 @@ export class UiCalls {
 		}
 	}
 
-	/** Says a call's output. Its images, audio and files are file parts of the message. */
+	/** Writes the output of a call. Its images, audio and files become file parts of the message. */
 	settle({ id: toolCallId, output, isError, parts = [] }: ToolResult): void {
 		if (!this.trySettle(toolCallId)) return;
 		if (isError) this.#say({ type: 'tool-output-error', toolCallId, errorText: toText(output) });
@@ -60,7 +60,7 @@ export class UiCalls {
 		}
 	}
 
-	/** Settles a call without saying its output. Returns false if its input is not complete. */
+	/** Settles a call without an output. Returns false if its input is not complete. */
 	trySettle(toolCallId: string): boolean {
 		const call = this.#calls.get(toolCallId);
 		if (call?.state !== 'open' && call?.state !== 'settled') return false;

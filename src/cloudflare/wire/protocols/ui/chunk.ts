@@ -1,10 +1,10 @@
 import type { Shown } from '../../operation.ts';
 import type { uiChunk } from '../../ui.ts';
 
-/** A part of the UI message stream that AI SDK 5, 6 and 7 read; the two approval kinds from 6 on. */
+/** A chunk of the UI message stream. AI SDK 5, 6 and 7 read it; the two approval kinds need 6 or 7. */
 export type UiChunk = Shown<typeof uiChunk>;
 
-/** Why an answer ended, in the words that every version knows. */
+/** A finish reason that every version knows. */
 export type UiFinishReason = Extract<UiChunk, { type: 'finish' }>['finishReason'];
 
 /** Whether the calls of a turn with this stop reason are dropped. */

@@ -1,12 +1,12 @@
 import type { UiChunk } from './chunk.ts';
 
-/** A part of a UI message: `type` says what it is. */
+/** A part of a UI message. */
 export interface UiPart {
 	readonly type: string;
 	readonly [field: string]: unknown;
 }
 
-/** A message as a page of the AI SDK holds it. */
+/** A message of an AI SDK page. */
 export interface UiMessage {
 	readonly id: string;
 	readonly role: 'user' | 'assistant';
@@ -15,8 +15,8 @@ export interface UiMessage {
 }
 
 /**
- * Returns the message that a client has after it read these chunks, without the text of a turn that was cut off and
- * asked again. `undefined` if there is nothing to show.
+ * Returns the message that a client has after it read the chunks, without the text of restarted turns. Returns undefined if
+ * the message is empty.
  */
 export function toUiMessage(chunks: readonly UiChunk[]): UiMessage | undefined {
 	let id = '';
@@ -85,7 +85,7 @@ function withoutLastStep(parts: readonly UiPart[]): UiPart[] {
 	return parts.slice(0, Math.max(0, at));
 }
 
-/** Adds what a chunk says of a tool call to the call's part. */
+/** Applies a chunk about a tool call to the call's part. */
 function applyToCall(parts: UiPart[], chunk: UiChunk): void {
 	switch (chunk.type) {
 		case 'tool-input-start':
@@ -144,7 +144,7 @@ function findCall(parts: readonly UiPart[], toolCallId: string): number {
 	return parts.findLastIndex((part) => part.type.startsWith('tool-') && part.toolCallId === toolCallId);
 }
 
-/** Marks the calls that a person allowed and that did not run yet, so that nobody is asked about them again. */
+/** Marks the approved calls that did not run yet, so the page does not ask about them again. */
 export function withAllowed({ parts, ...message }: UiMessage, allowed: readonly string[]): UiMessage {
 	const shown = parts.map((part) =>
 		part.state === 'approval-requested' && allowed.some((id) => id === part.toolCallId)

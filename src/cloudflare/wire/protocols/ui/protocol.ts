@@ -2,10 +2,10 @@ import { toResponse, toRunletError } from '../../../../core/ground/errors.ts';
 import type { Protocol } from '../protocol.ts';
 import { toUiSse, type UiMessageHead, UiWriter, uiStreamEnd } from './writer.ts';
 
-/** Headers of a UI message stream, by which the client's libraries recognise it. */
+/** The headers by which clients recognise a UI message stream. */
 export const uiHeaders = { 'x-vercel-ai-ui-message-stream': 'v1' } as const;
 
-/** Answers in the words of the AI SDK's pages. The client shows the body of a failure as its message. */
+/** The protocol of AI SDK pages. The client shows the body of a failure as its message. */
 export function uiProtocol(headOf: (run: number) => UiMessageHead): Protocol {
 	return {
 		headers: uiHeaders,
@@ -24,10 +24,10 @@ export function uiProtocol(headOf: (run: number) => UiMessageHead): Protocol {
 }
 
 /**
- * The stream of an answer to which nothing is added.
+ * Returns the stream of an answer that has nothing new.
  *
- * @param isWaiting whether calls of it wait for somebody; where none does an empty step comes last, or a client that
- * posts by itself once all calls are answered would post for ever
+ * @param isWaiting whether calls of the answer wait. If none waits, an empty step comes last: without it, a client that posts
+ * when all calls are answered would post in an endless loop
  */
 export function uiNothing(isWaiting: boolean): string {
 	const step = isWaiting ? [] : ([{ type: 'start-step' }, { type: 'finish-step' }] as const);

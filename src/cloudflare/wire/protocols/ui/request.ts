@@ -6,7 +6,7 @@ import { longText, maxId, shortText } from '../../limits.ts';
 export const textPart = v.object({ type: v.literal('text'), text: longText });
 export const filePart = v.object({
 	type: v.literal('file'),
-	// What is too long for a name or a type is refused with its field, as an attachment, and not passed over here.
+	// The check of attachments refuses longer names and types, and names the field.
 	mediaType: longText,
 	url: longText,
 	filename: v.nullish(longText),
@@ -37,7 +37,7 @@ export type UiAnswer =
 	| { readonly id: string; readonly output: unknown; readonly isError?: boolean }
 	| { readonly id: string; readonly approve: boolean; readonly reason?: string };
 
-/** Reads the answers in an assistant's message. Some may be old, and some may be made up. */
+/** Reads the answers in an assistant's message. Some may be old or invented. */
 export function readAnswers(parts: readonly unknown[]): UiAnswer[] {
 	return parts.flatMap((part): UiAnswer[] => {
 		const read = v.safeParse(answeredPart, part);

@@ -3,20 +3,20 @@ import type { RunEvent, TerminalEvent } from '../../../../core/chat/index.ts';
 import { UiCalls } from './calls.ts';
 import type { UiChunk, UiFinishReason } from './chunk.ts';
 import { keepsNoCalls, toFinishReason } from './chunk.ts';
-import { UiProvided } from './provided.ts';
+import { UiProviderCalls } from './provider-calls.ts';
 
-/** An answer from outside to a call; a run begins with it. */
-export interface GivenResult {
+/** An answer to a waiting call. It starts a run. */
+export interface ReceivedResult {
 	readonly id: string;
 	readonly output: unknown;
 	readonly isError: boolean;
-	/** Whether a person did not allow the call. */
+	/** Whether a person denied the call. */
 	readonly isDenied: boolean;
 }
 
-/** One run of an answer: the results that it began with, and the events that were rebuilt for it. */
-export interface ToldRun {
-	readonly given: readonly GivenResult[];
+/** An earlier run of an answer: the results that started it, and its rebuilt events. */
+export interface EarlierRun {
+	readonly given: readonly ReceivedResult[];
 	readonly events: readonly RunEvent[];
 }
 
@@ -25,21 +25,21 @@ export interface UiMessageHead {
 	readonly messageId: string;
 	/** Missing for a run without a session. */
 	readonly sessionId?: string;
-	/** The runs before, which are over. */
-	readonly earlier: readonly ToldRun[];
-	/** What the run itself began with. */
-	readonly given: readonly GivenResult[];
-	/** Whether the reader already has what the earlier runs wrote. */
+	/** The earlier runs, which have ended. */
+	readonly earlier: readonly EarlierRun[];
+	/** The results that started the run. */
+	readonly given: readonly ReceivedResult[];
+	/** Whether the reader already has the text of the earlier runs. */
 	readonly isContinued: boolean;
 }
 
 /**
  * Writes run events as the chunks of one UI message. The chunks fit together whatever the events are: each delta has a
  * start, each output has a call, each step has an end. A call is reported as complete only after its turn is stored, so
- * a page never carries out a call that a cut-off turn takes back.
+ * a page never runs a call of a turn that restarts.
  *
- * Some clients post by themselves when all calls of the last step are answered. They would do so for ever if the run has
- * nothing more to say, so an empty step comes last.
+ * Some clients post when all calls of the last step are answered. An empty last step prevents an endless loop if the run has
+ * nothing more to say.
  */
 export class UiWriter {
 	readonly #head: UiMessageHead;
@@ -51,8 +51,8 @@ export class UiWriter {
 	#text: { readonly kind: 'text' | 'reasoning'; readonly id: string } | undefined;
 	#texts = 0;
 	readonly #calls = new UiCalls((chunk) => this.#say(chunk));
-	readonly #provided = new UiProvided((chunk) => this.#say(chunk));
-	/** Calls of the step that was begun last. */
+	readonly #providerCalls = new UiProviderCalls((chunk) => this.#say(chunk));
+	/** The calls of the last step. */
 	#stepCalls: string[] = [];
 	#stopReason = 'end_turn';
 
@@ -60,7 +60,7 @@ export class UiWriter {
 		this.#head = head;
 	}
 
-	/** Returns the chunks for an event; none for a kind that this version does not know. */
+	/** Returns the chunks for an event. Returns none for an unknown kind. */
 	write(event: RunEvent): UiChunk[] {
 		if (event.type === 'run.started') this.#runId = event.runId;
 		this.#start();
@@ -68,8 +68,8 @@ export class UiWriter {
 		return this.#drain();
 	}
 
-	/** Returns the chunks for answers that were given after the run's end, while its other calls still wait. */
-	writeAnswers(given: readonly GivenResult[]): UiChunk[] {
+	/** Returns the chunks for answers after the run's end, while other calls wait. */
+	writeAnswers(given: readonly ReceivedResult[]): UiChunk[] {
 		this.#takeGiven(given);
 		return this.#drain();
 	}
@@ -80,14 +80,14 @@ export class UiWriter {
 		return out;
 	}
 
-	/** Writes what comes before the run's own events. */
+	/** Writes the chunks before the run's own events. */
 	#start(): void {
 		if (this.#started) return;
 		this.#started = true;
 		const { messageId, sessionId, earlier, given, isContinued } = this.#head;
 		const runId = this.#runId;
 		if (runId === undefined) {
-			// A run that never began adds to no answer.
+			// A run that did not begin has no events.
 			this.#say({ type: 'start', messageMetadata: { sessionId } });
 			return;
 		}
@@ -124,12 +124,12 @@ export class UiWriter {
 				break;
 			case 'provider_tool':
 				this.#openStep();
-				if (this.#provided.isNew(event.id)) this.#closeText();
-				this.#provided.call(event);
+				if (this.#providerCalls.isNew(event.id)) this.#closeText();
+				this.#providerCalls.call(event);
 				break;
 			case 'source':
 				this.#openStep();
-				this.#provided.source(event);
+				this.#providerCalls.source(event);
 				break;
 			case 'stop':
 				this.#openStep();
@@ -144,7 +144,7 @@ export class UiWriter {
 				break;
 			case 'step':
 				this.#closeText();
-				this.#provided.endTurn();
+				this.#providerCalls.endTurn();
 				this.#calls.dropInputs('The turn ended before this call was complete.');
 				if (this.#step === 'open') this.#step = 'ending';
 				break;
@@ -163,7 +163,7 @@ export class UiWriter {
 			case 'turn.restarted':
 				this.#closeText();
 				this.#calls.dropInputs('The turn was cut off and is asked again.');
-				this.#provided.restartTurn();
+				this.#providerCalls.restartTurn();
 				if (this.#step === 'ending') this.#closeStep();
 				if (this.#step === 'open') this.#say({ type: 'data-restarted', data: { iteration: event.iteration } });
 				this.#closeStep();
@@ -171,7 +171,7 @@ export class UiWriter {
 		}
 	}
 
-	#takeGiven(given: readonly GivenResult[]): void {
+	#takeGiven(given: readonly ReceivedResult[]): void {
 		for (const { isDenied, ...result } of given) {
 			const { id } = result;
 			if (!isDenied) this.#calls.settle(result);
@@ -182,7 +182,7 @@ export class UiWriter {
 	#end(event: TerminalEvent, isEarlier: boolean): void {
 		this.#closeText();
 		this.#calls.dropInputs('The run ended before this call was complete.');
-		this.#provided.end(event);
+		this.#providerCalls.end(event);
 		const asked = event.type === 'awaiting' ? event : undefined;
 		for (const { id, kind } of asked?.toolCalls ?? []) {
 			if (kind === 'approval' && this.#calls.isOpen(id))
@@ -220,7 +220,7 @@ export class UiWriter {
 				break;
 			}
 			case 'error':
-				// The client reads nothing behind the error.
+				// The client reads nothing after the error.
 				this.#say({ type: 'message-metadata', messageMetadata: this.#metadata({ status: 'error', code: event.code }) });
 				this.#say({ type: 'error', errorText: event.message });
 				break;
@@ -281,10 +281,10 @@ export class UiWriter {
 	}
 }
 
-/** The chunk as an event of the stream: JSON holds no line break, so one `data` line. */
+/** Formats a chunk as an event of the stream. JSON has no line break, so one `data` line is enough. */
 export function toUiSse(chunk: UiChunk): string {
 	return `data: ${JSON.stringify(chunk)}\n\n`;
 }
 
-/** What ends the stream. */
+/** The end of the stream. */
 export const uiStreamEnd = 'data: [DONE]\n\n';

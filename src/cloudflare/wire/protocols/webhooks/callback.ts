@@ -6,7 +6,7 @@ const seconds = 1_000;
 const minutes = 60 * seconds;
 const hours = 60 * minutes;
 
-/** The schedule of Standard Webhooks, over three days: how long after each failed attempt the next one is made. */
+/** The delays of Standard Webhooks between attempts, over three days. */
 const delays = [
 	5 * seconds,
 	5 * minutes,
@@ -14,16 +14,16 @@ const delays = [
 	...[2, 5, 10, 14, 20, 24].map((count) => count * hours),
 ] as const;
 
-/** Milliseconds until the next try, after this many failures. `undefined` after the last. */
+/** Returns the milliseconds until the next attempt, or undefined after the last. */
 export function retryDelay(failed: number): number | undefined {
 	const delay = delays[failed - 1];
-	// A random part, so that a receiver that was down does not get everything at once.
+	// A random part spreads the load on a receiver that was down.
 	return delay === undefined ? undefined : Math.round(delay * (1 + Math.random() / 10));
 }
 
 /** The secrets and the time for signing a callback. */
 export interface SigningOptions {
-	/** The same at each try, so that the receiver recognises a repeat. */
+	/** The same for each attempt, so the receiver recognises a repeat. */
 	readonly id: string;
 	/** Each makes one signature. There are several while the receiver changes its secret. */
 	readonly secrets: readonly string[];

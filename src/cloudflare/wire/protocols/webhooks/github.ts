@@ -2,7 +2,7 @@ import { joinBytes } from '../../../../core/ground/bytes.ts';
 import { sha256Signature } from './signature.ts';
 import type { Source } from './source.ts';
 
-/** GitHub: the body, `X-Hub-Signature-256: sha256=` and hex. It signs no time, and neither the event's name nor its id. */
+/** GitHub: the body, `X-Hub-Signature-256: sha256=` and hex. The time, the event's name and its id are not signed. */
 export const github: Source = {
 	name: 'github',
 	signatureHeader: 'x-hub-signature-256',

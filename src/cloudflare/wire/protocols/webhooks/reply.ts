@@ -2,14 +2,14 @@ import { RunletError } from '../../../../core/ground/errors.ts';
 import { assertPublicUrl } from '../../../../core/ground/public-fetch.ts';
 
 /**
- * Where the answer of a run goes besides its session: to a person in Slack, or as a comment on a GitHub issue. It is
- * stored as a text in place of a callback's URL.
+ * The receiver of a run's answer: a person in Slack, or the comments of a GitHub issue. It is stored as a text in the place
+ * of a callback's URL.
  */
 export type ReplyTarget =
 	| { readonly kind: 'slack'; readonly url: string; readonly isPublic: boolean }
 	| { readonly kind: 'github'; readonly repository: string; readonly issue: number };
 
-/** Ends each comment, so that a mapping recognises what Runlet itself wrote. */
+/** The end of each comment, by which a mapping recognises comments of Runlet. */
 export const commentMark = '<!-- runlet -->';
 
 /** The longest text that Slack and GitHub take, in characters. */
@@ -65,14 +65,14 @@ export function toReplyRequest(target: ReplyTarget, text: string, github: Github
 }
 
 /**
- * Escapes what Slack would read as a command, such as `<!channel>`:
+ * Escapes the commands of Slack, such as `<!channel>`:
  * https://docs.slack.dev/messaging/formatting-message-text
  */
 function escapeSlack(text: string): string {
 	return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }
 
-/** Whether another try makes sense. An address that is used up, or a token without the permission, stays so. */
+/** Whether a retry can succeed. An address that is used up, or a token without the permission, fails again. */
 export function mayPostAgain(status: number): boolean {
 	return status === 408 || status === 429 || status >= 500;
 }

@@ -9,11 +9,11 @@ const toleranceSeconds = 300;
 /** A delivery that its source has signed. */
 export interface Verified {
 	readonly event: WebhookEvent;
-	/** The answer that the source wants at once. There is nothing to do for it. */
+	/** The immediate answer to a ping or a challenge. There is no event then. */
 	readonly reply?: string;
 	/** Whether the source shows the answer to a person. */
 	readonly isShown?: boolean;
-	/** SHA-256 of the body, for a source whose deliveries anybody could send again. */
+	/** SHA-256 of the body, for a source whose deliveries can be replayed. */
 	readonly body?: string;
 }
 
@@ -40,8 +40,7 @@ export async function verify(source: Source, delivery: RawDelivery, options: Ver
 }
 
 /**
- * Throws as `verify` does if the headers alone show that a delivery cannot be authentic, so that its body is not even
- * read.
+ * Throws the error of `verify` if the headers alone show that a delivery is not authentic, so its body need not be read.
  */
 export function assertSigned(source: Source, headers: Headers, { now }: Pick<VerifyOptions, 'now'>): void {
 	if (timelySignature(source, headers, now) === undefined) throw notAuthentic(source);
@@ -106,12 +105,12 @@ function isId(id: string | undefined): id is string {
 	return id !== undefined && /^[\x21-\x7e]{1,255}$/.test(id);
 }
 
-/** The id of a delivery that has none of its own. */
+/** Returns the id of a delivery whose source sends none. */
 async function hashBody(body: Uint8Array<ArrayBuffer>): Promise<string> {
 	return `sha256:${toHex(new Uint8Array(await crypto.subtle.digest('SHA-256', body)))}`;
 }
 
-/** HMAC-SHA256, which all sources sign with, by WebCrypto. */
+/** All sources sign with HMAC-SHA256. */
 const algorithm = { name: 'HMAC', hash: 'SHA-256' };
 
 /**

@@ -4,8 +4,8 @@ import { parseTime } from './signature.ts';
 import type { Source } from './source.ts';
 
 /**
- * Slack: `v0:time:body`, `X-Slack-Signature: v0=` and hex. An event's type is that of the event inside (`app_mention`), of
- * anything else its own (`block_actions`); a slash command's is `slash_command`.
+ * Slack: `v0:time:body`, `X-Slack-Signature: v0=` and hex. The type is the type of the inner event (`app_mention`),
+ * `slash_command` for a slash command, or the type of the payload (`block_actions`).
  */
 export const slack: Source = {
 	name: 'slack',
@@ -26,7 +26,7 @@ export const slack: Source = {
 		return {
 			type: typeof named === 'string' ? named : undefined,
 			id: [id, trigger].find((one) => typeof one === 'string'),
-			// Anything but an event is a command or a click, and Slack shows the answer to that person.
+			// Other payloads are commands and clicks. Slack shows their answer to the person.
 			isShown: typeof own === 'string' && !events.has(own),
 			...(isChallenge && { reply: challenge }),
 			// Slack only checks our certificate.
@@ -35,5 +35,5 @@ export const slack: Source = {
 	},
 };
 
-/** What Slack sends by itself: https://docs.slack.dev/apis/events-api */
+/** The types of the Events API: https://docs.slack.dev/apis/events-api */
 const events: ReadonlySet<string> = new Set(['event_callback', 'url_verification', 'app_rate_limited']);

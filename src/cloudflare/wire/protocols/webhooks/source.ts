@@ -1,11 +1,11 @@
 /**
- * The sources whose webhooks can be verified: Standard Webhooks, GitHub, Stripe, Slack, and a plain HMAC for anybody.
+ * The sources of webhooks: Standard Webhooks, GitHub, Stripe, Slack, and a plain HMAC for any other sender.
  */
 export const sourceNames = ['standard', 'github', 'stripe', 'slack', 'hmac'] as const;
 
 export type SourceName = (typeof sourceNames)[number];
 
-/** A delivery as it arrived. Nothing in it is verified. */
+/** A delivery that is not verified. */
 export interface RawDelivery {
 	readonly body: Uint8Array<ArrayBuffer>;
 	readonly headers: Headers;
@@ -14,10 +14,7 @@ export interface RawDelivery {
 /** An event that its source signed. */
 export interface WebhookEvent {
 	readonly source: SourceName;
-	/**
-	 * What happened, in the source's words: `issues.opened`, `invoice.paid`, `app_mention`. Empty if the source does not
-	 * say.
-	 */
+	/** The source's name of the event, such as `issues.opened`, `invoice.paid` or `app_mention`. Empty if there is none. */
 	readonly type: string;
 	/** The delivery's id. A repeat has the same. */
 	readonly id: string;
@@ -36,7 +33,7 @@ export interface Source {
 	getKey(secret: string): Uint8Array<ArrayBuffer>;
 	/** Reads the signature from the headers, without the body. `undefined` if there is none. */
 	isSigned(headers: Headers): Signed | undefined;
-	/** Whether somebody who caught a delivery could send it again under another id: neither id nor time is signed. */
+	/** Whether a captured delivery can be replayed with another id, because neither id nor time is signed. */
 	readonly isRepeatable?: true;
 	/** Reads a verified payload. */
 	describe(payload: WebhookEvent['payload'], headers: Headers): Description;
@@ -53,9 +50,9 @@ export interface Signed {
 
 export interface Description {
 	readonly type?: string;
-	/** If it is missing, only the body tells deliveries apart. */
+	/** If it is missing, only the body identifies the delivery. */
 	readonly id?: string;
-	/** The answer that the source wants at once, because nothing happened. */
+	/** The immediate answer to a ping or a challenge. */
 	readonly reply?: string;
 	/** Whether the source shows the answer to a person, so that it must be empty and quick. */
 	readonly isShown?: boolean;

@@ -3,7 +3,7 @@ import { RunletError } from '../../../../core/ground/errors.ts';
 import { parseTime } from './signature.ts';
 import type { Source } from './source.ts';
 
-/** An id without a full stop: with one, a signature would fit another split of id, time and body as well. */
+/** An id without a full stop, so a signature fits only one split of id, time and body. */
 const idForm = /^[\x21-\x2d\x2f-\x7e]{1,255}$/;
 
 /** Standard Webhooks 1.0: `webhook-id.webhook-timestamp.body`, HMAC-SHA256, `v1,` and base64. */
@@ -34,7 +34,7 @@ export function standardKey(secret: string, variable: string): Uint8Array<ArrayB
 		const key = fromBase64(secret.replace(/^whsec_/, ''));
 		if (key.byteLength > 0) return key;
 	} catch {
-		// Said below.
+		// The error is thrown below.
 	}
 	throw new RunletError('not_configured', `${variable}: expected whsec_ and base64 behind it.`);
 }

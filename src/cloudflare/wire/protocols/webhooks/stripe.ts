@@ -21,7 +21,7 @@ export const stripe: Source = {
 	}),
 };
 
-/** Splits a field at its first `=`: what follows a second one belongs to the value, and makes it wrong. */
+/** Splits a field at its first `=`. A second `=` makes the value invalid. */
 function parseField(field: string): [name: string, value: string] {
 	const [name = '', ...value] = field.trim().split('=');
 	return [name, value.join('=')];

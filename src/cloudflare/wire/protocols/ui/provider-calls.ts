@@ -10,11 +10,11 @@ interface UiProviderCall {
 	isNew: boolean;
 }
 
-/** What the provider of the model did in the turns of one UI message: the tools that it ran, and the sources of the text. */
-export class UiProvided {
-	/** The calls that an event may still be about, by the provider's ids. */
+/** Writes the provider's part of a UI message as chunks: the tools that the provider ran, and the sources of the text. */
+export class UiProviderCalls {
+	/** The calls that a later event may name, by the provider's ids. */
 	readonly #calls = new Map<string, UiProviderCall>();
-	/** How often an id was used: some providers count anew in each turn. A message needs ids of its own. */
+	/** The uses of each id. Some providers restart their ids in each turn, but the ids of a message are unique. */
 	readonly #uses = new Map<string, number>();
 	/** The ids of the sources, and whether each is of the current turn. */
 	readonly #sources = new Map<string, boolean>();
@@ -51,7 +51,7 @@ export class UiProvided {
 		}
 	}
 
-	/** The turn is over. A call without a result may get it in a later turn. */
+	/** Ends the turn. A call without a result may get it in a later turn. */
 	endTurn(): void {
 		for (const [id, call] of this.#calls) {
 			if (call.isSettled) this.#calls.delete(id);
@@ -60,7 +60,7 @@ export class UiProvided {
 		for (const id of this.#sources.keys()) this.#sources.set(id, false);
 	}
 
-	/** The turn is asked again: nothing of it counts. */
+	/** Discards the calls and sources of the turn. */
 	restartTurn(): void {
 		for (const [id, call] of this.#calls) {
 			if (!call.isNew) continue;
@@ -70,7 +70,7 @@ export class UiProvided {
 		for (const [id, isNew] of this.#sources) if (isNew) this.#sources.delete(id);
 	}
 
-	/** The run is over. Some providers tell of no result. */
+	/** Ends the run. Some providers report no result. */
 	end({ type }: TerminalEvent): void {
 		for (const call of this.#calls.values()) {
 			if (call.isSettled) continue;
