@@ -157,8 +157,8 @@ function isOpenToToken({ access }: Operation, scope: (typeof tokenScopes)[number
 	return access !== 'admin' && access !== 'keys' && findTokenScope(access) === scope;
 }
 
-describe('every operation is open to whom the table of rights says, and to nobody else', () => {
-	test('to nobody without a credential, unless it is open to all', async () => {
+describe('every operation follows the table of rights', () => {
+	test('refuses callers without a credential, unless it is public', async () => {
 		const session = await createSession(actors['a key with the role admin'] ?? expect.unreachable());
 		for (const operation of operations) {
 			const { status, body } = await askOperation(operation, session, (path, sent) => ask(path, sent));
@@ -175,7 +175,7 @@ describe('every operation is open to whom the table of rights says, and to nobod
 		'a key with the scope admin alone',
 		'a key with the scope keys alone',
 		'a key with all scopes and the role customer',
-	])('to %s', async (name) => {
+	])('answers or refuses %s', async (name) => {
 		const actor = actors[name] ?? expect.unreachable();
 		const session = await createSession(actor);
 		for (const operation of operations) {
@@ -195,7 +195,7 @@ describe('every operation is open to whom the table of rights says, and to nobod
 		}
 	});
 
-	test.each(tokenScopes)('to a token with the scope %s, of its session', async (scope) => {
+	test.each(tokenScopes)('answers or refuses a token of its session with the scope %s', async (scope) => {
 		const ann = actors['a key with the role admin'] ?? expect.unreachable();
 		const session = await createSession(ann);
 		const body = JSON.stringify({ scopes: [scope] });
@@ -238,7 +238,7 @@ describe('the fields of a new session', () => {
 			}
 	});
 
-	test('a customer may name themselves, and give a session less than the budget of the agent', async () => {
+	test('a customer may name themselves, and set a smaller budget than the agent', async () => {
 		for (const [who, more] of [
 			['a key with the role customer', { user: 'carl' }],
 			['an account with the role customer', { user: 'carl' }],
@@ -250,7 +250,7 @@ describe('the fields of a new session', () => {
 		}
 	});
 
-	test('the budget of a session is raised by an admin only, also where staff may change its title', async () => {
+	test('only an admin raises the budget of a session, and staff may change its title', async () => {
 		const session = await createSession(actors['a key with the role admin'] ?? expect.unreachable());
 		const change = (name: string, body: object) =>
 			actors[name]?.ask(`/v1/sessions/${session}`, {
@@ -267,7 +267,7 @@ describe('the fields of a new session', () => {
 	});
 });
 
-test('the document says of each operation which role it needs, and names a token only where some token will do', () => {
+test('the document names the role of each operation, and a token only if a scope allows it', () => {
 	const document = createDocument();
 	for (const { id, access, path, method } of operations) {
 		const spec = document.paths[path.replace(/:(\w+)/g, '{$1}')]?.[method];

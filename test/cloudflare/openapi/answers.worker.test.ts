@@ -107,7 +107,7 @@ const create = async (agent = 'scripted', more: object = {}) => {
 const say = (id: string, json: object, headers: Record<string, string> = {}) =>
 	ask('sendMessage', { id, json, headers });
 
-test('every outcome of a run is described', async () => {
+test('the document describes every outcome of a run', async () => {
 	const id = await create('scripted', { metadata: { customer: '42' }, budget: { tokens: 1_000_000, usd: 900 } });
 	play({ text: 'yes', reasoning: 'hm', usage: { inputTokens: 3, outputTokens: 2, totalTokens: 5 } });
 	expect(await say(id, { text: 'hello' })).toMatchObject({ status: 'completed' });
@@ -151,7 +151,7 @@ test('every outcome of a run is described', async () => {
 	await ask('exportSession', { id, headers: { accept: 'application/x-ndjson' } });
 });
 
-test('a session is created with nothing, with a result, with events, and with a run that goes on', async () => {
+test('the document describes every answer to a new session', async () => {
 	const json = { agent: 'scripted', text: 'hello' };
 	play('yes', 'yes', 'yes', { toolCalls: [call('q', 'ask', { question: 'Which one?' })] });
 	expect(await ask('createSession', { json: { agent: 'scripted' } })).not.toHaveProperty('runId');
@@ -178,7 +178,7 @@ test('a session is created with nothing, with a result, with events, and with a 
 	await ask('getSession', { id });
 });
 
-test('that a run goes on is described for every way to begin one', async () => {
+test('the document describes accepted runs of every operation that starts one', async () => {
 	const headers = { prefer: 'respond-async' };
 	const id = await create();
 	play(
@@ -198,7 +198,7 @@ test('that a run goes on is described for every way to begin one', async () => {
 	expect(await ask('getSession', { id })).toMatchObject({ status: 'completed' });
 });
 
-test('every event is described, and every message', async () => {
+test('the document describes every event and every message', async () => {
 	const id = await create('full-compact');
 	play(
 		{ text: 'a '.repeat(1_500), toolCalls: [call('e', 'echo', { text: 'b '.repeat(800) })] },
@@ -229,7 +229,7 @@ test('every event is described, and every message', async () => {
 	await ask('listMessages', { id: other });
 });
 
-test('task lists are described, and the event of each change', async () => {
+test('the document describes task lists and their events', async () => {
 	const id = await create('planner');
 	expect(await ask('listTasks', { id })).toEqual({ lists: [] });
 	play({ toolCalls: [call('l', 'create_task_list', { title: 'Release', tasks: ['build'] })] }, 'done');
@@ -237,7 +237,7 @@ test('task lists are described, and the event of each change', async () => {
 	expect(await ask('listTasks', { id })).toMatchObject({ lists: [{ title: 'Release' }] });
 });
 
-test('a completion is described, streamed and not, with calls and without, and so are the models', async () => {
+test('the document describes completions, streamed and whole, and models', async () => {
 	const messages = [{ role: 'user', content: 'hello' }];
 	const tools = [{ type: 'function', function: { name: 'weather', parameters: { type: 'object', properties: {} } } }];
 	const turn = { text: 'yes', reasoning: 'hm', toolCalls: [call('w', 'weather', {})] };
@@ -254,7 +254,7 @@ test('a completion is described, streamed and not, with calls and without, and s
 	await ask('getModel', { path: 'none' });
 });
 
-test('every answer to a webhook is described', async () => {
+test('the document describes every answer to a webhook', async () => {
 	const agent = defineAgent({
 		name: 'scripted',
 		description: 'Takes webhooks.',
@@ -278,7 +278,7 @@ test('every answer to a webhook is described', async () => {
 	await ask('followRun', { id: String(sessionId) });
 });
 
-test('the document and its page are described, for a Worker that serves them itself', async () => {
+test('the document describes itself and its page', async () => {
 	const files: Readonly<Record<string, readonly [type: string, text: string]>> = {
 		'/docs': ['text/html; charset=utf-8', '<!doctype html>'],
 		'/openapi.json': ['application/json', '{"openapi":"3.1.1"}'],
@@ -294,7 +294,7 @@ test('the document and its page are described, for a Worker that serves them its
 	await ask('getDocs', { fetch });
 });
 
-test('the answers of the routes of files are as described', async () => {
+test('the document describes the answers of the routes of files', async () => {
 	const id = await create();
 	const path = 'notes/plan.md';
 	await ask('putFile', { id, path, body: 'Begin.' });
@@ -309,7 +309,7 @@ test('the answers of the routes of files are as described', async () => {
 	await ask('getFile', { id, path });
 });
 
-test('the answers of the routes of AI SDK pages are as described', async () => {
+test('the document describes the answers of the routes of AI SDK pages', async () => {
 	const chat = { messages: [{ id: 'm1', role: 'user', parts: [{ type: 'text', text: 'Hi' }] }] };
 	const askChat = (name: OperationId, chat: string, json?: object) =>
 		ask(name, { at: byId[name].path.replace(':agent', 'scripted').replace(':chat', chat), json });
@@ -329,7 +329,7 @@ test('the answers of the routes of AI SDK pages are as described', async () => {
 	await request('/v1/ui/nobody', { id: 'x', ...chat }).then((response) => expect(response.status).toBe(404));
 });
 
-test('skills, agents and the rest are described', async () => {
+test('the document describes skills, agents, tools, memories and MCP servers', async () => {
 	const markdown =
 		'---\nname: described\ndescription: About it.\nlicense: MIT\nmetadata:\n  when: a, b\n---\n\nText.\n';
 	await ask('putSkill', { path: 'described', body: markdown });

@@ -48,7 +48,7 @@ const specs = Object.entries(document.paths).flatMap(([path, item]) =>
 const inOrder = (lines: readonly string[]) => [...lines].sort();
 
 describe('the document', () => {
-	test('has every route of a Worker with all that there is, and no other', () => {
+	test('has exactly the routes of a Worker with all optional parts', () => {
 		const routes = app.routes.filter(
 			({ method, path }) => !pagePaths.includes(path) && method !== 'ALL' && path !== '/*',
 		);
@@ -58,7 +58,7 @@ describe('the document', () => {
 		expect(inOrder(specs.map(({ path, method }) => `${method} ${path}`))).toEqual(inOrder([...new Set(mounted)]));
 	});
 
-	test('has every operation where it says that it is, under its name', () => {
+	test('has every operation at its path and method, under its name', () => {
 		const places = new Map(specs.map(({ path, method, spec }) => [spec.operationId, `${method} ${path}`]));
 		expect(places.size).toBe(specs.length);
 		for (const [id, { method, path }] of listed) {
@@ -66,7 +66,7 @@ describe('the document', () => {
 		}
 	});
 
-	test('refers to nothing that is not there, and names nothing that nobody uses', () => {
+	test('has no broken references and no unused components', () => {
 		const refs = [...walk(document)].flatMap(([, { $ref }]) => (typeof $ref === 'string' ? [$ref] : []));
 		for (const ref of refs) expect(at(ref), ref).toBeTypeOf('object');
 		for (const [kind, entries] of Object.entries(document.components)) {
@@ -75,7 +75,7 @@ describe('the document', () => {
 		}
 	});
 
-	test('says of every operation what it is, who may ask, and what it answers', () => {
+	test('describes every operation with its access and its answers', () => {
 		const tags = document.tags.map(({ name }) => name);
 		for (const { path, method, spec } of specs) {
 			const place = `${method} ${path}`;
@@ -124,7 +124,7 @@ describe('the document', () => {
 		}
 	});
 
-	test('has no schema that says nothing, but where anything may stand', () => {
+	test('has an empty schema only for fields of any JSON', () => {
 		const empty = [...walk(document)].filter(
 			([path, value]) => /\/schema$/.test(path) && Object.keys(value).length === 0,
 		);
@@ -133,7 +133,7 @@ describe('the document', () => {
 });
 
 describe('every example', () => {
-	test('fits the schema that it stands beside', () => {
+	test('fits its schema', () => {
 		let seen = 0;
 		for (const [path, { schema, example, examples }] of walk(document)) {
 			if (schema === undefined) continue;
@@ -145,7 +145,7 @@ describe('every example', () => {
 		expect(seen).toBeGreaterThan(50);
 	});
 
-	test('of a request is taken by the check, and of an answer has no field that the answer’s schema lacks', () => {
+	test('passes the check of a request, and has only fields of the answer’s schema', () => {
 		for (const [name, { json, examples = {}, answers }] of listed) {
 			for (const example of Object.values(examples))
 				if (json !== undefined) expect(v.is(json, example), name).toBe(true);
@@ -158,7 +158,7 @@ describe('every example', () => {
 		}
 	});
 
-	test('of JSON stands where there is JSON', () => {
+	test('exists for every JSON body and answer', () => {
 		for (const [name, { json, examples, answers }] of listed) {
 			if (json !== undefined) expect(Object.keys(examples ?? {}), name).not.toEqual([]);
 			for (const [status, answer] of Object.entries(answers)) {
@@ -168,7 +168,7 @@ describe('every example', () => {
 		}
 	});
 
-	test('of a stream is made of events', () => {
+	test('of a stream consists of events', () => {
 		const data = [
 			...operations.followRun.answers[200].also['text/event-stream'].example.matchAll(/^event: (.+)\ndata: (.+)$/gm),
 		];
@@ -188,7 +188,7 @@ describe('every example', () => {
 	});
 });
 
-test('a value with several possible schemas is described by all of them', () => {
+test('a value with several possible schemas has all of them in the document', () => {
 	const body = document.paths['/v1/sessions/{id}/tool-results']?.post?.requestBody?.content['application/json'];
 	const anyOf = [{ $ref: '#/components/schemas/Approval' }, { $ref: '#/components/schemas/ToolResult' }];
 	expect(body).toHaveProperty('schema.items', { anyOf });
@@ -199,7 +199,7 @@ test('a number in a query is a number in the document', () => {
 	expect(limit).toMatchObject({ schema: { type: 'integer', minimum: 1, maximum: 100 }, description: 'Default: 20.' });
 });
 
-test('a list says its default limit, and takes its cursor as the text that an answer has', () => {
+test('a list has its default limit, and a cursor that is a text', () => {
 	const find = (path: string, wanted: string) =>
 		document.paths[path]?.get?.parameters.find(({ name }) => name === wanted);
 	for (const name of ['messages', 'files', 'changes']) {
@@ -209,12 +209,12 @@ test('a list says its default limit, and takes its cursor as the text that an an
 	}
 });
 
-test('a body is required where a request without one is refused', () => {
+test('a body is required if the route refuses a request without one', () => {
 	expect(document.paths['/v1/sessions/{id}/fork']?.post?.requestBody?.required).toBe(false);
 	expect(document.paths['/v1/sessions/{id}/messages']?.post?.requestBody?.required).toBe(true);
 });
 
-test('no schema has a default: generators of clients take such a field for a required one', () => {
+test('no schema has a default, which client generators treat as a required field', () => {
 	const schemas = [...walk(document)].filter(([path]) => !/\/(?:example|examples|properties|responses)$/.test(path));
 	expect(schemas.filter(([, value]) => Object.hasOwn(value, 'default')).map(([path]) => path)).toEqual([]);
 });

@@ -5,7 +5,7 @@ import { renderPage } from '../../../src/cloudflare/openapi/page.ts';
 
 const page = renderPage(createDocument());
 
-test('the page has every operation under its name, with a line for the shell', () => {
+test('the page has every operation under its name, with a curl line', () => {
 	for (const [id, { summary }] of Object.entries(operations)) {
 		expect(page).toContain(`<article id="${id}" data-method="`);
 		expect(page).toContain(`<a href="#${id}">${summary}</a>`);
@@ -14,7 +14,7 @@ test('the page has every operation under its name, with a line for the shell', (
 	expect(page).toContain('curl &quot;$RUNLET_URL/v1/sessions&quot; \\');
 });
 
-test('every link of the page leads somewhere on it, or to the API', () => {
+test('every link of the page has a target', () => {
 	const ids = new Set([...page.matchAll(/ id="([^"]+)"/g)].map(([, id]) => id));
 	for (const [, href = ''] of page.matchAll(/ href="([^"]+)"/g)) {
 		if (href.startsWith('#')) expect(ids, href).toContain(href.slice(1));
@@ -22,13 +22,13 @@ test('every link of the page leads somewhere on it, or to the API', () => {
 	}
 });
 
-test('the page runs no script but its own, and loads nothing from anywhere else', () => {
+test('the page runs only its own script, and loads nothing from other origins', () => {
 	expect(page).toMatch(/^<!doctype html>/);
 	const script = '<script type="module" src="./docs.js"></script>';
 	expect(page).toContain(script);
 	expect(page.replace(script, '')).not.toMatch(/<script|<style| style=| on\w+=|https?:\/\/(?!example\.com)/);
 });
 
-test('what an example holds is text on the page', () => {
+test('the page escapes examples', () => {
 	expect(page).toContain('-H &#39;content-type: application/json&#39;');
 });

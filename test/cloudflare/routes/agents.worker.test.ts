@@ -34,7 +34,7 @@ async function models(more: object): Promise<unknown> {
 	return agents[0]?.models;
 }
 
-test('GET /v1/agents says which models are ready, and what to set for the others', async () => {
+test('GET /v1/agents lists the ready models, and what the others need', async () => {
 	const expected = [
 		{
 			name: 'claude-sonnet-4-6',
@@ -63,7 +63,7 @@ test('GET /v1/agents says which models are ready, and what to set for the others
 	expect(await models({})).toEqual(expected);
 });
 
-test('a key makes its models ready; a key that is empty is none', async () => {
+test('a key makes its models ready, and an empty key does not', async () => {
 	const keys = {
 		ANTHROPIC_API_KEY: 'a',
 		OPENAI_API_KEY: ' ',
@@ -85,7 +85,7 @@ test('a key makes its models ready; a key that is empty is none', async () => {
 	expect(JSON.stringify(ready)).not.toMatch(/"[axgqdm]"/);
 });
 
-test('a model without its key is an error that names the variable, and no fallback', async () => {
+test('a model without its key fails with the name of the variable, without a fallback', async () => {
 	const {
 		recall: _,
 		embeddings: __,
@@ -105,7 +105,7 @@ test('a model without its key is an error that names the variable, and no fallba
 	expect(warnings).toEqual([]);
 });
 
-test('a base URL that is none is named', async () => {
+test('an invalid base URL is named', async () => {
 	const app = createApp(runtime);
 	const response = await app.request('http://127.0.0.1/v1/agents', {}, { ...bindings, OPENAI_BASE_URL: 'my gateway' });
 	expect(response.status).toBe(503);
@@ -124,7 +124,7 @@ test("a session's context limit is its model's window, where it is known", async
 	expect(typeof modelContextWindow === 'function' && (await modelContextWindow('claude-99'))).toBe(undefined);
 });
 
-test('GET /v1/agents has the examples of an agent, and an empty list for one that has none', async () => {
+test('GET /v1/agents has the examples of each agent, or an empty list', async () => {
 	const examples = ['What is 17 + 25?', 'What time is it?'];
 	const agents = [many, defineAgent({ name: 'host', description: 'Takes reservations.', model: 'demo', examples })];
 	const response = await createApp({ ...runtime, agents }).request('http://127.0.0.1/v1/agents', {}, bindings);

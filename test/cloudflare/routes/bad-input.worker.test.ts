@@ -39,7 +39,7 @@ test('a session needs a body', () =>
 test('a body that is not JSON is refused', () =>
 	raw('/v1/sessions', '{"agent":').then((r) => refused(r, 400, 'invalid_request', /^body: not valid JSON/)));
 
-test('a fork without a body is one with all of the history', async () => {
+test('a fork without a body has the whole history', async () => {
 	const fork = `/v1/sessions/${await createSession()}/fork`;
 	// An empty stream is a body, as the proxy of npm start sends it.
 	for (const body of [null, new ReadableStream({ start: (controller) => controller.close() })]) {
@@ -54,7 +54,7 @@ test('a fork without a body is one with all of the history', async () => {
 	);
 });
 
-test('a body of another type is refused', () =>
+test('a body of another media type is refused', () =>
 	raw('/v1/sessions', 'agent=demo', { 'content-type': 'application/x-www-form-urlencoded' }).then((r) =>
 		refused(r, 415, 'unsupported_media_type', /^content-type: expected application\/json/),
 	));
@@ -64,7 +64,7 @@ test('a body that is not UTF-8 is refused', () =>
 		refused(r, 400, 'invalid_request', /^body: not valid UTF-8/),
 	));
 
-test('a body that is no object is refused', async () => {
+test('a body that is not an object is refused', async () => {
 	for (const body of ['[]', '"text"', '3', 'null'])
 		await refused(await raw('/v1/sessions', body), 400, 'invalid_request', /^(body|agent): /);
 });
@@ -86,7 +86,7 @@ test('a field of the wrong type is named', async () => {
 	);
 });
 
-test('a field that is nearly right is named, with the one that was meant, and not as missing', async () => {
+test('a misspelt field is named with a suggestion', async () => {
 	const says = async (body: object, words: RegExp, path = '/v1/sessions') =>
 		refused(await request(path, body), 400, 'invalid_request', words);
 	await says({ agnet: 'scripted' }, /^agnet: no such field\. Did you mean agent\?$/);
@@ -104,7 +104,7 @@ test('a field that is nearly right is named, with the one that was meant, and no
 	);
 });
 
-test('a value that is none of the possible ones, an empty title and a name with a space at its end are told so', async () => {
+test('an unknown value, an empty title and a name with a trailing space are refused', async () => {
 	const id = await createSession();
 	const says = async (path: string, body: object, words: RegExp, method = 'POST') =>
 		refused(await request(path, body, {}, method), 400, 'invalid_request', words);
@@ -114,14 +114,14 @@ test('a value that is none of the possible ones, an empty title and a name with 
 	await says('/v1/sessions', { agent: 'scripted', user: ' ann' }, /^user: .* no space at its ends/);
 });
 
-test.each(['{}', '[]', '{"foo":1}'])('an import of %s says what is missing', async (body) => {
+test.each(['{}', '[]', '{"foo":1}'])('an import of %s names the missing fields', async (body) => {
 	const words = /^session: missing\. Send what GET \/v1\/sessions\/:id\/export gave\.$/;
 	await refused(await raw('/v1/sessions/import', body), 400, 'invalid_request', words);
 	const cut = await raw('/v1/sessions/import', '{"session":{}}');
 	await refused(cut, 400, 'invalid_request', /^runs: missing\. It is a list/);
 });
 
-test('a part without its content is refused, and the field that it lacks is named', async () => {
+test('a part without its content is refused with the missing field', async () => {
 	const says = async (part: object, words: RegExp) => {
 		for (const [path, more] of [
 			['/v1/sessions', { agent: 'scripted' }],
@@ -180,7 +180,7 @@ test('a message of the wrong form is refused and changes nothing', async () => {
 	expect(await (await request(`/v1/sessions/${id}`)).json()).toMatchObject({ status: 'idle' });
 });
 
-test('2 MB of text are refused, and 5 MB of body, whatever its declared length', async () => {
+test('2 MB of text and 5 MB of body are refused, whatever the declared length', async () => {
 	const id = await createSession();
 	const path = `/v1/sessions/${id}/messages`;
 	await refused(
@@ -207,7 +207,7 @@ test('2 MB of text are refused, and 5 MB of body, whatever its declared length',
 	expect(await (await request(path)).json()).toEqual({ messages: [] });
 });
 
-test('a body of a million wrong things is refused for the first', async () => {
+test('a body with a million mistakes is refused for the first', async () => {
 	const many = JSON.stringify(Array.from({ length: 1_000_000 }, () => 1));
 	await refused(await raw('/v1/sessions', `{"agent":"nobody","parts":${many}}`), 400, 'invalid_request', /^parts: /);
 	const keys = JSON.stringify(Object.fromEntries(Array.from({ length: 200_000 }, (_, n) => [`k${n}`, 1])));
@@ -219,7 +219,7 @@ test('a body of a million wrong things is refused for the first', async () => {
 	);
 });
 
-test('without keys a name that is not of this machine is refused, so that no web page can take one', async () => {
+test('without keys another host name is refused, so a web page cannot rebind one', async () => {
 	const response = await SELF.fetch('http://evil.example/v1/agents');
 	await refused(response, 403, 'forbidden', /127\.0\.0\.1/);
 });
@@ -264,20 +264,20 @@ test('a path that does not exist is not found', async () => {
 	await refused(await request('/nothing'), 404, 'not_found', /\/nothing/);
 });
 
-test('a page of the history that cannot be is refused', async () => {
+test('an impossible page of the history is refused', async () => {
 	const id = await createSession();
 	await refused(await request(`/v1/sessions/${id}/messages?cursor=abc`), 400, 'invalid_request', /^cursor: /);
 	await refused(await request(`/v1/sessions/${id}/messages?limit=0`), 400, 'invalid_request', /^limit: /);
 });
 
-test('a page of the list that cannot be is refused', async () => {
+test('an impossible page of the list is refused', async () => {
 	for (const cursor of ['abc', '1', '1.', '.a', '-1.a', '1.a%20b', `1.${'a'.repeat(200)}`, ''])
 		await refused(await request(`/v1/sessions?cursor=${cursor}`), 400, 'invalid_request', /^cursor: Expected a cursor/);
 	for (const limit of ['0', '101', 'all', '1.5', '-1', ''])
 		await refused(await request(`/v1/sessions?limit=${limit}`), 400, 'invalid_request', /^limit: /);
 });
 
-test('lone surrogates and control characters in a message survive as they are', async () => {
+test('lone surrogates and control characters in a message are kept', async () => {
 	const id = await createSession();
 	const text = 'a\ud800b\u0000c\r\nd\u2028e';
 	const { requests } = play('fine');

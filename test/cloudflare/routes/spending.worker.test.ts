@@ -65,7 +65,7 @@ async function read(query: string, name: keyof typeof keys = 'staff'): Promise<U
 const readGroups = async (query: string, name?: keyof typeof keys) => (await read(query, name)).groups ?? [];
 
 describe('GET /v1/usage?by=', () => {
-	test('sums up by each field, and by all of them', async () => {
+	test('groups by each field, and by all fields', async () => {
 		const by = async (fields: string) => {
 			const groups = await readGroups(`?by=${fields}`);
 			return groups.map(({ agent, model, user, spent }) => [agent, model, user, spent.tokens]);
@@ -88,7 +88,7 @@ describe('GET /v1/usage?by=', () => {
 		expect(await by('user,agent,model')).toHaveLength(3);
 	});
 
-	test('has the share of cached input, units, and the price as far as it is known: never 0 for unknown', async () => {
+	test('has the share of cached input, the units and the known price, and never 0 for an unknown price', async () => {
 		const groups = await readGroups('?by=model');
 		expect(groups).toMatchObject([
 			{
@@ -106,7 +106,7 @@ describe('GET /v1/usage?by=', () => {
 		expect((await read('')).usage).toMatchObject([{ unpricedTokens: 1_100 }]);
 	});
 
-	test('counts units, and has no money for them', async () => {
+	test('counts units without money', async () => {
 		const units = async (query: string) =>
 			(await readGroups(query)).map(({ agent, unit, count, spent }) => [agent, unit, count, spent]);
 		expect(await units('?by=unit')).toEqual([
@@ -119,13 +119,13 @@ describe('GET /v1/usage?by=', () => {
 		expect(await units('?by=unit&user=lee')).not.toContainEqual([undefined, 'web_searches', 2, undefined]);
 	});
 
-	test('is as it was without fields, and refuses others', async () => {
+	test('has no groups without fields, and refuses unknown fields', async () => {
 		for (const query of ['', '?by=']) expect(await read(query)).not.toHaveProperty('groups');
 		for (const by of ['owner', 'agent,', ',', 'agent;model', 'agent,agents', 'AGENT'])
 			expect((await ask(keys.staff, `usage?by=${encodeURIComponent(by)}`)).status).toBe(400);
 	});
 
-	test('is for those who may see users: staff their own owner, the scope admin all, a customer nothing', async () => {
+	test('shows staff their own owner, the scope admin all owners, and customers nothing', async () => {
 		expect((await ask(keys.customer, 'usage?by=user')).status).toBe(403);
 		expect((await ask(keys.customer, 'usage?by=agent&user=kim')).status).toBe(403);
 		expect((await ask(keys.staff, 'usage?by=user&owner=somebody')).status).toBe(403);
@@ -135,7 +135,7 @@ describe('GET /v1/usage?by=', () => {
 	});
 });
 
-test('the export of a user has what was spent by agent and model, and an erased user has no name in it', async () => {
+test('the export of a user has the spending by agent and model, and the erasure removes the name from it', async () => {
 	const exported = await (await ask(keys.boss, 'users/lee')).json<{ spending: unknown }>();
 	expect(exported.spending).toMatchObject([
 		{ agent: 'prompted', model: 'scripted', spent: { tokens: 1_050, usd: 1.05 } },

@@ -57,7 +57,7 @@ function passTime(ms: number): void {
 }
 
 describe('a stored key', () => {
-	test('opens the sessions of its owner at once, and those of nobody else', async () => {
+	test('opens only the sessions of its owner, at once', async () => {
 		const [ann, ben] = [await make({ owner: 'ann' }), await make({ owner: 'ben' })];
 		const created = await ask(ann.key, 'sessions', post({ agent: 'scripted' }));
 		expect(created.status).toBe(201);
@@ -67,7 +67,7 @@ describe('a stored key', () => {
 		expect((await ask((await make({ owner: 'ann' })).key, `sessions/${id}`)).status).toBe(200);
 	});
 
-	test('is shown once, and listed without its secret beside those of the secret', async () => {
+	test('is shown once, and listed without its secret', async () => {
 		const made = await make({ name: 'for the shop', owner: 'shop', scopes: ['run'], budget: { usd: 5 } });
 		expect(made.key).toMatch(new RegExp(`^rl_${made.id}_`));
 		const text = await (await ask(keys.admin, 'keys')).text();
@@ -88,7 +88,7 @@ describe('a stored key', () => {
 		expect(text).not.toContain('hash');
 	});
 
-	test('that was made for a person has their name and their role, and no more rights than that role', async () => {
+	test('of a person has the name and the rights of the role', async () => {
 		const kim = await make({ owner: 'firm', user: 'kim', role: 'customer' });
 		const lee = await make({ owner: 'firm', user: 'lee', role: 'staff' });
 		const { keys: listed } = await (await ask(keys.admin, 'keys')).json<{ keys: object[] }>();
@@ -106,7 +106,7 @@ describe('a stored key', () => {
 		expect((await ask(kim.key, `sessions/${other}`)).status).toBe(404);
 	});
 
-	test('opens nothing after it was revoked: here at once, elsewhere within a minute, as a key that never was', async () => {
+	test('is invalid after it was revoked: here at once, elsewhere within a minute', async () => {
 		const { key, id } = await make({ owner: 'ann' });
 		const elsewhere = { ...bindings };
 		for (const isolate of [bindings, elsewhere]) expect((await ask(key, 'agents', {}, isolate)).status).toBe(200);
@@ -123,7 +123,7 @@ describe('a stored key', () => {
 		expect((await revoke(id)).status).toBe(404);
 	});
 
-	test('takes with it the tokens that it made and, of an owner without another, all that may be spent', async () => {
+	test('revokes its tokens and, as the last key of an owner, the budget', async () => {
 		const { key, id } = await make({ owner: 'token-maker', budget: { tokens: 500 } });
 		const created = await ask(key, 'sessions', post({ agent: 'scripted' }));
 		const { id: session, token } = await created.json<{ id: string; token: string }>();
@@ -148,7 +148,7 @@ describe('a stored key', () => {
 		}
 	});
 
-	test('is made and revoked by the scope keys alone, and only where keys are stored', async () => {
+	test('needs the scope keys and STORED_KEYS', async () => {
 		for (const credential of [keys.admin, keys.runner]) {
 			expect((await ask(credential, 'keys', post({ owner: 'ann' }))).status).toBe(403);
 			expect((await ask(credential, 'keys/abcdefgh1234', { method: 'DELETE' })).status).toBe(403);
@@ -169,14 +169,14 @@ describe('a stored key', () => {
 		[{ scopes: ['everything'] }, 'scopes'],
 		[{ budget: { tokens: -1 } }, 'budget.tokens'],
 		[{ hash: 'mine' }, 'hash'],
-	])('for %j is refused with the field', async (body, field) => {
+	])('for %j is refused with the name of the field', async (body, field) => {
 		const refused = await ask(keys.boss, 'keys', post(body));
 		expect(refused.status).toBe(400);
 		expect(await refused.json()).toMatchObject({ error: { data: { field: expect.stringContaining(field) } } });
 	});
 });
 
-describe('keys that nobody made', () => {
+describe('unknown keys', () => {
 	/** Stored keys that count what they read, over directories that may fail, at a time that the test sets. */
 	const watch = () => {
 		const clock = { now: 0 };
@@ -210,7 +210,7 @@ describe('keys that nobody made', () => {
 		return ids.map((id) => stored.find(id)?.id);
 	};
 
-	test('cost one reading of each drawer in half a minute, however many they are', async () => {
+	test('cost one read of each object in half a minute, whatever their number', async () => {
 		const { clock, reads, stored } = watch();
 		const guesses = await Promise.all(Array.from({ length: 300 }, createKey));
 		const ids = guesses.map(({ record }) => record.id);
@@ -224,14 +224,14 @@ describe('keys that nobody made', () => {
 		expect(reads.length).toBe(new Set(ids.map((id) => id[0])).size + 1);
 	});
 
-	test('do not fill the memory: of the owners only the last thousand are remembered', async () => {
+	test('do not fill the memory: only the last thousand owners are cached', async () => {
 		const directories = { idFromName: env.DIRECTORIES.idFromName.bind(env.DIRECTORIES), get: () => fullRegistry };
 		const stored = new StoredKeys(() => directories);
 		for (let n = 0; n < 1_500; n++) await stored.refreshOwner(`owner-${n}`);
 		expect([...Array(1_500).keys()].filter((n) => stored.listOfOwner(`owner-${n}`).length > 0)).toHaveLength(1_000);
 	});
 
-	test('a known key is used for a minute where its drawer cannot be reached, and no longer', async () => {
+	test('a cached key works for a minute if its object cannot be reached', async () => {
 		vi.spyOn(console, 'warn').mockImplementation(() => {});
 		const { clock, isDown, stored } = watch();
 		const { record } = await createKey({ owner: 'ann' });

@@ -53,7 +53,7 @@ async function read(query = '', name: keyof typeof keys = 'admin'): Promise<Usag
 }
 
 describe('GET /v1/usage', () => {
-	test('gives an admin what each owner spent today, and of one owner only its own', async () => {
+	test('shows the scope admin the spending of each owner, or of one owner', async () => {
 		for (const [name, outputTokens] of [
 			['ann', 10],
 			['ben', 20],
@@ -71,11 +71,11 @@ describe('GET /v1/usage', () => {
 		expect((await read('?owner=ann')).usage[0]?.limit).toEqual({ usd: 4 });
 	});
 
-	test('says what may be spent where nobody says', async () => {
+	test('has the default budgets', async () => {
 		expect((await read()).budgets).toEqual({ session: { tokens: 3_000_000 }, day: { usd: 4 } });
 	});
 
-	test('gives staff what their own owner spent, a customer nothing, and nobody without the scope admin another owner', async () => {
+	test('shows staff their own owner, a customer nothing, and other owners only to the scope admin', async () => {
 		const today = new Date().toISOString().slice(0, 10);
 		play({ text: 'done', usage: { inputTokens: 1_000, outputTokens: 1 } });
 		expect((await ask(keys.customer, 'sessions', { agent: 'scripted', text: 'go' })).status).toBe(201);
@@ -106,7 +106,7 @@ describe('GET /v1/usage', () => {
 	});
 });
 
-describe('a budget that nobody sets', () => {
+describe('a default budget', () => {
 	const bare = { SESSION_BUDGET_TOKENS: 'none', DAY_BUDGET_TOKENS: 'none' };
 	const read = (more: object) => {
 		const { SESSION_BUDGET_TOKENS: _, DAY_BUDGET_TOKENS: __, ...unset } = { ...bare, ...env };
@@ -114,11 +114,11 @@ describe('a budget that nobody sets', () => {
 		return [sessionBudget, findDayBudget('local')];
 	};
 
-	test('is there, of a session and of a day', () => {
+	test('exists for a session and for a day', () => {
 		expect(read({})).toEqual([{ tokens: 2_000_000 }, { tokens: 20_000_000 }]);
 	});
 
-	test('is replaced by any cap, and by none', () => {
+	test('is replaced by any cap, and by `none`', () => {
 		expect(read({ SESSION_BUDGET_USD: '2.50', DAY_BUDGET_TOKENS: 5_000 })).toEqual([{ usd: 2.5 }, { tokens: 5_000 }]);
 		expect(read({ SESSION_BUDGET_TOKENS: 'none', DAY_BUDGET_TOKENS: 'none' })).toEqual([{}, {}]);
 	});
@@ -129,7 +129,7 @@ describe('a budget that nobody sets', () => {
 	});
 });
 
-test('a day that is over stays on record when its calls are forgotten', async () => {
+test('a past day stays on record when its calls are removed', async () => {
 	const ledger = env.LEDGERS.get(env.LEDGERS.newUniqueId());
 	setClock('2026-01-01');
 	await ledger.settle([{ id: 'a', amount: { tokens: 7, usd: 0.5 } }]);

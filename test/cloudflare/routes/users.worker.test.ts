@@ -52,7 +52,7 @@ async function create(user: string, text = 'Hello', agent = 'scripted'): Promise
 }
 
 describe('GET and DELETE /v1/users/:user', () => {
-	test('a person is exported whole, with sessions, files, memories and spending, and nobody else with them', async () => {
+	test('exports the sessions, files, memories and spending of one person only', async () => {
 		const [one, two, other] = [await create('ada whole'), await create('ada whole', 'Again'), await create('ben')];
 		const file = await worker.request(
 			`https://runlet.example.com/v1/sessions/${one.id}/files/notes.txt`,
@@ -80,7 +80,7 @@ describe('GET and DELETE /v1/users/:user', () => {
 		expect(text).not.toContain('Long.');
 	});
 
-	test('a person is erased whole, also while a run goes on; others stay, and so do the numbers of the spending', async () => {
+	test('erases all data of a person, even during a run, and keeps other people and the sums of the spending', async () => {
 		const [one, other] = [await create('zoe'), await create('ben')];
 		await ask('memories/a.md?user=zoe', { method: 'PUT', body: { text: 'Kept.' } });
 		play({ toolCalls: [{ id: 'a', name: 'slow', input: {} }] });
@@ -108,7 +108,7 @@ describe('GET and DELETE /v1/users/:user', () => {
 		expect(await (await ask('users/zoe', { method: 'DELETE' })).json()).toMatchObject({ sessions: 0, isDone: true });
 	});
 
-	test('a person is erased with the agents that work for them in the background', async () => {
+	test('erases the child sessions of a person', async () => {
 		const send = { id: 'b', name: 'send_off', input: { task: 'A poem.' } };
 		play(
 			{ toolCalls: [send] },
@@ -127,7 +127,7 @@ describe('GET and DELETE /v1/users/:user', () => {
 			await vi.waitFor(async () => expect((await ask(`sessions/${gone}`)).status).toBe(404), { timeout: 10_000 });
 	});
 
-	test('a customer may do none of it, staff may look, and a key with the scope admin looks at other owners', async () => {
+	test('refuses customers, lets staff read, and lets the scope admin read other owners', async () => {
 		for (const [path, method, body] of [
 			['users/ada', 'GET'],
 			['users/ada', 'DELETE'],
@@ -147,7 +147,7 @@ describe('GET and DELETE /v1/users/:user', () => {
 describe('PUT /v1/users/:user/budget', () => {
 	const set = (user: string, body: object) => ask(`users/${user}/budget`, { method: 'PUT', body });
 
-	test('a person spends no more than the cap in all sessions together, and others are not touched', async () => {
+	test('caps the spending of a person in all sessions together, and not of others', async () => {
 		expect(await (await set('cap', { total: { tokens: 250 } })).json()).toMatchObject({
 			caps: { total: { tokens: 250 } },
 			total: { left: { tokens: 250 } },
@@ -166,7 +166,7 @@ describe('PUT /v1/users/:user/budget', () => {
 		expect((await create('cap')).status).toBe('completed');
 	});
 
-	test('a wrong field is named, and changes nothing', async () => {
+	test('names a wrong field and changes nothing', async () => {
 		await set('kept', { daily: { tokens: 5 } });
 		for (const [body, field] of [
 			[{ dayly: { tokens: 5 } }, 'dayly'],

@@ -30,7 +30,7 @@ const conversation = fc
 const readTexts = (messages: readonly { readonly content: unknown }[]) =>
 	messages.map(({ content }) => String(content));
 
-test('every text of a conversation reaches a model, those of one role in their order, and no call stays open', () => {
+test('keeps every text of a conversation in order by role, and leaves no call open', () => {
 	fc.assert(
 		fc.property(conversation, (messages) => {
 			const { history, results, message } = toConversation(messages);
@@ -73,7 +73,7 @@ const odd = fc.record(
 	{ requiredKeys: ['role'] },
 );
 
-test('messages of any form are a conversation, or are refused with the name of the field', () => {
+test('accepts random messages, or names the refused field', () => {
 	fc.assert(
 		fc.property(fc.array(odd, { maxLength: 5 }), fc.boolean(), (messages, open) => {
 			try {
@@ -90,7 +90,7 @@ test('messages of any form are a conversation, or are refused with the name of t
 	);
 });
 
-test('several messages of the user are one, with the parts of all', () => {
+test('joins several messages of the user, with all parts', () => {
 	const { message } = toConversation([
 		{ role: 'user', content: 'one' },
 		{ role: 'user', content: [{ type: 'image_url', image_url: { url: 'https://example.com/a.png' } }] },
@@ -101,7 +101,7 @@ test('several messages of the user are one, with the parts of all', () => {
 	]);
 });
 
-test('arguments that are no JSON stay the text that they are, and none are an empty object', () => {
+test('keeps arguments that are not JSON as text, and reads missing arguments as an empty object', () => {
 	const calls = ['{"a":', '', '[1]'].map((given, index) => ({
 		id: String(index),
 		type: 'function' as const,

@@ -98,7 +98,7 @@ const run = fc
 	.tuple(fc.array(turn, { minLength: 1, maxLength: 3 }), end)
 	.map(([turns, last]) => [started, ...turns.flat(), last]);
 
-test('the client library puts a stream together to just what is answered without one', async () => {
+test('a stream and a whole answer give the same completion in the client library', async () => {
 	await fc.assert(
 		fc.asyncProperty(run, async (events) => {
 			const whole = complete(events);
@@ -123,7 +123,7 @@ test('the client library puts a stream together to just what is answered without
 	);
 });
 
-test('pages that the answer rests on are annotations, each once, without those of a turn that was begun again', async () => {
+test('annotates each cited page once, without pages of restarted turns', async () => {
 	const cite = (id: string, url?: string, title?: string): RunEvent => ({
 		...{ type: 'source', id },
 		...(url && { url }),
@@ -144,13 +144,13 @@ test('pages that the answer rests on are annotations, each once, without those o
 	expect((await readCompletion(streamed(events))).choices[0]?.message).toMatchObject({ annotations: pages });
 });
 
-test('a cost that is not known whole is missing, and not a part of it', () => {
+test('omits a cost that is only partly known', () => {
 	const usages = { inputTokens: 9, outputTokens: 1, costUsd: 0.5 };
 	const cost = (more: object) => complete([started, stop, { ...done, usage: { ...usages, ...more } }]).usage.cost;
 	expect([cost({}), cost({ unpriced: 'web_searches of "x"' })]).toEqual([0.5, undefined]);
 });
 
-test('a stream has one end, and nothing behind it', () => {
+test('a stream has one end and nothing after it', () => {
 	fc.assert(
 		fc.property(run, (events) => {
 			const body = streamed([...events, say('more'), done]);
@@ -160,36 +160,36 @@ test('a stream has one end, and nothing behind it', () => {
 	);
 });
 
-test('a turn that was begun again goes on where it says the same, in other pieces', () => {
+test('a restarted turn continues if it repeats the text in other pieces', () => {
 	expect(shown([started, say('The an'), restarted, say('The'), say(' answer'), stop, done])).toEqual([
 		'The an',
 		'swer',
 	]);
 });
 
-test('a turn that was begun again in its repetition owes all that was shown', () => {
+test('a turn that restarts twice must repeat all shown text', () => {
 	const events = [started, say('abc'), restarted, say('a'), restarted, say('abcd'), stop, done];
 	expect(shown(events)).toEqual(['abc', 'd']);
 });
 
-test('a turn that was begun again and says something else, or less, ends the stream with an error', () => {
+test('a restarted turn with another or a shorter text ends the stream with an error', () => {
 	expect(shown([started, say('One'), restarted, say('Two'), stop, done])).toEqual(['One', 'interrupted']);
 	expect(shown([started, say('One'), restarted, say('On'), stop, done])).toEqual(['One', 'interrupted']);
 });
 
-test('the thinking of a restarted turn is shown once', () => {
+test('shows the thinking of a restarted turn once', () => {
 	const thinks: RunEvent = { type: 'reasoning', text: 'Hm.' };
 	const body = streamed([started, thinks, restarted, thinks, say('a'), stop, step, thinks, say('b'), stop, done]);
 	expect(body.match(/"reasoning_content":"Hm\."/g)).toHaveLength(2);
 });
 
-test('an answer that nobody has seen is the newest one', async () => {
+test('a whole answer has the text of the last restart', async () => {
 	const events = [started, say('One'), restarted, say('Two'), stop, done];
 	const { choices } = complete(events);
 	expect(choices[0]?.message.content).toBe('Two');
 });
 
-test('a turn that was begun again before it said anything leaves no trace', () => {
+test('a turn that restarts without text leaves no trace', () => {
 	expect(shown([started, say('a'), stop, step, restarted, say('b'), stop, done])).toEqual(['a', '\n\nb']);
 });
 
@@ -217,6 +217,6 @@ test.each([
 	['invalid_request', 400],
 	['model_not_found', 406],
 	['too_large', 406],
-])('a run that failed as %s is %s', (code, status) => {
+])('a run that failed with %s answers %s', (code, status) => {
 	expect(fail([started, { type: 'error', code, message: 'x' }]).status).toBe(status);
 });

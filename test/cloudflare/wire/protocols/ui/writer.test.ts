@@ -42,7 +42,7 @@ const step: RunEvent = {
 };
 
 describe('a run', () => {
-	test('is one message with its reasoning, its calls and its text, in every version', async () => {
+	test('gives one message with reasoning, calls and text, in every version', async () => {
 		const chunks = readChunks([
 			started,
 			{ type: 'reasoning', text: 'Let me' },
@@ -73,7 +73,7 @@ describe('a run', () => {
 		expect(chunks.at(-1)).toMatchObject({ type: 'finish', finishReason: 'stop' });
 	});
 
-	test('shows a task list as one part, which the newest state replaces, in every version', async () => {
+	test('shows a task list as one part with the newest state, in every version', async () => {
 		const list = (id: string, ...outcomes: ('done' | 'failed' | undefined)[]) => ({
 			id,
 			title: 'Release',
@@ -101,7 +101,7 @@ describe('a run', () => {
 		}
 	});
 
-	test('says a call only once its turn is over, so that a page carries out none that was cut off', () => {
+	test('reports a call only after its turn, so a page runs no call of a cut-off turn', () => {
 		const kinds = (events: RunEvent[]) => readChunks([started, ...events]).map(({ type }) => type);
 		const begun = call('c1', 'add', {});
 		expect(kinds(begun)).not.toContain('tool-input-available');
@@ -111,7 +111,7 @@ describe('a run', () => {
 		expect(cut).toContain('tool-input-error');
 	});
 
-	test('that waits for an approval asks for it before its step is over', async () => {
+	test('asks for an approval before its step ends', async () => {
 		const chunks = readChunks([
 			started,
 			...readTurn(...call('c1', 'pay', { amount: 5 })),
@@ -132,7 +132,7 @@ describe('a run', () => {
 		await expect(readings[5](chunks)).rejects.toThrow('not accepted');
 	});
 
-	test('that asks the person says the question as text, and its call is over', async () => {
+	test('shows a question as text and settles its call', async () => {
 		const chunks = readChunks([
 			started,
 			...readTurn(...call('c1', 'ask', {})),
@@ -146,7 +146,7 @@ describe('a run', () => {
 		}
 	});
 
-	test('that is cancelled keeps its usage', async () => {
+	test('keeps the usage of a cancelled run', async () => {
 		const chunks = readChunks([started, { type: 'text', text: 'Well' }, { type: 'cancelled', usage }]);
 		expect(chunks.at(-1)).toEqual({ type: 'abort' });
 		for (const read of Object.values(readings))
@@ -157,7 +157,7 @@ describe('a run', () => {
 	const found = { ...search, output: [{ url: 'https://rain.example/' }] };
 	const page = { type: 'source', id: 'p1', url: 'https://rain.example/', title: 'Rain', quote: 'It rains.' } as const;
 
-	test('shows a tool of the provider as one that the provider ran, and sources as parts, in every version', async () => {
+	test('marks tools that the provider ran, and shows sources as parts, in every version', async () => {
 		const chunks = readChunks([
 			started,
 			search,
@@ -191,7 +191,7 @@ describe('a run', () => {
 			]);
 	});
 
-	test('gives a provider’s call its result in a later turn, and one whose id comes again a new id', () => {
+	test('gives a provider’s call its result in a later turn, and a repeated id a new id', () => {
 		const chunks = readChunks([started, search, ...readTurn(), step, found, step, search, found, step, done]);
 		const shown = toUiMessage(chunks)?.parts.filter(({ type }) => type === 'tool-web_search');
 		expect(shown?.map(({ toolCallId, state }) => [toolCallId, state])).toEqual([
@@ -203,11 +203,11 @@ describe('a run', () => {
 	test.each([
 		[done, 'output-available'],
 		[{ type: 'cancelled' } as const, 'output-error'],
-	])('leaves no call of the provider without an end: %o', (end, state) => {
+	])('settles every call of the provider: %o', (end, state) => {
 		expect(toUiMessage(readChunks([started, search, end]))?.parts[1]).toMatchObject({ toolCallId: 's1', state });
 	});
 
-	test('that is asked again has the calls and sources of the new turn only', () => {
+	test('has only the calls and sources of the restarted turn', () => {
 		const again: RunEvent = { type: 'turn.restarted', iteration: 1 };
 		const chunks = readChunks([started, search, page, again, search, found, page, ...readTurn(), step, done]);
 		expect(toUiMessage(chunks)?.parts).toMatchObject([
@@ -218,7 +218,7 @@ describe('a run', () => {
 		expect(chunks).toContainEqual(expect.objectContaining({ type: 'tool-output-error', toolCallId: 's1' }));
 	});
 
-	test('that is asked again says where the text begins that does not count', () => {
+	test('marks the start of the text that a restart discards', () => {
 		const events: RunEvent[] = [
 			started,
 			{ type: 'text', text: 'Half a' },
@@ -234,7 +234,7 @@ describe('a run', () => {
 		]);
 	});
 
-	test('with a result of parts has its images and files beside the call', async () => {
+	test('shows the images and files of a result beside the call', async () => {
 		const parts = [
 			{ kind: 'text', text: 'A dot.' },
 			{ kind: 'image', data: 'aGk=', mime: 'image/png' },
@@ -257,7 +257,7 @@ describe('a run', () => {
 		}
 	});
 
-	test('never leaves a step last whose calls are all answered: a client would post it again and again', () => {
+	test('ends with an empty step if all calls are answered, so a client does not post in a loop', () => {
 		const events = [
 			started,
 			...readTurn(...call('c1', 'stop', {})),
@@ -271,7 +271,7 @@ describe('a run', () => {
 	});
 });
 
-describe('an answer that goes on after calls were answered', () => {
+describe('an answer that continues after calls were answered', () => {
 	const asked: RunEvent[] = [
 		started,
 		...readTurn(...call('c1', 'pay', {}), ...call('c2', 'pay', {}), ...call('c3', 'look', {})),
@@ -301,7 +301,7 @@ describe('an answer that goes on after calls were answered', () => {
 	];
 	const about = { earlier: [{ given: [], events: asked }], given };
 
-	test('repeats nothing to the page that answered, and has the same message id', () => {
+	test('repeats nothing to the page that answered, and keeps the message id', () => {
 		const chunks = readChunks(goesOn, { ...about, isContinued: true });
 		expect(chunks.map(({ type }) => type)).toEqual([
 			'start',
@@ -318,7 +318,7 @@ describe('an answer that goes on after calls were answered', () => {
 		expect(chunks[0]).toMatchObject({ messageId: 'msg_1' });
 	});
 
-	test('is told whole to a page that was loaded since', async () => {
+	test('sends the whole message to a page that was loaded later', async () => {
 		for (const version of [6, 7] as const) {
 			const parts = slim(await readings[version](readChunks(goesOn, about)))?.parts;
 			expect(parts).toMatchObject([
@@ -332,7 +332,7 @@ describe('an answer that goes on after calls were answered', () => {
 		}
 	});
 
-	test('has no call left that waits when it ends', () => {
+	test('ends without a waiting call', () => {
 		const parts = toUiMessage(readChunks([started, { type: 'cancelled' }], about))?.parts ?? [];
 		expect(parts.filter(({ type }) => type.startsWith('tool-')).map(({ state }) => state)).toEqual([
 			'output-error',
@@ -343,7 +343,7 @@ describe('an answer that goes on after calls were answered', () => {
 	});
 });
 
-describe('whatever the events', () => {
+describe('for random events', () => {
 	const id = fc.constantFrom('c1', 'c2', 'c3');
 	const text = fc.string({ maxLength: 6, unit: 'binary' });
 	const anyParts = fc.array(
@@ -409,7 +409,7 @@ describe('whatever the events', () => {
 		{ maxLength: 3 },
 	);
 
-	test('every client accepts each chunk and has the message that is listed on reload', async () => {
+	test('every client accepts each chunk and builds the message of a reload', async () => {
 		await fc.assert(
 			fc.asyncProperty(anyRun, async (events) => {
 				const chunks = readChunks(events);
@@ -425,7 +425,7 @@ describe('whatever the events', () => {
 		);
 	});
 
-	test('a page that goes on and one that reads it whole have the same message', async () => {
+	test('a page that continues and a page that reloads build the same message', async () => {
 		await fc.assert(
 			fc.asyncProperty(anyRun, anyGiven, anyRun, async (first, given, second) => {
 				const earlier = [{ given: [], events: first }];

@@ -20,13 +20,13 @@ describe.each(sourceNames)('%s', (name) => {
 	const { secret, otherSecret, isTimed, signedHeaders, headers } = senders[name];
 	const signed = headers(text, { id, at, secrets: [secret] });
 
-	test('gives the event of a delivery that was signed', async () => {
+	test('gives the event of a signed delivery', async () => {
 		const { event, reply } = await verify(source, delivery(text, signed), { secrets: [secret], now });
 		expect(event).toMatchObject({ source: name, id, payload: { text: 'ü' } });
 		expect(reply).toBeUndefined();
 	});
 
-	test('tries every active secret, and every signature of a sender that changes its own', async () => {
+	test('tries every active secret, and every signature during a change of secrets', async () => {
 		for (const secrets of [
 			[otherSecret, secret],
 			[secret, otherSecret],
@@ -49,7 +49,7 @@ describe.each(sourceNames)('%s', (name) => {
 		},
 	);
 
-	test('refuses a delivery without one of the headers that sign it, or with an empty or another one', async () => {
+	test('refuses a delivery whose signature headers are missing, empty or changed', async () => {
 		for (const header of signedHeaders) {
 			const { [header]: value = '', ...others } = signed;
 			for (const wrong of [
@@ -73,7 +73,7 @@ describe.each(sourceNames)('%s', (name) => {
 		}
 	});
 
-	test('refuses a delivery of which a signed byte was changed, added or taken away', async () => {
+	test('refuses a delivery with a changed, added or removed signed byte', async () => {
 		const edit = fc.record({
 			place: fc.constantFrom('body', ...signedHeaders),
 			at: fc.nat({ max: 300 }),
@@ -106,7 +106,7 @@ describe.each(sourceNames)('%s', (name) => {
 		);
 	});
 
-	test('says the same of every delivery that it refuses, and takes none without a body that it can read', async () => {
+	test('gives the same error for every refused delivery, and refuses an unreadable body', async () => {
 		for (const body of [
 			'',
 			'[]',
@@ -134,7 +134,7 @@ function hasFieldsOf(original: string, changed: string): boolean {
 	return times.join() === had?.[0] && had.some((field) => field.startsWith('v1=') && has?.includes(field));
 }
 
-describe('what the senders publish', () => {
+describe('the published examples of senders', () => {
 	const check = (
 		name: (typeof sourceNames)[number],
 		body: string,
@@ -177,7 +177,7 @@ describe('what the senders publish', () => {
 		});
 	});
 
-	test('what the packages of Standard Webhooks and of Octokit sign is right', async () => {
+	test('verifies signatures of the packages of Standard Webhooks and Octokit', async () => {
 		const { secret } = senders.standard;
 		const signature = new Webhook(secret).sign(id, new Date(now), text);
 		const headers = { 'webhook-id': id, 'webhook-timestamp': String(at), 'webhook-signature': signature };
@@ -187,14 +187,14 @@ describe('what the senders publish', () => {
 	});
 });
 
-describe('what a delivery says', () => {
+describe('the content of a delivery', () => {
 	const read = (name: (typeof sourceNames)[number], body: string, more: Record<string, string> = {}) => {
 		const { secret, headers } = senders[name];
 		const given = delivery(body, { ...headers(body, { id, at, secrets: [secret] }), ...more });
 		return verify(sources[name], given, { secrets: [secret], now });
 	};
 
-	test('its type is in the words of its source', async () => {
+	test('has the type in the words of its source', async () => {
 		expect((await read('github', '{"action":"opened"}')).event.type).toBe('issues.opened');
 		expect((await read('github', '{"ref":"main"}', { 'x-github-event': 'push' })).event.type).toBe('push');
 		expect((await read('stripe', '{"id":"evt_1","type":"invoice.paid"}')).event).toMatchObject({
@@ -208,7 +208,7 @@ describe('what a delivery says', () => {
 			expect(typeof (await read(name, '{"type":1,"action":2}')).event.type).toBe('string');
 	});
 
-	test('a ping and a challenge are answered, and are nothing else', async () => {
+	test('answers a ping and a challenge without an event', async () => {
 		expect((await read('github', '{"zen":"Keep it logically awesome."}', { 'x-github-event': 'ping' })).reply).toBe(
 			'pong',
 		);
@@ -216,7 +216,7 @@ describe('what a delivery says', () => {
 		expect((await read('slack', '{"type":"url_verification","challenge":1}')).reply).toBeUndefined();
 	});
 
-	test('a form is read as well: JSON in its field payload, or its fields; its content type, which is not signed, says nothing', async () => {
+	test('reads a form with JSON in its field payload or with fields, whatever the content type', async () => {
 		const json = encodeURIComponent('{"action":"opened"}');
 		expect((await read('github', `payload=${json}`)).event).toMatchObject({
 			type: 'issues.opened',
@@ -227,7 +227,7 @@ describe('what a delivery says', () => {
 		expect((await read('github', title, form)).event.type).toBe('issues.opened');
 	});
 
-	test('one without an id is known by its body, and so is one with an id that is none', async () => {
+	test('identifies a delivery without a valid id by its body', async () => {
 		const bare = await read('stripe', '{"a":1}');
 		expect(bare.event.id).toMatch(/^sha256:[0-9a-f]{64}$/);
 		expect((await read('stripe', '{"a":1}')).event.id).toBe(bare.event.id);
@@ -239,7 +239,7 @@ describe('what a delivery says', () => {
 		expect((await verify(sources.hmac, keyed, { secrets: [secret], now })).event.id).toBe('k');
 	});
 
-	test('a signature in base64 is written in one way only', async () => {
+	test('accepts one base64 spelling of a signature', async () => {
 		const { secret, headers } = senders.standard;
 		const signed = headers(text, { id, at, secrets: [secret] });
 		const signature = signed['webhook-signature'] ?? '';
@@ -251,7 +251,7 @@ describe('what a delivery says', () => {
 		expect(await isAuthentic(sources.standard, given, { secrets: [secret], now })).toBe(false);
 	});
 
-	test('a Standard Webhooks id has no full stop: its signature would fit another split, too', async () => {
+	test('refuses a Standard Webhooks id with a full stop', async () => {
 		const body = '1614265330.{"forged":true}';
 		const { secret, headers } = senders.standard;
 		const given = headers(body, { id: 'msg_1', at, secrets: [secret] });
@@ -261,7 +261,7 @@ describe('what a delivery says', () => {
 		);
 	});
 
-	test.each(['', 'whsec_', 'whsec_%%%', 'whsec_a'])('the Standard Webhooks secret %j is refused', async (secret) => {
+	test.each(['', 'whsec_', 'whsec_%%%', 'whsec_a'])('refuses the Standard Webhooks secret %j', async (secret) => {
 		const { headers } = senders.standard;
 		const given = delivery(text, headers(text, { id, at, secrets: [senders.standard.secret] }));
 		await expect(verify(sources.standard, given, { secrets: [secret], now })).rejects.toMatchObject({
