@@ -48,7 +48,7 @@ async function thrown(work: Promise<unknown>): Promise<unknown> {
 }
 
 describe('an answer', () => {
-	test('is a completion with what it cost', async () => {
+	test('is a completion with its usage', async () => {
 		play({ text: 'Hello.', reasoning: 'Hm.', usage });
 		const completion = await completions.create({ model, messages: ask('Hi') });
 		expect(completion).toEqual({
@@ -74,7 +74,7 @@ describe('an answer', () => {
 		});
 	});
 
-	test('streams the same, with what it cost in a last chunk without choices', async () => {
+	test('streams the same answer, with the usage in a last chunk without choices', async () => {
 		const turns = [
 			{ text: 'Let me see.', toolCalls: [{ id: 'e', name: 'echo', input: { text: 'x' } }], usage },
 			{ text: 'It is x.', usage },
@@ -107,7 +107,7 @@ describe('an answer', () => {
 		expect(requests).toHaveLength(1);
 	});
 
-	test('has the pages that it rests on as annotations, of the message and of the last delta', async () => {
+	test('has the cited pages as annotations of the message and of the last delta', async () => {
 		const source = { id: 'p1', url: 'https://rain.example/', title: 'Rain' };
 		const turn = { text: 'It rains.', usage, sources: [source] };
 		const { id: _, ...page } = source;
@@ -122,7 +122,7 @@ describe('an answer', () => {
 		expect((await stream.finalChatCompletion()).choices[0]?.message).toMatchObject({ annotations });
 	});
 
-	test('that nobody asked to count ends without a chunk for what it cost', async () => {
+	test('has no usage chunk without stream_options', async () => {
 		play('Hello.');
 		const response = await request('/v1/chat/completions', { model, messages: ask('Hi'), stream: true });
 		expect(response.headers.get('content-type')).toBe('text/event-stream');
@@ -131,7 +131,7 @@ describe('an answer', () => {
 		expect(body).toMatch(/"finish_reason":"stop"}\]}\n\ndata: \[DONE\]\n\n$/);
 	});
 
-	test('longer than what is streamed at once comes whole', async () => {
+	test('is complete if it is longer than a stream buffer', async () => {
 		const long = 'x'.repeat(200_000);
 		play(long);
 		const { choices } = await completions.create({ model, messages: ask('Much') });
@@ -148,20 +148,20 @@ describe('an answer', () => {
 		expect(choices[0]?.finish_reason).toBe(expected);
 	});
 
-	test('that is a question of a tool is its text', async () => {
+	test('has the text of a tool’s question', async () => {
 		play({ toolCalls: [{ id: 'q', name: 'ask', input: { question: 'Which one?' } }] });
 		const { choices } = await completions.create({ model, messages: ask('Book') });
 		expect(choices[0]).toMatchObject({ message: { content: 'Which one?' }, finish_reason: 'stop' });
 	});
 
-	test('of a run that a tool halted says why, where nothing was said', async () => {
+	test('has the reason of a halted run without text', async () => {
 		play({ toolCalls: [{ id: 's', name: 'stop', input: {} }] });
 		const { choices } = await completions.create({ model, messages: ask('Stop') });
 		expect(choices[0]).toMatchObject({ message: { content: 'stopped' }, finish_reason: 'stop' });
 	});
 });
 
-describe('what a model is sent', () => {
+describe('the messages to a model', () => {
 	test("is the client's messages, its system messages beside the agent's own prompt", async () => {
 		const { requests } = play('Fine.');
 		await completions.create({
@@ -185,7 +185,7 @@ describe('what a model is sent', () => {
 		]);
 	});
 
-	test('has images, sound and files as parts', async () => {
+	test('have images, audio and files as parts', async () => {
 		const { requests } = play('Seen.');
 		await completions.create({
 			model,
@@ -220,7 +220,7 @@ describe('what a model is sent', () => {
 		expect(requests.map(({ options }) => options?.maxOutputTokens)).toEqual([7, 7, 100]);
 	});
 
-	test('is the same where fields come that say nothing here', async () => {
+	test('ignore fields without a meaning', async () => {
 		const { requests } = play('Fine.');
 		await completions.create({
 			...{
@@ -241,7 +241,7 @@ describe('what a model is sent', () => {
 });
 
 describe("the client's tools", () => {
-	test('are called by the client, in the answer and in the next request', async () => {
+	test('are called by the client', async () => {
 		const { requests } = play(callsWeather, 'It rains.');
 		const first = await completions.create({ model, messages: ask('Weather?'), tools: [weather] });
 		expect(first.choices[0]).toMatchObject({
@@ -262,7 +262,7 @@ describe("the client's tools", () => {
 		]);
 	});
 
-	test('come in a stream with their index, their id, their name and then their arguments', async () => {
+	test('are streamed with index, id and name, and then arguments', async () => {
 		const two = [...callsWeather.toolCalls, { id: 'w2', name: 'weather', input: { at: 'Rome' } }];
 		play({ toolCalls: two });
 		const runner = completions.stream({ model, messages: ask('Weather?'), tools: [weather] });
@@ -302,14 +302,14 @@ describe("the client's tools", () => {
 		expect(JSON.stringify(choices)).not.toContain('inside');
 	});
 
-	test('are called with arguments that their schema allows: the model is told of others', async () => {
+	test('are called with valid arguments only, and the model gets errors of others', async () => {
 		const { requests } = play({ toolCalls: [{ id: 'w1', name: 'weather', input: { at: 3 } }] }, callsWeather);
 		const { choices } = await completions.create({ model, messages: ask('Weather?'), tools: [weather] });
 		expect(choices[0]?.message.tool_calls).toEqual([weatherCall]);
 		expect(requests).toHaveLength(2);
 	});
 
-	test('are called first where the client says which', async () => {
+	test('are called first with tool_choice', async () => {
 		const { requests } = play(callsWeather, 'It rains.');
 		const tool_choice = { type: 'function' as const, function: { name: 'weather' } };
 		const messages: ChatCompletionMessageParam[] = ask('Weather?');
@@ -322,7 +322,7 @@ describe("the client's tools", () => {
 		expect(requests.map(({ options }) => options?.toolChoice)).toEqual([{ name: 'weather' }, 'auto']);
 	});
 
-	test('are not offered where the client chooses none, and the agent keeps its own', async () => {
+	test('are not offered with tool_choice none, and the agent keeps its own tools', async () => {
 		const { requests } = play('Fine.');
 		await completions.create({ model, messages: ask('Hi'), tools: [weather], tool_choice: 'none' });
 		const names = requests[0]?.tools?.map(({ name }) => name);
@@ -331,7 +331,7 @@ describe("the client's tools", () => {
 	});
 });
 
-describe('a run that waits for what the client cannot give', () => {
+describe('a run that waits for another answer than the client’s', () => {
 	test.each([
 		['an approval', { id: 'p', name: 'pay', input: { amount: 3 } }, 'pay'],
 		['a tool of somebody else', { id: 'b', name: 'by_hand', input: {} }, 'by_hand'],
@@ -352,7 +352,7 @@ describe('a run that waits for what the client cannot give', () => {
 });
 
 describe('a session of the header', () => {
-	test('keeps what was said: only what is new counts', async () => {
+	test('keeps the history, and reads only new messages', async () => {
 		const { requests } = play('One.', 'Two.', 'Three.');
 		const first = await inSession('mine', [{ role: 'system', content: 'Be brief.' }, ...ask('1')]);
 		const second = await inSession('mine', ask('2'));
@@ -366,7 +366,7 @@ describe('a session of the header', () => {
 		expect(requests[2]?.messages.map(({ content }) => content)).toEqual(['Be brief.', '1', 'One.', '2', 'Two.', '3']);
 	});
 
-	test('is found by its id, and is of one agent', async () => {
+	test('is found by its id, and belongs to one agent', async () => {
 		play('One.', 'Two.');
 		const { session } = await inSession('by id', ask('1'));
 		expect((await inSession(session, ask('2'))).text).toBe('Two.');
@@ -386,7 +386,7 @@ describe('a session of the header', () => {
 		expect(requests.map(({ tools }) => tools?.some(({ name }) => name === 'weather'))).toEqual([true, true, false]);
 	});
 
-	test('takes no part of the results', async () => {
+	test('refuses incomplete results', async () => {
 		const two = [...callsWeather.toolCalls, { id: 'w2', name: 'weather', input: { at: 'Rome' } }];
 		play({ toolCalls: two }, 'It rains.');
 		const { session } = await inSession('parts', ask('Weather?'), { tools: [weather] });
@@ -402,14 +402,14 @@ describe('a session of the header', () => {
 		expect((await inSession('parts', results, { tools: [weather] })).text).toBe('It rains.');
 	});
 
-	test('takes the next message as the answer to a question', async () => {
+	test('reads the next message as the answer to a question', async () => {
 		const { requests } = play({ toolCalls: [{ id: 'q', name: 'ask', input: { question: 'Which one?' } }] }, 'Booked.');
 		await inSession('asks', ask('Book'));
 		expect((await inSession('asks', ask('The red one'))).text).toBe('Booked.');
 		expect(requests[1]?.messages.at(-1)).toMatchObject({ role: 'tool', content: 'The red one', toolCallId: 'q' });
 	});
 
-	test('goes on where a run failed after it had taken the results', async () => {
+	test('continues a run that failed after it stored the results', async () => {
 		play(callsWeather, new Error('broken'), 'It rains.');
 		await inSession('fails', ask('Weather?'), { tools: [weather] });
 		const results: ChatCompletionMessageParam[] = [{ role: 'tool', tool_call_id: 'w1', content: 'rain' }];
@@ -417,7 +417,7 @@ describe('a session of the header', () => {
 		expect((await inSession('fails', results, { tools: [weather] })).text).toBe('It rains.');
 	});
 
-	test('that runs refuses a second request', async () => {
+	test('refuses a second request during a run', async () => {
 		const begun = Promise.withResolvers<void>();
 		const going = Promise.withResolvers<string>();
 		play(() => {
@@ -438,7 +438,7 @@ describe('a session of the header', () => {
 		expect((await first).text).toBe('One.');
 	});
 
-	test('begins with the calls that results answer, or not at all', async () => {
+	test('begins with the calls of its results, or is refused', async () => {
 		const { requests } = play('It rains.');
 		const result: ChatCompletionMessageParam = { role: 'tool', tool_call_id: 'w1', content: 'rain' };
 		expect(await thrown(inSession('late', [result]))).toBeInstanceOf(NotFoundError);
@@ -447,7 +447,7 @@ describe('a session of the header', () => {
 		expect(requests[0]?.messages).toHaveLength(3);
 	});
 
-	test('that is not there is not found by an id', async () => {
+	test('is not found by an unknown id', async () => {
 		play('One.');
 		const { session } = await inSession('gone', ask('1'));
 		await request(`/v1/sessions/${session}`, undefined, {}, 'DELETE');
@@ -456,7 +456,7 @@ describe('a session of the header', () => {
 });
 
 describe('a request without a session', () => {
-	test('has one of its own, with its history, that goes by itself', async () => {
+	test('gets its own session, which expires', async () => {
 		play('Fine.', 'Fine.');
 		const messages = [...ask('One'), { role: 'assistant' as const, content: 'Un' }, ...ask('Two')];
 		const first = await completions.create({ model, messages }).withResponse();
@@ -472,7 +472,7 @@ describe('a request without a session', () => {
 		expect((await readHistory(id)).map(({ content }) => content)).toEqual(['One', 'Un', 'Two', 'Fine.']);
 	});
 
-	test('has a bounded answer and its tools again after a crash', async () => {
+	test('keeps its limit and its tools after a crash', async () => {
 		const { requests } = play(() => new Promise(() => {}), callsWeather);
 		const tool_choice = { type: 'function' as const, function: { name: 'weather' } };
 		const about = { tools: [weather], tool_choice, max_tokens: 9, stream: true as const };
@@ -486,7 +486,7 @@ describe('a request without a session', () => {
 		expect(requests[1]?.tools?.some(({ name }) => name === 'weather')).toBe(true);
 	});
 
-	test('that comes again under its key gets its first answer, streamed or not', async () => {
+	test('that is repeated with its key gets its first answer, streamed or not', async () => {
 		const { requests } = play('Once.');
 		const headers = { 'Idempotency-Key': 'chat-key' };
 		const body = { model, messages: ask('Hi') };
@@ -499,7 +499,7 @@ describe('a request without a session', () => {
 });
 
 describe('a failure', () => {
-	test('of a run is not tried again by the client library, for its tools have run', async () => {
+	test('of a run is not retried by the client library, because its tools have run', async () => {
 		const { requests } = play(new Error('broken'), 'Not this.');
 		const error = await thrown(completions.create({ model, messages: ask('Hi') }));
 		expect(error).toBeInstanceOf(APIError);
@@ -507,7 +507,7 @@ describe('a failure', () => {
 		expect(requests).toHaveLength(1);
 	});
 
-	test('of a stream is thrown behind what was shown', async () => {
+	test('of a stream is thrown after the shown text', async () => {
 		play(async (_, onDelta) => {
 			await onDelta({ type: 'text', text: 'So far' });
 			return new Error('broken');
@@ -530,13 +530,13 @@ describe('a failure', () => {
 		expect(error).toMatchObject({ status: 402, type: 'insufficient_quota', code: 'budget_exceeded' });
 	});
 
-	test('of a conversation that is too long says so as OpenAI does', async () => {
+	test('of a conversation that is too long has OpenAI’s code', async () => {
 		play('a');
 		const error = await thrown(completions.create({ model: 'full-fail', messages: ask('x'.repeat(40_000)) }));
 		expect(error).toMatchObject({ status: 400, code: 'context_length_exceeded' });
 	});
 
-	test('of a name says which models there are', async () => {
+	test('of an unknown model lists the models', async () => {
 		const error = await thrown(completions.create({ model: 'gpt-5', messages: ask('Hi') }));
 		expect(error).toBeInstanceOf(NotFoundError);
 		expect(error).toMatchObject({
@@ -561,7 +561,7 @@ describe('the models', () => {
 	});
 });
 
-describe('a request that cannot be', () => {
+describe('an invalid request', () => {
 	const call = (name: string, id = 'c') => ({
 		role: 'assistant',
 		tool_calls: [{ id, type: 'function', function: { name, arguments: '{}' } }],
@@ -702,7 +702,7 @@ describe('a request that cannot be', () => {
 		expect(requests).toHaveLength(0);
 	});
 
-	test('at all has an error in the form of OpenAI', async () => {
+	test('has an error in the form of OpenAI', async () => {
 		for (const [path, method, body, status] of [
 			['/v1/chat/completions', 'POST', undefined, 405],
 			['/v1/chat/completions', 'PUT', {}, 405],
@@ -724,11 +724,11 @@ describe('a request that cannot be', () => {
 		}
 	});
 
-	test('with a session header that names none is refused', async () => {
+	test('with an empty session header is refused', async () => {
 		expect(await thrown(inSession('x'.repeat(201), ask('Hi')))).toBeInstanceOf(BadRequestError);
 	});
 
-	test('that is 10,000 messages long is answered', async () => {
+	test('with 10,000 messages is answered', async () => {
 		const { requests } = play('Long.');
 		const long = Array.from({ length: 4_999 }, () => [
 			...ask('x'),
@@ -739,7 +739,7 @@ describe('a request that cannot be', () => {
 		expect(requests[0]?.messages).toHaveLength(9_999);
 	});
 
-	test('that is deep, odd or large in its messages is never an internal error', async () => {
+	test('with deep, odd or large messages is never an internal error', async () => {
 		const odd = ['\ud800', '\u0000', '__proto__', 'x'.repeat(500_000)];
 		for (const text of odd) {
 			play('Fine.');

@@ -36,7 +36,7 @@ const ask = (
 	host = 'https://runlet.example.com',
 ) => worker.request(`${host}${at}`, { method, headers }, own);
 
-test('without a credential a route is closed, unless it is meant to be open', async () => {
+test('every route needs a credential, except the public routes', async () => {
 	expect(routes.length).toBeGreaterThan(20);
 	const answered: string[] = [];
 	for (const { method, path, at } of routes) {
@@ -46,7 +46,7 @@ test('without a credential a route is closed, unless it is meant to be open', as
 	expect(answered.filter((path) => !open.some((form) => form.test(path)))).toEqual([]);
 });
 
-test('a Worker without keys answers nobody, whatever the route, and shows nothing', async () => {
+test('a Worker without keys answers no route, and shows nothing', async () => {
 	for (const { method, path, at } of routes) {
 		if (open.some((form) => form.test(path))) continue;
 		for (const authorization of [undefined, `Bearer ${keys.alice}`]) {
@@ -60,7 +60,7 @@ test('a Worker without keys answers nobody, whatever the route, and shows nothin
 	}
 });
 
-test('every route tells a browser what it may do, and no page of another host anything', async () => {
+test('every route has security headers, and answers no page of another host', async () => {
 	for (const { method, at } of routes) {
 		for (const authorization of ['', `Bearer ${keys.alice}`]) {
 			const origin = 'https://evil.example';
@@ -82,7 +82,7 @@ test('every route tells a browser what it may do, and no page of another host an
 	}
 });
 
-test('a page that is allowed reads every answer, the refusals too, and is asked for by no cookie', async () => {
+test('an allowed page reads every answer and every refusal, without cookies', async () => {
 	const origin = 'https://app.example.com';
 	for (const { method, path, at } of routes.filter(({ path }) => path.startsWith('/v1/') && !/webhooks/.test(path))) {
 		const asked = {
@@ -102,7 +102,7 @@ test('a page that is allowed reads every answer, the refusals too, and is asked 
 	}
 });
 
-test('in the local mode its own pages may call, and no others, by any name', async () => {
+test('in the local mode only its own pages may call, whatever the host name', async () => {
 	const local = { ...env, LOCAL: 'true', API_KEYS: '' };
 	const allowed = async (origin: string, host = 'http://127.0.0.1:8787') => {
 		const headers = { origin, 'access-control-request-method': 'POST' };
@@ -129,7 +129,7 @@ test('in the local mode its own pages may call, and no others, by any name', asy
 		expect(await allowed('http://localhost:8787', host), host).toBe(false);
 });
 
-test('a caller with too many requests is refused before any work, for each key and token by itself', async () => {
+test('a caller with too many requests is refused before any work, by key and by token', async () => {
 	const asked: string[] = [];
 	const limiter = {
 		limit: async ({ key }: { key: string }) => {

@@ -43,7 +43,7 @@ describe('files over HTTP', () => {
 		expect((await SELF.fetch(toUrl(id, 'notes/plan.md'), { method: 'DELETE' })).status).toBe(404);
 	});
 
-	test('what changed is told with diffs, the newest first, without a call for what people did', async () => {
+	test('lists changes with diffs, newest first, without a call for changes by people', async () => {
 		const id = await createSession();
 		await put(id, 'a.txt', 'one\n');
 		await put(id, 'a.txt', 'two\n');
@@ -65,7 +65,7 @@ describe('files over HTTP', () => {
 		});
 	});
 
-	test('a long list comes in pages', async () => {
+	test('a long list has pages', async () => {
 		const id = await createSession();
 		for (let n = 0; n < 5; n++) await put(id, `f/${n}`, 'x');
 		const seen: string[] = [];
@@ -78,7 +78,7 @@ describe('files over HTTP', () => {
 		expect(seen).toEqual(['f/0', 'f/1', 'f/2', 'f/3', 'f/4']);
 	});
 
-	test('a large file goes to the bucket, and comes back byte for byte, whole and in ranges', async () => {
+	test('a large file is stored in the bucket, and is read whole and in ranges', async () => {
 		const id = await createSession();
 		const bytes = Uint8Array.from({ length: 20_000_000 }, (_, at) => (at * 31 + (at >> 8)) % 256);
 		expect((await put(id, 'data.bin', bytes)).status).toBe(201);
@@ -93,7 +93,7 @@ describe('files over HTTP', () => {
 		await expect.poll(async () => (await env.FILES.list({ prefix: `sessions/${id}/` })).objects).toEqual([]);
 	});
 
-	test('what reached the bucket before the object died, and no file names, is removed from it', async () => {
+	test('removes objects of the bucket that no file names after a crash', async () => {
 		const id = await createSession();
 		const key = `sessions/${id}/orphan`;
 		await runInDurableObject(readObject(id), (_, { storage }) =>
@@ -105,7 +105,7 @@ describe('files over HTTP', () => {
 		await expect.poll(() => env.FILES.head(key)).toBeNull();
 	});
 
-	test('a client that has the newest version gets no bytes, and a range of a small file is answered', async () => {
+	test('a client with the newest version gets 304, and a range of a small file gets 206', async () => {
 		const id = await createSession();
 		await put(id, 'a.txt', '0123456789');
 		const { headers } = await get(id, 'a.txt');
@@ -133,7 +133,7 @@ describe('files over HTTP', () => {
 		error: { code: 'precondition_failed', message: expect.stringMatching(message), data: { field } },
 	});
 
-	test('under its ETag a file is replaced and deleted only as it was read, and under If-None-Match: * only created', async () => {
+	test('If-Match replaces and deletes only the version that was read, and If-None-Match: * only creates', async () => {
 		const id = await createSession();
 		const only = { 'If-None-Match': '*' };
 		const first = await put(id, 'a.txt', 'one', only);
@@ -163,7 +163,7 @@ describe('files over HTTP', () => {
 		expect((await remove(id, 'a.txt', { 'If-Match': '*' })).status).toBe(404);
 	});
 
-	test('a file that changed while its replacement was on its way stays as it is', async () => {
+	test('keeps a file that changes during its conditional replacement', async () => {
 		const id = await createSession();
 		const etag = tagOf(await put(id, 'a.txt', 'one'));
 		const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
@@ -182,7 +182,7 @@ describe('files over HTTP', () => {
 		expect(await (await get(id, 'a.txt')).text()).toBe('two');
 	});
 
-	test('nothing that is uploaded runs in a browser', async () => {
+	test('a browser executes no uploaded file', async () => {
 		const id = await createSession();
 		const active = '<script>alert(1)</script>';
 		for (const [name, type] of [
@@ -214,7 +214,7 @@ describe('files over HTTP', () => {
 		expect((await get(id, 'photo.png')).headers.get('content-type')).toBe('image/png');
 	});
 
-	test('a name of any letters is told to a browser', async () => {
+	test('a browser gets a file name of any letters', async () => {
 		const id = await createSession();
 		await put(id, encodeURIComponent('Ünï "x" (1)\u20ac.txt'), 'x');
 		expect((await get(id, encodeURIComponent('Ünï "x" (1)\u20ac.txt'))).headers.get('content-disposition')).toBe(
@@ -222,7 +222,7 @@ describe('files over HTTP', () => {
 		);
 	});
 
-	test('every trick with a path is refused, and leaves no file', async () => {
+	test('every path traversal is refused, and leaves no file', async () => {
 		const id = await createSession();
 		const tricks = [
 			'%2e%2e%2fsecret',
@@ -255,14 +255,14 @@ describe('files over HTTP', () => {
 		expect(await listPaths(id)).toEqual([]);
 	});
 
-	test('a name is the same however its letters are composed', async () => {
+	test('composed and decomposed letters are the same name', async () => {
 		const id = await createSession();
 		await put(id, encodeURIComponent('e\u0301.txt'), 'x');
 		expect(await (await get(id, encodeURIComponent('\u00e9.txt'))).text()).toBe('x');
 		expect(await listPaths(id)).toEqual(['\u00e9.txt']);
 	});
 
-	test('a file does not take the place of a folder, and none is below a file', async () => {
+	test('a file replaces no folder, and no path is below a file', async () => {
 		const id = await createSession();
 		await put(id, 'a/b', 'x');
 		expect((await put(id, 'a', 'x')).status).toBe(400);
@@ -270,7 +270,7 @@ describe('files over HTTP', () => {
 		expect((await get(id, 'a')).status).toBe(404);
 	});
 
-	test('a body that is too large is refused once it was read, with and without its length', async () => {
+	test('a body that is too large is read and refused, with and without Content-Length', async () => {
 		const id = await createSession();
 		const size = 110_000_000;
 		let sent = 0;
@@ -294,7 +294,7 @@ describe('files over HTTP', () => {
 		await expect.poll(async () => (await env.FILES.list({ prefix: `sessions/${id}/` })).objects).toEqual([]);
 	});
 
-	test('an upload to no session is not found', async () => {
+	test('an upload to an unknown session is not found', async () => {
 		expect((await put('0'.repeat(64), 'a.txt', 'x')).status).toBe(404);
 		expect((await put(env.SESSIONS.newUniqueId().toString(), 'a.txt', 'x')).status).toBe(404);
 	});

@@ -17,11 +17,11 @@ async function look(worker: typeof good, bindings: object, headers: Record<strin
 	return { status: response.status, problems };
 }
 
-test('a Worker that can work says so, also in depth', async () => {
+test('a Worker without problems answers ok, also with ?deep', async () => {
 	expect(await look(good, {})).toEqual({ status: 200, problems: [] });
 });
 
-test('every variable that is wrong is named with its remedy, and none hides behind another', async () => {
+test('names every wrong variable with its remedy', async () => {
 	const { status, problems } = await look(good, {
 		MODEL: '',
 		DAY_BUDGET_USD: 'lots',
@@ -40,7 +40,7 @@ test('every variable that is wrong is named with its remedy, and none hides behi
 	for (const { message } of problems) expect(message).toMatch(/such as|Set it/);
 });
 
-test('a model that nobody knows is named, wherever it is written', async () => {
+test('names an unknown model, wherever it is set', async () => {
 	const worker = app(
 		{ name: 'plain', description: 'On MODEL.' },
 		{ name: 'own', description: 'On its own.', model: 'gtp-4', models: ['demo', 'gtp-5'], fallbacks: ['gtp-6'] },
@@ -55,7 +55,7 @@ test('a model that nobody knows is named, wherever it is written', async () => {
 	]);
 });
 
-test('a tool that the provider of a model does not have is named before anybody asks', async () => {
+test('names a tool that the provider of a model lacks', async () => {
 	const providers = () => [demo(), anthropic({ apiKey: undefined }), gemini({ apiKey: undefined })];
 	const about = { name: 'drawing', description: 'Draws.', providerTools: ['web_search', 'image_generation'] } as const;
 	const agent = defineAgent({
@@ -81,7 +81,7 @@ test('a tool that the provider of a model does not have is named before anybody 
 	});
 });
 
-test('two agents of one name, and a skill that is not there, are named', async () => {
+test('names two agents with one name, and a missing skill', async () => {
 	const worker = app(
 		{ name: 'twin', description: 'One.', model: 'demo' },
 		{ name: 'twin', description: 'Two.', model: 'demo', skills: ['no-such-skill'] },
@@ -94,7 +94,7 @@ test('two agents of one name, and a skill that is not there, are named', async (
 	]);
 });
 
-test('only who has a key looks in depth, also where a variable is wrong; whether it is there is said to anybody', async () => {
+test('?deep needs a key, even if a variable is wrong, and the plain check needs none', async () => {
 	const { keys, bindings } = await createKeys({ alice: ['run'] }, { DAY_BUDGET_USD: 'lots' });
 	expect((await look(good, bindings)).status).toBe(401);
 	expect((await look(good, bindings, { authorization: 'Bearer rl_no' })).status).toBe(401);
@@ -106,7 +106,7 @@ test('only who has a key looks in depth, also where a variable is wrong; whether
 	expect((await look(good, { LOCAL: 's'.repeat(40) }, { 'x-runlet-local': 's'.repeat(40) })).status).toBe(200);
 });
 
-describe('what an agent implies and the Worker lacks is named with the remedy, before anybody asks', () => {
+describe('names an unmet requirement of an agent with its remedy:', () => {
 	const about = { name: 'busy', description: 'Implies much.', model: 'demo' } as const;
 	const without = (...names: readonly string[]) => Object.fromEntries(names.map((name) => [name, undefined]));
 	const find = async (agent: object, bindings: object, query = 'deep', runtime: object = {}) => {
@@ -130,7 +130,7 @@ describe('what an agent implies and the Worker lacks is named with the remedy, b
 		]);
 	});
 
-	test('the secret that signs what onWaiting is told', async () => {
+	test('the secret that signs the callbacks of onWaiting', async () => {
 		const onWaiting = { callback: 'https://shop.example.com/waits' };
 		expect(await find({ onWaiting }, {})).toEqual([]);
 		expect(await find({ onWaiting }, without('CALLBACK_SECRET'))).toEqual([
@@ -142,7 +142,7 @@ describe('what an agent implies and the Worker lacks is named with the remedy, b
 		]);
 	});
 
-	test('the address that decision links lead to, whoever makes them', async () => {
+	test('the address of decision links', async () => {
 		const missing = {
 			where: 'links',
 			unset: 'PUBLIC_URL',
@@ -181,7 +181,7 @@ describe('what an agent implies and the Worker lacks is named with the remedy, b
 		]);
 	});
 
-	test('the variables of an MCP server, and its address where the Worker is deployed', async () => {
+	test('the variables of an MCP server, and its address in a deployed Worker', async () => {
 		const headers = { authorization: `Bearer \${NO_SUCH_KEY}` };
 		const mcp = [{ name: 'wiki', url: 'http://127.0.0.1:9/mcp', headers }];
 		const key = expect.objectContaining({ where: 'agent busy', unset: 'NO_SUCH_KEY' });
@@ -205,7 +205,7 @@ describe('what an agent implies and the Worker lacks is named with the remedy, b
 	});
 });
 
-test('GET /v1/agents says of a model whose provider lacks a tool of the agent that it is not ready, and why', async () => {
+test('GET /v1/agents shows why a model is not ready whose provider lacks a tool of the agent', async () => {
 	const agent = defineAgent({
 		name: 'drawing',
 		description: 'Draws.',

@@ -21,7 +21,7 @@ const many = (count: number, make: (index: number) => unknown) =>
 	Object.fromEntries(Array.from({ length: count }, (_, index) => [`d${index}`, make(index)]));
 
 describe('a schema of a client', () => {
-	test('with a pattern that has very many ways to match holds nobody up', async () => {
+	test('with a pattern of exponential backtracking delays nobody', async () => {
 		for (const pattern of ['^(a+)+$', '^(a|a)*$', '^(\\w+\\s?)*$', '(x+x+)+y']) {
 			const begun = performance.now();
 			const { status, body } = await ask(of({ type: 'string', pattern }), { a: `${'a'.repeat(34)}!` });
@@ -65,7 +65,7 @@ describe('a schema of a client', () => {
 		['a very long enum', of({ enum: Array.from({ length: 50_000 }, (_, index) => index) })],
 		['no form of a schema', of({ type: 'text' })],
 		['a list for an object', of({ properties: [] })],
-	])('with %s is refused, with the field', async (_, parameters) => {
+	])('with %s is refused with the name of the field', async (_, parameters) => {
 		const { status, body } = await ask(parameters);
 		expect(status).toBe(400);
 		expect(body).toMatchObject({
@@ -76,7 +76,7 @@ describe('a schema of a client', () => {
 		});
 	});
 
-	test('counts with the others of its request', async () => {
+	test('counts together with the other schemas of its request', async () => {
 		const large = of({ description: 'x'.repeat(90_000) });
 		expect((await ask(large)).status).toBe(200);
 		const { status, body } = await ask(large, {}, Array(15).fill(large));
@@ -110,7 +110,7 @@ describe('a schema of a client', () => {
 			},
 		],
 		['that is recursive', { type: 'object', properties: { a: { type: 'array', items: { $ref: '#' } } } }],
-	])('%s is taken', async (_, parameters) => {
+	])('%s is accepted', async (_, parameters) => {
 		const { status, body } = await ask(
 			typeof parameters === 'object' && parameters !== null && 'not' in parameters ? of(parameters) : parameters,
 		);
@@ -123,8 +123,8 @@ describe('a schema of a client', () => {
 	});
 });
 
-describe('input of a model that is nested deep', () => {
-	test.each([5_000, 100_000])('%i levels are a result that says so, and the run goes on', async (levels) => {
+describe('deeply nested input of a model', () => {
+	test.each([5_000, 100_000])('%i levels are an error result, and the run continues', async (levels) => {
 		const deep = `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`;
 		const provider = play({ toolCalls: [{ id: 'c1', name: 'echo', input: JSON.parse(deep) }] }, { text: 'Over.' });
 		const { body: session } = await sent('/v1/sessions', { agent: 'scripted' });
@@ -148,7 +148,7 @@ describe('a file of a page', () => {
 		['media type', { mediaType: `${'a'.repeat(1_000_000)}!` }, 'type'],
 		['name', { filename: 'a'.repeat(1_000_000) }, 'name'],
 		['URL', { url: `https://example.com/${'a'.repeat(1_000_000)}` }, 'contentUrl'],
-	])('whose %s is 1 MB long is refused, with the field', async (_, file, field) => {
+	])('whose %s is 1 MB long is refused with the name of the field', async (_, file, field) => {
 		const response = await post(file);
 		expect(response.status).toBe(400);
 		expect(await response.text()).toMatch(new RegExp(`^0\\.${field}: `));

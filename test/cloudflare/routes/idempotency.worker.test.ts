@@ -11,8 +11,8 @@ async function restart(id: string): Promise<void> {
 	await runInDurableObject(object, (_, ctx) => ctx.storage.sync().then(() => ctx.abort('restart'))).catch(() => {});
 }
 
-describe('a request that comes again under its Idempotency-Key', () => {
-	test('gets the first answer, and begins no second run: as a result, as a stream, after a restart', async () => {
+describe('a request that is repeated with its Idempotency-Key', () => {
+	test('gets the first answer without a second run: as a result, as a stream, after a restart', async () => {
 		const id = await createSession();
 		const path = `/v1/sessions/${id}/messages`;
 		const again = key();
@@ -30,7 +30,7 @@ describe('a request that comes again under its Idempotency-Key', () => {
 		expect(requests).toHaveLength(1);
 	});
 
-	test('follows the run while it is still running', async () => {
+	test('follows the run while it runs', async () => {
 		const id = await createSession();
 		const gate = Promise.withResolvers<void>();
 		const { requests } = play(async (_, onDelta) => {
@@ -48,7 +48,7 @@ describe('a request that comes again under its Idempotency-Key', () => {
 		expect(requests).toHaveLength(1);
 	});
 
-	test('finds the session that it created, also when both come at once', async () => {
+	test('finds the session that it created, also when both requests are concurrent', async () => {
 		const again = key();
 		const { requests } = play('Hello.');
 		const body = { agent: 'scripted', text: 'hi' };
@@ -84,7 +84,7 @@ describe('a request that comes again under its Idempotency-Key', () => {
 		expect(requests).toHaveLength(1);
 	});
 
-	test('cancels nothing that began since', async () => {
+	test('cancels no later run', async () => {
 		const id = await createSession();
 		const key = { 'idempotency-key': 'cancel' };
 		const gate = Promise.withResolvers<void>();
@@ -103,7 +103,7 @@ describe('a request that comes again under its Idempotency-Key', () => {
 		expect((await allEvents(second)).at(-1)?.type).toBe('done');
 	});
 
-	test('is answered with the same error where its run failed, and may be sent anew under another key', async () => {
+	test('gets the same error if its run failed, and can be sent with another key', async () => {
 		const id = await createSession();
 		const path = `/v1/sessions/${id}/messages`;
 		play(Object.assign(new Error('no such key'), { status: 401 }));
@@ -116,7 +116,7 @@ describe('a request that comes again under its Idempotency-Key', () => {
 		expect(await (await request(path, { text: 'go' }, key())).json()).toMatchObject({ text: 'Now.' });
 	});
 
-	test('must ask the same; a request that was refused is not remembered', async () => {
+	test('must have the same body, and a refused request is not stored', async () => {
 		const id = await createSession();
 		const path = `/v1/sessions/${id}/messages`;
 		const again = key();

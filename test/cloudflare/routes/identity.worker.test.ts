@@ -42,7 +42,7 @@ const ask = (credential: string | undefined, path: string, method = 'GET', body?
 const create = async (key: string) =>
 	(await ask(key, '/v1/sessions', 'POST', { agent: 'scripted' })).json<{ id: string; token: string }>();
 
-test('without a credential, or with one that is none, nothing is answered but that it is alive', async () => {
+test('without a valid credential only the health check answers', async () => {
 	const wrong = [undefined, 'x', 'rl_x', makeKey().key, `${keys.alice.slice(0, -2)}aa`, keys.alice.toUpperCase()];
 	for (const credential of wrong) {
 		const response = await ask(credential, '/v1/sessions');
@@ -70,7 +70,7 @@ test.each(['x-api-key', 'api-key', 'X-API-Key'])(
 	},
 );
 
-test('every answer has an id of its own as x-request-id, refusals and streams too', async () => {
+test('every answer has its own x-request-id, refusals and streams too', async () => {
 	const stream = { agent: 'skilled', text: 'Hi' };
 	const answers = await Promise.all([
 		ask(keys.alice, '/v1/sessions'),
@@ -86,7 +86,7 @@ test('every answer has an id of its own as x-request-id, refusals and streams to
 	await Promise.all(answers.map((answer) => answer.text()));
 });
 
-test('a session is there for its owner only', async () => {
+test('only its owner finds a session', async () => {
 	const { id } = await create(keys.alice);
 	const unknown = await ask(keys.bob, `/v1/sessions/${'0'.repeat(64)}`);
 	const foreign = await ask(keys.bob, `/v1/sessions/${id}`);
@@ -99,7 +99,7 @@ test('a session is there for its owner only', async () => {
 	expect(await listed(keys.bob)).not.toContain(id);
 });
 
-test('a token opens its session, and nothing else', async () => {
+test('a token opens only its session', async () => {
 	const { id, token } = await create(keys.alice);
 	const other = await create(keys.alice);
 	expect((await ask(token, `/v1/sessions/${id}`)).status).toBe(200);
@@ -119,7 +119,7 @@ test('a token opens its session, and nothing else', async () => {
 	expect((await ask(keys.alice, `/v1/sessions/${id}`)).status).toBe(200);
 });
 
-test('a key makes further tokens for its session, for as long as it says', async () => {
+test('a key makes more tokens for its session, with the requested lifetime', async () => {
 	const { id } = await create(keys.alice);
 	const response = await ask(keys.alice, `/v1/sessions/${id}/token`, 'POST', { expiresInSeconds: 60 });
 	expect((await ask(keys.alice, `/v1/sessions/${id}/token`, 'POST')).status).toBe(201);
@@ -132,7 +132,7 @@ test('a key makes further tokens for its session, for as long as it says', async
 		expect((await ask(keys.alice, `/v1/sessions/${id}/token`, 'POST', { expiresInSeconds })).status).toBe(400);
 });
 
-test('a key does what its scopes say', async () => {
+test('a key can do only what its scopes allow', async () => {
 	const put = (key: string) => ask(key, '/v1/skills/x', 'DELETE');
 	expect((await put(keys.alice)).status).toBe(403);
 	expect((await put(keys.admin)).status).toBe(404);
@@ -149,7 +149,7 @@ test('the same Idempotency-Key of two owners makes two sessions', async () => {
 	expect(bob.id).not.toBe(alice.id);
 });
 
-test('the day of an owner is capped by what its keys say, and without a key nothing is spent', async () => {
+test('the keys of an owner cap its day, and an owner without a key cannot spend', async () => {
 	const { key, id } = makeKey();
 	const record = { id, hash: await hashKey(key), budget: { tokens: 1 } };
 	const another = { ...record, id: 'another1', owner: id, budget: { tokens: 5, usd: 2 } };
@@ -169,7 +169,7 @@ test('the day of an owner is capped by what its keys say, and without a key noth
 	]);
 });
 
-test('a page of another host may call where it is allowed to, and no other', async () => {
+test('only an allowed page of another host may call', async () => {
 	const preflight = (origin: string) =>
 		ask(undefined, '/v1/sessions', 'OPTIONS', undefined, {
 			origin,
@@ -193,7 +193,7 @@ test('a page of another host may call where it is allowed to, and no other', asy
 	expect(answered.headers.get('access-control-expose-headers')).toMatch(/location/i);
 });
 
-test('every answer says what a browser may do with it, also an error and a stream', async () => {
+test('every answer has security headers, also an error and a stream', async () => {
 	const { id } = await create(keys.alice);
 	const stream = await ask(
 		keys.alice,
@@ -212,7 +212,7 @@ test('every answer says what a browser may do with it, also an error and a strea
 	expect(stream.headers.get('cache-control')).toBe('no-cache');
 });
 
-test('a caller with too many requests learns when to try again', async () => {
+test('a caller with too many requests gets Retry-After', async () => {
 	const asked: string[] = [];
 	const rateLimiter = {
 		limit: async ({ key }: { key: string }) => {
@@ -230,7 +230,7 @@ test('a caller with too many requests learns when to try again', async () => {
 	expect(asked).toEqual([`key ${keys.alice.split('_')[1]}`]);
 });
 
-test('a key with a rate of its own has that one instead of the limit of all keys', async () => {
+test('a key with its own rate has this limit instead of the limit of all keys', async () => {
 	const { key, id } = makeKey();
 	const asked: string[] = [];
 	const RATE_LIMITER = { limit: async (one: { key: string }) => ({ success: asked.push(one.key) < 0 }) };
@@ -244,7 +244,7 @@ test('a key with a rate of its own has that one instead of the limit of all keys
 	expect(asked).toEqual([]);
 });
 
-test('the local mode answers this machine only, under its own names and to its own pages', async () => {
+test('the local mode answers only this machine and its own pages', async () => {
 	const local = { ...env, LOCAL: 'true' };
 	const status = async (url: string, origin?: string) =>
 		(await worker.request(url, { headers: origin === undefined ? {} : { origin } }, local)).status;
@@ -257,7 +257,7 @@ test('the local mode answers this machine only, under its own names and to its o
 	expect(await status('http://localhost:8787/v1/agents', 'null')).toBe(403);
 });
 
-test('a token that is sent limits the request in the local mode too, and any other key is ignored there', async () => {
+test('the local mode respects session tokens and ignores keys', async () => {
 	const local = { ...env, LOCAL: 'true' };
 	const status = async (headers: Record<string, string>, path: string, method = 'GET') =>
 		(await worker.request(`http://localhost:8787${path}`, { method, headers }, local)).status;
@@ -289,7 +289,7 @@ test('a token that is sent limits the request in the local mode too, and any oth
 		expect(await status({ authorization: key }, '/v1/sessions'), key).toBe(200);
 });
 
-test('the local mode of npm start answers what comes through its proxy, and nothing else by any name', async () => {
+test('the local mode of npm start answers only requests through its proxy', async () => {
 	const secret = 'f'.repeat(48);
 	const local = { ...env, LOCAL: secret };
 	const status = async (url: string, headers: Record<string, string>) =>
@@ -301,7 +301,7 @@ test('the local mode of npm start answers what comes through its proxy, and noth
 	expect(await status('http://127.0.0.1:8787/v1/agents', {})).toBe(403);
 });
 
-test('a page on another port of this machine writes nothing in the local mode, unless CORS_ORIGINS names it', async () => {
+test('a page on another port of this machine cannot write in the local mode, unless CORS_ORIGINS names it', async () => {
 	const put = (headers: Record<string, string>, more: object = {}) =>
 		worker.request(
 			'http://localhost:8787/v1/skills/stolen',

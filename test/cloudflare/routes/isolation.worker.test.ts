@@ -79,7 +79,7 @@ const operations: Readonly<Record<string, { readonly body?: unknown; readonly ne
 	'DELETE /waiting/0': {},
 };
 
-test('every operation of a session is tried', () => {
+test('the tests cover every operation of a session', () => {
 	const routes = worker.routes
 		.filter(({ path, method }) => path.startsWith('/v1/sessions/:id') && method !== 'ALL')
 		.map(
@@ -109,7 +109,7 @@ async function shown(key: string, sessions: readonly Session[]) {
 	return Promise.all(['/v1/sessions', ...paths].map(async (path) => (await ask(key, { path })).text()));
 }
 
-test('a thousand tries of others at a session are answered as if there were none, and change nothing', async () => {
+test('a thousand requests of strangers to a session get 404 and change nothing', async () => {
 	const seed = createSeed();
 	const random = createRandom(seed);
 	const pick = <T>(list: readonly T[]): T => {
@@ -179,8 +179,8 @@ test('a thousand tries of others at a session are answered as if there were none
 	expect(await shown(keys.alice, mine)).toEqual(before);
 });
 
-describe('a credential that is wrong', () => {
-	test('opens nothing, whatever is done to it', async () => {
+describe('a wrong credential', () => {
+	test('opens nothing, however it is changed', async () => {
 		const { id, token } = await create(keys.alice);
 		const bobs = await create(keys.bob);
 		const [, , tokenId = '', expiry = ''] = token.split('_');
@@ -240,7 +240,7 @@ describe('a credential that is wrong', () => {
 		expect([await opens(token), await opens(keys.alice)]).toEqual([200, 200]);
 	});
 
-	test('the same key in another case, in the query, in a cookie or under another scheme is none', async () => {
+	test('a key in another case, in the query, in a cookie or with another scheme is refused', async () => {
 		const path = '/v1/sessions';
 		const bare = async (headers: Readonly<Record<string, string>>, query = '') =>
 			(await worker.request(`https://runlet.example.com${path}${query}`, { headers }, bindings)).status;
@@ -264,7 +264,7 @@ describe('a credential that is wrong', () => {
 	});
 });
 
-test('a token does at its own session what needs no key, and nothing of what needs one', async () => {
+test('a token cannot do the operations of its session that need a key', async () => {
 	const { id, token } = await create(keys.alice);
 	for (const [operation, { body, needsKey }] of Object.entries(operations)) {
 		const [method = '', rest = ''] = operation.split(' ');
@@ -298,7 +298,7 @@ test('a token does at its own session what needs no key, and nothing of what nee
 	}
 });
 
-test('the spending of an owner does not count for others and is hidden from them, from customers and from tokens', async () => {
+test('the spending of an owner is separate, and hidden from other owners, customers and tokens', async () => {
 	const alices = await create(keys.alice);
 	const bobs = await create(keys.bob);
 	const own = await runInDurableObject(readObject(alices.id), (one) => readConfig(Reflect.get(one, 'env')));
@@ -322,7 +322,7 @@ test('the spending of an owner does not count for others and is hidden from them
 	}
 });
 
-test('a list is of the own sessions, also from a place in the list of another', async () => {
+test('a list has only own sessions, also with the cursor of another owner', async () => {
 	const alices = [await create(keys.alice), await create(keys.alice)].map(({ id }) => id);
 	const bobs = [await create(keys.bob), await create(keys.bob), await create(keys.bob)].map(({ id }) => id);
 	const list = async (key: string, query: string) =>
@@ -337,7 +337,7 @@ test('a list is of the own sessions, also from a place in the list of another', 
 	expect((await list(keys.bob, '?limit=100')).sessions?.map(({ id }) => id)).toEqual(expect.arrayContaining(bobs));
 });
 
-test('an Idempotency-Key belongs to its owner, however it is put together', async () => {
+test('an Idempotency-Key belongs to its owner, whatever its characters', async () => {
 	const once = (key: string) => ({ 'idempotency-key': key });
 	const made = async (credential: string, key: string) =>
 		(
@@ -365,7 +365,7 @@ test('an Idempotency-Key belongs to its owner, however it is put together', asyn
 	expect((await send(keys.bob, id)).status).toBe(404);
 });
 
-test('an OpenAI client reaches no session of another, by its id or by the name that the other gave it', async () => {
+test('an OpenAI client cannot reach a session of another owner by its id or its name', async () => {
 	const complete = async (credential: string, session: string) => {
 		const body = { model: 'scripted', messages: [{ role: 'user', content: 'Hello' }] };
 		const headers = { 'runlet-session': session };
@@ -386,7 +386,7 @@ test('an OpenAI client reaches no session of another, by its id or by the name t
 		expect((await complete(keys.bob, name)).id).not.toBe(alices.id);
 });
 
-test('people of one owner never meet in a session by an Idempotency-Key, a name or a chat that both of them call the same', async () => {
+test('two users of one owner get two sessions for the same Idempotency-Key, name or chat', async () => {
 	const names = ['kim', 'eve', 'alice'] as const;
 	const ids: string[] = [];
 	const note = async (made: Response | Promise<Response>) => {

@@ -69,7 +69,7 @@ describe('GET /v1/sessions with a filter', () => {
 		return (await (await ask('', { agent, text: 'go' })).json<{ id: string }>()).id;
 	};
 
-	test('the status is that of the session, also of one that the directory does not know', async () => {
+	test('the status comes from the session, also if the directory does not know it', async () => {
 		const asks = await begin({ toolCalls: [{ id: 'q', name: 'ask', input: { question: 'Which?' } }] });
 		const waits = await begin({ toolCalls: [{ id: 'p', name: 'pay', input: { amount: 1 } }] });
 		const done = await begin('Done.');
@@ -81,7 +81,7 @@ describe('GET /v1/sessions with a filter', () => {
 		expect(await ids('?status=awaiting_tools')).toEqual([]);
 	});
 
-	test('the agent is the only one whose sessions are listed, through all pages', async () => {
+	test('lists only the sessions of the agent, on all pages', async () => {
 		const own = [await begin('1', 'planner'), await begin('2', 'planner'), await begin('3', 'planner')].reverse();
 		await expect.poll(() => ids('?agent=planner')).toEqual(own);
 		const seen: string[] = [];
@@ -99,7 +99,7 @@ describe('GET /v1/sessions with a filter', () => {
 		['?statuss=idle', 'statuss: no such query parameter. Did you mean status?'],
 		['?colour=red', 'colour: no such query parameter. Possible: agent, cursor, limit, owner, status, user.'],
 		['?status=asleep', expect.stringContaining('status: ')],
-	])('%s is refused with what is possible', async (query, message) => {
+	])('%s is refused with the possible values', async (query, message) => {
 		const response = await ask(query);
 		expect(response.status).toBe(400);
 		expect(await response.json()).toMatchObject({ error: { message } });
@@ -140,7 +140,7 @@ describe('GET /v1/sessions by people of one owner', () => {
 		return sessions.map(({ id, user }) => [nameOf(id), user]).sort();
 	};
 
-	test('a customer sees their own sessions only, whoever created them, and nobody else’s by the name of a user', async () => {
+	test('a customer sees only their own sessions, whoever created them', async () => {
 		await expect.poll(() => whose('kim')).toEqual([['kim', 'kim']]);
 		await expect.poll(() => whose('lee')).toEqual([['lee', 'lee']]);
 		expect(await whose('nameless')).toEqual([['nobody', undefined]]);
@@ -157,7 +157,7 @@ describe('GET /v1/sessions by people of one owner', () => {
 		expect((await ask('nameless', '?user=kim')).status).toBe(403);
 	});
 
-	test('staff see the sessions of all people of the owner, or those of one', async () => {
+	test('staff see the sessions of all users of the owner, or of one user', async () => {
 		for (const name of ['sam', 'server'] as const) {
 			await expect
 				.poll(() => whose(name))

@@ -15,7 +15,7 @@ async function messageAt(path: string): Promise<string> {
 	return error.message;
 }
 
-test('every route refuses a query parameter that it does not know, but those whose clients add their own', async () => {
+test('every route refuses an unknown query parameter, except routes with ignoresQuery', async () => {
 	const [id, open] = [await createSession(), new Set<string>()];
 	for (const [name, { path, method }] of Object.entries(operations)) {
 		const at = path
@@ -45,18 +45,18 @@ test('every route refuses a query parameter that it does not know, but those who
 	);
 });
 
-test('the nearest right parameter is named, else those that there are', async () => {
+test('names the nearest parameter, or lists all', async () => {
 	expect(await messageAt('/v1/sessions?limti=5')).toBe('limti: no such query parameter. Did you mean limit?');
 	expect(await messageAt('/v1/skills?q=tone')).toMatch(/^q: no such query parameter\. Did you mean query\?$/);
 	expect(await messageAt('/v1/skills?page=2')).toMatch(/^page: .*Possible: cursor, limit, query\.$/);
 	expect(await messageAt('/v1/agents?limit=2')).toBe('limit: no such query parameter. This route takes none.');
 });
 
-test('a parameter that is given twice is refused instead of taken half', async () => {
+test('refuses a repeated parameter', async () => {
 	expect(await messageAt('/v1/sessions?limit=1&limit=2')).toBe('limit: given twice in the query. Give it once.');
 });
 
-test('a name that nobody gives is shown short and as what it is', async () => {
+test('shows an odd name short and escaped', async () => {
 	expect(await messageAt('/v1/agents?=1')).toMatch(/^"": no such query parameter/);
 	expect(await messageAt('/v1/agents?__proto__=1')).toMatch(/^__proto__: no such query parameter/);
 	const long = await messageAt(`/v1/agents?${'x'.repeat(5_000)}=1`);

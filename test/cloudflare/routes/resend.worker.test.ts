@@ -13,8 +13,8 @@ const readSession = (response: Response) => response.headers.get('runlet-session
 const readText = async (response: Response) =>
 	(await response.json<{ choices: { message: { content: string } }[] }>()).choices[0]?.message.content;
 
-describe('a request that openai sends again', () => {
-	test('joins the run that goes on, and gets its answer, streamed or not', async () => {
+describe('a request that openai retries', () => {
+	test('joins the running run, and gets its answer, streamed or not', async () => {
 		for (const stream of [false, true]) {
 			const going = Promise.withResolvers<string>();
 			const { requests } = play(() => going.promise, 'Not this.');
@@ -31,7 +31,7 @@ describe('a request that openai sends again', () => {
 		}
 	});
 
-	test('gets the answer of a run that has ended meanwhile', async () => {
+	test('gets the answer of a run that has ended', async () => {
 		const { requests } = play('Once.', 'Not this.');
 		const first = await send(body('ended'), 0);
 		const again = await send(body('ended'), 1);
@@ -40,7 +40,7 @@ describe('a request that openai sends again', () => {
 		expect(requests).toHaveLength(1);
 	});
 
-	test('joins the newest of several requests of the same words, each of which is a run of its own', async () => {
+	test('joins the newest of several equal requests, which have a run each', async () => {
 		const { requests } = play('One.', 'Two.', 'Three.');
 		expect(await readText(await send(body('twice'), 0))).toBe('One.');
 		expect(await readText(await send(body('twice'), 0))).toBe('Two.');
@@ -49,14 +49,14 @@ describe('a request that openai sends again', () => {
 		expect(requests).toHaveLength(3);
 	});
 
-	test('begins its run where the first try did not come here, and is joined itself', async () => {
+	test('starts the run if the first attempt did not arrive, and is joined by the next', async () => {
 		const { requests } = play('One.', 'Not this.');
 		expect(await readText(await send(body('lost'), 1))).toBe('One.');
 		expect(await readText(await send(body('lost'), 2))).toBe('One.');
 		expect(requests).toHaveLength(1);
 	});
 
-	test('is another request with another byte in it, and with another key', async () => {
+	test('is another request with a changed byte or another key', async () => {
 		const { requests } = play('One.', 'Two.', 'Three.');
 		await send(body('byte'), 0);
 		expect(await readText(await send(body('byte', { seed: 1 }), 1))).toBe('Two.');
@@ -64,7 +64,7 @@ describe('a request that openai sends again', () => {
 		expect(requests).toHaveLength(3);
 	});
 
-	test('joins its run in a kept session, too, where the same words said later are a message of their own', async () => {
+	test('joins its run in a kept session, where the same later text is a new message', async () => {
 		const { requests } = play('One.', 'Two.', 'Not this.');
 		const headers = { 'runlet-session': 'resend kept' };
 		expect(await readText(await send(body('yes'), 0, headers))).toBe('One.');
@@ -86,14 +86,14 @@ describe('a request whose session is lost while it runs', () => {
 		return { response: await sent, id };
 	};
 
-	test('is not sent again by clients that would begin another run: its own goes on', async () => {
+	test('is not retried by clients that would start another run, and its run continues', async () => {
 		const { response, id } = await begin('no key');
 		expect([response.status, readSession(response)]).toEqual([406, id]);
 		expect(await response.json()).toMatchObject({ error: { code: 'interrupted' } });
 		await expect.poll(async () => (await readState(id)).status).toBe('completed');
 	});
 
-	test('is sent again by openai, and joins its run', async () => {
+	test('is retried by openai, and joins its run', async () => {
 		const { response, id } = await begin('counted', 0);
 		expect([response.status, response.headers.get('x-should-retry')]).toEqual([503, 'true']);
 		await response.text();

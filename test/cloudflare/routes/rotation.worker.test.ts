@@ -33,7 +33,7 @@ const bindingsWith = (expiresAt: string) => {
 	return { ...known, API_KEYS: JSON.stringify([{ ...first, budget: { tokens: 5 }, expiresAt }, ...rest]) };
 };
 
-test('until its end both keys open the same sessions; then the second does, and the first says why not', async () => {
+test('both keys open the same sessions until the first expires, which then says why', async () => {
 	const made = await ask(at(hour), keys.old, '/v1/sessions', { method: 'POST', body: '{"agent":"scripted"}' });
 	const { id, token } = await made.json<{ id: string; token: string }>();
 	for (const credential of [keys.old, keys.next, token])
@@ -45,13 +45,13 @@ test('until its end both keys open the same sessions; then the second does, and 
 	expect(error).toMatchObject({ code: 'auth', message: expect.stringMatching(/this key ended on 20.*Use that one/) });
 });
 
-test('only the holder of a key learns that it ended', async () => {
+test('only the holder of a key learns that it expired', async () => {
 	const [, id] = keys.old.split('_');
 	const guess = await ask(at(-1_000), `rl_${id}_${'A'.repeat(43)}`);
 	expect(await guess.text()).toContain('not known, or was revoked');
 });
 
-test('its cap for the day ends with it, and an owner whose last key has ended spends nothing', async () => {
+test('its daily cap expires with it, and an owner whose last key expired cannot spend', async () => {
 	const [first] = records;
 	const read = (expiresAt: string) => readConfig(bindingsWith(expiresAt) as never);
 	expect(read(at(hour)).findDayBudget('shop').tokens).toBe(5);
@@ -66,7 +66,7 @@ test('its cap for the day ends with it, and an owner whose last key has ended sp
 	expect(response.status).toBe(401);
 });
 
-test('a key ends at its time without a new deployment', () => {
+test('a key expires without a new deployment', () => {
 	vi.useFakeTimers({ toFake: ['Date'] });
 	try {
 		const read = readConfig(bindingsWith(at(hour)) as never);
@@ -81,7 +81,7 @@ test('a key ends at its time without a new deployment', () => {
 	}
 });
 
-test('an expiry that is no time keeps the Worker closed, and only the operator reads its place in the list', async () => {
+test('an invalid expiry closes the Worker, and only the operator reads its index', async () => {
 	const response = await ask('tomorrow', keys.next);
 	expect(response.status).toBe(503);
 	expect(await response.text()).not.toMatch(/API_KEYS|expiresAt/);
@@ -90,7 +90,7 @@ test('an expiry that is no time keeps the Worker closed, and only the operator r
 	]);
 });
 
-test('an admin key sees which keys the Worker knows and when they end, and nothing that opens anything', async () => {
+test('an admin key lists the keys with their expiry and without secrets', async () => {
 	const end = at(hour);
 	const response = await ask(end, keys.admin, '/v1/keys');
 	const text = await response.text();

@@ -16,18 +16,18 @@ interface Page {
 
 const page = async (path: string): Promise<Page> => (await request(path)).json();
 
-test('the Worker says that it is there', async () => {
+test('GET /healthz answers ok', async () => {
 	expect(await (await request('/healthz')).json()).toEqual({ status: 'ok' });
 });
 
-test('the agents are listed with their model, tools and skills', async () => {
+test('lists the agents with their model, tools and skills', async () => {
 	const { agents } = await (await request('/v1/agents')).json<{ agents: { name: string }[] }>();
 	expect(agents[0]).toMatchObject({ name: 'scripted', description: 'Plays a script.', model: 'scripted', skills: [] });
 	expect(agents[0]).toHaveProperty('tools.0', { name: 'echo' });
 	expect(agents).toContainEqual(expect.objectContaining({ name: 'plain', model: 'demo' }));
 });
 
-test('a new session says where it is, and is idle', async () => {
+test('a new session has a location, and is idle', async () => {
 	const response = await request('/v1/sessions', { agent: 'scripted', metadata: { customer: '42' } });
 	expect(response.status).toBe(201);
 	const { token, tokenId, tokenScopes, tokenExpiresAt, ...session } = await response.json<{
@@ -43,7 +43,7 @@ test('a new session says where it is, and is idle', async () => {
 	expect(shown).toEqual({ ...session, owner: 'local' });
 });
 
-test('a session shows its title, which PATCH changes', async () => {
+test('PATCH changes the title of a session', async () => {
 	const path = `/v1/sessions/${await createSession()}`;
 	expect(await (await request(path)).json()).not.toHaveProperty('title');
 	const changed = await request(path, { title: 'Invoices' }, {}, 'PATCH');
@@ -51,14 +51,14 @@ test('a session shows its title, which PATCH changes', async () => {
 	expect(await (await request(path)).json()).toMatchObject({ title: 'Invoices' });
 });
 
-test('two sessions know nothing of each other', async () => {
+test('two sessions are separate', async () => {
 	const [one, two] = [await createSession(), await createSession()];
 	play('for one');
 	await allEvents(await send(one, 'hello'));
 	expect((await page(`/v1/sessions/${two}/messages`)).messages).toEqual([]);
 });
 
-test('the history is paged, in order, each message once', async () => {
+test('the pages of the history have each message once, in order', async () => {
 	const id = await createSession();
 	for (const n of [1, 2, 3]) {
 		play({ text: `look ${n}`, toolCalls: [{ id: `c${n}`, name: 'echo', input: { text: `${n}` } }] }, `answer ${n}`);
@@ -88,7 +88,7 @@ test('the history is paged, in order, each message once', async () => {
 	expect(back.toReversed()).toEqual(all);
 });
 
-test('results stand behind their turn in the order of the calls, whatever order they came in', async () => {
+test('results follow their turn in the order of the calls, whatever order they arrived in', async () => {
 	const id = await createSession();
 	play(
 		{
@@ -110,7 +110,7 @@ test('results stand behind their turn in the order of the calls, whatever order 
 	]);
 });
 
-test('a message of many megabytes is stored whole, over several rows', async () => {
+test('a message of many megabytes is stored in several rows', async () => {
 	const id = await createSession();
 	const text = '€🎈'.repeat(700_000);
 	play({ text });
@@ -137,7 +137,7 @@ test('a page of the history is bounded in bytes', async () => {
 	expect(contents).toEqual([...first.messages, ...rest.messages].map(({ content }) => content).toReversed());
 });
 
-test('a Worker that is not local and has no keys answers nobody, and says what to do', async () => {
+test('a deployed Worker without keys answers nobody, and names the remedy', async () => {
 	const app = createApp({ agents: [], providers: () => [] });
 	const response = await app.request('/v1/agents', {}, { ...env, LOCAL: 'false' });
 	expect(response.status).toBe(503);
@@ -147,7 +147,7 @@ test('a Worker that is not local and has no keys answers nobody, and says what t
 	expect((await app.request('/healthz', {}, { ...env, LOCAL: 'false' })).status).toBe(200);
 });
 
-test('a setting that cannot be is named, with the place to set it', async () => {
+test('an invalid setting is named with its place', async () => {
 	const app = createApp({ agents: [], providers: () => [] });
 	const response = await app.request('/v1/agents', {}, { ...env, MODEL: ' ' });
 	expect(await response.json()).toMatchObject({
@@ -155,11 +155,11 @@ test('a setting that cannot be is named, with the place to set it', async () => 
 	});
 });
 
-test('HEAD is answered where GET is', async () => {
+test('HEAD is answered like GET', async () => {
 	expect((await SELF.fetch('http://localhost/healthz', { method: 'HEAD' })).status).toBe(200);
 });
 
-test('a message may choose another of the agent’s models, for the runs from then on', async () => {
+test('a message may choose another model of the agent, also for later runs', async () => {
 	const id = await createSession();
 	play('from the script');
 	await allEvents(await send(id, 'hello'));
@@ -178,7 +178,7 @@ test('a message may choose another of the agent’s models, for the runs from th
 	expect((await page(`${path}/messages`)).messages).toHaveLength(6);
 });
 
-test('DELETE stops what runs and removes everything; the id is nobody’s then', async () => {
+test('DELETE stops the run and removes all data, and the id is unknown then', async () => {
 	const id = await createSession();
 	play('one');
 	await allEvents(await send(id, 'hello'));

@@ -26,7 +26,7 @@ function createWorker(most: number) {
 	};
 }
 
-test('an isolate with too much to do refuses the owner with the most requests, and serves the others', async () => {
+test('an overloaded isolate refuses the owner with the most requests, and serves the others', async () => {
 	const { ask, open } = createWorker(4);
 	const burst = Array.from({ length: 4 }, () => ask('burst'));
 	const refused = await ask('burst');
@@ -40,7 +40,7 @@ test('an isolate with too much to do refuses the owner with the most requests, a
 	expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200, 200]);
 });
 
-test('an isolate that has done its work takes requests again', async () => {
+test('an isolate accepts requests again after the load', async () => {
 	const { ask, open } = createWorker(1);
 	const first = ask('burst');
 	expect((await ask('burst')).status).toBe(503);

@@ -50,7 +50,7 @@ beforeEach(async () => {
 	for (const { name } of (await env.SKILLS.list()).keys) await env.SKILLS.delete(name);
 });
 
-test('a skill that is put can be read, as JSON and as the SKILL.md that it was, under its entity tag', async () => {
+test('a published skill is read as JSON and as its SKILL.md, with its entity tag', async () => {
 	const text = markdown('tone', 'Be warm.\n', 'How we write.', 'license: MIT\nmetadata:\n  when: reply, mail\n');
 	const created = await put('tone', text);
 	expect(created.status).toBe(201);
@@ -73,7 +73,7 @@ test('a skill that is put can be read, as JSON and as the SKILL.md that it was, 
 	expect([unchanged.status, await unchanged.text()]).toEqual([304, '']);
 });
 
-test('the list has every skill once, by name, a page at a time; a search has the best first', async () => {
+test('pages list every skill once by name, and a search has the best first', async () => {
 	const skills = await Promise.all(['c', 'a', 'e', 'b', 'd'].map((name) => prepareSkill(name, markdown(name))));
 	await publishFolder([...skills, await prepareSkill('tone', markdown('tone', '', 'How we answer customers.'))]);
 	const first = await list('?limit=4');
@@ -120,7 +120,7 @@ test('an existing skill is replaced only with its newest entity tag, which also 
 	expect(await names()).toEqual(['tone']);
 });
 
-test('if two editors replace a text at once, one succeeds and the other is refused', async () => {
+test('of two concurrent replacements one succeeds and the other is refused', async () => {
 	const etag = readTag(await put('tone'));
 	const both = ['One', 'Two'].map((body) => put('tone', markdown('tone', body), { 'if-match': etag }));
 	const statuses = (await Promise.all(both)).map(({ status }) => status);
@@ -130,7 +130,7 @@ test('if two editors replace a text at once, one succeeds and the other is refus
 	expect(makers.map(({ status }) => status).toSorted()).toEqual([201, 428]);
 });
 
-test('writes that come together all end in the index', async () => {
+test('the index has all concurrent writes', async () => {
 	const all = Array.from({ length: 12 }, (_, n) => `s-${String(n).padStart(2, '0')}`);
 	const statuses = (await Promise.all(all.map((name) => put(name)))).map(({ status }) => status);
 	expect(new Set(statuses)).toEqual(new Set([201]));
@@ -138,7 +138,7 @@ test('writes that come together all end in the index', async () => {
 	for (const name of all) expect(await read(name)).toMatchObject({ body: `Text of ${name}.\n` });
 });
 
-test('a skill that works all the same is published, with warnings', async () => {
+test('a skill with minor violations is published with warnings', async () => {
 	const lines = ['name: list', 'description: Text.', 'version: 2', 'allowed-tools: [pay, Read]', 'metadata:', '  n: 1'];
 	const response = await put('list', `---\n${lines.join('\n')}\n---\n\nText.`);
 	expect(response.status).toBe(201);
@@ -154,7 +154,7 @@ test('a skill that works all the same is published, with warnings', async () => 
 	expect(await read('list')).toMatchObject({ body: 'Text.', 'allowed-tools': 'pay Read' });
 });
 
-test('a skill that is not valid is refused with every violation, and nothing changes', async () => {
+test('an invalid skill is refused with every violation, and nothing changes', async () => {
 	const data = await refused(
 		await put('tone', '---\nname: Tone\n---\n\nx'),
 		400,
@@ -180,7 +180,7 @@ test('a skill that is not valid is refused with every violation, and nothing cha
 	expect(await names()).toEqual([]);
 });
 
-test('a deleted skill is gone; with an entity tag only where that is the newest', async () => {
+test('deletes a skill, and with If-Match only the newest version', async () => {
 	const etag = readTag(await put('tone'));
 	await refused(await raw('DELETE', 'tone', { 'if-match': '"x"' }), 412, 'precondition_failed', /^If-Match: /);
 	expect((await raw('DELETE', 'tone', { 'if-match': etag })).status).toBe(204);
@@ -191,7 +191,7 @@ test('a deleted skill is gone; with an entity tag only where that is the newest'
 	expect(await names()).toEqual([]);
 });
 
-test('a page or a method that cannot be is refused, and named', async () => {
+test('refuses an impossible page or method, and names it', async () => {
 	for (const [query, field] of [
 		['limit=0', 'limit'],
 		['limit=101', 'limit'],
@@ -204,7 +204,7 @@ test('a page or a method that cannot be is refused, and named', async () => {
 	expect((await raw('POST', 'tone', {}, 'x')).headers.get('allow')).toBe('GET, PUT, DELETE');
 });
 
-test('a model reads the newest text in its next run', async () => {
+test('a model reads the newest text in the next run', async () => {
 	const text = (body: string) => markdown('tone', body, 'How we write.', 'metadata:\n  when: customer\n');
 	const readBy = async () => {
 		const events = await allEvents(await send(await createSession('skilled'), 'Reply to this customer, please.'));
@@ -216,14 +216,14 @@ test('a model reads the newest text in its next run', async () => {
 	expect(await readBy()).toBe('Be brief.');
 });
 
-test('files that npm run skills published beside a skill stay when its text is put', async () => {
+test('keeps the files of npm run skills when the text is put', async () => {
 	await publishFolder([await prepareSkill('tone', markdown('tone'), { files: { 'references/x.md': 'X' } })]);
 	const { etag } = await read('tone');
 	expect((await put('tone', markdown('tone', 'New'), { 'if-match': `"${etag}"` })).status).toBe(200);
 	expect(await read('tone')).toMatchObject({ body: 'New', files: { 'references/x.md': 'X' } });
 });
 
-test('npm run skills goes on from what was put, and old texts go by the same record', async () => {
+test('npm run skills continues from the published texts, and removes old texts', async () => {
 	const same = await prepareSkill('a', markdown('a'));
 	const etag = readTag(await put('a', markdown('a', 'Old')));
 	await put('b');
