@@ -45,7 +45,7 @@ async function begin(toolCalls: ReturnType<typeof call>[], agent?: string): Prom
 	return id;
 }
 
-test('GET /v1/approvals lists approvals, questions and results that sessions wait for, with the exact arguments', async () => {
+test('GET /v1/approvals lists waiting approvals, questions and results, with the exact arguments', async () => {
 	const before = Date.now();
 	const id = await begin([call('m', 'by_hand', {}), call('p', 'pay', { amount: 5 })]);
 	const asks = await begin([call('q', 'ask', { question: 'Which one?' })]);
@@ -72,7 +72,7 @@ test('GET /v1/approvals lists approvals, questions and results that sessions wai
 	expect(await listOf(patient, '&agent=patient&kind=approval')).toHaveLength(1);
 });
 
-test('a call leaves the list when it is answered, and the session when its run goes on, is cancelled or is deleted', async () => {
+test('a call leaves the list when it is answered, or its run continues, is cancelled or is deleted', async () => {
 	const id = await begin([call('a', 'by_hand'), call('b', 'by_hand')]);
 	await expect.poll(() => callIds(id)).toEqual(['a', 'b']);
 	await submit(id, [{ id: 'a', output: 1 }]);
@@ -122,7 +122,7 @@ test.each([
 	},
 );
 
-test('an approval keeps its id over a death of the object, and is answered once by the id that was listed', async () => {
+test('an approval keeps its id over a crash of the object, and is answered once by the listed id', async () => {
 	const id = await begin([call('p', 'pay', { amount: 5 }), call('q', 'pay', { amount: 6 })]);
 	await expect.poll(() => callIds(id)).toEqual(['p', 'q']);
 	await restart(id);
@@ -137,7 +137,7 @@ test('an approval keeps its id over a death of the object, and is answered once 
 	expect(results).toEqual(['paid 5', 'paid 6']);
 });
 
-test('long arguments stand in the list with their beginning, and the session has them whole', async () => {
+test('the list has the beginning of long arguments, and the session has them whole', async () => {
 	const id = await begin([call('p', 'pay', { amount: 1, note: 'x'.repeat(5_000) })]);
 	await expect.poll(() => callIds(id)).toEqual(['p']);
 	const [entry] = await listOf(id);
@@ -145,14 +145,14 @@ test('long arguments stand in the list with their beginning, and the session has
 	expect(entry?.inputStart).toBe(JSON.stringify({ amount: 1, note: 'x'.repeat(5_000) }).slice(0, 4_000));
 });
 
-test('a long question stands in the list with its beginning, which says so', async () => {
+test('the list has the beginning of a long question, with isCut', async () => {
 	const question = `${'So long. '.repeat(600)}Which one?`;
 	const id = await begin([call('q', 'ask', { question })]);
 	await expect.poll(() => callIds(id)).toEqual(['q']);
 	expect(await listOf(id)).toMatchObject([{ question: question.slice(0, 4_000), isCut: true }]);
 });
 
-test('pages list the calls of one session in the order of its model, each once, however small the pages are', async () => {
+test('pages list the calls of one session once and in order, whatever the page size', async () => {
 	const ids = Array.from({ length: 13 }, (_, place) => `c${place}`);
 	const id = await begin(ids.map((each) => call(each, 'by_hand')));
 	await expect.poll(async () => (await callIds(id)).toSorted()).toEqual(ids.toSorted());
@@ -202,7 +202,7 @@ const createPeople = async () => {
 	return { shop, other, ask, wait, list };
 };
 
-test('staff see what waits in all sessions of their owner, or of one user of it, and of no other owner', async () => {
+test('staff see the waiting calls of their owner, or of one of its users', async () => {
 	const { other, ask, wait, list } = await createPeople();
 	const [adas, kims, nobodys] = [await wait('ada'), await wait('kim'), await wait('server')];
 	await wait('stranger', { user: 'ada' });
@@ -221,7 +221,7 @@ test('staff see what waits in all sessions of their owner, or of one user of it,
 	expect((await ask('ada', '/v1/approvals?user=ada')).status).toBe(403);
 });
 
-test('a key with the scope admin sees what waits for the owner that it names, or for all of them in pages', async () => {
+test('a key with the scope admin sees the waiting calls of another owner, or of all owners in pages', async () => {
 	const { shop, other, wait, list, ask } = await createPeople();
 	const [adas, strangers] = [await wait('ada'), await wait('stranger')];
 	await expect.poll(() => list('operator', `?owner=${shop}`)).toEqual([[adas, 'ada', shop]]);
@@ -240,7 +240,7 @@ test('a key with the scope admin sees what waits for the owner that it names, or
 	expect(seen.filter((one) => own.includes(one))).toEqual(own);
 });
 
-test('runlet/client lists what waits', async () => {
+test('runlet/client lists the waiting calls', async () => {
 	const id = await begin([call('p', 'pay', { amount: 9 })]);
 	const client = createClient('http://localhost', { fetch: (input, init) => SELF.fetch(new Request(input, init)) });
 	await expect.poll(() => callIds(id)).toEqual(['p']);
@@ -248,7 +248,7 @@ test('runlet/client lists what waits', async () => {
 	expect(approvals.find(({ sessionId }) => sessionId === id)).toMatchObject({ tool: 'pay', input: { amount: 9 } });
 });
 
-test('an unknown parameter of the list is refused, and a wrong value names its field', async () => {
+test('refuses an unknown parameter and a wrong value with the name of the field', async () => {
 	for (const [query, message] of [
 		['kinds=approval', /kinds: no such query parameter/],
 		['kind=all', /kind: /],
@@ -273,7 +273,7 @@ const waited = (callId: string, place: number, kind: WaitedCall['kind'] = 'appro
 	place,
 });
 
-test('pages have each waiting call once, the oldest first, also where calls are answered in between', () =>
+test('pages have each waiting call once, oldest first, also if calls are answered between the pages', () =>
 	onDirectory((store) => {
 		for (let n = 0; n < 230; n++) {
 			const calls = [waited(`${n}a`, 0), waited(`${n}b`, 1, 'result')];
@@ -305,7 +305,7 @@ test('pages have each waiting call once, the oldest first, also where calls are 
 		expect(seen.map(({ callId }) => callId)).toEqual(all.map(({ callId }) => callId));
 	}));
 
-test('a wait writes eight rows when it begins and six when it ends, those of indexes included; one that is known writes none', () =>
+test('a wait writes eight rows at its begin and six at its end, with indexes, and a repetition writes none', () =>
 	onDirectory((store, rows) => {
 		const told = { id: 's', agent: 'a', createdAt: 1, activeAt: 5 };
 		store.touch({ ...told, wait: null });
@@ -325,7 +325,7 @@ test('a wait writes eight rows when it begins and six when it ends, those of ind
 		expect(rows().written).toBe(6);
 	}));
 
-test('what a session told before its newest activity does not bring its wait back', () =>
+test('an older report of a session does not restore a finished wait', () =>
 	onDirectory((store) => {
 		const told = { id: 's', agent: 'a', createdAt: 1 };
 		const wait = { since: 6, calls: [waited('c', 0)] };
@@ -338,7 +338,7 @@ test('what a session told before its newest activity does not bring its wait bac
 		expect(store.listWaiting({ limit: 1 }).entries).toEqual([]);
 	}));
 
-test('what is noted while the list is told is told again', () =>
+test('a change during a report to the list is reported again', () =>
 	runInDurableObject(env.SESSIONS.get(env.SESSIONS.newUniqueId()), (_, { storage }) => {
 		const store = new SessionStore(storage);
 		store.create({ id: 's', agent: 'scripted', owner: 'o', createdAt: 1 });

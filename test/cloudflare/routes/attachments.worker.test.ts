@@ -14,7 +14,7 @@ async function refusedWith(attachments: unknown, more: object = { text: 'Hi' }):
 	return error.message;
 }
 
-describe('an attachment is refused, and the field named,', () => {
+describe('an attachment is refused with the name of the field:', () => {
 	test.for<[what: string, change: object, says: RegExp]>([
 		['without a name', { name: undefined }, /^attachments\.0\.name: missing/],
 		['with an empty name', { name: '' }, /^attachments\.0\.name: must not be empty/],
@@ -65,19 +65,19 @@ describe('an attachment is refused, and the field named,', () => {
 		expect(await refusedWith(Array(17).fill(good))).toMatch(/^attachments: at most 16/);
 	});
 
-	test('one beside a sender that nobody may name is refused', async () => {
+	test('an attachment with a forbidden sender is refused', async () => {
 		expect(await refusedWith([good], { text: 'Hi', sender: 'root' })).toMatch(/^sender: no such field/);
 		expect(await refusedWith([good], { text: 'Hi', transport: 'console' })).toMatch(/^transport: no such field/);
 	});
 
-	test('one that is refused leaves no session behind', async () => {
+	test('a refused attachment creates no session', async () => {
 		const response = await request('/v1/sessions', { agent: 'scripted', attachments: [{ ...good, size: 1 }] });
 		expect(response.status).toBe(400);
 		expect(await response.json()).toMatchObject({ error: { data: { field: 'attachments.0.size' } } });
 	});
 });
 
-test('sixteen attachments of every kind are taken, with or without a text', async () => {
+test('sixteen attachments of every kind are accepted, with and without a text', async () => {
 	const id = await createSession();
 	const bytes = ['', 'iQ==', 'iVA=', 'iVBO'].map((contentBase64, size) => ({
 		...good,
@@ -94,11 +94,11 @@ test('sixteen attachments of every kind are taken, with or without a text', asyn
 	});
 });
 
-test('a message has to say something, or to bring something', async () => {
+test('a message needs a text or an attachment', async () => {
 	expect(await refusedWith([], {})).toMatch(/^text: missing\. Give text, parts or attachments/);
 });
 
-test('the same request under one key is one message', async () => {
+test('a repeated request with one key is one message', async () => {
 	const id = await createSession();
 	play('Fine.', 'Never.');
 	const sent = (attachments: unknown) =>

@@ -24,7 +24,7 @@ const paths = [
 	'/v1/nothing',
 ];
 
-describe('a request that is refused says what it wants', () => {
+describe('a refused request has WWW-Authenticate', () => {
 	test.each(paths)('%s', async (path) => {
 		const readChallenge = async (headers: Record<string, string>) => {
 			const response = await ask(path, headers);
@@ -40,7 +40,7 @@ describe('a request that is refused says what it wants', () => {
 			);
 	});
 
-	test('a token of a session and a key that lacks a scope are told so, too', async () => {
+	test('a session token and a key without a scope get WWW-Authenticate, too', async () => {
 		const made = await worker.request(
 			'https://runlet.example.com/v1/sessions',
 			{
@@ -63,7 +63,7 @@ describe('a request that is refused says what it wants', () => {
 	});
 });
 
-describe('who cannot say who they are is counted by address', () => {
+describe('callers without a valid credential are counted by address', () => {
 	/** A limiter that allows so many of each key. */
 	function readLimiter(most: number) {
 		const asked = new Map<string, number>();
@@ -75,7 +75,7 @@ describe('who cannot say who they are is counted by address', () => {
 	}
 	const open = ['/healthz', '/openapi.json', '/docs', '/nothing', ...paths];
 
-	test.each(open)('%s: beyond the limit 429, and others go on', async (path) => {
+	test.each(open)('%s: above the limit 429, and other addresses continue', async (path) => {
 		const { own } = readLimiter(2);
 		const readStatus = async (ip: string) => (await ask(path, { 'cf-connecting-ip': ip }, own)).status;
 		const first = await readStatus('203.0.113.7');
@@ -86,14 +86,14 @@ describe('who cannot say who they are is counted by address', () => {
 		expect([await readStatus(one), await readStatus(two), await readStatus(one)]).toEqual([first, first, 429]);
 	});
 
-	test('they are counted where the setup is wrong, too; that the Worker is alive is answered all the same', async () => {
+	test('they are counted if the setup is wrong, too, and the health check answers', async () => {
 		const { own } = readLimiter(1);
 		const broken = { ...own, CORS_ORIGINS: 'no origin' };
 		const statusOf = async () => (await ask('/healthz', { 'cf-connecting-ip': '203.0.113.10' }, broken)).status;
 		expect([await statusOf(), await statusOf()]).toEqual([200, 429]);
 	});
 
-	test('a key and a token are not, so nobody is shut out by a stranger of the same address', async () => {
+	test('keys and tokens are not counted by address, so a stranger locks nobody out', async () => {
 		const { own, asked } = readLimiter(2);
 		const from = { 'cf-connecting-ip': '203.0.113.7' };
 		for (let n = 0; n < 4; n++) await ask('/v1/sessions', from, own);
@@ -102,7 +102,7 @@ describe('who cannot say who they are is counted by address', () => {
 		expect([...asked.keys()].sort()).toEqual(['address 203.0.113.7', `key ${keys.alice.split('_')[1]}`]);
 	});
 
-	test('tokens that no session gave are: it is the session that finds out', async () => {
+	test('invalid tokens are counted after the session refuses them', async () => {
 		const { own } = readLimiter(2);
 		const made = await worker.request(
 			'https://runlet.example.com/v1/sessions',
@@ -134,7 +134,7 @@ describe('who cannot say who they are is counted by address', () => {
 		expect(statuses).toEqual([401, 401, 429]);
 	});
 
-	test('also where the binding is missing: the isolate counts by itself', async () => {
+	test('without the binding the isolate counts', async () => {
 		const ip = '198.51.100.23';
 		const statuses = new Set<number>();
 		let refused: Response | undefined;
@@ -149,7 +149,7 @@ describe('who cannot say who they are is counted by address', () => {
 		expect((await ask('/v1/sessions', { 'cf-connecting-ip': ip, ...bearer(keys.alice) })).status).toBe(200);
 	});
 
-	test('a page that asks what it may is counted, too', async () => {
+	test('a CORS preflight is counted, too', async () => {
 		const { own } = readLimiter(1);
 		const preflight = async () =>
 			(

@@ -36,27 +36,27 @@ async function thrown(work: Promise<unknown>): Promise<unknown> {
 }
 
 describe('response_format', () => {
-	test('json_schema gives what the client parses, and asks its model for it', async () => {
+	test('json_schema gives an answer that the client parses', async () => {
 		const { requests } = play(good);
 		const { choices } = await completions.parse({ model, messages, response_format });
 		expect(choices[0]?.message.parsed).toEqual(oslo);
 		expect(requests[0]?.options?.outputSchema).toMatchObject({ required: ['city', 'people'] });
 	});
 
-	test('json_schema is kept to: an answer of another form is asked for again, and none of it is shown', async () => {
+	test('json_schema repeats an invalid answer, and never shows it', async () => {
 		const { requests } = play('Oslo!', '{"city":"Oslo"}', `\`\`\`json\n${good}\n\`\`\``);
 		const { choices } = await completions.parse({ model, messages, response_format });
 		expect(choices[0]?.message).toMatchObject({ content: good, parsed: oslo });
 		expect(requests).toHaveLength(3);
 	});
 
-	test('json_schema streams one checked answer, without what was said on the way to it', async () => {
+	test('json_schema streams one checked answer, without earlier text', async () => {
 		play({ text: 'Let me see.', toolCalls: [{ id: 'e', name: 'echo', input: { text: 'x' } }] }, 'Oslo!', good);
 		const runner = completions.stream({ model, messages, response_format });
 		expect((await runner.finalChatCompletion()).choices[0]?.message).toMatchObject({ content: good, parsed: oslo });
 	});
 
-	test('json_schema that no answer keeps to fails once, with a status that no client tries again', async () => {
+	test('json_schema without a valid answer fails with a status that no client retries', async () => {
 		const { requests } = play('a', 'b', 'c', good);
 		const error = await thrown(completions.parse({ model, messages, response_format }));
 		expect(error).toMatchObject({ status: 406, code: 'invalid_output' });
@@ -77,13 +77,13 @@ describe('response_format', () => {
 		expect(choices[0]?.message.content).toBe('{"a":1}');
 	});
 
-	test('leaves calls of the client’s tools as they are', async () => {
+	test('does not change calls of the client’s tools', async () => {
 		play({ text: 'Let me see.', ...calls('weather') }, good);
 		const first = await completions.create({ model, messages, response_format, tools: [tool('weather')] });
 		expect(first.choices[0]).toMatchObject({ finish_reason: 'tool_calls', message: { content: null } });
 	});
 
-	test('has no answer where a tool asks or stops the run', async () => {
+	test('has no answer if a tool asks or stops the run', async () => {
 		play({ toolCalls: [{ id: 'q', name: 'ask', input: { question: 'Which one?' } }] });
 		const asks = await thrown(completions.parse({ model, messages, response_format }));
 		expect(asks).toMatchObject({ status: 406, code: 'awaiting_user', message: expect.stringContaining('Which one?') });
@@ -94,13 +94,13 @@ describe('response_format', () => {
 		});
 	});
 
-	test('of an answer that is cut off by max_tokens is what the client’s library expects', async () => {
+	test('has the finish reason length for an answer that max_tokens cuts off', async () => {
 		play({ text: '{"ci', stopReason: 'max_tokens' });
 		const { choices } = await completions.create({ model, messages, response_format });
 		expect(choices[0]).toMatchObject({ finish_reason: 'length', message: { content: '{"ci' } });
 	});
 
-	test('holds after a crash, and what was asked again before it counts', async () => {
+	test('holds after a crash, and earlier repetitions count', async () => {
 		const { requests } = play('Oslo!', () => new Promise(() => {}), 'Rome!', 'Bern!', good);
 		const { response } = await completions.create({ model, messages, response_format, stream: true }).withResponse();
 		const id = response.headers.get('runlet-session') ?? '';
@@ -114,7 +114,7 @@ describe('response_format', () => {
 	});
 });
 
-test('an answer says what it cost in dollars, where that is known, and has a request id', async () => {
+test('an answer has its known cost in dollars and a request id', async () => {
 	const usage = { inputTokens: 10, outputTokens: 4, costUsd: 0.25 };
 	play({ ...{ toolCalls: [{ id: 'e', name: 'echo', input: { text: 'x' } }] }, usage }, { text: 'Fine.', usage }, 'No.');
 	const answer = await completions.create({ model, messages });
@@ -124,7 +124,7 @@ test('an answer says what it cost in dollars, where that is known, and has a req
 });
 
 describe('tool_choice: required', () => {
-	test('is a call of the client’s one tool, or of any of its tools, but of none of the agent’s', async () => {
+	test('gives a call of the client’s tools, and never of the agent’s', async () => {
 		const { requests } = play(calls('weather'), calls('b'));
 		for (const tools of [[tool('weather')], [tool('a'), tool('b')]]) {
 			const { choices } = await completions.create({ model, messages, tools, tool_choice: 'required' });
@@ -138,7 +138,7 @@ describe('tool_choice: required', () => {
 		['required', 'required' as const, [tool('a'), tool('b')]],
 		['one that is named', { type: 'function' as const, function: { name: 'a' } }, [tool('a'), tool('b')]],
 	] as const;
-	test.each(forced)('is asked for once more where the model answers in words: %s', async (_, tool_choice, tools) => {
+	test.each(forced)('asks the model once more after an answer in words: %s', async (_, tool_choice, tools) => {
 		const { requests } = play('It may rain.', calls('a'));
 		const { choices } = await completions.create({ model, messages, tools: [...tools], tool_choice });
 		expect(choices[0]).toMatchObject({
@@ -153,7 +153,7 @@ describe('tool_choice: required', () => {
 		});
 	});
 
-	test('is an error that no client tries again where the model answers in words twice, streamed or not', async () => {
+	test('is an error that no client retries after two answers in words, streamed or not', async () => {
 		const { requests } = play('One.', 'Two.', 'Three.', 'Four.');
 		const about = { model, messages, tools: [tool('a'), tool('b')], tool_choice: 'required' as const };
 		const refused = { code: 'invalid_output', message: expect.stringContaining('had to call one of a, b') };
@@ -163,13 +163,13 @@ describe('tool_choice: required', () => {
 		expect(requests).toHaveLength(4);
 	});
 
-	test('is not asked for again where the answer was cut off', async () => {
+	test('does not ask again after a cut-off answer', async () => {
 		const { requests } = play({ text: 'It may', stopReason: 'max_tokens' });
 		const { choices } = await completions.create({ model, messages, tools: [tool('a')], tool_choice: 'required' });
 		expect([choices[0]?.finish_reason, requests.length]).toEqual(['length', 1]);
 	});
 
-	test('leaves the model free once its call was answered', async () => {
+	test('does not apply after the call was answered', async () => {
 		const { requests } = play('It rains.');
 		const call = { id: 'c', type: 'function' as const, function: { name: 'a', arguments: '{}' } };
 		const answered: ChatCompletionMessageParam[] = [
@@ -182,7 +182,7 @@ describe('tool_choice: required', () => {
 		expect(requests[0]?.tools?.map(({ name }) => name)).toEqual(expect.arrayContaining(['a', 'b', 'echo']));
 	});
 
-	test('leaves it free, too, where its JSON is asked for again behind the call', async () => {
+	test('does not apply either when the JSON is asked for again after the call', async () => {
 		const { requests } = play('no JSON', good);
 		const call = { id: 'c', type: 'function' as const, function: { name: 'a', arguments: '{}' } };
 		const answered: ChatCompletionMessageParam[] = [
@@ -197,7 +197,7 @@ describe('tool_choice: required', () => {
 });
 
 describe('parallel_tool_calls: false', () => {
-	test('leaves one call to the client, and tells the model of the others', async () => {
+	test('leaves one call to the client, and gives the model errors for the others', async () => {
 		const { requests } = play(calls('a', 'b'), 'Fine.');
 		const given = { model, messages, tools: [tool('a'), tool('b')], parallel_tool_calls: false };
 		const headers = { 'Runlet-Session': 'one call at a time' };
@@ -212,7 +212,7 @@ describe('parallel_tool_calls: false', () => {
 		]);
 	});
 
-	test('leaves the agent’s own tools as they are', async () => {
+	test('does not apply to the agent’s own tools', async () => {
 		const own = ['x', 'y'].map((text) => ({ id: text, name: 'echo', input: { text } }));
 		const { requests } = play({ toolCalls: own }, 'Fine.');
 		await completions.create({ model, messages, tools: [tool('a')], parallel_tool_calls: false });
@@ -226,7 +226,7 @@ describe('stop', () => {
 		['One two three', ['three', ' two'], 'One'],
 		['One two three', ['four'], 'One two three'],
 		['One two', ['two three'], 'One two'],
-	])('of %j at %j is %j, streamed or not, in however small pieces', async (text, stop, expected) => {
+	])('of %j at %j is %j, streamed or not, in pieces of any size', async (text, stop, expected) => {
 		const deltas = [...text].map((one) => ({ type: 'text' as const, text: one }));
 		play({ text, deltas }, { text, deltas });
 		const { choices } = await completions.create({ model, messages, stop });
@@ -237,7 +237,7 @@ describe('stop', () => {
 });
 
 describe('a model of an agent', () => {
-	test('is listed, found and run on as agent:model', async () => {
+	test('is listed, found and used as agent:model', async () => {
 		const names = (await Array.fromAsync(client.models.list())).map(({ id }) => id);
 		expect(names).toEqual(expect.arrayContaining(['scripted', 'scripted:demo', 'scripted:scripted-unpriced']));
 		expect((await client.models.retrieve('scripted:demo')).id).toBe('scripted:demo');
@@ -247,7 +247,7 @@ describe('a model of an agent', () => {
 		expect(requests[0]?.model).toBe('scripted-unpriced');
 	});
 
-	test('that the agent does not have is refused with those that it has', async () => {
+	test('that the agent lacks is refused with the possible models', async () => {
 		const { requests } = play('Not this.');
 		for (const name of ['scripted:gpt-5', 'scripted:', 'plain:scripted']) {
 			const error = await thrown(completions.create({ model: name, messages }));
@@ -260,7 +260,7 @@ describe('a model of an agent', () => {
 		expect(requests).toHaveLength(0);
 	});
 
-	test('is the body’s model of a page, which keeps it; an unknown one is refused and makes no session', async () => {
+	test('is chosen by the body of a page and kept, and an unknown model creates no session', async () => {
 		const { requests } = play('One.', 'Two.', 'Three.');
 		const post = (text: string, id: string, more: object) => {
 			const message = { id: `${id} ${text}`, role: 'user', parts: [{ type: 'text', text }] };
@@ -278,7 +278,7 @@ describe('a model of an agent', () => {
 		expect(await shown.json()).toEqual({ messages: [] });
 	});
 
-	test('of a page is that of a session’s token, too', async () => {
+	test('of a page can be chosen with a session token, too', async () => {
 		const { requests } = play('One.');
 		const id = await createSession();
 		const message = { id: 'm', role: 'user', parts: [{ type: 'text', text: 'Hi' }] };

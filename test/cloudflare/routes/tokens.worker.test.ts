@@ -89,7 +89,7 @@ describe('the scopes of a token', () => {
 			}
 	});
 
-	test('of both kinds are wanted by who answers and decides in one request', async () => {
+	test('are both needed to answer and to decide in one request', async () => {
 		const { id } = await create();
 		const both = [
 			{ id: 'a', approve: true },
@@ -101,7 +101,7 @@ describe('the scopes of a token', () => {
 		}
 	});
 
-	test('are to read and to talk where nobody says; what waits for an approval waits for somebody else', async () => {
+	test('are read and message by default, without approve', async () => {
 		const { id, token, tokenScopes } = await create();
 		expect(tokenScopes).toEqual(['read', 'message']);
 		const paid = play({ toolCalls: [{ id: 'a', name: 'pay', input: { amount: 5 } }] }, 'Paid.');
@@ -136,8 +136,8 @@ describe('the scopes of a token', () => {
 	);
 });
 
-describe('a token that is revoked', () => {
-	test('opens nothing any more, and others go on', async () => {
+describe('a revoked token', () => {
+	test('opens nothing, and other tokens continue', async () => {
 		const { id, token, tokenId } = await create();
 		const other = await makeToken(id);
 		expect(other.tokenId).not.toBe(tokenId);
@@ -150,7 +150,7 @@ describe('a token that is revoked', () => {
 		expect((await revoke(id, 'x')).status).toBe(404);
 	});
 
-	test('is so by its owner only', async () => {
+	test('was revoked by its owner, and nobody else can revoke it', async () => {
 		const { id, token, tokenId } = await create();
 		const other = await makeToken(id, { scopes: ['read', 'message', 'approve'] });
 		expect((await revoke(id, tokenId, token)).status).toBe(403);
@@ -162,7 +162,7 @@ describe('a token that is revoked', () => {
 		expect((await ask(token, `/v1/sessions/${id}`)).status).toBe(200);
 	});
 
-	test('is not given again to a request that comes again', async () => {
+	test('is not returned to a repeated request', async () => {
 		const once = { 'idempotency-key': crypto.randomUUID() };
 		const made = async () => (await ask(keys.alice, '/v1/sessions', { agent: 'scripted' }, once)).json<Given>();
 		const first = await made();
@@ -174,7 +174,7 @@ describe('a token that is revoked', () => {
 		expect((await ask(again.token, `/v1/sessions/${again.id}`)).status).toBe(200);
 	});
 
-	test('opens nothing once the key that made it was revoked, also where its owner has another', async () => {
+	test('opens nothing after its key was revoked, even if the owner has another key', async () => {
 		const { id, token } = await create();
 		const { token: second } = await makeToken(id);
 		// The session's object has the test's own environment, in which no key was revoked.
@@ -213,7 +213,7 @@ describe('a stream that is read with a token', () => {
 		return Promise.all(streams.map(async (stream) => (await stream.text()).slice(-400)));
 	}
 
-	test('ends when it is revoked, and says so; the run and other readers go on', async () => {
+	test('ends with an event when it is revoked, and the run and other readers continue', async () => {
 		const { id, tokenId, streams, gate } = await running();
 		const owner = await ask(keys.alice, `/v1/sessions/${id}/events`, undefined, streamed);
 		const other = await ask((await makeToken(id)).token, `/v1/sessions/${id}/events`, undefined, streamed);
@@ -228,7 +228,7 @@ describe('a stream that is read with a token', () => {
 		for (const reader of [owner, other]) expect((await allEvents(reader)).at(-1)).toMatchObject({ type: 'done' });
 	});
 
-	test('ends when its time is over, also while nothing is said', async () => {
+	test('ends when the token expires, also without events', async () => {
 		const { id, streams, gate } = await running();
 		const expiresAt = Math.floor(Date.now() / 1_000) + 2;
 		// The API makes none for so short a time.
@@ -264,7 +264,7 @@ describe('a stream that is read with a token', () => {
 		for (const end of ends) expect(end).toContain('came from a key that was revoked');
 	});
 
-	test('is not taken up again with it', async () => {
+	test('cannot be resumed with the ended token', async () => {
 		const { id, token, tokenId, streams, gate } = await running();
 		await revoke(id, tokenId);
 		await endsOf(streams);
@@ -273,7 +273,7 @@ describe('a stream that is read with a token', () => {
 		gate.resolve();
 	});
 
-	test('shows the end of a run that ends before', async () => {
+	test('shows the end of a run that ends earlier', async () => {
 		const { streams, gate, id } = await running();
 		gate.resolve();
 		const [stream, ...others] = streams;
@@ -285,7 +285,7 @@ describe('a stream that is read with a token', () => {
 	});
 });
 
-test('an Idempotency-Key of a page is another one than its server’s', async () => {
+test('an Idempotency-Key of a page differs from the same key of its server', async () => {
 	const { id, token } = await create();
 	const once = { 'idempotency-key': 'order-1042', prefer: 'respond-async' };
 	const path = `/v1/sessions/${id}/messages`;
@@ -315,7 +315,7 @@ test('an Idempotency-Key of a page is another one than its server’s', async ()
 	expect((await ask(keys.alice, '/v1/ui/scripted', owners, { 'idempotency-key': 'chat' })).status).toBe(200);
 });
 
-test('an answer that holds a token is kept by no cache', async () => {
+test('an answer with a token is not cached', async () => {
 	const { id } = await create();
 	const once = { 'idempotency-key': crypto.randomUUID() };
 	play('Hello.', 'Hello.');

@@ -229,7 +229,7 @@ describe('a definition', () => {
 			'body',
 			/20000 is the most/,
 		],
-	])('with %s is refused, and the message names the field', async (_, body, field, message) => {
+	])('with %s is refused with the name of the field', async (_, body, field, message) => {
 		const response = await put('weather', body);
 		const said = await response.clone().text();
 		await refused(response, 400, field, message);
@@ -237,18 +237,18 @@ describe('a definition', () => {
 		expect(await list()).toEqual([]);
 	});
 
-	test('of a name that no provider takes is refused', async () => {
+	test('with a name that providers refuse is refused', async () => {
 		await refused(await put('a.b', simple), 400, 'name', /letters, digits/);
 		await refused(await put('x'.repeat(65), simple), 400, 'name', /64/);
 	});
 
-	test('nested too deep is refused', async () => {
+	test('that is nested too deep is refused', async () => {
 		let inner: object = text;
 		for (let n = 0; n < 200; n++) inner = { type: 'object', properties: { a: inner } };
 		await refused(await put('weather', { ...simple, inputSchema: inner }), 400, 'body', /levels deep/);
 	});
 
-	test('in excess of 100 is refused, and the message says what to do', async () => {
+	test('above the limit of 100 is refused with the remedy', async () => {
 		const { name: _, createdAt: __, updatedAt: ___, ...stored } = await (await put('many0', simple)).json<Shown>();
 		const definition = JSON.stringify(stored);
 		const directory = readDirectory();
@@ -259,7 +259,7 @@ describe('a definition', () => {
 		expect((await put('many7', { ...simple, description: 'Changed.' })).status).toBe(200);
 	});
 
-	test('that two put at once is one of the two, and never a mixture', async () => {
+	test('that two requests put at once is one of the two, and never a mixture', async () => {
 		const versions = Array.from({ length: 8 }, (_, n) => ({
 			...simple,
 			url: `https://weather.example.com/v${n}`,
@@ -276,7 +276,7 @@ describe('a definition', () => {
 });
 
 describe('the request of a tool', () => {
-	test('GET: fields of the URL are percent-encoded, the rest is the query', async () => {
+	test('GET: fields of the URL are percent-encoded, and the rest is the query', async () => {
 		const inputSchema = schema({
 			who: text,
 			q: text,
@@ -336,7 +336,7 @@ describe('the request of a tool', () => {
 		});
 	});
 
-	test('with .. in the path is not made, and the model is told', async () => {
+	test('with .. in the path is not made, and the model gets an error', async () => {
 		const name = newName();
 		const body = { ...simple, url: `${receiver}/echo/${name}/{city}/x` };
 		const { isError, output } = await callTool(body, { city: '../../admin' }, { name });
@@ -345,7 +345,7 @@ describe('the request of a tool', () => {
 		expect(await readEchoed(name)).toEqual([]);
 	});
 
-	test('a model corrects itself: what stands in the URL is required, though the schema does not say so', async () => {
+	test('fields of the URL are required, so a model can correct itself', async () => {
 		const name = newName();
 		await put(name, { ...simple, url: `${receiver}/echo/${name}/{city}` });
 		const { requests } = play(
@@ -363,19 +363,19 @@ describe('the request of a tool', () => {
 describe('the answer of a server', () => {
 	const at = (query: string) => ({ ...simple, inputSchema: schema({}), url: `${receiver}/echo/answer?${query}` });
 
-	test('that is JSON is data, and any other text is a text', async () => {
+	test('is data if it is JSON, and else a text', async () => {
 		expect((await callTool(at('type=application/problem%2Bjson'), {})).output.body).toMatchObject({ method: 'GET' });
 		const { output } = await callTool(at('type=text/plain'), {});
 		expect(output).toMatchObject({ status: 200, contentType: 'text/plain', body: expect.stringContaining('"GET"') });
 	});
 
-	test('with 400 and above is a failure, which shows what the server says', async () => {
+	test('with 400 and above is a failure with the text of the server', async () => {
 		const { isError, output } = await callTool(at('status=422'), {});
 		expect(isError).toBe(true);
 		expect(output).toMatch(/GET .*answered 422: \{"method"/);
 	});
 
-	test('that is too large, too late or none is a failure with its reason', async () => {
+	test('that is too large, late or missing is a failure with its reason', async () => {
 		const large = await callTool({ ...at(''), maxResponseBytes: 20 }, {});
 		expect(large).toMatchObject({ isError: true, output: expect.stringMatching(/more than 20 bytes/) });
 		await fetch(`${receiver}/late`, { method: 'PUT', body: '[-1]' });
@@ -420,7 +420,7 @@ describe('a secret', () => {
 		},
 	);
 
-	test('is in no answer of the API, and stored sealed', async () => {
+	test('is in no answer of the API, and is stored encrypted', async () => {
 		const answers = [
 			await put('hidden', withToken(`${receiver}/echo/x`)),
 			await request('/v1/tools/hidden'),
@@ -439,7 +439,7 @@ describe('a secret', () => {
 		expect(rows).toMatchObject([{ name: 'hidden', sealed: expect.stringMatching(/^v1\./) }]);
 	});
 
-	test('is kept when the definition is put again without it, as long as the URL stays the same', async () => {
+	test('is kept when the definition is replaced without it, if the URL stays the same', async () => {
 		const name = newName();
 		const first = withToken(`${receiver}/echo/${name}`);
 		await put(name, first);
@@ -459,7 +459,7 @@ describe('a secret', () => {
 		await refused(await put(name, again), 400, 'headers.authorization', /no secret/);
 	});
 
-	test('and other headers do not follow a redirect to another origin, and do on the same', async () => {
+	test('is not sent to another origin after a redirect, and is sent to the same origin', async () => {
 		const name = newName();
 		const other = receiver.replace('127.0.0.1', 'localhost');
 		const toSame = withToken(`${receiver}/echo/${name}?to=${encodeURIComponent(`/echo/${name}/same`)}`);
@@ -474,7 +474,7 @@ describe('a secret', () => {
 		]);
 	});
 
-	test('needs SECRETS_KEY, and the message tells how to make one', async () => {
+	test('needs SECRETS_KEY, and the message says how to make one', async () => {
 		const without = { ...env, SECRETS_KEY: undefined };
 		const ask = (body: object) =>
 			worker.request(
@@ -494,7 +494,7 @@ describe('a secret', () => {
 		expect((await wrong.json<Refusal>()).error.message).toMatch(/SECRETS_KEY: must be 32 random bytes as base64/);
 	});
 
-	test('of an older key still opens, and a run seals it again with the newest', async () => {
+	test('of an older key still opens, and a run encrypts it with the newest key', async () => {
 		const name = newName();
 		const as = (key: string) => (path: string, body: object) =>
 			worker.request(
@@ -511,7 +511,7 @@ describe('a secret', () => {
 		expect((await readEchoed(name))[0]?.headers.authorization).toBe(`Bearer ${token}`);
 	});
 
-	test('whose key is gone is a failure that says what to do', async () => {
+	test('without its key is a failure with the remedy', async () => {
 		const define = async (path: string, body: object) =>
 			worker.request(
 				`http://localhost/v1/tools/${path}`,
@@ -537,7 +537,7 @@ describe('a run', () => {
 		return requests[0]?.tools?.map(({ name }) => name);
 	};
 
-	test('offers the tools of its owner if its agent says userTools, and no others do', async () => {
+	test('offers the tools of its owner only if its agent has userTools', async () => {
 		await put('mine', definition('mine'));
 		expect(await offered('extended')).toContain('mine');
 		expect(await offered('scripted')).not.toContain('mine');
@@ -555,7 +555,7 @@ describe('a run', () => {
 		expect(await readEchoed('taken')).toEqual([]);
 	});
 
-	test('reads the definitions once: a change in its middle shows in the next run', async () => {
+	test('reads the definitions once, so a change applies to the next run', async () => {
 		const name = newName();
 		await put(name, definition(`${name}a`));
 		play(
@@ -609,7 +609,7 @@ describe('owners', () => {
 			bindings,
 		);
 
-	test('see, change and call nothing of each other', async () => {
+	test('cannot see, change or call tools of each other', async () => {
 		const body = { ...simple, headers: { authorization: `Bearer \${KEY}` }, secrets: { KEY: token } };
 		expect((await ask(keys.alice, '/v1/tools/weather', 'PUT', body)).status).toBe(201);
 		expect(await (await ask(keys.bob, '/v1/tools')).json()).toEqual({ tools: [] });
@@ -627,7 +627,7 @@ describe('owners', () => {
 		}
 	});
 
-	test('need a key with the scope run: a token of a session and the scope admin are refused', async () => {
+	test('need a key with the scope run, so session tokens and the scope admin are refused', async () => {
 		const { token: session } = await (await ask(keys.alice, '/v1/sessions', 'POST', { agent: 'extended' })).json<{
 			token: string;
 		}>();
@@ -641,7 +641,7 @@ describe('owners', () => {
 				expect((await ask(credential, path, method, method === 'PUT' ? simple : undefined)).status).toBe(403);
 	});
 
-	test('cannot open a secret that was copied from another owner', async () => {
+	test('cannot decrypt a secret that was copied from another owner', async () => {
 		const body = { ...simple, headers: { authorization: `Bearer \${KEY}` }, secrets: { KEY: token } };
 		await ask(keys.alice, '/v1/tools/copied', 'PUT', body);
 		const objects = ['alice', 'bob'].map((owner) => env.DIRECTORIES.get(env.DIRECTORIES.idFromName(owner)));

@@ -84,7 +84,7 @@ test('tools of the provider and sources are in the stream, in a resumed stream a
 });
 
 describe('a post', () => {
-	test('streams what an AI SDK page knows by its headers, to the end mark', async () => {
+	test('streams with the headers of the AI SDK, until the end mark', async () => {
 		play('Hello.');
 		const response = await post('scripted', 'headers', [said('m1', 'Hi')]);
 		expect(response.status).toBe(200);
@@ -120,7 +120,7 @@ describe('a post', () => {
 			/contentUrl/,
 		],
 		['an agent that is not there', undefined, 404, /no agent named "nobody"/],
-	])('with %s is refused in plain words', async (_, body, status, words) => {
+	])('with %s is refused as plain text', async (_, body, status, words) => {
 		const path = body === undefined ? '/v1/ui/nobody' : '/v1/ui/scripted';
 		const response = await request(path, body ?? { id: 'bad', messages: [said('m1', 'Hi')] });
 		expect(response.status).toBe(status);
@@ -128,7 +128,7 @@ describe('a post', () => {
 		expect(await response.text()).toMatch(words);
 	});
 
-	test('of a message that waits for a run to end is answered by the one run that it will have, however often it comes', async () => {
+	test('of a waiting message is answered by its one run, however often it is repeated', async () => {
 		const { turn, open } = gated('one');
 		const { requests } = play(turn, 'two', 'never');
 		const first = await post('scripted', 'queue', [said('m1', 'First')]);
@@ -141,21 +141,21 @@ describe('a post', () => {
 		expect(requests).toHaveLength(2);
 	});
 
-	test('of a message that was answered is answered with what was said', async () => {
+	test('of an answered message gets its stored answer', async () => {
 		const { requests } = play('one', 'never');
 		for (let time = 1; time <= 2; time++)
 			expect(await readText(await post('scripted', 'known', [said('m1', 'First')]))).toBe('one');
 		expect(requests).toHaveLength(1);
 	});
 
-	test('of messages without a name of their own is one of new messages', async () => {
+	test('of messages without an id is a new message', async () => {
 		play('one', 'two');
 		await readText(await post('scripted', 'nameless', [said('', 'First')]));
 		expect(await readText(await post('scripted', 'nameless', [said('', 'Second')]))).toBe('two');
 		expect(readTexts(await listed('scripted', 'nameless'))).toEqual(['First', 'one', 'Second', 'two']);
 	});
 
-	test('under an Idempotency-Key is done once, whatever it asks', async () => {
+	test('with an Idempotency-Key takes effect once', async () => {
 		const { requests } = play('one', 'two', 'never');
 		await readText(await post('scripted', 'keyed', [said('m1', 'First')]));
 		const body = { id: 'keyed', messages: [said('m1', 'First')], trigger: 'regenerate-message' };
@@ -165,7 +165,7 @@ describe('a post', () => {
 		expect(requests).toHaveLength(2);
 	});
 
-	test('of one answer by two requests at once begins one run', async () => {
+	test('of one answer by two concurrent requests starts one run', async () => {
 		const { turn, open } = gated('two');
 		const { requests } = play('one', turn, 'never');
 		await readText(await post('scripted', 'both', [said('m1', 'First')]));
@@ -178,7 +178,7 @@ describe('a post', () => {
 		expect(requests).toHaveLength(2);
 	});
 
-	test('that asks again by the id of an answer which was set aside is a retry', async () => {
+	test('that regenerates a replaced answer is a retry', async () => {
 		const { requests } = play('one', 'two', 'never');
 		const [start] = await readChunks(await post('scripted', 'retry', [said('m1', 'First')]));
 		const messageId = String(start?.messageId);
@@ -187,7 +187,7 @@ describe('a post', () => {
 		expect(requests).toHaveLength(2);
 	});
 
-	test('that asks again while an answer is written cancels that one, and what waits behind it', async () => {
+	test('that regenerates during an answer cancels the answer and the waiting messages', async () => {
 		const { requests } = play(() => new Promise(() => {}), 'again');
 		const first = await post('scripted', 'instead', [said('m1', 'First')]);
 		const waits = await post('scripted', 'instead', [said('m2', 'Second')]);
@@ -197,7 +197,7 @@ describe('a post', () => {
 		expect(readTexts(await listed('scripted', 'instead'))).toEqual(['First', 'again']);
 	});
 
-	test('that asks again for the answer to a message that waits, or edits it, leaves it its one run', async () => {
+	test('that regenerates or edits a waiting message keeps its one run', async () => {
 		const { turn, open } = gated('one');
 		const { requests } = play(turn, 'two', 'never');
 		const first = await post('scripted', 'waiting', [said('m1', 'First')]);
@@ -212,7 +212,7 @@ describe('a post', () => {
 		expect(readTexts(await listed('scripted', 'waiting'))).toEqual(['First', 'one', 'Edited', 'two']);
 	});
 
-	test('of a message that was dropped while it waited adds to no answer, and begins nothing under its Idempotency-Key', async () => {
+	test('of a dropped message adds to no answer, and starts nothing with its Idempotency-Key', async () => {
 		const { requests } = play(
 			{ toolCalls: [{ id: 'c1', name: 'by_hand', input: {} }] },
 			() => new Promise(() => {}),
@@ -234,7 +234,7 @@ describe('a post', () => {
 		expect(requests).toHaveLength(2);
 	});
 
-	test('of a message whose run failed asks again', async () => {
+	test('of a message whose run failed starts a run again', async () => {
 		play(new Error('broken'), new Error('broken'), new Error('broken'), 'works');
 		const failed = await readChunks(await post('scripted', 'fails', [said('m1', 'First')]));
 		expect(failed.at(-1)).toMatchObject({ type: 'error' });
@@ -243,7 +243,7 @@ describe('a post', () => {
 		expect(readTexts(await listed('scripted', 'fails'))).toEqual(['First', 'works']);
 	});
 
-	test('to a session that waits for an approval is refused, and says what it waits for', async () => {
+	test('to a session that waits for an approval is refused with the waiting call', async () => {
 		play({ toolCalls: [{ id: 'c1', name: 'pay', input: { amount: 1 } }] });
 		await readChunks(await post('scripted', 'waits', [said('m1', 'Pay')]));
 		const response = await post('scripted', 'waits', [said('m2', 'Well?')]);
@@ -271,7 +271,7 @@ describe('a post', () => {
 		});
 	});
 
-	test('with some of the answers keeps them until the last is there', async () => {
+	test('with some of the answers stores them until the last arrives', async () => {
 		const { requests } = play(
 			{
 				toolCalls: [
@@ -298,7 +298,7 @@ describe('a post', () => {
 	});
 });
 
-describe('a page that is loaded again', () => {
+describe('a reloaded page', () => {
 	const pay = { id: 'c1', name: 'pay', input: { amount: 1 } };
 	const byHand = { id: 'c2', name: 'by_hand', input: {} };
 	const paying = (approved: boolean) => ({
@@ -324,7 +324,7 @@ describe('a page that is loaded again', () => {
 			paying(false),
 			[{ state: 'output-denied', approval: { id: 'c1', approved: false } }, { state: 'input-available' }],
 		],
-	])('is shown %s that came while another call is open, and goes on with the other', async (name, first, parts) => {
+	])('shows %s that arrived while another call is open, and continues with the other', async (name, first, parts) => {
 		play({ toolCalls: [pay, byHand] }, 'Done.');
 		const chat = `answered-${name.replace(' ', '-')}`;
 		const begun = await post('scripted', chat, [said('m1', 'Pay')]);
@@ -339,7 +339,7 @@ describe('a page that is loaded again', () => {
 		expect(await readText(await post('scripted', chat, [{ role: 'assistant', parts: left }]))).toBe('Done.');
 	});
 
-	test('is shown the messages that wait, last and in order, and each once when its run has begun', async () => {
+	test('shows the waiting messages last and in order, and each once after its run began', async () => {
 		const { turn, open } = gated('two');
 		play('one', turn, 'three', 'four');
 		await readText(await post('scripted', 'queued', [said('m1', 'First')]));
@@ -359,7 +359,7 @@ describe('a page that is loaded again', () => {
 		expect(readTexts(await listed('scripted', 'queued'))).toEqual(all);
 	});
 
-	test('is shown a message that waits behind open calls in front of them, and can answer them', async () => {
+	test('shows a message that waits for open calls before them, and can answer them', async () => {
 		const { promise: held, resolve: open } = Promise.withResolvers<void>();
 		const asks: ScriptedTurn = async () => {
 			await held;
@@ -380,7 +380,7 @@ describe('a page that is loaded again', () => {
 		expect(readTexts(await listed('scripted', 'behind-calls'))).toEqual(['First', 'Done.', 'Second', 'two']);
 	});
 
-	test('is shown a message from elsewhere that waits under a name that it keeps', async () => {
+	test('shows a waiting message from elsewhere with a stable id', async () => {
 		const { turn, open } = gated('one');
 		const { requests } = play(turn, 'two', 'never');
 		const { id } = await (await request('/v1/sessions', { agent: 'scripted' })).json<{ id: string }>();
@@ -397,8 +397,8 @@ describe('a page that is loaded again', () => {
 	});
 });
 
-describe('messages that others took the place of', () => {
-	test('are kept and marked, cost what they cost, and their runs can still be read', async () => {
+describe('replaced messages', () => {
+	test('are kept, marked and charged, and their runs can still be read', async () => {
 		play('one', 'two');
 		const first = await post('scripted', 'kept', [said('m1', 'First')]);
 		const id = readSession(first);
@@ -418,7 +418,7 @@ describe('messages that others took the place of', () => {
 		);
 	});
 
-	test('are not in what a model is sent after a restart either', async () => {
+	test('are not sent to a model, also after a restart', async () => {
 		play('one', 'two');
 		const first = await post('scripted', 'restarted', [said('m1', 'First')]);
 		await readText(first);
@@ -429,7 +429,7 @@ describe('messages that others took the place of', () => {
 		expect(requests[0]?.messages.map(({ content }) => content)).toEqual(['Other', 'two', 'Second']);
 	});
 
-	test('take a summary with them that told of them', async () => {
+	test('remove a summary that contains them', async () => {
 		const words = (n: number) => `Fact ${n}: ${'word '.repeat(300)}`;
 		for (const n of [1, 2]) {
 			play(`Noted ${n}.`);
@@ -458,7 +458,7 @@ describe('messages that others took the place of', () => {
 		expect(readTexts(await listed('full-asking', 'summary'))).toEqual(['Anew', 'Only that.', 'More', 'And that.']);
 	});
 
-	test('may be the answer to a question: the question stands again, and is answered anew', async () => {
+	test('can be the answer to a question, which is then open again', async () => {
 		play({ toolCalls: [{ id: 'c1', name: 'ask', input: { question: 'Which day?' } }] }, 'Friday.', 'Saturday.');
 		await readText(await post('scripted', 'asked', [said('m1', 'Book')]));
 		await readText(await post('scripted', 'asked', [said('m2', 'Friday')]));
@@ -474,7 +474,7 @@ describe('messages that others took the place of', () => {
 		expect(readTexts(await listed('scripted', 'asked'))).toEqual(['Book', 'Which day?', 'Saturday', 'Saturday again.']);
 	});
 
-	test('may be a long answer to a question: a retry of it is one, and it stays whole', async () => {
+	test('can be a long answer to a question, which a retry keeps whole', async () => {
 		const long = `Friday ${'x'.repeat(300_000)}`;
 		const ask = { toolCalls: [{ id: 'c1', name: 'ask', input: { question: 'Which day?' } }] };
 		const { requests } = play(ask, 'Friday.', 'Friday again.');
@@ -486,7 +486,7 @@ describe('messages that others took the place of', () => {
 		expect(readTexts(await listed('scripted', 'long'))).toEqual(['Book', 'Which day?', long, 'Friday again.']);
 	});
 
-	test('may be the answer to a question with a summary right behind it, which goes with them', async () => {
+	test('can be the answer to a question before a summary, which is removed too', async () => {
 		const words = (n: number) => `Fact ${n}: ${'word '.repeat(500)}`;
 		play({ toolCalls: [{ id: 'c1', name: 'ask', input: { question: 'Which day?' } }] }, new Error('broken'));
 		await readText(await post('full-asking', 'behind', [said('m1', words(1))]));
@@ -502,7 +502,7 @@ describe('messages that others took the place of', () => {
 		]);
 	});
 
-	test('keep the name under which a page was shown them', async () => {
+	test('keep the id that a page was shown', async () => {
 		play('one', 'two', 'three');
 		const { id } = await (await request('/v1/sessions', { agent: 'scripted' })).json<{ id: string }>();
 		await (await request(`/v1/sessions/${id}/messages`, { text: 'From elsewhere' })).text();
@@ -513,7 +513,7 @@ describe('messages that others took the place of', () => {
 	});
 });
 
-test('a page follows a run on through a crash, and a page that is loaded later shows none of the lost turn', async () => {
+test('a page follows a run through a crash, and a page that is loaded later shows nothing of the lost turn', async () => {
 	play((_, onDelta) => {
 		void onDelta({ type: 'text', text: 'Lost' });
 		return new Promise(() => {});
@@ -530,7 +530,7 @@ test('a page follows a run on through a crash, and a page that is loaded later s
 	expect((await request('/v1/ui/scripted/crash/stream')).status).toBe(204);
 });
 
-describe('who may', () => {
+describe('access', () => {
 	type Named = 'alice' | 'bob';
 	let keys: Readonly<Record<Named, string>>;
 	let bindings: Record<string, unknown>;
@@ -549,7 +549,7 @@ describe('who may', () => {
 		);
 	const hello = (id: string) => ({ id, messages: [said('m1', 'Hi')], trigger: 'submit-message' });
 
-	test('two owners with one chat id have a chat each', async () => {
+	test('two owners with the same chat id have separate chats', async () => {
 		play('for alice', 'for bob');
 		const mine = await ask(keys.alice, '/v1/ui/scripted', hello('shared'));
 		expect(await readText(mine)).toBe('for alice');
@@ -559,7 +559,7 @@ describe('who may', () => {
 		expect(readSession(other)).not.toBe(readSession(mine));
 	});
 
-	test('a page with a session’s token talks in that session, and in no other', async () => {
+	test('a page with a session token talks only in its session', async () => {
 		play('Hello.');
 		const { id, token } = await (await ask(keys.alice, '/v1/sessions', { agent: 'scripted' })).json<{
 			id: string;
@@ -578,7 +578,7 @@ describe('who may', () => {
 		).toBe(404);
 	});
 
-	test('another owner’s session is not there', async () => {
+	test('another owner’s session is not found', async () => {
 		play('Secret.');
 		const said = await ask(keys.alice, '/v1/ui/scripted', hello('private'));
 		const id = readSession(said);

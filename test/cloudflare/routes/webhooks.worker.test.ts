@@ -22,7 +22,7 @@ const ended = async (response: Pick<Response, 'json'>) => allEvents(await follow
 const readPayload = (id: string, message: unknown) => ({ id, event_id: id, message });
 
 describe('a delivery', () => {
-	test.each(sourceNames)('of %s is acknowledged as soon as it is stored, and begins a run', async (source) => {
+	test.each(sourceNames)('of %s is acknowledged when it is stored, and starts a run', async (source) => {
 		const gate = Promise.withResolvers<void>();
 		const { requests } = play(() => gate.promise.then(() => 'Done.'));
 		const response = await deliver(readPayload(unique(), 'Do it.'), { source });
@@ -56,7 +56,7 @@ describe('a delivery', () => {
 		},
 	);
 
-	test('whose id was taken is a repeat, whatever else it says', async () => {
+	test('with a known id is a repeat, whatever its content', async () => {
 		play('One.');
 		const id = unique();
 		const about = { text: 'a', session: unique() };
@@ -66,7 +66,7 @@ describe('a delivery', () => {
 		await ended(first);
 	});
 
-	test('without an id is known by its body', async () => {
+	test('without an id is identified by its body', async () => {
 		play('One.', 'Two.');
 		const message = { message: `Do ${unique()}.` };
 		const first = await deliver(message, { source: 'stripe' });
@@ -78,7 +78,7 @@ describe('a delivery', () => {
 		await ended(other);
 	});
 
-	test('goes to the session that its mapping names, and to one of its own where it names none', async () => {
+	test('goes to the session of its mapping, or to a session of its own', async () => {
 		play('One.', 'Two.', 'Three.', 'Four.');
 		const session = `repository#${unique()}`;
 		const metadata = { issue: session };
@@ -96,7 +96,7 @@ describe('a delivery', () => {
 		for (const { sessionId } of [alone, other]) await allEvents(await follow(sessionId));
 	});
 
-	test('that comes while a run goes on waits for its end; where too many wait it is to come again', async () => {
+	test('waits during a run, and is refused for a retry if too many wait', async () => {
 		const gate = Promise.withResolvers<void>();
 		play(() => gate.promise.then(() => 'First.'), ...Array.from({ length: 16 }, (_, n) => `Answer ${n}.`));
 		const session = unique();
@@ -117,7 +117,7 @@ describe('a delivery', () => {
 		await ended(again);
 	});
 
-	test('is known for 30 days', async () => {
+	test('is a repeat for 30 days', async () => {
 		const { requests } = play('One.', 'Two.', 'Three.');
 		const session = unique();
 		const send = (id: string) => deliver({ message: { text: id, session } }, { id });
@@ -148,7 +148,7 @@ describe('a delivery', () => {
 		expect(requests).toHaveLength(3);
 	});
 
-	test('is tried again on a new stub where that may help, and is to come later where the object is overloaded', async () => {
+	test('is retried on a new stub, and is refused for a retry if the object is overloaded', async () => {
 		const { secret, headers } = senders.hmac;
 		const body = JSON.stringify({ message: 'go' });
 		const readAnswers = async (...marks: readonly string[]) => {
@@ -170,7 +170,7 @@ describe('a delivery', () => {
 		expect(await readAnswers('unknown')).toEqual([503, true, 1]);
 	});
 
-	test('that an agent wants nothing of is acknowledged, and nothing is stored', async () => {
+	test('that the mapping ignores is acknowledged without being stored', async () => {
 		const { requests } = play();
 		const count = async () =>
 			(await (await request('/v1/sessions?limit=100')).json<{ sessions: unknown[] }>()).sessions.length;
@@ -191,7 +191,7 @@ describe('a delivery', () => {
 		['gives a field that is none', { message: { text: 'a', agent: 'b' } }],
 		['names a callback that is not public', { message: { text: 'a', callback: 'https://10.0.0.1/' } }],
 		['names a callback that is not https', { message: { text: 'a', callback: 'http://example.com/' } }],
-	])('of which the mapping %s is a 500 that says where to look, and may come again', async (_, payload) => {
+	])('whose mapping %s is a 500 that names the place, and can be repeated', async (_, payload) => {
 		const response = await deliver(payload);
 		expect(response.status).toBe(500);
 		const text = await response.text();
@@ -200,14 +200,14 @@ describe('a delivery', () => {
 		});
 	});
 
-	test('that is signed and no JSON object is a 400', async () => {
+	test('that is signed and not a JSON object is a 400', async () => {
 		for (const body of ['', '[1]', 'hello', '"text"', '{"a":'.repeat(500)]) {
 			const response = await deliver(body);
 			expect(response.status, body.slice(0, 20)).toBe(400);
 		}
 	});
 
-	test('is read up to 1 MB, or what its agent says, whatever its Content-Length says', async () => {
+	test('is read up to 1 MB or the agent’s limit, whatever its Content-Length', async () => {
 		const body = JSON.stringify({ text: 'x'.repeat(1_000_000) });
 		expect((await deliver(body)).status).toBe(413);
 		expect((await deliver(body, { agent: 'hooked-wide' })).status).toBe(204);
@@ -223,7 +223,7 @@ describe('a delivery', () => {
 		expect((await deliver({ text: 'x'.repeat(900_000) })).status).toBe(204);
 	});
 
-	test('is of a session that its owner sees, with the way that it came', async () => {
+	test('has a session that its owner sees, with the transport', async () => {
 		play({ toolCalls: [{ id: 'a', name: 'by_hand', input: {} }] });
 		const { sessionId } = await taken(await deliver({ message: { text: 'go', sender: 'ada' } }));
 		await allEvents(await follow(sessionId));
@@ -233,7 +233,7 @@ describe('a delivery', () => {
 		expect(JSON.parse(row.body)).toMatchObject({ inbound: { sender: 'ada', transport: 'webhook:hmac' } });
 	});
 
-	test('that comes while its session waits for somebody waits, too: its sender may not come again', async () => {
+	test('waits while its session waits for a person', async () => {
 		const session = unique();
 		play({ toolCalls: [{ id: 'a', name: 'by_hand', input: {} }] }, 'By hand.', 'And more.');
 		const { sessionId } = await taken(await deliver({ message: { text: 'go', session } }));
@@ -248,7 +248,7 @@ describe('a delivery', () => {
 });
 
 describe('who may deliver', () => {
-	test('1,000 tampered deliveries are refused, those of a source all in the same words', async () => {
+	test('1,000 tampered deliveries are refused with one message for each source', async () => {
 		const { requests } = play();
 		const random = createRandom(7);
 		const answers = new Set<string>();
@@ -285,7 +285,7 @@ describe('who may deliver', () => {
 		expect(requests).toHaveLength(0);
 	});
 
-	test('nobody else is told what there is', async () => {
+	test('unknown callers learn nothing about agents and sources', async () => {
 		for (const path of [
 			'nobody/github',
 			'scripted/github',
@@ -322,7 +322,7 @@ describe('who may deliver', () => {
 		},
 	);
 
-	test('several secrets are tried, with spaces or commas between them', async () => {
+	test('several secrets can be separated by spaces or commas', async () => {
 		const { secret, otherSecret, headers } = senders.hmac;
 		const given = { ...env, HMAC_WEBHOOK_SECRET: ` ${otherSecret}, first\n${secret} ` };
 		const signed = headers('{}', { id: unique(), at: 0, secrets: [secret] });
@@ -330,7 +330,7 @@ describe('who may deliver', () => {
 		expect((await worker.request('http://localhost/v1/webhooks/hooked/hmac', init, given)).status).toBe(204);
 	});
 
-	test('an API key is not asked for where there are some, and opens nothing here; the sessions are those of the owner webhooks', async () => {
+	test('an API key is neither needed nor accepted, and the sessions belong to the owner webhooks', async () => {
 		play('Done.');
 		const { key, id } = makeKey();
 		const keys = [{ id, owner: 'webhooks', hash: await hashKey(key), scopes: ['run'] }];
@@ -366,7 +366,7 @@ describe('who may deliver', () => {
 	});
 });
 
-describe('a delivery that cannot be authentic', () => {
+describe('a delivery that is not authentic', () => {
 	/** A body that never ends, and whether anybody waits for it. */
 	function endless() {
 		let read = 0;
@@ -402,7 +402,7 @@ describe('a delivery that cannot be authentic', () => {
 		}
 	});
 
-	test('is counted by address, signed wrongly or not at all; one that is right is not', async () => {
+	test('is counted by address, and an authentic delivery is not', async () => {
 		const counts = new Map<string, number>();
 		const limit = async ({ key }: { key: string }) => {
 			counts.set(key, (counts.get(key) ?? 0) + 1);
@@ -424,7 +424,7 @@ describe('a delivery that cannot be authentic', () => {
 		expect([...nearby, await send(undefined, '2001:db8::3')]).toEqual([401, 401, 429]);
 	});
 
-	test('a body that does not come is not waited for longer than its time', async () => {
+	test('a late body is refused after its time limit', async () => {
 		vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
 		try {
 			const { secret, headers } = senders.hmac;
@@ -448,7 +448,7 @@ describe('a delivery that cannot be authentic', () => {
 	});
 });
 
-describe('an agent with a secret of its own', () => {
+describe('an agent with its own secret', () => {
 	const own = 'of-this-agent-only';
 	const send = async (agent: string, secret: string, variables: object = { HMAC_WEBHOOK_SECRET_HOOKED_WIDE: own }) => {
 		const signed = senders.hmac.headers('{}', { id: unique(), at: 0, secrets: [secret] });
@@ -456,7 +456,7 @@ describe('an agent with a secret of its own', () => {
 		return worker.request(`http://localhost/v1/webhooks/${agent}/hmac`, init, { ...env, ...variables });
 	};
 
-	test('takes what was signed for it, and what was signed for all others does not pass', async () => {
+	test('accepts only deliveries that are signed with its secret', async () => {
 		const general = senders.hmac.secret;
 		expect((await send('hooked-wide', own)).status).toBe(204);
 		expect((await send('hooked-wide', general)).status).toBe(401);
@@ -466,7 +466,7 @@ describe('an agent with a secret of its own', () => {
 		expect((await deliver({ other: true }, { agent: 'hooked-wide', source: 'github' })).status).toBe(204);
 	});
 
-	test('may have several; set to nothing it takes none, rather than all others', async () => {
+	test('can have several secrets, and with an empty variable refuses all', async () => {
 		for (const secret of ['one', 'two'])
 			expect((await send('hooked-wide', secret, { HMAC_WEBHOOK_SECRET_HOOKED_WIDE: 'one, two' })).status).toBe(204);
 		const response = await send('hooked-wide', senders.hmac.secret, { HMAC_WEBHOOK_SECRET_HOOKED_WIDE: ' ' });
@@ -475,7 +475,7 @@ describe('an agent with a secret of its own', () => {
 	});
 });
 
-describe('a body that was caught and is sent again', () => {
+describe('a replayed body', () => {
 	test.each(['github', 'hmac'] as const)(
 		'under another id of %s starts nothing, in a session of its own or another',
 		async (source) => {
@@ -498,7 +498,7 @@ describe('a body that was caught and is sent again', () => {
 		},
 	);
 
-	test('five times at once under five ids begins one run', async () => {
+	test('five times at once with five ids starts one run', async () => {
 		const { requests } = play('Once.', 'Twice.');
 		const payload = { message: `Pay ${unique()}.` };
 		const answers = await Promise.all(Array.from({ length: 5 }, () => deliver(payload)));
@@ -508,7 +508,7 @@ describe('a body that was caught and is sent again', () => {
 		expect(requests).toHaveLength(1);
 	});
 
-	test('is new where its agent says that its sender repeats itself, and where the id or the time is signed', async () => {
+	test('is a new delivery with sameBody again, or if the id or the time is signed', async () => {
 		const { requests } = play('One.', 'Two.', 'Three.', 'Four.', 'Five.', 'Six.');
 		for (const given of [{ agent: 'hooked-wide' }, { source: 'standard' as const }]) {
 			for (const session of [undefined, unique()]) {
@@ -527,7 +527,7 @@ describe('a body that was caught and is sent again', () => {
 		expect(requests.length).toBeGreaterThan(5);
 	});
 
-	test('is known for 30 days', async () => {
+	test('is a repeat for 30 days', async () => {
 		play('One.', 'Two.');
 		const payload = { message: { text: 'Tick.', session: unique() } };
 		const { sessionId } = await taken(await deliver(payload));
@@ -545,10 +545,10 @@ describe('a body that was caught and is sent again', () => {
 	});
 });
 
-describe('an event for a session in which a tool has asked', () => {
+describe('an event for a session with an open question', () => {
 	const asks = { toolCalls: [{ id: 'q', name: 'ask', input: { question: 'Which day?' } }] };
 
-	test('waits until somebody has answered: a stranger’s comment is no answer', async () => {
+	test('waits for a person’s answer, because a stranger’s comment is none', async () => {
 		for (const whenBusy of [undefined, 'steer'] as const) {
 			play(asks, 'On Friday.', 'And more.');
 			const session = unique();
@@ -570,7 +570,7 @@ describe('an event for a session in which a tool has asked', () => {
 		expect((await deliver({ message: { text: 'Spam.', session, whenBusy: 'reject' } })).status).toBe(503);
 	});
 
-	test('answers where the mapping says that it may', async () => {
+	test('answers the question if the mapping allows it', async () => {
 		play(asks, 'On Friday.');
 		const session = unique();
 		const { sessionId } = await taken(await deliver({ message: { text: 'Book.', session } }));
@@ -581,8 +581,8 @@ describe('an event for a session in which a tool has asked', () => {
 	});
 });
 
-describe('what a source wants to hear at once', () => {
-	test('Slack’s commands and interactions are acknowledged with nothing, whatever becomes of them', async () => {
+describe('the immediate answer of a source', () => {
+	test('Slack’s commands and interactions get an empty answer, whatever their outcome', async () => {
 		play('Done.', 'Done.', 'Done.', 'Done.', 'Done.');
 		const form = (fields: Record<string, string>) => new URLSearchParams(fields).toString();
 		const interactive = (payload: object) => form({ payload: JSON.stringify({ trigger_id: unique(), ...payload }) });
@@ -606,7 +606,7 @@ describe('what a source wants to hear at once', () => {
 		expect((await deliver(interactive({ type: 'shortcut', throws: 'x' }), { source: 'slack' })).status).toBe(500);
 	});
 
-	test('a command is acknowledged in time, also where its mapping takes longer', async () => {
+	test('a command is acknowledged in time, also if its mapping takes longer', async () => {
 		const gate = Promise.withResolvers<string>();
 		slowMapping.wait = gate.promise;
 		const body = new URLSearchParams({ command: '/ask', text: 'x', trigger_id: unique(), slow: '1' }).toString();
@@ -618,7 +618,7 @@ describe('what a source wants to hear at once', () => {
 		await expect.poll(() => requests.length).toBe(1);
 	});
 
-	test('Slack’s look at the certificate starts nothing', async () => {
+	test('Slack’s check of the certificate starts nothing', async () => {
 		const { requests } = play();
 		for (const check of ['ssl_check=1&token=x', 'ssl_check=1&command=%2Fask&text=x&message=go']) {
 			const response = await deliver(check, { source: 'slack' });
