@@ -10,10 +10,9 @@ import {
 	type MemoryRecord,
 	showMemory,
 } from '../objects/memory/api.ts';
-import { readCondition } from '../routes/conditions.ts';
 import { getListedOwner, getOwner, type RouteEnv } from '../routes/identity.ts';
 import { mount } from '../routes/mount.ts';
-import { accepts } from '../routes/request.ts';
+import { accepts, readCondition } from '../routes/request.ts';
 import * as operations from '../wire/operations/memories.ts';
 
 type Ctx = Context<RouteEnv>;

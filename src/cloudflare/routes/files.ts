@@ -3,9 +3,9 @@ import { readConfig } from '../config/config.ts';
 import type { FileDownload, FileRange } from '../objects/file-api.ts';
 import * as operations from '../wire/operations/files.ts';
 import { askSessionInPath, findCaller, findCallerOrAdmin } from './ask-session.ts';
-import { readCondition } from './conditions.ts';
 import type { RouteEnv } from './identity.ts';
 import { mount } from './mount.ts';
+import { readCondition } from './request.ts';
 import { toJson } from './respond.ts';
 import { passBody } from './upload.ts';
 
