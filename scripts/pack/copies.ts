@@ -24,16 +24,24 @@ const replaced = {
 };
 
 /**
- * Leaves out the classes of the routes of OpenAI's API, two thirds of its SDK, because an adapter names its routes itself;
- * and the traces of Anthropic's SDK, which are off.
+ * Leaves out of the SDKs what the options of the adapters turn off: a class for each route of OpenAI's API, because an
+ * adapter names its routes itself; streams, pages and uploads, because it reads answers itself; logins other than by a key;
+ * and traces.
  */
+const unused = [
+	/\/openai\/(resources\/(?!.*index\.mjs)|auth\/|core\/(streaming|pagination)|internal\/(uploads|auth\/x509-workload))/,
+	/\/@anthropic-ai\/sdk\/(core\/(streaming|pagination)|(lib\/)?internal\/tracing|lib\/credentials\/credential-chain)/,
+	/\/@opentelemetry\//,
+];
+
+/** Puts functions that return nothing in the place of unused modules. */
 const withoutUnused: Plugin = {
 	name: 'without-unused',
 	setup: ({ onLoad }) =>
-		onLoad({ filter: /[\\/](?:openai[\\/]resources|@opentelemetry)[\\/]/ }, async ({ path }) => {
-			if (/openai.*index\.mjs$/.test(path)) return undefined;
+		onLoad({ filter: /[\\/](openai|@anthropic-ai|@opentelemetry)[\\/]/ }, async ({ path }) => {
+			if (!unused.some((pattern) => pattern.test(path.replaceAll('\\', '/')))) return undefined;
 			const names = (await listExports(path)).filter((name) => name !== 'default');
-			return { contents: names.map((name) => `export class ${name} {}`).join('\n') };
+			return { contents: names.map((name) => `export function ${name}() {}`).join('\n') };
 		}),
 };
 
