@@ -28,15 +28,3 @@ export async function withTimeLimit<T>(work: PromiseLike<T>, ms: number, what: s
 		if (timer !== undefined) clearTimeout(timer);
 	}
 }
-
-/**
- * Returns a function that makes a value when it is first called, and then always returns that value. A module that loads
- * should do no work that its first request does not need.
- */
-export function makeOnce<T>(make: () => T): () => T {
-	let made: { readonly value: T } | undefined;
-	return () => {
-		made ??= { value: make() };
-		return made.value;
-	};
-}

@@ -1,6 +1,5 @@
 import { RunletError, toMessageText } from '../ground/errors.ts';
 import { isRecord, maxLevels } from '../ground/json.ts';
-import { CallScope } from './call-scope.ts';
 import { copyData } from './copy.ts';
 import { isFn, listParamNames } from './fn.ts';
 import { askUser, halt, isAskUser, isHalt, isParts } from './results.ts';
@@ -40,9 +39,9 @@ export type InvokeContext = Partial<ToolContext> & {
  */
 export async function invoke(tool: Tool, input: unknown, context: InvokeContext = {}): Promise<Outcome> {
 	const { timeoutMs = context.timeoutMs } = tool;
-	return limitTime(tool.name, { ...context, timeoutMs }, async (scope) => {
+	return limitTime(tool.name, { ...context, timeoutMs }, async (signal) => {
 		const { timeoutMs: _, signal: __, onThrow, createKey = () => crypto.randomUUID(), answer, ...shown } = context;
-		const emit = guardEmit(context.emit, scope);
+		const emit = guardEmit(context.emit, signal);
 		const read = await readArguments(tool, input);
 		if (!read.ok) {
 			// A tool with an `onError` hook adds a note. Otherwise the result is enough.
@@ -57,7 +56,7 @@ export async function invoke(tool: Tool, input: unknown, context: InvokeContext 
 		emitNote(emit, () => (answer === undefined ? tool.onRequest?.(args()) : ['Answer', answer.text]));
 		const state = shown.state ?? inMemoryState();
 		const { callId = '' } = shown;
-		const workspace = shown.workspace?.forCall(callId, scope);
+		const workspace = shown.workspace?.forCall(callId, signal);
 		const own = {
 			skillContext: {},
 			metadata: {},
@@ -68,11 +67,9 @@ export async function invoke(tool: Tool, input: unknown, context: InvokeContext 
 			state,
 			workspace,
 			emit,
-			get signal() {
-				return scope.signal;
-			},
+			signal,
 		};
-		const outcome = await callHandler(tool, args(), own, { scope, onThrow, answer });
+		const outcome = await callHandler(tool, args(), own, { onThrow, answer });
 		if (outcome.ok) emitNote(emit, () => createResultNote(tool, args(), outcome.value));
 		else emitNote(emit, () => createErrorNote(tool, args(), outcome.error.message));
 		return outcome;
@@ -158,28 +155,28 @@ export function createFailure(kind: ToolFailure['kind'], message: string): { ok:
 export async function limitTime(
 	name: string,
 	{ signal: outer, timeoutMs = usualToolMs }: InvokeContext,
-	work: (scope: CallScope) => Promise<Outcome>,
+	work: (signal: AbortSignal) => Promise<Outcome>,
 ): Promise<Outcome> {
 	throwIfAborted(outer);
-	const scope = new CallScope();
+	const controller = new AbortController();
 	let timer: ReturnType<typeof setTimeout> | undefined;
 	let onAbort = (): void => {};
 	const ended = new Promise<Outcome>((resolve, reject) => {
 		const after = Math.min(timeoutMs, 2 ** 31 - 1);
 		timer = setTimeout(() => resolve(createFailure('failed', `${name} gave no result within ${timeoutMs} ms.`)), after);
 		onAbort = () => {
-			scope.end(outer?.reason);
+			controller.abort(outer?.reason);
 			reject(createCancelled());
 		};
 		outer?.addEventListener('abort', onAbort, { once: true });
 	});
 	try {
-		return await Promise.race([work(scope), ended]);
+		return await Promise.race([work(controller.signal), ended]);
 	} finally {
 		if (timer !== undefined) clearTimeout(timer);
 		outer?.removeEventListener('abort', onAbort);
 		// Tells a tool that is still running to stop.
-		scope.end();
+		controller.abort();
 	}
 }
 
@@ -187,15 +184,15 @@ async function callHandler(
 	tool: Tool,
 	args: unknown,
 	context: ToolContext,
-	{ scope, onThrow, answer }: Pick<InvokeContext, 'onThrow' | 'answer'> & { readonly scope: CallScope },
+	{ onThrow, answer }: Pick<InvokeContext, 'onThrow' | 'answer'>,
 ): Promise<Outcome> {
 	try {
 		const value =
 			answer === undefined ? await call(tool, args, context) : await takeAnswer(tool, args, answer, context);
-		throwIfAborted(scope);
+		throwIfAborted(context.signal);
 		return asData(tool, value);
 	} catch (error) {
-		throwIfAborted(scope);
+		throwIfAborted(context.signal);
 		const refused = error instanceof RunletError && error.code === 'invalid_argument';
 		if (!isExpected(error)) onThrow?.(tool.name, error);
 		return createFailure(refused ? 'invalid_argument' : 'failed', toMessageText(error));
@@ -281,17 +278,17 @@ function emitNote(emit: ToolContext['emit'], make: () => Note | undefined): void
 }
 
 /** Shows notes while the call runs. A reader whose `emit` throws must not make the call fail. */
-function guardEmit(emit: ToolContext['emit'] = () => {}, scope: CallScope): ToolContext['emit'] {
+function guardEmit(emit: ToolContext['emit'] = () => {}, signal: AbortSignal): ToolContext['emit'] {
 	return (said) => {
 		try {
-			if (!scope.aborted) emit(said);
+			if (!signal.aborted) emit(said);
 		} catch {
 			// The tool is not to blame.
 		}
 	};
 }
 
-function throwIfAborted(signal: Pick<AbortSignal, 'aborted'> | undefined): void {
+function throwIfAborted(signal: AbortSignal | undefined): void {
 	if (signal?.aborted === true) throw createCancelled();
 }
 
