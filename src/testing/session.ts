@@ -20,7 +20,6 @@ import {
 	type SkillResolver,
 	skill,
 	type Tool,
-	type ToolCall,
 	type ToolState,
 	tool,
 	type Workspace,
@@ -55,7 +54,7 @@ class MemorySession implements TestSession {
 	#messages: readonly Message[] = [];
 	#last: RunResult | undefined;
 	/** What people have said and decided since the last message of a user. */
-	#said: Said = { askers: [], approved: [], edits: [] };
+	#said: Said = { askers: [], openCalls: new Map() };
 
 	constructor(agent: Agent, options: TestSessionOptions, model: providers.ScriptedProvider) {
 		this.#agent = agent;
@@ -119,7 +118,7 @@ class MemorySession implements TestSession {
 		}
 		const { answerTo, question } = metadata;
 		this.#said = { ...this.#said, askers: [...this.#said.askers, asker] };
-		if (answerTo !== undefined) return this.#run([], [{ ...answerTo, text: chat.messageText(said) }]);
+		if (answerTo !== undefined) return this.#run([], chat.messageText(said));
 		const { callId: id } = question;
 		const { parts } = said;
 		return this.#run([chat.toolResultMessage({ id, output: said.content, isError: false, ...(parts && { parts }) })]);
@@ -132,7 +131,7 @@ class MemorySession implements TestSession {
 		const { question, answerTo, manualToolCalls: calls } = this.#last?.metadata ?? {};
 		const [first] = answers;
 		if (findAskedCall(question)?.call.id === first?.id && first !== undefined && answerTo !== undefined)
-			return this.#run([], [{ ...answerTo, text: writeDecision(first) }]);
+			return this.#run([], writeDecision(first));
 		const turn = this.#messages.slice(this.#messages.findLastIndex(({ role }) => role === 'assistant'));
 		for (const answer of answers) {
 			const call = calls?.find(({ id, kind }) => id === answer.id && kind === 'approval');
@@ -143,12 +142,10 @@ class MemorySession implements TestSession {
 			approvalMs: this.#agent.approvalMs ?? Number.POSITIVE_INFINITY,
 			everAsked: this.#askedIds,
 		});
-		const before = this.#said;
-		this.#said = {
-			...before,
-			approved: [...before.approved, ...approved],
-			edits: [...before.edits, ...edits],
-		};
+		const openCalls = new Map(this.#said.openCalls);
+		for (const { id } of approved)
+			openCalls.set(id, { isApproved: true, input: edits.find(({ callId }) => callId === id)?.input });
+		this.#said = { ...this.#said, openCalls };
 		if (isLast || this.#last === undefined) return this.#run(messages);
 		const answered = answers.map(({ id }) => id);
 		const manualToolCalls = calls?.filter(({ id }) => !answered.includes(id));
@@ -179,12 +176,18 @@ class MemorySession implements TestSession {
 		assertMayDecide({ session, agents, config: () => ({ local: undefined }) }, { ...decision, children });
 	}
 
-	async #run(input: readonly Message[], answers: readonly chat.QuestionAnswer[] = []): Promise<RunResult> {
+	/** Runs the agent. `text` is the answer to the question of a tool that takes it. */
+	async #run(input: readonly Message[], text?: string): Promise<RunResult> {
 		const { skillContext } = this.#options;
-		const { approved, edits, askers } = this.#said;
+		const { askers } = this.#said;
+		const openCalls = new Map(this.#said.openCalls);
 		const { remembering, served, tools } = this.#surroundings;
 		const { chatFn, chatStreamFn } = this.#model;
-		const question = this.#last?.metadata.question;
+		const { question, answerTo } = this.#last?.metadata ?? {};
+		if (question !== undefined) {
+			const answer = text !== undefined && answerTo ? { text, resume: answerTo.resume } : undefined;
+			openCalls.set(question.callId, { ...openCalls.get(question.callId), question, answer });
+		}
 		const messages = [...this.#messages, ...input];
 		const run = chat.run(
 			{
@@ -199,10 +202,7 @@ class MemorySession implements TestSession {
 					...{ sessionId: 'test', ...this.#whose, askedBy: askers.at(-1), env: this.#env },
 					...{ skillContext, state: this.state, workspace: this.workspace },
 				},
-				approved: approved.map(({ id }) => id),
-				edits,
-				asked: question === undefined ? [] : [question],
-				answers,
+				openCalls,
 				onMessage: (message) => {
 					this.#messages = [...this.#messages, message];
 				},
@@ -240,8 +240,7 @@ interface Surroundings {
 interface Said {
 	/** Whose messages led to what the agent does. */
 	readonly askers: readonly Actor[];
-	readonly approved: readonly ToolCall[];
-	readonly edits: readonly chat.CallEdit[];
+	readonly openCalls: ReadonlyMap<string, chat.OpenCallState>;
 }
 
 /** Makes the function that begins the session of a child. All calls of one agent go on with one script. */

@@ -36,7 +36,7 @@ export {
 	userMessage,
 } from './message.ts';
 export type { Hidden, Meter, MeteredRequest } from './meter.ts';
-export type { ChatOptions, MessageContext, QuestionAnswer, Turn } from './options.ts';
+export type { ChatOptions, MessageContext, OpenCallState, Turn } from './options.ts';
 export type {
 	AskedCall,
 	CallOptions,

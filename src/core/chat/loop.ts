@@ -32,7 +32,7 @@ export interface RunResult<Output = unknown> {
 		readonly stopReason?: string;
 		readonly manualToolCalls?: readonly WaitingCall[];
 		readonly question?: Question;
-		/** Of a question whose tool takes the answer: pass it on with the answer as `options.answers`. */
+		/** Of a question whose tool takes the answer: pass it on with the answer in `options.openCalls`. */
 		readonly answerTo?: AnswerTo;
 		readonly [key: string]: unknown;
 	};
@@ -214,10 +214,7 @@ async function runOpenCalls(run: RunState, setting: TurnSetting, turn: BegunTurn
 		haltedReason: turn.haltedReason,
 		tools: run.tools,
 		context,
-		approved: new Set(isResumed ? options.approved : []),
-		edits: (isResumed ? options.edits : undefined) ?? [],
-		asked: (isResumed ? options.asked : undefined) ?? [],
-		answers: (isResumed ? options.answers : undefined) ?? [],
+		openCalls: (isResumed ? options.openCalls : undefined) ?? new Map(),
 		timeoutMs: options.timeouts?.toolMs,
 		emit,
 		showThrown: options.showThrown,

@@ -1,7 +1,7 @@
 import { assertKnownFields } from '../ground/check.ts';
 import type { Skill, SkillContext, SkillResolver } from '../skill/index.ts';
 import type { AnyFn, AnySchema, JsonSchema, StateChanges, Tool, ToolCall, ToolEntries } from '../tool/index.ts';
-import type { AnswerTo, CallEdit, Question, SideEvent } from './event.ts';
+import type { AnswerTo, Question, SideEvent } from './event.ts';
 import type { Message } from './message.ts';
 import type { Meter } from './meter.ts';
 import type { CacheMiss, PromptRecord } from './prompt-record.ts';
@@ -65,9 +65,16 @@ export interface MessageContext {
 	readonly changes?: StateChanges;
 }
 
-/** A person's answer to a question whose tool takes it. */
-export interface QuestionAnswer extends AnswerTo {
-	readonly text: string;
+/** What people have decided and answered about an open call. */
+export interface OpenCallState {
+	/** Whether a person approved the call. It runs although its tool needs approval. */
+	readonly isApproved?: boolean;
+	/** The arguments that the call runs with instead of the model's. */
+	readonly input?: Readonly<Record<string, unknown>>;
+	/** The question that the call has asked. Without an answer the call does not run again. */
+	readonly question?: Question;
+	/** The answer for the tool (`onAnswer`), with the `resume` of the result's `metadata.answerTo`. */
+	readonly answer?: { readonly text: string; readonly resume: unknown };
 }
 
 /** Warns the readers of a run. */
@@ -175,14 +182,8 @@ export interface ChatOptions extends ProviderChoices {
 	readonly emit?: (type: string, data: unknown) => unknown;
 	/** With `manual` the run stops before any tool runs, and the caller answers every call. */
 	readonly mode?: 'auto' | 'manual';
-	/** The ids of open calls that a person has approved. They run although their tools need approval. */
-	readonly approved?: readonly string[];
-	/** Arguments that a person put in the place of the model's, for calls that are approved. */
-	readonly edits?: readonly CallEdit[];
-	/** The questions that open calls have asked. These calls do not run again. */
-	readonly asked?: readonly Question[];
-	/** Answers to questions of open calls, for their tools (`onAnswer`). A result has `metadata.answerTo` for such a one. */
-	readonly answers?: readonly QuestionAnswer[];
+	/** The decisions and answers of people about open calls, by call id. */
+	readonly openCalls?: ReadonlyMap<string, OpenCallState>;
 	/** Used ids. A new call with one of them gets a suffix. */
 	readonly takenIds?: ReadonlySet<string>;
 	/**
@@ -280,10 +281,7 @@ const names = Object.keys({
 	deltaDataType: true,
 	emit: true,
 	mode: true,
-	approved: true,
-	edits: true,
-	asked: true,
-	answers: true,
+	openCalls: true,
 	takenIds: true,
 	stopAfter: true,
 	signal: true,

@@ -4,7 +4,7 @@ import type { StateChanges, Tool, ToolCall } from '../tool/index.ts';
 import { draftState } from '../tool/state.ts';
 import type { Emit, Question } from './event.ts';
 import type { Message } from './message.ts';
-import type { ChatOptions, QuestionAnswer } from './options.ts';
+import type { ChatOptions, OpenCallState } from './options.ts';
 import { type CallsOutcome, runCalls } from './tool-calls.ts';
 import { prepareTurns } from './turn.ts';
 
@@ -24,7 +24,7 @@ export interface SingleCall {
 	/** Whether a person has allowed it. */
 	readonly isApproved: boolean;
 	/** The answer to the question that it has asked, if its tool takes it. */
-	readonly answer?: QuestionAnswer;
+	readonly answer?: OpenCallState['answer'];
 	readonly emit: Emit;
 	/** Stores the changes of the call in the state, and its question if it has asked one. Resolves once they are stored. */
 	readonly store: (changes: StateChanges, question?: Question) => void | Promise<void>;
@@ -56,10 +56,7 @@ export async function prepareSingleCalls(
 				beyondLimit: new Set(),
 				tools,
 				context,
-				approved: new Set(isApproved ? [call.id] : []),
-				edits: [],
-				asked: [],
-				answers: answer === undefined ? [] : [answer],
+				openCalls: new Map([[call.id, { isApproved, answer }]]),
 				timeoutMs,
 				emit,
 				atOnce: 1,

@@ -17,9 +17,9 @@ import {
 import { limitTime, readArguments } from '../tool/invoke.ts';
 import { draftState, type StateChanges, type StateStore } from '../tool/state.ts';
 import { tasksShown } from '../tool/tasks.ts';
-import type { AnswerTo, CallEdit, Emit, Question, RunEvent, WaitingCall } from './event.ts';
+import type { AnswerTo, Emit, Question, RunEvent, WaitingCall } from './event.ts';
 import { type Message, type ToolMessage, toolResultMessage } from './message.ts';
-import type { QuestionAnswer } from './options.ts';
+import type { OpenCallState } from './options.ts';
 
 /** The settings for the calls of a turn. */
 export interface CallsRequest {
@@ -32,16 +32,10 @@ export interface CallsRequest {
 	readonly timeoutMs?: number;
 	/** The ids of calls over the run's limit, which are not run. */
 	readonly beyondLimit: ReadonlySet<string>;
-	/** The calls that a person approved. */
-	readonly approved: ReadonlySet<string>;
-	/** Arguments that a person put in the place of the model's. */
-	readonly edits: readonly CallEdit[];
+	/** The decisions and answers of people, by call id. */
+	readonly openCalls: ReadonlyMap<string, OpenCallState>;
 	/** Shows notes and results. */
 	readonly emit: Emit;
-	/** The questions that calls of this turn have asked. These calls do not run again. */
-	readonly asked: readonly Question[];
-	/** Answers for the tools of calls that have asked. */
-	readonly answers: readonly QuestionAnswer[];
 	/** The reason if an earlier call of this turn stops the run. */
 	readonly haltedReason?: string;
 	/** How many calls run at a time. */
@@ -109,8 +103,7 @@ export async function runCalls(request: CallsRequest): Promise<CallsOutcome> {
 
 	const runOne = async (call: ToolCall): Promise<void> => {
 		if (request.beyondLimit.has(call.id)) return settle(call, toLimitResult(call));
-		const answer = request.answers.find(({ callId }) => callId === call.id);
-		const before = request.asked.find(({ callId }) => callId === call.id);
+		const { question: before, answer, input: ranWith } = request.openCalls.get(call.id) ?? {};
 		if (before !== undefined && answer === undefined) {
 			outcome.question ??= before;
 			return;
@@ -119,7 +112,6 @@ export async function runCalls(request: CallsRequest): Promise<CallsOutcome> {
 		if (tool !== undefined) await onCall?.(call, tool);
 		const show = (said: Note | TasksShown): void => notes.show(toSideEvent(call.id, said));
 		const draft = draftState(request.state);
-		const ranWith = request.edits.find(({ callId }) => callId === call.id)?.input;
 		const ran = ranWith === undefined ? call : { ...call, input: ranWith };
 		const here = { ...context, onThrow: tellThrown(request, call), state: draft.state, emit: show, timeoutMs, answer };
 		const given = await dispatch(tools, ran, here);
@@ -177,16 +169,17 @@ type Writable<T> = { -readonly [Field in keyof T]: T[Field] };
 const onlyOne = 'Not run: one call at a time is possible here. Call it again when the other one is answered.';
 
 /** Sorts calls by the way they run. A call that cannot run is refused and never shown to a person. */
-async function partition({ calls, tools, context, timeoutMs, beyondLimit, ...request }: CallsRequest) {
-	// A call whose question is answered has begun, so it was allowed.
-	const approved = new Set([...request.approved, ...request.answers.map(({ callId }) => callId)]);
+async function partition({ calls, tools, context, timeoutMs, beyondLimit, openCalls }: CallsRequest) {
 	const together: ToolCall[] = [];
 	const alone: ToolCall[] = [];
 	const manual: WaitingCall[] = [];
 	for (const call of calls) {
 		const tool = findByCall(tools, call.name);
+		const { isApproved = false, answer } = openCalls.get(call.id) ?? {};
+		// A call whose question is answered has begun, so it was allowed.
+		const isAllowed = isApproved || answer !== undefined;
 		const waits =
-			tool && !beyondLimit.has(call.id) && (await findWait(tool, call, approved, { ...context, timeoutMs }));
+			tool && !beyondLimit.has(call.id) && (await findWait(tool, call, isAllowed, { ...context, timeoutMs }));
 		if (waits === 'result') manual.push(call);
 		else if (waits === 'approval') manual.push({ ...call, kind: waits });
 		else (tool?.sequential === true && !beyondLimit.has(call.id) ? alone : together).push(call);
@@ -197,13 +190,13 @@ async function partition({ calls, tools, context, timeoutMs, beyondLimit, ...req
 /** Returns what a call with valid arguments waits for, if its tool is manual or needs approval. */
 async function findWait(
 	tool: Tool,
-	{ id, input }: ToolCall,
-	approved: ReadonlySet<string>,
+	{ input }: ToolCall,
+	isAllowed: boolean,
 	context: InvokeContext,
 ): Promise<'result' | 'approval' | undefined> {
 	const { needsApproval = false } = tool;
 	const byHand = tool.manual === true || tool.fn === undefined;
-	if (!byHand && (needsApproval === false || approved.has(id))) return undefined;
+	if (!byHand && (needsApproval === false || isAllowed)) return undefined;
 	if (!(await isAvailable(tool, context))) return undefined;
 	const read = await limitTime(tool.name, context, () => readArguments(tool, input));
 	if (!read.ok) return undefined;

@@ -132,7 +132,8 @@ describe('the tools of a skill', () => {
 			metadata: { manualToolCalls: [{ id: 'b', kind: 'approval' }, { id: 'h' }] },
 		});
 		const by = chat.toolResultMessage({ id: 'h', output: 'by hand', isError: false });
-		const after = await finish(['Done.'], { skills: [guarded], approved: ['b'] }, [...result.messages, by]);
+		const openCalls = new Map([['b', { isApproved: true }]]);
+		const after = await finish(['Done.'], { skills: [guarded], openCalls }, [...result.messages, by]);
 		expect(answers(after.result.messages)).toMatchObject({ b: 'booked', h: 'by hand' });
 	});
 

@@ -20,8 +20,8 @@ async function answer(text: string, options: Partial<ChatOptions>) {
 	const first = await finish([ordering], options);
 	const { answerTo, question } = first.result.metadata;
 	if (answerTo === undefined || question === undefined) throw new Error('the tool did not ask');
-	const answers = [{ ...answerTo, text }];
-	const second = await finish(['Done.'], { ...options, asked: [question], answers }, first.result.messages);
+	const openCalls = new Map([['a', { question, answer: { ...answerTo, text } }]]);
+	const second = await finish(['Done.'], { ...options, openCalls }, first.result.messages);
 	return { first, second };
 }
 
@@ -69,13 +69,13 @@ test('an onAnswer that throws gives an isError result', async () => {
 
 test('a call that was allowed and asks runs on without being allowed again', async () => {
 	const first = await finish([ordering], { tools: [order({ needsApproval: true })] });
-	const options = { tools: [order({ needsApproval: true })], approved: ['a'] };
+	const options = { tools: [order({ needsApproval: true })], openCalls: new Map([['a', { isApproved: true }]]) };
 	const asked = await finish(['never'], options, first.result.messages);
 	const { answerTo, question } = asked.result.metadata;
 	if (answerTo === undefined || question === undefined) throw new Error('the tool did not ask');
 	const { result } = await finish(
 		['Done.'],
-		{ tools: options.tools, asked: [question], answers: [{ ...answerTo, text: 'S' }] },
+		{ tools: options.tools, openCalls: new Map([['a', { question, answer: { ...answerTo, text: 'S' } }]]) },
 		asked.result.messages,
 	);
 	expect(result.status).toBe('completed');

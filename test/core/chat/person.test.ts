@@ -64,7 +64,8 @@ test('a call that a person allowed runs when the conversation is taken up; one o
 		{ id: 'a', name: 'pay', input: { amount: 5 }, kind: 'approval' },
 	]);
 	const model = providers.scripted([calling(call('a', 'pay', { amount: 900 }))]);
-	const options = { model: 'scripted', providers: [model], tools, approved: ['a'] };
+	const openCalls = new Map([['a', { isApproved: true }]]);
+	const options = { model: 'scripted', providers: [model], tools, openCalls };
 	const allowed = await chat.run(options, asked.result.messages).result;
 	expect(paid).toEqual([5]);
 	expect(allowed).toMatchObject({

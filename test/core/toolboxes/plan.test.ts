@@ -188,7 +188,8 @@ describe('a plan', () => {
 		const { result } = await finish([calling({ id: 'c', name: 'apply_plan', input: { planId } })], options);
 		expect(result.status).toBe('awaiting_tools');
 		expect(await snapshot(own)).toEqual(files);
-		const allowed = await finish(['done'], { ...options, approved: ['c'] }, result.messages);
+		const openCalls = new Map([['c', { isApproved: true }]]);
+		const allowed = await finish(['done'], { ...options, openCalls }, result.messages);
 		expect(results(allowed.result.messages)).toEqual([['c', { changed }]]);
 		expect(await snapshot(own)).toEqual(after);
 	});

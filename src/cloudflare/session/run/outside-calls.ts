@@ -247,7 +247,7 @@ function toAnsweredEnd(waited: WaitingCallRecord, answer: OutsideAnswer): Outsid
 function toToolAnswer(waited: WaitingCallRecord | undefined, answer: OutsideAnswer | undefined) {
 	if (waited?.resume === undefined || answer === undefined) return undefined;
 	const text = answer.isRefused ? 'decline' : String(answer.value);
-	return { callId: waited.callId, text, resume: JSON.parse(waited.resume) };
+	return { text, resume: JSON.parse(waited.resume) };
 }
 
 /** Passes on a note of a call. What else it shows is for the readers of runs. */

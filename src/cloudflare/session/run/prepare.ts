@@ -18,14 +18,7 @@ import type { Limit } from '../../objects/budget.ts';
 import { RunLog } from '../events/log.ts';
 import type { SessionFiles } from '../files/session-files.ts';
 import { listAskers } from '../store/askers.ts';
-import {
-	createCallKey,
-	findOpenCalls,
-	listAnswers,
-	listApprovedCalls,
-	listEdits,
-	listQuestions,
-} from '../store/calls.ts';
+import { createCallKey, findOpenCalls, readOpenCalls } from '../store/calls.ts';
 import { InboundContext } from '../store/inbound.ts';
 import type { MessageRecord } from '../store/message-record.ts';
 import { limitOutput } from '../store/run-end.ts';
@@ -117,10 +110,7 @@ export function prepareRun(
 			tools: connectChildren(options.tools, children),
 			skillTools: connectChildren(options.skillTools, children),
 			stopAfter: record.stopAfter,
-			approved: listApprovedCalls(open),
-			edits: listEdits(open),
-			asked: listQuestions(open),
-			answers: listAnswers(open),
+			openCalls: readOpenCalls(open),
 			takenIds: store.calls.listAskedIds(),
 		},
 		history: history.map(({ message }) => message),

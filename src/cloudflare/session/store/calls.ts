@@ -1,5 +1,5 @@
 import type { Asked } from '../../../core/chat/call-answers.ts';
-import type { CallEdit, Question, QuestionAnswer } from '../../../core/chat/index.ts';
+import type { CallEdit, OpenCallState, Question } from '../../../core/chat/index.ts';
 import { listOpenCalls } from '../../../core/chat/message.ts';
 import type { Actor } from '../../../core/ground/actor.ts';
 import { hashText } from '../../../core/ground/bytes.ts';
@@ -204,23 +204,15 @@ export function listApprovedCalls(open: readonly OpenCall[]): readonly string[] 
 	return open.flatMap(({ call, noted }) => (noted === undefined || noted.state === 'asked' ? [] : [call.id]));
 }
 
-/** Lists the arguments that a person put in the place of the model's. */
-export function listEdits(open: readonly OpenCall[]): readonly CallEdit[] {
-	return open.flatMap(({ call, noted }) => (noted?.ranWith ? [{ callId: call.id, input: noted.ranWith }] : []));
-}
-
-/** Lists the questions that open calls have asked. */
-export function listQuestions(open: readonly OpenCall[]): readonly Question[] {
-	return open.flatMap(({ noted }) => noted?.question ?? []);
-}
-
-/** Lists the answers that the tools of open calls have not taken yet. */
-export function listAnswers(open: readonly OpenCall[]): readonly QuestionAnswer[] {
-	return open.flatMap(({ call: { id: callId }, noted }) =>
-		noted?.state === 'answered'
-			? [{ callId, text: noted.answer ?? '', resume: toResume(noted.resume?.value, noted.decision) }]
-			: [],
-	);
+/** Returns what people have decided and answered about open calls, by call id. */
+export function readOpenCalls(open: readonly OpenCall[]): ReadonlyMap<string, OpenCallState> {
+	const states = open.flatMap(({ call, noted }): [string, OpenCallState][] => {
+		if (noted === undefined) return [];
+		const { state, ranWith: input, question, answer = '', resume, decision } = noted;
+		const given = state === 'answered' ? { text: answer, resume: toResume(resume?.value, decision) } : undefined;
+		return [[call.id, { isApproved: state !== 'asked', input, question, answer: given }]];
+	});
+	return new Map(states);
 }
 
 /** Returns what a tool has kept with its question, and what was decided about the call of its child. */

@@ -160,7 +160,7 @@ export async function playSession(api: Api, { repeatsIds, isMany, runs }: Plan):
 					tools: createTools(isMany),
 					maxRetries: 0,
 					skills: createSkills(),
-					recall: () => ({ text: options.approved === undefined ? recalled : '', sources: ['a'], earlier }),
+					recall: () => ({ text: options.openCalls === undefined ? recalled : '', sources: ['a'], earlier }),
 					steer: () => {
 						const taken = left.length < turns.length ? steered.splice(0, 1) : [];
 						stored.push(...taken);
@@ -179,7 +179,7 @@ export async function playSession(api: Api, { repeatsIds, isMany, runs }: Plan):
 			if (settled.status === 'rejected' || open.length === 0) break;
 			const answers = open.filter(({ name }) => name !== 'pay' || !approves).map(answer);
 			messages = [...messages, ...answers];
-			options = { approved: open.map(({ id }) => id) };
+			options = { openCalls: new Map(open.map(({ id }) => [id, { isApproved: true }])) };
 		}
 	}
 	return requests;
