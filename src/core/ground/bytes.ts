@@ -88,14 +88,14 @@ export function hashText(text: string): string {
 	return (4294967296 * (2097151 & b) + (a >>> 0)).toString(36).padStart(11, '0');
 }
 
-/** Splits a text that comes in pieces into its lines. A piece is copied once, however long its line is. */
+/** Splits a streamed text into lines. Copies each piece once, however long its line is. */
 export class LineSplitter {
 	#begun: string[] = [];
 
-	/** The number of characters of the line that has not ended yet. */
+	/** The number of characters of the unfinished line. */
 	length = 0;
 
-	/** Takes the next piece. Returns the lines that it ends, without their line breaks and without empty ones. */
+	/** Takes the next piece. Returns the lines that it completes, without line breaks and empty lines. */
 	push(text: string): readonly string[] {
 		const [first = '', ...others] = text.split('\n');
 		this.#begun.push(first);
@@ -108,7 +108,7 @@ export class LineSplitter {
 		return [ended, ...others].filter((line) => line !== '');
 	}
 
-	/** Returns the line that has no line break behind it, which may be empty. */
+	/** Returns the last line if it has no line break, else an empty text. */
 	end(): string {
 		const rest = this.#begun.join('');
 		this.#begun = [];

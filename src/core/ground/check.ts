@@ -25,8 +25,8 @@ export function check<const S extends v.GenericSchema>(
 }
 
 /**
- * Throws a `RunletError` if a record has a field that is not among `known`: a mistyped option would be left out in
- * silence. The message names the field and the one that was meant. `owner` says whose field it is, such as `tool pay`.
+ * Throws a `RunletError` if a record has a field that is not among `known`: otherwise a mistyped option has no effect.
+ * The message names the field and the most similar known field. `owner` names the object, such as `tool pay`.
  */
 export function assertKnownFields(
 	given: object,
@@ -46,7 +46,7 @@ export function assertKnownFields(
 /** Names that a message lists. */
 const mostListed = 20;
 
-/** The known field that an unknown one is nearest to, among those that a record does not have. */
+/** Finds the known field that is most similar to an unknown field. Skips the fields that the record has. */
 function findMeant(field: string, known: readonly string[], given: object): string | undefined {
 	return findNearest(
 		field,
@@ -78,7 +78,7 @@ function explainMistyped(schema: v.GenericSchema, value: unknown): { field: stri
 	return undefined;
 }
 
-/** Explains a field that there is not: names the one that was meant, or those that there are. */
+/** Explains an unknown field: names the most similar field, or all known fields. */
 function explainUnknown(
 	schema: v.GenericSchema,
 	[issue]: readonly v.BaseIssue<unknown>[],
@@ -98,7 +98,7 @@ function explainUnknown(
 	return { field, message: `${field}: ${noSuchField}. ${remedy}` };
 }
 
-/** Lists the fields of the object that stands at a path within a schema. */
+/** Lists the fields of the object at a path of a schema. */
 function listFields(schema: unknown, path: readonly unknown[]): readonly string[] {
 	let inner = schema;
 	while (isRecord(inner) && 'wrapped' in inner) inner = inner.wrapped;
@@ -120,7 +120,7 @@ export function explain(issues: readonly v.BaseIssue<unknown>[], where: string):
 	return { field, message: `${field}: ${describeIssue(at)}` };
 }
 
-/** If none of several forms fits and the schema has no message for that, returns the mistake in the best form. */
+/** Returns the mistake in the best form if no form of a union fits and the schema has no message of its own. */
 function findDeepest(issue: v.BaseIssue<unknown>): { path: readonly unknown[]; at: v.BaseIssue<unknown> } {
 	const path = (issue.path ?? []).map(({ key }) => key);
 	const hasOwnWords = issue.type !== 'union' || !issue.message.startsWith('Invalid type: ');
@@ -137,10 +137,10 @@ function describeIssue(issue: v.BaseIssue<unknown>): string {
 	return toPlainWords(issue).slice(0, 300);
 }
 
-/** The form of valibot's own messages. */
+/** The format of valibot's default messages. */
 const ownWords = /^Invalid ([\w -]+): (?:Expected|Received) /;
 
-/** Says what valibot says in plain words: `expected a or b, got c`. A message that a schema has itself stays. */
+/** Rewrites a default message of valibot: `expected a or b, got c`. Keeps a message of the schema itself. */
 function toPlainWords({ type, message, expected, received }: v.BaseIssue<unknown>): string {
 	const [, label] = ownWords.exec(message) ?? [];
 	if (label === undefined) return message;
@@ -149,7 +149,7 @@ function toPlainWords({ type, message, expected, received }: v.BaseIssue<unknown
 	return `expected ${wanted}, got ${nameKinds[received] ?? unquote(received)}`;
 }
 
-/** What valibot calls a kind of value, and what people call it. */
+/** The plain names of valibot's kinds of values. */
 const nameKinds: Readonly<Record<string, string>> = {
 	Object: 'an object',
 	Array: 'a list',

@@ -47,7 +47,7 @@ const statusOfCode: Readonly<Record<string, number>> = {
 	not_configured: 503,
 };
 
-/** Codes that blame the caller: of a provider, its caller is Runlet. */
+/** Codes that blame the caller. The caller of a provider is Runlet. */
 const refusals: ReadonlySet<string> = new Set(['auth', 'invalid_request']);
 
 /**
@@ -67,7 +67,7 @@ export class RunletError extends Error {
 		this.data = data;
 	}
 
-	/** The HTTP status of `code`. What a provider refuses is not the fault of whoever asked Runlet. */
+	/** The HTTP status of `code`. A refusal of a provider is not the fault of Runlet's client. */
 	get status(): number {
 		if (this.data?.provider !== undefined && refusals.has(this.code)) return 502;
 		return statusOfCode[this.code] ?? 500;
@@ -155,7 +155,7 @@ export function toMessageText(error: unknown): string {
 /** The longest chain of causes that is followed. */
 const deepest = 4;
 
-/** Gives the stack of an error, and those of its causes, without keys: at most about 20,000 characters. */
+/** Returns the stacks of an error and its causes without keys, in at most about 20,000 characters. */
 export function describeStack(thrown: unknown): string | undefined {
 	const stacks: string[] = [];
 	let next = thrown;
@@ -166,15 +166,15 @@ export function describeStack(thrown: unknown): string | undefined {
 	return stacks.length === 0 ? undefined : redactSecrets(stacks.join('\nCaused by: '));
 }
 
-/** Lets the stack of an error begin where a function was called, so that it shows a line of the caller. */
+/** Cuts the stack of an error so that it begins with the caller of a function. */
 export function withCallerFirst(error: RunletError, called: (...args: never[]) => unknown): RunletError {
-	// Only V8 has it, and not all types know it.
+	// Only V8 has this function.
 	const capture: unknown = Reflect.get(Error, 'captureStackTrace');
 	if (typeof capture === 'function') Reflect.apply(capture, Error, [error, called]);
 	return error;
 }
 
-/** Does the work of a function that a program calls. The stack of a `RunletError` begins where it was called. */
+/** Runs the body of a public function. The stack of a `RunletError` begins with the caller of the function. */
 export function blameCaller<T>(called: (...args: never[]) => unknown, work: () => T): T {
 	try {
 		return work();

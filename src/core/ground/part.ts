@@ -52,7 +52,7 @@ export function renderPart({ kind, text, name, url }: MessagePart): string {
 	return text === undefined || text === '' ? placeholder : `${placeholder} ${text}`;
 }
 
-/** The content of a part for a request: bytes in base64, or a URL. */
+/** The content of a part: bytes in base64, or a URL. */
 export type Media = {
 	readonly kind: 'image' | 'audio' | 'pdf' | 'text' | 'file';
 	/** The media type. If the part has none, it is guessed from the first bytes or the URL. */

@@ -8,18 +8,18 @@ export interface PublicFetchOptions extends PublicUrlOptions {
 	readonly timeoutMs: number;
 	/** The most redirects. With 0 a redirect is an error. */
 	readonly maxRedirects: number;
-	/** Called with each address before its request, the last time with that of the answer. What it throws ends the fetch. */
+	/** Called with each address before its request. An error here ends the fetch. */
 	readonly onHop?: (url: URL) => void | Promise<void>;
 	/** Sends the requests. The default is the platform's `fetch`. */
 	readonly fetch?: (input: URL, init: RequestInit) => Promise<Response>;
 }
 
 /**
- * Fetches a URL that somebody else named. `assertPublicUrl` checks every hop before its request. A hop to another
+ * Fetches a URL from an untrusted source. `assertPublicUrl` checks every hop before its request. A hop to another
  * origin gets only headers that do not identify the caller, and never a body. Loopback may redirect to loopback, and
  * nothing else may.
  *
- * Any status is an answer. Read its body to the end or cancel it. Throws `invalid_request` for a URL that must not be
+ * Resolves for every status. Read the body to its end or cancel it. Throws `invalid_request` for a URL that must not be
  * fetched, `too_large`, `timeout`, `network` for an unreachable host or too many redirects, and the reason of an
  * aborted `init.signal`. Reading the body throws the same.
  */
@@ -185,7 +185,7 @@ interface PublicUrlOptions {
 }
 
 /**
- * Checks a URL that somebody else named: https, port 443, a name of the public internet, no user, no password. Checks
+ * Checks a URL from an untrusted source: https, port 443, a name of the public internet, no user, no password. Checks
  * the host after parsing, so no spelling of an IP address passes (`127.1`, `0x7f.1`, `2130706433`,
  * `[::ffff:127.0.0.1]`). Fetch the returned URL, not the given text.
  *

@@ -37,13 +37,13 @@ export function redactSecrets(text: string): string {
 	return hasAws ? out.replace(awsId, '[key]').replace(awsSecret, '[key]') : out;
 }
 
-/** What stands in the place of a secret. */
+/** The replacement for a secret. */
 const mark = '[secret]';
 
 /**
- * Makes a function that takes these secrets out of a text, however they stand in it: as they are, percent-encoded,
- * escaped as in JSON or HTML, as hexadecimal digits, or within base64. It also takes out what a base64 secret encodes,
- * such as the password of `user:password`. The time is linear in the text.
+ * Makes a function that removes these secrets from a text: plain, percent-encoded, escaped as in JSON or HTML, as
+ * hexadecimal digits, or within base64. It also removes the decoded form of a base64 secret, such as the password of
+ * `user:password`. The time is linear in the text.
  *
  * @param secrets texts of visible ASCII, with 4 characters or more
  */
@@ -53,7 +53,7 @@ export function createRedactor(secrets: readonly string[]): (text: string) => st
 	return (text) => replaceRanges(text, findRanges(text, searches));
 }
 
-/** Takes secrets out of every text of a JSON value, those of names too. */
+/** Removes secrets from every text and every name of a JSON value. */
 export function redactJson(value: unknown, redact: (text: string) => string): unknown {
 	if (typeof value === 'string') return redact(value);
 	if (Array.isArray(value)) return value.map((item) => redactJson(item, redact));
@@ -73,7 +73,7 @@ function listMeanings(secret: string): readonly string[] {
 	}
 }
 
-/** Reads the sign at a place: its code, and the characters that it takes. A negative code is passed over. */
+/** Reads the character at a place: its code and its length in the text. A negative code is skipped. */
 type ReadSign = (text: string, at: number) => readonly [code: number, length: number];
 
 interface Search {
@@ -90,7 +90,7 @@ function toSearches(secret: string): readonly Search[] {
 	];
 }
 
-/** The base64 of bytes behind `offset` others, without the characters that depend on what stands around them. */
+/** The base64 of bytes after `offset` other bytes, without the characters that depend on the neighbours. */
 function toInnerBase64(bytes: Uint8Array, offset: number): string {
 	const whole = toBase64(joinBytes(new Uint8Array(offset), bytes));
 	return whole.slice(Math.ceil((8 * offset) / 6), Math.floor((8 * (offset + bytes.length)) / 6));
@@ -106,7 +106,7 @@ const entities: ReadonlyMap<string, string> = new Map([
 	['apos', "'"],
 ]);
 
-/** The forms of one sign, each anchored at its place and bounded in its length. */
+/** The escaped forms of one character, each sticky and bounded in length. */
 const percent = /%([\da-f]{2})/iy;
 const backslash = /\\(?:u([\da-f]{4})|x([\da-f]{2})|([^\sux]))/iy;
 const entity = /&(?:#x0{0,6}([\da-f]{1,4})|#0{0,6}(\d{1,5})|(amp|lt|gt|quot|apos));/iy;
@@ -119,7 +119,7 @@ const readPercent: ReadSign = (text, at) => {
 const readBackslash: ReadSign = (text, at) => {
 	const [all, four, two, sign = ''] = text[at] === '\\' ? matchAt(backslash, text, at) : [];
 	if (all === undefined) return readPlain(text, at);
-	// Such a sign, as a line end, is of no secret.
+	// No secret has a control character.
 	if (/[bfnrt]/.test(sign)) return [10, all.length];
 	return [sign === '' ? Number.parseInt(four ?? two ?? '', 16) : sign.charCodeAt(0), all.length];
 };
@@ -132,7 +132,7 @@ const readEntity: ReadSign = (text, at) => {
 	return [hex === undefined ? Number(decimal) : Number.parseInt(hex, 16), all.length];
 };
 
-/** Reads a text in which some signs are escaped in one way, and some in another. */
+/** Reads a text with mixed escapes. */
 const readEscaped: ReadSign = (text, at) => {
 	const first = text[at];
 	if (first === '%') return readPercent(text, at);
@@ -145,7 +145,7 @@ const readHex: ReadSign = (text, at) => {
 	return [code >= 65 && code <= 70 ? code + 32 : code, 1];
 };
 
-/** Reads base64 and base64url alike, over line ends, and if it is escaped itself. */
+/** Reads base64 and base64url, across line breaks and escapes. */
 const readBase64: ReadSign = (text, at) => {
 	const [code, length] = readEscaped(text, at);
 	if (code === 45) return [43, length];
@@ -160,13 +160,13 @@ function matchAt(expression: RegExp, text: string, at: number): readonly (string
 
 type Range = readonly [from: number, to: number];
 
-/** Finds the places of the patterns (Knuth, Morris and Pratt). Patterns that read signs alike share one reading. */
+/** Finds all patterns (Knuth, Morris and Pratt). Patterns with the same reader share one pass over the text. */
 function findRanges(text: string, searches: readonly Search[]): readonly Range[] {
 	const ranges: Range[] = [];
 	for (const [read, patterns] of groupByReading(searches)) {
 		const states = patterns.map((pattern) => ({ pattern, back: toBackSteps(pattern), matched: 0 }));
 		const longest = Math.max(...patterns.map((pattern) => pattern.length));
-		/** Where the last signs began. */
+		/** The places of the last characters. */
 		const starts = new Uint32Array(longest);
 		let count = 0;
 		for (let at = 0; at < text.length; ) {
@@ -196,7 +196,9 @@ function groupByReading(searches: readonly Search[]): ReadonlyMap<ReadSign, read
 	return groups;
 }
 
-/** For each beginning of a pattern the length of its longest part that is both an end and a shorter beginning. */
+/**
+ * The failure function: for each prefix of a pattern, the length of its longest proper prefix that is also a suffix.
+ */
 function toBackSteps(pattern: string): readonly number[] {
 	const steps = [0];
 	for (let at = 1, length = 0; at < pattern.length; at++) {

@@ -57,10 +57,10 @@ export function formatDollars(usd: number): string {
 	return usd.toLocaleString('en-US', { ...currency, minimumFractionDigits: Number.isInteger(usd) ? 0 : 2 });
 }
 
-/** The most characters of a word that are compared. A longer word resembles none of our names. */
+/** The most characters of a word that is compared. No known name is longer. */
 const longest = 64;
 
-/** Finds the name that was probably meant by a mistyped word. Returns `undefined` if none is near enough. */
+/** Finds the name that is most similar to a mistyped word. Returns `undefined` if no name is similar enough. */
 export function findNearest(word: string, names: readonly string[]): string | undefined {
 	if (word.length > longest) return undefined;
 	const wanted = word.toLowerCase();
@@ -78,7 +78,7 @@ function isAffix(word: string, name: string): boolean {
 	return word !== '' && (name.startsWith(word) || (word.length > 2 && name.endsWith(word)));
 }
 
-/** Counts the letters to insert, drop, replace, or swap with a neighbour to turn one word into the other. */
+/** Counts the insertions, deletions, replacements and swaps of neighbours that turn one word into the other. */
 function countEdits(a: string, b: string): number {
 	let [before, last] = [[] as number[], Array.from({ length: b.length + 1 }, (_, column) => column)];
 	for (let row = 1; row <= a.length; row++) {

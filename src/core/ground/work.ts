@@ -1,12 +1,12 @@
 import { RunletError } from './errors.ts';
 
 /**
- * A computation that yields when other requests should get a turn. `Work.do` runs it. It counts steps, because a Worker's
- * clock stands still while the Worker computes.
+ * A computation that yields to other requests. `Work.do` runs it. It counts steps, because the clock of a Worker does
+ * not advance while the Worker computes.
  */
 export type Steps<T> = Generator<undefined, T, undefined>;
 
-/** Counts steps. Returns whether it is time to yield. */
+/** Counts steps. `spend` returns whether it is time to yield. */
 export interface StepCounter {
 	spend(steps: number): boolean;
 }
@@ -14,23 +14,23 @@ export interface StepCounter {
 /** Counts nothing, for short computations. */
 export const uncounted: StepCounter = { spend: () => false };
 
-/** Steps before other requests get a turn. A step is about 10 ns: to look at a character, a line, or a value. */
+/** Steps between two yields. A step takes about 10 ns: a look at a character, a line or a value. */
 const mostAtOnce = 250_000;
 
-/** Steps of one call of a tool: a few seconds. */
+/** The most steps of one tool call: a few seconds. */
 const mostSteps = 200_000_000;
 
 interface WorkOptions {
-	/** Ends the work between two pieces of it. */
+	/** Ends the work at its next yield. */
 	readonly signal?: AbortSignal;
-	/** The argument that makes it long, and what to do instead, for the model. */
+	/** The argument that causes the work, and the remedy, for the error message. */
 	readonly field: string;
 	readonly remedy: string;
 }
 
 /**
- * The work of one call of a tool. It lets other requests work in between, and throws `too_large`, with the remedy, once it
- * is more than a few seconds of the processor.
+ * The work of one tool call. It yields to other requests, and throws `too_large` with the remedy after a few seconds of
+ * processor time.
  */
 export class Work implements StepCounter {
 	readonly #options: WorkOptions;
@@ -55,12 +55,12 @@ export class Work implements StepCounter {
 		return this.#done - this.#restedAt > mostAtOnce;
 	}
 
-	/** Counts steps, and lets other requests work if it is time. */
+	/** Counts steps, and yields to other requests if it is time. */
 	async add(steps: number): Promise<void> {
 		if (this.spend(steps)) await this.#rest();
 	}
 
-	/** Runs a computation, and lets other requests work whenever it yields. */
+	/** Runs a computation, and gives other requests a turn at each yield. */
 	async do<T>(computation: Steps<T>): Promise<T> {
 		for (;;) {
 			const next = computation.next();

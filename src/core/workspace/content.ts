@@ -1,27 +1,27 @@
-/** What is known of a file's bytes. */
+/** Facts about the bytes of a file. */
 export interface ContentInfo {
 	readonly size: number;
-	/** Lines of a text, each with its line end. Missing for what is no UTF-8 text. */
+	/** The number of lines of a text. Missing if the bytes are not UTF-8. */
 	readonly lines?: number;
-	/** The places where every 256th line of a text begins, from the first one on. */
+	/** The byte offset of every 256th line of a text, from the first line on. */
 	readonly marks: readonly number[];
 }
 
-/** Lines between two marks. */
+/** The lines between two marks. */
 export const markedLines = 256;
 
 const newline = 10;
 /** Bytes that are decoded at a time. */
 const piece = 1_048_576;
 
-/** Looks once at the bytes of a file: whether they are text, and where its lines are. */
+/** Finds whether the bytes of a file are text, and where its lines are. */
 export function describeContent(bytes: Uint8Array): ContentInfo {
 	const describer = createDescriber();
 	describer.add(bytes);
 	return describer.end();
 }
 
-/** Looks at the bytes of a file as they come. */
+/** The same for a stream of bytes. */
 export function createDescriber() {
 	const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 	const marks: number[] = [];
@@ -51,7 +51,7 @@ export function createDescriber() {
 }
 
 /**
- * Finds the place behind a number of lines.
+ * Returns the byte offset after a number of lines.
  *
  * @param bytes a part of a text that begins where a line begins
  */
@@ -64,7 +64,10 @@ export function skipLines(bytes: Uint8Array, lines: number): number {
 	return at;
 }
 
-/** The media type of a file by its name. What is text has no type of pictures, sound or film, but that of SVG. */
+/**
+ * Returns the media type of a file by its name. A text never has the type of an image, audio, video or font, except
+ * SVG.
+ */
 export function findMime(path: string, { lines }: Pick<ContentInfo, 'lines'>): string {
 	const name = path.slice(path.lastIndexOf('/') + 1);
 	const byName = name.includes('.') ? findMediaType(name) : undefined;
@@ -75,7 +78,7 @@ export function findMime(path: string, { lines }: Pick<ContentInfo, 'lines'>): s
 	return byName.startsWith('text/') ? 'application/octet-stream' : byName;
 }
 
-/** Whether bytes go on with a text, or end it. */
+/** Whether bytes continue a text, or end it. */
 function isTextPart(decoder: TextDecoder, bytes?: Uint8Array): boolean {
 	if (bytes?.includes(0)) return false;
 	try {
@@ -86,7 +89,7 @@ function isTextPart(decoder: TextDecoder, bytes?: Uint8Array): boolean {
 	}
 }
 
-/** The endings of file names, by media type (https://www.iana.org/assignments/media-types): those of what people share. */
+/** Common file extensions by media type (https://www.iana.org/assignments/media-types). */
 const endings: Readonly<Record<string, string>> = {
 	'application/atom+xml': 'atom',
 	'application/epub+zip': 'epub',

@@ -6,20 +6,20 @@ import { createMissing } from './plan.ts';
 import type { Caller, CheckedEdit, StoredFile, WorkspaceStore } from './store.ts';
 import type { ChangedFile, Edit, FileInfo, FolderInfo, LineRange, Listing, TextLines, Workspace } from './workspace.ts';
 
-/** Entries of a list, where nothing else is said. */
+/** The default number of entries of a list. */
 const usualLimit = 1_000;
-/** Entries of a list at most. */
+/** The most entries of a list. */
 const mostEntries = 10_000;
-/** Bytes of lines that are read together, where nothing else is said. */
+/** The default for the most bytes of lines. */
 const usualBytes = 262_144;
-/** Edits of one change. */
+/** The most edits of one change. */
 const mostEdits = 1_000;
-/** Names that a missing path is compared with. */
+/** The most paths that a missing path is compared with. */
 const mostCompared = 1_000;
-/** Characters of a note's key. */
+/** The most characters of a note's key. */
 const longestKey = 256;
 
-/** Makes a workspace of a store: paths and ranges are checked, and errors say what to do. */
+/** Makes a workspace from a store. It checks paths and ranges, and its errors name the remedy. */
 export function createWorkspace(store: WorkspaceStore, caller?: Caller): Workspace {
 	const change = async (edits: readonly Edit[], result?: unknown): Promise<readonly ChangedFile[]> =>
 		explainMissing(store, () => {
@@ -69,13 +69,13 @@ export function createWorkspace(store: WorkspaceStore, caller?: Caller): Workspa
 	};
 }
 
-/** Throws `cancelled` once a call has ended: its result is told, and a later change would be in none. */
+/** Throws `cancelled` after the end of a call, because its result is already reported. */
 export function assertOpen(caller: Caller | undefined): void {
 	if (caller?.signal?.aborted !== true) return;
 	throw new RunletError('cancelled', 'workspace: this call has ended, and can change files no more.');
 }
 
-/** Text becomes UTF-8. Bytes are copied, because their owner may change them. */
+/** Converts text to UTF-8. Copies bytes, because their owner may change them. */
 export function toBytes(content: unknown, field: string): Uint8Array {
 	if (content instanceof Uint8Array) return content.slice();
 	if (typeof content === 'string') return new TextEncoder().encode(content);
@@ -175,7 +175,7 @@ function countWholeLines(bytes: Uint8Array): number {
 	return count;
 }
 
-/** Decodes UTF-8. The part of a character that is cut off at the end is left out. */
+/** Decodes UTF-8. Drops an incomplete character at the end. */
 function decode(bytes: Uint8Array): string {
 	return new TextDecoder('utf-8', { fatal: false, ignoreBOM: true }).decode(bytes, { stream: true });
 }
@@ -188,7 +188,7 @@ async function createNoFolder(store: WorkspaceStore, path: string): Promise<Runl
 	return new RunletError('not_found', `path: there is no folder ${path}. ${remedy}`, { field: 'path' });
 }
 
-/** Offers a near name with the failure for a missing file. */
+/** Adds the most similar path to the error for a missing file. */
 async function explainMissing<T>(store: WorkspaceStore, work: () => T | Promise<T>): Promise<T> {
 	try {
 		return await work();
@@ -198,7 +198,7 @@ async function explainMissing<T>(store: WorkspaceStore, work: () => T | Promise<
 	}
 }
 
-/** A path that was probably meant: one of the same folder, or a file of the same name. */
+/** Finds the path that was probably meant: a similar path in the folder, or a file with the same name. */
 async function findNear(store: WorkspaceStore, path: string): Promise<string | undefined> {
 	const folder = findFolder(path);
 	const inside = await store.list({ path: folder, recursive: false, limit: mostCompared });

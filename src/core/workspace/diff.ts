@@ -1,15 +1,15 @@
 import { formatPatch, type StructuredPatchHunk, structuredPatch } from 'diff';
 
-/** Characters of the two texts together. Longer ones have no diff. */
+/** The most characters of the two texts together. */
 const longestTexts = 4_000_000;
 
-/** Lines of the two texts together. With more they have no diff. */
+/** The most lines of the two texts together. */
 const mostLines = 200_000;
 
-/** Lines that are looked for one by one. Texts that differ more are shown as replaced. */
+/** The most edited lines of a diff. Texts that differ more are shown as replaced. */
 const mostEdits = 2_000;
 
-/** A text before and after a change. `undefined`: there is no file. */
+/** A text before and after a change. `undefined` stands for no file. */
 export interface TextChange {
 	readonly path: string;
 	/** Where a moved file was before. */
@@ -19,8 +19,8 @@ export interface TextChange {
 }
 
 /**
- * Writes a change as `git diff` does. Gives an empty text where nothing changed, and where the texts are too long. It lets
- * others work in between.
+ * Writes a change in the format of `git diff`. Returns an empty text if nothing changed or if the texts are too long.
+ * Yields to other requests.
  */
 export async function createDiff({ path, from = path, before, after }: TextChange): Promise<string> {
 	if (before === after && from === path) return '';
@@ -50,7 +50,7 @@ function countLines(text: string): number {
 	return lines;
 }
 
-/** One hunk that takes a whole text out and puts another in. */
+/** Creates one hunk that replaces the whole text. */
 function replaceAll(before: string, after: string): StructuredPatchHunk {
 	const toLines = (text: string, sign: string): string[] => {
 		const lines = text.split('\n').map((line) => `${sign}${line}`);

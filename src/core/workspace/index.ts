@@ -1,4 +1,4 @@
-/** `workspace`: the files of a session, and where they are kept. */
+/** `workspace`: the files of a session and their store. */
 
 export { type InMemoryOptions, inMemory } from './memory.ts';
 export type { Quota } from './plan.ts';

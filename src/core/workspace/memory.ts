@@ -16,7 +16,7 @@ import {
 import type { Caller, CheckedEdit, ListQuery, StoredFile, WorkspaceStore } from './store.ts';
 import type { ChangedFile, FileChange, ListedEntry, Workspace } from './workspace.ts';
 
-/** Entries that a journal in memory keeps. */
+/** The most entries of a journal in memory. */
 const mostEntries = 1_000;
 
 /** Options of a workspace in memory. */
@@ -37,7 +37,7 @@ export function inMemory(
 	return createWorkspace(store);
 }
 
-/** The bytes of a file, and where its lines are. */
+/** The bytes of a file and the marks of its lines. */
 interface Content {
 	readonly bytes: Uint8Array;
 	readonly marks: ContentInfo['marks'];
@@ -151,13 +151,13 @@ class MemoryStore implements WorkspaceStore {
 		return json === undefined ? undefined : JSON.parse(json);
 	}
 
-	/** Makes a change whose parts are all checked, and writes it into the journal. */
+	/** Makes a checked change, and adds it to the journal. */
 	#apply(
 		files: readonly Replacement<Content>[],
 		{ changed, caller, step }: { changed: readonly ChangedFile[]; caller?: Caller; step?: Caller['step'] },
 	): void {
 		this.#usage = addUsage(this.#usage, files, this.#quota);
-		// First what goes: a file may take the place of a folder.
+		// Deletions come first: a new file may replace a folder.
 		for (const { path, before, after } of files) {
 			if (before === undefined || after !== undefined) continue;
 			this.#files.delete(path);
@@ -179,7 +179,7 @@ class MemoryStore implements WorkspaceStore {
 	}
 }
 
-/** SAFETY: `find` is the only source of a `StoredFile`, and this store's gives its own. */
+/** SAFETY: every `StoredFile` comes from `find` of this store. */
 function takeContent({ content }: StoredFile): Content {
 	return content as Content;
 }

@@ -7,9 +7,9 @@ const longestPath = 1_024;
 /** The most bytes of one name of a path. */
 const longestName = 255;
 
-/** Characters that are not seen, or that change how others are read. */
+/** Characters that are invisible, or that change the display of others. */
 const hidden = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\u115f\u1160\u2800\u3164\uffa0]/u;
-/** Characters that look like a slash. Those that become a dot or a slash by NFKC are found by that. */
+/** Characters that look like a slash and do not become a slash in NFKC. */
 const slashLike = /[\u2044\u2215\u29f5\u29f8]/u;
 const drive = /^[a-z]:/i;
 const device = /^(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[0-9\u00b9\u00b2\u00b3])(?:\.|$)/i;
@@ -65,12 +65,12 @@ function hasLookalike(name: string): boolean {
 	return Array.from(name).some((one) => one.charCodeAt(0) > 127 && /[./\\:]/.test(one.normalize('NFKC')));
 }
 
-/** Bytes of a made name. A number still fits behind it. */
+/** The most bytes of a converted name. Leaves room for a number. */
 const longestMade = 240;
-/** Characters of an extension that is kept when a name is cut. */
+/** The longest extension that is kept when a name is cut. */
 const longestExtension = 16;
 
-/** Makes a name that may stand in a path out of any text, as like it as possible. */
+/** Converts any text to a valid file name that is as similar as possible. */
 export function toSafeName(text: string): string {
 	const letters = Array.from(text.normalize('NFC'), (one) =>
 		/[\p{Cs}/\\]/u.test(one) || hidden.test(one) || hasLookalike(one) ? '_' : one,
@@ -86,13 +86,13 @@ export function toSafeName(text: string): string {
 	return made !== '' && findProblem(made) === undefined ? made : 'file';
 }
 
-/** The folders that a path stands in, the outermost first. */
+/** Lists the parent folders of a path, the outermost first. */
 export function listFolders(path: string): readonly string[] {
 	const names = path.split('/');
 	return names.slice(1).map((_, at) => names.slice(0, at + 1).join('/'));
 }
 
-/** The folder that a path stands in. The root is an empty text. */
+/** Returns the parent folder of a path. The root is an empty text. */
 export function findFolder(path: string): string {
 	return path.slice(0, Math.max(0, path.lastIndexOf('/')));
 }
@@ -109,9 +109,9 @@ function escapeCharacter(character: string): string {
 /** The paths of files and of their folders, sorted. A list costs what it returns. */
 export class PathIndex {
 	readonly #all: string[] = [];
-	/** What stands directly in a folder. */
+	/** The direct entries of each folder. */
 	readonly #inside = new Map<string, string[]>([['', []]]);
-	/** How many files are below a folder. */
+	/** The number of files below each folder. */
 	readonly #counts = new Map<string, number>();
 
 	isFolder(path: string): boolean {
@@ -179,7 +179,7 @@ export class PathIndex {
 	}
 }
 
-/** The place of the first path that is not before this one. */
+/** Finds the index of the first path that does not sort before this path. */
 function findPlace(paths: readonly string[], path: string): number {
 	let [low, high] = [0, paths.length];
 	while (low < high) {

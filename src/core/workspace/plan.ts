@@ -3,21 +3,21 @@ import { listFolders } from './path.ts';
 import type { CheckedEdit, StoredFile } from './store.ts';
 import type { ChangedFile } from './workspace.ts';
 
-/** What a plan asks of the files that are there. */
+/** The existing files, for a plan. */
 export interface Files<C> {
 	find(path: string): StoredFile<C> | 'folder' | undefined;
 	/** Whether a file is below a path that is not among `gone`. */
 	hasBelow(path: string, gone: ReadonlySet<string>): boolean;
 }
 
-/** A file before and after a change. `undefined`: there is none. */
+/** A file before and after a change. `undefined` stands for no file. */
 export interface Replacement<C> {
 	readonly path: string;
 	readonly before?: StoredFile<C>;
 	readonly after?: StoredFile<C>;
 }
 
-/** What a change comes to: everything that a store has to write. */
+/** The result of planning a change: everything that a store has to write. */
 interface Plan<C> {
 	readonly files: readonly Replacement<C>[];
 	readonly changed: readonly ChangedFile[];
@@ -28,8 +28,8 @@ interface Plan<C> {
 type Prepare<C> = (edit: Extract<CheckedEdit, { type: 'write' }>) => StoredFile<C>;
 
 /**
- * Finds what some edits come to, one after another. It changes nothing. Throws for the first edit that is not possible:
- * `not_found`, `conflict`, or `invalid_argument`.
+ * Plans edits, one after another, and changes nothing. Throws for the first edit that is not possible: `not_found`,
+ * `conflict`, or `invalid_argument`.
  */
 export function planEdits<C>(edits: readonly CheckedEdit[], files: Files<C>, prepare: Prepare<C>): Plan<C> {
 	const after = new Map<string, StoredFile<C> | undefined>();
@@ -90,7 +90,7 @@ export function planEdits<C>(edits: readonly CheckedEdit[], files: Files<C>, pre
 	return { files: changes, changed: describeChanges(changes, cameFrom), notes };
 }
 
-/** Says what became of each file. A file that moved is told once, at its new place. */
+/** Describes the change of each file. A moved file is listed once, at its new path. */
 export function describeChanges(
 	replaced: readonly { readonly path: string; readonly before?: unknown; readonly after?: unknown }[],
 	cameFrom: ReadonlyMap<string, string>,
@@ -105,7 +105,7 @@ export function describeChanges(
 	});
 }
 
-/** Throws if a file would be below a file. */
+/** Throws if a file would be a child of another file. */
 function assertTree<C>(replaced: readonly Replacement<C>[], files: Files<C>): void {
 	const made = new Set(replaced.flatMap(({ path, after }) => (after === undefined ? [] : [path])));
 	const gone = new Set(replaced.flatMap(({ path, after }) => (after === undefined ? [path] : [])));
@@ -121,7 +121,7 @@ function assertTree<C>(replaced: readonly Replacement<C>[], files: Files<C>): vo
 	}
 }
 
-/** The failure for a file that would be below a file. */
+/** Creates the error for a file below another file. */
 export function createBelowFile(path: string, above: string): RunletError {
 	return new RunletError(
 		'invalid_argument',
@@ -130,14 +130,14 @@ export function createBelowFile(path: string, above: string): RunletError {
 	);
 }
 
-/** The failure for a file that would be where a folder is. */
+/** Creates the error for a file at the path of a folder. */
 export function createIsFolder(path: string): RunletError {
 	return new RunletError('invalid_argument', `path: ${path} is a folder. Choose the path of a file.`, {
 		field: 'path',
 	});
 }
 
-/** The failure for a file that is not there. */
+/** Creates the error for a missing file. */
 export function createMissing(path: string, near?: string): RunletError {
 	const remedy = near === undefined ? 'list_files shows what there is.' : `Did you mean ${near}?`;
 	return new RunletError('not_found', `path: there is no file ${path}. ${remedy}`, { field: 'path', path });
@@ -151,27 +151,27 @@ function createConflict(path: string): RunletError {
 
 /** An entry of the journal: one change, with the files before and after it. */
 export interface Entry<C> {
-	/** The step that it belongs to. Missing for what people did and for an undo. */
+	/** The step of the change. Missing for changes of people and for an undo. */
 	readonly step?: unknown;
 	readonly files: readonly Replacement<C>[];
 	readonly changed: readonly ChangedFile[];
-	/** Whether it was undone. */
+	/** Whether the change was undone. */
 	readonly isUndone: boolean;
 }
 
-/** What an undo comes to. */
+/** The result of planning an undo. */
 interface UndoPlan<C, E extends Entry<C>> {
-	/** The entries that are undone. */
+	/** The undone entries. */
 	readonly entries: readonly E[];
 	readonly files: readonly Replacement<C>[];
-	/** The changes that are undone, the newest first. */
+	/** The undone changes, the newest first. */
 	readonly undone: readonly ChangedFile[];
-	/** What the undo does. */
+	/** The changes that the undo makes. */
 	readonly changed: readonly ChangedFile[];
 }
 
 /**
- * Finds what undoes the newest steps. It changes nothing.
+ * Plans the undo of the newest steps, and changes nothing.
  *
  * @param journal the entries, the newest first
  */
@@ -221,21 +221,21 @@ function createTooFew(there: number): RunletError {
 	return new RunletError('invalid_argument', `steps: ${remedy}`, { field: 'steps' });
 }
 
-/** How much a workspace may hold. */
+/** The limits of a workspace. */
 export interface Quota {
 	readonly files: number;
 	readonly bytes: number;
-	/** Bytes of one file. */
+	/** The most bytes of one file. */
 	readonly fileBytes: number;
 }
 
-/** How much it holds. */
+/** The contents of a workspace in numbers. */
 export type Usage = Pick<Quota, 'files' | 'bytes'>;
 
-/** The quota where nothing else is said. */
+/** The default quota. */
 export const usualQuota: Quota = { files: 20_000, bytes: 268_435_456, fileBytes: 33_554_432 };
 
-/** Returns the usage after a change. Throws `too_large`, which says what is full, if it would be over the quota. */
+/** Returns the usage after a change. Throws `too_large` if the usage is over the quota. */
 export function addUsage({ files, bytes }: Usage, replaced: readonly Replacement<unknown>[], quota: Quota): Usage {
 	let after = { files, bytes };
 	for (const { path, before, after: file } of replaced) {
@@ -246,7 +246,7 @@ export function addUsage({ files, bytes }: Usage, replaced: readonly Replacement
 		if (file !== undefined && file.size > quota.fileBytes)
 			throw createFull(`${path} has ${file.size} bytes, and a file at most ${quota.fileBytes}. Make it smaller.`);
 	}
-	// A change that makes it smaller is never refused.
+	// A change that frees space is never refused.
 	if (after.files > quota.files && after.files > files)
 		throw createFull(`the workspace holds at most ${quota.files} files. Delete some first.`);
 	if (after.bytes > quota.bytes && after.bytes > bytes)

@@ -3,7 +3,7 @@ import type { ChangedFile, Edit, FileChange, ListedEntry } from './workspace.ts'
 
 type Awaitable<T> = T | Promise<T>;
 
-/** A file as a store keeps it: `content` is what the store finds the bytes by. It never changes. */
+/** A file in a store. `content` identifies the bytes for the store. Immutable. */
 export interface StoredFile<C = unknown> extends Omit<ContentInfo, 'marks'> {
 	readonly version: number;
 	readonly content: C;
@@ -11,12 +11,12 @@ export interface StoredFile<C = unknown> extends Omit<ContentInfo, 'marks'> {
 	readonly modifiedAt: number;
 }
 
-/** Who makes a change: a call of a tool. */
+/** The tool call that makes a change. */
 export interface Caller {
 	readonly callId: string;
-	/** What the store has named it. It tells the steps of calls apart that have the same id. */
+	/** The name that the store gave the step. Two calls may have the same id. */
 	readonly step: string | symbol;
-	/** Aborts when the call has ended. From then on it changes nothing. */
+	/** Aborts at the end of the call, after which it changes nothing. */
 	readonly signal?: Pick<AbortSignal, 'aborted'>;
 }
 
@@ -25,7 +25,7 @@ export type CheckedEdit =
 	| Exclude<Edit, { type: 'write' }>
 	| (Extract<Edit, { type: 'write' }> & { content: Uint8Array });
 
-/** What a store lists: checked `ListOptions`. */
+/** Checked `ListOptions`. */
 export interface ListQuery {
 	/** The root is an empty text. */
 	readonly path: string;
@@ -35,26 +35,28 @@ export interface ListQuery {
 }
 
 /**
- * Where the files of a workspace are kept; `createWorkspace` makes a `Workspace` of it. Its paths are checked. Work costs
- * what it returns, and not what there is.
+ * The storage of a workspace. `createWorkspace` makes a `Workspace` from it and checks all paths. The cost of an
+ * operation depends on its result, not on the number of files.
  */
 export interface WorkspaceStore {
-	/** The name of a call's step. A call that runs again because the process died has the same, if the store outlives it. */
+	/**
+	 * Returns the name of a call's step. A call that runs again after a crash has the same name if the store survives.
+	 */
 	nameStep(callId: string): Caller['step'];
-	/** What is at a path: a file, `'folder'`, or nothing. */
+	/** Finds a file, `'folder'`, or nothing. */
 	find(path: string): Awaitable<StoredFile | 'folder' | undefined>;
 	/** At most `limit` entries, sorted by path. */
 	list(query: ListQuery): Awaitable<readonly ListedEntry[]>;
 	read(file: StoredFile, from: number, to: number): Awaitable<Uint8Array>;
-	/** The place where a line of a text begins. Lines count from 1; the one behind the last begins at the end. */
+	/** Returns the byte offset of a line, counted from 1. The line after the last line begins at the end. */
 	findLine(file: StoredFile, line: number): Awaitable<number>;
-	/** Makes all edits or none, with the entry in the journal and the result that `recall` gives: see `planEdits`. */
+	/** Makes all edits or none, with the journal entry and the result for `recall` (`planEdits`). */
 	change(edits: readonly CheckedEdit[], caller?: Caller, result?: unknown): Awaitable<readonly ChangedFile[]>;
-	/** Undoes steps: see `planUndo`. The call's result is `{ undone }`. */
+	/** Undoes steps (`planUndo`). The call's result is `{ undone }`. */
 	undo(steps: number, caller?: Caller): Awaitable<readonly ChangedFile[]>;
-	/** Entries of the journal in front of an id, the newest first. */
+	/** Lists journal entries before an id, the newest first. */
 	changes(limit: number, before?: string): Awaitable<readonly FileChange[]>;
 	readNote(key: string): Awaitable<unknown>;
-	/** The result of the change that this call made before the process died. */
+	/** Returns the result of the change that this call made before a crash. */
 	recall(caller: Caller): Awaitable<unknown>;
 }

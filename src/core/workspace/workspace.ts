@@ -1,19 +1,19 @@
-/** What is known of a file. */
+/** Facts about a file. */
 export interface FileInfo {
 	readonly path: string;
 	readonly type: 'file';
 	/** Bytes. */
 	readonly size: number;
 	readonly mime: string;
-	/** When it was written, in ISO 8601. */
+	/** The time of the last write, in ISO 8601. */
 	readonly modifiedAt: string;
-	/** Lines of a text. Missing for other files. */
+	/** The number of lines. Missing if the file is not text. */
 	readonly lines?: number;
-	/** Another number after every change of its bytes. */
+	/** Changes with every change of the bytes. */
 	readonly version: number;
 }
 
-/** A folder is there as long as a file is below it. */
+/** A folder exists as long as it contains a file. */
 export interface FolderInfo {
 	readonly path: string;
 	readonly type: 'folder';
@@ -28,38 +28,38 @@ export interface ListedEntry {
 }
 
 export interface ListOptions {
-	/** The folder; the root if it is missing. */
+	/** The folder. The default is the root. */
 	readonly path?: string;
-	/** Lists what is below its folders, too. */
+	/** Whether to list subfolders too. */
 	readonly recursive?: boolean;
-	/** The most entries; 1,000. */
+	/** The most entries. The default is 1,000. */
 	readonly limit?: number;
-	/** Goes on behind this path. */
+	/** Continues after this path. */
 	readonly after?: string;
 }
 
 /** Entries sorted by path. */
 export interface Listing {
 	readonly entries: readonly ListedEntry[];
-	/** Whether more follow: go on with `after`, the last path. */
+	/** Whether more entries follow. Continue with `after`, the last path. */
 	readonly truncated: boolean;
 }
 
-/** Some bytes of a file: from the first, which counts from 0, up to the last, which is not included. */
+/** A range of bytes. `from` counts from 0, and `to` is not included. */
 export interface ByteRange {
 	readonly from?: number;
 	readonly to?: number;
 }
 
-/** Some lines of a text. They count from 1; both are included. */
+/** A range of lines. Both ends count from 1 and are included. */
 export interface LineRange {
 	readonly fromLine?: number;
 	readonly toLine?: number;
-	/** The most bytes; 262,144. Fewer lines come if these have more. */
+	/** The most bytes. The default is 262,144. Lines over this limit are left out. */
 	readonly maxBytes?: number;
 }
 
-/** Lines of a text as they stand in the file, with their line ends. */
+/** Lines of a text with their line breaks. */
 export interface TextLines {
 	readonly text: string;
 	readonly fromLine: number;
@@ -67,24 +67,24 @@ export interface TextLines {
 	readonly toLine: number;
 	/** The lines of the whole file. */
 	readonly lines: number;
-	/** Whether the last line is cut, because it alone is longer than was asked for. */
+	/** Whether the last line is cut, because it is longer than `maxBytes`. */
 	readonly isCut: boolean;
 }
 
-/** What one change does to one file. */
+/** An edit of one file. */
 export type Edit =
 	| (Expected & { readonly type: 'write'; readonly path: string; readonly content: string | Uint8Array })
 	| (Expected & { readonly type: 'delete'; readonly path: string })
 	| (Expected & { readonly type: 'move'; readonly from: string; readonly to: string })
-	/** Keeps a value beside the files. `undefined` removes it. */
+	/** Stores a value beside the files. `undefined` removes it. */
 	| { readonly type: 'note'; readonly key: string; readonly value: unknown };
 
 interface Expected {
-	/** The change is refused unless the file has this version. `null`: unless there is no file. */
+	/** Refuses the change unless the file has this version. `null` requires that there is no file. */
 	readonly ifVersion?: number | null;
 }
 
-/** What a change did to a file. */
+/** The change of a file. */
 export interface ChangedFile {
 	readonly path: string;
 	readonly kind: 'created' | 'changed' | 'deleted' | 'moved';
@@ -95,7 +95,7 @@ export interface ChangedFile {
 /** A file's entry in the journal of a workspace. */
 export interface FileChange extends ChangedFile {
 	readonly id: string;
-	/** The call that changed it. Missing for what people did. */
+	/** The call that made the change. Missing for changes of people. */
 	readonly callId?: string;
 	/** ISO 8601. */
 	readonly at: string;
@@ -106,7 +106,7 @@ export interface FileChange extends ChangedFile {
 export interface FileChanges {
 	/** The newest first. */
 	readonly changes: readonly FileChange[];
-	/** Goes on with the older ones. Missing at the end. */
+	/** Continues with older changes. Missing at the end. */
 	readonly cursor?: string;
 }
 
@@ -117,36 +117,42 @@ export interface FileChanges {
  */
 export interface Workspace {
 	list(options?: ListOptions): Promise<Listing>;
-	/** What is at a path; `undefined` where nothing is. */
+	/** Returns a file, a folder, or `undefined`. */
 	stat(path: string): Promise<FileInfo | FolderInfo | undefined>;
-	/** The bytes of a file, all or a range of them. */
+	/** Returns the bytes of a file, or a range of them. */
 	read(path: string, range?: ByteRange): Promise<Uint8Array>;
-	/** Lines of a text. `toLine` past the end is the last line; `fromLine` past it is refused, as is what is no text. */
+	/**
+	 * Returns lines of a text. `toLine` after the end means the last line. Refuses `fromLine` after the end, and a file
+	 * that is not text.
+	 */
 	readLines(path: string, range?: LineRange): Promise<TextLines>;
 	write(path: string, content: string | Uint8Array): Promise<ChangedFile>;
 	delete(path: string): Promise<ChangedFile>;
-	/** Refused where a file is at `to` already. */
+	/** Throws if `to` already has a file. */
 	move(from: string, to: string): Promise<ChangedFile>;
 	/**
 	 * Makes all edits, one after another, or none.
 	 *
-	 * @param result what `recall` gives from then on
+	 * @param result the later result of `recall`
 	 */
 	change(edits: readonly Edit[], result?: unknown): Promise<readonly ChangedFile[]>;
-	/** What changed, file by file. */
+	/** Lists the changes of files. */
 	changes(options?: { readonly limit?: number; readonly cursor?: string }): Promise<FileChanges>;
 	/**
-	 * Undoes the newest steps. A step is all that one call changed. What people changed is no step, and neither is an undo.
-	 * Refused if a file of them was changed since by somebody else. Gives the changes that it undid.
+	 * Undoes the newest steps and returns their changes. A step is all changes of one call. Changes of people and undos
+	 * are not steps. Throws `conflict` if somebody else changed one of the files since.
 	 */
 	undo(steps?: number): Promise<readonly ChangedFile[]>;
-	/** A value that a `note` keeps: JSON. */
+	/** Returns the JSON value of a `note`. */
 	readNote(key: string): Promise<unknown>;
-	/** The same files for one call of a tool: what changes through it is one step. Once `signal` aborts, nothing does. */
+	/**
+	 * Returns the same files for one tool call. All its changes are one step. After `signal` aborts, changes are
+	 * refused.
+	 */
 	forCall(callId: string, signal?: Pick<AbortSignal, 'aborted'>): Workspace;
 	/**
-	 * The `result` of the change that this call made, if the process died between the change and the call's result. It asks
-	 * before it changes something, so that a call which runs again changes nothing twice.
+	 * Returns the `result` of the change that this call made before a crash. A tool calls it before a change, so that a
+	 * repeated call changes nothing twice.
 	 */
 	recall(): Promise<unknown>;
 }
