@@ -4,7 +4,7 @@ import { isRecord } from '../ground/json.ts';
 
 const schema = v.record(v.string(), v.unknown());
 
-/** What a server says about a tool, as far as it counts. Hints such as `readOnlyHint` do not. */
+/** The definition of a tool by its server. Hints such as `readOnlyHint` are dropped. */
 export const toolDefinition = v.object({
 	name: v.pipe(v.string(), v.minLength(1), v.maxLength(1_000)),
 	description: v.optional(v.string()),
@@ -13,7 +13,7 @@ export const toolDefinition = v.object({
 });
 export type ToolDefinition = v.InferOutput<typeof toolDefinition>;
 
-/** A definition that was accepted, and its hash. */
+/** An accepted definition and its hash. */
 export interface AcceptedTool {
 	/** The SHA-256 of the definition as canonical JSON, in hexadecimal digits. */
 	readonly hash: string;
@@ -23,14 +23,14 @@ export interface AcceptedTool {
 /** Accepted tools by the server's own names. */
 export type AcceptedTools = Readonly<Record<string, AcceptedTool>>;
 
-/** Where the accepted definitions of a server are kept. */
+/** The store of the accepted definitions of a server. */
 export interface Acceptance {
 	read(): Promise<AcceptedTools>;
-	/** Keeps definitions besides those that are there. */
+	/** Adds definitions. */
 	accept(tools: AcceptedTools): Promise<void>;
 }
 
-/** An acceptance in memory, which lasts as long as the object. */
+/** An acceptance in memory. */
 export function inMemoryAcceptance(): Acceptance {
 	const accepted = new Map<string, AcceptedTool>();
 	return {
@@ -41,13 +41,13 @@ export function inMemoryAcceptance(): Acceptance {
 	};
 }
 
-/** Hashes a definition. The order of names in objects does not count. */
+/** Hashes a definition. The order of names in objects does not matter. */
 export async function hashDefinition(definition: ToolDefinition): Promise<string> {
 	const { name, description, inputSchema, outputSchema } = definition;
 	return hashSecurely(JSON.stringify(sortNames({ name, description, inputSchema, outputSchema })));
 }
 
-/** What differs between two definitions: the field, and both values as JSON. */
+/** A difference between two definitions: the field, and both values as JSON. */
 export interface Difference {
 	readonly field: string;
 	readonly accepted: string;

@@ -12,27 +12,27 @@ import { askForLogin } from './login.ts';
 import { readCallResult } from './result.ts';
 import type { McpServer } from './server.ts';
 
-/** Milliseconds for a call without a sign of progress. */
+/** The default milliseconds for a call without progress. */
 const usualTimeoutMs = 60_000;
 
-/** Milliseconds that a call in the middle of which the server asked waits for a person. */
+/** The most milliseconds that a call waits for a person after a question of its server. */
 const longestWaitMs = 900_000;
 
-/** How often a server may ask to be called again without asking anybody anything. */
+/** The most repetitions that a server may ask for without a question. */
 const mostRounds = 10;
 
-/** Answers that were collected for the questions of one call (2026-07-28, "Multi Round-Trip Requests"). */
+/** The collected answers to the questions of one call (2026-07-28, "Multi Round-Trip Requests"). */
 const round = v.object({
 	kind: v.literal('input'),
 	requests: v.record(v.string(), v.unknown()),
 	responses: v.record(v.string(), v.unknown()),
 	requestState: v.optional(v.string()),
-	/** The question that the person sees. */
+	/** The key of the current question. */
 	asks: v.string(),
 });
 type Round = v.InferOutput<typeof round>;
 
-/** What a tool keeps with a question, to go on when the answer comes. */
+/** The data that a tool stores with a question, to continue with the answer. */
 const resumption = v.variant('kind', [
 	round,
 	v.object({ kind: v.literal('login') }),
@@ -47,20 +47,20 @@ const inputRequired = v.object({
 
 const elicitRequest = v.object({ method: v.literal('elicitation/create'), params: elicitation });
 
-/** A call that goes on at the server. */
+/** A call that the server still runs. */
 interface OpenCall {
 	readonly definition: ToolDefinition;
 	readonly stop: AbortController;
 	readonly result: Promise<unknown>;
 	context: ToolContext;
-	/** Resolves with a question that the server asks in the middle of the call. */
+	/** Resolves with a question that the server asks during the call. */
 	asked: Deferred<Elicitation>;
-	/** The question that a person has not answered yet. */
+	/** The unanswered question. */
 	waiting?: { readonly elicitation: Elicitation; readonly answered: Deferred<ElicitAnswer> };
 	timer?: ReturnType<typeof setTimeout>;
 }
 
-/** Makes the calls of a server's tools, and takes the answers of people to it. */
+/** Calls the tools of a server, and passes answers of people to it. */
 export class Caller {
 	readonly #server: McpServer;
 	readonly #link: Link;
@@ -72,12 +72,12 @@ export class Caller {
 		link.onElicit = async (params) => ({ ...(await this.#elicit(params)) });
 	}
 
-	/** Calls a tool. Returns its result, or a question to the person. Throws what tells the model why it failed. */
+	/** Calls a tool. Returns its result, or a question to the person. Throws an error for the model. */
 	async call(definition: ToolDefinition, args: unknown, context: ToolContext): Promise<unknown> {
 		return this.#send(definition, { arguments: args }, context);
 	}
 
-	/** Takes the answer to a question of a call, and goes on with the call. */
+	/** Takes the answer to a question of a call, and continues the call. */
 	async answer(
 		definition: ToolDefinition,
 		answer: string,
@@ -90,7 +90,7 @@ export class Caller {
 		return this.#answerRound(definition, answer, args, parsed.output, context);
 	}
 
-	/** Connects, and says that somebody is logged in, or asks for it. */
+	/** Connects. Returns a confirmation, or a question that asks the person to log in. */
 	async logIn(): Promise<unknown> {
 		try {
 			const { tools } = await this.#link.list();
@@ -127,7 +127,7 @@ export class Caller {
 		return this.#send(definition, { arguments: params.arguments, requestState }, context, rounds + 1);
 	}
 
-	/** Sends a call. It has its own signal, because it may outlast the run that began it. */
+	/** Sends a call. The call has its own signal, because it may outlive its run. */
 	#begin(definition: ToolDefinition, params: Readonly<Record<string, unknown>>, context: ToolContext): OpenCall {
 		const stop = new AbortController();
 		const asked = createDeferred<Elicitation>();
@@ -173,7 +173,7 @@ export class Caller {
 		}
 	}
 
-	/** Limits the time of a call. While a person is asked, it may take longer. */
+	/** Limits the time of a call. The limit is longer while a question is open. */
 	#limit(call: OpenCall): void {
 		const { timeoutMs = usualTimeoutMs, name } = this.#server;
 		const after = call.waiting === undefined ? timeoutMs : longestWaitMs;
@@ -190,7 +190,7 @@ export class Caller {
 		if (this.#open.get(callId) === call) this.#open.delete(callId);
 	}
 
-	/** A question in the middle of a call (2025-11-25). It does not say of which one: the oldest open call takes it. */
+	/** Takes a question during a call (2025-11-25). The question names no call, so it goes to the oldest open call. */
 	async #elicit(params: unknown): Promise<ElicitAnswer> {
 		const parsed = v.safeParse(elicitation, params);
 		const call = [...this.#open.values()].find(({ waiting }) => waiting === undefined);
@@ -217,7 +217,7 @@ export class Caller {
 		return 'result' in outcome ? readCallResult(call.definition, outcome.result) : outcome.question;
 	}
 
-	/** Asks the next question of a round. */
+	/** Asks the current question of a round. */
 	#askRound(asked: Round, problem?: string): unknown {
 		return askElicitation(this.#server, this.#readRequest(asked.requests[asked.asks]), asked, problem);
 	}
@@ -232,7 +232,7 @@ export class Caller {
 		);
 	}
 
-	/** Takes the answer to one question of a round. After the last one the call is made again with all of them. */
+	/** Takes the answer to one question of a round. After the last answer it repeats the call with all answers. */
 	async #answerRound(
 		definition: ToolDefinition,
 		answer: string,

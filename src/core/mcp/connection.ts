@@ -7,19 +7,21 @@ import { createLink, type Link } from './link.ts';
 import { assertServer, type ConnectionOptions, type McpProblem, type McpServer } from './server.ts';
 import { acceptDefinitions, createLoginTool, createTools, describeCuts, readDefinitions } from './tools.ts';
 
-/** A connection to a server. It opens when it is needed, and again after it was closed or lost. */
+/** A connection to a server. It opens on demand, and again after it was closed or lost. */
 export interface McpConnection {
 	/**
-	 * Returns the tools of the server as they are now. The list is asked for once, and again only after the server said
-	 * that it changed, after its time to live, or after `close`. It never throws for a server that fails: the accepted
-	 * tools are still offered then, and their calls say what is wrong.
+	 * Returns the current tools of the server. Requests the list once, and again after a change, after its time to live,
+	 * or after `close`. Never throws for a failing server: the accepted tools are still offered, and their calls report
+	 * the error.
 	 */
 	loadTools(): readonly Tool[] | Promise<readonly Tool[]>;
-	/** Ends the connection and the calls that wait for a person. Never throws. A later `loadTools` opens it again. */
+	/**
+	 * Closes the connection and ends the calls that wait for a person. Never throws. A later `loadTools` opens it again.
+	 */
 	close(): Promise<void>;
 }
 
-/** Milliseconds until a server that failed is asked for its list again. */
+/** Milliseconds until the list of a failed server is requested again. */
 const retryMs = 30_000;
 
 /** Makes a connection to a server. Nothing is sent before `loadTools`. Throws `invalid_request` for a wrong `server`. */
@@ -29,7 +31,7 @@ export function createConnection(server: McpServer, options: ConnectionOptions =
 
 /** A connection whose first list may be required to succeed. */
 interface OpenConnection extends McpConnection {
-	/** Asks for the list now. Throws if that fails. */
+	/** Requests the list now. Throws if that fails. */
 	refresh(): Promise<readonly Tool[]>;
 }
 
@@ -99,15 +101,14 @@ export interface FromServerOptions extends McpServer, Pick<ConnectionOptions, 'f
 	readonly auth?: ConnectionOptions['login'];
 }
 
-/** The tools of a server, as they were listed first, and its connection. */
+/** The first list of a server's tools, and its connection. */
 export interface ServerTools extends McpConnection {
 	readonly tools: readonly Tool[];
 }
 
 /**
- * Connects to a server and lists its tools. Give `tools` to an agent, or `loadTools` to a run that takes up what changes
- * meanwhile. A server on this machine may be named. Rejects where the server cannot be reached, wants a login, or gives
- * no list.
+ * Connects to a server and lists its tools. Give `tools` to an agent, or `loadTools` to a run that follows changes. A
+ * server on this machine is allowed. Rejects if the server cannot be reached, requires a login, or returns no list.
  */
 export async function fromServer(options: FromServerOptions): Promise<ServerTools> {
 	const { fetch, acceptance, onProblem, auth, ...server } = options;

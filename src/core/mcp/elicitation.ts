@@ -13,7 +13,7 @@ const choices = v.object({
 	anyOf: v.optional(v.array(option)),
 });
 
-/** A field of a form. What is unknown about it is passed on to whoever shows the question. */
+/** A field of a form. Unknown keywords are passed to the user interface. */
 const field = v.looseObject({
 	...choices.entries,
 	type: optionalText,
@@ -33,14 +33,14 @@ const form = v.object({
 		required: v.optional(v.array(v.string())),
 	}),
 });
-/** A page that a person may be sent to. An address such as `javascript:` would run where it is opened. */
+/** The address of a page for a person. An address such as `javascript:` would run as code. */
 const page = v.pipe(
 	v.string(),
 	v.check((url) => URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)),
 );
 const link = v.object({ mode: v.literal('url'), message: v.string(), url: page });
 
-/** What a server asks a person: a form, or a link to open. */
+/** A question of a server to a person: a form, or a link to open. */
 export const elicitation = v.union([link, form]);
 export type Elicitation = v.InferOutput<typeof elicitation>;
 
@@ -54,10 +54,10 @@ export interface ElicitAnswer {
 const longestQuestion = 4_000;
 
 /**
- * Asks a person what a server wants to know.
+ * Asks a person the question of a server.
  *
- * @param resume what the tool needs when the answer comes
- * @param problem what was wrong with an earlier answer
+ * @param resume the data that the tool needs with the answer
+ * @param problem the mistake in an earlier answer
  */
 export function askElicitation({ name }: McpServer, asked: Elicitation, resume: unknown, problem?: string) {
 	const said = truncateText(asked.message, longestQuestion);
@@ -130,7 +130,7 @@ function parseObject(text: string): Record<string, unknown> | undefined {
 	}
 }
 
-/** Takes the fields of a form from an object, each in its type, and the defaults of those that are missing. */
+/** Reads the fields of a form from an object, converts them to their types, and adds defaults. */
 function readFields(
 	properties: Readonly<Record<string, Field>>,
 	given: Record<string, unknown>,
@@ -151,7 +151,7 @@ function readOnlyField(properties: Readonly<Record<string, Field>>, text: string
 	return { [name]: readValue(about, text) };
 }
 
-/** Reads a text as the value of a field. What cannot be read stays a text, and the form's check says what is wrong. */
+/** Reads a text as the value of a field. An unreadable value stays a text, and the check of the form reports it. */
 function readValue(about: Field, text: string): unknown {
 	const known = listChoices(about);
 	const choose = (said: string) =>

@@ -4,7 +4,7 @@ import { truncateText } from '../ground/text.ts';
 import type * as Sdk from './sdk.ts';
 import type { McpServer } from './server.ts';
 
-/** Whether a failure is that somebody has to log in first. `data.url` is the link. */
+/** Whether an error asks for a login. `data.url` is the link. */
 export function isLoginNeeded(thrown: unknown): thrown is RunletError & { readonly data: { readonly url: string } } {
 	return thrown instanceof RunletError && thrown.code === 'auth' && typeof thrown.data?.url === 'string';
 }
@@ -12,16 +12,16 @@ export function isLoginNeeded(thrown: unknown): thrown is RunletError & { readon
 interface FailureContext {
 	readonly sdk: typeof Sdk | undefined;
 	readonly server: McpServer;
-	/** Where somebody can log in. */
+	/** The login page. */
 	readonly link: string | undefined;
-	/** What broke the answer off. */
+	/** The error that interrupted the answer. */
 	readonly cut: RunletError | undefined;
 }
 
-/** Characters of what a server says about a failure. */
+/** The most characters of a server's error message. */
 const longestWords = 1_000;
 
-/** Turns a failure of the protocol's client into one that says whose it is and what can be done. */
+/** Converts an error of the protocol's client to one that names the server and the remedy. */
 export function toFailure(thrown: unknown, { sdk, server: { name }, link, cut }: FailureContext): RunletError {
 	const words = truncateText(toMessageText(thrown), longestWords);
 	const create = (code: string, message: string, url?: string) =>
@@ -44,7 +44,7 @@ export function toFailure(thrown: unknown, { sdk, server: { name }, link, cut }:
 	return create('network', `${name}: the server could not be asked: ${words}`);
 }
 
-/** How often a connection opens streams again that the server has closed. A server may close them at once, for ever. */
+/** The most times that a connection reopens closed streams. A server may close them at once, forever. */
 const mostReconnections = 50;
 
 /** The shortest time before a stream is opened again, in milliseconds, whatever the server says. */
@@ -52,7 +52,7 @@ const shortestDelayMs = 100;
 /** The longest. */
 const longestDelayMs = 30_000;
 
-/** Creates what opens streams again (`reconnectionScheduler` of the transport). */
+/** Creates the `reconnectionScheduler` of the transport. */
 export function createScheduler() {
 	let left = mostReconnections;
 	return (reconnect: () => void, delay: number): (() => void) | undefined => {
@@ -65,7 +65,7 @@ export function createScheduler() {
 /** The code of an error that stands for a missing answer. No server has a reason to send it. */
 const noAnswer = -31_999;
 
-/** Ends a request whose stream ends without an answer. The protocol's client would wait for it. */
+/** Fails a request whose stream ends without an answer. The protocol's client would wait forever. */
 export function endWithStreams(transport: StreamableHTTPClientTransport): void {
 	const send = transport.send.bind(transport);
 	transport.send = (message, options) => {

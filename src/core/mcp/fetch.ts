@@ -2,7 +2,7 @@ import { RunletError } from '../ground/errors.ts';
 import { isLoopback, publicFetch } from '../ground/public-fetch.ts';
 import type { ConnectionOptions, McpServer } from './server.ts';
 
-/** The most bytes of an answer, or of a stream. A server's result is cut at an eighth of it. */
+/** The most bytes of an answer or of a stream. A result is cut at an eighth of this. */
 const maxBytes = 8_388_608;
 
 /** Milliseconds for a request, its stream included. A call has a shorter limit of its own. */
@@ -14,7 +14,7 @@ const maxRedirects = 3;
 /** Sends the requests of a connection, those of its login too. */
 export interface ServerFetch {
 	readonly send: typeof globalThis.fetch;
-	/** What last broke an answer off, once. The protocol's client only says that it was cut. */
+	/** Returns and clears the last error that interrupted an answer. The protocol's client reports no reason. */
 	takeFailure(): RunletError | undefined;
 }
 
@@ -47,7 +47,7 @@ export function createServerFetch({ url }: McpServer, { fetch, allowLoopback }: 
 	};
 }
 
-/** Passes a body on, and tells what breaks it off. */
+/** Copies a body, and reports the error that interrupts it. */
 function watchFailure(body: ReadableStream<Uint8Array>, note: (thrown: unknown) => never): ReadableStream<Uint8Array> {
 	const reader = body.getReader();
 	return new ReadableStream({

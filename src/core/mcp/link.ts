@@ -11,16 +11,16 @@ import { createServerFetch } from './fetch.ts';
 import type * as Sdk from './sdk.ts';
 import type { ConnectionOptions, McpLogin, McpServer } from './server.ts';
 
-/** A list of tools, as the server gave it. */
+/** The unchecked list of a server's tools. */
 export interface Listed {
 	readonly tools: readonly unknown[];
-	/** Milliseconds for which the list may be kept, as the server says. */
+	/** Milliseconds for which the server allows to keep the list. */
 	readonly ttlMs: number | undefined;
-	/** Whether the server says when the list changes. */
+	/** Whether the server announces changes of the list. */
 	readonly isWatched: boolean;
 }
 
-/** What a call is sent with. */
+/** The settings of a call. */
 interface CallSettings {
 	readonly signal: AbortSignal;
 	readonly onProgress: (progress: {
@@ -28,30 +28,30 @@ interface CallSettings {
 		readonly total?: number;
 		readonly message?: string;
 	}) => void;
-	/** What the server said about the tool. Headers are made of it. */
+	/** The definition of the tool, from which headers are made. */
 	readonly definition: { readonly name: string; readonly inputSchema: Readonly<Record<string, unknown>> };
 }
 
-/** The connection to a server in the terms of the protocol. It opens by itself. Its failures are `RunletError`s. */
+/** The protocol connection to a server. It opens on demand. Its errors are `RunletError`s. */
 export interface Link {
 	list(): Promise<Listed>;
-	/** Calls a tool. Returns the result as the server gave it, without secrets. */
+	/** Calls a tool. Returns the raw result without secrets. */
 	call(params: Readonly<Record<string, unknown>>, settings: CallSettings): Promise<unknown>;
-	/** Called with a question that the server asks in the middle of a call. */
+	/** Called with a question of the server during a call. */
 	onElicit: (params: unknown) => Promise<ElicitResult>;
-	/** To be called when the tools may be others now. */
+	/** Marks the list of tools as out of date. */
 	readonly onListChanged: () => void;
 	close(): Promise<void>;
 }
 
-/** Milliseconds to open a connection, and for a list. */
+/** The most milliseconds to open a connection, and for a list. */
 const openMs = 30_000;
-/** Milliseconds to say goodbye. */
+/** The most milliseconds to end a session. */
 const goodbyeMs = 3_000;
 /** The longest time of a timer. Calls have limits of their own. */
 const longestMs = 2_000_000_000;
 
-/** Failures that leave open what came of a call. */
+/** Codes of failures after which the outcome of a call is unknown. */
 const vagueCodes: readonly string[] = ['network', 'timeout', 'too_large'];
 
 interface Opened {
@@ -59,7 +59,7 @@ interface Opened {
 	readonly transport: StreamableHTTPClientTransport;
 }
 
-/** @param onListChanged called when the server says that its tools changed, or when the connection was lost */
+/**  @param onListChanged called when the tools changed or the connection was lost */
 export function createLink(server: McpServer, options: ConnectionOptions, onListChanged: () => void): Link {
 	const { send, takeFailure } = createServerFetch(server, options);
 	const login = options.login && watchLogin(options.login);
@@ -130,7 +130,7 @@ export function createLink(server: McpServer, options: ConnectionOptions, onList
 				takeFailure();
 				const result = await callOnce(params, settings).catch(async (thrown: unknown) => {
 					if (!isLostSession(thrown, sdk)) throw thrown;
-					// The server knows the session no more, so it has not taken the call.
+					// The server has forgotten the session, so it did not run the call.
 					await link.close();
 					onListChanged();
 					return callOnce(params, settings);
@@ -162,7 +162,7 @@ function createClient(sdk: typeof Sdk, onListChanged: () => void): Client {
 			versionNegotiation: { mode: 'auto', probe: { timeoutMs: openMs } },
 			inputRequired: { autoFulfill: false },
 			listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged: onListChanged } },
-			// The outputs of tools are checked where they become results, with Runlet's own bounded check.
+			// `readCallResult` checks outputs with Runlet's bounded check.
 			jsonSchemaValidator: {
 				getValidator: acceptAny,
 			},
@@ -170,7 +170,7 @@ function createClient(sdk: typeof Sdk, onListChanged: () => void): Client {
 	);
 }
 
-/** Accepts any value. Nothing is claimed about it, because its only reader checks it. */
+/** Accepts any value. `readCallResult` checks it later. */
 function acceptAny<T>(): JsonSchemaValidator<T> {
 	// SAFETY: the client passes on what it got, whatever this says about its type.
 	return (data) => ({ valid: true, data: data as T, errorMessage: undefined });
@@ -188,8 +188,8 @@ async function end({ client, transport }: Opened): Promise<void> {
 }
 
 /**
- * Remembers the link to which a provider sends a person. Each login looks anew for who gives tokens, because a server may
- * change that.
+ * Remembers the link to the login page. Each login repeats the discovery, because a server may change its authorization
+ * server.
  */
 function watchLogin(login: McpLogin) {
 	let seen: URL | undefined;
@@ -215,12 +215,10 @@ function watchLogin(login: McpLogin) {
 	};
 }
 
-/** Headers whose values nobody may see. */
+/** Headers with secret values. */
 const secretHeader = /auth|cookie|credential|key|pass|secret|token/i;
 
-/**
- * Lists what no result may show: secrets in headers, those that are named (`secrets`), and the tokens of a login.
- */
+/** Lists the secrets to remove from results: those in headers, the named `secrets`, and the tokens of a login. */
 function listSecrets(
 	{ headers = {} }: McpServer,
 	secrets: readonly string[] = [],

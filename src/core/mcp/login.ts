@@ -4,16 +4,16 @@ import { type AskUser, askUser } from '../tool/index.ts';
 import { createServerFetch } from './fetch.ts';
 import type { ConnectionOptions, McpLogin, McpServer } from './server.ts';
 
-/** A login that comes back from its page. */
+/** The return of a person from the login page. */
 export interface FinishLoginOptions extends Pick<ConnectionOptions, 'fetch' | 'allowLoopback'> {
 	readonly login: McpLogin;
-	/** The query with which the page sent the person back. Compare its `state` with that of the link before. */
+	/** The query of the return address. Compare its `state` with the `state` of the link first. */
 	readonly query: URLSearchParams;
 }
 
 /**
- * Finishes a login: exchanges the code for tokens, which the login keeps. Rejects if the page refused (`auth`), or if the
- * server or its page does not answer as OAuth 2.1 says (`network`).
+ * Finishes a login: exchanges the code for tokens and stores them. Rejects with `auth` if the page refused, and with
+ * `network` for an answer that violates OAuth 2.1.
  */
 export async function finishLogin(server: McpServer, options: FinishLoginOptions): Promise<void> {
 	const { name, url } = server;
@@ -24,7 +24,7 @@ export async function finishLogin(server: McpServer, options: FinishLoginOptions
 			server: name,
 		});
 	const { auth } = await import('./sdk.ts');
-	// SAFETY: what a login returns of a discovery is what it was given to keep.
+	// SAFETY: a login returns the discovery that it was given to store.
 	const provider = login as OAuthClientProvider;
 	const iss = query.get('iss') ?? undefined;
 	try {
@@ -35,7 +35,7 @@ export async function finishLogin(server: McpServer, options: FinishLoginOptions
 	}
 }
 
-/** Names the server whose login failed. What its login page says is not repeated: it may be anything. */
+/** Creates the error for a failed login. It does not repeat text of the login page. */
 export function toLoginFailure({ name }: McpServer, thrown: unknown): RunletError {
 	if (thrown instanceof RunletError) return thrown;
 	const message = `${name}: the login failed. Its server or its login page did not answer as OAuth 2.1 says.`;

@@ -38,8 +38,8 @@ const callResult = v.object({
 });
 
 /**
- * Converts what a server answered to a call: a text, JSON, or parts. Throws `invalid_request` with the server's words if
- * it says that the call failed, so that the result is an error.
+ * Converts the answer of a server to a text, JSON, or parts. Throws `invalid_request` with the server's message for a
+ * failed call.
  */
 export async function readCallResult({ name, outputSchema }: ToolDefinition, given: unknown): Promise<unknown> {
 	const parsed = v.safeParse(callResult, given);
@@ -71,7 +71,7 @@ export async function readCallResult({ name, outputSchema }: ToolDefinition, giv
 	return all.length === 1 && first.kind === 'text' ? first.text : parts(all);
 }
 
-/** Says how structured content differs from what the tool promises. */
+/** Describes how structured content violates the output schema. */
 async function findLie(outputSchema: Readonly<Record<string, unknown>>, value: unknown): Promise<string | undefined> {
 	const missing = value === undefined ? ['it has no structured content'] : undefined;
 	const checked = missing === undefined ? await checkOutput(outputSchema, value) : { issues: missing };
@@ -87,11 +87,11 @@ function toText(list: readonly MessagePart[], structured: unknown): string {
 	return text.length <= longestResult ? text : `${truncateText(text, longestResult)}\n\n${describeCut(text.length)}`;
 }
 
-/** Whether a part is the text of the structured content, as the protocol asks servers to send it for older clients. */
+/** Whether a part is a copy of the structured content, which servers send for older clients. */
 function isCopy({ kind, text }: MessagePart, json: string): boolean {
 	if (kind !== 'text' || text === undefined) return false;
 	if (text === json) return true;
-	// Another spelling of the same JSON is longer only by spaces.
+	// The same JSON in another format is longer only by spaces.
 	if (text.length > 2 * json.length + 1_000) return false;
 	try {
 		return JSON.stringify(JSON.parse(text)) === json;
@@ -148,7 +148,7 @@ function toMediaPart(
 	return { kind, data: padded, ...(mime !== undefined && { mime }), ...(name !== undefined && { name }) };
 }
 
-/** Cuts a result to its limits. A note says what is missing, also of parts that were left out before. */
+/** Cuts a result to its limits. A note lists the missing content, including parts that were left out before. */
 function cutParts(list: readonly MessagePart[], leftOut: number): readonly MessagePart[] {
 	const kept: MessagePart[] = [];
 	const missing: string[] = [];

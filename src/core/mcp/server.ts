@@ -5,24 +5,24 @@ import type { Acceptance, Difference } from './acceptance.ts';
 
 /** A server of the Model Context Protocol, over streamable HTTP, whose tools an agent may call. */
 export interface McpServer {
-	/** The prefix of its tools: `NAME_TOOL`. 1 to 40 letters, digits, `_` and `-`. */
+	/** The prefix of the tools: `NAME_TOOL`. 1 to 40 letters, digits, `_` and `-`. */
 	readonly name: string;
 	readonly url: string;
-	/** Headers of each request to it, and of no request to anybody else. */
+	/** Headers of each request to the server, and of no other request. */
 	readonly headers?: Readonly<Record<string, string>>;
-	/** The only tools of the server that are offered, by the server's own names. The default is all. */
+	/** The offered tools, by the server's own names. The default is all tools. */
 	readonly allow?: readonly string[];
-	/** Whether a person decides about each call, or about those of the named tools. */
+	/** Whether each call needs a person's approval, or the names of the tools that need it. */
 	readonly needsApproval?: boolean | readonly string[];
-	/** The tools that may run again after a crash. What the server itself says about that does not count. */
+	/** The tools that may run again after a crash. Hints of the server are ignored. */
 	readonly safe?: readonly string[];
-	/** Milliseconds for a call, counted again after each sign of progress. The default is 60,000. */
+	/** Milliseconds for a call, restarted by each progress message. The default is 60,000. */
 	readonly timeoutMs?: number;
 }
 
 const fields = ['name', 'url', 'headers', 'allow', 'needsApproval', 'safe', 'timeoutMs'];
 
-/** Throws `invalid_request`, with the field, for a server that cannot be one. */
+/** Throws `invalid_request` with the field for an invalid server. */
 export function assertServer(server: McpServer): void {
 	assertKnownFields(server, fields, { owner: 'an MCP server' });
 	const { name, url, timeoutMs } = server;
@@ -35,14 +35,14 @@ export function assertServer(server: McpServer): void {
 }
 
 /**
- * Returns the name under which a tool of a server is offered: `NAME_TOOL`, if providers take that. Any other name
- * becomes a readable one with a hash, which is the same in every process.
+ * Returns the name of a server's tool for models: `NAME_TOOL` if providers accept it, else a readable name with a hash,
+ * which is the same in every process.
  */
 export function createToolName({ name }: Pick<McpServer, 'name'>, tool: string): string {
 	return providerName(`${name}_${tool}`);
 }
 
-/** What went wrong with a server, for its owner. Texts of the server are in `changed` only. */
+/** A problem with a server, for its owner. Only `changed` has texts of the server. */
 export interface McpProblem {
 	readonly server: string;
 	/** `unreachable`, `login` (somebody has to log in), `changed` (definitions wait for acceptance) or `left_out`. */
@@ -52,15 +52,15 @@ export interface McpProblem {
 	readonly changed?: Readonly<Record<string, readonly Difference[]>>;
 }
 
-/** How a connection is made. */
+/** The options of a connection. */
 export interface ConnectionOptions {
-	/** Sends the requests as they are. The default checks each address (`publicFetch`): public names only. */
+	/** Sends the requests unchecked. The default allows public names only (`publicFetch`). */
 	readonly fetch?: typeof globalThis.fetch;
-	/** Whether the server may be on this machine. Only a server that its author named there may reach it. */
+	/** Whether a server on this machine is allowed. */
 	readonly allowLoopback?: boolean;
-	/** Where accepted definitions are kept. The default is the memory of this connection. */
+	/** The store of accepted definitions. The default is the memory of this connection. */
 	readonly acceptance?: Acceptance;
-	/** Texts that nothing which comes from the server may show, besides those of its secret headers. */
+	/** Texts to remove from everything that the server sends, besides its secret headers. */
 	readonly secrets?: readonly string[];
 	/** Logs in to the server (OAuth 2.1). */
 	readonly login?: McpLogin;
@@ -70,7 +70,7 @@ export interface ConnectionOptions {
 	readonly signal?: AbortSignal;
 }
 
-/** Metadata of a client, as login pages are told it (RFC 7591, section 2). */
+/** The metadata of a client (RFC 7591, section 2). */
 export interface LoginClientMetadata {
 	redirect_uris: string[];
 	token_endpoint_auth_method?: string;
@@ -91,13 +91,13 @@ export interface LoginClientMetadata {
 	software_statement?: string;
 }
 
-/** A client that is known to an authorization server (RFC 7591, section 3.2.1). */
+/** A registered client (RFC 7591, section 3.2.1). */
 export interface LoginClient {
 	client_id: string;
 	client_secret?: string;
 	client_id_issued_at?: number;
 	client_secret_expires_at?: number;
-	/** The authorization server that knows it. */
+	/** The authorization server that registered the client. */
 	issuer?: string;
 }
 
@@ -110,11 +110,11 @@ export interface LoginTokens {
 	expires_in?: number;
 	scope?: string;
 	refresh_token?: string;
-	/** The authorization server that gave them. */
+	/** The authorization server that issued the tokens. */
 	issuer?: string;
 }
 
-/** What was found of the authorization server of a server (RFC 9728). */
+/** The discovered authorization server (RFC 9728). */
 export interface LoginDiscovery {
 	authorizationServerUrl: string;
 	authorizationServerMetadata?: object;
@@ -122,50 +122,50 @@ export interface LoginDiscovery {
 	resourceMetadataUrl?: string;
 }
 
-/** Which authorization server something belongs to. */
+/** The authorization server of a client or of tokens. */
 export interface LoginContext {
 	issuer: string;
 }
 
 /**
- * A login to one server (OAuth 2.1 with PKCE), which keeps its client, its tokens and what it needs to come back from the
- * login page. It has the form of `OAuthClientProvider` of `@modelcontextprotocol/client`, so one of those is one of these.
+ * A login to one server (OAuth 2.1 with PKCE). It stores its client, its tokens and the state of an open login. Every
+ * `OAuthClientProvider` of `@modelcontextprotocol/client` is a valid login.
  */
 export interface McpLogin {
-	/** Where the login page sends people back to. None if nobody is asked. */
+	/** The return address of the login page. Missing for a login without a person. */
 	readonly redirectUrl: string | URL | undefined;
-	/** Where the document of this client stands, if its address is its id. */
+	/** The address of the client's metadata document, if it is the client's id. */
 	readonly clientMetadataUrl?: string;
 	readonly clientMetadata: LoginClientMetadata;
-	/** Makes the state of a link, which comes back with the person. */
+	/** Creates the `state` of a link, which the return address repeats. */
 	state?(): string | Promise<string>;
 	/** Returns the client, if it is registered with this authorization server. */
 	clientInformation(context?: LoginContext): LoginClient | undefined | Promise<LoginClient | undefined>;
-	/** Keeps the client. Without this it has to be registered before. */
+	/** Stores the client. Without this the client has to be registered before. */
 	saveClientInformation?(client: LoginClient, context?: LoginContext): void | Promise<void>;
-	/** Returns the tokens. With a context they are about to be refreshed; without one they are sent to the server. */
+	/** Returns the tokens: with a context for a refresh, without a context for a request to the server. */
 	tokens(context?: LoginContext): LoginTokens | undefined | Promise<LoginTokens | undefined>;
 	saveTokens(tokens: LoginTokens, context?: LoginContext): void | Promise<void>;
 	/** Sends a person to the login page. */
 	redirectToAuthorization(page: URL): void | Promise<void>;
 	saveCodeVerifier(verifier: string): void | Promise<void>;
 	codeVerifier(): string | Promise<string>;
-	/** Says who the client is in a request for tokens, in place of the usual ways. */
+	/** Authenticates the client in a token request, instead of the default methods. */
 	addClientAuthentication?(
 		headers: Headers,
 		params: URLSearchParams,
 		url: string | URL,
 		metadata?: object,
 	): void | Promise<void>;
-	/** Returns the resource that the tokens are for (RFC 8707), in place of the usual check. */
+	/** Returns the resource of the tokens (RFC 8707), instead of the default check. */
 	validateResourceURL?(serverUrl: string | URL, resource?: string): Promise<URL | undefined>;
 	/** Returns the scope of a refresh. The default is none, which asks for the granted one. */
 	scopeForRefresh?(tokens: LoginTokens): string | undefined | Promise<string | undefined>;
-	/** Forgets what is no longer good. */
+	/** Deletes invalid credentials. */
 	invalidateCredentials?(scope: 'all' | 'client' | 'tokens' | 'verifier' | 'discovery'): void | Promise<void>;
-	/** Returns what a request for tokens is sent with, for other grants than that of a code. */
+	/** Returns the parameters of a token request for grants other than the authorization code. */
 	prepareTokenRequest?(scope?: string): URLSearchParams | undefined | Promise<URLSearchParams | undefined>;
-	/** Keeps what was found, as long as the verifier. */
+	/** Stores the discovery for as long as the verifier. */
 	saveDiscoveryState?(discovery: LoginDiscovery): void | Promise<void>;
 	discoveryState?(): LoginDiscovery | undefined | Promise<LoginDiscovery | undefined>;
 }

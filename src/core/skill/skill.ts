@@ -146,7 +146,7 @@ function asBodyFn(f: AnyFn): BodyFn {
 }
 
 /**
- * Reads the tool names of an `allowed-tools`: a list, or a text with spaces or commas. Patterns in parentheses are
+ * Reads the tool names of `allowed-tools`: a list, or a text with spaces or commas. Patterns in parentheses are
  * removed: `Read Bash(git diff:*)` has `Read` and `Bash`.
  */
 export function readToolNames(allowed: unknown): ReadonlySet<string> {
@@ -154,7 +154,7 @@ export function readToolNames(allowed: unknown): ReadonlySet<string> {
 	return new Set(names.filter((name) => name !== ''));
 }
 
-/** Converts an `allowed-tools` to one text. Returns `undefined` if it names no tools. */
+/** Converts `allowed-tools` to one text. Returns `undefined` if it is not valid. */
 export function toAllowedText(allowed: unknown): string | undefined {
 	if (typeof allowed === 'string') return allowed;
 	if (!Array.isArray(allowed) || !allowed.every((entry) => typeof entry === 'string')) return undefined;

@@ -16,7 +16,7 @@ export interface Entry extends Value {
 	readonly line: number;
 }
 
-/** What is wrong, and where: `line` counts from 1, `at` is an offset into the text. */
+/** A mistake with its place: `line` counts from 1, `at` is an offset into the text. */
 export interface Problem {
 	readonly message: string;
 	readonly line: number;
@@ -119,16 +119,15 @@ class Reader {
 	}
 }
 
-/** What JSON has no number for stays text. No zero has a sign. */
+/** Converts a scalar. Numbers that JSON cannot hold stay text, and `-0` becomes `0`. */
 function toValue(value: unknown, text = ''): Value {
 	if (typeof value !== 'number') return { value: value ?? null, text };
 	return { value: Number.isFinite(value) ? value + 0 : text, text };
 }
 
 /**
- * Writes a map as YAML 1.2, which readers of YAML 1.1 take for the same: what they may take for a number, a date or a
- * boolean stands in quotes. Maps are indented blocks, lists have a line for each item, and what is in a list is JSON.
- * A key without a value (`undefined`) is left out.
+ * Writes a map as YAML 1.2 that YAML 1.1 reads alike: quotes texts that could be a number, a date or a boolean. Maps
+ * are indented blocks, lists have a line for each item, and items are JSON. Leaves out `undefined` values.
  */
 export function writeYaml(map: Readonly<Record<string, unknown>>, indent = ''): string {
 	const lines = Object.entries(map).flatMap(([key, value]) => {
@@ -145,7 +144,7 @@ function writeValue(value: unknown): string {
 	return typeof value === 'string' && isPlain(value) ? value : quote(value);
 }
 
-/** JSON is YAML, if signs that YAML does not print are escaped. */
+/** Writes JSON, which is YAML if unprintable characters are escaped. */
 function quote(value: unknown): string {
 	return (JSON.stringify(value) ?? 'null').replace(
 		/[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]/g,
@@ -153,14 +152,14 @@ function quote(value: unknown): string {
 	);
 }
 
-/** What YAML 1.1 or 1.2 reads as a boolean or as nothing. */
+/** The words that YAML 1.1 or 1.2 reads as a boolean or as null. */
 const word = /^(?:y|n|yes|no|on|off|true|false|null)$/i;
 
 function isPlainKey(key: string): boolean {
 	return /^[A-Za-z][\w.-]*$/.test(key) && !word.test(key);
 }
 
-/** Whether a text means itself without quotes: one line that begins with a letter, without a comment or a key in it. */
+/** Whether a text needs no quotes: one line that begins with a letter, without a comment or a key in it. */
 function isPlain(text: string): boolean {
 	return /^\p{L}[\p{L}\p{M}\p{N}\p{P}\p{S} ]*$/u.test(text) && !/: |:$| #| $/.test(text) && !word.test(text);
 }

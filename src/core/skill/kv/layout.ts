@@ -3,8 +3,8 @@ import { explain } from '../../ground/check.ts';
 import { indexLine } from '../resolver.ts';
 
 /**
- * How published skills stand in Workers KV. One index lists all skills; every other value stands under a hash of itself
- * and never changes. A reader follows the index, so one write of the index shows a new set as a whole.
+ * The layout of published skills in Workers KV. One index lists all skills. The key of every other value is a hash of
+ * the value, so it never changes. Readers follow the index, so one write of the index publishes a whole set.
  */
 
 /** The default prefix of all keys. */
@@ -19,10 +19,10 @@ export const vectorsKey = (prefix: string, hash: string): string => `${prefix}ve
 /** The most bytes of a value: https://developers.cloudflare.com/kv/platform/limits/ */
 export const maxValueBytes = 25 * 1024 * 1024;
 
-/** A skill in the index: what a listing needs, and what the skill brings. */
+/** A skill in the index. */
 const entrySchema = v.object({
 	name: v.string(),
-	/** In a very large index only its beginning and `…`. The search document then has all of it. */
+	/** A very large index has only its beginning and `…`, and the search document has the whole text. */
 	description: v.string(),
 	when: v.optional(v.array(v.string())),
 	modalities: v.optional(v.array(v.string())),
@@ -36,7 +36,7 @@ const entrySchema = v.object({
 
 export type Entry = v.InferOutput<typeof entrySchema>;
 
-/** The value under `indexKey`. Entries are read one by one, so that a broken one costs no other. */
+/** The value under `indexKey`. Entries are parsed one by one, so that a broken entry hides no other. */
 const indexSchema = v.object({
 	version: v.literal(1),
 	/** The hash in the `searchKey` of the search document. */
@@ -46,7 +46,7 @@ const indexSchema = v.object({
 	skills: v.array(v.unknown()),
 });
 
-/** The value under `searchKey`: the full text index, and the descriptions that the index has cut. */
+/** The value under `searchKey`: the full text index, and the whole texts of cut descriptions. */
 export const searchSchema = v.object({
 	index: v.unknown(),
 	descriptions: v.optional(v.record(v.string(), v.string())),
@@ -56,7 +56,7 @@ export const searchSchema = v.object({
 export const bodySchema = v.object({
 	body: v.string(),
 	files: v.optional(v.record(v.string(), v.string())),
-	/** Only for skills put over HTTP: the keys of the SKILL.md that the index has no place for. */
+	/** Only for skills put over HTTP: the keys of the SKILL.md that are not in the index. */
 	frontMatter: v.optional(v.record(v.string(), v.unknown())),
 });
 
@@ -85,8 +85,7 @@ export const noSkills: SkillSet = { entries: [], byName: new Map(), length: 0 };
 const namedSchema = v.object({ name: v.string() });
 
 /**
- * Reads the JSON of an index. Returns `undefined` when it is none. Skips and reports a broken entry, and the second of
- * one name.
+ * Reads the JSON of an index. Returns `undefined` for anything else. Skips and reports broken and duplicate entries.
  */
 export function readSkillSet(
 	json: unknown,
@@ -111,7 +110,7 @@ export function readSkillSet(
 	return { entries, byName, length, search, vectors };
 }
 
-/** Reads the text of an index. Text that is no index counts as an empty set. */
+/** Reads the text of an index. Any other text counts as an empty set. */
 export function parseSkillSet(text: string | null): SkillSet {
 	return readSkillSet(parseJson(text)) ?? noSkills;
 }
@@ -124,7 +123,7 @@ export function listNamedKeys(prefix: string, { entries, search, vectors }: Skil
 	return new Set(keys);
 }
 
-/** The entries of a set with their whole descriptions, which the search document has where the index cut them. */
+/** Returns the entries of a set with their whole descriptions. */
 export async function readWholeEntries(
 	kv: { get(key: string, type: 'json'): Promise<unknown> },
 	prefix: string,
@@ -142,7 +141,7 @@ export async function readWholeEntries(
 
 export type Vectors = v.InferOutput<typeof vectorsSchema>;
 
-/** The vectors that the index of a set names. Returns `undefined` when there are none that can be read. */
+/** Returns the vectors of a set, or `undefined` if they are missing or unreadable. */
 export async function readStoredVectors(
 	kv: { get(key: string): Promise<string | null> },
 	prefix: string,
@@ -153,7 +152,7 @@ export async function readStoredVectors(
 	return stored.success ? stored.output : undefined;
 }
 
-/** Parses stored JSON. Returns `undefined` when it is none. */
+/** Parses stored JSON. Returns `undefined` for anything else. */
 export function parseJson(text: string | null): unknown {
 	try {
 		return text === null ? undefined : JSON.parse(text);
@@ -182,10 +181,10 @@ interface KeyPage {
 	readonly cursor?: string;
 }
 
-/** KV as publishing writes it: many entries at once, where that is possible. */
+/** KV for publishing: writes and deletes many entries at once. */
 export interface SkillsKv {
 	get(key: string): Promise<string | null>;
-	/** Every key that begins so. */
+	/** Lists all keys with a prefix. */
 	list(prefix: string): Promise<readonly string[]>;
 	put(entries: readonly Put[]): Promise<void>;
 	delete(keys: readonly string[]): Promise<void>;
@@ -193,7 +192,7 @@ export interface SkillsKv {
 
 export type Put = readonly [key: string, value: string];
 
-/** A namespace as publishing writes it, one entry after another. */
+/** Adapts a namespace, which takes one entry at a time. */
 export function toSkillsKv(namespace: SkillsNamespace): SkillsKv {
 	return {
 		get: (key) => namespace.get(key),

@@ -20,7 +20,9 @@ import {
 } from './layout.ts';
 import { writeFullText } from './search.ts';
 
-/** Why a skill is not published. `line` counts from 1; `file` is its path below the folder of all skills. */
+/**
+ * The reason why a skill is not published. `line` counts from 1, and `file` is its path below the folder of all skills.
+ */
 export interface SkillProblem {
 	readonly skill: string;
 	readonly file: string;
@@ -28,34 +30,34 @@ export interface SkillProblem {
 	readonly line?: number;
 }
 
-/** What KV holds: the index and the record of what was retired, as text (`null` for none), and every key. */
+/** The contents of KV: the index and the record of retired keys as text (`null` if missing), and all keys. */
 interface Stored {
 	readonly index: string | null;
 	readonly retired: string | null;
 	readonly keys: readonly string[];
 }
 
-/** What KV is to hold. */
+/** The wanted contents of KV. */
 interface Wanted {
 	readonly skills: readonly PreparedSkill[];
-	/** What KV has of a skill with a problem stays as it is. */
+	/** The published version of a skill with a problem stays. */
 	readonly problems?: readonly SkillProblem[];
-	/** Entries that stay, with their whole descriptions. KV has their texts already. */
+	/** Unchanged entries with their whole descriptions. KV already has their texts. */
 	readonly kept?: readonly Entry[];
 	readonly vectors?: Vectors;
 }
 
 /**
- * What to write, in this order: `puts`, then `retired`, then `index`, then `deletes`. Readers see the one write of the
- * index: before it the old set, after it the new one, each whole.
+ * The writes, in this order: `puts`, `retired`, `index`, `deletes`. Before the write of the index readers see the whole
+ * old set, after it the whole new set.
  */
 export interface SkillsPlan {
 	readonly puts: readonly Put[];
-	/** Missing when KV has the same already, as `index`. */
+	/** Missing, like `index`, if KV already has the same value. */
 	readonly retired?: Put;
 	readonly index?: Put;
 	readonly deletes: readonly string[];
-	/** Names of skills. One that has a problem is in none of these. */
+	/** Names of skills without a problem. */
 	readonly published: readonly string[];
 	readonly unchanged: readonly string[];
 	readonly removed: readonly string[];
@@ -63,18 +65,18 @@ export interface SkillsPlan {
 }
 
 /**
- * How long a value is kept after the index stopped to name it, in milliseconds: an hour. KV may serve an old index for a
- * minute, and a run keeps the index that it began with.
+ * Milliseconds for which a value is kept after its last index: an hour. KV may serve an old index for a minute, and a
+ * run keeps its first index.
  */
 export const keptMs = 60 * 60_000;
 
-/** KV may list and serve a deleted key for some time. So long the record remembers that a key may be gone. */
+/** Milliseconds for which the record remembers a deleted key, because KV may list and serve it for some time. */
 const rememberedMs = keptMs + 10 * 60_000;
 
-/** In a larger index descriptions are cut: a reader parses it as a whole. */
+/** The size above which descriptions in the index are cut, because readers parse the whole index. */
 const maxIndexBytes = 1_900_000;
 
-/** Compares KV with the skills. Pure; text that is no index counts as none. `now` is in milliseconds since 1970. */
+/** Compares KV with the skills. Text that is not an index counts as missing. `now` is in milliseconds since 1970. */
 export async function planSkills(
 	stored: Stored,
 	{ skills, problems = [], kept: staying = [], vectors }: Wanted,
@@ -107,7 +109,7 @@ export async function planSkills(
 	const isSame = (entry: Entry) => JSON.stringify(before.byName.get(entry.name)) === JSON.stringify(entry);
 	const changed = listed.filter(({ name }) => valid.has(name));
 	return {
-		// What was retired once may have been deleted since, whatever the list says.
+		// A retired key may be deleted although KV still lists it.
 		puts: [...values].filter(([key]) => !there.has(key) || (record.has(key) && !named.has(key))),
 		retired: retired !== null && retired !== stored.retired ? [retiredKey(prefix), retired] : undefined,
 		index: index !== stored.index ? [indexKey(prefix), index] : undefined,
@@ -119,7 +121,7 @@ export async function planSkills(
 	};
 }
 
-/** What a search needs beside the index, and how the index names it. A document that is too large for KV is a problem. */
+/** Creates the search documents, with their hashes for the index. A document that is too large for KV is a problem. */
 async function createDocuments(
 	prefix: string,
 	given: {
@@ -150,13 +152,13 @@ async function createDocuments(
 
 const retiredSchema = v.object({ at: v.record(v.string(), v.number()) });
 
-/** Which keys are not needed any more, since when, and which of them no reader can want now. */
+/** Finds the keys that are no longer needed, since when, and those that no reader can need now. */
 function retire(stored: Stored, needed: ReadonlySet<string>, named: ReadonlySet<string>, prefix: string, now: number) {
 	const parsed = v.safeParse(retiredSchema, parseJson(stored.retired));
 	const record = new Map(parsed.success ? Object.entries(parsed.output.at) : []);
 	const there = new Set(stored.keys.filter((key) => key !== indexKey(prefix) && key !== retiredKey(prefix)));
 	const unneeded = [...new Set([...there, ...named, ...record.keys()])].filter((key) => !needed.has(key)).sort();
-	// A time that an interrupted publishing left of what the index still named does not count.
+	// Ignores the time that an interrupted publishing stored for a key that the index still names.
 	const since = unneeded.map((key) => [key, named.has(key) ? now : (record.get(key) ?? now)] as const);
 	const at = since.filter(([key, time]) => there.has(key) || time + rememberedMs > now);
 	return {
@@ -166,12 +168,12 @@ function retire(stored: Stored, needed: ReadonlySet<string>, named: ReadonlySet<
 	};
 }
 
-/** Cuts descriptions until the index is small enough. Also returns the whole descriptions of those that were cut. */
+/** Cuts descriptions until the index is small enough. Also returns the whole texts of cut descriptions. */
 function cutDescriptions(entries: readonly Entry[]): {
 	readonly listed: readonly Entry[];
 	readonly descriptions?: Record<string, string>;
 } {
-	// In steps, so that one skill more or less does not change every entry.
+	// Steps avoid that one more skill changes every entry.
 	for (const length of [1_024, 512, 256, 192, 160, 128, 96, 64, 32]) {
 		const listed = entries.map((entry) => ({ ...entry, description: shorten(entry.description, length) }));
 		if (length > 32 && countBytes(JSON.stringify(listed)) > maxIndexBytes) continue;
@@ -186,20 +188,20 @@ function shorten(text: string, length: number): string {
 	return text.length <= length ? text : `${truncateText(text, length - 1).trimEnd()}…`;
 }
 
-/** A skill ready to be published: its entry in the index, and the value with its text and files. */
+/** A skill for publishing: its entry in the index, and the value with its text and files. */
 export interface PreparedSkill {
 	readonly entry: Entry;
 	readonly body: string;
 }
 
 interface PrepareOptions {
-	/** Texts beside SKILL.md by their path. */
+	/** The files beside SKILL.md, by path. */
 	readonly files?: Readonly<Record<string, string>>;
-	/** Whether license, compatibility and the like go along, so that the SKILL.md can be written back. */
+	/** Whether to keep license, compatibility and the like, so that the SKILL.md can be written back. */
 	readonly keepsFrontMatter?: boolean;
 }
 
-/** Prepares the skill of a valid SKILL.md. Throws when it cannot be read. */
+/** Prepares the skill of a valid SKILL.md. Throws if it is unreadable. */
 export async function prepareSkill(
 	name: string,
 	markdown: string,

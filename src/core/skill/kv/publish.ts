@@ -13,17 +13,15 @@ export interface PublishOptions extends Pick<WriteOptions, 'onProgress'> {
 	readonly now?: number;
 }
 
-/**
- * The names of skills. A skill with a problem is not published: its old version stays in KV. The others are published.
- */
+/** The names of skills. The old version of a skill with a problem stays in KV. */
 export interface Published extends Pick<SkillsPlan, 'published' | 'unchanged' | 'removed' | 'problems'> {
-	/** Violations of the format in skills that are published all the same. */
+	/** Violations of the format in published skills. */
 	readonly warnings: readonly SkillProblem[];
 }
 
 /**
- * Makes KV equal to the folders. Writes only the differences, and removes entries that no index named for an hour. Throws
- * if KV cannot be read or written.
+ * Publishes the folders to KV. Writes only the differences, and removes entries that have not been in an index for an
+ * hour. Throws if KV cannot be read or written.
  */
 export async function publishFolders(
 	kv: SkillsKv,
@@ -51,8 +49,8 @@ export interface SkillFolder {
 }
 
 /**
- * Prepares the skills of the folders. `problems` say why a folder is not published, such as a name that another skill
- * has. `warnings` are about skills that are published all the same.
+ * Prepares the skills of the folders. `problems` are the reasons why folders are not published, such as a duplicate
+ * name. `warnings` concern published skills.
  */
 export async function readSkills(folders: readonly SkillFolder[]) {
 	const skills = new Map<string, PreparedSkill & { readonly path: string }>();
@@ -101,7 +99,7 @@ function toProblem({ name, path }: SkillFolder, message: string, line?: number):
 }
 
 interface WriteOptions {
-	/** Writes the index, which shows the new set to readers; by `kv.put`. */
+	/** Writes the index, which publishes the new set. The default is `kv.put`. */
 	readonly writeIndex?: (index: Put) => Promise<void>;
 	/** Called with the progress. `what` is `written` or `old entries removed`. */
 	readonly onProgress?: (what: string, done: number, total: number) => void;
@@ -115,8 +113,8 @@ const bulkKeys = 500;
 const bulkBytes = 40_000_000;
 
 /**
- * Writes a plan in its order, the index after what it names. It may end at any write: a reader then has the old set as a
- * whole or the new one, and the next publishing goes on.
+ * Writes a plan in its order. After an interruption at any write, readers still see one whole set, and the next
+ * publishing continues.
  */
 export async function writePlan(
 	kv: SkillsKv,

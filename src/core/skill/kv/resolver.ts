@@ -11,34 +11,37 @@ import type { Scored } from './search.ts';
 type EmbedTexts = (model: string, texts: readonly string[]) => Promise<readonly (readonly number[])[]>;
 
 export interface KvResolverOptions {
-	/** In front of every key; `skill:`. */
+	/** The prefix of all keys. The default is `skill:`. */
 	readonly prefix?: string;
-	/** Serves only these skills, and lists them whatever their number. */
+	/** Serves only these skills, and lists all of them. */
 	readonly names?: readonly string[];
-	/** Characters of index that are listed whole; 4,000. Beyond them only `alwaysOn` is listed, as far as it fits, and the rest is searched. */
+	/**
+	 * The most characters of a full listing. The default is 4,000. A longer index lists only `alwaysOn`, as far as it
+	 * fits, and the model searches the rest.
+	 */
 	readonly listLimit?: number;
-	/** Names that are listed first, however many skills there are. */
+	/** Names that are always listed. */
 	readonly alwaysOn?: readonly string[];
-	/** How long an isolate keeps the index; 60,000 ms, which is KV's own delay. */
+	/** Milliseconds for which an isolate keeps the index. The default is 60,000, the delay of KV itself. */
 	readonly cacheMs?: number;
-	/** How long a read of KV may take; 5,000 ms. One that takes longer is skipped like one that failed. */
+	/** The most milliseconds of a read of KV. The default is 5,000. A slower read counts as failed. */
 	readonly timeoutMs?: number;
 	/**
-	 * Makes the vector of a query, so that skills published with vectors (`npm run skills -- --embed MODEL`) are found by
-	 * meaning. Without it, or when it fails, they are found by their words.
+	 * Computes the vector of a query to search skills with vectors (`npm run skills -- --embed MODEL`) by meaning.
+	 * Without it, or if it fails, the search compares words.
 	 */
 	readonly embedFn?: EmbedTexts;
 	readonly onProblem?: OnProblem;
 }
 
 /**
- * Skills published to Workers KV by `npm run skills` (docs/skills.md), as one run sees them: make one resolver a run.
+ * Resolves skills in Workers KV for one run (docs/skills.md). Make a new resolver for each run.
  *
- * It keeps the index that it read first, so that a run sees one set of skills from its beginning to its end, whatever is
- * published meanwhile. That costs one read, and none while the isolate's copy is fresh. Bodies are read when a model
- * asks, by content hash, and what a search needs by the first search. A search goes by meaning when there are vectors and
- * an `embedFn` (what has no vector by its words), else by full text, else by substring; `score` is the cosine, the BM25
- * score or the substring score. What is missing or broken is skipped and reported, and never fails a turn.
+ * It keeps its first index, so a run sees one set of skills even if another set is published. That costs one read, or
+ * none while the isolate's copy is fresh. Bodies are read on demand, and the search documents by the first search. A
+ * search compares vectors if there are vectors and an `embedFn` (words for skills without a vector), else the full
+ * text, else substrings. `score` is the cosine, the BM25 score or the substring score. Missing and broken skills are
+ * reported, and never fail a turn.
  */
 export function kvResolver(
 	kv: SkillStore,
@@ -78,7 +81,7 @@ export function kvResolver(
 	return {
 		listFn: async () => (await begin()).listed.map(toSkill),
 		moreFn: async () => {
-			// Without an index there is nothing to count, and asking KV again is for the next turn.
+			// Without an index there is nothing to count. The next turn reads KV again.
 			const { served, listed } = (await view) ?? { served: [], listed: [] };
 			return served.length - listed.length;
 		},
@@ -87,7 +90,7 @@ export function kvResolver(
 			if (entry === undefined) return undefined;
 			const body = await documents.readBody(entry.hash);
 			if (body !== undefined) return { ...toSkill(entry), ...body };
-			// Its text is gone, so the run's index is older than what publishing keeps: the newest one knows the newest text.
+			// The text was deleted, so the run's index is too old. The newest index names the newest text.
 			const latest = toView((await documents.readIndex(0)) ?? noSkills).byName.get(name);
 			if (latest === undefined) return undefined;
 			const text = await documents.readBody(latest.hash);
@@ -105,7 +108,7 @@ export function kvResolver(
 	};
 }
 
-/** What one run sees of a set. */
+/** The skills of a set that one run serves. */
 interface View {
 	readonly set: SkillSet;
 	readonly served: readonly Entry[];
@@ -163,7 +166,10 @@ async function searchByMeaning(
 	}
 }
 
-/** Skills put over HTTP have no vector: they are found by their words, the best word score counting as the best cosine. */
+/**
+ * Merges both rankings. Skills put over HTTP have no vector, so they are ranked by words, and the best word score
+ * counts as the best cosine.
+ */
 function mergeRankings(
 	byMeaning: readonly Scored[],
 	byWords: readonly Scored[],
@@ -181,7 +187,7 @@ function toSkill({ 'allowed-tools': allowed, hash: _, files: __, ...skill }: Ent
 	return allowed === undefined ? skill : { ...skill, frontMatter: { 'allowed-tools': allowed } };
 }
 
-/** As many as have room, in their order. */
+/** Selects entries in order, as far as they fit. */
 function selectFitting(entries: readonly Entry[], limit: number): Entry[] {
 	let room = limit;
 	return entries.filter((entry) => {
