@@ -31,9 +31,9 @@ export interface Origin {
 const bySummary: Origin = { place: -1 };
 
 /**
- * The skills whose tools are callable: those that were read, and those that they require. A skill is active while the
- * model is sent its reading, or a summary that names it. What a turn reads counts from the next turn on. Each message
- * is checked once, and again only if the window moves.
+ * The skills with callable tools: the read skills and their required skills. A skill is active while requests have the
+ * result that read it, or a summary that names it. A skill that a turn reads is active from the next turn on. Each
+ * message is checked once, and again if the window moves.
  */
 export class ActiveSkills {
 	readonly #options: ActiveSkillsOptions;
@@ -65,10 +65,7 @@ export class ActiveSkills {
 		return origins;
 	}
 
-	/**
-	 * Counts the readings before a place of the conversation where no call is open. Returns all tools that are callable
-	 * there.
-	 */
+	/** Counts the read skills before a place of the conversation. Returns all tools that are callable there. */
 	async toolsAt({ messages, window }: Sent, end: number): Promise<readonly Tool[]> {
 		if (window !== this.#window) {
 			this.#window = window;

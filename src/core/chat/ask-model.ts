@@ -43,14 +43,14 @@ interface MeteredTurn extends TurnRequest {
 	readonly inputTokens: number;
 	/** Whether the reply may not be shorter than the options allow. */
 	readonly isWhole?: boolean;
-	/** Called where the meter throws: no model was asked, and another try or another model would change nothing. */
+	/** Called if the meter throws. Then no request is made, and neither a retry nor a fallback helps. */
 	readonly onRefused: () => void;
 }
 
 /**
  * Asks a model for one turn. Repeats it after a failure that may pass, then asks the fallbacks. If readers have seen a
- * part of a try, `turn.restarted` comes before the next one. What the meter throws is not repeated. A reply without
- * streaming is shown as a whole, so readers see all replies alike. The usage of failed tries counts. Throws a `RunletError`.
+ * part of a try, `turn.restarted` comes before the next one. Errors of the meter are not retried. A reply without
+ * streaming is emitted as one delta. The usage of failed tries counts. Throws a `RunletError`.
  */
 export async function askModel(asked: TurnRequest): Promise<TurnReply> {
 	const { options, signal, readers } = asked;
@@ -96,7 +96,7 @@ async function estimateInput(request: TurnRequest, model: string): Promise<Omit<
 	return { ...request, inputTokens: await raceAbort(estimateRequest(given, messages, tools), signal) };
 }
 
-/** Makes one request. A reply that was cut off, because a budget allowed a short one only, is asked for again as a whole. */
+/** Makes one request. Repeats it without the short limit if the budget cut the reply off. */
 async function tryModel(request: MeteredTurn, model: string, timeouts: Timeouts): Promise<TurnReply> {
 	const { meter } = request.options;
 	const { reply, streamed } = await requestReply(request, model, timeouts);
@@ -188,7 +188,7 @@ function toModelCall(
 	};
 }
 
-/** Returns the schema of the reply that a request has. One that any object fits is said in words. */
+/** Returns the schema for the request. A schema for any object becomes part of the system prompt instead. */
 function toSentSchema(schema: ChatOptions['outputSchema']): JsonSchema | undefined {
 	if (isAnyObject(schema)) return undefined;
 	return isSchema(schema) ? toJsonSchema(schema, 'outputSchema') : schema;

@@ -13,7 +13,7 @@ export interface SentPrompt extends Pick<Conversation, 'messages' | 'window' | '
 	readonly system?: string;
 }
 
-/** Records a request that was answered. Nothing if nothing is known of it, and nothing has to be kept. */
+/** Records an answered request. Returns `undefined` without usage and references. */
 export function createPromptRecord(sent: SentPrompt, usage: ChatUsage, at: number): PromptRecord | undefined {
 	const { model, tools = [], system = '' } = sent;
 	const { messages, references } = sent;
@@ -31,14 +31,14 @@ export function createPromptRecord(sent: SentPrompt, usage: ChatUsage, at: numbe
 	};
 }
 
-/** Providers count in steps of up to 128 tokens, and may leave out the last ones. */
+/** The tolerance for providers, which count in steps of up to 128 tokens. */
 const unevenTokens = 256;
 
-/** The least tokens that a cache keeps: of most models, and of any. */
+/** The least tokens of a cached prompt: for most models, and for all models. */
 const [usuallyLeast, alwaysEnough] = [1_024, 4_096];
 
 /**
- * Finds why the cache had less of a request than the request before. Nothing if it had that, or if the provider does not
+ * Finds why the cache had less than the previous request. Returns `undefined` after a hit, or if the provider does not
  * report it.
  *
  * @param askedAt when the request was made
@@ -84,7 +84,7 @@ function hashFronts(fronts: readonly Message[], count: number): string {
 	return hashText(fronts.slice(0, count).map(hashMessage).join());
 }
 
-/** Describes where the sent part of a conversation begins: what stands in front of it, and its first message. */
+/** Describes the start of the sent part of a conversation: its front and its first message. */
 function describeStart({ messages, window: { front, from } }: SentPrompt): PromptRecord['start'] {
 	const first = [...front, ...messages.slice(from, from + 1)];
 	return [hashText(first.map(hashMessage).join()), front.some(isSummary)];

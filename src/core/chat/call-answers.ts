@@ -10,11 +10,11 @@ export type CallAnswer =
 			readonly id: string;
 			readonly approve: boolean;
 			readonly reason?: string;
-			/** The arguments that the call is to run with, in the place of the model's. Whoever takes it checks them before. */
+			/** The arguments to run the call with, instead of the model's. The caller has to check them. */
 			readonly input?: Readonly<Record<string, unknown>>;
 	  };
 
-/** What a run asked for that nobody has answered yet. */
+/** The unanswered calls of a run. */
 export interface Asked {
 	/** The last assistant message and the results behind it. */
 	readonly turn: readonly Message[];
@@ -24,20 +24,20 @@ export interface Asked {
 	readonly askedAt: number;
 }
 
-/** Answers to open calls, read. */
+/** Checked answers to open calls. */
 export interface ReadAnswers {
 	readonly messages: readonly ToolMessage[];
-	/** Calls that were allowed. */
+	/** The approved calls. */
 	readonly approved: readonly ToolCall[];
-	/** Arguments for some of them, in the place of the model's. */
+	/** Arguments for approved calls, instead of the model's. */
 	readonly edits: readonly CallEdit[];
-	/** Whether nothing is open after them. */
+	/** Whether no call is open after the answers. */
 	readonly isLast: boolean;
 }
 
 /**
- * Reads answers from outside, held against what was asked. Throws before anything changes: `conflict` for a call that
- * has its answer, or whose time is over; `invalid_request` for one that was never asked, or not in this way.
+ * Checks answers against the open calls. Throws before anything changes: `conflict` for an answered or expired call,
+ * and `invalid_request` for an unknown call or a wrong kind of answer.
  */
 export function readCallAnswers(
 	{ turn, calls = [], askedAt }: Asked,
@@ -74,7 +74,7 @@ export function readCallAnswers(
 	return { messages, approved, edits, isLast: left.size === 0 };
 }
 
-/** Finds the answers to calls that still wait for just such an answer. Of several to one call the last counts. */
+/** Finds the answers to calls that still wait for this kind of answer. The last answer to a call counts. */
 export function findOpenAnswers(
 	calls: readonly WaitingCall[] = [],
 	answers: readonly CallAnswer[],

@@ -37,11 +37,10 @@ interface Room {
 }
 
 /**
- * Asks the model with as much of the conversation as fits (`contextFull`). If it is over the limit, or if its provider
- * refuses the length before anything was shown, references stand in the place of older results. If that is not enough, the
- * oldest messages are left out until the request has about half of
- * that size, or as few as needed if that is not possible. Throws `context_overflow` if not even the newest user message
- * and what follows it fit.
+ * Asks the model with as much of the conversation as fits (`contextFull`). If the request is over the limit, or if its
+ * provider refuses the length before anything was shown, references replace older results. If that is not enough, the
+ * oldest messages are left out until the request has about half of that size, or as few as possible. Throws
+ * `context_overflow` if the newest user message and the messages after it do not fit.
  */
 export async function askWithinContext(turn: PreparedTurn, conversation: Conversation): Promise<TurnReply> {
 	const { options, signal, readers } = turn;
@@ -163,7 +162,7 @@ async function compact(turn: PreparedTurn, conversation: Conversation, room: Roo
 	const tokens = computeSummaryTokens(room.target);
 	const at = await findFirstFitting(turn, conversation, room, tokens);
 	if (at === undefined) return;
-	// What was recalled is never summed up: it may be erased later.
+	// Recalled text is never summarized, because it may be erased later.
 	const sent = selectSent({ messages }, window);
 	const older = sent.slice(0, findUserPlace(sent, messages.slice(at).filter(isUser).length));
 	const asking = { limit: room.asking, tokens, charactersPerToken: await countCharactersPerToken(turn, sent) };

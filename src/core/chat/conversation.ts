@@ -32,7 +32,7 @@ export interface References {
 /** The history of a run, and the operations of a model turn on it. */
 export interface Conversation {
 	readonly messages: Message[];
-	/** It only moves forward: what was left out once stays out for the rest of the run. */
+	/** Only moves forward: a message that was left out stays out for the rest of the run. */
 	window: Window;
 	/** The messages that are sent with a recalled text in front. */
 	fronts?: ReadonlyMap<Message, UserMessage>;
@@ -164,7 +164,7 @@ function withNote(text: string, room: number, total: number): string {
 	return `${head}\n\n[Cut: of ${total} characters only the first ${head.length} are shown.]`;
 }
 
-/** Whether a provider has summed up what came before a message, within it. */
+/** Whether a message has a provider's summary of everything before it. */
 export function isCompacted(providerMetadata: Readonly<Record<string, unknown>> = {}, variant?: string): boolean {
 	const kept = variant === undefined ? undefined : providerMetadata[variant];
 	if (!isRecord(kept)) return false;
@@ -178,8 +178,8 @@ function isCompaction(block: unknown): boolean {
 }
 
 /**
- * Leaves out what a provider has summed up: everything in front of the newest such message, except system messages. Another
- * provider gets all of it.
+ * Leaves out everything before the newest summary of the provider, except system messages. Another provider gets all
+ * messages.
  */
 export function dropCompacted(messages: readonly Message[], variant: string | undefined): readonly Message[] {
 	const from = messages.findLastIndex(

@@ -43,11 +43,11 @@ export async function embed(
 	});
 }
 
-/** The share by which a text may have more tokens than it is estimated at, and the tokens around it. */
+/** The margin of the estimate, and the tokens around each text. */
 const margin = 1.1;
 const aroundText = 2;
 
-/** Makes one request. Tells the meter of it before and after. */
+/** Makes one request. Reports it to the meter before and after. */
 async function requestVectors({
 	embedFn,
 	model,
@@ -64,7 +64,7 @@ async function requestVectors({
 	if (meter === undefined) return raceAbort(embedFn(model, texts, { signal }), signal);
 	const sent = texts.reduce((sum, text) => sum + aroundText + estimateTokens(text), 0);
 	const inputTokens = Math.ceil(sent * margin);
-	// A bound that nothing reaches: vectors have no tokens.
+	// Vectors have no output tokens.
 	await meter.reserve({ model, inputTokens, maxOutputTokens: 1, isEmbedding: true, signal });
 	let said: ChatUsage | undefined;
 	const onUsage = (usage: ChatUsage): void => {

@@ -16,10 +16,10 @@ const aroundResult = 22;
 const aroundCall = 10;
 const aroundTool = 9;
 
-/** The tokens of what providers say about a schema of the reply. */
+/** The tokens of the provider's instructions about an output schema. */
 const aroundSchema = 200;
 
-/** The context of a model that nobody knows. */
+/** The context window of an unknown model. */
 const usualContext = 200_000;
 
 /** A request, as far as it is estimated. */
@@ -29,10 +29,9 @@ type Estimated = Pick<
 > & { readonly system?: string; readonly outputSchema?: JsonSchema };
 
 /**
- * Estimates the tokens that a request sends, for budgets, rather too high than too low: texts by their script, what the
- * adapter sends back of `providerMetadata`, images, audio and files by the rules of the model's provider. A request with
- * a file whose length nobody knows may fill the model's context, so it counts as that. If there is a `countTokensFn`, it
- * counts the messages instead.
+ * Estimates the tokens that a request sends, for budgets, rather too high than too low: texts by their script, the
+ * `providerMetadata` that the adapter sends back, images, audio and files by the rules of the model's provider. A file
+ * of unknown length counts as the whole context window. `countTokensFn` counts the messages instead, if there is one.
  */
 export async function estimateRequest(
 	options: Estimated,
@@ -55,7 +54,7 @@ export async function estimateRequest(
 	return Math.max(known, (await findContext(options, found?.contextWindow)) ?? usualContext);
 }
 
-/** Estimates those of the tokens that are audio. They are infinite if the length of one is unknown. */
+/** Estimates the audio tokens. Infinite if the length of a recording is unknown. */
 export function estimateAudio(model: string, messages: readonly Message[]): number {
 	const rules = findMediaRules(model);
 	const parts = messages.flatMap((message) => ('parts' in message ? (message.parts ?? []) : []));
@@ -75,7 +74,7 @@ function findContext(
 interface Size {
 	/** Its texts and its calls. */
 	readonly texts: number;
-	/** Images, audio and files. Infinite if nobody knows the length of one. */
+	/** Images, audio and files. Infinite if a length is unknown. */
 	readonly media: number;
 	/** Thinking that is sent only within an exchange with tool calls. */
 	readonly thinking: number;
@@ -105,7 +104,7 @@ function estimateMessages(
 	return { texts, media };
 }
 
-/** Estimates the tokens of a reply: its text, what it showed of its thinking, its calls. */
+/** Estimates the tokens of a reply: its text, its visible thinking, its calls. */
 export function estimateReply({ content, reasoning = '', toolCalls = [] }: Message & { role: 'assistant' }): number {
 	const calls = toolCalls.map(({ name, input }) => `${name}${JSON.stringify(input) ?? ''}`);
 	return [content, reasoning, ...calls].reduce((sum, text) => sum + estimateTokens(text), 0);
@@ -150,11 +149,11 @@ export function estimateTool(tool: Tool): number {
 	return tokens;
 }
 
-/** What an adapter sends of a message's `providerMetadata`, in estimated tokens. */
+/** The estimated tokens of the `providerMetadata` that an adapter sends. */
 interface KeptTokens {
-	/** What stands in the place of the message's text. */
+	/** Sent instead of the message's text. */
 	readonly instead: number;
-	/** What is sent beside it. */
+	/** Sent besides the text. */
 	readonly beside: number;
 	/** Thinking that is sent only within an exchange with tool calls. */
 	readonly thinking: number;
@@ -173,10 +172,7 @@ const charactersPerToken = 3;
 /** The tokens of the form around a value. */
 const aroundValue = 1;
 
-/**
- * Estimates what is sent of the metadata of a message: that of its provider. Without a provider all of it counts, because
- * nobody knows what is sent.
- */
+/** Estimates the sent metadata of a message: the metadata of its provider. Without a provider all metadata counts. */
 function countKept(
 	{ providerMetadata = {}, toolCalls = [] }: AssistantMessage,
 	variant: string | undefined,

@@ -8,7 +8,7 @@ export interface EventFeed {
 	readonly attach: () => void;
 	/** Adds an event. A returned promise means that the reader is slower. Drops events after the end. */
 	readonly add: (event: RunEvent) => undefined | Promise<void>;
-	/** Stops to wait for the reader. */
+	/** Stops waiting for the reader. */
 	readonly release: () => void;
 	/** Adds the last event. */
 	readonly end: (event: TerminalEvent) => void;
@@ -23,8 +23,8 @@ export interface EventFeed {
 const highWater = 1_024;
 
 /**
- * Kinds of events that the loop follows up: with results and a step, or with the end. Where no tool waits for anything,
- * all of them come within these microtasks, and a reader gets them together. To write one alone costs much more.
+ * Events that the loop follows with more events: results and a step, or the end. If no tool waits, all of them come
+ * within these microtasks, and a reader gets them in one batch.
  */
 const followed: ReadonlySet<string> = new Set<RunEvent['type']>(['stop', 'tool_result', 'step']);
 const patience = 64;

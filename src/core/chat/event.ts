@@ -25,7 +25,7 @@ export interface Step {
 /** A call that waits for its result or, with `kind: 'approval'`, for permission to run. */
 export type WaitingCall = ToolCall & { readonly kind?: 'approval' };
 
-/** Arguments that a person put in the place of a model's, for a call that they allowed. */
+/** A person's arguments for an approved call, instead of the model's. */
 export interface CallEdit {
 	readonly callId: string;
 	readonly input: Readonly<Record<string, unknown>>;
@@ -38,7 +38,7 @@ export interface Question {
 	readonly options?: Readonly<Record<string, unknown>>;
 }
 
-/** A question whose answer goes back to its tool (`onAnswer`), and what the tool keeps for that. No reader is shown it. */
+/** A question whose tool takes the answer (`onAnswer`), and the `resume` data of the tool. No reader sees it. */
 export interface AnswerTo {
 	readonly callId: string;
 	readonly resume: unknown;
@@ -73,9 +73,9 @@ export type LoopEvent =
 	| { readonly type: 'run.started'; readonly runId: string; readonly attempt: number }
 	| ({ readonly type: 'tool_result' } & ToolResult)
 	| { readonly type: 'note'; readonly id: string; readonly label: string; readonly detail?: string }
-	/** Where the function of a call's tool threw. Only the option `showThrown` makes it, and nothing keeps it. */
+	/** The stack of an error of a tool's function. Only the option `showThrown` emits it, and it is not stored. */
 	| { readonly type: 'tool_stack'; readonly id: string; readonly stack: string }
-	/** Lists of tasks that a call changed, each of them whole. */
+	/** The whole task lists that a call changed. */
 	| { readonly type: 'tasks'; readonly id: string; readonly lists: readonly TaskList[] }
 	| ({ readonly type: 'step' } & Step)
 	| { readonly type: 'warning'; readonly code: string; readonly message: string }

@@ -144,7 +144,7 @@ function takePrompt(
 	return before && requestUsage && findCacheMiss(before, sent, requestUsage, options);
 }
 
-/** Whether calls may run again after a crash. One of a tool that nobody has does nothing. */
+/** Whether calls may run again after a crash. A call of an unknown tool has no effect. */
 function areRepeatable(calls: readonly ToolCall[] = [], tools: readonly Tool[]): boolean {
 	return calls.every(({ name }) => {
 		const tool = findByCall(tools, name);
@@ -157,7 +157,7 @@ async function emitWarnings(run: RunState, { catalog }: TurnSetting): Promise<vo
 	for (const warning of catalog.takeWarnings()) await run.emit({ type: 'warning', ...warning });
 }
 
-/** Waits for what is recalled. The first turn tells the readers where it comes from. */
+/** Waits for the recalled text. The first turn shows its sources to the readers. */
 async function takeRecalled(run: RunState, { signal }: TurnSetting): Promise<void> {
 	const { recalling } = run;
 	run.recalling = undefined;
@@ -206,7 +206,7 @@ async function runOpenCalls(run: RunState, setting: TurnSetting, turn: BegunTurn
 	const { messages, store } = conversation;
 	const lastTurnAt = messages.findLastIndex(({ role }) => role === 'assistant');
 	run.tools ??= await findTools(setting, conversation, Math.max(0, lastTurnAt));
-	// A later call may have the same id as one that a person was asked about.
+	// A later call may have the same id as a resumed call.
 	const isResumed = run.last === run.resumedAt;
 	return runCalls({
 		calls: listOpenCalls(messages),

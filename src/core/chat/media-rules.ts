@@ -4,7 +4,7 @@ export interface Size {
 	readonly height: number;
 }
 
-/** How the models of one family bill what is sent to them. Every figure is the highest that their provider documents. */
+/** The billing rules of a model family. Every figure is the highest documented one. */
 export interface MediaRules {
 	readonly family: string;
 	/** The most tokens of a text for each estimated one. */
@@ -110,14 +110,14 @@ const images = [createClaudeImage(4_784), createTiles(85, 170), createPatches(2_
 	mistralPatches,
 );
 
-/** The rules for a model that no provider of these knows: the highest. */
+/** The rules for an unknown model: the highest figures. */
 const highest: MediaRules = {
 	...usual,
 	family: 'any',
 	image: (size, detail) => Math.max(...images.map((image) => image(size, detail))),
 };
 
-/** Returns how a model bills what is sent to it. */
+/** Returns the billing rules of a model. */
 export function findMediaRules(model: string): MediaRules {
 	return rules.find(([pattern]) => pattern.test(model))?.[1] ?? highest;
 }

@@ -160,8 +160,8 @@ const pageBytes = 40_000;
 const dictionaryLength = 1_000;
 
 /**
- * Counts the pages of a PDF, given as a character a byte. Those that it names, else its contents: since version 1.5 the
- * pages themselves may be compressed, but each has a stream for what is on it. The count is rather too high.
+ * Counts the pages of a PDF, with one character for each byte. Counts the page objects, else the content streams: since
+ * version 1.5 page objects may be compressed, but each page has a content stream. The count is rather too high.
  */
 function countPages(bytes: string): number {
 	return Math.max(1, countNamed(bytes) || countContents(bytes) || Math.ceil(bytes.length / pageBytes));
@@ -178,7 +178,7 @@ function countNamed(bytes: string): number {
 	return pages;
 }
 
-/** Counts the streams that are no image, font, profile or list of objects. */
+/** Counts the streams that are not an image, a font, a profile or an object stream. */
 function countContents(bytes: string): number {
 	let contents = 0;
 	for (let end = 0, at = findStream(bytes, 0); at !== -1; at = findStream(bytes, end)) {

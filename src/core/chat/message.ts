@@ -47,7 +47,7 @@ export interface ToolMessage {
 	/** The id of the answered call in the last assistant message before this one. */
 	readonly toolCallId: string;
 	readonly isError?: boolean;
-	/** The arguments that the call ran with, if a person put them in the place of the model's. A provider is told of them. */
+	/** The arguments of the call, if a person changed them. The model sees them. */
 	readonly ranWith?: Readonly<Record<string, unknown>>;
 	readonly parts?: readonly MessagePart[];
 }
@@ -148,7 +148,7 @@ export function toSendable(messages: readonly Message[]): Message[] {
 	return sendable;
 }
 
-/** Says in front of a result what ran in the place of what the model asked for. */
+/** Adds a note with the changed arguments to a result. */
 function tellEdit(given: ToolMessage): ToolMessage {
 	if (given.ranWith === undefined) return given;
 	const { ranWith, ...message } = given;

@@ -6,29 +6,29 @@ export interface MeteredRequest {
 	readonly model: string;
 	/** The estimated tokens that it sends. */
 	readonly inputTokens: number;
-	/** What is chosen of what the provider offers: its own tools, the tier, the cache. */
+	/** The chosen features of the provider: its own tools, the tier, the cache. */
 	readonly choices?: Omit<AskedCall, 'inputTokens' | 'outputTokens'>;
 	/** The longest reply that the options allow. Missing if there is no limit. */
 	readonly maxOutputTokens?: number;
 	/** Whether the reply may not be shorter than that, because a shorter one was cut off. */
 	readonly isWhole?: boolean;
-	/** Whether vectors are asked for. No message comes of such a request. */
+	/** Whether the request is for vectors, which produces no message. */
 	readonly isEmbedding?: boolean;
 	/** Ends the wait for a reservation when the run is stopped. */
 	readonly signal: AbortSignal;
 }
 
-/** What an interrupted request may have cost besides what was shown of it. */
+/** The hidden cost of an interrupted request. */
 export interface Hidden {
-	/** The milliseconds in which nothing came: its model may have thought then. */
+	/** The milliseconds without a delta, in which the model may have thought. */
 	readonly silentMs: number;
-	/** Whether its provider ran tools of its own, after which the model reads everything again. */
+	/** Whether the provider ran its own tools, after which the model reads the input again. */
 	readonly hasReadAgain: boolean;
 }
 
 /**
- * Keeps account of the cost of a run. It learns of each request to a model before it is made, including retries and
- * fallbacks. It learns of the cost once: with the message (`MessageContext.spent`), or by `lost`.
+ * Accounts for the cost of a run. `reserve` is called before each request, including retries and fallbacks. The cost is
+ * reported once: with the message (`MessageContext.spent`), or by `lost`.
  */
 export interface Meter {
 	/**
@@ -50,19 +50,19 @@ export interface Meter {
 	) => void | Promise<void>;
 }
 
-/** What is known of a request to a model after its end. */
+/** Facts about a request to a model after its end. */
 export interface SeenCall {
 	/** The usage that its provider reported. */
 	readonly usage?: ChatUsage;
 	/** The estimated tokens that it sent. */
 	readonly inputTokens: number;
-	/** The estimated tokens that arrived: text, thinking, the input of tools. */
+	/** The estimated tokens that were received: text, thinking, the input of tools. */
 	readonly outputTokens: number;
-	/** The estimated tokens that its model had written and that had not arrived when it was interrupted. */
+	/** The estimated tokens that were written but not received before the interruption. */
 	readonly unseenTokens?: number;
-	/** The tokens of thinking that nobody was shown, at most, if its model may hide it. */
+	/** The most tokens of hidden thinking, if the model may hide it. */
 	readonly hiddenTokens?: number;
-	/** Whether its provider ran tools of its own, after which the model reads everything again. */
+	/** Whether the provider ran its own tools, after which the model reads the input again. */
 	readonly hasReadAgain?: boolean;
 	/** Whether it was interrupted. The reported output may then be out of date. */
 	readonly isCut: boolean;
@@ -83,8 +83,8 @@ const margin = 1.03;
 const currentFrom = 0.75;
 
 /**
- * Computes the charge of a request: the reported usage as far as it is complete, else the estimate of what it sent and
- * what arrived, with a margin. A reported zero for something that is not empty is ignored.
+ * Computes the charge of a request: the reported usage as far as it is complete, else the estimated input and output
+ * with a margin. Ignores a reported zero for anything that is not empty.
  */
 export function toCharge({
 	usage,
@@ -106,7 +106,7 @@ export function toCharge({
 		const read = hasReadAgain === true ? Math.max(input, inputTokens) : input;
 		const isCurrent = said.output !== undefined && said.output >= outputTokens * currentFrom;
 		const estimate = Math.ceil(isCurrent ? outputTokens : (outputTokens + unseenTokens) * margin);
-		// The count of the output is out of date where the model has thought since.
+		// The reported output is out of date if the model has thought since.
 		const thought = hiddenTokens === 0 ? 0 : Math.ceil(outputTokens + hiddenTokens);
 		return { inputTokens: read, outputTokens: Math.max(said.output ?? 0, estimate, thought) };
 	}

@@ -6,7 +6,7 @@ import type { ChatReply, OnDelta } from './reply.ts';
 import { longestTimer, raceAbort, toAbortError } from './signal.ts';
 import type { ChatUsage } from './usage.ts';
 
-/** Milliseconds in which a provider may report the cost of an abandoned call. */
+/** The milliseconds to wait for the cost of an abandoned call. */
 const lastWordMs = 50;
 
 /** Makes one request. Gets a function for the deltas, the signal that ends it, and a function for signs of activity. */
@@ -27,9 +27,9 @@ interface CallLimits {
 }
 
 /**
- * Makes one call within its timeouts and its caller's signal. After either has ended, no delta comes through, and the
- * error has the cost of the call if its provider reports it at once. Throws `timeout`, `interrupted` without a reply,
- * and `reply_too_large` over `maxReplyBytes`.
+ * Makes one call within its timeouts and its caller's signal. After a timeout or an abort no delta is passed on, and
+ * the error has the cost of the call if its provider reports it at once. Throws `timeout`, `interrupted` without a
+ * reply, and `reply_too_large` over `maxReplyBytes`.
  */
 export async function watchCall(
 	call: ModelCall,
@@ -39,7 +39,7 @@ export async function watchCall(
 	const { firstEventMs = stream ? 120_000 : 600_000, idleMs = 300_000 } = timeouts;
 	const watchdog = createWatchdog({ firstEventMs, idleMs }, model);
 	const { signal: until } = watchdog;
-	// The end of the run does not reach a call that has ended: its connection serves the next one.
+	// An ended call must not be aborted, because the next call uses its connection.
 	const onAbort = (): void => watchdog.abort(signal.reason);
 	if (signal.aborted) onAbort();
 	signal.addEventListener('abort', onAbort, { once: true });
@@ -68,10 +68,7 @@ export async function watchCall(
 	}
 }
 
-/**
- * Makes a call outside of a run, with retries and timeouts. It is not repeated after something was shown, because
- * nobody would tell the reader to drop it.
- */
+/** Makes a call outside of a run, with retries and timeouts. Does not retry after a delta was shown. */
 export function callDirectly(
 	call: ModelCall,
 	onDelta: OnDelta,
@@ -176,14 +173,14 @@ function createDeltaMeter(maxBytes: number) {
 	return {
 		/** Counts a delta. Returns whether the reply is still within the limit. */
 		fits: (delta: Parameters<OnDelta>[0]): boolean => {
-			// What a reply still says that was broken off is not counted.
+			// Deltas after the limit are not counted.
 			if (bytes > maxBytes) return false;
 			const size = measureDelta(delta);
 			bytes += size;
 			empty = size === 0 ? empty + 1 : 0;
 			return bytes <= maxBytes;
 		},
-		/** Returns what to wait for before the next delta. */
+		/** Returns a promise to wait for before the next delta, if many deltas were empty. */
 		pause: (): undefined | Promise<void> => {
 			if (empty < emptyAtOnce) return undefined;
 			empty = 0;

@@ -10,20 +10,20 @@ import type { ChatOptions } from './options.ts';
 import type { PromptRecord } from './prompt-record.ts';
 import { searchName } from './tool-search.ts';
 
-/** The newest model turns whose results are sent whole, and how many of these are if nothing else fits. */
+/** The number of newest turns whose results are sent whole: normally, and if nothing else fits. */
 const keptTurns = 5;
 const leastTurns = 1;
 
-/** The least tokens that a step saves: where the cache has nothing, where it has the conversation, where nothing fits. */
+/** The least tokens that a step saves: with a cold cache, with a warm cache, and if the request does not fit. */
 const [leastCold, leastWarm, leastFull] = [4_000, 8_000, 1];
 
-/** What a token costs more to write into a cache than to read from it, and to read, as shares of its usual price. */
+/** The extra cost of writing a cached token, and the cost of reading it, as shares of the usual price. */
 const [rewriting, reading] = [1.15, 0.1];
 
-/** The most further requests that are expected of a conversation. */
+/** The most expected further requests of a conversation. */
 const mostExpected = 50;
 
-/** What a run knows of the request before. */
+/** The previous request. */
 interface Before extends Pick<ChatOptions, 'model' | 'cache'> {
 	readonly prompt: PromptRecord | undefined;
 	/** When the next request is made, in milliseconds since 1970. */
@@ -48,18 +48,18 @@ export function keepReferences(conversation: Conversation, inserted = Number.POS
 	conversation.references = createReferences(conversation, references.before + (references.before > inserted ? 1 : 0));
 }
 
-/** A step: the references from now on, and what is said of it. */
+/** A step: the new references, and the warning. */
 interface Step {
 	readonly references: References;
 	readonly warning: string;
 }
 
-/** Whether older results may be sent as references. Where somebody else runs all tools, nobody would open them. */
+/** Whether older results may be sent as references. Not in manual mode, where `read_result` does not run. */
 export function isReferring({ oldResults, mode }: Pick<ChatOptions, 'oldResults' | 'mode'>): boolean {
 	return oldResults !== 'keep' && mode !== 'manual';
 }
 
-/** Makes the references of the request before again, so that the next one begins like it. */
+/** Restores the references of the previous request, so that the next request begins like it. */
 export function restoreReferences(
 	{ messages, window }: Pick<Conversation, 'messages' | 'window'>,
 	prompt: PromptRecord | undefined,
@@ -71,9 +71,9 @@ export function restoreReferences(
 }
 
 /**
- * Finds out whether it pays to send references in the place of older results. Each such step changes the middle of the
- * request, which the provider then reads anew. Where its cache has expired, it does so anyway. Else the step must save more
- * by as many further requests as there were so far.
+ * Finds a step that saves cost by replacing older results with references. Each step changes the middle of the request,
+ * so the provider's cache misses the rest. With a cold cache that costs nothing. With a warm cache the step must save
+ * more in as many further requests as there were so far.
  */
 export function findPayingStep(conversation: Conversation, before: Before): Step | undefined {
 	const { messages, window } = conversation;
@@ -85,7 +85,7 @@ export function findPayingStep(conversation: Conversation, before: Before): Step
 	return next.saved >= leastWarm && gain >= next.behind * rewriting ? next : undefined;
 }
 
-/** Makes a step whatever it costs, because the conversation does not fit. Nothing if it would save nothing. */
+/** Finds a step for a conversation that does not fit, whatever it costs. Returns `undefined` if it saves nothing. */
 export function findFullStep(conversation: Conversation): Step | undefined {
 	const next = createStep(conversation, leastTurns);
 	return next !== undefined && next.saved >= leastFull ? next : undefined;
@@ -115,22 +115,22 @@ function findTurn(messages: readonly Message[], turns: number): number {
 	return messages.findLastIndex(({ role }) => role === 'assistant' && --left === 0);
 }
 
-/** Whether the provider's cache has nothing of the request before, as far as that is known. */
+/** Whether the provider's cache has probably lost the previous request. */
 function isCold({ prompt, model, cache, now }: Before): boolean {
 	if (prompt === undefined || prompt.model !== model || cache === false) return true;
 	return now - prompt.at > (cache === '1h' ? 60 : 5) * 60_000;
 }
 
-/** The name of the tool that opens a result of which a request has only a reference. */
+/** The name of the tool that opens a result behind a reference. */
 export const readResultName = 'read_result';
 
-/** Results that stay whole: what a skill says, and what tools were found. */
+/** Tools whose results stay whole: texts of skills, and found tools. */
 const neverReferred: ReadonlySet<string> = new Set([...builtinNames, searchName]);
 
-/** The least characters of a result that a reference is sent for. */
+/** The least characters of a result that becomes a reference. */
 const leastCharacters = 1_500;
 
-/** The characters of a result that stand in its reference. */
+/** The characters of a result in its reference. */
 const shownCharacters = 200;
 
 /** The characters of a result that one call opens. */
@@ -151,7 +151,7 @@ function createReferences(
 		if (message?.role !== 'tool') continue;
 		const { toolCallId: callId } = message;
 		const name = names.get(callId);
-		// Servers may use an id again: it means its first result.
+		// Servers may reuse an id, which then means its first result.
 		const isAmbiguous = ids.has(callId);
 		ids.add(callId);
 		if (isAmbiguous || name === undefined || neverReferred.has(name) || !isLong(message)) continue;
@@ -167,7 +167,7 @@ function isLong(message: ToolMessage): boolean {
 	return !hasMedia && messageText(message).length >= leastCharacters;
 }
 
-/** It never changes for a result, so a request begins like the one before. */
+/** Creates the reference to a result. It never changes, so that caches hit. */
 function refer(result: ToolMessage): ToolMessage {
 	const { parts: _, ...message } = result;
 	const text = messageText(result);
@@ -176,7 +176,7 @@ function refer(result: ToolMessage): ToolMessage {
 	return { ...message, content: `[${note} ${how}]\n${truncateText(text, shownCharacters)}…` };
 }
 
-/** Makes the tool `read_result`. It reads the messages as they are when it is called. */
+/** Makes the tool `read_result`. It reads the current messages. */
 export function createResultReader(messages: readonly Message[]): Tool {
 	return define({
 		name: readResultName,

@@ -38,7 +38,7 @@ export interface OneOfTools {
 	readonly oneOf: readonly string[];
 }
 
-/** Facts about a message, for a store that shows the run again later. */
+/** Facts about a message, for a store that replays the run later. */
 export interface MessageContext {
 	/** The model turn. Only of an assistant message. */
 	readonly turn?: Turn;
@@ -53,7 +53,7 @@ export interface MessageContext {
 	readonly usage?: ChatUsage;
 	/** Only of an assistant message: the cost of its own request. `turn.usage` also counts failed tries. */
 	readonly spent?: ChatUsage;
-	/** With an assistant message: the milliseconds in which nothing of it came, so that its model may have thought in hiding. */
+	/** Only of an assistant message: the milliseconds without a delta, in which the model may have thought. */
 	readonly silentMs?: number;
 	/** Only of an assistant message: what the next run's `lastPrompt` is. */
 	readonly prompt?: PromptRecord;
@@ -95,8 +95,9 @@ export interface ChatOptions extends ProviderChoices {
 	/** Functions and records, or a toolbox. */
 	readonly tools?: ToolEntries;
 	/**
-	 * Returns further tools. It is called before each turn, so it should return the same list as long as nothing changed.
-	 * An error here ends the run. A duplicate name is an error, as in `tools`. What it warns of, the run's readers are shown.
+	 * Returns further tools. It is called before each turn, so it should return the same list as long as nothing
+	 * changed. An error here ends the run. A duplicate name is an error, as in `tools`. Its warnings go to the readers
+	 * of the run.
 	 */
 	readonly loadTools?: (warn: Warn) => readonly Tool[] | Promise<readonly Tool[]>;
 	readonly skills?: readonly (AnyFn | Skill)[];
@@ -109,9 +110,8 @@ export interface ChatOptions extends ProviderChoices {
 	 */
 	readonly skillContext?: SkillContext | (() => SkillContext);
 	/**
-	 * Returns what the model is told in front of the newest user message, of which it gets the text: what is remembered of
-	 * the person, for example. It is asked once, while the first turn is prepared, and the answer stays for the run. An
-	 * error here is a `warning`, and the run goes on without.
+	 * Returns a text for the model to put before the newest user message, such as memories about the person. Gets the
+	 * text of the message. Called once, before the first turn. An error here becomes a `warning`.
 	 */
 	readonly recall?: Recall;
 	/** The most model turns of a run. The default is 10. */
@@ -137,8 +137,9 @@ export interface ChatOptions extends ProviderChoices {
 	 */
 	readonly contextFull?: 'fail' | 'truncate' | 'compact';
 	/**
-	 * What becomes of older results of tools. `refer` (the default): where that costs less, or where nothing else fits, a
-	 * request has their beginning, and the model opens them with `read_result`. A `warning` says how many. `keep`: it has all.
+	 * The treatment of older tool results. `refer` (the default): if that costs less, or if the request does not fit,
+	 * requests have only their beginning, and the model opens them with `read_result`. A `warning` says how many.
+	 * `keep`: requests have all of them.
 	 */
 	readonly oldResults?: 'refer' | 'keep';
 	/** The model's context window, or a function that returns it. It is the limit if `maxContextTokens` is missing. */
@@ -165,7 +166,7 @@ export interface ChatOptions extends ProviderChoices {
 	readonly reasoningEffort?: ReasoningEffort;
 	/** How long the provider keeps the prompt in its cache (docs/models.md). The default is that of its settings. */
 	readonly cache?: PromptCache;
-	/** Names the conversation for the caches of providers. It must not tell who speaks: hash it. */
+	/** Names the conversation for the caches of providers. Hash it, so that it identifies no person. */
 	readonly cacheKey?: string;
 	/** The record of the newest request of the conversation, by which a run tells why a cache missed. */
 	readonly lastPrompt?: PromptRecord;
@@ -200,8 +201,8 @@ export interface ChatOptions extends ProviderChoices {
 	 */
 	readonly onToolThrow?: (tool: string, thrown: unknown) => void;
 	/**
-	 * Gives what the readers of the run are shown of an error of a tool's function beside its message: its stack, as an
-	 * event `tool_stack`. Without it they are shown none. It is meant for a developer's own machine. It must not throw.
+	 * Returns the stack of an error of a tool's function for the event `tool_stack`. Without it there is no such event.
+	 * Meant for a developer's own machine. Must not throw.
 	 */
 	readonly showThrown?: (thrown: unknown) => string | undefined;
 	/** Stores a message before the next step of the run begins. An error here ends the run. */
@@ -209,8 +210,8 @@ export interface ChatOptions extends ProviderChoices {
 	/** Called before a tool runs a call. An error here ends the run. */
 	readonly onToolCall?: (call: ToolCall, tool: Tool) => void | Promise<void>;
 	/**
-	 * Called with a question of a call and its changes in the state, and with what its tool keeps if it takes the answer.
-	 * An error here ends the run.
+	 * Called with a question of a call and its changes of the state, and with the `resume` data if the tool takes the
+	 * answer. An error here ends the run.
 	 */
 	readonly onQuestion?: (
 		question: Question,
@@ -219,11 +220,11 @@ export interface ChatOptions extends ProviderChoices {
 		answerTo?: AnswerTo,
 	) => void | Promise<void>;
 	/**
-	 * Called before a turn is asked again after a part of it was shown. `repeated` are its notes and warnings, which are
-	 * shown again. An error here ends the run.
+	 * Called before a turn restarts after a part of it was shown. `repeated` are its notes and warnings, which are shown
+	 * again. An error here ends the run.
 	 */
 	readonly onRestart?: (iteration: number, repeated: readonly SideEvent[]) => void | Promise<void>;
-	/** Keeps account of each request. */
+	/** Accounts for the cost of each request. */
 	readonly meter?: Meter;
 	/** Returns stored messages that arrived during the run. The model gets them with its next turn. */
 	readonly steer?: () => readonly Message[];

@@ -15,20 +15,20 @@ export const cacheMisses = [
 
 export type CacheMiss = (typeof cacheMisses)[number];
 
-/** What a later request is compared with: hashes of the parts of a request, and what it had. */
+/** A request as hashes of its parts, to compare it with a later request. */
 export interface PromptRecord {
 	readonly model: string;
-	/** How many tools it had, and a hash of them. */
+	/** The number of tools, and a hash of them. */
 	readonly tools: readonly [count: number, hash: string];
 	readonly system: string;
-	/** A hash of its first messages, and whether a summary is among them. */
+	/** A hash of the first messages, and whether a summary is among them. */
 	readonly start: readonly [hash: string, isSummed: boolean];
-	/** How many messages have a recalled text, and a hash of these texts. */
+	/** The number of messages with a recalled text, and a hash of these texts. */
 	readonly fronts: readonly [count: number, hash: string];
-	/** How many results it had as references, and how many messages are behind these. Missing if there were none. */
+	/** The number of references, and the number of messages after them. Missing without references. */
 	readonly references?: readonly [count: number, behind: number];
-	/** 0 if the provider did not say it. */
+	/** 0 if the provider did not report it. */
 	readonly inputTokens: number;
-	/** When it was answered, in milliseconds since 1970. */
+	/** The time of the reply, in milliseconds since 1970. */
 	readonly at: number;
 }

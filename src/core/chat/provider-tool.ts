@@ -33,7 +33,7 @@ export interface ProviderContext {
 	readonly compactAt?: number;
 }
 
-/** What an agent chooses of what its provider offers. A choice that a provider does not have is left out. */
+/** The provider features that an agent chooses. A provider ignores features that it does not have. */
 export interface ProviderChoices {
 	/** Tools that the provider runs. A name alone stands for the tool with its defaults. */
 	readonly providerTools?: readonly (ProviderToolType | ProviderTool)[];
@@ -43,16 +43,16 @@ export interface ProviderChoices {
 	readonly speed?: 'fast';
 	/** Where the model runs, such as `us`. */
 	readonly region?: string;
-	/** What the provider does to a long conversation. What it cannot do is left to `oldResults` and `contextFull`. */
+	/** The provider's own treatment of a long conversation, besides `oldResults` and `contextFull`. */
 	readonly providerContext?: ProviderContext;
-	/** Who the answer is for, in a form that says nothing about them. Providers use it to find abuse. */
+	/** An anonymous id of the end user. Providers use it to find abuse. */
 	readonly endUser?: string;
 }
 
-/** The uses of a tool in one reply if nothing else is said. */
+/** The default for the most uses of a tool in one reply. */
 export const usualUses = 5;
 
-/** Returns what is chosen among other options. */
+/** Picks the provider features from other options. */
 export function pickChoices(choices: ProviderChoices): ProviderChoices {
 	const { providerTools, serviceTier, speed, region, providerContext, endUser } = choices;
 	return { providerTools, serviceTier, speed, region, providerContext, endUser };
@@ -69,7 +69,7 @@ export interface ProviderCall {
 	/** Runlet's name of the tool, such as `web_search`, else the provider's own. */
 	readonly name: string;
 	readonly input?: unknown;
-	/** What came of it. Long texts are cut. */
+	/** The result. Long texts are cut. */
 	readonly output?: unknown;
 	readonly isError?: boolean;
 }
@@ -108,7 +108,7 @@ const mostQuote = 2_000;
 const mostText = 4_000;
 const mostItems = 50;
 
-/** Cuts long texts and lists in the input or output of a call. What only its provider can read is left out. */
+/** Cuts long texts and lists in the input or output of a call. Leaves out fields that only the provider can read. */
 export function cutData(value: unknown, depth = 0): unknown {
 	if (typeof value === 'string') return value.length > mostText ? `${value.slice(0, mostText)}…` : value;
 	if (depth > 6) return undefined;

@@ -41,7 +41,7 @@ export interface AskedCall extends ProviderChoices {
 	readonly cache?: PromptCache;
 	/** The estimated tokens that it sends. */
 	readonly inputTokens: number;
-	/** Those of them that are audio, which some models bill at a price of its own. */
+	/** The audio tokens among them, which some models bill at another price. */
 	readonly inputAudioTokens?: number;
 	/** The most tokens of the reply. */
 	readonly outputTokens: number;
@@ -49,15 +49,15 @@ export interface AskedCall extends ProviderChoices {
 
 /** The most that a call may cost. */
 export interface MostCost {
-	/** The tokens that it may read: those that it sends, and what the provider's own tools add. */
+	/** The most input tokens: those of the request, and those that the provider's own tools add. */
 	readonly inputTokens: number;
-	/** How many more texts it may write, each as long as the reply: a summary of the conversation. */
+	/** The number of further texts that it may write, each as long as the reply, such as a summary. */
 	readonly texts?: number;
 	/** US dollars. Missing if unknown. */
 	readonly usd?: number;
 	/** The part of `usd` that is not for tokens: searches, containers, files. */
 	readonly unitsUsd?: number;
-	/** What has no known price: the model, or a unit, a tier, a speed, a region of it. */
+	/** The part without a known price: the model, or a unit, a tier, a speed, a region. */
 	readonly unpriced?: string;
 }
 
@@ -75,7 +75,7 @@ export interface ProviderMeta {
 	readonly audio?: boolean;
 	/** Whether it shows its thinking, or takes an effort. */
 	readonly reasoning?: boolean;
-	/** Whether it may think without showing it. A reply that was cut off is then charged for silence, too. */
+	/** Whether it may hide its thinking. Then an interrupted reply is charged for silence too. */
 	readonly hidesThinking?: boolean;
 	/** The context window of its usual models in tokens. For one model, call the registration's `contextWindow`. */
 	readonly contextWindow?: number;
@@ -113,8 +113,8 @@ export interface CallOptions extends ProviderChoices {
 }
 
 /**
- * How long a prompt stays in a provider's cache: 5 minutes or an hour, whichever is cheaper by the pauses of the session
- * (`auto`), or `false` for no cache.
+ * The lifetime of a prompt in the provider's cache: 5 minutes, an hour, the cheaper of both by the pauses of the
+ * session (`auto`), or `false` for no cache.
  */
 export type PromptCache = '5m' | '1h' | 'auto' | false;
 
@@ -151,8 +151,8 @@ export type TextChatStreamFn = (
 ) => ChatReply | string | undefined | Promise<ChatReply | string | undefined>;
 
 /**
- * Makes one request and returns a vector for each text, in order. `chat.embed` repeats it after a failure. `onUsage` takes
- * what the provider says that the request cost.
+ * Makes one request and returns a vector for each text, in order. `chat.embed` repeats it after a failure. `onUsage`
+ * takes the reported cost.
  */
 export type EmbedFn = (
 	model: string,

@@ -1,31 +1,28 @@
 import { textPart } from '../ground/part.ts';
 import { type Message, messageText, type UserMessage, userMessage } from './message.ts';
 
-/**
- * A text that a model is sent in front of the newest user message of a run. It is in no message of the history, and stays
- * with its message: messages that come during the run have nothing in front.
- */
+/** A text before the newest user message of a run. It is sent with that message, but not part of the history. */
 export interface Recalled {
 	/** Empty if there is nothing. */
 	readonly text: string;
-	/** Where it comes from, for the readers of the run, and by which it is found again. */
+	/** The sources of the text, for the readers of the run and for later searches. */
 	readonly sources: readonly string[];
 	/**
-	 * The texts that earlier user messages were sent with, by their places among the messages of the run. They are sent in
-	 * the same way again, so that a provider's cache of the conversation still fits.
+	 * The recalled texts of earlier user messages, by message index. They are sent again, so that the provider's cache
+	 * hits.
 	 */
 	readonly earlier?: ReadonlyMap<number, string>;
 }
 
-/** Finds what a model is told in front of a message of this text. */
+/** Finds the text to put before a message with this text. */
 export type Recall = (text: string) => Recalled | undefined | Promise<Recalled | undefined>;
 
-/** What was recalled, with the messages that are sent for those that have it in front. */
+/** The recalled text, and the sent form of each message that has one. */
 export type RecalledFronts = Pick<Recalled, 'text' | 'sources'> & {
 	readonly fronts: ReadonlyMap<Message, UserMessage>;
 };
 
-/** Begins to ask what is recalled for the newest user message. What fails is thrown to whoever waits. */
+/** Starts the recall for the newest user message. The returned promise rejects with its errors. */
 export function beginRecall(
 	recall: Recall | undefined,
 	messages: readonly Message[],
@@ -44,7 +41,7 @@ export function beginRecall(
 	return found;
 }
 
-/** Makes the messages with a text in front. Each is made once, so that it is measured once. */
+/** Creates the sent forms of the messages with a recalled text. */
 function createFronts(
 	messages: readonly Message[],
 	newest: number,

@@ -82,7 +82,7 @@ export type OnDelta = (
 
 /** An image that a model made. */
 export interface MadeImage {
-	/** Where the workspace keeps it: a path below `images/`. The same image has the same name. */
+	/** Its path in the workspace, below `images/`. The same image has the same name. */
 	readonly name: string;
 	/** Media type, such as `image/png`. */
 	readonly mime: string;
@@ -103,15 +103,15 @@ const endings: Readonly<Record<string, string>> = {
 	'image/svg+xml': 'svg',
 };
 
-/** The text that stands for an image where only its name is told. It is that of its part. */
+/** The text for an image by its name, like the text of its part. */
 export function renderMadeImage(name: string): string {
 	return `[image:${name}]`;
 }
 
 /**
  * Writes the images of a reply to the workspace. Returns the parts of its message: the text, and for each image a part
- * that names its file, in `meta.file`. Without a workspace the parts hold the images themselves. An image that cannot be
- * written, as over the quota, is only named, and the readers are warned.
+ * that names its file, in `meta.file`. Without a workspace the parts hold the images themselves. If an image cannot be
+ * written, its part has only the name, and the readers are warned.
  */
 export async function keepImages(
 	{ text, images = [] }: { readonly text: string; readonly images?: readonly MadeImage[] },

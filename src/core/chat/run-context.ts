@@ -29,7 +29,7 @@ export interface RunContext
 	> {
 	/** Who sent the newest message, or a function that says it at each call. */
 	readonly askedBy?: Actor | (() => Actor | undefined);
-	/** Makes the name of a call for effects outside. Without it each call gets a random one. */
+	/** Creates the idempotency key of a call. The default is a random key. */
 	readonly createKey?: (callId: string) => string;
 	/** The state of the session. Without it the state lasts for this run. */
 	readonly state?: StateStore;

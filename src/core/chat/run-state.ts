@@ -29,7 +29,7 @@ export interface RunState {
 	readonly steps: Step[];
 	/** The newest model turn when the run was continued. */
 	readonly resumedAt?: LastTurn;
-	/** What stands in front of user messages, while it is asked for. */
+	/** The recall of the run, while it is pending. */
 	recalling?: Promise<RecalledFronts | undefined>;
 	/** The number of completed model turns. */
 	iteration: number;

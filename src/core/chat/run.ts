@@ -55,10 +55,10 @@ export function run(options: ChatOptions, messages: readonly Message[]): Run {
 	};
 }
 
-/** A started run, for a reader of its own. */
+/** A started run with a reader of your own. */
 interface StartedRun {
 	readonly result: Promise<RunResult>;
-	/** Adds the reader. There can be one. The function waits for the events that are there together; nothing after the end. */
+	/** Adds the only reader. The function waits for the next batch of events, and returns `undefined` after the end. */
 	readonly read: () => () => Promise<RunEvent[] | undefined>;
 	/** Cancels the run. A reader that leaves early does so. */
 	readonly abort: () => void;

@@ -19,16 +19,17 @@ export interface LaterTools {
 	readonly own: ReadonlySet<string>;
 	/** The most tokens of own tools in a request, if all of them have more. */
 	readonly mostTokens?: number;
-	/** How the tools of skills came into the conversation. */
+	/** The origins of skill tools in the conversation. */
 	readonly bySkills?: ReadonlyMap<string, Origin>;
 }
 
 /**
- * Selects the tools that a request sends. Tools that were found, called or brought by a skill stand behind all others, in
- * the order in which they came. So the tools of one request are the beginning of those of the next.
+ * Selects the tools of a request. Found, called and skill tools come after all others, in the order in which they
+ * appeared, so that each request begins with the tools of the previous request.
  *
- * Of a run with more tools than `maxSentTools`, or with larger ones than `maxToolTokens`, only those are sent that the conversation found or called and that the
- * turn must call. If that are too many, the least recently used ones are left out, down to half of them at once.
+ * With more tools than `maxSentTools`, or larger tools than `maxToolTokens`, a request has only the tools that the
+ * conversation found or called, and those that the turn must call. If these are too many, the least recently used half
+ * is left out.
  */
 export function selectSentTools(
 	available: readonly Tool[],
@@ -102,7 +103,7 @@ function findKnownTools(
 		const call = calls.get(callId);
 		if (call === undefined || (isError && call.name === searchName)) continue;
 		const known = listKnownTools(call, message.content).filter((name) => own.has(name));
-		// The first one is sent whatever its size is: nobody could call it otherwise.
+		// The first tool is sent whatever its size is, because otherwise it would not be callable.
 		const names = known.slice(0, most).filter((_, at) => at === 0 || sum(known.slice(0, at + 1)) <= mostTokens);
 		for (const name of names.toReversed()) {
 			used.delete(name);

@@ -8,7 +8,7 @@ import type { ChatOptions, OpenCallState } from './options.ts';
 import { type CallsOutcome, runCalls } from './tool-calls.ts';
 import { prepareTurns } from './turn.ts';
 
-/** Calls of tools from outside of a run. */
+/** Tool calls outside of a run. */
 export interface SingleCalls {
 	/** Finds the tool of a call by its own name or its provider-safe alias. */
 	find(name: string): Tool | undefined;
@@ -18,12 +18,12 @@ export interface SingleCalls {
 	run(single: SingleCall): Promise<CallsOutcome>;
 }
 
-/** A call from outside of a run. */
+/** A call outside of a run. */
 export interface SingleCall {
 	readonly call: ToolCall;
-	/** Whether a person has allowed it. */
+	/** Whether a person approved it. */
 	readonly isApproved: boolean;
-	/** The answer to the question that it has asked, if its tool takes it. */
+	/** The answer to its question, if its tool takes the answer. */
 	readonly answer?: OpenCallState['answer'];
 	readonly emit: Emit;
 	/** Stores the changes of the call in the state, and its question if it has asked one. Resolves once they are stored. */
@@ -31,8 +31,8 @@ export interface SingleCall {
 }
 
 /**
- * Prepares calls that run as those of a run: with the same tools, context, checks and limits, but without a model, and
- * nothing enters a history. Throws what `loadTools` throws.
+ * Prepares tool calls with the tools, context, checks and limits of a run, but without a model and a history. Throws
+ * the errors of `loadTools`.
  *
  * @param messages the conversation, for tools that read it
  */
@@ -43,7 +43,7 @@ export async function prepareSingleCalls(
 ): Promise<SingleCalls> {
 	const { catalog, context, state } = prepareTurns(options, { stream: false, signal }, messages);
 	await catalog.load();
-	// Nobody has read a skill, and nobody has to search.
+	// Without a model there are no read skills and no tool search.
 	const tools = catalog.tools.filter(({ name }) => catalog.ownNames.has(name));
 	const timeoutMs = options.timeouts?.toolMs;
 	return {

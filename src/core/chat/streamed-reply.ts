@@ -13,20 +13,22 @@ export type TurnReply = ChatReply & {
 	readonly text: string;
 	readonly toolCalls: readonly ToolCall[];
 	readonly model: string;
-	/** What the request itself cost; `usage` counts failed tries, too. */
+	/** The cost of the request itself. `usage` also has the cost of failed tries. */
 	readonly requestUsage?: ChatUsage;
-	/** The milliseconds in which nothing of it came. */
+	/** The milliseconds without a delta. */
 	readonly silentMs?: number;
-	/** The parts of its request, as they were sent. */
+	/** The sent request. */
 	readonly sent?: SentPrompt;
-	/** Inputs that were streamed in other words than `JSON.stringify` finds for them, by call id. */
+	/** Streamed inputs that differ from `JSON.stringify`, by call id. */
 	readonly streamedInputs?: Readonly<Record<string, string>>;
 };
 
-/** From so many milliseconds on a pause in a reply is long. */
+/** The least milliseconds of a long pause. */
 const longPauseMs = 500;
 
-/** A reply on its way. Shows the deltas of one call: drops the empty ones, tells equal call ids apart, keeps their texts. */
+/**
+ * A reply in progress. Emits the deltas of one call, drops empty deltas, makes call ids unique, and collects the texts.
+ */
 export class StreamedReply {
 	readonly #emit: Emit;
 	readonly #createIds: () => CallIds;
@@ -39,7 +41,7 @@ export class StreamedReply {
 	#stop: StreamStop | undefined;
 	#isShown = false;
 	#isOpen = true;
-	/** How long it was silent, and when it was not, in milliseconds. */
+	/** The total of the long pauses, and the time of the last delta, in milliseconds. */
 	readonly #pauses = { silentMs: 0, lastAt: Date.now() };
 	#hasReadAgain = false;
 
@@ -55,12 +57,12 @@ export class StreamedReply {
 		return this.#isShown;
 	}
 
-	/** What it may have cost besides what was shown: nothing came before its beginning, and in long pauses until now. */
+	/** The hidden cost: the time before the first delta, and the long pauses until now. */
 	get hidden(): Hidden {
 		return { silentMs: this.#pauses.silentMs + this.#pauseMs(), hasReadAgain: this.#hasReadAgain };
 	}
 
-	/** What the call cost, as its stream says. */
+	/** The cost that the stream reported. */
 	get usage(): ChatUsage | undefined {
 		return this.#stop?.usage;
 	}
@@ -68,7 +70,7 @@ export class StreamedReply {
 	/** Takes one delta, and shows it. */
 	take(given: Parameters<OnDelta>[0]): undefined | Promise<void> {
 		if (!this.#isOpen || typeof given?.type !== 'string' || isLoopKind(given.type)) return undefined;
-		// What an adapter sends of a known kind is as the types say; other kinds pass through unread.
+		// SAFETY: an adapter sends known kinds as typed, and other kinds are not read.
 		const delta = given as ReplyDelta;
 		switch (delta.type) {
 			case 'text':
@@ -97,7 +99,7 @@ export class StreamedReply {
 		}
 	}
 
-	/** Completes the reply from what was streamed, and shows what was not. */
+	/** Completes the reply with the streamed deltas, and emits the parts that were not streamed. */
 	async complete(reply: ChatReply, model: string): Promise<TurnReply> {
 		const { silentMs } = this.hidden;
 		const text = reply.text ?? this.#texts.join('');
@@ -120,7 +122,7 @@ export class StreamedReply {
 		};
 	}
 
-	/** Tokens of what was streamed, estimated. */
+	/** Estimates the streamed tokens. */
 	countTokens(): number {
 		const counter = createTokenCounter();
 		const inputs = [...this.#inputs.values()].flat();
@@ -128,12 +130,12 @@ export class StreamedReply {
 		return Math.ceil(counter.total());
 	}
 
-	/** Drops the deltas that come later: the call is over. */
+	/** Ends the call. Later deltas are dropped. */
 	close(): void {
 		this.#isOpen = false;
 	}
 
-	/** The time since something came, unless that is a usual pause. */
+	/** The time since the last delta, if it is a long pause. */
 	#pauseMs(): number {
 		const ms = Date.now() - this.#pauses.lastAt;
 		return this.#isShown && ms < longPauseMs ? 0 : ms;
@@ -147,7 +149,7 @@ export class StreamedReply {
 		return this.#emit(delta);
 	}
 
-	/** Shows the calls that were not streamed; gives the inputs that were streamed in other words than their own. */
+	/** Emits the calls that were not streamed. Returns the streamed inputs that differ from `JSON.stringify`. */
 	async #showCalls(calls: readonly ToolCall[]): Promise<Readonly<Record<string, string>> | undefined> {
 		const otherWords = new Map<string, string>();
 		for (const { id, name, input } of calls) {
@@ -172,7 +174,7 @@ interface CallIds {
 	readonly getCurrent: (id: string) => string;
 }
 
-/** Gives every call of a turn an id of its own: one without gets `nameless`, an id that is taken a suffix. */
+/** Makes the ids of a turn's calls unique: a missing id becomes `nameless`, a taken id gets a suffix. */
 function createCallIds(nameless: string, others: ReadonlySet<string>): CallIds {
 	const taken = new Set(others);
 	const latest = new Map<string, string>();

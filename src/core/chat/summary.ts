@@ -10,9 +10,9 @@ import type { TurnReply } from './streamed-reply.ts';
 import { estimateTokens } from './tokens.ts';
 import { addUsage, type ChatUsage } from './usage.ts';
 
-/** A turn, whatever part of the conversation it sends. */
+/** A turn without its messages. */
 export type PreparedTurn = Omit<TurnRequest, 'messages'> & {
-	/** Names of the skills that were read in what is sent. */
+	/** Lists the active skills. */
 	readonly skills: () => readonly string[];
 	/** Whether older results may be sent as references. */
 	readonly canRefer: boolean;
@@ -55,11 +55,10 @@ const instructions = [
 ].join('\n');
 
 /**
- * Has the model sum up messages of a conversation, an earlier summary among them. It asks in requests of its own: no
- * tools, no skills, a whole reply, with the run's retries, fallbacks and timeouts. What does not fit into one request is
- * summed up in pieces, oldest first, each with the summary so far; of more than eight pieces the oldest are left out.
- * Gives nothing where the model says nothing, refuses, or fails in a way that another try would not mend. A failure that
- * may pass is thrown. The cost counts either way.
+ * Asks the model to summarize messages, including an earlier summary. The requests have no tools and no skills, do not
+ * stream, and use the run's retries, fallbacks and timeouts. A long conversation is summarized in pieces, oldest first,
+ * each with the summary so far. Of more than eight pieces the oldest are left out. Returns `undefined` if the model
+ * answers nothing, refuses, or fails permanently. Throws an error that may pass. The cost counts in all cases.
  */
 export async function summarize(
 	{ skills, selectAgain: _, canRefer: __, ...request }: PreparedTurn,
@@ -92,7 +91,7 @@ export async function summarize(
 	return { message: { role: 'system', content, summary: true, ...(names.length > 0 && { skills: names }) }, usage };
 }
 
-/** What the model answers; its readers are shown warnings only. A failure that stays is an answer without a text. */
+/** Requests a summary. Readers see only warnings. A permanent failure counts as an empty answer. */
 async function askForSummary(request: TurnRequest): Promise<Pick<TurnReply, 'text' | 'stopReason' | 'usage'>> {
 	const { emit } = request.readers;
 	const readers = { ...request.readers, emit: (event: RunEvent) => (isDelta(event) ? undefined : emit(event)) };
@@ -114,12 +113,12 @@ function toSummaryOptions({ options, stream }: Pick<TurnRequest, 'options' | 'st
 		...options,
 		maxOutputTokens: tokens,
 		toolChoice: undefined,
-		// Nobody asks this again.
+		// The request is not repeated.
 		cache: false,
 		outputSchema: undefined,
-		// Thinking counts as output, of which there is little.
+		// Thinking counts as output, which is limited.
 		reasoningEffort: effort === undefined || effort === 'none' || effort === 'minimal' ? effort : 'low',
-		// A whole reply comes when all of it is written, later than the first word of a stream.
+		// A whole reply takes longer than the first event of a stream.
 		timeouts: { ...timeouts, firstEventMs: stream ? undefined : timeouts?.firstEventMs },
 	};
 }
@@ -129,14 +128,19 @@ function createQuestion(summary: string, piece: string): string {
 	return `${before}The conversation${summary === '' ? '' : ' since then'}:\n\n${piece}\n\nNow write the summary.`;
 }
 
-/** Characters of the conversation that fit into one request beside instructions, a summary and the answer. */
+/**
+ * Counts the characters of the conversation that fit into one request besides the instructions, a summary and the
+ * answer.
+ */
 function countRoom({ limit, tokens, charactersPerToken }: SummaryRoom, summary: string): number {
 	const frame = instructions.length + createQuestion('-', '').length;
 	const before = Math.max(tokens * charactersPerToken, summary.length);
 	return Math.max(shortestPiece, Math.floor((limit - tokens) * charactersPerToken) - frame - before);
 }
 
-/** The messages as texts of about that many characters. A message stays in one piece; one that is too long is cut. */
+/**
+ * Splits messages into texts of about that many characters. Does not split a message, but cuts it if it is too long.
+ */
 function splitMessages(messages: readonly Message[], characters: number): string[] {
 	const pieces: string[] = [];
 	let open: string[] = [];
@@ -182,7 +186,7 @@ function readSummary(summary: SystemMessage): string {
 	return text.slice(text.startsWith(lead) ? lead.length : 0, text.endsWith(end) ? text.length - end.length : undefined);
 }
 
-/** Tells the model which skills it has read: their texts are summed up, too. */
+/** Lists the read skills for the model, because their texts are summarized too. */
 function describeSkills(names: readonly string[]): string {
 	if (names.length === 0) return '';
 	return `\n\nSkills that were read: ${names.join(', ')}. Their tools can be called; read one again where its text is needed.`;

@@ -27,7 +27,7 @@ export interface CallsRequest {
 	readonly tools: readonly Tool[];
 	readonly context: Omit<ToolContext, 'callId' | 'idempotencyKey' | 'emit' | 'state'> &
 		Pick<InvokeContext, 'onThrow' | 'createKey'>;
-	/** What the session remembers. A call changes a draft of it. */
+	/** The state of the session. Each call changes a draft of it. */
 	readonly state: StateStore;
 	readonly timeoutMs?: number;
 	/** The ids of calls over the run's limit, which are not run. */
@@ -42,11 +42,11 @@ export interface CallsRequest {
 	readonly atOnce: number;
 	/** Whether several calls may wait for somebody else. */
 	readonly parallel: boolean;
-	/** Gives what readers are shown of what a tool's function threw. */
+	/** Returns the stack of an error of a tool's function for the readers. */
 	readonly showThrown?: (thrown: unknown) => string | undefined;
 	/** Called before a tool runs a call. */
 	readonly onCall?: (call: ToolCall, tool: Tool) => void | Promise<void>;
-	/** Called with a question of a call and its changes, and with what its tool keeps if it takes the answer. */
+	/** Called with a question of a call and its changes, and with the `resume` data if the tool takes the answer. */
 	readonly ask: (question: Question, call: ToolCall, changes: StateChanges, answerTo?: AnswerTo) => Promise<void>;
 	/** Adds a result to the history, with the reason if it stops the run. Resolves once it is stored. */
 	readonly store: (message: ToolMessage, about: ResultContext) => Promise<void>;
@@ -66,7 +66,7 @@ export interface CallsOutcome {
 	/** The calls that somebody else must answer or approve. */
 	readonly manual: readonly WaitingCall[];
 	readonly question?: Question;
-	/** What the tool of the question keeps, if it takes the answer. */
+	/** The `resume` data of the question, if its tool takes the answer. */
 	readonly answerTo?: AnswerTo;
 	readonly haltedReason?: string;
 }
@@ -151,7 +151,7 @@ export async function runCalls(request: CallsRequest): Promise<CallsOutcome> {
 	return { ...outcome, manual, results: calls.flatMap(({ id }) => results.get(id) ?? []) };
 }
 
-/** Makes what is told of an error of a tool's function. Readers are shown it in front of the result. */
+/** Creates the handler for errors of a tool's function. It emits the stack before the result. */
 function tellThrown(
 	{ context: { onThrow }, showThrown, emit }: CallsRequest,
 	{ id }: ToolCall,
@@ -234,8 +234,8 @@ async function runInPool<T>(items: readonly T[], atOnce: number, work: (item: T)
 }
 
 /**
- * Shows notes, but none between storing a result and showing it. A note is stored with the next result, so a reader of
- * the store would see the two in the wrong order. Results are stored one by one.
+ * Delays notes between storing and emitting a result. A note is stored with the next result, so otherwise readers of
+ * the store would see another order. Results are stored one by one.
  */
 function createNoteGate(emit: Emit) {
 	let waiting: RunEvent[] = [];

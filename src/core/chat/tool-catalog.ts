@@ -6,7 +6,7 @@ import type { ChatOptions } from './options.ts';
 import { raceAbort } from './signal.ts';
 import { createToolSearch, mostSent } from './tool-search.ts';
 
-/** The share of the context that tools may take, and the least and the most tokens of that. */
+/** The share of the context window for tools, and its least and most tokens. */
 const shareOfContext = 0.1;
 const leastToolTokens = 4_000;
 const mostToolTokens = 20_000;
@@ -14,20 +14,20 @@ const mostToolTokens = 20_000;
 /** The most tools that a warning names. */
 const mostNamed = 10;
 
-/** The tools of a run that are callable without reading a skill. Those that are loaded may change between turns. */
+/** The tools of a run that are callable without reading a skill. Loaded tools may change between turns. */
 export interface ToolCatalog {
 	readonly tools: readonly Tool[];
 	/** The most tokens of the own tools that a request sends, if they have more together. */
 	readonly mostTokens: number | undefined;
 	/** The names of the tools that the options give, directly or by `loadTools`. */
 	readonly ownNames: ReadonlySet<string>;
-	/** Loads the tools as they are now. Throws what `loadTools` throws, and `duplicate_tool`. */
+	/** Loads the current tools. Throws the errors of `loadTools`, and `duplicate_tool`. */
 	load(): Promise<void>;
-	/** Returns what `loadTools` warned of since the last call. */
+	/** Returns the warnings of `loadTools` since the last call. */
 	takeWarnings(): readonly Warning[];
 }
 
-/** Something that the readers of a run should know. */
+/** A warning for the readers of a run. */
 interface Warning {
 	readonly code: string;
 	readonly message: string;
@@ -51,7 +51,7 @@ export function createCatalog(
 		const isMany = mostTokens !== undefined || own.length > (options.maxSentTools ?? mostSent);
 		const search = isMany ? [createToolSearch(own)] : [];
 		const ownNames = new Set(own.map(({ name }) => name));
-		// An own tool of that name was there before this one.
+		// A tool of the run with that name wins.
 		const given = builtins.filter(({ name }) => name !== readResultName || !ownNames.has(name));
 		return { tools: forAgent([...own, ...given, ...search]), ownNames, own, tokens, mostTokens };
 	};
@@ -98,7 +98,7 @@ async function findTokenLimit(options: Parameters<typeof findContextLimit>[0], s
 	return Math.min(mostToolTokens, Math.max(leastToolTokens, share));
 }
 
-/** Says that tools are left to a search, with the largest of them and their sizes. */
+/** Writes the warning that the model has to search tools, with the sizes of the largest tools. */
 function describeSizes(
 	{ own, tokens }: { readonly own: readonly Tool[]; readonly tokens: number },
 	limit: number,

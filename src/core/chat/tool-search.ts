@@ -4,7 +4,7 @@ import { filterAvailable } from '../tool/call.ts';
 import { define } from '../tool/define.ts';
 import type { Tool, ToolCall } from '../tool/index.ts';
 
-/** The default for the most tools that a model is sent without a search. Of more, it is sent at most as many as it found. */
+/** The default for the most tools of a request. With more tools the model searches. */
 export const mostSent = 40;
 
 /** Tools that one search gives. */
@@ -18,7 +18,7 @@ const foundTools = v.object({ tools: v.array(v.object({ name: v.string() })) });
 export function createToolSearch(tools: readonly Tool[]): Tool {
 	return define({
 		name: searchName,
-		// Without their number, which would change the beginning of each request when it changes.
+		// The number of tools would change the prompt, so it is left out.
 		description:
 			'Find further tools by words of their names and descriptions. Those that are found can be called from the next turn on.',
 		inputSchema: v.object({ query: v.pipe(v.string(), v.minLength(1), v.description('Words, such as send email')) }),
@@ -34,7 +34,7 @@ export function createToolSearch(tools: readonly Tool[]): Tool {
 	});
 }
 
-/** Words of English that say nothing about a tool. */
+/** English stop words. */
 const empty = new Set(
 	`a about all an and any are as at be by can do for from has have how i in into is it its me my of on or our please that
 	the their then this to up us was we what when where which with you your`.split(/\s+/),
@@ -44,8 +44,8 @@ const empty = new Set(
 const shortestPart = 4;
 
 /**
- * The tools that have a word of the query, the best first. A word counts more in a name than in a description. Words are
- * compared without their endings; one of at least four letters is found inside others, too.
+ * Ranks the tools that have a word of the query, the best first. A word counts more in a name than in a description.
+ * Words are compared by their stems, and words of at least four letters are also found inside other words.
  */
 function rankTools(tools: readonly Tool[], query: string): readonly Tool[] {
 	const asked = splitWords(query);
@@ -76,7 +76,7 @@ function createTest(text: string): (word: string) => boolean {
 	return (word) => stems.has(stem(word)) || (isPart(word) && lower.includes(word));
 }
 
-/** Lists the tools that a call made known: those that a search found, or the called one. */
+/** Lists the tools that a call reveals: the results of a search, or the called tool. */
 export function listKnownTools({ name }: ToolCall, result: unknown): readonly string[] {
 	if (name !== searchName) return [name];
 	return v.is(foundTools, result) ? result.tools.map((tool) => tool.name) : [];

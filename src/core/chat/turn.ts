@@ -35,7 +35,7 @@ export interface TurnSetting {
 	readonly runId: string;
 	/** The tools that are callable without reading a skill. */
 	readonly catalog: ToolCatalog;
-	/** The tool that opens older results. Missing if they are always sent. */
+	/** The tool that opens older results. Missing if results are always sent whole. */
 	readonly reader?: Tool;
 	readonly resolver?: SkillResolver;
 	readonly skills?: ActiveSkills;
@@ -93,7 +93,7 @@ export function prepareTurns(
 	return { options, runId, resolver, skills, catalog, reader, context, state, stream, signal };
 }
 
-/** Finds all tools that a turn may call, as they are now. Its messages end at `end`. */
+/** Finds all tools that a turn may call now. The messages of the turn end at `end`. */
 export async function findTools(
 	{ catalog, skills }: TurnSetting,
 	conversation: Conversation,
@@ -126,7 +126,7 @@ export async function takeTurn(
 			mostTokens: catalog.mostTokens,
 			bySkills: new Map([...(skills?.listOrigins() ?? []), ...(first ? [[readResultName, first] as const] : [])]),
 		};
-		// Where nothing is referred to, nothing can be opened.
+		// Without references there is nothing to open.
 		const sendable = first === undefined ? callable.filter((tool) => tool !== reader) : callable;
 		return selectSentTools(sendable, later, options, conversation);
 	};
@@ -135,7 +135,7 @@ export async function takeTurn(
 			options,
 			system,
 			...select(),
-			// What is left out or summed up may have brought tools.
+			// Left-out messages may have brought tools.
 			selectAgain: async () => {
 				await skills?.toolsAt(conversation, messages.length);
 				return select();

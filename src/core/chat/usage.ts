@@ -12,7 +12,7 @@ export interface ChatUsage {
 	readonly cachedInputTokens?: number;
 	readonly reasoningTokens?: number;
 	/**
-	 * What has a price of its own, by name: `{ web_searches: 2, input_audio_tokens: 900 }`. Tokens of one kind are also in
+	 * Separately priced units, by name: `{ web_searches: 2, input_audio_tokens: 900 }`. Tokens of one kind are also in
 	 * `inputTokens` or `outputTokens`. docs/budgets.md lists the names.
 	 */
 	readonly units?: Units;
@@ -24,7 +24,7 @@ export interface ChatUsage {
 	readonly region?: string;
 	/** US dollars. Missing if a part of the cost is unknown. */
 	readonly costUsd?: number;
-	/** What has no known price, such as `container_minutes of "x"`. */
+	/** The part without a known price, such as `container_minutes of "x"`. */
 	readonly unpriced?: string;
 	/** Wall-clock milliseconds. */
 	readonly latencyMs?: number;

@@ -21,7 +21,7 @@ export async function dispatch(
 	return { id: call.id, output: outcome.error.message, isError: true };
 }
 
-/** The result of a call that went well. Its output is what the tool returned, or the parts as one text. */
+/** Creates the result of a successful call. Its output is the return value of the tool, or the parts as one text. */
 export function createResult(id: string, value: unknown): ToolResult {
 	if (!isParts(value)) return { id, output: value, isError: false };
 	return { id, output: flattenParts(value.parts), isError: false, parts: value.parts };
@@ -30,7 +30,7 @@ export function createResult(id: string, value: unknown): ToolResult {
 async function invokeCall(tools: readonly Tool[], call: ToolCall, context: InvokeContext): Promise<Outcome> {
 	const tool = findByCall(tools, call.name);
 	if (tool === undefined || !(await isAvailable(tool, context))) {
-		// A tool that has just said no, or nothing, is not asked again.
+		// The unavailable tool itself is not checked again.
 		const others = tools.filter((other) => other !== tool);
 		return createFailure(
 			'unknown_tool',

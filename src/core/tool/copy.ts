@@ -25,7 +25,7 @@ export function copyData(value: unknown): unknown {
 	return copied;
 }
 
-/** Freezes data at any depth. It stops at what is frozen already. Deep data does not make it throw. */
+/** Freezes data at any depth. Skips frozen data. Deep data does not make it throw. */
 export function freezeData<T>(data: T): T {
 	const open: unknown[] = [data];
 	while (open.length > 0) {

@@ -29,7 +29,7 @@ const toolData = v.strictObject({
 /** A tool without its functions: plain data that survives JSON. */
 export type ToolData = v.InferOutput<typeof toolData>;
 
-/** The functions that `attach` gives back to a tool: its handler alone, or a record of several functions. */
+/** The functions for `attach`: the handler of a tool alone, or a record of functions. */
 export type Handler =
 	| Tool['fn']
 	| Pick<Tool, 'fn' | 'isAvailable' | 'readArgs' | 'onRequest' | 'onResult' | 'onError' | 'onAnswer' | 'needsApproval'>;
@@ -45,8 +45,8 @@ export function toData(tools: readonly Tool[]): ToolData[] {
 }
 
 /**
- * Makes tools from data and attaches their functions by name. A tool without a handler stays without one, like a manual
- * tool. Throws `invalid_tool` with the name of the field if the data is not valid, or if a handler has no tool.
+ * Makes tools from data and attaches their functions by name. A tool without a handler is like a manual tool. Throws
+ * `invalid_tool` with the name of the field if the data is not valid, or if a handler has no tool.
  */
 export function attach(data: unknown, handlers: Readonly<Record<string, Handler>> = {}): readonly Tool[] {
 	const tools = check(v.array(toolData), data, 'data', 'invalid_tool');

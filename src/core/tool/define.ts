@@ -45,8 +45,7 @@ type Hook = 'readArgs' | 'needsApproval' | 'onRequest' | 'onResult' | 'onError' 
 /**
  * Makes a tool from a record. `name`, `description` and `inputSchema` are required. `manual`, if present, must be a
  * boolean: `undefined` and `null` are refused. An unknown field is refused too, because a misspelled `needsApproval`
- * would leave out a person's approval. Throws `invalid_tool` with the name of the field in the message and in
- * `data.field`.
+ * would skip the approval. Throws `invalid_tool` with the name of the field in the message and in `data.field`.
  */
 export function define<const S extends AnySchema | JsonSchema, A = InputOf<S>, R = unknown>(
 	record: ToolRecord<S, A, R>,
@@ -60,7 +59,7 @@ function checkDefinition(record: {
 	readonly inputSchema: unknown;
 }): Tool {
 	if (!isRecord(record)) throw createInvalid('tool', 'a record with name, description and inputSchema', record);
-	// A field that is misspelt would otherwise be reported as missing.
+	// Otherwise a misspelt field would be reported as missing.
 	assertKnownFields(record, fields, { code: 'invalid_tool', owner: `tool ${record.name}` });
 	if (typeof record.description !== 'string')
 		throw createInvalid('description', 'a text that tells the model when to call it', record.description, record.name);
@@ -131,7 +130,7 @@ export function findByCall(tools: readonly Tool[], name: string): Tool | undefin
 /** The most characters of a tool's name. */
 const maxName = 1_000;
 
-/** What a field of a tool must be, in words and as a check. */
+/** The form of a field: its description and its check. */
 type Form = readonly [expected: string, fits: (value: unknown) => boolean];
 
 const flag: Form = ['true or false', (value) => typeof value === 'boolean'];
@@ -244,7 +243,7 @@ function createInvalid(field: string, expected: string, got: unknown, tool?: unk
 	return new RunletError('invalid_tool', `${field}: expected ${expected}, got ${found}${owner}.`, { field });
 }
 
-/** Says in words what a value is. Two objects differ by more than their type, so the words name the fields. */
+/** Describes a value. Names the fields of an object. */
 function describeFound(got: unknown): string {
 	if (got === undefined) return 'nothing';
 	if (got === null) return 'null';

@@ -25,11 +25,11 @@ const usualToolMs = 120_000;
 export type InvokeContext = Partial<ToolContext> & {
 	/** Milliseconds for the call, and for each question to the tool before it. The default is 120,000. */
 	readonly timeoutMs?: number;
-	/** Receives what a tool's function threw. The result has only its message. It must not throw. */
+	/** Receives an error of a tool's function. The result has only its message. Must not throw. */
 	readonly onThrow?: (tool: string, thrown: unknown) => void;
-	/** Makes the name of a call for effects outside. Without it each call gets a random one. */
+	/** Creates the idempotency key of a call. The default is a random key. */
 	readonly createKey?: (callId: string) => string;
-	/** The answer to the question that the call asked. With it `onAnswer` runs, and not the function. */
+	/** The answer to the question of the call. With an answer `onAnswer` runs instead of the function. */
 	readonly answer?: { readonly text: string; readonly resume: unknown };
 };
 
@@ -95,7 +95,10 @@ export async function readArguments(tool: Tool, input: unknown): Promise<Outcome
 	}
 }
 
-/** The same for arguments that are data: at once, unless the schema or `readArgs` is asynchronous. Throws what they throw. */
+/**
+ * The same for parsed arguments. The result is a promise only if the schema or `readArgs` is asynchronous. Throws their
+ * errors.
+ */
 export function checkArguments(tool: Tool, given: unknown): Outcome | Promise<Outcome> {
 	const read = (checked: Checked): Outcome | Promise<Outcome> => {
 		if ('issues' in checked) {
@@ -199,7 +202,7 @@ async function callHandler(
 	}
 }
 
-/** Failures of files and of servers that a model can do something about. They are no faults of the tool. */
+/** Codes of errors of files and servers that a model can fix. They are not faults of the tool. */
 const expectedCodes: readonly string[] = [
 	'invalid_argument',
 	'invalid_request',
@@ -231,7 +234,7 @@ function takeAnswer(
 	return tool.onAnswer === undefined ? text : tool.onAnswer(text, { args, resume }, context);
 }
 
-/** The most characters that a tool keeps with a question, as JSON. */
+/** The most characters of the `resume` data of a question, as JSON. */
 const longestResume = 262_144;
 
 /**
@@ -273,7 +276,7 @@ function emitNote(emit: ToolContext['emit'], make: () => Note | undefined): void
 		const said = make();
 		if (said !== undefined && said !== null && said !== '') emit(said);
 	} catch {
-		// A hook that throws costs only its note.
+		// An error in a hook only drops its note.
 	}
 }
 
@@ -283,7 +286,7 @@ function guardEmit(emit: ToolContext['emit'] = () => {}, signal: AbortSignal): T
 		try {
 			if (!signal.aborted) emit(said);
 		} catch {
-			// The tool is not to blame.
+			// An error of a reader is not an error of the tool.
 		}
 	};
 }

@@ -11,7 +11,7 @@ export interface AskUser {
 	readonly [control]: 'ask_user';
 	readonly question: string;
 	readonly options?: Readonly<Record<string, unknown>>;
-	/** What the tool needs when the answer comes. Nobody is shown it. */
+	/** The data that the tool needs with the answer. No reader sees it. */
 	readonly resume?: unknown;
 }
 
@@ -27,7 +27,7 @@ export interface Halt {
  * result of this call, or goes to the tool's `onAnswer`.
  *
  * @param options free data for the program that shows the question, such as the choices to offer
- * @param resume JSON that the tool's `onAnswer` gets with the answer. It is stored, and shown to nobody.
+ * @param resume JSON that the tool's `onAnswer` gets with the answer. It is stored, and no reader sees it.
  */
 export function askUser(question: string, options?: Readonly<Record<string, unknown>>, resume?: unknown): AskUser {
 	return {

@@ -3,44 +3,44 @@ import { countBytes } from '../ground/bytes.ts';
 import { RunletError, toMessageText } from '../ground/errors.ts';
 import { type AnySchema, checkWithSchema } from './schema.ts';
 
-/** Characters of a key. */
+/** The most characters of a key. */
 const longestKey = 256;
-/** Bytes of a value, as JSON. */
+/** The most bytes of a value, as JSON. */
 const largestValue = 131_072;
-/** Keys of a session. */
+/** The most keys of a session. */
 const mostKeys = 1_000;
 
 /**
- * A small key-value store of the session, for its tools (docs/tools.md, "State"). Values are JSON, of up to 131,072 bytes; a
- * session has up to 1,000 keys. What a call changes is stored together with its result, once: it sees its changes at
- * once, other calls when it has ended. A call that fails, or that a crash cuts off, changes nothing.
+ * A small key-value store of the session, for its tools (docs/tools.md, "State"). Values are JSON of up to 131,072
+ * bytes, and a session has up to 1,000 keys. The changes of a call are stored once, together with its result. The call
+ * itself sees them at once, other calls see them after its end. A failed or interrupted call changes nothing.
  */
 export interface ToolState {
-	/** The value of a key, a copy; `undefined` where there is none. */
+	/** Returns a copy of the value of a key, or `undefined`. */
 	get(key: string): Promise<unknown>;
-	/** As `get`, checked and typed by a schema. Throws where the value is of another form. */
+	/** The same, checked and typed by a schema. Throws if the value does not fit. */
 	get<S extends AnySchema>(key: string, schema: S): Promise<StandardSchemaV1.InferOutput<S> | undefined>;
 	set(key: string, value: unknown): Promise<void>;
-	/** Gives whether the key was there. */
+	/** Returns whether the key existed. */
 	delete(key: string): Promise<boolean>;
-	/** The keys, all or those that begin with a prefix, in order. */
+	/** Lists the keys with a prefix in order. The default is all keys. */
 	list(prefix?: string): Promise<readonly string[]>;
 }
 
-/** What a call changed: values by key, `undefined` for a key that is gone. */
+/** The changes of a call: values by key, and `undefined` for a deleted key. */
 export type StateChanges = ReadonlyMap<string, unknown>;
 
-/** Where the state of a session is kept between calls. A `ToolState` is one. */
+/** The store of a session's state. A `ToolState` is a store too. */
 export interface StateStore {
 	get(key: string): unknown;
 	set(key: string, value: unknown): unknown;
 	delete(key: string): unknown;
 	list(): readonly string[] | Promise<readonly string[]>;
-	/** Makes all changes of a call, which are told once its result is stored. Missing: they are made one by one. */
+	/** Makes all changes of a call after its result is stored. Without it the changes are made one by one. */
 	change?(changes: StateChanges): void | Promise<void>;
 }
 
-/** A state in memory. It lives as long as the object. */
+/** Creates a state in memory. */
 export function inMemoryState(entries: Readonly<Record<string, unknown>> = {}): ToolState {
 	const values = new Map(Object.entries(entries));
 	return createState({
@@ -51,10 +51,10 @@ export function inMemoryState(entries: Readonly<Record<string, unknown>> = {}): 
 	});
 }
 
-/** The state as one call sees it: the store's, with its own changes, which reach the store only by `storeChanges`. */
+/** The state of one call: the store with the call's own changes. Only `storeChanges` writes them to the store. */
 export interface StateDraft {
 	readonly state: ToolState;
-	/** The changes, at the call's end. From then on there can be no more. */
+	/** Ends the draft and returns its changes. Later changes throw. */
 	close(): StateChanges;
 }
 
@@ -92,7 +92,7 @@ export async function storeChanges(store: StateStore, changes: StateChanges): Pr
 	for (const [key, value] of changes) await (value === undefined ? store.delete(key) : store.set(key, value));
 }
 
-/** A tool's view of a store: keys and values are checked, and values are copies. */
+/** Creates a tool's view of a store, which checks keys and values, and copies values. */
 function createState(store: StateStore): ToolState {
 	function get(key: string): Promise<unknown>;
 	function get<S extends AnySchema>(key: string, schema: S): Promise<StandardSchemaV1.InferOutput<S> | undefined>;
@@ -106,7 +106,7 @@ function createState(store: StateStore): ToolState {
 	return {
 		get,
 		set: async (key, value) => {
-			// Before anything is waited for: who does not wait for it means it all the same.
+			// The change is made synchronously, for callers that do not await it.
 			const before = store.get(checkKey(key));
 			const copy = checkValue(key, value);
 			const done = store.set(key, copy);
@@ -130,7 +130,7 @@ function checkKey(key: unknown): string {
 	throw createStateError(String(key).slice(0, 80), `a key is a text of 1 to ${longestKey} characters`);
 }
 
-/** A copy of a value as JSON holds it. */
+/** Returns a JSON copy of a value. */
 function checkValue(key: string, value: unknown): unknown {
 	let json: string | undefined;
 	try {

@@ -4,7 +4,7 @@ import { RunletError } from '../ground/errors.ts';
 import type { Workspace } from '../workspace/index.ts';
 import type { StateStore, ToolState } from './state.ts';
 
-/** The most lists that are kept or shown together, and the most tasks of a list. */
+/** The most lists, and the most tasks of a list. */
 export const mostLists = 50;
 export const mostTasks = 200;
 
@@ -13,7 +13,7 @@ const id = v.pipe(v.string(), v.minLength(1), v.maxLength(100));
 /** The title of a list, or what a task is about. */
 export const taskText = v.pipe(v.string(), v.minLength(1), v.maxLength(500));
 
-/** What came of a task, or why it failed. */
+/** The result of a task, or the reason of its failure. */
 export const taskNote = v.pipe(v.string(), v.maxLength(1_000));
 
 const task = v.object({
@@ -25,7 +25,7 @@ const task = v.object({
 
 export const taskList = v.object({ id, title: taskText, tasks: v.pipe(v.array(task), v.maxLength(mostTasks)) });
 
-/** Lists that changed, each of them whole, as a tool shows them. */
+/** Whole changed lists, as a tool shows them. */
 export const tasksShown = v.object({
 	type: v.literal('tasks'),
 	lists: v.pipe(v.array(taskList), v.maxLength(mostLists)),
@@ -36,7 +36,7 @@ export interface Task {
 	readonly id: string;
 	readonly text: string;
 	readonly outcome?: 'done' | 'failed';
-	/** What came of it, or why it failed. */
+	/** The result, or the reason of the failure. */
 	readonly note?: string;
 }
 
@@ -47,13 +47,13 @@ export interface TaskList {
 	readonly tasks: readonly Task[];
 }
 
-/** Lists of tasks that changed, each of them whole. A list replaces the one that was shown before under the same id. */
+/** Whole changed task lists. A list replaces the earlier list with the same id. */
 export interface TasksShown {
 	readonly type: 'tasks';
 	readonly lists: readonly TaskList[];
 }
 
-/** Where task lists are kept: in the workspace, else in the state. */
+/** The store of task lists: the workspace, else the state. */
 interface TaskStore {
 	readonly workspace?: Workspace;
 	readonly state: Pick<StateStore, 'get'>;
@@ -76,7 +76,7 @@ export async function readTaskList(store: TaskStore, ids: readonly string[], id:
 	return v.parse(taskList, await readKept(store, toKey(id)));
 }
 
-/** Keeps a list that is new or changed, and the ids of all lists. In a workspace both are one step. */
+/** Stores a new or changed list and the ids of all lists. In a workspace both are one step. */
 export async function keepTaskList(
 	{ workspace, state }: TaskStore & { readonly state: ToolState },
 	ids: readonly string[],
@@ -100,7 +100,7 @@ export function assertTasks(key: string, value: unknown): void {
 	else if (key.startsWith(`${idsKey}/`)) check(taskList, value, key);
 }
 
-/** The error for an id of a list or a task that is not there. */
+/** Creates the error for an unknown id of a list or a task. */
 export function createUnknownId(field: string, id: string, known: readonly string[]): RunletError {
 	const remedy = known.length === 0 ? 'There is none: make one first.' : `Known: ${known.slice(0, 20).join(', ')}.`;
 	return new RunletError('invalid_argument', `${field}: there is no ${id.slice(0, 100)}. ${remedy}`, { field });

@@ -19,24 +19,24 @@ export interface ConversationText {
 	readonly text: string;
 }
 
-/** What tools may reach in the web. */
+/** The web access of tools. */
 export interface WebAccess {
-	/** Also this machine, for the local mode. */
+	/** Whether this machine is allowed too, for the local mode. */
 	readonly allowLoopback?: boolean;
 	/** The service that searches. */
 	readonly search?: SearchService;
 }
 
 /**
- * An API that searches the web. `{query}` and `{limit}` in the address and in the texts of `body` are filled in; a text
- * that is `{limit}` becomes a number.
+ * An API that searches the web. `{query}` and `{limit}` in the address and in the texts of `body` are replaced. The
+ * text `{limit}` alone becomes a number.
  */
 export interface SearchService {
 	readonly url: string;
 	readonly headers?: Readonly<Record<string, string>>;
 	/** With a body the request is a POST of JSON, else a GET. */
 	readonly body?: Readonly<Record<string, unknown>>;
-	/** Where the answer has the list of results, with dots between names. The default is `results`. */
+	/** The path of the list of results in the answer, with dots between names. The default is `results`. */
 	readonly results?: string;
 	/** The names of a result's fields, with dots between names. The defaults are `title`, `url` and `snippet`. */
 	readonly fields?: { readonly title?: string; readonly url?: string; readonly snippet?: string };
@@ -44,11 +44,11 @@ export interface SearchService {
 
 /** The context of a tool call. */
 export interface ToolContext {
-	/** The id of the call, as the model's provider gave it: a call of another session may have the same. */
+	/** The provider's id of the call. A call of another session may have the same id. */
 	readonly callId: string;
 	/**
-	 * The name of the call for effects outside: no other call of any session has it, and it stays the same after a crash. Short
-	 * plain ASCII.
+	 * The idempotency key of the call for external effects. It is unique among all sessions and stays the same after a
+	 * crash. Short plain ASCII.
 	 */
 	readonly idempotencyKey: string;
 	readonly sessionId?: string;
@@ -56,35 +56,39 @@ export interface ToolContext {
 	/** The tenant of the session. */
 	readonly owner?: string;
 	/**
-	 * The person of the session: the customer whose data a tool may read or change. It is fixed when the session is created,
-	 * and no model, message or file can set it. Missing where the session names nobody.
+	 * The person of the session: the customer whose data a tool may read or change. Fixed at the creation of the
+	 * session; no model, message or file can set it. Missing if the session has no user.
 	 */
 	readonly user?: string;
-	/** The metadata of the session: data of whoever created it, and no identity. */
+	/** The metadata from the creation of the session. Not an identity. */
 	readonly metadata: Readonly<Record<string, string>>;
-	/** Who sent the message that led to this call. Behind a child's report or a wake-up: who asked for it. */
+	/**
+	 * The sender of the message that led to this call. After a child's report or a wake-up, the actor who requested it.
+	 */
 	readonly askedBy?: Actor;
 	/** Aborts if the run is cancelled or the tool's time limit is over. */
 	readonly signal: AbortSignal;
-	/** Facts about the turn: attachments, sender, transport. The sender is a name for texts; authorize by `user`. */
+	/** Facts about the turn: attachments, sender, transport. The sender is only a display name: authorize by `user`. */
 	readonly skillContext: Readonly<Record<string, unknown>>;
 	/** The Worker's bindings and variables. In the library this is `options.context.env`. */
 	readonly env: Env;
-	/** What the session remembers between calls. */
+	/** The state of the session. */
 	readonly state: ToolState;
-	/** The files of the session. What a call changes there is one step. In the library this is `options.context.workspace`. */
+	/**
+	 * The files of the session. All changes of a call are one step. In the library this is `options.context.workspace`.
+	 */
 	readonly workspace?: Workspace;
 	/** Sends the requests of the tools that read the web. The default is the platform's `fetch`. */
 	readonly fetch?: typeof globalThis.fetch;
-	/** What the tools that read the web may reach. */
+	/** The web access of the tools that read the web. */
 	readonly web?: WebAccess;
-	/** Runs commands over the files. In a Worker it is there if `LOADER` and `PAGE` are bound. */
+	/** Runs commands over the files. A Worker has it if `LOADER` and `PAGE` are bound. */
 	readonly shell?: Shell;
-	/** When the session is woken. In a Worker it is there if `createRunlet({ schedules })` is given. */
+	/** The wake-ups of the session. A Worker has them with `createRunlet({ schedules })`. */
 	readonly wakeups?: Wakeups;
 	/** Reads the conversation, the newest message first. */
 	readonly readConversation?: () => Iterable<ConversationText>;
-	/** Shows a note or lists of tasks to the readers of the run. Never throws; what has another form is not shown. */
+	/** Shows a note or task lists to the readers of the run. Never throws. Drops anything else. */
 	readonly emit: (shown: Note | TasksShown) => void;
 }
 
@@ -114,8 +118,8 @@ export interface Tool {
 	onResult?(args: unknown, result: unknown): Note | undefined;
 	onError?(args: unknown, reason: string): 'default' | 'ignore' | Note;
 	/**
-	 * Takes the answer to a question that a call of this tool asked with `askUser`. What it returns is the result of the
-	 * call, or the next question. Without it the answer itself is the result.
+	 * Takes the answer to a question that a call of this tool asked with `askUser`. Returns the result of the call, or
+	 * the next question. Without it the answer is the result.
 	 */
 	onAnswer?(answer: string, about: AnsweredCall, context: ToolContext): unknown;
 	/** Whether the tool may run again after a crash that hid its outcome. The default is `never`. */
@@ -123,11 +127,11 @@ export interface Tool {
 	/** Milliseconds that a call may take, in place of the run's limit for tools. */
 	readonly timeoutMs?: number;
 	/**
-	 * Whether its results bring text from outside, which strangers may have written: a page of the web, a mail, a ticket.
-	 * A session that has read such a text remembers nothing without a person's approval.
+	 * Whether results have untrusted text: a web page, a mail, a ticket. After such a result, a session needs a person's
+	 * approval to remember something.
 	 */
 	readonly readsOutside?: boolean;
-	/** What the model's provider is told about the tool. A provider that has no such field is not told. */
+	/** Settings for the model's provider. Providers without such a field ignore them. */
 	readonly provider?: ToolForProvider;
 	/** The run stops before the call, as for a manual tool, until a person has decided. */
 	needsApproval?:
@@ -135,7 +139,7 @@ export interface Tool {
 		| ((args: Record<string, unknown>, context: Partial<ToolContext>) => boolean | Promise<boolean>);
 }
 
-/** What a provider is told about a tool (docs/models.md, "Tools of the provider"). */
+/** The settings of a tool for its provider (docs/models.md, "Tools of the provider"). */
 export interface ToolForProvider {
 	/** Whether the model's arguments must follow the schema to the letter. The schema must fit the provider's rules. */
 	readonly strict?: boolean;
@@ -145,11 +149,11 @@ export interface ToolForProvider {
 	readonly allowedCallers?: readonly string[];
 }
 
-/** The call that asked a question, when its answer comes. */
+/** The call of an answered question. */
 export interface AnsweredCall {
-	/** The arguments, as the handler got them. */
+	/** The arguments of the handler. */
 	readonly args: unknown;
-	/** What the tool gave `askUser` for this. */
+	/** The `resume` of `askUser`. */
 	readonly resume: unknown;
 }
 
@@ -166,13 +170,13 @@ export interface ToolResult {
 	/** What the tool returned: any JSON. Parts are here as one text. */
 	readonly output: unknown;
 	readonly isError: boolean;
-	/** The arguments that the call ran with, if a person put them in the place of the model's. */
+	/** The arguments of the call, if a person changed them. */
 	readonly ranWith?: Readonly<Record<string, unknown>>;
 	/** The parts, if the tool returned `parts(…)`. */
 	readonly parts?: readonly MessagePart[];
 }
 
-/** A command that a shell runs over files. */
+/** A shell command over files. */
 export interface ShellRequest {
 	readonly command: string;
 	/** The paths of all files. */
@@ -181,11 +185,11 @@ export interface ShellRequest {
 	readonly read: (path: string) => Promise<Uint8Array>;
 	/** Milliseconds after which the command is stopped. */
 	readonly timeoutMs: number;
-	/** Characters of each of the two outputs. */
+	/** The most characters of each output. */
 	readonly maxOutput: number;
 }
 
-/** What came of a command. Nothing of it has changed the files yet. */
+/** The result of a command. The files are not changed yet. */
 export interface ShellOutcome {
 	readonly stdout: string;
 	readonly stderr: string;
@@ -197,13 +201,13 @@ export interface ShellOutcome {
 	readonly deleted: readonly string[];
 }
 
-/** Runs commands apart from everything else: without network, and with no other files than those of the request. */
+/** Runs commands in a sandbox: without network, and with the files of the request only. */
 export interface Shell {
-	/** Runs a command to its end. Throws `timeout` if it does not end in time, and `too_large` if it writes too much. */
+	/** Runs a command. Throws `timeout` if it does not end in time, and `too_large` if it writes too much. */
 	run(request: ShellRequest): Promise<ShellOutcome>;
 }
 
-/** When a session is woken: one of `cron`, `every` and `at` (docs/schedules.md, "Times"). */
+/** The time of a wake-up: one of `cron`, `every` and `at` (docs/schedules.md, "Times"). */
 export interface WakeupTime {
 	/** Minute, hour, day, month and weekday: `0 9 * * MON-FRI`. */
 	readonly cron?: string;
@@ -215,15 +219,15 @@ export interface WakeupTime {
 	readonly timezone?: string;
 }
 
-/** A wake-up to be set. One of the same name takes the place of the one before. */
+/** A new wake-up. It replaces an earlier wake-up of the same name. */
 export interface NewWakeup extends WakeupTime {
 	/** a–z, 0–9 and hyphens. */
 	readonly name: string;
-	/** The message that the session is sent. */
+	/** The message for the session. */
 	readonly text: string;
 }
 
-/** What became of a time: a run began, or why none did. Times are ISO texts. */
+/** The outcome of a wake-up: a run, or the reason why no run began. Times are in ISO 8601. */
 export interface LastWake {
 	readonly at: string;
 	readonly outcome: 'ran' | 'skipped' | 'failed';
@@ -233,7 +237,7 @@ export interface LastWake {
 }
 
 export interface Wakeup extends NewWakeup {
-	/** Missing once the last time is over. */
+	/** Missing after the last time. */
 	readonly nextAt?: string;
 	readonly last?: LastWake;
 }
@@ -243,6 +247,6 @@ export interface Wakeups {
 	/** Throws `invalid_argument`, which names the field. */
 	set(wakeup: NewWakeup): Promise<Wakeup>;
 	list(): Promise<readonly Wakeup[]>;
-	/** Returns whether there was one of that name. */
+	/** Returns whether the wake-up existed. */
 	cancel(name: string): Promise<boolean>;
 }

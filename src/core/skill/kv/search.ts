@@ -14,7 +14,7 @@ export type Scored = readonly [name: string, score: number];
  */
 export type FullText = (query: string, isServed: (name: string) => boolean) => Scored[];
 
-/** Words that say nothing about a skill, including common words of descriptions. */
+/** Stop words, including common words of descriptions. */
 const empty = new Set(
 	`a about after all am an and any are as asked asks at be been before by can could do does doing for from get had has
 	have how i if in into is it its let make me my need needs new of on onto or our out over please should so some such

@@ -39,7 +39,7 @@ class SchemaError extends Error {
 }
 
 /**
- * Compiles a JSON Schema (2020-12), so that checks take a bounded time. Throws a `SchemaError` if the schema is too
+ * Compiles a JSON Schema (2020-12), so that the time of checks is bounded. Throws a `SchemaError` if the schema is too
  * large or malformed, if a `pattern` cannot be matched, or if a `$ref` points nowhere, out of the schema or in a
  * circle.
  */

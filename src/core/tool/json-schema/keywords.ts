@@ -5,7 +5,7 @@ export interface JsonSchema {
 	readonly [keyword: string]: unknown;
 }
 
-/** Keywords that hold one schema; those of `inPlace` look at the same value. */
+/** Keywords with one schema. Those of `singleInPlace` check the same value. */
 const single = [
 	'items',
 	'contains',
@@ -26,7 +26,7 @@ const mapsInPlace = ['dependentSchemas'];
 
 type Holds = 'schema' | 'list' | 'map';
 
-/** The keywords that hold schemas, and in which form. All other keywords hold data, which is never read as a schema. */
+/** The keywords that hold schemas, and their form. All other keywords hold data. */
 export const holders: ReadonlyMap<string, Holds> = new Map([
 	...[...single, ...singleInPlace].map((keyword) => [keyword, 'schema'] as const),
 	...[...lists, ...listsInPlace].map((keyword) => [keyword, 'list'] as const),

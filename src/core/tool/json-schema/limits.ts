@@ -3,16 +3,15 @@ import { truncateText } from '../../ground/text.ts';
 import { assertNotTooDeep, compileSchema, type SchemaLimits } from './compile.ts';
 import { type JsonSchema, mapInner, toCurrentDraft } from './keywords.ts';
 
-/** The largest schema of a client. */
+/** The limits of one schema of a client. */
 const most: SchemaLimits = { length: 100_000, schemas: 2_000, patterns: 5_000 };
 
-/** The most of all schemas of one request together. */
+/** The limits of all schemas of one request together. */
 const mostTogether: SchemaLimits = { length: 1_000_000, schemas: 10_000, patterns: 20_000 };
 
 /**
  * Reads the JSON Schemas of one request, for tools and for answers. Returns each schema in the terms of 2020-12. Throws
- * `invalid_request`, with the field, for a schema that cannot be used, or that is so large that it would hold up
- * others.
+ * `invalid_request`, with the field, for a schema that is not usable or too large.
  */
 export function createSchemaReader(): (schema: JsonSchema, field: string) => JsonSchema {
 	const left = { ...mostTogether };
@@ -35,14 +34,14 @@ export function createSchemaReader(): (schema: JsonSchema, field: string) => Jso
 	};
 }
 
-/** Keywords that say nothing about a value. */
+/** Keywords that restrict no value. */
 const remarks: ReadonlySet<string> = new Set(['examples', 'example', '$comment', 'default', 'markdownDescription']);
 
-/** How much of a schema is kept, in each further step. */
+/** The limits of a step. */
 interface Step {
 	/** The most characters of a description. */
 	readonly description: number;
-	/** The levels that are kept. Deeper ones fit anything. */
+	/** The most levels. Deeper schemas become `{}`. */
 	readonly depth: number;
 	/** The most values of an `enum`. A longer one is left out. */
 	readonly values: number;
@@ -58,8 +57,8 @@ const steps: readonly Step[] = [
 ];
 
 /**
- * Cuts a schema to so many characters of JSON, for a model to read. Whatever fits the schema also fits what is left of it:
- * examples are dropped, descriptions are shortened, and deep parts become `{}`. The whole schema must be checked elsewhere.
+ * Cuts a schema to a number of characters for a model. Every value of the schema fits the cut schema: examples are
+ * dropped, descriptions are shortened, and deep parts become `{}`. The caller checks values by the whole schema.
  */
 export function slimSchema(schema: JsonSchema, mostCharacters: number): JsonSchema {
 	if (isWithin(schema, mostCharacters)) return schema;
@@ -74,11 +73,11 @@ function isWithin(schema: JsonSchema, mostCharacters: number): boolean {
 	return JSON.stringify(schema).length <= mostCharacters;
 }
 
-/** Keywords by which a looser inner schema would refuse more. */
+/** Keywords whose inner schema must not become looser. */
 const reversed = /^(not|if|then|else|contains|minContains|maxContains|unevaluated\w+|dependent\w+)$/;
 
 function cutSchema(schema: JsonSchema, step: Step, depth: number): JsonSchema {
-	// What a reference points to may be cut off, so it fits anything from the second step on.
+	// The target of a reference may be cut off, so references become `{}` from the second step on.
 	const isShallow = step !== steps[0];
 	if (depth <= 0 || (isShallow && (schema.$ref !== undefined || schema.$dynamicRef !== undefined))) return {};
 	const kept = Object.entries(schema).flatMap(([keyword, value]): [string, unknown][] => {

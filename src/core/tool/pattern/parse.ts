@@ -1,4 +1,4 @@
-/** The syntax tree of a JSON Schema pattern: ECMA-262 with the `u` flag, without what no automaton can match. */
+/** The syntax tree of a JSON Schema pattern: ECMA-262 with the `u` flag, without features that need backtracking. */
 export type Node =
 	| Char
 	| { readonly type: 'at'; readonly place: 'start' | 'end' | 'word' | 'not word' }

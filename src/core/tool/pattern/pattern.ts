@@ -30,9 +30,9 @@ const maxSteps = 4_000;
 export interface Pattern {
 	/** Whether any part of the text matches. */
 	matches(text: string): boolean;
-	/** The same, in pieces. It counts each step for each character. */
+	/** The same as a computation that yields. Counts each step for each character. */
 	test(text: string, work: StepCounter): Steps<boolean>;
-	/** The index of the first place where a match begins, or -1, in pieces. */
+	/** Returns the index of the first match, or -1. Counts and yields like `test`. */
 	find(text: string, work: StepCounter): Steps<number>;
 	/** The work for one character of text, in steps. */
 	readonly steps: number;
@@ -133,9 +133,9 @@ function writeOnce(body: Node, program: Program, budget: { left: number }, depth
 }
 
 /**
- * Finds the places of a text where a match begins. It goes from the end of the text to its start and knows for every
- * step whether a match can be reached. So each step is visited once for each character, except in loops, and nothing is
- * tried twice.
+ * Finds the places of a text where a match begins. Walks from the end of the text to its start, and knows for every
+ * step whether it reaches a match. So each step is visited once for each character, except in loops, without
+ * backtracking.
  */
 function* findMatches({ steps }: Program, text: string, work: StepCounter): Steps<Places> {
 	const looks = new Map<Step, Uint8Array>();
@@ -186,7 +186,7 @@ function* findMatches({ steps }: Program, text: string, work: StepCounter): Step
 	return { at, some };
 }
 
-/** Where matches begin in a text, by the index of a UTF-16 code unit, and whether there is one. */
+/** Marks for the UTF-16 indexes where matches begin, and whether a match exists. */
 interface Places {
 	readonly at: Uint8Array;
 	readonly some: boolean;
