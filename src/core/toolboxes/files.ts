@@ -21,18 +21,15 @@ export function getWorkspace({ workspace }: ToolContext): Workspace {
 	throw new RunletError('not_configured', 'There is no workspace here. Give the run one: context.workspace.');
 }
 
-/** Puts tools into a box. With a context, only those that are available in a run with it, which reads its conversation. */
+/** Adds tools to a box. With a context, adds only the tools that are available in a run with it. */
 export function addTools(box: Toolbox, tools: readonly Tool[], context: InvokeContext | undefined): Toolbox {
 	const all = Object.fromEntries(tools.map((tool) => [tool.name, tool]));
 	return { ...box, ...(context === undefined ? all : build(all, { readConversation: () => [], ...context })) };
 }
 
-/**
- * Carries out a change once. A call that runs again, because the process died behind its change, gives the result of the
- * first time.
- */
+/** Makes a change once. A call that runs again after a crash returns its first result. */
 export async function changeOnce<R>(workspace: Workspace, work: () => Promise<R>): Promise<R> {
-	// SAFETY: a call recalls only what the same tool gave before, for the same arguments.
+	// SAFETY: a call recalls only the result of the same tool for the same arguments.
 	const before = (await workspace.recall()) as R | undefined;
 	return before ?? work();
 }
@@ -42,12 +39,12 @@ export function joinPaths(changed: readonly { readonly path: string }[]): string
 	return changed.map(({ path }) => path).join(', ');
 }
 
-/** The failure for an argument that is left out, where an empty text means something. */
+/** Creates the error for a missing argument whose empty text has a meaning. */
 export function createAbsent(field: string, what: string): RunletError {
 	return new RunletError('invalid_argument', `${field}: missing. ${what}`, { field });
 }
 
-/** Bytes of a text that is edited. */
+/** The most bytes of an edited text. */
 const largestText = 8_388_608;
 
 /** A text of the workspace, and its version. */
@@ -57,7 +54,7 @@ export interface OpenedText {
 	readonly version: number;
 }
 
-/** Reads a whole text to edit it. Throws for what is no text, and for a text that is too long. */
+/** Reads a whole text to edit it. Throws if the file is not text or too long. */
 export async function openText(workspace: Workspace, path: string): Promise<OpenedText> {
 	const info = await workspace.stat(path);
 	if (info?.type === 'file' && info.lines !== undefined && info.size > largestText)
@@ -66,7 +63,7 @@ export async function openText(workspace: Workspace, path: string): Promise<Open
 			`path: ${path} has ${info.size} bytes, and at most ${largestText} can be edited. Write it anew.`,
 			{ field: 'path' },
 		);
-	// Its failures name a near file, and say what is no text.
+	// Its errors name a similar path, and report files that are not text.
 	if (info?.type !== 'file' || info.lines === undefined) await workspace.readLines(path, { toLine: 1 });
 	const { version } = info?.type === 'file' ? info : { version: 0 };
 	const bytes = await workspace.read(path);

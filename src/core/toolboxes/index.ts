@@ -37,7 +37,7 @@ export {
 export type { DocumentReader } from './web/document.ts';
 export { braveSearch, tavilySearch, type WebOptions, webTools } from './web/index.ts';
 
-/** The tools that change nothing: time, arithmetic, JSON, the conversation, and files as far as they are read. */
+/** The tools that change nothing: time, arithmetic, JSON, the conversation, and reading files. */
 export function basic(context?: InvokeContext): Toolbox {
 	return addTools(
 		{},
@@ -66,7 +66,7 @@ export function withTask(box: Toolbox = {}, context?: InvokeContext): Toolbox {
 	return addTools(box, tools, context);
 }
 
-/** Adds the tools with which a session has itself woken (docs/schedules.md). Not in `all`: a Worker needs schedules for it. */
+/** Adds the tools for wake-ups (docs/schedules.md). Not in `all`, because a Worker needs schedules for them. */
 export function withWakeups(box: Toolbox = {}, context?: InvokeContext): Toolbox {
 	return addTools(box, [scheduleWakeupTool(), listWakeupsTool(), cancelWakeupTool()], context);
 }
@@ -89,7 +89,7 @@ export function withFiles(box: Toolbox = {}, context?: InvokeContext): Toolbox {
 	return addTools(box, tools, context);
 }
 
-/** Adds `run_shell`. No other box has it: whoever wants a shell says so. */
+/** Adds `run_shell`. No other box has it. */
 export function withShell(box: Toolbox = {}, context?: InvokeContext): Toolbox {
 	return addTools(box, [runShellTool()], context);
 }

@@ -12,7 +12,7 @@ import { changeOnce, filePath, getWorkspace, hasWorkspace, joinPaths } from './f
 /** The steps for a character of two texts that are compared. */
 const perCompared = 5;
 
-/** Plans that are kept. The oldest goes first. */
+/** The most stored plans. The oldest plan is dropped. */
 const mostPlans = 20;
 
 const plannedEdit = v.object({
@@ -27,7 +27,7 @@ type PlannedEdit = v.InferOutput<typeof plannedEdit>;
 const changedFile = v.object({ path: v.string(), kind: v.picklist(['created', 'changed', 'deleted', 'moved']) });
 const version = v.nullable(v.number());
 
-/** A plan as the workspace keeps it. */
+/** A plan in the workspace. */
 const keptPlan = v.object({
 	edits: v.array(
 		v.variant('type', [
@@ -131,7 +131,7 @@ async function draftEdits(workspace: Workspace, edits: readonly PlannedEdit[], w
 		}
 	};
 	for (const at of edits.keys()) await attempt(at, (edit) => draftEdit(draft, edit, work));
-	// A later edit may delete the file that is in the way.
+	// A later edit may delete the file at this path.
 	for (const at of edits.keys()) await attempt(at, ({ path, moveTo = path }) => draft.assertPlace(moveTo));
 	if (mistakes.size > 0) {
 		const told = [...mistakes].toSorted(([one], [other]) => one - other).map(([, mistake]) => mistake);
@@ -175,7 +175,7 @@ function toKey(planId: string): string {
 	return `plan/${planId}`;
 }
 
-/** Keeps a plan, and forgets the oldest one of many. */
+/** Stores a plan, and drops the oldest of too many plans. */
 async function keepPlan(
 	workspace: Workspace,
 	planId: string,

@@ -9,13 +9,13 @@ import { checkWithSchema, toJsonSchema } from '../tool/schema.ts';
 import { filePath, getWorkspace } from './files.ts';
 import { findValues } from './json-path.ts';
 
-/** Bytes of a file that is read. */
+/** The most bytes of a file. */
 const largestFile = 4_194_304;
-/** What a JSON text may hold, because it is parsed at once: values, of which a list or an object counts as so many. */
+/** The most values of a JSON text, because it is parsed at once, and the weight of a list or an object. */
 const [mostItems, perContainer] = [600_000, 4];
-/** Matches that are given. */
+/** The most matches. */
 const mostMatches = 1_000;
-/** Characters of the matches together, as JSON. */
+/** The most characters of all matches, as JSON. */
 const mostCharacters = 200_000;
 
 const input = v.object({
@@ -30,7 +30,10 @@ const input = v.object({
 });
 type Input = v.InferOutput<typeof input>;
 
-/** The models are told to give `json` as a text, because strict mode has no type for anything. Other JSON is taken too. */
+/**
+ * The schema asks models for `json` as a text, because strict mode has no type for any value. Other JSON is accepted
+ * too.
+ */
 const described = {
 	'~standard': {
 		version: 1,
@@ -101,7 +104,7 @@ function parse(text: string, field: string): unknown {
 	}
 }
 
-/** Counts the values of a JSON text and its levels, without a look at whether it is valid. */
+/** Counts the values and levels of a JSON text, without validating it. */
 function measureJson(text: string): { readonly items: number; readonly levels: number } {
 	let [items, depth, levels] = [0, 0, 0];
 	for (let at = 0; at < text.length; at++)
@@ -127,7 +130,7 @@ function measureJson(text: string): { readonly items: number; readonly levels: n
 
 const [quote, comma, backslash, openList, closeList, openObject, closeObject] = [34, 44, 92, 91, 93, 123, 125] as const;
 
-/** The values that a JSONPath finds. `truncated` says that there are more. */
+/** The values that a JSONPath finds. `truncated` means that there are more. */
 async function queryJson(
 	json: unknown,
 	query: string,

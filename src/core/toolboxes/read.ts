@@ -10,9 +10,9 @@ import { type ConversationText, parts, type Tool } from '../tool/index.ts';
 import type { FileInfo, Workspace } from '../workspace/index.ts';
 import { filePath, folderPath, getWorkspace, hasWorkspace } from './files.ts';
 
-/** Bytes of a text that are read together. */
+/** The most bytes of a text in one result. */
 const mostBytes = 100_000;
-/** Bytes of an image that is shown to the model. */
+/** The most bytes of an image for the model. */
 const largestImage = 2_900_000;
 const shownImages: readonly string[] = ['image/png', 'image/jpeg', 'image/gif', 'image/webp'];
 
@@ -86,7 +86,7 @@ export function readFileTool(): Tool {
 async function findInfo(workspace: Workspace, path: string) {
 	const info = await workspace.stat(path);
 	if (info !== undefined) return info;
-	// Its failure names a near file.
+	// Its error names a similar path.
 	await workspace.read(path, { to: 0 });
 	throw new RunletError('not_found', `path: there is no file ${path}.`, { field: 'path' });
 }
@@ -113,7 +113,7 @@ function showRange(from: number | undefined, to: number | undefined): string {
 
 /** The steps to read a message, besides those for its characters. */
 const perMessage = 1_000;
-/** Characters of a message that are shown, around what was found. */
+/** The most shown characters of a message, around the match. */
 const shownCharacters = 2_000;
 
 /** Makes the tool `search_conversation`. */

@@ -13,16 +13,19 @@ import { compileGlob } from './glob.ts';
 const perFile = 2_000;
 /** The steps to read a character, and to compare it with one that is looked for. */
 const [perCharacter, perCompared] = [0.5, 0.005];
-/** Bytes of a file that are read together. */
+/** The bytes of a file that are read at a time. */
 const bytesAtOnce = 262_144;
-/** Characters of a line that are searched together. A longer line is searched in parts, and only for a text. */
+/**
+ * The most characters of a line that are searched at a time. A longer line is searched in parts, and only for a plain
+ * text.
+ */
 const longestLine = 262_144;
-/** Characters of a line that are shown. */
+/** The most shown characters of a line. */
 const shownCharacters = 500;
-/** Lines that a note names. */
+/** The most lines in a note. */
 const mostNamed = 10;
 
-/** A line where something was found. */
+/** A matching line. */
 interface Match {
 	readonly path: string;
 	readonly line: number;

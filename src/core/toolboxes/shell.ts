@@ -5,13 +5,13 @@ import type { Tool, ToolContext } from '../tool/index.ts';
 import type { Edit, Workspace } from '../workspace/index.ts';
 import { changeOnce, getWorkspace } from './files.ts';
 
-/** The most files of a workspace that a shell takes. */
+/** The most files of a workspace with a shell. */
 const mostFiles = 10_000;
-/** Entries that are listed at once. */
+/** The entries of a page of the list. */
 const pageSize = 1_000;
-/** Bytes of files that one command reads. */
+/** The most bytes that one command reads. */
 const mostRead = 32_000_000;
-/** Characters of each output that the model gets. */
+/** The most characters of each output for the model. */
 const maxOutput = 30_000;
 const usualMs = 10_000;
 const longestMs = 60_000;
@@ -37,7 +37,7 @@ export function runShellTool(): Tool {
 		}),
 		passInput: true,
 		sequential: true,
-		// A command may be what the process died of, so it is never run again.
+		// A command may have caused the crash, so it is never repeated.
 		retry: 'never',
 		isAvailable: ({ workspace, shell }) => workspace !== undefined && shell !== undefined,
 		onRequest: ({ command }) => ['Running', command.slice(0, 200)],

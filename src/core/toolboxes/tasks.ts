@@ -19,7 +19,7 @@ import { changeOnce } from './files.ts';
 const listId = v.pipe(v.string(), v.description('The id of the list'));
 const tasks = v.pipe(v.array(taskText), v.maxLength(mostTasks), v.description('What is to be done, in order'));
 
-/** What all tools of task lists have in common. */
+/** The common fields of all task list tools. */
 const shared = {
 	sequential: true,
 	retry: 'safe',
@@ -148,7 +148,7 @@ function addTasks(list: TaskList, texts: readonly string[]): TaskList {
 	return { ...list, tasks: [...list.tasks, ...added] };
 }
 
-/** Keeps a new list, or one that changed, once: in the workspace, else in the session's state. Then shows it. */
+/** Stores a new or changed list once, in the workspace, else in the state. Then shows it. */
 async function keepList(context: ToolContext, make: (ids: readonly string[]) => Promise<TaskList>): Promise<TaskList> {
 	const { workspace, emit } = context;
 	const makeKept = async (): Promise<TaskList> => {

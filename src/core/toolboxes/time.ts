@@ -58,7 +58,7 @@ const name = v.pipe(
 
 const text = (says: string) => v.optional(v.pipe(v.string(), v.maxLength(200), v.description(says)));
 
-/** What all tools of wake-ups have in common. A call that is made twice changes nothing the second time. */
+/** The common fields of the wake-up tools. A repeated call changes nothing. */
 const shared = {
 	retry: 'safe',
 	isAvailable: ({ wakeups }: Partial<ToolContext>) => wakeups !== undefined,

@@ -4,7 +4,7 @@ import { checkPath, listFolders } from '../../workspace/path.ts';
 import { createBelowFile, createIsFolder, describeChanges } from '../../workspace/plan.ts';
 import { openText } from '../files.ts';
 
-/** A text before and after a draft. `undefined`: there is no file. */
+/** A text before and after a draft. `undefined` stands for no file. */
 export interface DraftedText {
 	readonly path: string;
 	readonly from?: string;
@@ -12,27 +12,27 @@ export interface DraftedText {
 	readonly after: string | undefined;
 }
 
-/** A file as a draft sees it. */
+/** A file in a draft. */
 interface Drafted {
-	/** Where the file is in the workspace. Missing for a new one. */
+	/** The path of the file in the workspace. Missing for a new file. */
 	readonly origin?: string;
 	/** The new text. Missing for a file that only moves. */
 	readonly text?: string;
 }
 
-/** Edits of several files on their way to one change. The workspace stays as it is. */
+/** A draft of one change of several files. It does not change the workspace. */
 export class Draft {
 	readonly edits: Edit[] = [];
 	readonly #workspace: Workspace;
 	readonly #files = new Map<string, Drafted | undefined>();
-	/** The versions of the files that the draft has looked at. `null`: there was none. */
+	/** The versions of the files that the draft has read. `null` stands for no file. */
 	readonly #versions = new Map<string, number | null>();
 
 	constructor(workspace: Workspace) {
 		this.#workspace = workspace;
 	}
 
-	/** The versions that the files must still have. */
+	/** The versions that the change requires. */
 	get versions(): Readonly<Record<string, number | null>> {
 		return Object.fromEntries(this.#versions);
 	}
@@ -43,7 +43,7 @@ export class Draft {
 		return (await this.#look(path)) !== null;
 	}
 
-	/** The text of a file. Throws where there is none, with a near name. */
+	/** Returns the text of a file. Throws with a similar path if there is no file. */
 	async read(given: string): Promise<string> {
 		const path = checkPath(given);
 		const drafted = this.#files.get(path);
@@ -85,7 +85,7 @@ export class Draft {
 		this.#files.set(path, undefined);
 	}
 
-	/** Throws if a file that the draft leaves at this path would be below a file, or where a folder is. */
+	/** Throws if a file at this path would be a child of another file, or at the path of a folder. */
 	async assertPlace(given: string): Promise<void> {
 		const path = checkPath(given);
 		if (this.#files.get(path) === undefined) return;
@@ -94,7 +94,7 @@ export class Draft {
 		if (isBelow || (await this.#hasBelow(path))) throw createIsFolder(path);
 	}
 
-	/** Whether the workspace has files below a path that the draft leaves there. */
+	/** Whether the workspace has files below a path that the draft keeps. */
 	async #hasBelow(path: string): Promise<boolean> {
 		if ((await this.#workspace.stat(path))?.type !== 'folder') return false;
 		for (let after: string | undefined; ; ) {
@@ -109,7 +109,7 @@ export class Draft {
 		return this.#files.has(path) && this.#files.get(path) === undefined;
 	}
 
-	/** What the draft does to each file. */
+	/** Lists the changes of the draft. */
 	list(): readonly ChangedFile[] {
 		const replaced = [...this.#files].map(([path, after]) => {
 			return { path, before: this.#versions.get(path) ?? undefined, after };
@@ -118,7 +118,7 @@ export class Draft {
 		return describeChanges(isChange, this.#listMoves());
 	}
 
-	/** The texts before and after the draft. Files that are no text are left out. */
+	/** Lists the texts before and after the draft. Leaves out files that are not text. */
 	async listTexts(): Promise<readonly DraftedText[]> {
 		const moves = this.#listMoves();
 		const all = this.list().map(async ({ path, from }): Promise<DraftedText | undefined> => {
@@ -147,7 +147,7 @@ export class Draft {
 		return new Map(moved);
 	}
 
-	/** Throws where there is no file, with a near name. */
+	/** Throws with a similar path if there is no file. */
 	async #expect(path: string): Promise<void> {
 		if (await this.has(path)) return;
 		if (this.#files.has(path))
@@ -165,7 +165,7 @@ export class Draft {
 	}
 }
 
-/** The edits, of which the first one of a file refuses it if it changed since it was read. */
+/** Adds the required version to the first edit of each file. */
 export function addVersions(
 	edits: readonly Edit[],
 	versions: Readonly<Record<string, number | null>>,

@@ -2,22 +2,23 @@ import { RunletError } from '../../ground/errors.ts';
 import { truncateText } from '../../ground/text.ts';
 import type { StepCounter, Steps } from '../../ground/work.ts';
 
-/** Lines that are compared. */
+/** The most compared lines of the text. */
 const comparedLines = 20_000;
-/** Lines that are shown. */
+/** The most shown lines. */
 const shownLines = 12;
-/** Lines of what was looked for that are compared. */
+/** The most compared lines of the wanted text. */
 const mostCompared = 200;
-/** Characters of a line that are compared and shown, and characters that are read before blanks are folded. */
+/** The most characters of a line: after blanks are folded, and before. */
 const [longestLine, longestRead] = [200, 1_000];
 /** Steps to compare two lines for equality, and steps for a pair of letters. */
 const [perLine, perPair] = [2, 20];
 
 /**
- * The lines of a text that are most like what was looked for, with their numbers: those with most equal lines, or else
- * with the most similar line. Of equally good places, the nearest to the expected line. Empty if nothing is alike.
+ * Shows the lines that are most similar to the wanted text, with their numbers: the place with the most equal lines,
+ * else the place with the most similar line. Of equally good places, the nearest to the expected line. Empty if nothing
+ * is similar.
  *
- * @param expected the index of the line where they are expected
+ * @param expected the index of the expected line
  */
 export function* showNearest(text: string, wanted: string, work: StepCounter, expected = 0): Steps<string> {
 	const lines = yield* listCompared(text, work);
@@ -29,7 +30,7 @@ export function* showNearest(text: string, wanted: string, work: StepCounter, ex
 	return showLines(text, Math.max(0, at) + 1, Math.min(asked.length, shownLines));
 }
 
-/** The lines of a text as they are compared. */
+/** Lists the lines of a text in the form for comparison. */
 function* listCompared(text: string, work: StepCounter): Steps<readonly string[]> {
 	const compared: string[] = [];
 	for (const line of splitLines(text).slice(0, comparedLines)) {
@@ -40,7 +41,7 @@ function* listCompared(text: string, work: StepCounter): Steps<readonly string[]
 	return compared;
 }
 
-/** The place with most text in equal lines: at least a third of what is looked for. */
+/** Finds the place with the most text in equal lines: at least a third of the wanted text. */
 function findEqualLines(lines: readonly string[], asked: readonly string[], expected: number, work: StepCounter) {
 	const least = asked.reduce((sum, line) => sum + line.length, 0) / 3;
 	const scoreAt = (at: number): number =>
@@ -53,7 +54,7 @@ function findEqualLines(lines: readonly string[], asked: readonly string[], expe
 	);
 }
 
-/** The place where the longest line is most alike. */
+/** Finds the line that is most similar to the longest wanted line. */
 function* findSimilarLine(
 	lines: readonly string[],
 	asked: readonly string[],
@@ -71,13 +72,16 @@ function* findSimilarLine(
 	return found === undefined ? undefined : found - offset;
 }
 
-/** How good each place is, and the steps to find that out. */
+/** The score of each place, and the steps to compute it. */
 interface Scoring {
 	readonly scoreAt: (at: number) => number;
 	readonly steps: (at: number) => number;
 }
 
-/** The place with the highest score, which is at least `least`. Of equal ones, the nearest to the expected place. */
+/**
+ * Finds the place with the highest score, which is at least `least`. Of equal places, the nearest to the expected
+ * place.
+ */
 function* findBest(
 	count: number,
 	{ scoreAt, steps }: Scoring,
@@ -95,7 +99,7 @@ function* findBest(
 	return best?.at;
 }
 
-/** Some lines of a text with their numbers. */
+/** Shows lines of a text with their numbers. */
 export function showLines(text: string, from: number, count: number): string {
 	const lines = splitLines(text).slice(from - 1, from - 1 + count);
 	return lines.map((line, at) => `${from + at}: ${truncateText(line.text, longestLine)}`).join('\n');
@@ -105,7 +109,7 @@ function listPairs(text: string): ReadonlySet<string> {
 	return new Set(Array.from({ length: Math.max(0, text.length - 1) }, (_, at) => text.slice(at, at + 2)));
 }
 
-/** How alike two lines are, from 0 to 1: by the pairs of letters that they share. */
+/** Computes the similarity of two lines, from 0 to 1, by their shared pairs of letters. */
 function compare(pairs: ReadonlySet<string>, line: string): number {
 	const own = listPairs(line);
 	if (pairs.size + own.size === 0) return 0;
@@ -122,17 +126,17 @@ const longestFolded = 20_000;
 
 /** A line of a text. */
 export interface Line {
-	/** The line without its end. */
+	/** The line without its line break. */
 	readonly text: string;
 	/** `\n`, `\r\n`, or nothing at the end of a text. */
 	readonly end: string;
-	/** Where it begins in the text. */
+	/** The index of its first character in the text. */
 	readonly at: number;
 }
 
 /**
- * Splits a text into lines. A text that ends with a line end has no empty line behind it. Throws `too_large` for one of too
- * many lines.
+ * Splits a text into lines. A line break at the end of a text begins no further line. Throws `too_large` for too many
+ * lines.
  */
 export function splitLines(text: string): readonly Line[] {
 	const lines: Line[] = [];
@@ -149,18 +153,18 @@ export function splitLines(text: string): readonly Line[] {
 	return lines;
 }
 
-/** The line end of a text: that of most of its lines. */
+/** Finds the most common line break of a text. */
 export function findLineEnd(text: string): '\n' | '\r\n' {
 	const all = text.split('\n').length - 1;
 	return 2 * (text.split('\r\n').length - 1) > all ? '\r\n' : '\n';
 }
 
-/** The same text with these line ends. */
+/** Returns the text with these line breaks. */
 export function withLineEnds(text: string, end: '\n' | '\r\n'): string {
 	return text.replace(/\r?\n/g, end);
 }
 
-/** A line as it is compared where blanks may differ. */
+/** Normalizes the blanks of a line for comparison. */
 export function foldBlanks(line: string): string {
 	return line.length > longestFolded ? line : line.trim().replace(/\s\s*/g, ' ');
 }

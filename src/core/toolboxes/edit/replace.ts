@@ -2,18 +2,18 @@ import { RunletError } from '../../ground/errors.ts';
 import type { StepCounter, Steps } from '../../ground/work.ts';
 import { findLineEnd, foldBlanks, showLines, showNearest, splitLines, withLineEnds } from './nearest.ts';
 
-/** What is replaced by what. */
+/** A replacement. */
 interface Replacement {
 	readonly oldText: string;
 	readonly newText: string;
-	/** Replaces every place, not the only one. */
+	/** Whether to replace every place. Without it there must be only one place. */
 	readonly all?: boolean;
 }
 
 /** A text after a replacement. */
 interface Replaced {
 	readonly text: string;
-	/** How many places were replaced. */
+	/** The number of replaced places. */
 	readonly replaced: number;
 }
 
@@ -23,12 +23,12 @@ const perLine = 20;
 /** The longest text after a replacement, in characters. */
 const longestText = 8_388_608;
 
-/** Places that are shown. */
+/** The most places in an error message. */
 const shownPlaces = 5;
 
 /**
- * Replaces a piece of a text. An exact match comes before one whose blanks differ, which has to be the only one. The line
- * ends of the text are kept. Throws `invalid_argument`, with the nearest text, if there is no such place or more than one,
+ * Replaces a piece of a text. Prefers an exact match, else accepts a single match whose blanks differ. Keeps the line
+ * breaks of the text. Throws `invalid_argument` with the most similar text if there is no match, if there are several,
  * and if nothing changes.
  */
 export function* replaceText(text: string, path: string, replacement: Replacement, work: StepCounter): Steps<Replaced> {
@@ -82,7 +82,7 @@ function replaceAt(text: string, places: readonly number[], { oldText, newText }
 	return { text: [...pieces, text.slice(last)].join(newText), replaced: places.length };
 }
 
-/** Replaces whole lines that are those of the old text, but for blanks, if they stand at one place. */
+/** Replaces whole lines that equal the old text except for blanks, if there is one match. */
 function* replaceLoosely(
 	text: string,
 	{ oldText, newText, end }: Replacement & { readonly end: '\n' | '\r\n' },
@@ -108,7 +108,7 @@ function* replaceLoosely(
 	return { count, first: begins, replaced: text.slice(0, from) + withLineEnds(indented, end) + text.slice(to) };
 }
 
-/** The new text, indented as the old one is in the file. */
+/** Indents the new text like the old text in the file. */
 function indentLike(newText: string, oldText: string, found: string): string {
 	const asked = splitLines(oldText).find(({ text }) => text.trim() !== '');
 	const there = splitLines(found).find(({ text }) => text.trim() !== '');
@@ -125,7 +125,7 @@ function getIndent(line: string): string {
 	return line.slice(0, line.length - line.trimStart().length);
 }
 
-/** The first lines of some places. */
+/** Shows the first line of each place. */
 function showPlaces(text: string, places: readonly number[], count: number): string {
 	const shown = places.map((from) => showLines(text, text.slice(0, from).split('\n').length, 1));
 	return `\n${shown.join('\n')}${count > shown.length ? '\n…' : ''}`;

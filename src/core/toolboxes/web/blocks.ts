@@ -13,7 +13,7 @@ import type {
 	TableRow,
 } from 'mdast';
 
-/** What opens a block. A `box` only keeps its text apart from what is around it. */
+/** A block to open. A `box` only separates its text from the text around it. */
 export type Block =
 	| { readonly type: 'box' | 'quote' | 'item' | 'table' | 'caption' | 'row' }
 	| { readonly type: 'list'; readonly start?: number }
@@ -35,7 +35,7 @@ export type Open = Target | { readonly type: 'box'; readonly around: Target };
 /** A node with blocks in it. */
 type Flow = Root | Blockquote | ListItem;
 
-/** Puts a block into an open one. Where it cannot be, it is a box. */
+/** Adds a block to an open block. A block that is not possible there becomes a box. */
 export function enterBlock(block: Block, target: Target): Open {
 	const box: Open = { type: 'box', around: target };
 	if (target.type === 'table') return enterTable(block, target.table) ?? box;
@@ -88,7 +88,7 @@ export function addItem(list: List): ListItem {
 	return item;
 }
 
-/** Puts an open block into another tree without its content. A list goes on counting. */
+/** Opens the same block in a new tree without its content. A list continues its numbers. */
 export function continueBlock(open: Open, target: Target): Open {
 	if (open.type === 'box') return { type: 'box', around: target };
 	if (open.type === 'table') return enterBlock({ type: 'table' }, target);
@@ -110,7 +110,7 @@ export function continueBlock(open: Open, target: Target): Open {
 /** The most columns or rows that a cell spans. */
 const mostSpanned = 10;
 
-/** How many columns and rows a cell takes, and whether it names them. */
+/** The columns and rows of a cell, and whether it is a header. */
 interface Cell {
 	readonly isHead: boolean;
 	readonly columns: number;
@@ -120,7 +120,7 @@ interface Cell {
 /** A table that grows cell by cell. A cell that spans others leaves them empty. */
 export class GrowingTable {
 	readonly node: Table = { type: 'table', align: [], children: [] };
-	/** For each column, how many more rows a cell above takes. */
+	/** For each column, the number of further rows that a cell above spans. */
 	readonly #taken: number[] = [];
 	#row: TableRow | undefined;
 
@@ -151,7 +151,7 @@ export class GrowingTable {
 		return cell;
 	}
 
-	/** The contents of its cells that have one. */
+	/** Lists the contents of all cells that are not empty. */
 	listContents(): readonly PhrasingContent[][] {
 		const cells = this.node.children.flatMap((row) => row.children);
 		return cells.flatMap(({ children }) => (children.length === 0 ? [] : [children]));

@@ -7,7 +7,7 @@ import { assertRobotsAllowed, webAgent } from './robots.ts';
 
 /** A document of the web as text. */
 export interface WebDocument {
-	/** Where it was found, after redirects. */
+	/** The address after redirects. */
 	readonly url: string;
 	readonly title?: string;
 	/** The media type without parameters, such as `text/html`. */
@@ -35,7 +35,7 @@ const headers = {
 };
 
 /**
- * Fetches a document that a model named and reads it as text. Throws what tells the model what to do: `invalid_argument`
+ * Fetches a document for a model and reads it as text. Throws errors with a remedy for the model: `invalid_argument`
  * for an address or a document that cannot be read, `not_found`, `too_large`, `timeout`, `network`.
  */
 export async function readDocument(address: string, options: ReadOptions): Promise<WebDocument> {
@@ -104,7 +104,7 @@ function readContentType(header: string | null): { contentType?: string; charset
 	return { ...(/^[\w.+-]+\/[\w.+-]+$/.test(contentType) && { contentType }), charset };
 }
 
-/** Guesses the type of a document that comes without one, by its beginning (MIME Sniffing standard, in short). */
+/** Guesses the missing type of a document by its first bytes (a part of the MIME Sniffing standard). */
 function guessType(bytes: Uint8Array): string {
 	const start = bytes.subarray(0, 1_024);
 	if (start.some((byte) => byte < 9 || byte === 11 || (byte > 13 && byte < 27))) return 'application/octet-stream';
@@ -141,7 +141,7 @@ function createStatusFailure(url: string, status: number): RunletError {
 	return new RunletError(code, `url: ${url} answered with status ${status}. ${remedy}`, { field: 'url', status });
 }
 
-/** Adds what a model can do about a failure of the network. */
+/** Adds a remedy to a network error. */
 function addRemedy(error: unknown): unknown {
 	if (!(error instanceof RunletError)) return error;
 	const remedies: Readonly<Record<string, string>> = {
@@ -159,13 +159,13 @@ function createFailure(message: string): RunletError {
 	return new RunletError('invalid_argument', message, { field: 'url' });
 }
 
-/** Bytes in which a page may say its encoding (HTML standard, "prescan a byte stream"). */
+/** The bytes in which a page may declare its encoding (HTML standard, "prescan a byte stream"). */
 const prescanned = 1_024;
 
 /**
  * Decodes a text as browsers do: by its byte order mark, else the header's `charset`, else a page's `<meta>`, else as
- * UTF-8, or windows-1252 if it is no UTF-8. A label that nobody knows does not count. Bytes that are wrong in the
- * encoding become U+FFFD. Throws `invalid_argument` for an encoding that the Encoding standard refuses to decode.
+ * UTF-8, or windows-1252 if it is not valid UTF-8. Ignores unknown labels. Invalid bytes become U+FFFD. Throws
+ * `invalid_argument` for an encoding that the Encoding standard refuses to decode.
  */
 function decodeText(bytes: Uint8Array, charset: string | undefined, { isHtml }: { readonly isHtml: boolean }) {
 	const label = findMark(bytes) ?? charset ?? (isHtml ? findMeta(bytes) : undefined);
@@ -188,13 +188,13 @@ function findMeta(bytes: Uint8Array): string | undefined {
 	const start = new TextDecoder('windows-1252').decode(bytes.subarray(0, prescanned));
 	for (const [tag] of start.matchAll(/<meta\s[^<>]*>/gi)) {
 		const [, label] = /charset\s{0,20}=\s{0,20}["']?([\w.:-]{1,40})/i.exec(tag) ?? [];
-		// Who can read the tag does not read UTF-16.
+		// A readable tag proves that the page is not UTF-16.
 		if (label !== undefined) return /^utf-?16/i.test(label) ? 'utf-8' : label;
 	}
 	return undefined;
 }
 
-/** Labels of the encoding "replacement", which nothing decodes because it hides markup. */
+/** Labels of the encoding "replacement", which is never decoded because it hides markup. */
 const refused: ReadonlySet<string> = new Set([
 	...['replacement', 'hz-gb-2312', 'csiso2022kr', 'iso-2022-kr', 'iso-2022-cn', 'iso-2022-cn-ext'],
 ]);

@@ -5,7 +5,7 @@ import { webSearchTool } from './search.ts';
 
 /** The options of the tools that read the web. */
 export interface WebOptions extends FetchOptions {
-	/** The service that searches. The default is the one of the context: in a Worker that of its environment. */
+	/** The search service. The default is the service of the context, which a Worker reads from its environment. */
 	readonly search?: SearchService;
 }
 

@@ -1,6 +1,6 @@
 import type { Break, Delete, Emphasis, Image, InlineCode, Link, PhrasingContent, Strong, Text } from 'mdast';
 
-/** What is said of a piece of text. */
+/** A mark of a piece of text. */
 export type Mark =
 	| { readonly type: 'strong' }
 	| { readonly type: 'emphasis' }
@@ -8,7 +8,7 @@ export type Mark =
 	| { readonly type: 'inlineCode' }
 	| { readonly type: 'link'; readonly url: string };
 
-/** What holds the nodes of a line. */
+/** The parent of the nodes of a line. */
 export interface LineParent {
 	readonly children: PhrasingContent[];
 }
@@ -16,19 +16,19 @@ export interface LineParent {
 type Marked = Strong | Emphasis | Delete | Link | InlineCode;
 
 /**
- * A line of text with marks. A mark is in the tree only where it has text, and begins again on the next line if it is
- * still open: HTML puts headings into links, markdown puts links into headings.
+ * A line of text with marks. A mark without text is not in the tree. An open mark begins again on the next line,
+ * because HTML puts headings into links, and markdown puts links into headings.
  */
 export class Line {
-	/** The open marks. `undefined` stands for one that adds nothing, because another one says the same. */
+	/** The open marks. `undefined` stands for a duplicate mark. */
 	readonly #marks: (Mark | undefined)[] = [];
-	/** The nodes of the line for the first of the open marks. */
+	/** The nodes of the open marks that are in the line. */
 	#nodes: Marked[] = [];
-	/** Whether a blank would add nothing. */
+	/** Whether the line is empty or ends with a blank. */
 	#isBlank = true;
-	/** The text that the line ends with. */
+	/** The last text of the line. */
 	#last: Text | undefined;
-	/** Whether the next text is kept apart. */
+	/** Whether a blank comes before the next text. */
 	#isApart = false;
 
 	openMark(mark: Mark): void {
@@ -41,7 +41,7 @@ export class Line {
 		this.#nodes = this.#nodes.slice(0, this.#listMarks().length);
 	}
 
-	/** Begins a line. The one before ends without a blank. */
+	/** Ends the line without a blank. */
 	end(): void {
 		if (this.#last !== undefined) this.#last.value = this.#last.value.trimEnd();
 		this.#last = undefined;
@@ -50,12 +50,12 @@ export class Line {
 		this.#isApart = false;
 	}
 
-	/** Keeps the next text apart by a blank. */
+	/** Adds a blank before the next text. */
 	separate(): void {
 		this.#isApart = true;
 	}
 
-	/** Adds text with one blank for several. Returns the number of new nodes. */
+	/** Adds text with collapsed blanks. Returns the number of new nodes. */
 	addText(text: string, start: () => LineParent): number {
 		const collapsed = `${this.#isApart ? ' ' : ''}${text}`.replace(/[\t\n\f\r ]+/g, ' ');
 		const kept = this.#isBlank && collapsed.startsWith(' ') ? collapsed.slice(1) : collapsed;
@@ -80,7 +80,7 @@ export class Line {
 		return added + 1;
 	}
 
-	/** Adds what is no text. Returns the number of new nodes. */
+	/** Adds a break or an image. Returns the number of new nodes. */
 	addNode(child: Break | Image, line: LineParent): number {
 		const { node, added } = this.#openNodes(line);
 		this.#last = undefined;
@@ -91,7 +91,7 @@ export class Line {
 		return added + 1;
 	}
 
-	/** Puts the open marks into the line, and returns the innermost one. */
+	/** Adds the open marks to the line, and returns the innermost mark. */
 	#openNodes(line: LineParent): { node: Marked | undefined; added: number } {
 		let parent = this.#nodes.at(-1);
 		const missing = this.#listMarks().slice(this.#nodes.length);

@@ -2,10 +2,7 @@ import type { Root } from 'mdast';
 import type { Handle } from 'mdast-util-to-markdown';
 import { gfmTableToMarkdown, toMarkdown } from './libraries.ts';
 
-/**
- * Writes a tree as markdown for a reader, not for a renderer: text stands as it is, without backslashes before the
- * characters that markdown could mean. Only a `|` within a cell is escaped.
- */
+/** Writes a tree as markdown for a reader, not for a renderer: text is not escaped, except `|` within a cell. */
 export function writeMarkdown(tree: Root): string {
 	return toMarkdown(tree, {
 		bullet: '-',

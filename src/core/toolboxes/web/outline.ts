@@ -15,36 +15,36 @@ import {
 import { Line, type LineParent, type Mark } from './line.ts';
 import { writeMarkdown } from './markdown.ts';
 
-/** Nodes of a piece. */
+/** The most nodes of a piece. */
 const mostNodes = 2_000;
-/** Characters of a piece. */
+/** The most characters of a piece. */
 const mostCharacters = 100_000;
-/** Characters of a whole text. */
+/** The most characters of the whole text. */
 const mostText = 10_000_000;
-/** Lists, their items and quotations within each other. What is deeper is written as if it were not. */
+/** The deepest nesting of lists, items and quotations. Deeper blocks are flattened. */
 const mostNested = 20;
 
 /**
- * Writes markdown while blocks open and close. What is complete enough is written and let go: a piece has a limited
- * size, so the work for all of them grows with their number, and how deep blocks nest costs nothing.
+ * Writes markdown while blocks open and close. The tree is written and dropped in pieces of limited size, so the work
+ * is linear in the length of the page, whatever the nesting.
  */
 export class Outline {
 	readonly #written: string[] = [];
 	readonly #line = new Line();
 	#root: Root = { type: 'root', children: [] };
 	#open: Open[] = [{ type: 'flow', node: this.#root }];
-	/** The paragraph that text goes to, unless a heading, a cell or code is open. */
+	/** The paragraph for text outside of headings, cells and code. */
 	#paragraph: Paragraph | undefined;
 	#nodes = 0;
 	#characters = 0;
-	/** Characters that are written. */
+	/** The number of written characters. */
 	#length = 0;
 	/** Whether the newest line of code is empty. */
 	#isLineStart = true;
 
 	openBlock(block: Block): void {
 		if (this.#nodes >= mostNodes) this.#cut();
-		// A table with another one or a heading in it arranges the page.
+		// A table with a table or a heading in it is used for layout.
 		if (block.type === 'table' || block.type === 'heading') this.#dissolveTable();
 		this.#endLine();
 		this.#nodes++;
@@ -58,7 +58,7 @@ export class Outline {
 		if (closed?.type === 'code') closed.node.value = closed.node.value.replace(/^\n/, '').replace(/\n$/, '');
 	}
 
-	/** Says something of all text until `closeMark`. */
+	/** Marks all text until `closeMark`. */
 	openMark(mark: Mark): void {
 		this.#line.openMark(mark);
 	}
@@ -67,7 +67,7 @@ export class Outline {
 		this.#line.closeMark();
 	}
 
-	/** Adds text. Blanks that follow each other are one, but for those of code. */
+	/** Adds text. Collapses blanks, except in code. */
 	addText(text: string): void {
 		for (const part of splitText(text, mostCharacters / 2)) {
 			if (this.#nodes >= mostNodes || this.#characters + part.length > mostCharacters) this.#cut();
@@ -78,7 +78,7 @@ export class Outline {
 		}
 	}
 
-	/** Says in which language the open code is. */
+	/** Sets the language of the open code. */
 	setLanguage(language: string | undefined): void {
 		const target = this.#target;
 		if (target.type === 'code') target.node.lang ??= language;
@@ -102,7 +102,7 @@ export class Outline {
 		if (target.type === 'flow') addBlock(target.node, { type: 'thematicBreak' });
 	}
 
-	/** Writes what is left, and returns the whole text. */
+	/** Writes the rest, and returns the whole text. */
 	finish(): string {
 		this.#write();
 		return this.#written.join('\n\n');
@@ -117,7 +117,7 @@ export class Outline {
 	#enter(block: Block): Open {
 		const target = this.#target;
 		if (block.type === 'caption' && target.type === 'table') return this.#enterCaption();
-		// An end tag was left out: the row, or the cell, belongs to the table and not into a cell.
+		// Without an end tag, the row or the cell belongs to the table and not to a cell.
 		const table = target.type === 'line' ? this.#findTable() : undefined;
 		if (table !== undefined && (block.type === 'row' || block.type === 'cell')) {
 			this.#line.end();
@@ -140,16 +140,16 @@ export class Outline {
 		return { type: 'line', node };
 	}
 
-	/** Returns the node with the blocks that a table stands among. */
+	/** Returns the parent node of a table. */
 	#findAround(at: number): Extract<Target, { type: 'flow' }> | undefined {
 		const around = this.#open.slice(0, Math.max(0, at)).findLast(({ type }) => type !== 'box');
 		return around?.type === 'flow' ? around : undefined;
 	}
 
-	/** Returns what the text of a line is put into. */
+	/** Returns the node for the text of a line. */
 	#startLine(target: Exclude<Target, { type: 'code' }>): LineParent {
 		if (target.type === 'line') return target.node;
-		// Text that is in a table or a list, but in none of its cells or items.
+		// The text is in a table or a list, but outside of a cell or an item.
 		if (target.type === 'table') return target.table.addCell({ columns: 1, rows: 1, isHead: false });
 		this.#paragraph ??= addParagraph(target.type === 'list' ? addItem(target.node) : target.node);
 		return this.#paragraph;
@@ -176,7 +176,7 @@ export class Outline {
 		return open?.type === 'table' ? open.table : undefined;
 	}
 
-	/** Makes paragraphs of the cells of the innermost table, and writes what follows in it as if there were no table. */
+	/** Converts the cells of the innermost table to paragraphs, and ignores the table from now on. */
 	#dissolveTable(): void {
 		const at = this.#open.findLastIndex(({ type }) => type === 'table');
 		const table = this.#findTable();

@@ -5,36 +5,36 @@ import { readSpan } from './blocks.ts';
 import type { Mark } from './line.ts';
 import { Outline } from './outline.ts';
 
-/** The part of a page that is read: one element, the body without what stands beside its text, or everything. */
+/** The part of a page to read: one element, the body without navigation and sidebars, or everything. */
 export type Part = 'main' | 'article' | 'body' | 'all';
 
-/** A page as a reader sees it. */
+/** The visible text of a page. */
 export interface PageText {
 	readonly title?: string;
 	/** Markdown with absolute links. */
 	readonly text: string;
 }
 
-/** What a tag opened: a block, a mark, or a block whose text is bold. */
+/** The effect of a tag: a block, a mark, or a block with bold text. */
 type Opened = 'block' | 'mark' | 'bold' | undefined;
 
 type Attributes = Readonly<Record<string, string>>;
 
-/** How deep tags may nest. Browsers stop at 512. */
+/** The deepest nesting of tags. Browsers stop at 512. */
 const mostLevels = 500;
 const longestUrl = 2_000;
 /** Characters of a title or a description. */
 const longestLine = 300;
 
-/** What is no text, or is not shown. */
+/** Elements without visible text. */
 const dropped: ReadonlySet<string> = new Set([
 	...['script', 'style', 'template', 'svg', 'canvas', 'object', 'embed'],
 	...['noframes', 'noembed', 'button', 'select', 'option', 'input', 'textarea', 'datalist', 'keygen'],
 ]);
-/** What stands beside the text of a page, unless it is part of an article. */
+/** Elements beside the main text, unless they are part of an article. */
 const besides: ReadonlySet<string> = new Set(['nav', 'footer', 'aside']);
 const besidesByRole: ReadonlySet<string> = new Set(['navigation', 'contentinfo', 'complementary', 'search']);
-/** Elements within a line of text that mean nothing in markdown. All others that it does not know are boxes. */
+/** Inline elements without a form in markdown. All other unknown elements are boxes. */
 const inline: ReadonlySet<string> = new Set([
 	...[
 		'a',
@@ -60,16 +60,16 @@ const marks: Readonly<Record<string, Exclude<Mark['type'], 'link'>>> = {
 	...{ code: 'inlineCode', kbd: 'inlineCode', samp: 'inlineCode', tt: 'inlineCode' },
 };
 
-/** Takes the tags of a page one by one, and keeps what a reader sees. */
+/** Takes the tags of a page one by one, and collects the visible text. */
 export class Page {
 	readonly #part: Part;
 	readonly #outline = new Outline();
-	/** For each open tag, what it opened. */
+	/** The effect of each open tag. */
 	readonly #open: Opened[] = [];
 	#base: URL;
 	#hasBase = false;
 	#title: string | undefined;
-	/** The levels of the open tags that say how their content is read. */
+	/** The levels of the open tags that change how their content is read. */
 	#levels: { dropped?: number; part?: number; title?: number; article?: number; head?: number } = {};
 
 	constructor(url: URL, part: Part) {
@@ -78,7 +78,7 @@ export class Page {
 		if (part === 'body' || part === 'all') this.#levels.part = 0;
 	}
 
-	/** Takes a start tag. Every one has its `close`, also where the page has no end tag. */
+	/** Takes a start tag. The parser calls `close` for each tag, even without an end tag. */
 	open(name: string, attributes: Attributes): void {
 		const level = this.#open.push(undefined);
 		if (level > mostLevels) throw createTooDeep();
@@ -127,7 +127,7 @@ export class Page {
 		if (dropped.has(name) || (name === 'dialog' && rest.open === undefined)) return true;
 		if (hidden !== undefined && hidden !== 'until-found') return true;
 		if (rest['aria-hidden'] === 'true' || /display:\s*none|visibility:\s*hidden/i.test(style)) return true;
-		// The sign beside a heading that links to itself.
+		// The anchor link of a heading.
 		if (name === 'a' && /\b(?:anchor|headerlink|hash-link|permalink)\b/.test(classes)) return true;
 		const isBeside = besides.has(name) || besidesByRole.has(role);
 		return isBeside && this.#part === 'body' && this.#levels.article === undefined;
@@ -141,7 +141,7 @@ export class Page {
 		else this.#open[this.#open.length - 1] = this.#addElement(name, attributes);
 	}
 
-	/** Opens a block or a mark, and returns what has to be closed. */
+	/** Opens a block or a mark, and returns its effect for `close`. */
 	#addElement(name: string, attributes: Attributes): Opened {
 		const mark = this.#readMark(name, attributes);
 		if (mark !== undefined) this.#outline.openMark(mark);
@@ -165,7 +165,7 @@ export class Page {
 		this.#outline.closeBlock();
 	}
 
-	/** An image is shown by its description. One without a description adds nothing to a text. */
+	/** Adds an image with its description. Skips an image without a description. */
 	#addImage({ src, alt = '' }: Attributes): void {
 		const description = toLine(alt);
 		const url = this.#resolve(src);
@@ -190,7 +190,7 @@ export class Page {
 		if (URL.canParse(href, this.#base)) this.#base = new URL(href, this.#base);
 	}
 
-	/** Makes an address absolute. What is no address of the web or of mail is left out. */
+	/** Makes an address absolute. Returns `undefined` unless it is a web or mail address. */
 	#resolve(address: string | undefined): string | undefined {
 		if (address === undefined || address.length > longestUrl || !URL.canParse(address, this.#base)) return undefined;
 		const { href, protocol } = new URL(address, this.#base);

@@ -2,12 +2,12 @@ import { RunletError } from '../../ground/errors.ts';
 import { type PublicFetchOptions, publicFetch } from '../../ground/public-fetch.ts';
 import { robotsParser } from './libraries.ts';
 
-/** Bytes of rules that are read (RFC 9309, 2.5). */
+/** The most bytes of robots.txt (RFC 9309, 2.5). */
 const maxBytes = 512_000;
 
 /**
- * Throws `invalid_argument` if the rules of a site forbid robots an address (RFC 9309). A site without rules allows
- * everything; one whose rules cannot be read allows nothing.
+ * Throws `invalid_argument` if the robots.txt of a site forbids an address (RFC 9309). A site without robots.txt allows
+ * everything, and a site with an unreadable one allows nothing.
  */
 export async function assertRobotsAllowed(
 	url: URL,
@@ -51,11 +51,11 @@ function createRefusal(message: string): RunletError {
 	return new RunletError('invalid_argument', message, { field: 'url' });
 }
 
-/** The name in the rules of a site for robots. */
+/** The product token in robots.txt. */
 export const agentName = 'runlet';
 
 /**
- * What the web tools call themselves to a site, after a redirect too. The API of Runlet refuses it where it asks for no key:
- * a model must not read other sessions.
+ * The user agent of the web tools. The API of Runlet refuses it if it requires no key, because a model must not read
+ * other sessions.
  */
 export const webAgent = 'runlet (web tools)';

@@ -8,7 +8,7 @@ import type { SearchService, Tool, ToolContext } from '../../tool/index.ts';
 import { createNotice } from './fetch.ts';
 import { agentName } from './robots.ts';
 
-/** A page that was found. */
+/** A search result. */
 export interface SearchResult {
 	readonly title: string;
 	readonly url: string;
@@ -54,7 +54,7 @@ async function searchWeb(
 ): Promise<readonly SearchResult[]> {
 	const { url, init } = createRequest(service, request);
 	const send = fetch && ((input: URL, sent: RequestInit) => fetch(input.href, sent));
-	// The address is the operator's own, so it may be on the same machine.
+	// The operator configures the address, so it may be on the same machine.
 	const limits = { field: 'search', allowLoopback: true, maxRedirects: 0, maxBytes, timeoutMs, fetch: send };
 	const response = await publicFetch(url, { ...init, signal }, limits);
 	const text = await response.text();
@@ -97,7 +97,7 @@ function readResult(one: unknown, names: SearchService['fields'] = {}): SearchRe
 	return { title: title || url, url, snippet: toPlainText(readPath(one, names.snippet ?? 'snippet')) };
 }
 
-/** Services mark the words that were found by `<strong>`. */
+/** Removes the `<strong>` tags around found words. */
 function toPlainText(value: unknown): string {
 	if (typeof value !== 'string') return '';
 	const plain = value
@@ -121,7 +121,7 @@ function readPath(value: unknown, path: string): unknown {
 		.reduce((inner, name) => (isRecord(inner) && Object.hasOwn(inner, name) ? inner[name] : undefined), value);
 }
 
-/** The key is the operator's, so the model is told no more than that it cannot search. */
+/** The error says nothing about the key, which belongs to the operator. */
 function createFailure(status: number): RunletError {
 	const isWrong = status === 401 || status === 403;
 	const remedy = isWrong
