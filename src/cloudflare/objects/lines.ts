@@ -1,5 +1,5 @@
 import { raceAbort } from '../../core/chat/signal.ts';
-import { LineSplitter } from '../../core/ground/bytes.ts';
+import { LineSplitter } from '../../core/ground/text.ts';
 import type { Bytes } from './result.ts';
 
 /**

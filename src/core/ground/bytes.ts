@@ -87,32 +87,3 @@ export function hashText(text: string): string {
 	b = Math.imul(b ^ (b >>> 16), 2246822507) ^ Math.imul(a ^ (a >>> 13), 3266489909);
 	return (4294967296 * (2097151 & b) + (a >>> 0)).toString(36).padStart(11, '0');
 }
-
-/** Splits a streamed text into lines. Copies each piece once, however long its line is. */
-export class LineSplitter {
-	#begun: string[] = [];
-
-	/** The number of characters of the unfinished line. */
-	length = 0;
-
-	/** Takes the next piece. Returns the lines that it completes, without line breaks and empty lines. */
-	push(text: string): readonly string[] {
-		const [first = '', ...others] = text.split('\n');
-		this.#begun.push(first);
-		this.length += first.length;
-		const last = others.pop();
-		if (last === undefined) return [];
-		const ended = this.#begun.join('');
-		this.#begun = [last];
-		this.length = last.length;
-		return [ended, ...others].filter((line) => line !== '');
-	}
-
-	/** Returns the last line if it has no line break, else an empty text. */
-	end(): string {
-		const rest = this.#begun.join('');
-		this.#begun = [];
-		this.length = 0;
-		return rest;
-	}
-}

@@ -99,3 +99,32 @@ function countEdits(a: string, b: string): number {
 	}
 	return last[b.length] ?? 0;
 }
+
+/** Splits a streamed text into lines. Copies each piece once, however long its line is. */
+export class LineSplitter {
+	#begun: string[] = [];
+
+	/** The number of characters of the unfinished line. */
+	length = 0;
+
+	/** Takes the next piece. Returns the lines that it completes, without line breaks and empty lines. */
+	push(text: string): readonly string[] {
+		const [first = '', ...others] = text.split('\n');
+		this.#begun.push(first);
+		this.length += first.length;
+		const last = others.pop();
+		if (last === undefined) return [];
+		const ended = this.#begun.join('');
+		this.#begun = [last];
+		this.length = last.length;
+		return [ended, ...others].filter((line) => line !== '');
+	}
+
+	/** Returns the last line if it has no line break, else an empty text. */
+	end(): string {
+		const rest = this.#begun.join('');
+		this.#begun = [];
+		this.length = 0;
+		return rest;
+	}
+}

@@ -16,7 +16,7 @@ describe('truncate', () => {
 		expect(result.messages).toEqual([...history, says('fine')]);
 	});
 
-	test('leaves out as little as it must where half cannot be reached', async () => {
+	test('leaves out as little as possible if half of the size is not possible', async () => {
 		const { requests } = await finish(['fine'], truncate(800), [...long, user('now', 2_000)]);
 		expect(names(requests[0]?.messages)).toEqual(['q8', 'a8', 'q9', 'a9', 'now']);
 	});
@@ -38,20 +38,20 @@ describe('truncate', () => {
 		expect(requests[0]?.messages).toEqual([rule, rule, ...newest]);
 	});
 
-	test('what was left out stays out for the rest of the run, and is told of once', async () => {
+	test('left-out messages stay out for the rest of the run, with one warning', async () => {
 		const script = [calling(echoCall('x')), calling(echoCall('y')), 'fine'];
 		const { requests, events } = await finish(script, { ...truncate(800), tools: [echo] }, history);
 		expect(requests.map(({ messages }) => names(messages)[0])).toEqual(['q7', 'q7', 'q7']);
 		expect(codes(only(events, 'warning'))).toEqual(['context_truncated']);
 	});
 
-	test('where the newest group alone is too long the run fails with context_overflow, and nobody is asked', async () => {
+	test('fails with context_overflow and without a request if the newest group alone is too long', async () => {
 		const { error, requests } = await fail(['never'], truncate(300), [...long, user('now', 2_000)]);
 		expect([error.code, requests.length]).toEqual(['context_overflow', 0]);
 		expect(error.data).toMatchObject({ limit: 300, total: 504 });
 	});
 
-	test('leaves out what does not fit by countTokensFn', async () => {
+	test('uses countTokensFn to decide what fits', async () => {
 		const countTokensFn = async (messages: readonly Message[]) => 100 * messages.length;
 		const { requests } = await finish(['fine'], { ...truncate(1_000), countTokensFn }, history);
 		expect(names(requests[0]?.messages)).toEqual(['q8', 'a8', 'q9', 'a9', 'now']);
@@ -68,7 +68,7 @@ describe('truncate', () => {
 });
 
 describe('a provider that refuses a request for its length', () => {
-	test('is asked again with half of it, though no limit is known', async () => {
+	test('is asked again with half of the request, although no limit is known', async () => {
 		const { requests, result, events } = await finish([tooLong(), 'fine'], truncate(), history);
 		expect(requests[0]?.messages).toEqual(history);
 		expect(names(requests[1]?.messages)).toEqual(['q6', 'a6', 'q7', 'a7', 'q8', 'a8', 'q9', 'a9', 'now']);
@@ -76,7 +76,7 @@ describe('a provider that refuses a request for its length', () => {
 		expect(result.text).toBe('fine');
 	});
 
-	test('is asked again with the newest group alone where that is more than half', async () => {
+	test('is asked again with the newest group alone if that is more than half', async () => {
 		const { requests } = await finish([tooLong(), 'fine'], truncate(), [...long.slice(0, 4), user('now', 4_000)]);
 		expect(names(requests[1]?.messages)).toEqual(['now']);
 	});
@@ -88,7 +88,7 @@ describe('a provider that refuses a request for its length', () => {
 		expect(names(requests.at(-1)?.messages).at(-1)).toBe('now');
 	});
 
-	test('is asked again once: its second refusal ends the run, with what both tries cost', async () => {
+	test('is asked again once, and a second refusal ends the run with the cost of both tries', async () => {
 		const script = [tooLong({ inputTokens: 5 }), tooLong({ inputTokens: 3 }), 'never'];
 		const { error, requests } = await fail(script, truncate(), history);
 		expect([error.code, requests.length]).toEqual(['context_overflow', 2]);

@@ -78,7 +78,7 @@ describe('messageText', () => {
 		expect(chat.messageText({ role: 'user', content: 'Hi', parts: [] })).toBe('Hi');
 	});
 
-	test('a result that is no text is its JSON', () => {
+	test('returns the JSON of a result that is not text', () => {
 		expect(chat.messageText({ role: 'tool', toolCallId: 'a', content: { c: 18 } })).toBe('{"c":18}');
 		expect(chat.messageText({ role: 'tool', toolCallId: 'a', content: 'warm' })).toBe('warm');
 	});

@@ -20,7 +20,7 @@ function noting(reserve: chat.Meter['reserve'] = ({ maxOutputTokens }) => maxOut
 const busy = Object.assign(new Error('busy'), { status: 429, headers: { 'retry-after': '0' } });
 
 describe('a meter', () => {
-	test('is told of each request before it is made, and of what it cost with the message that it gave', async () => {
+	test('gets each request before it is made, and its cost with its message', async () => {
 		const { meter, told } = noting();
 		const scripted = providers.scripted([{ text: 'done', usage: { inputTokens: 3, outputTokens: 4 } }]);
 		const spent: unknown[] = [];
@@ -33,7 +33,7 @@ describe('a meter', () => {
 		expect(spent).toMatchObject([{ inputTokens: 3, outputTokens: 4 }]);
 	});
 
-	test('is told of retries and fallbacks one by one', async () => {
+	test('gets retries and fallbacks one by one', async () => {
 		const { meter, told } = noting();
 		const scripted = providers.scripted([busy, busy, { text: 'done', usage: { inputTokens: 1, outputTokens: 1 } }]);
 		const options = { model: 'scripted', fallbacks: ['scripted-b'], maxRetries: 1, providers: [scripted], meter };
@@ -47,7 +47,7 @@ describe('a meter', () => {
 		]);
 	});
 
-	test('that allowed a short reply only is asked for a whole one when the short one was cut off', async () => {
+	test('that allowed a short reply is asked for a whole reply after a cut', async () => {
 		let isShort = true;
 		const asked: (boolean | undefined)[] = [];
 		const { meter, told } = noting((request) => {
@@ -77,7 +77,7 @@ describe('a meter', () => {
 		expect(kinds).toContain('turn.restarted');
 	});
 
-	test('that allowed no longer reply is not asked again when the reply was cut off', async () => {
+	test('that allows no longer reply is not asked again after a cut', async () => {
 		const { meter, told } = noting();
 		const scripted = providers.scripted([{ text: 'One two', stopReason: 'max_tokens' }]);
 		await chat.run({ model: 'scripted', providers: [scripted], meter }, [chat.userMessage('Count.')]).result;
@@ -96,7 +96,7 @@ describe('a meter', () => {
 		expect(scripted.requests).toEqual([]);
 	});
 
-	test('is told how much of what is sent is audio', async () => {
+	test('gets the audio tokens of a request', async () => {
 		const asked: chat.MeteredRequest[] = [];
 		const { meter } = noting((request) => {
 			asked.push(request);
@@ -174,7 +174,7 @@ describe('a meter', () => {
 		expect(scripted.requests[0]?.options?.maxOutputTokens).toBe(17);
 	});
 
-	test('is told that a request cost nothing which was cancelled before it was made', async () => {
+	test('gets no cost for a request that was cancelled before it was made', async () => {
 		const asked = createDeferred<void>();
 		const answer = createDeferred<undefined>();
 		const { meter, told } = noting(() => {
@@ -196,7 +196,7 @@ describe('a meter', () => {
 		expect(scripted.requests).toHaveLength(0);
 	});
 
-	test('is told that a request was cut which broke off', async () => {
+	test('gets an interrupted request as cut', async () => {
 		const { meter, told } = noting();
 		const scripted = providers.scripted([undefined]);
 		const run = chat.run({ model: 'scripted', maxRetries: 0, providers: [scripted], meter }, [chat.userMessage('hi')]);

@@ -39,7 +39,7 @@ describe('events', () => {
 		expect(events.at(-1)?.type).toBe('done');
 	});
 
-	test('can be read late of a run that failed: the failure is there, and nothing is unhandled', async () => {
+	test('can be read after a failure, without an unhandled rejection', async () => {
 		const run = start([new Error('boom')]);
 		await refusal(run.result);
 		expect(endings(await read(run.events))).toMatchObject([{ type: 'error' }]);
@@ -66,7 +66,7 @@ describe('events', () => {
 		expect((await refusal(run.result)).code).toBe('cancelled');
 	});
 
-	test('of nobody are dropped, and the result settles all the same', async () => {
+	test('are dropped without a reader, and the result settles', async () => {
 		expect((await start(script()).result).text).toBe('Seen.');
 		expect((await refusal(start([new Error('boom')]).result)).code).toBe('provider_error');
 	});
@@ -89,7 +89,7 @@ describe('toStream', () => {
 		expect(bytes.endsWith('\n\n')).toBe(true);
 	});
 
-	test('joins the pieces of a text that are there together, and only those', async () => {
+	test('joins the pieces of a text that are available together', async () => {
 		const pieces = (...all: readonly string[]) => all.map((text) => ({ type: 'text', text }));
 		const { promise: isRead, resolve: goOn } = Promise.withResolvers<void>();
 		const run = start([
@@ -180,7 +180,7 @@ describe('backpressure', () => {
 		await stream.cancel();
 	});
 
-	test('a run that nobody reads goes on to its end and keeps no delta for itself: its text is joined', async () => {
+	test('a run without a reader continues, and its deltas are joined', async () => {
 		const { play } = patient(50_000, text);
 		const run = start(play);
 		expect((await run.result).text).toHaveLength(100_000);

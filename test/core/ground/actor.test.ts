@@ -24,21 +24,21 @@ const actor = fc.oneof(plain, made(plain), made(made(plain)));
 /** Fewer runs would seldom meet two actors who share a name. */
 const runs = { numRuns: 2_000 };
 
-test('everybody is the same person as themselves', () => {
+test('every actor is the same person as itself', () => {
 	fc.assert(
 		fc.property(actor, (one) => isSamePerson(one, one) && isSamePerson(one, structuredClone(one))),
 		runs,
 	);
 });
 
-test('whether two actors are the same person does not depend on which of them is named first', () => {
+test('the comparison of two actors is symmetric', () => {
 	fc.assert(
 		fc.property(actor, actor, (one, other) => isSamePerson(one, other) === isSamePerson(other, one)),
 		runs,
 	);
 });
 
-test('without makers, whoever is the same person as a second one, who is a third one, is that third one', () => {
+test('the comparison of actors without makers is transitive', () => {
 	const few = toActor(fc.constantFrom('shop', 'office'));
 	let met = 0;
 	fc.assert(
@@ -52,7 +52,7 @@ test('without makers, whoever is the same person as a second one, who is a third
 	expect(met).toBeGreaterThan(0);
 });
 
-test('a person of an owner is the same by every way, under every id', () => {
+test('a named user of an owner is the same person for every source and id', () => {
 	fc.assert(
 		fc.property(owner, user, way, way, id, id, (of, name, via, another, first, second) =>
 			isSamePerson({ owner: of, user: name, via, id: first }, { owner: of, user: name, via: another, id: second }),
@@ -78,7 +78,7 @@ test('keys, accounts and MCP clients of one owner without a user are one person'
 	);
 });
 
-test('of what has no user and comes neither by a key nor by an account, each way and each id is somebody of its own', () => {
+test('without a user, each source and id is its own person, except keys and accounts', () => {
 	const own = fc.constantFrom<Actor['via']>('token', 'link', 'webhook', 'schedule', 'child');
 	fc.assert(
 		fc.property(owner, own, way, id, id, (of, via, another, first, second) => {
@@ -89,7 +89,7 @@ test('of what has no user and comes neither by a key nor by an account, each way
 	);
 });
 
-test('nobody of one owner is somebody of another, whatever they are called and whoever of their owner made them', () => {
+test('actors of two owners are never the same person', () => {
 	const all = (of: string) => {
 		const own = fc.constant(of);
 		return fc.oneof(toActor(own), made(toActor(own), own), made(made(toActor(own), own), own));
@@ -103,7 +103,7 @@ test('nobody of one owner is somebody of another, whatever they are called and w
 	);
 });
 
-test('what somebody made for a user counts as that user and as its maker, and as nobody else', () => {
+test('a token or a link for a user counts only as that user and as its maker', () => {
 	fc.assert(
 		fc.property(toActor(owner), user, actor, actor, ({ owner: of, via, id: own }, name, madeBy, other) => {
 			const holder = { owner: of, user: name, via, id: own };
@@ -121,7 +121,7 @@ test('what somebody made for a user counts as that user and as its maker, and as
 	expect(isSamePerson(kim, { owner: 'shop', user: 'lee', via: 'key', id: '2' })).toBe(false);
 });
 
-test('what somebody made for nobody is nobody but its maker', () => {
+test('a token or a link without a user counts only as its maker', () => {
 	fc.assert(
 		fc.property(owner, way, id, actor, actor, (of, via, own, madeBy, other) => {
 			return isSamePerson({ owner: of, via, id: own, madeBy }, other) === isSamePerson(madeBy, other);

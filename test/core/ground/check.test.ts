@@ -4,7 +4,7 @@ import { assertKnownFields, check } from '../../../src/core/ground/check.ts';
 
 const known = ['name', 'needsApproval', 'retry'];
 
-test('a field that there is not is named, with the one that was meant', () => {
+test('names an unknown field and the most similar field', () => {
 	expect(() => assertKnownFields({ name: 'pay', needApproval: true }, known, { owner: 'tool pay' })).toThrow(
 		expect.objectContaining({
 			code: 'invalid_request',
@@ -14,7 +14,7 @@ test('a field that there is not is named, with the one that was meant', () => {
 	);
 });
 
-test('without a near name all fields are listed, unless there are many', () => {
+test('lists all fields without a similar name, unless there are many', () => {
 	expect(() => assertKnownFields({ colour: 1 }, known)).toThrow(
 		'colour: no such field. Take it out, or use one of: name, needsApproval, retry.',
 	);
@@ -22,11 +22,11 @@ test('without a near name all fields are listed, unless there are many', () => {
 	expect(() => assertKnownFields({ colour: 1 }, many)).toThrow(/^colour: no such field\. Take it out\.$/);
 });
 
-test('a field that is there already was not meant', () => {
+test('does not suggest a field that is already there', () => {
 	expect(() => assertKnownFields({ needsApproval: true, needApproval: true }, known)).toThrow(/Take it out/);
 });
 
-test('a field within another is named by its path, with the one that was meant', () => {
+test('names a nested unknown field by its path, with the most similar field', () => {
 	const inner = v.strictObject({ toolMs: v.optional(v.number()), runMs: v.optional(v.number()) });
 	const schema = v.strictObject({ timeouts: v.optional(inner), list: v.optional(v.array(inner)) });
 	expect(() => check(schema, { timeouts: { toolMS: 3 } }, 'agent')).toThrow(
@@ -38,7 +38,7 @@ test('a field within another is named by its path, with the one that was meant',
 	);
 });
 
-test('a list in place of an object is told as such, not as an object without its fields', () => {
+test('reports a list instead of an object as such', () => {
 	const schema = v.strictObject({ agent: v.string() });
 	const piped = v.pipe(schema, v.readonly());
 	expect(() => check(schema, [], 'body')).toThrow(/^body: expected an object, not a list$/);

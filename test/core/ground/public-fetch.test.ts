@@ -26,7 +26,7 @@ const to =
 const ok = () => new Response('hello');
 
 describe('publicFetch', () => {
-	test('gives any answer: its status, its headers and its body', async () => {
+	test('returns the status, the headers and the body', async () => {
 		const { get } = web({
 			'https://a.example/': () => new Response('no', { status: 418, headers: { 'x-a': '1', 'content-length': '2' } }),
 			'https://b.example/': () => new Response(null, { status: 204 }),
@@ -38,7 +38,7 @@ describe('publicFetch', () => {
 		expect(await (await get('https://c.example/')).text()).toBe('choose');
 	});
 
-	test('a URL that is not public is never asked', async () => {
+	test('sends no request to a URL that is not public', async () => {
 		const { get, asked } = web({});
 		await expect(get('https://127.1/', {}, { field: 'callback' })).rejects.toMatchObject({
 			code: 'invalid_request',
@@ -68,7 +68,7 @@ describe('publicFetch', () => {
 		}
 	});
 
-	test('loopback leads on to loopback where it is allowed, and back from the web nowhere', async () => {
+	test('follows redirects from loopback to loopback if allowed, and never from the web to loopback', async () => {
 		const { get, urls } = web({
 			'http://localhost:1/': to('http://127.0.0.1:2/'),
 			'http://127.0.0.1:2/': to('https://a.example/'),
@@ -80,7 +80,7 @@ describe('publicFetch', () => {
 		expect(urls()).toEqual(['http://localhost:1/', 'http://127.0.0.1:2/', 'https://a.example/']);
 	});
 
-	test('redirects are followed as far as they may be, relative ones too', async () => {
+	test('follows redirects up to the limit, including relative ones', async () => {
 		const { get, urls } = web({
 			'https://a.example/1': to('2'),
 			'https://a.example/2': to('/3?x'),
@@ -94,13 +94,13 @@ describe('publicFetch', () => {
 		expect(urls()).toHaveLength(4 + 3 + 1);
 	});
 
-	test('a redirect in a circle ends', async () => {
+	test('ends a circle of redirects', async () => {
 		const { get, asked } = web({ 'https://a.example/': to('https://a.example/') });
 		await expect(get('https://a.example/')).rejects.toMatchObject({ code: 'network' });
 		expect(asked).toHaveLength(4);
 	});
 
-	test('headers that say who asks leave with no redirect to another origin, nor come back', async () => {
+	test('drops identifying headers at a redirect to another origin, and does not restore them', async () => {
 		const { get, asked } = web({
 			'https://a.example/': to('/2'),
 			'https://a.example/2': to('https://b.example/'),
@@ -154,7 +154,7 @@ describe('publicFetch', () => {
 		expect(asked[1]?.body ?? undefined).toBe(keeps ? 'x' : undefined);
 	});
 
-	test('a body never goes to another origin', async () => {
+	test('never sends a body to another origin', async () => {
 		const { get, urls } = web({
 			'https://a.example/': to('https://b.example/', 307),
 			'https://a.example/2': to('https://b.example/', 303),
@@ -166,14 +166,14 @@ describe('publicFetch', () => {
 		expect(await (await get('https://a.example/2', init)).text()).toBe('hello');
 	});
 
-	test('a body that can be read only once goes nowhere again', async () => {
+	test('does not resend a streamed body', async () => {
 		const { get, urls } = web({ 'https://a.example/': to('/2', 307) });
 		const body = new Response('x').body;
 		await expect(get('https://a.example/', { method: 'POST', body })).rejects.toMatchObject({ code: 'network' });
 		expect(urls()).toEqual(['https://a.example/']);
 	});
 
-	test('the body of a redirect is let go of', async () => {
+	test('cancels the body of a redirect', async () => {
 		const released: string[] = [];
 		const moved = () => {
 			const body = new ReadableStream({ cancel: () => void released.push('moved') });
@@ -184,14 +184,14 @@ describe('publicFetch', () => {
 		expect(released).toEqual(['moved']);
 	});
 
-	test('headers that are about the packed bytes are left out, for the body is unpacked', async () => {
+	test('drops headers about the compressed bytes', async () => {
 		const packed = { 'content-encoding': 'gzip', 'content-length': '9', 'transfer-encoding': 'chunked', 'x-a': '1' };
 		const { get } = web({ 'https://a.example/': () => new Response('unpacked', { headers: packed }) });
 		const { headers } = await get('https://a.example/');
 		expect(Object.fromEntries(headers)).toEqual({ 'x-a': '1', 'content-type': 'text/plain;charset=UTF-8' });
 	});
 
-	test('an answer that is too large is cut off, whatever its length says', async () => {
+	test('stops an answer that is too large, whatever its content-length is', async () => {
 		let pulled = 0;
 		let stopped = 0;
 		const endless = (length?: string) => () =>
@@ -224,7 +224,7 @@ describe('publicFetch', () => {
 		expect((await (await get('https://a.example/fits')).arrayBuffer()).byteLength).toBe(1_000);
 	});
 
-	test('the time is for all of it: a server that does not answer, one that redirects slowly, a body that stalls', async () => {
+	test('limits the total time: no answer, slow redirects, a stalled body', async () => {
 		const never = () => new Promise<Response>(() => {});
 		const stalls = () =>
 			new Response(new ReadableStream({ start: (controller) => controller.enqueue(new Uint8Array(1)) }));
@@ -244,7 +244,7 @@ describe('publicFetch', () => {
 		await expect(answer.text()).rejects.toMatchObject({ code: 'timeout' });
 	});
 
-	test('the caller’s signal stops it with the caller’s reason', async () => {
+	test('throws the reason of the caller’s signal', async () => {
 		const abort = new AbortController();
 		const { get } = web({ 'https://a.example/': () => new Promise<Response>(() => {}) });
 		const answer = get('https://a.example/', { signal: abort.signal });
@@ -252,13 +252,13 @@ describe('publicFetch', () => {
 		await expect(answer).rejects.toThrow('enough');
 	});
 
-	test('what cannot be reached is an error without the words of the platform', async () => {
+	test('throws an error without the platform’s message for an unreachable host', async () => {
 		const { get } = web({});
 		const failed = get('https://gone.example/?token=secret', {}, { field: 'callback' });
 		await expect(failed).rejects.toMatchObject({ code: 'network', message: 'callback: could not be reached.' });
 	});
 
-	test('a reader that leaves lets go of the answer', async () => {
+	test('cancels the answer when the reader cancels', async () => {
 		let left = false;
 		const cancel = () => {
 			left = true;

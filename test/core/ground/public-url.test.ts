@@ -174,7 +174,7 @@ describe('assertPublicUrl', () => {
 		});
 	}
 
-	test('lets pass what is public, in the parser’s spelling', () => {
+	test('accepts public URLs and normalizes them', () => {
 		for (const url of allowed) expect(assertPublicUrl(url).href).toBe(new URL(url).href);
 	});
 
@@ -183,7 +183,7 @@ describe('assertPublicUrl', () => {
 		expect(assertPublicUrl(new URL('https://example.com/a')).href).toBe('https://example.com/a');
 	});
 
-	test('every number is refused as a host, however it is written', () => {
+	test('refuses every spelling of an IP address', () => {
 		const spelt = (n: number): string[] => [
 			String(n),
 			`0x${n.toString(16)}`,
@@ -200,7 +200,7 @@ describe('assertPublicUrl', () => {
 		);
 	});
 
-	test('whatever passes is https at a name of two labels, without more', () => {
+	test('accepts only https URLs with a name of two or more labels', () => {
 		const host = fc.string({
 			unit: fc.constantFrom('a', '1', '.', '0x', ':', '@', '[', ']', '%2e', '。', 'localhost'),
 		});
@@ -236,7 +236,7 @@ describe('assertPublicUrl', () => {
 		}
 	});
 
-	test('loopback passes only where it is asked for, under its plain names', () => {
+	test('accepts loopback only if allowed, under its plain names', () => {
 		const here = [
 			'http://localhost:8787/a',
 			'http://127.0.0.1/',

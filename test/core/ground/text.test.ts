@@ -1,8 +1,9 @@
+import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { countBase64Bytes, fromBase64, toBase64 } from '../../../src/core/ground/bytes.ts';
-import { formatDollars, splitText, truncateText } from '../../../src/core/ground/text.ts';
+import { findNearest, formatDollars, LineSplitter, splitText, truncateText } from '../../../src/core/ground/text.ts';
 
-test('a text is cut in front of a character that would be cut in two', () => {
+test('never cuts a text within a character', () => {
 	expect(truncateText('ab😀c', 3)).toBe('ab');
 	expect(truncateText('ab😀c', 4)).toBe('ab😀');
 	expect(truncateText('ab', 3)).toBe('ab');
@@ -26,7 +27,7 @@ test.each([0, 1, 2, 3, 8_191, 8_192, 8_193, 30_000])('%i bytes as base64 are the
 	expect(countBase64Bytes(text)).toBe(length);
 });
 
-test('dollars have cents, or as many digits as a small amount needs', () => {
+test('formats dollars with cents, or with more digits for a small amount', () => {
 	expect([2, 2.5, 0.00042, 1234.5, 0.1234567].map(formatDollars)).toEqual([
 		'$2',
 		'$2.50',
@@ -34,4 +35,39 @@ test('dollars have cents, or as many digits as a small amount needs', () => {
 		'$1,234.50',
 		'$0.123457',
 	]);
+});
+
+const names = ['cursor', 'limit', 'owner', 'query'];
+
+test('finds the name for a typing mistake', () => {
+	const slips = { limti: 'limit', Limit: 'limit', lmit: 'limit', limits: 'limit', cursr: 'cursor', q: 'query' };
+	for (const [slip, name] of Object.entries(slips)) expect(findNearest(slip, names), slip).toBe(name);
+});
+
+test('finds nothing for a word without a similar name', () => {
+	for (const word of ['', 'utm_source', 'page', 'x', '__proto__', 'limit'.repeat(20_000)])
+		expect(findNearest(word, names), word.slice(0, 20)).toBeUndefined();
+});
+
+test('returns the same lines for any split of a text', () => {
+	const piece = fc.string({ unit: fc.constantFrom('a', 'ü', '\n', '\r', ' '), maxLength: 12 });
+	fc.assert(
+		fc.property(fc.array(piece, { maxLength: 20 }), (pieces) => {
+			const splitter = new LineSplitter();
+			const lines = pieces.flatMap((text) => splitter.push(text));
+			const whole = pieces.join('').split('\n');
+			const rest = whole.pop() ?? '';
+			expect(splitter.length).toBe(rest.length);
+			expect(lines).toEqual(whole.filter((line) => line !== ''));
+			expect(splitter.end()).toBe(rest);
+			expect(splitter.length).toBe(0);
+		}),
+	);
+});
+
+test('takes linear time for a line of many pieces', () => {
+	const splitter = new LineSplitter();
+	for (let n = 0; n < 200_000; n++) splitter.push('0123456789');
+	expect(splitter.length).toBe(2_000_000);
+	expect(splitter.push('\n')[0]).toHaveLength(2_000_000);
 });

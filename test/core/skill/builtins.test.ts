@@ -27,7 +27,7 @@ describe('builtins', () => {
 		expect(names(skill.builtins(skills))).toEqual(['list_skills', 'read_skill', 'apply_skill']);
 	});
 
-	test('over a resolver that can search, search_skills comes fourth', () => {
+	test('with a searching resolver, search_skills comes fourth', () => {
 		expect(names(skill.builtinsWithResolver(skill.inMemoryResolver(skills)))).toHaveLength(3);
 		expect(names(skill.builtinsWithResolver(skill.searchableResolver(skills)))[3]).toBe('search_skills');
 	});
@@ -73,7 +73,7 @@ describe('read_skill', () => {
 		expect(await output(skill.builtinReadSkillR(store), 'read_skill', { name: 'tone' })).toBe('Be warm. {{x}}');
 	});
 
-	test('names what the skill requires, and what of it is not there or goes in a circle', async () => {
+	test('names required skills, missing ones and circles', async () => {
 		const voice = { name: 'voice', description: 'Voice', body: 'V', requires: ['tone'] };
 		const own = skill.builtinReadSkill([{ ...tone, requires: ['voice', 'grammar'] }, voice]);
 		expect(String(await output(own, 'read_skill', { name: 'tone' })).split('\n\n')).toEqual([
@@ -117,7 +117,7 @@ describe('apply_skill', () => {
 		expect(await apply({ attachments: ['fake'] }, { attachments: null })).toBe('{"attachments":null}');
 	});
 
-	test('builtins and builtinsWithResolver hand the skillContext on', async () => {
+	test('builtins and builtinsWithResolver pass the skillContext on', async () => {
 		const input = { name: 'echo', ctx: { a: 'fake' } };
 		expect(await output(skill.builtins(skills, { a: 1 }), 'apply_skill', input)).toBe('{"a":1}');
 		const resolver = skill.inMemoryResolver(skills);
@@ -171,7 +171,7 @@ describe('read_skill_file', () => {
 	const own = skill.builtinReadSkillFileR(skill.inMemoryResolver([{ ...tone, files }, echo]));
 	const read = (path: unknown, name = 'tone') => call(own, 'read_skill_file', { name, path });
 
-	test('is offered where a skill may have files only', () => {
+	test('is offered only if a skill may have files', () => {
 		const offered = (resolver: SkillResolver) =>
 			names(skill.builtinsWithResolver(resolver)).includes('read_skill_file');
 		expect(offered(skill.inMemoryResolver(skills))).toBe(false);
@@ -211,12 +211,12 @@ describe('read_skill_file', () => {
 		expect(await read(path)).toMatchObject({ output: expected, isError: false });
 	});
 
-	test('says where there is no such skill, and where it has no files', async () => {
+	test('reports an unknown skill, and a skill without files', async () => {
 		expect((await read('a', 'nope')).output).toBe('Unknown skill: nope');
 		expect((await read('a', 'echo')).output).toBe('The skill echo has no files.');
 	});
 
-	test('names so many files at most', async () => {
+	test('lists a limited number of files', async () => {
 		const many = Object.fromEntries(Array.from({ length: 300 }, (_, n) => [`references/${n}.md`, '']));
 		const large = skill.builtinReadSkillFileR(skill.inMemoryResolver([{ ...tone, files: many }]));
 		const text = String((await call(large, 'read_skill_file', { name: 'tone', path: 'x' })).output);

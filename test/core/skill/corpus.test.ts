@@ -26,7 +26,7 @@ function breaches(text: string, directory: string): string[] {
 }
 
 describe('268 real skills', () => {
-	test('all load, with what the front matter and the body say', () => {
+	test('all load, with their front matter and body', () => {
 		const skills = corpus.map(({ text, directory }) => fromMarkdown(text, { directory }));
 		expect(skills).toHaveLength(268);
 		for (const [at, { name, description, body = '' }] of skills.entries()) {
@@ -49,7 +49,7 @@ describe('268 real skills', () => {
 		expect(found.map(({ field, line }) => `${field}:${line}`).sort()).toEqual(breaches(file.text, file.directory));
 	});
 
-	test('one of them cannot be published: its name is another than that of its folder', () => {
+	test('one of them cannot be published, because its name differs from its folder', () => {
 		const found = corpus.flatMap((file) =>
 			validateMarkdown(file.text, file).map((one) => ({ ...one, path: file.path })),
 		);
@@ -58,7 +58,7 @@ describe('268 real skills', () => {
 		expect(new Set(found.map(({ severity }) => severity))).toEqual(new Set(['error', 'warning']));
 	});
 
-	test('46 of them breach a rule: a key that the format has not, a comma, a length, a name', () => {
+	test('46 of them violate a rule: an unknown key, a comma, a length, a name', () => {
 		const fields = corpus.flatMap(({ text, directory }) =>
 			validateMarkdown(text, { directory }).map(({ field }) => field),
 		);

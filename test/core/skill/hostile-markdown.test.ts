@@ -24,7 +24,7 @@ describe('a SKILL.md that somebody wrote to take long', () => {
 		expect(() => skill.fromMarkdown(text)).toThrow(/32000 are allowed/);
 	});
 
-	test('with mistakes in as many lines as are read is repaired in one go', () => {
+	test('with a mistake in every line is repaired at once', () => {
 		const text = wrap(many(1_500, (index) => `k${index}: a: b`));
 		expect(skill.fromMarkdown(text).frontMatter).toMatchObject({ k0: 'a: b', k1499: 'a: b' });
 	});

@@ -1,5 +1,7 @@
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { fn, type Skill, type SkillResolver, skill } from '../../../src/core/index.ts';
+import { joinResolvers } from '../../../src/core/skill/resolver.ts';
 
 const [tone, refunds, audit]: [Skill, Skill, Skill] = [
 	{ name: 'tone', description: 'Our voice', body: 'Be warm.' },
@@ -71,5 +73,172 @@ describe('effectiveResolver', () => {
 	test('gives undefined for undefined and for no skills', () => {
 		expect(skill.effectiveResolver(undefined, undefined)).toBeUndefined();
 		expect(skill.effectiveResolver(undefined, [])).toBeUndefined();
+	});
+});
+
+const context = { messages: [], model: 'demo' };
+const own = skill.inMemoryResolver([{ name: 'tone', description: 'Ours.', body: 'Be warm.' }]);
+const published = skill.searchableResolver(
+	[
+		{ name: 'tone', description: 'Theirs.', body: 'Be cold.' },
+		{ name: 'law', description: 'When to call legal.', body: 'Call.' },
+	],
+	{ alwaysOn: ['tone', 'law'] },
+);
+
+test('if two skills have one name, that of the earlier resolver is listed and read', async () => {
+	const joined = joinResolvers([own, published]);
+	expect((await joined.listFn(context)).map(({ name, description }) => [name, description])).toEqual([
+		['tone', 'Ours.'],
+		['law', 'When to call legal.'],
+	]);
+	expect((await joined.readFn('tone'))?.body).toBe('Be warm.');
+	expect((await joined.readFn('law'))?.body).toBe('Call.');
+	expect(await joined.readFn('none')).toBeUndefined();
+});
+
+test('it can search if one of its resolvers can', async () => {
+	expect((await joinResolvers([own, published]).searchFn?.('legal'))?.map(({ name }) => name)).toEqual(['law']);
+	expect(joinResolvers([own]).searchFn).toBeUndefined();
+});
+
+test('it adds the numbers of unlisted skills', async () => {
+	const counting = (more: number) => ({ ...published, moreFn: () => more });
+	expect(await joinResolvers([own, counting(2), counting(3)]).moreFn?.(context)).toBe(5);
+	expect(joinResolvers([own, published]).moreFn).toBeUndefined();
+});
+
+test('it finds without reading, and has files, if one of its resolvers does', async () => {
+	const found = { ...published, findFn: () => ({ name: 'law', description: 'Found.' }), hasFiles: true };
+	expect((await joinResolvers([own, found]).findFn?.('law'))?.description).toBe('Found.');
+	expect((await joinResolvers([own, found]).findFn?.('tone'))?.description).toBe('Ours.');
+	expect([joinResolvers([own]).hasFiles, joinResolvers([own, found]).hasFiles]).toEqual([false, true]);
+});
+
+const bare = { name: 'tone', description: 'Apply our voice' };
+
+describe('indexLine', () => {
+	test('gives name and description, with two spaces in front', () => {
+		expect(skill.indexLine(bare)).toBe('  - tone: Apply our voice');
+	});
+
+	test('gives when and modalities in their own clauses', () => {
+		expect(skill.indexLine({ ...bare, when: ['reply', 'marketing'], modalities: ['image', 'pdf'] })).toBe(
+			'  - tone: Apply our voice (when: reply, marketing) (modalities: image, pdf)',
+		);
+		expect(skill.indexLine({ ...bare, modalities: ['image'] })).toBe('  - tone: Apply our voice (modalities: image)');
+	});
+
+	test('an empty list has no clause', () => {
+		expect(skill.indexLine({ ...bare, when: [], modalities: [] })).toBe('  - tone: Apply our voice');
+	});
+});
+
+describe('buildIndex', () => {
+	test('gives an empty text for no skills', () => {
+		expect(skill.buildIndex([])).toBe('');
+	});
+
+	test('begins with a header, and has a line for each skill, in order', () => {
+		expect(skill.buildIndex([bare, { name: 'escalation', description: 'Decide', when: ['refund'] }])).toBe(
+			[
+				'Available skills you can read with read_skill(name):',
+				'  - tone: Apply our voice',
+				'  - escalation: Decide (when: refund)',
+			].join('\n'),
+		);
+	});
+});
+
+describe('buildIndex where there are more skills than those listed', () => {
+	const how = 'available: find one with search_skills(query), then read it with read_skill(name).';
+
+	test.each([
+		['none is listed', [], 1, `1 skill is ${how}`],
+		['none of several is listed', [], 250, `250 skills are ${how}`],
+		['some are listed', [bare], 2, `${skill.buildIndex([bare])}\n2 more skills are ${how}`],
+	])('a last line says how many and how to find them: %s', (_, listed, more, text) => {
+		expect(skill.buildIndex(listed, more)).toBe(text);
+	});
+});
+
+describe('listSkillsOf', () => {
+	test('gives name, description and when, and nothing else', () => {
+		expect(skill.listSkillsOf([{ ...bare, body: 'secret', when: ['reply'] }, bare])).toEqual([
+			{ ...bare, when: ['reply'] },
+			{ ...bare, when: [] },
+		]);
+	});
+});
+
+const text = fc.string({ unit: fc.constantFrom('a', 'B', 'c'), maxLength: 4 });
+const anySkill: fc.Arbitrary<Skill> = fc.record(
+	{ name: text, description: text, when: fc.array(text, { maxLength: 4 }) },
+	{ requiredKeys: ['name', 'description'] },
+);
+const skills = fc.array(anySkill, { maxLength: 25 });
+const query = fc.string({ unit: fc.constantFrom('A', 'b', 'C'), minLength: 1, maxLength: 2 });
+
+/** The score as the contract words it: name 3, description 2, each matching `when` 1. */
+function score({ name, description, when = [] }: Skill, needle: string): number {
+	const points = [[name, 3] as const, [description, 2] as const, ...when.map((phrase) => [phrase, 1] as const)];
+	return points.reduce(
+		(sum, [where, worth]) => sum + (where.toUpperCase().includes(needle.toUpperCase()) ? worth : 0),
+		0,
+	);
+}
+
+describe('searchSkillsOf', () => {
+	test('gives the best first, ties in input order, 10 at most', () => {
+		fc.assert(
+			fc.property(skills, query, (all, needle) => {
+				const expected = [3 + 2 + 4, 8, 7, 6, 5, 4, 3, 2, 1].flatMap((points) =>
+					all.filter((one) => score(one, needle) === points),
+				);
+				expect(skill.searchSkillsOf(all, needle, {})).toEqual(expected.slice(0, 10));
+			}),
+		);
+	});
+
+	test('limit cuts the list, and only the list', () => {
+		fc.assert(
+			fc.property(skills, query, fc.nat(30), (all, needle, limit) => {
+				const whole = skill.searchSkillsOf(all, needle, { limit: 1_000 });
+				expect(skill.searchSkillsOf(all, needle, { limit })).toEqual(whole.slice(0, limit));
+			}),
+		);
+	});
+
+	test('leaves out hits below minScore', () => {
+		fc.assert(
+			fc.property(skills, query, fc.integer({ min: 1, max: 9 }), (all, needle, minScore) => {
+				const whole = skill.searchSkillsOf(all, needle, { limit: 1_000 });
+				const found = skill.searchSkillsOf(all, needle, { limit: 1_000, minScore });
+				expect(found).toEqual(whole.filter((one) => score(one, needle) >= minScore));
+			}),
+		);
+	});
+
+	test('finds nothing for an empty query', () => {
+		fc.assert(fc.property(skills, (all) => skill.searchSkillsOf(all, '', { minScore: 0 }).length === 0));
+	});
+
+	test('a query without a match finds nothing, whatever minScore', () => {
+		expect(skill.searchSkillsOf([{ name: 'tone', description: 'd' }], 'zzz', { minScore: 0 })).toEqual([]);
+	});
+
+	test('letters of any case and any script match', () => {
+		const found = skill.searchSkillsOf([{ name: 'ton', description: 'Für ÄRGER' }], 'ärger', {});
+		expect(found).toHaveLength(1);
+	});
+
+	test('does not change the list that it searches', () => {
+		const all = [
+			{ name: 'x', description: 'a' },
+			{ name: 'a', description: 'x' },
+		];
+		const before = structuredClone(all);
+		skill.searchSkillsOf(all, 'a', {});
+		expect(all).toEqual(before);
 	});
 });

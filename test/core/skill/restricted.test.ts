@@ -18,7 +18,7 @@ test('a restricted resolver advertises, finds and reads the named skills, and no
 	expect(await resolver.findFn?.('audit')).toBeUndefined();
 });
 
-test('a restricted resolver cannot search if the resolver cannot, and leaves out a name that there is not', async () => {
+test('a restricted resolver searches only if the resolver can, and ignores unknown names', async () => {
 	const resolver = restrictResolver(skill.inMemoryResolver(skills), ['tone', 'nothing']);
 	expect(resolver.searchFn).toBeUndefined();
 	expect((await resolver.listFn(turn)).map(({ name }) => name)).toEqual(['tone']);

@@ -30,7 +30,7 @@ export function describeWorkspace(name: string, create: CreateWorkspace): void {
 			expect(await workspace.read('data/big.bin', { from: 4_999_999, to: 9_000_000 })).toEqual(bytes.slice(4_999_999));
 		});
 
-		test('what was written is not changed by who wrote it or read it', async () => {
+		test('copies the bytes that callers write and read', async () => {
 			const bytes = Uint8Array.of(1, 2, 3);
 			const workspace = await create();
 			await workspace.write('a.bin', bytes);
@@ -46,7 +46,7 @@ export function describeWorkspace(name: string, create: CreateWorkspace): void {
 			expect(decode(await workspace.read('a.txt'))).toBe('two');
 		});
 
-		test('stat tells size, media type, time and lines', async () => {
+		test('stat returns size, media type, time and lines', async () => {
 			const workspace = await create({ 'a.md': 'one\ntwo', 'b.png': Uint8Array.of(0x89, 0x50, 0), 'c/d.ts': 'x\n' });
 			expect(await workspace.stat('a.md')).toMatchObject({
 				path: 'a.md',
@@ -64,7 +64,7 @@ export function describeWorkspace(name: string, create: CreateWorkspace): void {
 			expect(await workspace.stat('gone')).toBeUndefined();
 		});
 
-		test('every change of the bytes gives another version', async () => {
+		test('every change of the bytes changes the version', async () => {
 			const workspace = await create({ 'a.txt': 'one' });
 			const versions = new Set<unknown>();
 			for (let n = 0; n < 4; n++) {
@@ -75,7 +75,7 @@ export function describeWorkspace(name: string, create: CreateWorkspace): void {
 			expect(versions.size).toBe(4);
 		});
 
-		test('a missing file is told with a near name', async () => {
+		test('names a similar path for a missing file', async () => {
 			const workspace = await create({ 'src/index.ts': 'x', 'docs/readme.md': 'y' });
 			for (const work of [
 				() => workspace.read('src/indx.ts'),
@@ -135,7 +135,7 @@ export function describeWorkspace(name: string, create: CreateWorkspace): void {
 			expect(seen).toEqual(Array.from({ length: 25 }, (_, n) => `f/${String(n).padStart(2, '0')}`));
 		});
 
-		test('a folder is gone with its last file', async () => {
+		test('a folder disappears with its last file', async () => {
 			const workspace = await create({ 'a/b/c': 'x' });
 			await workspace.delete('a/b/c');
 			expect((await workspace.list({ recursive: true })).entries).toEqual([]);
@@ -150,7 +150,7 @@ export function describeWorkspace(name: string, create: CreateWorkspace): void {
 	});
 
 	describe(`${name}: lines`, () => {
-		test('lines come as they stand in the file', async () => {
+		test('returns lines with their line breaks', async () => {
 			const workspace = await create({ a: 'one\r\ntwo\n\nfour' });
 			expect(await workspace.readLines('a')).toEqual({
 				text: 'one\r\ntwo\n\nfour',
@@ -180,7 +180,7 @@ export function describeWorkspace(name: string, create: CreateWorkspace): void {
 				expect(await workspace.readLines('a', { fromLine: at, toLine: at })).toMatchObject({ text: lines[at - 1] });
 		});
 
-		test('what is too long comes in part, with the line where it ends', async () => {
+		test('returns a part of a long text, with its last line', async () => {
 			const workspace = await create({ a: `${'x'.repeat(9)}\n`.repeat(100), wide: 'é'.repeat(100) });
 			expect(await workspace.readLines('a', { fromLine: 5, maxBytes: 35 })).toEqual({
 				text: `${'x'.repeat(9)}\n`.repeat(3),
@@ -196,7 +196,7 @@ export function describeWorkspace(name: string, create: CreateWorkspace): void {
 			});
 		});
 
-		test('a place past the end, a turned range and bytes are refused', async () => {
+		test('refuses a start after the end, a reversed range and a binary file', async () => {
 			const workspace = await create({ a: 'one\ntwo\n', 'b.bin': Uint8Array.of(0, 1), c: Uint8Array.of(0xff, 0xfe) });
 			expect((await refusal(workspace.readLines('a', { fromLine: 3 }))).message).toContain('has 2 lines');
 			expect((await refusal(workspace.readLines('a', { fromLine: 2, toLine: 1 }))).message).toContain('toLine');
@@ -230,7 +230,7 @@ function describeChanges(name: string, create: CreateWorkspace): void {
 			expect(await snapshot(workspace)).toEqual({ a: 'A', d: 'D', 'new/c': 'C' });
 		});
 
-		test('none is made where one is not possible', async () => {
+		test('makes no edit if one is not possible', async () => {
 			const workspace = await create({ a: 'a', 'b/c': 'c' });
 			const before = await snapshot(workspace);
 			const first = { type: 'write', path: 'a', content: 'A' } as const;
@@ -249,7 +249,7 @@ function describeChanges(name: string, create: CreateWorkspace): void {
 			expect((await workspace.changes()).changes.filter(({ kind }) => kind !== 'created')).toEqual([]);
 		});
 
-		test('a file takes the place of a folder that is emptied by the same change', async () => {
+		test('a file replaces a folder that the same change empties', async () => {
 			const workspace = await create({ 'a/b': 'b' });
 			await workspace.change([
 				{ type: 'delete', path: 'a/b' },
@@ -258,7 +258,7 @@ function describeChanges(name: string, create: CreateWorkspace): void {
 			expect(await snapshot(workspace)).toEqual({ a: 'file' });
 		});
 
-		test('a version that is not there any more is a conflict', async () => {
+		test('an outdated version is a conflict', async () => {
 			const workspace = await create({ a: 'a' });
 			const version = Number(Reflect.get(Object(await workspace.stat('a')), 'version'));
 			await workspace.write('a', 'of somebody else');
@@ -268,7 +268,7 @@ function describeChanges(name: string, create: CreateWorkspace): void {
 			expect(await snapshot(workspace)).toEqual({ a: 'of somebody else' });
 		});
 
-		test('the journal tells the newest first, with calls and diffs', async () => {
+		test('the journal lists the newest change first, with calls and diffs', async () => {
 			const workspace = await create();
 			await workspace.write('a.txt', 'one\n');
 			await workspace.forCall('c1').write('a.txt', 'two\n');
@@ -292,7 +292,7 @@ function describeChanges(name: string, create: CreateWorkspace): void {
 			expect(older).not.toHaveProperty('cursor');
 		});
 
-		test('a note is kept beside the files, with the edits of its change', async () => {
+		test('a note is stored together with the edits of its change', async () => {
 			const workspace = await create({ a: 'a' });
 			await workspace.change([{ type: 'note', key: 'plan', value: { steps: ['x'] } }]);
 			expect(await workspace.readNote('plan')).toEqual({ steps: ['x'] });
@@ -318,7 +318,7 @@ function describeChanges(name: string, create: CreateWorkspace): void {
 			expect(await workspace.recall()).toBeUndefined();
 		});
 
-		test('a call that has ended changes nothing more', async () => {
+		test('an ended call cannot change files', async () => {
 			const workspace = await create({ a: 'a' });
 			const ended = new AbortController();
 			const call = workspace.forCall('c1', ended.signal);
@@ -333,7 +333,7 @@ function describeChanges(name: string, create: CreateWorkspace): void {
 
 function describeUndo(name: string, create: CreateWorkspace): void {
 	describe(`${name}: undo`, () => {
-		test('a step is all that one call changed', async () => {
+		test('a step is all changes of one call', async () => {
 			const workspace = await create({ a: 'a', b: 'b' });
 			const call = workspace.forCall('c1');
 			await call.write('a', 'A');
@@ -347,7 +347,7 @@ function describeUndo(name: string, create: CreateWorkspace): void {
 			expect(await snapshot(workspace)).toEqual({ a: 'a', b: 'b' });
 		});
 
-		test('calls of the same id are different steps', async () => {
+		test('calls with the same id are different steps', async () => {
 			const workspace = await create();
 			await workspace.forCall('c').write('a', '1');
 			await workspace.forCall('c').write('a', '2');
@@ -355,7 +355,7 @@ function describeUndo(name: string, create: CreateWorkspace): void {
 			expect(await snapshot(workspace)).toEqual({ a: '1' });
 		});
 
-		test('an undo is not undone, and goes on before the steps that are', async () => {
+		test('an undo skips steps that are undone', async () => {
 			const workspace = await create({ a: '0' });
 			for (const text of ['1', '2', '3']) await workspace.forCall(text).write('a', text);
 			await workspace.forCall('u1').undo();
@@ -365,7 +365,7 @@ function describeUndo(name: string, create: CreateWorkspace): void {
 			expect((await refusal(workspace.undo())).message).toContain('nothing to undo');
 		});
 
-		test('what people changed is no step', async () => {
+		test('changes of people are not steps', async () => {
 			const workspace = await create();
 			await workspace.forCall('c1').write('a', 'a');
 			await workspace.write('upload', 'of a person');
@@ -373,7 +373,7 @@ function describeUndo(name: string, create: CreateWorkspace): void {
 			expect(await snapshot(workspace)).toEqual({ upload: 'of a person' });
 		});
 
-		test('a file that somebody else changed since is not overwritten', async () => {
+		test('an undo does not overwrite a later change of somebody else', async () => {
 			const workspace = await create({ a: 'a', b: 'b' });
 			await workspace.forCall('c1').change([
 				{ type: 'write', path: 'a', content: 'A' },
@@ -387,14 +387,14 @@ function describeUndo(name: string, create: CreateWorkspace): void {
 			expect(await snapshot(workspace)).toEqual({ a: 'of a person', b: 'B' });
 		});
 
-		test('more steps than there are undo nothing', async () => {
+		test('an undo of too many steps changes nothing', async () => {
 			const workspace = await create();
 			await workspace.forCall('c1').write('a', 'a');
 			expect((await refusal(workspace.undo(2))).message).toContain('Only 1 can be undone');
 			expect(await snapshot(workspace)).toEqual({ a: 'a' });
 		});
 
-		test('a call recalls what it undid', async () => {
+		test('a call recalls its undo', async () => {
 			const workspace = await create();
 			await workspace.forCall('c1').write('a', 'a');
 			const call = workspace.forCall('u');

@@ -13,14 +13,14 @@ describe('inMemory', () => {
 		});
 	});
 
-	test('refuses a path that is not safe, and what is no file', () => {
+	test('refuses an unsafe path, and content that is not a file', () => {
 		expect(() => workspace.inMemory({ '../a': '' })).toThrow(/leaves the workspace/);
 		expect(() => workspace.inMemory({ a: '', 'a/b': '' })).toThrow(/is a file/);
 		// @ts-expect-error: A number is no file.
 		expect(() => workspace.inMemory({ a: 1 })).toThrow(/a text or a Uint8Array/);
 	});
 
-	test('a quota is kept, and a change that frees room is not refused', async () => {
+	test('enforces the quota, and never refuses a change that frees space', async () => {
 		const small = workspace.inMemory({ a: 'aaaa' }, { quota: { files: 2, bytes: 8, fileBytes: 5 } });
 		expect((await refusal(small.write('b', '666666'))).message).toMatch(/a file at most 5/);
 		await small.write('b', 'bbbb');
@@ -33,7 +33,7 @@ describe('inMemory', () => {
 		expect(await snapshot(small)).toEqual({ a: 'aaaa', c: 'cccc' });
 	});
 
-	test('list, stat and read cost what they return, among 10,000 files', async () => {
+	test('list, stat and read take time by their results, among 10,000 files', async () => {
 		const files = Array.from({ length: 10_000 }, (_, n) => [`d${n % 100}/f${n}.txt`, 'x'.repeat(100)] as const);
 		const large = workspace.inMemory(Object.fromEntries(files));
 		const begun = performance.now();

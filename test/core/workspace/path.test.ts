@@ -80,7 +80,7 @@ describe('a path', () => {
 		expect(checkPath(path)).toBe(path);
 	});
 
-	test('is in NFC: two spellings are one file', async () => {
+	test('is normalized to NFC: two spellings are one file', async () => {
 		const files = workspace.inMemory({ 'cafe\u0301.txt': 'x' });
 		expect(await files.stat('caf\u00e9.txt')).toMatchObject({ type: 'file', path: 'caf\u00e9.txt' });
 	});
@@ -90,7 +90,7 @@ describe('a path', () => {
 		expect([checkFolder('.'), checkFolder('./'), checkFolder(''), checkFolder('a/')]).toEqual(['', '', '', 'a']);
 	});
 
-	test('every method refuses a path that is not safe', async () => {
+	test('is checked by every method', async () => {
 		const files = workspace.inMemory({ a: 'x' });
 		for (const work of [
 			() => files.list({ path: '../a' }),
@@ -127,7 +127,7 @@ describe('a path', () => {
 		'%2e',
 	];
 
-	test('whatever it is made of, one that is taken stays within the workspace, and is taken again as it is', () => {
+	test('if it is accepted, stays within the workspace and is already normalized', () => {
 		fc.assert(
 			fc.property(
 				fc.array(fc.oneof(fc.constantFrom(...tricks), fc.string({ unit: 'binary', maxLength: 3 }))),

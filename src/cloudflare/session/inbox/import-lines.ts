@@ -1,5 +1,5 @@
-import { LineSplitter } from '../../../core/ground/bytes.ts';
 import { RunletError } from '../../../core/ground/errors.ts';
+import { LineSplitter } from '../../../core/ground/text.ts';
 import type { Bytes } from '../../objects/result.ts';
 import { maxLine } from '../../wire/import.ts';
 

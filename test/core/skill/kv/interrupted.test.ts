@@ -19,7 +19,7 @@ describe('publishing again and again, interrupted anywhere', () => {
 			text === null ? [] : [folder(`s${at}`, { 'SKILL.md': markdown(`s${at}`, { body: text }) })],
 		);
 
-	test('a reader sees a set whole at every moment, for an hour after another replaced it as well; at rest nothing is left over', async () => {
+	test('a reader always sees a whole set, even for an hour after its replacement, and no stale key remains', async () => {
 		const history = fc.array(edit, { minLength: 1, maxLength: 8 });
 		await fc.assert(
 			fc.asyncProperty(history, async (edits) => {

@@ -30,7 +30,7 @@ const readBodies = (plan: SkillsPlan) =>
 describe('planSkills', async () => {
 	const first = await readPlan(undefined, [folder('a'), folder('b')]);
 
-	test('an empty KV gets every body, what a search needs, and an index of them', async () => {
+	test('an empty KV gets all bodies, the search document and the index', async () => {
 		expect(first.published).toEqual(['a', 'b']);
 		expect(first).toMatchObject({ deletes: [], problems: [] });
 		expect(first.index?.[0]).toBe('skill:index');
@@ -48,14 +48,14 @@ describe('planSkills', async () => {
 		expect(readIndex(plan).skills[0]).toMatchObject({ 'allowed-tools': 'pay Bash(git:*)' });
 	});
 
-	test('an index that says the same leaves nothing to write', async () => {
+	test('an unchanged set writes nothing', async () => {
 		const again = await readPlan(first, [folder('a'), folder('b')]);
 		expect(again).toMatchObject({ puts: [], deletes: [], published: [], unchanged: ['a', 'b'], removed: [] });
 		expect(again.index).toBeUndefined();
 		expect(again.retired).toBeUndefined();
 	});
 
-	test('a new description writes the index, what a search needs, and no body', async () => {
+	test('a new description writes the index and the search document, and no body', async () => {
 		const changed = folder('a', { 'SKILL.md': markdown('a', { description: 'Other' }) });
 		const plan = await readPlan(first, [changed, folder('b')]);
 		expect(plan).toMatchObject({ published: ['a'], unchanged: ['b'] });
@@ -87,7 +87,7 @@ describe('planSkills', async () => {
 		expect(readIndex(plan).skills[0].files).toEqual(['references/x.md']);
 	});
 
-	test('a skill that is not valid is reported with its line and stays as it was, and the others go on', async () => {
+	test('an invalid skill is reported with its line and keeps its old version, and the others are published', async () => {
 		const broken = folder('a', { 'SKILL.md': markdown('A b', { body: 'New' }) });
 		const plan = await readPlan(first, [broken, folder('b'), folder('c')]);
 		expect(plan.problems[0]).toMatchObject({ skill: 'a', file: 'a/SKILL.md', line: 2 });
@@ -136,7 +136,7 @@ describe('planSkills', async () => {
 		expect(plan.index).toBeUndefined();
 	});
 
-	test('an hour begins when the index stops naming a body, not when an interrupted run meant it to', async () => {
+	test('the hour of a retired body begins when the index drops it, not at an interrupted publishing', async () => {
 		const keys = first.puts.map(([key]) => key);
 		const retired = JSON.stringify({ at: Object.fromEntries(keys.map((key) => [key, 0])) });
 		const stored = { ...storedBy(first), retired };
@@ -144,7 +144,7 @@ describe('planSkills', async () => {
 		expect(plan.deletes).toEqual([]);
 	});
 
-	test('beyond 1.9 MB of index descriptions are cut, all to the same length, and stand whole in the search document', async () => {
+	test('an index over 1.9 MB has cut descriptions of one length, and the search document has them whole', async () => {
 		const description = 'word '.repeat(200).trim();
 		const many = Array.from({ length: 3_000 }, (_, at) =>
 			folder(`skill-${at}`, { 'SKILL.md': markdown(`skill-${at}`, { description }) }),

@@ -36,7 +36,7 @@ describe('what is broken in KV', () => {
 		expect(await read?.fn?.({ name: 'gone' })).toBe('Unknown skill: gone');
 	});
 
-	test('a body of a wrong shape is as good as missing', async () => {
+	test('a malformed body counts as missing', async () => {
 		const { resolver, problems, values } = store([entry('tone')]);
 		values.set('skill:body:h-tone', { text: 'Be warm.' });
 		expect(await resolver.readFn('tone')).toBeUndefined();
@@ -60,7 +60,7 @@ describe('what is broken in KV', () => {
 		},
 	);
 
-	test('a KV that cannot be read never fails a turn, and is reported once a read', async () => {
+	test('an unreadable KV never fails a turn, and each failed read is reported', async () => {
 		const problems: string[] = [];
 		const down = { get: () => Promise.reject(new Error('KV GET failed: 500')) };
 		const skillResolver = skill.kvResolver(down, { onProblem: (message) => problems.push(message) });
@@ -77,7 +77,7 @@ describe('what is broken in KV', () => {
 		expect(get).toHaveBeenCalledTimes(2);
 	});
 
-	test('while the index cannot be read again, the last good one serves', async () => {
+	test('the last good index is used while KV is unreadable', async () => {
 		const { kv, resolver } = store([entry('tone')], { cacheMs: 0 });
 		await resolver.listFn(turn);
 		vi.spyOn(kv, 'get').mockRejectedValueOnce(new Error('down'));
@@ -101,7 +101,7 @@ describe('how much is listed', () => {
 		expect(names(await resolver.searchFn?.('audit'))).toEqual(['audit']);
 	});
 
-	test('of alwaysOn as much is listed as fits into listLimit', async () => {
+	test('alwaysOn is listed as far as it fits into listLimit', async () => {
 		const line = skill.indexLine(entry('tone')).length + 1;
 		const { resolver } = store(two, { listLimit: line, alwaysOn: ['tone', 'audit', 'gone', 'tone'] });
 		expect(names(await resolver.listFn(turn))).toEqual(['tone']);

@@ -62,7 +62,7 @@ describe('kvResolver', () => {
 		expect(reads).toHaveLength(2);
 	});
 
-	test('a run keeps the index that it began with: what it lists, reads and finds', async () => {
+	test('a run lists, reads and finds by its first index', async () => {
 		const { kv, resolver, values } = store([entry('tone')], { cacheMs: 0 });
 		await resolver.listFn(turn);
 		values.set('skill:index', { version: 1, skills: [entry('audit'), entry('tone', { hash: 'h-audit' })] });
@@ -74,7 +74,7 @@ describe('kvResolver', () => {
 		expect(await resolver.searchFn?.('audit')).toEqual([]);
 	});
 
-	test('a text that is gone since the run began is read by the newest index', async () => {
+	test('a deleted text is read by the newest index', async () => {
 		const { resolver, values } = store([entry('tone')], { cacheMs: 0 });
 		await resolver.listFn(turn);
 		values.delete('skill:body:h-tone');
@@ -121,7 +121,7 @@ describe('what searchFn goes by', () => {
 		]);
 	});
 
-	test('what it needs is read by the first search only, once an isolate', async () => {
+	test('the search documents are read once for each isolate, by the first search', async () => {
 		const { kv, resolver, reads } = searchable();
 		await resolver.listFn(turn);
 		expect(reads).toEqual(['skill:index']);
@@ -137,7 +137,7 @@ describe('what searchFn goes by', () => {
 		expect(await resolver.searchFn?.(' ')).toEqual([]);
 	});
 
-	test('it goes by meaning where there is an embedFn, with the model that made the vectors', async () => {
+	test('with an embedFn it searches by meaning, with the model of the vectors', async () => {
 		const embedFn = vi.fn(async () => [[0.1, 5]]);
 		const { resolver } = searchable({ embedFn });
 		const found = await resolver.searchFn?.('customers');

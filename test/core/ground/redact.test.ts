@@ -53,13 +53,13 @@ test.each(encodings)('a secret is taken out %s', (_, encode) => {
 	expect(shown.length).toBeLessThan(50);
 });
 
-test('what a base64 secret encodes is taken out, too: the user, and the password alone', () => {
+test('removes the decoded text of a base64 secret: the user, and the password alone', () => {
 	const basic = createRedactor([btoa('alice:wonderland')]);
 	expect(basic('Hello alice:wonderland!')).toBe('Hello [secret]!');
 	expect(basic('the password wonderland is weak')).toBe('the password [secret] is weak');
 });
 
-test('all places of all secrets are taken out, and nothing else', () => {
+test('removes all secrets, and nothing else', () => {
 	const both = createRedactor(['first-secret', 'second-secret']);
 	expect(both('first-secret second-secret first-secretsecond-secret first-secre')).toBe(
 		'[secret] [secret] [secret][secret] first-secre',
@@ -67,16 +67,16 @@ test('all places of all secrets are taken out, and nothing else', () => {
 	expect(createRedactor([])('anything')).toBe('anything');
 });
 
-test('overlapping places of a secret are taken out', () => {
+test('removes overlapping secrets', () => {
 	expect(createRedactor(['abab'])('xabababx ababx')).toBe('x[secret]x [secret]x');
 });
 
-test('a secret is in no text of a JSON value, nor in a name', () => {
+test('removes secrets from texts and names of a JSON value', () => {
 	const value = { [`a ${secret}`]: [1, null, { b: encodeURIComponent(secret) }], c: true };
 	expect(redactJson(value, redact)).toEqual({ 'a [secret]': [1, null, { b: '[secret]' }], c: true });
 });
 
-test('no secret of visible signs is left in any text, in no encoding', () => {
+test('removes every printable secret in every encoding', () => {
 	const visible = fc.string({
 		unit: fc.integer({ min: 33, max: 126 }).map((code) => String.fromCharCode(code)),
 		minLength: 6,
@@ -97,7 +97,7 @@ test('no secret of visible signs is left in any text, in no encoding', () => {
 	);
 });
 
-test('a text of 1 MB that almost fits costs no more than another one', () => {
+test('takes no longer for 1 MB of near matches', () => {
 	const almost = createRedactor([`${'a'.repeat(4_000)}b`]);
 	const measure = (text: string): number => {
 		const from = performance.now();

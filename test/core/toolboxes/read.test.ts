@@ -156,7 +156,7 @@ describe('file_info', () => {
 		expect(await call('file_info', { path: '.' })).toEqual({ path: '.', type: 'folder' });
 	});
 
-	test('a missing file is told with a near name', async () => {
+	test('names a similar path for a missing file', async () => {
 		expect(await callOn(box, { 'a.txt': '' }).fail('file_info', { path: 'b.txt' })).toContain('Did you mean a.txt?');
 	});
 });
