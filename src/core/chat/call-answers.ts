@@ -1,4 +1,4 @@
-import { RunletError } from '../ground/errors.ts';
+import { createFieldError, RunletError } from '../ground/errors.ts';
 import type { ToolCall } from '../tool/index.ts';
 import type { CallEdit, WaitingCall } from './event.ts';
 import { type Message, type ToolMessage, toolResultMessage } from './message.ts';
@@ -15,7 +15,7 @@ export type CallAnswer =
 	  };
 
 /** The unanswered calls of a run. */
-export interface Asked {
+export interface PendingCalls {
 	/** The last assistant message and the results behind it. */
 	readonly turn: readonly Message[];
 	/** The calls that are still open. */
@@ -40,7 +40,7 @@ export interface ReadAnswers {
  * and `invalid_request` for an unknown call or a wrong kind of answer.
  */
 export function readCallAnswers(
-	{ turn, calls = [], askedAt }: Asked,
+	{ turn, calls = [], askedAt }: PendingCalls,
 	answers: readonly CallAnswer[],
 	{ approvalMs, everAsked }: { readonly approvalMs: number; readonly everAsked: ReadonlySet<string> },
 ): ReadAnswers {
@@ -57,7 +57,7 @@ export function readCallAnswers(
 			if (!('approve' in answer))
 				throw createRefusal('invalid_request', `id: "${id}" waits for approve, not for a result.`);
 			if (!answer.approve && answer.input !== undefined)
-				throw new RunletError('invalid_request', 'input: only for a call that may run.', { field: 'input' });
+				throw createFieldError('invalid_request', 'input', 'only for a call that may run.');
 			if (!answer.approve) messages.push(createDenial(id, answer.reason));
 			else if (Date.now() > askedAt + approvalMs)
 				throw createRefusal('conflict', `id: "${id}" was asked too long ago: deny it.`);

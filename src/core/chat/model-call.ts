@@ -1,3 +1,4 @@
+import { countBytes } from '../ground/bytes.ts';
 import { RunletError } from '../ground/errors.ts';
 import { isRecord } from '../ground/json.ts';
 import { addLostUsage, readUsage, retry, withUsage } from './model-error.ts';
@@ -217,15 +218,7 @@ function measureData(data: unknown): number {
 	return size;
 }
 
-/** Counts the bytes of a text in UTF-8 without encoding it. Returns 0 for anything else. */
+/** Counts the bytes of a text in UTF-8. Returns 0 for anything else. */
 function byteLength(text: unknown): number {
-	if (typeof text !== 'string') return 0;
-	let bytes = text.length;
-	for (let at = 0; at < text.length; at++) {
-		const unit = text.charCodeAt(at);
-		if (unit < 0x80) continue;
-		// The two halves of a surrogate pair are four bytes together.
-		bytes += unit < 0x800 || (unit >= 0xd800 && unit <= 0xdfff) ? 1 : 2;
-	}
-	return bytes;
+	return typeof text === 'string' ? countBytes(text) : 0;
 }

@@ -1,4 +1,4 @@
-import { RunletError } from '../ground/errors.ts';
+import { createFieldError } from '../ground/errors.ts';
 import type { JsonSchema, Tool } from '../tool/index.ts';
 import type { Message } from './message.ts';
 import type { ProviderChoices } from './provider-tool.ts';
@@ -200,9 +200,9 @@ export type ReasoningEffort = (typeof reasoningEfforts)[number];
 export function assertEffort(effort: ReasoningEffort | undefined): void {
 	if (effort === undefined || reasoningEfforts.includes(effort)) return;
 	const given = typeof effort === 'string' ? JSON.stringify(String(effort).slice(0, 40)) : typeof effort;
-	throw new RunletError(
+	throw createFieldError(
 		'invalid_request',
-		`reasoningEffort: expected one of ${reasoningEfforts.join(', ')}, got ${given}. Leave it out and the model decides.`,
-		{ field: 'reasoningEffort' },
+		'reasoningEffort',
+		`expected one of ${reasoningEfforts.join(', ')}, got ${given}. Leave it out and the model decides.`,
 	);
 }

@@ -1,4 +1,4 @@
-import { RunletError, toMessageText } from '../ground/errors.ts';
+import { createFieldError, RunletError, toMessageText } from '../ground/errors.ts';
 import type { Tool } from '../tool/index.ts';
 import type { Message } from './message.ts';
 import type { ChatOptions } from './options.ts';
@@ -50,10 +50,10 @@ export function detectProviderFrom(
 	const name = model.toLowerCase();
 	return registry.findLast((entry, index) => {
 		if (typeof entry?.detect === 'function') return entry.detect(name);
-		throw new RunletError(
+		throw createFieldError(
 			'invalid_request',
-			`providers: entry ${index} is no provider. Call the function: demo(), not demo.`,
-			{ field: 'providers' },
+			'providers',
+			`entry ${index} is no provider. Call the function: demo(), not demo.`,
 		);
 	});
 }

@@ -1,5 +1,5 @@
 import type { Actor } from '../ground/actor.ts';
-import { RunletError } from '../ground/errors.ts';
+import { createFieldError } from '../ground/errors.ts';
 import { createBuiltins } from '../skill/builtins.ts';
 import { effectiveResolver, type SkillContext, type SkillResolver } from '../skill/index.ts';
 import { listAdvertised } from '../skill/resolver.ts';
@@ -54,7 +54,7 @@ export function prepareTurns(
 ): TurnSetting {
 	assertKnownOptions(options);
 	if (typeof options.model !== 'string' || options.model === '') {
-		throw new RunletError('invalid_request', 'model: missing. Name one, such as "demo".', { field: 'model' });
+		throw createFieldError('invalid_request', 'model', 'missing. Name one, such as "demo".');
 	}
 	assertReadable(options.outputSchema);
 	assertEffort(options.reasoningEffort);

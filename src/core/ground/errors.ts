@@ -74,6 +74,11 @@ export class RunletError extends Error {
 	}
 }
 
+/** Creates the error for a field. Its message begins with the field: `path: missing`. */
+export function createFieldError(code: string, field: string, what: string): RunletError {
+	return new RunletError(code, `${field}: ${what}`, { field });
+}
+
 /** The error body of every route that speaks no other protocol (docs/api.md). */
 export interface ErrorBody {
 	readonly error: {

@@ -1,4 +1,4 @@
-import { RunletError } from './errors.ts';
+import { createFieldError } from './errors.ts';
 
 /** The deepest nesting of JSON that is read and passed on. */
 export const maxLevels = 100;
@@ -10,10 +10,9 @@ export function parseJson(text: string): unknown {
 		json = JSON.parse(text);
 	} catch (error) {
 		const why = error instanceof Error ? error.message.slice(0, 120) : 'unreadable';
-		throw new RunletError('invalid_request', `body: not valid JSON (${why}).`, { field: 'body' });
+		throw createFieldError('invalid_request', 'body', `not valid JSON (${why}).`);
 	}
-	if (isTooDeep(json))
-		throw new RunletError('invalid_request', `body: nested more than ${maxLevels} levels deep.`, { field: 'body' });
+	if (isTooDeep(json)) throw createFieldError('invalid_request', 'body', `nested more than ${maxLevels} levels deep.`);
 	return json;
 }
 

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { check as checkFields } from '../ground/check.ts';
-import { RunletError } from '../ground/errors.ts';
+import { createFieldError, RunletError } from '../ground/errors.ts';
 import { forAgent as toolsForAgent } from '../tool/define.ts';
 import { isFn, listParamNames } from '../tool/fn.ts';
 import type { AnyFn, Tool } from '../tool/index.ts';
@@ -53,10 +53,10 @@ export type SkillContext = Readonly<Record<string, unknown>>;
 export function fromFn(f: AnyFn): Skill {
 	const meta = isFn(f) ? f.meta.skill : undefined;
 	if (meta === undefined || typeof meta.description !== 'string') {
-		throw new RunletError(
+		throw createFieldError(
 			'invalid_skill',
-			'skill: a function becomes a skill by fn({ name, skill: { description, … } }, f).',
-			{ field: 'skill' },
+			'skill',
+			'a function becomes a skill by fn({ name, skill: { description, … } }, f).',
 		);
 	}
 	const { name = f.meta.name, description, when = [], modalities, body, bodyFn, tools, requires } = meta;
@@ -134,7 +134,7 @@ export async function loadBody(skill: Skill, context: SkillContext = {}): Promis
 		? applyByName(bodyFn, listParamNames(bodyFn), context)
 		: Reflect.apply(bodyFn, undefined, [context]));
 	if (typeof text === 'string') return text;
-	throw new RunletError('invalid_skill', `bodyFn: ${skill.name} made no text but ${typeof text}.`, { field: 'bodyFn' });
+	throw createFieldError('invalid_skill', 'bodyFn', `${skill.name} made no text but ${typeof text}.`);
 }
 
 function asBodyFn(f: AnyFn): BodyFn {

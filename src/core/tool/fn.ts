@@ -1,6 +1,6 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { assertKnownFields } from '../ground/check.ts';
-import { blameCaller, RunletError } from '../ground/errors.ts';
+import { blameCaller, createFieldError, RunletError } from '../ground/errors.ts';
 import { isRecord } from '../ground/json.ts';
 import type { AskUser, Halt, Parts } from './results.ts';
 import {
@@ -160,10 +160,10 @@ export function schemaFromFn(f: AnyFn): FnSchema {
 	const known = schemas.get(f);
 	if (known !== undefined) return known;
 	if (!isFn(f)) {
-		throw new RunletError(
+		throw createFieldError(
 			'invalid_tool',
-			'fn: TypeScript erases types, so a plain function has no signature at run time. Wrap it: fn({ name, params }, f).',
-			{ field: 'fn' },
+			'fn',
+			'TypeScript erases types, so a plain function has no signature at run time. Wrap it: fn({ name, params }, f).',
 		);
 	}
 	const { name, doc, params = [], returns } = f.meta;

@@ -1,6 +1,6 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { countBytes } from '../ground/bytes.ts';
-import { RunletError, toMessageText } from '../ground/errors.ts';
+import { createFieldError, RunletError, toMessageText } from '../ground/errors.ts';
 import { type AnySchema, checkWithSchema } from './schema.ts';
 
 /** The most characters of a key. */
@@ -150,5 +150,5 @@ function copyJson(value: unknown): unknown {
 }
 
 function createStateError(key: string, what: string): RunletError {
-	return new RunletError('invalid_request', `state: ${key}: ${what}.`, { field: 'state' });
+	return createFieldError('invalid_request', 'state', `${key}: ${what}.`);
 }

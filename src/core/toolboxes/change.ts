@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { fromBase64, isBase64 } from '../ground/bytes.ts';
-import { RunletError } from '../ground/errors.ts';
+import { createFieldError } from '../ground/errors.ts';
 import { Work } from '../ground/work.ts';
 import { define } from '../tool/define.ts';
 import type { Tool } from '../tool/index.ts';
@@ -28,9 +28,7 @@ export function writeFileTool(): Tool {
 			if ((text === undefined) === (base64 === undefined))
 				throw createAbsent('text', 'Give text or base64, exactly one of them; "" makes an empty file.');
 			if (base64 !== undefined && !isBase64(base64))
-				throw new RunletError('invalid_argument', 'base64: not base64. Encode the bytes again, with padding.', {
-					field: 'base64',
-				});
+				throw createFieldError('invalid_argument', 'base64', 'not base64. Encode the bytes again, with padding.');
 			const workspace = getWorkspace(context);
 			const path = checkPath(given);
 			const content = base64 === undefined ? new TextEncoder().encode(text) : fromBase64(base64);

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { RunletError } from '../ground/errors.ts';
+import { createFieldError, RunletError } from '../ground/errors.ts';
 import type { InvokeContext, Tool, ToolContext } from '../tool/index.ts';
 import { build, type Toolbox } from '../tool/toolbox.ts';
 import type { Workspace } from '../workspace/index.ts';
@@ -58,10 +58,10 @@ export interface OpenedText {
 export async function openText(workspace: Workspace, path: string): Promise<OpenedText> {
 	const info = await workspace.stat(path);
 	if (info?.type === 'file' && info.lines !== undefined && info.size > largestText)
-		throw new RunletError(
+		throw createFieldError(
 			'invalid_argument',
-			`path: ${path} has ${info.size} bytes, and at most ${largestText} can be edited. Write it anew.`,
-			{ field: 'path' },
+			'path',
+			`${path} has ${info.size} bytes, and at most ${largestText} can be edited. Write it anew.`,
 		);
 	// Its errors name a similar path, and report files that are not text.
 	if (info?.type !== 'file' || info.lines === undefined) await workspace.readLines(path, { toLine: 1 });

@@ -1,4 +1,4 @@
-import { RunletError, toMessageText } from '../ground/errors.ts';
+import { createFieldError, toMessageText } from '../ground/errors.ts';
 import type { StepCounter, Steps } from '../ground/work.ts';
 import { compilePattern } from '../tool/pattern/pattern.ts';
 
@@ -17,9 +17,7 @@ export function compileGlob(glob: string): (path: string, work: StepCounter) => 
 		const { test } = compilePattern(`^(?:${toPattern(glob.replace(/^\.?\//, ''))})$`);
 		return (path, work) => test(hasFolder ? path : path.slice(path.lastIndexOf('/') + 1), work);
 	} catch (error) {
-		throw new RunletError('invalid_argument', `glob: ${toMessageText(error)}. Write one such as src/**/*.ts.`, {
-			field: 'glob',
-		});
+		throw createFieldError('invalid_argument', 'glob', `${toMessageText(error)}. Write one such as src/**/*.ts.`);
 	}
 }
 

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { RunletError, toMessageText } from '../ground/errors.ts';
+import { createFieldError, RunletError, toMessageText } from '../ground/errors.ts';
 import { Work } from '../ground/work.ts';
 import { define } from '../tool/define.ts';
 import type { Tool } from '../tool/index.ts';
@@ -203,15 +203,15 @@ async function readPlan(workspace: Workspace, planId: string): Promise<KeptPlan>
 	if (kept === undefined) {
 		const ids = await listPlans(workspace);
 		const known = ids.length === 0 ? 'There is none: call plan_changes first.' : `Known: ${ids.join(', ')}.`;
-		throw new RunletError('invalid_argument', `planId: there is no plan ${planId.slice(0, 100)}. ${known}`, {
-			field: 'planId',
-		});
+		throw createFieldError('invalid_argument', 'planId', `there is no plan ${planId.slice(0, 100)}. ${known}`);
 	}
 	const plan = v.parse(keptPlan, kept);
 	if (plan.isUsed)
-		throw new RunletError('invalid_argument', `planId: ${planId} was applied already. Plan again with plan_changes.`, {
-			field: 'planId',
-		});
+		throw createFieldError(
+			'invalid_argument',
+			'planId',
+			`${planId} was applied already. Plan again with plan_changes.`,
+		);
 	return plan;
 }
 
@@ -222,9 +222,9 @@ async function assertFresh(workspace: Workspace, planId: string, { versions }: K
 		if ((info?.type === 'file' ? info.version : null) !== planned) changed.push(path);
 	}
 	if (changed.length === 0) return;
-	throw new RunletError(
+	throw createFieldError(
 		'conflict',
-		`planId: ${planId} is out of date, because these changed since: ${changed.join(', ')}. Nothing was changed. Read them and plan again.`,
-		{ field: 'planId' },
+		'planId',
+		`${planId} is out of date, because these changed since: ${changed.join(', ')}. Nothing was changed. Read them and plan again.`,
 	);
 }

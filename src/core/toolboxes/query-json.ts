@@ -1,6 +1,6 @@
 import { JSONPathEnvironment } from 'json-p3';
 import * as v from 'valibot';
-import { RunletError, toMessageText } from '../ground/errors.ts';
+import { createFieldError, RunletError, toMessageText } from '../ground/errors.ts';
 import { isRecord, isTooDeep, maxLevels } from '../ground/json.ts';
 import { type Steps, Work } from '../ground/work.ts';
 import { define } from '../tool/define.ts';
@@ -68,15 +68,15 @@ export function queryJsonTool(): Tool {
 		onResult: (_, { result }) => `${result.length} matches`,
 		fn: async ({ path, json, query }, context) => {
 			if ((path === undefined) === (json === undefined))
-				throw new RunletError('invalid_argument', 'path: give path or json, one of them.', { field: 'path' });
+				throw createFieldError('invalid_argument', 'path', 'give path or json, one of them.');
 			if (path === undefined) return queryJson(typeof json === 'string' ? parse(json, 'json') : json, query, context);
 			const workspace = getWorkspace(context);
 			const info = await workspace.stat(path);
 			if (info?.type === 'file' && info.size > largestFile)
-				throw new RunletError(
+				throw createFieldError(
 					'invalid_argument',
-					`path: ${path} has ${info.size} bytes, and at most ${largestFile} can be queried. Use search_files.`,
-					{ field: 'path' },
+					'path',
+					`${path} has ${info.size} bytes, and at most ${largestFile} can be queried. Use search_files.`,
 				);
 			return queryJson(parse(new TextDecoder().decode(await workspace.read(path)), 'path'), query, context);
 		},
@@ -136,8 +136,7 @@ async function queryJson(
 	query: string,
 	{ signal }: ToolContext,
 ): Promise<{ result: unknown[]; truncated?: true }> {
-	if (isTooDeep(json))
-		throw new RunletError('invalid_argument', `json: nested more than ${maxLevels} levels deep.`, { field: 'json' });
+	if (isTooDeep(json)) throw createFieldError('invalid_argument', 'json', `nested more than ${maxLevels} levels deep.`);
 	const remedy = 'Write a path with fewer .. and filters and a simpler pattern, or query a smaller file.';
 	const work = new Work({ signal, field: 'query', remedy });
 	try {
@@ -145,12 +144,10 @@ async function queryJson(
 	} catch (error) {
 		if (error instanceof RunletError) throw error;
 		signal.throwIfAborted();
-		throw new RunletError(
+		throw createFieldError(
 			'invalid_argument',
-			`query: ${toMessageText(error)}. Write JSONPath, such as $.orders[*].id.`,
-			{
-				field: 'query',
-			},
+			'query',
+			`${toMessageText(error)}. Write JSONPath, such as $.orders[*].id.`,
 		);
 	}
 }

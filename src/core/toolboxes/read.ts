@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { toBase64 } from '../ground/bytes.ts';
-import { RunletError } from '../ground/errors.ts';
+import { createFieldError } from '../ground/errors.ts';
 import { isRecord } from '../ground/json.ts';
 import { imagePart, textPart } from '../ground/part.ts';
 import { cutAround } from '../ground/text.ts';
@@ -88,15 +88,15 @@ async function findInfo(workspace: Workspace, path: string) {
 	if (info !== undefined) return info;
 	// Its error names a similar path.
 	await workspace.read(path, { to: 0 });
-	throw new RunletError('not_found', `path: there is no file ${path}.`, { field: 'path' });
+	throw createFieldError('not_found', 'path', `there is no file ${path}.`);
 }
 
 async function readImage(workspace: Workspace, { path, mime, size }: FileInfo) {
 	if (size > largestImage)
-		throw new RunletError(
+		throw createFieldError(
 			'invalid_argument',
-			`path: ${path} is an image of ${size} bytes, and one of at most ${largestImage} can be shown. Ask for a smaller one.`,
-			{ field: 'path' },
+			'path',
+			`${path} is an image of ${size} bytes, and one of at most ${largestImage} can be shown. Ask for a smaller one.`,
 		);
 	const bytes = await workspace.read(path);
 	return parts([textPart(`${path}: ${mime}, ${size} bytes`), imagePart(toBase64(bytes), mime)]);

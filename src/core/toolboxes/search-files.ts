@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { RunletError, toMessageText } from '../ground/errors.ts';
+import { createFieldError, toMessageText } from '../ground/errors.ts';
 import { cutAround } from '../ground/text.ts';
 import { Work } from '../ground/work.ts';
 import { define } from '../tool/define.ts';
@@ -85,13 +85,15 @@ function compileQuery(query: string, isRegex: boolean): Test {
 			return { literal: findLiteral(query), pattern: compilePattern(query) };
 		} catch (error) {
 			const remedy = 'Write another one, or a text without regex';
-			throw new RunletError('invalid_argument', `query: ${toMessageText(error)}. ${remedy}.`, { field: 'query' });
+			throw createFieldError('invalid_argument', 'query', `${toMessageText(error)}. ${remedy}.`);
 		}
 	}
 	if (!/[\r\n]/.test(query)) return { literal: query };
-	throw new RunletError('invalid_argument', 'query: has a line break. Lines are searched one by one: give one line.', {
-		field: 'query',
-	});
+	throw createFieldError(
+		'invalid_argument',
+		'query',
+		'has a line break. Lines are searched one by one: give one line.',
+	);
 }
 
 /** A text that stands in everything that a regular expression matches: the longest one that is easy to see. */

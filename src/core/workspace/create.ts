@@ -1,4 +1,4 @@
-import { RunletError } from '../ground/errors.ts';
+import { createFieldError, RunletError } from '../ground/errors.ts';
 import { findNearest } from '../ground/text.ts';
 import { findMime, skipLines } from './content.ts';
 import { checkFolder, checkPath, findFolder } from './path.ts';
@@ -84,9 +84,7 @@ export function toBytes(content: unknown, field: string): Uint8Array {
 
 function checkEdits(edits: readonly Edit[]): readonly CheckedEdit[] {
 	if (edits.length > mostEdits)
-		throw new RunletError('invalid_argument', `edits: at most ${mostEdits} at a time. Make several changes.`, {
-			field: 'edits',
-		});
+		throw createFieldError('invalid_argument', 'edits', `at most ${mostEdits} at a time. Make several changes.`);
 	return edits.map((edit): CheckedEdit => {
 		if (edit.type === 'note') return { ...edit, key: checkKey(edit.key) };
 		if (edit.type === 'move') return { ...edit, from: checkPath(edit.from, 'from'), to: checkPath(edit.to, 'to') };
@@ -97,7 +95,7 @@ function checkEdits(edits: readonly Edit[]): readonly CheckedEdit[] {
 
 function checkKey(key: string): string {
 	if (typeof key === 'string' && key !== '' && key.length <= longestKey) return key;
-	throw new RunletError('invalid_argument', `key: a text of 1 to ${longestKey} characters.`, { field: 'key' });
+	throw createFieldError('invalid_argument', 'key', `a text of 1 to ${longestKey} characters.`);
 }
 
 function checkCount(count: number, field: string, most: number): number {
@@ -130,9 +128,7 @@ async function findInfo(store: WorkspaceStore, given: string): Promise<FileInfo 
 async function findFile(store: WorkspaceStore, path: string): Promise<StoredFile> {
 	const found = await store.find(path);
 	if (found === 'folder')
-		throw new RunletError('invalid_argument', `path: ${path} is a folder. Use list_files to see what is in it.`, {
-			field: 'path',
-		});
+		throw createFieldError('invalid_argument', 'path', `${path} is a folder. Use list_files to see what is in it.`);
 	if (found === undefined) throw createMissing(path, await findNear(store, path));
 	return found;
 }
@@ -145,21 +141,17 @@ async function readLines(
 ): Promise<TextLines> {
 	const { lines, size } = file;
 	if (lines === undefined)
-		throw new RunletError(
+		throw createFieldError(
 			'invalid_argument',
-			`path: ${path} is no text but ${findMime(path, file)} of ${size} bytes. file_info describes it.`,
-			{ field: 'path' },
+			'path',
+			`${path} is no text but ${findMime(path, file)} of ${size} bytes. file_info describes it.`,
 		);
 	const first = checkCount(fromLine, 'fromLine', Number.MAX_SAFE_INTEGER);
 	if (first > Math.max(lines, 1))
-		throw new RunletError('invalid_argument', `fromLine: ${path} has ${lines} lines. Begin at ${lines} or before.`, {
-			field: 'fromLine',
-		});
+		throw createFieldError('invalid_argument', 'fromLine', `${path} has ${lines} lines. Begin at ${lines} or before.`);
 	const last = Math.min(checkCount(toLine ?? Number.MAX_SAFE_INTEGER, 'toLine', Number.MAX_SAFE_INTEGER), lines);
 	if (toLine !== undefined && toLine < first)
-		throw new RunletError('invalid_argument', `toLine: ${toLine} is before fromLine, ${first}. Swap them.`, {
-			field: 'toLine',
-		});
+		throw createFieldError('invalid_argument', 'toLine', `${toLine} is before fromLine, ${first}. Swap them.`);
 	const from = await store.findLine(file, first);
 	const to = await store.findLine(file, last + 1);
 	const bytes = await store.read(file, from, Math.min(to, from + maxBytes));
@@ -182,10 +174,10 @@ function decode(bytes: Uint8Array): string {
 
 async function createNoFolder(store: WorkspaceStore, path: string): Promise<RunletError> {
 	if ((await store.find(path)) !== undefined)
-		return new RunletError('invalid_argument', `path: ${path} is a file. Use read_file to see it.`, { field: 'path' });
+		return createFieldError('invalid_argument', 'path', `${path} is a file. Use read_file to see it.`);
 	const near = await findNear(store, path);
 	const remedy = near === undefined ? 'list_files without a path shows what there is.' : `Did you mean ${near}?`;
-	return new RunletError('not_found', `path: there is no folder ${path}. ${remedy}`, { field: 'path' });
+	return createFieldError('not_found', 'path', `there is no folder ${path}. ${remedy}`);
 }
 
 /** Adds the most similar path to the error for a missing file. */

@@ -1,4 +1,4 @@
-import { RunletError } from '../ground/errors.ts';
+import { createFieldError } from '../ground/errors.ts';
 import { type ContentInfo, describeContent, markedLines, skipLines } from './content.ts';
 import { createWorkspace, toBytes } from './create.ts';
 import { createDiff } from './diff.ts';
@@ -124,9 +124,7 @@ class MemoryStore implements WorkspaceStore {
 		});
 		const begin = before === undefined ? 0 : all.findIndex(({ id }) => id === before) + 1;
 		if (before !== undefined && begin === 0)
-			throw new RunletError('invalid_request', 'cursor: not one of this list. Begin again without it.', {
-				field: 'cursor',
-			});
+			throw createFieldError('invalid_request', 'cursor', 'not one of this list. Begin again without it.');
 		const shown: FileChange[] = [];
 		for (const { id, entry, change } of all.slice(begin, begin + limit)) {
 			const { at, callId, files } = entry;

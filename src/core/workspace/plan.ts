@@ -1,4 +1,4 @@
-import { RunletError } from '../ground/errors.ts';
+import { createFieldError, RunletError } from '../ground/errors.ts';
 import { listFolders } from './path.ts';
 import type { CheckedEdit, StoredFile } from './store.ts';
 import type { ChangedFile } from './workspace.ts';
@@ -44,7 +44,7 @@ export function planEdits<C>(edits: readonly CheckedEdit[], files: Files<C>, pre
 		const file = find(path);
 		if (file !== undefined) return file;
 		if (files.find(path) === 'folder')
-			throw new RunletError('invalid_argument', `path: ${path} is a folder. Name a file in it.`, { field: 'path' });
+			throw createFieldError('invalid_argument', 'path', `${path} is a folder. Name a file in it.`);
 		throw createMissing(path);
 	};
 	const expect = (path: string, version: number | null | undefined): void => {
@@ -69,10 +69,10 @@ export function planEdits<C>(edits: readonly CheckedEdit[], files: Files<C>, pre
 				expect(edit.from, edit.ifVersion);
 				const file = take(edit.from);
 				if (edit.from === edit.to || find(edit.to) !== undefined)
-					throw new RunletError(
+					throw createFieldError(
 						'invalid_argument',
-						`to: ${edit.to} is a file already. Choose another path, or delete that file first.`,
-						{ field: 'to' },
+						'to',
+						`${edit.to} is a file already. Choose another path, or delete that file first.`,
 					);
 				after.set(edit.from, undefined);
 				after.set(edit.to, file);
@@ -123,18 +123,16 @@ function assertTree<C>(replaced: readonly Replacement<C>[], files: Files<C>): vo
 
 /** Creates the error for a file below another file. */
 export function createBelowFile(path: string, above: string): RunletError {
-	return new RunletError(
+	return createFieldError(
 		'invalid_argument',
-		`path: ${path} would be below ${above}, which is a file. Choose another folder, or move ${above} away first.`,
-		{ field: 'path' },
+		'path',
+		`${path} would be below ${above}, which is a file. Choose another folder, or move ${above} away first.`,
 	);
 }
 
 /** Creates the error for a file at the path of a folder. */
 export function createIsFolder(path: string): RunletError {
-	return new RunletError('invalid_argument', `path: ${path} is a folder. Choose the path of a file.`, {
-		field: 'path',
-	});
+	return createFieldError('invalid_argument', 'path', `${path} is a folder. Choose the path of a file.`);
 }
 
 /** Creates the error for a missing file. */
@@ -218,7 +216,7 @@ function selectSteps<C, E extends Entry<C>>(journal: Iterable<E>, steps: number)
 
 function createTooFew(there: number): RunletError {
 	const remedy = there === 0 ? 'There is nothing to undo.' : `Only ${there} can be undone. Ask for at most ${there}.`;
-	return new RunletError('invalid_argument', `steps: ${remedy}`, { field: 'steps' });
+	return createFieldError('invalid_argument', 'steps', `${remedy}`);
 }
 
 /** The limits of a workspace. */
@@ -255,5 +253,5 @@ export function addUsage({ files, bytes }: Usage, replaced: readonly Replacement
 }
 
 function createFull(what: string): RunletError {
-	return new RunletError('too_large', `workspace: ${what}`, { field: 'workspace' });
+	return createFieldError('too_large', 'workspace', `${what}`);
 }

@@ -1,4 +1,4 @@
-import type { Asked } from '../../../core/chat/call-answers.ts';
+import type { PendingCalls } from '../../../core/chat/call-answers.ts';
 import type { CallEdit, OpenCallState, Question } from '../../../core/chat/index.ts';
 import { listOpenCalls } from '../../../core/chat/message.ts';
 import type { Actor } from '../../../core/ground/actor.ts';
@@ -147,7 +147,7 @@ export class CallRows {
 }
 
 /** What a session waits for: calls, or the answer to a question. */
-export interface Pending extends Asked {
+export interface Pending extends PendingCalls {
 	readonly question: Question | undefined;
 	/** The call that asked, if its tool takes the answer. */
 	readonly asking?: ToolCall;

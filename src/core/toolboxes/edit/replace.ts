@@ -1,4 +1,4 @@
-import { RunletError } from '../../ground/errors.ts';
+import { createFieldError, type RunletError } from '../../ground/errors.ts';
 import type { StepCounter, Steps } from '../../ground/work.ts';
 import { findLineEnd, foldBlanks, showLines, showNearest, splitLines, withLineEnds } from './nearest.ts';
 
@@ -34,10 +34,10 @@ const shownPlaces = 5;
 export function* replaceText(text: string, path: string, replacement: Replacement, work: StepCounter): Steps<Replaced> {
 	const replaced = yield* replacePlaces(text, path, replacement, work);
 	if (replaced.text !== text) return replaced;
-	throw new RunletError(
+	throw createFieldError(
 		'invalid_argument',
-		`newText: changes nothing, because it is what stands in ${path} already. Line ends stay those of the file.`,
-		{ field: 'newText' },
+		'newText',
+		`changes nothing, because it is what stands in ${path} already. Line ends stay those of the file.`,
 	);
 }
 
@@ -132,7 +132,7 @@ function showPlaces(text: string, places: readonly number[], count: number): str
 }
 
 function createProblem(what: string): RunletError {
-	return new RunletError('invalid_argument', `oldText: ${what}.`, { field: 'oldText' });
+	return createFieldError('invalid_argument', 'oldText', `${what}.`);
 }
 
 /** A text as characters, or a list of lines. */

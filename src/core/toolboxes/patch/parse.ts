@@ -1,5 +1,5 @@
 import { parsePatch, type StructuredPatch, type StructuredPatchHunk } from 'diff';
-import { RunletError, toMessageText } from '../../ground/errors.ts';
+import { createFieldError, type RunletError, toMessageText } from '../../ground/errors.ts';
 
 /** A line of a hunk. */
 export interface HunkLine {
@@ -36,7 +36,7 @@ export type FilePatch =
 
 /** The failure for a patch that cannot be read, or does not fit. */
 export function createPatchError(what: string): RunletError {
-	return new RunletError('invalid_argument', `patch: ${what} Nothing was changed.`, { field: 'patch' });
+	return createFieldError('invalid_argument', 'patch', `${what} Nothing was changed.`);
 }
 
 /** The text of a new file. */

@@ -1,4 +1,4 @@
-import { RunletError } from '../../ground/errors.ts';
+import { createFieldError, RunletError } from '../../ground/errors.ts';
 import { publicFetch } from '../../ground/public-fetch.ts';
 import { replaceControls } from '../../ground/text.ts';
 import { Work } from '../../ground/work.ts';
@@ -202,10 +202,10 @@ const refused: ReadonlySet<string> = new Set([
 function createDecoder(label: string): TextDecoder | undefined {
 	const name = label.trim().toLowerCase();
 	if (refused.has(name))
-		throw new RunletError(
+		throw createFieldError(
 			'invalid_argument',
-			`url: the text is encoded as ${name}, which is not safe to read. Look for it in UTF-8 elsewhere.`,
-			{ field: 'url' },
+			'url',
+			`the text is encoded as ${name}, which is not safe to read. Look for it in UTF-8 elsewhere.`,
 		);
 	try {
 		return new TextDecoder(name);

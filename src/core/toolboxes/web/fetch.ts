@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { RunletError } from '../../ground/errors.ts';
+import { createFieldError } from '../../ground/errors.ts';
 import { define } from '../../tool/define.ts';
 import type { Tool, ToolContext } from '../../tool/index.ts';
 import { type DocumentReader, readDocument, type WebDocument } from './document.ts';
@@ -83,9 +83,7 @@ function readPage(text: string, page: number, length: number): TextPage {
 	const found = pages[page - 1];
 	if (found !== undefined) return { text: found, page, pages: pages.length };
 	const count = pages.length === 1 ? 'is 1 page' : `are ${pages.length} pages`;
-	throw new RunletError('invalid_argument', `page: there ${count}, and no page ${page}. Give 1 to ${pages.length}.`, {
-		field: 'page',
-	});
+	throw createFieldError('invalid_argument', 'page', `there ${count}, and no page ${page}. Give 1 to ${pages.length}.`);
 }
 
 /** Splits a text into pages of at most `length` characters. An empty text is one page. */

@@ -1,4 +1,4 @@
-import { RunletError } from '../../ground/errors.ts';
+import { createFieldError, type RunletError } from '../../ground/errors.ts';
 import { truncateText } from '../../ground/text.ts';
 import type { Block } from './blocks.ts';
 import { readSpan } from './blocks.ts';
@@ -241,9 +241,9 @@ function toLine(text: string): string {
 }
 
 function createTooDeep(): RunletError {
-	return new RunletError(
+	return createFieldError(
 		'invalid_argument',
-		`url: the page nests more than ${mostLevels} levels deep and cannot be read. Read another page.`,
-		{ field: 'url' },
+		'url',
+		`the page nests more than ${mostLevels} levels deep and cannot be read. Read another page.`,
 	);
 }
