@@ -13,9 +13,8 @@ import { DevServer } from './dev/dev-server.ts';
 import { type DevOptions, readOptions, usage } from './dev/options.ts';
 import { describeAnswer } from './dev/output.ts';
 import { createProxy } from './dev/proxy.ts';
-import { publicUrlOptions } from './dev/public-url.ts';
-import { secretsKeyOptions } from './dev/secrets-key.ts';
 import { TypeCheck } from './dev/types.ts';
+import { publicUrlOptions, secretsKeyOptions } from './dev/variables.ts';
 import { watchFiles } from './dev/watch.ts';
 import { readKeys, toSecret } from './keys/file.ts';
 import { assertNotTakenByNpm } from './npm-options.ts';
@@ -46,13 +45,12 @@ export async function run(
 }
 
 async function serve(options: DevOptions, wrangler: string, prepare: () => void): Promise<void> {
-	// First of all, so that the end of the parent is always noticed.
+	// First, so that the end of the parent is always noticed.
 	const onParentDeath = watchParent();
 	const keys = await keyOptions(options.keysFile);
 	const secret = randomBytes(24).toString('hex');
 	const { basePath } = options;
 	const proxy = createProxy({
-		basePath,
 		secret: options.isPrivate && options.keysFile === undefined ? secret : undefined,
 		findAddress: () => server.findAddress(),
 		onlyLoopback: options.isPrivate && options.keysFile === undefined,
@@ -62,7 +60,7 @@ async function serve(options: DevOptions, wrangler: string, prepare: () => void)
 	});
 	const types = options.checksTypes ? new TypeCheck({ print }) : undefined;
 	let isAnnounced = false;
-	let told = '';
+	let printed = '';
 	/** Prints the banner once the Worker answers with its agents. Prints the problems whenever they change. */
 	const show = async (port: number): Promise<void> => {
 		const found = await inspect({ port, secret, basePath });
@@ -76,12 +74,12 @@ async function serve(options: DevOptions, wrangler: string, prepare: () => void)
 				),
 			);
 		else if (found.answers) print('Runlet runs what was saved.');
-		if (problems !== told && problems !== '') print(`\n${introduceProblems(found)}\n${problems}\n`);
+		if (problems !== printed && problems !== '') print(`\n${introduceProblems(found)}\n${problems}\n`);
 		if (found.answers && !isAnnounced) types?.start();
 		isAnnounced ||= found.answers;
-		told = problems;
+		printed = problems;
 	};
-	// From here on requests come, and wait for the Worker.
+	// From here on requests wait for the Worker.
 	const url = await listen(proxy.server, options);
 	const server = new DevServer({
 		program: wrangler,

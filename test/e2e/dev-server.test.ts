@@ -1,4 +1,4 @@
-/** What `npm start` does with a Wrangler that ends slowly: a small program acts as Wrangler. */
+/** How `npm start` treats a Wrangler that ends slowly. A small program acts as Wrangler. */
 import type { ChildProcess } from 'node:child_process';
 import { subscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
@@ -16,12 +16,12 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-/** The processes that were started. Node tells of each. */
+/** The started processes. */
 const children: ChildProcess[] = [];
 const started = v.object({ process: v.custom<ChildProcess>((one) => typeof one === 'object') });
 subscribe('child_process', (message) => children.push(v.parse(started, message).process));
 
-/** It asks the test for a URL what it shall do. */
+/** It asks the test at a URL what to do. */
 const program = `
 const url = process.argv[3];
 const ask = async (what) => (await fetch(url + what)).text();
@@ -53,14 +53,14 @@ else process.send(JSON.stringify({ event: 'worker', port: does === 'wait' ? 4 : 
 setInterval(() => {}, 1_000);
 `;
 
-/** Starts a server whose Wranglers do as they are told until the last of them, which runs. */
+/** Starts a server. Each Wrangler but the last behaves as `first` says; the last runs. */
 async function startServer(
 	first: 'fail' | 'watch nothing' | 'reload' | 'wait',
-	{ lives: mostLives = 2, onLater = () => {} }: { readonly lives?: number; readonly onLater?: () => void } = {},
+	{ starts: lastStart = 2, onLater = () => {} }: { readonly starts?: number; readonly onLater?: () => void } = {},
 ) {
 	const file = join(folder, 'wrangler.mjs');
 	await writeFile(file, program);
-	let lives = 0;
+	let starts = 0;
 	const printed: string[] = [];
 	const waiting = Promise.withResolvers<void>();
 	let [wasUp, wasReloaded] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
@@ -73,7 +73,7 @@ async function startServer(
 	const control = createServer((req, res) => {
 		if (req.url === '/does') {
 			[wasUp, wasReloaded] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-			res.end(++lives < mostLives ? first : 'run');
+			res.end(++starts < lastStart ? first : 'run');
 		} else if (req.url === '/up') void wasUp.promise.then(() => res.end());
 		else if (req.url === '/reloaded') void wasReloaded.promise.then(() => res.end());
 		else if (req.url === '/later') {
@@ -109,7 +109,7 @@ async function startServer(
 		/** Expects that the last Wrangler runs, and ends all. */
 		async expectLast() {
 			expect(await up.promise).toBe(1);
-			expect([lives, await server.findAddress()]).toEqual([mostLives, { port: 1, isSecure: false }]);
+			expect([starts, await server.findAddress()]).toEqual([lastStart, { port: 1, isSecure: false, isDirect: true }]);
 			server.stop('SIGTERM');
 			expect(await over.promise).toBe(0);
 			control.close();
@@ -117,7 +117,7 @@ async function startServer(
 	};
 }
 
-test('a file that is saved while Wrangler still ends because of an error is not lost: it is started again', async () => {
+test('starts Wrangler again after a file is saved while Wrangler ends because of an error', async () => {
 	const { server, mistake, ending, expectLast } = await startServer('fail');
 	const [letEnd] = await Promise.all([ending, mistake]);
 	await expect(server.findAddress()).rejects.toThrow('The Worker does not run: agent.ts:1:1: TypeError: at load');
@@ -126,7 +126,7 @@ test('a file that is saved while Wrangler still ends because of an error is not 
 	await expectLast();
 });
 
-test('a file that is saved after the first build of a Wrangler failed starts another', async () => {
+test('starts another Wrangler when a file is saved after a failed first build', async () => {
 	const { server, mistake, expectLast } = await startServer('watch nothing');
 	await mistake;
 	await expect(server.findAddress()).rejects.toThrow('The Worker does not run: agent.ts:1:10: Unexpected ";"');
@@ -134,14 +134,14 @@ test('a file that is saved after the first build of a Wrangler failed starts ano
 	await expectLast();
 });
 
-test('a file that is saved during a first build that fails is not lost: another Wrangler is started', async () => {
+test('starts another Wrangler when a file is saved during a failing first build', async () => {
 	const { server, mistake, expectLast } = await startServer('watch nothing');
 	server.retry(Date.now() + 1);
 	await mistake;
 	await expectLast();
 });
 
-test('a build that had read what was saved and ended Wrangler is not tried again until another file is saved', async () => {
+test('does not repeat a failed build until a file is saved after it began', async () => {
 	const { server, mistake, ending, expectLast } = await startServer('fail');
 	const wrangler = children.at(-1);
 	const before = children.length;
@@ -156,17 +156,17 @@ test('a build that had read what was saved and ended Wrangler is not tried again
 	await expectLast();
 });
 
-test('a Wrangler that ends just after a reload has run since its Worker first answered, so it is started again each time', async () => {
+test('starts Wrangler again each time that it ends just after a reload', async () => {
 	const clock = vi.spyOn(performance, 'now').mockReturnValue(0);
 	const { expectLast } = await startServer('reload', {
-		lives: 6,
+		starts: 6,
 		onLater: () => clock.mockReturnValue(performance.now() + 2_000),
 	});
 	await expectLast();
 	clock.mockRestore();
 });
 
-test('npm start prints no output of a Wrangler that it has told to end, not even a crash of its build', async () => {
+test('prints no output of a Wrangler that it is ending, not even a crash of its build', async () => {
 	const { server, printed, waits, expectLast } = await startServer('wait');
 	await waits;
 	server.restart();

@@ -1,4 +1,4 @@
-/** What does not end `npm start`: deaths of what it starts, uploads that break off, mistakes in what is saved. */
+/** What does not end `npm start`: crashes of its processes, uploads that break off, errors in saved files. */
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -35,7 +35,7 @@ function find(name: string): number[] {
 	});
 }
 
-test('an upload that breaks off does not reach Wrangler, which goes on as it was', async () => {
+test('an upload that breaks off does not end Wrangler', async () => {
 	const before = find('wrangler');
 	const { port, hostname } = new URL(runlet.url);
 	for (let count = 0; count < 5; count++) {

@@ -14,7 +14,7 @@ import { createOutput } from './output.ts';
 import { SourceLines } from './stack.ts';
 
 /** Milliseconds that a request waits for a starting server. */
-const patienceMs = 60_000;
+const startMs = 60_000;
 /** Milliseconds until a stopping Wrangler is killed. */
 const stopMs = 5_000;
 /** A server that ran for a shorter time died at once. After several of these in a row `runlet dev` gives up. */
@@ -28,6 +28,8 @@ export interface Address {
 	readonly port: number;
 	/** Whether the Worker sees its requests as https. */
 	readonly isSecure: boolean;
+	/** Whether it is the Worker's own address, and not that of Wrangler's proxy. */
+	readonly isDirect: boolean;
 }
 
 export interface DevServerOptions {
@@ -46,7 +48,7 @@ export interface DevServerOptions {
 	readonly onEnd: (code: number, why?: string) => void;
 }
 
-const told = v.variant('event', [
+const messageSchema = v.variant('event', [
 	v.looseObject({ event: v.literal('DEV_SERVER_READY'), port: v.number() }),
 	v.looseObject({ event: v.literal('lost'), name: v.string(), signal: v.string() }),
 	v.looseObject({ event: v.literal('built-in'), folder: v.string() }),
@@ -54,18 +56,18 @@ const told = v.variant('event', [
 	v.looseObject({ event: v.literal('worker'), port: v.optional(v.number()), isSecure: v.optional(v.boolean(), false) }),
 ]);
 
-/** A process of Wrangler, and what is known of the Worker that it runs. */
+/** A process of Wrangler, and the state of its Worker. */
 interface Wrangler {
 	readonly child: ChildProcess;
 	/** Its own address. */
 	port?: number;
-	/** What it said about the running Worker. Undefined while none runs or while it is replaced. */
+	/** Its message about the running Worker. Undefined while none runs or while it is replaced. */
 	worker?: { readonly port?: number; readonly isSecure: boolean };
 	/** The Worker's address. */
 	address?: Address;
 	/** When the Worker first answered. */
 	upSince?: number;
-	/** When the first build began whose Worker has not run yet. What is saved later may be missing from a failed build. */
+	/** When the first build began whose Worker has not run yet. A failed build may lack files that are saved later. */
 	readAt?: number;
 	/** Its last output. */
 	tail: string;
@@ -106,20 +108,22 @@ export class DevServer {
 		const wrangler: Wrangler = { child, readAt, tail: '' };
 		this.#wrangler = wrangler;
 		const onMistake = (what: string) =>
-			this.#wait(`The Worker does not run: ${what.replace(/[^.?!]$/, '$&.')} Mend it and save: it is tried again.`);
+			this.#waitForSave(
+				`The Worker does not run: ${what.replace(/[^.?!]$/, '$&.')} Mend it and save: it is tried again.`,
+			);
 		const read = createOutput({ lines: this.#lines, print, onMistake, json });
 		for (const stream of [child.stdout, child.stderr]) {
 			stream?.setEncoding('utf8').on('data', (text: string) => {
 				wrangler.tail = `${wrangler.tail}${text}`.slice(-4_000);
-				// A process that was told to end may crash on its way, as esbuild does in the middle of a build.
+				// An ending process may crash, as esbuild does during a build.
 				if (this.#intent === 'run') read(text);
 			});
 		}
-		child.on('message', (message) => this.#hear(String(message), wrangler));
+		child.on('message', (message) => this.#onMessage(String(message), wrangler));
 		child.on('error', (error) => this.#options.onEnd(1, `Wrangler could not be started: ${error.message}`));
 		child.on('exit', () => killMarked(`RUNLET_START=${this.#mark}`));
 		// All its output has been read by now.
-		child.on('close', (code, signal) => this.#bury(wrangler, code, signal));
+		child.on('close', (code, signal) => this.#onEnd(wrangler, code, signal));
 	}
 
 	/** Replaces positions of the built Worker in a text by lines of the sources. */
@@ -129,7 +133,7 @@ export class DevServer {
 
 	/** Returns the Worker's address. Waits for a starting server. Throws `not_configured` or `overloaded`. */
 	async findAddress(): Promise<Address> {
-		const deadline = performance.now() + patienceMs;
+		const deadline = performance.now() + startMs;
 		while (performance.now() < deadline) {
 			if (this.#mistake !== undefined) throw this.#mistake;
 			const address = this.#wrangler?.address;
@@ -187,8 +191,8 @@ export class DevServer {
 		for (const wake of this.#waiting) wake();
 	}
 
-	#hear(message: string, wrangler: Wrangler): void {
-		const parsed = v.safeParse(told, JSON.parse(message));
+	#onMessage(message: string, wrangler: Wrangler): void {
+		const parsed = v.safeParse(messageSchema, JSON.parse(message));
 		if (!parsed.success || wrangler !== this.#wrangler || this.#intent !== 'run') return;
 		const { output } = parsed;
 		if (output.event === 'built-in') this.#lines.folder = output.folder;
@@ -209,11 +213,11 @@ export class DevServer {
 		const { worker, address } = wrangler;
 		const port = worker?.port ?? wrangler.port;
 		if (address === undefined && worker !== undefined && port !== undefined)
-			this.#noteUp(wrangler, { port, isSecure: worker.port !== undefined && worker.isSecure });
+			this.#onUp(wrangler, { port, isSecure: worker.isSecure, isDirect: worker.port !== undefined });
 	}
 
-	/** Answers nothing until a file is saved. */
-	#wait(words: string): void {
+	/** Refuses requests until a file is saved. */
+	#waitForSave(words: string): void {
 		if (this.#mistake?.message === words || this.#intent !== 'run') return;
 		this.#mistake = new RunletError('not_configured', words);
 		this.#options.print(`\n${words}\n`);
@@ -222,7 +226,7 @@ export class DevServer {
 		this.#replaceBlind();
 	}
 
-	#noteUp(wrangler: Wrangler, address: Address): void {
+	#onUp(wrangler: Wrangler, address: Address): void {
 		wrangler.address = address;
 		wrangler.upSince ??= performance.now();
 		this.#mistake = undefined;
@@ -231,8 +235,8 @@ export class DevServer {
 		this.#wake();
 	}
 
-	#bury({ upSince, readAt = 0, tail }: Wrangler, code: number | null, signal: NodeJS.Signals | null): void {
-		const livedMs = upSince === undefined ? 0 : performance.now() - upSince;
+	#onEnd({ upSince, readAt = 0, tail }: Wrangler, code: number | null, signal: NodeJS.Signals | null): void {
+		const ranMs = upSince === undefined ? 0 : performance.now() - upSince;
 		const wasUp = upSince !== undefined;
 		const isBroken = this.#mistake !== undefined || (this.#wasUp && !wasUp && signal === null);
 		const how = signal ?? `code ${code}`;
@@ -243,11 +247,11 @@ export class DevServer {
 		else if (this.#mistake !== undefined) this.#wake();
 		else if (!this.#wasUp) this.#options.onEnd(code || 1, `Wrangler ended (${how}) before the Worker ran. ${remedy}`);
 		else if (!wasUp && signal === null)
-			this.#wait(
+			this.#waitForSave(
 				'Wrangler does not start any more: the first error above says why. Mend it and save: it is tried again.',
 			);
 		else {
-			this.#deathsAtOnce = livedMs < atOnceMs ? this.#deathsAtOnce + 1 : 0;
+			this.#deathsAtOnce = ranMs < atOnceMs ? this.#deathsAtOnce + 1 : 0;
 			if (this.#deathsAtOnce < maxAtOnce)
 				this.#startAgain(`Wrangler ended (${how}). It is started again; the address stays.`);
 			else this.#options.onEnd(1, `Wrangler ended ${maxAtOnce} times at once (${how}). Its last words:\n${tail}`);

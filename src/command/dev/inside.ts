@@ -1,4 +1,4 @@
-/** Runs inside Wrangler's process, before Wrangler: tells `runlet dev` what Wrangler does not print. */
+/** Runs inside Wrangler's process, before Wrangler: sends `runlet dev` what Wrangler does not print. */
 
 import childProcess from 'node:child_process';
 import fs from 'node:fs';
@@ -11,7 +11,7 @@ const { spawn } = childProcess;
 const { mkdtempSync } = fs;
 
 /** The messages to `runlet dev` over IPC, beside those of Wrangler itself. */
-export type Told =
+export type Message =
 	/** A process that Wrangler needs to answer was killed. */
 	| { readonly event: 'lost'; readonly name: string; readonly signal: string }
 	/** The folder of the built Worker and its source map. */
@@ -21,8 +21,8 @@ export type Told =
 	/** The Worker runs. Without a port of its own it is reached through Wrangler's. */
 	| { readonly event: 'worker'; readonly port?: number; readonly isSecure?: boolean };
 
-function tell(told: Told): void {
-	if (process.connected) process.send?.(JSON.stringify(told));
+function send(message: Message): void {
+	if (process.connected) process.send?.(JSON.stringify(message));
 }
 
 // Ends Wrangler if `runlet dev` was killed and could not end it.
@@ -34,7 +34,7 @@ Object.assign(childProcess, {
 		const name = /(workerd|esbuild)[^/\\]*$/.exec(String(args[0]))?.[1];
 		child.once('exit', (_: unknown, signal: string | null) => {
 			// Ignores a process that Wrangler ended, and one that ended by itself and printed its reason.
-			if (name !== undefined && signal !== null && !child.killed) tell({ event: 'lost', name, signal });
+			if (name !== undefined && signal !== null && !child.killed) send({ event: 'lost', name, signal });
 		});
 		return child;
 	},
@@ -43,12 +43,12 @@ Object.assign(childProcess, {
 Object.assign(fs, {
 	mkdtempSync(...args: Parameters<typeof mkdtempSync>) {
 		const folder = String(Reflect.apply(mkdtempSync, fs, args));
-		if (/[/\\]\.wrangler[/\\]tmp[/\\]dev-[^/\\]*$/.test(folder)) tell({ event: 'built-in', folder });
+		if (/[/\\]\.wrangler[/\\]tmp[/\\]dev-[^/\\]*$/.test(folder)) send({ event: 'built-in', folder });
 		return folder;
 	},
 });
 
-/** What Wrangler tells its own proxy about the Worker. */
+/** What Wrangler sends its own proxy about the Worker. */
 interface ProxyData {
 	readonly userWorkerUrl: { readonly protocol: string; readonly hostname: string; readonly port: string };
 	readonly userWorkerInnerUrlOverrides?: { readonly protocol?: string; readonly hostname?: string };
@@ -59,14 +59,14 @@ interface ProxyData {
  * is lost and crashes Wrangler (cloudflare/workers-sdk#14641). So `runlet dev` calls the Worker directly, unless the
  * Worker runs at Cloudflare or sees another host name: these need Wrangler's proxy.
  */
-function describeWorker({ userWorkerUrl, userWorkerInnerUrlOverrides: shown }: ProxyData): Told {
+function describeWorker({ userWorkerUrl, userWorkerInnerUrlOverrides: shown }: ProxyData): Message {
 	const isHere = userWorkerUrl.protocol === 'http:' && userWorkerUrl.hostname === '127.0.0.1';
 	if (!isHere || shown?.hostname !== undefined) return { event: 'worker' };
 	return { event: 'worker', port: Number(userWorkerUrl.port), isSecure: shown?.protocol === 'https:' };
 }
 
-process.on('runlet:replacing', () => tell({ event: 'replacing', at: Date.now() }));
-process.on('runlet:worker', (data: ProxyData) => tell(describeWorker(data)));
+process.on('runlet:replacing', () => send({ event: 'replacing', at: Date.now() }));
+process.on('runlet:worker', (data: ProxyData) => send(describeWorker(data)));
 
 /** A change to Wrangler's code at load time, because no option does it. */
 interface Change {
@@ -75,19 +75,19 @@ interface Change {
 	readonly by: (found: string) => string;
 }
 
-const tellReplacing = (found: string): string => `${found} process.emit('runlet:replacing');`;
+const emitReplacing = (found: string): string => `${found} process.emit('runlet:replacing');`;
 
 const changesOfWrangler: Change[] = [
 	{
 		what: 'The start of a build',
 		place: /onBundleStart\(data\) \{(?=\s*this\.latestConfig = data\.config;\s*void this\.sendMessageToProxyWorker)/,
-		by: tellReplacing,
+		by: emitReplacing,
 	},
 	{
 		// A saved page is not built: Wrangler only reloads.
 		what: 'The start of a reload',
 		place: /onReloadStart\(data\) \{(?=\s*this\.latestConfig = data\.config;\s*void this\.sendMessageToProxyWorker)/,
-		by: tellReplacing,
+		by: emitReplacing,
 	},
 	{
 		what: 'The address of the Worker',
@@ -111,7 +111,7 @@ registerHooks({
 		if (!isWrangler && !isMiniflare(url)) return nextLoad(url, context);
 		const source = fs.readFileSync(new URL(url), 'utf8');
 		return {
-			// To name it spares Node from looking for it in 17 MB.
+			// Otherwise Node searches 17 MB for the format.
 			format: 'commonjs',
 			source: isWrangler ? changeWrangler(source) : hastenMiniflare(source),
 			shortCircuit: true,
@@ -119,7 +119,7 @@ registerHooks({
 	},
 });
 
-/** Its code is 17 MB: it is searched once for each change, and copied once. */
+/** Applies the changes. Wrangler's code is 17 MB, so it is searched once for each change and copied once. */
 function changeWrangler(source: string): string {
 	const found = changesOfWrangler.map(({ what, place, by }) => {
 		const { index, 0: text = '' } = place.exec(source) ?? {};

@@ -1,20 +1,21 @@
 /**
- * The server at the address that `runlet dev` prints. It passes requests to `wrangler dev` unchanged, except for harmful
- * ones: a foreign `Host`, headers that control Wrangler, and incomplete uploads.
+ * The server at the address that `runlet dev` prints. It passes requests to the Worker as they come. It refuses a foreign
+ * `Host`, and removes headers that control Wrangler.
  */
 
-import { Agent, createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';
 import { createServer as createSecureServer, type ServerOptions } from 'node:https';
-import { pipeline } from 'node:stream/promises';
+import { Readable } from 'node:stream';
+import { finished, pipeline } from 'node:stream/promises';
+import { setTimeout as pause } from 'node:timers/promises';
 import { localHeader } from '../../cloudflare/auth/local.ts';
-import { sources } from '../../cloudflare/wire/protocols/webhooks/index.ts';
-import { assertSigned } from '../../cloudflare/wire/protocols/webhooks/signature.ts';
+import { bodyTooLarge } from '../../cloudflare/wire/limits.ts';
+import { maxLines } from '../../cloudflare/wire/import.ts';
 import { RunletError, toResponse } from '../../core/ground/errors.ts';
 import { toCommand } from '../project.ts';
 import type { Address } from './dev-server.ts';
-import { createStackTranslator, isEventStream } from './event-stacks.ts';
 import type { AnswerLine } from './output.ts';
-import { createUploads, noBody, type Upload, type UploadLimits } from './upload.ts';
+import { createStackTranslator, isEventStream } from './stack.ts';
 
 export interface ProxyOptions {
 	/** The secret that shows the Worker that a request came through this proxy. Not sent if missing. */
@@ -23,8 +24,6 @@ export interface ProxyOptions {
 	 * Returns the Worker's address. Waits for a starting Worker. Throws a `RunletError` that says why it does not run.
 	 */
 	readonly findAddress: () => Promise<Address>;
-	/** The path that Runlet stands under in the Worker. */
-	readonly basePath?: string;
 	/** Whether every `Host` is refused except the names of this machine. */
 	readonly onlyLoopback: boolean;
 	/** Translates positions of the built Worker in a text to the sources. */
@@ -33,8 +32,8 @@ export interface ProxyOptions {
 	readonly onAnswer?: (line: AnswerLine) => void;
 	/** A certificate and its key, for an https address. */
 	readonly tls?: ServerOptions;
-	/** Limits of uploads that differ from the defaults. */
-	readonly limits?: Partial<UploadLimits>;
+	/** Milliseconds that the sender of a body may be silent. 30,000 by default. */
+	readonly silenceMs?: number;
 }
 
 export interface Proxy {
@@ -44,13 +43,15 @@ export interface Proxy {
 	readonly refuseWaiting: (error: RunletError) => void;
 }
 
+interface Context extends ProxyOptions {
+	/** Refuses each request that waits for the Worker's answer. */
+	readonly waiting: Set<(error: unknown) => void>;
+}
+
 export function createProxy(options: ProxyOptions): Proxy {
-	// Well below the five seconds after which workerd closes an idle connection: a request at that moment is lost.
-	const agent = new Agent({ keepAlive: true, timeout: 4_000, maxSockets: Number.POSITIVE_INFINITY });
+	const context: Context = { ...options, waiting: new Set() };
 	const settings = { keepAliveTimeout: 65_000, maxHeaderSize: 65_536 };
-	const waiting = new Set<(error: RunletError) => void>();
-	const way: Way = { ...options, agent, waiting, readUpload: createUploads(options.limits, options.basePath) };
-	const answer = (req: IncomingMessage, res: ServerResponse) => void handle(req, res, way);
+	const answer = (req: IncomingMessage, res: ServerResponse) => void handle(req, res, context);
 	const server =
 		options.tls === undefined
 			? createServer(settings, answer)
@@ -58,37 +59,33 @@ export function createProxy(options: ProxyOptions): Proxy {
 	return {
 		server,
 		refuseWaiting: (error) => {
-			for (const refuse of waiting) refuse(error);
+			for (const refuse of context.waiting) refuse(error);
 		},
 	};
 }
 
-interface Way extends ProxyOptions {
-	readonly agent: Agent | false;
-	readonly waiting: Set<(error: RunletError) => void>;
-	readonly readUpload: (req: IncomingMessage) => Promise<Upload | undefined>;
-}
-
 type Report = (status: number) => void;
-type Told = { readonly report: Report };
 
-async function handle(req: IncomingMessage, res: ServerResponse, shared: Way): Promise<void> {
+async function handle(req: IncomingMessage, res: ServerResponse, context: Context): Promise<void> {
 	const began = performance.now();
 	const report = (status: number): void => {
 		const [path = ''] = (req.url ?? '').split('?');
-		shared.onAnswer?.({ method: req.method ?? '', path, status, ms: performance.now() - began });
+		context.onAnswer?.({ method: req.method ?? '', path, status, ms: performance.now() - began });
 	};
-	const way = { ...shared, report };
-	let upload: Upload | undefined;
 	try {
-		assertAllowed(req, way);
-		upload = isHopeless(req, way) ? noBody : await way.readUpload(req);
-		// Without a connection there is nobody to answer.
-		if (upload !== undefined) await passOn(req, res, upload, way);
+		assertAllowed(req, context);
+		await passOn(req, res, context, report);
 	} catch (error) {
-		await fail(res, error, report);
-	} finally {
-		upload?.release();
+		if (res.headersSent || res.destroyed) return void res.destroy();
+		const answer = toResponse(error);
+		const body = Buffer.from(await answer.arrayBuffer());
+		const headers = Object.entries({
+			...Object.fromEntries(answer.headers),
+			'x-content-type-options': 'nosniff',
+			'content-length': String(body.length),
+		});
+		report(answer.status);
+		await send(res, answer.status, headers, [Readable.from([body])]).catch(() => {});
 	}
 }
 
@@ -98,7 +95,7 @@ const loopbackHost = /^(localhost|127\.\d{1,3}\.\d{1,3}\.\d{1,3}|\[::1\])(:\d{1,
 /** Wrangler's own paths, which no page may call: to start a schedule, to reload, to show Wrangler's pages. */
 const ownPath = /^\/+cdn-cgi(\/|$)/i;
 
-function assertAllowed({ url = '', headers }: IncomingMessage, { onlyLoopback }: Way): void {
+function assertAllowed({ url = '', headers }: IncomingMessage, { onlyLoopback }: ProxyOptions): void {
 	if (onlyLoopback && !loopbackHost.test(headers.host ?? '')) {
 		throw new RunletError(
 			'forbidden',
@@ -113,40 +110,14 @@ function assertAllowed({ url = '', headers }: IncomingMessage, { onlyLoopback }:
 		throw new RunletError('forbidden', 'A page may not ask for what is under /cdn-cgi. Use curl.');
 }
 
-const credentials = ['authorization', 'x-api-key', 'api-key'];
-
-/**
- * Whether the Worker refuses a request by its headers alone: an unsigned webhook or, if keys are needed, a request
- * without a key. The proxy does not wait for the body of such a request.
- */
-function isHopeless({ url = '', headers }: IncomingMessage, { secret, basePath = '' }: Way): boolean {
-	const [path = ''] = url.split('?');
-	if (!path.startsWith(`${basePath}/v1/`)) return false;
-	if (!path.startsWith(`${basePath}/v1/webhooks/`))
-		return secret === undefined && credentials.every((name) => !headers[name]);
-	const source = Object.values(sources).find(({ name }) => path.endsWith(`/${name}`));
-	if (source === undefined) return false;
-	try {
-		const own = Object.entries(headers).map(([name, value]): [string, string] => [name, String(value)]);
-		assertSigned(source, new Headers(own), { now: Date.now() });
-		return false;
-	} catch {
-		return true;
-	}
-}
-
-/** Asks the Worker. Tries once more if Wrangler died before its answer and the request is safe to repeat. */
-async function passOn(req: IncomingMessage, res: ServerResponse, upload: Upload, way: Way & Told): Promise<void> {
-	const isSafe = req.method === 'GET' || req.method === 'HEAD';
-	for (let attempt = 1; !res.destroyed; attempt++) {
-		const address = await way.findAddress();
+/** Asks the Worker. Asks again if Wrangler died before its answer and the request is safe to repeat. */
+async function passOn(req: IncomingMessage, res: ServerResponse, context: Context, report: Report): Promise<void> {
+	for (let attempt = 1; ; attempt++) {
+		const address = await context.findAddress();
 		try {
-			// Tries again over a new connection.
-			const agent = attempt === 1 && way.agent;
-			return await forwardRequest(req, res, upload, { ...way, agent, address });
+			return await forward(req, res, address, context, report);
 		} catch (error) {
-			if (res.headersSent) return void res.destroy();
-			if (error instanceof RunletError) throw error;
+			if (res.headersSent || res.destroyed || error instanceof RunletError) throw error;
 			// Node can parse this request but not write it.
 			if (error instanceof TypeError)
 				throw new RunletError(
@@ -156,7 +127,8 @@ async function passOn(req: IncomingMessage, res: ServerResponse, upload: Upload,
 					{ cause: error },
 				);
 			const isUnsent = error instanceof Error && Reflect.get(error, 'code') === 'ECONNREFUSED';
-			if (attempt < 3 && (isSafe || isUnsent)) continue;
+			const isSafe = isUnsent || req.method === 'GET' || req.method === 'HEAD';
+			if (attempt < 3 && isSafe && !req.readableDidRead) continue;
 			throw new RunletError(
 				'overloaded',
 				'The server was started again before it had answered. What was asked may have been done: look before you ask again.',
@@ -167,52 +139,96 @@ async function passOn(req: IncomingMessage, res: ServerResponse, upload: Upload,
 	}
 }
 
-/** Sends one request and passes on its answer with backpressure. Rejects if there is no answer. */
-function forwardRequest(
+/** Sends a request to the Worker and passes on the answer, both with backpressure. Rejects if there is no answer. */
+async function forward(
 	req: IncomingMessage,
 	res: ServerResponse,
-	upload: Upload,
-	{ address, agent, secret, waiting, report, translate }: Way & Told & { readonly address: Address },
+	address: Address,
+	{ secret, waiting, translate, silenceMs = 30_000 }: Context,
+	report: Report,
 ): Promise<void> {
-	const { promise, resolve, reject } = Promise.withResolvers<void>();
 	const { method, url: path } = req;
-	const headers = toHeaders(req, upload, secret, address);
-	const asked = request({ host: '127.0.0.1', port: address.port, agent, method, path, headers, setHost: false });
-	const leave = () => void asked.destroy();
-	// A request that breaks off during its upload would crash Wrangler. It is left alone until the answer starts.
-	const leaveEarly = upload.length === 0 ? leave : () => {};
-	const refuseWaiting = (error: RunletError) => {
-		reject(error);
-		leaveEarly();
-	};
-	res.once('close', leaveEarly);
-	waiting.add(refuseWaiting);
+	const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+	// Wrangler's own proxy ends with an upload that breaks off. The Worker does not, but it closes the connection under an
+	// upload of unknown length that it refuses, and its answer may get lost.
+	const isStreamed = address.isDirect && req.headers['transfer-encoding'] === undefined;
+	const body = isStreamed ? undefined : await readWhole(req, silenceMs);
+	const headers = toHeaders(req, secret, address, body?.length);
+	// Each request has a connection of its own: workerd closes idle connections, and loses a request that comes then.
+	const asked = request({ host: '127.0.0.1', port: address.port, agent: false, method, path, headers, setHost: false });
+	waiting.add(reject);
+	asked.once('response', resolve);
 	asked.on('error', reject);
-	asked.once('close', () => {
-		waiting.delete(refuseWaiting);
-		reject(new Error('closed without an answer'));
-	});
-	asked.once('response', (answer) => {
-		waiting.delete(refuseWaiting);
-		// There is no second try.
-		upload.release();
-		// Nobody waits for the answer any more.
-		if (res.destroyed || res.headersSent) return resolve(leave());
-		res.once('close', leave);
+	asked.once('close', () => reject(new Error('closed without an answer')));
+	res.once('close', () => asked.destroy());
+	const sendBody = () => {
+		if (body !== undefined) return asked.end(body);
+		if (!req.complete) asked.flushHeaders();
+		watchSilence(req, silenceMs, reject);
+		return req.pipe(asked);
+	};
+	// Until it is connected the request can be sent again.
+	asked.once('socket', (socket) => socket.once('connect', sendBody));
+	try {
+		const answer = await promise;
+		waiting.delete(reject);
+		const status = answer.statusCode ?? 502;
+		report(status);
+		const isTranslated = translate !== undefined && isEventStream(answer);
+		const steps = isTranslated ? [createStackTranslator(translate)] : [];
 		res.sendDate = false;
-		report(answer.statusCode ?? 502);
-		const isWhole = closeUnlessWhole(res);
-		res.writeHead(answer.statusCode ?? 502, answer.statusMessage, withoutHops(answer.rawHeaders).flat());
-		res.flushHeaders();
-		// An answer that breaks off at the Worker breaks off here too.
-		const steps = translate !== undefined && isEventStream(answer) ? [createStackTranslator(translate)] : [];
-		pipeline([answer, ...steps, res], { end: isWhole }).then(
-			() => resolve(isWhole ? undefined : endLate(res)),
-			() => resolve(),
-		);
+		res.statusMessage = answer.statusMessage ?? '';
+		await send(res, status, withoutHops(answer.rawHeaders), [answer, ...steps]);
+	} finally {
+		waiting.delete(reject);
+		req.unpipe(asked);
+		asked.destroy();
+	}
+}
+
+/** The most milliseconds for which the rest of a refused body is read. */
+const lateMs = 1_000;
+
+async function send(
+	res: ServerResponse,
+	status: number,
+	headers: readonly [name: string, value: string][],
+	[first, ...steps]: readonly [NodeJS.ReadableStream, ...NodeJS.ReadWriteStream[]],
+): Promise<void> {
+	const { req } = res;
+	// The rest of a request would be read as the next one.
+	if (!req.complete) res.shouldKeepAlive = false;
+	res.writeHead(status, headers.flat());
+	res.flushHeaders();
+	// An answer that breaks off at the Worker breaks off here too.
+	await pipeline([first, ...steps, res], { end: false });
+	// Closing the connection at once would lose the answer.
+	if (!req.complete) await Promise.race([finished(req.resume()), pause(lateMs)]).catch(() => {});
+	res.end();
+}
+
+/** Refuses a body of which nothing comes for some time. It may stand still while the Worker does not read. */
+function watchSilence(req: IncomingMessage, ms: number, refuse: (error: RunletError) => void): void {
+	const words = `The upload stopped: nothing came for ${ms / 1_000} seconds. Send the whole body, as long as Content-Length says.`;
+	const timer = setTimeout(() => (req.isPaused() ? timer.refresh() : refuse(new RunletError('timeout', words))), ms);
+	req.on('data', () => timer.refresh());
+	for (const event of ['end', 'close']) req.once(event, () => clearTimeout(timer));
+}
+
+/** Reads a body, if there is one. Throws if it breaks off, or is longer than any that the Worker takes. */
+async function readWhole(req: IncomingMessage, silenceMs: number): Promise<Buffer | undefined> {
+	if (req.headers['content-length'] === undefined && req.headers['transfer-encoding'] === undefined) return undefined;
+	const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
+	const chunks: Buffer[] = [];
+	let length = 0;
+	req.on('data', (chunk: Buffer) => {
+		length += chunk.length;
+		if (length > maxLines) reject(bodyTooLarge(maxLines));
+		else chunks.push(chunk);
 	});
-	for (const chunk of upload.chunks) asked.write(chunk);
-	asked.end();
+	req.once('end', () => resolve(Buffer.concat(chunks)));
+	req.once('close', () => reject(new Error('broken off')));
+	watchSilence(req, silenceMs, reject);
 	return promise;
 }
 
@@ -246,53 +262,20 @@ const inner = /^(mf-|cf-|x-runlet-local)/;
 /** Returns the headers for the Worker: the caller's own, its address, and the secret of this proxy. */
 function toHeaders(
 	req: IncomingMessage,
-	upload: Upload,
 	secret: string | undefined,
 	{ isSecure }: Address,
+	length: number | undefined,
 ): Record<string, string | string[]> {
 	const headers: Record<string, string | string[]> = {};
 	for (const [given, value] of withoutHops(req.rawHeaders)) {
 		const name = given.toLowerCase();
-		if (name === 'host' || name === 'content-length' || inner.test(name)) continue;
+		if (name === 'host' || inner.test(name)) continue;
 		headers[name] = [...[headers[name] ?? []].flat(), value];
 	}
 	headers.host = req.headers.host ?? 'localhost';
 	headers['cf-connecting-ip'] = (req.socket.remoteAddress ?? '127.0.0.1').replace(/^::ffff:/, '');
 	if (secret !== undefined) headers[localHeader] = secret;
 	if (isSecure && req.url?.startsWith('/')) headers['mf-original-url'] = `https://${headers.host}${req.url}`;
-	if (upload.isGiven) headers['content-length'] = String(upload.length);
+	if (length !== undefined) headers['content-length'] = String(length);
 	return headers;
-}
-
-/** Sends an error in Runlet's form, if the caller is still connected. */
-async function fail(res: ServerResponse, error: unknown, report: Report): Promise<void> {
-	if (res.headersSent || res.destroyed) return void res.destroy();
-	const answer = toResponse(error);
-	const body = Buffer.from(await answer.arrayBuffer());
-	const headers = { ...Object.fromEntries(answer.headers), 'x-content-type-options': 'nosniff' };
-	report(answer.status);
-	const isWhole = closeUnlessWhole(res);
-	res.writeHead(answer.status, { ...headers, 'content-length': body.length });
-	res.write(body);
-	if (isWhole) res.end();
-	else endLate(res);
-}
-
-/** Whether the request has arrived completely. If not, its rest would be read as the next request. */
-function closeUnlessWhole(res: ServerResponse): boolean {
-	if (!res.req.complete) res.shouldKeepAlive = false;
-	return res.req.complete;
-}
-
-/** Milliseconds that a sender may continue to send a refused body. */
-const lateMs = 1_000;
-
-/**
- * Ends an answer that was written before its request was read. Closing the connection at once would lose the answer.
- */
-function endLate(res: ServerResponse): void {
-	if (res.req.readableEnded) return void res.end();
-	const timer = setTimeout(() => res.end(), lateMs);
-	res.once('close', () => clearTimeout(timer));
-	res.req.once('end', () => res.end()).resume();
 }

@@ -1,67 +1,65 @@
 /** Checks the types of the sources during `runlet dev`. Prints errors as warnings, which stop nothing. */
 
-import { type ChildProcess, fork } from 'node:child_process';
-import { relative, resolve } from 'node:path';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { constants, setPriority } from 'node:os';
+import { dirname, join, relative, resolve } from 'node:path';
 import { styleText } from 'node:util';
-import { extension, root } from '../project.ts';
-
-export interface TypeCheckOptions {
-	readonly print: (text: string) => void;
-	/** The command to run. Its output has the compiler's form. */
-	readonly program?: string;
-}
-
-const defaultProgram = resolve(import.meta.dirname, `types-child${extension}`);
+import { resolveInProject, root } from '../project.ts';
 
 /** The most characters of the compiler's output that are read. */
 const maxOutput = 1_000_000;
 
 export class TypeCheck {
 	readonly #print: (text: string) => void;
-	readonly #program: string;
-	#child: ChildProcess | undefined;
-	/** Whether another check follows the running one. */
-	#isDue = false;
+	#compiler: ChildProcess | undefined;
 	/** The last printed errors. Empty if there were none. */
-	#told = '';
+	#printed = '';
 
-	constructor({ print, program = defaultProgram }: TypeCheckOptions) {
+	constructor({ print }: { readonly print: (text: string) => void }) {
 		this.#print = print;
-		this.#program = program;
+		process.once('exit', () => this.#compiler?.kill('SIGKILL'));
 	}
 
 	/** Starts a check in place of the running one. Never throws. */
 	start(): void {
-		this.#isDue = true;
-		if (this.#child === undefined) this.#run();
-		else this.#child.kill('SIGTERM');
-	}
-
-	#run(): void {
-		this.#isDue = false;
-		const child = fork(this.#program, { cwd: root, stdio: ['ignore', 'pipe', 'ignore', 'ipc'] });
-		this.#child = child;
+		this.#compiler?.kill('SIGKILL');
+		const compiler = startCompiler();
+		this.#compiler = compiler;
 		let output = '';
-		child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+		compiler?.stdout?.setEncoding('utf8').on('data', (text: string) => {
 			output = `${output}${text}`.slice(0, maxOutput);
 		});
-		const end = (code: number | null): void => {
-			if (this.#child !== child) return;
-			this.#child = undefined;
-			if (this.#isDue) this.#run();
-			else if (code !== null) this.#tell(code, output);
-		};
-		child.once('close', end);
-		child.once('error', () => end(null));
+		compiler?.once('close', (code) => {
+			if (this.#compiler === compiler && code !== null) this.#printErrors(code, output);
+		});
 	}
 
-	#tell(code: number, output: string): void {
+	#printErrors(code: number, output: string): void {
 		const text = code === 0 ? '' : describeTypeErrors(output);
 		// A crash of the compiler says nothing about the types.
-		if (text === undefined || text === this.#told) return;
-		this.#told = text;
+		if (text === undefined || text === this.#printed) return;
+		this.#printed = text;
 		if (text === '') this.#print('The types are right again.');
 		else this.#print(styleText('yellow', text, { stream: process.stdout }));
+	}
+}
+
+/** Starts the compiler at low priority. Returns undefined if the project has none. */
+function startCompiler(): ChildProcess | undefined {
+	try {
+		const compiler = join(dirname(resolveInProject('typescript/package.json')), 'bin', 'tsc');
+		const project = existsSync(join(root, 'src', 'tsconfig.json')) ? 'src' : '.';
+		const args = [compiler, '-p', project, '--noEmit', '--singleThreaded', '--pretty', 'false'];
+		const child = spawn(process.execPath, ['--no-warnings', ...args], {
+			cwd: root,
+			stdio: ['ignore', 'pipe', 'ignore'],
+		});
+		child.on('error', () => {});
+		if (child.pid !== undefined) setPriority(child.pid, constants.priority.PRIORITY_LOW);
+		return child;
+	} catch {
+		return undefined;
 	}
 }
 
