@@ -2,16 +2,13 @@
 
 import { createClient } from '../client/index.ts';
 import { Chat } from './chat/chat.ts';
-import { createPace } from './live/pace.ts';
-import { createWindows } from './live/windows.ts';
+import { createPace, createWindows } from './live.ts';
 import { createMenu } from './menu/menu.ts';
-import { panels } from './panels.ts';
+import { createPanelView, panels } from './panels.ts';
 import { moveOldAddress, parseAddress } from './parts/address.ts';
 import { find } from './parts/element.ts';
-import { readKey } from './parts/key.ts';
-import { createPanelView } from './parts/panel-view.ts';
-import { toCurl } from './trace/curl.ts';
-import { createTraceDrawer } from './trace/drawer.ts';
+import { readKey } from './parts/failure.ts';
+import { createTraceDrawer, toCurl } from './trace/drawer.ts';
 
 // The API is beside this script, whatever path the page is at.
 const server = {

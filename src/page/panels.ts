@@ -1,12 +1,68 @@
-import { inbox } from './inbox/panel.ts';
-import { memory } from './memory/panel.ts';
+/** The list of panels, and how one of them is shown. */
+
+import type { Client } from '../client/index.ts';
+import { inbox } from './panels/inbox.ts';
+import { memory } from './panels/memory.ts';
+import { schedules } from './panels/schedules.ts';
+import { servers } from './panels/servers.ts';
+import { sessions } from './panels/sessions.ts';
+import { skills } from './panels/skills.ts';
+import { spending } from './panels/spending.ts';
+import { tools } from './panels/tools.ts';
+import { element } from './parts/element.ts';
+import { createFailure } from './parts/failure.ts';
 import type { Panel } from './parts/panel.ts';
-import { schedules } from './schedules/panel.ts';
-import { servers } from './servers/panel.ts';
-import { sessions } from './sessions/panel.ts';
-import { skills } from './skills/panel.ts';
-import { spending } from './spending/panel.ts';
-import { tools } from './tools/panel.ts';
 
 /** The panels of the page, in the order of the menu. */
 export const panels: readonly Panel[] = [inbox, sessions, memory, schedules, skills, tools, servers, spending];
+
+/** Shows one panel at a time in `root`. `onChange` is called when a panel is shown, and when it has changed what stands beside it. */
+export function createPanelView(root: HTMLElement, client: Client, onChange: () => void) {
+	let visit = new AbortController();
+	let listener: (() => Promise<void>) | undefined;
+
+	function open(panel: Panel): void {
+		visit.abort();
+		visit = new AbortController();
+		const { signal } = visit;
+		const body = element('div', 'panel-body');
+		const head = element('h2', '', panel.title);
+		head.tabIndex = -1;
+		const isShown = root.dataset.panel === panel.name;
+		root.dataset.panel = panel.name;
+		root.replaceChildren(element('header', 'panel-head', head, element('p', 'panel-about', panel.about)), body);
+		root.hidden = false;
+		root.setAttribute('aria-busy', 'true');
+		// Who comes by the keyboard goes on in the panel.
+		if (!isShown) head.focus({ preventScroll: true });
+		const again = () => open(panel);
+		listener = undefined;
+		const onNews = (given: () => Promise<void>) => {
+			if (!signal.aborted) listener = given;
+		};
+		panel
+			.open(body, { client, signal, again, onNews, changed: onChange })
+			.then(onChange)
+			.catch((error: unknown) => {
+				if (!signal.aborted) body.replaceChildren(createFailure(error, again));
+			})
+			.finally(() => {
+				if (!signal.aborted) root.removeAttribute('aria-busy');
+			});
+	}
+
+	return {
+		open,
+		/** Has the panel look what has changed elsewhere. It is an aid: where that cannot be read, it stays as it is. */
+		look(): void {
+			listener?.().catch(() => {});
+		},
+		close(): void {
+			visit.abort();
+			listener = undefined;
+			root.hidden = true;
+			delete root.dataset.panel;
+			root.replaceChildren();
+		},
+	};
+}

@@ -171,9 +171,9 @@ test('a reader who has scrolled up sees nothing move while the answer goes on, a
 	// What is far above is not laid out.
 	expect(
 		await page
-			.locator('.prose .sheet')
+			.locator('.prose .section')
 			.first()
-			.evaluate((sheet) => sheet.firstElementChild?.checkVisibility({ contentVisibilityAuto: true })),
+			.evaluate((section) => section.firstElementChild?.checkVisibility({ contentVisibilityAuto: true })),
 	).toBe(false);
 	await page.mouse.move(450, 300);
 	await page.mouse.wheel(0, -900);

@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Message, Session } from '../../src/client/index.ts';
 import { describeUsage } from '../../src/client/words.ts';
-import { createHistories } from '../../src/page/trace/history.ts';
-import { loadTrace } from '../../src/page/trace/load.ts';
+import { createHistories, loadTrace } from '../../src/page/trace/load.ts';
 import { toRuns } from '../../src/page/trace/spans.ts';
 
 const start = Date.parse('2026-11-23T12:00:00.000Z');

@@ -2,7 +2,7 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { RunEvent } from '../../src/client/index.ts';
-import { takeSlice } from '../../src/page/chat/slice.ts';
+import { takeSlice } from '../../src/page/chat/player.ts';
 import { type Browser, startBrowser } from './browser.ts';
 import { loadModule } from './module.ts';
 
@@ -67,11 +67,8 @@ test('a burst of ten thousand pieces is shown over many frames, whole and in ord
 });
 
 test('long texts of a history are drawn over many frames, the newest first, and what has left the page is not', async () => {
-	const markdown = await loadModule<typeof import('../../src/page/markdown/markdown.ts')>(page, 'markdown/markdown');
-	await page.evaluate((loaded) => Reflect.set(window, 'markdown', loaded), markdown);
-	const module = await loadModule<typeof import('../../src/page/markdown/drawing.ts')>(page, 'markdown/drawing');
-	const { steps, texts, whole, left, seen } = await module.evaluate(async ({ createDrawing }) => {
-		const { createMarkdown }: typeof import('../../src/page/markdown/markdown.ts') = Reflect.get(window, 'markdown');
+	const module = await loadModule<typeof import('../../src/page/markdown/markdown.ts')>(page, 'markdown/markdown');
+	const { steps, texts, whole, left, seen } = await module.evaluate(async ({ createDrawing, createMarkdown }) => {
 		const drawing = createDrawing();
 		const roots = ['older', 'newer', 'left'].map((word) => {
 			const root = document.body.appendChild(document.createElement('div'));

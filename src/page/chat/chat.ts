@@ -6,29 +6,26 @@ import { type Client, ClientError, type RunEvent, type RunEvents } from '../../c
 import { findAnswered } from '../../client/waits.ts';
 import { toSaidText } from '../../client/words.ts';
 import { toSessionAddress } from '../parts/address.ts';
+import { createChatFailure } from '../parts/failure.ts';
 import { pointAtOpenCall } from '../parts/open-call.ts';
 import { type Again, askAgain, createBusyError, readEdited } from './again.ts';
-import { readRefusal, sendOrAnswer } from './answering.ts';
-import { createChoice } from './choice.ts';
+import { createChoice, hideWelcome, showWelcome } from './choice.ts';
 import { createComposer } from './composer.ts';
-import { createDesk } from './desk.ts';
 import { createEarlier, pageLength } from './earlier.ts';
 import { createElsewhere } from './elsewhere.ts';
-import { createChatFailure } from './failure.ts';
 import { createOpenCalls, type OpenCalls } from './open-calls.ts';
-import { createRunPlayer } from './run-player.ts';
-import { hasArrived } from './sending.ts';
-import { createTakenUp, type TakenUp } from './taken-up.ts';
+import { createRunPlayer, createTakenUp, type TakenUp } from './run-player.ts';
+import { hasArrived, readRefusal, sendOrAnswer } from './sending.ts';
+import { createSidePanels } from './side-panels.ts';
 import { createTranscript } from './transcript.ts';
 import { createWaitingList } from './waiting.ts';
-import { hideWelcome, showWelcome } from './welcome.ts';
 
 /** `onActivity` is called when the server answers at last, and when a run begins and ends. */
 export class Chat {
 	readonly #client: Client;
 	readonly #onActivity: () => void;
 	readonly #transcript = createTranscript((again) => void this.#askAgain(again));
-	readonly #desk: ReturnType<typeof createDesk>;
+	readonly #sidePanels: ReturnType<typeof createSidePanels>;
 	readonly #earlier: ReturnType<typeof createEarlier>;
 	readonly #waiting: ReturnType<typeof createWaitingList>;
 	readonly #choice = createChoice(() => this.#startNewChat());
@@ -47,7 +44,7 @@ export class Chat {
 	constructor(client: Client, onActivity: () => void) {
 		this.#client = client;
 		this.#onActivity = onActivity;
-		this.#desk = createDesk(client, this.#transcript.calls);
+		this.#sidePanels = createSidePanels(client, this.#transcript.calls);
 		this.#earlier = createEarlier(client, this.#transcript.addEarlier);
 		this.#waiting = createWaitingList(client, this.#transcript.tail.keep);
 		this.#openCalls = createOpenCalls({
@@ -59,7 +56,12 @@ export class Chat {
 			onRefused: (error, call) => this.#tellRefused(error, call),
 		});
 		this.#playRun = createRunPlayer({
-			...{ transcript: this.#transcript, waiting: this.#waiting, desk: this.#desk, composer: this.#composer },
+			...{
+				transcript: this.#transcript,
+				waiting: this.#waiting,
+				sidePanels: this.#sidePanels,
+				composer: this.#composer,
+			},
 			onEvent: (event) => {
 				this.#elsewhere.apply(event);
 				this.#openCalls.question = event.type === 'awaiting' ? event.question : undefined;
@@ -113,7 +115,7 @@ export class Chat {
 		this.#visit.abort();
 		this.#transcript.clear();
 		this.#earlier.clear();
-		this.#desk.clear();
+		this.#sidePanels.clear();
 		this.#waiting.clear();
 		this.#openCalls.question = undefined;
 		hideWelcome();
@@ -134,7 +136,7 @@ export class Chat {
 		this.#earlier.open(id, { messages, cursor: loaded.cursor }, signal);
 		if (told !== undefined) this.#showFailure(told);
 		this.#transcript.tail.toEnd();
-		void this.#desk.open(id, signal);
+		void this.#sidePanels.open(id, signal);
 		this.#waiting.use(id, signal);
 		await this.#follow(loaded, signal);
 	}
@@ -216,7 +218,7 @@ export class Chat {
 		if (signal.aborted) return id;
 		this.#sessionId = id;
 		history.pushState(null, '', toSessionAddress(id));
-		this.#desk.use(id, signal);
+		this.#sidePanels.use(id, signal);
 		this.#waiting.use(id, signal);
 		return id;
 	}

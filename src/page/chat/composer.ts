@@ -2,8 +2,7 @@
 
 import type { Attachment } from '../../client/index.ts';
 import { find, withoutTurns } from '../parts/element.ts';
-import { createAttachments } from './attachments.ts';
-import { listenForFiles } from './file-drop.ts';
+import { createAttachments, listenForFiles } from './attachments.ts';
 
 interface Wishes {
 	/** Sends the text with the files. During a run they wait for it, or steer it. */

@@ -3,8 +3,8 @@
 import type { EarlierMessages } from '../../client/history.ts';
 import type { SessionClient } from '../../client/sessions.ts';
 import type { Message } from '../../client/types.ts';
-import { createAction } from '../parts/action.ts';
 import { find } from '../parts/element.ts';
+import { createAction } from '../parts/form.ts';
 
 /** Messages that are shown at a time: more than a screen has room for, and few enough for one frame. */
 export const pageLength = 40;

@@ -1,12 +1,11 @@
-/** What a session has spent of its budget, turn by turn, and a way to raise it. */
+/** What a session has spent of its budget, turn by turn, a way to raise it, and how full its context is. */
 
 import { ClientError } from '../../client/error.ts';
 import type { SessionClient } from '../../client/sessions.ts';
-import type { Message, Session, Usage } from '../../client/types.ts';
+import type { Agent, Message, RunEvent, Session, Usage } from '../../client/types.ts';
 import { describeMoney } from '../../client/words.ts';
 import { element, withoutTurns } from '../parts/element.ts';
 import { createForm } from '../parts/form.ts';
-import { type ContextClient, createContextView } from './context.ts';
 
 export type MoneyClient = Pick<SessionClient, 'getSession' | 'listMessages' | 'changeSession'> & ContextClient;
 
@@ -77,7 +76,7 @@ function createBudget({ budget: { spent, limit }, dayBudget }: Session): HTMLEle
 		bar.setAttribute('aria-label', 'Tokens of the session');
 		nodes.push(bar);
 	}
-	if (dayBudget !== undefined) nodes.push(element('p', 'desk-note', `Your day: ${describeBudget(dayBudget)}`));
+	if (dayBudget !== undefined) nodes.push(element('p', 'side-note', `Your day: ${describeBudget(dayBudget)}`));
 	return nodes;
 }
 
@@ -127,4 +126,57 @@ function describeTurnCost({ costUsd, unpriced }: Usage): string {
 
 function toCount(tokens: number | undefined): string {
 	return tokens === undefined ? '' : tokens.toLocaleString('en');
+}
+
+type ContextClient = Pick<SessionClient, 'listAgents'>;
+
+type Turn = Pick<Extract<RunEvent, { type: 'step' }>, 'model' | 'usage'>;
+
+function createContextView(client: ContextClient) {
+	const brief = element('span', 'context');
+	let agents: readonly Agent[] = [];
+	let session: Pick<Session, 'agent' | 'model'> | undefined;
+	let turn: Turn | undefined;
+
+	function show(): void {
+		const used = (turn?.usage.inputTokens ?? 0) + (turn?.usage.outputTokens ?? 0);
+		brief.hidden = used === 0;
+		brief.textContent = describeContext(used, findWindow());
+	}
+
+	function findWindow(): number | undefined {
+		const agent = agents.find(({ name }) => name === session?.agent);
+		const models = [...(agent?.models ?? []), ...(agent?.fallbacks ?? [])];
+		const find = (wanted = '') => models.find(({ name }) => name === wanted)?.contextWindow;
+		return find(turn?.model) ?? find(session?.model);
+	}
+
+	function clear(): void {
+		session = undefined;
+		turn = undefined;
+		show();
+	}
+	clear();
+
+	return {
+		brief,
+		clear,
+		/** Takes the newest turn of the model. */
+		setTurn(newest: Turn): void {
+			turn = newest;
+			show();
+		},
+		/** Finds out how much the model of a session may be sent. Where it is not told, what was sent is shown alone. */
+		async setSession(state: Pick<Session, 'agent' | 'model'>, signal: AbortSignal): Promise<void> {
+			session = state;
+			if (agents.length === 0) agents = await client.listAgents({ signal }).catch(() => []);
+			if (!signal.aborted) show();
+		},
+	};
+}
+
+function describeContext(used: number, window: number | undefined): string {
+	if (window === undefined) return `Context: ${used.toLocaleString('en')} tokens`;
+	const percent = (100 * used) / window;
+	return `Context: ${percent.toFixed(percent < 1 ? 1 : 0)}% of ${window.toLocaleString('en')}`;
 }

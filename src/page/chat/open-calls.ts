@@ -3,10 +3,8 @@
 import type { CallAnswer, Client, RunEvents, WaitingCall } from '../../client/index.ts';
 import type { Question } from '../../client/waits.ts';
 import { describeAnswer } from '../../client/words.ts';
-import type { FindSchema } from '../parts/call-schema.ts';
 import { element } from '../parts/element.ts';
-import { createKeptForms } from '../parts/kept-forms.ts';
-import { createOpenCall } from '../parts/open-call.ts';
+import { createKeptForms, createOpenCall, type FindSchema } from '../parts/open-call.ts';
 import { createChoiceOrCall } from '../parts/question.ts';
 import { sendAndRead } from './sending.ts';
 import type { Transcript } from './transcript.ts';

@@ -1,9 +1,11 @@
-/** What the provider of the model did in a run: the tools that it ran itself, and the sources of the answer. */
+/** The tools that the provider of the model ran in a run, and the sources of the answer. */
 
-import { createProviderCalls } from '../../client/provider-calls.ts';
-import type { RunEvent } from '../../client/types.ts';
-import { createFootnoteList } from './footnotes.ts';
-import { createProviderCard } from './provider-card.ts';
+import { createFootnotes, type Footnote } from '../../client/footnotes.ts';
+import { createProviderCalls, hasEnded } from '../../client/provider-calls.ts';
+import type { ProviderCall, RunEvent, Source } from '../../client/types.ts';
+import { createLink } from '../markdown/inline.ts';
+import { element } from '../parts/element.ts';
+import { createToolCall } from './tool-call.ts';
 
 /** `place` puts a card behind what the run has said so far. The sources come to the end of `root`. */
 export function createProvided(root: HTMLElement, place: (card: HTMLElement) => void) {
@@ -37,4 +39,77 @@ export function createProvided(root: HTMLElement, place: (card: HTMLElement) => 
 			for (const card of cards) card.leave();
 		},
 	};
+}
+
+function createProviderCard({ name }: ProviderCall) {
+	const { root, addInput, endInput, setResult, leave } = createToolCall(name, 'at the provider');
+	let hasInput = false;
+	return {
+		root,
+		leave,
+		/** Shows what is known of the call by now. */
+		show({ input, output, isError = false, ...call }: ProviderCall): void {
+			if (!hasInput && input !== undefined) {
+				hasInput = true;
+				addInput(JSON.stringify(input));
+				endInput();
+			}
+			if (hasEnded({ ...call, output, isError })) setResult(output ?? 'The tool failed.', isError);
+		},
+	};
+}
+
+/** Sources that are shown. */
+const mostShown = 50;
+
+interface FootnoteList {
+	/** Missing while there is no source. */
+	readonly root: HTMLElement;
+	add(source: Source): void;
+	/** Shows the sources of the turn. Returns whether it had any. */
+	endTurn(): boolean;
+	dropTurn(): void;
+}
+
+function createFootnoteList(): FootnoteList {
+	const notes = createFootnotes();
+	const list = element('ol');
+	const root = element('section', 'footnotes', element('p', 'label', 'Sources'), list);
+	root.setAttribute('aria-label', 'Sources');
+	let isNew = false;
+	return {
+		root,
+		add(source) {
+			isNew = true;
+			notes.add(source);
+		},
+		endTurn() {
+			notes.endTurn();
+			if (!isNew) return false;
+			isNew = false;
+			const all = notes.list();
+			const rest = all.length - mostShown;
+			list.replaceChildren(...all.slice(0, mostShown).map(createNote));
+			root.querySelector(':scope > .rest')?.remove();
+			if (rest > 0) root.append(element('p', 'rest', `${rest} more are not shown.`));
+			return true;
+		},
+		dropTurn() {
+			isNew = false;
+			notes.dropTurn();
+		},
+	};
+}
+
+function createNote({ title, url, host, quotes }: Footnote): HTMLElement {
+	const name = element('span', '', title);
+	const link = url === undefined ? undefined : createLink(url, [name]);
+	const note = element('li', '', link ?? name);
+	if (host !== undefined && host !== title) note.append(' ', element('span', 'host', host));
+	if (quotes.length > 0) {
+		const label = quotes.length === 1 ? 'Quote' : `${quotes.length} quotes`;
+		const texts = quotes.map((quote) => element('blockquote', '', quote));
+		note.append(element('details', '', element('summary', 'fold', label), ...texts));
+	}
+	return note;
 }

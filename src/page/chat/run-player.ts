@@ -1,17 +1,20 @@
-/** Plays runs in the chat as their events come, each up to its last one. */
+/** Shows runs in the chat as their events come, and the queued messages that they take up. */
 
+import type { LoadedSession } from '../../client/history.ts';
 import type { RunEvent, RunEvents } from '../../client/index.ts';
+import { type SaidMessage, toSaidText } from '../../client/words.ts';
+import { element } from '../parts/element.ts';
 import type { createComposer } from './composer.ts';
-import type { createDesk } from './desk.ts';
 import { createPlayer } from './player.ts';
-import { createTakenUp, type TakenUp } from './taken-up.ts';
-import type { Transcript } from './transcript.ts';
+import type { RunView } from './run-view.ts';
+import type { createSidePanels } from './side-panels.ts';
+import { createMessage, type Transcript } from './transcript.ts';
 import type { WaitingList } from './waiting.ts';
 
 interface Options {
 	readonly transcript: Transcript;
 	readonly waiting: WaitingList;
-	readonly desk: Pick<ReturnType<typeof createDesk>, 'apply' | 'settle'>;
+	readonly sidePanels: Pick<ReturnType<typeof createSidePanels>, 'apply' | 'settle'>;
 	readonly composer: Pick<ReturnType<typeof createComposer>, 'setStatus' | 'takeMore' | 'setRunning'>;
 	/** Called for each event as it comes, before it is shown. */
 	readonly onEvent: (event: RunEvent) => void;
@@ -19,7 +22,7 @@ interface Options {
 	readonly onEnd: () => void;
 }
 
-export function createRunPlayer({ transcript, waiting, desk, composer, onEvent, onEnd }: Options) {
+export function createRunPlayer({ transcript, waiting, sidePanels, composer, onEvent, onEnd }: Options) {
 	/** Gives the last event of the run, when all of it is shown. Nothing where there is no run, or nobody looks any more. */
 	return async (
 		events: RunEvents,
@@ -29,7 +32,7 @@ export function createRunPlayer({ transcript, waiting, desk, composer, onEvent, 
 		const player = createPlayer(transcript, {
 			signal,
 			onShown: (event, view) => {
-				desk.apply(event);
+				sidePanels.apply(event);
 				takeUp(event, view);
 			},
 		});
@@ -51,8 +54,69 @@ export function createRunPlayer({ transcript, waiting, desk, composer, onEvent, 
 		}
 		if (last !== undefined && !signal.aborted) {
 			onEnd();
-			desk.settle();
+			sidePanels.settle();
 		}
 		return last;
 	};
+}
+
+type ShownMessage = SaidMessage & {
+	readonly attachments?: readonly { readonly name: string; readonly size: number }[];
+};
+
+/** Takes the events of one run, each when it has been shown. */
+export type TakenUp = (event: RunEvent, view: RunView) => void;
+
+export interface TakenUpOptions {
+	readonly waiting: WaitingList;
+	readonly transcript: Transcript;
+	/** The message that was sent for the run. */
+	readonly sent?: { readonly bubble: HTMLElement; readonly text: string };
+	/** The session as it was read: it says which messages were taken up before, and after which turns. */
+	readonly loaded?: LoadedSession;
+	/** Called when the run is another one than the newest of that session: what stands between is not shown. */
+	readonly onOther?: () => void;
+}
+
+export function createTakenUp({ waiting, transcript, sent, loaded, onOther }: TakenUpOptions): TakenUp {
+	let turns = 0;
+	/** The place in front of the coming turn, where messages may be taken up. */
+	let place: HTMLElement | undefined;
+
+	function makePlace(view: RunView): void {
+		if (!waiting.hasSteering) return;
+		place = element('div', 'taken-up');
+		view.addBlock(place);
+	}
+
+	/** The turn has begun, so those that waited for it wait no more. */
+	async function fill(here: HTMLElement): Promise<void> {
+		const left = await waiting.refresh();
+		here.append(...left.filter(({ steers }) => steers === true).map(show));
+	}
+
+	return (event, view) => {
+		if (event.type === 'run.started') {
+			if (loaded !== undefined && loaded.session.run?.id !== event.runId) return onOther?.();
+			const begun = waiting.take(event.runId);
+			const message = begun === undefined ? sent : { bubble: show(begun), text: toSaidText(begun) };
+			if (begun !== undefined && message !== undefined) view.root.before(message.bubble);
+			if (message !== undefined && begun?.attachments === undefined)
+				transcript.letEdit(message.bubble, message.text, { runId: event.runId });
+			makePlace(view);
+		} else if (event.type === 'stop') turns += 1;
+		else if (event.type === 'step') {
+			view.addBlock(...(loaded?.messages.filter(({ id }) => loaded.steered.get(id) === turns) ?? []).map(show));
+			makePlace(view);
+		} else if (place !== undefined && beginsTurn.has(event.type)) {
+			void fill(place);
+			place = undefined;
+		}
+	};
+}
+
+const beginsTurn: ReadonlySet<string> = new Set(['text', 'reasoning', 'tool_use_start']);
+
+function show(message: ShownMessage): HTMLElement {
+	return createMessage(toSaidText(message), message.attachments);
 }

@@ -2,11 +2,9 @@
 
 import type { ChildEvent, Message, RunEvent } from '../../client/types.ts';
 import { describeAwaiting, describeHalt, describeStop, describeUsage } from '../../client/words.ts';
-import type { Draw } from '../markdown/drawing.ts';
-import { createMarkdown } from '../markdown/markdown.ts';
+import { createMarkdown, type Draw } from '../markdown/markdown.ts';
 import { toSessionAddress } from '../parts/address.ts';
-import { element, link, withoutTurns } from '../parts/element.ts';
-import { createAnswer } from './answer.ts';
+import { button, element, link, withoutTurns } from '../parts/element.ts';
 import { createProvided } from './provided.ts';
 import { type CallView, createToolCall } from './tool-call.ts';
 
@@ -248,4 +246,39 @@ export function* toEvents(message: Message): Generator<RunEvent> {
 		yield { type: 'tool_use_end', id };
 	}
 	yield { type: 'stop', reason: 'end' };
+}
+
+function createAnswer() {
+	const said: string[] = [];
+	/** The pieces of the turns that have ended. */
+	let settled = 0;
+	return {
+		add(text: string): void {
+			said.push(text);
+		},
+		endTurn(): void {
+			if (said.length > settled) said.push('\n\n');
+			settled = said.length;
+		},
+		/** Forgets what the turn has said so far. */
+		dropTurn(): void {
+			said.length = settled;
+		},
+		/** Makes a button that copies it, if anything was said. */
+		createCopy: (): HTMLElement[] => (said.length === 0 ? [] : [createCopy(() => said.join('').trim())]),
+	};
+}
+
+/** Its words are drawn by the style sheet: they are not of the answer. */
+function createCopy(read: () => string): HTMLElement {
+	const copy = button('copy', '', async () => {
+		await navigator.clipboard.writeText(read());
+		copy.dataset.label = 'Copied';
+	});
+	copy.dataset.label = 'Copy';
+	copy.setAttribute('aria-label', 'Copy the answer');
+	copy.addEventListener('blur', () => {
+		copy.dataset.label = 'Copy';
+	});
+	return copy;
 }

@@ -1,6 +1,7 @@
-/** What is on its way to the server when somebody turns to another place of the page. */
+/** Sending a message or an answer, and what to show when it was refused. */
 
-import { ClientError, type RunEvents } from '../../client/index.ts';
+import { type Client, ClientError, type MessageBody, type RunEvents } from '../../client/index.ts';
+import { createAnsweredError, findAnswered, isWaitingFor, type Question } from '../../client/waits.ts';
 
 /**
  * Sends something, and reads the run that follows. Whoever leaves the place meanwhile ends the reading, and not the sending:
@@ -25,4 +26,41 @@ export function sendAndRead(place: AbortSignal, begin: (signal: AbortSignal) => 
 /** Whether the server has taken what was sent, and only the reading of its run came to an end. */
 export function hasArrived(error: unknown, place: AbortSignal): boolean {
 	return error === place.reason || (error instanceof ClientError && error.code === 'connection_lost');
+}
+
+interface About {
+	readonly question: Question | undefined;
+	readonly signal: AbortSignal;
+}
+
+/** Sends a message. To a question it goes as its answer, and no other call can take it. */
+export function sendOrAnswer(
+	client: Pick<Client, 'sendMessage' | 'answerQuestion'>,
+	id: string,
+	message: MessageBody,
+	{ question, signal }: About,
+): RunEvents {
+	return sendAndRead(signal, (reading) => {
+		if (question === undefined) return client.sendMessage(id, message, { signal: reading });
+		return client.answerQuestion(id, { ...message, callId: findAnswered(question) }, { signal: reading });
+	});
+}
+
+interface Refused {
+	readonly id: string | undefined;
+	readonly error: unknown;
+	/** The call that was answered. */
+	readonly call: string | undefined;
+	readonly signal: AbortSignal;
+}
+
+/** Finds what to tell of a refused message or answer, if the session stands otherwise by now than it was shown. */
+export async function readRefusal(
+	client: Pick<Client, 'getSession'>,
+	{ id, error, call, signal }: Refused,
+): Promise<ClientError | undefined> {
+	if (id === undefined || !(error instanceof ClientError) || error.code !== 'conflict') return undefined;
+	if (call === undefined) return error;
+	const session = await client.getSession(id, { signal }).catch(() => undefined);
+	return session === undefined || isWaitingFor(session, call) ? undefined : createAnsweredError();
 }

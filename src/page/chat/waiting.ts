@@ -4,8 +4,8 @@ import { ClientError } from '../../client/error.ts';
 import type { SessionClient } from '../../client/sessions.ts';
 import type { WaitingMessage } from '../../client/types.ts';
 import { toSaidText } from '../../client/words.ts';
-import { createAction } from '../parts/action.ts';
 import { element, find, shorten } from '../parts/element.ts';
+import { createAction } from '../parts/form.ts';
 import { createFileList } from './attachments.ts';
 
 export type WaitingClient = Pick<SessionClient, 'listWaiting' | 'removeWaiting'>;

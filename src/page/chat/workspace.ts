@@ -5,8 +5,7 @@ import type { SessionClient } from '../../client/sessions.ts';
 import type { FileChange, SessionFile } from '../../client/types.ts';
 import { describeSize } from '../../client/words.ts';
 import { createDiff } from '../parts/diff.ts';
-import { button, element, withoutTurns } from '../parts/element.ts';
-import { save } from '../parts/save.ts';
+import { button, element, save, withoutTurns } from '../parts/element.ts';
 
 /** Files and changes that are shown. */
 const mostFiles = 500;
@@ -17,7 +16,7 @@ export type FileClient = Pick<SessionClient, 'listFiles' | 'listChanges' | 'read
 /** Shows files in `root`, which is hidden until there are some. Changes are read while it is open. */
 export function createWorkspaceView(root: HTMLDetailsElement, client: FileClient) {
 	const summary = element('span', 'brief');
-	const note = element('p', 'desk-note');
+	const note = element('p', 'side-note');
 	const files = element('ul', 'file-list');
 	const changes = element('div', 'changes');
 	const body = element('div', 'lists', note, files, changes);
@@ -113,7 +112,7 @@ function createChange({ id, path, kind, from, at, callId, diff }: FileChange, is
 	const line = element('summary', '', element('b', '', kind), element('span', 'path', name), who, time);
 	const shown =
 		diff === undefined
-			? element('p', 'desk-note', 'No diff: it is no text, or too long.')
+			? element('p', 'side-note', 'No diff: it is no text, or too long.')
 			: createDiff(diff, { isNamed: true });
 	const root = element('details', 'change', line, shown);
 	root.dataset.id = id;

@@ -1,7 +1,6 @@
 /** The program of `/docs`: search, and requests to the API from its page. Without it the page has all of its text. */
 
-import { find } from '../parts/element.ts';
-import { createSearch } from './search.ts';
+import { element, find } from '../parts/element.ts';
 import { createTry } from './try.ts';
 
 const nav = find('nav', HTMLElement);
@@ -17,3 +16,59 @@ isWide.addEventListener('change', setContents);
 setContents();
 
 for (const article of document.querySelectorAll<HTMLElement>('article[data-method]')) createTry(article);
+
+function createSearch(nav: HTMLElement, contents: HTMLDetailsElement): void {
+	const entries = [...document.querySelectorAll<HTMLElement>('main article')].map((article) => ({
+		article,
+		words: article.textContent.toLowerCase(),
+		link: contents.querySelector<HTMLElement>(`li:has(> a[href="#${CSS.escape(article.id)}"])`),
+	}));
+	const groups = [...document.querySelectorAll<HTMLElement>('main .group')];
+	const lists = [...contents.querySelectorAll<HTMLElement>('ul')];
+	const told = element('p', 'found');
+	told.setAttribute('role', 'status');
+	const field = element('input', 'search');
+	field.type = 'search';
+	field.placeholder = 'Search';
+	field.setAttribute('aria-label', 'Search the API');
+	contents.before(field, told);
+
+	function search(): void {
+		const wanted = field.value.toLowerCase().split(/\s+/).filter(Boolean);
+		let count = 0;
+		for (const { article, words, link } of entries) {
+			const isFound = wanted.every((word) => words.includes(word));
+			article.hidden = !isFound;
+			if (link !== null) link.hidden = !isFound;
+			if (isFound) count += 1;
+		}
+		// A group without an entry has no title.
+		for (const group of groups) group.hidden = group.querySelector('article:not([hidden])') === null;
+		for (const list of lists) {
+			const isEmpty = list.querySelector('li:not([hidden])') === null;
+			for (const part of [list, list.previousElementSibling]) if (part instanceof HTMLElement) part.hidden = isEmpty;
+		}
+		told.textContent = wanted.length === 0 ? '' : `${count} found`;
+	}
+
+	field.addEventListener('input', search);
+	nav.addEventListener('keydown', ({ key }) => {
+		if (key !== 'Escape' || field.value === '') return;
+		field.value = '';
+		search();
+	});
+	addEventListener('keydown', (event) => {
+		const { target, key } = event;
+		if (key !== '/' || (target instanceof Element && target.matches('input, textarea'))) return;
+		event.preventDefault();
+		field.focus();
+	});
+	// A link leads to what a search has hidden, too.
+	addEventListener('hashchange', () => {
+		const target = document.getElementById(location.hash.slice(1));
+		if (target === null || target.closest('[hidden]') === null) return;
+		field.value = '';
+		search();
+		target.scrollIntoView();
+	});
+}

@@ -1,7 +1,21 @@
 /** A block of code: its language, a button that copies it, and colours once it is complete. */
 
+import bash from 'highlight.js/lib/languages/bash';
+import c from 'highlight.js/lib/languages/c';
+import css from 'highlight.js/lib/languages/css';
+import diff from 'highlight.js/lib/languages/diff';
+import go from 'highlight.js/lib/languages/go';
+import java from 'highlight.js/lib/languages/java';
+import javascript from 'highlight.js/lib/languages/javascript';
+import json from 'highlight.js/lib/languages/json';
+import python from 'highlight.js/lib/languages/python';
+import rust from 'highlight.js/lib/languages/rust';
+import sql from 'highlight.js/lib/languages/sql';
+import typescript from 'highlight.js/lib/languages/typescript';
+import xml from 'highlight.js/lib/languages/xml';
+import yaml from 'highlight.js/lib/languages/yaml';
+import { createLowlight } from 'lowlight';
 import { button, element, shorten } from '../parts/element.ts';
-import { highlight } from './highlight.ts';
 
 /** Longer code stays without colours. */
 const longestHighlighted = 20_000;
@@ -54,4 +68,23 @@ function colour(code: HTMLElement): void {
 function whenIdle(work: () => void): void {
 	if ('requestIdleCallback' in globalThis) requestIdleCallback(work, { timeout: 2_000 });
 	else setTimeout(work, 100);
+}
+
+const languages = { bash, c, css, diff, go, java, javascript, json, python, rust, sql, typescript, xml, yaml };
+const lowlight = createLowlight(languages);
+
+type Root = ReturnType<typeof lowlight.highlight>;
+
+/** Gives code as pieces with classes, or nothing for a language that is not known. */
+function highlight(text: string, language: string): ChildNode[] | undefined {
+	const name = language.toLowerCase();
+	return lowlight.registered(name) ? lowlight.highlight(name, text).children.flatMap(toNode) : undefined;
+}
+
+function toNode(node: Root['children'][number]): ChildNode[] {
+	if (node.type === 'text') return [new Text(node.value)];
+	if (node.type !== 'element') return [];
+	const { className } = node.properties;
+	const classes = Array.isArray(className) ? className.join(' ') : '';
+	return [element('span', classes, ...node.children.flatMap(toNode))];
 }

@@ -2,10 +2,9 @@
 
 import type { Client, ListedSession } from '../../client/index.ts';
 import { parseAddress, toSessionAddress } from '../parts/address.ts';
-import { createAge } from '../parts/age.ts';
 import { element, find, link } from '../parts/element.ts';
 import type { Panel } from '../parts/panel.ts';
-import { createDrawer } from './drawer.ts';
+import { createAge } from '../parts/time.ts';
 
 /** Sessions that the menu shows. */
 const mostSessions = 30;
@@ -112,4 +111,32 @@ function createMemory() {
 function createEntry({ id, title = 'No message yet', agent, lastActivityAt }: ListedSession): HTMLElement {
 	const about = element('span', 'about', agent, ' · ', createAge(lastActivityAt));
 	return element('li', '', link('', toSessionAddress(id), element('span', 'title', title), about));
+}
+
+function createDrawer(side: HTMLElement, opener: HTMLButtonElement) {
+	const page = find('main', HTMLElement);
+
+	function set(isOpen: boolean): void {
+		document.body.classList.toggle('menu-open', isOpen);
+		opener.setAttribute('aria-expanded', `${isOpen}`);
+		page.inert = isOpen;
+	}
+
+	function close(): void {
+		if (!document.body.classList.contains('menu-open')) return;
+		set(false);
+		opener.focus();
+	}
+
+	opener.addEventListener('click', () => {
+		set(true);
+		side.querySelector('a')?.focus();
+	});
+	addEventListener('keydown', ({ key }) => {
+		if (key === 'Escape') close();
+	});
+	find('#shade', HTMLElement).addEventListener('click', close);
+	// A wide screen shows both.
+	matchMedia('(width >= 56rem)').addEventListener('change', close);
+	return { close };
 }

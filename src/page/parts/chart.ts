@@ -1,7 +1,6 @@
 /** A chart of bars, one beside the other. Each says its numbers to a pointer; the table beside it says them to everybody. */
 
-import { element, withoutTurns } from './element.ts';
-import { svg } from './svg.ts';
+import { element, svg, withoutTurns } from './element.ts';
 
 export interface Bar {
 	readonly name: string;

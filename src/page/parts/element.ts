@@ -1,3 +1,5 @@
+/** The DOM: elements of HTML and SVG, texts that are safe to show, and downloads. */
+
 /** Characters that turn the direction of the text around them (Unicode, 9.2): a text with them shows as another one. */
 const turning = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 
@@ -42,4 +44,32 @@ export function find<T extends Element>(selector: string, type: new () => T): T 
 	const node = document.querySelector(selector);
 	if (!(node instanceof type)) throw new Error(`The page lacks ${selector}.`);
 	return node;
+}
+
+const namespace = 'http://www.w3.org/2000/svg';
+
+/** Makes an element of a drawing. Its looks are classes: the policy of the page allows no style of its own. */
+export function svg<Tag extends keyof SVGElementTagNameMap>(
+	tag: Tag,
+	attributes: Readonly<Record<string, string>>,
+	...children: readonly (Node | string)[]
+): SVGElementTagNameMap[Tag] {
+	const node = document.createElementNS(namespace, tag);
+	for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+	node.append(...children);
+	return node;
+}
+
+let last: string | undefined;
+
+/**
+ * Saves bytes under a name. They were read by a request, because it may need the key of this tab: a link sends none.
+ */
+export function save(name: string, bytes: Blob): void {
+	if (last !== undefined) URL.revokeObjectURL(last);
+	last = URL.createObjectURL(bytes);
+	const link = element('a');
+	link.href = last;
+	link.download = name;
+	link.click();
 }

@@ -1,11 +1,10 @@
-/** A failed request in words, with what a person can do about it. */
+/** A failed request in words, with what a person can do about it, such as give an API key. */
 
 import { isTransient } from '../../client/error.ts';
 import { ClientError } from '../../client/index.ts';
 import { button, element } from './element.ts';
-import { createKeyForm } from './key.ts';
 
-export interface Remedy {
+interface Remedy {
 	readonly label: string;
 	readonly onClick: () => void;
 }
@@ -25,4 +24,44 @@ export function createFailure(error: unknown, again: () => void, remedy?: Remedy
 	else if (remedy !== undefined) box.append(button('retry', remedy.label, remedy.onClick));
 	else if (isTransient(error)) box.append(button('retry', 'Try again', again));
 	return box;
+}
+
+interface Ways {
+	/** Whether to open the chat again may help. */
+	readonly mayPass: boolean;
+	readonly again: () => void;
+	/** Begins another chat: this one is gone. */
+	readonly leave: () => void;
+}
+
+export function createChatFailure(error: unknown, { mayPass, again, leave }: Ways): HTMLElement {
+	const isGone = error instanceof ClientError && error.code === 'not_found';
+	if (mayPass) return createFailure(error, again, { label: 'Try again', onClick: again });
+	return createFailure(error, again, isGone ? { label: 'New chat', onClick: leave } : undefined);
+}
+
+const place = 'runlet-key';
+
+export function readKey(): string | undefined {
+	return sessionStorage.getItem(place) ?? undefined;
+}
+
+/** Makes a form that asks for the key and keeps it. */
+function createKeyForm(onGiven: () => void): HTMLFormElement {
+	const field = element('input', '');
+	field.type = 'password';
+	field.autocomplete = 'off';
+	field.required = true;
+	field.placeholder = 'rl_…';
+	field.setAttribute('aria-label', 'API key');
+	const form = element('form', 'key', field, element('button', 'retry', 'Use this key'));
+	form.addEventListener('submit', (event) => {
+		event.preventDefault();
+		const key = field.value.trim();
+		// Such a text is no header.
+		if (!/^[\x21-\x7e]+$/.test(key)) return field.focus();
+		sessionStorage.setItem(place, key);
+		onGiven();
+	});
+	return form;
 }

@@ -1,10 +1,9 @@
 /** A call that waits for a person: a small form for the result that only they can give, or for their word that it may run. */
 
-import { type CallAnswer, ClientError, type WaitingCall } from '../../client/index.ts';
+import { type Agent, type CallAnswer, ClientError, type WaitingCall } from '../../client/index.ts';
 import { isRecord } from '../../client/record.ts';
 import { button, element } from './element.ts';
-import { isSame } from './same.ts';
-import { createSchemaField, type SchemaField } from './schema-form.ts';
+import { createSchemaField, isSame, type SchemaField } from './schema-form.ts';
 
 /** Arguments up to so many characters stand on the line of the call. */
 const shortInput = 80;
@@ -155,4 +154,49 @@ export function pointAtOpenCall(root: Element): string | undefined {
 	form.classList.add('pointed');
 	form.scrollIntoView({ block: 'nearest' });
 	return form.dataset.todo;
+}
+
+/** Finds the JSON Schema for a call: of its arguments if it has to be allowed, else of its result. */
+export type FindSchema = (call: Pick<WaitingCall, 'name' | 'kind'>, agent?: string) => unknown;
+
+export function findCallSchema(
+	agents: readonly Agent[],
+	agent: string,
+	{ name, kind }: Pick<WaitingCall, 'name' | 'kind'>,
+): unknown {
+	const tool = agents.find((one) => one.name === agent)?.tools.find((one) => one.name === name);
+	return kind === 'approval' ? tool?.inputSchema : tool?.outputSchema;
+}
+
+interface KeptForms {
+	/** Returns the form of a key as it was left, ready to be sent again, or makes it. The key says all that it asks. */
+	take<Made extends HTMLElement | undefined>(key: string, make: () => Made): HTMLElement | Made;
+	/** Forgets a form that was sent: the same may be asked again. Returns what keeps it after all. */
+	forget(form: HTMLElement): () => void;
+	/** Forgets all of them. */
+	clear(): void;
+}
+
+export function createKeptForms(): KeptForms {
+	const forms = new Map<string, HTMLElement>();
+	return {
+		take(key, make) {
+			const kept = forms.get(key);
+			if (kept !== undefined) {
+				for (const control of kept.querySelectorAll(':disabled')) control.toggleAttribute('disabled', false);
+				return kept;
+			}
+			const made = make();
+			if (made !== undefined) forms.set(key, made);
+			return made;
+		},
+		forget(form) {
+			const known = [...forms].filter(([, kept]) => kept === form);
+			for (const [key] of known) forms.delete(key);
+			return () => {
+				for (const [key] of known) forms.set(key, form);
+			};
+		},
+		clear: () => forms.clear(),
+	};
 }

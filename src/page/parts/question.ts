@@ -2,9 +2,8 @@
 
 import type { CallAnswer } from '../../client/index.ts';
 import { findChildCall, type Question } from '../../client/waits.ts';
-import type { FindSchema } from './call-schema.ts';
 import { button, element } from './element.ts';
-import { createOpenCall } from './open-call.ts';
+import { createOpenCall, type FindSchema } from './open-call.ts';
 
 /** Makes a form for the answer to a question. */
 export function createQuestion(

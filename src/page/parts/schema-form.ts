@@ -4,7 +4,6 @@ import { ClientError } from '../../client/index.ts';
 import { isRecord } from '../../client/record.ts';
 import { element } from './element.ts';
 import { createField, createTextArea, createTextField } from './form.ts';
-import { isSame } from './same.ts';
 
 /** One field, or a group of them. */
 export interface SchemaField {
@@ -168,4 +167,14 @@ const isPlain = (one: unknown): one is Plain => ['string', 'number', 'boolean'].
 
 function isPlainList(value: unknown): value is Plain[] {
 	return Array.isArray(value) && value.length > 0 && value.length <= 200 && value.every(isPlain);
+}
+
+/** Whether two values are the same JSON. The order of fields does not matter. */
+export function isSame(a: unknown, b: unknown): boolean {
+	if (Array.isArray(a) && Array.isArray(b)) return a.length === b.length && a.every((one, at) => isSame(one, b[at]));
+	if (!isRecord(a) || !isRecord(b)) return a === b;
+	const names = Object.keys(a);
+	return (
+		names.length === Object.keys(b).length && names.every((name) => Object.hasOwn(b, name) && isSame(a[name], b[name]))
+	);
 }

@@ -1,3 +1,35 @@
+/** Times and lengths of time in words. */
+
+import { element } from './element.ts';
+
+const units = [
+	['year', 31_536_000],
+	['month', 2_592_000],
+	['week', 604_800],
+	['day', 86_400],
+	['hour', 3_600],
+	['minute', 60],
+] as const;
+
+/** Describes how far a time is from now, such as 5 min. ago or in 2 days. */
+export function describeAge(at: string, now = Date.now()): string {
+	const seconds = (Date.parse(at) - now) / 1_000;
+	const [unit, size] = units.find(([, size]) => Math.abs(seconds) >= size) ?? [];
+	if (unit === undefined) return seconds > 1 ? 'in a moment' : 'just now';
+	return new Intl.RelativeTimeFormat('en', { numeric: 'auto', style: 'short' }).format(
+		Math.trunc(seconds / size),
+		unit,
+	);
+}
+
+/** Makes a time that shows its age, and the whole of it to a pointer. */
+export function createAge(at: string): HTMLElement {
+	const time = element('time', 'age', describeAge(at));
+	time.dateTime = at;
+	time.title = new Date(at).toLocaleString();
+	return time;
+}
+
 /** Describes a length of time, such as 340 ms, 2.1 s or 3 min 20 s. */
 export function describeTime(ms: number): string {
 	if (ms < 1_000) return `${Math.round(ms)} ms`;

@@ -1,10 +1,13 @@
 /** The drawer beside a chat: what its runs took, and their events as they come. */
 
+import type { Usage } from '../../client/types.ts';
+import { describeTokens } from '../../client/words.ts';
+import { createChart } from '../parts/chart.ts';
 import { button, element, find } from '../parts/element.ts';
 import { createFailure } from '../parts/failure.ts';
+import { describeTime } from '../parts/time.ts';
 import { createEventList } from './events.ts';
-import { showTurns } from './turns.ts';
-import { type Watch, type WatchClient, watchSession } from './watch.ts';
+import { type Trace, type Watch, type WatchClient, watchSession } from './load.ts';
 import { createWaterfall } from './waterfall.ts';
 
 /** `toCurl` writes the command that reads the events of a session. */
@@ -88,4 +91,59 @@ function createTabs(parts: readonly (readonly [title: string, part: HTMLElement]
 	}
 	choose(0);
 	return tabs;
+}
+
+/** Turns that are shown: the newest. */
+const mostTurns = 120;
+
+function showTurns(root: HTMLElement, { runs }: Trace): void {
+	const all = runs.flatMap(({ spans }) => spans.flatMap(({ depth, usage }) => (depth === 0 && usage ? [usage] : [])));
+	const turns = all.slice(-mostTurns);
+	const number = (at: number) => `Turn ${all.length - turns.length + at + 1}`;
+	const draw = (
+		title: string,
+		read: (usage: Usage) => readonly number[],
+		say: (sum: number) => string,
+		names?: string[],
+	) => {
+		const bars = turns.map((usage, at) => {
+			const parts = read(usage);
+			return {
+				name: number(at),
+				parts,
+				words: names === undefined ? say(sum(parts)) : describeTokens(usage),
+			};
+		});
+		const most = Math.max(0, ...bars.map(({ parts }) => sum(parts)));
+		return most === 0 ? [] : [createChart(title, bars, say(most), { parts: names })];
+	};
+	root.replaceChildren(
+		...draw(
+			'Tokens',
+			(one) => [one.inputTokens ?? 0, one.outputTokens ?? 0],
+			(tokens) => tokens.toLocaleString('en'),
+			['in', 'out'],
+		),
+		...draw('Time', ({ latencyMs = 0 }) => [latencyMs], describeTime),
+		...draw(
+			'Cost',
+			({ costUsd = 0 }) => [costUsd],
+			(usd) => `$${usd.toFixed(usd < 0.01 ? 5 : 2)}`,
+		),
+	);
+	if (!root.hasChildNodes()) root.append(element('p', 'nothing', 'The model has had no turn yet.'));
+}
+
+function sum(parts: readonly number[]): number {
+	return parts.reduce((total, part) => total + part, 0);
+}
+
+/**
+ * Writes the command that reads the events of a session in a shell. It has no key: where the server wants one, the shell
+ * puts it in.
+ */
+export function toCurl(baseUrl: string, session: string, wantsKey: boolean): string {
+	const url = new URL(`v1/sessions/${encodeURIComponent(session)}/events`, baseUrl).href.replaceAll("'", '%27');
+	const key = wantsKey ? ' -H "authorization: Bearer $RUNLET_API_KEY"' : '';
+	return `curl -N '${url}' -H 'accept: text/event-stream'${key}`;
 }

@@ -1,10 +1,9 @@
 /** The runs of a session as a waterfall: each model call, tool and child a bar, where it stands in the time of its run. */
 
 import { describeUsage } from '../../client/words.ts';
-import { createAction } from '../parts/action.ts';
 import { toSessionAddress } from '../parts/address.ts';
-import { element, link } from '../parts/element.ts';
-import { svg } from '../parts/svg.ts';
+import { element, link, svg } from '../parts/element.ts';
+import { createAction } from '../parts/form.ts';
 import { describeTime } from '../parts/time.ts';
 import type { Trace } from './load.ts';
 import type { Span, TracedRun } from './spans.ts';

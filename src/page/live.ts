@@ -1,7 +1,4 @@
-/**
- * When the page looks whether something has happened elsewhere: as it comes into view, and then at longer and longer
- * intervals while it is in view. Nobody is asked while nobody looks.
- */
+/** Changes from elsewhere: when the page asks the server for them, and what the windows of a browser tell each other. */
 
 /** A moment in which the list of sessions, and of what waits, has been told of what has just happened. */
 const firstMs = 2_500;
@@ -47,4 +44,26 @@ export function createPace(look: (asksSession: boolean) => void) {
 		/** Something has happened: more may come soon. */
 		begin,
 	};
+}
+
+const changing: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
+
+/**
+ * Gives a `fetch` that tells the other windows of each change that the server has accepted. `onChange` is called when another
+ * window has told of one, with the session that it changed, if it is one.
+ */
+export function createWindows(onChange: (session: string | undefined) => void): typeof fetch {
+	const channel = new BroadcastChannel('runlet-changes');
+	channel.addEventListener('message', ({ data }: MessageEvent<unknown>) => {
+		onChange(typeof data === 'string' ? data : undefined);
+	});
+	return async (input, init) => {
+		const response = await fetch(input, init);
+		if (response.ok && changing.has(init?.method ?? 'GET')) channel.postMessage(findSession(response.url));
+		return response;
+	};
+}
+
+function findSession(url: string): string | undefined {
+	return /\/v1\/sessions\/([0-9a-f]{64})/.exec(url)?.[1];
 }

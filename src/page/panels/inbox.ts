@@ -1,17 +1,14 @@
 /** The inbox: what waits for a person in all sessions, to be answered here. */
 
-import type { Agent, Approval, CallAnswer, Client } from '../../client/index.ts';
-import { createAnsweredError, findAnswered, findChildCall } from '../../client/waits.ts';
+import { type Agent, type Approval, type CallAnswer, type Client, ClientError } from '../../client/index.ts';
+import { createAnsweredError, findAnswered, findChildCall, isWaitingFor } from '../../client/waits.ts';
 import { toSessionAddress } from '../parts/address.ts';
-import { createAge, describeAge } from '../parts/age.ts';
-import { type FindSchema, findCallSchema } from '../parts/call-schema.ts';
 import { button, element, link } from '../parts/element.ts';
 import { createFailure } from '../parts/failure.ts';
-import { createKeptForms } from '../parts/kept-forms.ts';
-import { createOpenCall } from '../parts/open-call.ts';
+import { createKeptForms, createOpenCall, type FindSchema, findCallSchema } from '../parts/open-call.ts';
 import type { Panel, Place } from '../parts/panel.ts';
 import { createQuestion } from '../parts/question.ts';
-import { readNow, readWhole } from './now.ts';
+import { createAge, describeAge } from '../parts/time.ts';
 
 /** Entries of a page. */
 const pageLength = 50;
@@ -167,4 +164,43 @@ function createForm(approval: Approval, give: Give, findSchema: FindSchema): HTM
 function describeWord(answer: CallAnswer): string {
 	if (!('approve' in answer)) return 'Its result was sent.';
 	return answer.approve ? 'Allowed. It runs now.' : 'Denied.';
+}
+
+/** Reads what waits in the place of an entry whose answer was refused. Nothing where the entry itself still waits. */
+async function readNow(
+	{ client, signal }: { readonly client: Pick<Client, 'getSession'>; readonly signal: AbortSignal },
+	approval: Approval,
+	error: unknown,
+): Promise<readonly Approval[] | undefined> {
+	if (!(error instanceof ClientError) || error.code !== 'conflict') return undefined;
+	const { sessionId, agent, title, callId, question: words = '', options } = approval;
+	const session = await client.getSession(sessionId, { signal }).catch(() => undefined);
+	const answered = findAnswered({ callId, question: words, options });
+	if (session === undefined || isWaitingFor(session, answered)) return undefined;
+	const { toolCalls = [], question } = session;
+	const about = { sessionId, agent, title, since: new Date().toISOString() };
+	const calls = toolCalls.map(
+		({ id, name, input, kind }): Approval => ({ ...about, callId: id, tool: name, input, kind: kind ?? 'result' }),
+	);
+	return question === undefined ? calls : [...calls, { ...about, ...question, kind: 'question' }];
+}
+
+/**
+ * Gives an entry with all of its arguments, or of its question: the list has the beginning of long ones only. Nothing where
+ * the call waits no more.
+ */
+async function readWhole(
+	{ client, signal }: { readonly client: Pick<Client, 'getSession'>; readonly signal: AbortSignal },
+	approval: Approval,
+): Promise<Approval | undefined> {
+	const { inputStart, isCut, ...entry } = approval;
+	if (inputStart === undefined && isCut === undefined) return approval;
+	const { toolCalls = [], question } = (await client.getSession(entry.sessionId, { signal }).catch(passGone)) ?? {};
+	if (isCut) return question?.callId === entry.callId ? { ...entry, ...question } : undefined;
+	const call = toolCalls.find(({ id }) => id === entry.callId);
+	return call && { ...entry, input: call.input };
+}
+
+function passGone(error: unknown): undefined {
+	if (!(error instanceof ClientError) || error.code !== 'not_found') throw error;
 }

@@ -1,9 +1,16 @@
 /** The HTTP tools that an owner has defined. */
 
 import type { UserTool, UserToolBody } from '../../client/index.ts';
-import { createRemoval } from '../parts/action.ts';
 import { element } from '../parts/element.ts';
-import { createField, createForm, createTextArea, createTextField, parseField, parseTexts } from '../parts/form.ts';
+import {
+	createField,
+	createForm,
+	createRemoval,
+	createTextArea,
+	createTextField,
+	parseField,
+	parseTexts,
+} from '../parts/form.ts';
 import type { Panel, Place } from '../parts/panel.ts';
 
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;

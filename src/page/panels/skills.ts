@@ -1,10 +1,9 @@
 /** The published skills: found, read, and edited by who may. */
 
 import { ClientError, type SkillPage } from '../../client/index.ts';
-import { createRemoval } from '../parts/action.ts';
 import { element } from '../parts/element.ts';
 import { createFailure } from '../parts/failure.ts';
-import { createField, createForm, createTextArea, createTextField } from '../parts/form.ts';
+import { createField, createForm, createRemoval, createTextArea, createTextField } from '../parts/form.ts';
 import type { Panel, Place } from '../parts/panel.ts';
 
 const example = `---

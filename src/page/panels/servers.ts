@@ -1,9 +1,16 @@
 /** The MCP servers of an owner: their tools, logins, and changed definitions that a person has to accept. */
 
 import type { McpServer, McpServerDetails } from '../../client/index.ts';
-import { createAction, createRemoval } from '../parts/action.ts';
 import { element } from '../parts/element.ts';
-import { createField, createForm, createTextArea, createTextField, parseTexts } from '../parts/form.ts';
+import {
+	createAction,
+	createField,
+	createForm,
+	createRemoval,
+	createTextArea,
+	createTextField,
+	parseTexts,
+} from '../parts/form.ts';
 import type { Panel, Place } from '../parts/panel.ts';
 
 export const servers: Panel = {

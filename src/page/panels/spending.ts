@@ -1,0 +1,229 @@
+/** What owners spent, by day. */
+
+import type { Spending } from '../../client/index.ts';
+import { describeMoney } from '../../client/words.ts';
+import { type ChartLimit, createChart } from '../parts/chart.ts';
+import { element, withoutTurns } from '../parts/element.ts';
+import type { Panel } from '../parts/panel.ts';
+
+/** Days that are shown, today with them. */
+const days = 31;
+
+export const spending: Panel = {
+	name: 'spending',
+	title: 'Spending',
+	about:
+		'What calls to models cost, by day (UTC), agent, model, user and unit. It needs the role staff, and shows all owners to a key with the scope admin.',
+	async open(root, { client, signal }) {
+		const { usage, budgets, groups } = await client.getUsage({ days, by: 'agent,model,user', signal });
+		const head = ['Day', 'Owner', 'Cost', 'Tokens', ''].map((text) => element('th', '', text));
+		for (const cell of head) cell.scope = 'col';
+		const chart = element('div');
+		const parts = element('div');
+		const rows = element('tbody');
+		const table = element('table', 'spending', element('thead', '', element('tr', '', ...head)), rows);
+		const nothing = element('p', 'nothing', `Nothing was spent in the last ${days} days.`);
+		nothing.hidden = usage.length > 0;
+		const limits = `By default a session may spend ${describeLimit(budgets.session)}, and an owner ${describeLimit(budgets.day)} a day.`;
+		const show = (owner: string) => {
+			const chosen = usage.filter((one) => owner === '' || one.owner === owner);
+			const most = Math.max(1, ...chosen.map(({ spent }) => spent.tokens));
+			rows.replaceChildren(...chosen.map((day) => createRow(day, most)));
+			chart.replaceChildren(...(chosen.length === 0 ? [] : [createDayChart(chosen, days)]));
+			parts.replaceChildren(...createGroups(groups?.filter((one) => owner === '' || one.owner === owner)));
+		};
+		show('');
+		const owners = [...new Set(usage.map(({ owner }) => owner))].sort();
+		root.append(element('p', 'about', limits), ...createOwnerField(owners, show), chart, parts, table, nothing);
+	},
+};
+
+/** Makes a field to look at one owner, where there are several. */
+function createOwnerField(owners: readonly string[], onOwner: (owner: string) => void): HTMLElement[] {
+	if (owners.length < 2) return [];
+	const field = element('select', 'owner');
+	field.setAttribute('aria-label', 'Owner');
+	field.append(new Option('All owners', ''), ...owners.map((owner) => new Option(withoutTurns(owner), owner)));
+	field.addEventListener('change', () => onOwner(field.value));
+	return [field];
+}
+
+function createRow(
+	{ day, owner, spent, reserved, unpricedTokens }: Spending['usage'][number],
+	most: number,
+): HTMLElement {
+	const bar = element('progress');
+	bar.max = most;
+	bar.value = spent.tokens;
+	bar.setAttribute('aria-label', `${spent.tokens} tokens`);
+	const held =
+		reserved.tokens > 0 ? element('small', 'about', ` ${reserved.tokens.toLocaleString('en')} reserved`) : '';
+	return element(
+		'tr',
+		'',
+		element('th', '', day),
+		element('td', '', owner),
+		element('td', 'cost', describeCost({ ...spent, unpricedTokens })),
+		element('td', 'cost', spent.tokens.toLocaleString('en'), held),
+		element('td', 'bar', bar),
+	);
+}
+
+function describeLimit({ tokens, usd }: { readonly tokens?: number; readonly usd?: number }): string {
+	const parts = [
+		...(tokens === undefined ? [] : [`${tokens.toLocaleString('en')} tokens`]),
+		...(usd === undefined ? [] : [`$${usd}`]),
+	];
+	return parts.length === 0 ? 'without a cap' : parts.join(' and ');
+}
+
+type Amount = Spending['usage'][number]['spent'];
+
+const dayMs = 86_400_000;
+const nothing: Required<Cost> = { tokens: 0, usd: 0, unpricedTokens: 0 };
+
+/** Makes a chart of the newest days, also of those without spending: in dollars, or in tokens where no price is known. */
+function createDayChart(usage: Spending['usage'], days: number, now = Date.now()): HTMLElement {
+	const sums = new Map<string, Required<Cost>>();
+	for (const { day, spent, unpricedTokens: more = 0 } of usage) {
+		const { tokens, usd, unpricedTokens } = sums.get(day) ?? nothing;
+		sums.set(day, { tokens: tokens + spent.tokens, usd: usd + spent.usd, unpricedTokens: unpricedTokens + more });
+	}
+	const hasPrices = [...sums.values()].some(({ usd }) => usd > 0);
+	const bars = Array.from({ length: days }, (_, at) => {
+		const name = new Date(now - (days - 1 - at) * dayMs).toISOString().slice(0, 10);
+		const spent = sums.get(name) ?? nothing;
+		return { name, parts: [hasPrices ? spent.usd : spent.tokens], words: describeBar(spent), spent };
+	});
+	const limit = findLimit(usage, hasPrices, bars.at(-1)?.spent);
+	const [most] = bars.toSorted((one, other) => (other.parts[0] ?? 0) - (one.parts[0] ?? 0));
+	return createChart(`By day, the last ${days} days`, bars, most?.words ?? '', { limit });
+}
+
+/** Describes a bar: of what has no known price at least the tokens. */
+function describeBar(spent: Cost): string {
+	const tokens = spent.unpricedTokens && spent.usd === 0 ? `, ${spent.tokens.toLocaleString('en')} tokens` : '';
+	return `${describeCost(spent)}${tokens}`;
+}
+
+/** Finds what one owner may spend on a day, in what the chart shows, with what is spent today. */
+function findLimit(
+	usage: Spending['usage'],
+	inDollars: boolean,
+	today: Amount = { tokens: 0, usd: 0 },
+): ChartLimit | undefined {
+	const [first] = usage;
+	if (first === undefined || usage.some(({ owner }) => owner !== first.owner)) return undefined;
+	const { tokens, usd } = first.limit;
+	if (inDollars && usd !== undefined)
+		return { value: usd, words: `$${today.usd.toFixed(2)} of $${usd.toFixed(2)} today` };
+	if (inDollars || tokens === undefined) return undefined;
+	const [spent, most] = [today.tokens, tokens].map((count) => count.toLocaleString('en'));
+	return { value: tokens, words: `${spent} of ${most} tokens today` };
+}
+
+type Group = NonNullable<Spending['groups']>[number];
+/** A group with money, which is what the panel asks for. */
+type SpentGroup = Extract<Group, { readonly spent: unknown }>;
+
+const fields = { agent: 'Agent', model: 'Model', user: 'User', unit: 'Unit' } as const;
+type Field = keyof typeof fields;
+
+interface Row extends Required<Cost> {
+	readonly inputTokens: number;
+	readonly cachedInputTokens: number;
+}
+
+/** Makes a field that chooses what to sum up by, and the table of that. */
+function createGroups(groups: Spending['groups'] = []): HTMLElement[] {
+	const spent = groups.filter((group): group is SpentGroup => 'spent' in group);
+	if (spent.length === 0) return [];
+	const field = element('select');
+	field.append(...Object.entries(fields).map(([name, label]) => new Option(label, name)));
+	const table = element('table', 'groups');
+	const show = (): void => table.replaceChildren(...createTable(spent, toField(field.value)));
+	field.addEventListener('change', show);
+	show();
+	return [element('label', 'labelled', 'Summed up by', field), table];
+}
+
+function toField(value: string): Field {
+	return value === 'model' || value === 'user' || value === 'unit' ? value : 'agent';
+}
+
+function createTable(groups: readonly SpentGroup[], field: Field): HTMLElement[] {
+	const isUnit = field === 'unit';
+	const head = [fields[field], ...(isUnit ? ['Count'] : ['Cost', 'Tokens', 'Cached'])].map((text, at) => {
+		const cell = element('th', at === 0 ? '' : 'cost', text);
+		cell.scope = 'col';
+		return cell;
+	});
+	const rows = isUnit ? listUnits(groups) : listRows(groups, field);
+	const body = rows.map(([name, ...cells]) =>
+		element('tr', '', createName(name), ...cells.map((text) => element('td', 'cost', text))),
+	);
+	return [element('thead', '', element('tr', '', ...head)), element('tbody', '', ...body)];
+}
+
+function createName(name: string): HTMLElement {
+	const cell = element('th', '', withoutTurns(name));
+	cell.scope = 'row';
+	return cell;
+}
+
+type Cells = readonly [name: string, ...cells: string[]];
+
+function listRows(groups: readonly SpentGroup[], field: Exclude<Field, 'unit'>): readonly Cells[] {
+	const rows = new Map<string, Row>();
+	for (const group of groups) {
+		const name = toName(group[field]);
+		const row = rows.get(name) ?? { tokens: 0, usd: 0, unpricedTokens: 0, inputTokens: 0, cachedInputTokens: 0 };
+		rows.set(name, {
+			tokens: row.tokens + group.spent.tokens,
+			usd: row.usd + (group.spent.usd ?? 0),
+			unpricedTokens: row.unpricedTokens + (group.unpricedTokens ?? 0),
+			inputTokens: row.inputTokens + group.inputTokens,
+			cachedInputTokens: row.cachedInputTokens + group.cachedInputTokens,
+		});
+	}
+	return [...rows]
+		.toSorted(([, one], [, other]) => other.usd - one.usd || other.tokens - one.tokens)
+		.map(([name, row]) => [name, describeCost(row), row.tokens.toLocaleString('en'), toShare(row)]);
+}
+
+/** Shows a name. Those that the ledger sums up together are the others. */
+function toName(name: string | undefined): string {
+	if (name === '*') return 'all others';
+	return name ?? 'no user';
+}
+
+/** Shows the share of the input that came from a cache. */
+function toShare({ inputTokens, cachedInputTokens }: Row): string {
+	return inputTokens === 0 ? '' : `${Math.round((100 * cachedInputTokens) / inputTokens)}%`;
+}
+
+function listUnits(groups: readonly SpentGroup[]): readonly Cells[] {
+	const counts = new Map<string, number>();
+	const add = (name: string, count: number): void => void counts.set(name, (counts.get(name) ?? 0) + count);
+	for (const { spent, inputTokens, cachedInputTokens, units } of groups) {
+		add('input tokens', inputTokens);
+		add('of these from a cache', cachedInputTokens);
+		add('output tokens', spent.tokens - inputTokens);
+		for (const [name, count] of Object.entries(units)) add(name.replaceAll('_', ' '), count);
+	}
+	return [...counts].flatMap(([name, count]) => (count > 0 ? [[name, count.toLocaleString('en')] as const] : []));
+}
+
+/** What was spent. `usd` is what is known of the price. */
+interface Cost {
+	readonly tokens: number;
+	readonly usd: number;
+	/** Those of the tokens whose price is not known. */
+	readonly unpricedTokens?: number;
+}
+
+/** Describes a cost: what is not known of it is unknown, and not 0. */
+function describeCost(cost: Cost): string {
+	if (!cost.unpricedTokens) return describeMoney(cost);
+	return cost.usd > 0 ? `${describeMoney(cost)} and unknown` : 'unknown';
+}
