@@ -8,8 +8,7 @@ import { listMemoryBars, measureMemory, toMemoryTable } from './bench/memory.ts'
 import { assertMeasurable } from './bench/process.ts';
 import { onStage, type Stage } from './bench/stage.ts';
 import { type Bar, toBarTable } from './bench/table.ts';
-import { listTurnBars, toTurnTable } from './bench/turn-bars.ts';
-import { measureTurns } from './bench/turns.ts';
+import { listTurnBars, measureTurns, toTurnTable } from './bench/turns.ts';
 import { listWeightBars, measureWeights, toWeightTable } from './bench/weight.ts';
 
 const usage = `npm run bench: measures what Runlet costs in workerd beside a loop by hand, plain and in a Durable Object

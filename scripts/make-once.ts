@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto';
-import { readFileSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import * as v from 'valibot';
 import { root } from './root.ts';
-import { writeChanged } from './write-changed.ts';
 
 /** Texts, and the paths of the files that they are made of, from the root. */
 export type Made = Pick<v.InferOutput<typeof kept>, 'texts' | 'sources'>;
@@ -50,4 +49,24 @@ function hash(paths: readonly string[]): string | undefined {
 		return undefined;
 	}
 	return sum.digest('hex');
+}
+
+/**
+ * Writes a file, and the folders that it needs, only if it changed: several commands may build at once, and a server may
+ * watch the folder.
+ */
+export function writeChanged(file: string, content: Uint8Array): void {
+	if (isSame(file, content)) return;
+	const temporary = `${file}.${process.pid}.new`;
+	mkdirSync(dirname(file), { recursive: true });
+	writeFileSync(temporary, content);
+	renameSync(temporary, file);
+}
+
+function isSame(file: string, content: Uint8Array): boolean {
+	try {
+		return readFileSync(file).equals(content);
+	} catch {
+		return false;
+	}
 }

@@ -8,11 +8,10 @@ import { basename, join } from 'node:path';
 import { type BuildOptions, buildSync } from 'esbuild';
 import { createDocument } from '../src/cloudflare/openapi/document.ts';
 import { renderPage } from '../src/cloudflare/openapi/page.ts';
-import { type Made, makeOnce } from './make-once.ts';
+import { type Made, makeOnce, writeChanged } from './make-once.ts';
 import { countSteps } from './pack/count-steps.ts';
 import { root } from './root.ts';
 import { isAsked } from './usage.ts';
-import { writeChanged } from './write-changed.ts';
 
 const usage = `npm run build:page: makes the page and the API's documents in build/page
   --help              this text`;

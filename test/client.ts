@@ -1,5 +1,5 @@
 import { env, runDurableObjectAlarm, runInDurableObject, SELF } from 'cloudflare:test';
-import { createSseParser } from '../src/client/sse.ts';
+import { createSseParser } from '../src/client/stream.ts';
 import type { BudgetState } from '../src/cloudflare/objects/budget.ts';
 import { rareTables } from '../src/cloudflare/session/store/schema.ts';
 import { makeTables } from '../src/cloudflare/session/store/table-maker.ts';

@@ -2,9 +2,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import * as v from 'valibot';
 import type { Plan } from './plan.ts';
 import type { Stage } from './stage.ts';
-import { readMedian } from './statistics.ts';
 import { session } from './subjects.ts';
-import { type Bar, toFigure, toTable } from './table.ts';
+import { type Bar, readMedian, toFigure, toTable } from './table.ts';
 
 /**
  * Dollars for one of each (developers.cloudflare.com/durable-objects/platform/pricing, /workers/platform/pricing). An alarm

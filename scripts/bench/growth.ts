@@ -4,9 +4,8 @@ import { type Plan, writePlan } from './plan.ts';
 import { startProcessorClock } from './process.ts';
 import { readRun } from './reading.ts';
 import type { Stage } from './stage.ts';
-import { readMedian } from './statistics.ts';
 import { authorization, type Conversation, durable, type Subject, session, stream } from './subjects.ts';
-import { type Bar, toFigure, toTable } from './table.ts';
+import { type Bar, readMedian, toFigure, toTable } from './table.ts';
 
 const few = 10;
 const many = 10_000;

@@ -2,7 +2,7 @@ import { performance } from 'node:perf_hooks';
 import type { Plan } from './plan.ts';
 import { startProcessorClock } from './process.ts';
 import { openLanes, type Row } from './rows.ts';
-import { readMedian, readQuantile } from './statistics.ts';
+import { readMedian, readQuantile } from './table.ts';
 import type { Workerd } from './workerd.ts';
 
 /** The columns that are measured in rounds. */

@@ -1,8 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import type { Stage } from './stage.ts';
-import { readMedian } from './statistics.ts';
 import { durable, plain, type Subject, session, subjects } from './subjects.ts';
-import { type Bar, toFigure, toTable } from './table.ts';
+import { type Bar, readMedian, toFigure, toTable } from './table.ts';
 
 /** What a Worker weighs, and how long its first run takes to its first text from a process that does not exist yet. */
 export interface Weight {

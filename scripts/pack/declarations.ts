@@ -1,5 +1,8 @@
+/** Checks the modules and declarations of the package, and finishes the declarations. */
+
 import { globSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
+import { build } from 'esbuild';
 
 /** The specifiers after `from`, and those in `import('…')`. */
 const specifier = /(\bfrom\s*|\bimport\()(["'])([^"']+)\2/g;
@@ -29,4 +32,30 @@ export function finishDeclarations(
 	}
 	for (const file of globSync('**/*.d.ts', { cwd: dist })) if (!reached.has(join(dist, file))) rmSync(join(dist, file));
 	return problems;
+}
+
+/**
+ * Follows the built modules from where the package begins. Returns what is wrong, one line each: an import of another
+ * package that a user may not have.
+ */
+export async function findStrangeImports(
+	dist: string,
+	{ entries, allowed }: { readonly entries: readonly string[]; readonly allowed: readonly string[] },
+): Promise<readonly string[]> {
+	const { metafile } = await build({
+		entryPoints: [...entries],
+		outdir: dist,
+		bundle: true,
+		format: 'esm',
+		packages: 'external',
+		write: false,
+		metafile: true,
+		logLevel: 'error',
+	});
+	const known = [...allowed, 'node', 'cloudflare'];
+	return Object.entries(metafile.inputs).flatMap(([file, { imports }]) =>
+		imports
+			.filter(({ path, external }) => external && !known.some((name) => new RegExp(`^${name}($|[/:])`).test(path)))
+			.map(({ path }) => `${relative(dist, file)}: imports ${path}, which a user of the package may not have`),
+	);
 }

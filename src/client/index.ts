@@ -2,24 +2,28 @@
 import { hc } from 'hono/client';
 import type { Api } from './api.ts';
 import { type ClientOptions, createAuthorization, createHttp } from './http.ts';
-import { createMcpClient, type McpClient } from './mcp.ts';
 import { createMemoryClient, type MemoryClient } from './memories.ts';
-import { createScheduleClient, type ScheduleClient } from './schedules.ts';
+import {
+	createMcpClient,
+	createScheduleClient,
+	createSkillClient,
+	createToolClient,
+	createUserClient,
+	type McpClient,
+	type ScheduleClient,
+	type SkillClient,
+	type ToolClient,
+	type UserClient,
+} from './owner.ts';
 import { createSessionClient, type SessionClient } from './sessions.ts';
-import { createSkillClient, type SkillClient } from './skills.ts';
-import { createToolClient, type ToolClient } from './tools.ts';
-import { createUserClient, type UserClient } from './users.ts';
 
 export type { Api } from './api.ts';
 export { ClientError } from './error.ts';
 export type { ClientOptions, SignalOption } from './http.ts';
-export type { McpClient } from './mcp.ts';
 export type { MemoryClient } from './memories.ts';
-export type { ScheduleClient } from './schedules.ts';
+export type { McpClient, ScheduleClient, SkillClient, ToolClient, UserClient } from './owner.ts';
 export type { SessionClient } from './sessions.ts';
-export type { SkillClient } from './skills.ts';
 export type { RunEvents } from './stream.ts';
-export type { ToolClient } from './tools.ts';
 export type {
 	AcceptedRun,
 	Agent,
@@ -69,7 +73,6 @@ export type {
 	WaitingCall,
 	WaitingMessage,
 } from './types.ts';
-export type { UserClient } from './users.ts';
 
 /** A client of a server: sessions, users, the owner's tools, MCP servers, schedules, memories and skills, and every route under `v1` without retries. */
 export interface Client

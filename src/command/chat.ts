@@ -18,9 +18,7 @@ import type { NextMessage } from './chat/next-message.ts';
 import { endLine, print, toOneLine } from './chat/print.ts';
 import { createPrompt } from './chat/prompt.ts';
 import { createWriter } from './chat/terminal.ts';
-import { UsageError } from './command.ts';
-import { assertNotTakenByNpm } from './npm-options.ts';
-import { parseOptions } from './options.ts';
+import { assertNotTakenByNpm, parseOptions, UsageError } from './options.ts';
 import { toCommand } from './project.ts';
 
 export const usage = `${toCommand('chat', '[OPTIONS] [MESSAGE]')}

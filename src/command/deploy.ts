@@ -8,15 +8,12 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import * as v from 'valibot';
 import { defaultBudgets } from '../cloudflare/wire/budget.ts';
-import { toBasePath } from './base-path.ts';
 import { budgetLine } from './budget-line.ts';
-import type { CommandOptions } from './command.ts';
 import { checkDeploy } from './deploy/check.ts';
 import { changeKeys, createKey, defaultKeysFile, type Keys, readKeys, toSecret } from './keys/file.ts';
 import { hasRemoteKeys, recordPush } from './keys/remote.ts';
 import { curlLine, describe, withKey } from './keys.ts';
-import { assertNotTakenByNpm } from './npm-options.ts';
-import { parseOptions } from './options.ts';
+import { assertNotTakenByNpm, type CommandOptions, parseOptions, toBasePath } from './options.ts';
 import { assertConfig, defaultConfig, extension, root, toCommand } from './project.ts';
 import { quietEnv, type Target, targetOptions, WranglerError, wrangler } from './wrangler.ts';
 

@@ -4,13 +4,11 @@ import { relative } from 'node:path';
 import { isOver, type KeyRecord, readKeyId } from '../cloudflare/auth/key.ts';
 import { toMessageText } from '../core/ground/errors.ts';
 import { formatDollars } from '../core/ground/text.ts';
-import { toBasePath } from './base-path.ts';
 import { changeKeys, createKey, defaultKeysFile, type Keys, readKeys, rotateKey, toSecret } from './keys/file.ts';
 import { toKeyOptions } from './keys/options.ts';
 import { isPushed, pushKeys } from './keys/remote.ts';
 import { listStoredKeys, makeStoredKey, type Place, revokeStoredKey } from './keys/stored.ts';
-import { assertNotTakenByNpm } from './npm-options.ts';
-import { parseOptions } from './options.ts';
+import { assertNotTakenByNpm, parseOptions, toBasePath } from './options.ts';
 import { assertConfig, defaultConfig, toCommand } from './project.ts';
 import type { Target } from './wrangler.ts';
 

@@ -5,7 +5,7 @@ import { styleText } from 'node:util';
 import * as v from 'valibot';
 import { toMessageText } from '../core/ground/errors.ts';
 import { findNearest } from '../core/ground/text.ts';
-import { type Command, type CommandOptions, UsageError } from './command.ts';
+import { type Command, type CommandOptions, UsageError } from './options.ts';
 
 const commands: Readonly<Record<string, { readonly about: string; readonly load: () => Promise<Command> }>> = {
 	dev: { about: 'serves your Worker on this machine, and reloads what is saved', load: () => import('./dev.ts') },

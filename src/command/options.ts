@@ -1,3 +1,5 @@
+/** The options of commands, and how a command is defined. */
+
 import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { findNearest } from '../core/ground/text.ts';
 
@@ -26,4 +28,52 @@ export function parseOptions<T extends ParseArgsConfig>(help: string, config: T)
 			);
 	}
 	return parseArgs(config);
+}
+
+/**
+ * Throws if an option comes before npm's `--`: npm then takes the option for itself, silently.
+ *
+ * @param names the options of the script, without hyphens
+ */
+export function assertNotTakenByNpm(names: readonly string[]): void {
+	// Some of npm's own options are set to an empty value.
+	const lost = names.find((name) => (process.env[`npm_config_${name.replaceAll('-', '_')}`] ?? '') !== '');
+	if (lost === undefined) return;
+	const script = process.env.npm_lifecycle_event ?? 'start';
+	const command =
+		script === 'npx' ? 'npm exec -- runlet' : `${script === 'start' ? 'npm start' : `npm run ${script}`} --`;
+	throw new TypeError(
+		`--${lost}: npm took this option for itself. Put -- in front of all options: ${command} … --${lost} …`,
+	);
+}
+
+/** Checks a base path, which is the one that `createRunlet` has. */
+export function toBasePath(given = ''): string {
+	if (given === '' || /^(\/[\w.~-]+)+$/.test(given)) return given;
+	throw new UsageError(`--base-path ${given}: must begin with / and not end with it, such as /ai.`);
+}
+
+/** Says what to do if Runlet is not found where it is looked for. */
+export function describeLost(basePath: string): string {
+	return basePath === ''
+		? 'If createRunlet has a basePath, name it here, too: --base-path /ai'
+		: `Is ${basePath} the basePath of createRunlet, and does your Worker pass on what is under it?`;
+}
+
+/** What a command lets its caller add. */
+export interface CommandOptions {
+	/** Called once before the Worker is built or served. The repository of Runlet builds its page here. */
+	readonly prepare?: () => void;
+}
+
+/** A command. */
+export interface Command {
+	readonly usage: string;
+	/** Returns the exit code, or undefined if it goes on until it is stopped. */
+	run(args: readonly string[], options: CommandOptions): Promise<number | undefined>;
+}
+
+/** A mistake of the person who typed the command. The message alone is printed, and says what to type instead. */
+export class UsageError extends Error {
+	override readonly name = 'UsageError';
 }

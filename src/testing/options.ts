@@ -1,4 +1,5 @@
 import type { Agent } from '../cloudflare/agent/define.ts';
+import { assertRight, type Right, type Role } from '../cloudflare/auth/rights.ts';
 import type { CallAnswer } from '../core/chat/call-answers.ts';
 import type { WaitingCall } from '../core/chat/event.ts';
 import type {
@@ -11,11 +12,10 @@ import type {
 	RunResult,
 	Skill,
 	skill,
+	Tool,
 	ToolState,
 	Workspace,
 } from '../core/index.ts';
-import type { Person } from './people.ts';
-import type { TestServers } from './servers.ts';
 
 /** What a session of a test is made of. */
 export interface TestSessionOptions {
@@ -84,3 +84,30 @@ export interface TestChild {
 	/** What its model answers, turn by turn, over all calls of it. */
 	readonly script: readonly providers.ScriptedTurn[];
 }
+
+/** Somebody who writes to a session or decides in it. */
+export interface Person extends Partial<Pick<Actor, 'user' | 'via' | 'id'>> {
+	/** What they may do (docs/keys.md, "Roles"). Without it nothing is refused but by `approvers`. */
+	readonly role?: Role;
+}
+
+/** Returns a person as an actor of an owner. Throws `forbidden` if their role lacks the right. */
+export function toActor({ user, via = 'account', id, role }: Person, owner: string, right: Right): Actor {
+	if (role !== undefined) assertRight(role, right);
+	return { owner, ...(user !== undefined && { user }), via, id: id ?? user ?? owner };
+}
+
+let calls = 0;
+
+/** A turn of a script in which the model calls a tool. */
+export function callTool(name: string, input: unknown = {}): providers.ScriptedReply {
+	return callTools([name, input]);
+}
+
+/** A turn of a script in which the model calls several tools. */
+export function callTools(...list: readonly (readonly [name: string, input: unknown])[]): providers.ScriptedReply {
+	return { toolCalls: list.map(([name, input]) => ({ id: `call_${++calls}`, name, input })), stopReason: 'tool_use' };
+}
+
+/** The tools of MCP servers, by the servers' names. */
+export type TestServers = Readonly<Record<string, readonly Tool[]>>;

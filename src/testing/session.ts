@@ -26,12 +26,9 @@ import {
 	workspace,
 } from '../core/index.ts';
 import { noEnv } from '../core/tool/tool.ts';
-import { connectTestChildren } from './children.ts';
-import { createMemories, type TestMemories } from './memories.ts';
-import type { PendingCall, TestSession, TestSessionOptions } from './options.ts';
-import { type Person, toActor } from './people.ts';
-import { createRemembering, type Remembering } from './remembering.ts';
-import { createServerTools } from './servers.ts';
+import { createMemories, createRemembering, type Remembering, type TestMemories } from './memories.ts';
+import { type PendingCall, type Person, type TestSession, type TestSessionOptions, toActor } from './options.ts';
+import { connectTestChildren, createServerTools } from './tools.ts';
 
 /**
  * Makes a session of an agent for a test, in Node or anywhere else. The model is scripted; the loop, the tools, the skills

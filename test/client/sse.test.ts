@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createSseParser } from '../../src/client/sse.ts';
+import { createSseParser } from '../../src/client/stream.ts';
 
 describe('the parser of server-sent events', () => {
 	const value = fc.string({ unit: 'binary' }).map((raw) => raw.replace(/[\r\n\0]/g, ''));

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import * as v from 'valibot';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { unstable_getMiniflareWorkerOptions } from 'wrangler';
-import { findNamespace } from '../../src/command/skills/namespace.ts';
+import { findNamespace } from '../../src/command/skills/kv.ts';
 
 let folder: string;
 beforeAll(async () => {

@@ -3,8 +3,7 @@ import { createServer } from 'node:http';
 import { expect, onTestFinished, test } from 'vitest';
 import { type Plan, writePiece } from '../../scripts/bench/plan.ts';
 import { readRun } from '../../scripts/bench/reading.ts';
-import { readQuantile } from '../../scripts/bench/statistics.ts';
-import { toBarTable } from '../../scripts/bench/table.ts';
+import { readQuantile, toBarTable } from '../../scripts/bench/table.ts';
 
 const plan: Plan = { tools: 1, deltas: 2, perWrite: 1, paceMs: 0, padding: 0 };
 const text = (index: number) => ({ type: 'text', text: writePiece(index, 0) });

@@ -2,6 +2,8 @@
 
 import { styleText } from 'node:util';
 import type { ChildEvent, RunEvent, TaskList } from '../../client/index.ts';
+import { createFootnotes, createProviderCalls, hasEnded } from '../../client/provided.ts';
+import type { ProviderCall } from '../../client/types.ts';
 import {
 	describeAwaiting,
 	describeHalt,
@@ -14,7 +16,6 @@ import {
 } from '../../client/words.ts';
 import { createMarkdownWriter } from './markdown.ts';
 import { endLine, print, printText, toOneLine, toPrintable, writeText } from './print.ts';
-import { createProvided, describeProviderCall } from './provided.ts';
 
 /** Whether standard output shows styles: it is a terminal, or FORCE_COLOR says so, and NO_COLOR does not forbid it. */
 const isStyled = styleText('bold', '-', { stream: process.stdout }) !== '-';
@@ -184,4 +185,53 @@ export function printTasks(list: TaskList) {
 	}
 	const after = tasks.length - from - mostTasks;
 	if (after > 0) print('dim', `  … ${after} more`);
+}
+
+/** Footnotes that are printed. */
+const mostNotes = 50;
+
+function createProvided() {
+	const footnotes = createFootnotes();
+	const calls = createProviderCalls(() => ({ isPrinted: false }));
+
+	function printCall(call: ProviderCall) {
+		const state = calls.take(call);
+		const isOver = hasEnded(call);
+		// Some providers tell the input only with the result.
+		if (!state.isPrinted && (call.input !== undefined || isOver)) {
+			state.isPrinted = true;
+			print('dim', describeProviderCall(call));
+		}
+		if (call.isError === true) print('red', `← ${call.name}: ${toOneLine(call.output ?? 'The tool failed.')}`);
+	}
+
+	return {
+		take(event: Extract<RunEvent, { type: 'provider_tool' | 'source' }>) {
+			if (event.type === 'source') footnotes.add(event);
+			else printCall(event);
+		},
+		endTurn() {
+			calls.endTurn();
+			footnotes.endTurn();
+		},
+		dropTurn() {
+			calls.dropTurn();
+			footnotes.dropTurn();
+		},
+		/** Prints the sources of the answer. */
+		end() {
+			footnotes.endTurn();
+			const notes = footnotes.list();
+			for (const { number, title, url } of notes.slice(0, mostNotes)) {
+				const address = url === undefined || url === title ? '' : ` ${url}`;
+				print('dim', `[${number}] ${toOneLine(title)}${address}`);
+			}
+			if (notes.length > mostNotes) print('dim', `… ${notes.length - mostNotes} more sources`);
+		},
+	};
+}
+
+/** Describes a call that the provider ran in one line. */
+function describeProviderCall({ name, input }: ProviderCall): string {
+	return `→ ${name}${input === undefined ? '' : ` ${toOneLine(input)}`} (at the provider)`;
 }

@@ -5,9 +5,8 @@ import { dirname, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { toMessageText } from '../../core/ground/errors.ts';
 import { findNearest } from '../../core/ground/text.ts';
-import { toBasePath } from '../base-path.ts';
-import { UsageError } from '../command.ts';
 import { defaultKeysFile } from '../keys/file.ts';
+import { toBasePath, UsageError } from '../options.ts';
 import { defaultConfig, root, toCommand } from '../project.ts';
 
 export const usage = `${toCommand('dev', '[OPTIONS]')}: serves everything on this machine, with the skills of skills/, and reloads what is saved

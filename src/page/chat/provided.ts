@@ -1,7 +1,6 @@
 /** The tools that the provider of the model ran in a run, and the sources of the answer. */
 
-import { createFootnotes, type Footnote } from '../../client/footnotes.ts';
-import { createProviderCalls, hasEnded } from '../../client/provider-calls.ts';
+import { createFootnotes, createProviderCalls, type Footnote, hasEnded } from '../../client/provided.ts';
 import type { ProviderCall, RunEvent, Source } from '../../client/types.ts';
 import { createLink } from '../markdown/inline.ts';
 import { element } from '../parts/element.ts';

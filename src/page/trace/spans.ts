@@ -1,6 +1,6 @@
 /** What the runs of a session took, made of its messages: each says when it was stored, and a turn how long it took. */
 
-import { hasEnded } from '../../client/provider-calls.ts';
+import { hasEnded } from '../../client/provided.ts';
 import type { Message, Session, Usage } from '../../client/types.ts';
 import { toSaidText } from '../../client/words.ts';
 

@@ -1,8 +1,13 @@
+/** The tools of a test session that reach other agents or MCP servers. */
+
 import { readDecision } from '../cloudflare/agent/child-decision.ts';
 import { findChildWork } from '../cloudflare/agent/children.ts';
+import type { Agent } from '../cloudflare/agent/define.ts';
+import type { AgentMcpServer } from '../cloudflare/agent/mcp-servers.ts';
 import { isRecord } from '../core/ground/json.ts';
 import { askUser, RunletError, type RunResult, type Tool, type ToolContext } from '../core/index.ts';
-import type { TestSession } from './options.ts';
+import { createToolName } from '../core/mcp/server.ts';
+import type { TestServers, TestSession } from './options.ts';
 
 /** Has the tools of other agents run those agents, each call in a session that `start` makes. */
 export function connectTestChildren(tools: readonly Tool[], start: (agent: string) => TestSession): readonly Tool[] {
@@ -58,4 +63,28 @@ async function follow(agent: string, session: TestSession, work: () => Promise<R
 
 function createEnd(agent: string, why: string): RunletError {
 	return new RunletError('conflict', `${agent} did not finish the task (${why})`);
+}
+
+/** Makes the tools that an agent offers of fake servers: those that it declares, and those of its users. */
+export function createServerTools({ mcp = [], userMcp }: Agent, servers: TestServers): readonly Tool[] {
+	return Object.entries(servers).flatMap(([name, tools]) => {
+		const declared = mcp.find((server) => server.name === name);
+		if (declared === undefined && userMcp !== true) throw new Error(`mcp: the agent has no server ${name}.`);
+		const server: Pick<AgentMcpServer, 'name' | 'allow' | 'needsApproval' | 'safe'> = declared ?? { name };
+		const isAllowed = (tool: Tool) => server.allow?.includes(tool.name) ?? true;
+		return tools.filter(isAllowed).map((tool) => offer(tool, server));
+	});
+}
+
+function offer(
+	tool: Tool,
+	{ name, needsApproval = false, safe = [] }: Pick<AgentMcpServer, 'name' | 'needsApproval' | 'safe'>,
+): Tool {
+	return {
+		...tool,
+		name: createToolName({ name }, tool.name),
+		readsOutside: true,
+		needsApproval: typeof needsApproval === 'boolean' ? needsApproval : needsApproval.includes(tool.name),
+		retry: safe.includes(tool.name) ? 'safe' : 'never',
+	};
 }

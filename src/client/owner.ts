@@ -1,0 +1,215 @@
+/** The methods for what an owner has: schedules, skills, HTTP tools, MCP servers and users. */
+
+import { type Http, type SignalOption, toQuery } from './http.ts';
+import type {
+	ErasedUser,
+	ExportedUser,
+	McpServer,
+	McpServerBody,
+	McpServerDetails,
+	PublishedSkill,
+	Schedule,
+	ScheduleBody,
+	SkillPage,
+	UserBudget,
+	UserCaps,
+	UserTool,
+	UserToolBody,
+} from './types.ts';
+
+export type ScheduleClient = ReturnType<typeof createScheduleClient>;
+
+/** Creates the methods of `/v1/schedules`: what wakes an owner's sessions and agents. They need an API key. */
+export function createScheduleClient(http: Http) {
+	return {
+		/** Lists the schedules of the owner, or those of a session. */
+		async listSchedules({ session, signal }: SignalOption & { readonly session?: string } = {}): Promise<Schedule[]> {
+			const query = session === undefined ? '' : `?session=${encodeURIComponent(session)}`;
+			return (await http.json<{ schedules: Schedule[] }>(`/v1/schedules${query}`, { signal })).schedules;
+		},
+
+		/** Has a session woken. One of the same session and name takes the place of the one before. */
+		putSchedule(body: ScheduleBody, { signal }: SignalOption = {}): Promise<Schedule> {
+			return http.json('/v1/schedules', { method: 'POST', body, signal });
+		},
+
+		/** Cancels a schedule of a session. */
+		cancelSchedule(id: string, { signal }: SignalOption = {}): Promise<void> {
+			return http.remove(`/v1/schedules/${encodeURIComponent(id)}`, signal);
+		},
+	};
+}
+
+export type SkillClient = ReturnType<typeof createSkillClient>;
+
+/** What a change of a skill replaces: the version that is meant, or nothing. */
+interface SkillChangeOptions extends SignalOption {
+	/** The newest version that is known. A skill that has changed since fails as `precondition_failed`. */
+	readonly etag?: string;
+}
+
+interface SkillPageOptions extends SignalOption {
+	/** Words to search for: the best skills come first. */
+	readonly query?: string;
+	readonly cursor?: string;
+	readonly limit?: number;
+}
+
+/** Creates the methods of `/v1/skills`. They need an API key; changes need one with the scope `admin`. */
+export function createSkillClient(http: Http) {
+	return {
+		/** Lists the published skills by name, or searches them. */
+		listSkills({ signal, ...query }: SkillPageOptions = {}): Promise<SkillPage> {
+			return http.json(`/v1/skills${toQuery(query)}`, { signal });
+		},
+
+		/** Reads a skill as its SKILL.md, with its version. */
+		getSkill(name: string, { signal }: SignalOption = {}): Promise<{ markdown: string; etag: string | undefined }> {
+			const headers = { accept: 'text/markdown' };
+			return http.retry(async () => {
+				const { response, silence } = await http.open(toSkillPath(name), { headers, signal });
+				try {
+					const etag = response.headers.get('etag')?.replace(/^(?:W\/)?"|"$/g, '');
+					return { markdown: await response.text(), etag };
+				} finally {
+					silence.end();
+				}
+			}, signal);
+		},
+
+		/** Publishes a SKILL.md. Without `etag` the skill must be new. */
+		putSkill(name: string, markdown: string, { etag, signal }: SkillChangeOptions = {}): Promise<PublishedSkill> {
+			const headers = { 'content-type': 'text/markdown', ...toCondition(etag) };
+			return http.json(toSkillPath(name), { method: 'PUT', content: markdown, headers, signal });
+		},
+
+		/** Removes a skill. */
+		deleteSkill(name: string, { signal }: SignalOption = {}): Promise<void> {
+			return http.remove(toSkillPath(name), signal);
+		},
+	};
+}
+
+function toCondition(etag: string | undefined): Record<string, string> {
+	return etag === undefined ? { 'if-none-match': '*' } : { 'if-match': `"${etag}"` };
+}
+
+function toSkillPath(name: string): string {
+	return `/v1/skills/${encodeURIComponent(name)}`;
+}
+
+export type ToolClient = ReturnType<typeof createToolClient>;
+
+/** Creates the methods of `/v1/tools`: the HTTP tools of an owner. They need an API key. */
+export function createToolClient(http: Http) {
+	return {
+		/** Lists the tools that this owner has defined, by name. */
+		async listTools({ signal }: SignalOption = {}): Promise<UserTool[]> {
+			return (await http.json<{ tools: UserTool[] }>('/v1/tools', { signal })).tools;
+		},
+
+		getTool(name: string, { signal }: SignalOption = {}): Promise<UserTool> {
+			return http.json(toToolPath(name), { signal });
+		},
+
+		/** Defines a tool, or replaces it. Secrets that are left out are kept as long as the URL stays the same. */
+		putTool(name: string, body: UserToolBody, { signal }: SignalOption = {}): Promise<UserTool> {
+			return http.json(toToolPath(name), { method: 'PUT', body, signal });
+		},
+
+		/** Removes a tool and its secrets. */
+		deleteTool(name: string, { signal }: SignalOption = {}): Promise<void> {
+			return http.remove(toToolPath(name), signal);
+		},
+	};
+}
+
+function toToolPath(name: string): string {
+	return `/v1/tools/${encodeURIComponent(name)}`;
+}
+
+export type McpClient = ReturnType<typeof createMcpClient>;
+
+/** Creates the methods of `/v1/mcp`: the MCP servers of an owner. They need an API key. */
+export function createMcpClient(http: Http) {
+	return {
+		/** Lists the servers of this owner and of the agents, by name. None of them is asked for anything. */
+		async listMcpServers({ signal }: SignalOption = {}): Promise<McpServer[]> {
+			return (await http.json<{ servers: McpServer[] }>('/v1/mcp', { signal })).servers;
+		},
+
+		/** Reads a server, and asks it for its tools. */
+		getMcpServer(name: string, { signal }: SignalOption = {}): Promise<McpServerDetails> {
+			return http.json(toServerPath(name), { signal });
+		},
+
+		/** Registers a server, or replaces it. Secrets that are left out are kept as long as the URL stays the same. */
+		putMcpServer(name: string, body: McpServerBody, { signal }: SignalOption = {}): Promise<McpServer> {
+			return http.json(toServerPath(name), { method: 'PUT', body, signal });
+		},
+
+		/** Removes a server, its secrets and its login. */
+		deleteMcpServer(name: string, { signal }: SignalOption = {}): Promise<void> {
+			return http.remove(toServerPath(name), signal);
+		},
+
+		/** Accepts changed tools, each by the hash that `getMcpServer` showed. */
+		acceptMcpTools(
+			name: string,
+			tools: Readonly<Record<string, string>>,
+			{ signal }: SignalOption = {},
+		): Promise<McpServerDetails> {
+			return http.json(`${toServerPath(name)}/accept`, { method: 'POST', body: { tools }, signal });
+		},
+
+		/** Begins a login. Open its `url` in a browser; there is none if there is a login already. */
+		startMcpLogin(name: string, { signal }: SignalOption = {}): Promise<{ isLoggedIn: boolean; url?: string }> {
+			return http.json(`${toServerPath(name)}/login`, { method: 'POST', body: {}, signal });
+		},
+
+		/** Logs out. */
+		endMcpLogin(name: string, { signal }: SignalOption = {}): Promise<void> {
+			return http.remove(`${toServerPath(name)}/login`, signal);
+		},
+	};
+}
+
+function toServerPath(name: string): string {
+	return `/v1/mcp/${encodeURIComponent(name)}`;
+}
+
+export type UserClient = ReturnType<typeof createUserClient>;
+
+/** Creates the methods of `/v1/users`: the people of an owner. They need a key or an account with the role for it. */
+export function createUserClient(http: Http) {
+	return {
+		/** Exports everything of a user: sessions, memories, schedules, the budget and what was spent. */
+		exportUser(user: string, { signal }: SignalOption = {}): Promise<ExportedUser> {
+			return http.json(toUserPath(user), { signal });
+		},
+
+		/** Erases a user. What was spent stays, as numbers. */
+		async eraseUser(user: string, { signal }: SignalOption = {}): Promise<ErasedUser> {
+			let sessions = 0;
+			for (;;) {
+				const erased = await http.json<ErasedUser>(toUserPath(user), { method: 'DELETE', signal });
+				sessions += erased.sessions;
+				if (erased.isDone) return { ...erased, sessions };
+			}
+		},
+
+		/** Shows the budget of a user, and where it stands. */
+		getUserBudget(user: string, { signal }: SignalOption = {}): Promise<UserBudget> {
+			return http.json(`${toUserPath(user)}/budget`, { signal });
+		},
+
+		/** Sets what a user may spend. An empty object removes the caps. */
+		setUserBudget(user: string, body: UserCaps, { signal }: SignalOption = {}): Promise<UserBudget> {
+			return http.json(`${toUserPath(user)}/budget`, { method: 'PUT', body, signal });
+		},
+	};
+}
+
+function toUserPath(user: string): string {
+	return `/v1/users/${encodeURIComponent(user)}`;
+}
