@@ -8,7 +8,7 @@ const client = createClient({
 	fetch: (input, init) => SELF.fetch(new Request(input, init)),
 });
 
-test('the client writes, lists, reads and deletes files, and tells what changed', async () => {
+test('the client writes, lists, reads and deletes files, and lists their changes', async () => {
 	const id = await createSession();
 	expect(await client.writeFile(id, 'a b/ü?#%.txt', 'text')).toMatchObject({ path: 'a b/ü?#%.txt', size: 4 });
 	await client.writeFile(id, 'b.bin', Uint8Array.of(1, 2, 0));
@@ -26,7 +26,7 @@ test('the client writes, lists, reads and deletes files, and tells what changed'
 	await expect(client.readFile(id, 'b.bin')).rejects.toMatchObject({ code: 'not_found' });
 });
 
-test('a path that is the address of something else is not asked for', async () => {
+test('refuses a path that is the address of something else', async () => {
 	const id = await createSession();
 	for (const path of ['../messages', '..', 'a/./b', '', 'a//b', 'a/'])
 		for (const work of [client.readFile(id, path), client.writeFile(id, path, 'x'), client.deleteFile(id, path)])

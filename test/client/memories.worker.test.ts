@@ -26,7 +26,7 @@ test('a client writes memories, reads them, finds them by words, and removes the
 	await expect(runlet.getMemory('../sessions', { user })).rejects.toMatchObject({ code: 'invalid_argument' });
 });
 
-test('an export has all memories, however many pages they are', async () => {
+test('an export has the memories of all pages', async () => {
 	const [runlet, user] = [create(), createUser()];
 	const paths = Array.from({ length: 101 }, (_, n) => `${100 + n}.md`);
 	await Promise.all(paths.map((path) => runlet.putMemory(path, `At ${path}.`, { user })));
@@ -34,7 +34,7 @@ test('an export has all memories, however many pages they are', async () => {
 	expect((await runlet.listMemories({ user, limit: 2 })).cursor).toBe('101.md');
 });
 
-test('a change of a version that is gone is refused, and one that comes again after a lost answer is not', async () => {
+test('refuses a change of an old version, and accepts the retry of a change whose answer was lost', async () => {
 	const user = createUser();
 	let lost = 0;
 	const runlet = create(async (input, init) => {

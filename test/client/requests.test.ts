@@ -22,8 +22,8 @@ import {
 	types,
 } from './server.ts';
 
-describe('what a server says', () => {
-	test('is given as it is: a turn that starts again, and kinds that nobody knows', async () => {
+describe('an answer of the server', () => {
+	test('is passed on unchanged, with restarted turns and unknown events', async () => {
 		const events = [
 			{ type: 'run.started', runId: 'r', attempt: 1 },
 			say('The answ'),
@@ -36,13 +36,13 @@ describe('what a server says', () => {
 		expect(await Array.fromAsync(server.client.sendMessage('s', 'Go'))).toEqual(events);
 	});
 
-	test('is passed over where it is no event', async () => {
+	test('is skipped where it is no event', async () => {
 		const odd = ['no JSON', '{"type":7}', 'null', '[]', '"done"'].map((data) => `id: odd\ndata: ${data}\n\n`);
 		await using server = await start([stream(...odd, one, end)]);
 		expect(await types(server.client.followRun('s'))).toEqual(['text', 'done']);
 	});
 
-	test('ends with the reason where its token has ended, and is not asked for again', async () => {
+	test('ends with the reason when its token has expired, without a retry', async () => {
 		await using server = await start([
 			stream(one, 'event: closed\ndata: {"type":"closed","code":"auth","message":"This token is over."}\n\n'),
 		]);
@@ -52,7 +52,7 @@ describe('what a server says', () => {
 		expect(server.requests).toHaveLength(1);
 	});
 
-	test('no run to follow is no event, nor is an answer while other calls wait', async () => {
+	test('has no events where there is no run, or other calls wait', async () => {
 		await using server = await start([
 			(response) => response.writeHead(204).end(),
 			json(200, { id: 's', status: 'awaiting_tools' }),
@@ -65,7 +65,7 @@ describe('what a server says', () => {
 		});
 	});
 
-	test('is told where it is not Runlet', async () => {
+	test('is reported if it is not from Runlet', async () => {
 		const page: Answer = (response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<html>');
 		await using server = await start([page]);
 		const { client } = server;
@@ -82,7 +82,7 @@ describe('what a server says', () => {
 		expect(server.requests).toHaveLength(3);
 	});
 
-	test('an error is thrown in the words of the server, and is not tried again where that changes nothing', async () => {
+	test('throws the server’s error, and does not retry a permanent error', async () => {
 		await using server = await start([error(409, 'conflict')]);
 		const { client } = server;
 		const works = [
@@ -106,14 +106,14 @@ describe('what a server says', () => {
 });
 
 describe('a request', () => {
-	test('that fails for a passing reason is made again, under the same key where it changes something', async () => {
+	test('that fails for a transient reason is repeated, with the same key if it is a change', async () => {
 		await using server = await start([hangUp, error(500, 'internal'), json(201, { id: 's' })]);
 		expect(await server.client.createSession({ agent: 'a' })).toEqual({ id: 's' });
 		const keys = server.requests.map(({ headers }) => headers['idempotency-key']);
 		expect(keys).toEqual([expect.any(String), keys[0], keys[0]]);
 	});
 
-	test('is given up after two further tries', async () => {
+	test('fails after two retries', async () => {
 		await using server = await start([hangUp]);
 		const { client } = server;
 		for (const work of [() => client.listAgents(), () => types(client.sendMessage('s', 'Go'))]) {
@@ -123,7 +123,7 @@ describe('a request', () => {
 		}
 	});
 
-	test('has the key of the moment it is made', async () => {
+	test('has the current key', async () => {
 		const keys = ['first', 'second', undefined];
 		await using server = await start([json(200, { agents: [] })], { apiKey: () => keys.shift() });
 		for (let n = 0; n < 3; n++) await server.client.listAgents();
@@ -152,7 +152,7 @@ describe('a request', () => {
 });
 
 describe('a reader', () => {
-	test('that comes back later goes on behind the event that it saw', async () => {
+	test('that returns later continues after its last event', async () => {
 		await using server = await start([silentStream(one, two), stream(three, end)]);
 		const events = server.client.sendMessage('s', 'Go');
 		for await (const event of events) if (event.type === 'text' && event.text === 'two') break;

@@ -68,7 +68,7 @@ test('a client creates a session, sends a message and reads its run, with events
 	expect((await runlet.listAgents()).map(({ name }) => name)).toContain('scripted');
 });
 
-test('a session that is created with a message is followed', async () => {
+test('follows a session that is created with a message', async () => {
 	play('At once.');
 	const runlet = create();
 	const { id, runId } = await runlet.createSession({ agent: 'scripted', text: 'Go' });
@@ -77,7 +77,7 @@ test('a session that is created with a message is followed', async () => {
 	expect(readText(events)).toBe('At once.');
 });
 
-test('a stream that is cut at any of its bytes loses no event and repeats none', async () => {
+test('a stream that is cut at any byte loses and repeats no event', async () => {
 	const said = 'añ😀 first.';
 	const turns = [{ text: said, toolCalls: [{ id: 'c', name: 'noisy', input: { times: 2 } }] }, 'The end. 🎈'];
 	const id = async () => (await create().createSession({ agent: 'scripted' })).id;
@@ -94,7 +94,7 @@ test('a stream that is cut at any of its bytes loses no event and repeats none',
 	}
 });
 
-test('a crash of the server in the middle of a turn is told, and the run is read to its end', async () => {
+test('reports a crash of the server during a turn, and reads the run to its end', async () => {
 	let asked = 0;
 	const begun = Promise.withResolvers<void>();
 	play(async (_, onDelta) => {
@@ -117,7 +117,7 @@ test('a crash of the server in the middle of a turn is told, and the run is read
 	expect(readText(events.slice(types.indexOf('turn.restarted')))).toBe('The answer.');
 });
 
-test('a message whose answer never came is sent again and runs once', async () => {
+test('a message without an answer is sent again and runs once', async () => {
 	const { requests } = play('Once.', 'Twice.');
 	let isLost = true;
 	const runlet = create({
@@ -157,7 +157,7 @@ test.for([
 	expect(await runlet.listMessages(id)).toContainEqual(expect.objectContaining({ role: 'tool', content: output }));
 });
 
-test('a cancel ends the run, and its readers are told', async () => {
+test('a cancel ends the run for all readers', async () => {
 	play(async (_, onDelta) => {
 		onDelta({ type: 'text', text: 'A long' });
 		return new Promise(() => {});
@@ -172,7 +172,7 @@ test('a cancel ends the run, and its readers are told', async () => {
 	expect(events.at(-1)?.type).toBe('cancelled');
 });
 
-test('a reader that left comes back with the id of what it saw', async () => {
+test('a reader resumes with the id of its last event', async () => {
 	play('One two three.');
 	const runlet = create();
 	const { id } = await runlet.createSession({ agent: 'scripted' });
@@ -188,7 +188,7 @@ test('a reader that left comes back with the id of what it saw', async () => {
 	expect(all.at(-1)?.type).toBe('done');
 });
 
-test('an id of dots is no session, and reaches nothing else', async () => {
+test('an id of dots reaches no other route', async () => {
 	const runlet = create();
 	for (const id of ['.', '..']) {
 		const nothing = { code: 'not_found', status: 404, message: `There is nothing at /v1/sessions/${id}.` };
@@ -217,7 +217,7 @@ test('a session that is loaded and followed shows each message once', async () =
 	expect((await shown()).at(-1)).toBe('Then on Friday.');
 });
 
-test('a message is left with a run that goes on, is listed, and removed; one that steered it is known when it is loaded', async () => {
+test('a message is queued during a run, listed and removed; a loaded session knows the steering messages', async () => {
 	const gate = Promise.withResolvers<void>();
 	play(async () => {
 		await gate.promise;
@@ -237,7 +237,7 @@ test('a message is left with a run that goes on, is listed, and removed; one tha
 	expect([...steered]).toEqual([[messages[1]?.id, 1]]);
 });
 
-test('a session gets another title in the list; an empty one, and a change of nothing, are refused', async () => {
+test('a session is renamed; an empty title and an empty change are refused', async () => {
 	const runlet = create();
 	play('Hi.');
 	const { id } = await runlet.createSession({ agent: 'scripted', text: 'Hello' });
@@ -250,7 +250,7 @@ test('a session gets another title in the list; an empty one, and a change of no
 	expect(await findTitle()).toBe('Greetings');
 });
 
-test('a run that failed is taken up', async () => {
+test('continues a failed run', async () => {
 	play(() => Promise.reject(new Error('broken')), 'Now it works.');
 	const runlet = create();
 	const { id } = await runlet.createSession({ agent: 'scripted' });
@@ -295,7 +295,7 @@ test('a client copies a session, up to a message too, and imports what it export
 	await expect(runlet.forkSession(id, { at: '7' })).rejects.toMatchObject({ code: 'invalid_request' });
 });
 
-test('a client has a session woken, lists what wakes it, and cancels that', async () => {
+test('a client adds, lists and cancels a schedule of a session', async () => {
 	const runlet = create();
 	const { id: session } = await runlet.createSession({ agent: 'woken' });
 	const made = await runlet.putSchedule({ session, name: 'look', text: 'Look again.', cron: '0 9 * * *' });

@@ -21,7 +21,7 @@ import {
 } from './server.ts';
 
 describe('a stream that drops', () => {
-	test('is taken up behind the last whole event, wherever its bytes are cut', async () => {
+	test('resumes after the last complete event, wherever its bytes are cut', async () => {
 		const said = ['añ😀', 'two\nlines', '', '{"type":"done"}', 'five'];
 		const events = [...said.map(say), done];
 		const wire = events.map((event, index) => toWire(String(index + 1), event));
@@ -43,7 +43,7 @@ describe('a stream that drops', () => {
 		);
 	});
 
-	test('before its first event is begun again under its own key, so that it is the same run', async () => {
+	test('before its first event is requested again with the same key, for the same run', async () => {
 		await using server = await start([cutStream(), stream(one, end)]);
 		expect(await types(server.client.sendMessage('s', 'Go'))).toEqual(['text', 'done']);
 		expect(server.routes()).toEqual(Array(2).fill('POST /v1/sessions/s/messages'));
@@ -52,7 +52,7 @@ describe('a stream that drops', () => {
 		expect(server.requests.map(({ body }) => body)).toEqual([{ text: 'Go' }, { text: 'Go' }]);
 	});
 
-	test('is taken up after a restart of the server that takes some tries', async () => {
+	test('resumes after a restart of the server that needs several tries', async () => {
 		await using server = await start([
 			cutStream(one),
 			hangUp,
@@ -70,7 +70,7 @@ describe('a stream that drops', () => {
 		expect(server.routes()).toEqual(Array(2).fill('GET /v1/sessions/s/events'));
 	});
 
-	test('is given up after so many drops in a row, and an event between them renews the tries', async () => {
+	test('fails after several drops in a row, and an event resets the count', async () => {
 		const drops = [one, two, three].map((event) => cutStream(event));
 		await using server = await start([...drops, cutStream()], { streamRetries: 2 });
 		const seen: RunEvent[] = [];
@@ -82,7 +82,7 @@ describe('a stream that drops', () => {
 		expect(server.lastEventIds()).toEqual([undefined, '1', '2', '3', '3']);
 	});
 
-	test('tells why before each retry', async () => {
+	test('reports the reason before each retry', async () => {
 		const onRetry = vi.fn();
 		await using server = await start([cutStream(one), error(503, 'overloaded', { 'retry-after': '0' }), stream(end)], {
 			onRetry,
@@ -147,7 +147,7 @@ describe('time', () => {
 		},
 	);
 
-	test('of more than a minute is not waited: the caller is told', async () => {
+	test('of more than a minute throws in place of a wait', async () => {
 		const read = createClient({ fetch: answer(events(one), overloaded('3600')), retryDelayMs: 0 }).sendMessage(
 			's',
 			'Go',
@@ -172,7 +172,7 @@ describe('time', () => {
 		expect(await read).toMatchObject({ code: 'connection_lost', cause: { code: 'unreachable' } });
 	});
 
-	test('without a sign of life drops the stream, which is taken up again', async () => {
+	test('without data drops the stream, which then resumes', async () => {
 		const fetch = answer(silent(one), events(two, end));
 		const read = texts(createClient({ fetch, retryDelayMs: 0 }).sendMessage('s', 'Go'));
 		await vi.advanceTimersByTimeAsync(44_999);
@@ -193,7 +193,7 @@ describe('time', () => {
 		expect(fetch).toHaveBeenCalledTimes(3);
 	});
 
-	test('that the reader takes is not held against the connection', async () => {
+	test('that the reader needs does not count as silence of the connection', async () => {
 		const fetch = answer(events(one, two, end));
 		const seen: string[] = [];
 		for await (const { type } of createClient({ fetch }).followRun('s')) {

@@ -77,7 +77,7 @@ const ask = (method: string, path: string, body: object) =>
 
 const comeBack = (page: Page) => page.evaluate(() => dispatchEvent(new Event('focus')));
 
-test('a message that another window sends is shown with its run, as it comes', async () => {
+test('shows a message of another window and its run as it streams', async () => {
 	await begin();
 	const end = Promise.withResolvers<void>();
 	stage.play(async (turn) => {
@@ -99,7 +99,7 @@ test('a message that another window sends is shown with its run, as it comes', a
 	}
 });
 
-test('windows tell each other what they change at once; one that shows another session asks the list only', async () => {
+test('windows report changes to each other at once, and a window with another session reads only the list', async () => {
 	await stopTimers(there);
 	const id = await begin();
 	const asked: string[] = [];
@@ -120,7 +120,7 @@ test('windows tell each other what they change at once; one that shows another s
 	await told;
 });
 
-test('what comes while a window looks is not missed', async () => {
+test('does not miss a change that arrives while a window reads', async () => {
 	await stopTimers(there);
 	const id = await begin();
 	stage.play([text('It is five.')]);
@@ -145,7 +145,7 @@ test('what comes while a window looks is not missed', async () => {
 	await there.locator('#send').waitFor();
 });
 
-test('a message that another window leaves with a run is shown where it waits, and is gone when it is removed there', async () => {
+test('shows a message that another window queues, and hides it when it is removed there', async () => {
 	await begin();
 	const end = Promise.withResolvers<void>();
 	stage.play(async (turn) => {
@@ -169,7 +169,7 @@ test('a message that another window leaves with a run is shown where it waits, a
 		expect(await readTexts(page, '.message')).toEqual(['You: Hello.', 'You: Count.', 'You: Then what?']);
 });
 
-test('an approval that another window gives is asked for no more, in the chat and in the inbox', async () => {
+test('removes a call that another window approved from the chat and the inbox', async () => {
 	await begin();
 	stage.play([call('p1', 'pay', { amount: 5 }), call('p2', 'pay', { amount: 6 })]);
 	await say(here, 'Pay both.');
@@ -190,7 +190,7 @@ test('an approval that another window gives is asked for no more, in the chat an
 	await inbox.close();
 });
 
-test('an answer that another window gives to a question is shown, and so is what it led to', async () => {
+test('shows an answer that another window gives to a question, and its run', async () => {
 	await begin();
 	stage.play([call('q1', 'ask', { question: 'For which day?' })], [text('Friday it is.')]);
 	await say(here, 'Book a table.');
@@ -203,7 +203,7 @@ test('an answer that another window gives to a question is shown, and so is what
 	expect(await there.locator('.call').getAttribute('data-state')).toBe('done');
 });
 
-test('a message that another window says in other words replaces the conversation behind it; words that are being written are kept', async () => {
+test('a message that another window edits replaces the conversation after it; drafts are kept', async () => {
 	await begin();
 	stage.play([text('Good evening.')]);
 	await there.getByRole('button', { name: 'Edit the message Hello.' }).click();
@@ -216,7 +216,7 @@ test('a message that another window says in other words replaces the conversatio
 	expect(await there.inputValue('#text')).toBe('Good night!');
 });
 
-test('a session that another window renames or removes has its new name in the menu and in the list, or is gone', async () => {
+test('updates the menu and the list when another window renames or deletes a session', async () => {
 	const id = await begin();
 	await there.goto(`${site.url}/#/sessions`);
 	const row = there.locator(`tr[data-session="${id}"]`);
@@ -235,7 +235,7 @@ test('a session that another window renames or removes has its new name in the m
 	await row.waitFor({ state: 'detached' });
 });
 
-test('what the API does is shown when somebody comes back to the window', async () => {
+test('shows changes by the API when the window becomes visible', async () => {
 	const id = await begin();
 	stage.play([text('By the API.')]);
 	await ask('POST', `${id}/messages`, { text: 'From a script.' });
@@ -250,7 +250,7 @@ test('what the API does is shown when somebody comes back to the window', async 
 	await sees(there, '#transcript .failure', 'New chat');
 });
 
-test('what the API does is shown to who stays, soon; a session that is silent is asked a few times, then its entry in the list is enough, and a window that nobody sees asks nothing', async () => {
+test('polls for changes by the API while the window is visible, first the session and later only the list', async () => {
 	const asked: string[] = [];
 	const showHidden = (value: boolean) =>
 		there.evaluate((hidden) => {

@@ -42,7 +42,7 @@ function draw(sources: readonly { readonly text: string; readonly sizes?: readon
 }
 const drawOne = async (text: string) => (await draw([{ text }]))[0] ?? '';
 
-test('tables, quotes, tasks and struck words are drawn', async () => {
+test('draws tables, quotes, tasks and struck words', async () => {
 	expect(await drawOne('| a | b |\n|:-:|--:|\n| 1 | `2` |')).toBe(
 		'<div class="table" tabindex="0" role="region" aria-label="Table"><table><thead><tr><th class="center">a</th>' +
 			'<th class="right">b</th></tr></thead><tbody><tr><td class="center">1</td><td class="right"><code>2</code></td></tr></tbody></table></div>',
@@ -61,24 +61,24 @@ test('tables, quotes, tasks and struck words are drawn', async () => {
 	expect(await drawOne('- one\n\n  more\n- two')).toBe('<ul><li>one<p>more</p></li><li>two</li></ul>');
 });
 
-test('formulas stay as they were written, and prices are no formulas', async () => {
+test('shows formulas as text, and does not take prices for formulas', async () => {
 	const formulas = ['$a_b*c*$', '$$x_1 = *y*$$', '\\(a_b\\)', '\\[ x * y * z \\]'];
 	for (const formula of formulas)
 		expect(await drawOne(`So ${formula} holds.`)).toBe(`<p>So <span class="verbatim">${formula}</span> holds.</p>`);
 	expect(await drawOne('It costs $5, not $6 or 2*3*4.')).toBe('<p>It costs $5, not $6 or 2*3*4.</p>');
 });
 
-test('no block gives another one its links: each is the same, whatever stands around it', async () => {
+test('a block does not depend on link definitions of other blocks', async () => {
 	expect(await drawOne('[a]\n\n[a]: https://a.example')).toMatch(/^<p>\[a\]<\/p><p>\[a\]: <a /);
 });
 
-test('images and HTML stay text', async () => {
+test('shows images and HTML as text', async () => {
 	const text = '![a](https://example.com/a.png) <b>x</b>';
 	expect(await drawOne(text)).toBe('<p>![a](https://example.com/a.png) &lt;b&gt;x&lt;/b&gt;</p>');
 	expect(await drawOne('<div>\n<b>x</b>\n</div>')).toBe('<p>&lt;div&gt;\n&lt;b&gt;x&lt;/b&gt;\n&lt;/div&gt;</p>');
 });
 
-test('any text is drawn the same however it is cut', async () => {
+test('draws any text the same however the stream is split', async () => {
 	const lines = [
 		...['# Title', 'Some **bold** and `code`.', '- one', '  - two', '  more', '1. first', '2) second', '', '', '***'],
 		...[
@@ -136,7 +136,7 @@ async function findDiffering(cases: readonly { readonly text: string; readonly s
 	return cases.filter((_, at) => cut[at] !== whole[at]);
 }
 
-test('a long list, table or paragraph is drawn the same however it is cut', async () => {
+test('draws a long list, table or paragraph the same however the stream is split', async () => {
 	const items = [
 		'- one',
 		'- two **b**',
@@ -186,7 +186,7 @@ test('a long list, table or paragraph is drawn the same however it is cut', asyn
 	expect((await findDiffering(cases)).slice(0, 2)).toEqual([]);
 });
 
-test('each item and each row is drawn as soon as its line has come, however long the block is', async () => {
+test('draws each item and each row as soon as its line is complete, in a block of any length', async () => {
 	const kinds = { li: ['', '- an item with **bold** words\n'], 'tbody > tr': ['| a |\n|---|\n', '| a row |\n'] };
 	for (const [tag, [head = '', piece = '']] of Object.entries(kinds)) {
 		const missing = await module.evaluate(
@@ -209,7 +209,7 @@ test('each item and each row is drawn as soon as its line has come, however long
 	}
 });
 
-test('further words of a long paragraph or of code go on in their line', async () => {
+test('appends further words of a long paragraph or of code to their line', async () => {
 	for (const [head, piece] of [
 		['', 'words that go on, and '],
 		['```js\n', 'const a = 1;\nconst '],
@@ -236,7 +236,7 @@ test('further words of a long paragraph or of code go on in their line', async (
 	}
 });
 
-test('what stands of a long block keeps its place, whatever comes behind it', async () => {
+test('does not move the finished parts of a long block', async () => {
 	const count = 3_000;
 	const kinds = {
 		li: { head: '', piece: '- an item with **bold** words\n', end: '\n- with a gap\n' },
@@ -269,7 +269,7 @@ test('what stands of a long block keeps its place, whatever comes behind it', as
 	}
 });
 
-test('a long table has its head above each part, and the parts of a long list go on counting', async () => {
+test('repeats the head of a long table in each part, and continues the numbers of a long list', async () => {
 	const table = await drawOne(`| a |\n|---|\n${'| b |\n'.repeat(250)}`);
 	expect(table.match(/<th>a<\/th>/g)).toHaveLength(3);
 	expect(table.match(/aria-label="[^"]*"/g)).toEqual(
@@ -280,13 +280,13 @@ test('a long table has its head above each part, and the parts of a long list go
 		expect(list.match(/start="\d+"/g)).toEqual(['start="7"', 'start="57"', 'start="107"']);
 });
 
-test('a long paragraph has its marks to its end', async () => {
+test('formats a long paragraph to its end', async () => {
 	const shown = await drawOne('Words that are **bold** go on. '.repeat(3_000));
 	expect(shown.match(/<strong>bold<\/strong>/g)).toHaveLength(3_000);
 	expect(shown).not.toContain('*');
 });
 
-test('however long a list or a table grows, few of its characters are read again', () => {
+test('reads few characters again when a list or a table grows', () => {
 	const kinds = { list: ['', '- an item with **bold** words\n'], table: ['| a |\n|---|\n', '| a row with words |\n'] };
 	for (const [kind, [head = '', piece = '']] of Object.entries(kinds)) {
 		let text = head;
@@ -303,7 +303,7 @@ test('however long a list or a table grows, few of its characters are read again
 	}
 });
 
-test('a long block that streams in is drawn whole in the end, and reads well on its way', async () => {
+test('draws a streamed long block completely, and readably while it streams', async () => {
 	const row = (n: number) => `| ${n} | word${n} **b${n}** |\n`;
 	const text = `| a | b |\n|---|---|\n${Array.from({ length: 900 }, (_, n) => row(n)).join('')}\nAfter.`;
 	const [cut, whole] = await draw([{ text, sizes: [40] }, { text }]);
@@ -311,7 +311,7 @@ test('a long block that streams in is drawn whole in the end, and reads well on 
 	expect(cut?.match(/<td>/g)).toHaveLength(1_800);
 });
 
-test('code has its language, a button that copies it, and colours', async () => {
+test('code has a language, a copy button and colours', async () => {
 	const shown = await module.evaluate(async ({ createMarkdown }) => {
 		const root = document.createElement('div');
 		document.body.append(root);
@@ -353,7 +353,7 @@ function readAll(text: string): string {
 	return blocks.map(({ raw }) => raw).join('');
 }
 
-test('no text takes long to read: a megabyte of marks, or thousands of quotes within quotes', () => {
+test('parses a megabyte of marks or thousands of nested quotes in a short time', () => {
 	const marks = ['[', '*a ', '_a ', '`a ', '![', '<a ', '$a ', '~a~ ~', '~~a', '\\(', '[a](', 'a@', 'https://a', '| '];
 	for (const mark of marks) {
 		const text = mark.repeat(1_000_000 / mark.length);

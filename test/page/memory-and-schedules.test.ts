@@ -47,7 +47,7 @@ const forgive = (status: number) => {
 	complaints = complaints.filter((line) => !line.includes(String(status)));
 };
 
-test('memories are found by words, and by whose they are; what somebody wrote is shown as text', async () => {
+test('memories are found by words and by person, and shown as text', async () => {
 	await client.putMemory('style.md', 'Likes <b>short</b> answers.');
 	await client.putMemory('food.md', 'Eats no meat.');
 	await client.putMemory('dog.md', 'Has a dog.', { user: 'ada' });
@@ -65,7 +65,7 @@ test('memories are found by words, and by whose they are; what somebody wrote is
 	if (process.env.SHOTS !== undefined) await page.screenshot({ path: `${process.env.SHOTS}/memory.png` });
 });
 
-test('a memory is written, changed, saved as a file, and removed when that is said twice', async () => {
+test('a memory is written, changed, downloaded, and deleted after a confirmation', async () => {
 	await open();
 	await page.getByRole('button', { name: 'New…' }).click();
 	await page.getByLabel('Path').fill('projects/site.md');
@@ -92,7 +92,7 @@ test('a memory is written, changed, saved as a file, and removed when that is sa
 	expect(await readTexts()).toEqual([]);
 });
 
-test('a change that meets another one shows it, and replaces it only when it is saved once more', async () => {
+test('a conflicting change shows the other one, and replaces it only after a second save', async () => {
 	await client.putMemory('style.md', 'Short answers.');
 	await open();
 	await page.getByRole('button', { name: 'Edit style.md' }).click();
@@ -118,7 +118,7 @@ test('a change that meets another one shows it, and replaces it only when it is 
 	for (const status of [404, 412]) forgive(status);
 });
 
-test('a new memory replaces none that is there, and a removal none that has changed', async () => {
+test('a new memory does not replace an existing one, and a deletion does not remove a changed one', async () => {
 	await client.putMemory('style.md', 'Short answers.');
 	await open();
 	await page.getByRole('button', { name: 'New…' }).click();
@@ -138,7 +138,7 @@ test('a new memory replaces none that is there, and a removal none that has chan
 	forgive(412);
 });
 
-test('all memories of one person are erased when that is said twice, and nobody else’s', async () => {
+test('all memories of one person, and of nobody else, are erased after a confirmation', async () => {
 	await client.putMemory('style.md', 'Short answers.');
 	await client.putMemory('dog.md', 'Has a dog.', { user: 'bob' });
 	await open();
@@ -151,7 +151,7 @@ test('all memories of one person are erased when that is said twice, and nobody 
 	expect(await readTexts()).toEqual([['style.md', 'Short answers.']]);
 });
 
-test('a session is woken by a schedule that the page adds, and not any more once that is removed', async () => {
+test('a schedule that the page adds wakes a session until it is removed', async () => {
 	const { id: session } = await client.createSession({ agent: 'desk' });
 	await page.goto(`${site.url}/#/schedules`);
 	const timezone = await page.evaluate(() => Intl.DateTimeFormat().resolvedOptions().timeZone);
@@ -198,7 +198,7 @@ test('a session is woken by a schedule that the page adds, and not any more once
 	expect(await client.listSchedules({ session })).toEqual([]);
 });
 
-test('a schedule of an agent says what became of its last time, and is removed in its code only', async () => {
+test('a schedule of an agent shows its last run, and cannot be removed on the page', async () => {
 	const last = { at: '2026-01-01T09:00:00.000Z', outcome: 'skipped', reason: 'The day budget is spent.' };
 	const [ran, skipped] = [
 		{ id: 'a', name: 'digest', agent: 'desk', every: '1d', last: { at: last.at, outcome: 'ran', sessionId: 's1' } },

@@ -164,7 +164,7 @@ describe('a chat', () => {
 		expect(await page.locator('.call').count()).toBe(1);
 	});
 
-	test('a skill that is used is shown as one, and fits a narrow screen', async () => {
+	test('shows the use of a skill, also on a narrow screen', async () => {
 		await page.setViewportSize({ width: 380, height: 700 });
 		await page.click('#examples >> text=An angry customer wants a refund');
 		await sees('.call.skill .name', /^skill [a-z-]+$/);
@@ -175,14 +175,14 @@ describe('a chat', () => {
 		expect(width).toBeLessThanOrEqual(380);
 	});
 
-	test('the time in a city is told', async () => {
+	test('answers with the time in a city', async () => {
 		await page.click('#examples >> text=What time is it in Tokyo?');
 		await sees('.prose', 'Tokyo');
 		await runEnds();
 		expect(await page.locator('.call[data-state="done"]').count()).toBeGreaterThan(0);
 	});
 
-	test('text is shown while it comes, and a connection that breaks in the middle is taken up again', async () => {
+	test('shows text as it streams, and reconnects after a lost connection', async () => {
 		await say(longQuestion);
 		await textIsGrowing();
 		expect(await page.locator('.run').getAttribute('aria-busy')).toBe('true');
@@ -215,7 +215,7 @@ describe('a chat', () => {
 		expect(await readTexts('.failure, .warning')).toEqual([]);
 	});
 
-	test('a second message goes on in the same session, a new chat begins another', async () => {
+	test('a second message continues the session, a new chat starts another', async () => {
 		await say('What is 17 + 25?');
 		await runEnds();
 		const first = page.url();
@@ -240,7 +240,7 @@ describe('a chat', () => {
 		expect(await shown()).toEqual(before);
 	});
 
-	test('the address may be that of another agent’s session', async () => {
+	test('opens the address of another agent’s session', async () => {
 		await page.selectOption('#agent', 'support');
 		await sees('#welcome-name', 'support');
 		await say('Hello');
@@ -260,7 +260,7 @@ describe('a chat', () => {
 		expect(await page.inputValue('#text')).toBe('');
 	});
 
-	test('an unknown session is told in the words of the server', async () => {
+	test('shows the server’s error for an unknown session', async () => {
 		await page.goto(`${server.url}/#/sessions/0000`);
 		await page.locator('.failure').waitFor();
 		const body = await (await fetch(`${server.url}/v1/sessions/0000`)).json();
@@ -270,7 +270,7 @@ describe('a chat', () => {
 		expect(complaints.splice(0)).toEqual([expect.stringContaining('404')]);
 	});
 
-	test('a server that is gone is told in words, and the message is kept', async () => {
+	test('shows that the server is unreachable, and keeps the message', async () => {
 		proxy.down();
 		await say('Hello?');
 		await sees('.failure', 'does not answer');
@@ -284,7 +284,7 @@ describe('a chat', () => {
 		for (const complaint of complaints.splice(0)) expect(complaint).toContain('net::ERR_');
 	});
 
-	test('Enter before the page has all it needs sends the message as soon as it has; who writes on meanwhile sends by another Enter', async () => {
+	test('Enter before the page is ready sends the message once it is, unless the person types on', async () => {
 		for (const more of ['', ' And 1 + 1?']) {
 			const { promise: mayGoOn, resolve: goOn } = Promise.withResolvers<void>();
 			await page.route('**/v1/agents', (route) => mayGoOn.then(() => route.continue()), { times: 1 });
@@ -306,7 +306,7 @@ describe('a chat', () => {
 		}
 	});
 
-	test('a server that fails once when the page is opened is asked again; one that goes on failing is told, with a way to try again', async () => {
+	test('retries a request that fails once while the page loads, and shows a retry button for lasting failures', async () => {
 		let failures = 1;
 		await page.route('**/v1/agents', (route) =>
 			failures-- > 0 ? route.fulfill({ status: 500, body: 'Network connection lost.' }) : route.continue(),
@@ -323,7 +323,7 @@ describe('a chat', () => {
 		for (const complaint of complaints.splice(0)) expect(complaint).toContain('500');
 	});
 
-	test('a call that waits for a person is asked for, and its result lets the run go on, also after a reload', async () => {
+	test('asks for the result of a waiting call, and continues the run with it, also after a reload', async () => {
 		await page.goto(server.url);
 		await page.selectOption('#agent', 'support');
 		await say('Please refund order A-1042, amount 25 euros.');
@@ -341,7 +341,7 @@ describe('a chat', () => {
 		]);
 	});
 
-	test('a result that somebody else gave meanwhile is told, and the page asks for what is still open', async () => {
+	test('shows that another person gave the result, and asks for the calls that are still open', async () => {
 		await page.goto(server.url);
 		await page.selectOption('#agent', 'support');
 		await say('Please refund order A-1043, amount 30 euros.');
@@ -365,7 +365,7 @@ describe('a chat', () => {
 		expect(await page.locator('.open-call').count()).toBe(0);
 	});
 
-	test('an empty chat offers the examples of the agent that is chosen, and a click sends one', async () => {
+	test('an empty chat offers the examples of the chosen agent, and a click sends one', async () => {
 		const offered = () => readTexts('#examples button');
 		const { agents } = JSON.parse(await (await fetch(`${server.url}/v1/agents`)).text());
 		expect(agents.length).toBeGreaterThan(1);
@@ -383,7 +383,7 @@ describe('a chat', () => {
 		expect(await page.locator('#examples').isVisible()).toBe(false);
 	});
 
-	test('an agent without examples offers none', async () => {
+	test('shows no examples for an agent without them', async () => {
 		const about = { name: 'writer', description: 'Writes.', model: 'demo', models: [], tools: [], skills: [] };
 		const agents = [{ ...about, examples: [] }];
 		await page.route('**/v1/agents', (route) => route.fulfill({ json: { agents } }));
@@ -392,7 +392,7 @@ describe('a chat', () => {
 		expect(await page.locator('#examples').isVisible()).toBe(false);
 	});
 
-	test('a model that is not ready says what to set', async () => {
+	test('shows the missing variable of a model that is not ready', async () => {
 		const model = 'claude-sonnet-4-6';
 		const models = [{ name: model, provider: 'Anthropic', ready: false, needs: 'ANTHROPIC_API_KEY' }];
 		const agents = [{ name: 'writer', description: 'Writes.', examples: [], model, models, tools: [], skills: [] }];
@@ -401,7 +401,7 @@ describe('a chat', () => {
 		await sees('#welcome-facts', `${model} (not ready: set ANTHROPIC_API_KEY)`);
 	});
 
-	test('the files of the page carry its policy', async () => {
+	test('serves the files of the page with its content security policy', async () => {
 		for (const path of ['/', '/app.js', '/style.css']) {
 			const { headers } = await fetch(server.url + path);
 			expect(headers.get('content-security-policy')).toBe(
@@ -414,7 +414,7 @@ describe('a chat', () => {
 });
 
 describe('the agent coder', () => {
-	test('shows the diff of its plan, changes the files once that is allowed, and they are there to download', async () => {
+	test('shows the diff of its plan, changes the files after approval, and offers them for download', async () => {
 		await page.goto(server.url);
 		await page.locator('#agent option[value="coder"]').waitFor({ state: 'attached' });
 		await page.selectOption('#agent', 'coder');
@@ -466,7 +466,7 @@ describe('the agent coder', () => {
 		await shoot('coder-narrow');
 	});
 
-	test('leaves the files as they are where its plan is denied', async () => {
+	test('changes no file when its plan is denied', async () => {
 		await page.goto(server.url);
 		await page.locator('#agent option[value="coder"]').waitFor({ state: 'attached' });
 		await page.selectOption('#agent', 'coder');
@@ -483,7 +483,7 @@ describe('the agent coder', () => {
 	});
 });
 
-test('the agent researcher reads two pages of a site, and its report is there to download', async () => {
+test('the agent researcher reads two pages of a site, and its report can be downloaded', async () => {
 	const site = await startSite();
 	try {
 		await page.goto(server.url);
@@ -519,7 +519,7 @@ describe('the panels', () => {
 	};
 	const markdown = (text: string) => `---\nname: page-manners\ndescription: How a page behaves.\n---\n\n${text}\n`;
 
-	test('skills are published, found, edited and removed; a version that has changed meanwhile is told', async () => {
+	test('skills are published, found, edited and removed; a conflicting change is shown', async () => {
 		await openPanel('Skills');
 		await page.click('text=Publish a skill');
 		await page.fill('.adding textarea', 'no skill');
@@ -550,7 +550,7 @@ describe('the panels', () => {
 		await removeCard('page-manners');
 	});
 
-	test('tools of an owner are defined and removed, and a mistake is told by its field', async () => {
+	test('tools of an owner are defined and removed, and an error names its field', async () => {
 		await openPanel('Tools');
 		await sees('.nothing', 'You have defined no tool.');
 		await page.click('text=Define a tool');
@@ -574,7 +574,7 @@ describe('the panels', () => {
 		await removeCard('page_weather');
 	});
 
-	test('MCP servers are added and removed, and one that does not answer is told', async () => {
+	test('MCP servers are added and removed, and an unreachable server is shown', async () => {
 		await openPanel('MCP servers');
 		await page.click('text=Add a server');
 		await page.getByLabel('Name', { exact: true }).fill('page-tracker');
@@ -587,7 +587,7 @@ describe('the panels', () => {
 		await removeCard('page-tracker');
 	});
 
-	test('spending has the days of each owner', async () => {
+	test('spending shows the days of each owner', async () => {
 		await openPanel('Spending');
 		await page.locator('.spending tbody tr').first().waitFor();
 		// The model of these tests has no price.
@@ -598,7 +598,7 @@ describe('the panels', () => {
 		await shoot('spending');
 	});
 
-	test('the cost of a chat is shown turn by turn, and its budget is raised', async () => {
+	test('shows the cost of a chat for each turn, and raises its budget', async () => {
 		await page.goto(`${server.url}/`);
 		await page.click('#examples >> text=What is 17 + 25?');
 		await sees('.prose', '42');
@@ -624,7 +624,7 @@ describe('a file of a session', () => {
 		'code.js': code,
 	};
 
-	test('never runs what it holds: opened by its address it is downloaded, and as a script it is refused', async () => {
+	test('is downloaded when its address is opened, and refused as a script', async () => {
 		const made = await fetch(`${server.url}/v1/sessions`, {
 			method: 'POST',
 			headers: { 'content-type': 'application/json' },
@@ -655,7 +655,7 @@ describe('a file of a session', () => {
 	});
 });
 
-describe('what the wire may bring', () => {
+describe('data from the server', () => {
 	/** Opens a session with these messages of earlier runs and task lists, whose newest run says `events`. */
 	async function open(events: RunEvent[], messages: Partial<Message>[] = [], lists: TaskList[] = []) {
 		const stream = events.map(
@@ -722,7 +722,7 @@ describe('what the wire may bring', () => {
 	const isOpen = (selector: string) =>
 		page.locator(selector).evaluateAll((all) => all.map((one) => 'open' in one && one.open));
 
-	test('a tool of the provider is a card, which its result completes, and sources are footnotes', async () => {
+	test('shows a provider’s tool as a card with its result, and sources as footnotes', async () => {
 		await open([
 			{ type: 'provider_tool', id: 's1', name: 'web_search', input: { query: 'not this' } },
 			{ ...rain, id: 'p0', url: 'https://not.example/' },
@@ -782,7 +782,7 @@ describe('what the wire may bring', () => {
 		expect(await readTexts('.usage')).toEqual(['9 tokens in · 1 out · 2 web searches · cost unknown']);
 	});
 
-	test('a history that is opened has the cards and the footnotes of its answers', async () => {
+	test('shows the cards and footnotes of a loaded history', async () => {
 		const { type: _, ...card } = search;
 		const { type: __, ...source } = rain;
 		const providerCalls = [
@@ -803,13 +803,13 @@ describe('what the wire may bring', () => {
 		expect(await readTexts('.footnotes li')).toEqual(['Rain rain.example']);
 	});
 
-	test('a run that is stopped shows the sources that it had', async () => {
+	test('shows the sources of a stopped run', async () => {
 		await open([{ type: 'text', text: 'It rai' }, { ...rain, id: 'p1' }, search, { type: 'cancelled' }]);
 		expect(await readTexts('.footnotes li')).toEqual(['Rain rain.example']);
 		expect(await readTexts('.call summary .visually-hidden')).toEqual(['no result']);
 	});
 
-	test('what a child does stands within the call that it works for, and so do its own children', async () => {
+	test('shows the events of a child, and of its own children, within the call that started it', async () => {
 		const child = (event: RunEvent, agent = 'writer'): RunEvent => ({
 			type: 'child',
 			...{ id: 'a', session: `of-${agent}`, agent, event },
@@ -842,7 +842,7 @@ describe('what the wire may bring', () => {
 		await shoot('children');
 	});
 
-	test('task lists stand beside the conversation, and change in their places', async () => {
+	test('shows task lists beside the conversation, and updates them in place', async () => {
 		const list = (id: string, title: string, ...outcomes: (string | undefined)[]) =>
 			({
 				id,
@@ -875,7 +875,7 @@ describe('what the wire may bring', () => {
 		await page.locator('#tasks').waitFor({ state: 'hidden' });
 	});
 
-	test('a turn that starts again takes the place of its first try', async () => {
+	test('a restarted turn replaces its first attempt', async () => {
 		await open([
 			{ type: 'text', text: 'Kept.' },
 			...call('a', 'find', {}),
@@ -907,7 +907,7 @@ describe('what the wire may bring', () => {
 		expect(await readTexts(selector)).toEqual([words]);
 	});
 
-	test('an answer to a question stands where the person gave it', async () => {
+	test('shows the answer to a question where the person gave it', async () => {
 		const messages: Partial<Message>[] = [
 			{ runId: 'r1', role: 'user', isInput: true, content: 'Go' },
 			{ runId: 'r1', role: 'assistant', content: '', toolCalls: [{ id: 'a', name: 'ask', input: { what: 'Where?' } }] },
@@ -924,7 +924,7 @@ describe('what the wire may bring', () => {
 		expect(shown).toEqual(['You: Go', 'Where?', 'You: Oslo', 'When?', 'You: Now', 'Done.']);
 	});
 
-	test('whatever a model, a tool or a person says stays text', async () => {
+	test('shows the output of models, tools and people as text only', async () => {
 		const image = '<img src=x onerror="document.title = 1">';
 		expect(payloads.length).toBeGreaterThanOrEqual(126);
 		await watchSinks();
@@ -992,7 +992,7 @@ describe('what the wire may bring', () => {
 		expect(browser.countPages()).toBe(1);
 	});
 
-	test('each payload alone stays text, however it is cut', async () => {
+	test('shows each payload as text only, however the stream is split', async () => {
 		await watchSinks();
 		await page.goto(server.url);
 		const module = await loadModule<typeof import('../../src/page/markdown/markdown.ts')>(page, 'markdown/markdown');
@@ -1049,7 +1049,7 @@ describe('the parts of the page', () => {
 		expect(text.match(/word\d+/g)).toHaveLength(20_000);
 	});
 
-	test('images of a result are shown, if they came with their bytes and are nothing but images', async () => {
+	test('shows images of a result only if they have their bytes and an image type', async () => {
 		const module = await loadModule<typeof import('../../src/page/chat/run-view.ts')>(page, 'chat/run-view');
 		const dot = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
 		const sizes = await module.evaluate(async ({ createRunView }, dot) => {
@@ -1076,7 +1076,7 @@ describe('the parts of the page', () => {
 		expect(sizes).toEqual([['dot', 1, true]]);
 	});
 
-	test('a link says which host it leads to, where its label names another one', async () => {
+	test('a link shows its host if its label names another host', async () => {
 		const module = await loadModule<typeof import('../../src/page/markdown/markdown.ts')>(page, 'markdown/markdown');
 		const drawn = (sources: readonly string[]) =>
 			module.evaluate(({ createMarkdown }, sources) => {
@@ -1141,7 +1141,7 @@ describe('the parts of the page', () => {
 		]);
 	});
 
-	test('nothing on the page turns the direction of a text', async () => {
+	test('no text on the page changes the direction of other text', async () => {
 		const module = await loadModule<typeof import('../../src/page/markdown/markdown.ts')>(page, 'markdown/markdown');
 		const turning = [0x061c, 0x200e, 0x200f, 0x202a, 0x202b, 0x202c, 0x202d, 0x202e, 0x2066, 0x2067, 0x2068, 0x2069];
 		const elements = await loadModule<typeof import('../../src/page/parts/element.ts')>(page, 'parts/element');
@@ -1162,7 +1162,7 @@ describe('the parts of the page', () => {
 		expect([texts, shown]).toEqual([`${plainText} ${plainText} ${plainText}${plainText}`, plainText]);
 	});
 
-	test('Markdown is drawn the same however it is cut', async () => {
+	test('Markdown looks the same however the stream is split', async () => {
 		const module = await loadModule<typeof import('../../src/page/markdown/markdown.ts')>(page, 'markdown/markdown');
 		const same = await module.evaluate(({ createMarkdown }) => {
 			const source = [
@@ -1193,8 +1193,8 @@ describe('the parts of the page', () => {
 	});
 });
 
-describe('a server that wants a key', () => {
-	test('is asked for with the key that a person gives, in this tab', async () => {
+describe('a server that requires a key', () => {
+	test('gets the key that a person enters in this tab', async () => {
 		const { key, id } = makeKey();
 		const keyed = await startWorker({ API_KEYS: JSON.stringify([{ id, hash: await hashKey(key) }]) });
 		try {

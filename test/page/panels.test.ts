@@ -81,7 +81,7 @@ async function findBarriersInBoth(): Promise<string[]> {
 }
 
 describe('the menu', () => {
-	test('has the newest sessions, and marks the one that is open; each has an address of its own', async () => {
+	test('lists the newest sessions with their addresses, and marks the open session', async () => {
 		stage.play([text('Hello there.')]);
 		await say('Hello from the menu.');
 		await sees('.prose', 'Hello there.');
@@ -97,7 +97,7 @@ describe('the menu', () => {
 		await page.locator('#welcome').waitFor();
 	});
 
-	test('leads an address of an earlier version to the session', async () => {
+	test('redirects an address of an earlier version to the session', async () => {
 		stage.play([text('Found.')]);
 		const id = await start('An old link.');
 		await page.goto(`${site.url}/?session=${id}`);
@@ -105,7 +105,7 @@ describe('the menu', () => {
 		expect(page.url()).toBe(`${site.url}/#/sessions/${id}`);
 	});
 
-	test('slides over a narrow page, is left by Escape, and leads on by the keyboard', async () => {
+	test('covers a narrow page, closes with Escape, and works with the keyboard', async () => {
 		await page.setViewportSize({ width: 400, height: 700 });
 		await page.locator('#side').waitFor({ state: 'hidden' });
 		expect((await page.locator('#chat').boundingBox())?.width).toBe(400);
@@ -127,7 +127,7 @@ describe('the menu', () => {
 });
 
 describe('the inbox', () => {
-	test('shows all of long arguments before they are allowed', async () => {
+	test('shows long arguments completely before an approval', async () => {
 		stage.play([call('p1', 'mail', { to: 'ada@example.com', body: `${'Dear Ada. '.repeat(2_000)}Send money.` })]);
 		const id = await start('Write a long letter.');
 		await page.click('#places >> text=Inbox');
@@ -140,7 +140,7 @@ describe('the inbox', () => {
 		expect(sent).toHaveLength(1);
 	});
 
-	test('keeps what was written in an answer that is refused, to be sent again', async () => {
+	test('keeps the text of a refused answer', async () => {
 		stage.play([call('p1', 'pay', { amount: 5 })]);
 		const id = await start('Pay five, perhaps.');
 		await page.click('#places >> text=Inbox');
@@ -159,7 +159,7 @@ describe('the inbox', () => {
 		complaints = complaints.filter((line) => !line.includes('400'));
 	});
 
-	test('shows all of the long arguments of a call of a child', async () => {
+	test('shows the long arguments of a child’s call completely', async () => {
 		const body = `${'Dear Ada. '.repeat(500)}Send money.`;
 		stage.play([call('d1', 'desk', { task: 'Write to Ada.' })], [call('m1', 'mail', { to: 'ada@example.com', body })]);
 		const id = await start('Have a long letter written.', 'chief');
@@ -171,7 +171,7 @@ describe('the inbox', () => {
 		await expect.poll(() => readStatus(id)).toBe('completed');
 	});
 
-	test('has what waits in all sessions, with exact arguments; each is answered there, and its run goes on', async () => {
+	test('lists the waiting calls of all sessions with exact arguments, and an answer continues the run', async () => {
 		stage.play([call('p1', 'pay', { amount: 5 })], [call('q1', 'ask', { question: 'For which day?' })]);
 		const paying = await start('Pay five.');
 		const asking = await start('Book a table.');
@@ -215,7 +215,7 @@ describe('the inbox', () => {
 		await sees('.nothing', 'Nothing waits for you.');
 	});
 
-	test('takes other arguments for a call that is allowed, in fields or as JSON; what is no JSON is told there', async () => {
+	test('accepts changed arguments for an approved call, in fields or as JSON, and reports invalid JSON', async () => {
 		stage.play([call('p1', 'pay', { amount: 5 })]);
 		const id = await start('Pay less.');
 		await page.click('#places >> text=Inbox');
@@ -238,7 +238,7 @@ describe('the inbox', () => {
 		expect(JSON.stringify(sent)).toContain('the call ran with {\\"amount\\":3}');
 	});
 
-	test('has the call of a child decided as any other call, and a choice by a button', async () => {
+	test('decides the call of a child like any other call, and a choice by a button', async () => {
 		stage.play([call('d1', 'desk', { task: 'Pay the bill.' })], [call('p1', 'pay', { amount: 5 })]);
 		const delegated = await start('Have it paid.', 'chief');
 		stage.play([call('c1', 'choose', { question: 'Which size?' })]);
@@ -261,7 +261,7 @@ describe('the inbox', () => {
 		expect(JSON.stringify(chosen)).toContain('"M"');
 	});
 
-	test('leads to a chat that has the same forms, and says there what was decided', async () => {
+	test('links to a chat with the same forms, which shows the decision', async () => {
 		stage.play([call('d1', 'desk', { task: 'Pay it.' })], [call('p1', 'pay', { amount: 5 })]);
 		const id = await start('Pay in the chat.', 'chief');
 		await page.goto(`${site.url}/#/sessions/${id}`);
@@ -273,7 +273,7 @@ describe('the inbox', () => {
 		expect(await page.locator('.open-call').count()).toBe(0);
 	});
 
-	test('says so when somebody else was faster, decides about no other call, and shows what waits by then', async () => {
+	test('reports that another person was faster, decides no other call, and shows the calls that wait now', async () => {
 		/** Somebody else denies a call while the answer of the page is on its way. */
 		const letDenyFirst = (id: string, route: string, body: string) => {
 			const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body };
@@ -344,7 +344,7 @@ describe('the sessions', () => {
 		await sees('.prose', 'Yes.');
 	});
 
-	test('get another title, by the keyboard, which the menu shows too', async () => {
+	test('can be renamed with the keyboard, also in the menu', async () => {
 		stage.play([text('Yes.')]);
 		await start('A question about grapes.');
 		await page.click('#places >> text=Sessions');
@@ -360,7 +360,7 @@ describe('the sessions', () => {
 		await row('Grapes').getByRole('link', { name: 'Grapes' }).waitFor();
 	});
 
-	test('can be copied, saved and brought back, and are removed when that is said twice', async () => {
+	test('can be copied, exported, imported, and deleted after a confirmation', async () => {
 		stage.play([text('Plums are blue.')]);
 		const id = await start('The plums.');
 		await page.click('#places >> text=Sessions');
@@ -397,7 +397,7 @@ describe('the sessions', () => {
 });
 
 describe('a call', () => {
-	test('says how long it took, after its run and when the chat is opened again', async () => {
+	test('shows its duration, after its run and after a reload', async () => {
 		stage.play([call('a1', 'add', { x: 1, y: 2 })], [text('It is 3.')]);
 		await say('Add them.');
 		await sees('.prose', 'It is 3.');
@@ -483,7 +483,7 @@ describe('the trace', () => {
 		await asked;
 	});
 
-	test('marks what failed and what waits, and is left by Escape', async () => {
+	test('marks failed and waiting calls, and closes with Escape', async () => {
 		stage.play([call('f1', 'fail'), call('p1', 'pay', { amount: 5 })]);
 		await say('Try it.');
 		await sees('.open-call', 'pay');
@@ -500,7 +500,7 @@ describe('the trace', () => {
 		expect(await page.evaluate(() => document.activeElement?.id)).toBe('trace-open');
 	});
 
-	test('has the turns as charts, and the chat says how full the context is', async () => {
+	test('shows the turns as charts, and the chat shows the use of the context', async () => {
 		const turn = (inputTokens: number, costUsd: number) =>
 			({ type: 'usage', inputTokens, outputTokens: 200, costUsd }) as const;
 		stage.play([turn(1_000, 0.001), call('a1', 'add', { x: 1, y: 2 })], [turn(419_800, 0.25), text('It is 3.')]);
@@ -540,7 +540,7 @@ describe('the trace', () => {
 		await shoot('spending');
 	});
 
-	test('has the events as they come; a type of them can be left out, and a command reads them', async () => {
+	test('shows events as they arrive, filters them by type, and offers a command that reads them', async () => {
 		await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
 		let goOn = () => {};
 		const waits = new Promise<void>((resolve) => {
@@ -584,7 +584,7 @@ describe('/docs', () => {
 	});
 	const shown = (selector: string) => page.locator(`${selector}:visible`);
 
-	test('finds operations by their words, and leads to what a search has hidden', async () => {
+	test('finds operations by their words, and shows a hidden operation when a link leads to it', async () => {
 		const all = await shown('main article').count();
 		await page.keyboard.press('/');
 		await page.keyboard.type('fork session');
@@ -600,7 +600,7 @@ describe('/docs', () => {
 		expect(await shown('main article').count()).toBe(all);
 	});
 
-	test('makes a request with a key that it keeps nowhere, and shows the answer as it comes', async () => {
+	test('makes a request with a key that it does not store, and shows the answer as it streams', async () => {
 		const seen: (string | undefined)[] = [];
 		page.on('request', (request) => seen.push(request.headers().authorization));
 		const form = async (id: string) => {
@@ -643,7 +643,7 @@ describe('/docs', () => {
 		expect(await findBarriersInBoth()).toEqual([]);
 	});
 
-	test('fits a phone: it begins with the text', async () => {
+	test('fits a phone, and starts with the text', async () => {
 		await page.setViewportSize({ width: 390, height: 800 });
 		await page.locator('#contents ul').first().waitFor({ state: 'hidden' });
 		await page.locator('h1', { hasText: 'The API' }).waitFor();
@@ -652,7 +652,7 @@ describe('/docs', () => {
 	});
 });
 
-test('a conversation whose parts are all open, and the forms for a memory and a schedule, have no serious barrier for anybody', async () => {
+test('an expanded conversation and the forms for memories and schedules have no serious accessibility barrier', async () => {
 	const markdown =
 		'# Title\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```ts\nconst a = "b"; // c\n```\n\n> quote `code`\n\n- [x] done';
 	stage.play([

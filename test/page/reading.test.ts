@@ -67,7 +67,7 @@ async function makeHistory(runs: number, calling: number, toAnswer = (at: number
 	return made.id;
 }
 
-test('a long history opens at its end, with few messages; those before come as the reader nears them, and nothing moves', async () => {
+test('a long history opens at its end, and loads earlier messages while the reader scrolls, without a jump', async () => {
 	const id = await makeHistory(100, 80);
 	await page.goto(`${site.url}/#/sessions/${id}`);
 	await sees('.prose', 'Answer 99.');
@@ -103,7 +103,7 @@ test('a long history opens at its end, with few messages; those before come as t
 	expect(await readTexts('.call[data-state="done"] .answer')).toEqual(places);
 });
 
-test('a history of long answers opens at its end, too, and each answer is drawn whole', async () => {
+test('a history of long answers opens at its end, and draws each answer completely', async () => {
 	const id = await makeHistory(3, -1, (at) => `${`- item of **${at}**\n`.repeat(3_000)}\nThe end of ${at}.`);
 	await page.goto(`${site.url}/#/sessions/${id}`);
 	for (const at of [2, 1, 0]) await sees('.prose', `The end of ${at}.`);
@@ -114,7 +114,7 @@ test('a history of long answers opens at its end, too, and each answer is drawn 
 	await expect.poll(distance).toBeLessThan(4);
 });
 
-test('what turns out to be shorter than it was thought does not take the reader from the end', async () => {
+test('keeps the scroll position at the end when a block shrinks', async () => {
 	await page.goto(`${site.url}/#/sessions/${await makeHistory(3, -1, (at) => `The end of ${at}.`)}`);
 	await sees('.prose', 'The end of 2.');
 	await expect.poll(() => page.locator('#transcript').getAttribute('aria-busy')).toBe(null);
@@ -161,7 +161,7 @@ async function openAnswer(question: string): Promise<OpenTurn & { readonly end: 
 	return { ...(await ready.promise), end: () => over.resolve() };
 }
 
-test('a reader who has scrolled up sees nothing move while the answer goes on, and one at its end always sees it', async () => {
+test('an answer that grows does not move a reader who has scrolled up, and stays in view for a reader at its end', async () => {
 	const { say, end } = await openAnswer('Write a lot.');
 	for (let n = 0; n < 60; n += 1) say(...blocks(n).map(text));
 	await sees('.prose code', 'const a = 59;');
@@ -208,7 +208,7 @@ test('a reader who has scrolled up sees nothing move while the answer goes on, a
 	expect((await readTexts('.prose code')).filter((code) => code.startsWith('const a'))).toHaveLength(120);
 });
 
-test('a page that is opened again in the middle of an answer shows it growing: nothing twice, and nothing that goes away', async () => {
+test('a reload during an answer shows it growing, without repeated or vanishing text', async () => {
 	const { say, end } = await openAnswer('Count.');
 	for (let n = 0; n < 20; n += 1) say(text(paragraph(n)));
 	await sees('.prose', 'Paragraph 19');

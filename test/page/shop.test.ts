@@ -120,7 +120,7 @@ test('another customer reads neither the order nor the conversation, and has no 
 		expect([method, path, await ask(ben, method, path)]).toEqual([method, path, status]);
 });
 
-test('a refund waits until a colleague allows it in the inbox; the page of the customer then shows it by itself', async () => {
+test('a refund waits for a colleague’s approval in the inbox, and then appears on the customer’s page', async () => {
 	await say(ada, 'Please refund order A-1001, amount 18 euros.');
 	await sees(ada, '.note', 'A colleague has to allow this.');
 	const card = kim.locator('.card', { hasText: 'refund' });
@@ -152,7 +152,7 @@ test('an agent looks into a complaint in the background, and sees the orders of 
 	expect(complaints).toEqual([]);
 });
 
-test('a payment that failed is a conversation of the customer whom Stripe has signed, and of nobody else', async () => {
+test('opens a conversation about a failed payment for the customer in the signed event of Stripe only', async () => {
 	const metadata = { customer: 'ben', order: 'B-2001' };
 	const body = JSON.stringify({
 		id: 'evt_1',
@@ -181,7 +181,7 @@ test('a payment that failed is a conversation of the customer whom Stripe has si
 	expect(complaints).toEqual([]);
 });
 
-test('a customer reads all that is known of them, and erases it; others keep theirs', async () => {
+test('a customer exports and erases their own data only', async () => {
 	const data = await ada.evaluate(async () => (await fetch('/my-data')).text());
 	expect(data).toContain('Please refund order A-1001');
 	expect(data).not.toContain('B-2001');

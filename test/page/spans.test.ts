@@ -38,7 +38,7 @@ const show = (...given: Parameters<typeof toRuns>) =>
 		),
 	]);
 
-test('a turn begins as long before its message as the model took, and its calls run from there to their results', () => {
+test('a turn starts before its message by the model’s latency, and its calls end with their results', () => {
 	const messages = [say(0, 'Go.'), think(500, 400, ['a', 'b']), answer(600, 'b'), answer(900, 'a'), think(1_500, 550)];
 	expect(show(state('completed'), messages)).toEqual([
 		[
@@ -54,7 +54,7 @@ test('a turn begins as long before its message as the model took, and its calls 
 	expect(run?.usage).toEqual({ inputTokens: 20, outputTokens: 4, costUsd: 1 });
 });
 
-test('a tool of the provider ran within its turn, and the run has what was billed for it', () => {
+test('a provider’s tool is within its turn, and its cost is in the run', () => {
 	const [said, thought] = [say(0, 'Go.'), think(500, 400)];
 	if (thought.role !== 'assistant' || thought.turn === undefined) throw new Error('no turn');
 	const call = { id: 's1', name: 'web_search', output: [] };
@@ -75,14 +75,14 @@ test('a tool of the provider ran within its turn, and the run has what was bille
 	expect(sum(said, unpriced)).toBe('10 tokens in · 2 out · 2 web searches · cost unknown');
 });
 
-test('a turn says why the provider’s cache had less', () => {
+test('a turn shows why the provider’s cache had less', () => {
 	const [said, thought] = [say(0, 'Go.'), think(100, 100)];
 	if (thought.role !== 'assistant' || thought.turn === undefined) throw new Error('no turn');
 	const missed = { ...thought, turn: { ...thought.turn, cacheMiss: 'expired' as const } };
 	expect(toRuns(state('completed'), [said, missed])[0]?.spans.map(({ cacheMiss }) => cacheMiss)).toEqual(['expired']);
 });
 
-test('what goes on has no end: the calls without a result, or else the next turn', () => {
+test('calls without a result, or else the next turn, have no end during a run', () => {
 	const messages = [say(0, 'Go.'), think(500, 500, ['a'])];
 	expect(show(state('running'), messages)).toEqual([['Go.', '0 Turn 1: demo 0-500 done', '1 tool-a 500- running']]);
 	expect(show(state('running'), [...messages, answer(700, 'a')])[0]?.at(-1)).toBe('0 Next turn: demo 700- running');
@@ -90,7 +90,7 @@ test('what goes on has no end: the calls without a result, or else the next turn
 	expect(show(state('cancelled'), messages)[0]?.at(-1)).toBe('1 tool-a 500- left');
 });
 
-test('a call that a person answers a day later is in both runs, and the day is in none', () => {
+test('a call that a person answers a day later is in both runs, and the wait is in neither', () => {
 	const day = 86_400_000;
 	const messages = [say(0, 'Go.'), think(500, 500, ['a']), answer(day, 'a', 'r2'), think(day + 300, 200, [], 'r2')];
 	expect(show(state('completed', 'r2'), messages)).toEqual([
@@ -99,7 +99,7 @@ test('a call that a person answers a day later is in both runs, and the day is i
 	]);
 });
 
-test('a child stands below its call, with what it did', () => {
+test('a child and its calls are below the call that started it', () => {
 	const child = toRuns(state('completed', 'c'), [say(600, 'Do.', 'c'), think(800, 150, [], 'c')]);
 	const children = new Map([['a', [{ id: 's2', agent: 'helper', runs: child }]]]);
 	const messages = [say(0, 'Go.'), think(500, 500, ['a']), answer(900, 'a')];
@@ -136,7 +136,7 @@ function serve(stored: Readonly<Record<string, readonly Message[]>>, sessions: r
 	return { asked, histories, read: (id = 's1') => loadTrace(client, id, { histories, signal }) };
 }
 
-test('the newest turn is read again, because its results come in any order; what is before it is not', async () => {
+test('only the newest turn is read again, because its results come in any order', async () => {
 	const turns = [say(0, 'Go.'), think(100, 100, ['z']), answer(200, 'z'), think(500, 250, ['a', 'b'])];
 	const [first, second] = [answer(900, 'a'), answer(901, 'b')];
 	const stored = { s1: [...turns, second] };
@@ -157,7 +157,7 @@ test('the newest turn is read again, because its results come in any order; what
 	expect(asked).toEqual(['s1 before now', 's1 from 500']);
 });
 
-test('of a long session the newest runs are read, whole, and older ones when somebody asks for them', async () => {
+test('the newest runs of a long session are read completely, and older runs on request', async () => {
 	const runs = Array.from({ length: 130 }, (_, n) => [
 		say(n * 1_000, `Message ${n}`, `r${n}`),
 		think(n * 1_000 + 500, 100, [`c${n}`], `r${n}`),
@@ -177,7 +177,7 @@ test('of a long session the newest runs are read, whole, and older ones when som
 	expect(asked.filter((what) => what.includes('before'))).toHaveLength(4);
 });
 
-test('a run of more messages than are read at a time is shown from what was read of it', async () => {
+test('a run with more messages than a page is shown from the messages that were read', async () => {
 	const long = [say(0, 'Go.'), ...Array.from({ length: 150 }, (_, n) => think(1_000 * (n + 1), 10))];
 	const { histories, read } = serve({ s1: long });
 	expect((await read()).runs.map(({ spans }) => spans.length)).toEqual([101]);
@@ -186,7 +186,7 @@ test('a run of more messages than are read at a time is shown from what was read
 	expect([runs[0]?.title, runs[0]?.spans.length, hasOlder]).toEqual(['Go.', 151, false]);
 });
 
-test('a child in the background is below its call, and the run is as long as it was itself', async () => {
+test('a background child is below its call, and does not lengthen the run', async () => {
 	const parent: Session = {
 		...session,
 		run: { id: 'r1', status: 'completed' },

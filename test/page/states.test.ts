@@ -265,7 +265,7 @@ test.for(Object.entries(states))(
 	},
 );
 
-test('with the keyboard alone a person reaches each place, sends a message, opens a call, and comes back', async () => {
+test('every panel, message and tool call can be reached with the keyboard', async () => {
 	stage.play([call('a1', 'add', { x: 2, y: 3 })], [text('It is five.')]);
 	await page.setViewportSize(wide);
 	await page.goto(`${site.url}/#/`);

@@ -18,7 +18,7 @@ afterAll(() => browser?.close());
 
 const texts = (events: readonly RunEvent[]) => events.flatMap((event) => (event.type === 'text' ? [event.text] : []));
 
-test('a frame draws some thousand characters and some hundred events at most, and nothing of a burst is lost', () => {
+test('draws a limited number of characters and events in a frame, and loses none of a burst', () => {
 	const long = '😀'.repeat(5_000);
 	const queue: RunEvent[] = [
 		...Array.from({ length: 5_000 }, (_, at): RunEvent => ({ type: 'text', text: `${at} ` })),
@@ -35,7 +35,7 @@ test('a frame draws some thousand characters and some hundred events at most, an
 	expect(slices.flat().filter(({ type }) => type === 'note')).toEqual(all.filter(({ type }) => type === 'note'));
 });
 
-test('a burst of ten thousand pieces is shown over many frames, whole and in order', async () => {
+test('draws a burst of ten thousand events over many frames, complete and in order', async () => {
 	const module = await loadModule<typeof import('../../src/page/chat/player.ts')>(page, 'chat/player');
 	const views = await loadModule<typeof import('../../src/page/chat/run-view.ts')>(page, 'chat/run-view');
 	await page.evaluate((loaded) => Reflect.set(window, 'views', loaded), views);
@@ -66,7 +66,7 @@ test('a burst of ten thousand pieces is shown over many frames, whole and in ord
 	expect(text.match(/word\d+/g)).toEqual(Array.from({ length: 10_000 }, (_, at) => `word${at}`));
 });
 
-test('long texts of a history are drawn over many frames, the newest first, and what has left the page is not', async () => {
+test('draws long texts of a history over many frames, the newest first, and skips removed elements', async () => {
 	const module = await loadModule<typeof import('../../src/page/markdown/markdown.ts')>(page, 'markdown/markdown');
 	const { steps, texts, whole, left, seen } = await module.evaluate(async ({ createDrawing, createMarkdown }) => {
 		const drawing = createDrawing();
@@ -125,29 +125,32 @@ const kinds = {
 };
 const heads: Readonly<Record<string, string>> = { 'a table': '| a | b |\n|---|---|\n', code: '```js\n' };
 
-test.for(Object.entries(kinds))('%s of two thousand pieces: what stands is not drawn again', async ([kind, pieces]) => {
-	const module = await loadModule<typeof import('../../src/page/markdown/markdown.ts')>(page, 'markdown/markdown');
-	const drawn = await module.evaluate(
-		({ createMarkdown }, { head, pieces }) => {
-			const root = document.createElement('div');
-			const markdown = createMarkdown(root);
-			const created = document.createElement;
-			let made = 0;
-			document.createElement = (...given: Parameters<typeof created>) => {
-				made += 1;
-				return Reflect.apply(created, document, given);
-			};
-			markdown.write(head);
-			for (let at = 0; at < 2_000; at += 1) {
-				markdown.write(pieces[at % pieces.length] ?? '');
-				markdown.flush();
-			}
-			markdown.end();
-			document.createElement = created;
-			return { made, stands: root.querySelectorAll('*').length };
-		},
-		{ head: heads[kind] ?? '', pieces },
-	);
-	// A piece draws the block that it stands in; once more at most when the next pieces come.
-	expect(drawn.made).toBeLessThan(drawn.stands * 3 + 100);
-});
+test.for(Object.entries(kinds))(
+	'%s of two thousand pieces: does not redraw finished blocks',
+	async ([kind, pieces]) => {
+		const module = await loadModule<typeof import('../../src/page/markdown/markdown.ts')>(page, 'markdown/markdown');
+		const drawn = await module.evaluate(
+			({ createMarkdown }, { head, pieces }) => {
+				const root = document.createElement('div');
+				const markdown = createMarkdown(root);
+				const created = document.createElement;
+				let made = 0;
+				document.createElement = (...given: Parameters<typeof created>) => {
+					made += 1;
+					return Reflect.apply(created, document, given);
+				};
+				markdown.write(head);
+				for (let at = 0; at < 2_000; at += 1) {
+					markdown.write(pieces[at % pieces.length] ?? '');
+					markdown.flush();
+				}
+				markdown.end();
+				document.createElement = created;
+				return { made, stands: root.querySelectorAll('*').length };
+			},
+			{ head: heads[kind] ?? '', pieces },
+		);
+		// A piece draws the block that it stands in; once more at most when the next pieces come.
+		expect(drawn.made).toBeLessThan(drawn.stands * 3 + 100);
+	},
+);

@@ -88,7 +88,7 @@ describe.each([5, 6, 7] as const)('the page of docs/ai-sdk.md with AI SDK %i', (
 	const texts = (role: string) => page.locator(`.${role} p`).allTextContents();
 	const sees = (selector: string, hasText: string) => page.locator(selector, { hasText }).last().waitFor();
 
-	test('shows a call and its answer, and shows the same when it is loaded again', async () => {
+	test('shows a call and its answer, live and after a reload', async () => {
 		stage.play([call('a1', 'add', { x: 17, y: 25 })], [text('It is 42.')]);
 		await say('What is 17 + 25?');
 		await sees('.assistant p', '42');
@@ -101,7 +101,7 @@ describe.each([5, 6, 7] as const)('the page of docs/ai-sdk.md with AI SDK %i', (
 		expect(await page.locator('main').innerHTML()).toBe(seen);
 	});
 
-	test('goes on with an answer that was being written when it was loaded again, and shows it once', async () => {
+	test('continues a streaming answer after a reload, and shows it once', async () => {
 		const goOn = Promise.withResolvers<void>();
 		stage.play(async (turn) => {
 			turn.say(text('One, '), text('two, '));
@@ -120,7 +120,7 @@ describe.each([5, 6, 7] as const)('the page of docs/ai-sdk.md with AI SDK %i', (
 		expect(await page.locator('.assistant').count()).toBe(1);
 	});
 
-	test('stops the run, and goes on with another message', async () => {
+	test('stops the run, and continues with another message', async () => {
 		stage.play(
 			async (turn) => {
 				turn.say(text('One, '));

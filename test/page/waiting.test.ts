@@ -104,7 +104,7 @@ describe('a call that has to be allowed', () => {
 		expect(await readTexts('.message')).toEqual(['You: Pay 5, please.', 'You: Thanks.']);
 	});
 
-	test('that was denied shows what the model was told, live and after a reload', async () => {
+	test('that was denied shows the answer to the model, live and after a reload', async () => {
 		stage.play([call('p1', 'pay', { amount: 6 })], [text('Then not.')]);
 		await say('Pay 6, please.');
 		await sees('.open-call', 'pay');
@@ -118,7 +118,7 @@ describe('a call that has to be allowed', () => {
 		}
 	});
 
-	test('is not allowed by Enter behind a reason why not: that leads to the button that denies it', async () => {
+	test('Enter in the reason of a denial moves to the Deny button and allows nothing', async () => {
 		stage.play([call('p1', 'pay', { amount: 6 })], [text('Then not.')]);
 		await say('Pay 6, please.');
 		await sees('.open-call', 'pay');
@@ -131,7 +131,7 @@ describe('a call that has to be allowed', () => {
 		expect((await readShown('pay')).state).toBe('failed');
 	});
 
-	test('keeps what is written in its form when the chat is left and shown again, and when the answer is refused', async () => {
+	test('keeps the draft in its form when the chat is reopened, and when the answer is refused', async () => {
 		const sent = stage.play(
 			[call('p1', 'pay', { amount: 5 }), call('p2', 'pay', { amount: 6 })],
 			[call('p2', 'pay', { amount: 6 })],
@@ -170,7 +170,7 @@ describe('a call that has to be allowed', () => {
 		complaints = complaints.filter((line) => !line.includes('400'));
 	});
 
-	test('ids that come again in a later turn are other calls: each shows its own result', async () => {
+	test('calls of different turns with the same id each show their own result', async () => {
 		stage.play([call('same', 'add', { x: 1, y: 2 })], [call('same', 'pay', { amount: 7 })], [text('Both.')]);
 		await say('Add, then pay.');
 		await sees('.open-call', 'pay');
@@ -184,7 +184,7 @@ describe('a call that has to be allowed', () => {
 		}
 	});
 
-	test('an answer to a question stands at the call that asked, live and after a reload', async () => {
+	test('shows an answer at the call that asked, live and after a reload', async () => {
 		stage.play([call('q1', 'ask', { question: 'For which day?' })], [text('Friday it is.')]);
 		await say('Book a table.');
 		await sees('.question', 'For which day?');
@@ -200,7 +200,7 @@ describe('a call that has to be allowed', () => {
 		}
 	});
 
-	test('whose result has a schema has a field for each part of it: what is missing or wrong is told, and the run goes on with the value', async () => {
+	test('whose result has a schema has a field for each property, checks them, and continues the run with the value', async () => {
 		const sent = stage.play([call('s1', 'survey', { place: 'Oslo' })], [text('Noted.')]);
 		await say('Who comes?');
 		await sees('.open-call', 'survey');
@@ -233,7 +233,7 @@ describe('a call that has to be allowed', () => {
 		}
 	});
 
-	test('whose result has a schema can fail without one, with why; the inbox has the same fields', async () => {
+	test('whose result has a schema can fail with a reason; the inbox has the same fields', async () => {
 		stage.play([call('s1', 'survey', { place: 'Bergen' })], [text('So be it.')]);
 		await say('Who comes?');
 		await sees('.open-call', 'survey');
@@ -248,7 +248,7 @@ describe('a call that has to be allowed', () => {
 		expect(await readShown('survey')).toMatchObject({ state: 'failed', result: 'nobody answered' });
 	});
 
-	test('has its arguments in fields, which begin with those of the model; what no field can say is JSON; what is not changed is not sent', async () => {
+	test('has a field for each argument, JSON for the others, and sends only changed arguments', async () => {
 		const input = { to: 'ada@example.com', body: 'Dear Ada,\n\nit is ready.', copies: ['bob'], when: null };
 		const sent = stage.play(
 			[call('m1', 'mail', input)],
@@ -294,7 +294,7 @@ describe('a call that has to be allowed', () => {
 		expect((await readShown('mail')).result).toContain('eve@example.com');
 	});
 
-	test('a result that a person gave stands at its call, live and after a reload', async () => {
+	test('shows a person’s result at its call, live and after a reload', async () => {
 		stage.play([call('l1', 'locate')], [text('In Oslo, then.')]);
 		await say('Where am I?');
 		await sees('.open-call', 'locate');
@@ -326,7 +326,7 @@ describe('an answer that comes too late', () => {
 		complaints = complaints.filter((line) => !line.includes('409'));
 	});
 
-	test('to a call is refused in plain words and decides about no other call; what waits now is shown', async () => {
+	test('to a call is refused, decides no other call, and shows the calls that wait now', async () => {
 		const small = call('p1', 'pay', { amount: 5 });
 		const sent = stage.play([small], [call('p1', 'pay', { amount: 5_000 })], [text('Then not.')]);
 		await say('Pay.');
@@ -361,7 +361,7 @@ describe('an answer that comes too late', () => {
 		expect(sent[2]?.at(-1)).toMatchObject({ role: 'tool', content: 'At eight' });
 	});
 
-	test('to the call of a child decides about no other call of it', async () => {
+	test('to the call of a child decides no other call of the child', async () => {
 		const turns = [5, 5_000].map((amount) => [call('p1', 'pay', { amount })]);
 		const sent = stage.play(
 			[call('d1', 'desk', { task: 'Pay it.' })],
@@ -383,7 +383,7 @@ describe('an answer that comes too late', () => {
 	});
 });
 
-test('no character is cut in two where a text is shortened', async () => {
+test('does not split a character when it shortens a text', async () => {
 	stage.play([call('q1', 'ask', { question: `${'a'.repeat(199)}😀` })]);
 	await say(`${'b'.repeat(39)}😀`);
 	await sees('.brief', 'aaa');
@@ -393,7 +393,7 @@ test('no character is cut in two where a text is shortened', async () => {
 	expect(shown.isWellFormed()).toBe(true);
 });
 
-test('a tool that failed says why once', async () => {
+test('shows the error of a failed tool once', async () => {
 	stage.play([call('f1', 'fail')], [text('Oh.')]);
 	await say('Try it.');
 	await sees('.prose', 'Oh.');
@@ -401,7 +401,7 @@ test('a tool that failed says why once', async () => {
 	expect(await readTexts('.turn')).not.toContainEqual(expect.stringContaining('fail failed'));
 });
 
-test('a tool that failed on this machine has its stack folded below the error, until the page is opened again', async () => {
+test('shows the stack of a local tool error, folded, until the page is reloaded', async () => {
 	stage.play([call('f1', 'fail')], [text('Oh.')]);
 	await say('Try it.');
 	await sees('.prose', 'Oh.');
@@ -417,7 +417,7 @@ test('a tool that failed on this machine has its stack folded below the error, u
 });
 
 describe('a run', () => {
-	test('that failed is taken up again by a button, also after a reload, and its answer can be copied', async () => {
+	test('that failed can be continued by a button, also after a reload, and its answer can be copied', async () => {
 		stage.play([{ type: 'fail', message: 'No model today.' }]);
 		await say('Hello?');
 		await sees('.run .failure', 'No model today.');
@@ -436,7 +436,7 @@ describe('a run', () => {
 		await expect.poll(() => page.locator('body').getAttribute('data-copied')).toBe('Here **I** am.');
 	});
 
-	test('is not lost on a device that is offline: the page says so until it is back', async () => {
+	test('survives an offline device, and the page says that it is offline', async () => {
 		await page.context().setOffline(true);
 		await sees('#offline', 'This device is offline.');
 		await page.context().setOffline(false);
@@ -445,7 +445,7 @@ describe('a run', () => {
 });
 
 describe('a message while a call waits', () => {
-	test('is kept in the box, and what to do first is said and pointed at', async () => {
+	test('stays in the box, and the page points at the waiting call', async () => {
 		stage.play([call('p1', 'pay', { amount: 8 })], [text('Paid.')], [text('You are welcome.')]);
 		await say('Pay 8.');
 		await sees('.open-call', 'pay');
@@ -467,7 +467,7 @@ describe('a message while a call waits', () => {
 		await sees('.prose', 'You are welcome.');
 	});
 
-	test('that another window cannot know of gets the same, when the server refuses it', async () => {
+	test('stays in the box when the server refuses it because of a call that another window caused', async () => {
 		stage.play([text('Hello.')], [call('p1', 'pay', { amount: 9 })], [text('Paid.')]);
 		await say('Hi.');
 		await sees('.prose', 'Hello.');
@@ -506,7 +506,7 @@ describe('a message during a run', () => {
 	}
 	const waits = (words: string) => page.locator('#waiting li', { hasText: words });
 
-	test('waits below the conversation, by Enter, can be removed, and has its own run when this one has ended', async () => {
+	test('sent by Enter is queued, can be removed, and gets its own run after the current one', async () => {
 		const { turn, end } = openTurn(text('Done.'));
 		const sent = stage.play(turn, [text('Two.')], [text('Four.')]);
 		await say('First');
@@ -538,7 +538,7 @@ describe('a message during a run', () => {
 		expect(await readTexts('.message, .prose')).toEqual(shown);
 	});
 
-	test('steers the run by Ctrl+Enter, and stands where the run has taken it up, also after a reload', async () => {
+	test('sent by Ctrl+Enter steers the run, and appears where the run read it, also after a reload', async () => {
 		const { turn, end } = openTurn(call('a1', 'add', { x: 1, y: 2 }));
 		const last = openTurn(text('Trois.'));
 		const sent = stage.play(turn, last.turn);
@@ -560,7 +560,7 @@ describe('a message during a run', () => {
 		expect(await readTexts('.message, .prose')).toEqual(shown);
 	});
 
-	test('comes back to the box when the run is stopped, which drops it', async () => {
+	test('returns to the box when the run is stopped', async () => {
 		const { turn } = openTurn();
 		stage.play(turn);
 		await say('First');
@@ -573,7 +573,7 @@ describe('a message during a run', () => {
 		expect(await page.locator('#waiting').isVisible()).toBe(false);
 	});
 
-	test('is removed once: one that a run has taken up meanwhile stays where it is', async () => {
+	test('stays in the conversation when it is removed after a run has read it', async () => {
 		const { turn, end } = openTurn(text('Done.'));
 		stage.play(turn, [text('Two.')]);
 		await say('First');
@@ -588,7 +588,7 @@ describe('a message during a run', () => {
 		expect(await readTexts('.message')).toEqual(['You: First', 'You: Second']);
 	});
 
-	test('stands in the conversation also where it was gone from the list before its run was seen', async () => {
+	test('appears in the conversation even if it left the queue before its run was read', async () => {
 		const { turn, end } = openTurn(text('Done.'));
 		stage.play(turn, [text('Two.')], [text('Three.')]);
 		await say('First');
@@ -610,7 +610,7 @@ describe('a message during a run', () => {
 });
 
 describe('a message that is asked again', () => {
-	test('in other words takes its place by the keyboard, live and after a reload, and the model is sent no word of the old one', async () => {
+	test('with new words replaces the old one, live and after a reload, and the model does not get the old words', async () => {
 		const sent = stage.play([text('Of the sea.')], [text('Deep.')], [text('Of the hills.')]);
 		await say('A poem of the sea');
 		await sees('.prose', 'Of the sea.');
@@ -639,7 +639,7 @@ describe('a message that is asked again', () => {
 		await shoot('edited');
 	});
 
-	test('during a run says what to do first, and keeps the new words', async () => {
+	test('during a run shows the conflict, and keeps the new words', async () => {
 		const { promise, resolve: end } = Promise.withResolvers<void>();
 		const open = async ({ say }: OpenTurn) => {
 			say(text('One '));
@@ -660,7 +660,7 @@ describe('a message that is asked again', () => {
 		expect(await readTexts('.message, .prose')).toEqual(['You: Better words', 'Two.']);
 	});
 
-	test('in the same words has another answer in the place of the one before', async () => {
+	test('with the same words gets a new answer in place of the old one', async () => {
 		const sent = stage.play([text('Heads.')], [text('Tails.')]);
 		await say('Toss a coin');
 		await sees('.prose', 'Heads.');
@@ -703,13 +703,13 @@ describe('a run that ends while its session is loaded, and another one that begi
 	});
 });
 
-describe('who turns to another place before the server has answered', () => {
+describe('leaving the chat before the server has answered', () => {
 	const leave = async () => {
 		await page.click('#places >> text=Inbox');
 		await page.locator('#panel h2').waitFor();
 	};
 
-	test.each(['**/v1/sessions', '**/messages'])('has sent the first message all the same: %s', async (route) => {
+	test.each(['**/v1/sessions', '**/messages'])('still sends the first message: %s', async (route) => {
 		const sent = stage.play([text('Heard.')]);
 		const held = await holdUp(route);
 		await say(`First by ${route}`);
@@ -725,7 +725,7 @@ describe('who turns to another place before the server has answered', () => {
 		expect(await page.inputValue('#text')).toBe('');
 	});
 
-	test('has sent a message that waits for the run, too, and has allowed a call', async () => {
+	test('still sends a queued message and an approval', async () => {
 		const { promise, resolve: end } = Promise.withResolvers<void>();
 		const open = async ({ say }: OpenTurn) => {
 			say(text('One. '));
@@ -755,7 +755,7 @@ describe('who turns to another place before the server has answered', () => {
 		expect(await readTexts('.message, .prose')).toEqual(['You: First', 'One. ', 'Paid.', 'You: Second', 'Two.']);
 	});
 
-	test('has the words of a message back that was refused', async () => {
+	test('restores the text of a refused message', async () => {
 		const held = await holdUp('**/messages', { status: 400 });
 		await say('Precious words');
 		await held.setOut;
@@ -774,7 +774,7 @@ describe('files', () => {
 	);
 	const csv = { name: 'prices.csv', mimeType: 'text/csv', buffer: Buffer.from('a,b\n1,2\n') };
 
-	test('are picked, shown with a preview, taken away again, and sent with the message', async () => {
+	test('can be picked, previewed, removed, and sent with the message', async () => {
 		const sent = stage.play([text('Seen.')]);
 		const chooser = page.waitForEvent('filechooser');
 		await page.getByRole('button', { name: 'Attach files' }).press('Enter');
@@ -806,7 +806,7 @@ describe('files', () => {
 		await shoot('files-sent');
 	});
 
-	test('are sent without a text, too', async () => {
+	test('can be sent without a text', async () => {
 		stage.play([text('A table.')]);
 		await page.setInputFiles('#picker', csv);
 		await sees('#files .file', 'prices.csv');
@@ -832,7 +832,7 @@ describe('files', () => {
 			[type, names, plain ?? null] as const,
 		);
 
-	test('are dropped and pasted', async () => {
+	test('can be dropped and pasted', async () => {
 		expect(await transfer('drop', ['a.txt'])).toBe(true);
 		await sees('#files .file', 'a.txt');
 		expect(await transfer('paste', ['b.txt'])).toBe(true);
@@ -845,7 +845,7 @@ describe('files', () => {
 		expect(JSON.stringify(sent[0]?.at(-1))).toContain('text/plain');
 	});
 
-	test('that are too large or too many are refused in words before anything is sent', async () => {
+	test('that are too large or too many are refused before a request', async () => {
 		const large = { name: 'film.mp4', mimeType: 'video/mp4', buffer: Buffer.alloc(2_800_001) };
 		await page.setInputFiles('#picker', [large, csv]);
 		await sees('#files .file', 'prices.csv');
@@ -861,7 +861,7 @@ describe('files', () => {
 		expect(await page.locator('#files .file').count()).toBe(16);
 	});
 
-	test('that the largest message may have are taken by the server', async () => {
+	test('of the largest allowed message are accepted by the server', async () => {
 		stage.play([text('Large.')]);
 		await page.setInputFiles('#picker', { name: 'large.bin', mimeType: '', buffer: Buffer.alloc(2_800_000, 'a') });
 		await sees('#files .file', 'large.bin');
@@ -869,7 +869,7 @@ describe('files', () => {
 		await sees('.prose', 'Large.');
 	});
 
-	test('are kept with the text when the server refuses them', async () => {
+	test('stay with the text when the server refuses them', async () => {
 		await page.route('**/messages', (route) =>
 			route.fulfill({ status: 400, json: { error: { code: 'invalid_request', message: 'attachments.0.type: no.' } } }),
 		);
@@ -883,7 +883,7 @@ describe('files', () => {
 	});
 });
 
-test.each(['light', 'dark'] as const)('all of it fits 420 pixels, in the %s theme', async (colorScheme) => {
+test.each(['light', 'dark'] as const)('everything fits 420 pixels, in the %s theme', async (colorScheme) => {
 	await page.emulateMedia({ colorScheme });
 	await page.setViewportSize({ width: 420, height: 760 });
 	await shoot(`empty-${colorScheme}`);
@@ -902,7 +902,7 @@ test.each(['light', 'dark'] as const)('all of it fits 420 pixels, in the %s them
 	expect(width).toBeLessThanOrEqual(420);
 });
 
-test('on a phone the buttons of a decision stand beside each other, its card says who asks in one line, and a failed run is easy to take up again', async () => {
+test('on a phone, the buttons of a decision are in a row, its head is one line, and the retry button of a failed run is large', async () => {
 	const readTop = async (selector: string) => (await page.locator(selector).last().boundingBox())?.y;
 	await page.setViewportSize({ width: 390, height: 760 });
 	stage.play([call('p1', 'pay', { amount: 41 })]);
@@ -925,7 +925,7 @@ test('on a phone the buttons of a decision stand beside each other, its card say
 	expect(height).toBeGreaterThanOrEqual(32);
 });
 
-test('what waits, the fields of a result and the editor of a message fit 390 pixels', async () => {
+test('queued messages, result fields and the message editor fit 390 pixels', async () => {
 	const readWidth = () => page.evaluate(() => document.documentElement.scrollWidth);
 	await page.emulateMedia({ colorScheme: 'dark' });
 	await page.setViewportSize({ width: 390, height: 760 });
