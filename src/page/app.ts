@@ -35,7 +35,7 @@ const trace = createTraceDrawer(client, (session) => toCurl(server.baseUrl, sess
 const panelView = createPanelView(find('#panel', HTMLElement), client, menu.refresh);
 const chatRoots = [find('#chat', HTMLElement), find('#chosen', HTMLElement)];
 
-/** Looks what has happened elsewhere: to the sessions, to what waits for a person, and to the chat that is open. */
+/** Reads changes from elsewhere: of the sessions, the waiting calls and the open chat. */
 function look(asksSession: boolean): void {
 	void menu.refresh();
 	if (!asksSession) return;
@@ -49,7 +49,7 @@ function showTrace(): void {
 	trace.show(panel === undefined ? session : undefined);
 }
 
-/** Shows what the address names. */
+/** Shows the place that the address names. */
 function show(): void {
 	const address = parseAddress(location.hash);
 	const panel = panels.find(({ name }) => name === address.panel);

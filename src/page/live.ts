@@ -1,11 +1,11 @@
-/** Changes from elsewhere: when the page asks the server for them, and what the windows of a browser tell each other. */
+/** Changes from elsewhere: the polling of the server, and messages between the windows of a browser. */
 
-/** A moment in which the list of sessions, and of what waits, has been told of what has just happened. */
+/** Milliseconds after which the lists of sessions and of waiting calls have a change. */
 const firstMs = 2_500;
-/** The list is told of a session that goes on once in five minutes: until then the session itself is asked. */
+/** The list learns of a continuing session every five minutes. Until then the session itself is read. */
 const longestMs = 320_000;
 
-/** `look` is told whether to ask the session that is shown, too: after a while of silence its entry in the list says enough. */
+/** `look` gets whether to read the open session, too. After some time without changes its entry in the list is enough. */
 export function createPace(look: (asksSession: boolean) => void) {
 	let timer: ReturnType<typeof setTimeout> | undefined;
 	let delayMs = firstMs;
@@ -41,7 +41,7 @@ export function createPace(look: (asksSession: boolean) => void) {
 	addEventListener('online', lookNow);
 
 	return {
-		/** Something has happened: more may come soon. */
+		/** Polls often again, because a change may be followed by others. */
 		begin,
 	};
 }
@@ -49,8 +49,8 @@ export function createPace(look: (asksSession: boolean) => void) {
 const changing: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
 
 /**
- * Gives a `fetch` that tells the other windows of each change that the server has accepted. `onChange` is called when another
- * window has told of one, with the session that it changed, if it is one.
+ * Returns a `fetch` that reports each accepted change to the other windows. `onChange` is called for a change of another
+ * window, with the changed session, if there is one.
  */
 export function createWindows(onChange: (session: string | undefined) => void): typeof fetch {
 	const channel = new BroadcastChannel('runlet-changes');

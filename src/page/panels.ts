@@ -16,7 +16,7 @@ import type { Panel } from './parts/panel.ts';
 /** The panels of the page, in the order of the menu. */
 export const panels: readonly Panel[] = [inbox, sessions, memory, schedules, skills, tools, servers, spending];
 
-/** Shows one panel at a time in `root`. `onChange` is called when a panel is shown, and when it has changed what stands beside it. */
+/** Shows one panel at a time in `root`. `onChange` is called when a panel is shown, and when it has changed the data of the menu. */
 export function createPanelView(root: HTMLElement, client: Client, onChange: () => void) {
 	let visit = new AbortController();
 	let listener: (() => Promise<void>) | undefined;
@@ -33,7 +33,7 @@ export function createPanelView(root: HTMLElement, client: Client, onChange: () 
 		root.replaceChildren(element('header', 'panel-head', head, element('p', 'panel-about', panel.about)), body);
 		root.hidden = false;
 		root.setAttribute('aria-busy', 'true');
-		// Who comes by the keyboard goes on in the panel.
+		// The keyboard focus moves to the panel.
 		if (!isShown) head.focus({ preventScroll: true });
 		const again = () => open(panel);
 		listener = undefined;
@@ -53,7 +53,7 @@ export function createPanelView(root: HTMLElement, client: Client, onChange: () 
 
 	return {
 		open,
-		/** Has the panel look what has changed elsewhere. It is an aid: where that cannot be read, it stays as it is. */
+		/** Updates the panel with changes from elsewhere. If they cannot be read, it stays unchanged. */
 		look(): void {
 			listener?.().catch(() => {});
 		},

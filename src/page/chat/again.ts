@@ -1,18 +1,18 @@
-/** A message that is asked again, in the same words or in others. What stood behind it is gone from the conversation. */
+/** Sends a message of the conversation again, with the same text or a new one. The messages after it are removed. */
 
 import { ClientError } from '../../client/error.ts';
 import type { SessionClient } from '../../client/sessions.ts';
 import { button, element, shorten } from '../parts/element.ts';
 import { createTextArea } from '../parts/form.ts';
 
-/** What is asked again: a message, or that which began a run, or the newest one; with its new words, if there are any. */
+/** The message to send again: by its id, by the run that it started, or the newest; with its new text, if there is one. */
 export interface Again {
 	readonly id?: string;
 	readonly runId?: string;
 	readonly text?: string;
 }
 
-/** Has a message asked again, and reads nothing of its run. */
+/** Sends a message again, without reading its run. */
 export async function askAgain(
 	client: Pick<SessionClient, 'listMessages' | 'leaveMessage'>,
 	id: string,
@@ -36,14 +36,14 @@ async function findSaid(
 	throw new ClientError('no_message', 'This message is no longer in the conversation.', { status: 404 });
 }
 
-/** Tells who asks again during a run what to do first. */
+/** Makes the error for a message that is sent again during a run. */
 export function createBusyError(): ClientError {
 	return new ClientError('conflict', 'The agent still answers. Stop it, or wait for its end, and send this again.', {
 		status: 409,
 	});
 }
 
-/** Adds a button to a message, behind which its words can be changed. */
+/** Adds a button to a message that opens an editor. */
 export function addEdit(bubble: HTMLElement, text: string, onEdit: (text: string) => void): void {
 	const edit = button('edit-message', '', () => {
 		const form = createEditor(text, onEdit, () => {
@@ -60,7 +60,7 @@ export function addEdit(bubble: HTMLElement, text: string, onEdit: (text: string
 	bubble.append(edit);
 }
 
-/** Reads the new words that somebody is writing for a message. */
+/** Reads the changed text of open editors. */
 export function readEdited(root: Element): string {
 	const fields = [...root.querySelectorAll<HTMLTextAreaElement>('.editor textarea')];
 	return fields.flatMap(({ value, defaultValue }) => (value === defaultValue ? [] : [value])).join('\n\n');

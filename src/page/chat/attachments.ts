@@ -16,7 +16,7 @@ const mostBytes = 2_800_000;
 /** Images that a browser shows as nothing but an image. */
 export const shownTypes = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/avif']);
 
-/** Shows the files in `list`. `note` says how much there is, and why a file was refused. */
+/** Shows the files in `list`. `note` shows their size, and why a file was refused. */
 export function createAttachments(list: HTMLElement, note: HTMLElement, onRemoved: () => void) {
 	let items: Item[] = [];
 	/** Files that are being read are counted from their beginning. */
@@ -58,7 +58,7 @@ export function createAttachments(list: HTMLElement, note: HTMLElement, onRemove
 	}
 
 	return {
-		/** Takes those that fit, and says of the others why not. */
+		/** Adds the files that fit, and reports why others do not. */
 		add(given: Iterable<File>) {
 			const refusals: string[] = [];
 			const taken = [...given].filter((file) => {
@@ -87,7 +87,7 @@ export function createAttachments(list: HTMLElement, note: HTMLElement, onRemove
 			return taken;
 		},
 
-		/** Puts back what could not be sent. */
+		/** Restores files that could not be sent. */
 		restore(attachments: Attachment[]) {
 			for (const attachment of attachments) place(attachment);
 			show();
@@ -164,7 +164,7 @@ export function listenForFiles(
 	});
 	text.addEventListener('paste', (event) => {
 		const { clipboardData } = event;
-		// What is copied from a table has a text and a picture of it: the text is meant.
+		// A copied table has a text and a picture: use the text.
 		if (clipboardData === null || clipboardData.files.length === 0 || clipboardData.types.includes('text/plain'))
 			return;
 		event.preventDefault();
@@ -180,7 +180,7 @@ export function listenForFiles(
 
 	function mark(event: DragEvent, isOver: boolean) {
 		const hasFiles = event.dataTransfer?.types.includes('Files') === true;
-		// Else the browser leaves the page and shows the file.
+		// Otherwise the browser leaves the page and shows the file.
 		if (hasFiles) event.preventDefault();
 		target.classList.toggle('dropping', hasFiles && isOver);
 		return hasFiles;

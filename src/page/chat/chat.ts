@@ -38,7 +38,7 @@ export class Chat {
 	readonly #elsewhere: ReturnType<typeof createElsewhere>;
 	readonly #playRun: ReturnType<typeof createRunPlayer>;
 	#sessionId: string | undefined;
-	/** Aborted when the page turns to another place: what still runs for the old one stops and touches nothing. */
+	/** Aborted when the page leaves the chat. Work for the old chat then stops and changes nothing. */
 	#visit = new AbortController();
 
 	constructor(client: Client, onActivity: () => void) {
@@ -83,7 +83,7 @@ export class Chat {
 		});
 	}
 
-	/** Shows a session, or the start of a new one. `told` stands in front of its newest run. */
+	/** Shows a session, or the start of a new one. `told` is an error to show above its newest run. */
 	async open(id?: string, told?: ClientError): Promise<void> {
 		this.close();
 		this.#visit = new AbortController();
@@ -104,13 +104,13 @@ export class Chat {
 		}
 	}
 
-	/** Shows what has come from elsewhere meanwhile: from another window, the terminal, a webhook or a schedule. */
+	/** Shows changes from elsewhere: another window, the terminal, a webhook or a schedule. */
 	look(): void {
 		const id = this.#sessionId;
 		if (id !== undefined && this.#composer.isReady) void this.#elsewhere.look(id, this.#visit.signal);
 	}
 
-	/** Leaves what is shown. A run goes on at the server. */
+	/** Closes the chat. Its run continues on the server. */
 	close(): void {
 		this.#visit.abort();
 		this.#transcript.clear();
@@ -186,7 +186,7 @@ export class Chat {
 		}
 	}
 
-	/** Tells why something was not taken, and shows what waits now. */
+	/** Shows why a message or an answer was refused, and the calls that wait now. */
 	async #tellRefused(error: unknown, call?: string): Promise<void> {
 		const [id, { signal }] = [this.#sessionId, this.#visit];
 		const told = await readRefusal(this.#client, { id, error, call, signal });
@@ -208,7 +208,7 @@ export class Chat {
 			const message = { ...draft, model: this.#choice.model, whenBusy: steers ? 'steer' : 'queue' } as const;
 			await this.#client.leaveMessage(id, message);
 			await this.#waiting.refresh();
-			// The run may have ended meanwhile: the message has begun the next one.
+			// The run may have ended, and the message started the next run.
 			if (!this.#composer.isRunning) this.look();
 		}, restore);
 	}
@@ -242,7 +242,7 @@ export class Chat {
 		}
 	}
 
-	/** Shows what can be done after a run, and what became of the messages that waited for it. */
+	/** Shows the actions after a run, and updates the queued messages. */
 	async #settle(id: string, last: RunEvent | undefined, signal: AbortSignal): Promise<void> {
 		if (!this.#waiting.isEmpty) {
 			const left = await this.#waiting.refresh();
@@ -256,7 +256,7 @@ export class Chat {
 		if (last?.type === 'done') this.#transcript.offer('Regenerate', () => void this.#askAgain({}), { isQuiet: true });
 	}
 
-	/** Has a message asked again, and shows what the conversation is then. */
+	/** Sends a message again, and reloads the conversation. */
 	#askAgain(again: Again): Promise<void> {
 		const { signal } = this.#visit;
 		const id = this.#sessionId;
@@ -274,7 +274,7 @@ export class Chat {
 		this.#composer.stop.disabled = false;
 	}
 
-	/** Tells what goes wrong, unless the page has turned elsewhere. */
+	/** Shows a failure, unless the page has left the chat. */
 	async #attempt(work: () => Promise<unknown>, onFailure = () => {}): Promise<void> {
 		const { signal } = this.#visit;
 		try {
@@ -290,7 +290,7 @@ export class Chat {
 		else location.hash = '#/';
 	}
 
-	/** `mayPass` says whether to open the chat again may help: by default where there was no answer. */
+	/** `mayPass` is whether reopening the chat may help: by default if there was no answer. */
 	#showFailure(error: unknown, mayPass = error instanceof ClientError && error.status === undefined): void {
 		this.#composer.setStatus('');
 		const again = () => void this.open(this.#sessionId);

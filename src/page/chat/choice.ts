@@ -28,19 +28,19 @@ export function createChoice(onAgent: () => void) {
 		get isEmpty() {
 			return agents.length === 0;
 		},
-		/** Gives the chosen agent; the first one where it is not known. Throws where there is none. */
+		/** Returns the chosen agent, or the first if the chosen one is unknown. Throws if there is no agent. */
 		takeAgent(): Agent {
 			const agent = agents.find(({ name }) => name === agentField.value) ?? agents[0];
 			if (agent !== undefined) return agent;
 			throw new ClientError('no_agent', 'This server has no agent to talk to.', { status: 200 });
 		},
-		/** Finds what people fill in for a call, of the chosen agent unless another is named. */
+		/** Finds the schema of the form for a call of the chosen or a named agent. */
 		findSchema: ((call, agent = agentField.value) => findCallSchema(agents, agent, call)) satisfies FindSchema,
-		/** The model that a person chose in place of the one that the chat has. */
+		/** The model that a person chose in place of the current model of the chat. */
 		get model(): string | undefined {
 			return modelField.value === ownModel || modelField.value === '' ? undefined : modelField.value;
 		},
-		/** The chosen model is now the one of the chat. */
+		/** Makes the chosen model the current model of the chat. */
 		keepModel(): void {
 			ownModel = modelField.value;
 		},

@@ -1,4 +1,4 @@
-/** Where a person writes: the text, the files that go with it, and what the chat does now. */
+/** The message box: the text, its files, and the status of the chat. */
 
 import type { Attachment } from '../../client/index.ts';
 import { find, withoutTurns } from '../parts/element.ts';
@@ -8,7 +8,7 @@ interface Wishes {
 	/** Sends the text with the files. During a run they wait for it, or steer it. */
 	readonly onSend: (text: string, steers: boolean) => void;
 	readonly onStop: () => void;
-	/** Called while somebody writes. */
+	/** Called while a person types. */
 	readonly onWriting: () => void;
 }
 
@@ -16,7 +16,7 @@ interface Wishes {
 interface Draft {
 	readonly text: string | undefined;
 	readonly attachments: Attachment[] | undefined;
-	/** Puts it back, if nothing new stands there. */
+	/** Restores the draft, unless the box has a new text. */
 	readonly restore: () => void;
 }
 
@@ -35,7 +35,7 @@ export function createComposer({ onSend, onStop, onWriting }: Wishes) {
 		text.focus();
 	});
 
-	/** Shows what can be done with the text now. */
+	/** Shows the buttons for the current state. */
 	function offer(): void {
 		send.hidden = isRunning;
 		stop.hidden = !isRunning;
@@ -90,7 +90,7 @@ export function createComposer({ onSend, onStop, onWriting }: Wishes) {
 			offer();
 			text.focus();
 		},
-		/** Puts back a text that could not be sent, if nothing new stands there. */
+		/** Restores a text that could not be sent, unless the box has a new text. */
 		restore: putBack,
 		get isRunning(): boolean {
 			return isRunning;
@@ -118,7 +118,7 @@ export function createComposer({ onSend, onStop, onWriting }: Wishes) {
 	};
 }
 
-/** What a person sends with. */
+/** The elements that send a text. */
 interface Controls {
 	readonly form: HTMLFormElement;
 	readonly text: HTMLTextAreaElement;
@@ -126,8 +126,8 @@ interface Controls {
 }
 
 /**
- * Calls `onSend` for all that sends a text: the buttons, Enter, and Ctrl+Enter, which steers. What comes before the chat is
- * ready is asked for again once it is, unless somebody writes on.
+ * Calls `onSend` for the buttons, Enter, and Ctrl+Enter, which steers. A request before the chat is
+ * ready is repeated once it is ready, unless the person types on.
  */
 function listenForSending({ form, text, send }: Controls, onSend: Wishes['onSend']) {
 	let isAwaited = false;

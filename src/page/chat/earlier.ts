@@ -1,4 +1,4 @@
-/** The history before what is shown: it is read a page at a time, as the reader comes near it. */
+/** Loads earlier pages of the history as the reader scrolls to them. */
 
 import type { EarlierMessages } from '../../client/history.ts';
 import type { SessionClient } from '../../client/sessions.ts';
@@ -9,7 +9,7 @@ import { createAction } from '../parts/form.ts';
 /** Messages that are shown at a time: more than a screen has room for, and few enough for one frame. */
 export const pageLength = 40;
 
-/** Pixels above what is seen that are kept filled. */
+/** Pixels above the visible part that are kept filled. */
 const nearness = 800;
 
 /** `show` puts messages in front of the others. */
@@ -54,7 +54,7 @@ export function createEarlier(
 				show(all.slice(start));
 				cursor = page.cursor;
 				root.hidden = cursor === undefined;
-				// Whether it is near is told again.
+				// A new observation reports again whether it is near.
 				watch.disconnect();
 				if (cursor !== undefined) watch.observe(root);
 			};

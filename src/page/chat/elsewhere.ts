@@ -17,7 +17,7 @@ interface Options {
 	readonly onWaitingCalls: (ids: ReadonlySet<string>) => void;
 	/** Follows the newest run of the session, whose earlier ones are shown. */
 	readonly goOn: (loaded: LoadedSession, signal: AbortSignal) => void;
-	/** Shows the whole chat anew. */
+	/** Reloads the whole chat. */
 	readonly showAnew: () => void;
 }
 
@@ -33,7 +33,7 @@ export function createElsewhere({ client, transcript, waiting, isRunning, onWait
 	/** The newest run that is shown, and how far. */
 	let shown: Run | undefined;
 	let isLooking = false;
-	/** What to look at when the present look is over: what it was told of may have come too late for it. */
+	/** The session to read after the current read, which may miss a change that was reported during it. */
 	let due: Visit | undefined;
 
 	/** A run that goes on and is not followed here is news, too. */
@@ -49,7 +49,7 @@ export function createElsewhere({ client, transcript, waiting, isRunning, onWait
 			return;
 		}
 		const loaded = await client.loadSession(id, { newest: pageLength, signal });
-		// A person may have gone on here meanwhile.
+		// The person may have continued here.
 		if (isRunning() || isShown(loaded.session)) return;
 		const newer = findNewer(loaded, shown?.id);
 		if (newer === undefined) return showAnew();
@@ -78,7 +78,7 @@ export function createElsewhere({ client, transcript, waiting, isRunning, onWait
 			const status = findEnd(event);
 			if (shown !== undefined && status !== undefined) shown = { ...shown, status };
 		},
-		/** Shows what is new. It is an aid: where the session cannot be read, the chat stays as it is. */
+		/** Shows new messages and runs. If the session cannot be read, the chat stays unchanged. */
 		async look(id: string, signal: AbortSignal): Promise<void> {
 			due = { id, signal };
 			if (isLooking) return;

@@ -80,7 +80,7 @@ function createBudget({ budget: { spent, limit }, dayBudget }: Session): HTMLEle
 	return nodes;
 }
 
-/** Makes the form that changes the budget. A run that stopped because of it can go on after that. */
+/** Makes the form that changes the budget. A run that the budget stopped can then continue. */
 function createRaise({ id, budget: { limit } }: Session, client: MoneyClient, onRaised: () => void): HTMLElement {
 	const field = element('input');
 	field.type = 'number';
@@ -161,12 +161,12 @@ function createContextView(client: ContextClient) {
 	return {
 		brief,
 		clear,
-		/** Takes the newest turn of the model. */
+		/** Sets the newest turn of the model. */
 		setTurn(newest: Turn): void {
 			turn = newest;
 			show();
 		},
-		/** Finds out how much the model of a session may be sent. Where it is not told, what was sent is shown alone. */
+		/** Reads the context window of a session's model. If it is unknown, only the used tokens are shown. */
 		async setSession(state: Pick<Session, 'agent' | 'model'>, signal: AbortSignal): Promise<void> {
 			session = state;
 			if (agents.length === 0) agents = await client.listAgents({ signal }).catch(() => []);

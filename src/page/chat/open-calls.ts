@@ -17,16 +17,16 @@ interface OpenCallsOptions {
 	/** Sends the answer to a question. */
 	readonly send: (text: string, question: Question) => void;
 	readonly findSchema: FindSchema;
-	/** Tells why the answer to a call was not taken, and shows what waits now. */
+	/** Shows why the answer to a call was refused, and the calls that wait now. */
 	readonly onRefused: (error: unknown, call: string) => Promise<void>;
 }
 
 export interface OpenCalls {
 	/** The question that the next message answers. */
 	question: Question | undefined;
-	/** Asks for the answers that a session waits for now: some may be there already. */
+	/** Shows forms for the calls of a session that wait now. */
 	show(id: string, signal: AbortSignal): Promise<void>;
-	/** Leaves only the forms of calls that still wait. One may have been answered elsewhere. */
+	/** Removes the forms of calls that no longer wait. */
 	keep(ids: ReadonlySet<string>): void;
 }
 
@@ -40,7 +40,7 @@ export function createOpenCalls({
 }: OpenCallsOptions): OpenCalls {
 	const { root, tail } = transcript;
 	const forms = createKeptForms();
-	/** What the forms are shown for, and where. */
+	/** The session of the shown forms, and their place. */
 	let shown: { readonly id: string; readonly box: HTMLElement; readonly signal: AbortSignal } | undefined;
 
 	async function show(id: string, signal: AbortSignal): Promise<void> {

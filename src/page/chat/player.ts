@@ -5,7 +5,7 @@ import type { RunView } from './run-view.ts';
 import type { Transcript } from './transcript.ts';
 
 interface Options {
-	/** Aborted when nobody looks at the run any more. */
+	/** Aborted when the chat is left. */
 	readonly signal: AbortSignal;
 	/** Called for each event when it is shown. */
 	readonly onShown: (event: RunEvent, view: RunView) => void;
@@ -35,7 +35,7 @@ export function createPlayer({ addRun, tail }: Pick<Transcript, 'addRun' | 'tail
 			queue.push(event);
 			drawing ??= draw();
 		},
-		/** The run is over. Resolves when all of it is shown, or nobody looks at it any more. */
+		/** Ends the run. Resolves when it is shown completely, or the chat is left. */
 		async end(): Promise<void> {
 			await drawing;
 			if (signal.aborted) return;

@@ -6,7 +6,7 @@ import { createLink } from '../markdown/inline.ts';
 import { element } from '../parts/element.ts';
 import { createToolCall } from './tool-call.ts';
 
-/** `place` puts a card behind what the run has said so far. The sources come to the end of `root`. */
+/** `place` appends a card to the run. The sources go to the end of `root`. */
 export function createProvided(root: HTMLElement, place: (card: HTMLElement) => void) {
 	const cards: ReturnType<typeof createProviderCard>[] = [];
 	const footnotes = createFootnoteList();
@@ -27,12 +27,12 @@ export function createProvided(root: HTMLElement, place: (card: HTMLElement) => 
 			else calls.take(event).show(event);
 		},
 		endTurn,
-		/** Forgets what the turn had so far. */
+		/** Drops the cards and sources of the turn. */
 		dropTurn(): void {
 			calls.dropTurn();
 			footnotes.dropTurn();
 		},
-		/** Nothing more comes. */
+		/** Ends the run. */
 		end(): void {
 			endTurn();
 			for (const card of cards) card.leave();
@@ -46,7 +46,7 @@ function createProviderCard({ name }: ProviderCall) {
 	return {
 		root,
 		leave,
-		/** Shows what is known of the call by now. */
+		/** Shows the current state of the call. */
 		show({ input, output, isError = false, ...call }: ProviderCall): void {
 			if (!hasInput && input !== undefined) {
 				hasInput = true;

@@ -23,7 +23,7 @@ interface Options {
 }
 
 export function createRunPlayer({ transcript, waiting, sidePanels, composer, onEvent, onEnd }: Options) {
-	/** Gives the last event of the run, when all of it is shown. Nothing where there is no run, or nobody looks any more. */
+	/** Returns the last event of the run once it is shown. Undefined if there is no run, or the chat is left. */
 	return async (
 		events: RunEvents,
 		signal: AbortSignal,
@@ -64,7 +64,7 @@ type ShownMessage = SaidMessage & {
 	readonly attachments?: readonly { readonly name: string; readonly size: number }[];
 };
 
-/** Takes the events of one run, each when it has been shown. */
+/** Called with each event of a run after it was shown. */
 export type TakenUp = (event: RunEvent, view: RunView) => void;
 
 export interface TakenUpOptions {
@@ -72,9 +72,9 @@ export interface TakenUpOptions {
 	readonly transcript: Transcript;
 	/** The message that was sent for the run. */
 	readonly sent?: { readonly bubble: HTMLElement; readonly text: string };
-	/** The session as it was read: it says which messages were taken up before, and after which turns. */
+	/** The loaded session, with the messages that were taken up before, and after which turns. */
 	readonly loaded?: LoadedSession;
-	/** Called when the run is another one than the newest of that session: what stands between is not shown. */
+	/** Called when the run is not the newest of that session, so that messages in between are missing. */
 	readonly onOther?: () => void;
 }
 
@@ -89,7 +89,7 @@ export function createTakenUp({ waiting, transcript, sent, loaded, onOther }: Ta
 		view.addBlock(place);
 	}
 
-	/** The turn has begun, so those that waited for it wait no more. */
+	/** Shows the messages that the turn has taken up. */
 	async function fill(here: HTMLElement): Promise<void> {
 		const left = await waiting.refresh();
 		here.append(...left.filter(({ steers }) => steers === true).map(show));

@@ -12,7 +12,7 @@ import { type CallView, createToolCall } from './tool-call.ts';
 export interface RunView {
 	readonly root: HTMLElement;
 	readonly apply: (event: RunEvent) => void;
-	/** Adds what is no part of a turn behind the newest one. */
+	/** Adds an element after the newest turn. */
 	readonly addBlock: (...nodes: readonly HTMLElement[]) => void;
 	/** Shows the text that `apply` took in: once a frame is enough. */
 	readonly flush: () => void;
@@ -42,7 +42,7 @@ export function createRunView(parent: Node, calls: Map<string, CallView> = new M
 		return turn.appendChild(node);
 	}
 
-	/** What comes next stands below what is there, and is no part of it. */
+	/** Starts a new block below the current one. */
 	function closeText() {
 		prose?.end();
 		prose = undefined;
@@ -92,7 +92,7 @@ export function createRunView(parent: Node, calls: Map<string, CallView> = new M
 			answer.endTurn();
 			provided.endTurn();
 		},
-		/** Removes what the turn has shown so far. */
+		/** Removes the elements of the turn. */
 		dropTurn() {
 			answer.dropTurn();
 			provided.dropTurn();
@@ -228,7 +228,7 @@ function showEnd({ calls, addLine }: Drawing, event: EndEvent) {
 	}
 }
 
-/** Gives a message of an assistant or a tool as the events that made it. */
+/** Converts a message of an assistant or a tool to the events that made it. */
 export function* toEvents(message: Message): Generator<RunEvent> {
 	if (message.role === 'tool') {
 		const { toolCallId: id, content: output, isError = false, parts } = message;
@@ -260,16 +260,16 @@ function createAnswer() {
 			if (said.length > settled) said.push('\n\n');
 			settled = said.length;
 		},
-		/** Forgets what the turn has said so far. */
+		/** Drops the text of the turn. */
 		dropTurn(): void {
 			said.length = settled;
 		},
-		/** Makes a button that copies it, if anything was said. */
+		/** Makes a button that copies the text, if there is any. */
 		createCopy: (): HTMLElement[] => (said.length === 0 ? [] : [createCopy(() => said.join('').trim())]),
 	};
 }
 
-/** Its words are drawn by the style sheet: they are not of the answer. */
+/** The style sheet draws its label, so that a selection of the answer does not include it. */
 function createCopy(read: () => string): HTMLElement {
 	const copy = button('copy', '', async () => {
 		await navigator.clipboard.writeText(read());

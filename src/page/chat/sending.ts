@@ -1,11 +1,11 @@
-/** Sending a message or an answer, and what to show when it was refused. */
+/** Sends a message or an answer, and finds the error to show when it was refused. */
 
 import { type Client, ClientError, type MessageBody, type RunEvents } from '../../client/index.ts';
 import { createAnsweredError, findAnswered, isWaitingFor, type Question } from '../../client/waits.ts';
 
 /**
- * Sends something, and reads the run that follows. Whoever leaves the place meanwhile ends the reading, and not the sending:
- * what was sent arrives.
+ * Sends a message or an answer, and reads the run that follows. Leaving the chat ends the reading,
+ * not the sending.
  */
 export function sendAndRead(place: AbortSignal, begin: (signal: AbortSignal) => RunEvents): RunEvents {
 	const reading = new AbortController();
@@ -23,7 +23,7 @@ export function sendAndRead(place: AbortSignal, begin: (signal: AbortSignal) => 
 	});
 }
 
-/** Whether the server has taken what was sent, and only the reading of its run came to an end. */
+/** Whether the server has accepted the request, and only the reading of its run ended. */
 export function hasArrived(error: unknown, place: AbortSignal): boolean {
 	return error === place.reason || (error instanceof ClientError && error.code === 'connection_lost');
 }
@@ -33,7 +33,7 @@ interface About {
 	readonly signal: AbortSignal;
 }
 
-/** Sends a message. To a question it goes as its answer, and no other call can take it. */
+/** Sends a message. If a question waits, the message is the answer to this question only. */
 export function sendOrAnswer(
 	client: Pick<Client, 'sendMessage' | 'answerQuestion'>,
 	id: string,
@@ -54,7 +54,7 @@ interface Refused {
 	readonly signal: AbortSignal;
 }
 
-/** Finds what to tell of a refused message or answer, if the session stands otherwise by now than it was shown. */
+/** Finds the error to show for a refused message or answer, if the session has changed since it was shown. */
 export async function readRefusal(
 	client: Pick<Client, 'getSession'>,
 	{ id, error, call, signal }: Refused,

@@ -25,7 +25,7 @@ export function createTaskLists(root: HTMLDetailsElement) {
 
 	return {
 		clear,
-		/** Shows lists as they stand now. Those that were shown before change in their places. */
+		/** Shows lists, and updates known lists in place. */
 		show(lists: readonly TaskList[]) {
 			for (const list of lists) {
 				const known = views.get(list.id);

@@ -1,4 +1,4 @@
-/** A tool call on the page: a line that says what was asked and answered, which opens to show all of it. */
+/** A tool call on the page: a line with its input and result, which opens to show both completely. */
 
 import type { Message, RunEvent } from '../../client/types.ts';
 import { findSkillName, parseInput, splitDiff } from '../../client/words.ts';
@@ -18,7 +18,7 @@ const wordsOfState = {
 
 export type CallView = ReturnType<typeof createToolCall>;
 
-/** `where` stands in the place of the time of a call that has none. */
+/** `where` replaces the duration of a call that has none. */
 export function createToolCall(name: string, where = '') {
 	const title = element('span', 'name', name);
 	const question = element('span', 'brief');
@@ -73,7 +73,7 @@ export function createToolCall(name: string, where = '') {
 			if (images.length > 0 || diff !== undefined) root.open = true;
 		},
 
-		/** Shows where the tool threw, folded below its error. Only a server on this machine tells it. */
+		/** Shows the stack of a tool's error, folded below the error. Only a server on this machine sends it. */
 		setStack(lines: string) {
 			body.append(element('details', 'stack', element('summary', '', 'Stack'), element('pre', '', lines)));
 		},
@@ -102,7 +102,7 @@ export function createToolCall(name: string, where = '') {
 		/** It was allowed, so its result is to come. */
 		resume: () => setState('running'),
 
-		/** A person has to allow it, or to give its result. */
+		/** Marks the call as waiting for an approval or a result. */
 		wait: () => setState('waiting'),
 
 		/** The run is over: a call without a result stays without one. */
@@ -127,7 +127,7 @@ function toFullText(value: unknown) {
 	return withoutTurns(typeof value === 'string' ? value : (JSON.stringify(value, undefined, 2) ?? ''));
 }
 
-/** Gives an input on one line; its value alone where it has only one. */
+/** Formats an input on one line, or only its value if it has one field. */
 function shortenInput(input: unknown): string {
 	if (typeof input !== 'object' || input === null) return shorten(String(input), 200);
 	const values = Object.values(input);
@@ -136,7 +136,7 @@ function shortenInput(input: unknown): string {
 	return shorten(withoutTurns(typeof only === 'string' ? only : JSON.stringify(only)), 200);
 }
 
-/** Messages that are read after a run. What more it had is told when the chat is opened again. */
+/** The most messages that are read after a run. Further durations are shown when the chat is reopened. */
 const newest = 50;
 
 interface TimesClient {
@@ -146,7 +146,7 @@ interface TimesClient {
 	): Promise<{ readonly messages: readonly Message[] }>;
 }
 
-/** Shows at calls how long they took. A call that waited for somebody has no time: its result is another run's. */
+/** Shows the durations of calls. A call that waited for a person has none, because its result is in another run. */
 export function showCallTimes(calls: ReadonlyMap<string, CallView>, messages: readonly Message[]): void {
 	const begun = new Map<string, { readonly at: number; readonly runId: string | undefined }>();
 	for (const message of messages) {
@@ -160,7 +160,7 @@ export function showCallTimes(calls: ReadonlyMap<string, CallView>, messages: re
 	}
 }
 
-/** Reads after a run how long its calls took. It is an aid: where it cannot be read, the chat goes on without it. */
+/** Reads the durations of calls after a run. A failed read is ignored. */
 export function createCallTimes(client: TimesClient, calls: ReadonlyMap<string, CallView>) {
 	let read: (() => Promise<void>) | undefined;
 	return {

@@ -1,4 +1,4 @@
-/** The conversation: what was said, the runs between, and failures. */
+/** The conversation: messages, runs and failures. */
 
 import type { CallAnswer, Message } from '../../client/types.ts';
 import { describeAnswer, toSaidText, toText } from '../../client/words.ts';
@@ -39,7 +39,7 @@ export function createTranscript(onAgain: (again: Again) => void) {
 			addEdit(bubble, text, (newer) => onAgain({ ...message, text: newer }));
 		},
 
-		/** Offers what can be done after a run, until the next one begins. What is not needed is offered quietly. */
+		/** Offers an action after a run, until the next run begins. An optional action is shown quietly. */
 		offer(label: string, onClick: () => void, { isQuiet = false } = {}): void {
 			const offer = button(`retry offer${isQuiet ? ' quiet' : ''}`, label, () => {
 				offer.remove();
@@ -85,7 +85,7 @@ export function createTranscript(onAgain: (again: Again) => void) {
 			void drawing.drawAll(tail.keep);
 		},
 
-		/** Shows at a call what a person said of it: its result, or that it may run now. */
+		/** Shows a person's answer at a call: its result or the approval. */
 		showAnswer(answer: CallAnswer): void {
 			const call = calls.get(answer.id);
 			if (!('approve' in answer)) call?.setResult(answer.output, answer.isError === true);
@@ -108,7 +108,7 @@ interface History {
 	readonly draw: Draw;
 }
 
-/** Draws messages, and takes from `results` what belongs to their calls; what belongs to earlier ones is left there. Gives the calls. */
+/** Draws messages with the `results` of their calls, and removes these from `results`. Returns the calls. */
 function drawHistory(
 	place: DocumentFragment,
 	messages: readonly Message[],
@@ -159,7 +159,7 @@ function setResult(call: CallView, { content, isError, parts }: ToolMessage): vo
 	call.setResult(content, isError === true, parts);
 }
 
-/** Makes what shows what the model is sent instead of the messages above. */
+/** Makes the view of the summary that the model gets instead of the messages above. */
 function createSummary(text: string): HTMLElement {
 	const title = element('summary', '', 'The model reads the messages above as this summary');
 	return element('details', 'reasoning', title, element('div', 'body', text));
@@ -167,14 +167,14 @@ function createSummary(text: string): HTMLElement {
 
 type Files = readonly { readonly name: string; readonly size: number }[];
 
-/** Makes what shows the message of a person. */
+/** Makes the bubble of a person's message. */
 export function createMessage(text: string, files: Files = []): HTMLElement {
 	const bubble = element('div', 'message', element('span', 'visually-hidden', 'You: '), text);
 	if (files.length > 0) bubble.append(createFileList(files));
 	return bubble;
 }
 
-/** Keeps the end of a scrolled element in view while it grows. A reader who scrolls up is left alone until the end is reached again. */
+/** Keeps the end of a scrolled element in view while it grows, unless the reader has scrolled up. */
 function createTail(node: HTMLElement) {
 	const reader = watchReader();
 	let isAtEnd = true;
@@ -201,7 +201,7 @@ function createTail(node: HTMLElement) {
 		{ passive: true },
 	);
 
-	// Its height changes with what stands beside it.
+	// Its height changes with the elements beside it.
 	new ResizeObserver(() => {
 		if (isAtEnd) toEnd();
 	}).observe(node);
@@ -215,7 +215,7 @@ function createTail(node: HTMLElement) {
 	};
 }
 
-/** After so many milliseconds without a wheel, a touch or a key, nobody scrolls any more. */
+/** Milliseconds without a wheel, a touch or a key after which scrolling has ended. */
 const restMs = 1_000;
 
 /** Watches whether a reader may be scrolling. */

@@ -1,4 +1,4 @@
-/** The messages that wait for the run, below the conversation: each says what it waits for, and can be removed. */
+/** The queued messages below the conversation. Each can be removed. */
 
 import { ClientError } from '../../client/error.ts';
 import type { SessionClient } from '../../client/sessions.ts';
@@ -34,7 +34,7 @@ export function createWaitingList(client: WaitingClient, onShown: () => void) {
 		try {
 			await client.removeWaiting(place.id, id, place);
 		} catch (error) {
-			// A run has taken it up meanwhile.
+			// A run has taken it.
 			if (!(error instanceof ClientError) || error.code !== 'not_found') throw error;
 			return;
 		}
@@ -44,7 +44,7 @@ export function createWaitingList(client: WaitingClient, onShown: () => void) {
 	async function read(): Promise<readonly WaitingMessage[]> {
 		if (place === undefined) return [];
 		const { id, signal } = place;
-		// An aid: where it cannot be read, it stays as it was.
+		// A list that cannot be read stays unchanged.
 		const now = await client.listWaiting(id, { signal }).catch(() => waiting);
 		if (signal.aborted || place?.id !== id) return [];
 		const left = waiting.filter((one) => !now.some(({ id }) => id === one.id));
@@ -70,7 +70,7 @@ export function createWaitingList(client: WaitingClient, onShown: () => void) {
 		use(id: string, signal: AbortSignal): void {
 			place = { id, signal };
 		},
-		/** Reads the list again. Gives those that wait no more, unless they were removed here. */
+		/** Reads the list again. Returns the messages that no longer wait and were not removed here. */
 		refresh(): Promise<readonly WaitingMessage[]> {
 			const next = reading.then(read);
 			reading = next;

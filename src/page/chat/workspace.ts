@@ -1,4 +1,4 @@
-/** The files of a chat: each with its size and a button that downloads it, and what changed, with diffs. */
+/** The files of a chat with their sizes and download buttons, and their changes with diffs. */
 
 import { ClientError } from '../../client/error.ts';
 import type { SessionClient } from '../../client/sessions.ts';
@@ -31,7 +31,7 @@ export function createWorkspaceView(root: HTMLDetailsElement, client: FileClient
 		note.hidden = text === '';
 	}
 
-	/** Reads again what is shown. While it does, further wishes become one. */
+	/** Reads again. Further calls during a read lead to one more read. */
 	async function refresh() {
 		isStale = true;
 		if (isReading) return;

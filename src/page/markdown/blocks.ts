@@ -1,4 +1,4 @@
-/** Says how the blocks of a text are drawn: nothing of it is read as HTML, and it loads nothing. */
+/** Draws the blocks of a text. Reads no HTML and loads nothing. */
 
 import type { Tokens } from 'marked';
 import { type Markdown, type MarkdownToken, readLine, toKnown } from '../../client/markdown.ts';
@@ -116,7 +116,7 @@ function toList({ ordered, start, items }: Tokens.List, getLine: GetLine, begun:
 	});
 }
 
-/** Gives an item. Its first words stand in no paragraph: whether one has gaps around it says nothing of those above it. */
+/** Makes a list item. Its first words are in no paragraph, because a gap after an item does not change the items before it. */
 function toItem({ tokens, task, checked, raw }: Tokens.ListItem, getLine: GetLine): Block {
 	const [first, ...others] = toKnown(tokens).filter(({ type }) => type !== 'checkbox');
 	const isLine = first?.type === 'text' || first?.type === 'paragraph';
@@ -138,7 +138,7 @@ function toItem({ tokens, task, checked, raw }: Tokens.ListItem, getLine: GetLin
 	};
 }
 
-/** Gives a table in parts, each with the head of the table. */
+/** Splits a table into parts, each with the head of the table. */
 function toTable({ header, rows }: Tokens.Table, getLine: GetLine, begun: Begun): Block[] {
 	const toCell = (cell: Tokens.TableCell) =>
 		splitPieces(getLine(cell)).flatMap((piece) => createInline(readLine(piece)));
@@ -171,7 +171,7 @@ function createScroller(from: number, table: HTMLElement): HTMLElement {
 	return box;
 }
 
-/** The characters of a piece. It ends behind the shortest at the first sentence or line in which all marks come in pairs. */
+/** The characters of a piece. It ends after the shortest length at the first sentence or line with balanced marks. */
 const shortest = 2_000;
 const longest = 4_000;
 

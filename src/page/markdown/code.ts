@@ -36,7 +36,7 @@ export function splitCode(text: string): readonly string[] {
 	return text.match(/[\s\S]{1,2000}[^\n]*\n?/g) ?? [];
 }
 
-/** Its words are not of the text: they are drawn by the style sheet, and not selected with the code. */
+/** The style sheet draws its label, so that a selection of the code does not include it. */
 function createHead(language: string, code: HTMLElement): HTMLElement {
 	const copy = button('copy', '', async () => {
 		await navigator.clipboard.writeText(code.textContent);
@@ -52,7 +52,7 @@ function createHead(language: string, code: HTMLElement): HTMLElement {
 	return head;
 }
 
-/** Gives the code in these nodes its colours, when there is time for it. */
+/** Colours the code in these nodes when the page is idle. */
 export function colourCode(nodes: readonly ChildNode[]): void {
 	for (const node of nodes.filter((one) => one instanceof Element))
 		for (const code of node.querySelectorAll<HTMLElement>('code[data-language]')) whenIdle(() => colour(code));
@@ -75,7 +75,7 @@ const lowlight = createLowlight(languages);
 
 type Root = ReturnType<typeof lowlight.highlight>;
 
-/** Gives code as pieces with classes, or nothing for a language that is not known. */
+/** Returns the pieces of code with their classes. Undefined for an unknown language. */
 function highlight(text: string, language: string): ChildNode[] | undefined {
 	const name = language.toLowerCase();
 	return lowlight.registered(name) ? lowlight.highlight(name, text).children.flatMap(toNode) : undefined;

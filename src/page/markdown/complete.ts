@@ -1,4 +1,4 @@
-/** Finds what of a list or a table is complete while it grows: its first parts. What stands behind them goes on in the next text. */
+/** Finds the finished first parts of a growing list or table. The rest continues in the next text. */
 
 import type { Tokens } from 'marked';
 import type { MarkdownToken } from '../../client/markdown.ts';
@@ -6,7 +6,7 @@ import type { MarkdownToken } from '../../client/markdown.ts';
 /** Items of a part of a list, and rows of a part of a table. */
 export const partLengths = { list: 50, table: 100 };
 
-/** What stands on the page already of the list or the table with which a text begins. */
+/** The finished part of the list or table with which a text begins. */
 export interface Begun {
 	/** Its items or rows, which are whole parts. */
 	readonly count: number;
@@ -19,7 +19,7 @@ export const notBegun: Begun = { count: 0, start: 1 };
 interface Complete {
 	/** How many of the last parts are not complete. */
 	readonly left: number;
-	/** What is to be read from now on, and what of its first block stands. */
+	/** The text to read from now on, and the finished part of its first block. */
 	readonly rest: string;
 	readonly begun: Begun;
 }

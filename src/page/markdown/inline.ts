@@ -1,4 +1,4 @@
-/** Draws what stands in a line. What is not known here, or not allowed, stays as it was written. */
+/** Draws inline Markdown. Unknown and forbidden marks stay text. */
 
 import { type MarkdownToken, toKnown } from '../../client/markdown.ts';
 import { element } from '../parts/element.ts';
@@ -31,8 +31,8 @@ function createOne(token: MarkdownToken): ChildNode {
 }
 
 /**
- * Makes a link whose title is where it leads, as the browser reads it; its text says so, too, where it names another host.
- * Gives `undefined` for what is no such URL, and for a URL with a user, which looks like another host.
+ * Makes a link whose title is its address as the browser reads it. A text that names another host gets the host appended.
+ * Returns undefined for other URLs, and for a URL with a user, which looks like another host.
  */
 export function createLink(href: string, children: readonly ChildNode[]): HTMLElement | undefined {
 	const to = URL.canParse(href) ? new URL(href) : undefined;
@@ -49,7 +49,7 @@ export function createLink(href: string, children: readonly ChildNode[]): HTMLEl
 /** A point, a colon, a slash or an at sign within words, as hosts and addresses have them; `3002` is the ideographic full stop. */
 const hostSign = /[^\s.,:;/][.\u3002:/@\\]+[^\s.,:;]|localhost/u;
 
-/** Whether a label may be read as an address that is not the link's own. Compared is what a reader sees: letters as they look (NFKC), and nothing that has no width. */
+/** Whether a label may be read as another address than the link's. Compares visible text: normalized (NFKC), without characters of no width. */
 function namesAnotherHost(label: string, { protocol, host }: URL) {
 	const seen = label
 		.normalize('NFKC')
@@ -58,6 +58,6 @@ function namesAnotherHost(label: string, { protocol, host }: URL) {
 		.trim();
 	if (!hostSign.test(seen)) return false;
 	const rest = [`${protocol}//${host}`, host].find((own) => seen.startsWith(own));
-	// Behind the own host may only stand a port or a path, and in them no second address.
+	// Only a port or a path may follow the link's own host, without a second address in it.
 	return rest === undefined || !/^(?::\d+)?(?:[/?#][^\s]*)?$/.test(seen.slice(rest.length));
 }

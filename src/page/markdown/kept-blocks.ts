@@ -1,4 +1,4 @@
-/** Blocks that are kept on the page while their text grows: only what has changed is drawn again. */
+/** Blocks that stay on the page while their text grows. Only changed blocks are redrawn. */
 
 /** A block as it is to be drawn. */
 export interface Block {
@@ -25,7 +25,7 @@ interface KeptBlock extends Drawing {
 
 export type KeptBlocks = KeptBlock[];
 
-/** Makes `place` show these blocks. `kept` is what it shows; nothing else stands behind that. */
+/** Makes `place` show these blocks. `kept` are the last nodes in `place`. */
 export function showBlocks(place: Element, kept: KeptBlocks, blocks: readonly Block[]): void {
 	let same = 0;
 	while (isSame(kept[same], blocks[same])) same += 1;

@@ -10,34 +10,34 @@ import { colourCode } from './code.ts';
 import { findComplete, notBegun } from './complete.ts';
 import { type KeptBlocks, showBlocks } from './kept-blocks.ts';
 
-/** `draw` says when that is drawn which is not shown at the end. */
+/** `draw` schedules the drawing of the rest at the end. */
 export function createMarkdown(root: HTMLElement, draw: Draw = drawAtOnce) {
 	const sections = createSections(root);
-	/** The text of the blocks that are not complete. Only `redraw` reads it: to read a text that grows costs its length. */
+	/** The text of the incomplete blocks. Only `redraw` reads it, because each read costs its length. */
 	let open = '';
-	/** What stands already of the first of them. */
+	/** The finished part of the first incomplete block. */
 	let begun = notBegun;
-	/** The end of it that is not shown yet. */
+	/** The end of `open` that is not shown yet. */
 	let unseen = '';
-	/** What was drawn of it, where further text goes, and how it stood then. */
+	/** The drawn blocks of `open`, the element for further text, and the state of the drawn text. */
 	const draft: KeptBlocks = [];
 	let end: Element | undefined;
 	let drawn = toDrawn('');
-	/** What was added to the end of the draft since. */
+	/** The text that was added to the end of the draft since then. */
 	const added = new Text();
 
-	/** Leaves the first blocks alone from now on. */
+	/** Finishes the first blocks. */
 	function settle(count: number): void {
 		const complete = draft.splice(0, count);
 		sections.fill(complete, draft);
 		colourCode(complete.flatMap(({ nodes }) => nodes));
 	}
 
-	/** Draws the open blocks, and leaves alone from now on what more text can't change. */
+	/** Draws the open blocks, and finishes those that further text cannot change. */
 	function redraw(): void {
 		added.remove();
 		added.data = '';
-		// Only lines that have ended say where a block is complete, and only an empty one does.
+		// Only an empty line ends a block, and only complete lines count.
 		const lines = open.slice(0, open.lastIndexOf('\n') + 1);
 		const { settled, rest } = /\n[ \t]*\n/.test(lines) ? splitBlocks(lines) : { settled: undefined, rest: lines };
 		const complete = settled === undefined ? [] : toBlocks(settled, begun);
@@ -49,11 +49,11 @@ export function createMarkdown(root: HTMLElement, draw: Draw = drawAtOnce) {
 		shorten(last.blocks);
 		end = findEnd(draft.at(-1)?.nodes ?? []);
 		drawn = toDrawn(open);
-		// Spaces at an end are drawn when something stands behind them.
+		// Spaces at the end are drawn when text follows them.
 		unseen = open.slice(drawn.length);
 	}
 
-	/** Leaves the first parts of a long list or table alone from now on. Its others are read without them. */
+	/** Finishes the first parts of a long list or table. The other parts are read without them. */
 	function shorten(blocks: readonly MarkdownToken[]): void {
 		const found = findComplete(open, blocks, begun);
 		if (found === undefined) return;
@@ -76,7 +76,7 @@ export function createMarkdown(root: HTMLElement, draw: Draw = drawAtOnce) {
 		} else redraw();
 	}
 
-	/** Draws what is not shown yet, and what stands as it stays. */
+	/** Draws the rest, and finishes all blocks. */
 	function* drawRest(): Generator<number, void> {
 		const slices = splitSlices(unseen);
 		open = open.slice(0, open.length - unseen.length);
@@ -91,7 +91,7 @@ export function createMarkdown(root: HTMLElement, draw: Draw = drawAtOnce) {
 		settle(draft.length);
 	}
 
-	/** `flush` shows what `write` has taken in. Nothing comes after the end. */
+	/** `flush` shows the text given to `write`. Do not write after `end`. */
 	return { write, flush, end: () => draw(root, drawRest()) };
 }
 
@@ -103,7 +103,7 @@ function splitSlices(text: string): readonly string[] {
 /** An open block of more characters is drawn again only when it has grown by a share of itself, so that its cost stays linear. */
 const redrawLimit = 4_000;
 
-/** Whether `text` can be added to `end` in place of drawing again what stands there. So many characters were added since `drawn`. */
+/** Whether `text` can be appended to `end` without redrawing it. `added` is the number of characters appended since `drawn`. */
 function canAdd(end: Element, drawn: ReturnType<typeof toDrawn>, added: number, text: string): boolean {
 	const { fence, length, line } = drawn;
 	if (fence !== undefined && !text.includes(fence.charAt(0)))
@@ -114,14 +114,14 @@ function canAdd(end: Element, drawn: ReturnType<typeof toDrawn>, added: number, 
 	return length >= redrawLimit && added + text.length < length / (text.includes('\n\n') ? 100 : 20);
 }
 
-/** Says of a text that is drawn how it begins and ends: the marks of its block of code, its length, and that of its last line. */
+/** Describes a drawn text: the fence of its code block, its length, and the length of its last line. */
 function toDrawn(text: string) {
 	const fence = /^\n* {0,3}(`{3,}|~{3,})/.exec(text)?.[1];
 	const shown = fence === undefined ? text.trimEnd() : text.replace(/\n$/, '');
 	return { fence, length: shown.length, line: shown.length - shown.lastIndexOf('\n') - 1 };
 }
 
-/** Whether a text has nothing that may be a mark within a line that has begun. */
+/** Whether a text has no character that may be a mark within a line. */
 function isPlain(text: string): boolean {
 	return /^[\p{L}\p{N} ,;'"?!-]*$/u.test(text);
 }
@@ -137,7 +137,7 @@ function findEnd(nodes: readonly ChildNode[]): Element | undefined {
 	return end instanceof Element ? end : undefined;
 }
 
-/** The characters after which a section is full, about. */
+/** The approximate number of characters of a section. */
 const sectionLength = 2_500;
 
 function createSections(root: HTMLElement) {
@@ -151,7 +151,7 @@ function createSections(root: HTMLElement) {
 	}
 
 	return {
-		/** The one that is filled. */
+		/** The section that is being filled. */
 		get newest(): Element {
 			return section;
 		},
@@ -173,17 +173,17 @@ function createSections(root: HTMLElement) {
 	};
 }
 
-/** Draws a text that `root` shows, a slice a step. Each step gives how many characters it has drawn. */
+/** Draws a text in `root`, a slice a step. Each step yields the number of drawn characters. */
 export type Draw = (root: Node, slices: Iterator<number, void>) => void;
 
-/** The characters that a frame draws, about. */
+/** The approximate number of characters that a frame draws. */
 const mostCharacters = 1_500;
 
 function drawAtOnce(_root: Node, slices: Iterator<number, void>): void {
 	while (slices.next().done !== true);
 }
 
-/** Gathers texts, and draws the newest first: that is the one which is seen. What has left the page is not drawn. */
+/** Queues texts, and draws the newest first, because it is in view. Skips removed elements. */
 export function createDrawing() {
 	const waiting: Parameters<Draw>[] = [];
 

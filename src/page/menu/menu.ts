@@ -11,7 +11,7 @@ const mostSessions = 30;
 /** Calls that wait, as they are counted. */
 const mostWaiting = 100;
 
-/** `onNews` is called when what was read is not what it was before, with the ids of the sessions that have changed. */
+/** `onNews` is called after a changed read, with the ids of the changed sessions. */
 export function createMenu(
 	client: Pick<Client, 'listSessions' | 'listApprovals'>,
 	panels: readonly Panel[],
@@ -58,7 +58,7 @@ export function createMenu(
 			drawer.close();
 		},
 
-		/** Reads the sessions and what waits. It is an aid: where they cannot be read, they stay as they were. */
+		/** Reads the sessions and the waiting calls. If they cannot be read, the menu stays unchanged. */
 		async refresh(): Promise<void> {
 			reading.abort();
 			reading = new AbortController();
@@ -94,7 +94,7 @@ export function createMenu(
 	}
 }
 
-/** Remembers entries by their ids, and tells which are others than before. What is read first is no news. */
+/** Remembers entries by their ids, and finds changed entries. The first read has none. */
 function createMemory() {
 	let known: ReadonlyMap<string, string> | undefined;
 	return {

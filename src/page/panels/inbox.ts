@@ -1,4 +1,4 @@
-/** The inbox: what waits for a person in all sessions, to be answered here. */
+/** The inbox: the calls and questions of all sessions that wait for a person. */
 
 import { type Agent, type Approval, type CallAnswer, type Client, ClientError } from '../../client/index.ts';
 import { createAnsweredError, findAnswered, findChildCall, isWaitingFor } from '../../client/waits.ts';
@@ -51,7 +51,7 @@ export const inbox: Panel = {
 			more.hidden = cursor === undefined;
 		}
 
-		/** Shows what came behind those that are shown, and which of them wait no more. */
+		/** Adds new entries, and marks entries that no longer wait. */
 		async function lookAgain(): Promise<void> {
 			const page = await place.client.listApprovals({ limit: mostSeen, signal: place.signal });
 			if (place.signal.aborted) return;
@@ -74,15 +74,15 @@ interface List {
 	readonly place: Place;
 	/** All entries, by their keys. */
 	readonly listed: Pick<ReadonlyMap<string, Entry>, 'has'>;
-	/** Finds what people fill in for the calls of an entry. */
+	/** Finds the schema of the form for a call of an entry. */
 	readonly find: (approval: Approval) => FindSchema;
 }
 
 interface Entry {
 	readonly root: HTMLElement;
-	/** Whether it asks for what has this key. */
+	/** Whether the entry shows the call with this key. */
 	asks(key: string): boolean;
-	/** Says that it waits no more, unless somebody answers here now. */
+	/** Shows that the entry no longer waits, unless a person is answering it here. */
 	leave(): void;
 }
 
@@ -99,7 +99,7 @@ function createEntry(approval: Approval, { place, listed, find }: List): Entry {
 	/** What the entry asks for. */
 	let asked: readonly Approval[] = [approval];
 
-	/** Sends an answer. The run goes on at the server; its first event says that the answer was taken. */
+	/** Sends an answer. The first event of the run shows that the server accepted it. */
 	async function give(to: Approval, ...[answer, words]: Parameters<Give>): Promise<void> {
 		isAnswering = true;
 		try {
@@ -122,7 +122,7 @@ function createEntry(approval: Approval, { place, listed, find }: List): Entry {
 		root.classList.add('settled');
 	}
 
-	/** Shows what waits in place of what somebody else has answered, unless another entry asks for it. */
+	/** Replaces an entry that another person answered by the calls that wait now, unless another entry shows them. */
 	function showNow(now: readonly Approval[]): void {
 		asked = now.filter((one) => one.callId === approval.callId || !listed.has(toKey(one)));
 		ask();
@@ -166,7 +166,7 @@ function describeWord(answer: CallAnswer): string {
 	return answer.approve ? 'Allowed. It runs now.' : 'Denied.';
 }
 
-/** Reads what waits in the place of an entry whose answer was refused. Nothing where the entry itself still waits. */
+/** Reads the calls that wait in place of an entry whose answer was refused. Undefined if the entry still waits. */
 async function readNow(
 	{ client, signal }: { readonly client: Pick<Client, 'getSession'>; readonly signal: AbortSignal },
 	approval: Approval,
@@ -186,8 +186,8 @@ async function readNow(
 }
 
 /**
- * Gives an entry with all of its arguments, or of its question: the list has the beginning of long ones only. Nothing where
- * the call waits no more.
+ * Returns an entry with its complete arguments or question: the list truncates long ones. Undefined if
+ * the call no longer waits.
  */
 async function readWhole(
 	{ client, signal }: { readonly client: Pick<Client, 'getSession'>; readonly signal: AbortSignal },

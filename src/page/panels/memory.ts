@@ -41,7 +41,7 @@ export const memory: Panel = {
 			more.disabled = false;
 			show(page.memories, page.cursor);
 		}
-		/** Reads anew what the two fields ask for. What an earlier word asked for is not shown any more. */
+		/** Reads the memories that match the two fields. Ignores the answer to an earlier search. */
 		async function look(): Promise<void> {
 			reading.abort();
 			reading = new AbortController();
@@ -92,7 +92,7 @@ async function exportAll({ client, signal }: Place, holder: { readonly user?: st
 	save('memories.ndjson', new Blob(lines, { type: 'application/x-ndjson' }));
 }
 
-/** Makes the entry of a memory: its text, who changed it last, and what can be done with it. */
+/** Makes the entry of a memory: its text, its last author, and its actions. */
 function createEntry(memory: Memory, whose: Whose): HTMLElement {
 	const entry = element('li', 'card memory');
 	const show = (now: Memory): void => entry.replaceChildren(...createView(now));
@@ -110,7 +110,7 @@ function createEntry(memory: Memory, whose: Whose): HTMLElement {
 		return [head, element('p', 'card-text', now.text)];
 	}
 
-	/** Removes what is shown. What somebody has changed since is shown instead. */
+	/** Removes the shown version. A newer version is shown instead. */
 	async function remove(now: Memory): Promise<void> {
 		const { client, signal, holder } = whose;
 		try {
@@ -126,7 +126,7 @@ function createEntry(memory: Memory, whose: Whose): HTMLElement {
 	return entry;
 }
 
-/** Says who changed a memory last, and when. */
+/** Describes the last author and time of a change. */
 function createSource({ source: { via, agent = 'an agent', sessionId }, updatedAt }: Memory): HTMLElement {
 	const who = via === 'http' ? 'over HTTP' : agent;
 	const name = sessionId === undefined ? who : link('', toSessionAddress(sessionId), who);
@@ -140,13 +140,13 @@ interface Whose extends Pick<Place, 'client' | 'signal' | 'again'> {
 
 interface Outcome {
 	readonly onSaved: (memory: Memory) => void;
-	/** Called when the person leaves it without a change. */
+	/** Called when the person cancels. */
 	readonly onLeft: () => void;
 }
 
 /**
- * Makes the form that changes a memory, or writes a new one. What somebody else has changed meanwhile is shown, and nothing
- * is replaced before the person has seen it.
+ * Makes the form that changes a memory, or writes a new one. It shows a conflicting change by another person, and replaces nothing
+ * that the person has not seen.
  */
 function createEditor(memory: Memory | undefined, whose: Whose, { onSaved, onLeft }: Outcome): HTMLFormElement {
 	const { client, signal, holder } = whose;
@@ -181,7 +181,7 @@ function createEditor(memory: Memory | undefined, whose: Whose, { onSaved, onLef
 		keep.disabled = false;
 	}
 
-	/** Shows what stands at the path now. The next save replaces just that. */
+	/** Shows the current memory at the path. The next save replaces that version only. */
 	async function tellOther(): Promise<void> {
 		try {
 			known = await client.getMemory(path.value.trim(), { ...holder, signal });

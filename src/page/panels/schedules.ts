@@ -1,4 +1,4 @@
-/** What wakes agents and sessions by itself: when next, what became of the last time, and new ones for sessions. */
+/** Schedules: the next time, the result of the last run, and a form for a new schedule of a session. */
 
 import type { Schedule, ScheduleBody } from '../../client/index.ts';
 import { toSessionAddress } from '../parts/address.ts';
@@ -73,7 +73,7 @@ function describeTimes({ cron, every, at, timezone = 'UTC', nextAt }: Schedule):
 
 const words = { ran: 'Ran ', skipped: 'Skipped ', failed: 'Failed ' } as const;
 
-/** Says what became of the last time. */
+/** Describes the result of the last run. */
 function createLast({ last }: Schedule): HTMLElement[] {
 	if (last === undefined) return [];
 	const { at, outcome, sessionId, reason } = last;

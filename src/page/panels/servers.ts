@@ -57,7 +57,7 @@ function createEntry({ name, url, from, isLoggedIn }: McpServer, { client, signa
 
 type Given = Pick<Place, 'client' | 'signal' | 'again'>;
 
-/** Lists the tools of a server. What has changed is shown with what was accepted, and accepted by a button. */
+/** Lists the tools of a server. A changed tool is shown beside its accepted version, with a button that accepts it. */
 function createTools(server: McpServerDetails, { client, signal, again }: Given): HTMLElement {
 	const { tools = [], problem } = server;
 	if (problem !== undefined) return element('p', 'failure', problem);

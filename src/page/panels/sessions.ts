@@ -45,7 +45,7 @@ export const sessions: Panel = {
 			known.set(session.id, entry);
 			return createRow(session, place);
 		}
-		/** Puts what has changed elsewhere in front. */
+		/** Moves changed sessions to the front. */
 		async function lookAgain(): Promise<void> {
 			if (search.value.trim() !== '') return;
 			const page = await place.client.listSessions({ limit: pageLength, signal: place.signal });
@@ -186,7 +186,7 @@ function createRow(listed: ListedSession, place: Place): HTMLElement {
 			changed();
 		}),
 	);
-	// An aid: where it cannot be read, the row has its other columns.
+	// If it cannot be read, the row has its other columns.
 	void client.getSession(id, { signal }).then(
 		(session) => {
 			status.replaceChildren(createStatus(session));

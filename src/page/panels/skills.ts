@@ -1,4 +1,4 @@
-/** The published skills: found, read, and edited by who may. */
+/** The published skills: a search, and an editor for people with the right to edit. */
 
 import { ClientError, type SkillPage } from '../../client/index.ts';
 import { element } from '../parts/element.ts';

@@ -100,13 +100,13 @@ function createDayChart(usage: Spending['usage'], days: number, now = Date.now()
 	return createChart(`By day, the last ${days} days`, bars, most?.words ?? '', { limit });
 }
 
-/** Describes a bar: of what has no known price at least the tokens. */
+/** Describes a bar. Shows the tokens if the price is unknown. */
 function describeBar(spent: Cost): string {
 	const tokens = spent.unpricedTokens && spent.usd === 0 ? `, ${spent.tokens.toLocaleString('en')} tokens` : '';
 	return `${describeCost(spent)}${tokens}`;
 }
 
-/** Finds what one owner may spend on a day, in what the chart shows, with what is spent today. */
+/** Finds the daily budget of one owner and the spending of today, in the unit of the chart. */
 function findLimit(
 	usage: Spending['usage'],
 	inDollars: boolean,
@@ -123,7 +123,7 @@ function findLimit(
 }
 
 type Group = NonNullable<Spending['groups']>[number];
-/** A group with money, which is what the panel asks for. */
+/** A group with its cost. */
 type SpentGroup = Extract<Group, { readonly spent: unknown }>;
 
 const fields = { agent: 'Agent', model: 'Model', user: 'User', unit: 'Unit' } as const;
@@ -134,7 +134,7 @@ interface Row extends Required<Cost> {
 	readonly cachedInputTokens: number;
 }
 
-/** Makes a field that chooses what to sum up by, and the table of that. */
+/** Makes a field that chooses the grouping, and the table of the groups. */
 function createGroups(groups: Spending['groups'] = []): HTMLElement[] {
 	const spent = groups.filter((group): group is SpentGroup => 'spent' in group);
 	if (spent.length === 0) return [];
@@ -214,7 +214,7 @@ function listUnits(groups: readonly SpentGroup[]): readonly Cells[] {
 	return [...counts].flatMap(([name, count]) => (count > 0 ? [[name, count.toLocaleString('en')] as const] : []));
 }
 
-/** What was spent. `usd` is what is known of the price. */
+/** An amount that was spent. `usd` is the known part of the price. */
 interface Cost {
 	readonly tokens: number;
 	readonly usd: number;
@@ -222,7 +222,7 @@ interface Cost {
 	readonly unpricedTokens?: number;
 }
 
-/** Describes a cost: what is not known of it is unknown, and not 0. */
+/** Describes a cost. An unknown price is shown as unknown, not as 0. */
 function describeCost(cost: Cost): string {
 	if (!cost.unpricedTokens) return describeMoney(cost);
 	return cost.usd > 0 ? `${describeMoney(cost)} and unknown` : 'unknown';

@@ -1,4 +1,4 @@
-/** Where the page is: what stands behind `#/` in its address. */
+/** The place on the page: the part of the address after `#/`. */
 export interface Address {
 	/** The name of a panel; nothing for the chat. */
 	readonly panel?: string;
@@ -18,7 +18,7 @@ export function toSessionAddress(id: string): string {
 	return `#/sessions/${encodeURIComponent(id)}`;
 }
 
-/** Gives what `?session=ID` of earlier versions names its address of today. */
+/** Rewrites an address of earlier versions, `?session=ID`. */
 export function moveOldAddress(): void {
 	const id = new URL(location.href).searchParams.get('session');
 	if (id !== null) history.replaceState(null, '', `${location.pathname}${toSessionAddress(id)}`);

@@ -1,10 +1,10 @@
-/** A chart of bars, one beside the other. Each says its numbers to a pointer; the table beside it says them to everybody. */
+/** A bar chart. Each bar shows its numbers as a tooltip; a table beside the chart has them for everybody. */
 
 import { element, svg, withoutTurns } from './element.ts';
 
 export interface Bar {
 	readonly name: string;
-	/** The numbers that stand upon each other, the lowest first. */
+	/** The stacked numbers, the lowest first. */
 	readonly parts: readonly number[];
 	/** The numbers in words. */
 	readonly words: string;
@@ -13,7 +13,7 @@ export interface Bar {
 /** A number that no bar is to pass. */
 export interface ChartLimit {
 	readonly value: number;
-	/** What stands beside the title. */
+	/** The text beside the title. */
 	readonly words: string;
 }
 

@@ -1,11 +1,11 @@
-/** A unified diff on the page: lines that came and went have their colours. */
+/** A unified diff on the page, with colours for added and removed lines. */
 
 import { element } from './element.ts';
 
 /** Lines that are shown. */
 const mostLines = 2_000;
 
-/** `isNamed` says that the file is named beside it: its lines begin with the first part that changed. */
+/** `isNamed` is whether the name of the file is shown beside the diff, which then starts with the first hunk. */
 export function createDiff(text: string, { isNamed = false }: { readonly isNamed?: boolean } = {}): HTMLElement {
 	const start = isNamed ? Math.max(0, text.search(/^@@/m)) : 0;
 	const lines = text.slice(start).split('\n');

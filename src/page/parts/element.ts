@@ -3,12 +3,12 @@
 /** Characters that turn the direction of the text around them (Unicode, 9.2): a text with them shows as another one. */
 const turning = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 
-/** Gives a text as it is shown: in the order in which it is written. */
+/** Removes characters that change the direction of a text. */
 export function withoutTurns(text: string): string {
 	return text.replace(turning, '');
 }
 
-/** Gives the beginning of a text, of at most so many UTF-16 units. No character is cut in two. */
+/** Returns the first `most` UTF-16 units of a text, without splitting a character. */
 export function shorten(text: string, most: number): string {
 	return text.slice(0, most).replace(/[\ud800-\udbff]$/, '');
 }
@@ -48,7 +48,7 @@ export function find<T extends Element>(selector: string, type: new () => T): T 
 
 const namespace = 'http://www.w3.org/2000/svg';
 
-/** Makes an element of a drawing. Its looks are classes: the policy of the page allows no style of its own. */
+/** Makes an SVG element. Style it by classes: the policy of the page forbids inline styles. */
 export function svg<Tag extends keyof SVGElementTagNameMap>(
 	tag: Tag,
 	attributes: Readonly<Record<string, string>>,
@@ -63,7 +63,7 @@ export function svg<Tag extends keyof SVGElementTagNameMap>(
 let last: string | undefined;
 
 /**
- * Saves bytes under a name. They were read by a request, because it may need the key of this tab: a link sends none.
+ * Downloads bytes under a name. The caller reads them by a request, because a link sends no key.
  */
 export function save(name: string, bytes: Blob): void {
 	if (last !== undefined) URL.revokeObjectURL(last);

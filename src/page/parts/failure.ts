@@ -1,4 +1,4 @@
-/** A failed request in words, with what a person can do about it, such as give an API key. */
+/** The message of a failed request, with a remedy such as a form for an API key. */
 
 import { isTransient } from '../../client/error.ts';
 import { ClientError } from '../../client/index.ts';
@@ -9,14 +9,14 @@ interface Remedy {
 	readonly onClick: () => void;
 }
 
-/** Says what went wrong. */
+/** Describes an error. */
 function describeFailure(error: unknown): string {
 	if (!(error instanceof ClientError)) return 'The page met an error of its own. A reload may help.';
 	if (error.code !== 'unreachable') return error.message;
 	return 'The server does not answer. Is it running, and is this device online?';
 }
 
-/** Makes the box of a failure. `again` does once more what failed; a server that asks for a key gets a form for it. */
+/** Makes the box of a failure. `again` repeats the failed action. If the server requires a key, the box has a form for it. */
 export function createFailure(error: unknown, again: () => void, remedy?: Remedy): HTMLElement {
 	const box = element('div', 'failure', element('p', '', describeFailure(error)));
 	box.setAttribute('role', 'alert');
@@ -27,7 +27,7 @@ export function createFailure(error: unknown, again: () => void, remedy?: Remedy
 }
 
 interface Ways {
-	/** Whether to open the chat again may help. */
+	/** Whether reopening the chat may help. */
 	readonly mayPass: boolean;
 	readonly again: () => void;
 	/** Begins another chat: this one is gone. */

@@ -25,7 +25,7 @@ export function createTextArea(value = '', rows = 6): HTMLTextAreaElement {
 	return field;
 }
 
-/** Makes a form. While `onSend` works it can't be sent again; its failure is told in the form. */
+/** Makes a form. It cannot be sent again during `onSend`, whose failure is shown in the form. */
 export function createForm(
 	label: string,
 	fields: readonly HTMLElement[],
@@ -51,12 +51,12 @@ export function createForm(
 	return form;
 }
 
-/** Reads a field of texts by their names, such as headers. Throws what a person can mend. */
+/** Parses a field with texts by their names, such as headers. Throws a `ClientError` that says how to fix the text. */
 export function parseTexts(name: string, text: string): Record<string, string> {
 	return Object.fromEntries(Object.entries(parseField(name, text)).map(([key, value]) => [key, String(value)]));
 }
 
-/** Reads a field of JSON. Throws what a person can mend. */
+/** Parses a field with a JSON object. Throws a `ClientError` that says how to fix the text. */
 export function parseField(name: string, text: string): Record<string, unknown> {
 	const value = parse(text);
 	if (isRecord(value)) return value;
@@ -71,7 +71,7 @@ function parse(text: string): unknown {
 	}
 }
 
-/** Makes a button named for what it acts on. While `work` goes on it can't be pressed again. */
+/** Makes a button for an action on `name`. It cannot be pressed again during `work`. */
 export function createAction(label: string, name: string, work: () => Promise<void> | void): HTMLElement {
 	const told = element('span');
 	const action = button('action', label, () => void run());
@@ -89,7 +89,7 @@ export function createAction(label: string, name: string, work: () => Promise<vo
 	return element('span', '', action, told);
 }
 
-/** Makes a button that has to be pressed twice, and then removes something for good. */
+/** Makes a button that asks for a confirmation, and then deletes. */
 export function createRemoval(name: string, work: () => Promise<void> | void, label = 'Delete'): HTMLElement {
 	const sure = createAction(label, `${name} for good`, work);
 	const ask = button('action', label, () => {
@@ -99,7 +99,7 @@ export function createRemoval(name: string, work: () => Promise<void> | void, la
 	ask.setAttribute('aria-label', `${label} ${name}`);
 	sure.querySelector('button')?.replaceChildren(`${label} for good?`);
 	sure.querySelector('button')?.classList.add('sure');
-	// It stands where the first button stood: a double click is one wish to be asked, not the answer.
+	// It replaces the first button at the same place: a double click is no confirmation.
 	sure.addEventListener('click', (event) => event.detail > 1 && event.stopPropagation(), { capture: true });
 	sure.addEventListener('focusout', () => {
 		if (!sure.querySelector('.failure, :disabled')) box.replaceChildren(ask);

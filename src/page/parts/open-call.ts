@@ -1,11 +1,11 @@
-/** A call that waits for a person: a small form for the result that only they can give, or for their word that it may run. */
+/** A call that waits for a person: a form for its result or for its approval. */
 
 import { type Agent, type CallAnswer, ClientError, type WaitingCall } from '../../client/index.ts';
 import { isRecord } from '../../client/record.ts';
 import { button, element } from './element.ts';
 import { createSchemaField, isSame, type SchemaField } from './schema-form.ts';
 
-/** Arguments up to so many characters stand on the line of the call. */
+/** The most characters of arguments that are shown on the line of the call. */
 const shortInput = 80;
 
 /** `schema` is what the result of the tool is like, or the arguments of a call to be allowed, if that is known: these have fields then. */
@@ -35,14 +35,14 @@ export function createOpenCall(
 		yes,
 		no,
 	);
-	// What failed has no result, and what is denied no arguments.
+	// A failed call has no result, and a denied call no arguments.
 	no.formNoValidate = isApproval || result !== undefined;
 	form.setAttribute('aria-label', `${name} waits`);
 	form.dataset.todo = isApproval
 		? `${name} waits: allow or deny it first.`
 		: `${name} waits: say what came of it first.`;
 	form.addEventListener('keydown', (event) => {
-		// Enter would press the first button: who writes why not, or other arguments, must not allow it thereby.
+		// Enter would press the first button: writing a reason or arguments must not approve the call.
 		if (!isApproval || event.key !== 'Enter' || !(event.target instanceof HTMLInputElement)) return;
 		event.preventDefault();
 		(event.target === text ? no : yes).focus();
@@ -89,7 +89,7 @@ function createEdit(name: string, input: Readonly<Record<string, unknown>>, sche
 		});
 		change(fields, ...(isWhole(fields) ? [] : [toJson]));
 	};
-	/** Reads the arguments. What is wrong with them is told. */
+	/** Reads the arguments, and shows their errors. */
 	function readAll(from: SchemaField): Record<string, unknown> | undefined {
 		told.textContent = '';
 		try {
@@ -105,11 +105,11 @@ function createEdit(name: string, input: Readonly<Record<string, unknown>>, sche
 	shown.addEventListener('toggle', () => {
 		if (shown.open && field === undefined) showFields();
 	});
-	// A field that is not seen cannot say what it lacks.
+	// A hidden field cannot show its error.
 	shown.addEventListener('invalid', () => shown.toggleAttribute('open', true), true);
 	return {
 		shown,
-		/** Gives the arguments if they are others. */
+		/** Returns the arguments if they were changed. */
 		read(): { readonly input?: Record<string, unknown>; readonly mistake?: string } {
 			const given = field === undefined ? input : readAll(field);
 			if (given !== undefined) return isSame(given, input) ? {} : { input: given };
@@ -140,14 +140,14 @@ function createResult(name: string, schema: unknown) {
 	};
 }
 
-/** Shows what is called with which arguments: all of them, to the letter. */
+/** Shows the tool and its exact arguments. */
 function describeCall(name: string, input: unknown): HTMLElement[] {
 	const short = JSON.stringify(input) ?? '';
 	if (short.length <= shortInput) return [element('p', '', element('b', '', name), ' ', element('code', '', short))];
 	return [element('p', '', element('b', '', name)), element('pre', 'input', JSON.stringify(input, undefined, 2))];
 }
 
-/** Points at the first call that waits for a person, if one does. Returns what to do, in words. */
+/** Focuses the first call that waits for a person, if there is one. Returns an instruction. */
 export function pointAtOpenCall(root: Element): string | undefined {
 	const form = root.querySelector('.open-call:has(:is(input, select, textarea):enabled)');
 	if (!(form instanceof HTMLElement)) return undefined;
@@ -156,7 +156,7 @@ export function pointAtOpenCall(root: Element): string | undefined {
 	return form.dataset.todo;
 }
 
-/** Finds the JSON Schema for a call: of its arguments if it has to be allowed, else of its result. */
+/** Finds the JSON Schema for a call: of its arguments for an approval, otherwise of its result. */
 export type FindSchema = (call: Pick<WaitingCall, 'name' | 'kind'>, agent?: string) => unknown;
 
 export function findCallSchema(
@@ -169,9 +169,9 @@ export function findCallSchema(
 }
 
 interface KeptForms {
-	/** Returns the form of a key as it was left, ready to be sent again, or makes it. The key says all that it asks. */
+	/** Returns the kept form of a key, enabled again, or makes it. The key identifies all that the form asks. */
 	take<Made extends HTMLElement | undefined>(key: string, make: () => Made): HTMLElement | Made;
-	/** Forgets a form that was sent: the same may be asked again. Returns what keeps it after all. */
+	/** Drops a form that was sent, because the same may be asked again. Returns a function that keeps it again. */
 	forget(form: HTMLElement): () => void;
 	/** Forgets all of them. */
 	clear(): void;

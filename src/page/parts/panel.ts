@@ -1,15 +1,15 @@
 import type { Client } from '../../client/index.ts';
 
-/** What a panel is given each time it is shown. */
+/** The arguments of a panel each time it is shown. */
 export interface Place {
 	readonly client: Client;
-	/** Aborted when the page turns elsewhere, and when the panel is shown again. */
+	/** Aborted when the page leaves the panel, and when the panel is shown again. */
 	readonly signal: AbortSignal;
 	/** Shows the panel again from its beginning. */
 	readonly again: () => void;
-	/** Has `listener` called when the sessions or what waits for a person may have changed elsewhere. */
+	/** Calls `listener` when the sessions or the waiting calls may have changed elsewhere. */
 	readonly onNews: (listener: () => Promise<void>) => void;
-	/** Reads again what stands beside the panel: the sessions, and what waits. */
+	/** Updates the menu: the sessions and the waiting calls. */
 	readonly changed: () => void;
 }
 
@@ -19,6 +19,6 @@ export interface Panel {
 	readonly title: string;
 	/** A sentence below the title. */
 	readonly about: string;
-	/** Fills `root`, which is empty. What it throws is told in its place, with a way to try again. */
+	/** Fills `root`, which is empty. An error is shown in its place, with a retry button. */
 	open(root: HTMLElement, place: Place): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** A question that waits for a person: a line for the answer, a button for each choice, or what a call of a child waits for. */
+/** A question that waits for a person: a text field, a button for each choice, or the form for the call of a child. */
 
 import type { CallAnswer } from '../../client/index.ts';
 import { findChildCall, type Question } from '../../client/waits.ts';

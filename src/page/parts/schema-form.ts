@@ -8,7 +8,7 @@ import { createField, createTextArea, createTextField } from './form.ts';
 /** One field, or a group of them. */
 export interface SchemaField {
 	readonly node: HTMLElement;
-	/** Gives the value, or nothing where none was given. Throws what a person can mend. */
+	/** Returns the value, or undefined if none was given. Throws an error that says how to fix it. */
 	read(): unknown;
 }
 
@@ -17,7 +17,7 @@ interface Wanted {
 	readonly isRequired: boolean;
 	/** What the field begins with. */
 	readonly value?: unknown;
-	/** How many objects stand around it. */
+	/** The number of objects around it. */
 	readonly depth: number;
 }
 
@@ -36,7 +36,7 @@ function createAny(schema: Readonly<Record<string, unknown>>, wanted: Wanted): S
 	return wanted.value === undefined || canSay(field, wanted.value) ? field : createJson(schema, wanted);
 }
 
-/** Whether a field gives back the value that it was given. */
+/** Whether a field returns the value that it was given. */
 function canSay(field: SchemaField, value: unknown): boolean {
 	try {
 		return isSame(field.read(), value);

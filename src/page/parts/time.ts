@@ -22,7 +22,7 @@ export function describeAge(at: string, now = Date.now()): string {
 	);
 }
 
-/** Makes a time that shows its age, and the whole of it to a pointer. */
+/** Makes a time that shows its age, and its date as a tooltip. */
 export function createAge(at: string): HTMLElement {
 	const time = element('time', 'age', describeAge(at));
 	time.dateTime = at;

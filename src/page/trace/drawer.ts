@@ -1,4 +1,4 @@
-/** The drawer beside a chat: what its runs took, and their events as they come. */
+/** The drawer beside a chat: the time and cost of its runs, and their events as they arrive. */
 
 import type { Usage } from '../../client/types.ts';
 import { describeTokens } from '../../client/words.ts';
@@ -36,7 +36,7 @@ export function createTraceDrawer(client: WatchClient, toCurl: (session: string)
 		(isOpen ? tabs[0] : opener)?.focus();
 	}
 
-	/** Forgets what was read. While the drawer is closed nothing is. */
+	/** Clears the drawer, and reads again if it is open. */
 	function restart(): void {
 		visit.abort();
 		visit = new AbortController();

@@ -1,4 +1,4 @@
-/** Reads what the runs of a session took, with those of its children, and reads again while the session runs. */
+/** Loads the trace of a session and its children, and updates it while the session runs. */
 
 import type { SessionClient } from '../../client/sessions.ts';
 import type { Message, RunEvent, Session } from '../../client/types.ts';
@@ -18,7 +18,7 @@ export interface Trace {
 	readonly hasOlder: boolean;
 }
 
-/** Of what `histories` has, only the newest turn is read again. */
+/** Reads again only the newest turn of a history that `histories` has. */
 export async function loadTrace(
 	client: Pick<TraceClient, 'getSession'>,
 	id: string,
@@ -27,7 +27,7 @@ export async function loadTrace(
 	const [session, { messages, cursor }] = await Promise.all([client.getSession(id, { signal }), histories.read(id)]);
 	const children = new Map<string, TracedChild[]>();
 	const read = (session.children ?? []).slice(-mostChildren).map(async (child) => {
-		// Where a child cannot be read, the call is shown without it.
+		// If a child cannot be read, the call is shown without it.
 		const trace =
 			depth < deepest
 				? await loadTrace(client, child.id, { histories, signal, depth: depth + 1 }).catch(() => undefined)
@@ -65,7 +65,7 @@ export function createHistories(client: HistoryClient, signal: AbortSignal) {
 	}
 
 	return {
-		/** Reads what came since the last time. Results of the newest turn come in any order, those of earlier turns are all there. */
+		/** Reads new messages. Repeats the newest turn, whose results arrive in any order. */
 		async read(id: string): Promise<History> {
 			const before = known.get(id);
 			const turn = before?.messages.findLastIndex(({ role }) => role === 'assistant') ?? -1;
@@ -76,7 +76,7 @@ export function createHistories(client: HistoryClient, signal: AbortSignal) {
 			known.set(id, history);
 			return toWholeRuns(history);
 		},
-		/** Reads what is before that, as far as another run. */
+		/** Reads earlier messages up to another run. */
 		async readEarlier(id: string): Promise<void> {
 			const first = known.get(id)?.messages[0]?.runId;
 			for (let history = known.get(id); history?.cursor !== undefined; ) {
@@ -123,7 +123,7 @@ export function watchSession(client: WatchClient, id: string, signal: AbortSigna
 	let isReading = false;
 	let isStale = false;
 
-	/** While it reads, further wishes become one. */
+	/** Further calls during a read lead to one more read. */
 	async function read(): Promise<void> {
 		isReading = true;
 		while (isStale) {

@@ -1,14 +1,14 @@
-/** What the runs of a session took, made of its messages: each says when it was stored, and a turn how long it took. */
+/** Computes the time and cost of runs from the messages of a session: their times, and the latencies of the turns. */
 
 import { hasEnded } from '../../client/provided.ts';
 import type { Message, Session, Usage } from '../../client/types.ts';
 import { toSaidText } from '../../client/words.ts';
 
-/** A model call, a tool call, one that ran at the model's provider, or a session that works for a tool call. */
+/** A model call, a tool call, a call of a provider's tool, or a child session. */
 export interface Span {
 	readonly kind: 'model' | 'tool' | 'provider' | 'child';
 	readonly name: string;
-	/** How deep it stands within the run: tools are below the turn that called them. */
+	/** The depth within the run: tools are below the turn that called them. */
 	readonly depth: number;
 	/** Milliseconds since 1970, by the clock of the server. */
 	readonly start: number;
@@ -24,7 +24,7 @@ export interface Span {
 
 export interface TracedRun {
 	readonly id: string;
-	/** What a person said to begin it. */
+	/** The message that started the run. */
 	title: string;
 	start: number;
 	end: number;
@@ -33,7 +33,7 @@ export interface TracedRun {
 	usage: Required<Pick<Usage, 'inputTokens' | 'outputTokens' | 'costUsd'>> & Pick<Usage, 'units' | 'unpriced'>;
 }
 
-/** A session that works for calls, and what it did. */
+/** A child session and its runs. */
 export interface TracedChild {
 	readonly id: string;
 	readonly agent: string;
@@ -101,7 +101,7 @@ function addTurn(
 		cacheMiss: turn?.cacheMiss,
 	});
 	run.usage = addUsage(run.usage, usage);
-	// They ran within the turn; nobody tells when.
+	// They ran within the turn. Their times are unknown.
 	for (const call of providerCalls) {
 		const state = call.isError === true ? 'failed' : hasEnded(call) ? 'done' : 'left';
 		run.spans.push({ kind: 'provider', name: call.name, depth: 1, start, end: at, state });
@@ -126,7 +126,7 @@ function endCall(run: TracedRun, { toolCallId, isError }: Role<'tool'>, at: numb
 	}
 }
 
-/** Makes the span of a child with what it did, below the call. `earliest` is when the call began. */
+/** Makes the spans of a child, below its call. `earliest` is the start of the call. */
 function toChildSpans({ id, agent, background, runs }: TracedChild, earliest: number): Span[] {
 	const start = Math.max(earliest, Math.min(...runs.map((run) => run.start)));
 	const spans = runs.flatMap((run) => run.spans);

@@ -1,4 +1,4 @@
-/** The runs of a session as a waterfall: each model call, tool and child a bar, where it stands in the time of its run. */
+/** The runs of a session as a waterfall: a bar for each model call, tool and child, placed by its time in the run. */
 
 import { describeUsage } from '../../client/words.ts';
 import { toSessionAddress } from '../parts/address.ts';
