@@ -22,7 +22,7 @@ export interface LoadedSession extends EarlierMessages {
 	readonly steered: ReadonlyMap<Message['id'], number>;
 }
 
-/** Messages that are asked for at a time, unless somebody says how many. */
+/** The default number of messages of a page. */
 const pageLength = 100;
 
 /** The methods that read the messages of a session. */
@@ -89,7 +89,7 @@ export function createHistoryMethods(http: Http, getSession: (id: string, option
 				if (loaded.messages.at(-1)?.runId === session.run?.id) return loaded;
 				const now = await getSession(id, { signal });
 				if (now.run?.id === session.run?.id) return loaded;
-				// Another run has begun meanwhile, so these are not the messages of the session as it was read.
+				// Another run has begun, so these messages do not belong to the session that was read.
 				session = now;
 			}
 		},

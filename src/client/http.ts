@@ -28,7 +28,7 @@ export interface RequestOptions extends SignalOption {
 	readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 	/** What is sent as JSON. */
 	readonly body?: unknown;
-	/** What is sent as it is. It may take as long as it takes. */
+	/** A body that is sent unchanged. No timeout. */
 	readonly content?: BodyInit;
 	readonly headers?: Readonly<Record<string, string>>;
 }
@@ -148,7 +148,7 @@ async function readJson<T>({ response, silence }: Connection, signal: AbortSigna
 		silence.end();
 	}
 	try {
-		// SAFETY: T is what `cloudflare/wire` says of this operation.
+		// SAFETY: T is the type that `cloudflare/wire` has for this operation.
 		const value: T = JSON.parse(text);
 		return value;
 	} catch (cause) {

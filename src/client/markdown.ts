@@ -44,10 +44,10 @@ const marked = new Marked({
 /** Longer texts without a blank line are no prose: their marks are not read, which could take long. */
 const longestProse = 20_000;
 
-/** A text as blocks. What stands in their lines is not read yet. */
+/** A text as blocks. Their inline text is not parsed yet. */
 export interface Markdown {
 	readonly blocks: readonly MarkdownToken[];
-	/** Gives the text in the lines of a token of `blocks`. */
+	/** Returns the inline text of a token of `blocks`. */
 	readonly getLine: (token: { readonly tokens?: Token[] }) => string;
 }
 
@@ -64,7 +64,7 @@ export function openMarkdown(text: string): Markdown {
 	}
 }
 
-/** Reads what stands in a line: emphasis, code, links. */
+/** Parses inline text: emphasis, code, links. */
 export function readLine(text: string): MarkdownToken[] {
 	if (text.length > longestProse) return [{ type: 'verbatim', raw: text }];
 	return toKnown(new marked.Lexer(marked.defaults).inlineTokens(text));

@@ -23,7 +23,7 @@ export interface MemoryPageOptions extends MemoryHolderOptions {
 	readonly limit?: number;
 }
 
-/** Creates the methods of `/v1/memories`: what agents remember of an owner and of its users. They need an API key. */
+/** Creates the methods of `/v1/memories`: the memories of an owner and of its users. They need an API key. */
 export function createMemoryClient(http: Http) {
 	/** Lists memories by path, a page at a time. */
 	function listMemories({ signal, ...query }: MemoryPageOptions = {}): Promise<MemoryPage> {
@@ -55,7 +55,7 @@ export function createMemoryClient(http: Http) {
 			return http.json(toAddress(path, user), { signal });
 		},
 
-		/** Writes a memory. What stands at its path is replaced. */
+		/** Writes a memory, or replaces the memory at its path. */
 		async putMemory(
 			path: string,
 			text: string,

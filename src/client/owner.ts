@@ -1,4 +1,4 @@
-/** The methods for what an owner has: schedules, skills, HTTP tools, MCP servers and users. */
+/** The methods for the resources of an owner: schedules, skills, HTTP tools, MCP servers and users. */
 
 import { type Http, type SignalOption, toQuery } from './http.ts';
 import type {
@@ -19,7 +19,7 @@ import type {
 
 export type ScheduleClient = ReturnType<typeof createScheduleClient>;
 
-/** Creates the methods of `/v1/schedules`: what wakes an owner's sessions and agents. They need an API key. */
+/** Creates the methods of `/v1/schedules`: the schedules of an owner's sessions and agents. They need an API key. */
 export function createScheduleClient(http: Http) {
 	return {
 		/** Lists the schedules of the owner, or those of a session. */
@@ -28,7 +28,7 @@ export function createScheduleClient(http: Http) {
 			return (await http.json<{ schedules: Schedule[] }>(`/v1/schedules${query}`, { signal })).schedules;
 		},
 
-		/** Has a session woken. One of the same session and name takes the place of the one before. */
+		/** Adds a schedule to a session, or replaces the schedule with the same name. */
 		putSchedule(body: ScheduleBody, { signal }: SignalOption = {}): Promise<Schedule> {
 			return http.json('/v1/schedules', { method: 'POST', body, signal });
 		},
@@ -42,7 +42,7 @@ export function createScheduleClient(http: Http) {
 
 export type SkillClient = ReturnType<typeof createSkillClient>;
 
-/** What a change of a skill replaces: the version that is meant, or nothing. */
+/** The version that a change of a skill replaces. */
 interface SkillChangeOptions extends SignalOption {
 	/** The newest version that is known. A skill that has changed since fails as `precondition_failed`. */
 	readonly etag?: string;
@@ -133,7 +133,7 @@ export type McpClient = ReturnType<typeof createMcpClient>;
 /** Creates the methods of `/v1/mcp`: the MCP servers of an owner. They need an API key. */
 export function createMcpClient(http: Http) {
 	return {
-		/** Lists the servers of this owner and of the agents, by name. None of them is asked for anything. */
+		/** Lists the servers of this owner and of the agents, by name, without a request to any of them. */
 		async listMcpServers({ signal }: SignalOption = {}): Promise<McpServer[]> {
 			return (await http.json<{ servers: McpServer[] }>('/v1/mcp', { signal })).servers;
 		},
@@ -183,12 +183,12 @@ export type UserClient = ReturnType<typeof createUserClient>;
 /** Creates the methods of `/v1/users`: the people of an owner. They need a key or an account with the role for it. */
 export function createUserClient(http: Http) {
 	return {
-		/** Exports everything of a user: sessions, memories, schedules, the budget and what was spent. */
+		/** Exports everything of a user: sessions, memories, schedules, the budget and the spending. */
 		exportUser(user: string, { signal }: SignalOption = {}): Promise<ExportedUser> {
 			return http.json(toUserPath(user), { signal });
 		},
 
-		/** Erases a user. What was spent stays, as numbers. */
+		/** Erases a user. The totals of the spending stay. */
 		async eraseUser(user: string, { signal }: SignalOption = {}): Promise<ErasedUser> {
 			let sessions = 0;
 			for (;;) {
@@ -198,12 +198,12 @@ export function createUserClient(http: Http) {
 			}
 		},
 
-		/** Shows the budget of a user, and where it stands. */
+		/** Reads the budget of a user, and its use. */
 		getUserBudget(user: string, { signal }: SignalOption = {}): Promise<UserBudget> {
 			return http.json(`${toUserPath(user)}/budget`, { signal });
 		},
 
-		/** Sets what a user may spend. An empty object removes the caps. */
+		/** Sets the budget of a user. An empty object removes the caps. */
 		setUserBudget(user: string, body: UserCaps, { signal }: SignalOption = {}): Promise<UserBudget> {
 			return http.json(`${toUserPath(user)}/budget`, { method: 'PUT', body, signal });
 		},

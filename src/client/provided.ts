@@ -3,9 +3,9 @@
 import type { ProviderCall, Source } from './types.ts';
 
 interface ProviderCalls<T> {
-	/** Returns what was made for a call. An event with the same id is about the same call until that has its result. */
+	/** Returns the value made for a call. Events with the same id belong to one call until it has its result. */
 	take(call: ProviderCall): T;
-	/** The turn is over. A call without a result may get it in a later turn; some providers count their ids anew in each. */
+	/** Ends the turn. A call without a result may get it in a later turn. Some providers restart their ids in each turn. */
 	endTurn(): void;
 	/** Forgets the calls that the turn began. */
 	dropTurn(): void;

@@ -112,12 +112,12 @@ export function createSessionClient(options: ClientOptions = {}) {
 			{ lastEventId, signal }: SignalOption & { readonly lastEventId?: string } = {},
 		): RunEvents => streamRun({ http, signal, lastEventId, follow: (last) => openEvents(id, last, signal) }),
 
-		/** Changes what a session may spend, or its title. A run that stopped because of its budget can continue after that. */
+		/** Changes the budget or the title of a session. A run that the budget stopped can then continue. */
 		changeSession(id: string, change: SessionChange, { signal }: SignalOption = {}): Promise<Session> {
 			return http.json(toPath(id), { method: 'PATCH', body: change, signal });
 		},
 
-		/** Stops the run of a session, and removes all that is stored of it. */
+		/** Stops the run of a session, and deletes the session. */
 		deleteSession: (id: string, { signal }: SignalOption = {}): Promise<void> => http.remove(toPath(id), signal),
 
 		/** Copies a session. With `at`, the id of a message, the copy has the history up to there. */
@@ -154,12 +154,12 @@ function createReads(http: Http) {
 			return (await http.json<{ agents: Agent[] }>('/v1/agents', { signal })).agents;
 		},
 
-		/** Shows what owners spent, the newest day first. It needs a key with the scope `admin`. */
+		/** Reads the spending of owners, the newest day first. It needs a key with the scope `admin`. */
 		getUsage({ signal, ...query }: SignalOption & SpendingQuery = {}): Promise<Spending> {
 			return http.json(`/v1/usage${toQuery(query)}`, { signal });
 		},
 
-		/** Lists what waits for a person in all sessions of the owner, the oldest first, a page at a time. It needs an API key. */
+		/** Lists the calls and questions that wait for a person in all sessions of the owner, the oldest first, a page at a time. It needs an API key. */
 		listApprovals({ signal, ...query }: SignalOption & ApprovalQuery = {}): Promise<ApprovalPage> {
 			return http.json(`/v1/approvals${toQuery(query)}`, { signal });
 		},
@@ -172,7 +172,7 @@ function createReads(http: Http) {
 		getSession,
 		...createHistoryMethods(http, getSession),
 
-		/** Exports a session: all that is stored of it, as one value in memory. */
+		/** Exports a complete session as one value in memory. */
 		exportSession(id: string, { signal }: SignalOption = {}): Promise<ExportedSession> {
 			return http.json(toPath(id, 'export'), { signal });
 		},
@@ -182,7 +182,7 @@ function createReads(http: Http) {
 			return (await http.json<{ waiting: WaitingMessage[] }>(toPath(id, 'waiting'), { signal })).waiting;
 		},
 
-		/** Lists the task lists of a session as they stand. An event `tasks` tells each later change. */
+		/** Lists the task lists of a session. An event `tasks` reports each later change. */
 		async listTasks(id: string, { signal }: SignalOption = {}): Promise<TaskList[]> {
 			return (await http.json<{ lists: TaskList[] }>(toPath(id, 'tasks'), { signal })).lists;
 		},
@@ -234,7 +234,7 @@ function createFileMethods(http: Http) {
 				signal,
 			),
 
-		/** Writes a file. What stands at its path is replaced. */
+		/** Writes a file, or replaces the file at its path. */
 		writeFile: async (
 			id: string,
 			path: string,
@@ -248,7 +248,7 @@ function createFileMethods(http: Http) {
 				signal,
 			),
 
-		/** Lists what changed in the files, a page at a time, the newest first. */
+		/** Lists the changes of the files, a page at a time, the newest first. */
 		listChanges: (id: string, { signal, ...page }: FilePageOptions = {}): Promise<FileChangePage> =>
 			http.json(`${toPath(id, 'changes')}${toQuery(page)}`, { signal }),
 	};

@@ -37,7 +37,7 @@ export type ProviderCall = v.InferOutput<typeof providerCall>;
 /** A page or a document that an answer rests on. */
 export type Source = v.InferOutput<typeof source>;
 
-/** A session: its status, what it waits for, and its budget. */
+/** A session: its status, its waiting calls, and its budget. */
 export type Session = v.InferOutput<typeof session>;
 export type SessionBody = v.InferOutput<typeof sessionBody>;
 export type SessionChange = v.InferInput<typeof changeBody>;
@@ -66,10 +66,10 @@ export type TaskList = v.InferOutput<typeof taskLists>['lists'][number];
 
 /** A tool call that waits for its result or, with the kind `approval`, for permission to run. */
 export type WaitingCall = v.InferOutput<typeof waitingCall>;
-/** Calls of all sessions that wait for somebody, the oldest first. */
+/** Calls of all sessions that wait for a person, the oldest first. */
 export type ApprovalPage = v.InferOutput<typeof approvalPage>;
 export type ApprovalQuery = Query<typeof approvalQuery>;
-/** A call that waits for somebody, in one of the owner's sessions. */
+/** A call that waits for a person, in one of the owner's sessions. */
 export type Approval = ApprovalPage['approvals'][number];
 /** Links to decide about a call. Whoever has one can decide. */
 export type DecisionLinks = v.InferOutput<typeof decisionLinks>;
@@ -91,7 +91,7 @@ export type SpendingQuery = Omit<v.InferInput<typeof spendingQuery>, 'days'> & {
 export type ExportedUser = v.InferOutput<typeof exportedUser>;
 /** What was erased of a user. */
 export type ErasedUser = v.InferOutput<typeof erasedUser>;
-/** The budget of a user, and where it stands. */
+/** The budget of a user, and its use. */
 export type UserBudget = v.InferOutput<typeof userBudget>;
 export type UserCaps = v.InferInput<typeof userBudgetBody>;
 
@@ -99,11 +99,11 @@ export type UserCaps = v.InferInput<typeof userBudgetBody>;
 export type UserTool = v.InferOutput<typeof shownTool>;
 export type UserToolBody = v.InferInput<typeof toolBody>;
 
-/** What wakes a session or an agent, and what became of its last time. */
+/** A schedule of a session or an agent, and the result of its last run. */
 export type Schedule = v.InferOutput<typeof schedule>;
 export type ScheduleBody = v.InferInput<typeof scheduleBody>;
 
-/** What agents remember of a person: a short text at a path, and who changed it last. */
+/** A memory of a person: a short text at a path, and its last author. */
 export type Memory = v.InferOutput<typeof shownMemory>;
 export type MemoryPage = v.InferOutput<typeof memoryPage>;
 

@@ -4,7 +4,7 @@ import { ClientError } from './error.ts';
 import { isRecord } from './record.ts';
 import type { Session, WaitingCall } from './types.ts';
 
-/** A question of a tool, with what its page is told beside it. */
+/** A question of a tool, with its data for the page. */
 export interface Question {
 	readonly callId: string;
 	readonly question: string;
@@ -28,7 +28,7 @@ export function findChildCall({ options = {} }: Pick<Question, 'options'>): Chil
 	return kind === 'result' ? { agent, call: { id, name, input } } : undefined;
 }
 
-/** Finds the call that an answer names, so that it decides about no other one that waits meanwhile. */
+/** Finds the call that an answer names, so that it decides no other waiting call. */
 export function findAnswered(question: Question): string {
 	return findChildCall(question)?.call.id ?? question.callId;
 }

@@ -60,7 +60,7 @@ export function parseInput(json: string): unknown {
 	}
 }
 
-/** Describes what was used: tokens, what else is billed, and the cost. A cost that is not known is unknown, and not 0. */
+/** Describes the usage: tokens, other billed units, and the cost. An unknown cost is shown as unknown, not as 0. */
 export function describeUsage(usage: Usage | undefined): string {
 	const used = [describeTokens(usage), ...listUnits(usage)].filter((words) => words !== '');
 	const cost = used.length === 0 && usage?.costUsd === undefined ? '' : describeCost(usage);
@@ -83,7 +83,7 @@ function describeCost(usage: Usage | undefined): string {
 	return known === '' ? 'cost unknown' : `${known} and unknown`;
 }
 
-/** Describes what is billed besides tokens, such as 2 web searches. */
+/** Describes the billed units besides tokens, such as 2 web searches. */
 function listUnits(usage: Usage | undefined): string[] {
 	const units = Object.entries(usage?.units ?? {}).filter(([name]) => !name.endsWith('_tokens'));
 	return units.map(([name, count]) => {
@@ -97,7 +97,7 @@ function toSingular(words: string): string {
 	return words.endsWith('s') ? words.slice(0, -1) : words;
 }
 
-/** Describes what was spent: dollars where the price is known, else tokens. */
+/** Describes the spending: dollars if the price is known, otherwise tokens. */
 export function describeMoney({ tokens, usd }: { readonly tokens: number; readonly usd: number }): string {
 	if (usd > 0) return `$${usd.toFixed(usd < 0.01 ? 5 : 2)}`;
 	return tokens === 1 ? '1 token' : `${tokens.toLocaleString('en')} tokens`;
@@ -130,7 +130,7 @@ export function describeStop(reason: string): string | undefined {
 	return undefined;
 }
 
-/** Describes the model of an agent, and what it lacks to answer. */
+/** Describes the model of an agent, and its missing settings. */
 export function describeModel({ model, models }: Pick<Agent, 'model' | 'models'>): string {
 	const about = models.find(({ name }) => name === model);
 	if (about === undefined || about.ready) return model;

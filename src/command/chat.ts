@@ -160,13 +160,13 @@ async function converse(chat: Chat, isKnown: boolean): Promise<number> {
 	}
 }
 
-/** Takes note of what a session waits for. */
+/** Stores the calls that a session waits for. */
 function wait(chat: Chat, { toolCalls = [], question }: Pick<Session, 'toolCalls' | 'question'>): void {
 	chat.open = toolCalls;
 	chat.question = question;
 }
 
-/** Shows why a request failed, and returns false. Throws what is no failure of a request. */
+/** Prints why a request failed, and returns false. Throws other errors. */
 function showFailure({ url }: Chat, error: unknown): false {
 	if (!(error instanceof ClientError)) throw error;
 	print('red', describeError(error, url));
@@ -217,7 +217,7 @@ async function* sendMessage(chat: Chat, text: string, callId: string | undefined
 	}
 }
 
-/** Takes note of what a session waits for after something was refused, and gives the reason in words. */
+/** Stores the calls that a session waits for after a refusal, and returns the reason. */
 async function explainRefusal(chat: Chat, error: ClientError, answered: string | undefined): Promise<ClientError> {
 	const session = await chat.client.getSession(chat.session.id).catch(() => undefined);
 	if (session === undefined) return error;

@@ -79,7 +79,7 @@ export async function run(args: readonly string[], { prepare = () => {} }: Comma
 	return published ? 0 : 1;
 }
 
-/** Development keeps the code as it is written, so this is no line of the configuration. */
+/** Not in the configuration, because development uses unminified code. */
 const deployCommand = ['deploy', '--minify'] as const;
 
 interface DryRunOptions {
@@ -184,7 +184,7 @@ const deployed = v.object({ type: v.literal('deploy'), targets: v.optional(v.arr
  */
 async function deploy(folder: string, target: Target, keys: Keys | undefined): Promise<string | undefined> {
 	const secrets = join(folder, 'secrets.json');
-	const told = join(folder, 'deploy.ndjson');
+	const outputFile = join(folder, 'deploy.ndjson');
 	if (keys !== undefined) await writeFile(secrets, JSON.stringify({ API_KEYS: toSecret(keys.keys) }), { mode: 0o600 });
 	const command = [
 		...deployCommand,
@@ -192,11 +192,11 @@ async function deploy(folder: string, target: Target, keys: Keys | undefined): P
 		...(keys === undefined ? [] : ['--secrets-file', secrets]),
 	];
 	try {
-		await wrangler(command, { show: true, env: { WRANGLER_OUTPUT_FILE_PATH: told } });
+		await wrangler(command, { show: true, env: { WRANGLER_OUTPUT_FILE_PATH: outputFile } });
 	} catch (error) {
 		throw explainError(error);
 	}
-	const lines = (await readFile(told, 'utf8')).split('\n').filter((line) => line !== '');
+	const lines = (await readFile(outputFile, 'utf8')).split('\n').filter((line) => line !== '');
 	const entry = lines.map((line): unknown => JSON.parse(line)).find((line) => v.is(deployed, line));
 	// Wrangler prints a custom domain as `example.com (custom domain)`.
 	const address = (v.is(deployed, entry) ? entry.targets : undefined)?.[0]?.split(' ')[0];

@@ -217,7 +217,7 @@ export function withKey(before: Keys, record: KeyRecord): Keys {
 	return { ...before, keys };
 }
 
-/** What is said of a key. */
+/** Describes a key. */
 type Described = Omit<KeyRecord, 'hash' | 'scopes'> & { readonly scopes: readonly string[] };
 
 /** Describes a key in one line. */

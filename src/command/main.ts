@@ -1,4 +1,4 @@
-/** The `runlet` command: finds what was asked for, runs it, and says what went wrong. */
+/** The `runlet` command: finds the named command, runs it, and prints its error. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { styleText } from 'node:util';
@@ -41,7 +41,7 @@ export async function main([name, ...args]: readonly string[], options: CommandO
 	}
 }
 
-/** Answers what names no command. Returns the exit code. */
+/** Handles arguments that name no command. Returns the exit code. */
 function answerItself(name: string | undefined): number {
 	if (name === '--version') {
 		const file = join(import.meta.dirname, '..', '..', 'package.json');

@@ -53,7 +53,7 @@ export function toBasePath(given = ''): string {
 	throw new UsageError(`--base-path ${given}: must begin with / and not end with it, such as /ai.`);
 }
 
-/** Says what to do if Runlet is not found where it is looked for. */
+/** Describes what to do if Runlet is not found at its address. */
 export function describeLost(basePath: string): string {
 	return basePath === ''
 		? 'If createRunlet has a basePath, name it here, too: --base-path /ai'
@@ -73,7 +73,7 @@ export interface Command {
 	run(args: readonly string[], options: CommandOptions): Promise<number | undefined>;
 }
 
-/** A mistake of the person who typed the command. The message alone is printed, and says what to type instead. */
+/** A mistake in the command line. Only the message is printed, which says what to type instead. */
 export class UsageError extends Error {
 	override readonly name = 'UsageError';
 }

@@ -26,7 +26,7 @@ const menu = createMenu(client, panels, (changed) => {
 	panelView.look();
 	pace.begin();
 });
-const chat = new Chat(createClient({ ...server, onRetry: () => chat.tellRetry() }), () => {
+const chat = new Chat(createClient({ ...server, onRetry: () => chat.showRetry() }), () => {
 	void menu.refresh();
 	showTrace();
 	pace.begin();
@@ -66,12 +66,12 @@ function show(): void {
 }
 
 const offline = find('#offline', HTMLElement);
-const tellOffline = () => {
+const showOffline = () => {
 	offline.hidden = navigator.onLine;
 };
-addEventListener('online', tellOffline);
-addEventListener('offline', tellOffline);
-tellOffline();
+addEventListener('online', showOffline);
+addEventListener('offline', showOffline);
+showOffline();
 
 moveOldAddress();
 addEventListener('hashchange', show);

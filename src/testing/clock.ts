@@ -1,8 +1,8 @@
-/** A clock that stands still, until a test moves it. */
+/** A stopped clock that a test moves. */
 export interface Clock {
-	/** Lets the time pass, in milliseconds. What is due in it happens, in order. */
+	/** Advances the time by milliseconds, and runs the timers that are due, in order. */
 	advance(ms: number): Promise<void>;
-	/** Gives the real clock back. */
+	/** Restores the real clock. */
 	stop(): void;
 }
 
@@ -57,5 +57,5 @@ export function stopClock(at: Date | string | number): Clock {
 	};
 }
 
-/** The timers of clocks that stand still. */
+/** The timers of stopped clocks. */
 const stopped = new WeakSet<object>();

@@ -102,10 +102,10 @@ function rank(memories: readonly MemoryRecord[], query: string): readonly Memory
 	return found.map(({ memory }) => memory);
 }
 
-/** What an agent remembers by in a test. */
+/** The memory tools and the recall of an agent in a test. */
 export interface Remembering {
 	readonly tools: readonly Tool[];
-	/** Makes the `recall` of a run with these messages. Each message keeps in front what was recalled for it. */
+	/** Makes the `recall` of a run with these messages. Each message keeps its recalled text. */
 	readonly createRecall: (messages: readonly Message[]) => ChatOptions['recall'];
 }
 

@@ -17,9 +17,9 @@ import type {
 	Workspace,
 } from '../core/index.ts';
 
-/** What a session of a test is made of. */
+/** The options of a test session. */
 export interface TestSessionOptions {
-	/** What the model answers, one entry a turn: a text, `callTool(…)`, a reply, an error, or a function of the request. */
+	/** The answers of the model, one entry a turn: a text, `callTool(…)`, a reply, an error, or a function of the request. */
 	readonly script: readonly providers.ScriptedTurn[];
 	/** Bindings and variables for the tools, as far as the test needs them. */
 	readonly env?: Partial<Env>;
@@ -30,15 +30,15 @@ export interface TestSessionOptions {
 	/** Who sends the messages. The user, by an account, if it is missing. */
 	readonly askedBy?: Actor;
 	readonly metadata?: Readonly<Record<string, string>>;
-	/** What tools and skills are told of a message: sender, transport, attachments. */
+	/** The context of a message for tools and skills: sender, transport, attachments. */
 	readonly skillContext?: skill.SkillContext;
 	/** Skills that the agent names and that are published elsewhere. */
 	readonly skills?: readonly Skill[];
-	/** What the tools remember already, by key. */
+	/** The initial state of the tools, by key. */
 	readonly state?: Readonly<Record<string, unknown>>;
-	/** The files that are there already, by their paths. */
+	/** The initial files, by their paths. */
 	readonly files?: Readonly<Record<string, string | Uint8Array>>;
-	/** What an agent with memory remembers of the person already, by paths. */
+	/** The initial memories of the person, by paths. */
 	readonly memories?: Readonly<Record<string, string>>;
 	/** The agents that work for this one, with their scripts. */
 	readonly children?: readonly TestChild[];
@@ -49,30 +49,30 @@ export interface TestSessionOptions {
 /** A call that waits for a result, or for a decision (`kind` is `approval`). */
 export type PendingCall = Pick<WaitingCall, 'id' | 'name' | 'input' | 'kind'>;
 
-/** A session in memory: an agent, a scripted model, and everything else as it is. */
+/** A session in memory: an agent with a scripted model. Everything else is real. */
 export interface TestSession {
 	/** Sends a message, or the answer to a question, and runs the agent. Rejects with a `RunletError` if the run fails. */
 	send(message: string | readonly MessagePart[], by?: Person): Promise<RunResult>;
 	/**
-	 * Gives results of calls that wait, or allows or denies them, and goes on once none waits any more. Rejects with
+	 * Gives results of waiting calls, or approves or denies them, and continues once no call waits. Rejects with
 	 * `forbidden` where the role of the person or the `approvers` of the agent do not let them decide.
 	 */
 	submit(answers: readonly CallAnswer[], by?: Person): Promise<RunResult>;
 	/** Wakes the agent by one of its schedules. `undefined` if the function of the schedule gives no text. */
 	wake(schedule: string, options?: { readonly at?: Date }): Promise<RunResult | undefined>;
-	/** The calls that wait for somebody, also those of children. */
+	/** The calls that wait for a person, also those of children. */
 	readonly pending: readonly PendingCall[];
 	/** The whole conversation. */
 	readonly messages: readonly Message[];
 	/** The events of all runs. */
 	readonly events: readonly RunEvent[];
-	/** What the model was sent, turn by turn. */
+	/** The requests to the model, turn by turn. */
 	readonly requests: providers.ScriptedProvider['requests'];
-	/** What the tools remember. */
+	/** The state of the tools. */
 	readonly state: ToolState;
 	/** The files that the tools work on. */
 	readonly workspace: Workspace;
-	/** What the agent remembers of the person, by paths. */
+	/** The memories of the person, by paths. */
 	readonly memories: Readonly<Record<string, string>>;
 	/** The sessions of agents that worked for it, in their order. */
 	readonly children: readonly TestSession[];
@@ -81,13 +81,13 @@ export interface TestSession {
 /** An agent that works for another one in a test. */
 export interface TestChild {
 	readonly agent: Agent;
-	/** What its model answers, turn by turn, over all calls of it. */
+	/** The answers of its model, turn by turn, over all its calls. */
 	readonly script: readonly providers.ScriptedTurn[];
 }
 
-/** Somebody who writes to a session or decides in it. */
+/** A person who writes to a session or decides in it. */
 export interface Person extends Partial<Pick<Actor, 'user' | 'via' | 'id'>> {
-	/** What they may do (docs/keys.md, "Roles"). Without it nothing is refused but by `approvers`. */
+	/** The role (docs/keys.md, "Roles"). Without a role only `approvers` refuses decisions. */
 	readonly role?: Role;
 }
 

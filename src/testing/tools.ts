@@ -33,7 +33,7 @@ export function connectTestChildren(tools: readonly Tool[], start: (agent: strin
 	});
 }
 
-/** Answers what a child waits for. */
+/** Answers the call that a child waits for. */
 function passOn(session: TestSession, answer: string): Promise<RunResult> {
 	const [call] = session.pending;
 	if (call === undefined) return session.send(answer);
@@ -41,7 +41,7 @@ function passOn(session: TestSession, answer: string): Promise<RunResult> {
 	return session.submit([readDecision(call.id, answer)]);
 }
 
-/** Returns the answer of a child, or asks what it waits for, in the words of a Worker. */
+/** Returns the answer of a child, or asks its waiting question, with the texts of a Worker. */
 async function follow(agent: string, session: TestSession, work: () => Promise<RunResult>): Promise<unknown> {
 	const { status, text, output, metadata } = await work().catch((error: unknown) => {
 		throw createEnd(agent, error instanceof RunletError ? `${error.code}: ${error.message}` : String(error));

@@ -535,7 +535,7 @@ describe('the panels', () => {
 		expect(await text.inputValue()).toBe(markdown('Be quick.'));
 		await text.fill(markdown('Be calm.'));
 		await card('page-manners').getByRole('button', { name: 'Save' }).click();
-		await sees('.told', 'Saved.');
+		await sees('.notice', 'Saved.');
 		await shoot('skills');
 
 		const path = `${server.url}/v1/skills/page-manners`;

@@ -310,7 +310,7 @@ describe('the inbox', () => {
 		}
 		await shoot('inbox-too-late');
 		complaints = complaints.filter((line) => !line.includes('409'));
-		expect(await card('Pay first.').locator('.told').textContent()).toBe('Nothing waits here any more.');
+		expect(await card('Pay first.').locator('.notice').textContent()).toBe('Nothing waits here any more.');
 		const sent = stage.play([text('Then not.')]);
 		await card('Pay twice.').getByRole('button', { name: 'Deny' }).click();
 		await card('Pay twice.').getByText('Denied.').waitFor();

@@ -242,7 +242,7 @@ describe('a call that has to be allowed', () => {
 		await card.getByLabel('city').waitFor();
 		await card.getByLabel('Why it failed: survey').fill('nobody answered');
 		await card.getByRole('button', { name: 'Failed' }).click();
-		await sees('.told', 'Its result was sent.');
+		await sees('.notice', 'Its result was sent.');
 		await page.goBack();
 		await sees('.prose', 'So be it.');
 		expect(await readShown('survey')).toMatchObject({ state: 'failed', result: 'nobody answered' });

@@ -1,4 +1,4 @@
-/** Lines of `runlet chat` that are no messages: they look at what the session works on. */
+/** The commands of `runlet chat`, such as /files. */
 
 import { ClientError, type FileChange, type Session, type SessionClient } from '../../client/index.ts';
 import { describeMoney, describeSize, describeUsage } from '../../client/words.ts';
@@ -67,7 +67,7 @@ async function printFile(client: SessionClient, id: string, path: string): Promi
 		const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
 		if (!text.includes('\0')) return printText(text);
 	} catch {
-		// The same is said of what is no UTF-8.
+		// The same error as for a file that is not UTF-8.
 	}
 	print('yellow', `${path} is no text (${describeSize(bytes.length)}). The page downloads it.`);
 }
@@ -108,7 +108,7 @@ async function printBudget(client: SessionClient, id: string): Promise<void> {
 	if (dayBudget !== undefined) print('dim', `Today: ${describeBudget(dayBudget)}`);
 }
 
-/** Describes what was spent, and of how much: `$0.01 of $0.05 · 1,156 tokens`. */
+/** Describes the spending and the budget: `$0.01 of $0.05 · 1,156 tokens`. */
 export function describeBudget({ limit, spent }: Session['budget']): string {
 	const tokens = `${spent.tokens.toLocaleString('en')} tokens`;
 	const most = limit.tokens === undefined ? '' : ` of ${limit.tokens.toLocaleString('en')}`;
@@ -130,7 +130,7 @@ async function setBudget(client: SessionClient, id: string, given: string): Prom
 	await printBudget(client, id);
 }
 
-/** Prints the model's turns, each with what it called. */
+/** Prints the model's turns with their calls. */
 async function printTurns(client: SessionClient, id: string): Promise<void> {
 	const messages = await client.listMessages(id);
 	let count = 0;

@@ -8,7 +8,7 @@ import { createInterface, type Interface } from 'node:readline';
 /** Lines that are kept. */
 const mostLines = 500;
 
-/** The file in which the lines are kept: where programs of this system keep what they know of a person. */
+/** Returns the file of the history, in the folder for the state of programs on this system. */
 export function findHistoryFile(env: NodeJS.ProcessEnv = process.env): string {
 	const folder = env.XDG_STATE_HOME || env.LOCALAPPDATA || join(homedir(), '.local', 'state');
 	return join(folder, 'runlet', 'chat-history');
@@ -37,7 +37,7 @@ function readLines(file: string): string[] {
 	}
 }
 
-/** Only the person may read what was said. */
+/** Only the person may read the file. */
 function keepLines(file: string, lines: readonly string[]): void {
 	try {
 		mkdirSync(dirname(file), { recursive: true, mode: 0o700 });

@@ -20,7 +20,7 @@ import { endLine, print, printText, toOneLine, toPrintable, writeText } from './
 /** Whether standard output shows styles: it is a terminal, or FORCE_COLOR says so, and NO_COLOR does not forbid it. */
 const isStyled = styleText('bold', '-', { stream: process.stdout }) !== '-';
 
-/** Prints the events of a run. Where there are styles, the Markdown of its text is shown as what it means. */
+/** Prints the events of a run. Formats Markdown if the terminal has styles. */
 export function createWriter() {
 	const calls = new Map<string, { name: string; json: string[]; isShown: boolean }>();
 	let hasFailed = false;
@@ -48,7 +48,7 @@ export function createWriter() {
 	let isThinking = false;
 	return {
 		hasFailed: () => hasFailed,
-		/** Prints what is left of a text. */
+		/** Prints the rest of a text. */
 		end: prose.end,
 		write(event: RunEvent) {
 			// Sources come between the words of a text.
@@ -145,7 +145,7 @@ function createProse() {
 	};
 }
 
-/** Prints what a child does: the calls of each turn. Its answer comes as the result of the call that it works for. */
+/** Prints the calls of a child. Its answer is the result of the call that started it. */
 function printChild({ agent, event }: ChildEvent) {
 	if (event.type === 'child') printChild({ ...event, agent: `${agent}: ${event.agent}` });
 	if (event.type !== 'step') return;
@@ -197,7 +197,7 @@ function createProvided() {
 	function printCall(call: ProviderCall) {
 		const state = calls.take(call);
 		const isOver = hasEnded(call);
-		// Some providers tell the input only with the result.
+		// Some providers send the input only with the result.
 		if (!state.isPrinted && (call.input !== undefined || isOver)) {
 			state.isPrinted = true;
 			print('dim', describeProviderCall(call));

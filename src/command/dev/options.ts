@@ -56,7 +56,7 @@ export interface DevOptions {
 	readonly help: boolean;
 	readonly port: number;
 	readonly ip: string;
-	/** The path that Runlet stands under in the Worker. */
+	/** The base path of Runlet in the Worker. */
 	readonly basePath: string;
 	/** Whether only this machine can reach the server. Only then it answers without a key. */
 	readonly isPrivate: boolean;

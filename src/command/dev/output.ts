@@ -1,4 +1,4 @@
-/** What `runlet dev` prints: Wrangler's output, reduced to what a person wants to read, and a line for each request. */
+/** The output of `runlet dev`: the lines of Wrangler that a person needs, and a line for each request. */
 
 import { stripVTControlCharacters, styleText } from 'node:util';
 import * as v from 'valibot';

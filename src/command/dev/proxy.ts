@@ -155,20 +155,28 @@ async function forward(
 	const body = isStreamed ? undefined : await readWhole(req, silenceMs);
 	const headers = toHeaders(req, secret, address, body?.length);
 	// Each request has a connection of its own: workerd closes idle connections, and loses a request that comes then.
-	const asked = request({ host: '127.0.0.1', port: address.port, agent: false, method, path, headers, setHost: false });
+	const outgoing = request({
+		host: '127.0.0.1',
+		port: address.port,
+		agent: false,
+		method,
+		path,
+		headers,
+		setHost: false,
+	});
 	waiting.add(reject);
-	asked.once('response', resolve);
-	asked.on('error', reject);
-	asked.once('close', () => reject(new Error('closed without an answer')));
-	res.once('close', () => asked.destroy());
+	outgoing.once('response', resolve);
+	outgoing.on('error', reject);
+	outgoing.once('close', () => reject(new Error('closed without an answer')));
+	res.once('close', () => outgoing.destroy());
 	const sendBody = () => {
-		if (body !== undefined) return asked.end(body);
-		if (!req.complete) asked.flushHeaders();
+		if (body !== undefined) return outgoing.end(body);
+		if (!req.complete) outgoing.flushHeaders();
 		watchSilence(req, silenceMs, reject);
-		return req.pipe(asked);
+		return req.pipe(outgoing);
 	};
 	// Until it is connected the request can be sent again.
-	asked.once('socket', (socket) => socket.once('connect', sendBody));
+	outgoing.once('socket', (socket) => socket.once('connect', sendBody));
 	try {
 		const answer = await promise;
 		waiting.delete(reject);
@@ -181,8 +189,8 @@ async function forward(
 		await send(res, status, withoutHops(answer.rawHeaders), [answer, ...steps]);
 	} finally {
 		waiting.delete(reject);
-		req.unpipe(asked);
-		asked.destroy();
+		req.unpipe(outgoing);
+		outgoing.destroy();
 	}
 }
 
@@ -207,7 +215,7 @@ async function send(
 	res.end();
 }
 
-/** Refuses a body of which nothing comes for some time. It may stand still while the Worker does not read. */
+/** Refuses a body whose sender is silent for too long, except while the Worker does not read it. */
 function watchSilence(req: IncomingMessage, ms: number, refuse: (error: RunletError) => void): void {
 	const words = `The upload stopped: nothing came for ${ms / 1_000} seconds. Send the whole body, as long as Content-Length says.`;
 	const timer = setTimeout(() => (req.isPaused() ? timer.refresh() : refuse(new RunletError('timeout', words))), ms);

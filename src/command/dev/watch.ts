@@ -56,7 +56,7 @@ type Watchers = Map<string, FSWatcher>;
 
 /**
  * Watches a folder and all folders in it, each by itself: a recursive watcher of Node watches single files on Linux, and
- * loses a file that an editor replaces. A folder that was made anew gets a new watcher.
+ * loses a file that an editor replaces. A folder that was recreated gets a new watcher.
  */
 function followAll(folder: string, onChange: (file: string) => void, watchers: Watchers = new Map()): void {
 	watchers.get(folder)?.close();

@@ -124,7 +124,7 @@ export function toSecret(keys: readonly KeyRecord[]): string {
 	return secret;
 }
 
-/** Returns what is stored about a list that was uploaded to a deployed Worker. */
+/** Returns the record of a list that was uploaded to a deployed Worker. */
 export function listHash(keys: readonly KeyRecord[]): string {
 	return createHash('sha256').update(toSecret(keys)).digest('base64url');
 }

@@ -1,12 +1,12 @@
 import { type KeyOptions, type Scope, scopes } from '../../cloudflare/auth/key.ts';
 import { type Role, roles } from '../../cloudflare/auth/rights.ts';
 
-/** The options of `keys make`, as they are written. */
+/** The options of `keys make`, as text. */
 type Values = Readonly<
 	Partial<Record<'owner' | 'user' | 'role' | 'scope' | 'day-tokens' | 'day-usd' | 'rate', string | undefined>>
 >;
 
-/** Returns what a new key is made for. Throws a `TypeError` that names the wrong option. */
+/** Parses the options of a new key. Throws a `TypeError` that names the wrong option. */
 export function toKeyOptions(values: Values, name?: string): KeyOptions {
 	const { owner, user, role, scope, 'day-tokens': tokens, 'day-usd': usd, rate } = values;
 	const budget = { ...parseAmount('day-tokens', tokens, /^\d+$/), ...parseAmount('day-usd', usd, /^\d+(\.\d+)?$/) };

@@ -53,7 +53,7 @@ export class Chat {
 			play: (events, signal) => this.#play(events, signal),
 			send: (text, question) => void this.#send(text, question),
 			findSchema: this.#choice.findSchema,
-			onRefused: (error, call) => this.#tellRefused(error, call),
+			onRefused: (error, call) => this.#showRefusal(error, call),
 		});
 		this.#playRun = createRunPlayer({
 			...{
@@ -83,8 +83,8 @@ export class Chat {
 		});
 	}
 
-	/** Shows a session, or the start of a new one. `told` is an error to show above its newest run. */
-	async open(id?: string, told?: ClientError): Promise<void> {
+	/** Shows a session, or the start of a new one. `failure` is an error to show above its newest run. */
+	async open(id?: string, failure?: ClientError): Promise<void> {
 		this.close();
 		this.#visit = new AbortController();
 		const { signal } = this.#visit;
@@ -94,7 +94,7 @@ export class Chat {
 			if (this.#choice.isEmpty) this.#choice.show(await this.#client.listAgents({ signal }));
 			this.#composer.setStatus('');
 			this.#onActivity();
-			if (id !== undefined) return await this.#showSession(id, signal, told);
+			if (id !== undefined) return await this.#showSession(id, signal, failure);
 			const agent = this.#choice.takeAgent();
 			this.#choice.pick({ agent: agent.name });
 			showWelcome(agent, (text) => void this.#send(text));
@@ -125,16 +125,16 @@ export class Chat {
 	}
 
 	/** Says that a request failed for a passing reason. */
-	tellRetry(): void {
+	showRetry(): void {
 		this.#composer.setStatus('Connection lost. Trying again…');
 	}
 
-	async #showSession(id: string, signal: AbortSignal, told?: ClientError): Promise<void> {
+	async #showSession(id: string, signal: AbortSignal, failure?: ClientError): Promise<void> {
 		const loaded = await this.#client.loadSession(id, { newest: pageLength, signal });
 		this.#choice.pick(loaded.session);
 		const messages = loaded.messages.filter((message) => !loaded.steered.has(message.id));
 		this.#earlier.open(id, { messages, cursor: loaded.cursor }, signal);
-		if (told !== undefined) this.#showFailure(told);
+		if (failure !== undefined) this.#showFailure(failure);
 		this.#transcript.tail.toEnd();
 		void this.#sidePanels.open(id, signal);
 		this.#waiting.use(id, signal);
@@ -182,16 +182,16 @@ export class Chat {
 			}
 			if (signal.aborted) return;
 			composer.setRunning(false);
-			await this.#tellRefused(error, question && findAnswered(question));
+			await this.#showRefusal(error, question && findAnswered(question));
 		}
 	}
 
 	/** Shows why a message or an answer was refused, and the calls that wait now. */
-	async #tellRefused(error: unknown, call?: string): Promise<void> {
+	async #showRefusal(error: unknown, call?: string): Promise<void> {
 		const [id, { signal }] = [this.#sessionId, this.#visit];
-		const told = await readRefusal(this.#client, { id, error, call, signal });
+		const failure = await readRefusal(this.#client, { id, error, call, signal });
 		if (signal.aborted) return;
-		if (told !== undefined) return this.open(id, told);
+		if (failure !== undefined) return this.open(id, failure);
 		this.#showFailure(error);
 		if (id !== undefined && call !== undefined) await this.#openCalls.show(id, signal).catch(() => {});
 	}

@@ -26,7 +26,7 @@ export function createWorkspaceView(root: HTMLDetailsElement, client: FileClient
 	let isReading = false;
 	let isStale = false;
 
-	function tell(text: string) {
+	function notify(text: string) {
 		note.textContent = withoutTurns(text);
 		note.hidden = text === '';
 	}
@@ -49,7 +49,7 @@ export function createWorkspaceView(root: HTMLDetailsElement, client: FileClient
 			const changed = root.open ? (await client.listChanges(id, { limit: mostChanges, signal })).changes : undefined;
 			if (!signal.aborted) show(page, changed);
 		} catch (error) {
-			if (!signal.aborted && error instanceof ClientError) tell(`The files could not be read: ${error.message}`);
+			if (!signal.aborted && error instanceof ClientError) notify(`The files could not be read: ${error.message}`);
 		}
 	}
 
@@ -58,7 +58,7 @@ export function createWorkspaceView(root: HTMLDetailsElement, client: FileClient
 		const bytes = page.files.reduce((sum, { size }) => sum + size, 0);
 		if (page.files.length > 0) root.hidden = false;
 		summary.textContent = `${page.files.length}${isMore ? ' and more' : ''}, ${describeSize(bytes)}`;
-		tell(isMore ? `These are the first ${mostFiles} files.` : page.files.length === 0 ? 'No files.' : '');
+		notify(isMore ? `These are the first ${mostFiles} files.` : page.files.length === 0 ? 'No files.' : '');
 		files.replaceChildren(...page.files.map((file) => createRow(file, () => void download(file.path))));
 		if (changed === undefined) return;
 		const open = new Set([...changes.querySelectorAll('details')].flatMap((one) => (one.open ? [one.dataset.id] : [])));
@@ -71,7 +71,7 @@ export function createWorkspaceView(root: HTMLDetailsElement, client: FileClient
 		try {
 			save(path.slice(path.lastIndexOf('/') + 1), await client.readFile(id, path, { signal }));
 		} catch (error) {
-			if (!signal.aborted && error instanceof ClientError) tell(`${path}: ${error.message}`);
+			if (!signal.aborted && error instanceof ClientError) notify(`${path}: ${error.message}`);
 		}
 	}
 
@@ -79,7 +79,7 @@ export function createWorkspaceView(root: HTMLDetailsElement, client: FileClient
 		session = undefined;
 		files.replaceChildren();
 		changes.replaceChildren();
-		tell('');
+		notify('');
 		root.hidden = true;
 		root.open = false;
 	}

@@ -25,13 +25,13 @@ function createSearch(nav: HTMLElement, contents: HTMLDetailsElement): void {
 	}));
 	const groups = [...document.querySelectorAll<HTMLElement>('main .group')];
 	const lists = [...contents.querySelectorAll<HTMLElement>('ul')];
-	const told = element('p', 'found');
-	told.setAttribute('role', 'status');
+	const result = element('p', 'found');
+	result.setAttribute('role', 'status');
 	const field = element('input', 'search');
 	field.type = 'search';
 	field.placeholder = 'Search';
 	field.setAttribute('aria-label', 'Search the API');
-	contents.before(field, told);
+	contents.before(field, result);
 
 	function search(): void {
 		const wanted = field.value.toLowerCase().split(/\s+/).filter(Boolean);
@@ -48,7 +48,7 @@ function createSearch(nav: HTMLElement, contents: HTMLDetailsElement): void {
 			const isEmpty = list.querySelector('li:not([hidden])') === null;
 			for (const part of [list, list.previousElementSibling]) if (part instanceof HTMLElement) part.hidden = isEmpty;
 		}
-		told.textContent = wanted.length === 0 ? '' : `${count} found`;
+		result.textContent = wanted.length === 0 ? '' : `${count} found`;
 	}
 
 	field.addEventListener('input', search);

@@ -17,13 +17,13 @@ export function createTry(article: HTMLElement): void {
 	const box = element('details', 'try', element('summary', '', 'Try it'));
 	box.addEventListener('toggle', async () => {
 		if (!box.open || box.querySelector('form, p') !== null) return;
-		const told = element('p', 'about', 'Loading…');
-		box.append(told);
+		const notice = element('p', 'about', 'Loading…');
+		box.append(notice);
 		try {
 			const operation = await readOperation(base, method, path);
-			told.replaceWith(createForm(method, path, operation));
+			notice.replaceWith(createForm(method, path, operation));
 		} catch {
-			told.replaceWith(element('p', 'bad', 'The document of the API could not be read.'));
+			notice.replaceWith(element('p', 'bad', 'The document of the API could not be read.'));
 		}
 	});
 	article.querySelector('pre')?.after(box);

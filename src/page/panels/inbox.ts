@@ -118,7 +118,7 @@ function createEntry(approval: Approval, { place, listed, find }: List): Entry {
 
 	function settle(words: string): void {
 		asked = [];
-		body.replaceChildren(element('p', 'told', words));
+		body.replaceChildren(element('p', 'notice', words));
 		root.classList.add('settled');
 	}
 
@@ -126,7 +126,7 @@ function createEntry(approval: Approval, { place, listed, find }: List): Entry {
 	function showNow(now: readonly Approval[]): void {
 		asked = now.filter((one) => one.callId === approval.callId || !listed.has(toKey(one)));
 		ask();
-		const nothing = asked.length > 0 ? [] : [element('p', 'told', 'Nothing waits here any more.')];
+		const nothing = asked.length > 0 ? [] : [element('p', 'notice', 'Nothing waits here any more.')];
 		body.prepend(createFailure(createAnsweredError(), ask), ...nothing);
 		root.classList.toggle('settled', asked.length === 0);
 	}

@@ -176,13 +176,13 @@ function createEditor(memory: Memory | undefined, whose: Whose, { onSaved, onLef
 			if (signal.aborted) return;
 			if (!(error instanceof ClientError && error.code === 'precondition_failed'))
 				said.replaceChildren(createFailure(error, () => void write()));
-			else await tellOther();
+			else await showConflict();
 		}
 		keep.disabled = false;
 	}
 
 	/** Shows the current memory at the path. The next save replaces that version only. */
-	async function tellOther(): Promise<void> {
+	async function showConflict(): Promise<void> {
 		try {
 			known = await client.getMemory(path.value.trim(), { ...holder, signal });
 			path.readOnly = true;
@@ -195,7 +195,7 @@ function createEditor(memory: Memory | undefined, whose: Whose, { onSaved, onLef
 			said.replaceChildren(
 				isGone
 					? element('div', 'failure', 'Somebody has removed it meanwhile. Save writes it anew.')
-					: createFailure(error, () => void tellOther()),
+					: createFailure(error, () => void showConflict()),
 			);
 		}
 		said.firstElementChild?.setAttribute('role', 'alert');

@@ -30,9 +30,9 @@ export const servers: Panel = {
 };
 
 function createEntry({ name, url, from, isLoggedIn }: McpServer, { client, signal, again }: Place): HTMLElement {
-	const told = element('div');
+	const tools = element('div');
 	const look = createAction('Tools', name, async () => {
-		told.replaceChildren(createTools(await client.getMcpServer(name, { signal }), { client, signal, again }));
+		tools.replaceChildren(createTools(await client.getMcpServer(name, { signal }), { client, signal, again }));
 	});
 	const login = createAction('Log in', name, async () => {
 		const { url: page = '' } = await client.startMcpLogin(name, { signal });
@@ -52,7 +52,7 @@ function createEntry({ name, url, from, isLoggedIn }: McpServer, { client, signa
 	const head = element('p', 'card-head', element('b', 'title', name), whose, look);
 	if (isLoggedIn !== undefined) head.append(isLoggedIn ? logout : login);
 	if (from === 'owner') head.append(remove);
-	return element('li', 'card', head, element('p', 'mono', url), told);
+	return element('li', 'card', head, element('p', 'mono', url), tools);
 }
 
 type Given = Pick<Place, 'client' | 'signal' | 'again'>;

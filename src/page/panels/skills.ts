@@ -77,7 +77,7 @@ async function createEditor(name: string, { client, signal, again }: Place): Pro
 		const published = await client.putSkill(name, text.value, { etag: version, signal });
 		version = published.etag;
 		const warnings = (published.warnings ?? []).map(({ field, message }) => element('li', '', `${field}: ${message}`));
-		said.replaceChildren(element('li', 'told', 'Saved.'), ...warnings);
+		said.replaceChildren(element('li', 'notice', 'Saved.'), ...warnings);
 	});
 	const remove = createRemoval(name, async () => {
 		await client.deleteSkill(name, { signal });

@@ -42,12 +42,12 @@ export function createChart(
 		...bars.map((bar, at) => createBar(bar, at * slot, slot, highest)),
 		...(line === undefined ? [] : [createLine(100 - (100 * line) / highest)]),
 	);
-	const told = limit === undefined ? [] : [element('span', 'limit-words', limit.words)];
+	const words = limit === undefined ? [] : [element('span', 'limit-words', limit.words)];
 	const legend = parts.map((name, at) => element('span', `legend part-${at}`, name));
 	return element(
 		'figure',
 		'chart',
-		element('figcaption', '', element('b', '', title), ...legend, ...told, element('span', 'most', `at most ${most}`)),
+		element('figcaption', '', element('b', '', title), ...legend, ...words, element('span', 'most', `at most ${most}`)),
 		drawing,
 	);
 }

@@ -32,15 +32,15 @@ export function createForm(
 	onSend: () => Promise<void>,
 ): HTMLFormElement {
 	const send = element('button', 'primary', label);
-	const told = element('div');
-	const form = element('form', 'form', ...fields, element('div', 'form-end', send), told);
+	const failure = element('div');
+	const form = element('form', 'form', ...fields, element('div', 'form-end', send), failure);
 	const submit = async () => {
 		send.disabled = true;
-		told.replaceChildren();
+		failure.replaceChildren();
 		try {
 			await onSend();
 		} catch (error) {
-			told.replaceChildren(createFailure(error, () => void submit()));
+			failure.replaceChildren(createFailure(error, () => void submit()));
 		}
 		send.disabled = false;
 	};
@@ -73,20 +73,20 @@ function parse(text: string): unknown {
 
 /** Makes a button for an action on `name`. It cannot be pressed again during `work`. */
 export function createAction(label: string, name: string, work: () => Promise<void> | void): HTMLElement {
-	const told = element('span');
+	const failure = element('span');
 	const action = button('action', label, () => void run());
 	action.setAttribute('aria-label', `${label} ${name}`);
 	async function run(): Promise<void> {
 		action.disabled = true;
-		told.replaceChildren();
+		failure.replaceChildren();
 		try {
 			await work();
 		} catch (error) {
-			told.replaceChildren(createFailure(error, () => void run()));
+			failure.replaceChildren(createFailure(error, () => void run()));
 		}
 		action.disabled = false;
 	}
-	return element('span', '', action, told);
+	return element('span', '', action, failure);
 }
 
 /** Makes a button that asks for a confirmation, and then deletes. */

@@ -69,14 +69,13 @@ const wholeMistake = 'Arguments: write a JSON object.';
 const isWhole = ({ node }: SchemaField): boolean => !(node instanceof HTMLFieldSetElement);
 
 /**
- * Lets a person put other arguments in the place of the model's: in the fields of their schema, or as JSON. What is wrong is
- * told there.
+ * Lets a person change the arguments of the model, in the fields of their schema or as JSON. Errors are shown there.
  */
 function createEdit(name: string, input: Readonly<Record<string, unknown>>, schema: unknown) {
-	const told = element('div', 'mistake');
-	told.setAttribute('role', 'alert');
+	const mistake = element('div', 'mistake');
+	mistake.setAttribute('role', 'alert');
 	const place = element('div', 'result-fields');
-	const shown = element('details', 'edit', element('summary', 'edit-head', 'Change the arguments'), place, told);
+	const shown = element('details', 'edit', element('summary', 'edit-head', 'Change the arguments'), place, mistake);
 	let field: SchemaField | undefined;
 	const change = (next: SchemaField, ...more: HTMLElement[]) => {
 		field = next;
@@ -91,14 +90,14 @@ function createEdit(name: string, input: Readonly<Record<string, unknown>>, sche
 	};
 	/** Reads the arguments, and shows their errors. */
 	function readAll(from: SchemaField): Record<string, unknown> | undefined {
-		told.textContent = '';
+		mistake.textContent = '';
 		try {
 			const given = from.read();
 			if (isRecord(given)) return given;
-			told.textContent = wholeMistake;
+			mistake.textContent = wholeMistake;
 		} catch (error) {
 			if (!(error instanceof ClientError)) throw error;
-			told.textContent = isWhole(from) ? wholeMistake : error.message;
+			mistake.textContent = isWhole(from) ? wholeMistake : error.message;
 		}
 		return undefined;
 	}
@@ -115,7 +114,7 @@ function createEdit(name: string, input: Readonly<Record<string, unknown>>, sche
 			if (given !== undefined) return isSame(given, input) ? {} : { input: given };
 			shown.open = true;
 			place.querySelector('textarea')?.focus();
-			return { mistake: told.textContent };
+			return { mistake: mistake.textContent };
 		},
 	};
 }
@@ -123,17 +122,17 @@ function createEdit(name: string, input: Readonly<Record<string, unknown>>, sche
 /** Lets a person write a result in the fields of its schema. */
 function createResult(name: string, schema: unknown) {
 	const field = createSchemaField(schema, `Result of ${name}`);
-	const told = element('div', 'mistake');
-	told.setAttribute('role', 'alert');
+	const mistake = element('div', 'mistake');
+	mistake.setAttribute('role', 'alert');
 	return {
-		shown: element('div', 'result-fields', field.node, told),
+		shown: element('div', 'result-fields', field.node, mistake),
 		read(): { readonly output?: unknown; readonly mistake?: string } {
-			told.textContent = '';
+			mistake.textContent = '';
 			try {
 				return { output: field.read() ?? '' };
 			} catch (error) {
 				if (!(error instanceof ClientError)) throw error;
-				told.textContent = error.message;
+				mistake.textContent = error.message;
 				return { mistake: error.message };
 			}
 		},

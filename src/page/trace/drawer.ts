@@ -17,7 +17,7 @@ export function createTraceDrawer(client: WatchClient, toCurl: (session: string)
 	const waterfall = createWaterfall(() => watch?.readOlder() ?? Promise.resolve());
 	const events = createEventList(() => toCurl(session ?? ''));
 	const turns = element('div', 'turns');
-	const told = element('div');
+	const failure = element('div');
 	let session: string | undefined;
 	let visit = new AbortController();
 	let watch: Watch | undefined;
@@ -27,7 +27,7 @@ export function createTraceDrawer(client: WatchClient, toCurl: (session: string)
 		['Events', events.root],
 	]);
 	const close = button('', 'Close', () => setOpen(false));
-	root.append(element('header', '', ...tabs, close), told, waterfall.root, turns, events.root);
+	root.append(element('header', '', ...tabs, close), failure, waterfall.root, turns, events.root);
 
 	function setOpen(isOpen: boolean): void {
 		root.hidden = !isOpen;
@@ -42,7 +42,7 @@ export function createTraceDrawer(client: WatchClient, toCurl: (session: string)
 		visit = new AbortController();
 		waterfall.clear();
 		turns.replaceChildren();
-		told.replaceChildren();
+		failure.replaceChildren();
 		events.clear();
 		watch = undefined;
 		if (root.hidden || session === undefined) return;
@@ -52,7 +52,7 @@ export function createTraceDrawer(client: WatchClient, toCurl: (session: string)
 				showTurns(turns, trace);
 			},
 			onEvent: events.push,
-			onFailure: (error) => told.replaceChildren(createFailure(error, restart)),
+			onFailure: (error) => failure.replaceChildren(createFailure(error, restart)),
 		});
 		watch.refresh();
 	}

@@ -118,14 +118,14 @@ function createFilter(type: string, onChange: (isShown: boolean) => void) {
 }
 
 function createCopy(toCurl: () => string): HTMLElement {
-	const told = element('span', 'about');
-	told.setAttribute('role', 'status');
+	const status = element('span', 'about');
+	status.setAttribute('role', 'status');
 	const copy = button('action', 'Copy as curl', async () => {
 		await navigator.clipboard.writeText(toCurl());
-		told.textContent = 'Copied.';
+		status.textContent = 'Copied.';
 	});
 	copy.addEventListener('blur', () => {
-		told.textContent = '';
+		status.textContent = '';
 	});
-	return element('p', '', copy, told);
+	return element('p', '', copy, status);
 }

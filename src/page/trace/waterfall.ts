@@ -108,14 +108,14 @@ function createRow(
 	length: number,
 ): HTMLElement {
 	const label = session === undefined ? name : link('', toSessionAddress(session), name);
-	const told = wordsOfState[state];
+	const words = wordsOfState[state];
 	const ran = end === undefined ? '' : describeTime(end - start);
 	const time = kind === 'provider' ? 'at the provider' : ran;
 	const tokens = [describeUsage(usage), cacheMiss && `cache missed: ${cacheMiss}`].filter(Boolean).join(' · ');
 	const row = element(
 		'tr',
 		'',
-		element('th', '', label, ...(told === '' ? [] : [' ', element('small', 'told-state', told)])),
+		element('th', '', label, ...(words === '' ? [] : [' ', element('small', 'state-words', words)])),
 		element('td', 'when', createBar(start - from, (end ?? from + length) - start, length)),
 		element('td', 'cost', time, ...(tokens === '' ? [] : [element('small', '', tokens)])),
 	);
