@@ -267,6 +267,25 @@ test('repeats a read that a crash cut off, and no write', async () => {
 	expect(reached).toEqual(['GET', 'GET', 'POST']);
 });
 
+test('repeats a request that was not sent, unless its body was read', async () => {
+	const closed = createServer();
+	const dead = await listen(closed);
+	closed.close();
+	await once(closed, 'close');
+	const alive = await listen(createServer(echo));
+	let current = dead;
+	const findAddress = async () => {
+		const address = { port: current, isSecure: false, isDirect: true };
+		current = alive;
+		return address;
+	};
+	const { url, port } = await startProxy(echo, { findAddress });
+	expect((await fetch(url, { method: 'POST', body: 'whole' })).status).toBe(200);
+	current = dead;
+	const head = 'POST / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n';
+	expect(await sendRaw(port, `${head}5\r\nwhole\r\n0\r\n\r\n`)).toMatch(/^HTTP\/1.1 503 /);
+});
+
 test('translates a stack in a stream of events to the sources, and changes nothing else', async () => {
 	const { promise, resolve: goOn } = Promise.withResolvers<void>();
 	const stack =

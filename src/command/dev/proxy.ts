@@ -190,7 +190,6 @@ async function forward(
 	} finally {
 		waiting.delete(reject);
 		req.unpipe(outgoing);
-		outgoing.destroy();
 	}
 }
 
