@@ -587,14 +587,20 @@ describe('the panels', () => {
 		await removeCard('page-tracker');
 	});
 
-	test('spending shows the days of each owner', async () => {
+	test('spending shows the days of each owner, and an unknown price as unknown', async () => {
+		const firstRow = page.locator('.spending tbody tr').first();
 		await openPanel('Spending');
-		await page.locator('.spending tbody tr').first().waitFor();
-		// The model of these tests has no price.
-		expect(await page.locator('.spending tbody tr').first().textContent()).toMatch(
-			/^\d{4}-\d\d-\d\dlocalunknown[\d,]+/,
-		);
-		expect(await page.locator('.groups tbody tr', { hasText: 'unknown' }).count()).toBeGreaterThan(0);
+		// The model of these tests is free.
+		await expect.poll(() => firstRow.textContent()).toMatch(/^\d{4}-\d\d-\d\dlocal[\d,]+ tokens[\d,]+/);
+		await page.route('**/v1/usage?*', async (route) => {
+			const response = await route.fetch();
+			const text = (await response.text()).replaceAll(/,"unpricedTokens":\d+/g, '');
+			const body = text.replaceAll('"spent":{', '"unpricedTokens":1,"spent":{');
+			await route.fulfill({ response, body });
+		});
+		await openPanel('Spending');
+		await expect.poll(() => firstRow.textContent()).toMatch(/^\d{4}-\d\d-\d\dlocalunknown[\d,]+/);
+		await expect.poll(() => page.locator('.groups tbody tr', { hasText: 'unknown' }).count()).toBeGreaterThan(0);
 		await shoot('spending');
 	});
 
