@@ -74,3 +74,24 @@ export function assertRight(role: Role, right: Right, field?: string): void {
 		},
 	);
 }
+
+/** The role of somebody, or the scopes of their session token. Runlet itself has neither, and may do everything. */
+export interface Granted {
+	readonly role?: Role;
+	readonly scopes?: readonly TokenScope[];
+}
+
+/** Throws `forbidden`, which names what is needed, for a role or a session token without the right. */
+export function assertMay({ role, scopes }: Granted, right: Right): void {
+	if (role !== undefined) assertRight(role, right);
+	if (scopes === undefined) return;
+	const scope = findTokenScope(right);
+	if (scope === undefined)
+		throw new RunletError('forbidden', 'A session token may not do this. Use an API key, which no page should hold.');
+	if (scopes.includes(scope)) return;
+	throw new RunletError(
+		'forbidden',
+		`This needs a token with the scope ${scope}; this one has ${scopes.join(', ')}. Ask whoever has the API key for one: POST /v1/sessions/:id/token with scopes.`,
+		{ scope },
+	);
+}

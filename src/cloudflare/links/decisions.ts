@@ -1,3 +1,4 @@
+import type { CallAnswer } from '../../core/chat/call-answers.ts';
 import type { Actor } from '../../core/ground/actor.ts';
 import { RunletError } from '../../core/ground/errors.ts';
 import { findKeyId } from '../auth/account.ts';
@@ -5,7 +6,10 @@ import { toActor as toStoredActor } from '../auth/stored-actor.ts';
 import type { Config } from '../config/config.ts';
 import type { DecisionLinks, LinkedCall, LinkRequest } from '../objects/link-api.ts';
 import type { Caller } from '../objects/session-api.ts';
+import { submitAnswers } from '../session/inbox/answers.ts';
 import type { LinkedSession, SessionLinks } from '../session/inbox/link-connector.ts';
+import { findRefusal } from '../session/run/may-decide.ts';
+import { listAskers } from '../session/store/askers.ts';
 import { findPending, type Pending } from '../session/store/calls.ts';
 import type { SessionStore } from '../session/store/store.ts';
 import { type Decidable, listDecidable } from './decidable.ts';
@@ -21,13 +25,13 @@ export class Decisions implements SessionLinks {
 	}
 
 	async make(caller: Caller, { callId, expiresInSeconds = 3_600, for: whom }: LinkRequest): Promise<DecisionLinks> {
-		const { store, access, config, inbox } = this.#session;
-		const { by: madeBy } = await access.open(caller, ['manageSession', 'decide']);
-		access.assertMayTakePart(caller);
+		const { store, authorization, config } = this.#session;
+		const { by: madeBy } = await authorization.open(caller, ['manageSession', 'decide']);
+		authorization.assertMayTakePart(caller);
 		const expiresAt = Date.now() + expiresInSeconds * 1_000;
 		const call = findLinkable(store, callId);
 		const { owner } = store.session();
-		assertMayApprove(inbox, call, toActor({ for: whom, madeBy, callId }, owner));
+		this.#assertMayApprove(call, toActor({ for: whom, madeBy, callId }, owner));
 		return signLinks(store, config(), call, { expiresAt, for: whom, madeBy });
 	}
 
@@ -36,30 +40,45 @@ export class Decisions implements SessionLinks {
 	}
 
 	async decide(link: string): Promise<LinkedCall> {
-		const { store, gate, inbox } = this.#session;
+		const { store, inbox } = this.#session;
 		const { claims, call, shown } = await this.#open(link);
 		const { owner } = store.session();
-		await gate.take({ caller: { owner, by: toActor(claims, owner) }, rights: [] }, (now) => {
+		await inbox.take({ caller: { owner, by: toActor(claims, owner) }, rights: [] }, (tx) => {
 			// It may have been decided meanwhile.
-			if (assertOpen(store, now.pending, claims).id !== call.id) throw createDecided();
-			return toDecision(inbox, call, claims)(now);
+			if (assertOpen(store, tx.pending, claims).id !== call.id) throw createDecided();
+			return submitAnswers(tx, [toDecision(call, claims)]);
 		});
 		return shown;
 	}
 
+	/** Throws `forbidden` where a policy would not let the holder of the links approve the call. */
+	#assertMayApprove(call: Decidable, by: Actor): void {
+		const { store, runtime, config } = this.#session;
+		const children = call.child && [call.child.agent, ...call.child.through];
+		const decision = { call, approve: true, by, children, askers: () => listAskers(store) };
+		const reason = findRefusal({ session: store.session(), agents: runtime.agents, config }, decision);
+		if (reason === undefined) return;
+		const remedy =
+			'Make the links "for" somebody else, and with the key or login of somebody else who did not ask for it';
+		throw new RunletError('forbidden', `for: these links could not approve "${call.waiting}": ${reason}. ${remedy}.`, {
+			field: 'for',
+			reason,
+		});
+	}
+
 	async #open(link: string) {
-		const { store, access, config } = this.#session;
-		access.assertExists();
+		const { store, authorization, config } = this.#session;
+		authorization.assertExists();
 		const claims = await verifyLink(link, store.tokenKey);
-		access.assertExists();
+		authorization.assertExists();
 		if (claims === undefined || claims.session !== store.session().id)
 			throw new RunletError('not_found', 'This link is not valid.');
 		if (claims.expiresAt <= Date.now()) throw new RunletError('conflict', 'This link has expired.');
 		await assertKeyIsGood(claims, store.session().owner, config());
-		access.assertExists();
+		authorization.assertExists();
 		const call = assertOpen(store, findPending(store), claims);
 		if ((await hashDecidable(call)) !== claims.hash) throw createDecided();
-		access.assertExists();
+		authorization.assertExists();
 		const { agent, title } = store.session();
 		const input = JSON.stringify(call.input, null, 2);
 		const about = { approve: claims.approve, for: claims.for, agent: call.child?.agent ?? agent, title };
@@ -78,19 +97,6 @@ function toActor(
 	return { owner, ...(name !== undefined && { user: name }), via: 'link', id: callId, ...(madeBy && { madeBy }) };
 }
 
-/** Throws `forbidden` where a policy would not let who has the links approve the call. */
-function assertMayApprove({ answers }: LinkedSession['inbox'], call: Decidable, by: Actor): void {
-	const children = call.child && [call.child.agent, ...call.child.through];
-	const reason = answers.findApprovalRefusal(call, by, children);
-	if (reason === undefined) return;
-	const remedy =
-		'Make the links "for" somebody else, and with the key or login of somebody else who did not ask for it';
-	throw new RunletError('forbidden', `for: these links could not approve "${call.waiting}": ${reason}. ${remedy}.`, {
-		field: 'for',
-		reason,
-	});
-}
-
 /** Throws `conflict` for a link whose maker has no good key any more. */
 async function assertKeyIsGood({ madeBy: made }: LinkClaims, owner: string, config: Config): Promise<void> {
 	const madeBy = toStoredActor(made, owner);
@@ -101,10 +107,10 @@ async function assertKeyIsGood({ madeBy: made }: LinkClaims, owner: string, conf
 	throw new RunletError('conflict', 'This link came from a key that was revoked.');
 }
 
-/** What a link says, as the session takes it. */
-function toDecision(inbox: LinkedSession['inbox'], { id }: Decidable, { approve, for: whom }: LinkClaims) {
+/** Returns the decision of a link. */
+function toDecision({ id }: Decidable, { approve, for: whom }: LinkClaims): CallAnswer {
 	const reason = whom === undefined ? 'denied by link' : `denied by ${whom}`;
-	return inbox.answers.submitAny([approve ? { id, approve } : { id, approve, reason }]).decide;
+	return approve ? { id, approve } : { id, approve, reason };
 }
 
 function assertOpen({ messages }: SessionStore, pending: Pending, { turn, callId }: LinkClaims): Decidable {

@@ -1,7 +1,6 @@
 import type { CallAnswer } from '../../core/chat/call-answers.ts';
 import type { Env } from '../../core/ground/env.ts';
-import type { Runtime } from '../agent/runtime.ts';
-import type { Right } from '../auth/rights.ts';
+import { assertMay, type Right } from '../auth/rights.ts';
 import { DurableObject } from '../objects/durable-object.ts';
 import type { FileDownload, FilePage, FilePageQuery, FileRequest, IfMatch, WrittenFile } from '../objects/file-api.ts';
 import type { DecisionLinks, LinkedCall, LinkRequest } from '../objects/link-api.ts';
@@ -31,14 +30,17 @@ import type { Shown } from '../wire/operation.ts';
 import type { Format, ProtocolContext } from '../wire/protocols/format.ts';
 import type { RepeatableSession } from '../wire/session.ts';
 import type { sessionToken } from '../wire/token.ts';
-import { Access, type Pass, toAnswerRights, toReplyRights } from './inbox/access.ts';
-import { type Decide, type Entry, Gate, type Standing } from './inbox/gate.ts';
+import { submitAnswers } from './inbox/answers.ts';
+import { Authorization, type Principal, toAnswerRights } from './inbox/authorization.ts';
 import { Imports } from './inbox/import.ts';
-import { Inbox } from './inbox/inbox.ts';
+import { Inbox, type Request, type StoreRequest } from './inbox/inbox.ts';
 import { ObjectLife } from './inbox/life.ts';
 import { type LinkConnector, type SessionLinks, takeLinks } from './inbox/link-connector.ts';
+import { answerQuestion, continueRun, converse, createSession, finishLogin, sendMessage } from './inbox/messages.ts';
 import { streamEvents, streamRun, toRunOutcome } from './inbox/outcome.ts';
-import { OutsideDoor } from './inbox/outside.ts';
+import { callTool, listTools } from './inbox/outside.ts';
+import { storePost } from './inbox/page.ts';
+import type { InboxContext, InboxTransaction } from './inbox/transaction.ts';
 import type { RunnerOptions } from './run/prepare.ts';
 import { Runner } from './run/runner.ts';
 import { findPending } from './store/calls.ts';
@@ -49,66 +51,59 @@ import { findHead, uiMessages } from './ui/ui.ts';
 
 const mayRead: readonly Right[] = ['readSession'];
 const maySend: readonly Right[] = ['sendMessage'];
+const mayDecide: readonly Right[] = ['decide'];
 const mayManage: readonly Right[] = ['manageSession'];
 
 /** What a session is made with. */
 export type SessionOptions = Omit<RunnerOptions, 'store'> & { readonly links?: LinkConnector };
 
 /**
- * The Durable Object of a session, a method an operation. Each lets its caller in, calls, and returns a value or a stream.
- * The `Gate` lets in what may begin a run, the `Inbox` knows what that does, the `Runner` runs it.
+ * The Durable Object of a session, a method an operation. A request that may begin a run goes through the `Inbox`; the
+ * `Runner` runs it. Each method returns a value or a stream.
  */
 export class Session extends DurableObject<Env> implements SessionApi {
-	readonly #runtime: Runtime;
-	readonly #config: SessionOptions['config'];
+	readonly #context: InboxContext;
 	readonly #store: SessionStore;
 	readonly #runner: Runner;
-	readonly #access: Access;
-	readonly #gate: Gate;
+	readonly #authorization: Authorization;
 	readonly #inbox: Inbox;
-	readonly #outside: OutsideDoor;
 	readonly #links: SessionLinks | undefined;
 	readonly #imports: Imports;
 	readonly #life: ObjectLife;
 
 	constructor(ctx: DurableObjectState, env: Env, { runtime, config, links }: SessionOptions) {
 		super(ctx, env);
-		const id = ctx.id.toString();
 		const store = new SessionStore(ctx.storage);
 		const runner = new Runner({ runtime, store, config, links });
-		const access = new Access(store, config);
-		this.#runtime = runtime;
-		this.#config = config;
+		const authorization = new Authorization(store, config);
+		this.#context = { id: ctx.id.toString(), store, runner, authorization, runtime, config };
 		this.#store = store;
 		this.#runner = runner;
-		this.#access = access;
-		this.#gate = new Gate({ id, store, runner, access, runtime, config });
-		this.#inbox = new Inbox({ store, runner, agents: runtime.agents, config });
-		this.#links = links?.open({ store, access, config, gate: this.#gate, inbox: this.#inbox });
-		this.#outside = new OutsideDoor({ runtime, config, store, runner, access, gate: this.#gate, inbox: this.#inbox });
-		this.#imports = new Imports({ id, store, runner, access, gate: this.#gate, runtime, config });
-		this.#life = new ObjectLife({ store, runner, access });
+		this.#authorization = authorization;
+		this.#inbox = new Inbox(this.#context);
+		this.#links = links?.open({ ...this.#context, inbox: this.#inbox });
+		this.#imports = new Imports({ ...this.#context, inbox: this.#inbox });
+		this.#life = new ObjectLife({ store, runner, authorization });
 	}
 
 	create(create: CreateInput, how: Handling): Promise<RpcResult<RunOutcome>> {
 		const { owner, by, role } = create;
-		const entry = { caller: { owner, by, role }, rights: [], create, once: how.once };
-		const decide = this.#inbox.create(create, how.once, () => this.#access.addFirstToken(by, create.for));
+		const request = { caller: { owner, by, role }, rights: [], create, once: how.once };
 		return this.#life.answer(async () => {
-			const taken = await this.#gate.take(entry, decide);
-			const token = await this.#access.showFirstToken(by, create.for);
-			return toRunOutcome(taken, how, { created: () => ({ ...this.#show(taken), ...token }) });
+			const accepted = await this.#inbox.take(request, (tx) => createSession(tx, create));
+			const token = await this.#authorization.tokens.showFirst(by, create.for);
+			return toRunOutcome(accepted, how, { created: () => ({ ...this.#show(accepted), ...token }) });
 		});
 	}
 
 	state(caller: Caller): Promise<RpcResult<SessionState>> {
 		return this.#life.answer(async () => {
-			const pass = await this.#access.open(caller, mayRead);
+			const principal = await this.#authorization.open(caller, mayRead);
 			// A customer does not see what the owner's other sessions spend.
 			const seesDay = 'owner' in caller && caller.role !== 'customer';
 			const dayBudget = seesDay ? await this.#runner.owner.day() : undefined;
 			const owner = 'owner' in caller && caller.isAdmin ? this.#store.session().owner : undefined;
-			return { ...this.#show(pass), owner, dayBudget };
+			return { ...this.#show(principal), owner, dayBudget };
 		});
 	}
 
@@ -118,23 +113,21 @@ export class Session extends DurableObject<Env> implements SessionApi {
 
 	change(caller: Caller, change: SessionChange): Promise<RpcResult<SessionState>> {
 		return this.#life.answer(async () => {
-			const pass = await this.#access.openForChange(caller);
-			if (change.budget !== undefined) pass.assert('setBudget');
+			const principal = await this.#authorization.openForChange(caller);
+			if (change.budget !== undefined) assertMay(principal, 'setBudget');
 			this.#store.change(change, Date.now());
 			if (change.title !== undefined) this.#runner.tellOwner();
-			return this.#show(pass);
+			return this.#show(principal);
 		});
 	}
 
 	token(caller: Caller, asked: TokenRequest): Promise<RpcResult<Shown<typeof sessionToken>>> {
-		return this.#life.answer(async () => this.#access.makeToken(await this.#access.open(caller, mayManage), asked));
+		const { tokens } = this.#authorization;
+		return this.#life.answer(async () => tokens.make(await this.#authorization.open(caller, mayManage), asked));
 	}
 
 	revokeToken(caller: Caller, id: string): Promise<RpcResult<void>> {
-		return this.#life.answer(async () => {
-			await this.#access.open(caller, mayManage);
-			this.#access.revokeToken(id);
-		});
+		return this.#life.enter(caller, mayManage, () => this.#authorization.tokens.revoke(id));
 	}
 
 	messages(caller: Caller, page: PageQuery): Promise<RpcResult<Bytes>> {
@@ -154,51 +147,52 @@ export class Session extends DurableObject<Env> implements SessionApi {
 	}
 
 	removeWaiting(caller: Caller, id: string): Promise<RpcResult<void>> {
-		return this.#life.enter(caller, maySend, () => this.#gate.removeWaiting(caller, id));
+		return this.#life.change(caller, maySend, () => this.#runner.removeWaiting(id));
 	}
 
 	send(caller: Caller, input: Input, how: Handling): Promise<RpcResult<RunOutcome>> {
-		const entry = { caller, rights: maySend, create: input.create, asking: { input } };
-		return this.#run(entry, this.#inbox.send(input, how.once), how);
+		const request = { caller, rights: maySend, create: input.create, asking: { input } };
+		return this.#take(request, how, (tx) => sendMessage(tx, input));
 	}
 
 	answer(caller: Caller, input: Input, how: Handling): Promise<RpcResult<RunOutcome>> {
-		return this.#run({ caller, rights: toReplyRights }, this.#inbox.answer(input, how.once), how);
+		// A decision about the call of a child needs `decide`, and not `sendMessage`.
+		const rights = (tx: InboxTransaction) => (tx.askedCall === undefined ? maySend : mayDecide);
+		return this.#take({ caller, rights }, how, (tx) => answerQuestion(tx, input));
 	}
 
 	loggedIn(caller: Caller, server: string): Promise<RpcResult<void>> {
 		return this.#life.answer(async () => {
-			await this.#gate.take({ caller, rights: maySend }, this.#inbox.finishLogin(server));
+			await this.#inbox.take({ caller, rights: maySend }, (tx) => finishLogin(tx, server));
 		});
 	}
 
 	converse(caller: Caller, update: ConversationUpdate, how: Handling): Promise<RpcResult<RunOutcome>> {
-		const entry = { caller, rights: maySend, create: update.create, asking: update };
-		return this.#run(entry, this.#inbox.converse(update, how.once), how);
+		const request = { caller, rights: maySend, create: update.create, asking: update };
+		return this.#take(request, how, (tx) => converse(tx, update));
 	}
 
 	submit(caller: Caller, answers: readonly CallAnswer[], how: Handling): Promise<RpcResult<RunOutcome>> {
-		const { prepare, decide } = this.#inbox.answers.submitAny(answers, how.once);
-		return this.#run({ caller, rights: toAnswerRights(answers), prepare }, decide, how);
+		return this.#take({ caller, rights: toAnswerRights(answers), answers }, how, (tx) => submitAnswers(tx, answers));
 	}
 
 	continue(caller: Caller, how: Handling, operation: 'continue' | 'step' = 'continue'): Promise<RpcResult<RunOutcome>> {
-		return this.#run({ caller, rights: maySend, asking: {} }, this.#inbox.continue(operation, how.once), how);
+		return this.#take({ caller, rights: maySend, asking: {} }, how, (tx) => continueRun(tx, operation));
 	}
 
 	events(caller: Caller, lastEventId: string | undefined, format?: Format): Promise<RpcResult<Bytes | undefined>> {
 		return this.#life.enter(caller, mayRead, ({ lease, isOperator }) =>
-			streamEvents(this.#store, this.#runner.live, lastEventId, { format, lease, isOperator, join: this.#gate.join }),
+			streamEvents(this.#store, this.#runner.live, lastEventId, { format, lease, isOperator, join: this.#inbox.join }),
 		);
 	}
 
 	post(caller: Caller, post: PagePost, { once }: Handling): Promise<RpcResult<RunStream | NothingNew>> {
 		const { agent, input, answers = [] } = post;
-		const toRights = (now: Standing) => toAnswerRights(now.findOpenAnswers(answers));
+		const toRights = (tx: InboxTransaction) => toAnswerRights(tx.findOpenAnswers(answers));
 		return this.#life.answer(async () => {
 			const rights = input === undefined ? toRights : maySend;
-			const entry = { caller, agent, rights, create: input?.create, once, asking: post };
-			const { run, lease, isOperator } = await this.#gate.take(entry, this.#inbox.post(post, once));
+			const request = { caller, agent, rights, create: input?.create, once, asking: post };
+			const { run, lease, isOperator } = await this.#inbox.take(request, (tx) => storePost(tx, post));
 			if (run === undefined)
 				return { kind: 'nothing', isWaiting: (findPending(this.#store).calls ?? []).length > 0 } as const;
 			const format = { type: 'ui', isContinued: post.answers !== undefined } as const;
@@ -207,9 +201,9 @@ export class Session extends DurableObject<Env> implements SessionApi {
 	}
 
 	resume(caller: Caller, agent: string): Promise<RpcResult<Bytes | undefined>> {
-		const follow = (pass: Pass) =>
+		const follow = (principal: Principal) =>
 			this.#runner.live &&
-			streamRun(this.#runner.live, { type: 'ui' }, { ...pass, protocol: this.#pageContext() }).stream;
+			streamRun(this.#runner.live, { type: 'ui' }, { ...principal, protocol: this.#pageContext() }).stream;
 		return this.#life.enter(caller, mayRead, follow, agent);
 	}
 
@@ -219,25 +213,26 @@ export class Session extends DurableObject<Env> implements SessionApi {
 	}
 
 	cancel(caller: Caller, once?: Once): Promise<RpcResult<RepeatableSession>> {
-		return this.#life.enter({ ...caller, deadline: undefined }, maySend, (pass) =>
-			this.#gate.cancel(caller, once).then((isReplay) => ({ ...this.#show(pass), isReplay })),
+		return this.#life.enter({ ...caller, deadline: undefined }, maySend, (principal) =>
+			this.#inbox.cancel(caller, once).then((isReplay) => ({ ...this.#show(principal), isReplay })),
 		);
 	}
 
 	export(caller: Caller, form: ExportForm, at?: number): Promise<RpcResult<Bytes>> {
 		return toRpcResult(async () => {
-			const pass = await this.#access.open(caller, mayManage);
+			const principal = await this.#authorization.open(caller, mayManage);
 			const { owner, expiresAfterMs, clientTools, createdBy, isImported } = this.#store.session();
 			const stored = { createdBy, isImported };
-			const about = { version: exportVersion, ...this.#show(pass), owner, expiresAfterMs, clientTools, stored };
-			return exportStream({ store: this.#store, files: this.#runner.files, access: this.#access, about, form, at });
+			const about = { version: exportVersion, ...this.#show(principal), owner, expiresAfterMs, clientTools, stored };
+			const { store, authorization } = this.#context;
+			return exportStream({ store, files: this.#runner.files, authorization, about, form, at });
 		});
 	}
 
 	import(owner: ImportOwner, lines: Bytes): Promise<RpcResult<NewSession>> {
 		return this.#life.answer(async () => {
 			await this.#imports.take(owner, lines);
-			return { ...this.#show(), ...(await this.#access.showFirstToken(owner.by)) };
+			return { ...this.#show(), ...(await this.#authorization.tokens.showFirst(owner.by)) };
 		});
 	}
 
@@ -270,25 +265,25 @@ export class Session extends DurableObject<Env> implements SessionApi {
 	}
 
 	tools(caller: Caller, agent: string, create?: CreateInput): Promise<RpcResult<readonly ListedTool[]>> {
-		return this.#life.answer(() => this.#outside.list(caller, agent, create));
+		return this.#life.answer(() => listTools(this.#context, this.#inbox, { caller, agent, create }));
 	}
 
 	callTool(caller: Caller, call: OutsideCall, create?: CreateInput): Promise<RpcResult<Bytes>> {
-		return this.#life.answer(() => this.#outside.begin(caller, call, create));
+		return this.#life.answer(() => callTool(this.#context, this.#inbox, { caller, call, create }));
 	}
 
 	delete(caller: Caller): Promise<RpcResult<void>> {
-		return this.#life.answer(() => this.#access.openForChange(caller).then(() => this.#life.remove()));
+		return this.#life.answer(() => this.#authorization.openForChange(caller).then(() => this.#life.remove()));
 	}
 
 	override alarm(): Promise<void> {
 		return this.#life.handleAlarm();
 	}
 
-	#run(entry: Omit<Entry, 'once'>, decide: Decide, how: Handling): Promise<RpcResult<RunOutcome>> {
+	#take(request: Omit<Request, 'once'>, how: Handling, store: StoreRequest): Promise<RpcResult<RunOutcome>> {
 		return this.#life.answer(async () => {
-			const taken = await this.#gate.take({ ...entry, once: how.once }, decide);
-			return toRunOutcome(taken, how, { session: () => this.#show(taken) });
+			const accepted = await this.#inbox.take({ ...request, once: how.once }, store);
+			return toRunOutcome(accepted, how, { session: () => this.#show(accepted) });
 		});
 	}
 
@@ -296,8 +291,7 @@ export class Session extends DurableObject<Env> implements SessionApi {
 		return { uiHead: (run, isContinued) => findHead(this.#store, run, isContinued) };
 	}
 
-	/** The session as its routes show it to somebody. */
-	#show({ isOperator }: Pick<Pass, 'isOperator'> = { isOperator: false }): SessionState {
-		return showSession(this.#store, { runner: this.#runner, runtime: this.#runtime, config: this.#config, isOperator });
+	#show({ isOperator }: Pick<Principal, 'isOperator'> = { isOperator: false }): SessionState {
+		return showSession(this.#store, { ...this.#context, isOperator });
 	}
 }

@@ -123,7 +123,12 @@ test('a long session is read as fast as its reader takes it, and never as a whol
 		const { storage, rows } = counted(ctx.storage);
 		const about = JSON.parse(await (await request(`/v1/sessions/${id}/export`)).text()).session;
 		rows();
-		const whole = { store: new SessionStore(storage), files: noFiles, about, access: { isThere: true } } as const;
+		const whole = {
+			store: new SessionStore(storage),
+			files: noFiles,
+			about,
+			authorization: { isThere: true },
+		} as const;
 		const reader = exportStream({ ...whole, form: 'json' }).getReader();
 		rows();
 		let text = '';
@@ -145,12 +150,12 @@ test('an export of a session that is removed meanwhile breaks off instead of end
 	await runInDurableObject(readObject(id), async (_, ctx) => {
 		const store = new SessionStore(ctx.storage);
 		for (let n = 0; n < 100; n++) store.messages.add(0, { role: 'user', content: 'y'.repeat(4_000) }, 1);
-		const access = { isThere: true };
+		const authorization = { isThere: true };
 		const about = JSON.parse(await (await request(`/v1/sessions/${id}/export`)).text()).session;
-		const whole = { store, files: noFiles, about, access } as const;
+		const whole = { store, files: noFiles, about, authorization } as const;
 		const reader = exportStream({ ...whole, form: 'ndjson' }).getReader();
 		expect((await reader.read()).done).toBe(false);
-		access.isThere = false;
+		authorization.isThere = false;
 		const rest = async () => {
 			while (!(await reader.read()).done);
 		};

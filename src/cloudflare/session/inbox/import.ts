@@ -3,9 +3,7 @@ import { check } from '../../../core/ground/check.ts';
 import { RunletError } from '../../../core/ground/errors.ts';
 import { assertTasks } from '../../../core/tool/tasks.ts';
 import { chooseModel, findAgent } from '../../agent/define.ts';
-import type { Runtime } from '../../agent/runtime.ts';
 import { toActor } from '../../auth/stored-actor.ts';
-import type { Config } from '../../config/config.ts';
 import type { Bytes } from '../../objects/result.ts';
 import { assertRoom } from '../../objects/room.ts';
 import type { ImportOwner } from '../../objects/session-api.ts';
@@ -19,22 +17,13 @@ import {
 	parseRecord,
 } from '../../wire/import.ts';
 import { place } from '../../wire/page.ts';
-import type { Runner } from '../run/runner.ts';
-import type { SessionStore } from '../store/store.ts';
-import type { Access } from './access.ts';
-import type { Gate } from './gate.ts';
 import { readLines } from './import-lines.ts';
 import { mayHaveBudget, toInbound, toMessage, toRunEnd } from './imported.ts';
+import type { Inbox } from './inbox.ts';
+import type { InboxContext } from './transaction.ts';
 
-export interface ImportOptions {
-	/** The session's id. */
-	readonly id: string;
-	readonly store: SessionStore;
-	readonly runner: Runner;
-	readonly access: Access;
-	readonly gate: Pick<Gate, 'findReplay'>;
-	readonly runtime: Runtime;
-	readonly config: () => Config;
+export interface ImportOptions extends InboxContext {
+	readonly inbox: Pick<Inbox, 'findReplay'>;
 }
 
 /**
@@ -62,13 +51,13 @@ export class Imports {
 }
 
 async function importSession(options: ImportOptions, owner: ImportOwner, lines: Bytes): Promise<void> {
-	const { store, runner, access, gate } = options;
-	if (access.isThere) {
-		await access.open({ owner: owner.owner, by: owner.by, role: owner.role }, []);
-		if (gate.findReplay(owner.once) !== undefined) return lines.cancel().catch(() => {});
+	const { store, runner, authorization, inbox } = options;
+	if (authorization.isThere) {
+		await authorization.open({ owner: owner.owner, by: owner.by, role: owner.role }, []);
+		if (inbox.findReplay(owner.once) !== undefined) return lines.cancel().catch(() => {});
 	}
 	await runner.alarm.announce();
-	if (!access.isMissing())
+	if (!authorization.isMissing())
 		throw new RunletError('conflict', 'Idempotency-Key: a session is being imported under this key. Wait for it.', {
 			field: 'Idempotency-Key',
 		});
@@ -152,7 +141,7 @@ class Intake {
 
 	/** Lets the session exist. Throws `invalid_request` if the last line has not come. */
 	end(): void {
-		const { store, access } = this.#options;
+		const { store, authorization } = this.#options;
 		if (!this.#isEnded)
 			throw new RunletError('invalid_request', 'body: the last line is missing. Send the whole export.', {
 				field: 'body',
@@ -160,7 +149,7 @@ class Intake {
 		store.transaction(() => {
 			const { by, once } = this.#owner;
 			store.endImport(Date.now());
-			access.addFirstToken(by);
+			authorization.tokens.addFirst(by);
 			if (once !== undefined) store.deliveries.add(once, {}, Date.now());
 		});
 	}

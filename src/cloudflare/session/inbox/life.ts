@@ -6,13 +6,13 @@ import { toPauseMs } from '../run/next.ts';
 import { runInBackground } from '../run/owner.ts';
 import type { Runner } from '../run/runner.ts';
 import type { SessionStore } from '../store/store.ts';
-import type { Access, Pass } from './access.ts';
+import type { Authorization, Principal } from './authorization.ts';
 
 /** What a life of a session's object is made of. */
 interface LifeOptions {
 	readonly store: SessionStore;
 	readonly runner: Runner;
-	readonly access: Access;
+	readonly authorization: Authorization;
 }
 
 /** One life of a session's object: takes up what an earlier one left, keeps its alarm, and ends with the session. */
@@ -50,28 +50,28 @@ export class ObjectLife {
 	enter<T>(
 		caller: Caller,
 		rights: readonly Right[],
-		work: (pass: Pass) => T | Promise<T>,
+		work: (principal: Principal) => T | Promise<T>,
 		agent?: string,
 	): Promise<RpcResult<T>> {
-		return this.answer(async () => work(await this.#options.access.open(caller, rights, agent)));
+		return this.answer(async () => work(await this.#options.authorization.open(caller, rights, agent)));
 	}
 
 	/** The same for a change, which a session that works for another one takes from that one only. */
 	change<T>(caller: Caller, rights: readonly Right[], work: () => T | Promise<T>): Promise<RpcResult<T>> {
 		return this.enter(caller, rights, () => {
-			this.#options.access.assertMayChange(caller);
+			this.#options.authorization.assertMayChange(caller);
 			return work();
 		});
 	}
 
 	/** Stops what runs and removes the session. Nobody may enter meanwhile. */
 	async remove(): Promise<void> {
-		const { access, runner } = this.#options;
-		access.isClosed = true;
+		const { authorization, runner } = this.#options;
+		authorization.isClosed = true;
 		try {
 			await runner.remove();
 		} finally {
-			access.isClosed = false;
+			authorization.isClosed = false;
 		}
 	}
 

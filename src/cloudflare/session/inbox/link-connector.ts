@@ -1,19 +1,12 @@
-import type { Config } from '../../config/config.ts';
 import type { DecisionLinks, LinkedCall, LinkRequest } from '../../objects/link-api.ts';
 import { createMissing } from '../../objects/missing.ts';
 import type { Caller } from '../../objects/session-api.ts';
 import type { CallbackLinks } from '../run/callback-links.ts';
-import type { SessionStore } from '../store/store.ts';
-import type { Access } from './access.ts';
-import type { Gate } from './gate.ts';
 import type { Inbox } from './inbox.ts';
+import type { InboxContext } from './transaction.ts';
 
 /** @internal What decision links use of their session. */
-export interface LinkedSession {
-	readonly store: SessionStore;
-	readonly access: Pick<Access, 'assertExists' | 'open' | 'assertMayTakePart'>;
-	readonly config: () => Config;
-	readonly gate: Gate;
+export interface LinkedSession extends InboxContext {
 	readonly inbox: Inbox;
 }
 

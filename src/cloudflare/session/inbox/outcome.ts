@@ -17,8 +17,9 @@ import { follow, type Joined } from '../events/follow.ts';
 import { createPastLog } from '../events/replay.ts';
 import type { LiveRun } from '../run/run.ts';
 import type { SessionStore } from '../store/store.ts';
-import type { Pass } from './access.ts';
-import type { Taken, Upcoming } from './gate.ts';
+import type { Principal } from './authorization.ts';
+import type { Accepted } from './inbox.ts';
+import type { Upcoming } from './transaction.ts';
 import type { JoinChildren } from './tree.ts';
 
 /** How the session is shown in an answer. */
@@ -30,7 +31,7 @@ type Show =
 
 /** A request as its caller wants it answered: by events, by the result once there is one, or at once. */
 export async function toRunOutcome(
-	{ run, isReplay, lease, join, isOperator }: Taken,
+	{ run, isReplay, lease, join, isOperator }: Accepted,
 	how: Pick<Handling, 'delivery' | 'format'>,
 	{ created, session }: Show,
 ): Promise<RunOutcome> {
@@ -57,7 +58,7 @@ export async function toRunOutcome(
 }
 
 /** How somebody follows a session. */
-interface Following extends Pick<Handling, 'format'>, Pick<Pass, 'lease' | 'isOperator'> {
+interface Following extends Pick<Handling, 'format'>, Pick<Principal, 'lease' | 'isOperator'> {
 	readonly join?: JoinChildren;
 }
 
@@ -91,7 +92,7 @@ export function streamRun(
 		protocol,
 		isOperator,
 		...joined
-	}: Omit<Joined, 'reader'> & Pick<Pass, 'isOperator'> & { readonly protocol?: ProtocolContext },
+	}: Omit<Joined, 'reader'> & Pick<Principal, 'isOperator'> & { readonly protocol?: ProtocolContext },
 ): RunStream {
 	const reader = { isOperator, id: run.record.id };
 	const log = 'begun' in run ? run.begun.then((live) => live.log) : run.log;

@@ -1,58 +1,44 @@
 import { findAgent } from '../../agent/define.ts';
-import type { Runtime } from '../../agent/runtime.ts';
-import type { Config } from '../../config/config.ts';
+import { assertMay } from '../../auth/rights.ts';
 import type { ListedTool, OutsideCall } from '../../objects/outside-call.ts';
 import type { Bytes } from '../../objects/result.ts';
 import type { Caller, CreateInput } from '../../objects/session-api.ts';
 import { hasServers } from '../run/connections.ts';
 import { assertMayDecide } from '../run/may-decide.ts';
-import type { Runner } from '../run/runner.ts';
 import { toSpeaker } from '../store/inbound.ts';
-import type { SessionStore } from '../store/store.ts';
-import type { Access } from './access.ts';
-import type { Gate } from './gate.ts';
 import type { Inbox } from './inbox.ts';
-
-interface OutsideDoorOptions {
-	readonly runtime: Pick<Runtime, 'agents'>;
-	readonly config: () => Config;
-	readonly store: SessionStore;
-	readonly runner: Runner;
-	readonly access: Access;
-	readonly gate: Gate;
-	readonly inbox: Inbox;
-}
+import { visit } from './messages.ts';
+import type { InboxContext } from './transaction.ts';
 
 const rights = ['sendMessage'] as const;
 
-/** The way in for calls of the agent's tools from outside of runs. */
-export class OutsideDoor {
-	readonly #options: OutsideDoorOptions;
+/** Lists the tools that may be called from outside of a run. */
+export async function listTools(
+	{ runtime, store, runner, authorization }: InboxContext,
+	inbox: Inbox,
+	{ caller, agent, create }: { readonly caller: Caller; readonly agent: string; readonly create?: CreateInput },
+): Promise<readonly ListedTool[]> {
+	// MCP servers know the session that asks them, so it has to exist.
+	if (hasServers(findAgent(runtime.agents, agent))) await inbox.take({ caller, agent, rights, create }, visit);
+	else if (create !== undefined && authorization.isMissing()) return runner.outside.list(create);
+	await authorization.open(caller, rights, agent);
+	return runner.outside.list(store.session());
+}
 
-	constructor(options: OutsideDoorOptions) {
-		this.#options = options;
-	}
-
-	async list(caller: Caller, agent: string, create: CreateInput | undefined): Promise<readonly ListedTool[]> {
-		const { runtime, store, runner, access, gate, inbox } = this.#options;
-		// Servers know the session that asks them.
-		if (hasServers(findAgent(runtime.agents, agent))) await gate.take({ caller, agent, rights, create }, inbox.visit());
-		else if (create !== undefined && access.isMissing()) return runner.outside.list(create);
-		await access.open(caller, rights, agent);
-		return runner.outside.list(store.session());
-	}
-
-	async begin(caller: Caller, call: OutsideCall, create: CreateInput | undefined): Promise<Bytes> {
-		const { runtime, config, store, runner, access, gate, inbox } = this.#options;
-		const { by } = await gate.take({ caller, agent: call.agent, rights, create }, inbox.visit());
-		const pass = await access.open(caller, rights, call.agent);
-		const askedBy = by && toSpeaker(by, store.session());
-		return runner.outside.begin(call, askedBy, (asked, approve) => {
-			pass.assert('decide');
-			if (by === undefined || askedBy === undefined) return;
-			// Who calls a tool from outside is who asks for it, too.
-			const decision = { call: asked, approve, by, askers: () => [askedBy] };
-			assertMayDecide({ session: store.session(), agents: runtime.agents, config }, decision);
-		});
-	}
+/** Calls a tool from outside of a run. */
+export async function callTool(
+	{ runtime, config, store, runner, authorization }: InboxContext,
+	inbox: Inbox,
+	{ caller, call, create }: { readonly caller: Caller; readonly call: OutsideCall; readonly create?: CreateInput },
+): Promise<Bytes> {
+	const { by } = await inbox.take({ caller, agent: call.agent, rights, create }, visit);
+	const principal = await authorization.open(caller, rights, call.agent);
+	const askedBy = by && toSpeaker(by, store.session());
+	return runner.outside.begin(call, askedBy, (asked, approve) => {
+		assertMay(principal, 'decide');
+		if (by === undefined || askedBy === undefined) return;
+		// Whoever calls a tool from outside has also asked for the call.
+		const decision = { call: asked, approve, by, askers: () => [askedBy] };
+		assertMayDecide({ session: store.session(), agents: runtime.agents, config }, decision);
+	});
 }

@@ -90,22 +90,22 @@ export class Runner {
 	 * failed is taken up. Throws before anything is stored.
 	 */
 	begin(given: readonly Message[], how: BeginOptions = {}): LiveRun {
-		return this.#store.transaction(() => this.storeRun(given, how))();
+		return this.start(this.#store.transaction(() => this.storeRun(given, how)));
 	}
 
-	/** The first half of `begin`, inside a transaction of the caller's. Call the result once that is committed. */
-	storeRun(given: readonly Message[], how: BeginOptions = {}): () => LiveRun {
-		return this.#store.transaction(() => {
-			const options = this.#toChatOptions(how, findAsker(this.#store, how));
-			const run = storeRun(this.#store, given, how, { ...this.#carrier, model: options.model });
-			const work = this.#prepare(run, options);
-			return () => {
-				const live = this.#carryOut(work);
-				void this.alarm.set();
-				this.tellOwner();
-				return live;
-			};
-		});
+	/** Stores a run, in a transaction of the caller's. Give the result to `start` once that is committed. */
+	storeRun(given: readonly Message[], how: BeginOptions = {}): Work {
+		const options = this.#toChatOptions(how, findAsker(this.#store, how));
+		const run = storeRun(this.#store, given, how, { ...this.#carrier, model: options.model });
+		return this.#prepare(run, options);
+	}
+
+	/** Starts a run that is stored. */
+	start(work: Work): LiveRun {
+		const live = this.#carryOut(work);
+		void this.alarm.set();
+		this.tellOwner();
+		return live;
 	}
 
 	/** Stores a file of the session. What it held before may be in the bucket, which the outbox empties. */

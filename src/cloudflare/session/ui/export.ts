@@ -5,7 +5,7 @@ import { RunletError } from '../../../core/ground/errors.ts';
 import { exportedLists, type exportedSession, recordNames } from '../../wire/export.ts';
 import type { Shown } from '../../wire/operation.ts';
 import type { SessionFiles } from '../files/session-files.ts';
-import type { Access } from '../inbox/access.ts';
+import type { Authorization } from '../inbox/authorization.ts';
 import type { Inbound } from '../store/inbound.ts';
 import type { MessageRecord } from '../store/message-record.ts';
 import { messageStride, toTurnPlace } from '../store/place.ts';
@@ -42,7 +42,7 @@ interface ExportOptions {
 	/** The place of the last message, whose turn is exported whole. The default is the end. */
 	readonly at?: number;
 	/** Knows whether the session still is. */
-	readonly access: Pick<Access, 'isThere'>;
+	readonly authorization: Pick<Authorization, 'isThere'>;
 }
 
 /**
@@ -58,7 +58,7 @@ export function exportStream(options: ExportOptions): ReadableStream<Uint8Array>
 		pull: async (controller) => {
 			let text = '';
 			while (text.length < pieceLength) {
-				if (!options.access.isThere) throw new Error('The session was removed.');
+				if (!options.authorization.isThere) throw new Error('The session was removed.');
 				const { done, value } = await pieces.next();
 				if (done) break;
 				text += value;
