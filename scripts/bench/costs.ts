@@ -112,7 +112,7 @@ export function toCostTable({ first, next }: Costs): string {
 
 export function listCostBars({ next }: Costs): readonly Bar[] {
 	return [
-		{ what: 'rows of a turn of 10 s', value: countRows(next), unit: 'rows', most: 9 },
-		{ what: '1,000 turns of 10 s', value: sumDollars(next), unit: 'dollars', most: 0.027 },
+		{ what: 'rows of a turn of 10 s', value: countRows(next), unit: 'rows', most: 10 },
+		{ what: '1,000 turns of 10 s', value: sumDollars(next), unit: 'dollars', most: 0.032 },
 	];
 }

@@ -82,7 +82,7 @@ export function converse(tx: InboxTransaction, update: ConversationUpdate): Stor
 	tx.allow(operation, operation === 'submit' ? undefined : asked);
 	const results = findNewResults(tx.store, update.results, tx.pending);
 	const given = input && tx.toInbound(input);
-	tx.store.setClientTools(clientTools);
+	tx.store.update({ clientTools });
 	const about = { model, maxOutputTokens, toolChoice, terms, by: tx.by, inbound: given?.inbound };
 	return given === undefined ? tx.storeRun(results, about) : storeReply(tx, results, given.message, about);
 }

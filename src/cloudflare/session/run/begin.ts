@@ -94,10 +94,10 @@ export function storeRun(
 		store.replace(replaces);
 		leaveChildren(store, { all: true });
 	}
-	if (how.model !== undefined) store.chooseModel(how.model);
+	store.update({ model: how.model });
 	const createdAt = Date.now();
 	const isNew = store.session().title === undefined;
-	if (isNew) store.setTitle(toTitle(given));
+	if (isNew) store.update({ title: toTitle(given) });
 	store.untold.noteActivity(isNew || isWaiting(store.status), createdAt);
 	const isAsked = input.some(({ role }) => role !== 'tool');
 	const firstSeq = isAsked ? messages.nextPlace() : messages.lastTurn();
@@ -106,19 +106,13 @@ export function storeRun(
 	noteApproved(store, { approved, edits, by: how.by }, createdAt);
 	if (how.answered !== undefined) calls.answer(messages.lastTurn(), how.answered);
 	const n = store.nextRun;
-	const add = (message: Message, begun?: string) =>
+	const run = runs.begin({ n, id, model, ...asked, boot, firstSeq, createdAt });
+	for (const message of input)
 		messages.add(n, message, createdAt, {
 			input: true,
-			begun,
 			...(message.role === 'tool' && given.includes(message) && toDecided(message, how)),
 			...(message === given.at(-1) && { inbound, replaces }),
 		});
-	const [first, ...others] = input;
-	const run = runs.begin(
-		{ n, id, model, ...asked, boot, firstSeq, createdAt },
-		first && ((begun) => add(first, begun)),
-	);
-	for (const message of others) add(message);
 	const last = given.at(-1);
 	if (last !== undefined) files.keepAttachments(last, inbound);
 	if (once !== undefined) deliveries.add(once, { run: run.n }, createdAt);
@@ -159,9 +153,8 @@ export function storeFailedRun(
 	return store.transaction(() => {
 		const createdAt = Date.now();
 		const n = store.nextRun;
-		const run = runs.begin({ n, id: runId, boot, firstSeq: messages.nextPlace(), createdAt }, (begun) =>
-			messages.add(n, message, createdAt, { input: true, inbound, begun }),
-		);
+		const run = runs.begin({ n, id: runId, boot, firstSeq: messages.nextPlace(), createdAt });
+		messages.add(n, message, createdAt, { input: true, inbound });
 		files.keepAttachments(message, inbound);
 		store.queue.take(waited, run.n);
 		runs.end(run.n, 'error', { before: [], draft: [], steps: 0, event }, createdAt);

@@ -6,11 +6,11 @@ import { hashText } from '../../../core/ground/bytes.ts';
 import { isRecord } from '../../../core/ground/json.ts';
 import type { ToolCall } from '../../../core/tool/index.ts';
 import type { Decision } from '../../agent/child-decision.ts';
+import type { CachingSql } from './cache.ts';
 import { ChildRows } from './children.ts';
 import { type Inbound, joinInbound } from './inbound.ts';
 import { toJsonText } from './json-text.ts';
 import { findLastReply, type MessageRows } from './messages.ts';
-import type { RememberingSql } from './remember.ts';
 import { restoreText } from './run-end.ts';
 import type { RunRows } from './runs.ts';
 import type { SessionRecord } from './session-row.ts';
@@ -71,12 +71,12 @@ export class CallRows {
 	readonly outside: WaitingCallRows;
 	/** The sessions that carry out calls. */
 	readonly children: ChildRows;
-	readonly #sql: RememberingSql;
+	readonly #sql: CachingSql;
 	readonly #askedIds: () => ReadonlySet<string>;
 
-	constructor(sql: RememberingSql) {
+	constructor(sql: CachingSql) {
 		this.#sql = sql;
-		this.#askedIds = sql.remember('call', () => {
+		this.#askedIds = sql.cached('call', () => {
 			const rows = sql.exec<{ call: string }>('SELECT call FROM call WHERE asked = 1');
 			return new Set(rows.toArray().map(({ call }): string => JSON.parse(call)));
 		});
@@ -87,7 +87,8 @@ export class CallRows {
 	/** Stores how far a call of a turn has come. */
 	note(turn: number, call: ToolCall, state: CallRecord['state'], at: number, about: Asking = {}): void {
 		const { question, resume, ranWith, by } = about;
-		this.#sql.exec(
+		this.#sql.write(
+			'call',
 			`INSERT INTO call (turn, call, state, asked, arguments, question, resume, created_at, input, decided_by)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 			ON CONFLICT (turn, call) DO UPDATE SET
@@ -103,7 +104,8 @@ export class CallRows {
 	/** Stores the answer to the question of a call, for its tool. Those who have answered it before have asked for it, too. */
 	answer(turn: number, { call, text, decision, by, inbound }: GivenAnswer): void {
 		const before = this.findInbound(turn, call.id);
-		this.#sql.exec(
+		this.#sql.write(
+			'call',
 			`UPDATE call SET state = 'answered', answer = ?, decision = ?, decided_by = ?, inbound = coalesce(?, inbound)
 			WHERE turn = ? AND call = ?`,
 			...[text, toJsonText(decision), toJsonText(by), toJsonText(inbound && joinInbound(before, inbound))],

@@ -1,6 +1,6 @@
 import type { Child } from '../../agent/children.ts';
 import { type Amount, nothing, plus } from '../../objects/budget.ts';
-import type { RememberingSql } from './remember.ts';
+import type { CachingSql } from './cache.ts';
 
 /** A child as it is stored. */
 export interface ChildRecord extends Child {
@@ -15,12 +15,12 @@ export interface ChildRecord extends Child {
 
 /** The sessions that work for calls of this one. There are few, and while nobody writes them they are read once. */
 export class ChildRows {
-	readonly #sql: RememberingSql;
+	readonly #sql: CachingSql;
 	readonly #all: () => readonly ChildRecord[];
 
-	constructor(sql: RememberingSql) {
+	constructor(sql: CachingSql) {
 		this.#sql = sql;
-		this.#all = sql.remember('child', () =>
+		this.#all = sql.cached('child', () =>
 			sql.exec<Row>('SELECT * FROM child ORDER BY created_at, turn, call').toArray().map(toRecord),
 		);
 	}
@@ -43,7 +43,8 @@ export class ChildRows {
 	add({ turn, callId, id, agent, budget, isBackground, createdAt }: Omit<ChildRecord, 'cost' | 'isLeft'>): void {
 		// Its place in the list never changes, whatever the clock says.
 		const at = Math.max(createdAt, 1 + (this.#all().at(-1)?.createdAt ?? 0));
-		this.#sql.exec(
+		this.#sql.write(
+			'child',
 			'INSERT INTO child (turn, call, id, agent, budget, background, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)',
 			...[turn, JSON.stringify(callId), id, agent, budget === undefined ? null : JSON.stringify(budget)],
 			...[isBackground ? 1 : null, at],
@@ -52,12 +53,12 @@ export class ChildRows {
 
 	/** Stores that nobody wants to know what comes of a child that works in the background. */
 	leave(id: string): void {
-		this.#sql.exec('UPDATE child SET background = 0 WHERE id = ? AND background = 1', id);
+		this.#sql.write('child', 'UPDATE child SET background = 0 WHERE id = ? AND background = 1', id);
 	}
 
 	/** Stores what a child cost in all. */
 	settle(id: string, { tokens, usd }: Amount): void {
-		this.#sql.exec('UPDATE child SET tokens = ?, usd = ? WHERE id = ?', tokens, usd, id);
+		this.#sql.write('child', 'UPDATE child SET tokens = ?, usd = ? WHERE id = ?', tokens, usd, id);
 	}
 
 	/** Sums up what they cost, and what is set aside for those whose cost is not known. */

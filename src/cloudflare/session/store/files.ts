@@ -6,6 +6,7 @@ import type { Files } from '../../../core/workspace/plan.ts';
 import type { ListQuery, StoredFile } from '../../../core/workspace/store.ts';
 import type { ListedEntry } from '../../../core/workspace/workspace.ts';
 import type { Sql } from '../../objects/migrate.ts';
+import type { CachingSql } from './cache.ts';
 
 /** What a file's bytes are found by: a number, which is the file's version, and a key if they are in the bucket. */
 export interface ContentRef {
@@ -38,9 +39,9 @@ const placesInRow = 65_536;
 
 /** What files hold or held. A content never changes. */
 export class ContentRows {
-	readonly #sql: Sql;
+	readonly #sql: CachingSql;
 
-	constructor(sql: Sql) {
+	constructor(sql: CachingSql) {
 		this.#sql = sql;
 	}
 
@@ -51,7 +52,8 @@ export class ContentRows {
 
 	/** @param refs how many files and entries of the journal need it */
 	add({ version: id, size, lines, content, modifiedAt }: SessionFile, given: NewContent, refs: number): void {
-		this.#sql.exec(
+		this.#sql.write(
+			'content',
 			'INSERT INTO content (id, size, lines, bucket_key, refs, modified_at) VALUES (?, ?, ?, ?, ?, ?)',
 			...[id, size, lines ?? null, content.key ?? null, refs, modifiedAt],
 		);
@@ -74,7 +76,7 @@ export class ContentRows {
 		const [row] = this.#sql.exec<{ refs: number }>(changed, by, id).toArray();
 		if (row === undefined || row.refs > 0) return undefined;
 		const file = this.get(id);
-		this.#sql.exec('DELETE FROM content WHERE id = ?', id);
+		this.#sql.write('content', 'DELETE FROM content WHERE id = ?', id);
 		this.#sql.exec('DELETE FROM piece WHERE content = ?', id);
 		this.#sql.exec('DELETE FROM mark WHERE content = ?', id);
 		return file;

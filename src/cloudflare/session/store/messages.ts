@@ -1,5 +1,6 @@
 import { cutOutput, type Message } from '../../../core/chat/index.ts';
 import { splitRows } from '../../objects/storage.ts';
+import type { Cached, CachingSql } from './cache.ts';
 import { toJsonText } from './json-text.ts';
 import { KeptRecords, type Sized } from './kept-records.ts';
 import {
@@ -12,7 +13,6 @@ import {
 	toSized,
 } from './message-record.ts';
 import { findNextPlace, messageStride, toTurnPlace } from './place.ts';
-import type { Remembered, RememberingSql } from './remember.ts';
 
 export interface PageOptions {
 	readonly from?: number;
@@ -32,35 +32,28 @@ export interface MessagePage {
 	readonly next?: number;
 }
 
-/** What only the first row of a message says. */
-interface Beside {
-	readonly cost?: MessageCost;
-	/** The run that it begins, if that has no row yet (`RunRows.begin`). */
-	readonly begun?: string;
-}
-
 /** Characters of the newest messages that a live object keeps parsed: half a million tokens of English. */
 const mostKept = 2_000_000;
 
 /** The conversation. A message costs one row, however many deltas it came in. */
 export class MessageRows {
-	readonly #sql: RememberingSql;
-	readonly #lastPlace: Remembered<number>;
+	readonly #sql: CachingSql;
+	readonly #lastPlace: Cached<number>;
 	/** How many rows the last turn has. */
-	readonly #lastRows: Remembered<number>;
-	readonly #newestCost: Remembered<MessageCost | undefined>;
+	readonly #lastRows: Cached<number>;
+	readonly #newestCost: Cached<MessageCost | undefined>;
 	/** The newest messages, without replaced ones. */
 	readonly #kept: KeptRecords<MessageRecord>;
 
-	constructor(sql: RememberingSql) {
+	constructor(sql: CachingSql) {
 		this.#sql = sql;
 		this.#kept = new KeptRecords(() => sql.version('message'), mostKept);
-		this.#lastPlace = sql.remember(
+		this.#lastPlace = sql.cached(
 			'message',
 			() => sql.exec<{ seq: number }>('SELECT COALESCE(MAX(seq), 0) AS seq FROM message').one().seq,
 		);
-		this.#lastRows = sql.remember('message', () => this.#countRows(this.lastTurn()));
-		this.#newestCost = sql.remember('message', () => {
+		this.#lastRows = sql.cached('message', () => this.#countRows(this.lastTurn()));
+		this.#newestCost = sql.cached('message', () => {
 			const query = 'SELECT cost FROM message WHERE cost IS NOT NULL ORDER BY seq DESC LIMIT 1';
 			const [found] = sql.exec<{ cost: string }>(query).toArray();
 			return found && JSON.parse(found.cost);
@@ -68,18 +61,18 @@ export class MessageRows {
 	}
 
 	/**
-	 * Stores a message, with what it cost and the run that it begins, and returns its place. A tool result that is too long
-	 * for a model is also kept whole.
+	 * Stores a message, with what it cost, and returns its place. A tool result that is too long for a model is also kept
+	 * whole.
 	 */
 	add(
 		run: number,
 		message: Message,
 		createdAt: number,
-		{ cost, begun, ...more }: Omit<Body, 'message' | 'isCut'> & Beside = {},
+		{ cost, ...more }: Omit<Body, 'message' | 'isCut'> & { readonly cost?: MessageCost } = {},
 	): number {
 		const last = this.#lastPlace();
 		const seq = message.role === 'tool' ? this.#placeOfResult(message.toolCallId, last) : findNextPlace(last);
-		this.#addAt(seq, run, createdAt, { message, ...more }, { cost, begun });
+		this.#addAt(seq, run, createdAt, { message, ...more }, cost);
 		return seq;
 	}
 
@@ -92,14 +85,14 @@ export class MessageRows {
 	restore({ seq, run, createdAt, isReplaced, isRestated, isCut: _, ...body }: Omit<MessageRecord, 'stored'>): void {
 		this.#addAt(seq, run, createdAt, body);
 		const replaced = isRestated === true ? restated : isReplaced === true ? 1 : 0;
-		if (replaced > 0) this.#sql.exec('UPDATE message SET replaced = ? WHERE seq = ?', replaced, seq);
+		if (replaced > 0) this.#sql.write('message', 'UPDATE message SET replaced = ? WHERE seq = ?', replaced, seq);
 	}
 
-	#addAt(seq: number, run: number, createdAt: number, body: Omit<Body, 'isCut'>, beside?: Beside): void {
+	#addAt(seq: number, run: number, createdAt: number, body: Omit<Body, 'isCut'>, cost?: MessageCost): void {
 		const { message } = body;
 		const content = message.role === 'tool' ? cutOutput(message.content) : undefined;
 		const isCut = message.role === 'tool' && content !== message.content;
-		this.#insert(seq, run, createdAt, isCut ? { ...body, message: { ...message, content }, isCut } : body, beside);
+		this.#insert(seq, run, createdAt, isCut ? { ...body, message: { ...message, content }, isCut } : body, cost);
 		if (isCut) {
 			for (const [part, text] of splitRows(JSON.stringify(message.content)).entries())
 				this.#sql.exec('INSERT INTO output (seq, part, body) VALUES (?, ?, ?)', seq, part, text);
@@ -216,7 +209,8 @@ export class MessageRows {
 	 */
 	replace(place: number): void {
 		const turn = toTurnPlace(place);
-		this.#sql.exec(
+		this.#sql.write(
+			'message',
 			`UPDATE message SET replaced = CASE WHEN seq < ? AND seq != ? THEN ${restated} ELSE 1 END
 			WHERE seq >= ? AND replaced != 1`,
 			...[place === turn ? turn : turn + messageStride, place, turn],
@@ -254,7 +248,7 @@ export class MessageRows {
 		return toTurnPlace(this.#lastPlace());
 	}
 
-	#insert(seq: number, run: number, createdAt: number, body: Body, { cost, begun }: Beside = {}): void {
+	#insert(seq: number, run: number, createdAt: number, body: Body, cost?: MessageCost): void {
 		const { isCurrent } = this.#kept;
 		const [turn, last] = [toTurnPlace(seq), this.lastTurn()];
 		const stored = turn > last ? 0 : turn === last ? this.#lastRows() : this.#countRows(turn);
@@ -262,11 +256,10 @@ export class MessageRows {
 		const parts = splitRows(whole);
 		const insert = () => {
 			for (const [part, text] of parts.entries()) {
-				const first = [toJsonText(cost), begun ?? null];
-				this.#sql.exec(
-					`INSERT INTO message (seq, part, run, stored, body, created_at, cost, begun)
-					VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-					...[seq, part, run, stored, text, createdAt, ...(part === 0 ? first : [null, null])],
+				this.#sql.write(
+					'message',
+					'INSERT INTO message (seq, part, run, stored, body, created_at, cost) VALUES (?, ?, ?, ?, ?, ?, ?)',
+					...[seq, part, run, stored, text, createdAt, part === 0 ? toJsonText(cost) : null],
 				);
 			}
 			const name = body.inbound?.messageId;

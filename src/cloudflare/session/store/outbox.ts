@@ -1,6 +1,6 @@
 import * as v from 'valibot';
+import type { CachingSql } from './cache.ts';
 import type { ChildRecord } from './children.ts';
-import type { RememberingSql } from './remember.ts';
 import type { EndedLease } from './spending.ts';
 
 const amount = { tokens: v.number(), usd: v.number() };
@@ -79,14 +79,14 @@ const longestRetryMs = 600_000;
 
 /** Messages to other objects that were not delivered yet. They outlive the session. */
 export class OutboxRows {
-	readonly #sql: RememberingSql;
+	readonly #sql: CachingSql;
 	readonly #nextAt: () => number | undefined;
 	/** Keys that this life of the object is writing to the bucket. */
 	readonly #written = new Set<string>();
 
-	constructor(sql: RememberingSql) {
+	constructor(sql: CachingSql) {
 		this.#sql = sql;
-		this.#nextAt = sql.remember(
+		this.#nextAt = sql.cached(
 			'outbox',
 			() => sql.exec<{ at: number | null }>('SELECT MIN(due_at) AS at FROM outbox').one().at ?? undefined,
 		);
@@ -158,7 +158,8 @@ export class OutboxRows {
 	/** Stores that an attempt failed. Each pause is twice the last one, less a random part of up to half. An early attempt changes nothing. */
 	retry({ id, failed }: Outgoing, now: number): void {
 		const delay = Math.round(Math.min(longestRetryMs, firstRetryMs * 2 ** failed) * (0.5 + Math.random() / 2));
-		this.#sql.exec(
+		this.#sql.write(
+			'outbox',
 			'UPDATE outbox SET failed = failed + 1, due_at = ? WHERE id = ? AND due_at <= ?',
 			now + delay,
 			id,
@@ -168,15 +169,16 @@ export class OutboxRows {
 
 	/** Removes a delivered message, unless a newer one is in its place. */
 	markTold({ id, body }: Outgoing): void {
-		if (body !== undefined) this.#sql.exec('DELETE FROM outbox WHERE id = ? AND body = ?', id, body);
+		if (body !== undefined) this.#sql.write('outbox', 'DELETE FROM outbox WHERE id = ? AND body = ?', id, body);
 	}
 
 	remove(id: string): void {
-		this.#sql.exec('DELETE FROM outbox WHERE id = ?', id);
+		this.#sql.write('outbox', 'DELETE FROM outbox WHERE id = ?', id);
 	}
 
 	#put(id: string, content: OutboxMessage, now: number, { failed = 0, delayMs = firstRetryMs } = {}): void {
-		this.#sql.exec(
+		this.#sql.write(
+			'outbox',
 			'INSERT OR REPLACE INTO outbox (id, body, failed, due_at) VALUES (?, ?, ?, ?)',
 			...[id, JSON.stringify(content), failed, now + delayMs],
 		);
@@ -204,16 +206,17 @@ export interface Callback {
  * write is needed.
  */
 export class CallbackRows {
-	readonly #sql: RememberingSql;
+	readonly #sql: CachingSql;
 	readonly #hasAny: () => boolean;
 
-	constructor(sql: RememberingSql) {
+	constructor(sql: CachingSql) {
 		this.#sql = sql;
-		this.#hasAny = sql.remember('callback', () => sql.exec('SELECT 1 FROM callback LIMIT 1').toArray().length > 0);
+		this.#hasAny = sql.cached('callback', () => sql.exec('SELECT 1 FROM callback LIMIT 1').toArray().length > 0);
 	}
 
 	add({ url, run, runId }: Pick<Callback, 'url' | 'run' | 'runId'>): void {
-		this.#sql.exec(
+		this.#sql.write(
+			'callback',
 			'INSERT INTO callback (id, run, run_id, url, failed, due_at) VALUES (?, ?, ?, ?, 0, 0)',
 			...[`msg_${crypto.randomUUID()}`, run, runId, url],
 		);
@@ -235,11 +238,11 @@ export class CallbackRows {
 
 	/** Stores that an attempt failed. */
 	retry(id: string, dueAt: number): void {
-		this.#sql.exec('UPDATE callback SET failed = failed + 1, due_at = ? WHERE id = ?', dueAt, id);
+		this.#sql.write('callback', 'UPDATE callback SET failed = failed + 1, due_at = ? WHERE id = ?', dueAt, id);
 	}
 
 	remove(id: string): void {
-		this.#sql.exec('DELETE FROM callback WHERE id = ?', id);
+		this.#sql.write('callback', 'DELETE FROM callback WHERE id = ?', id);
 	}
 }
 

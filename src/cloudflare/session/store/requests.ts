@@ -2,8 +2,8 @@ import type { Message } from '../../../core/chat/index.ts';
 import type { Sql } from '../../objects/migrate.ts';
 import type { Once } from '../../objects/once.ts';
 import { splitRows } from '../../objects/storage.ts';
+import type { CachingSql } from './cache.ts';
 import type { Inbound } from './inbound.ts';
-import type { RememberingSql } from './remember.ts';
 
 /** How long a webhook is remembered, and a request that its client may send again, in milliseconds. */
 const keptMs = 30 * 86_400_000;
@@ -96,14 +96,14 @@ export interface Waiting {
 
 /** Messages that came during a run, in order. Whoever sends one again under its key gets the run that it begins. */
 export class QueueRows {
-	readonly #sql: RememberingSql;
+	readonly #sql: CachingSql;
 	readonly #deliveries: DeliveryRows;
 	readonly #about: () => { readonly size: number; readonly at: number | null };
 
-	constructor(sql: RememberingSql, deliveries: DeliveryRows) {
+	constructor(sql: CachingSql, deliveries: DeliveryRows) {
 		this.#sql = sql;
 		this.#deliveries = deliveries;
-		this.#about = sql.remember('queue', () =>
+		this.#about = sql.cached('queue', () =>
 			sql
 				.exec<{ size: number; at: number | null }>(
 					'SELECT COUNT(DISTINCT id) AS size, MAX(created_at) AS at FROM queue',
@@ -179,12 +179,13 @@ export class QueueRows {
 	}
 
 	#remove(id: number): void {
-		this.#sql.exec('DELETE FROM queue WHERE id = ?', id);
+		this.#sql.write('queue', 'DELETE FROM queue WHERE id = ?', id);
 	}
 
 	#insert({ id, ...waiting }: Waiting, createdAt: number): Waiting {
 		for (const [part, text] of splitRows(JSON.stringify(waiting)).entries())
-			this.#sql.exec(
+			this.#sql.write(
+				'queue',
 				'INSERT INTO queue (id, part, steers, body, created_at) VALUES (?, ?, ?, ?, ?)',
 				...[id, part, waiting.steers ? 1 : 0, text, createdAt],
 			);

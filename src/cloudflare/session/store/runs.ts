@@ -1,9 +1,8 @@
 import type { ChatOptions, Recalled, RunEvent } from '../../../core/chat/index.ts';
 import { RunletError } from '../../../core/ground/errors.ts';
 import type { RunTerms } from '../../wire/run.ts';
+import type { Cached, CachingSql } from './cache.ts';
 import { toJsonText } from './json-text.ts';
-import { messageStride } from './place.ts';
-import type { Remembered, RememberingSql } from './remember.ts';
 import type { RunEnd } from './run-end.ts';
 import type { RunStatus } from './status.ts';
 
@@ -74,50 +73,27 @@ export type NewRun = Pick<
 export type PastRun = Pick<RunRecord, 'n' | 'id' | 'status' | 'model' | 'boot' | 'attempt' | 'firstSeq' | 'createdAt'> &
 	Required<Pick<RunRecord, 'end' | 'endedAt'>>;
 
-/** Characters of a run's begin that a message can hold beside its own text. */
-const longestBegin = 100_000;
-
-/** The runs of a session: one row each. That of the newest is missing until it changes if a message says how it began. */
+/** The runs of a session: one row each. */
 export class RunRows {
-	readonly #sql: RememberingSql;
-	readonly #newest: Remembered<RunRecord | undefined>;
+	readonly #sql: CachingSql;
+	readonly #newest: Cached<RunRecord | undefined>;
 
-	constructor(sql: RememberingSql) {
+	constructor(sql: CachingSql) {
 		this.#sql = sql;
-		this.#newest = sql.remember('run', () => {
+		this.#newest = sql.cached('run', () => {
 			const [row] = sql.exec<Row>('SELECT * FROM run ORDER BY n DESC LIMIT 1').toArray();
-			const newest = row && toRecord(row);
-			return this.#readBegun(newest?.n ?? 0) ?? newest;
+			return row && toRecord(row);
 		});
 	}
 
-	/**
-	 * Stores a run that begins.
-	 *
-	 * @param hold stores a message that holds the text, too. Then the run has no row until it changes.
-	 */
-	begin(run: NewRun, hold?: (begun: string) => void): RunRecord {
-		const record = toBegun(run);
-		const text = JSON.stringify(run);
-		const isHeld = hold !== undefined && text.length <= longestBegin;
+	/** Stores a run that begins. */
+	begin(run: NewRun): RunRecord {
+		const record: RunRecord = { ...run, status: 'running', attempt: 1, lost: 0, progress: 0, restarts: 0 };
 		this.#newest.change(
-			() => (isHeld ? hold(text) : this.#save(record)),
+			() => this.#save(record),
 			() => record,
 		);
 		return record;
-	}
-
-	/** Returns a run that only its message tells of: it is newer than all that have a row, and so are its turns. */
-	#readBegun(n: number): RunRecord | undefined {
-		const [found] = this.#sql
-			.exec<{ begun: string }>(
-				`SELECT begun FROM message WHERE run > ? AND begun IS NOT NULL AND seq >= COALESCE(
-					(SELECT seq - seq % ${messageStride} FROM message WHERE run <= ? ORDER BY seq DESC LIMIT 1), 0
-				) ORDER BY seq DESC LIMIT 1`,
-				...[n, n],
-			)
-			.toArray();
-		return found && toBegun(JSON.parse(found.begun));
 	}
 
 	/** Stores a run of another session, which has ended. */
@@ -187,7 +163,8 @@ export class RunRows {
 	#save(run: RunRecord): void {
 		const row = toRow(run);
 		const columns = Object.keys(row);
-		this.#sql.exec(
+		this.#sql.write(
+			'run',
 			`INSERT OR REPLACE INTO run (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`,
 			...Object.values(row),
 		);
@@ -205,8 +182,7 @@ export class RunRows {
 	/** Returns the oldest run after a number. */
 	after(n: number): RunRecord | undefined {
 		const [row] = this.#sql.exec<Row>('SELECT * FROM run WHERE n > ? ORDER BY n LIMIT 1', n).toArray();
-		const newest = this.#newest();
-		return row === undefined ? newest && (newest.n > n ? newest : undefined) : toRecord(row);
+		return row && toRecord(row);
 	}
 }
 
@@ -232,10 +208,6 @@ type Row = {
 	listed_at: number | null;
 	recalled: string | null;
 };
-
-function toBegun(run: NewRun): RunRecord {
-	return { ...run, status: 'running', attempt: 1, lost: 0, progress: 0, restarts: 0 };
-}
 
 function toRow(run: RunRecord): Row {
 	return {

@@ -6,9 +6,8 @@ import type { Schema } from '../../objects/migrate.ts';
  * `message.seq` is the place in the conversation: `messageStride` apart, so that the results of a turn's calls have
  * their places behind it whatever order they come in; `stored` is that order. A long body is split over `part`s: a row
  * may hold 2 MB. One that was `replaced` is kept, but no model is sent it (2: but a copy of it);
- * `cost` is what the request to the model came to that wrote it, and `begun` the run that it begins, which has no row in
- * `run` until it changes. `message_name` has the ids that senders gave their messages, and `output` the results that a
- * message holds cut.
+ * `cost` is the cost of the request to the model that wrote it. `message_name` has the ids that senders gave their
+ * messages, and `output` the results that a message holds cut.
  *
  * `session.user` is the person whose session it is, and `created_by` who created it: actors are JSON. `imported` is 1 if
  * its history came from an import.
@@ -66,7 +65,7 @@ export const usualTables = `
 	) WITHOUT ROWID;
 	CREATE TABLE message (
 		seq INTEGER NOT NULL, part INTEGER NOT NULL, run INTEGER NOT NULL, stored INTEGER NOT NULL, body TEXT NOT NULL,
-		created_at INTEGER NOT NULL, replaced INTEGER NOT NULL DEFAULT 0, cost TEXT, begun TEXT, PRIMARY KEY (seq, part)
+		created_at INTEGER NOT NULL, replaced INTEGER NOT NULL DEFAULT 0, cost TEXT, PRIMARY KEY (seq, part)
 	) WITHOUT ROWID;
 	CREATE TABLE spending (
 		call INTEGER PRIMARY KEY, run INTEGER NOT NULL, model TEXT NOT NULL, tokens INTEGER NOT NULL, usd REAL NOT NULL,

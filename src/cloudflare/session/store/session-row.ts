@@ -5,8 +5,8 @@ import { toActor } from '../../auth/stored-actor.ts';
 import { makeTokenKey } from '../../auth/token.ts';
 import type { Limit } from '../../objects/budget.ts';
 import type { ClientTool } from '../../wire/run.ts';
+import type { CachingSql } from './cache.ts';
 import { toJsonText } from './json-text.ts';
-import type { RememberingSql } from './remember.ts';
 
 /** A session as it is stored. */
 export interface SessionRecord {
@@ -72,8 +72,8 @@ export interface SessionRow {
 }
 
 /** Makes the reader of a session's row. It gives nothing where no session is stored. */
-export function createSessionReader(sql: RememberingSql): () => SessionRow | undefined {
-	return sql.remember('session', () => {
+export function createSessionReader(sql: CachingSql): () => SessionRow | undefined {
+	return sql.cached('session', () => {
 		const [row] = sql.exec<Row>('SELECT * FROM session').toArray();
 		return row && toSessionRow(row);
 	});
@@ -81,13 +81,14 @@ export function createSessionReader(sql: RememberingSql): () => SessionRow | und
 
 /** Inserts the row of a new session, with a key that signs its tokens. */
 export function insertSession(
-	sql: RememberingSql,
+	sql: CachingSql,
 	session: SessionRecord,
 	{ isImporting }: { readonly isImporting: boolean },
 ): void {
 	const { user, createdBy, isImported = false } = session;
 	const { id, agent, owner, model, metadata, budget, expiresAfterMs, clientTools, title, createdAt, parent } = session;
-	sql.exec(
+	sql.write(
+		'session',
 		`INSERT INTO session (
 			id, agent, owner, model, metadata, budget, expires_after, client_tools, title, created_at, importing, parent,
 			token_key, user, created_by, imported

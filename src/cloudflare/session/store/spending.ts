@@ -1,8 +1,7 @@
 import { type Amount, type Limit, minus, nothing } from '../../objects/budget.ts';
 import type { UserScope } from '../../objects/ledger/api.ts';
+import type { Cached, CachingSql } from './cache.ts';
 import type { MessageRows } from './messages.ts';
-import type { Remembered, RememberingSql } from './remember.ts';
-import type { RunRows } from './runs.ts';
 import { type Charge, type SpendingRow as Row, settleRow, toCharge } from './spending-row.ts';
 
 /** A block of the owner's day that requests are made from (docs/budgets.md, "Leases"). */
@@ -23,10 +22,9 @@ export interface Lease {
 
 /** What the session spends: one row for each request to a model, with the sum up to it. There is one request at a time. */
 export class SpendingRows {
-	readonly #sql: RememberingSql;
-	readonly #newest: Remembered<Row | undefined>;
+	readonly #sql: CachingSql;
+	readonly #newest: Cached<Row | undefined>;
 	readonly #messages: Pick<MessageRows, 'newestCost'>;
-	readonly #runs: Pick<RunRows, 'get'>;
 	/** The request up to whose lease all are told. Missing while this life of the object does not look after that. */
 	#told: number | undefined;
 	/** The run that has begun to spend in this life of the object, and what was spent before it. */
@@ -36,15 +34,11 @@ export class SpendingRows {
 	/** How many sessions of this life of the object were removed. */
 	#generation = 0;
 
-	/**
-	 * @param messages says what the newest message has cost.
-	 * @param runs has the newest run, which may have no row.
-	 */
-	constructor(sql: RememberingSql, messages: Pick<MessageRows, 'newestCost'>, runs: Pick<RunRows, 'get'>) {
+	/** @param messages says what the newest message has cost. */
+	constructor(sql: CachingSql, messages: Pick<MessageRows, 'newestCost'>) {
 		this.#sql = sql;
 		this.#messages = messages;
-		this.#runs = runs;
-		this.#newest = sql.remember(
+		this.#newest = sql.cached(
 			'spending',
 			() => sql.exec<Row>('SELECT * FROM spending ORDER BY call DESC LIMIT 1').toArray()[0],
 		);
@@ -77,7 +71,8 @@ export class SpendingRows {
 		const columns = Object.keys(row);
 		this.#newest.change(
 			() =>
-				this.#sql.exec(
+				this.#sql.write(
+					'spending',
 					`INSERT INTO spending (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`,
 					...Object.values(row),
 				),
@@ -90,7 +85,8 @@ export class SpendingRows {
 	shorten(charge: Charge, { tokens, usd }: Amount): Charge {
 		const amount = { tokens, usd };
 		this.#newest.change(
-			() => this.#sql.exec('UPDATE spending SET tokens = ?, usd = ? WHERE call = ?', tokens, usd, charge.call),
+			() =>
+				this.#sql.write('spending', 'UPDATE spending SET tokens = ?, usd = ? WHERE call = ?', tokens, usd, charge.call),
 			(row) => (row?.call === charge.call ? { ...row, tokens, usd } : row),
 		);
 		return { ...charge, amount };
@@ -121,7 +117,8 @@ export class SpendingRows {
 		this.lookBack();
 		this.#newest.change(
 			() =>
-				this.#sql.exec(
+				this.#sql.write(
+					'spending',
 					`UPDATE spending SET tokens = ?, usd = ?, total_tokens = total_tokens + ?, total_usd = total_usd + ?, settled = 1
 					WHERE call = ? AND settled = 0`,
 					...[tokens, usd, tokens, usd, call],
@@ -156,16 +153,16 @@ export class SpendingRows {
 		type Found = { call: number; lease: number; run_id: string } & Record<'tokens' | 'usd', number>;
 		const isBegun = last.settled === 0 ? last.call : 0;
 		const rows = this.#sql.exec<Found>(
-			`SELECT lease.call, first AS lease, COALESCE(begun.id, ?) AS run_id,
+			`SELECT lease.call, first AS lease, first_run.id AS run_id,
 				COALESCE(${before('b', 'tokens')}, ?) - ${before('a', 'tokens')} AS tokens,
 				COALESCE(${before('b', 'usd')}, ?) - ${before('a', 'usd')} AS usd
 			FROM (
 				SELECT COALESCE(lease, call) AS first, MAX(call) AS call, run FROM spending WHERE call > ? AND owed <> 0 GROUP BY first
 			) AS lease
 			JOIN spending AS a ON a.call = first LEFT JOIN spending AS b ON b.call = lease.call + 1
-				LEFT JOIN run ON run.n = lease.run LEFT JOIN run AS begun ON begun.n = a.run
+				LEFT JOIN run ON run.n = lease.run LEFT JOIN run AS first_run ON first_run.n = a.run
 			WHERE lease.call <> ? AND first <> ? AND (run.ended_at IS NULL OR run.ended_at > ?) ORDER BY lease.call`,
-			...[this.#runs.get()?.id ?? null, last.total_tokens, last.total_usd, this.#toldCall, isBegun, lease ?? 0, since],
+			...[last.total_tokens, last.total_usd, this.#toldCall, isBegun, lease ?? 0, since],
 		);
 		return rows.toArray().map(({ call, lease: first, run_id: run, ...amount }) => {
 			const about = { firstCall: first, lastCall: call, id: ledgerId(run, first), generation: this.#generation };

@@ -3,15 +3,14 @@ import { makeTokenKey } from '../../auth/token.ts';
 import { migrate, readVersion } from '../../objects/migrate.ts';
 import type { SessionChange } from '../../objects/session-api.ts';
 import { guardStorage, type Storage } from '../../objects/storage.ts';
-import type { ClientTool } from '../../wire/run.ts';
 import { StoredAlarm } from './alarm.ts';
+import { type CachingStorage, cacheReads } from './cache.ts';
 import { CallRows } from './calls.ts';
 import { toJsonText } from './json-text.ts';
 import type { MessageRecord } from './message-record.ts';
 import { MessageRows } from './messages.ts';
 import { CallbackRows, OutboxRows, type Outgoing } from './outbox.ts';
 import { messageStride } from './place.ts';
-import { type RememberingStorage, rememberReads } from './remember.ts';
 import { DeliveryRows, QueueRows } from './requests.ts';
 import { RunRows } from './runs.ts';
 import { keptTables, rareTables, schema, usualTables } from './schema.ts';
@@ -31,8 +30,8 @@ import { TokenRows } from './tokens.ts';
 import { Untold, visitedForMs } from './untold.ts';
 import { WorkspaceRows } from './workspace.ts';
 
-/** The storage of the object, and what this life of the object knows of it. */
-interface Own extends RememberingStorage {
+/** The storage of the object, and the cache of it. */
+interface Own extends CachingStorage {
 	readonly alarm: StoredAlarm;
 	readonly version: () => number;
 	readonly session: () => SessionRow | undefined;
@@ -58,13 +57,13 @@ export class SessionStore {
 	readonly #storage: Own;
 
 	constructor(given: Storage) {
-		const storage = rememberReads(makeTables(guardStorage(given), rareTables));
+		const storage = cacheReads(makeTables(guardStorage(given), rareTables));
 		const { sql } = storage;
-		const version = sql.remember('schema_version', () => readVersion(sql));
+		const version = sql.cached('session', () => readVersion(sql));
 		this.messages = new MessageRows(sql);
 		this.runs = new RunRows(sql);
 		this.calls = new CallRows(sql);
-		this.spending = new SpendingRows(sql, this.messages, this.runs);
+		this.spending = new SpendingRows(sql, this.messages);
 		this.deliveries = new DeliveryRows(sql);
 		this.queue = new QueueRows(sql, this.deliveries);
 		this.callbacks = new CallbackRows(sql);
@@ -134,7 +133,7 @@ export class SessionStore {
 			for (const one of this.untold.list()) if (one.message.to === 'ledger') this.outbox.add(one, now);
 			for (const one of this.calls.children.list())
 				this.outbox.endChild(one, { owner, parent: id, isRemoved: true }, now);
-			for (const { name } of tables) if (!keptTables.test(name)) this.#storage.sql.exec(`DELETE FROM "${name}"`);
+			for (const { name } of tables) if (!keptTables.test(name)) this.#storage.sql.write(name, `DELETE FROM "${name}"`);
 			if (isTold) this.outbox.unlist(owner, id, now);
 			if (folder !== undefined) this.outbox.dropFolder(folder, now);
 		});
@@ -144,7 +143,7 @@ export class SessionStore {
 	/** Stores an activity without a run, at most once a minute. */
 	noteVisit(now: number): void {
 		if (now - (this.visitedAt ?? 0) < visitedForMs) return;
-		this.#storage.sql.exec('UPDATE session SET listed_at = ?', now);
+		this.#set('listed_at', now);
 		this.untold.noteActivity(false, now);
 	}
 
@@ -197,7 +196,7 @@ export class SessionStore {
 
 	/** Ends the import: from now on the session exists. Its runs may be long past, and it is active now. */
 	endImport(now: number): void {
-		this.#storage.sql.exec('UPDATE session SET importing = NULL, listed_at = ?', now);
+		this.#storage.sql.write('session', 'UPDATE session SET importing = NULL, listed_at = ?', now);
 		this.untold.noteActivity(true, now);
 	}
 
@@ -249,22 +248,19 @@ export class SessionStore {
 		const known = this.tokenKey;
 		if (known !== undefined) return known;
 		const key = makeTokenKey();
-		this.#storage.sql.exec('UPDATE session SET token_key = ?', key);
+		this.#set('token_key', key);
 		return key;
 	}
 
-	/** Sets the model of the runs from now on. */
-	chooseModel(model: string): void {
-		this.#storage.sql.exec('UPDATE session SET model = ?', model);
+	#set(column: string, value: string | number | null): void {
+		this.#storage.sql.write('session', `UPDATE session SET ${column} = ?`, value);
 	}
 
-	/** Sets the client's tools of the runs from now on. */
-	setClientTools(tools: readonly ClientTool[]): void {
-		this.#storage.sql.exec('UPDATE session SET client_tools = ?', tools.length === 0 ? null : toJsonText(tools));
-	}
-
-	setTitle(title: string): void {
-		this.#storage.sql.exec('UPDATE session SET title = ?', title);
+	/** Sets the title, or the model or the client's tools of the runs from now on. */
+	update({ title, model, clientTools }: Partial<Pick<SessionRecord, 'title' | 'model' | 'clientTools'>>): void {
+		if (title !== undefined) this.#set('title', title);
+		if (model !== undefined) this.#set('model', model);
+		if (clientTools !== undefined) this.#set('client_tools', clientTools.length === 0 ? null : toJsonText(clientTools));
 	}
 
 	/** The place of the newest summary. A model is sent the conversation from there on. */
@@ -276,27 +272,27 @@ export class SessionStore {
 	restore(record: Omit<MessageRecord, 'stored'>): void {
 		this.messages.restore(record);
 		const isSummary = record.message.role === 'system' && record.message.summary === true;
-		if (isSummary && record.isReplaced !== true) this.#storage.sql.exec('UPDATE session SET summary = ?', record.seq);
+		if (isSummary && record.isReplaced !== true) this.#set('summary', record.seq);
 	}
 
 	/** Stores a summary of everything before the newest `inFrontOf` messages. */
 	addSummary(run: number, message: Message, createdAt: number, inFrontOf: number): void {
 		const place = this.messages.addSummary(run, message, createdAt, inFrontOf);
-		this.#storage.sql.exec('UPDATE session SET summary = ?', place);
+		this.#set('summary', place);
 	}
 
 	/** Replaces the message at a place and all behind it. If a summary was among them, the one before it counts again. */
 	replace(place: number): void {
 		this.messages.replace(place);
 		if (this.summary < place) return;
-		this.#storage.sql.exec('UPDATE session SET summary = ?', this.messages.summaryBefore(place));
+		this.#set('summary', this.messages.summaryBefore(place));
 	}
 
 	/** Changes the budget or the title. Another title is an activity, which the owner's list is told of. */
 	change({ budget, title }: SessionChange, now: number): void {
-		if (budget !== undefined) this.#storage.sql.exec('UPDATE session SET budget = ?', toJsonText(budget));
+		if (budget !== undefined) this.#set('budget', toJsonText(budget));
 		if (title === undefined) return;
-		this.setTitle(title);
+		this.update({ title });
 		this.noteVisit(now);
 		this.untold.noteActivity(true, now);
 	}

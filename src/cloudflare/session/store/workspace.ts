@@ -5,10 +5,10 @@ import type { Caller, CheckedEdit } from '../../../core/workspace/store.ts';
 import type { ChangedFile } from '../../../core/workspace/workspace.ts';
 import type { Sql } from '../../objects/migrate.ts';
 import { splitRows } from '../../objects/storage.ts';
+import type { CachingSql } from './cache.ts';
 import { ChangeRows, type NewChange, type StoredChange } from './changes.ts';
 import { type ContentRef, ContentRows, FileRows, type NewContent, type SessionFile } from './files.ts';
 import type { OutboxRows } from './outbox.ts';
-import type { RememberingSql } from './remember.ts';
 
 /** Changes that the journal keeps. */
 const mostChanges = 1_000;
@@ -50,14 +50,14 @@ export class WorkspaceRows {
 	readonly #outbox: OutboxRows;
 	readonly #bucketBytes: () => number;
 
-	constructor(sql: RememberingSql, outbox: OutboxRows) {
+	constructor(sql: CachingSql, outbox: OutboxRows) {
 		this.#sql = sql;
 		this.#outbox = outbox;
 		this.files = new FileRows(sql);
 		this.contents = new ContentRows(sql);
 		this.journal = new ChangeRows(sql, this.contents);
 		const query = 'SELECT COALESCE(SUM(size), 0) AS bytes FROM content WHERE bucket_key IS NOT NULL';
-		this.#bucketBytes = sql.remember('content', () => sql.exec<{ bytes: number }>(query).one().bytes);
+		this.#bucketBytes = sql.cached('content', () => sql.exec<{ bytes: number }>(query).one().bytes);
 	}
 
 	change(edits: readonly CheckedEdit[], { quota, caller, result, uploads }: ChangeOptions): readonly ChangedFile[] {

@@ -15,7 +15,7 @@ const reaches = [
 	{ characters: 0 },
 ];
 
-/** What a store says of all that it remembers. */
+/** Reads everything that a store caches. */
 const readAll = (store: SessionStore) =>
 	store.hasTables && {
 		exists: store.exists(),
@@ -33,7 +33,7 @@ const readAll = (store: SessionStore) =>
 			store.messages.nextPlace(),
 			store.messages.lastTurn(),
 			...reaches.map((reach) => store.messages.newest(reach)),
-			// What it remembers is what a page says, which always reads the rows.
+			// A page always reads the rows.
 			store.messages.newest({ from: 2, characters: 1e9 }).length -
 				store.messages.page({ from: 2, withReplaced: false }).records.length,
 		],
@@ -75,14 +75,9 @@ function sumUp(store: SessionStore, n: number): void {
 	if (isNeeded) store.addSummary(1, { role: 'system', content: 'so far', summary: true }, n, inFrontOf);
 }
 
-/** Everything that a store may write of what it remembers. */
+/** All writes of the cached tables. */
 const writes: readonly ((store: SessionStore, n: number) => unknown)[] = [
 	(store, n) => store.runs.begin({ ...run, n: store.nextRun, id: `run_${n}`, firstSeq: store.messages.nextPlace() }),
-	// A run that its message holds has no row until it changes.
-	(store, n) => {
-		const begun = { ...run, n: store.nextRun, id: `run_${n}`, firstSeq: store.messages.nextPlace() };
-		store.runs.begin(begun, (text) => store.messages.add(begun.n, { role: 'user', content: 'go' }, n, { begun: text }));
-	},
 	(store, n) => store.runs.draft(store.nextRun - 1, { iteration: n, restarts: 0, events: [] }),
 	(store, n) => store.runs.markRestarted(store.nextRun - 1, n),
 	(store, n) => store.runs.takeUp(store.nextRun - 1, { boot: `b${n}`, attempt: n, lost: 0, progress: 0, restarts: 0 }),
@@ -125,8 +120,8 @@ const writes: readonly ((store: SessionStore, n: number) => unknown)[] = [
 	(store) => store.markTold(store.outbox.listDue(Number.MAX_SAFE_INTEGER)),
 	(store, n) => store.retry(store.outbox.listDue(Number.MAX_SAFE_INTEGER), n * 100_000),
 	(store, n) => store.noteVisit(n * 100_000),
-	(store, n) => store.setTitle(`Title ${n}`),
-	(store, n) => store.chooseModel(`model-${n}`),
+	(store, n) => store.update({ title: `Title ${n}` }),
+	(store, n) => store.update({ model: `model-${n}` }),
 	(store, n) => store.change({ budget: { tokens: n } }, n * 100_000),
 	(store, n) => store.change({ title: `Name ${n}` }, n * 100_000),
 	(store) => store.makeTokenKey(),
@@ -137,11 +132,11 @@ const writes: readonly ((store: SessionStore, n: number) => unknown)[] = [
 const step = fc.record({
 	write: fc.nat(writes.length - 1),
 	n: fc.nat(20),
-	/** How it is written: by itself, in a transaction, or in one that is rolled back after it was read. */
-	how: fc.constantFrom('alone', 'together', 'undone'),
+	/** The write runs alone, in a transaction, or in a transaction that is rolled back after a read. */
+	how: fc.constantFrom('alone', 'together', 'rolled back'),
 });
 
-test('what a store remembers is what stands in its rows, after any writes, also those that were undone', async () => {
+test('the cache holds what the rows hold after any writes and rollbacks', async () => {
 	await fc.assert(
 		fc.asyncProperty(fc.array(step, { maxLength: 30 }), async (steps) => {
 			await runInDurableObject(env.SESSIONS.get(env.SESSIONS.newUniqueId()), async (_, { storage }) => {
@@ -153,11 +148,11 @@ test('what a store remembers is what stands in its rows, after any writes, also 
 					const fail = () => {
 						work();
 						readAll(store);
-						throw new Error('undone');
+						throw new Error('rolled back');
 					};
 					if (how === 'alone' || write === writes.length - 1) await work();
 					else if (how === 'together') store.transaction(() => void work());
-					else expect(() => store.transaction(fail)).toThrow('undone');
+					else expect(() => store.transaction(fail)).toThrow('rolled back');
 					expect(readAll(store)).toEqual(readAll(new SessionStore(storage)));
 					// No two messages of a turn have the same rank.
 					if (store.hasTables) expect(new Set(listRanks(store)).size).toBe(listRanks(store).length);
@@ -168,7 +163,7 @@ test('what a store remembers is what stands in its rows, after any writes, also 
 	);
 });
 
-test('messages are read once, and those that are stored later not at all', async () => {
+test('messages are read once, and newer messages are never read', async () => {
 	await runInDurableObject(env.SESSIONS.get(env.SESSIONS.newUniqueId()), async (_, { storage }) => {
 		const queries: string[] = [];
 		const watched: Storage = {
