@@ -2,7 +2,7 @@ import { env, runDurableObjectAlarm, runInDurableObject, SELF } from 'cloudflare
 import { createSseParser } from '../src/client/stream.ts';
 import type { BudgetState } from '../src/cloudflare/objects/budget.ts';
 import { rareTables } from '../src/cloudflare/session/store/schema.ts';
-import { makeTables } from '../src/cloudflare/session/store/table-maker.ts';
+import { makeTables } from '../src/cloudflare/session/store/tables.ts';
 
 /** One event of a stream. */
 export interface WireEvent {

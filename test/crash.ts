@@ -1,4 +1,4 @@
-import type { CrashPoint } from '../src/cloudflare/agent/crash.ts';
+import type { CrashPoint } from '../src/cloudflare/agent/runtime.ts';
 
 let current: CrashPoint = () => {};
 const objects = new Map<string, DurableObjectState>();

@@ -1,12 +1,11 @@
 import type { Agent } from '../cloudflare/agent/define.ts';
-import { listInsideTools } from '../cloudflare/agent/inside-tools.ts';
+import { listInsideTools } from '../cloudflare/agent/tool-names.ts';
 import { findMemoryOptions } from '../cloudflare/agent/memory.ts';
 import type { Config } from '../cloudflare/config/config.ts';
 import { recallFor } from '../cloudflare/memory/recall.ts';
 import { createMemoryTools } from '../cloudflare/memory/tools.ts';
 import type { MemoryApi, MemoryRecord, MemorySource } from '../cloudflare/objects/memory/api.ts';
-import { assertLength } from '../cloudflare/objects/memory/bounds.ts';
-import { listWords } from '../cloudflare/objects/memory/words.ts';
+import { assertLength, listWords } from '../cloudflare/objects/memory/search.ts';
 import { toRpcResult } from '../cloudflare/objects/result.ts';
 import type { ChatOptions } from '../core/chat/index.ts';
 import { type Message, RunletError, type Tool } from '../core/index.ts';

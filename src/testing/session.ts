@@ -1,7 +1,7 @@
+import { assertArguments } from '../cloudflare/agent/arguments.ts';
 import { toChatOptions } from '../cloudflare/agent/chat-options.ts';
 import { findAskedCall } from '../cloudflare/agent/child-decision.ts';
 import type { Agent } from '../cloudflare/agent/define.ts';
-import { assertArguments } from '../cloudflare/agent/edited-arguments.ts';
 import { findNamed, joinSkills } from '../cloudflare/agent/resolver.ts';
 import { findResolver } from '../cloudflare/agent/skill-source.ts';
 import type { Right } from '../cloudflare/auth/rights.ts';

@@ -1,8 +1,14 @@
 import type { RunEvent } from '../../core/chat/index.ts';
 import { createDeferred, type Deferred } from '../../core/ground/promises.ts';
 import { ChildReader } from './child-reader.ts';
-import type { EventSource, OpenEvents, ShownEvent, TreeChild, TreeOptions } from './event-source.ts';
-import { formatTreeId } from './tree-id.ts';
+import {
+	type EventSource,
+	formatTreeId,
+	type OpenEvents,
+	type ShownEvent,
+	type TreeChild,
+	type TreeOptions,
+} from './event-source.ts';
 
 /** The note by which a call says that its child has begun. */
 export function toBeginLabel(agent: string): string {

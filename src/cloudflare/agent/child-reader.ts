@@ -1,11 +1,11 @@
 import type { RunEvent } from '../../core/chat/index.ts';
 import { raceAbort, sleep } from '../../core/chat/signal.ts';
+import { RunletError } from '../../core/ground/errors.ts';
 import { createDeferred, type Deferred } from '../../core/ground/promises.ts';
-import { readLines } from '../objects/lines.ts';
-import { takeValue } from '../objects/result.ts';
+import { readLines } from '../objects/outside-call.ts';
+import { type RpcResult, takeValue } from '../objects/result.ts';
 import type { ChildEvent } from '../wire/event.ts';
 import type { OpenEvents } from './event-source.ts';
-import { isFinal } from './insist.ts';
 
 /** An event as a child tells it. */
 export interface ToldEvent {
@@ -110,4 +110,25 @@ export class ChildReader {
 		await this.#room.promise;
 		this.#room = undefined;
 	}
+}
+
+/** The first and the longest pause before a session that cannot be reached is asked again, in milliseconds. */
+const [firstTryMs, longestTryMs] = [250, 5_000];
+
+/** Makes a call of another session until there is an answer that a later try would not change. */
+export async function insist<T>(signal: AbortSignal, call: () => Promise<RpcResult<T>>): Promise<T> {
+	for (let pause = firstTryMs; ; pause = Math.min(2 * pause, longestTryMs)) {
+		try {
+			return takeValue(await raceAbort(call(), signal));
+		} catch (error) {
+			signal.throwIfAborted();
+			if (isFinal(error)) throw error;
+			await sleep(pause * (0.5 + Math.random() / 2), signal);
+		}
+	}
+}
+
+/** Whether another session has refused a call, so that a later try would be refused, too. */
+function isFinal(error: unknown): boolean {
+	return error instanceof RunletError && !['overloaded', 'storage_unavailable'].includes(error.code);
 }

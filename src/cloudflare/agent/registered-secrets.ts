@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import type { Config } from '../config/config.ts';
 import { log, toFailureFields } from '../log.ts';
-import { askRegistry, type Entry, type EntryKind } from '../objects/directory/registry-api.ts';
+import { askRegistry, type Entry, type EntryKind } from '../objects/directory/registry.ts';
 
 /** Secrets by their names. */
 export type Secrets = Readonly<Record<string, string>>;

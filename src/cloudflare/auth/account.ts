@@ -7,7 +7,7 @@ import { withTimeLimit } from '../../core/ground/promises.ts';
 import { type Identity, localIdentity, scheduleOwner, webhookOwner } from './identity.ts';
 import { type Scope, scopes } from './key.ts';
 import { type Role, roles } from './rights.ts';
-import { userName } from './user-name.ts';
+import { userName } from './stored-actor.ts';
 
 /** Who is signed in to your product (docs/customers.md). */
 export interface Account {

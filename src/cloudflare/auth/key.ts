@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { toBase64Url } from '../../core/ground/bytes.ts';
 import { RunletError } from '../../core/ground/errors.ts';
 import { type Role, roles } from './rights.ts';
-import { userName } from './user-name.ts';
+import { userName } from './stored-actor.ts';
 
 /** What a key allows: to run agents, to change what all owners share, such as skills, or to make and revoke keys. */
 export const scopes = ['run', 'admin', 'keys'] as const;

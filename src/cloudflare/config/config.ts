@@ -25,7 +25,7 @@ import { defaultBudgets } from '../wire/budget.ts';
 import type { Problem } from '../wire/error.ts';
 import { maxFile } from '../wire/limits.ts';
 import { type SourceName, sourceNames } from '../wire/protocols/webhooks/source.ts';
-import { type BindingName, bindingNames, findBinding, readBinding } from './bindings.ts';
+import { type BindingName, bindingNames, createLimitedKv, findBinding, readBinding } from './bindings.ts';
 import {
 	type EndpointName,
 	endpointNames,
@@ -37,7 +37,6 @@ import {
 	type WorkerEnv,
 } from './env.ts';
 import { findOrigin } from './environment.ts';
-import { createLimitedKv } from './limited-kv.ts';
 import { createRoom } from './room.ts';
 import { readSearch } from './search.ts';
 import {

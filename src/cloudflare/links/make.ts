@@ -1,7 +1,7 @@
 import type { Actor } from '../../core/ground/actor.ts';
 import { RunletError } from '../../core/ground/errors.ts';
+import { createTooLongToShow, isTooLongToShow } from '../agent/arguments.ts';
 import { findAgent } from '../agent/define.ts';
-import { createTooLongToShow, isTooLongToShow } from '../agent/shown-arguments.ts';
 import type { Config } from '../config/config.ts';
 import type { DecisionLinks } from '../objects/link-api.ts';
 import type { CallbackLinks } from '../session/run/callback-links.ts';

@@ -2,7 +2,7 @@ import { RunletError } from '../../core/ground/errors.ts';
 import { withTimeLimit } from '../../core/ground/promises.ts';
 import { log, toFailureFields } from '../log.ts';
 import { RetryBudget } from './admission.ts';
-import { findMissingSqlite } from './sqlite.ts';
+import { findMissingSqlite } from './missing-sqlite.ts';
 
 /** How a call to another object is made. */
 export interface ReachOptions {

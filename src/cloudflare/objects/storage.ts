@@ -2,7 +2,7 @@ import type { DurableObjectStorage } from '@cloudflare/workers-types';
 import { RunletError } from '../../core/ground/errors.ts';
 import { splitText } from '../../core/ground/text.ts';
 import type { Sql } from './migrate.ts';
-import { findMissingSqlite } from './sqlite.ts';
+import { findMissingSqlite } from './missing-sqlite.ts';
 
 /** Seconds after which a client may retry when the storage has failed. */
 const retryAfter = 2;
@@ -89,4 +89,55 @@ const partLength = 500_000;
 /** Splits a body into pieces that fit a row. No piece ends within a character. */
 export function splitRows(body: string): string[] {
 	return splitText(body, partLength);
+}
+
+/** Turns a value into the text of a column; into NULL where there is none. */
+export function toJsonText(value: object | string | undefined): string | null {
+	return value === undefined ? null : JSON.stringify(value);
+}
+
+/** The object's one alarm, and when it goes off as far as this life of the object knows. */
+export class StoredAlarm {
+	readonly #storage: Storage;
+	#at: number | undefined;
+	/** How often it was set, was removed or went off. */
+	#changes = 0;
+
+	constructor(storage: Storage) {
+		this.#storage = storage;
+	}
+
+	/** When it goes off, if this life of the object has set or read it. */
+	get at(): number | undefined {
+		return this.#at;
+	}
+
+	/** Returns when it goes off, if it is set. What changes meanwhile is newer than what is read. */
+	async read(): Promise<number | undefined> {
+		const before = this.#changes;
+		const at = (await this.#storage.getAlarm()) ?? undefined;
+		if (before === this.#changes) this.#at = at;
+		return this.#at;
+	}
+
+	/** Sets it, or removes it. */
+	async set(at: number | undefined): Promise<void> {
+		this.#change(at);
+		try {
+			await (at === undefined ? this.#storage.deleteAlarm() : this.#storage.setAlarm(at));
+		} catch (cause) {
+			this.#change(undefined);
+			throw cause;
+		}
+	}
+
+	/** Notes that it has gone off: none stands any more. */
+	noteGone(): void {
+		this.#change(undefined);
+	}
+
+	#change(at: number | undefined): void {
+		this.#at = at;
+		this.#changes++;
+	}
 }

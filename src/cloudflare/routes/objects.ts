@@ -4,10 +4,10 @@ import { findOrigin } from '../config/environment.ts';
 import { askDirectory, everybody } from '../objects/directory/api.ts';
 import { askLedger } from '../objects/ledger/api.ts';
 import { askMemory } from '../objects/memory/api.ts';
+import { isMissingSqlite } from '../objects/missing-sqlite.ts';
 import { publishedPrefix } from '../objects/publisher/api.ts';
 import { reach, usualLimitMs } from '../objects/reach.ts';
 import { takeValue } from '../objects/result.ts';
-import { isMissingSqlite } from '../objects/sqlite.ts';
 import type { Problem } from '../wire/error.ts';
 
 /** A read-only call to an object of each class. No owner has the name of the object. */

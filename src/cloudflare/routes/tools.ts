@@ -4,7 +4,7 @@ import { openSecrets, sealSecrets } from '../agent/registered-secrets.ts';
 import { assertToolName, listKeptSecrets, type ToolBody, toStoredTool } from '../agent/user-tools/definition.ts';
 import { readStoredTool } from '../agent/user-tools/load.ts';
 import { readConfig } from '../config/config.ts';
-import { askRegistry, type Entry, type RegistryApi } from '../objects/directory/registry-api.ts';
+import { askRegistry, type Entry, type RegistryApi } from '../objects/directory/registry.ts';
 import type { Shown } from '../wire/operation.ts';
 import * as operations from '../wire/operations/tools.ts';
 import type { shownTool } from '../wire/tool.ts';

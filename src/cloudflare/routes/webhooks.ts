@@ -9,7 +9,7 @@ import type { Agent } from '../agent/define.ts';
 import type { Runtime } from '../agent/runtime.ts';
 import type { WebhookMessage, WebhookOptions } from '../agent/webhook-mapping.ts';
 import { localIdentity, webhookOwner } from '../auth/identity.ts';
-import { userName } from '../auth/user-name.ts';
+import { userName } from '../auth/stored-actor.ts';
 import { readConfig } from '../config/config.ts';
 import { logUnexpected } from '../log.ts';
 import { webhookKey } from '../objects/once.ts';

@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
 import { defineAgent } from '../../../src/cloudflare/agent/define.ts';
-import { listInsideTools } from '../../../src/cloudflare/agent/inside-tools.ts';
 import { findHolder, listMemoryTools } from '../../../src/cloudflare/agent/memory.ts';
-import { listToolNames } from '../../../src/cloudflare/agent/tool-names.ts';
+import { listInsideTools, listToolNames } from '../../../src/cloudflare/agent/tool-names.ts';
 import { createRunlet } from '../../../src/cloudflare/runlet/create.ts';
 import { fn, tool, toolbox } from '../../../src/core/index.ts';
 

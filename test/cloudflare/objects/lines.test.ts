@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readLines } from '../../../src/cloudflare/objects/lines.ts';
+import { readLines } from '../../../src/cloudflare/objects/outside-call.ts';
 import { toByteStream } from '../../../src/cloudflare/objects/result.ts';
 
 test('lines of JSON are read without the comments that keep a silent stream open', async () => {

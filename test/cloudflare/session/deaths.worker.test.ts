@@ -1,6 +1,6 @@
 import { env, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { CrashPointName } from '../../../src/cloudflare/agent/crash.ts';
+import type { CrashPointName } from '../../../src/cloudflare/agent/runtime.ts';
 import { RunLog } from '../../../src/cloudflare/session/events/log.ts';
 import { Journal } from '../../../src/cloudflare/session/run/journal.ts';
 import { RunCounter } from '../../../src/cloudflare/session/run/metrics.ts';

@@ -1,7 +1,7 @@
 import { SELF } from 'cloudflare:test';
 import { afterEach, expect, test } from 'vitest';
 import { createClient } from '../../../src/client/index.ts';
-import type { CrashPointName } from '../../../src/cloudflare/agent/crash.ts';
+import type { CrashPointName } from '../../../src/cloudflare/agent/runtime.ts';
 import {
 	allEvents,
 	createSession,

@@ -1,6 +1,6 @@
 /** Files of a session whose object dies. */
 import { afterEach, describe, expect, test } from 'vitest';
-import type { CrashPointName } from '../../../src/cloudflare/agent/crash.ts';
+import type { CrashPointName } from '../../../src/cloudflare/agent/runtime.ts';
 import type { Message, ToolCall } from '../../../src/core/index.ts';
 import { createSession, readHistory, readStatusUnlessDead, request } from '../../client.ts';
 import { atCrashPoint, die } from '../../crash.ts';

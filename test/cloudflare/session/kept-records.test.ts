@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { KeptRecords, type Sized } from '../../../src/cloudflare/session/store/kept-records.ts';
+import { KeptRecords, type Sized } from '../../../src/cloudflare/session/store/message-record.ts';
 
 const toSized = (seq: number, size = 10): Sized<{ readonly seq: number }> => ({ record: { seq }, size });
 const listPlaces = (kept: KeptRecords<{ readonly seq: number }>): readonly number[] =>

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { CrashPointName } from '../../../src/cloudflare/agent/crash.ts';
+import type { CrashPointName } from '../../../src/cloudflare/agent/runtime.ts';
 import {
 	allEvents,
 	createSession,

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { afterEach, describe, expect, test } from 'vitest';
-import type { CrashPointName } from '../../../src/cloudflare/agent/crash.ts';
+import type { CrashPointName } from '../../../src/cloudflare/agent/runtime.ts';
 import { createSession, readHistory, readState, readStatusUnlessDead, request, restart } from '../../client.ts';
 import { atCrashPoint, die } from '../../crash.ts';
 import { play } from '../../script.ts';

@@ -1,7 +1,7 @@
 import { env, runInDurableObject } from 'cloudflare:test';
 import { describe, expect, test } from 'vitest';
 import { rareTables, usualTables } from '../../../src/cloudflare/session/store/schema.ts';
-import { makeTables } from '../../../src/cloudflare/session/store/table-maker.ts';
+import { makeTables } from '../../../src/cloudflare/session/store/tables.ts';
 import { allEvents, createSession, querySession, readNextAlarm, readObject, request, send } from '../../client.ts';
 import { play } from '../../script.ts';
 

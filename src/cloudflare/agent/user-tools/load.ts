@@ -3,7 +3,7 @@ import { RunletError } from '../../../core/ground/errors.ts';
 import { providerName, type Tool } from '../../../core/tool/index.ts';
 import type { Config } from '../../config/config.ts';
 import { log, toFailureFields } from '../../log.ts';
-import { askRegistry, type Entry } from '../../objects/directory/registry-api.ts';
+import { askRegistry, type Entry } from '../../objects/directory/registry.ts';
 import { storedTool } from '../../wire/tool.ts';
 import { openSecrets, type Registered, resealSecrets, type Secrets } from '../registered-secrets.ts';
 import type { StoredTool } from './definition.ts';

@@ -3,7 +3,7 @@ import { RunletError } from '../../../core/ground/errors.ts';
 import { isRecord } from '../../../core/ground/json.ts';
 import { type Acceptance, type AcceptedTools, toolDefinition } from '../../../core/mcp/acceptance.ts';
 import type { Config } from '../../config/config.ts';
-import { askRegistry } from '../../objects/directory/registry-api.ts';
+import { askRegistry } from '../../objects/directory/registry.ts';
 import type { LoginPlace } from './login-store.ts';
 
 const entry = v.tuple([v.string(), v.object({ hash: v.string(), definition: toolDefinition })]);

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { RunletError } from '../../../core/ground/errors.ts';
 import { openSecrets, sealSecrets } from '../../agent/registered-secrets.ts';
 import type { Config } from '../../config/config.ts';
-import { askRegistry, toEntryName } from '../../objects/directory/registry-api.ts';
+import { askRegistry, toEntryName } from '../../objects/directory/registry.ts';
 import type { loginHead } from '../servers/login-state.ts';
 
 const optionalText = v.optional(v.string());

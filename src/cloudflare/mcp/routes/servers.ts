@@ -4,7 +4,7 @@ import { openSecrets, sealSecrets } from '../../agent/registered-secrets.ts';
 import type { Runtime } from '../../agent/runtime.ts';
 import { toOrigin } from '../../agent/user-tools/headers.ts';
 import { readConfig } from '../../config/config.ts';
-import { askRegistry, type Entry, type RegistryApi } from '../../objects/directory/registry-api.ts';
+import { askRegistry, type Entry, type RegistryApi } from '../../objects/directory/registry.ts';
 import { getOwner, type RouteEnv } from '../../routes/identity.ts';
 import { mount } from '../../routes/mount.ts';
 import { getReader } from '../../routes/reader.ts';

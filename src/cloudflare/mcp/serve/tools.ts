@@ -8,9 +8,8 @@ import type {
 } from '@modelcontextprotocol/server';
 import { RunletError } from '../../../core/ground/errors.ts';
 import { providerName } from '../../../core/tool/index.ts';
-import { createTooLongToShow, isTooLongToShow } from '../../agent/shown-arguments.ts';
-import { readLines } from '../../objects/lines.ts';
-import type { ListedTool, OutsideEnd, OutsideLine } from '../../objects/outside-call.ts';
+import { createTooLongToShow, isTooLongToShow } from '../../agent/arguments.ts';
+import { type ListedTool, type OutsideEnd, type OutsideLine, readLines } from '../../objects/outside-call.ts';
 import { type AnswerKind, askClient, canElicit, readAnswer, toAnswerKey, toAnswerKind } from './elicit.ts';
 import { createInvalid } from './failure.ts';
 import { createTell } from './progress.ts';

@@ -6,7 +6,7 @@ import { findClientSecret } from '../../agent/mcp-servers.ts';
 import type { Secrets } from '../../agent/registered-secrets.ts';
 import { assertNoSecret } from '../../agent/user-tools/definition.ts';
 import { assertHeaders, assertUrlReferences, listSecretNames } from '../../agent/user-tools/headers.ts';
-import type { Entry } from '../../objects/directory/registry-api.ts';
+import type { Entry } from '../../objects/directory/registry.ts';
 import { longestServerName, type serverBody, serverName, storedServer } from '../../wire/mcp.ts';
 
 /** A server as its owner gives it. */

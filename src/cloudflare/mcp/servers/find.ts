@@ -6,7 +6,7 @@ import { openSecrets, resealSecrets, type Secrets } from '../../agent/registered
 import { fillHeaders, fillUrl, toOrigin } from '../../agent/user-tools/headers.ts';
 import type { Config } from '../../config/config.ts';
 import { log, toFailureFields } from '../../log.ts';
-import { askRegistry, type Entry } from '../../objects/directory/registry-api.ts';
+import { askRegistry, type Entry } from '../../objects/directory/registry.ts';
 import { readStoredServer } from './definition.ts';
 
 /** What a server is sent besides its calls. Nobody may see it. */

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { Entry } from '../../objects/directory/registry-api.ts';
+import type { Entry } from '../../objects/directory/registry.ts';
 
 /** What is stored in the open of a login: the server that it is for, and whether there are tokens. */
 export const loginHead = v.object({ url: v.string(), isLoggedIn: v.boolean() });

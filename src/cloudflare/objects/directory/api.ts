@@ -3,7 +3,7 @@ import { sessionCursor } from '../../wire/page.ts';
 import { reach, usualLimitMs } from '../reach.ts';
 import type { Held } from '../room.ts';
 import type { ScheduleApi } from '../schedule-api.ts';
-import type { RegistryApi } from './registry-api.ts';
+import type { RegistryApi } from './registry.ts';
 import type { Wait, WaitingPage, WaitingQuery } from './wait.ts';
 
 /** A session as its owner's directory lists it. Times are milliseconds since 1970. */

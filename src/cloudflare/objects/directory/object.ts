@@ -14,8 +14,7 @@ import {
 	everybody,
 	type Told,
 } from './api.ts';
-import { RegistryStore } from './registry.ts';
-import type { Entry, EntryChange, EntryKind, EntryOutcome } from './registry-api.ts';
+import { type Entry, type EntryChange, type EntryKind, type EntryOutcome, RegistryStore } from './registry.ts';
 import { DirectoryStore } from './store.ts';
 import type { WaitingPage, WaitingQuery } from './wait.ts';
 

@@ -17,7 +17,7 @@ export const listed = [idle, waits] as const;
  *
  * `owner` has all owners in the directory of everybody, and in that of one owner its name. `sent` says which session a
  * request went to whose client may send it again, by a hash of the request. `entry` is the owner's registry
- * (`registry-api.ts`). `waiting` has the calls that sessions wait for somebody with, as JSON (`wait.ts`), and an index for
+ * (`registry.ts`). `waiting` has the calls that sessions wait for somebody with, as JSON (`wait.ts`), and an index for
  * each list of them.
  *
  * `schedule` has what is woken and when (`schedule-api.ts`): `due_at` is the time that is next, `try_at` when it is tried,

@@ -1,6 +1,6 @@
 import { RunletError } from '../../../core/ground/errors.ts';
 import { type KeyRecord, parseStoredKey } from '../../auth/key.ts';
-import { askRegistry, type EntryChange, type RegistryNamespace } from './registry-api.ts';
+import { askRegistry, type EntryChange, type RegistryNamespace } from './registry.ts';
 
 /** How long keys are used as they were read, in milliseconds. */
 const freshMs = 30_000;

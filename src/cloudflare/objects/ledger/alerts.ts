@@ -3,7 +3,9 @@ import * as v from 'valibot';
 import { type Amount, isBounded, type Limit, minus } from '../budget.ts';
 import type { BudgetScope } from './api.ts';
 import { formatDay, keptDays } from './day.ts';
-import { type OutgoingAlert, percents, type SpendingAlert } from './spending-alert.ts';
+
+/** The shares of a budget that are told, in percent. */
+export const percents = [50, 80, 100] as const;
 
 /** From this share on a call that no longer fits counts as the end of a budget, in percent. */
 const nearlySpent = 80;
@@ -161,4 +163,55 @@ function isPassed(spent: Amount, limit: Limit, percent: number): boolean {
 /** Whether a limit allows more than another one. */
 function isHigher(limit: Limit, other: Limit): boolean {
 	return (['tokens', 'usd'] as const).some((unit) => (limit[unit] ?? Infinity) > (other[unit] ?? Infinity));
+}
+
+/** Alerts that are delivered at once. */
+const atOnce = 6;
+
+/** Delivers the alerts that are due. What fails is due again later. Those to whom nobody listens any more are dropped. */
+export async function deliverAlerts(rows: AlertRows, sender: AlertSender | undefined): Promise<void> {
+	const attempt = async (outgoing: OutgoingAlert): Promise<void> => {
+		const isWanted = sender?.receivers.includes(outgoing.receiver);
+		const delayMs = isWanted ? await sender?.send(outgoing) : undefined;
+		if (delayMs === undefined) rows.remove(outgoing.id);
+		else rows.retry(outgoing.id, Date.now() + delayMs);
+	};
+	await Promise.all(rows.listDue(Date.now(), atOnce).map(attempt));
+}
+
+/** What is told when a share of a budget was spent. */
+export interface SpendingAlert {
+	readonly owner: string;
+	/** The user whose budget it is. Missing for the owner's day. */
+	readonly user?: string;
+	/** The budget: the owner's day, the user's day, or all that the user may spend. */
+	readonly scope: BudgetScope;
+	/** The share that was passed. 100 is also told when 80 was passed and the input of a call does not fit any more. */
+	readonly percent: (typeof percents)[number];
+	/** The day (UTC) on which it was spent, such as `2026-11-22`. */
+	readonly day: string;
+	readonly spent: Amount;
+	readonly limit: Limit;
+}
+
+/** An alert on its way to a receiver. */
+export interface OutgoingAlert {
+	/** The same at each attempt. */
+	readonly id: string;
+	readonly receiver: string;
+	readonly alert: SpendingAlert;
+	/** Failed attempts. */
+	readonly failed: number;
+}
+
+/** Delivers alerts to those who want them. */
+export interface AlertSender {
+	/** Their names; none where nobody wants any. */
+	readonly receivers: readonly string[];
+	/**
+	 * Delivers an alert once.
+	 *
+	 * @returns when to try again, in milliseconds from now; nothing where it is delivered, or given up
+	 */
+	send(outgoing: OutgoingAlert): Promise<number | undefined>;
 }

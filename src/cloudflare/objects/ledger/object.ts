@@ -2,6 +2,7 @@ import type { Env } from '../../../core/ground/env.ts';
 import { assertInTime } from '../admission.ts';
 import type { BudgetState, Limit } from '../budget.ts';
 import { DurableObject } from '../durable-object.ts';
+import { type AlertSender, deliverAlerts } from './alerts.ts';
 import type {
 	Cost,
 	Day,
@@ -16,8 +17,6 @@ import type {
 	UserState,
 } from './api.ts';
 import { toDay } from './day.ts';
-import { deliverAlerts } from './deliver.ts';
-import type { AlertSender } from './spending-alert.ts';
 import { LedgerStore } from './store.ts';
 
 /** What a ledger is made with. */

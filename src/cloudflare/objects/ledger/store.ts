@@ -17,9 +17,8 @@ import { AlertRows, type Spending } from './alerts.ts';
 import type { BudgetScope, Cost, Day, DayPart, LeaseRequest, PartField, Refusal, Reserved } from './api.ts';
 import { keptDays } from './day.ts';
 import { DayRows, type OpenLease } from './day-rows.ts';
-import { chooseAmount, toCounted, withInfinite } from './grant.ts';
+import { chooseAmount, ReplyLengths, toCounted, withInfinite } from './grant.ts';
 import { addParts, formatParts, listParts } from './parts.ts';
-import { ReplyLengths } from './replies.ts';
 import { schema } from './schema.ts';
 import { UserRows } from './users.ts';
 

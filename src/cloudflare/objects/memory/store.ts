@@ -1,13 +1,10 @@
 import type { DurableObjectStorage } from '@cloudflare/workers-types';
 import { RunletError } from '../../../core/ground/errors.ts';
 import { listFolders } from '../../../core/workspace/path.ts';
-import { migrate, readVersion } from '../migrate.ts';
+import { migrate, readVersion, type Schema } from '../migrate.ts';
 import type { MemoryChange, MemoryPage, MemoryRecord, MemorySource, NearQuery, WrittenMemory } from './api.ts';
-import { assertLength, assertTotal } from './bounds.ts';
-import { joinRanks } from './ranks.ts';
-import { schema } from './schema.ts';
+import { assertLength, assertTotal, joinRanks, toIndexedText, toMatch } from './search.ts';
 import { MemoryVectors } from './vectors.ts';
-import { toIndexedText, toMatch } from './words.ts';
 
 type Row = {
 	id: number;
@@ -208,3 +205,21 @@ function noSuchMemory(path: string): RunletError {
 function toRecord({ path, text, version, source, created_at: createdAt, updated_at: updatedAt }: Row): MemoryRecord {
 	return { path, text, version, source: JSON.parse(source), createdAt, updatedAt };
 }
+
+/**
+ * The tables of a memory. `source` is JSON. `word` is the index of words, with the rows of `memory` by their ids; it stands
+ * apart, because the words in it are prepared (`words.ts`). `vector` has the vectors of the versions of memories, by the
+ * model that has made them: floats of 32 bits.
+ */
+const tables = `
+	CREATE TABLE memory (
+		id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, text TEXT NOT NULL, version TEXT NOT NULL, source TEXT NOT NULL,
+		created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL
+	);
+	CREATE VIRTUAL TABLE word USING fts5 (path, text, tokenize = 'porter unicode61 remove_diacritics 2');
+	CREATE TABLE vector (
+		version TEXT NOT NULL, model TEXT NOT NULL, value BLOB NOT NULL, PRIMARY KEY (version, model)
+	) WITHOUT ROWID;
+`;
+
+const schema: Schema = { tables, migrations: [] };

@@ -1,7 +1,6 @@
 import type { DurableObjectStorage } from '@cloudflare/workers-types';
-import { migrate } from '../migrate.ts';
+import { migrate, type Schema } from '../migrate.ts';
 import { splitRows } from '../storage.ts';
-import { schema } from './schema.ts';
 
 /** The documents in KV that change in place. */
 export interface Documents {
@@ -58,3 +57,16 @@ export class PublisherStore {
 		return rows.length === 0 ? null : rows.map(({ text }) => text).join('');
 	}
 }
+
+/**
+ * The tables of a publisher.
+ *
+ * `part` has the two documents that were written last (`index`, `retired`), in pieces that fit a row; `written` says when,
+ * and whether KV has them.
+ */
+const tables = `
+	CREATE TABLE part (document TEXT NOT NULL, position INTEGER NOT NULL, text TEXT NOT NULL, PRIMARY KEY (document, position)) WITHOUT ROWID;
+	CREATE TABLE written (id INTEGER PRIMARY KEY CHECK (id = 0), at INTEGER NOT NULL, pending INTEGER NOT NULL);
+`;
+
+const schema: Schema = { tables, migrations: [] };

@@ -6,10 +6,8 @@ import type { EventSource, ShownEvent } from '../../agent/event-source.ts';
 import { createProtocol } from '../../wire/protocols/format.ts';
 import type { Protocol, RunWriter } from '../../wire/protocols/protocol.ts';
 import { type Reader, showChildEvent, showEvent } from '../../wire/shown-error.ts';
-import type { EventId } from './event-id.ts';
+import { type EventId, formatEventId } from './event-id.ts';
 import { RunLog } from './log.ts';
-import { createSource } from './source.ts';
-import { createWaits } from './waits.ts';
 
 /** The permission to read a stream, for a time. */
 export interface Lease {
@@ -151,4 +149,63 @@ function encodeOnce(event: RunEvent, id: string | undefined, writer: RunWriter):
 	const bytes = encoder.encode(writer.event(event, id));
 	if (bytes.length > pieceBytes) shared.set(event, { id, bytes });
 	return bytes;
+}
+
+/** A silent connection gets a comment this often, in milliseconds, so that no proxy closes it. */
+const keepAliveMs = 15_000;
+
+/** What ends a wait: a change, a while of silence, the reader's leaving, or the end of its lease. */
+export type Waking = 'change' | 'silence' | 'gone' | 'over';
+
+/** The waits of one reader, one after another. They share a timer, because most of them are over long before it ends. */
+export interface Waits {
+	/** Waits for a change. Rejects if that does. */
+	readonly waitFor: (change: Promise<unknown>) => Promise<Waking>;
+	/** Ends the wait, if there is one. */
+	readonly wake: (why: Waking) => void;
+	/** Ends the timer. */
+	readonly close: () => void;
+}
+
+/** @param left returns the milliseconds that the reader may still read; without it there is no limit. */
+function createWaits(left: () => number = () => keepAliveMs): Waits {
+	let wake: ((why: Waking) => void) | undefined;
+	let timer: ReturnType<typeof setTimeout> | undefined;
+	/** When the wait counts as silent. */
+	let due = 0;
+	const check = (): void => {
+		timer = undefined;
+		if (wake === undefined) return;
+		const ms = due - Date.now();
+		if (ms > 0) timer = setTimeout(check, ms);
+		else wake('silence');
+	};
+	return {
+		waitFor: (change) =>
+			new Promise((resolve, reject) => {
+				const end = (why: Waking): void => {
+					if (wake === end) wake = undefined;
+					resolve(why);
+				};
+				wake = end;
+				const ms = Math.max(0, Math.min(keepAliveMs, left()));
+				due = Date.now() + ms;
+				timer ??= setTimeout(check, ms);
+				change.then(() => end('change'), reject);
+			}),
+		wake: (why) => wake?.(why),
+		close: () => clearTimeout(timer),
+	};
+}
+
+/** Makes the source of a reader that has seen the events of a log up to an id. */
+function createSource(log: RunLog, from?: EventId): EventSource {
+	const cursor = log.cursor(from);
+	return {
+		read: () => log.read(cursor).map(({ event, id }) => ({ event, id: id && formatEventId(id) })),
+		isOver: () => log.settle(cursor),
+		isLeft: () => log.isLeft,
+		change: () => log.change(),
+		leave: () => {},
+	};
 }

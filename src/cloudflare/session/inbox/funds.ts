@@ -6,9 +6,16 @@ import { type Amount, type BudgetState, exceedsLimit, isBounded, isSpent, type L
 import { askLedger, assertLedgerKeepsUp, type BudgetScope, type LedgerApi } from '../../objects/ledger/api.ts';
 import { toDay } from '../../objects/ledger/day.ts';
 import type { CreateInput, Input } from '../../objects/session-api.ts';
-import { createBudgetError } from '../run/budget-error.ts';
-import { readState } from '../run/known-budgets.ts';
-import { listRefused, mostTries, nameFirst, type RefusedRun, toCharacters, toState } from '../run/refused.ts';
+import {
+	createBudgetError,
+	listRefused,
+	mostTries,
+	nameFirst,
+	type RefusedRun,
+	readState,
+	toCharacters,
+	toState,
+} from '../run/budgets.ts';
 import type { Runner } from '../run/runner.ts';
 import { toInbound } from '../store/inbound.ts';
 import type { SessionStore } from '../store/store.ts';

@@ -17,8 +17,7 @@ import {
 	parseRecord,
 } from '../../wire/import.ts';
 import { place } from '../../wire/page.ts';
-import { readLines } from './import-lines.ts';
-import { mayHaveBudget, toInbound, toMessage, toRunEnd } from './imported.ts';
+import { mayHaveBudget, readLines, toInbound, toMessage, toRunEnd } from './imported.ts';
 import type { Inbox } from './inbox.ts';
 import type { InboxContext } from './transaction.ts';
 

@@ -1,7 +1,7 @@
 import type { CallAnswer } from '../../../core/chat/call-answers.ts';
 import { RunletError } from '../../../core/ground/errors.ts';
-import { createCrashPoints } from '../../agent/crash.ts';
 import { chooseModel, findAgent } from '../../agent/define.ts';
+import { createCrashPoints } from '../../agent/runtime.ts';
 import { assertMay, assertRight, type Right } from '../../auth/rights.ts';
 import { createBusy } from '../../objects/admission.ts';
 import { isWithinLimit, type Limit } from '../../objects/budget.ts';

@@ -1,6 +1,6 @@
 import type { TerminalEvent } from '../../../core/chat/index.ts';
 import { RunletError } from '../../../core/ground/errors.ts';
-import { parseTreeId } from '../../agent/tree-id.ts';
+import { parseTreeId } from '../../agent/event-source.ts';
 import { type Bytes, toFailure } from '../../objects/result.ts';
 import type {
 	Handling,

@@ -1,11 +1,10 @@
 import { readCallAnswers } from '../../../core/chat/call-answers.ts';
 import type { Message, ToolMessage, UserMessage } from '../../../core/chat/index.ts';
 import { RunletError } from '../../../core/ground/errors.ts';
+import { findInput, isFromOutside } from '../store/askers.ts';
 import { findOpenCalls, type Pending } from '../store/calls.ts';
 import { type Inbound, joinInbound } from '../store/inbound.ts';
-import { findInput, isFromOutside } from '../store/input.ts';
-import type { MessageRecord } from '../store/message-record.ts';
-import { messageStride, toTurnPlace } from '../store/place.ts';
+import { type MessageRecord, messageStride, toTurnPlace } from '../store/message-record.ts';
 import { sessionStatus } from '../store/status.ts';
 import type { SessionStore } from '../store/store.ts';
 

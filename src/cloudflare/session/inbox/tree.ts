@@ -1,7 +1,6 @@
 import { findChildWork } from '../../agent/children.ts';
-import type { EventSource } from '../../agent/event-source.ts';
+import type { EventSource, TreePlace } from '../../agent/event-source.ts';
 import type { Runtime } from '../../agent/runtime.ts';
-import type { TreePlace } from '../../agent/tree-id.ts';
 import type { Config } from '../../config/config.ts';
 import { formatEventId, toStart } from '../events/event-id.ts';
 import type { SessionStore } from '../store/store.ts';

@@ -1,4 +1,4 @@
-import type { ReadAnswers } from '../../../core/chat/call-answers.ts';
+import { type ReadAnswers, readCallAnswers } from '../../../core/chat/call-answers.ts';
 import {
 	type CallEdit,
 	type ChatOptions,
@@ -14,7 +14,7 @@ import type { Once } from '../../objects/once.ts';
 import type { RunTerms } from '../../wire/run.ts';
 import { type CutOff, replayCutOff } from '../events/replay.ts';
 import type { SessionFiles } from '../files/session-files.ts';
-import { findOpenCalls, type GivenAnswer, type OpenCall } from '../store/calls.ts';
+import { findOpenCalls, findPending, type GivenAnswer, type OpenCall } from '../store/calls.ts';
 import type { Inbound } from '../store/inbound.ts';
 import type { MessageRecord } from '../store/message-record.ts';
 import type { Waiting } from '../store/requests.ts';
@@ -243,4 +243,26 @@ export function toTitle(input: readonly Message[]): string {
 		return parts?.find(({ kind }) => kind === 'text')?.text ?? messageText(message);
 	});
 	return texts.join(' ').trim().slice(0, titleLength);
+}
+
+/** Begins the run of a session. */
+interface Beginner {
+	readonly begin: (given: readonly Message[], how: BeginOptions) => unknown;
+}
+
+/** Denies all open approvals. Begins the next run if no other call is open. */
+export function denyLate(store: SessionStore, runner: Beginner): void {
+	const pending = findPending(store);
+	const denied = (pending.calls ?? []).flatMap(({ id, kind }) => (kind === 'approval' ? id : []));
+	const answers = denied.map((id) => ({ id, approve: false, reason: 'nobody decided in time.' }));
+	const { messages, isLast } = readCallAnswers(pending, answers, { approvalMs: 0, everAsked: new Set() });
+	if (isLast) {
+		runner.begin(messages, { denied });
+		return;
+	}
+	store.transaction(() => {
+		for (const message of messages)
+			store.messages.add(store.nextRun, message, Date.now(), { input: true, ...toDecided(message, { denied }) });
+		store.untold.noteWait();
+	});
 }

@@ -1,6 +1,6 @@
 import { prepareSingleCalls } from '../../../core/chat/single-call.ts';
 import type { ToolCall } from '../../../core/tool/index.ts';
-import { assertArguments } from '../../agent/edited-arguments.ts';
+import { assertArguments } from '../../agent/arguments.ts';
 import type { Connections } from './connections.ts';
 import { createChatOptions, type RunnerOptions } from './prepare.ts';
 

@@ -7,7 +7,7 @@ import { findOpenCalls } from '../store/calls.ts';
 import type { ChildRecord } from '../store/children.ts';
 import type { RunRecord } from '../store/runs.ts';
 import type { SessionStore } from '../store/store.ts';
-import { readBudgetState } from './budget-state.ts';
+import { readBudgetState } from './budgets.ts';
 
 /** What a run's children need. */
 interface ChildrenOptions {

@@ -3,7 +3,7 @@ import { RunletError } from '../../../core/ground/errors.ts';
 import { log, toFailureFields } from '../../log.ts';
 import { createAmount } from '../../objects/budget.ts';
 import { askLedger, settleCosts } from '../../objects/ledger/api.ts';
-import { createBudgetError, createUnpriced } from './budget-error.ts';
+import { createBudgetError, createUnpriced } from './budgets.ts';
 import type { OwnerLedger } from './lease.ts';
 import type { SessionMeter } from './meter.ts';
 

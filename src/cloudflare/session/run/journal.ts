@@ -1,12 +1,12 @@
 import type { ChatOptions, Message, MeteredRequest, SideEvent } from '../../../core/chat/index.ts';
 import type { Resumption } from '../../../core/chat/run-state.ts';
 import type { Tool, ToolCall } from '../../../core/tool/index.ts';
-import type { AtCrashPoint } from '../../agent/crash.ts';
+import type { AtCrashPoint } from '../../agent/runtime.ts';
 import type { SessionFiles } from '../files/session-files.ts';
-import { withDetail } from '../store/cost-parts.ts';
 import type { Inbound, InboundContext } from '../store/inbound.ts';
 import type { RunRecord } from '../store/runs.ts';
 import type { SessionStore } from '../store/store.ts';
+import { withDetail } from '../store/untold.ts';
 import type { SessionMeter } from './meter.ts';
 
 /** The hooks that write the journal for the loop. */

@@ -1,11 +1,20 @@
 import { raceAbort, sleep } from '../../../core/chat/signal.ts';
 import { RunletError } from '../../../core/ground/errors.ts';
+import type { Config } from '../../config/config.ts';
 import { type Amount, createAmount, everything, isBounded, type Limit, minus, plus } from '../../objects/budget.ts';
-import { askLedger, type Cost, type LedgerApi, type ReplyCost, type Reserved } from '../../objects/ledger/api.ts';
+import {
+	askLedger,
+	type Cost,
+	isLedgerBehind,
+	type LedgerApi,
+	type ReplyCost,
+	type Reserved,
+} from '../../objects/ledger/api.ts';
 import type { Lease } from '../store/spending.ts';
 import type { Charge, Estimate } from '../store/spending-row.ts';
-import { createBudgetError } from './budget-error.ts';
-import type { KnownBudgets } from './known-budgets.ts';
+import type { SessionStore } from '../store/store.ts';
+import { createBudgetError, type KnownBudgets } from './budgets.ts';
+import type { Next } from './next.ts';
 
 /** An owner's ledger. */
 export interface OwnerLedger {
@@ -148,4 +157,13 @@ export class Patience {
 			}
 		}
 	}
+}
+
+/**
+ * Ends the lease that a session keeps for its next run, if the ledger is behind and no run goes on. Then the ledger hears at
+ * once what the lease cost: a burst of costs, twelve seconds after a burst of runs, would keep it behind.
+ */
+export function endLeaseEarly({ state }: Next, store: SessionStore, { ledgers }: Config): void {
+	if (state === 'running' || !store.exists()) return;
+	if (isLedgerBehind(ledgers, store.session().owner)) store.spending.endLease();
 }

@@ -9,7 +9,7 @@ import type {
 	PriceOf,
 } from '../../../core/chat/index.ts';
 import { toAbortError } from '../../../core/chat/signal.ts';
-import type { AtCrashPoint } from '../../agent/crash.ts';
+import type { AtCrashPoint } from '../../agent/runtime.ts';
 import {
 	type Amount,
 	type BudgetState,
@@ -24,10 +24,8 @@ import { type Draft, draftMs, type RunRecord } from '../store/runs.ts';
 import { ledgerId } from '../store/spending.ts';
 import type { Charge, Estimate } from '../store/spending-row.ts';
 import type { SessionStore } from '../store/store.ts';
-import { createBudgetError, createUnpriced } from './budget-error.ts';
-import { readBudgetState } from './budget-state.ts';
+import { createBudgetError, createUnpriced, KnownBudgets, readBudgetState } from './budgets.ts';
 import { computeCost, fastPace } from './call-cost.ts';
-import { KnownBudgets } from './known-budgets.ts';
 import { createLease, findShortReply, hasRoom, type OwnerLedger, Patience, waitForLease } from './lease.ts';
 
 /** The account of one run. It sets aside what a request may cost, and settles it afterwards. */

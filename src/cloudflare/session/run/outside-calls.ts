@@ -14,8 +14,7 @@ import type { ListedTool, OutsideAnswer, OutsideCall, OutsideEnd, OutsideLine } 
 import { type Bytes, toFailure } from '../../objects/result.ts';
 import type { CreateInput } from '../../objects/session-api.ts';
 import type { SessionFiles } from '../files/session-files.ts';
-import { createCallKey } from '../store/calls.ts';
-import type { WaitingCallRecord } from '../store/waiting-calls.ts';
+import { createCallKey, type WaitingCallRecord } from '../store/calls.ts';
 import { checkArguments } from './check-arguments.ts';
 import type { Connections } from './connections.ts';
 import { hashCall } from './hash-call.ts';

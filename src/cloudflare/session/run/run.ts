@@ -3,7 +3,7 @@ import type { ChatOptions, Message, SideEvent, TerminalEvent } from '../../../co
 import { startRun } from '../../../core/chat/run.ts';
 import type { Resumption } from '../../../core/chat/run-state.ts';
 import { RunletError } from '../../../core/ground/errors.ts';
-import type { AtCrashPoint } from '../../agent/crash.ts';
+import type { AtCrashPoint } from '../../agent/runtime.ts';
 import { toFailureFields, log as writeLog } from '../../log.ts';
 import { isStorageError } from '../../objects/storage.ts';
 import { createCallSorter, RunLog } from '../events/log.ts';

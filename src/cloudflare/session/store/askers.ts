@@ -1,7 +1,8 @@
 import { type Actor, isSamePerson } from '../../../core/ground/actor.ts';
 import { findOpenCalls, type GivenAnswer } from './calls.ts';
 import { type Inbound, toAskers } from './inbound.ts';
-import { findInput } from './input.ts';
+import { type MessageRecord, messageStride } from './message-record.ts';
+import type { RunRecord } from './runs.ts';
 import type { SessionStore } from './store.ts';
 
 /**
@@ -56,4 +57,15 @@ export function findAsker(
 ): Actor | undefined {
 	const newest = inbound ?? answered?.inbound;
 	return newest && toAskers(newest, store.session().owner).at(-1);
+}
+
+/** Finds the message that started a run. Returns `undefined` for a run that continues another one. */
+export function findInput(store: SessionStore, { n, firstSeq }: RunRecord): MessageRecord | undefined {
+	const { records } = store.messages.page({ from: firstSeq, to: firstSeq + messageStride });
+	return records.find((record) => record.run === n && isFromOutside(record));
+}
+
+/** Whether a message came from outside. The answer to a tool's question did, and the result of a call did not. */
+export function isFromOutside({ message, input, inbound }: MessageRecord): boolean {
+	return input === true && (message.role === 'user' || inbound !== undefined);
 }

@@ -1,6 +1,6 @@
 import type { Child } from '../../agent/children.ts';
 import { type Amount, nothing, plus } from '../../objects/budget.ts';
-import type { CachingSql } from './cache.ts';
+import type { CachingSql } from './tables.ts';
 
 /** A child as it is stored. */
 export interface ChildRecord extends Child {

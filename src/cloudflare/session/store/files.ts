@@ -6,7 +6,7 @@ import type { Files } from '../../../core/workspace/plan.ts';
 import type { ListQuery, StoredFile } from '../../../core/workspace/store.ts';
 import type { ListedEntry } from '../../../core/workspace/workspace.ts';
 import type { Sql } from '../../objects/migrate.ts';
-import type { CachingSql } from './cache.ts';
+import type { CachingSql } from './tables.ts';
 
 /** What a file's bytes are found by: a number, which is the file's version, and a key if they are in the bucket. */
 export interface ContentRef {

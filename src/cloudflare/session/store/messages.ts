@@ -1,18 +1,20 @@
 import { cutOutput, type Message } from '../../../core/chat/index.ts';
-import { splitRows } from '../../objects/storage.ts';
-import type { Cached, CachingSql } from './cache.ts';
-import { toJsonText } from './json-text.ts';
-import { KeptRecords, type Sized } from './kept-records.ts';
+import { splitRows, toJsonText } from '../../objects/storage.ts';
 import {
 	type Body,
+	findNextPlace,
+	KeptRecords,
 	type MessageCost,
 	type MessageRecord,
+	messageStride,
 	type Row,
 	restated,
+	type Sized,
 	toRecord,
 	toSized,
+	toTurnPlace,
 } from './message-record.ts';
-import { findNextPlace, messageStride, toTurnPlace } from './place.ts';
+import type { Cached, CachingSql } from './tables.ts';
 
 export interface PageOptions {
 	readonly from?: number;

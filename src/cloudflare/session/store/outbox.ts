@@ -1,7 +1,7 @@
 import * as v from 'valibot';
-import type { CachingSql } from './cache.ts';
 import type { ChildRecord } from './children.ts';
 import type { EndedLease } from './spending.ts';
+import type { CachingSql } from './tables.ts';
 
 const amount = { tokens: v.number(), usd: v.number() };
 const part = v.object({

@@ -2,8 +2,8 @@ import type { Message } from '../../../core/chat/index.ts';
 import type { Sql } from '../../objects/migrate.ts';
 import type { Once } from '../../objects/once.ts';
 import { splitRows } from '../../objects/storage.ts';
-import type { CachingSql } from './cache.ts';
 import type { Inbound } from './inbound.ts';
+import type { CachingSql } from './tables.ts';
 
 /** How long a webhook is remembered, and a request that its client may send again, in milliseconds. */
 const keptMs = 30 * 86_400_000;

@@ -1,10 +1,10 @@
 import type { ChatOptions, Recalled, RunEvent } from '../../../core/chat/index.ts';
 import { RunletError } from '../../../core/ground/errors.ts';
+import { toJsonText } from '../../objects/storage.ts';
 import type { RunTerms } from '../../wire/run.ts';
-import type { Cached, CachingSql } from './cache.ts';
-import { toJsonText } from './json-text.ts';
 import type { RunEnd } from './run-end.ts';
 import type { RunStatus } from './status.ts';
+import type { Cached, CachingSql } from './tables.ts';
 
 export interface RunRecord {
 	/** Number in the session, from 1. */

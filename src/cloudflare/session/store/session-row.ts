@@ -4,9 +4,9 @@ import { localIdentity } from '../../auth/identity.ts';
 import { toActor } from '../../auth/stored-actor.ts';
 import { makeTokenKey } from '../../auth/token.ts';
 import type { Limit } from '../../objects/budget.ts';
+import { toJsonText } from '../../objects/storage.ts';
 import type { ClientTool } from '../../wire/run.ts';
-import type { CachingSql } from './cache.ts';
-import { toJsonText } from './json-text.ts';
+import type { CachingSql } from './tables.ts';
 
 /** A session as it is stored. */
 export interface SessionRecord {

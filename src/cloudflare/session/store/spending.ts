@@ -1,8 +1,8 @@
 import { type Amount, type Limit, minus, nothing } from '../../objects/budget.ts';
 import type { UserScope } from '../../objects/ledger/api.ts';
-import type { Cached, CachingSql } from './cache.ts';
 import type { MessageRows } from './messages.ts';
 import { type Charge, type SpendingRow as Row, settleRow, toCharge } from './spending-row.ts';
+import type { Cached, CachingSql } from './tables.ts';
 
 /** A block of the owner's day that requests are made from (docs/budgets.md, "Leases"). */
 export interface Lease {

@@ -2,7 +2,7 @@ import type { Actor } from '../../../core/ground/actor.ts';
 import { type TokenScope, tokenScopes } from '../../auth/rights.ts';
 import { toActor } from '../../auth/stored-actor.ts';
 import type { Sql } from '../../objects/migrate.ts';
-import { toJsonText } from './json-text.ts';
+import { toJsonText } from '../../objects/storage.ts';
 
 /** A token that is valid. */
 export interface TokenRecord {

@@ -5,10 +5,10 @@ import type { Caller, CheckedEdit } from '../../../core/workspace/store.ts';
 import type { ChangedFile } from '../../../core/workspace/workspace.ts';
 import type { Sql } from '../../objects/migrate.ts';
 import { splitRows } from '../../objects/storage.ts';
-import type { CachingSql } from './cache.ts';
 import { ChangeRows, type NewChange, type StoredChange } from './changes.ts';
 import { type ContentRef, ContentRows, FileRows, type NewContent, type SessionFile } from './files.ts';
 import type { OutboxRows } from './outbox.ts';
+import type { CachingSql } from './tables.ts';
 
 /** Changes that the journal keeps. */
 const mostChanges = 1_000;

@@ -4,11 +4,10 @@ import { toUiMessage, type UiMessage, type UiPart, withAllowed } from '../../wir
 import { type EarlierRun, type ReceivedResult, type UiMessageHead, UiWriter } from '../../wire/protocols/ui/writer.ts';
 import { replay } from '../events/replay.ts';
 import { findAskedMessage, toListedId } from '../inbox/posted.ts';
+import { findInput, isFromOutside } from '../store/askers.ts';
 import { findOpenCalls, listApprovedCalls } from '../store/calls.ts';
 import { readAttachments } from '../store/inbound.ts';
-import { findInput, isFromOutside } from '../store/input.ts';
-import type { MessageRecord } from '../store/message-record.ts';
-import { messageStride } from '../store/place.ts';
+import { type MessageRecord, messageStride } from '../store/message-record.ts';
 import type { RunRecord } from '../store/runs.ts';
 import type { SessionStore } from '../store/store.ts';
 

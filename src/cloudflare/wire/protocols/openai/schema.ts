@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { isBase64 } from '../../../../core/ground/bytes.ts';
 import { isPublicUrl } from '../../../../core/ground/public-fetch.ts';
-import { userName } from '../../../auth/user-name.ts';
+import { userName } from '../../../auth/stored-actor.ts';
 import { longText, maxContent, maxId, maxName, shortText } from '../../limits.ts';
 
 /** The most messages of one request. */

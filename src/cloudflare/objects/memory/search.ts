@@ -1,3 +1,6 @@
+import { RunletError } from '../../../core/ground/errors.ts';
+import { longestMemory, mostCharacters, mostMemories } from '../../wire/memory.ts';
+
 /** Words of English that say nothing about what is looked for. */
 const empty = new Set(
 	`a about all am an and any are as at be been but by can could did do does for from get had has have he her him his how i
@@ -36,4 +39,45 @@ export function toMatch(query: string): string | undefined {
 export function listWords(text: string): readonly { readonly word: string; readonly isPrefix: boolean }[] {
 	const words = text.toLowerCase().match(/[\p{L}\p{M}\p{N}]+/gu) ?? [];
 	return words.filter((word) => !empty.has(word)).map((word) => ({ word, isPrefix: word.length >= shortestPrefix }));
+}
+
+/** A rank counts less the further down it is; the first ones do not outweigh all others (Cormack et al., 2009). */
+const damping = 60;
+
+/** Joins rankings of the same things: what stands high in several of them comes first. */
+export function joinRanks(rankings: readonly (readonly string[])[], limit: number): readonly string[] {
+	const scores = new Map<string, number>();
+	for (const ranking of rankings)
+		for (const [rank, one] of ranking.entries()) scores.set(one, (scores.get(one) ?? 0) + 1 / (damping + rank));
+	return [...scores]
+		.sort(([, a], [, b]) => b - a)
+		.slice(0, limit)
+		.map(([one]) => one);
+}
+
+/** Throws `too_large` if a text is too long for a memory. */
+export function assertLength(text: string): void {
+	if (text.length <= longestMemory) return;
+	throw createTooLarge(
+		'text',
+		`has ${text.length} characters, and a memory at most ${longestMemory}. Keep what matters, or split it over several paths`,
+	);
+}
+
+/** Throws `too_large` if a person has too many memories, or too long ones. */
+export function assertTotal({ count, characters }: { readonly count: number; readonly characters: number }): void {
+	if (count > mostMemories)
+		throw createTooLarge(
+			'path',
+			`there are ${mostMemories} memories, which is the most. Write into one that is there, or forget one first`,
+		);
+	if (characters > mostCharacters)
+		throw createTooLarge(
+			'text',
+			`all memories together would have ${characters} characters, and ${mostCharacters} is the most. Forget what is old first`,
+		);
+}
+
+function createTooLarge(field: string, what: string): RunletError {
+	return new RunletError('too_large', `${field}: ${what}.`, { field });
 }

@@ -19,3 +19,17 @@ function createRefusal(path: string, why: string): RunletError {
 	const field = path === '' ? 'input' : `input.${path}`;
 	return new RunletError('invalid_request', `${field}: ${why}`, { field });
 }
+
+/** The longest arguments that a person is asked about, in characters of their JSON. Nobody decides about what is not shown. */
+const longestInput = 20_000;
+
+/** Whether the arguments of a call are too long to be shown to a person whole. */
+export function isTooLongToShow(input: unknown): boolean {
+	return (JSON.stringify(input) ?? '').length > longestInput;
+}
+
+/** Creates the error for a decision about such a call that a link or a form would ask for. */
+export function createTooLongToShow(field: string): RunletError {
+	const message = `${field}: more than ${longestInput} characters, which is too long to be shown. Decide in the session.`;
+	return new RunletError('too_large', message, { field });
+}

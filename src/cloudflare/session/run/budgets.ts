@@ -1,0 +1,224 @@
+import * as v from 'valibot';
+import type { Message } from '../../../core/chat/index.ts';
+import { RunletError } from '../../../core/ground/errors.ts';
+import { formatDollars } from '../../../core/ground/text.ts';
+import {
+	type Amount,
+	type BudgetState,
+	budgetState,
+	createAmount,
+	isBounded,
+	isSpent,
+	type Limit,
+	nothing,
+	plus,
+} from '../../objects/budget.ts';
+import type { BudgetScope, LedgerApi, Refusal, UserScope } from '../../objects/ledger/api.ts';
+import type { Shortages } from '../../objects/ledger/shortages.ts';
+import type { RunRecord } from '../store/runs.ts';
+import type { SessionRecord } from '../store/session-row.ts';
+import type { Lease } from '../store/spending.ts';
+import type { SessionStore } from '../store/store.ts';
+
+/** A budget that did not allow a request. */
+export interface ExceededBudget {
+	readonly scope: 'session' | BudgetScope;
+	readonly state: BudgetState;
+	/** The user of the session, if it has one. */
+	readonly user?: string;
+}
+
+/** Creates the error for a request that a budget does not allow: `budget_reserved` if it waits for what other runs have reserved. */
+export function createBudgetError({ scope, state, user = '' }: ExceededBudget, needs: Amount): RunletError {
+	const { whose, per, remedy } = describeBudget(scope, user);
+	const text = `budget: ${whose} may spend ${amountText(state.limit)}${per}; ${amountText(state.left)} left, and the next request may need ${amountText(keepCapped(needs, state.limit))}.`;
+	const data = { scope, ...state, needs };
+	if (scope === 'session' || isSpent(state, needs))
+		return new RunletError('budget_exceeded', `${text} ${remedy}`, data);
+	const reserved = amountText(keepCapped(state.reserved, state.limit));
+	const message = `${text} Other runs have reserved ${reserved}, and give back what they do not need. Try again in a minute.`;
+	return new RunletError('budget_reserved', message, { ...data, retryAfter: 60 });
+}
+
+/** Creates the error for a request without a known price, under a budget in dollars. `what` of it has none. */
+export function createUnpriced(model: string, what = `"${model}"`): RunletError {
+	const message = `budget: nobody knows the price of ${what}, so a budget in dollars cannot be kept on it. Set its price in PRICES, give the budget in tokens, or choose another model.`;
+	return new RunletError('budget_exceeded', message, { model, unpriced: what });
+}
+
+function describeBudget(scope: ExceededBudget['scope'], user: string) {
+	const whose = `The user ${JSON.stringify(user)}`;
+	const raise = `An admin raises it by PUT /v1/users/${encodeURIComponent(user)}/budget`;
+	switch (scope) {
+		case 'session':
+			return { whose: 'This session', per: '', remedy: 'Raise its budget (PATCH the session), then continue.' };
+		case 'day':
+			return {
+				whose: 'This key',
+				per: ' a day',
+				remedy: 'Raise the budget of the day or wait for tomorrow (UTC), then continue.',
+			};
+		case 'user-day':
+			return { whose, per: ' a day', remedy: `${raise}. Then continue, or continue tomorrow (UTC).` };
+		case 'user-total':
+			return { whose, per: ' in all', remedy: `${raise}. Then continue.` };
+		default:
+			return scope satisfies never;
+	}
+}
+
+/** Returns the parts of an amount that have a limit. */
+function keepCapped({ tokens, usd }: Amount, limit: Limit): Limit {
+	return { ...(limit.tokens !== undefined && { tokens }), ...(limit.usd !== undefined && { usd }) };
+}
+
+function amountText({ tokens, usd }: Limit): string {
+	const parts = [tokens === undefined ? [] : `${tokens} tokens`, usd === undefined ? [] : formatDollars(usd)].flat();
+	return parts.join(' and ') || 'nothing';
+}
+
+/** Returns the state of the session's own budget, with what its children cost and may still spend. */
+export function readBudgetState({ spending, calls }: SessionStore, limit: Limit): BudgetState {
+	const ofChildren = calls.children.sum();
+	const spent = createAmount(plus(spending.total(), ofChildren.spent));
+	return budgetState(limit, spent, plus(spending.open()?.amount ?? nothing, ofChildren.reserved));
+}
+
+/**
+ * The budgets that an owner's ledger keeps, as far as one request knows them. The limit of the day is known from the
+ * beginning. The caps of the session's user are known from the refusal of a ledger, or from a lease that was given under
+ * them. Until the ledger tells what is left of a budget, all of it counts as left.
+ */
+export class KnownBudgets {
+	readonly #states = new Map<BudgetScope, BudgetState>();
+	readonly #refused = new Set<BudgetScope>();
+	#lent: readonly UserScope[];
+
+	constructor(dayLimit: Limit, lease: Pick<Lease, 'userLimits'> | undefined) {
+		const userLimits = lease?.userLimits ?? new Map<UserScope, Limit>();
+		this.#lent = [...userLimits.keys()];
+		if (isBounded(dayLimit)) this.#states.set('day', budgetState(dayLimit, nothing, nothing));
+		for (const [scope, limit] of userLimits) this.#states.set(scope, budgetState(limit, nothing, nothing));
+	}
+
+	/** The states, as if others had given back all that they have reserved. */
+	get states(): readonly BudgetState[] {
+		return [...this.#states.values()].map(({ limit, spent }) => budgetState(limit, spent, nothing));
+	}
+
+	/** The caps of the user. */
+	get userLimits(): ReadonlyMap<UserScope, Limit> {
+		const limits = new Map<UserScope, Limit>();
+		for (const [scope, { limit }] of this.#states) if (scope !== 'day' && isBounded(limit)) limits.set(scope, limit);
+		return limits;
+	}
+
+	/** Forgets what is known from the lease, because the caps may have changed since. Returns whether that was anything. */
+	forgetLease(): boolean {
+		const lent = this.#lent;
+		this.#lent = [];
+		for (const scope of lent) this.#states.delete(scope);
+		return lent.length > 0;
+	}
+
+	/** Throws `budget_exceeded` if an amount would pass a budget even if others gave back all that they have reserved. */
+	assertFits(amount: Amount, user?: string): void {
+		for (const [scope, state] of this.#states)
+			if (isSpent(state, amount)) throw createBudgetError({ scope, state, user }, amount);
+	}
+
+	/**
+	 * Notes that the ledger refused an amount. Returns whether the same amount may fit later. If not, a shorter reply may fit,
+	 * now that the rest of that budget is known.
+	 */
+	noteRefusal({ scope = 'day', state }: Refusal, amount: Amount): boolean {
+		const isFirst = !this.#refused.has(scope);
+		this.#refused.add(scope);
+		this.#states.set(scope, state);
+		return !isFirst && !isSpent(state, amount);
+	}
+}
+
+/** Reads the state of a budget that a ledger keeps. */
+export async function readState(
+	ledger: LedgerApi,
+	scope: BudgetScope,
+	dayLimit: Limit,
+	user: string | undefined,
+): Promise<BudgetState> {
+	if (scope === 'day' || user === undefined) return ledger.state(dayLimit);
+	const { daily, total } = await ledger.userState(user);
+	return scope === 'user-day' ? daily : total;
+}
+
+const limit = v.object({ tokens: v.optional(v.number()), usd: v.optional(v.number()) });
+const amount = v.object({ tokens: v.number(), usd: v.number() });
+const budget = v.object({
+	scope: v.picklist(['session', 'day', 'user-day', 'user-total']),
+	limit,
+	spent: amount,
+	reserved: amount,
+	left: limit,
+	needs: amount,
+});
+
+/** What a budget that refused a request said. */
+export type RefusedBudget = v.InferOutput<typeof budget>;
+
+/** A run that ended because a request was not allowed. */
+export interface RefusedRun extends Pick<RunRecord, 'n' | 'model' | 'maxOutputTokens' | 'boot'> {
+	readonly error: RunletError;
+	/** The budget that refused. Missing where the model has no known price. */
+	readonly budget?: RefusedBudget;
+	readonly endedAt: number;
+}
+
+/** After so many refused runs in a row no other model and no shorter message is tried, until there is more money. */
+export const mostTries = 3;
+
+/** Lists the newest runs, as far as each ended because a request was not allowed: at most `mostTries`, the newest first. */
+export function listRefused({ runs }: Pick<SessionStore, 'runs'>): readonly RefusedRun[] {
+	const newest = runs.get();
+	const found: RefusedRun[] = [];
+	for (let run = newest?.status === 'running' ? runs.get(newest.n - 1) : newest; run; run = runs.get(run.n - 1)) {
+		const refused = toRefused(run);
+		if (refused === undefined) break;
+		found.push(refused);
+		if (found.length === mostTries) break;
+	}
+	return found;
+}
+
+function toRefused({ n, model, maxOutputTokens, boot, end, endedAt = 0 }: RunRecord): RefusedRun | undefined {
+	const event = end?.event;
+	if (event?.type !== 'error' || event.code !== 'budget_exceeded') return undefined;
+	const error = new RunletError(event.code, event.message, event.data);
+	const read = v.safeParse(budget, event.data);
+	return { n, model, maxOutputTokens, boot, error, endedAt, ...(read.success && { budget: read.output }) };
+}
+
+/** The state of a budget as it was when it refused. */
+export function toState({ limit, spent, reserved, left }: RefusedBudget): BudgetState {
+	return { limit, spent, reserved, left };
+}
+
+/** Notes that a budget of the owner or the user refused the newest run, if one did. */
+export function noteShortage(store: SessionStore, shortages: Shortages): void {
+	const [refused] = store.exists() ? listRefused(store) : [];
+	if (refused?.budget === undefined || refused.budget.scope === 'session') return;
+	const { scope, needs } = refused.budget;
+	const session = store.session();
+	const records = refused.n === 1 ? store.messages.page().records : [];
+	const isFirst = records.length > 0 && records.every(({ input }) => input === true);
+	const size = toCharacters(records.map(({ message }) => message));
+	shortages.note(scope, session, nameFirst(session), isFirst ? { needs, size } : undefined);
+}
+
+/** Names what asks for the first request of a session. */
+export function nameFirst({ agent, model = '' }: Pick<SessionRecord, 'agent' | 'model'>): string {
+	return `${agent} ${model}`;
+}
+
+export function toCharacters(messages: readonly Message[]): number {
+	return messages.reduce((sum, message) => sum + JSON.stringify(message).length, 0);
+}
