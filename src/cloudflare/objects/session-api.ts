@@ -38,7 +38,7 @@ export interface Handling {
 export type Caller = { readonly deadline?: number } & (
 	| {
 			readonly owner: string;
-			/** Who it is. Missing where a session passes on what somebody else said. */
+			/** Who it is. A child session has no actor of its own. */
 			readonly by?: Actor;
 			readonly role?: Role;
 			readonly isAdmin?: true;

@@ -34,7 +34,7 @@ import { submitAnswers } from './inbox/answers.ts';
 import { Authorization, type Principal, toAnswerRights } from './inbox/authorization.ts';
 import { Imports } from './inbox/import.ts';
 import { Inbox, type Request, type StoreRequest } from './inbox/inbox.ts';
-import { ObjectLife } from './inbox/life.ts';
+import { Lifecycle } from './inbox/lifecycle.ts';
 import { type LinkConnector, type SessionLinks, takeLinks } from './inbox/link-connector.ts';
 import { answerQuestion, continueRun, converse, createSession, finishLogin, sendMessage } from './inbox/messages.ts';
 import { streamEvents, streamRun, toRunOutcome } from './inbox/outcome.ts';
@@ -54,7 +54,7 @@ const maySend: readonly Right[] = ['sendMessage'];
 const mayDecide: readonly Right[] = ['decide'];
 const mayManage: readonly Right[] = ['manageSession'];
 
-/** What a session is made with. */
+/** The options of a session. */
 export type SessionOptions = Omit<RunnerOptions, 'store'> & { readonly links?: LinkConnector };
 
 /**
@@ -69,7 +69,7 @@ export class Session extends DurableObject<Env> implements SessionApi {
 	readonly #inbox: Inbox;
 	readonly #links: SessionLinks | undefined;
 	readonly #imports: Imports;
-	readonly #life: ObjectLife;
+	readonly #lifecycle: Lifecycle;
 
 	constructor(ctx: DurableObjectState, env: Env, { runtime, config, links }: SessionOptions) {
 		super(ctx, env);
@@ -83,13 +83,13 @@ export class Session extends DurableObject<Env> implements SessionApi {
 		this.#inbox = new Inbox(this.#context);
 		this.#links = links?.open({ ...this.#context, inbox: this.#inbox });
 		this.#imports = new Imports({ ...this.#context, inbox: this.#inbox });
-		this.#life = new ObjectLife({ store, runner, authorization });
+		this.#lifecycle = new Lifecycle({ store, runner, authorization });
 	}
 
 	create(create: CreateInput, how: Handling): Promise<RpcResult<RunOutcome>> {
 		const { owner, by, role } = create;
 		const request = { caller: { owner, by, role }, rights: [], create, once: how.once };
-		return this.#life.answer(async () => {
+		return this.#lifecycle.answer(async () => {
 			const accepted = await this.#inbox.take(request, (tx) => createSession(tx, create));
 			const token = await this.#authorization.tokens.showFirst(by, create.for);
 			return toRunOutcome(accepted, how, { created: () => ({ ...this.#show(accepted), ...token }) });
@@ -97,7 +97,7 @@ export class Session extends DurableObject<Env> implements SessionApi {
 	}
 
 	state(caller: Caller): Promise<RpcResult<SessionState>> {
-		return this.#life.answer(async () => {
+		return this.#lifecycle.answer(async () => {
 			const principal = await this.#authorization.open(caller, mayRead);
 			// A customer does not see what the owner's other sessions spend.
 			const seesDay = 'owner' in caller && caller.role !== 'customer';
@@ -108,11 +108,11 @@ export class Session extends DurableObject<Env> implements SessionApi {
 	}
 
 	status(caller: Caller): Promise<RpcResult<SessionState['status']>> {
-		return this.#life.enter(caller, mayRead, () => this.#store.status);
+		return this.#lifecycle.enter(caller, mayRead, () => this.#store.status);
 	}
 
 	change(caller: Caller, change: SessionChange): Promise<RpcResult<SessionState>> {
-		return this.#life.answer(async () => {
+		return this.#lifecycle.answer(async () => {
 			const principal = await this.#authorization.openForChange(caller);
 			if (change.budget !== undefined) assertMay(principal, 'setBudget');
 			this.#store.change(change, Date.now());
@@ -123,31 +123,31 @@ export class Session extends DurableObject<Env> implements SessionApi {
 
 	token(caller: Caller, asked: TokenRequest): Promise<RpcResult<Shown<typeof sessionToken>>> {
 		const { tokens } = this.#authorization;
-		return this.#life.answer(async () => tokens.make(await this.#authorization.open(caller, mayManage), asked));
+		return this.#lifecycle.answer(async () => tokens.make(await this.#authorization.open(caller, mayManage), asked));
 	}
 
 	revokeToken(caller: Caller, id: string): Promise<RpcResult<void>> {
-		return this.#life.enter(caller, mayManage, () => this.#authorization.tokens.revoke(id));
+		return this.#lifecycle.enter(caller, mayManage, () => this.#authorization.tokens.revoke(id));
 	}
 
 	messages(caller: Caller, page: PageQuery): Promise<RpcResult<Bytes>> {
-		return this.#life.enter(caller, mayRead, () => toJsonStream(showMessages(this.#store, page)));
+		return this.#lifecycle.enter(caller, mayRead, () => toJsonStream(showMessages(this.#store, page)));
 	}
 
 	message(caller: Caller, seq: number): Promise<RpcResult<Bytes>> {
-		return this.#life.enter(caller, mayRead, () => toJsonStream(showWholeMessage(this.#store, seq)));
+		return this.#lifecycle.enter(caller, mayRead, () => toJsonStream(showWholeMessage(this.#store, seq)));
 	}
 
 	tasks(caller: Caller): Promise<RpcResult<Bytes>> {
-		return this.#life.enter(caller, mayRead, () => showTasks(this.#store, this.#runner.files).then(toJsonStream));
+		return this.#lifecycle.enter(caller, mayRead, () => showTasks(this.#store, this.#runner.files).then(toJsonStream));
 	}
 
 	waiting(caller: Caller): Promise<RpcResult<Bytes>> {
-		return this.#life.enter(caller, mayRead, () => toJsonStream(showWaiting(this.#store)));
+		return this.#lifecycle.enter(caller, mayRead, () => toJsonStream(showWaiting(this.#store)));
 	}
 
 	removeWaiting(caller: Caller, id: string): Promise<RpcResult<void>> {
-		return this.#life.change(caller, maySend, () => this.#runner.removeWaiting(id));
+		return this.#lifecycle.change(caller, maySend, () => this.#runner.removeWaiting(id));
 	}
 
 	send(caller: Caller, input: Input, how: Handling): Promise<RpcResult<RunOutcome>> {
@@ -162,7 +162,7 @@ export class Session extends DurableObject<Env> implements SessionApi {
 	}
 
 	loggedIn(caller: Caller, server: string): Promise<RpcResult<void>> {
-		return this.#life.answer(async () => {
+		return this.#lifecycle.answer(async () => {
 			await this.#inbox.take({ caller, rights: maySend }, (tx) => finishLogin(tx, server));
 		});
 	}
@@ -181,7 +181,7 @@ export class Session extends DurableObject<Env> implements SessionApi {
 	}
 
 	events(caller: Caller, lastEventId: string | undefined, format?: Format): Promise<RpcResult<Bytes | undefined>> {
-		return this.#life.enter(caller, mayRead, ({ lease, isOperator }) =>
+		return this.#lifecycle.enter(caller, mayRead, ({ lease, isOperator }) =>
 			streamEvents(this.#store, this.#runner.live, lastEventId, { format, lease, isOperator, join: this.#inbox.join }),
 		);
 	}
@@ -189,7 +189,7 @@ export class Session extends DurableObject<Env> implements SessionApi {
 	post(caller: Caller, post: PagePost, { once }: Handling): Promise<RpcResult<RunStream | NothingNew>> {
 		const { agent, input, answers = [] } = post;
 		const toRights = (tx: InboxTransaction) => toAnswerRights(tx.findOpenAnswers(answers));
-		return this.#life.answer(async () => {
+		return this.#lifecycle.answer(async () => {
 			const rights = input === undefined ? toRights : maySend;
 			const request = { caller, agent, rights, create: input?.create, once, asking: post };
 			const { run, lease, isOperator } = await this.#inbox.take(request, (tx) => storePost(tx, post));
@@ -204,16 +204,16 @@ export class Session extends DurableObject<Env> implements SessionApi {
 		const follow = (principal: Principal) =>
 			this.#runner.live &&
 			streamRun(this.#runner.live, { type: 'ui' }, { ...principal, protocol: this.#pageContext() }).stream;
-		return this.#life.enter(caller, mayRead, follow, agent);
+		return this.#lifecycle.enter(caller, mayRead, follow, agent);
 	}
 
 	pageMessages(caller: Caller, agent: string): Promise<RpcResult<Bytes>> {
 		const show = () => toJsonStream({ messages: uiMessages(this.#store) });
-		return this.#life.enter(caller, mayRead, show, agent);
+		return this.#lifecycle.enter(caller, mayRead, show, agent);
 	}
 
 	cancel(caller: Caller, once?: Once): Promise<RpcResult<RepeatableSession>> {
-		return this.#life.enter({ ...caller, deadline: undefined }, maySend, (principal) =>
+		return this.#lifecycle.enter({ ...caller, deadline: undefined }, maySend, (principal) =>
 			this.#inbox.cancel(caller, once).then((isReplay) => ({ ...this.#show(principal), isReplay })),
 		);
 	}
@@ -230,58 +230,58 @@ export class Session extends DurableObject<Env> implements SessionApi {
 	}
 
 	import(owner: ImportOwner, lines: Bytes): Promise<RpcResult<NewSession>> {
-		return this.#life.answer(async () => {
+		return this.#lifecycle.answer(async () => {
 			await this.#imports.take(owner, lines);
 			return { ...this.#show(), ...(await this.#authorization.tokens.showFirst(owner.by)) };
 		});
 	}
 
 	files(caller: Caller, page: FilePageQuery): Promise<RpcResult<FilePage>> {
-		return this.#life.enter(caller, mayRead, () => this.#runner.files.list(page));
+		return this.#lifecycle.enter(caller, mayRead, () => this.#runner.files.list(page));
 	}
 
 	readFile(caller: Caller, path: string, request: FileRequest): Promise<RpcResult<FileDownload>> {
-		return this.#life.enter(caller, mayRead, () => this.#runner.files.read(path, request));
+		return this.#lifecycle.enter(caller, mayRead, () => this.#runner.files.read(path, request));
 	}
 
 	writeFile(caller: Caller, path: string, body: Bytes, condition: IfMatch): Promise<RpcResult<WrittenFile>> {
-		return this.#life.change(caller, maySend, () => this.#runner.writeFile(path, body, condition));
+		return this.#lifecycle.change(caller, maySend, () => this.#runner.writeFile(path, body, condition));
 	}
 
 	removeFile(caller: Caller, path: string, condition: IfMatch): Promise<RpcResult<void>> {
-		return this.#life.change(caller, maySend, () => this.#runner.removeFile(path, condition));
+		return this.#lifecycle.change(caller, maySend, () => this.#runner.removeFile(path, condition));
 	}
 
 	changes(caller: Caller, page: FilePageQuery): Promise<RpcResult<Bytes>> {
-		return this.#life.enter(caller, mayRead, async () => toJsonStream(await this.#runner.files.listChanges(page)));
+		return this.#lifecycle.enter(caller, mayRead, async () => toJsonStream(await this.#runner.files.listChanges(page)));
 	}
 
 	links(caller: Caller, asked: LinkRequest): Promise<RpcResult<DecisionLinks>> {
-		return this.#life.answer(() => takeLinks(this.#links).make(caller, asked));
+		return this.#lifecycle.answer(() => takeLinks(this.#links).make(caller, asked));
 	}
 
 	followLink(link: string, how: 'show' | 'decide'): Promise<RpcResult<LinkedCall>> {
-		return this.#life.answer(() => takeLinks(this.#links)[how](link));
+		return this.#lifecycle.answer(() => takeLinks(this.#links)[how](link));
 	}
 
 	tools(caller: Caller, agent: string, create?: CreateInput): Promise<RpcResult<readonly ListedTool[]>> {
-		return this.#life.answer(() => listTools(this.#context, this.#inbox, { caller, agent, create }));
+		return this.#lifecycle.answer(() => listTools(this.#context, this.#inbox, { caller, agent, create }));
 	}
 
 	callTool(caller: Caller, call: OutsideCall, create?: CreateInput): Promise<RpcResult<Bytes>> {
-		return this.#life.answer(() => callTool(this.#context, this.#inbox, { caller, call, create }));
+		return this.#lifecycle.answer(() => callTool(this.#context, this.#inbox, { caller, call, create }));
 	}
 
 	delete(caller: Caller): Promise<RpcResult<void>> {
-		return this.#life.answer(() => this.#authorization.openForChange(caller).then(() => this.#life.remove()));
+		return this.#lifecycle.answer(() => this.#authorization.openForChange(caller).then(() => this.#lifecycle.remove()));
 	}
 
 	override alarm(): Promise<void> {
-		return this.#life.handleAlarm();
+		return this.#lifecycle.handleAlarm();
 	}
 
 	#take(request: Omit<Request, 'once'>, how: Handling, store: StoreRequest): Promise<RpcResult<RunOutcome>> {
-		return this.#life.answer(async () => {
+		return this.#lifecycle.answer(async () => {
 			const accepted = await this.#inbox.take({ ...request, once: how.once }, store);
 			return toRunOutcome(accepted, how, { session: () => this.#show(accepted) });
 		});

@@ -342,11 +342,11 @@ test('a change during a report to the list is reported again', () =>
 	runInDurableObject(env.SESSIONS.get(env.SESSIONS.newUniqueId()), (_, { storage }) => {
 		const store = new SessionStore(storage);
 		store.create({ id: 's', agent: 'scripted', owner: 'o', createdAt: 1 });
-		store.untold.noteWait();
+		store.reports.noteWait();
 		const sent = store.listDue(0);
-		store.untold.noteWait();
-		store.markTold(sent);
+		store.reports.noteWait();
+		store.markReported(sent);
 		expect(store.owesNothing).toBe(false);
-		store.markTold(store.listDue(0));
+		store.markReported(store.listDue(0));
 		expect(store.owesNothing).toBe(true);
 	}));

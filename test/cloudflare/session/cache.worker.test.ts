@@ -116,7 +116,7 @@ const writes: readonly ((store: SessionStore, n: number) => unknown)[] = [
 	(store, n) => store.callbacks.add({ run: n % 2, runId: `run_${n}`, url: 'https://example.com' }),
 	(store) => store.callbacks.remove(store.callbacks.listDue(Number.MAX_SAFE_INTEGER, 1)[0]?.id ?? ''),
 	(store, n) => store.outbox.add({ id: `bucket ${n}`, message: { to: 'bucket', key: String(n) }, failed: n }, n),
-	(store) => store.markTold(store.outbox.listDue(Number.MAX_SAFE_INTEGER)),
+	(store) => store.markReported(store.outbox.listDue(Number.MAX_SAFE_INTEGER)),
 	(store, n) => store.retry(store.outbox.listDue(Number.MAX_SAFE_INTEGER), n * 100_000),
 	(store, n) => store.noteVisit(n * 100_000),
 	(store, n) => store.update({ title: `Title ${n}` }),

@@ -179,7 +179,7 @@ describe('the lease of a run, whose owner has a limit of a day', () => {
 			expect(listOwed(store)).toEqual([]);
 			// In the next life of the object no lease goes on.
 			const later = new SessionStore(storage);
-			later.untold.lookBack();
+			later.reports.lookBack();
 			expect(listOwed(later)).toEqual([['run_1.1', 201]]);
 			store.spending.endLease();
 			expect(listOwed(store)).toEqual([['run_1.1', 201]]);
@@ -265,7 +265,7 @@ describe('the lease of a run, whose owner has a limit of a day', () => {
 			meter.settle({ inputTokens: 90, outputTokens: 10 }, calling);
 			closeAccount(store, undefined);
 			expect(listOwed(store)).toEqual([['run_1.1', 100]]);
-			store.markTold(store.listDue(Number.POSITIVE_INFINITY));
+			store.markReported(store.listDue(Number.POSITIVE_INFINITY));
 			closeAccount(store, undefined);
 			expect(listOwed(store)).toEqual([]);
 		});

@@ -61,7 +61,7 @@ function carryOut(facts: SessionFacts, { action }: Next): SessionFacts {
 	const { run, queue } = facts;
 	switch (action.type) {
 		case 'take-up':
-			return { ...facts, isLive: true, ...(run && { run: { ...run, ...action.life } }) };
+			return { ...facts, isLive: true, ...(run && { run: { ...run, ...action.attempt } }) };
 		case 'give-up':
 			return { ...facts, ...(run && { run: { ...run, status: 'error', endedAt: now } }) };
 		case 'begin':
@@ -124,7 +124,7 @@ test('a message that waits begins its run as soon as it may', () => {
 	});
 });
 
-test('a run whose object died has its next life, or its end, before anything else happens', () => {
+test('a run whose object died has its next attempt, or its end, before anything else happens', () => {
 	check(({ session, run, isLive }, { state, action }) => {
 		const isLost = session !== undefined && run?.status === 'running' && !isLive;
 		expect(state === 'lost').toBe(isLost);
@@ -137,21 +137,21 @@ test('a run that comes no further loses three lives, and one that does has ten',
 		fc.property(fc.array(count, { minLength: 40, maxLength: 40 }), (steps) => {
 			let stored = 0;
 			let vain = 0;
-			let life = { attempt: 1, lost: 0, progress: 0 };
+			let attempt = { attempt: 1, lost: 0, progress: 0 };
 			for (const step of steps) {
 				stored += step;
 				vain = step > 0 ? 1 : vain + 1;
-				const run = { ...life, stored, status: 'running' as const, createdAt: 0, endedAt: undefined };
+				const run = { ...attempt, stored, status: 'running' as const, createdAt: 0, endedAt: undefined };
 				const session = { createdAt: 0, expiresAfterMs: undefined };
 				const { action } = decideNext({ ...nothing, session, run, hasTables: true }, now);
 				if (action.type !== 'take-up') {
 					expect(action.type).toBe('give-up');
-					expect(vain === 3 || life.attempt === 10).toBe(true);
+					expect(vain === 3 || attempt.attempt === 10).toBe(true);
 					return;
 				}
 				expect(vain).toBeLessThan(3);
-				life = action.life;
-				expect(life.attempt).toBeLessThanOrEqual(10);
+				attempt = action.attempt;
+				expect(attempt.attempt).toBeLessThanOrEqual(10);
 			}
 			expect.unreachable('a run has no more than ten lives');
 		}),
@@ -160,15 +160,22 @@ test('a run that comes no further loses three lives, and one that does has ten',
 
 test('a run for which children work has all of its ten lives, though nothing of it is stored meanwhile', () => {
 	const session = { createdAt: 0, expiresAfterMs: undefined };
-	let life = { attempt: 1, lost: 0, progress: 4 };
+	let attempt = { attempt: 1, lost: 0, progress: 4 };
 	for (let lives = 1; ; lives++) {
-		const run = { ...life, stored: 4, hasChildren: true, status: 'running' as const, createdAt: 0, endedAt: undefined };
+		const run = {
+			...attempt,
+			stored: 4,
+			hasChildren: true,
+			status: 'running' as const,
+			createdAt: 0,
+			endedAt: undefined,
+		};
 		const { action } = decideNext({ ...nothing, session, run, hasTables: true }, now);
 		if (action.type !== 'take-up') {
 			expect([action.type, lives]).toEqual(['give-up', 10]);
 			return;
 		}
-		life = action.life;
+		attempt = action.attempt;
 	}
 });
 

@@ -19,12 +19,12 @@ export interface Lease {
 	watch(wake: () => void): () => void;
 }
 
-/** What a stream has besides the events of its run. */
+/** The options of a stream. */
 export interface Joined {
 	readonly lease?: Lease;
 	/** Adds the events of the sessions that work for the run. */
 	readonly join?: (own: EventSource) => EventSource;
-	/** Who reads. Anybody, if it is missing. */
+	/** The reader. Anybody if missing. */
 	readonly reader?: Reader;
 }
 

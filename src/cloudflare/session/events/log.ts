@@ -110,7 +110,7 @@ export class RunLog {
 		this.#wake();
 	}
 
-	/** Ends the log of a run whose end cannot be stored: a later life of the run has a log of its own. */
+	/** Ends the log of a run whose end cannot be stored: a later attempt has its own log. */
 	leave(): void {
 		this.#isLeft = true;
 		this.#wake();

@@ -29,7 +29,7 @@ export function replay(run: RunRecord, records: readonly MessageRecord[]): RunEv
 
 /** The state of a run that was cut off. */
 export interface CutOff {
-	/** What its readers were shown, as far as it is stored. */
+	/** The events that its readers saw, as far as they are stored. */
 	readonly events: readonly RunEvent[];
 	/** The part of `events` that is in no message. */
 	readonly draft: readonly RunEvent[];
@@ -97,7 +97,7 @@ function retell(run: RunRecord, records: readonly MessageRecord[]): Told {
 function tell(told: Told, { message, turn, input, before = [], restarts = 0, haltedReason }: MessageRecord): void {
 	const { events } = told;
 	if (input === true) {
-		// What the run began with is no event. What it took up later comes between two turns.
+		// The first messages of a run are no events. Later messages come between two turns.
 		if (message.role === 'user') closeTurn(told, before);
 	} else if (message.role === 'tool') {
 		const result = readToolResult(message);

@@ -19,7 +19,7 @@ const mostForDiffs = 8_000_000;
 const bytesAtOnce = 262_144;
 const newline = 10;
 
-/** What a change of files is made with. */
+/** The options of a change. */
 export interface FileStoreOptions {
 	readonly store: SessionStore;
 	readonly config: () => Pick<Config, 'files' | 'workspaceQuota' | 'roomLimits'>;
@@ -87,7 +87,7 @@ export class FileStore implements WorkspaceStore {
 		const { files: bucket, workspaceQuota: quota } = this.#config();
 		const isLarge = (edit: CheckedEdit): boolean => edit.type === 'write' && edit.content.length > mostInRows;
 		if (bucket === undefined || !edits.some(isLarge)) return this.commit(edits, { caller, result });
-		// What cannot be done is told before anything is written.
+		// Impossible edits are refused before anything is written.
 		this.#store.workspace.assertPossible(edits, quota);
 		const uploads = new Map<CheckedEdit, NewContent>();
 		const keys: string[] = [];

@@ -50,7 +50,7 @@ export class SessionFiles {
 		return createWorkspace(this.#openForPeople());
 	}
 
-	/** The workspace of a run's tools. It changes nothing once this life of the run is over. */
+	/** The workspace of a run's tools. It changes nothing once this attempt of the run is over. */
 	openForRun(record: Pick<RunRecord, 'n' | 'boot' | 'attempt'>): Workspace {
 		return createWorkspace(this.#open(() => this.#store.runs.assertOpen(record)));
 	}
@@ -112,7 +112,7 @@ export class SessionFiles {
 		const { files: bucket, workspaceQuota, roomLimits } = this.#config();
 		assertRoom('session', roomLimits, this.#store.bytes);
 		const edit: CheckedEdit = { type: 'write', path, content: new Uint8Array() };
-		// What cannot be done is told before anything is taken in.
+		// Impossible changes are refused before anything is read.
 		this.#store.workspace.assertPossible([edit], workspaceQuota);
 		const keys: string[] = [];
 		const beginKey = (): string => {

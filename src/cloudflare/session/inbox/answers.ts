@@ -53,7 +53,7 @@ export function storeAnswers(
 	for (const message of messages)
 		store.messages.add(store.nextRun, message, at, { input: true, ...toDecided(message, { by, denied }) });
 	tx.noteAccepted();
-	store.untold.noteWait();
+	store.reports.noteWait();
 	return { type: 'change' };
 }
 

@@ -20,8 +20,8 @@ import type { Runner } from '../run/runner.ts';
 import { toInbound } from '../store/inbound.ts';
 import type { SessionStore } from '../store/store.ts';
 
-/** What a request asks of a model, as far as it says what that costs. */
-export interface Asked {
+/** The facts of a request that decide what its model may cost. */
+export interface ModelRequest {
 	/** The model; that of the session if missing. */
 	readonly model?: string;
 	/** The longest reply that the client wants, in tokens. */
@@ -67,7 +67,7 @@ export class Funds {
 			if (budget === undefined || budget.scope === 'session' || states.has(budget.scope)) continue;
 			const { scope } = budget;
 			const dayLimit = await findLimit();
-			// What is spent of a day comes back on no later time of it.
+			// The spending of a day never shrinks.
 			const isSure = scope === 'day' && toDay(endedAt) === toDay(Date.now()) && isSame(budget.limit, dayLimit);
 			const state = isSure && isSpent(toState(budget), budget.needs) ? toState(budget) : undefined;
 			const read = (one: LedgerApi) => readState(one, scope, dayLimit, user);
@@ -77,7 +77,7 @@ export class Funds {
 	}
 
 	/** Throws `budget_exceeded` for a request whose like was refused, as long as the budget would refuse it again. */
-	assert(asked: Asked, known: KnownFunds = new Map()): void {
+	assert(asked: ModelRequest, known: KnownFunds = new Map()): void {
 		const error = this.#findRefusal(asked, known);
 		if (error !== undefined) throw error;
 	}
@@ -110,7 +110,7 @@ export class Funds {
 		if (user !== undefined || isBounded(findDayBudget(owner))) assertLedgerKeepsUp(ledgers, owner);
 	}
 
-	#findRefusal(asked: Asked, known: KnownFunds): RunletError | undefined {
+	#findRefusal(asked: ModelRequest, known: KnownFunds): RunletError | undefined {
 		const { store, runner, config } = this.#options;
 		const refused = listRefused(store);
 		const [newest] = refused;
@@ -130,13 +130,13 @@ export class Funds {
 		const { scope, needs } = budget;
 		const state = scope === 'session' ? runner.budget() : known.get(scope);
 		if (state === undefined) return undefined;
-		// What others hold of a day may come back, and a run waits for that.
+		// The reservations of others may come back, and a run waits for them.
 		const isShort = scope === 'session' || hasTried ? exceedsLimit(state, needs) : isSpent(state, needs);
 		return isShort ? createBudgetError({ scope, state, user }, needs) : undefined;
 	}
 
 	/** Whether a request needs what a refused run needed, or more: what a model is sent grows with each message. */
-	#isLike({ model, maxOutputTokens = Infinity, isEdit = false }: Asked, run: RefusedRun): boolean {
+	#isLike({ model, maxOutputTokens = Infinity, isEdit = false }: ModelRequest, run: RefusedRun): boolean {
 		const isInTokens = run.budget !== undefined && run.budget.limit.usd === undefined;
 		const isModel = isInTokens || this.#findModel(model) === run.model;
 		return isModel && !isEdit && maxOutputTokens >= (run.maxOutputTokens ?? Infinity);

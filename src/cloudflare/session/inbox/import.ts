@@ -26,8 +26,8 @@ export interface ImportOptions extends InboxContext {
 }
 
 /**
- * Takes in the lines of an export (docs/sessions.md, "Fork, export and import"). Until the last one is stored, the
- * session is not there for anybody; one that does not come to its end leaves nothing behind.
+ * Takes in the lines of an export (docs/sessions.md, "Fork, export and import"). Until the last line is
+ * stored, the session does not exist for anybody; an import that breaks off leaves nothing behind.
  */
 export class Imports {
 	readonly #options: ImportOptions;
@@ -168,7 +168,7 @@ class Intake {
 		const usualLimit = agent.budget ?? config().sessionBudget;
 		const { owner, user, by, role, isFork = false } = this.#owner;
 		const createdBy = isFork ? toActor(given.stored?.createdBy, owner) : by;
-		// Whoever may not raise a budget does not bring one.
+		// Without the right to raise budgets, no budget is imported.
 		const isUsual = JSON.stringify(limit) === JSON.stringify(usualLimit) || !mayHaveBudget(role, limit, usualLimit);
 		const { agent: name, metadata, title, expiresAfterMs, clientTools } = given;
 		const about = { agent: name, model, metadata, title, expiresAfterMs, clientTools };
@@ -213,7 +213,7 @@ class Intake {
 		if (run === undefined) throw refuse(`message: no run ${runId?.slice(0, 64)} stands in front of it.`);
 		const { providerMetadata, inbound, ...more } = stored;
 		const { isFork = false } = this.#owner;
-		// What people say in an import is said by whoever imports it.
+		// The importer counts as the author of all imported messages.
 		const isSaid = isInput === true || (!isFork && given.role === 'user');
 		this.#options.store.restore({
 			seq,
@@ -239,7 +239,7 @@ class Intake {
 			throw refuse('file: the pieces of a file stand one behind another, from its first byte on.');
 		if (bytes.length === 0 && at < file.size) throw refuse('file: a piece is empty.');
 		file.at += bytes.length;
-		// Where the file is refused, nobody reads it any more.
+		// A refused file is not read to its end.
 		if (bytes.length > 0) await Promise.race([file.writer.write(bytes), file.stored]);
 		if (file.at < file.size) return;
 		await Promise.race([file.writer.close(), file.stored]);

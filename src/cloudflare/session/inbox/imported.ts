@@ -1,6 +1,6 @@
 import type { Message } from '../../../core/chat/index.ts';
-import { LineSplitter } from '../../../core/ground/text.ts';
 import { RunletError } from '../../../core/ground/errors.ts';
+import { LineSplitter } from '../../../core/ground/text.ts';
 import { hasRight } from '../../auth/rights.ts';
 import { toActors } from '../../auth/stored-actor.ts';
 import { isWithinLimit, type Limit } from '../../objects/budget.ts';
@@ -24,13 +24,13 @@ export function toInbound(
 	return { ...about, sender, transport, ...(by && { by }), ...(askers.length > 0 && { askers }) };
 }
 
-/** Whether a copy may have a budget: one that is no larger than the usual one, or any if the importer may raise budgets. */
+/** Whether a copy may have a budget: at most the usual budget, or any budget if the importer may raise budgets. */
 export function mayHaveBudget(role: ImportOwner['role'], budget: Limit | undefined, usual: Limit): boolean {
 	if (budget === undefined || role === undefined || hasRight(role, 'setBudget')) return true;
 	return isWithinLimit(budget, usual);
 }
 
-/** Turns the end of a run into one that is stored. A run that was open or waited for somebody was left by its copy. */
+/** Returns the stored end of an imported run. A run that was open or waited for somebody is cancelled. */
 export function toRunEnd(given: ImportedRun['stored']['end'], isOver: boolean): RunEnd {
 	const { before = [], draft = [], restarts, steps = 0, event, isOutputText } = given ?? {};
 	const about = { before, draft, restarts, steps };

@@ -17,7 +17,7 @@ import type { InboxTransaction, Stored } from './transaction.ts';
 const longestQueue = 16;
 
 /** A message from outside, and what is stored beside it. */
-export type Given = ReturnType<typeof toInbound>;
+export type IncomingMessage = ReturnType<typeof toInbound>;
 
 /** The options of a run that a message begins. */
 type About = Omit<BeginOptions, 'once'>;
@@ -94,7 +94,7 @@ export function continueRun(tx: InboxTransaction, operation: 'continue' | 'step'
 }
 
 /** Stores a message that replaces nothing. */
-export function storeMessage(tx: InboxTransaction, given: Given, input: Input): Stored {
+export function storeMessage(tx: InboxTransaction, given: IncomingMessage, input: Input): Stored {
 	const { whenBusy = 'queue', isPatient = false, mayAnswer = false, model, callback, ofChild } = input;
 	const { status } = tx;
 	// The report of a child is bounded by the number of children, and the child would repeat it.
@@ -116,7 +116,11 @@ export function storeMessage(tx: InboxTransaction, given: Given, input: Input): 
 /** Stores a message in the place of an earlier one, or asks that one again. The current run is cancelled first. */
 export function replaceMessage(
 	tx: InboxTransaction,
-	{ record, isEdited, given }: { readonly record: MessageRecord; readonly isEdited: boolean; readonly given: Given },
+	{
+		record,
+		isEdited,
+		given,
+	}: { readonly record: MessageRecord; readonly isEdited: boolean; readonly given: IncomingMessage },
 	about: About,
 ): Stored {
 	if (tx.runner.live !== undefined || !canTakeNext(tx.status)) return { type: 'cancel' };
@@ -148,7 +152,7 @@ function storeReply(tx: InboxTransaction, results: readonly ToolMessage[], messa
 }
 
 /** Stores a message that waits for the end of the current run. */
-function queueMessage(tx: InboxTransaction, given: Given, { whenBusy, model, callback }: Input): Stored {
+function queueMessage(tx: InboxTransaction, given: IncomingMessage, { whenBusy, model, callback }: Input): Stored {
 	const { queue } = tx.store;
 	if (queue.size >= longestQueue) {
 		const text = `whenBusy: ${longestQueue} messages wait already. Send it when a run has ended, or cancel.`;

@@ -17,7 +17,7 @@ import type { Outcome } from '../store/requests.ts';
 import { assertAllowed, type Operation, type Status } from '../store/status.ts';
 import type { SessionStore } from '../store/store.ts';
 import type { Authorization, Principal } from './authorization.ts';
-import type { Asked, Funds, KnownFunds } from './funds.ts';
+import type { Funds, KnownFunds, ModelRequest } from './funds.ts';
 
 /** What requests to a session are handled with. */
 export interface InboxContext {
@@ -106,7 +106,7 @@ export class InboxTransaction {
 	 *
 	 * @param asked what it asks of a model. Without it, it is stored whatever is left to spend: it answers a call.
 	 */
-	allow(operation: Operation | undefined, asked?: Asked): void {
+	allow(operation: Operation | undefined, asked?: ModelRequest): void {
 		this.#isAllowed = true;
 		const isReply = operation === 'reply' || operation === 'answer';
 		const { authorization, funds } = this.#context;

@@ -24,10 +24,10 @@ import { canTakeNext, isWaiting, sessionStatus, toRunStatus } from '../store/sta
 import type { SessionStore } from '../store/store.ts';
 import { endFamily, leaveChildren } from './children.ts';
 import { closeAccount } from './meter.ts';
-import type { Life } from './next.ts';
+import type { Attempt } from './next.ts';
 import { createRunId } from './run.ts';
 
-/** What holds for a run that begins. */
+/** The options of a new run. */
 export interface BeginOptions {
 	/** The model from now on. */
 	readonly model?: string;
@@ -40,7 +40,7 @@ export interface BeginOptions {
 	readonly terms?: RunTerms;
 	/** The request that it answers. */
 	readonly once?: Once;
-	/** Who gives the answers that it begins with. */
+	/** Who gives its first answers. */
 	readonly by?: Actor;
 	/** The calls among them that were denied. */
 	readonly denied?: readonly string[];
@@ -60,8 +60,8 @@ export interface BeginOptions {
 	readonly waited?: Waiting;
 }
 
-/** Who carries a run out: this life of the object, with the session's files. */
-interface Carrier {
+/** The object that carries out a run, with the session's files. */
+interface RunHost {
 	readonly boot: string;
 	readonly files: Pick<SessionFiles, 'keepAttachments'>;
 }
@@ -74,7 +74,7 @@ export function storeRun(
 	store: SessionStore,
 	given: readonly Message[],
 	how: BeginOptions,
-	{ boot, model, files }: Carrier & { readonly model: string },
+	{ boot, model, files }: RunHost & { readonly model: string },
 ): RunRecord {
 	const { messages, calls, runs, deliveries, callbacks } = store;
 	const {
@@ -98,7 +98,7 @@ export function storeRun(
 	const createdAt = Date.now();
 	const isNew = store.session().title === undefined;
 	if (isNew) store.update({ title: toTitle(given) });
-	store.untold.noteActivity(isNew || isWaiting(store.status), createdAt);
+	store.reports.noteActivity(isNew || isWaiting(store.status), createdAt);
 	const isAsked = input.some(({ role }) => role !== 'tool');
 	const firstSeq = isAsked ? messages.nextPlace() : messages.lastTurn();
 	const id = how.waited?.runId ?? createRunId();
@@ -121,7 +121,7 @@ export function storeRun(
 	return run;
 }
 
-/** What stands beside the result of a call that a person gives, or denies. */
+/** Returns the fields beside a result that a person gives, or beside a denial. */
 export function toDecided(
 	{ toolCallId }: ToolMessage,
 	{ by, denied = [] }: Pick<BeginOptions, 'by' | 'denied'>,
@@ -146,7 +146,7 @@ export function storeFailedRun(
 	store: SessionStore,
 	waited: Waiting,
 	event: TerminalEvent,
-	{ boot, files }: Carrier,
+	{ boot, files }: RunHost,
 ): RunRecord {
 	const { messages, runs, callbacks } = store;
 	const { runId, message, inbound, callback } = waited;
@@ -163,7 +163,7 @@ export function storeFailedRun(
 	});
 }
 
-/** A run in its next life: where it goes on, and what its readers were shown. */
+/** A run in its next attempt: where it goes on, and the events that its readers have seen. */
 interface TakenUp extends Pick<CutOff, 'events' | 'resume'> {
 	readonly record: RunRecord;
 }
@@ -173,7 +173,7 @@ interface TakenUp extends Pick<CutOff, 'events' | 'resume'> {
  * the model may have cost, answers calls that had begun and may not be repeated as unknown, and asks again for the turn
  * that the model was writing, of which its readers are told first.
  */
-export function takeUp(store: SessionStore, run: RunRecord, life: Life, boot: string): TakenUp {
+export function takeUp(store: SessionStore, run: RunRecord, attempt: Attempt, boot: string): TakenUp {
 	const isAsking = store.spending.isUnanswered(run.n);
 	closeAccount(store, run.draft);
 	const unknown = createUnknownResults(findOpenCalls(store));
@@ -182,13 +182,13 @@ export function takeUp(store: SessionStore, run: RunRecord, life: Life, boot: st
 		store.messages.add(run.n, result, Date.now(), { inbound });
 	}
 	const { events, resume, asking } = replayCutOff(
-		{ ...run, ...life },
+		{ ...run, ...attempt },
 		store.findRunMessages(run.n, run.firstSeq),
 		isAsking,
 	);
 	const restarts = run.restarts + (asking ? 1 : 0);
 	// Results for calls that were cut off are no progress.
-	const next = { ...life, boot, progress: life.progress + unknown.length, restarts };
+	const next = { ...attempt, boot, progress: attempt.progress + unknown.length, restarts };
 	store.runs.takeUp(run.n, next);
 	const again = asking ? [{ type: 'turn.restarted', iteration: resume.iteration + 1 } as const] : [];
 	return { record: { ...run, ...next }, events: [...events, ...again], resume };
@@ -205,9 +205,9 @@ export function giveUp(store: SessionStore, run: RunRecord, event: TerminalEvent
 	endFamily(store, event);
 }
 
-/** Creates the end of a run that has had enough lives. */
-export function createInterruption(lives: number): TerminalEvent {
-	const times = lives === 1 ? 'once' : `${lives} times`;
+/** Creates the end of a run after its last attempt. */
+export function createInterruption(attempts: number): TerminalEvent {
+	const times = attempts === 1 ? 'once' : `${attempts} times`;
 	const message = `The run was cut off ${times} and came no further. Continue it, or send a message.`;
 	return { type: 'error', code: 'interrupted', message };
 }
@@ -263,6 +263,6 @@ export function denyLate(store: SessionStore, runner: Beginner): void {
 	store.transaction(() => {
 		for (const message of messages)
 			store.messages.add(store.nextRun, message, Date.now(), { input: true, ...toDecided(message, { denied }) });
-		store.untold.noteWait();
+		store.reports.noteWait();
 	});
 }

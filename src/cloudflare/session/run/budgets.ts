@@ -92,11 +92,11 @@ export function readBudgetState({ spending, calls }: SessionStore, limit: Limit)
 export class KnownBudgets {
 	readonly #states = new Map<BudgetScope, BudgetState>();
 	readonly #refused = new Set<BudgetScope>();
-	#lent: readonly UserScope[];
+	#leased: readonly UserScope[];
 
 	constructor(dayLimit: Limit, lease: Pick<Lease, 'userLimits'> | undefined) {
 		const userLimits = lease?.userLimits ?? new Map<UserScope, Limit>();
-		this.#lent = [...userLimits.keys()];
+		this.#leased = [...userLimits.keys()];
 		if (isBounded(dayLimit)) this.#states.set('day', budgetState(dayLimit, nothing, nothing));
 		for (const [scope, limit] of userLimits) this.#states.set(scope, budgetState(limit, nothing, nothing));
 	}
@@ -113,12 +113,12 @@ export class KnownBudgets {
 		return limits;
 	}
 
-	/** Forgets what is known from the lease, because the caps may have changed since. Returns whether that was anything. */
+	/** Forgets the caps that the lease named, because they may have changed since. Returns whether there were any. */
 	forgetLease(): boolean {
-		const lent = this.#lent;
-		this.#lent = [];
-		for (const scope of lent) this.#states.delete(scope);
-		return lent.length > 0;
+		const leased = this.#leased;
+		this.#leased = [];
+		for (const scope of leased) this.#states.delete(scope);
+		return leased.length > 0;
 	}
 
 	/** Throws `budget_exceeded` if an amount would pass a budget even if others gave back all that they have reserved. */
@@ -162,7 +162,7 @@ const budget = v.object({
 	needs: amount,
 });
 
-/** What a budget that refused a request said. */
+/** The state of a budget that refused a request. */
 export type RefusedBudget = v.InferOutput<typeof budget>;
 
 /** A run that ended because a request was not allowed. */

@@ -11,7 +11,7 @@ interface CallbackSession {
 	readonly config: () => Config;
 }
 
-/** What callbacks use of `runlet/cloudflare/links`. */
+/** The part of `runlet/cloudflare/links` that callbacks use. */
 export interface CallbackLinks {
 	/**
 	 * @internal Makes the links to decide about the calls that wait, by their ids; nothing for a callback that is to have none.

@@ -9,17 +9,17 @@ import type { RunRecord } from '../store/runs.ts';
 import type { SessionStore } from '../store/store.ts';
 import { readBudgetState } from './budgets.ts';
 
-/** What a run's children need. */
+/** The options of the children of a run. */
 interface ChildrenOptions {
 	readonly store: SessionStore;
 	readonly record: Pick<RunRecord, 'n' | 'boot' | 'attempt'>;
 	readonly sessions: Config['sessions'];
-	/** What the session may spend. It is read each time, because it may be raised. */
+	/** The budget of the session. It is read each time, because it may be raised. */
 	readonly limit: () => Limit;
 }
 
 /**
- * The children of a session, for the calls of one run. The id of a child is made of its call, so that a later life of the
+ * The children of a session, for the calls of one run. The id of a child is made of its call, so that a later attempt of the
  * object finds the same one.
  */
 export function createChildren({ store, record, sessions, limit }: ChildrenOptions): Children {
@@ -81,7 +81,7 @@ function leave(store: SessionStore, isMeant: (child: ChildRecord) => boolean): v
  * session that works in the background tells its parent, who cancels it and so need not be told of that.
  */
 export function endFamily(store: SessionStore, event: TerminalEvent): void {
-	// Who waits for somebody goes on later, and its children with it.
+	// A run that waits for somebody goes on later, with its children.
 	if (event.type === 'awaiting') return;
 	leaveChildren(store, { all: event.type === 'cancelled' });
 	const { parent } = store.session();

@@ -69,7 +69,7 @@ export function createDrafts(
 	};
 }
 
-/** What a draft says of how far its turn has come. */
+/** The progress of a turn that a draft holds. */
 interface Written {
 	/** Tokens of the turn, by an estimate. */
 	readonly tokens: number;

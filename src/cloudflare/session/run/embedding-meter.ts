@@ -9,7 +9,7 @@ import type { SessionMeter } from './meter.ts';
 
 type Vectors = Awaited<ReturnType<typeof embed>>;
 
-/** What vectors are made and paid with. */
+/** The options of vectors and their account. */
 export interface EmbeddingOptions {
 	readonly providers: readonly ProviderRegistration[];
 	readonly owner: Omit<OwnerLedger, 'tellWith'>;
@@ -116,7 +116,7 @@ export class Embeddings {
 	}
 }
 
-/** Creates the error for vectors that nobody waits for any more. */
+/** Creates the error for vectors of a run that is over. */
 function createTooLate(): RunletError {
 	return new RunletError('cancelled', 'The vectors come too late for this turn.');
 }
@@ -151,7 +151,7 @@ function createOwnerMeter({ providers, owner }: EmbeddingOptions): Meter {
 			const amount = createAmount({ tokens, usd: usd ?? 0 });
 			const unpricedTokens = usd === undefined ? amount.tokens : 0;
 			const part = { ...amount, model, unpricedTokens, inputTokens: amount.tokens, cachedInputTokens: 0 };
-			// What the ledger is not told stays set aside, as if it were spent.
+			// An amount that the ledger is not told of stays set aside, as if it were spent.
 			await settleCosts(ledger, [{ id, amount, user, parts: [part] }]).catch((cause: unknown) =>
 				log('warn', 'owner.not_told', toFailureFields(cause)),
 			);

@@ -4,9 +4,9 @@ import type { Tool, ToolCall } from '../../../core/tool/index.ts';
 import type { AtCrashPoint } from '../../agent/runtime.ts';
 import type { SessionFiles } from '../files/session-files.ts';
 import type { Inbound, InboundContext } from '../store/inbound.ts';
+import { withDetail } from '../store/reports.ts';
 import type { RunRecord } from '../store/runs.ts';
 import type { SessionStore } from '../store/store.ts';
-import { withDetail } from '../store/untold.ts';
 import type { SessionMeter } from './meter.ts';
 
 /** The hooks that write the journal for the loop. */
@@ -16,7 +16,7 @@ export type JournalHooks = {
 	>;
 };
 
-/** What a run's journal needs. */
+/** The options of a journal. */
 export interface JournalOptions {
 	readonly store: SessionStore;
 	readonly record: Pick<RunRecord, 'n' | 'id' | 'boot' | 'attempt' | 'restarts'>;
@@ -191,7 +191,7 @@ export class Journal {
 		return taken.map(({ message }) => message);
 	}
 
-	/** Writes in one transaction. Throws `interrupted` once this life of the run is over. */
+	/** Writes in one transaction. Throws `interrupted` once this attempt of the run is over. */
 	#write<T>(work: (store: SessionStore) => T): T {
 		const { store, record } = this.#options;
 		this.#noteWrite();

@@ -57,13 +57,13 @@ export function hasRoom({ granted, before, endsAt }: Lease, amount: Amount, spen
 	return now < endsAt && tokens <= granted.tokens && usd <= granted.usd;
 }
 
-/** What a lease is asked for. */
+/** A request for a lease. */
 export interface Wanted {
 	readonly id: string;
-	/** What the next request may cost. A part is infinite if nobody knows. */
+	/** The most that the next request may cost. An unknown part is infinite. */
 	readonly amount: Amount;
 	readonly estimate: Estimate;
-	/** What it costs by the length of its reply. Missing if the reply may not be shorter. */
+	/** Its cost by the length of the reply. Missing if the reply may not be shorter. */
 	readonly reply?: ReplyCost;
 	/** The limit of a day. */
 	readonly limit: Limit;

@@ -13,7 +13,7 @@ import { isOwners, type SessionRecord } from '../store/session-row.ts';
 import type { SessionStore } from '../store/store.ts';
 import type { Embeddings } from './embedding-meter.ts';
 
-/** What is added to an agent's own tools in a session. */
+/** The options of the tools that a session adds to an agent's own. */
 interface Added {
 	readonly config: Config;
 	readonly owner: string;
@@ -46,7 +46,7 @@ export function createToolLoader(
 	};
 }
 
-/** What an agent needs of a session to remember. */
+/** The parts of a session that memory needs. */
 interface Remembering {
 	readonly config: Config;
 	readonly embeddings: Embeddings;
@@ -89,7 +89,7 @@ function keepFirst(tools: readonly Tool[], taken: ReadonlySet<string>): readonly
 	});
 }
 
-/** What is asked once for each message. */
+/** The memories of one message, read once. */
 interface Asked {
 	readonly store: SessionStore;
 	readonly record: RunRecord;

@@ -36,11 +36,11 @@ export interface SessionMeter extends Meter {
 	readonly call: number | undefined;
 }
 
-/** What a run's account needs. */
+/** The options of a meter. */
 export interface MeterOptions extends ModelFacts {
 	readonly store: SessionStore;
 	readonly record: Pick<RunRecord, 'n' | 'id'>;
-	/** What the session may spend. It is read each time, because it may be raised. */
+	/** The budget of the session. It is read each time, because it may be raised. */
 	readonly limit: () => Limit;
 	/** The name of the session's agent. */
 	readonly agent: string;
@@ -79,7 +79,7 @@ export function createSessionMeter(options: MeterOptions): SessionMeter {
 		{ amount, needs, estimate, cap, perToken }: Reservation,
 		asking: Asking,
 	): Promise<boolean> => {
-		// Nobody would settle what is set aside after the end of its run.
+		// After the end of the run nobody would settle the reservation.
 		if (signal.aborted) throw toAbortError(signal);
 		const before = spending.total();
 		const about = { run: record.n, model, isEmbedding, owed: owner !== undefined, lease: spending.lease?.call };
@@ -154,7 +154,7 @@ export function createSessionMeter(options: MeterOptions): SessionMeter {
 	};
 }
 
-/** What a lease is asked for with. */
+/** The context of a request for a lease. */
 interface Asking {
 	/** The limit of the owner's day. */
 	readonly dayLimit: Limit;
@@ -176,7 +176,7 @@ const shortestReply = 16;
 /** The share of a day's limit that one reply may set aside: others of the same owner run at the same time. */
 const shareOfDay = 0.25;
 
-/** What is known of models: the price of a request, and the longest reply. */
+/** The prices and the limits of models. */
 interface ModelFacts {
 	/** Returns the price of a request in US dollars, if it is known. */
 	readonly computePrice: PriceOf;
@@ -188,7 +188,7 @@ interface ModelFacts {
 	readonly contextWindow?: (model: string) => number | undefined | Promise<number | undefined>;
 }
 
-/** What is set aside for a request. */
+/** The reservation of a request. */
 interface Reservation {
 	/** The longest reply that this allows. */
 	readonly cap: number | undefined;
@@ -203,7 +203,7 @@ interface Reservation {
 	readonly perToken: Amount;
 }
 
-/** What a request may be bounded by. */
+/** The budgets that bound a request. */
 interface Bounds {
 	/** The states of all budgets, as far as they are known. */
 	readonly states: readonly BudgetState[];
@@ -286,7 +286,7 @@ function estimateOnItsWay(tokens: number, ms: number): number {
 const mostUnseen = fastPace * draftMs;
 
 /**
- * Ends the account of a run that is over or goes on in another life: charges the request that a crash cut off, and ends
+ * Ends the account of a run that is over or goes on in another attempt: charges the request that a crash cut off, and ends
  * the lease, unless that is kept for the next run.
  */
 export function closeAccount({ spending }: SessionStore, draft: Draft | undefined): void {
@@ -305,7 +305,7 @@ function toLostAmount(open: OpenCharge, { call, tokens = 0, ms = 0, nextMs = dra
 	const isOfCall = call === open.call && tokens > 0;
 	const outputTokens = isOfCall ? tokens : 0;
 	const unseenTokens = isOfCall ? (tokens / Math.max(ms, draftMs)) * nextMs : mostUnseen;
-	// Nobody knows when it died, so it may have thought until now.
+	// The time of its death is unknown, so it may have thought until now.
 	const silentMs = Math.max(0, Date.now() - open.createdAt);
 	return computeCost(open, { usage: undefined, outputTokens, unseenTokens, silentMs, isCut: true });
 }

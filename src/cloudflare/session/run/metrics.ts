@@ -18,7 +18,7 @@ export interface RunTally {
 	readonly toolCalls: number;
 }
 
-/** Counts a run's events as they come, after those of its earlier lives. */
+/** Counts a run's events as they come, after those of its earlier attempts. */
 export class RunCounter {
 	#usage: ChatUsage = {};
 	/** The usage of a turn whose `step` has not come yet. */
@@ -82,9 +82,9 @@ export interface RunReport extends RunTally {
 	readonly event: TerminalEvent;
 	/** The way that its message came. */
 	readonly transport: string;
-	/** What was charged to the budgets, in US dollars. */
+	/** The charge to the budgets, in US dollars. */
 	readonly usd: number;
-	/** How many lives it had: more than one after a crash. */
+	/** How many attempts it had: several after a crash. */
 	readonly lives: number;
 	readonly durationMs: number;
 	/** The time until the model's first event; missing after a crash, or if none came. */
@@ -179,7 +179,7 @@ export interface Ended {
 	readonly firstAt?: number;
 }
 
-/** What a run's report is made with. */
+/** The options of a report. */
 export interface ReportOptions {
 	readonly store: SessionStore;
 	readonly runtime: Runtime;
@@ -207,7 +207,7 @@ export function reportRun(
 	}
 }
 
-/** Reports a run that ended where its last life had left it. */
+/** Reports a run that was given up after a crash. */
 export function reportLostRun(options: ReportOptions, { n, firstSeq }: RunRecord): void {
 	const { store } = options;
 	const record = store.runs.get(n);

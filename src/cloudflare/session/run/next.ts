@@ -12,13 +12,13 @@ import type { SessionStore } from '../store/store.ts';
  */
 const watchMs = 12_000;
 
-/** Lives that a run may lose one after another without coming further. */
+/** Attempts that a run may lose in a row without progress. */
 const mostLost = 3;
 
-/** Lives that a run may have in all. */
-const mostLives = 10;
+/** Attempts that a run may have in all. */
+const mostAttempts = 10;
 
-/** What decides what a session does next. Times are in milliseconds since 1970. */
+/** The facts that decide what a session does next. Times are in milliseconds since 1970. */
 export interface SessionFacts {
 	/** Missing where no session is stored. */
 	readonly session?: {
@@ -28,9 +28,9 @@ export interface SessionFacts {
 		/** When it was last active without a run. */
 		readonly visitedAt?: number;
 	};
-	/** Whether there are tables: those of a session, or of what a removed one has to deliver. */
+	/** Whether there are tables: those of a session, or the outbox of a removed session. */
 	readonly hasTables: boolean;
-	/** Whether this life of the object takes in a session. */
+	/** Whether this instance of the object takes in a session. */
 	readonly isImporting?: boolean;
 	/** The newest run. */
 	readonly run?: Pick<RunRecord, 'status' | 'attempt' | 'lost' | 'progress' | 'createdAt' | 'endedAt'> & {
@@ -39,7 +39,7 @@ export interface SessionFacts {
 		/** Whether children worked for it when it was lost. */
 		readonly hasChildren?: boolean;
 	};
-	/** Whether this life of the object carries out the newest run: the one fact that no row holds. */
+	/** Whether this instance of the object carries out the newest run: no row holds this fact. */
 	readonly isLive: boolean;
 	/** Messages that wait for a run to end, and when the newest of them came. */
 	readonly queue: { readonly size: number; readonly newestAt?: number };
@@ -56,10 +56,10 @@ export interface SessionFacts {
  *
  * - `missing`: nothing is stored, nothing to do.
  * - `removed`: only what the session owed is left; tell it, then `clear` the storage.
- * - `importing`: this life of the object takes in a session.
- * - `running`: this life of the object carries out the newest run.
+ * - `importing`: this instance of the object takes in a session.
+ * - `running`: this instance of the object carries out the newest run.
  * - `ending`: the end of that run is stored, and its readers are about to be told.
- * - `lost`: the run's object died. `take-up` begins its next life; `give-up` ends a run that has had enough of them.
+ * - `lost`: the run's object died. `take-up` begins its next attempt; `give-up` ends a run after its last attempt.
  * - `queued`: `begin` the run of the message that has waited longest.
  * - `waiting`: an answer or results have to come from outside. `deny` approvals that have waited too long.
  * - `idle`: the next message begins a run.
@@ -79,10 +79,10 @@ export type SessionState =
 
 export type NextAction =
 	| { readonly type: 'none' | 'give-up' | 'begin' | 'deny' | 'remove' | 'clear' }
-	| { readonly type: 'take-up'; readonly life: Life };
+	| { readonly type: 'take-up'; readonly attempt: Attempt };
 
-/** What a run's lives are counted by (docs/runs.md, "Lives"). */
-export type Life = Pick<RunRecord, 'attempt' | 'lost' | 'progress'>;
+/** The counters of a run's attempts (docs/runs.md, "Lives"). */
+export type Attempt = Pick<RunRecord, 'attempt' | 'lost' | 'progress'>;
 
 export interface Next {
 	readonly state: SessionState;
@@ -92,7 +92,7 @@ export interface Next {
 }
 
 /**
- * Decides what a session does next. A new life of the object, its alarm and the end of a run all ask here, and do what
+ * Decides what a session does next. A new instance of the object, its alarm and the end of a run all ask here, and do what
  * they are told until the action is `none`.
  */
 export function decideNext(facts: SessionFacts, now: number): Next {
@@ -107,8 +107,8 @@ export function decideNext(facts: SessionFacts, now: number): Next {
 	const status = sessionStatus(run?.status);
 	if (run?.status === 'running') {
 		if (isLive) return { state: 'running', action: none, wakeAt: watchAt };
-		const life = planNextLife(run);
-		return { state: 'lost', action: life ? { type: 'take-up', life } : { type: 'give-up' }, wakeAt: watchAt };
+		const attempt = planNextAttempt(run);
+		return { state: 'lost', action: attempt ? { type: 'take-up', attempt } : { type: 'give-up' }, wakeAt: watchAt };
 	}
 	if (isLive) return { state: 'ending', action: none, wakeAt: watchAt };
 	if (queue.size > 0 && canTakeNext(status)) return { state: 'queued', action: { type: 'begin' }, wakeAt: watchAt };
@@ -124,14 +124,14 @@ export function decideNext(facts: SessionFacts, now: number): Next {
 const none: NextAction = { type: 'none' };
 
 /**
- * The next life of a run whose object died; nothing where it has had enough of them. What counts is how far it came, and
+ * Plans the next attempt of a run whose object died; nothing after its last attempt. What counts is how far it came, and
  * no clock: a laptop may be closed for the night, and its clock be set.
  */
-function planNextLife(run: NonNullable<SessionFacts['run']>): Life | undefined {
+function planNextAttempt(run: NonNullable<SessionFacts['run']>): Attempt | undefined {
 	const { attempt, lost, progress, stored, hasChildren = false } = run;
 	// Children go on while the run that waits for them is lost.
 	const lostNow = stored > progress || hasChildren ? 1 : lost + 1;
-	if (lostNow >= mostLost || attempt >= mostLives) return undefined;
+	if (lostNow >= mostLost || attempt >= mostAttempts) return undefined;
 	return { attempt: attempt + 1, lost: lostNow, progress: stored };
 }
 
@@ -148,12 +148,12 @@ function findEarliest(...times: readonly (number | undefined)[]): number | undef
 	return known.length === 0 ? undefined : Math.min(...known);
 }
 
-/** Reads the facts of a session. `isLive`: whether this life of the object carries out the newest run. */
+/** Reads the facts of a session. `isLive`: whether this instance of the object carries out the newest run. */
 export function readFacts(store: SessionStore, agents: readonly Agent[], isLive: boolean): SessionFacts {
 	const { hasTables } = store;
 	// The alarm ends a lease that is kept, too.
-	const untoldAt = store.untold.isEmpty && !store.spending.lease ? undefined : Date.now() + watchMs;
-	const outboxAt = hasTables ? findEarliest(store.outbox.nextAt(), untoldAt) : undefined;
+	const reportAt = store.reports.isEmpty && !store.spending.lease ? undefined : Date.now() + watchMs;
+	const outboxAt = hasTables ? findEarliest(store.outbox.nextAt(), reportAt) : undefined;
 	const queue = { size: 0 };
 	if (!store.exists()) return { hasTables, isImporting: store.isImporting, isLive, queue, outboxAt };
 	const { agent, expiresAfterMs, createdAt, parent } = store.session();

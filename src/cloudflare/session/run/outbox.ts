@@ -84,11 +84,11 @@ export class Outbox {
 		return sending;
 	}
 
-	/** Makes a call to an owner's ledger that tells it what is due. What is just being told is told twice, and counts once. */
+	/** Makes a call to an owner's ledger that tells it what is due. A cost that is told twice counts once. */
 	async tellLedgerWith<T>(owner: string, call: (owed: readonly Cost[]) => Promise<T>): Promise<T> {
 		const parcel = this.#listDue('ledger').filter(({ message }) => message.to === 'ledger' && message.owner === owner);
 		const answer = await call(toCosts(parcel));
-		this.#store.markTold(parcel);
+		this.#store.markReported(parcel);
 		return answer;
 	}
 
@@ -105,7 +105,7 @@ export class Outbox {
 			// A receiver that did not answer is not asked again in this attempt.
 			isSilent ||= !(await this.#tell(first.message, parcel));
 			if (isSilent) this.#store.retry(parcel, Date.now());
-			else this.#store.markTold(parcel);
+			else this.#store.markReported(parcel);
 		}
 	}
 
@@ -134,7 +134,7 @@ export class Outbox {
 					const held = await askDirectory(directories, owner, (one, deadline) => one.touch(entry, owner, deadline));
 					// A directory of an earlier version counts none.
 					if (held !== undefined) this.#config().fullRooms.note({ owner, user }, held);
-					this.#store.untold.noteListedBytes(bytes);
+					this.#store.reports.noteListedBytes(bytes);
 					return true;
 				}
 				case 'unlist':
@@ -208,7 +208,7 @@ async function removeFolder(bucket: FileBucket, prefix: string): Promise<void> {
 	}
 }
 
-/** What a list is told of bytes, so that it writes no row for a few of them. */
+/** Rounds bytes for the list, so that a few bytes write no row. */
 function toBlocks(bytes: number): number {
 	return Math.ceil(bytes / blockBytes) * blockBytes;
 }

@@ -32,7 +32,7 @@ const historyCharacters = 1_000_000;
 /** Throws `forbidden` where who calls may not decide about a call. */
 type AssertMayDecide = (call: ToolCall, approve: boolean) => void;
 
-/** What calls from outside of a run share with the runs of a session. */
+/** The options of calls from outside of a run. */
 interface OutsideOptions extends RunnerOptions {
 	readonly files: SessionFiles;
 	readonly connections: Pick<Connections, 'take' | 'rest'>;
@@ -203,9 +203,9 @@ export class OutsideCalls {
 		const metadata = store.exists() ? store.session().metadata : undefined;
 		const createdBy = store.exists() ? store.session().createdBy : about.by;
 		const given = { id, agent, owner, user, createdBy, metadata };
-		// Nobody here knows what the model of a client has read: whatever it remembers needs an approval.
-		const lent = { connections: store.exists() ? connections.take() : undefined, askedBy };
-		const { recall: _, embeddings: __, ...all } = createChatOptions(runtime, config(), given, lent);
+		// The model of a client may have read anything: all that it remembers needs an approval.
+		const resources = { connections: store.exists() ? connections.take() : undefined, askedBy };
+		const { recall: _, embeddings: __, ...all } = createChatOptions(runtime, config(), given, resources);
 		// Other agents work for runs only.
 		const options = { ...all, tools: all.tools.filter((tool) => findChildWork(tool) === undefined) };
 		const facts = { transport: 'mcp', sender: askedBy?.user ?? user ?? owner, attachments: [] };
@@ -235,7 +235,7 @@ export class OutsideCalls {
 	}
 }
 
-/** The end of a call that a person has answered; nothing for one that goes on now. */
+/** Returns the end of a call that a person has answered; nothing for a call that goes on now. */
 function toAnsweredEnd(waited: WaitingCallRecord, answer: OutsideAnswer): OutsideEnd | undefined {
 	if (waited.resume !== undefined) return undefined;
 	if (answer.isRefused) return { type: 'result', output: 'A person did not allow this.', isError: true };

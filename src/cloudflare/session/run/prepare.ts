@@ -37,12 +37,12 @@ import { type Ended, RunCounter } from './metrics.ts';
 import { findLedger } from './owner.ts';
 import type { Work } from './run.ts';
 
-/** What a session lends each of its runs. */
+/** The parts of a session that a run uses. */
 export interface RunContext {
 	readonly store: SessionStore;
 	readonly files: SessionFiles;
 	readonly options: ReturnType<typeof createChatOptions>;
-	/** What the session may spend. It is read each time, because it may be raised. */
+	/** The budget of the session. It is read each time, because it may be raised. */
 	readonly limit: () => Limit;
 	/** Where the sessions are that work for this one. */
 	readonly sessions: () => Config['sessions'];
@@ -133,8 +133,8 @@ export function prepareRun(
 			const asked = event.type === 'awaiting' ? (event.toolCalls ?? []) : [];
 			for (const call of asked) store.calls.note(store.messages.lastTurn(), call, 'asked', Date.now());
 			if (event.type === 'awaiting') {
-				store.untold.noteWait();
-				// What a child asks, its parent asks.
+				store.reports.noteWait();
+				// The parent asks the questions of its children.
 				if (onWaiting !== undefined && parent === undefined)
 					store.callbacks.add({ run: record.n, runId: record.id, url: onWaiting.callback });
 			}
@@ -148,23 +148,23 @@ export function prepareRun(
 	};
 }
 
-/** What a session runs with. */
+/** The parts of a runner. */
 export interface RunnerOptions {
 	readonly runtime: Runtime;
 	readonly store: SessionStore;
-	/** The environment, read when it is needed: what is wrong with it is the failure of one run. */
+	/** The environment, read when it is needed: a mistake in it fails one run. */
 	readonly config: () => Config;
 	/** Decision links, if the Worker has them. */
 	readonly links?: CallbackLinks;
 }
 
-/** What a session lends to what it runs. */
-interface Lent {
+/** The resources of a session for its runs and calls. */
+interface RunResources {
 	/** The connections to its MCP servers. */
 	readonly connections?: McpConnections;
-	/** Its rows, by which it knows whether it holds text from outside. Without them it may. */
+	/** Its rows, which say whether it holds text from outside. Without them it may. */
 	readonly store?: SessionStore;
-	/** Who asks for what comes now, where no row says it yet. */
+	/** Who asks for the new run, before a row says it. */
 	readonly askedBy?: Actor;
 }
 
@@ -179,7 +179,7 @@ export function createChatOptions(
 	session: Pick<SessionRecord, 'agent' | 'model' | 'owner' | 'user' | 'createdBy' | 'metadata' | 'clientTools'> &
 		Partial<Pick<SessionRecord, 'id' | 'parent'>> &
 		Pick<RunRecord, 'maxOutputTokens' | 'toolChoice' | 'terms'>,
-	{ connections, store, askedBy }: Lent = {},
+	{ connections, store, askedBy }: RunResources = {},
 ): SessionChatOptions {
 	const agent = findAgent(runtime.agents, session.agent);
 	const { clientTools = [], owner, user, metadata = {} } = session;
@@ -214,7 +214,7 @@ export function createChatOptions(
 			env: config.env,
 			web: config.web,
 			shell: createShell(config),
-			// One that works for another session ends with its task.
+			// A child session ends with its task.
 			wakeups:
 				session.id === undefined || session.parent !== undefined
 					? undefined

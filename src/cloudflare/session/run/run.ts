@@ -50,7 +50,7 @@ export function createPastRun(store: SessionStore, n: number): LiveRun | undefin
 	return toPastRun(record, createPastLog(store, n), restoreText(event, last));
 }
 
-/** What a run is carried out with. */
+/** Everything that a run needs. */
 export interface Work extends JournalOptions {
 	readonly options: ChatOptions;
 	/** The conversation, frozen at any depth. */
@@ -73,7 +73,7 @@ export interface Work extends JournalOptions {
 /**
  * Carries out a run (docs/runs.md, "What a run writes"): the loop's messages go to the store before its next step, its
  * events to the log, its end to both. The run belongs to the object: readers come and go. It begins once what it begins
- * with is durable: an object that dies of the run has counted that life.
+ * with is durable: if the run kills its object, that attempt is counted.
  */
 export function carryOut(work: Work): LiveRun {
 	const { record, log } = work;
@@ -99,7 +99,7 @@ export function carryOut(work: Work): LiveRun {
 	return { record, log, ended, cancel };
 }
 
-/** What was shown of a run and is in no message. */
+/** The events that readers saw and no message holds. */
 interface Shown {
 	/** Notes and warnings. */
 	readonly sides: SideEvent[];
@@ -206,7 +206,7 @@ class RunEnding {
 					continue;
 				}
 				if (isShort) {
-					// Nobody is told of an end that is not stored. The run is taken up again.
+					// An end that is not stored is not told. The run is taken up again.
 					log.leave();
 					throw createEndNotStored(record.id, cause);
 				}
@@ -225,7 +225,7 @@ class RunEnding {
 		const end = shortenRunEnd({ before, draft, restarts, steps: log.steps, event: dropText(event) });
 		store.transaction(() => {
 			store.runs.assertOpen(record);
-			store.runs.end(record.n, toRunStatus(event), end, Date.now(), store.untold.listedAt);
+			store.runs.end(record.n, toRunStatus(event), end, Date.now(), store.reports.listedAt);
 			onEnd(event);
 		});
 	}

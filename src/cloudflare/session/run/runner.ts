@@ -19,7 +19,7 @@ import { leaveChildren } from './children.ts';
 import { Connections } from './connections.ts';
 import { endLeaseEarly } from './lease.ts';
 import { type Ended, RunCounter, reportLostRun, reportRun } from './metrics.ts';
-import { Alarm, alarmAgainMs, decideNext, type Life, type Next, readFacts } from './next.ts';
+import { Alarm, type Attempt, alarmAgainMs, decideNext, type Next, readFacts } from './next.ts';
 import { OutsideCalls } from './outside-calls.ts';
 import { Owner, runInBackground } from './owner.ts';
 import { createChatOptions, findLimit, prepareRun, type RunnerOptions } from './prepare.ts';
@@ -36,7 +36,7 @@ export class Runner {
 	readonly files: SessionFiles;
 	readonly outside: OutsideCalls;
 	readonly waiting: WaitingRuns;
-	/** Tells this life of the object from those before it. */
+	/** Identifies this instance of the object. */
 	readonly boot = crypto.randomUUID();
 	readonly #options: RunnerOptions;
 	readonly #store: SessionStore;
@@ -63,7 +63,7 @@ export class Runner {
 	}
 
 	/**
-	 * Does what the session does next, until that is nothing or is left to the alarm. A new life of the object, its alarm
+	 * Does what the session does next, until that is nothing or is left to the alarm. A new instance of the object, its alarm
 	 * and the end of each run call it. Throws where the storage fails; then it has to be called again.
 	 */
 	goOn(): Next {
@@ -71,8 +71,8 @@ export class Runner {
 		for (;;) {
 			const next = this.#decide();
 			const run = next.state === 'lost' ? this.#store.runs.get() : undefined;
-			if (run !== undefined) this.#store.untold.lookBack();
-			if (next.action.type === 'take-up' && run !== undefined) this.#takeUp(run, next.action.life);
+			if (run !== undefined) this.#store.reports.lookBack();
+			if (next.action.type === 'take-up' && run !== undefined) this.#takeUp(run, next.action.attempt);
 			else if (next.action.type === 'give-up' && run !== undefined) this.#giveUp(run, createInterruption(run.attempt));
 			else if (next.action.type === 'begin') this.#beginNext();
 			else if (next.action.type === 'deny') denyLate(this.#store, this);
@@ -94,7 +94,7 @@ export class Runner {
 	/** Stores a run, in a transaction of the caller's. Give the result to `start` once that is committed. */
 	storeRun(given: readonly Message[], how: BeginOptions = {}): Work {
 		const options = this.#toChatOptions(how, findAsker(this.#store, how));
-		const run = storeRun(this.#store, given, how, { ...this.#carrier, model: options.model });
+		const run = storeRun(this.#store, given, how, { ...this.#host, model: options.model });
 		return this.#prepare(run, options);
 	}
 
@@ -160,7 +160,7 @@ export class Runner {
 	 * Returns what is left to the object: to remove a session that has expired. Throws where the storage fails.
 	 */
 	async handleAlarm(): Promise<Next> {
-		if (this.#store.exists()) this.#store.untold.lookBack();
+		if (this.#store.exists()) this.#store.reports.lookBack();
 		let next = this.goOn();
 		if (next.state === 'expired') {
 			// The end of dropped messages may have to be told first, and the session stays for that.
@@ -178,7 +178,7 @@ export class Runner {
 
 	/** Delivers the outbox at once. What fails is left to the alarm. */
 	tellOwner(): void {
-		this.#store.untold.noteBytes();
+		this.#store.reports.noteBytes();
 		runInBackground(async () => {
 			await this.owner.outbox.send();
 			if (this.#live === undefined && this.#store.exists()) void this.alarm.set();
@@ -190,7 +190,7 @@ export class Runner {
 		return readBudgetState(this.#store, findLimit(this.#options));
 	}
 
-	get #carrier() {
+	get #host() {
 		return { boot: this.boot, files: this.files };
 	}
 
@@ -198,12 +198,12 @@ export class Runner {
 		return decideNext(readFacts(this.#store, this.#options.runtime.agents, this.#live !== undefined), Date.now());
 	}
 
-	/** Takes up a run of an earlier life of the object, or ends it if that fails. */
-	#takeUp(run: RunRecord, life: Life): void {
+	/** Takes up a run of an earlier instance, or ends the run if that fails. */
+	#takeUp(run: RunRecord, attempt: Attempt): void {
 		try {
 			const options = this.#toChatOptions(run);
 			const work = this.#store.transaction(() => {
-				const taken = takeUp(this.#store, run, life, this.boot);
+				const taken = takeUp(this.#store, run, attempt, this.boot);
 				return this.#prepare(taken.record, options, taken);
 			});
 			this.#carryOut(work);
@@ -232,7 +232,7 @@ export class Runner {
 		} catch (thrown) {
 			if (isStorageError(thrown)) throw thrown;
 			const event = toFailure(toRunletError(thrown));
-			const run = storeFailedRun(this.#store, waited, event, this.#carrier);
+			const run = storeFailedRun(this.#store, waited, event, this.#host);
 			void this.alarm.set();
 			reportRun(this.#options, run, { event, tally: new RunCounter().tally, transport: inbound?.transport });
 			this.waiting.show(id, createPastRun(this.#store, run.n) ?? createUnbegunRun(run.n, run.id, event));
@@ -247,7 +247,7 @@ export class Runner {
 		if (run?.status === 'running') giveUp(this.#store, run, event);
 		else if (run?.end?.event.type === 'awaiting') {
 			this.#store.runs.end(run.n, 'cancelled', { ...run.end, event }, Date.now());
-			this.#store.untold.noteActivity(true, Date.now());
+			this.#store.reports.noteActivity(true, Date.now());
 		}
 	}
 
@@ -300,8 +300,8 @@ export class Runner {
 		const { maxOutputTokens, toolChoice, terms } = asked;
 		const session = this.#store.session();
 		const about = { ...session, model: model ?? session.model, maxOutputTokens, toolChoice, terms };
-		const lent = { connections: this.#connections.take(), store: this.#store, askedBy };
-		return createChatOptions(this.#options.runtime, this.#options.config(), about, lent);
+		const resources = { connections: this.#connections.take(), store: this.#store, askedBy };
+		return createChatOptions(this.#options.runtime, this.#options.config(), about, resources);
 	}
 }
 

@@ -26,11 +26,11 @@ export interface CallRecord {
 	readonly state: 'asked' | 'allowed' | 'begun' | 'answered';
 	/** The question that its tool asked the person. */
 	readonly question?: Question;
-	/** What the tool keeps with the question, if it takes the answer. */
+	/** The data that the tool keeps with the question, if it takes the answer. */
 	readonly resume?: Kept;
 	/** The answer, if the tool takes it. */
 	readonly answer?: string;
-	/** What a person has decided about the call of a child that the question was about. */
+	/** The decision about the call of a child, if the question was about one. */
 	readonly decision?: Decision;
 	/** Where the answer came from. */
 	readonly inbound?: Inbound;
@@ -149,7 +149,7 @@ export class CallRows {
 	}
 }
 
-/** What a session waits for: calls, or the answer to a question. */
+/** The calls, or the question, that a session waits for. */
 export interface Pending extends PendingCalls {
 	readonly question: Question | undefined;
 	/** The call that asked, if its tool takes the answer. */
@@ -253,7 +253,7 @@ export interface WaitingCallRecord {
 	readonly for: WaitsFor;
 	/** A hash of the tool and the arguments. */
 	readonly hash: string;
-	/** What its tool keeps for the answer, as JSON. Missing if the answer is the result. */
+	/** The data that its tool keeps for the answer, as JSON. Missing if the answer is the result. */
 	readonly resume?: string;
 }
 

@@ -21,7 +21,7 @@ export interface NewChange {
 	readonly at: number;
 }
 
-/** What a change did to one file. */
+/** The effect of a change on one file. */
 export interface FileChangeRecord extends ChangedFile {
 	readonly id: string;
 	readonly callId?: string;

@@ -6,9 +6,9 @@ import type { CachingSql } from './tables.ts';
 export interface ChildRecord extends Child {
 	/** The place of the turn that its call is in. */
 	readonly turn: number;
-	/** What it cost in all. Missing until that is known. */
+	/** Its whole cost. Missing until it is known. */
 	readonly cost?: Amount;
-	/** Whether nobody wants to know what comes of it any more. */
+	/** Whether its result is no longer wanted. */
 	readonly isLeft: boolean;
 	readonly createdAt: number;
 }
@@ -51,17 +51,17 @@ export class ChildRows {
 		);
 	}
 
-	/** Stores that nobody wants to know what comes of a child that works in the background. */
+	/** Stores that the result of a child in the background is no longer wanted. */
 	leave(id: string): void {
 		this.#sql.write('child', 'UPDATE child SET background = 0 WHERE id = ? AND background = 1', id);
 	}
 
-	/** Stores what a child cost in all. */
+	/** Stores the whole cost of a child. */
 	settle(id: string, { tokens, usd }: Amount): void {
 		this.#sql.write('child', 'UPDATE child SET tokens = ?, usd = ? WHERE id = ?', tokens, usd, id);
 	}
 
-	/** Sums up what they cost, and what is set aside for those whose cost is not known. */
+	/** Sums up the known costs, and the reservations of the other children. */
 	sum(): { readonly spent: Amount; readonly reserved: Amount } {
 		const addUp = (amounts: readonly Amount[]): Amount => amounts.reduce(plus, nothing);
 		return {

@@ -8,7 +8,7 @@ import type { ListedEntry } from '../../../core/workspace/workspace.ts';
 import type { Sql } from '../../objects/migrate.ts';
 import type { CachingSql } from './tables.ts';
 
-/** What a file's bytes are found by: a number, which is the file's version, and a key if they are in the bucket. */
+/** The place of a file's bytes: a number, which is the file's version, and a key if they are in the bucket. */
 export interface ContentRef {
 	readonly id: number;
 	readonly key?: string;
@@ -37,7 +37,7 @@ const pieceBytes = 1_048_576;
 /** Places of lines in a row, of four bytes each. */
 const placesInRow = 65_536;
 
-/** What files hold or held. A content never changes. */
+/** The contents of files and of earlier versions. A content never changes. */
 export class ContentRows {
 	readonly #sql: CachingSql;
 
@@ -70,7 +70,7 @@ export class ContentRows {
 			);
 	}
 
-	/** Counts who needs a content. Returns it if nobody does any more: then it is gone. */
+	/** Changes the reference count of a content. Removes and returns a content without references. */
 	count(id: number, by: number): SessionFile | undefined {
 		const changed = 'UPDATE content SET refs = refs + ? WHERE id = ? RETURNING refs';
 		const [row] = this.#sql.exec<{ refs: number }>(changed, by, id).toArray();

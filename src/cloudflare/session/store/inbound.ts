@@ -10,7 +10,7 @@ export interface Inbound {
 	/** The name of the sender, for texts. */
 	readonly sender: string;
 	readonly transport: string;
-	/** Who sent it. Missing where a session passes on what somebody else said. */
+	/** Who sent it. A child session has no actor of its own. */
 	readonly by?: Actor;
 	/** Those who asked for it, where whoever sent it only passes on what they began. The last one comes last. */
 	readonly askers?: readonly Actor[];
@@ -22,7 +22,7 @@ export interface Inbound {
 /** Whose session a message comes to. */
 type Whose = Pick<Actor, 'owner' | 'user'>;
 
-/** Turns a message from outside into one of the history, and what is stored beside it. */
+/** Turns a message from outside into a message of the history and its stored origin. */
 export function toInbound(given: Input, session: Whose, from?: Actor) {
 	const { sender, askers = [], transport = 'http', messageId, ...input } = given;
 	const { message, attachments } = withAttachments(input, input.attachments);
@@ -61,15 +61,15 @@ export function joinInbound(before: Inbound | undefined, { attachments: _, ...in
 	return before === undefined ? inbound : { ...inbound, askers: [...list(before), ...list(inbound)] };
 }
 
-/** What tools and skills are told of a message from outside. */
-type Told = Pick<Inbound, 'sender' | 'transport'> & {
+/** The facts of a message from outside, for tools and skills. */
+type InboundFacts = Pick<Inbound, 'sender' | 'transport'> & {
 	/** With their contents. */
 	readonly attachments: readonly Attachment[];
 };
 
-/** What tools and skills are told of the newest message from outside. */
+/** The facts of the newest message from outside, for tools and skills. */
 export class InboundContext {
-	#told: Told;
+	#told: InboundFacts;
 	#askedBy: Actor | undefined;
 	readonly #owner: string;
 
@@ -81,7 +81,7 @@ export class InboundContext {
 		if (newest !== undefined) this.accept(newest.message, newest.inbound);
 	}
 
-	get current(): Told {
+	get current(): InboundFacts {
 		return this.#told;
 	}
 

@@ -6,7 +6,7 @@ import type { Amount } from '../../objects/budget.ts';
 import type { CostPart } from '../../objects/ledger/api.ts';
 import type { Inbound } from './inbound.ts';
 
-/** A message of the conversation, and what is stored beside it. */
+/** A message of the conversation, with its stored fields. */
 export interface MessageRecord {
 	readonly seq: number;
 	readonly run: number;
@@ -42,13 +42,13 @@ export interface MessageRecord {
 	readonly createdAt: number;
 }
 
-/** What a request to the model was billed for, as far as its provider said so. */
+/** The billed parts of a request to the model, as far as its provider reports them. */
 export interface CostDetail extends Partial<Pick<CostPart, 'inputTokens' | 'cachedInputTokens' | 'units'>> {
 	/** Whether the price of it, or of a part of it, is not known. Missing in a row of an earlier version. */
 	readonly isUnpriced?: boolean;
 }
 
-/** What the request to the model has cost that a message came of. */
+/** The cost of the request to the model that wrote a message. */
 export interface MessageCost extends Amount, CostDetail {
 	/** The number of the request in the session. */
 	readonly call: number;
@@ -57,7 +57,7 @@ export interface MessageCost extends Amount, CostDetail {
 /** The value of `replaced` for a message that has a copy. */
 export const restated = 2;
 
-/** What the body of a row holds. */
+/** The body of a row. */
 export type Body = Omit<MessageRecord, 'seq' | 'run' | 'stored' | 'isReplaced' | 'isRestated' | 'createdAt'>;
 
 /** The columns of a row that a record is made of. */
@@ -67,7 +67,7 @@ export function toSized(row: Row): Sized<MessageRecord> {
 	return { record: toRecord(row), size: row.body.length };
 }
 
-/** Nobody can change a record, because it may be kept. */
+/** A record is frozen, because it may be kept. */
 export function toRecord({ seq, run, stored, replaced, body, created_at: createdAt }: Row): MessageRecord {
 	const parsed: Body = JSON.parse(body);
 	const about = { ...(replaced > 0 && { isReplaced: true }), ...(replaced === restated && { isRestated: true }) };
@@ -120,7 +120,7 @@ export class KeptRecords<R extends { readonly seq: number }> {
 		return this.#version === this.#readVersion();
 	}
 
-	/** Returns what is kept, and the place from which on it has every record. */
+	/** Returns the kept records, and the place from which on none is missing. */
 	read(): { readonly from: number; readonly all: readonly Sized<R>[] } {
 		if (!this.isCurrent) {
 			[this.#all, this.#size, this.#from] = [[], 0, Number.POSITIVE_INFINITY];

@@ -57,7 +57,7 @@ export interface Outgoing {
 	readonly message: OutboxMessage;
 	/** Failed attempts. */
 	readonly failed: number;
-	/** The stored text, to tell the message from a newer one in its place. Missing where other rows say what is to be told. */
+	/** The stored text, to tell the message from a newer message in its place. Missing if no row of the outbox holds it. */
 	readonly body?: string;
 	/** The lease that it is about. Missing where a row of the outbox says it. */
 	readonly lease?: EndedLease;
@@ -72,7 +72,7 @@ export interface Activity {
 
 /** The pause before the first retry, in milliseconds. */
 const firstRetryMs = 10_000;
-/** How long a write to the bucket may take before the alarm looks after it. A new life of the object does so at once. */
+/** How long a write to the bucket may take before the alarm looks after it. A new instance of the object does it at once. */
 const writingMs = 3_600_000;
 /** The longest pause between two attempts. */
 const longestRetryMs = 600_000;
@@ -81,7 +81,7 @@ const longestRetryMs = 600_000;
 export class OutboxRows {
 	readonly #sql: CachingSql;
 	readonly #nextAt: () => number | undefined;
-	/** Keys that this life of the object is writing to the bucket. */
+	/** Keys that this instance of the object is writing to the bucket. */
 	readonly #written = new Set<string>();
 
 	constructor(sql: CachingSql) {
@@ -103,7 +103,7 @@ export class OutboxRows {
 		this.#put('unlist', { to: 'unlist', owner, session }, now);
 	}
 
-	/** Stores that nobody waits for a child any more: it is cancelled, or removed with its parent. */
+	/** Stores that a child is to be cancelled, or removed with its parent. */
 	endChild({ id, createdAt }: ChildRecord, about: Pick<ToChild, 'owner' | 'parent' | 'isRemoved'>, now: number): void {
 		this.#put(`child ${id}`, { to: 'child', id, createdAt, ...about }, now);
 	}
@@ -126,12 +126,12 @@ export class OutboxRows {
 		this.#written.delete(key);
 	}
 
-	/** Stores that a file holds what is under a key. */
+	/** Stores that a file needs the content under a key. */
 	keepKey(key: string): void {
 		this.remove(toKeyId(key));
 	}
 
-	/** Stores that no file holds what is under a key any more. */
+	/** Stores that no file needs the content under a key. */
 	dropKey(key: string, now: number): void {
 		this.#put(toKeyId(key), { to: 'bucket', key }, now);
 	}
@@ -168,7 +168,7 @@ export class OutboxRows {
 	}
 
 	/** Removes a delivered message, unless a newer one is in its place. */
-	markTold({ id, body }: Outgoing): void {
+	markReported({ id, body }: Outgoing): void {
 		if (body !== undefined) this.#sql.write('outbox', 'DELETE FROM outbox WHERE id = ? AND body = ?', id, body);
 	}
 

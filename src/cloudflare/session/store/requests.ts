@@ -9,7 +9,7 @@ import type { CachingSql } from './tables.ts';
 const keptMs = 30 * 86_400_000;
 const resentMs = 86_400_000;
 
-/** What a request has begun: a run, a message that waits for one, or neither. */
+/** The outcome of a request: a run, a message that waits for its run, or neither. */
 export interface Outcome {
 	/** The number of its run. */
 	readonly run?: number;
@@ -60,7 +60,7 @@ export class DeliveryRows {
 		this.#sql.exec('UPDATE delivery SET run = ?, waiting = NULL WHERE key = ?', run ?? null, key);
 	}
 
-	/** Removes what nobody sends again, once in the object's life. */
+	/** Removes old deliveries, once for each instance of the object. */
 	#prune(now: number): void {
 		if (this.#isPruned) return;
 		this.#isPruned = true;

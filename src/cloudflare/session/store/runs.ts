@@ -21,21 +21,21 @@ export interface RunRecord {
 	readonly toolChoice?: ChatOptions['toolChoice'];
 	/** Further wishes of the client. */
 	readonly terms?: RunTerms;
-	/** The life of the object that carries it out. If that life is over, the run is lost. */
+	/** The instance of the object that carries it out. If the instance is gone, the run is lost. */
 	readonly boot: string;
-	/** How many lives it has had. */
+	/** How many attempts it has had. */
 	readonly attempt: number;
-	/** How many lives it has lost since it last made progress. */
+	/** How many attempts it has lost since its last progress. */
 	readonly lost: number;
-	/** How many messages of its own were stored when its current life began. More of them are progress. */
+	/** How many of its messages were stored when its current attempt began. More messages are progress. */
 	readonly progress: number;
 	/** How often its readers were told that the current turn is asked again. */
 	readonly restarts: number;
-	/** What readers were shown of the newest turn, as it was stored last. */
+	/** The stored draft of the newest turn. */
 	readonly draft?: Draft;
 	/** The place of its first message. */
 	readonly firstSeq: number;
-	/** What a model is told in front of its message: `null` if there is nothing. Missing until that was asked. */
+	/** The memories in front of its message: `null` if there are none. Missing until they were asked for. */
 	readonly recalled?: Pick<Recalled, 'sources'> | null;
 	/** How it ended; missing while it is open. */
 	readonly end?: RunEnd;
@@ -53,7 +53,7 @@ export interface Draft {
 	readonly iteration: number;
 	/** How often it was asked again before. */
 	readonly restarts: number;
-	/** What readers were shown of it. */
+	/** The events that readers saw. */
 	readonly events: readonly RunEvent[];
 	/** The number of its request, its estimated tokens, and the milliseconds since its first. */
 	readonly call?: number;
@@ -106,13 +106,13 @@ export class RunRows {
 		return this.#sql.exec("SELECT 1 FROM run WHERE boot = '' LIMIT 1").toArray().length > 0;
 	}
 
-	/** Stores that a lost run has its next life. */
-	takeUp(n: number, life: Pick<RunRecord, 'boot' | 'attempt' | 'lost' | 'progress' | 'restarts'>): void {
-		this.#change(n, life);
+	/** Stores the next attempt of a lost run. */
+	takeUp(n: number, attempt: Pick<RunRecord, 'boot' | 'attempt' | 'lost' | 'progress' | 'restarts'>): void {
+		this.#change(n, attempt);
 	}
 
 	/**
-	 * Throws `interrupted` if this life of a run is over, so that a model or a tool that ignored its signal writes nothing
+	 * Throws `interrupted` if this attempt of a run is over, so that a model or a tool that ignored its signal writes nothing
 	 * any more.
 	 */
 	assertOpen({ n, boot, attempt }: Pick<RunRecord, 'n' | 'boot' | 'attempt'>): void {
@@ -131,12 +131,12 @@ export class RunRows {
 		this.#change(n, { draft });
 	}
 
-	/** Stores what a model is told in front of a run's message. */
+	/** Stores the memories in front of a run's message. */
 	keepRecalled(n: number, recalled: RunRecord['recalled']): void {
 		this.#change(n, { recalled });
 	}
 
-	/** Lists what models are told in front of the messages of runs, from a run on. */
+	/** Lists the memories in front of the messages of runs, from a run on. */
 	listRecalled(from: number): ReadonlyMap<number, Pick<Recalled, 'sources'>> {
 		const rows = this.#sql.exec<{ n: number; recalled: string }>(
 			"SELECT n, recalled FROM run WHERE n >= ? AND recalled LIKE '{%'",

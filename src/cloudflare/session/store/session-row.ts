@@ -23,7 +23,7 @@ export interface SessionRecord {
 	/** The session's model; the agent's if missing. */
 	readonly model?: string;
 	readonly metadata?: Readonly<Record<string, string>>;
-	/** What it may spend; the agent's budget if missing. */
+	/** Its budget; the agent's budget if missing. */
 	readonly budget?: Limit;
 	/** How long after its last activity it is removed, in milliseconds; the agent's time if missing. */
 	readonly expiresAfterMs?: number;
@@ -40,7 +40,7 @@ export interface SessionRecord {
 /** The session that another one works for. */
 export interface ParentRecord {
 	readonly id: string;
-	/** How many sessions stand above the one that works. */
+	/** How many sessions stand above this one. */
 	readonly depth: number;
 	/** Whether the one that works tells by itself what came of it. Then it is in the owner's list, and asks there. */
 	readonly isBackground?: boolean;

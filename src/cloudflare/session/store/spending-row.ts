@@ -6,7 +6,7 @@ export interface Charge {
 	readonly call: number;
 	readonly run: number;
 	readonly model: string;
-	/** What is set aside during the request, and what it cost afterwards. */
+	/** The reservation during the request, and its cost afterwards. */
 	readonly amount: Amount;
 	/** Whether the ledger of the session's owner has to be told, or was. */
 	readonly owed: boolean;
@@ -20,14 +20,14 @@ export interface Charge {
 	readonly mayThink?: boolean;
 }
 
-/** What a request is charged by if its provider does not report the cost. */
+/** The charge of a request whose provider does not report the cost. */
 export interface Estimate {
 	readonly inputTokens: number;
-	/** What the tokens of the input cost, in US dollars. */
+	/** The cost of the input, in US dollars. */
 	readonly inputUsd: number;
 	/** The price of all searches, containers and files that the request may use, in US dollars. */
 	readonly unitsUsd?: number;
-	/** What a token of the output costs, in US dollars. */
+	/** The cost of a token of the output, in US dollars. */
 	readonly outputUsd: number;
 	/** Whether nobody knows the price: the dollars are 0 then. */
 	readonly isUnpriced?: boolean;
@@ -61,7 +61,7 @@ export type SpendingRow = {
 	created_at: number;
 };
 
-/** Turns the row of a request into that of one that cost so much. */
+/** Returns the row of a request with its cost. */
 export function settleRow(row: SpendingRow, { tokens, usd }: Amount): SpendingRow {
 	const sums = { total_tokens: row.total_tokens + tokens, total_usd: row.total_usd + usd };
 	return { ...row, ...sums, tokens, usd, settled: 1 };

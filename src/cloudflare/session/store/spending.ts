@@ -8,9 +8,9 @@ import type { Cached, CachingSql } from './tables.ts';
 export interface Lease {
 	/** The number of the request that it was taken for. */
 	readonly call: number;
-	/** What the ledger has set aside for it. */
+	/** The amount that the ledger has set aside for it. */
 	readonly granted: Amount;
-	/** What the session had spent before it. */
+	/** The amount that the session had spent before it. */
 	readonly before: Amount;
 	/** In milliseconds since 1970: it is never used on the next day. */
 	readonly endsAt: number;
@@ -20,18 +20,18 @@ export interface Lease {
 	readonly userLimits?: ReadonlyMap<UserScope, Limit>;
 }
 
-/** What the session spends: one row for each request to a model, with the sum up to it. There is one request at a time. */
+/** The spending of a session: one row for each request to a model, with the sum up to it. Requests run one at a time. */
 export class SpendingRows {
 	readonly #sql: CachingSql;
 	readonly #newest: Cached<Row | undefined>;
 	readonly #messages: Pick<MessageRows, 'newestCost'>;
-	/** The request up to whose lease all are told. Missing while this life of the object does not look after that. */
+	/** The last request whose lease is reported. Missing while this instance does not report. */
 	#told: number | undefined;
-	/** The run that has begun to spend in this life of the object, and what was spent before it. */
+	/** The run that has begun to spend in this instance of the object, and what was spent before it. */
 	#run: { readonly n: number; readonly before: Amount } | undefined;
-	/** The lease that goes on. No row says which: every other one has ended, and so has that of an earlier life. */
+	/** The current lease. It is in memory only: all other leases have ended, also those of an earlier instance. */
 	#lease: Lease | undefined;
-	/** How many sessions of this life of the object were removed. */
+	/** How many sessions of this instance of the object were removed. */
 	#generation = 0;
 
 	/** @param messages says what the newest message has cost. */
@@ -112,7 +112,7 @@ export class SpendingRows {
 			.toArray()[0];
 	}
 
-	/** Stores what a request cost that no message came of. */
+	/** Stores the cost of a request that failed. */
 	settle(call: number, { tokens, usd }: Amount): void {
 		this.lookBack();
 		this.#newest.change(
@@ -137,7 +137,7 @@ export class SpendingRows {
 		this.#lease = lease;
 	}
 
-	/** Ends the lease, if there is one: the ledger has to be told, and takes back what is left of it. */
+	/** Ends the lease, if there is one. The ledger takes back the rest when it is told. */
 	endLease(): void {
 		this.#lease = undefined;
 	}
@@ -146,7 +146,7 @@ export class SpendingRows {
 	 * Lists the leases that ended, oldest first, of which the ledger may not know. One whose run ended before `since` is not
 	 * among them.
 	 */
-	listUntold(since: number): readonly EndedLease[] {
+	listUnreported(since: number): readonly EndedLease[] {
 		const last = this.#last();
 		const lease = this.#lease?.call;
 		if (last === undefined || (lease ?? last.call + 1) <= this.#toldCall + 1) return [];
@@ -174,23 +174,23 @@ export class SpendingRows {
 	 * Notes that the ledger knows of all leases up to this one. It is stored with the next request. Of a session that was
 	 * removed meanwhile the next one under its id has no request.
 	 */
-	markTold({ lastCall, generation }: EndedLease): void {
+	markReported({ lastCall, generation }: EndedLease): void {
 		if (generation === this.#generation) this.#told = Math.max(lastCall, this.#told ?? 0);
 	}
 
-	/** Makes this life of the object look after what an earlier one may not have told. */
+	/** Reports again what an earlier instance may not have reported. */
 	lookBack(): void {
 		this.#told ??= this.#toldCall;
 	}
 
-	/** Whether the newest lease has ended, and this life of the object looks after it and has not told the ledger. */
-	get hasUntold(): boolean {
+	/** Whether the newest lease has ended and is not reported. */
+	get hasUnreported(): boolean {
 		const last = this.#last();
 		if (last === undefined || last.owed === 0 || last.settled === 0 || this.#told === undefined) return false;
 		return last.call > this.#told && (last.lease ?? last.call) !== this.#lease?.call;
 	}
 
-	/** Forgets what is told and leased, because all rows are gone. */
+	/** Forgets leases and reports, because all rows are gone. */
 	forget(): void {
 		this.#told = undefined;
 		this.#lease = undefined;
@@ -256,9 +256,9 @@ export interface EndedLease {
 	readonly lastCall: number;
 	/** Its name in the ledger. */
 	readonly id: string;
-	/** What its requests cost together. */
+	/** The cost of its requests together. */
 	readonly amount: Amount;
-	/** How many sessions were removed in front of its own, in this life of the object. */
+	/** How many sessions were removed in front of its own, in this instance of the object. */
 	readonly generation: number;
 }
 

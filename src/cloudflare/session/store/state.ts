@@ -1,7 +1,7 @@
 import type { StateChanges, StateStore } from '../../../core/tool/index.ts';
 import type { Sql } from '../../objects/migrate.ts';
 
-/** What tools of the session remember: a row a key, its value as JSON. */
+/** The state of the session's tools: a row for each key, its value as JSON. */
 export class StateRows implements StateStore {
 	readonly #sql: Sql;
 

@@ -10,7 +10,7 @@ export type RunStatus = 'running' | RunResult['status'] | 'cancelled' | 'error';
 /** An operation on a session. */
 export type Operation = 'reply' | 'answer' | 'submit' | 'continue' | 'step' | 'cancel';
 
-/** What each status allows. `cancel` is always allowed; it does nothing if nothing runs. */
+/** The operations that each status allows. `cancel` is always allowed; it does nothing if nothing runs. */
 const allowed: Readonly<Record<Status, readonly Operation[]>> = {
 	idle: ['reply', 'cancel'],
 	completed: ['reply', 'cancel'],
@@ -20,7 +20,7 @@ const allowed: Readonly<Record<Status, readonly Operation[]>> = {
 	error: ['reply', 'continue', 'step', 'cancel'],
 };
 
-/** What a session allows that has no open calls left, as after a step. */
+/** The operations of a session without open calls, as after a step. */
 const afterStep: readonly Operation[] = ['continue', 'step', 'cancel'];
 
 /** The routes of the operations, below the session. */

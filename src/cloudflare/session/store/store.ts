@@ -7,6 +7,7 @@ import { CallRows } from './calls.ts';
 import { type MessageRecord, messageStride } from './message-record.ts';
 import { MessageRows } from './messages.ts';
 import { CallbackRows, OutboxRows, type Outgoing } from './outbox.ts';
+import { PendingReports, visitedForMs } from './reports.ts';
 import { DeliveryRows, QueueRows } from './requests.ts';
 import { RunRows } from './runs.ts';
 import { keptTables, rareTables, schema, usualTables } from './schema.ts';
@@ -23,7 +24,6 @@ import { StateRows } from './state.ts';
 import { type Status, sessionStatus } from './status.ts';
 import { type CachingStorage, cacheReads, makeTables } from './tables.ts';
 import { TokenRows } from './tokens.ts';
-import { Untold, visitedForMs } from './untold.ts';
 import { WorkspaceRows } from './workspace.ts';
 
 /** The storage of the object, and the cache of it. */
@@ -31,7 +31,7 @@ interface Own extends CachingStorage {
 	readonly alarm: StoredAlarm;
 	readonly version: () => number;
 	readonly session: () => SessionRow | undefined;
-	readonly untold: Untold;
+	readonly reports: PendingReports;
 }
 
 /**
@@ -68,8 +68,8 @@ export class SessionStore {
 		this.state = new StateRows(sql);
 		this.workspace = new WorkspaceRows(sql, this.outbox);
 		const session = createSessionReader(sql);
-		const untold = new Untold(sql, () => this.#findRow(), this);
-		this.#storage = { ...storage, alarm: new StoredAlarm(storage), version, session, untold };
+		const reports = new PendingReports(sql, () => this.#findRow(), this);
+		this.#storage = { ...storage, alarm: new StoredAlarm(storage), version, session, reports };
 	}
 
 	/** Updates the tables of an earlier version. Call it before anything else. */
@@ -87,9 +87,9 @@ export class SessionStore {
 		return this.#storage.sync();
 	}
 
-	/** What others have to be told, and no row of the outbox says. */
-	get untold(): Untold {
-		return this.#storage.untold;
+	/** The reports that are in no row of the outbox. */
+	get reports(): PendingReports {
+		return this.#storage.reports;
 	}
 
 	/** The object's one alarm. */
@@ -107,7 +107,7 @@ export class SessionStore {
 		return this.#findRow()?.isImporting === true;
 	}
 
-	/** Whether there are tables: those of a session, or of what a removed one has to deliver. */
+	/** Whether there are tables: those of a session, or the outbox of a removed session. */
 	get hasTables(): boolean {
 		return this.#storage.version() > 0;
 	}
@@ -126,21 +126,21 @@ export class SessionStore {
 		const tables = this.#storage.sql.exec<{ name: string }>(query).toArray();
 		this.spending.endLease();
 		this.transaction(() => {
-			for (const one of this.untold.list()) if (one.message.to === 'ledger') this.outbox.add(one, now);
+			for (const one of this.reports.list()) if (one.message.to === 'ledger') this.outbox.add(one, now);
 			for (const one of this.calls.children.list())
 				this.outbox.endChild(one, { owner, parent: id, isRemoved: true }, now);
 			for (const { name } of tables) if (!keptTables.test(name)) this.#storage.sql.write(name, `DELETE FROM "${name}"`);
 			if (isTold) this.outbox.unlist(owner, id, now);
 			if (folder !== undefined) this.outbox.dropFolder(folder, now);
 		});
-		this.untold.forget();
+		this.reports.forget();
 	}
 
 	/** Stores an activity without a run, at most once a minute. */
 	noteVisit(now: number): void {
 		if (now - (this.visitedAt ?? 0) < visitedForMs) return;
 		this.#set('listed_at', now);
-		this.untold.noteActivity(false, now);
+		this.reports.noteActivity(false, now);
 	}
 
 	/** When it was last active without a run, to the minute. */
@@ -150,20 +150,20 @@ export class SessionStore {
 
 	/** Lists what others have to be told now, or what the bucket has to remove. What is newest of an id goes first. */
 	listDue(now: number): readonly Outgoing[] {
-		return [...this.untold.list(), ...this.outbox.listDue(now)];
+		return [...this.reports.list(), ...this.outbox.listDue(now)];
 	}
 
-	/** Whether nobody has to be told anything, as far as this life of the object knows. */
+	/** Whether there is nothing to deliver, as far as this instance knows. */
 	get owesNothing(): boolean {
-		return this.untold.isEmpty && this.outbox.nextAt() === undefined;
+		return this.reports.isEmpty && this.outbox.nextAt() === undefined;
 	}
 
 	/** Stores that messages were delivered. */
-	markTold(all: readonly Outgoing[]): void {
+	markReported(all: readonly Outgoing[]): void {
 		this.transaction(() => {
-			for (const outgoing of all) this.outbox.markTold(outgoing);
+			for (const outgoing of all) this.outbox.markReported(outgoing);
 		});
-		for (const outgoing of all) this.untold.markTold(outgoing);
+		for (const outgoing of all) this.reports.markReported(outgoing);
 	}
 
 	/** Stores that messages could not be delivered. */
@@ -174,7 +174,7 @@ export class SessionStore {
 				else this.outbox.retry(outgoing, now);
 			}
 		});
-		for (const outgoing of all) this.untold.markStored(outgoing);
+		for (const outgoing of all) this.reports.markStored(outgoing);
 	}
 
 	transaction<T>(work: () => T): T {
@@ -187,13 +187,13 @@ export class SessionStore {
 		insertSession(this.#storage.sql, session, { isImporting });
 		// A session of the same id may have been removed a moment ago.
 		this.outbox.remove('unlist');
-		if (!isImporting) this.untold.noteActivity(true, session.createdAt);
+		if (!isImporting) this.reports.noteActivity(true, session.createdAt);
 	}
 
 	/** Ends the import: from now on the session exists. Its runs may be long past, and it is active now. */
 	endImport(now: number): void {
 		this.#storage.sql.write('session', 'UPDATE session SET importing = NULL, listed_at = ?', now);
-		this.untold.noteActivity(true, now);
+		this.reports.noteActivity(true, now);
 	}
 
 	/** Throws the error of an unknown session where it was deleted while a caller waited. */
@@ -211,7 +211,7 @@ export class SessionStore {
 		return this.hasTables ? this.#storage.session() : undefined;
 	}
 
-	/** What its keys in the bucket begin with. A session that is created again under its id has another. */
+	/** The beginning of its keys in the bucket. A session that is created again under its id has another folder. */
 	get bucketFolder(): string {
 		const { id, createdAt } = this.session();
 		return `sessions/${id}/${createdAt}/`;
@@ -290,6 +290,6 @@ export class SessionStore {
 		if (title === undefined) return;
 		this.update({ title });
 		this.noteVisit(now);
-		this.untold.noteActivity(true, now);
+		this.reports.noteActivity(true, now);
 	}
 }

@@ -15,7 +15,7 @@ import { showMessage } from './show.ts';
 
 type Exported = Shown<typeof exportedSession>;
 
-/** One record of an export, under the name of what it is. */
+/** One record of an export, under the name of its kind. */
 type Entry = {
 	[K in keyof Exported]: readonly [kind: K, value: Exported[K] extends readonly (infer T)[] ? T : Exported[K]];
 }[keyof Exported];
@@ -32,7 +32,7 @@ const pieceLength = 65_536;
 /** Bytes of a file in one record. */
 const fileBytes = 262_144;
 
-/** What of a session is exported. */
+/** The options of an export. */
 interface ExportOptions {
 	readonly store: SessionStore;
 	readonly files: Pick<SessionFiles, 'readPieces'>;

@@ -19,7 +19,7 @@ import type { SessionStore } from '../store/store.ts';
 /** Characters of messages in one page of the history, about. */
 const pageBytes = 4_000_000;
 
-/** What a session is shown with, and to whom. */
+/** The parts that the shown session needs, and the reader. */
 interface Showing extends Pick<Reader, 'isOperator'> {
 	readonly runner: { budget(): BudgetState };
 	readonly runtime: Pick<Runtime, 'agents'>;

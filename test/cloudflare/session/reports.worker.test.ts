@@ -25,7 +25,7 @@ const onStore = (work: (store: SessionStore, readRows: ReturnType<typeof counted
 		work(store, rows);
 	});
 
-const listTold = (store: SessionStore) => store.untold.list().map(({ id }) => id);
+const listTold = (store: SessionStore) => store.reports.list().map(({ id }) => id);
 
 test('an activity without a run keeps a session from expiring, and is stored at most once a minute', () =>
 	onStore((store, readRows) => {
@@ -71,7 +71,7 @@ test('the end of a lease tells what each model cost, also of requests that no me
 		reserve('free', { lease: undefined });
 		store.spending.settle(5, ten);
 		store.spending.lookBack();
-		const told = store.untold.list().flatMap(({ message }) => (message.to === 'ledger' ? [message] : []));
+		const told = store.reports.list().flatMap(({ message }) => (message.to === 'ledger' ? [message] : []));
 		expect(told).toMatchObject([
 			{
 				agent: 'scripted',
@@ -91,7 +91,7 @@ test('the end of a lease tells what each model cost, also of requests that no me
 
 test('the end of a lease is told as long as it is neither told nor undone, and costs no row of its own', () =>
 	onStore((store, readRows) => {
-		store.markTold(store.listDue(0));
+		store.markReported(store.listDue(0));
 		store.spending.reserve({ run: 1, model: 'm', amount: ten, owed: true, estimate }, 1);
 		expect(listTold(store)).toEqual([]);
 		const undone = () =>
@@ -104,7 +104,7 @@ test('the end of a lease is told as long as it is neither told nor undone, and c
 		readRows();
 		store.spending.settle(1, ten);
 		expect([listTold(store), store.owesNothing]).toEqual([['ledger run_1.1'], false]);
-		store.markTold(store.listDue(0));
+		store.markReported(store.listDue(0));
 		expect([listTold(store), store.owesNothing]).toEqual([[], true]);
 		expect(readRows().written).toBe(1);
 	}));
@@ -144,8 +144,8 @@ test('the cost of a message stands in its row alone, and counts in every sum', (
 		expect(list()).toEqual([...settled, [10, 0, false]]);
 		reply(5, 16);
 		expect(list()).toEqual([...settled, [16, 8, true]]);
-		store.untold.lookBack();
-		const told = store.spending.listUntold(0).map(({ id, amount }) => [id, amount.tokens, amount.usd]);
+		store.reports.lookBack();
+		const told = store.spending.listUnreported(0).map(({ id, amount }) => [id, amount.tokens, amount.usd]);
 		expect(told).toEqual([
 			['run_1.1', 4, 2],
 			['run_1.2', 1, 0.5],
@@ -194,7 +194,7 @@ test('a lease is told although one of the session before it, under the same id, 
 		store.create({ id: 's', agent: 'scripted', owner: 'o', createdAt: 2, expiresAfterMs: hour });
 		store.runs.begin({ n: 1, id: 'run_2', boot: 'b', firstSeq: 1, createdAt: 2 });
 		begin('run_2');
-		store.markTold(onItsWay);
+		store.markReported(onItsWay);
 		expect(listTold(store)).toContain('ledger run_2.1');
-		expect(store.untold.isEmpty).toBe(false);
+		expect(store.reports.isEmpty).toBe(false);
 	}));

@@ -8,22 +8,22 @@ import type { Runner } from '../run/runner.ts';
 import type { SessionStore } from '../store/store.ts';
 import type { Authorization, Principal } from './authorization.ts';
 
-/** What a life of a session's object is made of. */
-interface LifeOptions {
+/** The parts of a session's object. */
+interface LifecycleOptions {
 	readonly store: SessionStore;
 	readonly runner: Runner;
 	readonly authorization: Authorization;
 }
 
-/** One life of a session's object: takes up what an earlier one left, keeps its alarm, and ends with the session. */
-export class ObjectLife {
-	readonly #options: LifeOptions;
-	/** Whether what an earlier life of the object left was taken up. */
+/** The lifecycle of a session's object: takes up the work of an earlier instance, keeps the alarm, and removes the session. */
+export class Lifecycle {
+	readonly #options: LifecycleOptions;
+	/** Whether the work of an earlier instance was taken up. */
 	#isAwake = false;
-	/** Whether the alarm that the session needs is set, as far as this life of the object knows. */
+	/** Whether the alarm is set, as far as this instance knows. */
 	#hasAlarm = false;
 
-	constructor(options: LifeOptions) {
+	constructor(options: LifecycleOptions) {
 		this.#options = options;
 		try {
 			this.#wake();
@@ -56,7 +56,7 @@ export class ObjectLife {
 		return this.answer(async () => work(await this.#options.authorization.open(caller, rights, agent)));
 	}
 
-	/** The same for a change, which a session that works for another one takes from that one only. */
+	/** The same for a change. A child session is changed by its parent only. */
 	change<T>(caller: Caller, rights: readonly Right[], work: () => T | Promise<T>): Promise<RpcResult<T>> {
 		return this.enter(caller, rights, () => {
 			this.#options.authorization.assertMayChange(caller);
@@ -93,13 +93,13 @@ export class ObjectLife {
 		}
 	}
 
-	/** Takes up what an earlier life of the object left, once. Throws where the storage fails. */
+	/** Takes up the work of an earlier instance, once. Throws where the storage fails. */
 	#wake(): void {
 		if (this.#isAwake) return;
 		const { store } = this.#options;
 		store.open();
-		store.untold.noteListedBytes(store.bytes);
-		// Who imported this session died with the life before: nobody comes back for it.
+		store.reports.noteListedBytes(store.bytes);
+		// The import ended with the earlier instance.
 		if (store.isImporting) store.erase(Date.now());
 		this.#options.runner.goOn();
 		this.#isAwake = true;

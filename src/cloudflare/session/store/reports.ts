@@ -9,7 +9,7 @@ import { isListed, type SessionRow } from './session-row.ts';
 import type { EndedLease, SpendingRows } from './spending.ts';
 import type { Charge } from './spending-row.ts';
 
-/** The rows that say what is to be told. */
+/** The rows that reports are made of. */
 interface Rows {
 	readonly runs: RunRows;
 	readonly spending: SpendingRows;
@@ -27,25 +27,25 @@ const listedForMs = 300_000;
 const unlistedBytes = 1_048_576;
 
 /** How long a lease is told again where nobody knows whether it was, in milliseconds: a ledger knows it for longer. */
-const tellableMs = 86_400_000;
+const reportableMs = 86_400_000;
 
 /**
- * What the owner's ledger and list have to be told, and no row of the outbox says: what leases came to that have ended, that
- * the session is active, and what it waits for. The end of a lease and both ends of a run are stored anyway, so telling them costs no row;
- * what was told is remembered in memory, and the end of a run says when the list was told. A crash may come in between. The alarm that stands then makes the next life of the
- * object tell it again, which changes nothing: a ledger counts a lease once, and the list keeps the latest activity.
+ * The reports to the owner's ledger and list that are in no row of the outbox: the costs of ended leases, the activity of the
+ * session, and what it waits for. Other rows say all of it, so that a report costs no row; in the outbox each lease would cost two.
+ * Memory says which reports were delivered. After a crash the alarm makes the next instance of the object report again, which
+ * changes nothing: a ledger counts a lease once, and the list keeps the latest activity.
  */
-export class Untold {
+export class PendingReports {
 	readonly #findSession: () => SessionRow | undefined;
 	readonly #rows: Rows;
 	readonly #sql: Sql;
 	/** The activity to be told. */
 	#activity: Activity | undefined;
-	/** When the activity was that this life of the object told last. */
+	/** The time of the newest activity that was reported. */
 	#listedAt: number | undefined;
-	/** The bytes that the list knows, or those at the beginning of this life of the object. */
+	/** The bytes that the list knows, or the bytes at the start of this instance. */
 	#listedBytes = 0;
-	/** Whether this life of the object looks after activities. */
+	/** Whether this instance reports activities. */
 	#isLooking = false;
 
 	constructor(sql: Sql, findSession: () => SessionRow | undefined, rows: Rows) {
@@ -62,7 +62,7 @@ export class Untold {
 		if (isNew || listedAt === undefined || now - listedAt >= listedForMs) this.#activity = { at: now };
 	}
 
-	/** The newest activity that the owner's list was told of, as far as this life of the object or the newest run knows. */
+	/** The newest reported activity, as far as this instance or the newest run knows. */
 	get listedAt(): number | undefined {
 		return this.#listedAt ?? this.#rows.runs.get()?.listedAt;
 	}
@@ -86,16 +86,16 @@ export class Untold {
 		this.#activity ??= this.#findActivity();
 	}
 
-	/** Makes this life of the object tell what an earlier one may not have told. */
+	/** Reports again what an earlier instance may not have reported. */
 	lookBack(): void {
 		if (this.#findSession() === undefined) return;
 		this.#rows.spending.lookBack();
 		if (!this.#isLooking) this.noteWait();
 	}
 
-	/** Whether there is nothing to tell, as far as this life of the object knows. */
+	/** Whether there is nothing to report, as far as this instance knows. */
 	get isEmpty(): boolean {
-		return this.#findSession() === undefined || (this.#activity === undefined && !this.#rows.spending.hasUntold);
+		return this.#findSession() === undefined || (this.#activity === undefined && !this.#rows.spending.hasUnreported);
 	}
 
 	/** Lists the messages. */
@@ -104,7 +104,7 @@ export class Untold {
 		if (row === undefined) return [];
 		const { owner, user, agent, title } = row.record;
 		const { runs, spending } = this.#rows;
-		const ended = spending.listUntold(now - tellableMs);
+		const ended = spending.listUnreported(now - reportableMs);
 		const parts = readParts({ sql: this.#sql, runs, spending }, ended);
 		const leases = ended.map((lease) => {
 			const { id, amount, firstCall } = lease;
@@ -119,7 +119,7 @@ export class Untold {
 	}
 
 	/** Notes that a message was delivered. */
-	markTold(outgoing: Outgoing): void {
+	markReported(outgoing: Outgoing): void {
 		const { message } = outgoing;
 		if (message.to === 'list') this.#listedAt = Math.max(message.activeAt, this.#listedAt ?? 0);
 		this.markStored(outgoing);
@@ -127,8 +127,8 @@ export class Untold {
 
 	/** Notes that a message need not be told, because a row of the outbox says it now. */
 	markStored({ lease, activity }: Outgoing): void {
-		if (lease !== undefined) this.#rows.spending.markTold(lease);
-		// What was noted meanwhile is told, too.
+		if (lease !== undefined) this.#rows.spending.markReported(lease);
+		// A newer activity is reported, too.
 		if (activity !== undefined && activity === this.#activity) this.#activity = undefined;
 	}
 
