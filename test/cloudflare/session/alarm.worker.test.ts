@@ -8,7 +8,7 @@ import { breakStorage, mendStorage } from '../../storage.ts';
 
 afterEach(mendStorage);
 
-test('an alarm that could not be set is set as it was asked for last', async () => {
+test('sets the newest requested alarm after a failure', async () => {
 	const id = await createSession();
 	const object = readObject(id);
 	const readAlarm = () => runInDurableObject(object, (_, { storage }) => storage.getAlarm());
@@ -28,7 +28,7 @@ test('an alarm that could not be set is set as it was asked for last', async () 
 	await expect.poll(readAlarm, { timeout: 30_000 }).toBe(second);
 });
 
-test('an alarm that goes off early enough is left, and asks again; a later one is set no sooner than that', async () => {
+test('keeps an earlier alarm, and sets a later alarm after it', async () => {
 	const id = await createSession();
 	const object = readObject(id);
 	await expect.poll(() => readNextAlarm(id)).toBe(null);
@@ -43,7 +43,7 @@ test('an alarm that goes off early enough is left, and asks again; a later one i
 	expect(takeWork().filter(({ what }) => what.endsWith('Alarm'))).toHaveLength(2);
 });
 
-test('an alarm that is set while a new life of the object looks for one is set once', async () => {
+test('sets one alarm while a new instance looks for one', async () => {
 	const id = await createSession();
 	const object = readObject(id);
 	await expect.poll(() => readNextAlarm(id)).toBe(null);

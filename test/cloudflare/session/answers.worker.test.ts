@@ -33,7 +33,7 @@ async function waiting(...ids: string[]): Promise<string> {
 }
 
 describe('results of open calls', () => {
-	test('the last one lets the run go on, and the model reads what was answered', async () => {
+	test('continue the run with the last result, and the model reads them', async () => {
 		const id = await waiting('a');
 		const { requests } = play('It is done.');
 		const events = await allEvents(await submit(id, [{ id: 'a', output: { refunded: 5 } }], stream));
@@ -43,7 +43,7 @@ describe('results of open calls', () => {
 		expect(await readState(id)).toMatchObject({ status: 'completed' });
 	});
 
-	test('a failed one says so to the model', async () => {
+	test('tell the model of a failed result', async () => {
 		const id = await waiting('a');
 		const { requests } = play('I see.');
 		const answer = await submit(id, [{ id: 'a', output: 'no such order', isError: true }]);
@@ -51,7 +51,7 @@ describe('results of open calls', () => {
 		expect(requests[0]?.messages.at(-1)).toMatchObject({ content: 'no such order', isError: true });
 	});
 
-	test('some of them wait for the rest, also over a restart, and stand in the order of the calls', async () => {
+	test('wait for the other results, also over a restart, in the order of the calls', async () => {
 		const id = await waiting('a', 'b', 'c');
 		const some = await submit(id, [{ id: 'c', output: 3 }]);
 		expect(some.status).toBe(200);
@@ -65,7 +65,7 @@ describe('results of open calls', () => {
 		expect(sent).toEqual([1, 2, 3]);
 	});
 
-	test('of two answers to one call the first wins, and the second is a conflict', async () => {
+	test('keep the first answer to a call, and answer 409 to the second', async () => {
 		const id = await waiting('a', 'b');
 		await submit(id, [{ id: 'a', output: 'first' }]);
 		const second = await submit(id, [{ id: 'a', output: 'second' }]);
@@ -74,7 +74,7 @@ describe('results of open calls', () => {
 		expect((await readHistory(id)).filter(({ role }) => role === 'tool')).toMatchObject([{ content: 'first' }]);
 	});
 
-	test('two clients that answer at once: one of them wins', async () => {
+	test('take one of two answers that come at once', async () => {
 		const id = await waiting('a');
 		play('Once.');
 		const both = await Promise.all([1, 2].map((output) => submit(id, [{ id: 'a', output }])));
@@ -121,7 +121,7 @@ describe('results of open calls', () => {
 		expect(await readState(id)).toMatchObject({ status: 'awaiting_tools', toolCalls: [{ id: 'a' }, { id: 'b' }] });
 	});
 
-	test('a reader who comes later sees the run that the answer began, from its start', async () => {
+	test('show a late reader the whole run that the answer began', async () => {
 		const id = await waiting('a');
 		play('Thanks.');
 		const live = await allEvents(await submit(id, [{ id: 'a', output: 1 }], stream));
@@ -133,7 +133,7 @@ describe('results of open calls', () => {
 	});
 });
 
-test('an agent in manual mode leaves every call to somebody else', async () => {
+test('leaves every call of an agent in manual mode to its caller', async () => {
 	const id = await createSession('by-hand');
 	play({ toolCalls: [call('a', 'echo', { text: 'hi' }), call('b', 'nothing')] });
 	const events = await allEvents(await send(id, 'go'));
@@ -147,7 +147,7 @@ test('an agent in manual mode leaves every call to somebody else', async () => {
 });
 
 describe('an answer', () => {
-	test('becomes the result of the call that asked', async () => {
+	test('becomes the result of the call', async () => {
 		const id = await createSession();
 		play({ toolCalls: [call('q', 'ask', { question: 'Which one?' })] });
 		await allEvents(await send(id, 'go'));
@@ -157,7 +157,7 @@ describe('an answer', () => {
 	});
 });
 
-test('an answer may hold an image, which the model is shown', async () => {
+test('shows the model an image in an answer', async () => {
 	const id = await createSession();
 	play({ toolCalls: [call('q', 'ask', { question: 'What is it?' })] });
 	await allEvents(await send(id, 'go'));
@@ -168,7 +168,7 @@ test('an answer may hold an image, which the model is shown', async () => {
 });
 
 describe('continue', () => {
-	test('takes a run up that failed, without a further message', async () => {
+	test('continues a failed run without a further message', async () => {
 		const id = await createSession();
 		play(Object.assign(new Error('no such key'), { status: 401 }));
 		await allEvents(await send(id, 'go'));
@@ -262,7 +262,7 @@ describe('approval', () => {
 	};
 	const pay = (id: string, amount = 5) => call(id, 'pay', { amount });
 
-	test('a call that needs it is put before a person, and runs when it is allowed', async () => {
+	test('runs a call after a person approves it', async () => {
 		const id = await paying('scripted', pay('a'));
 		expect(await readState(id)).toMatchObject({
 			status: 'awaiting_tools',
@@ -274,7 +274,7 @@ describe('approval', () => {
 		expect(requests[0]?.messages.at(-1)).toMatchObject({ toolCallId: 'a', content: 'paid 5', isError: false });
 	});
 
-	test('one that is denied does not run, and the model is told why', async () => {
+	test('does not run a denied call, and tells the model why', async () => {
 		const id = await paying('scripted', pay('a'));
 		const { requests } = play('I see.');
 		expect(await (await submit(id, [{ id: 'a', approve: false, reason: 'Too much.' }])).json()).toMatchObject({
@@ -286,7 +286,7 @@ describe('approval', () => {
 		});
 	});
 
-	test('of several, each has its own answer; they wait for the rest, also over a restart', async () => {
+	test('takes an answer for each of several calls, also over a restart', async () => {
 		const id = await paying('scripted', pay('a', 1), pay('b', 2), call('c'));
 		expect(
 			(await (await submit(id, [{ id: 'a', approve: true }])).json<{ toolCalls: unknown }>()).toolCalls,
@@ -303,14 +303,14 @@ describe('approval', () => {
 		]);
 	});
 
-	test('a result cannot be slipped in where an approval is asked', async () => {
+	test('refuses a result in place of an approval', async () => {
 		const id = await paying('scripted', pay('a'));
 		const refused = await submit(id, [{ id: 'a', output: 'paid 5' }]);
 		expect(refused.status).toBe(400);
 		expect(await readState(id)).toMatchObject({ status: 'awaiting_tools', toolCalls: [{ id: 'a' }] });
 	});
 
-	test('is for the arguments that were asked about, and for that turn only', async () => {
+	test('holds for the shown arguments and the shown turn only', async () => {
 		const id = await paying('scripted', pay('a', 1), call('c'));
 		await submit(id, [{ id: 'a', approve: true }]);
 		await runInDurableObject(readObject(id), (_, { storage }) => {
@@ -324,7 +324,7 @@ describe('approval', () => {
 		expect(again.at(-1)).toMatchObject({ type: 'awaiting', data: { toolCalls: [{ id: 'a_2', kind: 'approval' }] } });
 	});
 
-	test('sent twice it allows one call only, also where a model gives a later call the same id', async () => {
+	test('approves one call when it is sent twice, also with a reused id', async () => {
 		const id = await paying('scripted', pay('a', 1));
 		play({ toolCalls: [pay('a', 900)] }, 'Paid.');
 		await allEvents(await submit(id, [{ id: 'a', approve: true }], stream));
@@ -370,7 +370,7 @@ describe('approval', () => {
 });
 
 describe('step', () => {
-	test('is one turn with its tools; the session goes on from there by steps, or to the end', async () => {
+	test('runs one turn with its tools, and the session goes on by steps or to the end', async () => {
 		const id = await createSession();
 		play(Object.assign(new Error('no'), { status: 401 }));
 		await allEvents(await send(id, 'go'));

@@ -71,7 +71,7 @@ async function waiting({ ask, ada }: Awaited<ReturnType<typeof createKeys>>, ...
 	return (await ask(ada.key, '/v1/sessions', { agent: 'guarded', text: 'go' })).json<Made>();
 }
 
-test('who asked may not approve the call, which waits on for somebody else, also after a death of the object', async () => {
+test('refuses the approval of whoever asked for the call, also after a crash', async () => {
 	const keys = await createKeys();
 	const { ada, bob, ask, readStatus } = keys;
 	const { id } = await waiting(keys);
@@ -98,7 +98,7 @@ test('who asked may not approve the call, which waits on for somebody else, also
 	});
 });
 
-test('a policy may count a refusal of anybody, and may leave one open for another', async () => {
+test('lets a policy accept or refuse a denial', async () => {
 	const keys = await createKeys();
 	const { ada, bob, ask, readStatus } = keys;
 	policy.allows = ({ approve, by }) => (by.id === ada.id ? !approve : approve);
@@ -112,7 +112,7 @@ test('a policy may count a refusal of anybody, and may leave one open for anothe
 	expect(await readStatus(id)).toMatchObject({ status: 'awaiting_tools', toolCalls: [{ id: 'b' }] });
 });
 
-test('everybody whose message the run answers has asked: who wrote later, too', async () => {
+test('counts everybody whose message the run answers as an asker', async () => {
 	const keys = await createKeys();
 	const { ada, bob, ask } = keys;
 	play({ toolCalls: [{ id: 'q', name: 'ask', input: { question: 'Which colour?' } }] }, { toolCalls: [call('a')] });
@@ -178,7 +178,7 @@ test('a token and a link decide as whom they were made for, and without a name a
 	await expect.poll(() => readStatus(id)).toMatchObject({ status: 'completed' });
 });
 
-test('a policy that changes its mind refuses at the click, and the page says which policy it is and why', async () => {
+test('refuses a click when the policy has changed, and names the policy and the reason', async () => {
 	const keys = await createKeys();
 	const { ada, bob, ask, readStatus } = keys;
 	const { id } = await waiting(keys, call('a'));

@@ -54,7 +54,7 @@ describe('attachments of a message', () => {
 		expect(await toldTo(id, 'b')).toEqual({ topic: 'mine', ...harness(note('Hello'), image) });
 	});
 
-	test('are files of the workspace, once each, and replace none', async () => {
+	test('become files of the workspace once, and replace no file', async () => {
 		const id = await createSession();
 		const readFiles = async () => {
 			const { files } = await (await request(`/v1/sessions/${id}/files`)).json<{ files: { path: string }[] }>();
@@ -134,7 +134,7 @@ describe('attachments of a message', () => {
 		expect(await toldTo(id, 'a')).toEqual({ topic: 'mine', ...harness() });
 	});
 
-	test('are there after a crash in the middle of the run', async () => {
+	test('survive a crash in the middle of the run', async () => {
 		const id = await createSession('equipped');
 		play(call('e', 'echo', { text: 'x' }), () => new Promise(() => {}), spoofing('a'), 'Done.');
 		for await (const { type } of readEvents(await say(id, 'go', [note('Hello'), image]))) if (type === 'step') break;

@@ -39,7 +39,7 @@ function createGate() {
 	return { write, open: gate.resolve, asked };
 }
 
-test('a call in the background has its result at once, and what comes of it begins a run of the session', async () => {
+test('returns at once from a call in the background, and begins a run with its result', async () => {
 	const id = await createEditor({ tokens: 10_000 });
 	const { write, open } = createGate();
 	cast({ editor: [{ toolCalls: [sendOff('a', 'A poem.')] }, countAsked, countAsked], writer: write });
@@ -59,7 +59,7 @@ test('a call in the background has its result at once, and what comes of it begi
 	expect(await readAsked(id)).toHaveLength(2);
 });
 
-test('what comes of a child is taken up by the next turn of a run that goes on', async () => {
+test('takes up the result of a child in the next turn of the current run', async () => {
 	const id = await createEditor();
 	const { write, open } = createGate();
 	const isTold = async () => (await readState(id)).waiting === 1;
@@ -79,7 +79,7 @@ test('what comes of a child is taken up by the next turn of a run that goes on',
 	expect(await readState(id)).toMatchObject({ status: 'completed' });
 });
 
-test('a child that fails is told of, too; one that is cancelled with its parent is not', async () => {
+test('reports a failed child, and no child that is cancelled with its parent', async () => {
 	const id = await createEditor();
 	cast({
 		editor: [{ toolCalls: [sendOff('a', 'A poem.')] }, countAsked, countAsked],
@@ -126,7 +126,7 @@ async function passMinute(id: string): Promise<void> {
 	}
 }
 
-test('what is set aside for a child in the background that is refused is free again', async () => {
+test('frees the reservation of a refused child in the background', async () => {
 	const made = await request('/v1/sessions', { agent: 'hopeful', budget: { tokens: 10_000 } });
 	const { id } = await made.json<{ id: string }>();
 	play({ toolCalls: [give('a', 'A poem.', 'gone')] }, 'Without it.');
@@ -137,7 +137,7 @@ test('what is set aside for a child in the background that is refused is free ag
 	expect(await readChildren(id)).toMatchObject([{ spent: { tokens: 0 } }]);
 });
 
-test('what is set aside for a child in the background is free again where it and its parent die until the run is given up', async () => {
+test('frees the reservation of a child when it and its parent die until the run is given up', async () => {
 	const id = await createEditor({ tokens: 10_000 });
 	cast({ editor: [{ toolCalls: [sendOff('a', 'A poem.')] }], writer: () => 'A poem.' });
 	atCrashPoint((at, { session }) =>
@@ -155,7 +155,7 @@ test('what is set aside for a child in the background is free again where it and
 	await passMinute(id);
 });
 
-test('what a child in the background asks stands in the inbox as its own, and is answered there', async () => {
+test('lists a question of a child in the background under the child, and takes the answer there', async () => {
 	const id = await createEditor();
 	const calls = [{ id: 'p', name: 'pay', input: { amount: 7 } }];
 	cast({
@@ -181,7 +181,7 @@ test('what a child in the background asks stands in the inbox as its own, and is
 	await expect.poll(async () => (await request(path)).status).toBe(404);
 });
 
-test('a child in the background that waits takes answers and nothing else, so what it costs is known at its end', async () => {
+test('takes nothing but answers in a waiting child in the background', async () => {
 	const id = await createEditor({ tokens: 10_000 });
 	const calls = [{ id: 'p', name: 'pay', input: { amount: 7 } }];
 	cast({
@@ -215,7 +215,7 @@ test('a child in the background that waits takes answers and nothing else, so wh
 	expect((await readState(child)).budget.spent.tokens).toBe(140);
 });
 
-test('a session that waits for a person is told once that person has answered', async () => {
+test('reports to a waiting session once, after the person has answered', async () => {
 	const id = await createEditor();
 	const { write, open } = createGate();
 	const question = { id: 'q', name: 'writer', input: { task: 'Ask.' } };
@@ -281,7 +281,7 @@ test.each([
 		.toBe(spent.tokens);
 });
 
-test('in a session that works for another one, a call waits for its child all the same', async () => {
+test('waits for the child of a child session', async () => {
 	const id = await createEditor();
 	cast({
 		editor: [

@@ -5,7 +5,7 @@ import { play } from '../../script.ts';
 const calls = (count: number) =>
 	Array.from({ length: count }, (_, n) => ({ id: `c${n}`, name: 'echo', input: { text: `${n}` } }));
 
-test('a model that calls 2,000 tools in a turn has 200 of them run, and the run ends', async () => {
+test('runs 200 of 2,000 tool calls in a turn, and ends the run', async () => {
 	const id = await createSession();
 	play({ toolCalls: calls(2_000) }, 'done');
 	const events = await allEvents(await send(id, 'go'));
@@ -15,7 +15,7 @@ test('a model that calls 2,000 tools in a turn has 200 of them run, and the run 
 	expect(events.at(-1)?.type).toBe('done');
 });
 
-test('a model that answers 400 MB ends its run as reply_too_large, and the session goes on', async () => {
+test('ends a run as reply_too_large after 400 MB, and the session goes on', async () => {
 	const id = await createSession();
 	const piece = 'x'.repeat(1_000_000);
 	play(async ({ options }, onDelta) => {

@@ -30,7 +30,7 @@ const raise = (id: string, budget: object) => request(`/v1/sessions/${id}`, { bu
 const continued = (id: string) => request(`/v1/sessions/${id}/continue`, {}, stream);
 
 describe('the budget of a session', () => {
-	test('shows what is spent, set aside and left, while a run goes on and in its last event', async () => {
+	test('is shown as spent, reserved and left, during a run and in its last event', async () => {
 		const gate = Promise.withResolvers<void>();
 		const id = await createSession('thrifty');
 		play(async () => {
@@ -47,7 +47,7 @@ describe('the budget of a session', () => {
 		expect((await readState(id)).budget).toMatchObject(after);
 	});
 
-	test('stops a run before the request that would pass it; raised, the run is continued', async () => {
+	test('stops a run before the request that would exceed it; the run continues after a raise', async () => {
 		const id = await make({ budget: { tokens: 200 }, agent: 'thrifty' });
 		const { requests } = play(
 			{ toolCalls: [{ id: 'a', name: 'echo', input: { text: 'hi' } }], usage: usage(60, 60) },
@@ -63,7 +63,7 @@ describe('the budget of a session', () => {
 		expect(requests).toHaveLength(2);
 	});
 
-	test('is told as it stands then, where a new session ends its first run waiting for somebody', async () => {
+	test('is in the answer to the first message of a session that then waits', async () => {
 		play({ toolCalls: [{ id: 'm', name: 'by_hand', input: {} }], usage: usage(60, 40) });
 		const created = await request('/v1/sessions', { agent: 'scripted', text: 'go' });
 		expect(await created.json()).toMatchObject({ status: 'awaiting_tools', budget: { spent: { tokens: 100 } } });
@@ -79,7 +79,7 @@ describe('the budget of a session', () => {
 		});
 	});
 
-	test('bounds a reply that the agent does not bound by what is left', async () => {
+	test('limits a reply to the rest of the budget', async () => {
 		const id = await make({ budget: { tokens: 2_000 } });
 		const { requests } = play({ text: 'done', usage: usage(10, 10) });
 		await allEvents(await send(id, 'go'));
@@ -88,7 +88,7 @@ describe('the budget of a session', () => {
 		expect(asked).toBeLessThan(2_000);
 	});
 
-	test('counts in dollars, too, and refuses a model that nobody knows the price of', async () => {
+	test('counts in dollars, and refuses a model without a known price', async () => {
 		const id = await make({ budget: { usd: 2 } });
 		play({ text: 'one', usage: usage(100, 100, 0.2) });
 		await allEvents(await send(id, 'go'));
@@ -121,7 +121,7 @@ describe('the budget of a session', () => {
 		expect((await readState(id)).budget.spent.tokens).toBeGreaterThan(10);
 	});
 
-	test('a reply whose cost nobody says costs what it is estimated at, and not all that was set aside', async () => {
+	test('charges the estimate for a reply without a reported cost', async () => {
 		const id = await createSession('thrifty');
 		play('done');
 		await allEvents(await send(id, 'go'));
@@ -150,7 +150,7 @@ describe('the budget of a session', () => {
 		},
 	);
 
-	test('is not passed by a message in Chinese that no model was asked with', async () => {
+	test('is not exceeded by a message in Chinese', async () => {
 		const id = await make({ budget: { tokens: 40_000 } });
 		const { requests } = play('never');
 		expect((await allEvents(await send(id, '中'.repeat(100_000)))).at(-1)).toMatchObject({
@@ -159,7 +159,7 @@ describe('the budget of a session', () => {
 		expect(requests).toHaveLength(0);
 	});
 
-	test('is not passed by what a message keeps for its provider', async () => {
+	test('is not exceeded by the provider metadata of a message', async () => {
 		const id = await make({ budget: { tokens: 60_000 } });
 		const { requests } = play({ text: 'one', usage: usage(10, 10), providerMetadata: keep(1_500_000) }, 'never');
 		await allEvents(await send(id, 'go'));
@@ -209,7 +209,7 @@ describe("the budget of an owner's day", () => {
 	};
 	const readDay = async (id: string) => Object((await readState(id)).dayBudget).spent?.tokens;
 
-	test('counts a session that is made again under its key', () =>
+	test('counts a session that is created again under its key', () =>
 		limited(async () => {
 			const before = (await readDay(await createSession())) ?? 0;
 			for (const tokens of [before + 42, before + 84]) {
@@ -224,7 +224,7 @@ describe("the budget of an owner's day", () => {
 			}
 		}));
 
-	test('is not passed by twelve runs at once, whose model bills the bytes that it is sent', () =>
+	test('is not exceeded by twelve runs at once, whose model bills bytes', () =>
 		limited(async () => {
 			const ids = await Promise.all(Array.from({ length: 12 }, () => createSession('thrifty')));
 			await Promise.all(ids.map((id) => raise(id, { tokens: 1_000_000 })));
@@ -245,7 +245,7 @@ describe("the budget of an owner's day", () => {
 			expect(await readDay(ids[0] ?? '')).toBeLessThanOrEqual(100_000);
 		}));
 
-	test('lets runs wait for a ledger that cannot be asked: they are looked at and stopped, or go on when it can be', () => {
+	test('lets runs wait for an unreachable ledger; they can be read and cancelled, and go on later', () => {
 		let isDown = true;
 		const get = (id: DurableObjectId) => {
 			if (isDown) throw new Error('The ledger is down.');
@@ -270,7 +270,7 @@ describe("the budget of an owner's day", () => {
 		);
 	});
 
-	test('lets 150 runs go on at once under a million tokens: it refuses none, and is not passed', () =>
+	test('allows 150 runs at once under a million tokens, and is not exceeded', () =>
 		limited(
 			async () => {
 				const everyoneIsThere = Promise.withResolvers<void>();

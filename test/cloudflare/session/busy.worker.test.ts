@@ -36,7 +36,7 @@ async function busy(...then: readonly ScriptedTurn[]) {
 }
 
 describe('a message that comes while a run goes on', () => {
-	test('waits for its end and then has its own run, in the order in which it came', async () => {
+	test('waits for the end of the run and then has its own run, in order', async () => {
 		const { id, first, end } = await busy('two', 'three');
 		const second = await say(id, 'second');
 		const third = await say(id, 'third');
@@ -51,7 +51,7 @@ describe('a message that comes while a run goes on', () => {
 		expect(await readState(id)).not.toHaveProperty('waiting');
 	});
 
-	test('gets its result, or the id of the run that it will have', async () => {
+	test('gets its result, or the id of its later run', async () => {
 		const { id, end } = await busy('two', 'three');
 		const second = say(id, 'second', {}, {});
 		await expect.poll(() => readState(id)).toMatchObject({ waiting: 1 });
@@ -62,7 +62,7 @@ describe('a message that comes while a run goes on', () => {
 		expect(events[0]?.data).toMatchObject({ runId });
 	});
 
-	test('is not lost when the object restarts before its turn', async () => {
+	test('survives a restart of the object', async () => {
 		const id = await createSession();
 		play(() => new Promise(() => {}), 'one', 'two');
 		await say(id, 'first', {}, async);
@@ -71,7 +71,7 @@ describe('a message that comes while a run goes on', () => {
 		await expect.poll(() => texts(id)).toEqual(['user: first', 'assistant: one', 'user: second', 'assistant: two']);
 	});
 
-	test('that came twice under one key is one message, while it waits and afterwards', async () => {
+	test('is stored once under one key, while it waits and afterwards', async () => {
 		const { id, end } = await busy('two');
 		const key = { ...async, 'idempotency-key': 'k' };
 		const runIds = [await say(id, 'second', {}, key), await say(id, 'second', {}, key)];
@@ -84,7 +84,7 @@ describe('a message that comes while a run goes on', () => {
 		expect(await texts(id)).toHaveLength(4);
 	});
 
-	test('is dropped when the run is cancelled, and whoever waits for it is told', async () => {
+	test('is dropped when the run is cancelled, and its readers are told', async () => {
 		const { id, first } = await busy('never');
 		const second = await say(id, 'second');
 		await request(`/v1/sessions/${id}/cancel`, {});
@@ -94,7 +94,7 @@ describe('a message that comes while a run goes on', () => {
 		expect(await readState(id)).toMatchObject({ status: 'idle' });
 	});
 
-	test('that was dropped, asked for again under its key, does not get the run of another', async () => {
+	test('gets no other run under its key after it was dropped', async () => {
 		const { id } = await busy(() => new Promise(() => {}));
 		const key = { ...async, 'idempotency-key': 'dropped' };
 		await say(id, 'dropped', {}, key);
@@ -105,7 +105,7 @@ describe('a message that comes while a run goes on', () => {
 		expect(again.runId).not.toBe(third.runId);
 	});
 
-	test('is listed while it waits, and can be removed: it has no run then, and those that wait for its run learn that', async () => {
+	test('is listed while it waits, and can be removed; its readers are told', async () => {
 		const { id, first, end } = await busy('three');
 		const listed = async () =>
 			(await (await request(`/v1/sessions/${id}/waiting`)).json<{ waiting: object[] }>()).waiting;
@@ -136,7 +136,7 @@ describe('a message that comes while a run goes on', () => {
 		expect(await listed()).toEqual([]);
 	});
 
-	test('that steers is listed as such, and is gone from the list when the run has taken it up', async () => {
+	test('that steers is listed until the run takes it up', async () => {
 		const { id, first, end } = await busy('two');
 		const listed = async () => (await request(`/v1/sessions/${id}/waiting`)).json();
 		await say(id, 'and now?', { whenBusy: 'steer' }, async);
@@ -146,7 +146,7 @@ describe('a message that comes while a run goes on', () => {
 		expect(await listed()).toEqual({ waiting: [] });
 	});
 
-	test('is no answer to a question that was asked meanwhile: it waits until that is answered', async () => {
+	test('does not answer a question of the current run; it waits for the answer', async () => {
 		const gate = Promise.withResolvers<void>();
 		const id = await createSession();
 		play(
@@ -166,7 +166,7 @@ describe('a message that comes while a run goes on', () => {
 		expect(readText(await allEvents(second))).toBe('two');
 	});
 
-	test('is refused once too many wait', async () => {
+	test('is refused when too many messages wait', async () => {
 		const { id, end } = await busy(...Array.from({ length: 16 }, () => 'next'));
 		for (let n = 0; n < 16; n++) expect((await say(id, `${n}`, {}, async)).status).toBe(202);
 		const refused = await say(id, 'one too many', {}, async);
@@ -187,7 +187,7 @@ test('a waiting message that begins after a cancelled tool does not claim that t
 });
 
 describe('a message that steers', () => {
-	test('is taken up by the run that goes on, before its next turn', async () => {
+	test('is taken up by the current run before its next turn', async () => {
 		const gate = Promise.withResolvers<void>();
 		const id = await createSession();
 		const { requests } = play(async () => {
@@ -205,7 +205,7 @@ describe('a message that steers', () => {
 		expect(await allEvents(await follow(id))).toEqual(live);
 	});
 
-	test('lets a run that would have ended go on', async () => {
+	test('keeps a run going that would have ended', async () => {
 		const { id, first, end, requests } = await busy('two');
 		await say(id, 'and now?', { whenBusy: 'steer' }, async);
 		end();
@@ -217,7 +217,7 @@ describe('a message that steers', () => {
 		expect(readText(await allEvents(await follow(id)))).toBe('onetwo');
 	});
 
-	test('begins a run of its own where the one that went on has failed', async () => {
+	test('begins its own run when the current run fails', async () => {
 		const gate = Promise.withResolvers<void>();
 		const id = await createSession();
 		play(async () => {
@@ -234,13 +234,13 @@ describe('a message that steers', () => {
 	});
 });
 
-test('whenBusy that is none of the three is refused', async () => {
+test('refuses an unknown whenBusy', async () => {
 	const refused = await say(await createSession(), 'hi', { whenBusy: 'never' });
 	expect(refused.status).toBe(400);
 	expect(await refused.json()).toMatchObject({ error: { data: { field: 'whenBusy' } } });
 });
 
-test('a reader of a message that waits may leave without harm', async () => {
+test('lets a reader of a waiting message leave', async () => {
 	const { id, end } = await busy('two');
 	const second = await say(id, 'second');
 	await readEvents(second).return();

@@ -23,7 +23,7 @@ test.each([
 	expect([tokens, usd]).toEqual([open.amount.tokens, open.amount.usd]);
 });
 
-test('a reply costs what its provider says, if that is more than was set aside', () => {
+test('charges the reported cost of a reply, also above the reservation', () => {
 	const usage = { inputTokens: 400, outputTokens: 50, costUsd: 0.004 };
 	expect(computeCost(open, { usage, outputTokens: 44, isCut: false })).toEqual({ tokens: 450, usd: 0.004 });
 });

@@ -39,7 +39,7 @@ async function laterAt(id: string): Promise<void> {
 }
 
 describe('the end of a run that a webhook began', () => {
-	test('is told to its callback, signed as Standard Webhooks has it', async () => {
+	test('is sent to its callback, signed by Standard Webhooks', async () => {
 		play('All done.');
 		const { url, received } = await place();
 		const { sessionId, runId } = await begin({ text: 'go', callback: url, metadata: { issue: '7' } });
@@ -77,7 +77,7 @@ describe('the end of a run that a webhook began', () => {
 		expect(JSON.parse((await received())[0]?.body ?? '')).toMatchObject({ type, data });
 	});
 
-	test('is told where it was cancelled: the run, and what waited for it', async () => {
+	test('is sent for a cancelled run and its waiting messages', async () => {
 		play(() => new Promise(() => {}));
 		const [one, two] = [await place(), await place()];
 		const session = crypto.randomUUID();
@@ -94,7 +94,7 @@ describe('the end of a run that a webhook began', () => {
 		}
 	});
 
-	test('is told of each run of a session, to whoever asked for it', async () => {
+	test('is sent for each run of a session that asks for it', async () => {
 		const gate = Promise.withResolvers<void>();
 		play(() => gate.promise.then(() => 'One.'), 'Two.');
 		const [one, two] = [await place(), await place()];
@@ -111,7 +111,7 @@ describe('the end of a run that a webhook began', () => {
 		}
 	});
 
-	test('is told to who steered a run as well', async () => {
+	test('is sent to the callback of a steering message', async () => {
 		const gate = Promise.withResolvers<void>();
 		play(() => gate.promise.then(() => ({ toolCalls: [{ id: 'a', name: 'nothing', input: {} }] })), 'Both.');
 		const [one, two] = [await place(), await place()];
@@ -154,7 +154,7 @@ describe('a callback that is not delivered', () => {
 		},
 	);
 
-	test('is given up after ten attempts, or at once where its receiver is gone', async () => {
+	test('is given up after ten attempts, or at once if its receiver is gone', async () => {
 		play('Done.', 'Done.');
 		const never = await place(...Array<number>(20).fill(503));
 		const { sessionId } = await begin({ text: 'go', callback: never.url });
@@ -169,7 +169,7 @@ describe('a callback that is not delivered', () => {
 		expect(await readAlarm(other.sessionId)).toBeNull();
 	});
 
-	test('outlives restarts: while it is sent, and between attempts', async () => {
+	test('survives restarts while it is sent and between attempts', async () => {
 		play('Done.');
 		const { url, received } = await place(-1, 500);
 		const { sessionId } = await begin({ text: 'go', callback: url });
@@ -185,7 +185,7 @@ describe('a callback that is not delivered', () => {
 		expect(await received()).toHaveLength(3);
 	});
 
-	test('of a run that died with its object is sent when the run ends in its next life', async () => {
+	test('of a run that died with its object is sent after the next attempt', async () => {
 		const first = play(() => new Promise(() => {}));
 		const { url, received } = await place();
 		const { sessionId, runId } = await begin({ text: 'go', callback: url });
@@ -197,7 +197,7 @@ describe('a callback that is not delivered', () => {
 		expect(JSON.parse((await received())[0]?.body ?? '')).toMatchObject({ data: { runId, text: 'After all.' } });
 	});
 
-	test('is told where its message still waits when the session expires', async () => {
+	test('is sent for a message that waits when the session expires', async () => {
 		play({ toolCalls: [{ id: 'a', name: 'by_hand', input: {} }] }, 'never');
 		const { url, received } = await place();
 		const session = crypto.randomUUID();
@@ -232,7 +232,7 @@ describe('a callback that is not delivered', () => {
 	});
 });
 
-test('a callback goes to the public, and on a laptop to the laptop; where nothing signs it no run begins', async () => {
+test('sends a callback to public addresses, and on a laptop to the laptop; refuses it without a signing secret', async () => {
 	play();
 	for (const callback of [
 		'http://example.com/',
@@ -265,7 +265,7 @@ test('a callback is signed with every secret, and the schedule spans three days'
 	expect(total).toBeLessThan(84);
 });
 
-test('a run that nobody wants to be told of sends nothing and keeps no alarm', async () => {
+test('sends nothing and keeps no alarm without a callback', async () => {
 	play('Done.');
 	const { sessionId } = await begin({ text: 'go' });
 	await allEvents(await follow(sessionId));

@@ -20,7 +20,7 @@ beforeEach(() => atCrashPoint());
 const answer = (id: string, text: string) => request(`/v1/sessions/${id}/answer`, { text });
 
 describe('a call that another agent carries out', () => {
-	test('has the answer of a child, which is a session of its own, as its result', async () => {
+	test('has the answer of a child session as its result', async () => {
 		const id = await createEditor();
 		cast({
 			editor: [{ toolCalls: [give('a', 'A poem.'), give('b', 'A song.')] }, 'Both are there.'],
@@ -38,7 +38,7 @@ describe('a call that another agent carries out', () => {
 		expect((await readHistory(child?.id ?? '')).map(({ role }) => role)).toEqual(['user', 'assistant']);
 	});
 
-	test('is an error for the model where the child fails', async () => {
+	test('is an error for the model when the child fails', async () => {
 		const id = await createEditor();
 		cast({ editor: [{ toolCalls: [give('a', 'A poem.')] }, 'So be it.'], writer: () => new Error('no ink') });
 		expect((await allEvents(await send(id, 'go'))).at(-1)).toMatchObject({ type: 'done' });
@@ -102,7 +102,7 @@ describe('a call that another agent carries out', () => {
 		]);
 	});
 
-	test('is for the parent alone: its owner reads the child, and changes nothing there', async () => {
+	test('belongs to the parent: the owner reads the child, and changes nothing there', async () => {
 		const id = await createEditor();
 		cast({ editor: [{ toolCalls: [give('a', 'A poem.')] }, 'Done.'], writer: () => 'A poem.' });
 		await allEvents(await send(id, 'go'));
@@ -125,7 +125,7 @@ describe('a call that another agent carries out', () => {
 });
 
 describe('the budget of a tree', () => {
-	test('is shared: what a child may spend is set aside, and what it cost is spent', async () => {
+	test('is shared: the budget of a child is reserved, and its cost is spent', async () => {
 		const id = await createEditor({ tokens: 2_000 });
 		const gate = Promise.withResolvers<void>();
 		let isWorking = false;
@@ -149,7 +149,7 @@ describe('the budget of a tree', () => {
 		expect(await readChildren(id)).toMatchObject([{ budget: { tokens: 1_000 }, spent: { tokens: 70 } }]);
 	});
 
-	test('is never passed by twenty children of whom it is enough for eight', async () => {
+	test('is not exceeded by twenty children when it is enough for eight', async () => {
 		const id = await createEditor({ tokens: 8_200 });
 		cast({
 			editor: [
@@ -317,7 +317,7 @@ describe('a child that waits for a person', () => {
 		expect(await readResults(child?.id ?? '')).toMatchObject([{ content: 'paid 3', ranWith: { amount: 3 } }]);
 	});
 
-	test('has a call allowed by nobody who may only send messages', async () => {
+	test('refuses an approval without the right to decide', async () => {
 		const id = await createEditor();
 		const calls = [{ id: 'p', name: 'pay', input: { amount: 7 } }];
 		cast({
@@ -341,7 +341,7 @@ describe('a child that waits for a person', () => {
 		expect(await readResults(id)).toMatchObject([{ content: 'Told: paid 7' }]);
 	});
 
-	test('is cancelled with the parent, and what was set aside for it is free again', async () => {
+	test('is cancelled with the parent, and frees its reservation', async () => {
 		const id = await createEditor();
 		cast({
 			editor: [{ toolCalls: [give('a', 'A poem.')] }],

@@ -126,7 +126,7 @@ describe.each(Object.entries(ways))('a session that %s makes', (way, { id: toId,
 	);
 });
 
-test('a session that is created without a message is there with its token or not at all, whichever write failed', async () => {
+test('creates a session with its token or not at all, whichever write fails', async () => {
 	const id = idOf('idempotency local alone');
 	for (let at = 1; ; at++) {
 		breakStorage((n) => n === at, id);
@@ -142,7 +142,7 @@ test('a session that is created without a message is there with its token or not
 	}
 });
 
-test('a request that is refused for its own fault leaves no session behind that it would have made', async () => {
+test('creates no session for a refused request', async () => {
 	const model = 'nobody-has-this';
 	const messages = [{ id: 'm', role: 'user', parts: [{ type: 'text', text: 'go' }] }];
 	const refused = await request('/v1/ui/fleeting', { id: 'refused', messages, model });

@@ -140,7 +140,7 @@ describe('a turn whose object dies while the next one is about to begin', () => 
 		});
 });
 
-test('nobody is shown a turn of calls before it is durable, and the next one begins meanwhile', async () => {
+test('shows a turn of calls after it is durable, while the next turn begins', async () => {
 	await runInDurableObject(env.SESSIONS.get(env.SESSIONS.newUniqueId()), async (_, { storage }) => {
 		const store = new SessionStore(storage);
 		store.create({ id: 's', agent: 'scripted', owner: 'local', createdAt: 1 });
@@ -196,7 +196,7 @@ test('nobody is shown a turn of calls before it is durable, and the next one beg
 });
 
 describe('a run whose lives are used up in the middle of an answer', () => {
-	test('is over, and the next message is answered', async () => {
+	test('is over, and the session answers the next message', async () => {
 		const id = await createSession();
 		play(readHalf('One'), readHalf('Two'), readHalf('Three'));
 		let response = await send(id, 'go');
@@ -261,7 +261,7 @@ describe('an approval', () => {
 	const approve = (id: string, call: unknown) =>
 		request(`/v1/sessions/${id}/tool-results`, [{ id: call, approve: true }], { accept: 'text/event-stream' });
 
-	test('that was stored when its object died is shown, and answered once by the id that was shown', async () => {
+	test('that was stored before a crash is shown, and answered once by its id', async () => {
 		const id = await createSession();
 		const stored = hangAt('ended');
 		play({ toolCalls: [pay] });
@@ -279,7 +279,7 @@ describe('an approval', () => {
 		expect(results).toMatchObject([{ toolCallId: 'p', content: 'paid 5' }]);
 	});
 
-	test('whose answer was lost with its object may be given again', async () => {
+	test('can be given again after its answer was lost in a crash', async () => {
 		const id = await createSession();
 		play({ toolCalls: [pay] });
 		const shown = (await allEvents(await send(id, 'go'))).at(-1)?.data.toolCalls as { id: string }[];
@@ -295,7 +295,7 @@ describe('an approval', () => {
 });
 
 describe('a model that never ends', () => {
-	test('holds up no alarm, is ended by its deadline, and says nothing afterwards', async () => {
+	test('does not delay the alarm, and ends by its deadline', async () => {
 		const id = await createSession('impatient');
 		const late = Promise.withResolvers<void>();
 		let isStopped = false;
@@ -325,7 +325,7 @@ describe('a model that never ends', () => {
 		expect(await readReplies(id)).toEqual(['Next.']);
 	});
 
-	test('writes nothing any more once its run is over, or has another life', async () => {
+	test('writes nothing after its run is over or has another attempt', async () => {
 		await runInDurableObject(env.SESSIONS.get(env.SESSIONS.newUniqueId()), async (_, { storage }) => {
 			const store = new SessionStore(storage);
 			store.create({ id: 's', agent: 'scripted', owner: 'local', createdAt: 1 });

@@ -19,7 +19,7 @@ const look = { text: 'I look. ', toolCalls: [{ id: 'a', name: 'echo', input: { t
 const readShown = (events: readonly WireEvent[]) => readTurns(events).join('');
 
 describe('a model stream that drops in the middle of an answer', () => {
-	test('is asked again in the same run, and the history has the answer once', async () => {
+	test('is asked again in the same run, with one answer in the history', async () => {
 		const id = await createSession();
 		const { requests } = play(look, dropAfter('Half', ' of'), 'Whole.');
 		const events = await allEvents(await send(id, 'go'));

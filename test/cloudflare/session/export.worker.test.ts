@@ -31,7 +31,7 @@ const readLines = async (id: string) => {
 const say = async (id: string, body: object, headers: Record<string, string> = {}) =>
 	(await request(`/v1/sessions/${id}/messages`, body, headers)).json();
 
-test('an export has everything of a session: state, runs, spending, history and where it came from', async () => {
+test('exports the state, the runs, the spending, the history and its origins', async () => {
 	const metadata = { customer: '42' };
 	const made = await request('/v1/sessions', { agent: 'scripted', metadata, budget: { tokens: 9_000_000 } });
 	const { id } = await made.json<{ id: string }>();
@@ -66,7 +66,7 @@ test('an export has everything of a session: state, runs, spending, history and 
 	expect(exported).toEqual(shown);
 });
 
-test('as lines it is the same, a record each, and the last line says how many there were', async () => {
+test('exports the same records as lines, with the counts in the last line', async () => {
 	const id = await createSession();
 	play('1', '2');
 	await say(id, { text: 'One' });
@@ -81,7 +81,7 @@ test('as lines it is the same, a record each, and the last line says how many th
 	]);
 });
 
-test('a session in which nothing ran is exported too', async () => {
+test('exports a session without a run', async () => {
 	const id = await createSession();
 	expect(await readExport(id)).toMatchObject({ session: { id }, runs: [], spending: [], waiting: [], messages: [] });
 	expect((await readLines(id)).at(-1)).toEqual({
@@ -115,7 +115,7 @@ test('an export has waiting messages and interrupted turns, also after a crash',
 	expect(await readExport(id)).toEqual(before);
 });
 
-test('a long session is read as fast as its reader takes it, and never as a whole', async () => {
+test('exports a long session at the pace of its reader', async () => {
 	const id = await createSession();
 	await runInDurableObject(readObject(id), async (_, ctx) => {
 		const full = new SessionStore(ctx.storage);
@@ -145,7 +145,7 @@ test('a long session is read as fast as its reader takes it, and never as a whol
 	});
 });
 
-test('an export of a session that is removed meanwhile breaks off instead of ending', async () => {
+test('breaks off an export when the session is removed', async () => {
 	const id = await createSession();
 	await runInDurableObject(readObject(id), async (_, ctx) => {
 		const store = new SessionStore(ctx.storage);

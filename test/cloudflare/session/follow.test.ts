@@ -60,7 +60,7 @@ test('many readers of one large event share what is written of it', async () => 
 	expect(new Set(all.map((chunks) => chunks.reduce((sum, { length }) => sum + length, 0))).size).toBe(1);
 });
 
-test('a reader that leaves in the middle of a large event leaves the others theirs', async () => {
+test('keeps a large event for other readers when one reader leaves', async () => {
 	const { log } = longRun();
 	const reader = follow(log).getReader();
 	await reader.read();
@@ -70,7 +70,7 @@ test('a reader that leaves in the middle of a large event leaves the others thei
 	expect(toText(first)).toBe(toText(second));
 });
 
-test('a reader of a run whose end could not be stored is let go, without an end', async () => {
+test('releases the readers of a run whose end cannot be stored', async () => {
 	const log = new RunLog(1, [
 		{ type: 'run.started', runId: 'r', attempt: 1 },
 		{ type: 'text', text: 'so far' },
@@ -104,7 +104,7 @@ function followSlowly() {
 	return { log, reader, drained, takeSent };
 }
 
-test('a comment comes after 15 s without an event, each time', async () => {
+test('sends a comment after every 15 s without an event', async () => {
 	const { log, reader, takeSent } = followSlowly();
 	await vi.advanceTimersByTimeAsync(10_000);
 	expect(takeSent()).toContain('event: run.started');

@@ -109,7 +109,7 @@ describe('a session whose budget is spent', () => {
 		expect(await readStored(sessionId)).toEqual(before);
 	});
 
-	test('says what the run would have said: the budget, what is left, and the remedy', async () => {
+	test('names the budget, the rest and the remedy', async () => {
 		const id = await createSession();
 		play('never');
 		await change(id, { tokens: 1 });
@@ -282,7 +282,7 @@ describe("a session whose owner's or user's budget is spent", () => {
 		expect(await other.json()).toMatchObject({ text: 'Hello.' });
 	});
 
-	test('asks its ledger no more than before while there is money', () =>
+	test('asks the ledger nothing more while the budget lasts', () =>
 		limited(async (setDay) => {
 			setDay({ tokens: 10_000_000 });
 			const id = await createSession('thrifty');

@@ -93,7 +93,7 @@ const withoutOrigin = (line: Line): Line => {
 	return { message: { ...message, stored: { ...rest, ...(inbound !== undefined && { inbound: kept }) } } };
 };
 
-test('what is exported is imported as the same session, with an account of its own', async () => {
+test('imports an export as the same session with its own account', async () => {
 	const id = await createFull();
 	const copy = await readId(await importLines(await readLines(id)));
 	expect(copy).not.toBe(id);
@@ -241,7 +241,7 @@ test('a fork by somebody who may not raise budgets has the budget of the agent, 
 	expect(await readLimit('ann')).toEqual(budget);
 });
 
-test('a copy has the title, the metadata, the model, the budget and the time of its first, or what is usual there', async () => {
+test('copies the title, the metadata, the model, the budget and the lifetime, or uses the defaults', async () => {
 	const own = { metadata: { user: 'u1' }, model: 'demo', budget: { tokens: 70_000 }, expiresAfterMs: 7_200_000 };
 	const made = await request('/v1/sessions', { agent: 'scripted', ...own });
 	const { id } = await made.json<{ id: string }>();
@@ -290,7 +290,7 @@ test('messages that others took the place of stay so in a copy, and no model is 
 	expect(requests[0]?.messages.map(({ content }) => content)).toEqual(['Other', 'two', 'Second']);
 });
 
-test('one JSON document is imported like lines', async () => {
+test('imports one JSON document like lines', async () => {
 	const id = await createFull();
 	const document = await (await request(`/v1/sessions/${id}/export`)).text();
 	const copy = await readId(await importText(document, { 'content-type': 'application/json' }));
@@ -310,7 +310,7 @@ test('an imported session goes on: the model is sent its history, and it survive
 	expect((await readState(copy)).budget.spent.tokens).toBeGreaterThan(0);
 });
 
-test('a fork has the history, the files and the state, and each goes its own way', async () => {
+test('copies the history, the files and the state; the copies are independent', async () => {
 	const id = await createFull();
 	play({ toolCalls: [call('r', 'remember', { key: 'n' })] }, 'Three.');
 	await allEvents(await send(id, 'Three'));
@@ -432,7 +432,7 @@ test('a session that expires does so its time after the import, however old its 
 
 const longAgo = '2020-01-01T00:00:00.000Z';
 
-test('nobody enters a session while it is imported, and a crash leaves nothing of it', async () => {
+test('hides a session during its import, and removes it after a crash', async () => {
 	const id = await createSession();
 	await runInDurableObject(readObject(id), async (_, ctx) => {
 		const store = new SessionStore(ctx.storage);
@@ -453,7 +453,7 @@ test('nobody enters a session while it is imported, and a crash leaves nothing o
 	});
 });
 
-test('an alarm during an import leaves it alone, and comes again', async () => {
+test('keeps an import when the alarm goes off', async () => {
 	const lines = await readLines(await createFull());
 	const id = env.SESSIONS.newUniqueId();
 	const { readable, writable } = new IdentityTransformStream();

@@ -22,7 +22,7 @@ function createKept(...places: readonly number[]) {
 	};
 }
 
-test('a record that is stored is kept at its place, not only as the last one', () => {
+test('keeps a new record at its place among others', () => {
 	const { kept, change } = createKept(1, 5);
 	change();
 	kept.add(toSized(3));

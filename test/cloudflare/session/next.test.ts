@@ -124,7 +124,7 @@ test('a message that waits begins its run as soon as it may', () => {
 	});
 });
 
-test('a run whose object died has its next attempt, or its end, before anything else happens', () => {
+test('plans the next attempt or the end of a lost run first', () => {
 	check(({ session, run, isLive }, { state, action }) => {
 		const isLost = session !== undefined && run?.status === 'running' && !isLive;
 		expect(state === 'lost').toBe(isLost);

@@ -27,7 +27,7 @@ const onStore = (work: (store: SessionStore, readRows: ReturnType<typeof counted
 
 const listTold = (store: SessionStore) => store.reports.list().map(({ id }) => id);
 
-test('an activity without a run keeps a session from expiring, and is stored at most once a minute', () =>
+test('extends a session by an activity without a run, stored at most once a minute', () =>
 	onStore((store, readRows) => {
 		store.runs.end(1, 'completed', { before: [], draft: [], steps: 0, event: { type: 'cancelled' } }, 1);
 		readRows();
@@ -54,7 +54,7 @@ test('the end of a lease is told while the run that began it goes on', () =>
 		expect(listTold(store)).toContain('ledger run_2.1');
 	}));
 
-test('the end of a lease tells what each model cost, also of requests that no message came of', () =>
+test('reports the cost of each model at the end of a lease, also of failed requests', () =>
 	onStore((store) => {
 		const reserve = (model: string, more: object = {}) =>
 			store.spending.reserve({ run: 1, model, amount: ten, owed: true, estimate, lease: 1, ...more }, 1);
