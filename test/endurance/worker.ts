@@ -201,10 +201,8 @@ function isAborted(session: string): boolean {
 /** Whether the newest run of a session is over. */
 function hasEnded(sql: SqlStorage): boolean {
 	if (sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'run'").toArray().length === 0) return false;
-	const [run] = sql.exec<{ n: number; status: string }>('SELECT n, status FROM run ORDER BY n DESC LIMIT 1').toArray();
-	if (run === undefined || run.status === 'running') return false;
-	// A run that has just begun has no row.
-	return sql.exec('SELECT 1 FROM message WHERE run > ? AND begun IS NOT NULL', run.n).toArray().length === 0;
+	const [run] = sql.exec<{ status: string }>('SELECT status FROM run ORDER BY n DESC LIMIT 1').toArray();
+	return run !== undefined && run.status !== 'running';
 }
 
 const app = createApp(runtime);

@@ -49,13 +49,10 @@ const storedIn = (id: string) =>
 	runInDurableObject(readObject(id), async (_, { storage }) => {
 		const has = (table: string) =>
 			storage.sql.exec("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?", table).toArray().length > 0;
-		const count = (table: string, where = '') =>
-			has(table) ? storage.sql.exec(`SELECT 1 FROM ${table} ${where}`).toArray().length : 0;
-		const [sessions = 0, messages = 0, outbox = 0, tokens = 0] = [
-			...['session', 'message', 'outbox', 'token'].map((table) => count(table)),
+		const count = (table: string) => (has(table) ? storage.sql.exec(`SELECT 1 FROM ${table}`).toArray().length : 0);
+		const [sessions = 0, messages = 0, runs = 0, outbox = 0, tokens = 0] = [
+			...['session', 'message', 'run', 'outbox', 'token'].map((table) => count(table)),
 		];
-		// A run's first message says how it began.
-		const runs = count('message', 'WHERE begun IS NOT NULL');
 		return { rows: { sessions, messages, runs, outbox, tokens }, alarm: await storage.getAlarm() };
 	});
 const nothing = { sessions: 0, messages: 0, runs: 0, outbox: 0, tokens: 0 };

@@ -52,7 +52,6 @@ describe('a storage that takes no writes for a while', () => {
 				await expect
 					.poll(async () => countWrites() > from + 1 || (await Promise.race([isOver, false])), patient)
 					.toBe(true);
-				// A run that has no row has only begun.
 				const isOpen = (await querySession(id, "SELECT 1 FROM run WHERE status <> 'running'")).length === 0;
 				if (isOpen) expect(seen.filter(isEnd), `write ${from}`).toEqual([]);
 				mendStorage();

@@ -90,7 +90,7 @@ export class RunRows {
 	begin(run: NewRun): RunRecord {
 		const record: RunRecord = { ...run, status: 'running', attempt: 1, lost: 0, progress: 0, restarts: 0 };
 		this.#newest.change(
-			() => this.#save(record),
+			() => this.#save(record, 'INSERT'),
 			() => record,
 		);
 		return record;
@@ -160,12 +160,12 @@ export class RunRows {
 		);
 	}
 
-	#save(run: RunRecord): void {
+	#save(run: RunRecord, insert = 'INSERT OR REPLACE'): void {
 		const row = toRow(run);
 		const columns = Object.keys(row);
 		this.#sql.write(
 			'run',
-			`INSERT OR REPLACE INTO run (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`,
+			`${insert} INTO run (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`,
 			...Object.values(row),
 		);
 	}
