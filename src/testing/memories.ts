@@ -1,6 +1,6 @@
 import type { Agent } from '../cloudflare/agent/define.ts';
-import { listInsideTools } from '../cloudflare/agent/tool-names.ts';
 import { findMemoryOptions } from '../cloudflare/agent/memory.ts';
+import { listInsideTools } from '../cloudflare/agent/tool-names.ts';
 import type { Config } from '../cloudflare/config/config.ts';
 import { recallFor } from '../cloudflare/memory/recall.ts';
 import { createMemoryTools } from '../cloudflare/memory/tools.ts';
