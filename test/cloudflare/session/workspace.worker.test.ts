@@ -96,6 +96,8 @@ describe('the workspace of a session', () => {
 			const move = (at: number) => ({ type: 'move', from: `d${at % 100}/f${at}.txt`, to: `m/f${at}.txt` }) as const;
 			await large.change(Array.from({ length: 1_000 }, (_, at) => move(at)));
 			expect(await cost(() => large.changes({ limit: 10 }))).toBeLessThanOrEqual(60);
+			for (let n = 0; n < 60; n++) await large.write('one.txt', `text ${n}\n`);
+			expect(await cost(() => large.changes({ limit: 50 }))).toBeLessThanOrEqual(200);
 		});
 	});
 

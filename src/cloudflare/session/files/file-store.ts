@@ -112,12 +112,13 @@ export class FileStore implements WorkspaceStore {
 	async changes(limit: number, before?: string): Promise<readonly FileChange[]> {
 		const records = this.#store.workspace.journal.page(limit, before);
 		let left = mostForDiffs;
-		// All texts are read first: what is forgotten meanwhile is gone.
+		// All texts are read first, and each content once: a content that is forgotten meanwhile is gone.
+		const read = new Map<number, string>();
 		const texts = records.map((record) => {
 			const size = (record.before?.size ?? 0) + (record.after?.size ?? 0);
 			const isShown = size <= Math.min(mostForDiff, left);
 			if (isShown) left -= size;
-			return isShown ? this.#readTexts(record) : undefined;
+			return isShown ? this.#readTexts(record, read) : undefined;
 		});
 		const changes: FileChange[] = [];
 		for (const [n, { id, path, kind, from, callId, at }] of records.entries()) {
@@ -179,15 +180,21 @@ export class FileStore implements WorkspaceStore {
 	}
 
 	/** The texts of a change; nothing if one of them is no text, or in the bucket. */
-	#readTexts({ path, from, before, after }: FileChangeRecord): TextChange | undefined {
+	#readTexts({ path, from, before, after }: FileChangeRecord, known: Map<number, string>): TextChange | undefined {
 		const isText = [before, after].every(
 			(file) => file === undefined || (file.lines !== undefined && !file.content.key),
 		);
 		if (!isText) return undefined;
 		const read = (file: SessionFile | undefined): string | undefined => {
 			if (file === undefined) return undefined;
-			const bytes = this.#store.workspace.contents.read(file.content.id, 0, file.size);
-			return new TextDecoder('utf-8', { fatal: false, ignoreBOM: true }).decode(bytes);
+			const { id } = file.content;
+			const text =
+				known.get(id) ??
+				new TextDecoder('utf-8', { fatal: false, ignoreBOM: true }).decode(
+					this.#store.workspace.contents.read(id, 0, file.size),
+				);
+			known.set(id, text);
+			return text;
 		};
 		return { path, from, before: read(before), after: read(after) };
 	}

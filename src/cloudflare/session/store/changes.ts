@@ -93,11 +93,17 @@ export class ChangeRows {
 		const older = 'SELECT * FROM change WHERE change < ? ORDER BY change DESC, place';
 		const left = new Map<string, number | null>();
 		const found: FileChangeRecord[] = [];
+		// What a change leaves is mostly what the next one finds.
+		const files = new Map<number, SessionFile | undefined>();
+		const find = (id: number | null): SessionFile | undefined => {
+			if (id !== null && !files.has(id)) files.set(id, this.#find(id));
+			return id === null ? undefined : files.get(id);
+		};
 		for (const rows of [this.#sql.exec<Row>(rest, change, place), this.#sql.exec<Row>(older, change)])
 			for (const row of rows) {
 				if (found.length === limit) return found;
 				if (row.kind === null) left.set(`${row.change} ${row.path}`, row.before);
-				found.push(...this.#toRecord(row, left));
+				found.push(...this.#toRecord(row, left, find));
 			}
 		return found;
 	}
@@ -124,13 +130,16 @@ export class ChangeRows {
 	}
 
 	/** @param left the contents of files that moved away, by change and path, as far as they were read. */
-	#toRecord(row: Row, left: ReadonlyMap<string, number | null>): readonly FileChangeRecord[] {
+	#toRecord(
+		row: Row,
+		left: ReadonlyMap<string, number | null>,
+		find: (id: number | null) => SessionFile | undefined,
+	): readonly FileChangeRecord[] {
 		const { change, place, call, created_at: at, moved_from: from } = row;
 		return toChanged(row).map((changed) => {
 			// A file that moved was at its old place.
 			const old = from === null ? row.before : (left.get(`${change} ${from}`) ?? this.#findBefore(change, from));
-			const before = this.#find(old);
-			const after = row.after === old ? before : this.#find(row.after);
+			const [before, after] = [find(old), find(row.after)];
 			return { ...changed, id: `${change}.${place}`, at, ...(call !== null && { callId: call }), before, after };
 		});
 	}
