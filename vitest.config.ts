@@ -18,7 +18,7 @@ const both = [
 	'test/core/tool/{abort,dispatch,run,schema,state}.test.ts',
 	'test/core/toolboxes/web/*.test.ts',
 	'test/cloudflare/wire/protocols/webhooks/**/*.test.ts',
-	'test/core/ground/{public-url,public-fetch}.test.ts',
+	'test/core/base/{public-url,public-fetch}.test.ts',
 ];
 
 /**

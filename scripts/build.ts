@@ -8,7 +8,7 @@ import { registerHooks } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import * as v from 'valibot';
-import { toMessageText } from '../src/core/ground/errors.ts';
+import { toMessageText } from '../src/core/base/errors.ts';
 import { writeCopies } from './pack/copies.ts';
 import { findStrangeImports, finishDeclarations } from './pack/declarations.ts';
 import { buildPage } from './page.ts';

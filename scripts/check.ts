@@ -13,7 +13,7 @@ const usage = `npm run check: format, lint, one-way imports, current prices, wha
 const tsc = ['typescript/bin/tsc', '--singleThreaded'] as const;
 const checks: readonly (readonly [string, ...string[]])[] = [
 	['@biomejs/biome/bin/biome', 'check', '.'],
-	['../scripts/house.ts'],
+	['../scripts/layers.ts'],
 	['../scripts/prices.ts', '--check'],
 	['knip/bin/knip.js', '--no-progress'],
 	[...tsc],

@@ -3,7 +3,7 @@ import { readdirSync } from 'node:fs';
 import { registerHooks } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { RunletError } from '../src/core/ground/errors.ts';
+import { RunletError } from '../src/core/base/errors.ts';
 import { root } from './root.ts';
 import { listSources } from './source-names.ts';
 

@@ -2,14 +2,14 @@
 import { join } from 'node:path';
 import { watchFolder } from '../src/command/dev/watch.ts';
 import { main } from '../src/command/main.ts';
-import { toMessageText } from '../src/core/ground/errors.ts';
+import { toMessageText } from '../src/core/base/errors.ts';
 import { buildPage } from './page.ts';
 import { root } from './root.ts';
 
 await main(['dev', ...process.argv.slice(2)], {
 	prepare: () => {
 		updatePage();
-		for (const room of ['page', 'client']) watchFolder(join(root, 'src', room), updatePage);
+		for (const folder of ['page', 'client']) watchFolder(join(root, 'src', folder), updatePage);
 	},
 });
 

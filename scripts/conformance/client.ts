@@ -3,8 +3,8 @@
  * the address as the last argument, and what it wants in the environment.
  */
 import * as v from 'valibot';
-import { toMessageText } from '../../src/core/ground/errors.ts';
-import { isRecord } from '../../src/core/ground/json.ts';
+import { toMessageText } from '../../src/core/base/errors.ts';
+import { isRecord } from '../../src/core/base/json.ts';
 import { chat, providers, type RunResult, type Tool, type ToolCall } from '../../src/core/index.ts';
 import { fromServer, type ServerTools } from '../../src/core/mcp/index.ts';
 import { BrowserLogin } from './login.ts';

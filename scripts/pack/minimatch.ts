@@ -1,4 +1,4 @@
-import { doNow, uncounted } from '../../src/core/ground/work.ts';
+import { doNow, uncounted } from '../../src/core/base/work.ts';
 import { compileGlob } from '../../src/core/toolboxes/glob.ts';
 
 /** Whether a name fits a glob, in linear time. It stands for the package `minimatch` in the shell. */

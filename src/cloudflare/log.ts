@@ -1,5 +1,5 @@
-import { type ErrorBody, RunletError, toMessageText, toRunletError } from '../core/ground/errors.ts';
-import { redactSecrets } from '../core/ground/redact.ts';
+import { type ErrorBody, RunletError, toMessageText, toRunletError } from '../core/base/errors.ts';
+import { redactSecrets } from '../core/base/redact.ts';
 
 /**
  * Writes one line of JSON for an event, which Workers Logs and `wrangler tail` can read. Only this file writes to the

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { formatDollars } from '../core/ground/text.ts';
+import { formatDollars } from '../core/base/text.ts';
 
 export const limitSchema = v.object({ tokens: v.exactOptional(v.number()), usd: v.exactOptional(v.number()) });
 

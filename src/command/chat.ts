@@ -12,7 +12,7 @@ import {
 } from '../client/index.ts';
 import { createAnsweredError, findAnswered, isWaitingFor, type Question } from '../client/waits.ts';
 import { toText } from '../client/words.ts';
-import { toMessageText } from '../core/ground/errors.ts';
+import { toMessageText } from '../core/base/errors.ts';
 import { commandUsage, findCommand } from './chat/commands.ts';
 import type { NextMessage } from './chat/next-message.ts';
 import { endLine, print, toOneLine } from './chat/print.ts';

@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import type { Server } from 'node:http';
 import { join } from 'node:path';
-import { type RunletError, toMessageText } from '../core/ground/errors.ts';
+import { type RunletError, toMessageText } from '../core/base/errors.ts';
 import { type Inspection, inspect, writeBanner } from './dev/banner.ts';
 import { DevServer } from './dev/dev-server.ts';
 import { type DevOptions, readOptions, usage } from './dev/options.ts';

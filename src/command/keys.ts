@@ -2,8 +2,8 @@
 
 import { relative } from 'node:path';
 import { isOver, type KeyRecord, readKeyId } from '../cloudflare/auth/key.ts';
-import { toMessageText } from '../core/ground/errors.ts';
-import { formatDollars } from '../core/ground/text.ts';
+import { toMessageText } from '../core/base/errors.ts';
+import { formatDollars } from '../core/base/text.ts';
 import { changeKeys, createKey, defaultKeysFile, type Keys, readKeys, rotateKey, toSecret } from './keys/file.ts';
 import { toKeyOptions } from './keys/options.ts';
 import { isPushed, pushKeys } from './keys/remote.ts';

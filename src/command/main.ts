@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { styleText } from 'node:util';
 import * as v from 'valibot';
-import { toMessageText } from '../core/ground/errors.ts';
-import { findNearest } from '../core/ground/text.ts';
+import { toMessageText } from '../core/base/errors.ts';
+import { findNearest } from '../core/base/text.ts';
 import { type Command, type CommandOptions, UsageError } from './options.ts';
 
 const commands: Readonly<Record<string, { readonly about: string; readonly load: () => Promise<Command> }>> = {

@@ -1,7 +1,7 @@
 /** The options of commands, and how a command is defined. */
 
 import { type ParseArgsConfig, parseArgs } from 'node:util';
-import { findNearest } from '../core/ground/text.ts';
+import { findNearest } from '../core/base/text.ts';
 
 /** Like `parseArgs`, but throws a `TypeError` that names the wrong option and the nearest known one. `help` is what to type to
  * read of all options. */

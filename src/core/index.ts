@@ -3,6 +3,8 @@
  * this file imports a platform.
  */
 
+export { type Actor, isSamePerson } from './base/actor.ts';
+export { RunletError } from './base/errors.ts';
 export type {
 	ChatFn,
 	ChatOptions,
@@ -22,8 +24,6 @@ export type {
 	StreamStop,
 } from './chat/index.ts';
 export * as chat from './chat/index.ts';
-export { type Actor, isSamePerson } from './ground/actor.ts';
-export { RunletError } from './ground/errors.ts';
 export * as providers from './providers/index.ts';
 export type { Skill, SkillResolver } from './skill/index.ts';
 export * as skill from './skill/index.ts';

@@ -4,7 +4,7 @@ import { readDecision } from '../cloudflare/agent/child-decision.ts';
 import { findChildWork } from '../cloudflare/agent/children.ts';
 import type { Agent } from '../cloudflare/agent/define.ts';
 import type { AgentMcpServer } from '../cloudflare/agent/mcp-servers.ts';
-import { isRecord } from '../core/ground/json.ts';
+import { isRecord } from '../core/base/json.ts';
 import { askUser, RunletError, type RunResult, type Tool, type ToolContext } from '../core/index.ts';
 import { createToolName } from '../core/mcp/server.ts';
 import type { TestServers, TestSession } from './options.ts';

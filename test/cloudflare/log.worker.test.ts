@@ -2,7 +2,7 @@ import { env } from 'cloudflare:test';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { hashKey, makeKey } from '../../src/cloudflare/auth/key.ts';
 import { log, logThrown, toFailureFields } from '../../src/cloudflare/log.ts';
-import { RunletError } from '../../src/core/ground/errors.ts';
+import { RunletError } from '../../src/core/base/errors.ts';
 import { createSession, request, send } from '../client.ts';
 import { play } from '../script.ts';
 import worker from '../worker.ts';

@@ -5,7 +5,7 @@ import { connect } from 'node:net';
 import { text as readText } from 'node:stream/consumers';
 import { afterEach, expect, test, vi } from 'vitest';
 import { createProxy, type ProxyOptions, type Proxy as ProxyServer } from '../../src/command/dev/proxy.ts';
-import { RunletError } from '../../src/core/ground/errors.ts';
+import { RunletError } from '../../src/core/base/errors.ts';
 
 const open: Server[] = [];
 afterEach(() => {

@@ -3,7 +3,7 @@
  * programmes in their long form, or the one that is named: `npm run endurance -- kills --count 200 --seed 7`.
  */
 import { parseOptions } from '../../src/command/options.ts';
-import { toMessageText } from '../../src/core/ground/errors.ts';
+import { toMessageText } from '../../src/core/base/errors.ts';
 import { programmes, report } from './programmes.ts';
 
 const usage = `npm run endurance [-- NAMES OPTIONS]: shows what sessions survive, by all programmes or those that are named

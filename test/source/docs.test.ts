@@ -82,7 +82,7 @@ test('README links to every page', () => {
 });
 
 test('docs/api.md lists the status of every code', () => {
-	const statuses = [...read('src/core/ground/errors.ts').matchAll(/^\t(\w+): (\d{3}),$/gm)];
+	const statuses = [...read('src/core/base/errors.ts').matchAll(/^\t(\w+): (\d{3}),$/gm)];
 	const rows = [...read('docs/api.md').matchAll(/^\| ((?:`\d{3}`(?:, )?)+) \| (.*?) \|/gm)];
 	const named = new Map(
 		rows.flatMap(([, status = '', codes = '']) => [...codes.matchAll(/`(\w+)`/g)].map(([, code]) => [code, status])),

@@ -1,5 +1,5 @@
 /** The APIs of three providers: what a request says, in the order of the provider's cache, and how an answer is written. */
-import { isRecord } from '../../../src/core/ground/json.ts';
+import { isRecord } from '../../../src/core/base/json.ts';
 import type { Billed } from '../../../src/core/providers/prices/price.ts';
 import { type Block, type Cache, type Counted, createMarkedCache, createPrefixCache, hour, minute } from './caches.ts';
 

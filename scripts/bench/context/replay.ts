@@ -1,5 +1,5 @@
 /** Plays a session through an adapter of Runlet, at a provider that only counts. */
-import { isRecord } from '../../../src/core/ground/json.ts';
+import { isRecord } from '../../../src/core/base/json.ts';
 import type { ChatOptions, Message } from '../../../src/core/index.ts';
 import { findPrice } from '../../../src/core/providers/prices/price.ts';
 import type { Api, Request, Said } from './apis.ts';

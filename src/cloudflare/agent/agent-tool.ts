@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { check } from '../../core/ground/check.ts';
-import { blameCaller, RunletError } from '../../core/ground/errors.ts';
+import { check } from '../../core/base/check.ts';
+import { blameCaller, RunletError } from '../../core/base/errors.ts';
 import { define, type Tool } from '../../core/tool/index.ts';
 import type { Limit } from '../objects/budget.ts';
 import { budgetSchema } from '../wire/budget.ts';

@@ -1,4 +1,4 @@
-import type { Actor } from '../../core/ground/actor.ts';
+import type { Actor } from '../../core/base/actor.ts';
 
 /** A decision that somebody wants to make about a call. */
 export interface ApprovalRequest {

@@ -1,4 +1,4 @@
-import { RunletError } from '../../core/ground/errors.ts';
+import { RunletError } from '../../core/base/errors.ts';
 import type { Tool, ToolCall } from '../../core/tool/index.ts';
 import { readArguments } from '../../core/tool/invoke.ts';
 

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
+import { RunletError } from '../../core/base/errors.ts';
+import { truncateText } from '../../core/base/text.ts';
 import type { CallAnswer } from '../../core/chat/call-answers.ts';
-import { RunletError } from '../../core/ground/errors.ts';
-import { truncateText } from '../../core/ground/text.ts';
 import { type AnsweredCall, type AskUser, askUser, type ToolContext } from '../../core/tool/index.ts';
 import { actorSchema } from '../auth/stored-actor.ts';
 import type { Limit } from '../objects/budget.ts';

@@ -1,9 +1,9 @@
 import * as v from 'valibot';
+import type { Actor } from '../../core/base/actor.ts';
+import { RunletError } from '../../core/base/errors.ts';
+import { isTooDeep } from '../../core/base/json.ts';
 import type { CallAnswer } from '../../core/chat/call-answers.ts';
 import type { Question } from '../../core/chat/index.ts';
-import type { Actor } from '../../core/ground/actor.ts';
-import { RunletError } from '../../core/ground/errors.ts';
-import { isTooDeep } from '../../core/ground/json.ts';
 import type { ToolCall } from '../../core/tool/index.ts';
 import { approvalEntry, toolCall } from '../wire/call.ts';
 

@@ -1,5 +1,5 @@
+import { createDeferred, type Deferred } from '../../core/base/promises.ts';
 import type { RunEvent } from '../../core/chat/index.ts';
-import { createDeferred, type Deferred } from '../../core/ground/promises.ts';
 import { ChildReader } from './child-reader.ts';
 import {
 	type EventSource,

@@ -1,7 +1,7 @@
+import { RunletError } from '../../core/base/errors.ts';
+import { createDeferred, type Deferred } from '../../core/base/promises.ts';
 import type { RunEvent } from '../../core/chat/index.ts';
 import { raceAbort, sleep } from '../../core/chat/signal.ts';
-import { RunletError } from '../../core/ground/errors.ts';
-import { createDeferred, type Deferred } from '../../core/ground/promises.ts';
 import { readLines } from '../objects/outside-call.ts';
 import { type RpcResult, takeValue } from '../objects/result.ts';
 import type { ChildEvent } from '../wire/event.ts';

@@ -1,4 +1,4 @@
-import type { Actor } from '../../core/ground/actor.ts';
+import type { Actor } from '../../core/base/actor.ts';
 import type { AnsweredCall, Tool, ToolContext } from '../../core/tool/index.ts';
 import type { Amount, BudgetState, Limit } from '../objects/budget.ts';
 import type { Caller, CreateInput, SessionApi, SessionState } from '../objects/session-api.ts';

@@ -1,10 +1,10 @@
 import * as v from 'valibot';
+import { check } from '../../core/base/check.ts';
+import { RunletError, withCallerFirst } from '../../core/base/errors.ts';
+import { isRecord } from '../../core/base/json.ts';
 import type { ReasoningEffort, SystemPrompt, Timeouts } from '../../core/chat/index.ts';
 import { reasoningEfforts } from '../../core/chat/provider.ts';
 import { assertReadable } from '../../core/chat/requirements.ts';
-import { check } from '../../core/ground/check.ts';
-import { RunletError, withCallerFirst } from '../../core/ground/errors.ts';
-import { isRecord } from '../../core/ground/json.ts';
 import { type Skill, forAgent as skillsForAgent } from '../../core/skill/index.ts';
 import { assertWritten } from '../../core/skill/skill.ts';
 import {

@@ -1,4 +1,4 @@
-import type { Actor } from '../../core/ground/actor.ts';
+import type { Actor } from '../../core/base/actor.ts';
 import type { Wakeups } from '../../core/tool/index.ts';
 import type { Config } from '../config/config.ts';
 import type { Scheduler } from '../objects/schedule-api.ts';

@@ -1,4 +1,4 @@
-import type { Env } from '../../core/ground/env.ts';
+import type { Env } from '../../core/base/env.ts';
 import type { WakeupTime } from '../../core/tool/index.ts';
 
 /** A session of a schedule's owner. */

@@ -1,5 +1,5 @@
-import { RunletError } from '../../core/ground/errors.ts';
-import { withTimeLimit } from '../../core/ground/promises.ts';
+import { RunletError } from '../../core/base/errors.ts';
+import { withTimeLimit } from '../../core/base/promises.ts';
 import type { Shell, ShellOutcome, ShellRequest } from '../../core/tool/tool.ts';
 import type { Config } from '../config/config.ts';
 import type { PageFiles } from '../config/env.ts';

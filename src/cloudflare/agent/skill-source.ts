@@ -1,7 +1,7 @@
 import * as v from 'valibot';
-import type { Actor } from '../../core/ground/actor.ts';
-import type { Env } from '../../core/ground/env.ts';
-import { isRecord } from '../../core/ground/json.ts';
+import type { Actor } from '../../core/base/actor.ts';
+import type { Env } from '../../core/base/env.ts';
+import { isRecord } from '../../core/base/json.ts';
 import type { SkillResolver } from '../../core/skill/index.ts';
 
 /** Whom a resolver is made for. */

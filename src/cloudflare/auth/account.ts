@@ -1,9 +1,9 @@
 import * as v from 'valibot';
-import type { Actor } from '../../core/ground/actor.ts';
-import { check } from '../../core/ground/check.ts';
-import type { Env } from '../../core/ground/env.ts';
-import { RunletError, toMessageText } from '../../core/ground/errors.ts';
-import { withTimeLimit } from '../../core/ground/promises.ts';
+import type { Actor } from '../../core/base/actor.ts';
+import { check } from '../../core/base/check.ts';
+import type { Env } from '../../core/base/env.ts';
+import { RunletError, toMessageText } from '../../core/base/errors.ts';
+import { withTimeLimit } from '../../core/base/promises.ts';
 import { type Identity, localIdentity, scheduleOwner, webhookOwner } from './identity.ts';
 import { type Scope, scopes } from './key.ts';
 import { type Role, roles } from './rights.ts';

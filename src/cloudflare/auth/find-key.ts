@@ -1,4 +1,4 @@
-import { fromBase64Url } from '../../core/ground/bytes.ts';
+import { fromBase64Url } from '../../core/base/bytes.ts';
 import { digestKey, isOver, type KeyRecord, readKeyId } from './key.ts';
 
 /**

@@ -1,5 +1,5 @@
-import type { Actor } from '../../core/ground/actor.ts';
-import { RunletError } from '../../core/ground/errors.ts';
+import type { Actor } from '../../core/base/actor.ts';
+import { RunletError } from '../../core/base/errors.ts';
 import { type FindRecord, findMatch } from './find-key.ts';
 import { isOver, readKeyId, type Scope, scopes } from './key.ts';
 import type { Role } from './rights.ts';

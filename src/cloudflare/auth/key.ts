@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { toBase64Url } from '../../core/ground/bytes.ts';
-import { RunletError } from '../../core/ground/errors.ts';
+import { toBase64Url } from '../../core/base/bytes.ts';
+import { RunletError } from '../../core/base/errors.ts';
 import { type Role, roles } from './rights.ts';
 import { userName } from './stored-actor.ts';
 

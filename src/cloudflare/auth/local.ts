@@ -1,4 +1,4 @@
-import { isLoopback } from '../../core/ground/public-fetch.ts';
+import { isLoopback } from '../../core/base/public-fetch.ts';
 
 /** The header with which the proxy of `npm start` marks its requests. */
 export const localHeader = 'x-runlet-local';

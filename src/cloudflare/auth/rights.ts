@@ -1,4 +1,4 @@
-import { RunletError } from '../../core/ground/errors.ts';
+import { RunletError } from '../../core/base/errors.ts';
 
 /** What a session token may do: read the session, send messages, decide about calls that wait for an approval. */
 export const tokenScopes = ['read', 'message', 'approve'] as const;

@@ -1,4 +1,4 @@
-import { fromBase64Url, joinBytes, toBase64Url } from '../../core/ground/bytes.ts';
+import { fromBase64Url, joinBytes, toBase64Url } from '../../core/base/bytes.ts';
 
 /** Seals texts that must not be readable in storage: AES-GCM with keys derived from `SECRETS_KEY` by HKDF (RFC 5869). */
 export interface SecretsBox {

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { type Actor, ways } from '../../core/ground/actor.ts';
+import { type Actor, ways } from '../../core/base/actor.ts';
 
 /** Somebody as an earlier version stored them: `sender` is a webhook or a schedule. */
 const person = v.object({ via: v.picklist(['key', 'account', 'token', 'link', 'sender']), id: v.string() });

@@ -1,5 +1,5 @@
-import { fromBase64Url, toBase64Url } from '../../core/ground/bytes.ts';
-import { RunletError } from '../../core/ground/errors.ts';
+import { fromBase64Url, toBase64Url } from '../../core/base/bytes.ts';
+import { RunletError } from '../../core/base/errors.ts';
 
 /** What a token claims. Only `verifyToken` shows whether it is true. */
 export interface TokenClaims {

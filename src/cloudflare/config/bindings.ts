@@ -1,4 +1,4 @@
-import { RunletError } from '../../core/ground/errors.ts';
+import { RunletError } from '../../core/base/errors.ts';
 import type { SkillsNamespace } from '../../core/skill/kv/layout.ts';
 import { reach, usualLimitMs } from '../objects/reach.ts';
 import type { WorkerEnv } from './env.ts';

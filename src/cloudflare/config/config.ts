@@ -1,8 +1,8 @@
 import * as v from 'valibot';
+import { check } from '../../core/base/check.ts';
+import type { Env } from '../../core/base/env.ts';
+import { toMessageText } from '../../core/base/errors.ts';
 import type { ModelPrices } from '../../core/chat/index.ts';
-import { check } from '../../core/ground/check.ts';
-import type { Env } from '../../core/ground/env.ts';
-import { toMessageText } from '../../core/ground/errors.ts';
 import type { AiBinding } from '../../core/providers/index.ts';
 import type { SkillsNamespace } from '../../core/skill/kv/layout.ts';
 import type { WebAccess } from '../../core/tool/index.ts';

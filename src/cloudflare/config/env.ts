@@ -1,4 +1,4 @@
-import type { Env } from '../../core/ground/env.ts';
+import type { Env } from '../../core/base/env.ts';
 import type { AiBinding } from '../../core/providers/index.ts';
 import type { SkillsNamespace } from '../../core/skill/kv/layout.ts';
 import type { DirectoryNamespace } from '../objects/directory/api.ts';

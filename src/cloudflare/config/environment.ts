@@ -1,4 +1,4 @@
-import type { Env } from '../../core/ground/env.ts';
+import type { Env } from '../../core/base/env.ts';
 import type { BindingNames } from './bindings.ts';
 import type { WorkerEnv } from './env.ts';
 

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
-import { check } from '../../core/ground/check.ts';
-import { RunletError } from '../../core/ground/errors.ts';
-import { isRecord } from '../../core/ground/json.ts';
+import { check } from '../../core/base/check.ts';
+import { RunletError } from '../../core/base/errors.ts';
+import { isRecord } from '../../core/base/json.ts';
 import type { SearchService } from '../../core/tool/index.ts';
 import { braveSearch, tavilySearch } from '../../core/toolboxes/index.ts';
 import type { WorkerEnv } from './env.ts';

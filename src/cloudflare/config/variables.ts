@@ -1,8 +1,8 @@
 import * as v from 'valibot';
-import { check, explain } from '../../core/ground/check.ts';
-import { RunletError } from '../../core/ground/errors.ts';
-import { isRecord } from '../../core/ground/json.ts';
-import { isLoopback } from '../../core/ground/public-fetch.ts';
+import { check, explain } from '../../core/base/check.ts';
+import { RunletError } from '../../core/base/errors.ts';
+import { isRecord } from '../../core/base/json.ts';
+import { isLoopback } from '../../core/base/public-fetch.ts';
 import { baseURL } from '../../core/providers/adapter/settings.ts';
 import { modelPrices } from '../../core/providers/prices/own.ts';
 import { usualQuota } from '../../core/workspace/plan.ts';

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { check } from '../../core/ground/check.ts';
-import { RunletError } from '../../core/ground/errors.ts';
+import { check } from '../../core/base/check.ts';
+import { RunletError } from '../../core/base/errors.ts';
 import type { Agent } from '../agent/define.ts';
 
 const schema = v.object({

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { fromBase64Url, joinBytes, toBase64Url } from '../../core/ground/bytes.ts';
-import { parseJson } from '../../core/ground/json.ts';
+import { fromBase64Url, joinBytes, toBase64Url } from '../../core/base/bytes.ts';
+import { parseJson } from '../../core/base/json.ts';
 import { sessionIdForm, toHmacKey } from '../auth/token.ts';
 
 const claims = v.strictObject({

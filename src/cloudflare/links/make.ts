@@ -1,5 +1,5 @@
-import type { Actor } from '../../core/ground/actor.ts';
-import { RunletError } from '../../core/ground/errors.ts';
+import type { Actor } from '../../core/base/actor.ts';
+import { RunletError } from '../../core/base/errors.ts';
 import { createTooLongToShow, isTooLongToShow } from '../agent/arguments.ts';
 import { findAgent } from '../agent/define.ts';
 import type { Config } from '../config/config.ts';

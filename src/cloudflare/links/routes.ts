@@ -1,6 +1,6 @@
 import type { Context } from 'hono';
 import { html } from 'hono/html';
-import { RunletError } from '../../core/ground/errors.ts';
+import { RunletError } from '../../core/base/errors.ts';
 import { readConfig } from '../config/config.ts';
 import type { LinkedCall } from '../objects/link-api.ts';
 import { askSession, askSessionInPath, findCaller } from '../routes/ask-session.ts';

@@ -1,5 +1,5 @@
 /** What the commands of the tool `memory` do with texts, in the words of Anthropic's tool. */
-import { RunletError } from '../../core/ground/errors.ts';
+import { RunletError } from '../../core/base/errors.ts';
 import type { MemoryRecord } from '../objects/memory/api.ts';
 
 /** How deep a folder is shown. */

@@ -1,5 +1,5 @@
+import { truncateText } from '../../core/base/text.ts';
 import type { Recalled } from '../../core/chat/index.ts';
-import { truncateText } from '../../core/ground/text.ts';
 import type { RecallingSession } from '../agent/memory.ts';
 import { askMemory, type MemoryRecord } from '../objects/memory/api.ts';
 import { searchMemories } from './search.ts';

@@ -1,4 +1,4 @@
-import { withTimeLimit } from '../../core/ground/promises.ts';
+import { withTimeLimit } from '../../core/base/promises.ts';
 import type { RecallingSession } from '../agent/memory.ts';
 import { log, toFailureFields } from '../log.ts';
 import { askMemory, type MemoryRecord, type MemoryVector } from '../objects/memory/api.ts';

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { hashText } from '../../core/ground/bytes.ts';
+import { hashText } from '../../core/base/bytes.ts';
 import { define, type Tool, type ToolContext } from '../../core/tool/index.ts';
 import { checkPath } from '../../core/workspace/path.ts';
 import { listMemoryTools, type MemoryToolName, type RememberingSession } from '../agent/memory.ts';

@@ -1,4 +1,4 @@
-import { RunletError } from '../../core/ground/errors.ts';
+import { RunletError } from '../../core/base/errors.ts';
 
 /** The first second in which a client may try again, and the range over which clients are spread, in seconds. */
 const [soonest, spread] = [1, 4];

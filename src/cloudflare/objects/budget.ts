@@ -1,4 +1,4 @@
-import { RunletError } from '../../core/ground/errors.ts';
+import { RunletError } from '../../core/base/errors.ts';
 
 /** The cost of calls to models: tokens, input and output together, and US dollars. */
 export interface Amount {

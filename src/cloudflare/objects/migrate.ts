@@ -1,5 +1,5 @@
 import type { SqlStorage } from '@cloudflare/workers-types';
-import { RunletError } from '../../core/ground/errors.ts';
+import { RunletError } from '../../core/base/errors.ts';
 
 /** The part of an object's storage that runs statements. */
 export type Sql = Pick<SqlStorage, 'exec'>;

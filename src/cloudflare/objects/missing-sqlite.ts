@@ -1,4 +1,4 @@
-import { RunletError, toMessageText } from '../../core/ground/errors.ts';
+import { RunletError, toMessageText } from '../../core/base/errors.ts';
 
 /** What the platform says in an object whose class has no SQLite. */
 const noSqlite = /SQL is not enabled for this Durable Object|Durable Object is not backed by SQL/;

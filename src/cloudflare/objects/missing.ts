@@ -1,4 +1,4 @@
-import { RunletError } from '../../core/ground/errors.ts';
+import { RunletError } from '../../core/base/errors.ts';
 
 /** The parts of Runlet that a Worker has only if it is given them, and what they are called. */
 const parts = { mcp: 'MCP', memory: 'memory', schedules: 'schedules', links: 'decision links' } as const;

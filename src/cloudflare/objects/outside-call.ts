@@ -1,6 +1,6 @@
+import { LineSplitter } from '../../core/base/text.ts';
 import type { MessagePart } from '../../core/chat/index.ts';
 import { raceAbort } from '../../core/chat/signal.ts';
-import { LineSplitter } from '../../core/ground/text.ts';
 import type { JsonSchema } from '../../core/tool/index.ts';
 import type { Bytes, Failure } from './result.ts';
 

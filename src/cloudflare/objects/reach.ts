@@ -1,5 +1,5 @@
-import { RunletError } from '../../core/ground/errors.ts';
-import { withTimeLimit } from '../../core/ground/promises.ts';
+import { RunletError } from '../../core/base/errors.ts';
+import { withTimeLimit } from '../../core/base/promises.ts';
 import { log, toFailureFields } from '../log.ts';
 import { RetryBudget } from './admission.ts';
 import { findMissingSqlite } from './missing-sqlite.ts';

@@ -1,4 +1,4 @@
-import { type ErrorBody, RunletError, toErrorBody, toRunletError } from '../../core/ground/errors.ts';
+import { type ErrorBody, RunletError, toErrorBody, toRunletError } from '../../core/base/errors.ts';
 import { logUnexpected } from '../log.ts';
 
 /**

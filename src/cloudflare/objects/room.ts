@@ -1,4 +1,4 @@
-import { RunletError } from '../../core/ground/errors.ts';
+import { RunletError } from '../../core/base/errors.ts';
 
 /** Whose bytes are counted. */
 export type RoomScope = 'session' | 'owner' | 'user';

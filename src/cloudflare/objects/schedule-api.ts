@@ -1,4 +1,4 @@
-import type { Actor } from '../../core/ground/actor.ts';
+import type { Actor } from '../../core/base/actor.ts';
 import type { LastWake, WakeupTime } from '../../core/tool/index.ts';
 import type { Shown } from '../wire/operation.ts';
 import type { schedule } from '../wire/schedule.ts';

@@ -1,6 +1,6 @@
+import type { Actor } from '../../core/base/actor.ts';
 import type { CallAnswer } from '../../core/chat/call-answers.ts';
 import type { ChatOptions, Message, MessagePart, ToolMessage } from '../../core/chat/index.ts';
-import type { Actor } from '../../core/ground/actor.ts';
 import type { Role, TokenScope } from '../auth/rights.ts';
 import type { Attachment } from '../wire/content.ts';
 import type { Shown } from '../wire/operation.ts';

@@ -1,6 +1,6 @@
 import type { DurableObjectStorage } from '@cloudflare/workers-types';
-import { RunletError } from '../../core/ground/errors.ts';
-import { splitText } from '../../core/ground/text.ts';
+import { RunletError } from '../../core/base/errors.ts';
+import { splitText } from '../../core/base/text.ts';
 import type { Sql } from './migrate.ts';
 import { findMissingSqlite } from './missing-sqlite.ts';
 

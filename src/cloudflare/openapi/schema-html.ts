@@ -1,5 +1,5 @@
 import { html } from 'hono/html';
-import { isRecord } from '../../core/ground/json.ts';
+import { isRecord } from '../../core/base/json.ts';
 import type { JsonSchema } from './json-schema.ts';
 
 type Html = ReturnType<typeof html>;

@@ -1,6 +1,6 @@
+import { RunletError, toMessageText } from '../../core/base/errors.ts';
+import { assertPublicUrl } from '../../core/base/public-fetch.ts';
 import { findObstacle, resolveRegistration } from '../../core/chat/index.ts';
-import { RunletError, toMessageText } from '../../core/ground/errors.ts';
-import { assertPublicUrl } from '../../core/ground/public-fetch.ts';
 import type { Agent } from '../agent/define.ts';
 import { listVariables } from '../agent/mcp-servers.ts';
 import { findMemoryOptions } from '../agent/memory.ts';

@@ -1,5 +1,5 @@
 import { Hono } from 'hono/tiny';
-import { RunletError, toRunletError } from '../../core/ground/errors.ts';
+import { RunletError, toRunletError } from '../../core/base/errors.ts';
 import type { Runtime } from '../agent/runtime.ts';
 import { toError } from '../objects/result.ts';
 import { toFailureAt } from '../wire/protocols/format.ts';

@@ -1,6 +1,6 @@
 import type { Context } from 'hono';
-import { toBase64Url } from '../../core/ground/bytes.ts';
-import { RunletError } from '../../core/ground/errors.ts';
+import { toBase64Url } from '../../core/base/bytes.ts';
+import { RunletError } from '../../core/base/errors.ts';
 import type { Agent } from '../agent/define.ts';
 import type { Runtime } from '../agent/runtime.ts';
 import { hasWebSearch, listToolNames } from '../agent/tool-names.ts';

@@ -1,4 +1,4 @@
-import { RunletError, toErrorBody } from '../../core/ground/errors.ts';
+import { RunletError, toErrorBody } from '../../core/base/errors.ts';
 import type { Agent } from '../agent/define.ts';
 import { findMemoryOptions } from '../agent/memory.ts';
 import type { Runtime } from '../agent/runtime.ts';

@@ -1,6 +1,6 @@
 import type { Context, MiddlewareHandler } from 'hono';
-import type { Actor } from '../../core/ground/actor.ts';
-import { RunletError } from '../../core/ground/errors.ts';
+import type { Actor } from '../../core/base/actor.ts';
+import { RunletError } from '../../core/base/errors.ts';
 import { webAgent } from '../../core/toolboxes/web/robots.ts';
 import { type Authenticate, identifyAccount } from '../auth/account.ts';
 import { type Identity, identify, identifyLocal, isOwnCredential } from '../auth/identity.ts';

@@ -1,9 +1,9 @@
 import type { Context } from 'hono';
 import type { Hono } from 'hono/tiny';
 import type * as v from 'valibot';
-import { check } from '../../core/ground/check.ts';
-import { RunletError } from '../../core/ground/errors.ts';
-import { findNearest } from '../../core/ground/text.ts';
+import { check } from '../../core/base/check.ts';
+import { RunletError } from '../../core/base/errors.ts';
+import { findNearest } from '../../core/base/text.ts';
 import { type Operation, pathParameters } from '../wire/operation.ts';
 import { assertMay, assertScope, isAdmin, type RouteEnv } from './identity.ts';
 import { jsonBody } from './request.ts';

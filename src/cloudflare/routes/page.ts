@@ -1,6 +1,6 @@
 import type { Context } from 'hono';
 import type { Hono } from 'hono/tiny';
-import { RunletError } from '../../core/ground/errors.ts';
+import { RunletError } from '../../core/base/errors.ts';
 import { readConfig } from '../config/config.ts';
 import { getDocs, getDocument } from '../wire/operations/service.ts';
 import type { RouteEnv } from './identity.ts';

@@ -1,10 +1,10 @@
 import type { Context } from 'hono';
 import * as v from 'valibot';
-import { hashText, joinBytes } from '../../core/ground/bytes.ts';
-import { check } from '../../core/ground/check.ts';
-import { RunletError } from '../../core/ground/errors.ts';
-import { parseJson } from '../../core/ground/json.ts';
-import { createDeferred } from '../../core/ground/promises.ts';
+import { hashText, joinBytes } from '../../core/base/bytes.ts';
+import { check } from '../../core/base/check.ts';
+import { RunletError } from '../../core/base/errors.ts';
+import { parseJson } from '../../core/base/json.ts';
+import { createDeferred } from '../../core/base/promises.ts';
 import { readConfig } from '../config/config.ts';
 import type { Condition } from '../objects/publisher/api.ts';
 import type { Delivery, Handling } from '../objects/session-api.ts';

@@ -1,4 +1,4 @@
-import { type RunletError, toResponse } from '../../core/ground/errors.ts';
+import { type RunletError, toResponse } from '../../core/base/errors.ts';
 import type { Bytes } from '../objects/result.ts';
 import { toError } from '../objects/result.ts';
 import type { RunOutcome } from '../objects/session-api.ts';

@@ -1,6 +1,6 @@
 import type { Context } from 'hono';
 import type * as v from 'valibot';
-import { RunletError } from '../../core/ground/errors.ts';
+import { RunletError } from '../../core/base/errors.ts';
 import { webhookOwner } from '../auth/identity.ts';
 import { readConfig } from '../config/config.ts';
 import {

@@ -1,8 +1,8 @@
 import type { Context } from 'hono';
 import type * as v from 'valibot';
-import { check } from '../../core/ground/check.ts';
-import { RunletError } from '../../core/ground/errors.ts';
-import { parseJson } from '../../core/ground/json.ts';
+import { check } from '../../core/base/check.ts';
+import { RunletError } from '../../core/base/errors.ts';
+import { parseJson } from '../../core/base/json.ts';
 import { assertRight, hasRight } from '../auth/rights.ts';
 import type { Bytes, RpcResult } from '../objects/result.ts';
 import type { Handling, RunOutcome, SessionApi } from '../objects/session-api.ts';

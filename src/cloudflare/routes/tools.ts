@@ -1,5 +1,5 @@
 import type { Context } from 'hono';
-import { RunletError } from '../../core/ground/errors.ts';
+import { RunletError } from '../../core/base/errors.ts';
 import { openSecrets, sealSecrets } from '../agent/registered-secrets.ts';
 import { assertToolName, listKeptSecrets, type ToolBody, toStoredTool } from '../agent/user-tools/definition.ts';
 import { readStoredTool } from '../agent/user-tools/load.ts';

@@ -1,7 +1,7 @@
 import type { Context } from 'hono';
 import * as v from 'valibot';
-import { check } from '../../core/ground/check.ts';
-import { RunletError } from '../../core/ground/errors.ts';
+import { check } from '../../core/base/check.ts';
+import { RunletError } from '../../core/base/errors.ts';
 import { type Agent, chooseModel, findAgent } from '../agent/define.ts';
 import type { Runtime } from '../agent/runtime.ts';
 import { sessionIdForm } from '../auth/token.ts';

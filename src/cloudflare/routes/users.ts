@@ -1,6 +1,6 @@
 import type { Context } from 'hono';
-import { check } from '../../core/ground/check.ts';
-import { RunletError } from '../../core/ground/errors.ts';
+import { check } from '../../core/base/check.ts';
+import { RunletError } from '../../core/base/errors.ts';
 import type { Runtime } from '../agent/runtime.ts';
 import { userName } from '../auth/stored-actor.ts';
 import { readConfig } from '../config/config.ts';

@@ -1,10 +1,10 @@
 import type { Context } from 'hono';
 import * as v from 'valibot';
-import type { Actor } from '../../core/ground/actor.ts';
-import { check } from '../../core/ground/check.ts';
-import { RunletError, toMessageText } from '../../core/ground/errors.ts';
-import { createDeferred } from '../../core/ground/promises.ts';
-import { assertPublicUrl } from '../../core/ground/public-fetch.ts';
+import type { Actor } from '../../core/base/actor.ts';
+import { check } from '../../core/base/check.ts';
+import { RunletError, toMessageText } from '../../core/base/errors.ts';
+import { createDeferred } from '../../core/base/promises.ts';
+import { assertPublicUrl } from '../../core/base/public-fetch.ts';
 import type { Agent } from '../agent/define.ts';
 import type { Runtime } from '../agent/runtime.ts';
 import type { WebhookMessage, WebhookOptions } from '../agent/webhook-mapping.ts';

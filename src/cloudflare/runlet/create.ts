@@ -1,9 +1,9 @@
 import type { DurableObject } from 'cloudflare:workers';
 import type { ExecutionContext } from 'hono';
 import { Hono } from 'hono/tiny';
+import type { Env } from '../../core/base/env.ts';
+import { blameCaller, RunletError, toMessageText } from '../../core/base/errors.ts';
 import type { ProviderRegistration } from '../../core/chat/index.ts';
-import type { Env } from '../../core/ground/env.ts';
-import { blameCaller, RunletError, toMessageText } from '../../core/ground/errors.ts';
 import type { Runtime } from '../agent/runtime.ts';
 import { type Config, readConfig } from '../config/config.ts';
 import type { WorkerEnv } from '../config/env.ts';

@@ -1,7 +1,7 @@
 /** What `import … from 'runlet/cloudflare'` gives: Runlet as a Worker on Cloudflare, or as a part of one. */
 
 // By `*`, so that a project can add to the interface: `declare module 'runlet/cloudflare' { interface Env { … } }`.
-export * from '../../core/ground/env.ts';
+export * from '../../core/base/env.ts';
 export { type AgentToolOptions, agentTool, spawn } from '../agent/agent-tool.ts';
 export type { ApprovalRequest, Approvers } from '../agent/approvers.ts';
 export { type Agent, type AgentDefinition, defineAgent } from '../agent/define.ts';

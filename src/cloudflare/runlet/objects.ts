@@ -1,5 +1,5 @@
 import type { DurableObject } from 'cloudflare:workers';
-import type { Env } from '../../core/ground/env.ts';
+import type { Env } from '../../core/base/env.ts';
 import type { Runtime } from '../agent/runtime.ts';
 import { readConfig } from '../config/config.ts';
 import type { WorkerEnv } from '../config/env.ts';

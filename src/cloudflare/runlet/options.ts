@@ -1,9 +1,9 @@
 import * as v from 'valibot';
+import { assertKnownFields, check } from '../../core/base/check.ts';
+import type { Env } from '../../core/base/env.ts';
+import { RunletError } from '../../core/base/errors.ts';
+import { isRecord } from '../../core/base/json.ts';
 import type { ProviderRegistration } from '../../core/chat/index.ts';
-import { assertKnownFields, check } from '../../core/ground/check.ts';
-import type { Env } from '../../core/ground/env.ts';
-import { RunletError } from '../../core/ground/errors.ts';
-import { isRecord } from '../../core/ground/json.ts';
 import { findChildWork } from '../agent/children.ts';
 import { type Agent, assertNoNamesakes } from '../agent/define.ts';
 import { findMemoryOptions } from '../agent/memory.ts';

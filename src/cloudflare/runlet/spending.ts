@@ -1,6 +1,6 @@
-import type { Env } from '../../core/ground/env.ts';
-import { withTimeLimit } from '../../core/ground/promises.ts';
-import { publicFetch } from '../../core/ground/public-fetch.ts';
+import type { Env } from '../../core/base/env.ts';
+import { withTimeLimit } from '../../core/base/promises.ts';
+import { publicFetch } from '../../core/base/public-fetch.ts';
 import type { Config } from '../config/config.ts';
 import { type LogFields, log, toFailureFields } from '../log.ts';
 import type { AlertSender, OutgoingAlert, SpendingAlert } from '../objects/ledger/alerts.ts';

@@ -1,5 +1,5 @@
+import { RunletError } from '../../core/base/errors.ts';
 import type { Run, RunEvent } from '../../core/chat/index.ts';
-import { RunletError } from '../../core/ground/errors.ts';
 import { toEventStream } from '../routes/respond.ts';
 import { runFailureResponse } from '../wire/protocols/openai/error.ts';
 import { chatCompletions } from '../wire/protocols/openai/protocol.ts';

@@ -1,4 +1,4 @@
-import { RunletError } from '../../core/ground/errors.ts';
+import { RunletError } from '../../core/base/errors.ts';
 import { readBytes } from '../routes/request.ts';
 import { type SourceName, sourceNames, sources, type Verified, verify } from '../wire/protocols/webhooks/index.ts';
 

@@ -1,5 +1,5 @@
 import type { Context } from 'hono';
-import { RunletError } from '../../core/ground/errors.ts';
+import { RunletError } from '../../core/base/errors.ts';
 import { readConfig } from '../config/config.ts';
 import { askDirectory, type DirectoryApi } from '../objects/directory/api.ts';
 import { type RpcResult, takeValue } from '../objects/result.ts';

@@ -1,4 +1,4 @@
-import { RunletError } from '../../core/ground/errors.ts';
+import { RunletError } from '../../core/base/errors.ts';
 import type { SchedulerOptions } from '../agent/schedule-connector.ts';
 import { log, toFailureFields } from '../log.ts';
 import { type RpcResult, toRpcResult } from '../objects/result.ts';

@@ -1,5 +1,5 @@
 import { Cron } from 'croner';
-import { RunletError } from '../../core/ground/errors.ts';
+import { RunletError } from '../../core/base/errors.ts';
 import type { WakeupTime } from '../../core/tool/index.ts';
 
 /** Milliseconds of a unit. */

@@ -1,5 +1,5 @@
-import type { Actor } from '../../core/ground/actor.ts';
-import { RunletError, toMessageText } from '../../core/ground/errors.ts';
+import type { Actor } from '../../core/base/actor.ts';
+import { RunletError, toMessageText } from '../../core/base/errors.ts';
 import type { LastWake } from '../../core/tool/index.ts';
 import type { SchedulerOptions } from '../agent/schedule-connector.ts';
 import type { ActiveSession, AgentSchedule } from '../agent/schedules.ts';

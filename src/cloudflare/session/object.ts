@@ -1,5 +1,5 @@
+import type { Env } from '../../core/base/env.ts';
 import type { CallAnswer } from '../../core/chat/call-answers.ts';
-import type { Env } from '../../core/ground/env.ts';
 import { assertMay, type Right } from '../auth/rights.ts';
 import { DurableObject } from '../objects/durable-object.ts';
 import type { FileDownload, FilePage, FilePageQuery, FileRequest, IfMatch, WrittenFile } from '../objects/file-api.ts';

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { isRecord } from '../../core/ground/json.ts';
+import { isRecord } from '../../core/base/json.ts';
 
 /** A budget: a cap on tokens, on US dollars, or on both. */
 export const budgetSchema = v.pipe(

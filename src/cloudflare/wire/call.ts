@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { isRecord } from '../../core/ground/json.ts';
+import { isRecord } from '../../core/base/json.ts';
 import { maxId, shortText } from './limits.ts';
 
 /** A tool call of a model. */

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { countBase64Bytes, countBytes, isBase64 } from '../../core/ground/bytes.ts';
-import { isPublicUrl } from '../../core/ground/public-fetch.ts';
+import { countBase64Bytes, countBytes, isBase64 } from '../../core/base/bytes.ts';
+import { isPublicUrl } from '../../core/base/public-fetch.ts';
 import { longText, maxName, shortText } from './limits.ts';
 
 /**

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { ways } from '../../core/ground/actor.ts';
+import { ways } from '../../core/base/actor.ts';
 import { shownPart } from './content.ts';
 import { delta, sideEvent, terminalEvent } from './event.ts';
 import { shownMessage } from './message.ts';

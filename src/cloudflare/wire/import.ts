@@ -1,8 +1,8 @@
 import * as v from 'valibot';
-import { isBase64 } from '../../core/ground/bytes.ts';
-import { check } from '../../core/ground/check.ts';
-import { RunletError } from '../../core/ground/errors.ts';
-import { isRecord, parseJson } from '../../core/ground/json.ts';
+import { isBase64 } from '../../core/base/bytes.ts';
+import { check } from '../../core/base/check.ts';
+import { RunletError } from '../../core/base/errors.ts';
+import { isRecord, parseJson } from '../../core/base/json.ts';
 import { limit } from './budget.ts';
 import {
 	exportedFile,

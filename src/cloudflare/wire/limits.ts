@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { RunletError } from '../../core/ground/errors.ts';
+import { RunletError } from '../../core/base/errors.ts';
 
 /** The most characters of an id from outside, such as a model's call id. */
 export const maxId = 1_000;

@@ -2,7 +2,7 @@
 
 import { ClientError, type FileChange, type Session, type SessionClient } from '../../client/index.ts';
 import { describeMoney, describeSize, describeUsage } from '../../client/words.ts';
-import { formatDollars } from '../../core/ground/text.ts';
+import { formatDollars } from '../../core/base/text.ts';
 import { attachFile, chooseModel, type NextMessage, printModels } from './next-message.ts';
 import { print, printText, toOneLine } from './print.ts';
 import { printDiff, printTasks } from './terminal.ts';

@@ -5,7 +5,7 @@ import { homedir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import { type Attachment, ClientError, type SessionClient } from '../../client/index.ts';
 import { describeModel, describeSize } from '../../client/words.ts';
-import { toMessageText } from '../../core/ground/errors.ts';
+import { toMessageText } from '../../core/base/errors.ts';
 import { findMediaType } from '../../core/workspace/content.ts';
 import { print, printText } from './print.ts';
 

@@ -5,7 +5,7 @@ import type { Readable } from 'node:stream';
 import * as v from 'valibot';
 import { localHeader } from '../../cloudflare/auth/local.ts';
 import type { Problem } from '../../cloudflare/wire/error.ts';
-import { toMessageText } from '../../core/ground/errors.ts';
+import { toMessageText } from '../../core/base/errors.ts';
 import { toSkillsKv } from '../../core/skill/kv/layout.ts';
 import { SourceLines } from '../dev/stack.ts';
 import { describeLost } from '../options.ts';

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { localHeader } from '../../cloudflare/auth/local.ts';
 import { defaultBudgets } from '../../cloudflare/wire/budget.ts';
-import { toMessageText } from '../../core/ground/errors.ts';
+import { toMessageText } from '../../core/base/errors.ts';
 import { budgetLine, limitSchema } from '../budget-line.ts';
 import { describeLost } from '../options.ts';
 import { toCommand } from '../project.ts';

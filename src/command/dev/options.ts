@@ -3,8 +3,8 @@
 import { accessSync, constants, existsSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { toMessageText } from '../../core/ground/errors.ts';
-import { findNearest } from '../../core/ground/text.ts';
+import { toMessageText } from '../../core/base/errors.ts';
+import { findNearest } from '../../core/base/text.ts';
 import { defaultKeysFile } from '../keys/file.ts';
 import { toBasePath, UsageError } from '../options.ts';
 import { defaultConfig, root, toCommand } from '../project.ts';

@@ -2,7 +2,7 @@
 
 import { stripVTControlCharacters, styleText } from 'node:util';
 import * as v from 'valibot';
-import { formatDollars } from '../../core/ground/text.ts';
+import { formatDollars } from '../../core/base/text.ts';
 import type { SourceLines } from './stack.ts';
 
 export interface OutputOptions {

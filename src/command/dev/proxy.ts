@@ -11,7 +11,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { localHeader } from '../../cloudflare/auth/local.ts';
 import { maxLines } from '../../cloudflare/wire/import.ts';
 import { bodyTooLarge } from '../../cloudflare/wire/limits.ts';
-import { RunletError, toResponse } from '../../core/ground/errors.ts';
+import { RunletError, toResponse } from '../../core/base/errors.ts';
 import { toCommand } from '../project.ts';
 import type { Address } from './dev-server.ts';
 import type { AnswerLine } from './output.ts';

@@ -10,7 +10,7 @@ import {
 	type NewKey,
 	parseKeys,
 } from '../../cloudflare/auth/key.ts';
-import { toMessageText } from '../../core/ground/errors.ts';
+import { toMessageText } from '../../core/base/errors.ts';
 import { root, toCommand } from '../project.ts';
 
 /** The file with the keys of this folder: only their hashes. Git ignores it. */

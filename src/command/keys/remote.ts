@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { toMessageText } from '../../core/ground/errors.ts';
+import { toMessageText } from '../../core/base/errors.ts';
 import { type Target, targetOptions, wrangler } from '../wrangler.ts';
 import { changeKeys, type Keys, listHash, toSecret } from './file.ts';
 

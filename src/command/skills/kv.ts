@@ -5,8 +5,8 @@ import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { parse } from 'smol-toml';
 import * as v from 'valibot';
-import { check } from '../../core/ground/check.ts';
-import { toMessageText } from '../../core/ground/errors.ts';
+import { check } from '../../core/base/check.ts';
+import { toMessageText } from '../../core/base/errors.ts';
 import { type SkillsKv, toSkillsKv } from '../../core/skill/kv/layout.ts';
 import { loadMiniflare, loadWrangler, quietEnv, toShortCommand } from '../wrangler.ts';
 

@@ -1,4 +1,4 @@
-import { isRecord } from '../ground/json.ts';
+import { isRecord } from '../base/json.ts';
 import { describeUnknownSkill } from '../skill/builtins.ts';
 import { type Bundle, createBundle, loadRequired } from '../skill/bundle.ts';
 import type { Skill, SkillResolver } from '../skill/index.ts';

@@ -1,4 +1,4 @@
-import { hashText } from '../ground/bytes.ts';
+import { hashText } from '../base/bytes.ts';
 import type { Tool } from '../tool/index.ts';
 import { type Conversation, isSummary } from './conversation.ts';
 import { type Message, messageText } from './message.ts';

@@ -1,4 +1,4 @@
-import { createFieldError, RunletError } from '../ground/errors.ts';
+import { createFieldError, RunletError } from '../base/errors.ts';
 import type { ToolCall } from '../tool/index.ts';
 import type { CallEdit, WaitingCall } from './event.ts';
 import { type Message, type ToolMessage, toolResultMessage } from './message.ts';

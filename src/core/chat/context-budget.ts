@@ -1,4 +1,4 @@
-import { RunletError } from '../ground/errors.ts';
+import { RunletError } from '../base/errors.ts';
 import type { Tool } from '../tool/index.ts';
 import { type Message, messageText } from './message.ts';
 import type { ChatOptions } from './options.ts';

@@ -1,4 +1,4 @@
-import { RunletError } from '../ground/errors.ts';
+import { RunletError } from '../base/errors.ts';
 import { askModel, findVariant } from './ask-model.ts';
 import {
 	countTokensHeuristic,

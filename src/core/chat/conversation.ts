@@ -1,6 +1,6 @@
-import { isRecord } from '../ground/json.ts';
-import type { MessagePart } from '../ground/part.ts';
-import { truncateText } from '../ground/text.ts';
+import { isRecord } from '../base/json.ts';
+import type { MessagePart } from '../base/part.ts';
+import { truncateText } from '../base/text.ts';
 import type { ConversationText } from '../tool/index.ts';
 import {
 	type Message,

@@ -1,4 +1,4 @@
-import { RunletError } from '../ground/errors.ts';
+import { RunletError } from '../base/errors.ts';
 import { isCut, readUsage, retry, toModelError } from './model-error.ts';
 import type { ChatOptions } from './options.ts';
 import type { EmbedFn } from './provider.ts';

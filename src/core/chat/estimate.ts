@@ -1,5 +1,5 @@
-import { isRecord } from '../ground/json.ts';
-import { flattenParts } from '../ground/part.ts';
+import { isRecord } from '../base/json.ts';
+import { flattenParts } from '../base/part.ts';
 import { toInputText } from '../tool/call.ts';
 import type { JsonSchema, Tool } from '../tool/index.ts';
 import { countMediaTokens, findAudioShare } from './media.ts';

@@ -1,5 +1,5 @@
-import { RunletError } from '../ground/errors.ts';
-import { createDeferred, type Deferred } from '../ground/promises.ts';
+import { RunletError } from '../base/errors.ts';
+import { createDeferred, type Deferred } from '../base/promises.ts';
 import { joinDeltas, type RunEvent, type TerminalEvent } from './event.ts';
 
 /** The buffer of events between a run and its reader. */

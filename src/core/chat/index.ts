@@ -1,6 +1,6 @@
 /** The namespace `chat`: messages, providers and the loop that runs an agent. */
 
-export { filePart, flattenParts, imagePart, type MessagePart, renderPart, textPart } from '../ground/part.ts';
+export { filePart, flattenParts, imagePart, type MessagePart, renderPart, textPart } from '../base/part.ts';
 export {
 	type BudgetParts,
 	type ContextBudget,

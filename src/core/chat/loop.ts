@@ -1,4 +1,4 @@
-import { RunletError, toRunletError } from '../ground/errors.ts';
+import { RunletError, toRunletError } from '../base/errors.ts';
 import { findByCall } from '../tool/define.ts';
 import type { Tool, ToolCall } from '../tool/index.ts';
 import { storeChanges } from '../tool/state.ts';

@@ -1,4 +1,4 @@
-import { type MessagePart, toMedia } from '../ground/part.ts';
+import { type MessagePart, toMedia } from '../base/part.ts';
 import type { MediaRules, Size } from './media-rules.ts';
 import { estimateTokens } from './tokens.ts';
 

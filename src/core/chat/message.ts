@@ -1,4 +1,4 @@
-import { flattenParts, type MessagePart, textPart } from '../ground/part.ts';
+import { flattenParts, type MessagePart, textPart } from '../base/part.ts';
 import type { ToolCall, ToolResult } from '../tool/index.ts';
 import type { ProviderCall, Source } from './provider-tool.ts';
 

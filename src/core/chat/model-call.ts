@@ -1,6 +1,6 @@
-import { countBytes } from '../ground/bytes.ts';
-import { RunletError } from '../ground/errors.ts';
-import { isRecord } from '../ground/json.ts';
+import { countBytes } from '../base/bytes.ts';
+import { RunletError } from '../base/errors.ts';
+import { isRecord } from '../base/json.ts';
 import { addLostUsage, readUsage, retry, withUsage } from './model-error.ts';
 import type { Timeouts } from './provider.ts';
 import type { ChatReply, OnDelta } from './reply.ts';

@@ -1,5 +1,5 @@
-import { RunletError, toMessageText } from '../ground/errors.ts';
-import { isRecord } from '../ground/json.ts';
+import { RunletError, toMessageText } from '../base/errors.ts';
+import { isRecord } from '../base/json.ts';
 import type { ChatReply } from './reply.ts';
 import { sleep, toAbortError } from './signal.ts';
 import { addUsage, type ChatUsage } from './usage.ts';

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { truncateText } from '../ground/text.ts';
+import { truncateText } from '../base/text.ts';
 import { builtinNames } from '../skill/builtins.ts';
 import { define, type Tool } from '../tool/index.ts';
 import { countTokensHeuristic } from './context-budget.ts';

@@ -1,4 +1,4 @@
-import { assertKnownFields } from '../ground/check.ts';
+import { assertKnownFields } from '../base/check.ts';
 import type { Skill, SkillContext, SkillResolver } from '../skill/index.ts';
 import type { AnyFn, AnySchema, JsonSchema, StateChanges, Tool, ToolCall, ToolEntries } from '../tool/index.ts';
 import type { AnswerTo, Question, SideEvent } from './event.ts';

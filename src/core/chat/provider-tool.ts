@@ -1,5 +1,5 @@
-import { hashText } from '../ground/bytes.ts';
-import { isRecord } from '../ground/json.ts';
+import { hashText } from '../base/bytes.ts';
+import { isRecord } from '../base/json.ts';
 
 /**
  * A tool that the provider runs itself (docs/models.md, "Tools of the provider"). Other fields are the provider's own, such

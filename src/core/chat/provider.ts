@@ -1,4 +1,4 @@
-import { createFieldError } from '../ground/errors.ts';
+import { createFieldError } from '../base/errors.ts';
 import type { JsonSchema, Tool } from '../tool/index.ts';
 import type { Message } from './message.ts';
 import type { ProviderChoices } from './provider-tool.ts';

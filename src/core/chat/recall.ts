@@ -1,4 +1,4 @@
-import { textPart } from '../ground/part.ts';
+import { textPart } from '../base/part.ts';
 import { type Message, messageText, type UserMessage, userMessage } from './message.ts';
 
 /** A text before the newest user message of a run. It is sent with that message, but not part of the history. */

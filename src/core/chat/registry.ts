@@ -1,4 +1,4 @@
-import { createFieldError, RunletError, toMessageText } from '../ground/errors.ts';
+import { createFieldError, RunletError, toMessageText } from '../base/errors.ts';
 import type { Tool } from '../tool/index.ts';
 import type { Message } from './message.ts';
 import type { ChatOptions } from './options.ts';

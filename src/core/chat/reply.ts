@@ -1,6 +1,6 @@
-import { fromBase64, hashText } from '../ground/bytes.ts';
-import { toMessageText } from '../ground/errors.ts';
-import { type MessagePart, textPart } from '../ground/part.ts';
+import { fromBase64, hashText } from '../base/bytes.ts';
+import { toMessageText } from '../base/errors.ts';
+import { type MessagePart, textPart } from '../base/part.ts';
 import type { ToolCall } from '../tool/index.ts';
 import type { Workspace } from '../workspace/index.ts';
 import type { ProviderCall, Source } from './provider-tool.ts';

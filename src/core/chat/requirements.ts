@@ -1,4 +1,4 @@
-import { RunletError, toMessageText } from '../ground/errors.ts';
+import { RunletError, toMessageText } from '../base/errors.ts';
 import type { AnySchema, JsonSchema, Tool } from '../tool/index.ts';
 import { type Checked, checkOutput, isSchema, prepareOutputCheck, toJsonSchema } from '../tool/schema.ts';
 import { type Message, type UserMessage, userMessage } from './message.ts';

@@ -1,5 +1,5 @@
-import type { Actor } from '../ground/actor.ts';
-import { RunletError } from '../ground/errors.ts';
+import type { Actor } from '../base/actor.ts';
+import { RunletError } from '../base/errors.ts';
 import type { StateStore, ToolContext } from '../tool/index.ts';
 import { noEnv } from '../tool/tool.ts';
 

@@ -1,4 +1,4 @@
-import { RunletError, toRunletError } from '../ground/errors.ts';
+import { RunletError, toRunletError } from '../base/errors.ts';
 import { copyData } from '../tool/copy.ts';
 import type { AnySchema, FromAnySchema, JsonSchema } from '../tool/index.ts';
 import { type Emit, isDelta, joinDeltas, type RunEvent, type TerminalEvent } from './event.ts';

@@ -1,4 +1,4 @@
-import { RunletError } from '../ground/errors.ts';
+import { RunletError } from '../base/errors.ts';
 
 /** The longest time of a timer in milliseconds. A longer one would fire at once. */
 export const longestTimer = 2 ** 31 - 1;

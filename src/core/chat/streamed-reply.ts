@@ -1,4 +1,4 @@
-import { isTooDeep } from '../ground/json.ts';
+import { isTooDeep } from '../base/json.ts';
 import { toInputText } from '../tool/call.ts';
 import type { ToolCall } from '../tool/index.ts';
 import type { SentPrompt } from './cache-miss.ts';

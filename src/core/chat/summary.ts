@@ -1,4 +1,4 @@
-import { RunletError } from '../ground/errors.ts';
+import { RunletError } from '../base/errors.ts';
 import { askModel, type TurnRequest } from './ask-model.ts';
 import { type Conversation, cutText, isSummary } from './conversation.ts';
 import { isDelta, type RunEvent } from './event.ts';

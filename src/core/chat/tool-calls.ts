@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { isRecord } from '../ground/json.ts';
+import { isRecord } from '../base/json.ts';
 import { createResult, isAvailable } from '../tool/call.ts';
 import { findByCall } from '../tool/define.ts';
 import {

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { stem } from '../ground/text.ts';
+import { stem } from '../base/text.ts';
 import { filterAvailable } from '../tool/call.ts';
 import { define } from '../tool/define.ts';
 import type { Tool, ToolCall } from '../tool/index.ts';

@@ -1,5 +1,5 @@
-import type { Actor } from '../ground/actor.ts';
-import { createFieldError } from '../ground/errors.ts';
+import type { Actor } from '../base/actor.ts';
+import { createFieldError } from '../base/errors.ts';
 import { createBuiltins } from '../skill/builtins.ts';
 import { effectiveResolver, type SkillContext, type SkillResolver } from '../skill/index.ts';
 import { listAdvertised } from '../skill/resolver.ts';

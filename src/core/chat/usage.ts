@@ -158,4 +158,4 @@ function dropUndefined<T extends object>(fields: T): Defined<T> {
 	return kept;
 }
 
-import { isRecord } from '../ground/json.ts';
+import { isRecord } from '../base/json.ts';

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { hashSecurely } from '../ground/bytes.ts';
-import { isRecord } from '../ground/json.ts';
+import { hashSecurely } from '../base/bytes.ts';
+import { isRecord } from '../base/json.ts';
 
 const schema = v.record(v.string(), v.unknown());
 

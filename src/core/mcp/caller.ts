@@ -1,8 +1,8 @@
 import * as v from 'valibot';
-import { RunletError } from '../ground/errors.ts';
-import { isRecord } from '../ground/json.ts';
-import { createDeferred, type Deferred } from '../ground/promises.ts';
-import { truncateText } from '../ground/text.ts';
+import { RunletError } from '../base/errors.ts';
+import { isRecord } from '../base/json.ts';
+import { createDeferred, type Deferred } from '../base/promises.ts';
+import { truncateText } from '../base/text.ts';
 import type { AnsweredCall, ToolContext } from '../tool/index.ts';
 import type { ToolDefinition } from './acceptance.ts';
 import { askElicitation, type ElicitAnswer, type Elicitation, elicitation, readElicitAnswer } from './elicitation.ts';

@@ -1,4 +1,4 @@
-import { toRunletError } from '../ground/errors.ts';
+import { toRunletError } from '../base/errors.ts';
 import type { Tool } from '../tool/index.ts';
 import { inMemoryAcceptance } from './acceptance.ts';
 import { Caller } from './caller.ts';

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { isRecord } from '../ground/json.ts';
-import { truncateText } from '../ground/text.ts';
+import { isRecord } from '../base/json.ts';
+import { truncateText } from '../base/text.ts';
 import { askUser } from '../tool/index.ts';
 import { checkOutput } from '../tool/schema.ts';
 import type { McpServer } from './server.ts';

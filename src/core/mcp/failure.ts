@@ -1,6 +1,6 @@
 import type { StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import { RunletError, toMessageText } from '../ground/errors.ts';
-import { truncateText } from '../ground/text.ts';
+import { RunletError, toMessageText } from '../base/errors.ts';
+import { truncateText } from '../base/text.ts';
 import type * as Sdk from './sdk.ts';
 import type { McpServer } from './server.ts';
 

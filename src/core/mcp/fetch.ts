@@ -1,5 +1,5 @@
-import { RunletError } from '../ground/errors.ts';
-import { isLoopback, publicFetch } from '../ground/public-fetch.ts';
+import { RunletError } from '../base/errors.ts';
+import { isLoopback, publicFetch } from '../base/public-fetch.ts';
 import type { ConnectionOptions, McpServer } from './server.ts';
 
 /** The most bytes of an answer or of a stream. A result is cut at an eighth of this. */

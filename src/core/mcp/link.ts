@@ -4,8 +4,8 @@ import type {
 	JsonSchemaValidator,
 	StreamableHTTPClientTransport,
 } from '@modelcontextprotocol/client';
-import { RunletError } from '../ground/errors.ts';
-import { createRedactor, redactJson } from '../ground/redact.ts';
+import { RunletError } from '../base/errors.ts';
+import { createRedactor, redactJson } from '../base/redact.ts';
 import { createScheduler, endWithStreams, toFailure } from './failure.ts';
 import { createServerFetch } from './fetch.ts';
 import type * as Sdk from './sdk.ts';

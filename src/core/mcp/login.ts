@@ -1,5 +1,5 @@
 import type { OAuthClientProvider } from '@modelcontextprotocol/client';
-import { RunletError } from '../ground/errors.ts';
+import { RunletError } from '../base/errors.ts';
 import { type AskUser, askUser } from '../tool/index.ts';
 import { createServerFetch } from './fetch.ts';
 import type { ConnectionOptions, McpLogin, McpServer } from './server.ts';

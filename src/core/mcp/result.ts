@@ -1,9 +1,9 @@
 import * as v from 'valibot';
-import { isBase64, joinBytes, toBase64 } from '../ground/bytes.ts';
-import { RunletError } from '../ground/errors.ts';
-import { isRecord } from '../ground/json.ts';
-import { type MessagePart, textPart } from '../ground/part.ts';
-import { truncateText } from '../ground/text.ts';
+import { isBase64, joinBytes, toBase64 } from '../base/bytes.ts';
+import { RunletError } from '../base/errors.ts';
+import { isRecord } from '../base/json.ts';
+import { type MessagePart, textPart } from '../base/part.ts';
+import { truncateText } from '../base/text.ts';
 import { parts } from '../tool/index.ts';
 import { checkOutput } from '../tool/schema.ts';
 import type { ToolDefinition } from './acceptance.ts';

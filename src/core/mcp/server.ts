@@ -1,5 +1,5 @@
-import { assertKnownFields } from '../ground/check.ts';
-import { RunletError } from '../ground/errors.ts';
+import { assertKnownFields } from '../base/check.ts';
+import { RunletError } from '../base/errors.ts';
 import { providerName } from '../tool/index.ts';
 import type { Acceptance, Difference } from './acceptance.ts';
 

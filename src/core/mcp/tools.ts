@@ -1,7 +1,7 @@
 import * as v from 'valibot';
-import { RunletError, toMessageText } from '../ground/errors.ts';
-import { isRecord } from '../ground/json.ts';
-import { truncateText } from '../ground/text.ts';
+import { RunletError, toMessageText } from '../base/errors.ts';
+import { isRecord } from '../base/json.ts';
+import { truncateText } from '../base/text.ts';
 import { define, type Tool } from '../tool/index.ts';
 import { createSchemaReader, slimSchema } from '../tool/json-schema/limits.ts';
 import {

@@ -1,5 +1,5 @@
+import { isRecord } from '../base/json.ts';
 import { type ProviderRegistration, prefixDetector } from '../chat/index.ts';
-import { isRecord } from '../ground/json.ts';
 import type { ModelRequest } from './adapter/adapter.ts';
 import type { BaseAnthropic } from './adapter/anthropic-sdk.ts';
 import { findComplaint } from './adapter/failure.ts';

@@ -1,4 +1,4 @@
-import { isRecord } from '../ground/json.ts';
+import { isRecord } from '../base/json.ts';
 import { parseToolInput } from '../tool/call.ts';
 import type { Tool, ToolCall } from '../tool/index.ts';
 

@@ -1,5 +1,5 @@
+import { isRecord } from '../base/json.ts';
 import { anyObjectWords } from '../chat/requirements.ts';
-import { isRecord } from '../ground/json.ts';
 import type { JsonSchema } from '../tool/index.ts';
 import { findReferred } from '../tool/json-schema/keywords.ts';
 import { getProperties } from '../tool/schema.ts';

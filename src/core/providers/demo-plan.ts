@@ -1,4 +1,4 @@
-import { isRecord } from '../ground/json.ts';
+import { isRecord } from '../base/json.ts';
 import type { Tool } from '../tool/index.ts';
 import { getProperties, getRequired } from '../tool/schema.ts';
 import { type Done, planFiles } from './demo-files.ts';

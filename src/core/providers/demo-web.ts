@@ -1,5 +1,5 @@
-import { isRecord } from '../ground/json.ts';
-import { truncateText } from '../ground/text.ts';
+import { isRecord } from '../base/json.ts';
+import { truncateText } from '../base/text.ts';
 import { parseToolInput } from '../tool/call.ts';
 import type { Tool } from '../tool/index.ts';
 import type { Done } from './demo-files.ts';

@@ -1,3 +1,4 @@
+import { isRecord } from '../base/json.ts';
 import {
 	type CallOptions,
 	type ChatReply,
@@ -11,7 +12,6 @@ import {
 	type OnDelta,
 	type ProviderRegistration,
 } from '../chat/index.ts';
-import { isRecord } from '../ground/json.ts';
 import type { Tool, ToolCall } from '../tool/index.ts';
 import { createPrices } from './adapter/price.ts';
 import { type Done, reportFiles } from './demo-files.ts';

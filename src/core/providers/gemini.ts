@@ -1,5 +1,5 @@
+import { isRecord } from '../base/json.ts';
 import type { ProviderRegistration } from '../chat/index.ts';
-import { isRecord } from '../ground/json.ts';
 import { providerFetch } from './adapter/fetch.ts';
 import { getNumber, getNumbers, getObjects, type Json } from './adapter/json.ts';
 import { register } from './adapter/register.ts';

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
+import { check } from '../base/check.ts';
+import { RunletError } from '../base/errors.ts';
 import { type ProviderMeta, type ProviderRegistration, prefixDetector } from '../chat/index.ts';
-import { check } from '../ground/check.ts';
-import { RunletError } from '../ground/errors.ts';
 import type { ModelRequest } from './adapter/adapter.ts';
 import { openaiPost } from './adapter/openai-client.ts';
 import { register } from './adapter/register.ts';

@@ -1,8 +1,8 @@
+import { RunletError } from '../base/errors.ts';
+import { isRecord } from '../base/json.ts';
 import { type AskedCall, type ProviderRegistration, prefixDetector, type ReasoningEffort } from '../chat/index.ts';
 import { reasoningEfforts } from '../chat/provider.ts';
 import type { ProviderChoices } from '../chat/provider-tool.ts';
-import { RunletError } from '../ground/errors.ts';
-import { isRecord } from '../ground/json.ts';
 import type { ModelRequest, WireTool } from './adapter/adapter.ts';
 import { roundEffort } from './adapter/effort.ts';
 import { getNumber, type Json } from './adapter/json.ts';

@@ -1,5 +1,5 @@
+import { RunletError } from '../base/errors.ts';
 import type { CallOptions, ChatReply, Message, OnDelta, ProviderRegistration } from '../chat/index.ts';
-import { RunletError } from '../ground/errors.ts';
 import { toInputText } from '../tool/call.ts';
 import type { Tool } from '../tool/index.ts';
 

@@ -1,6 +1,6 @@
+import { RunletError, toMessageText as textOfError } from '../base/errors.ts';
+import { isRecord } from '../base/json.ts';
 import { type ProviderRegistration, prefixDetector, type ReasoningEffort, renderPart } from '../chat/index.ts';
-import { RunletError, toMessageText as textOfError } from '../ground/errors.ts';
-import { isRecord } from '../ground/json.ts';
 import type { ModelRequest } from './adapter/adapter.ts';
 import { readError } from './adapter/bounded.ts';
 import { roundEffort } from './adapter/effort.ts';

@@ -1,5 +1,5 @@
-import { RunletError } from '../ground/errors.ts';
-import { isRecord } from '../ground/json.ts';
+import { RunletError } from '../base/errors.ts';
+import { isRecord } from '../base/json.ts';
 import { type Entry, readFrontMatter, type Violation } from './front-matter.ts';
 import type { Skill } from './skill.ts';
 import { removePatterns } from './skill.ts';

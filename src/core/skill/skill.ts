@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { check as checkFields } from '../ground/check.ts';
-import { createFieldError, RunletError } from '../ground/errors.ts';
+import { check as checkFields } from '../base/check.ts';
+import { createFieldError, RunletError } from '../base/errors.ts';
 import { forAgent as toolsForAgent } from '../tool/define.ts';
 import { isFn, listParamNames } from '../tool/fn.ts';
 import type { AnyFn, Tool } from '../tool/index.ts';

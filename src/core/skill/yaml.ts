@@ -1,6 +1,6 @@
 /** Reads and writes the YAML of a front matter, with the package `yaml`. */
 import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, type YAMLMap, type Node as YamlNode } from 'yaml';
-import { isRecord } from '../ground/json.ts';
+import { isRecord } from '../base/json.ts';
 
 /** A value of YAML, as JSON. */
 interface Value {

@@ -1,6 +1,6 @@
-import { toMessageText } from '../ground/errors.ts';
-import { isTooDeep } from '../ground/json.ts';
-import { flattenParts } from '../ground/part.ts';
+import { toMessageText } from '../base/errors.ts';
+import { isTooDeep } from '../base/json.ts';
+import { flattenParts } from '../base/part.ts';
 import { findByCall } from './define.ts';
 import { createFailure, type InvokeContext, invoke, limitTime, type Outcome } from './invoke.ts';
 import { isParts } from './results.ts';

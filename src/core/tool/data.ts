@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { check } from '../ground/check.ts';
-import { RunletError } from '../ground/errors.ts';
+import { check } from '../base/check.ts';
+import { RunletError } from '../base/errors.ts';
 import { forAgent } from './define.ts';
 import type { Tool } from './tool.ts';
 

@@ -1,7 +1,7 @@
-import { hashText } from '../ground/bytes.ts';
-import { assertKnownFields } from '../ground/check.ts';
-import { blameCaller, RunletError, toMessageText } from '../ground/errors.ts';
-import { isRecord } from '../ground/json.ts';
+import { hashText } from '../base/bytes.ts';
+import { assertKnownFields } from '../base/check.ts';
+import { blameCaller, RunletError, toMessageText } from '../base/errors.ts';
+import { isRecord } from '../base/json.ts';
 import { type AnyFn, schemaFromFn } from './fn.ts';
 import { assertNotTooDeep } from './json-schema/compile.ts';
 import type { InputOf } from './json-schema/infer.ts';

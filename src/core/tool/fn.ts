@@ -1,7 +1,7 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
-import { assertKnownFields } from '../ground/check.ts';
-import { blameCaller, createFieldError, RunletError } from '../ground/errors.ts';
-import { isRecord } from '../ground/json.ts';
+import { assertKnownFields } from '../base/check.ts';
+import { blameCaller, createFieldError, RunletError } from '../base/errors.ts';
+import { isRecord } from '../base/json.ts';
 import type { AskUser, Halt, Parts } from './results.ts';
 import {
 	type AnySchema,

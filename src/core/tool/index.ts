@@ -1,6 +1,6 @@
 /** `tool`: functions and records that a model may call. */
 
-export type { Env } from '../ground/env.ts';
+export type { Env } from '../base/env.ts';
 export { dispatch } from './call.ts';
 export { attach, type Handler, type ToolData, toData } from './data.ts';
 export { define, findByName, forAgent, fromFn, providerName, type ToolEntries, type ToolRecord } from './define.ts';

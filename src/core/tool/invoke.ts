@@ -1,5 +1,5 @@
-import { RunletError, toMessageText } from '../ground/errors.ts';
-import { isRecord, maxLevels } from '../ground/json.ts';
+import { RunletError, toMessageText } from '../base/errors.ts';
+import { isRecord, maxLevels } from '../base/json.ts';
 import { copyData } from './copy.ts';
 import { isFn, listParamNames } from './fn.ts';
 import { askUser, halt, isAskUser, isHalt, isParts } from './results.ts';

@@ -1,8 +1,8 @@
 import * as v from 'valibot';
-import { isBase64 } from '../ground/bytes.ts';
-import { check } from '../ground/check.ts';
-import { isRecord } from '../ground/json.ts';
-import type { MessagePart } from '../ground/part.ts';
+import { isBase64 } from '../base/bytes.ts';
+import { check } from '../base/check.ts';
+import { isRecord } from '../base/json.ts';
+import type { MessagePart } from '../base/part.ts';
 
 const control: unique symbol = Symbol.for('runlet.control');
 

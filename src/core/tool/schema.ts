@@ -5,8 +5,8 @@ import {
 	toJsonSchema as valibotToJsonSchema,
 } from '@valibot/to-json-schema';
 import type { GenericSchema } from 'valibot';
-import { RunletError, toMessageText } from '../ground/errors.ts';
-import { isRecord, isTooDeep, maxLevels } from '../ground/json.ts';
+import { RunletError, toMessageText } from '../base/errors.ts';
+import { isRecord, isTooDeep, maxLevels } from '../base/json.ts';
 import { compileSchema } from './json-schema/compile.ts';
 import { findReferred, type JsonSchema, toCurrentDraft } from './json-schema/keywords.ts';
 import { findIssues } from './json-schema/validate.ts';

@@ -1,6 +1,6 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
-import { countBytes } from '../ground/bytes.ts';
-import { createFieldError, RunletError, toMessageText } from '../ground/errors.ts';
+import { countBytes } from '../base/bytes.ts';
+import { createFieldError, RunletError, toMessageText } from '../base/errors.ts';
 import { type AnySchema, checkWithSchema } from './schema.ts';
 
 /** The most characters of a key. */

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { check } from '../ground/check.ts';
-import { RunletError } from '../ground/errors.ts';
+import { check } from '../base/check.ts';
+import { RunletError } from '../base/errors.ts';
 import type { Workspace } from '../workspace/index.ts';
 import type { StateStore, ToolState } from './state.ts';
 

@@ -1,6 +1,6 @@
-import type { Actor } from '../ground/actor.ts';
-import type { Env } from '../ground/env.ts';
-import type { MessagePart } from '../ground/part.ts';
+import type { Actor } from '../base/actor.ts';
+import type { Env } from '../base/env.ts';
+import type { MessagePart } from '../base/part.ts';
 import type { Workspace } from '../workspace/index.ts';
 import type { JsonSchema } from './schema.ts';
 import type { ToolState } from './state.ts';

@@ -1,5 +1,5 @@
-import { toMessageText } from '../ground/errors.ts';
-import { isRecord } from '../ground/json.ts';
+import { toMessageText } from '../base/errors.ts';
+import { isRecord } from '../base/json.ts';
 import { isAvailable } from './call.ts';
 import { copyData } from './copy.ts';
 import { forAgent, providerName } from './define.ts';

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { RunletError } from '../ground/errors.ts';
+import { RunletError } from '../base/errors.ts';
 import { fromFn } from '../tool/define.ts';
 import { fn, type Tool } from '../tool/index.ts';
 

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
-import { fromBase64, isBase64 } from '../ground/bytes.ts';
-import { createFieldError } from '../ground/errors.ts';
-import { Work } from '../ground/work.ts';
+import { fromBase64, isBase64 } from '../base/bytes.ts';
+import { createFieldError } from '../base/errors.ts';
+import { Work } from '../base/work.ts';
 import { define } from '../tool/define.ts';
 import type { Tool } from '../tool/index.ts';
 import { checkPath } from '../workspace/path.ts';

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { createFieldError, RunletError } from '../ground/errors.ts';
+import { createFieldError, RunletError } from '../base/errors.ts';
 import type { InvokeContext, Tool, ToolContext } from '../tool/index.ts';
 import { build, type Toolbox } from '../tool/toolbox.ts';
 import type { Workspace } from '../workspace/index.ts';

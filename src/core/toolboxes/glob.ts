@@ -1,5 +1,5 @@
-import { createFieldError, toMessageText } from '../ground/errors.ts';
-import type { StepCounter, Steps } from '../ground/work.ts';
+import { createFieldError, toMessageText } from '../base/errors.ts';
+import type { StepCounter, Steps } from '../base/work.ts';
 import { compilePattern } from '../tool/pattern/pattern.ts';
 
 /** The longest glob in characters. */

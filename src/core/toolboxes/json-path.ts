@@ -1,6 +1,6 @@
 import { type JSONPathQuery, jsonpath } from 'json-p3';
-import { isRecord } from '../ground/json.ts';
-import type { StepCounter, Steps } from '../ground/work.ts';
+import { isRecord } from '../base/json.ts';
+import type { StepCounter, Steps } from '../base/work.ts';
 import { equals } from '../tool/json-schema/values.ts';
 import { compilePattern, type Pattern } from '../tool/pattern/pattern.ts';
 

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { createFieldError, RunletError, toMessageText } from '../ground/errors.ts';
-import { Work } from '../ground/work.ts';
+import { createFieldError, RunletError, toMessageText } from '../base/errors.ts';
+import { Work } from '../base/work.ts';
 import { define } from '../tool/define.ts';
 import type { Tool } from '../tool/index.ts';
 import { createDiff } from '../workspace/diff.ts';

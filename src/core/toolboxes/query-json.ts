@@ -1,8 +1,8 @@
 import { JSONPathEnvironment } from 'json-p3';
 import * as v from 'valibot';
-import { createFieldError, RunletError, toMessageText } from '../ground/errors.ts';
-import { isRecord, isTooDeep, maxLevels } from '../ground/json.ts';
-import { type Steps, Work } from '../ground/work.ts';
+import { createFieldError, RunletError, toMessageText } from '../base/errors.ts';
+import { isRecord, isTooDeep, maxLevels } from '../base/json.ts';
+import { type Steps, Work } from '../base/work.ts';
 import { define } from '../tool/define.ts';
 import type { Tool, ToolContext } from '../tool/index.ts';
 import { checkWithSchema, toJsonSchema } from '../tool/schema.ts';

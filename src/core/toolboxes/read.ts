@@ -1,10 +1,10 @@
 import * as v from 'valibot';
-import { toBase64 } from '../ground/bytes.ts';
-import { createFieldError } from '../ground/errors.ts';
-import { isRecord } from '../ground/json.ts';
-import { imagePart, textPart } from '../ground/part.ts';
-import { cutAround } from '../ground/text.ts';
-import { Work } from '../ground/work.ts';
+import { toBase64 } from '../base/bytes.ts';
+import { createFieldError } from '../base/errors.ts';
+import { isRecord } from '../base/json.ts';
+import { imagePart, textPart } from '../base/part.ts';
+import { cutAround } from '../base/text.ts';
+import { Work } from '../base/work.ts';
 import { define } from '../tool/define.ts';
 import { type ConversationText, parts, type Tool } from '../tool/index.ts';
 import type { FileInfo, Workspace } from '../workspace/index.ts';

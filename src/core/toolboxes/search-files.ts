@@ -1,7 +1,7 @@
 import * as v from 'valibot';
-import { createFieldError, toMessageText } from '../ground/errors.ts';
-import { cutAround } from '../ground/text.ts';
-import { Work } from '../ground/work.ts';
+import { createFieldError, toMessageText } from '../base/errors.ts';
+import { cutAround } from '../base/text.ts';
+import { Work } from '../base/work.ts';
 import { define } from '../tool/define.ts';
 import type { Tool } from '../tool/index.ts';
 import { compilePattern, type Pattern } from '../tool/pattern/pattern.ts';

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { RunletError } from '../ground/errors.ts';
+import { RunletError } from '../base/errors.ts';
 import { define } from '../tool/define.ts';
 import type { Tool, ToolContext } from '../tool/index.ts';
 import type { Edit, Workspace } from '../workspace/index.ts';

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { RunletError } from '../ground/errors.ts';
+import { RunletError } from '../base/errors.ts';
 import { define, fromFn } from '../tool/define.ts';
 import { fn, type Tool, type ToolContext, type Wakeups } from '../tool/index.ts';
 

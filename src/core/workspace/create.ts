@@ -1,5 +1,5 @@
-import { createFieldError, RunletError } from '../ground/errors.ts';
-import { findNearest } from '../ground/text.ts';
+import { createFieldError, RunletError } from '../base/errors.ts';
+import { findNearest } from '../base/text.ts';
 import { findMime, skipLines } from './content.ts';
 import { checkFolder, checkPath, findFolder } from './path.ts';
 import { createMissing } from './plan.ts';

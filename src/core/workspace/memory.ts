@@ -1,4 +1,4 @@
-import { createFieldError } from '../ground/errors.ts';
+import { createFieldError } from '../base/errors.ts';
 import { type ContentInfo, describeContent, markedLines, skipLines } from './content.ts';
 import { createWorkspace, toBytes } from './create.ts';
 import { createDiff } from './diff.ts';

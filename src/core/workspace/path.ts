@@ -1,5 +1,5 @@
-import { countBytes } from '../ground/bytes.ts';
-import { RunletError } from '../ground/errors.ts';
+import { countBytes } from '../base/bytes.ts';
+import { RunletError } from '../base/errors.ts';
 import type { ListQuery } from './store.ts';
 
 /** The most bytes of a whole path. */

@@ -1,4 +1,4 @@
-import { createFieldError, RunletError } from '../ground/errors.ts';
+import { createFieldError, RunletError } from '../base/errors.ts';
 import { listFolders } from './path.ts';
 import type { CheckedEdit, StoredFile } from './store.ts';
 import type { ChangedFile } from './workspace.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { hashKey, makeKey, parseKeys, readKeyId } from '../../../src/cloudflare/auth/key.ts';
-import { fromBase64Url, toBase64Url } from '../../../src/core/ground/bytes.ts';
+import { fromBase64Url, toBase64Url } from '../../../src/core/base/bytes.ts';
 
 test('a key is made once: 32 random bytes behind an id that may be shown', async () => {
 	const made = Array.from({ length: 100 }, makeKey);

@@ -12,7 +12,7 @@ import {
 	type TokenScope,
 	tokenScopes,
 } from '../../../src/cloudflare/auth/rights.ts';
-import { RunletError } from '../../../src/core/ground/errors.ts';
+import { RunletError } from '../../../src/core/base/errors.ts';
 
 const all = Object.keys(rights).filter((name): name is Right => name in rights);
 const listRights = (role: Role) => all.filter((right) => hasRight(role, right));

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { createSecretsBox, parseSecretsKey, type SecretsKey } from '../../../src/cloudflare/auth/secrets-box.ts';
-import { toBase64 } from '../../../src/core/ground/bytes.ts';
+import { toBase64 } from '../../../src/core/base/bytes.ts';
 
 function makeKey(): SecretsKey {
 	const key = parseSecretsKey(toBase64(crypto.getRandomValues(new Uint8Array(32))));

@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:test';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { reach } from '../../../src/cloudflare/objects/reach.ts';
-import { RunletError } from '../../../src/core/ground/errors.ts';
+import { RunletError } from '../../../src/core/base/errors.ts';
 import { kvResolver } from '../../../src/core/skill/index.ts';
 import worker from '../../worker.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
 import { takeValue, toRpcResult } from '../../../src/cloudflare/objects/result.ts';
-import { RunletError } from '../../../src/core/ground/errors.ts';
+import { RunletError } from '../../../src/core/base/errors.ts';
 
 const fail = (error: unknown) => toRpcResult(() => Promise.reject(error));
 

@@ -14,8 +14,8 @@ import { schedules } from '../../../src/cloudflare/schedules/index.ts';
 import { failures } from '../../../src/cloudflare/wire/error.ts';
 import { runEvent } from '../../../src/cloudflare/wire/event.ts';
 import type { Operation, Shown } from '../../../src/cloudflare/wire/operation.ts';
+import { RunletError } from '../../../src/core/base/errors.ts';
 import type { KnownDelta, LoopEvent } from '../../../src/core/chat/index.ts';
-import { RunletError } from '../../../src/core/ground/errors.ts';
 
 const app = createApp({ agents: [], providers: () => [], mcp, memory, schedules, links });
 const document = createDocument();

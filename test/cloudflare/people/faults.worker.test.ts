@@ -1,6 +1,6 @@
 /** Who reads what of a failure that only the operator can mend (docs/keys.md, "Roles"). */
 import { beforeEach, describe, expect, inject, test } from 'vitest';
-import { RunletError } from '../../../src/core/ground/errors.ts';
+import { RunletError } from '../../../src/core/base/errors.ts';
 import { play } from '../../script.ts';
 import { deliver } from '../wire/protocols/webhooks/deliver.ts';
 import {

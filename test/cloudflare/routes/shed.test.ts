@@ -2,7 +2,7 @@ import { Hono } from 'hono';
 import { expect, test } from 'vitest';
 import type { RouteEnv } from '../../../src/cloudflare/routes/identity.ts';
 import { shedFairly } from '../../../src/cloudflare/routes/shed.ts';
-import { toResponse } from '../../../src/core/ground/errors.ts';
+import { toResponse } from '../../../src/core/base/errors.ts';
 
 /** A Worker that works on two requests of an owner, or one of each of two, and answers when it is told. */
 function createWorker(most: number) {

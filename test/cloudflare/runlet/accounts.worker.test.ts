@@ -2,7 +2,7 @@ import { env } from 'cloudflare:test';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { roles } from '../../../src/cloudflare/auth/rights.ts';
 import { type Authenticate, createRunlet, defineAgent, type Runlet } from '../../../src/cloudflare/runlet/index.ts';
-import { RunletError } from '../../../src/core/ground/errors.ts';
+import { RunletError } from '../../../src/core/base/errors.ts';
 import { createKeys } from '../../credentials.ts';
 import { senders } from '../wire/protocols/webhooks/senders.ts';
 

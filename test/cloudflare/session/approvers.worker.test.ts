@@ -3,7 +3,7 @@ import { beforeEach, expect, test } from 'vitest';
 import type { ApprovalRequest } from '../../../src/cloudflare/agent/approvers.ts';
 import { hashKey, type KeyRecord, makeKey } from '../../../src/cloudflare/auth/key.ts';
 import { createRunlet, defineAgent } from '../../../src/cloudflare/runlet/index.ts';
-import { type Actor, isSamePerson } from '../../../src/core/ground/actor.ts';
+import { type Actor, isSamePerson } from '../../../src/core/base/actor.ts';
 import type { ScriptedFn } from '../../../src/core/providers/scripted.ts';
 import { readObject, readState, request, restart } from '../../client.ts';
 import { play } from '../../script.ts';

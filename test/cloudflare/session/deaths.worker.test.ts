@@ -8,8 +8,8 @@ import { carryOut } from '../../../src/cloudflare/session/run/run.ts';
 import { InboundContext } from '../../../src/cloudflare/session/store/inbound.ts';
 import type { RunRecord } from '../../../src/cloudflare/session/store/runs.ts';
 import { SessionStore } from '../../../src/cloudflare/session/store/store.ts';
+import { createDeferred } from '../../../src/core/base/promises.ts';
 import { userMessage } from '../../../src/core/chat/message.ts';
-import { createDeferred } from '../../../src/core/ground/promises.ts';
 import {
 	allEvents,
 	createSession,

@@ -2,7 +2,7 @@ import { runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test';
 import { afterEach, beforeEach, expect, type MockInstance, test, vi } from 'vitest';
 import { readConfig } from '../../../src/cloudflare/config/config.ts';
 import type { DataPoint, MetricsDataset } from '../../../src/cloudflare/config/env.ts';
-import { RunletError } from '../../../src/core/ground/errors.ts';
+import { RunletError } from '../../../src/core/base/errors.ts';
 import { allEvents, createSession, follow, readEvents, readObject, request, restart, send } from '../../client.ts';
 import { play } from '../../script.ts';
 import { forever, post } from './stage.ts';

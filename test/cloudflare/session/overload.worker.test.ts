@@ -3,7 +3,7 @@ import { env, runInDurableObject } from 'cloudflare:test';
 import { describe, expect, test, vi } from 'vitest';
 import { readConfig } from '../../../src/cloudflare/config/config.ts';
 import { askLedger } from '../../../src/cloudflare/objects/ledger/api.ts';
-import { RunletError } from '../../../src/core/ground/errors.ts';
+import { RunletError } from '../../../src/core/base/errors.ts';
 import { allEvents, createSession, readHistory, readObject, readState, request, send } from '../../client.ts';
 import { play } from '../../script.ts';
 

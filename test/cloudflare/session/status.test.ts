@@ -6,7 +6,7 @@ import {
 	sessionStatus,
 	toRunStatus,
 } from '../../../src/cloudflare/session/store/status.ts';
-import { RunletError } from '../../../src/core/ground/errors.ts';
+import { RunletError } from '../../../src/core/base/errors.ts';
 
 const operations: readonly Operation[] = ['reply', 'answer', 'submit', 'continue', 'step', 'cancel'];
 

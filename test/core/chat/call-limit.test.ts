@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { createDeferred } from '../../../src/core/ground/promises.ts';
+import { createDeferred } from '../../../src/core/base/promises.ts';
 import { chat, type Message, type Tool, type ToolCall } from '../../../src/core/index.ts';
 import { calling, finish, only, readTool, results, settled } from './support.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest';
-import { createDeferred } from '../../../src/core/ground/promises.ts';
+import { createDeferred } from '../../../src/core/base/promises.ts';
 import { chat, providers, RunletError } from '../../../src/core/index.ts';
 
 /** A meter that writes down what it is told. */

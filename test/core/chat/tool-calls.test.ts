@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { describe, expect, test } from 'vitest';
-import { createDeferred } from '../../../src/core/ground/promises.ts';
+import { createDeferred } from '../../../src/core/base/promises.ts';
 import { chat, fn, type RunEvent, type ToolCall, tool } from '../../../src/core/index.ts';
 import { calling, echo, echoCall, finish, only, readTool, results } from './support.ts';
 

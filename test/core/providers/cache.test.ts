@@ -1,6 +1,6 @@
 /** How a provider is asked to keep a prompt, and where tools stand that came later. */
 import { describe, expect, test } from 'vitest';
-import { isRecord } from '../../../src/core/ground/json.ts';
+import { isRecord } from '../../../src/core/base/json.ts';
 import {
 	chat,
 	type Message,

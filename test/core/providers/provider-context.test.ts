@@ -1,6 +1,6 @@
 /** A provider shortens a conversation itself, where an agent asks for it (`providerContext`, docs/models.md). */
 import { describe, expect, test } from 'vitest';
-import { isRecord } from '../../../src/core/ground/json.ts';
+import { isRecord } from '../../../src/core/base/json.ts';
 import { type ChatOptions, chat, type Message, type ProviderRegistration, providers } from '../../../src/core/index.ts';
 import { codes } from '../chat/long-conversation.ts';
 import { only } from '../chat/support.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { RunletError } from '../../../src/core/ground/errors.ts';
+import { RunletError } from '../../../src/core/base/errors.ts';
 import { fromMarkdown, toMarkdown, validateMarkdown } from '../../../src/core/skill/markdown.ts';
 import type { Skill } from '../../../src/core/skill/skill.ts';
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { doNow, uncounted } from '../../../src/core/ground/work.ts';
+import { doNow, uncounted } from '../../../src/core/base/work.ts';
 import { toolbox, workspace } from '../../../src/core/index.ts';
 import { compileGlob } from '../../../src/core/toolboxes/glob.ts';
 import { calling, finish } from '../chat/support.ts';

@@ -1,5 +1,5 @@
-import { RunletError } from '../../../core/ground/errors.ts';
-import { anonymousHeaders } from '../../../core/ground/public-fetch.ts';
+import { RunletError } from '../../../core/base/errors.ts';
+import { anonymousHeaders } from '../../../core/base/public-fetch.ts';
 
 /** The most headers of a tool. */
 const most = 30;

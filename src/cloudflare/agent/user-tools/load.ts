@@ -1,5 +1,5 @@
-import { check } from '../../../core/ground/check.ts';
-import { RunletError } from '../../../core/ground/errors.ts';
+import { check } from '../../../core/base/check.ts';
+import { RunletError } from '../../../core/base/errors.ts';
 import { providerName, type Tool } from '../../../core/tool/index.ts';
 import type { Config } from '../../config/config.ts';
 import { log, toFailureFields } from '../../log.ts';

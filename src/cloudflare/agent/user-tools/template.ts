@@ -1,5 +1,5 @@
-import { RunletError } from '../../../core/ground/errors.ts';
-import { assertPublicUrl } from '../../../core/ground/public-fetch.ts';
+import { RunletError } from '../../../core/base/errors.ts';
+import { assertPublicUrl } from '../../../core/base/public-fetch.ts';
 
 /** A URL with places for fields of the input. */
 export interface Template {

@@ -1,6 +1,6 @@
-import { RunletError } from '../../../core/ground/errors.ts';
-import { publicFetch } from '../../../core/ground/public-fetch.ts';
-import { createRedactor, redactJson } from '../../../core/ground/redact.ts';
+import { RunletError } from '../../../core/base/errors.ts';
+import { publicFetch } from '../../../core/base/public-fetch.ts';
+import { createRedactor, redactJson } from '../../../core/base/redact.ts';
 import { define, type Tool } from '../../../core/tool/index.ts';
 import type { Secrets } from '../registered-secrets.ts';
 import { requireFields, type StoredTool } from './definition.ts';

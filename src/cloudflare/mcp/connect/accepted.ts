@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { RunletError } from '../../../core/ground/errors.ts';
-import { isRecord } from '../../../core/ground/json.ts';
+import { RunletError } from '../../../core/base/errors.ts';
+import { isRecord } from '../../../core/base/json.ts';
 import { type Acceptance, type AcceptedTools, toolDefinition } from '../../../core/mcp/acceptance.ts';
 import type { Config } from '../../config/config.ts';
 import { askRegistry } from '../../objects/directory/registry.ts';

@@ -1,6 +1,6 @@
+import { toRunletError } from '../../../core/base/errors.ts';
+import { withTimeLimit } from '../../../core/base/promises.ts';
 import type { Warn } from '../../../core/chat/options.ts';
-import { toRunletError } from '../../../core/ground/errors.ts';
-import { withTimeLimit } from '../../../core/ground/promises.ts';
 import type { McpConnection } from '../../../core/mcp/connection.ts';
 import type { Tool } from '../../../core/tool/index.ts';
 import type { ConnectionsOptions, McpConnections } from '../../agent/mcp.ts';

@@ -1,5 +1,5 @@
-import { RunletError, toRunletError } from '../../../core/ground/errors.ts';
-import { withTimeLimit } from '../../../core/ground/promises.ts';
+import { RunletError, toRunletError } from '../../../core/base/errors.ts';
+import { withTimeLimit } from '../../../core/base/promises.ts';
 import { type AcceptedTools, listDifferences } from '../../../core/mcp/acceptance.ts';
 import type { Config } from '../../config/config.ts';
 import type { FoundServer } from '../servers/find.ts';

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { RunletError } from '../../../core/ground/errors.ts';
+import { RunletError } from '../../../core/base/errors.ts';
 import { openSecrets, sealSecrets } from '../../agent/registered-secrets.ts';
 import type { Config } from '../../config/config.ts';
 import { askRegistry, toEntryName } from '../../objects/directory/registry.ts';

@@ -6,7 +6,7 @@ import type {
 	StoredOAuthClientInformation,
 	StoredOAuthTokens,
 } from '@modelcontextprotocol/client';
-import { RunletError } from '../../../core/ground/errors.ts';
+import { RunletError } from '../../../core/base/errors.ts';
 import type { Config } from '../../config/config.ts';
 import type { FoundServer } from '../servers/find.ts';
 import { createClientMetadata, toCallbackUrl, toClientId } from './client-metadata.ts';

@@ -1,4 +1,4 @@
-import { RunletError, toRunletError } from '../../../core/ground/errors.ts';
+import { RunletError, toRunletError } from '../../../core/base/errors.ts';
 import { createServerFetch } from '../../../core/mcp/fetch.ts';
 import { finishLogin, toLoginFailure } from '../../../core/mcp/login.ts';
 import { auth } from '../../../core/mcp/sdk.ts';

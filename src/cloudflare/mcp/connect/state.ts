@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { RunletError } from '../../../core/ground/errors.ts';
-import { parseJson } from '../../../core/ground/json.ts';
+import { RunletError } from '../../../core/base/errors.ts';
+import { parseJson } from '../../../core/base/json.ts';
 import type { Config } from '../../config/config.ts';
 
 /** Which link of whose login comes back. */

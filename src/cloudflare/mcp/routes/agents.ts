@@ -1,8 +1,8 @@
 import type { Context } from 'hono';
 import { Hono } from 'hono/tiny';
-import type { Actor } from '../../../core/ground/actor.ts';
-import { RunletError } from '../../../core/ground/errors.ts';
-import { parseJson } from '../../../core/ground/json.ts';
+import type { Actor } from '../../../core/base/actor.ts';
+import { RunletError } from '../../../core/base/errors.ts';
+import { parseJson } from '../../../core/base/json.ts';
 import { type Agent, findAgent } from '../../agent/define.ts';
 import { createResolver } from '../../agent/resolver.ts';
 import type { Runtime } from '../../agent/runtime.ts';

@@ -1,5 +1,5 @@
 import { html } from 'hono/html';
-import { RunletError } from '../../../core/ground/errors.ts';
+import { RunletError } from '../../../core/base/errors.ts';
 import type { Runtime } from '../../agent/runtime.ts';
 import { readConfig } from '../../config/config.ts';
 import { log, toFailureFields } from '../../log.ts';

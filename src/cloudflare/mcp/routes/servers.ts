@@ -1,5 +1,5 @@
 import type { Context } from 'hono';
-import { RunletError } from '../../../core/ground/errors.ts';
+import { RunletError } from '../../../core/base/errors.ts';
 import { openSecrets, sealSecrets } from '../../agent/registered-secrets.ts';
 import type { Runtime } from '../../agent/runtime.ts';
 import { toOrigin } from '../../agent/user-tools/headers.ts';

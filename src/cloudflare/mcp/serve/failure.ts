@@ -1,4 +1,4 @@
-import { RunletError, toRunletError } from '../../../core/ground/errors.ts';
+import { RunletError, toRunletError } from '../../../core/base/errors.ts';
 import { logUnexpected } from '../../log.ts';
 import { toError } from '../../objects/result.ts';
 import { type Reader, showError } from '../../wire/shown-error.ts';

@@ -1,5 +1,5 @@
 import type { CompleteRequestParams, GetPromptResult, McpServer, Prompt } from '@modelcontextprotocol/server';
-import { isRecord } from '../../../core/ground/json.ts';
+import { isRecord } from '../../../core/base/json.ts';
 import { loadBody, type Skill, type SkillResolver } from '../../../core/skill/index.ts';
 import { isFn, schemaFromFn } from '../../../core/tool/index.ts';
 import { getProperties, getRequired } from '../../../core/tool/schema.ts';

@@ -1,6 +1,6 @@
 import type { CallToolResult, ContentBlock } from '@modelcontextprotocol/server';
+import { truncateText } from '../../../core/base/text.ts';
 import type { MessagePart } from '../../../core/chat/index.ts';
-import { truncateText } from '../../../core/ground/text.ts';
 import { checkOutput } from '../../../core/tool/schema.ts';
 import type { ListedTool, OutsideEnd } from '../../objects/outside-call.ts';
 

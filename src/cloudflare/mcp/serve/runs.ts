@@ -1,8 +1,8 @@
 import type { CallToolResult, InputRequiredResult, ServerContext } from '@modelcontextprotocol/server';
 import * as v from 'valibot';
+import { RunletError } from '../../../core/base/errors.ts';
 import type { CallAnswer } from '../../../core/chat/call-answers.ts';
 import type { Question, RunEvent, WaitingCall } from '../../../core/chat/index.ts';
-import { RunletError } from '../../../core/ground/errors.ts';
 import { readArguments } from '../../../core/tool/invoke.ts';
 import { isTooLongToShow } from '../../agent/arguments.ts';
 import { findAskedCall } from '../../agent/child-decision.ts';

@@ -6,7 +6,7 @@ import type {
 	Server,
 	ServerContext,
 } from '@modelcontextprotocol/server';
-import { RunletError } from '../../../core/ground/errors.ts';
+import { RunletError } from '../../../core/base/errors.ts';
 import { providerName } from '../../../core/tool/index.ts';
 import { createTooLongToShow, isTooLongToShow } from '../../agent/arguments.ts';
 import { type ListedTool, type OutsideEnd, type OutsideLine, readLines } from '../../objects/outside-call.ts';

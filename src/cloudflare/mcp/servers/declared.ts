@@ -1,8 +1,8 @@
 import * as v from 'valibot';
-import { check } from '../../../core/ground/check.ts';
-import { RunletError } from '../../../core/ground/errors.ts';
-import { assertPublicUrl } from '../../../core/ground/public-fetch.ts';
-import { redactSecrets } from '../../../core/ground/redact.ts';
+import { check } from '../../../core/base/check.ts';
+import { RunletError } from '../../../core/base/errors.ts';
+import { assertPublicUrl } from '../../../core/base/public-fetch.ts';
+import { redactSecrets } from '../../../core/base/redact.ts';
 import type { Agent } from '../../agent/define.ts';
 import type { AgentMcpServer } from '../../agent/mcp-servers.ts';
 import { assertHeaders, assertUrlReferences, listSecretNames } from '../../agent/user-tools/headers.ts';

@@ -1,7 +1,7 @@
 import type * as v from 'valibot';
-import { check } from '../../../core/ground/check.ts';
-import { RunletError } from '../../../core/ground/errors.ts';
-import { assertPublicUrl } from '../../../core/ground/public-fetch.ts';
+import { check } from '../../../core/base/check.ts';
+import { RunletError } from '../../../core/base/errors.ts';
+import { assertPublicUrl } from '../../../core/base/public-fetch.ts';
 import { findClientSecret } from '../../agent/mcp-servers.ts';
 import type { Secrets } from '../../agent/registered-secrets.ts';
 import { assertNoSecret } from '../../agent/user-tools/definition.ts';

@@ -1,5 +1,5 @@
-import { RunletError } from '../../../core/ground/errors.ts';
-import { isLoopback } from '../../../core/ground/public-fetch.ts';
+import { RunletError } from '../../../core/base/errors.ts';
+import { isLoopback } from '../../../core/base/public-fetch.ts';
 import type { Agent } from '../../agent/define.ts';
 import { type AgentMcpServer, findClientSecret, listVariables } from '../../agent/mcp-servers.ts';
 import { openSecrets, resealSecrets, type Secrets } from '../../agent/registered-secrets.ts';

@@ -1,4 +1,4 @@
-import { RunletError } from '../../../core/ground/errors.ts';
+import { RunletError } from '../../../core/base/errors.ts';
 import { sessionCursor } from '../../wire/page.ts';
 import { reach, usualLimitMs } from '../reach.ts';
 import type { Held } from '../room.ts';

@@ -1,4 +1,4 @@
-import { RunletError } from '../../../core/ground/errors.ts';
+import { RunletError } from '../../../core/base/errors.ts';
 import { type KeyRecord, parseStoredKey } from '../../auth/key.ts';
 import { askRegistry, type EntryChange, type RegistryNamespace } from './registry.ts';
 

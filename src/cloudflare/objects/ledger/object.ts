@@ -1,4 +1,4 @@
-import type { Env } from '../../../core/ground/env.ts';
+import type { Env } from '../../../core/base/env.ts';
 import { assertInTime } from '../admission.ts';
 import type { BudgetState, Limit } from '../budget.ts';
 import { DurableObject } from '../durable-object.ts';

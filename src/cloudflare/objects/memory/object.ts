@@ -1,4 +1,4 @@
-import type { Env } from '../../../core/ground/env.ts';
+import type { Env } from '../../../core/base/env.ts';
 import { DurableObject } from '../durable-object.ts';
 import { type RpcResult, toRpcResult } from '../result.ts';
 import type {

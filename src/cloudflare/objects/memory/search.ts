@@ -1,4 +1,4 @@
-import { RunletError } from '../../../core/ground/errors.ts';
+import { RunletError } from '../../../core/base/errors.ts';
 import { longestMemory, mostCharacters, mostMemories } from '../../wire/memory.ts';
 
 /** Words of English that say nothing about what is looked for. */

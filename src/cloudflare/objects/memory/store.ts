@@ -1,5 +1,5 @@
 import type { DurableObjectStorage } from '@cloudflare/workers-types';
-import { RunletError } from '../../../core/ground/errors.ts';
+import { RunletError } from '../../../core/base/errors.ts';
 import { listFolders } from '../../../core/workspace/path.ts';
 import { migrate, readVersion, type Schema } from '../migrate.ts';
 import type { MemoryChange, MemoryPage, MemoryRecord, MemorySource, NearQuery, WrittenMemory } from './api.ts';

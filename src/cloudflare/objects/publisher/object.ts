@@ -1,4 +1,4 @@
-import type { Env } from '../../../core/ground/env.ts';
+import type { Env } from '../../../core/base/env.ts';
 import type { SkillsNamespace } from '../../../core/skill/kv/layout.ts';
 import { DurableObject } from '../durable-object.ts';
 import { type Condition, type Outcome, type PublisherApi, publishedPrefix } from './api.ts';

@@ -1,6 +1,6 @@
+import { RunletError } from '../../../core/base/errors.ts';
 import { isDelta, isTerminal } from '../../../core/chat/event.ts';
 import type { RunEvent } from '../../../core/chat/index.ts';
-import { RunletError } from '../../../core/ground/errors.ts';
 
 /**
  * How far a reader has come in a run: the `id` of an SSE event. It counts characters of text and the like, not events,

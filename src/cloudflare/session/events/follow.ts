@@ -1,7 +1,7 @@
+import { joinBytes } from '../../../core/base/bytes.ts';
+import type { RunletError } from '../../../core/base/errors.ts';
 import { close } from '../../../core/chat/event-feed.ts';
 import type { RunEvent } from '../../../core/chat/index.ts';
-import { joinBytes } from '../../../core/ground/bytes.ts';
-import type { RunletError } from '../../../core/ground/errors.ts';
 import type { EventSource, ShownEvent } from '../../agent/event-source.ts';
 import { createProtocol } from '../../wire/protocols/format.ts';
 import type { Protocol, RunWriter } from '../../wire/protocols/protocol.ts';

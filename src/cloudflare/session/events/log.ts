@@ -1,7 +1,7 @@
+import { createDeferred, type Deferred } from '../../../core/base/promises.ts';
+import { truncateText } from '../../../core/base/text.ts';
 import { isDelta, isTerminal, joinPieces } from '../../../core/chat/event.ts';
 import type { RunEvent } from '../../../core/chat/index.ts';
-import { createDeferred, type Deferred } from '../../../core/ground/promises.ts';
-import { truncateText } from '../../../core/ground/text.ts';
 import { advance, cutSeenPart, type EventId, isEnd, isStored, toStart } from './event-id.ts';
 
 /** An event as a reader gets it, and its id; a kind of event that is not stored has none. */

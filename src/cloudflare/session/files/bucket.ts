@@ -1,5 +1,5 @@
-import { joinBytes } from '../../../core/ground/bytes.ts';
-import { RunletError } from '../../../core/ground/errors.ts';
+import { joinBytes } from '../../../core/base/bytes.ts';
+import { RunletError } from '../../../core/base/errors.ts';
 import { createDescriber } from '../../../core/workspace/content.ts';
 import type { FileBucket, UploadedPart } from '../../config/env.ts';
 import type { Bytes } from '../../objects/result.ts';

@@ -1,6 +1,6 @@
+import { fromBase64 } from '../../../core/base/bytes.ts';
+import { RunletError } from '../../../core/base/errors.ts';
 import type { Message } from '../../../core/chat/index.ts';
-import { fromBase64 } from '../../../core/ground/bytes.ts';
-import { RunletError } from '../../../core/ground/errors.ts';
 import { findMime } from '../../../core/workspace/content.ts';
 import { createWorkspace } from '../../../core/workspace/create.ts';
 import type { FileChanges, Workspace } from '../../../core/workspace/index.ts';

@@ -1,5 +1,5 @@
+import { RunletError } from '../../../core/base/errors.ts';
 import { type CallAnswer, readCallAnswers } from '../../../core/chat/call-answers.ts';
-import { RunletError } from '../../../core/ground/errors.ts';
 import type { ToolCall } from '../../../core/tool/index.ts';
 import { type AskedCall, type Decision, findAskedCall } from '../../agent/child-decision.ts';
 import { findAgent } from '../../agent/define.ts';

@@ -1,6 +1,6 @@
+import type { Actor } from '../../../core/base/actor.ts';
+import { RunletError } from '../../../core/base/errors.ts';
 import type { CallAnswer } from '../../../core/chat/call-answers.ts';
-import type { Actor } from '../../../core/ground/actor.ts';
-import { RunletError } from '../../../core/ground/errors.ts';
 import type { Agent } from '../../agent/define.ts';
 import { assertMay, type Granted, type Right } from '../../auth/rights.ts';
 import type { Config } from '../../config/config.ts';

@@ -1,4 +1,4 @@
-import type { RunletError } from '../../../core/ground/errors.ts';
+import type { RunletError } from '../../../core/base/errors.ts';
 import { chooseModel, findAgent } from '../../agent/define.ts';
 import type { Runtime } from '../../agent/runtime.ts';
 import type { Config } from '../../config/config.ts';

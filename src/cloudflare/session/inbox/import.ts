@@ -1,6 +1,6 @@
-import { fromBase64 } from '../../../core/ground/bytes.ts';
-import { check } from '../../../core/ground/check.ts';
-import { RunletError } from '../../../core/ground/errors.ts';
+import { fromBase64 } from '../../../core/base/bytes.ts';
+import { check } from '../../../core/base/check.ts';
+import { RunletError } from '../../../core/base/errors.ts';
 import { assertTasks } from '../../../core/tool/tasks.ts';
 import { chooseModel, findAgent } from '../../agent/define.ts';
 import { toActor } from '../../auth/stored-actor.ts';

@@ -1,6 +1,6 @@
+import { RunletError } from '../../../core/base/errors.ts';
+import { LineSplitter } from '../../../core/base/text.ts';
 import type { Message } from '../../../core/chat/index.ts';
-import { RunletError } from '../../../core/ground/errors.ts';
-import { LineSplitter } from '../../../core/ground/text.ts';
 import { hasRight } from '../../auth/rights.ts';
 import { toActors } from '../../auth/stored-actor.ts';
 import { isWithinLimit, type Limit } from '../../objects/budget.ts';

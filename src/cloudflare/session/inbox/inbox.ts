@@ -1,5 +1,5 @@
+import { RunletError } from '../../../core/base/errors.ts';
 import type { CallAnswer } from '../../../core/chat/call-answers.ts';
-import { RunletError } from '../../../core/ground/errors.ts';
 import { chooseModel, findAgent } from '../../agent/define.ts';
 import { createCrashPoints } from '../../agent/runtime.ts';
 import { assertMay, assertRight, type Right } from '../../auth/rights.ts';

@@ -1,5 +1,5 @@
+import { RunletError } from '../../../core/base/errors.ts';
 import { messageText, type ToolMessage, type UserMessage } from '../../../core/chat/index.ts';
-import { RunletError } from '../../../core/ground/errors.ts';
 import { readDecision } from '../../agent/child-decision.ts';
 import type { ConversationUpdate, CreateInput, Input } from '../../objects/session-api.ts';
 import type { BeginOptions } from '../run/begin.ts';

@@ -1,5 +1,5 @@
+import { RunletError } from '../../../core/base/errors.ts';
 import type { TerminalEvent } from '../../../core/chat/index.ts';
-import { RunletError } from '../../../core/ground/errors.ts';
 import { parseTreeId } from '../../agent/event-source.ts';
 import { type Bytes, toFailure } from '../../objects/result.ts';
 import type {

@@ -1,6 +1,6 @@
+import { RunletError } from '../../../core/base/errors.ts';
 import { readCallAnswers } from '../../../core/chat/call-answers.ts';
 import type { Message, ToolMessage, UserMessage } from '../../../core/chat/index.ts';
-import { RunletError } from '../../../core/ground/errors.ts';
 import { findInput, isFromOutside } from '../store/askers.ts';
 import { findOpenCalls, type Pending } from '../store/calls.ts';
 import { type Inbound, joinInbound } from '../store/inbound.ts';

@@ -1,6 +1,6 @@
+import type { Actor } from '../../../core/base/actor.ts';
 import { type CallAnswer, findOpenAnswers } from '../../../core/chat/call-answers.ts';
 import type { Message } from '../../../core/chat/index.ts';
-import type { Actor } from '../../../core/ground/actor.ts';
 import { type AskedCall, findAskedCall } from '../../agent/child-decision.ts';
 import type { Runtime } from '../../agent/runtime.ts';
 import { assertMay } from '../../auth/rights.ts';

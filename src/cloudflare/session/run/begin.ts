@@ -1,3 +1,4 @@
+import type { Actor } from '../../../core/base/actor.ts';
 import { type ReadAnswers, readCallAnswers } from '../../../core/chat/call-answers.ts';
 import {
 	type CallEdit,
@@ -8,7 +9,6 @@ import {
 	type ToolMessage,
 	toolResultMessage,
 } from '../../../core/chat/index.ts';
-import type { Actor } from '../../../core/ground/actor.ts';
 import type { ToolCall } from '../../../core/tool/index.ts';
 import type { Once } from '../../objects/once.ts';
 import type { RunTerms } from '../../wire/run.ts';

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
+import { RunletError } from '../../../core/base/errors.ts';
+import { formatDollars } from '../../../core/base/text.ts';
 import type { Message } from '../../../core/chat/index.ts';
-import { RunletError } from '../../../core/ground/errors.ts';
-import { formatDollars } from '../../../core/ground/text.ts';
 import {
 	type Amount,
 	type BudgetState,

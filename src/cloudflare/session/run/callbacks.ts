@@ -1,5 +1,5 @@
+import { publicFetch } from '../../../core/base/public-fetch.ts';
 import type { TerminalEvent } from '../../../core/chat/index.ts';
-import { publicFetch } from '../../../core/ground/public-fetch.ts';
 import { type LogFields, log, toFailureFields } from '../../log.ts';
 import { retryDelay, signHeaders } from '../../wire/protocols/webhooks/callback.ts';
 import { mayPostAgain, parseReplyTarget, toReplyRequest } from '../../wire/protocols/webhooks/reply.ts';

@@ -1,5 +1,5 @@
+import { RunletError } from '../../../core/base/errors.ts';
 import { embed, type Meter, type ProviderRegistration, resolveRegistration } from '../../../core/chat/index.ts';
-import { RunletError } from '../../../core/ground/errors.ts';
 import { log, toFailureFields } from '../../log.ts';
 import { createAmount } from '../../objects/budget.ts';
 import { askLedger, settleCosts } from '../../objects/ledger/api.ts';

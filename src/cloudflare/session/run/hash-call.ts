@@ -1,4 +1,4 @@
-import { toHex } from '../../../core/ground/bytes.ts';
+import { toHex } from '../../../core/base/bytes.ts';
 
 /** Hashes a tool and arguments, so that nobody can find others of the same hash. */
 export async function hashCall(tool: string, input: unknown): Promise<string> {

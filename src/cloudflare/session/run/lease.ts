@@ -1,5 +1,5 @@
+import { RunletError } from '../../../core/base/errors.ts';
 import { raceAbort, sleep } from '../../../core/chat/signal.ts';
-import { RunletError } from '../../../core/ground/errors.ts';
 import type { Config } from '../../config/config.ts';
 import { type Amount, createAmount, everything, isBounded, type Limit, minus, plus } from '../../objects/budget.ts';
 import {

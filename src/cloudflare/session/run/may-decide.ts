@@ -1,5 +1,5 @@
-import type { Actor } from '../../../core/ground/actor.ts';
-import { RunletError } from '../../../core/ground/errors.ts';
+import type { Actor } from '../../../core/base/actor.ts';
+import { RunletError } from '../../../core/base/errors.ts';
 import type { ToolCall } from '../../../core/tool/index.ts';
 import type { ApprovalRequest, Approvers } from '../../agent/approvers.ts';
 import type { Agent } from '../../agent/define.ts';

@@ -1,7 +1,7 @@
+import type { Actor } from '../../../core/base/actor.ts';
+import { RunletError } from '../../../core/base/errors.ts';
+import { withTimeLimit } from '../../../core/base/promises.ts';
 import type { TerminalEvent } from '../../../core/chat/index.ts';
-import type { Actor } from '../../../core/ground/actor.ts';
-import { RunletError } from '../../../core/ground/errors.ts';
-import { withTimeLimit } from '../../../core/ground/promises.ts';
 import { findWholeCost } from '../../agent/children.ts';
 import type { Config } from '../../config/config.ts';
 import type { FileBucket } from '../../config/env.ts';

@@ -1,10 +1,10 @@
+import type { Actor } from '../../../core/base/actor.ts';
+import { toHex } from '../../../core/base/bytes.ts';
+import { RunletError, toRunletError } from '../../../core/base/errors.ts';
 import { close } from '../../../core/chat/event-feed.ts';
 import type { Message, RunEvent } from '../../../core/chat/index.ts';
 import { prepareSingleCalls } from '../../../core/chat/single-call.ts';
 import type { CallsOutcome } from '../../../core/chat/tool-calls.ts';
-import type { Actor } from '../../../core/ground/actor.ts';
-import { toHex } from '../../../core/ground/bytes.ts';
-import { RunletError, toRunletError } from '../../../core/ground/errors.ts';
 import type { ToolCall } from '../../../core/tool/index.ts';
 import { storeChanges } from '../../../core/tool/state.ts';
 import { inMemory } from '../../../core/workspace/index.ts';

@@ -1,8 +1,8 @@
+import type { Actor } from '../../../core/base/actor.ts';
+import { hashText } from '../../../core/base/bytes.ts';
+import { describeStack } from '../../../core/base/errors.ts';
 import { type ChatOptions, type RunEvent, resolveRegistration, userMessage } from '../../../core/chat/index.ts';
 import type { Resumption } from '../../../core/chat/run-state.ts';
-import type { Actor } from '../../../core/ground/actor.ts';
-import { hashText } from '../../../core/ground/bytes.ts';
-import { describeStack } from '../../../core/ground/errors.ts';
 import { toChatOptions } from '../../agent/chat-options.ts';
 import { connectChildren } from '../../agent/children.ts';
 import { type Agent, chooseModel, findAgent } from '../../agent/define.ts';

@@ -1,8 +1,8 @@
+import { RunletError } from '../../../core/base/errors.ts';
 import { isDelta, isSideEvent, isTerminal, joinDeltas } from '../../../core/chat/event.ts';
 import type { ChatOptions, Message, SideEvent, TerminalEvent } from '../../../core/chat/index.ts';
 import { startRun } from '../../../core/chat/run.ts';
 import type { Resumption } from '../../../core/chat/run-state.ts';
-import { RunletError } from '../../../core/ground/errors.ts';
 import type { AtCrashPoint } from '../../agent/runtime.ts';
 import { toFailureFields, log as writeLog } from '../../log.ts';
 import { isStorageError } from '../../objects/storage.ts';

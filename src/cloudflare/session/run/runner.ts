@@ -1,6 +1,6 @@
+import type { Actor } from '../../../core/base/actor.ts';
+import { type RunletError, toRunletError } from '../../../core/base/errors.ts';
 import type { Message, TerminalEvent } from '../../../core/chat/index.ts';
-import type { Actor } from '../../../core/ground/actor.ts';
-import { type RunletError, toRunletError } from '../../../core/ground/errors.ts';
 import { findAgent } from '../../agent/define.ts';
 import { type AtCrashPoint, createCrashPoints } from '../../agent/runtime.ts';
 import { log, toFailureFields } from '../../log.ts';

@@ -1,5 +1,5 @@
-import { RunletError } from '../../../core/ground/errors.ts';
-import { createDeferred, type Deferred } from '../../../core/ground/promises.ts';
+import { RunletError } from '../../../core/base/errors.ts';
+import { createDeferred, type Deferred } from '../../../core/base/promises.ts';
 import type { Waiting } from '../store/requests.ts';
 import type { SessionStore } from '../store/store.ts';
 import { createUnbegunRun, type LiveRun } from './run.ts';

@@ -1,4 +1,4 @@
-import { type Actor, isSamePerson } from '../../../core/ground/actor.ts';
+import { type Actor, isSamePerson } from '../../../core/base/actor.ts';
 import { findOpenCalls, type GivenAnswer } from './calls.ts';
 import { type Inbound, toAskers } from './inbound.ts';
 import { type MessageRecord, messageStride } from './message-record.ts';

@@ -1,9 +1,9 @@
+import type { Actor } from '../../../core/base/actor.ts';
+import { hashText } from '../../../core/base/bytes.ts';
+import { isRecord } from '../../../core/base/json.ts';
 import type { PendingCalls } from '../../../core/chat/call-answers.ts';
 import type { CallEdit, OpenCallState, Question } from '../../../core/chat/index.ts';
 import { listOpenCalls } from '../../../core/chat/message.ts';
-import type { Actor } from '../../../core/ground/actor.ts';
-import { hashText } from '../../../core/ground/bytes.ts';
-import { isRecord } from '../../../core/ground/json.ts';
 import type { ToolCall } from '../../../core/tool/index.ts';
 import type { Decision } from '../../agent/child-decision.ts';
 import type { Sql } from '../../objects/migrate.ts';

@@ -1,4 +1,4 @@
-import { RunletError } from '../../../core/ground/errors.ts';
+import { RunletError } from '../../../core/base/errors.ts';
 import type { Entry, Replacement } from '../../../core/workspace/plan.ts';
 import type { ChangedFile } from '../../../core/workspace/workspace.ts';
 import type { Sql } from '../../objects/migrate.ts';

@@ -1,5 +1,5 @@
-import { joinBytes } from '../../../core/ground/bytes.ts';
-import { RunletError } from '../../../core/ground/errors.ts';
+import { joinBytes } from '../../../core/base/bytes.ts';
+import { RunletError } from '../../../core/base/errors.ts';
 import { type ContentInfo, markedLines } from '../../../core/workspace/content.ts';
 import { findFolder, listFolders } from '../../../core/workspace/path.ts';
 import type { Files } from '../../../core/workspace/plan.ts';

@@ -1,6 +1,6 @@
+import type { Actor } from '../../../core/base/actor.ts';
+import { fromBase64 } from '../../../core/base/bytes.ts';
 import { type Message, type MessagePart, textPart, type UserMessage, userMessage } from '../../../core/chat/index.ts';
-import type { Actor } from '../../../core/ground/actor.ts';
-import { fromBase64 } from '../../../core/ground/bytes.ts';
 import { toActors } from '../../auth/stored-actor.ts';
 import type { Input } from '../../objects/session-api.ts';
 import type { Attachment } from '../../wire/content.ts';

@@ -1,6 +1,6 @@
+import type { Actor } from '../../../core/base/actor.ts';
 import type { Message, SideEvent, Turn } from '../../../core/chat/index.ts';
 import type { PromptRecord } from '../../../core/chat/prompt-record.ts';
-import type { Actor } from '../../../core/ground/actor.ts';
 import { freezeData } from '../../../core/tool/copy.ts';
 import type { Amount } from '../../objects/budget.ts';
 import type { CostPart } from '../../objects/ledger/api.ts';

@@ -1,5 +1,5 @@
+import { RunletError } from '../../../core/base/errors.ts';
 import type { ChatOptions, Recalled, RunEvent } from '../../../core/chat/index.ts';
-import { RunletError } from '../../../core/ground/errors.ts';
 import { toJsonText } from '../../objects/storage.ts';
 import type { RunTerms } from '../../wire/run.ts';
 import type { RunEnd } from './run-end.ts';

@@ -1,5 +1,5 @@
-import type { Actor } from '../../../core/ground/actor.ts';
-import { RunletError } from '../../../core/ground/errors.ts';
+import type { Actor } from '../../../core/base/actor.ts';
+import { RunletError } from '../../../core/base/errors.ts';
 import { localIdentity } from '../../auth/identity.ts';
 import { toActor } from '../../auth/stored-actor.ts';
 import { makeTokenKey } from '../../auth/token.ts';

@@ -1,5 +1,5 @@
+import { RunletError } from '../../../core/base/errors.ts';
 import type { RunResult, TerminalEvent } from '../../../core/chat/index.ts';
-import { RunletError } from '../../../core/ground/errors.ts';
 
 /** The status of a session (docs/sessions.md, "Statuses"). */
 export type Status = 'idle' | 'running' | 'awaiting_user' | 'awaiting_tools' | 'completed' | 'error';

@@ -1,4 +1,4 @@
-import type { Actor } from '../../../core/ground/actor.ts';
+import type { Actor } from '../../../core/base/actor.ts';
 import { type TokenScope, tokenScopes } from '../../auth/rights.ts';
 import { toActor } from '../../auth/stored-actor.ts';
 import type { Sql } from '../../objects/migrate.ts';

@@ -1,4 +1,4 @@
-import { RunletError } from '../../../core/ground/errors.ts';
+import { RunletError } from '../../../core/base/errors.ts';
 import { describeContent } from '../../../core/workspace/content.ts';
 import { addUsage, planEdits, planUndo, type Quota } from '../../../core/workspace/plan.ts';
 import type { Caller, CheckedEdit } from '../../../core/workspace/store.ts';

@@ -1,7 +1,7 @@
+import { toBase64 } from '../../../core/base/bytes.ts';
+import { RunletError } from '../../../core/base/errors.ts';
 import { close } from '../../../core/chat/event-feed.ts';
 import type { RunEvent } from '../../../core/chat/index.ts';
-import { toBase64 } from '../../../core/ground/bytes.ts';
-import { RunletError } from '../../../core/ground/errors.ts';
 import { exportedLists, type exportedSession, recordNames } from '../../wire/export.ts';
 import type { Shown } from '../../wire/operation.ts';
 import type { SessionFiles } from '../files/session-files.ts';

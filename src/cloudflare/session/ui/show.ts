@@ -1,5 +1,5 @@
+import { RunletError } from '../../../core/base/errors.ts';
 import { messageText, type TerminalEvent } from '../../../core/chat/index.ts';
-import { RunletError } from '../../../core/ground/errors.ts';
 import { readTaskLists } from '../../../core/tool/tasks.ts';
 import type { Runtime } from '../../agent/runtime.ts';
 import type { Config } from '../../config/config.ts';

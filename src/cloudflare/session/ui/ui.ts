@@ -1,5 +1,5 @@
+import { joinBytes, toBase64 } from '../../../core/base/bytes.ts';
 import type { ToolMessage } from '../../../core/chat/index.ts';
-import { joinBytes, toBase64 } from '../../../core/ground/bytes.ts';
 import { toUiMessage, type UiMessage, type UiPart, withAllowed } from '../../wire/protocols/ui/message.ts';
 import { type EarlierRun, type ReceivedResult, type UiMessageHead, UiWriter } from '../../wire/protocols/ui/writer.ts';
 import { replay } from '../events/replay.ts';

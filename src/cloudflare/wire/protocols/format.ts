@@ -1,6 +1,6 @@
+import { toResponse } from '../../../core/base/errors.ts';
 import { toSse } from '../../../core/chat/event-feed.ts';
 import type { RunEvent } from '../../../core/chat/index.ts';
-import { toResponse } from '../../../core/ground/errors.ts';
 import type { ChildEvent } from '../event.ts';
 import { mcpFailure, runLines } from './mcp/protocol.ts';
 import { refusalResponse } from './openai/error.ts';

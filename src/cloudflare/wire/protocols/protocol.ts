@@ -1,5 +1,5 @@
+import type { RunletError } from '../../../core/base/errors.ts';
 import type { RunEvent } from '../../../core/chat/index.ts';
-import type { RunletError } from '../../../core/ground/errors.ts';
 import type { ChildEvent } from '../event.ts';
 import type { Completion } from './openai/completion.ts';
 

@@ -1,8 +1,8 @@
+import { RunletError } from '../../base/errors.ts';
+import { isRecord } from '../../base/json.ts';
 import type { ChatReply, ChatUsage, OnDelta } from '../../chat/index.ts';
 import { withUsage } from '../../chat/model-error.ts';
 import { toAbortError } from '../../chat/signal.ts';
-import { RunletError } from '../../ground/errors.ts';
-import { isRecord } from '../../ground/json.ts';
 import type { Adapter, ModelRequest, ReplyReader } from './adapter.ts';
 import { followReply, isLost } from './background.ts';
 import { createWireBounds, readBody } from './bounded.ts';

@@ -1,6 +1,6 @@
+import { RunletError } from '../../base/errors.ts';
 import { isRetryable } from '../../chat/model-error.ts';
 import { sleep } from '../../chat/signal.ts';
-import { RunletError } from '../../ground/errors.ts';
 import type { Adapter, ModelRequest, ReplyReader } from './adapter.ts';
 import { type Caller, ProviderComplaint, toProviderError } from './failure.ts';
 import type { ReplyBuilder } from './reply.ts';

@@ -1,5 +1,5 @@
-import { RunletError } from '../../ground/errors.ts';
-import { isRecord } from '../../ground/json.ts';
+import { RunletError } from '../../base/errors.ts';
+import { isRecord } from '../../base/json.ts';
 import { createWireBounds, createWireMeter, type WireBounds } from './bounded.ts';
 import { createParser } from './event-parser.ts';
 import type { Json } from './json.ts';

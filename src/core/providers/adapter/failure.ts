@@ -1,7 +1,7 @@
+import { RunletError, toMessageText } from '../../base/errors.ts';
+import { isRecord } from '../../base/json.ts';
+import { redactSecrets } from '../../base/redact.ts';
 import { findStatusCode, isRetryable, parseRetryAfter, readCauseCode, toModelError } from '../../chat/model-error.ts';
-import { RunletError, toMessageText } from '../../ground/errors.ts';
-import { isRecord } from '../../ground/json.ts';
-import { redactSecrets } from '../../ground/redact.ts';
 import { readError } from './bounded.ts';
 import { getNumber, getObject, getObjects, getString, type Json } from './json.ts';
 

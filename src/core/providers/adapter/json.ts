@@ -1,6 +1,6 @@
 /** Reads JSON from outside. A field that is missing, `null` or of another type counts as missing. */
 
-import { isRecord } from '../../ground/json.ts';
+import { isRecord } from '../../base/json.ts';
 
 export type Json = Readonly<Record<string, unknown>>;
 

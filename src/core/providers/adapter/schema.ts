@@ -1,4 +1,4 @@
-import { isRecord } from '../../ground/json.ts';
+import { isRecord } from '../../base/json.ts';
 import type { JsonSchema } from '../../tool/index.ts';
 import type { Json } from './json.ts';
 

@@ -1,8 +1,8 @@
 import * as v from 'valibot';
+import { check } from '../../base/check.ts';
+import { RunletError } from '../../base/errors.ts';
+import { isRecord } from '../../base/json.ts';
 import type { Timeouts } from '../../chat/index.ts';
-import { check } from '../../ground/check.ts';
-import { RunletError } from '../../ground/errors.ts';
-import { isRecord } from '../../ground/json.ts';
 import { type OwnPrice, ownPrice } from '../prices/own.ts';
 import type { Json } from './json.ts';
 

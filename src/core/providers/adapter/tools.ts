@@ -1,5 +1,5 @@
+import { RunletError } from '../../base/errors.ts';
 import type { ProviderTool } from '../../chat/provider-tool.ts';
-import { RunletError } from '../../ground/errors.ts';
 import type { ToolForProvider } from '../../tool/index.ts';
 import type { Json } from './json.ts';
 

@@ -1,6 +1,6 @@
+import { RunletError } from '../../base/errors.ts';
+import { isRecord } from '../../base/json.ts';
 import { type ChatUsage, makeUsage } from '../../chat/index.ts';
-import { RunletError } from '../../ground/errors.ts';
-import { isRecord } from '../../ground/json.ts';
 import { ProviderComplaint } from './failure.ts';
 import { getNumber, getNumbers, getObjects } from './json.ts';
 

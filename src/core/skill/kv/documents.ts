@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { toMessageText } from '../../ground/errors.ts';
-import { withTimeLimit } from '../../ground/promises.ts';
+import { toMessageText } from '../../base/errors.ts';
+import { withTimeLimit } from '../../base/promises.ts';
 import type { SkillStore } from './layout.ts';
 import {
 	bodyKey,

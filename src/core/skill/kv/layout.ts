@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { explain } from '../../ground/check.ts';
+import { explain } from '../../base/check.ts';
 import { indexLine } from '../resolver.ts';
 
 /**

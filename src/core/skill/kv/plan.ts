@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { countBytes, hashSecurely } from '../../ground/bytes.ts';
-import { truncateText } from '../../ground/text.ts';
+import { countBytes, hashSecurely } from '../../base/bytes.ts';
+import { truncateText } from '../../base/text.ts';
 import { fromMarkdown } from '../markdown.ts';
 import { toAllowedText } from '../skill.ts';
 import {

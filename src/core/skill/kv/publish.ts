@@ -1,5 +1,5 @@
-import { countBytes } from '../../ground/bytes.ts';
-import { toMessageText } from '../../ground/errors.ts';
+import { countBytes } from '../../base/bytes.ts';
+import { toMessageText } from '../../base/errors.ts';
 import { validateMarkdown } from '../markdown.ts';
 import { defaultPrefix, indexKey, maxValueBytes, type Put, retiredKey, type SkillsKv, type Vectors } from './layout.ts';
 import { type PreparedSkill, planSkills, prepareSkill, type SkillProblem, type SkillsPlan } from './plan.ts';

@@ -1,4 +1,4 @@
-import { toMessageText } from '../../ground/errors.ts';
+import { toMessageText } from '../../base/errors.ts';
 import type { SkillResolver } from '../resolver.ts';
 import { type FoundSkill, indexLine, type SearchOptions, scoreSkills } from '../resolver.ts';
 import type { Skill } from '../skill.ts';

@@ -1,7 +1,7 @@
 import MiniSearch, { type AsPlainObject, type Options } from 'minisearch';
 import * as v from 'valibot';
-import { fromBase64, joinBytes, toBase64 } from '../../ground/bytes.ts';
-import { stem } from '../../ground/text.ts';
+import { fromBase64, joinBytes, toBase64 } from '../../base/bytes.ts';
+import { stem } from '../../base/text.ts';
 import type { Searched } from '../resolver.ts';
 import type { Vectors } from './layout.ts';
 

@@ -1,4 +1,4 @@
-import { isRecord, isTooDeep, maxLevels } from '../../ground/json.ts';
+import { isRecord, isTooDeep, maxLevels } from '../../base/json.ts';
 import { compilePattern, type Pattern } from '../pattern/pattern.ts';
 import { findReferred, holders, innerSchemas, type JsonSchema } from './keywords.ts';
 

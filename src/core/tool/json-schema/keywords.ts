@@ -1,4 +1,4 @@
-import { isRecord } from '../../ground/json.ts';
+import { isRecord } from '../../base/json.ts';
 
 /** A JSON Schema (2020-12), as plain data. */
 export interface JsonSchema {

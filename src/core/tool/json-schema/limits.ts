@@ -1,5 +1,5 @@
-import { RunletError, toMessageText } from '../../ground/errors.ts';
-import { truncateText } from '../../ground/text.ts';
+import { RunletError, toMessageText } from '../../base/errors.ts';
+import { truncateText } from '../../base/text.ts';
 import { assertNotTooDeep, compileSchema, type SchemaLimits } from './compile.ts';
 import { type JsonSchema, mapInner, toCurrentDraft } from './keywords.ts';
 

@@ -1,5 +1,5 @@
-import { isRecord } from '../../ground/json.ts';
-import { truncateText } from '../../ground/text.ts';
+import { isRecord } from '../../base/json.ts';
+import { truncateText } from '../../base/text.ts';
 import type { Compiled } from './compile.ts';
 import type { JsonSchema } from './keywords.ts';
 import { countCharacters, equals, findNumberIssues, fitsFormat, getType, isOfType, toCanonicalText } from './values.ts';

@@ -1,5 +1,5 @@
 import { format as formats } from '@cfworker/json-schema';
-import { isRecord } from '../../ground/json.ts';
+import { isRecord } from '../../base/json.ts';
 import type { JsonSchema } from './keywords.ts';
 
 /** Adds the work of a comparison. Throws if the total is too high. */

@@ -1,4 +1,4 @@
-import { doNow, type StepCounter, type Steps, uncounted } from '../../ground/work.ts';
+import { doNow, type StepCounter, type Steps, uncounted } from '../../base/work.ts';
 import { type Char, type Node, parsePattern } from './parse.ts';
 
 /** A step of a program. All except `match`, `jump` and `split` continue with the next step. */

@@ -1,4 +1,4 @@
-import { RunletError } from '../../ground/errors.ts';
+import { RunletError } from '../../base/errors.ts';
 import type { ChangedFile, Edit, Workspace } from '../../workspace/index.ts';
 import { checkPath, listFolders } from '../../workspace/path.ts';
 import { createBelowFile, createIsFolder, describeChanges } from '../../workspace/plan.ts';

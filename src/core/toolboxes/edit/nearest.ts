@@ -1,6 +1,6 @@
-import { RunletError } from '../../ground/errors.ts';
-import { truncateText } from '../../ground/text.ts';
-import type { StepCounter, Steps } from '../../ground/work.ts';
+import { RunletError } from '../../base/errors.ts';
+import { truncateText } from '../../base/text.ts';
+import type { StepCounter, Steps } from '../../base/work.ts';
 
 /** The most compared lines of the text. */
 const comparedLines = 20_000;

@@ -1,5 +1,5 @@
-import { createFieldError, type RunletError } from '../../ground/errors.ts';
-import type { StepCounter, Steps } from '../../ground/work.ts';
+import { createFieldError, type RunletError } from '../../base/errors.ts';
+import type { StepCounter, Steps } from '../../base/work.ts';
 import { findLineEnd, foldBlanks, showLines, showNearest, splitLines, withLineEnds } from './nearest.ts';
 
 /** A replacement. */

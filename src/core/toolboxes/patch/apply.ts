@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { RunletError } from '../../ground/errors.ts';
-import { type StepCounter, type Steps, Work } from '../../ground/work.ts';
+import { RunletError } from '../../base/errors.ts';
+import { type StepCounter, type Steps, Work } from '../../base/work.ts';
 import { define } from '../../tool/define.ts';
 import type { Tool } from '../../tool/index.ts';
 import { addVersions, Draft } from '../edit/draft.ts';

@@ -1,5 +1,5 @@
 import { parsePatch, type StructuredPatch, type StructuredPatchHunk } from 'diff';
-import { createFieldError, type RunletError, toMessageText } from '../../ground/errors.ts';
+import { createFieldError, type RunletError, toMessageText } from '../../base/errors.ts';
 
 /** A line of a hunk. */
 export interface HunkLine {

@@ -1,7 +1,7 @@
-import { createFieldError, RunletError } from '../../ground/errors.ts';
-import { publicFetch } from '../../ground/public-fetch.ts';
-import { replaceControls } from '../../ground/text.ts';
-import { Work } from '../../ground/work.ts';
+import { createFieldError, RunletError } from '../../base/errors.ts';
+import { publicFetch } from '../../base/public-fetch.ts';
+import { replaceControls } from '../../base/text.ts';
+import { Work } from '../../base/work.ts';
 import { readHtml } from './html.ts';
 import { assertRobotsAllowed, webAgent } from './robots.ts';
 

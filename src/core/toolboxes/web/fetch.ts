@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { createFieldError } from '../../ground/errors.ts';
+import { createFieldError } from '../../base/errors.ts';
 import { define } from '../../tool/define.ts';
 import type { Tool, ToolContext } from '../../tool/index.ts';
 import { type DocumentReader, readDocument, type WebDocument } from './document.ts';

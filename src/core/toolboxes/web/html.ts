@@ -1,4 +1,4 @@
-import type { StepCounter, Steps } from '../../ground/work.ts';
+import type { StepCounter, Steps } from '../../base/work.ts';
 import { Parser } from './libraries.ts';
 import { Page, type PageText, type Part } from './page.ts';
 

@@ -1,4 +1,4 @@
-import { assertKnownFields } from '../../ground/check.ts';
+import { assertKnownFields } from '../../base/check.ts';
 import type { SearchService, Tool } from '../../tool/index.ts';
 import { type FetchOptions, webFetchTool } from './fetch.ts';
 import { webSearchTool } from './search.ts';

@@ -1,6 +1,6 @@
 import type { Code, Paragraph, Root } from 'mdast';
-import { RunletError } from '../../ground/errors.ts';
-import { splitText } from '../../ground/text.ts';
+import { RunletError } from '../../base/errors.ts';
+import { splitText } from '../../base/text.ts';
 import type { GrowingTable } from './blocks.ts';
 import {
 	addBlock,

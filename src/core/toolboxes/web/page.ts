@@ -1,5 +1,5 @@
-import { createFieldError, type RunletError } from '../../ground/errors.ts';
-import { truncateText } from '../../ground/text.ts';
+import { createFieldError, type RunletError } from '../../base/errors.ts';
+import { truncateText } from '../../base/text.ts';
 import type { Block } from './blocks.ts';
 import { readSpan } from './blocks.ts';
 import type { Mark } from './line.ts';

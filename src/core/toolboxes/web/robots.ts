@@ -1,5 +1,5 @@
-import { RunletError } from '../../ground/errors.ts';
-import { type PublicFetchOptions, publicFetch } from '../../ground/public-fetch.ts';
+import { RunletError } from '../../base/errors.ts';
+import { type PublicFetchOptions, publicFetch } from '../../base/public-fetch.ts';
 import { robotsParser } from './libraries.ts';
 
 /** The most bytes of robots.txt (RFC 9309, 2.5). */

@@ -1,8 +1,8 @@
 import * as v from 'valibot';
-import { RunletError } from '../../ground/errors.ts';
-import { isRecord } from '../../ground/json.ts';
-import { publicFetch } from '../../ground/public-fetch.ts';
-import { replaceControls, truncateText } from '../../ground/text.ts';
+import { RunletError } from '../../base/errors.ts';
+import { isRecord } from '../../base/json.ts';
+import { publicFetch } from '../../base/public-fetch.ts';
+import { replaceControls, truncateText } from '../../base/text.ts';
 import { define } from '../../tool/define.ts';
 import type { SearchService, Tool, ToolContext } from '../../tool/index.ts';
 import { createNotice } from './fetch.ts';

@@ -3,9 +3,9 @@
  * stream, by the sheet.
  */
 
+import { isRecord } from '../../../../src/core/base/json.ts';
 import type { ProviderRegistration } from '../../../../src/core/chat/index.ts';
 import { estimateTokens } from '../../../../src/core/chat/tokens.ts';
-import { isRecord } from '../../../../src/core/ground/json.ts';
 import type { Json } from '../../../../src/core/providers/adapter/json.ts';
 import * as providers from '../../../../src/core/providers/index.ts';
 import { createRandom } from '../../../endurance/random.ts';

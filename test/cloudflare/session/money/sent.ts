@@ -1,6 +1,7 @@
 /** What a provider is really sent, counted by its own rules. */
+
+import { isRecord } from '../../../../src/core/base/json.ts';
 import { estimateTokens } from '../../../../src/core/chat/tokens.ts';
-import { isRecord } from '../../../../src/core/ground/json.ts';
 
 export interface Sent {
 	readonly tokens: number;

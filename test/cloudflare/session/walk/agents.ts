@@ -3,7 +3,7 @@ import * as v from 'valibot';
 import { agentTool } from '../../../../src/cloudflare/agent/agent-tool.ts';
 import { defineAgent } from '../../../../src/cloudflare/agent/define.ts';
 import type { WebhookMessage } from '../../../../src/cloudflare/agent/webhook-mapping.ts';
-import type { Actor } from '../../../../src/core/ground/actor.ts';
+import type { Actor } from '../../../../src/core/base/actor.ts';
 import { askUser, tool, toolbox } from '../../../../src/core/index.ts';
 import type { ScriptedFn } from '../../../../src/core/providers/index.ts';
 import type { ToolContext } from '../../../../src/core/tool/index.ts';

@@ -1,5 +1,5 @@
 /** The people of the walk, the marks in their texts, and the credentials that they come with. */
-import type { Actor } from '../../../../src/core/ground/actor.ts';
+import type { Actor } from '../../../../src/core/base/actor.ts';
 
 /** Two tenants, and one for operators, who have the scope `admin`. */
 export const owners = ['walk-a', 'walk-b', 'walk-o'] as const;

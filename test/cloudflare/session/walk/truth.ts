@@ -1,6 +1,6 @@
 /** What the walk knows by itself, without asking the Worker: who there is, whose each session is, and who may do what. */
 import type { Role, TokenScope } from '../../../../src/cloudflare/auth/rights.ts';
-import type { Actor } from '../../../../src/core/ground/actor.ts';
+import type { Actor } from '../../../../src/core/base/actor.ts';
 import { areOne, type Person, toName } from './persons.ts';
 
 /** Somebody with a key or an account. */

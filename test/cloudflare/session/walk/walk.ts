@@ -1,5 +1,5 @@
 /** The walk: asks the Worker as somebody, holds the answer against what is known, and looks at what it did. */
-import type { Actor } from '../../../../src/core/ground/actor.ts';
+import type { Actor } from '../../../../src/core/base/actor.ts';
 import { createRandom, type Random } from '../../../endurance/random.ts';
 import type { createWorld } from './callers.ts';
 import { listNames, type Person, toName } from './persons.ts';

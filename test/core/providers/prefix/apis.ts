@@ -1,4 +1,4 @@
-import { isRecord } from '../../../../src/core/ground/json.ts';
+import { isRecord } from '../../../../src/core/base/json.ts';
 import { type ProviderRegistration, providers } from '../../../../src/core/index.ts';
 import { anthropic } from '../wire/anthropic.ts';
 import { chatCompletions } from '../wire/chat.ts';

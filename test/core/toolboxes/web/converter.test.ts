@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { doNow, uncounted } from '../../../../src/core/ground/work.ts';
+import { doNow, uncounted } from '../../../../src/core/base/work.ts';
 import { splitPages } from '../../../../src/core/toolboxes/web/fetch.ts';
 import { readHtml } from '../../../../src/core/toolboxes/web/html.ts';
 

@@ -1,5 +1,5 @@
+import { type RunletError, toErrorHeaders, toRunletError } from '../../../../core/base/errors.ts';
 import type { RunEvent } from '../../../../core/chat/index.ts';
-import { type RunletError, toErrorHeaders, toRunletError } from '../../../../core/ground/errors.ts';
 import type { Protocol } from '../protocol.ts';
 
 /** The events that the answer to an MCP client is made of. */

@@ -1,3 +1,4 @@
+import { RunletError } from '../../../../core/base/errors.ts';
 import {
 	assistantMessage,
 	type Message,
@@ -7,7 +8,6 @@ import {
 	type UserMessage,
 	userMessage,
 } from '../../../../core/chat/index.ts';
-import { RunletError } from '../../../../core/ground/errors.ts';
 import { parseToolInput } from '../../../../core/tool/call.ts';
 import type { ToolCall } from '../../../../core/tool/index.ts';
 import { type ClientMessage, type ClientPart, readDataUrl } from './schema.ts';

@@ -1,4 +1,4 @@
-import { RunletError, toErrorHeaders, toRunletError } from '../../../../core/ground/errors.ts';
+import { RunletError, toErrorHeaders, toRunletError } from '../../../../core/base/errors.ts';
 import type { ErrorBody } from './completion.ts';
 
 /** Returns an error in the form that OpenAI's clients expect. */

@@ -1,3 +1,4 @@
+import { RunletError } from '../../../../core/base/errors.ts';
 import { isTerminal } from '../../../../core/chat/event.ts';
 import {
 	addUsage,
@@ -8,7 +9,6 @@ import {
 } from '../../../../core/chat/index.ts';
 import { isWebUrl } from '../../../../core/chat/provider-tool.ts';
 import { findJson } from '../../../../core/chat/requirements.ts';
-import { RunletError } from '../../../../core/ground/errors.ts';
 import { toInputText } from '../../../../core/tool/call.ts';
 import type { CompletionUsage, Delta, FinishReason } from './completion.ts';
 

@@ -1,5 +1,5 @@
+import { RunletError } from '../../../../core/base/errors.ts';
 import type { RunEvent } from '../../../../core/chat/index.ts';
-import { RunletError } from '../../../../core/ground/errors.ts';
 import type { Completed, Protocol, RunWriter } from '../protocol.ts';
 import type { Chunk, Completion, CompletionUsage, Delta, FinishReason } from './completion.ts';
 import { errorBody, toRunError } from './error.ts';

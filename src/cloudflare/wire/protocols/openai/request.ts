@@ -1,5 +1,5 @@
+import { RunletError } from '../../../../core/base/errors.ts';
 import type { ChatOptions } from '../../../../core/chat/index.ts';
-import { RunletError } from '../../../../core/ground/errors.ts';
 import { define, type JsonSchema, providerName } from '../../../../core/tool/index.ts';
 import { createSchemaReader } from '../../../../core/tool/json-schema/limits.ts';
 import type { ClientTool } from '../../run.ts';

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { isBase64 } from '../../../../core/ground/bytes.ts';
-import { isPublicUrl } from '../../../../core/ground/public-fetch.ts';
+import { isBase64 } from '../../../../core/base/bytes.ts';
+import { isPublicUrl } from '../../../../core/base/public-fetch.ts';
 import { userName } from '../../../auth/stored-actor.ts';
 import { longText, maxContent, maxId, maxName, shortText } from '../../limits.ts';
 

@@ -1,4 +1,4 @@
-import { toDataUrl, toMedia } from '../../../../core/ground/part.ts';
+import { toDataUrl, toMedia } from '../../../../core/base/part.ts';
 import { parseToolInput } from '../../../../core/tool/call.ts';
 import type { ToolResult } from '../../../../core/tool/index.ts';
 import type { UiChunk } from './chunk.ts';

@@ -1,4 +1,4 @@
-import { toResponse, toRunletError } from '../../../../core/ground/errors.ts';
+import { toResponse, toRunletError } from '../../../../core/base/errors.ts';
 import type { Protocol } from '../protocol.ts';
 import { toUiSse, type UiMessageHead, UiWriter, uiStreamEnd } from './writer.ts';
 

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { countBase64Bytes, countBytes } from '../../../../core/ground/bytes.ts';
+import { countBase64Bytes, countBytes } from '../../../../core/base/bytes.ts';
 import type { Attachment } from '../../content.ts';
 import { longText, maxId, shortText } from '../../limits.ts';
 

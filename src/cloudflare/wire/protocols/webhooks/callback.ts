@@ -1,4 +1,4 @@
-import { joinBytes, toBase64 } from '../../../../core/ground/bytes.ts';
+import { joinBytes, toBase64 } from '../../../../core/base/bytes.ts';
 import { sign } from './signature.ts';
 import { standardKey } from './standard.ts';
 

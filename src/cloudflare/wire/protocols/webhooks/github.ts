@@ -1,4 +1,4 @@
-import { joinBytes } from '../../../../core/ground/bytes.ts';
+import { joinBytes } from '../../../../core/base/bytes.ts';
 import { sha256Signature } from './signature.ts';
 import type { Source } from './source.ts';
 

@@ -1,5 +1,5 @@
-import { RunletError } from '../../../../core/ground/errors.ts';
-import { assertPublicUrl } from '../../../../core/ground/public-fetch.ts';
+import { RunletError } from '../../../../core/base/errors.ts';
+import { assertPublicUrl } from '../../../../core/base/public-fetch.ts';
 
 /**
  * The receiver of a run's answer: a person in Slack, or the comments of a GitHub issue. It is stored as a text in the place

@@ -1,6 +1,6 @@
-import { joinBytes, parseDigest, toHex } from '../../../../core/ground/bytes.ts';
-import { RunletError } from '../../../../core/ground/errors.ts';
-import { isRecord, parseJson } from '../../../../core/ground/json.ts';
+import { joinBytes, parseDigest, toHex } from '../../../../core/base/bytes.ts';
+import { RunletError } from '../../../../core/base/errors.ts';
+import { isRecord, parseJson } from '../../../../core/base/json.ts';
 import type { RawDelivery, Signed, Source, WebhookEvent } from './source.ts';
 
 /** The most that the sender's clock may differ from this one, in seconds, if it signs a time. */

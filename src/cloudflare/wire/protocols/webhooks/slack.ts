@@ -1,5 +1,5 @@
-import { joinBytes, parseDigest } from '../../../../core/ground/bytes.ts';
-import { isRecord } from '../../../../core/ground/json.ts';
+import { joinBytes, parseDigest } from '../../../../core/base/bytes.ts';
+import { isRecord } from '../../../../core/base/json.ts';
 import { parseTime } from './signature.ts';
 import type { Source } from './source.ts';
 

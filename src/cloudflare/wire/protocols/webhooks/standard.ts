@@ -1,5 +1,5 @@
-import { fromBase64, parseBase64Digest } from '../../../../core/ground/bytes.ts';
-import { RunletError } from '../../../../core/ground/errors.ts';
+import { fromBase64, parseBase64Digest } from '../../../../core/base/bytes.ts';
+import { RunletError } from '../../../../core/base/errors.ts';
 import { parseTime } from './signature.ts';
 import type { Source } from './source.ts';
 

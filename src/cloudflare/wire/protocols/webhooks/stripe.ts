@@ -1,4 +1,4 @@
-import { joinBytes, parseDigest } from '../../../../core/ground/bytes.ts';
+import { joinBytes, parseDigest } from '../../../../core/base/bytes.ts';
 import { parseTime } from './signature.ts';
 import type { Source } from './source.ts';
 

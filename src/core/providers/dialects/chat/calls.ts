@@ -1,4 +1,4 @@
-import { isRecord } from '../../../ground/json.ts';
+import { isRecord } from '../../../base/json.ts';
 import { toInputText } from '../../../tool/call.ts';
 import { getNumber, getObject, getString, type Json } from '../../adapter/json.ts';
 import type { ReplyBuilder } from '../../adapter/reply.ts';

@@ -1,4 +1,4 @@
-import { isRecord } from '../../../ground/json.ts';
+import { isRecord } from '../../../base/json.ts';
 import { getObjects, getString, type Json } from '../../adapter/json.ts';
 
 /** The fields of a part that arrive in pieces. */

@@ -1,5 +1,5 @@
+import { isRecord } from '../../../base/json.ts';
 import type { StopReason } from '../../../chat/index.ts';
-import { isRecord } from '../../../ground/json.ts';
 import type { ReplyReader } from '../../adapter/adapter.ts';
 import { ProviderComplaint } from '../../adapter/failure.ts';
 import { getNumber, getObject, getObjects, getString, type Json } from '../../adapter/json.ts';

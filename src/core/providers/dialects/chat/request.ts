@@ -1,3 +1,6 @@
+import { hashText } from '../../../base/bytes.ts';
+import { isRecord } from '../../../base/json.ts';
+import { decodeText, isImage, toDataUrl, toMedia } from '../../../base/part.ts';
 import {
 	type AssistantMessage,
 	type Message,
@@ -8,9 +11,6 @@ import {
 	type ToolMessage,
 	type UserMessage,
 } from '../../../chat/index.ts';
-import { hashText } from '../../../ground/bytes.ts';
-import { isRecord } from '../../../ground/json.ts';
-import { decodeText, isImage, toDataUrl, toMedia } from '../../../ground/part.ts';
 import { type JsonSchema, providerName } from '../../../tool/index.ts';
 import type { ModelRequest } from '../../adapter/adapter.ts';
 import { getObject, getObjects, getString, type Json } from '../../adapter/json.ts';

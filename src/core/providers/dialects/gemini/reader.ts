@@ -1,6 +1,6 @@
+import { RunletError } from '../../../base/errors.ts';
+import { isRecord } from '../../../base/json.ts';
 import { renderMadeImage } from '../../../chat/reply.ts';
-import { RunletError } from '../../../ground/errors.ts';
-import { isRecord } from '../../../ground/json.ts';
 import { toInputText } from '../../../tool/call.ts';
 import type { ModelRequest, ReplyReader } from '../../adapter/adapter.ts';
 import { ProviderComplaint } from '../../adapter/failure.ts';

@@ -1,3 +1,6 @@
+import { RunletError } from '../../../base/errors.ts';
+import { isRecord } from '../../../base/json.ts';
+import { type Media, toMedia } from '../../../base/part.ts';
 import {
 	type AssistantMessage,
 	type Message,
@@ -7,9 +10,6 @@ import {
 	renderPart,
 	type ToolMessage,
 } from '../../../chat/index.ts';
-import { RunletError } from '../../../ground/errors.ts';
-import { isRecord } from '../../../ground/json.ts';
-import { type Media, toMedia } from '../../../ground/part.ts';
 import { providerName, type ToolCall } from '../../../tool/index.ts';
 import type { ModelRequest } from '../../adapter/adapter.ts';
 import { roundEffort } from '../../adapter/effort.ts';

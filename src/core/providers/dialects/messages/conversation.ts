@@ -1,3 +1,5 @@
+import { isRecord } from '../../../base/json.ts';
+import { decodeText, isImage, toMedia } from '../../../base/part.ts';
 import {
 	type AssistantMessage,
 	type Message,
@@ -6,8 +8,6 @@ import {
 	renderPart,
 	type ToolMessage,
 } from '../../../chat/index.ts';
-import { isRecord } from '../../../ground/json.ts';
-import { decodeText, isImage, toMedia } from '../../../ground/part.ts';
 import { providerName } from '../../../tool/index.ts';
 import { getObject, getObjects, getString, type Json } from '../../adapter/json.ts';
 import { dropFirstSystem, toSystemText } from '../../adapter/system.ts';

@@ -1,5 +1,5 @@
-import { RunletError } from '../../../ground/errors.ts';
-import { isRecord, isTooDeep } from '../../../ground/json.ts';
+import { RunletError } from '../../../base/errors.ts';
+import { isRecord, isTooDeep } from '../../../base/json.ts';
 import { toInputText } from '../../../tool/call.ts';
 import type { ReplyReader } from '../../adapter/adapter.ts';
 import { ProviderComplaint } from '../../adapter/failure.ts';

@@ -1,5 +1,5 @@
+import { RunletError, toMessageText } from '../../../base/errors.ts';
 import type { Message, ReasoningEffort } from '../../../chat/index.ts';
-import { RunletError, toMessageText } from '../../../ground/errors.ts';
 import type { JsonSchema } from '../../../tool/index.ts';
 import { mapInner } from '../../../tool/json-schema/keywords.ts';
 import type { ModelRequest, WireTool } from '../../adapter/adapter.ts';

@@ -1,3 +1,5 @@
+import { isRecord } from '../../../base/json.ts';
+import { decodeText, isImage, toDataUrl, toMedia } from '../../../base/part.ts';
 import {
 	type AssistantMessage,
 	type Message,
@@ -8,8 +10,6 @@ import {
 	type UserMessage,
 } from '../../../chat/index.ts';
 import { renderMadeImage } from '../../../chat/reply.ts';
-import { isRecord } from '../../../ground/json.ts';
-import { decodeText, isImage, toDataUrl, toMedia } from '../../../ground/part.ts';
 import { providerName, type ToolCall } from '../../../tool/index.ts';
 import { getObject, getObjects, getString, type Json } from '../../adapter/json.ts';
 

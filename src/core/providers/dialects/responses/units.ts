@@ -1,5 +1,5 @@
+import { isRecord } from '../../../base/json.ts';
 import type { Units } from '../../../chat/usage.ts';
-import { isRecord } from '../../../ground/json.ts';
 import { getNumber, getObject, getObjects, getString, type Json } from '../../adapter/json.ts';
 import { keepCounts } from '../../adapter/units.ts';
 

@@ -1,5 +1,5 @@
 /** Decisions about calls that wait for an approval: in the session, by a text, on a page, and by a link. */
-import type { Actor } from '../../../../../src/core/ground/actor.ts';
+import type { Actor } from '../../../../../src/core/base/actor.ts';
 import { forge, pickTrying } from '../choose.ts';
 import { settle } from '../look.ts';
 import { observe } from '../observe.ts';

@@ -1,5 +1,5 @@
 /** Requests that change a session: its files, its name, its budget, its tokens and its copies. */
-import type { Actor } from '../../../../../src/core/ground/actor.ts';
+import type { Actor } from '../../../../../src/core/base/actor.ts';
 import { toCaller } from '../choose.ts';
 import { settle } from '../look.ts';
 import { observe } from '../observe.ts';

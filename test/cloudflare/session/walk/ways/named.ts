@@ -1,5 +1,5 @@
 /** Sessions that people give names, and messages that somebody says there. */
-import type { Actor } from '../../../../../src/core/ground/actor.ts';
+import type { Actor } from '../../../../../src/core/base/actor.ts';
 import type { Person } from '../persons.ts';
 import { type Caller, type Session, toSpeaker } from '../truth.ts';
 import type { Walk } from '../walk.ts';

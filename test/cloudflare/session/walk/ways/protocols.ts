@@ -1,5 +1,5 @@
 /** Messages by the protocols of others: OpenAI, the AI SDK and MCP. */
-import type { Actor } from '../../../../../src/core/ground/actor.ts';
+import type { Actor } from '../../../../../src/core/base/actor.ts';
 import { seen } from '../agents.ts';
 import { pickCaller, pickPerson, pickTarget } from '../choose.ts';
 import { look, settle } from '../look.ts';

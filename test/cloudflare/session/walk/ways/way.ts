@@ -1,5 +1,5 @@
 /** Something that somebody may try: how it is asked, what has to come of it, and what it changes. */
-import type { Actor } from '../../../../../src/core/ground/actor.ts';
+import type { Actor } from '../../../../../src/core/base/actor.ts';
 import { seen } from '../agents.ts';
 import { pickTrying } from '../choose.ts';
 import { peek, settle } from '../look.ts';

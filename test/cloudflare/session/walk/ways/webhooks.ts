@@ -1,6 +1,6 @@
 /** Webhooks, whose mapping names an owner and a user. */
 import { env } from 'cloudflare:test';
-import type { Actor } from '../../../../../src/core/ground/actor.ts';
+import type { Actor } from '../../../../../src/core/base/actor.ts';
 import worker from '../../../../worker.ts';
 import { senders } from '../../../wire/protocols/webhooks/senders.ts';
 import { seen } from '../agents.ts';

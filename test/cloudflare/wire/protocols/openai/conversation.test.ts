@@ -2,9 +2,9 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { toConversation } from '../../../../../src/cloudflare/wire/protocols/openai/conversation.ts';
 import { type ClientMessage, completionRequest } from '../../../../../src/cloudflare/wire/protocols/openai/schema.ts';
+import { check } from '../../../../../src/core/base/check.ts';
+import { RunletError } from '../../../../../src/core/base/errors.ts';
 import { listOpenCalls, toSendable } from '../../../../../src/core/chat/message.ts';
-import { check } from '../../../../../src/core/ground/check.ts';
-import { RunletError } from '../../../../../src/core/ground/errors.ts';
 
 const text = fc.string({ minLength: 1, maxLength: 8 }).map((one) => `${one}.`);
 const user = text.map((content): ClientMessage[] => [{ role: 'user', content }]);

@@ -4,8 +4,8 @@ import { expect, test } from 'vitest';
 import type { Completion } from '../../../../../src/cloudflare/wire/protocols/openai/completion.ts';
 import { refusalResponse, runFailureResponse } from '../../../../../src/cloudflare/wire/protocols/openai/error.ts';
 import { chatCompletions } from '../../../../../src/cloudflare/wire/protocols/openai/protocol.ts';
+import { RunletError } from '../../../../../src/core/base/errors.ts';
 import type { RunEvent, TerminalEvent } from '../../../../../src/core/chat/index.ts';
-import { RunletError } from '../../../../../src/core/ground/errors.ts';
 
 const protocol = chatCompletions({
 	type: 'chat.completions',

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import type { RawDelivery, SourceName } from '../../../../../src/cloudflare/wire/protocols/webhooks/index.ts';
-import { joinBytes } from '../../../../../src/core/ground/bytes.ts';
+import { joinBytes } from '../../../../../src/core/base/bytes.ts';
 
 /** A delivery as its sender makes it: signed by `node:crypto`, not by what is under test. */
 export interface Sender {

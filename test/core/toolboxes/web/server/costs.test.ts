@@ -1,6 +1,6 @@
 import { Session } from 'node:inspector/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { doNow, uncounted } from '../../../../../src/core/ground/work.ts';
+import { doNow, uncounted } from '../../../../../src/core/base/work.ts';
 import { readHtml } from '../../../../../src/core/toolboxes/web/html.ts';
 
 const address = new URL('https://a.example/');

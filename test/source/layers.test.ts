@@ -2,24 +2,24 @@ import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { countArrows, findViolations } from '../../scripts/house.ts';
+import { findViolations } from '../../scripts/layers.ts';
 
-let house: string;
+let project: string;
 
 beforeEach(() => {
-	house = mkdtempSync(join(tmpdir(), 'runlet-house-'));
+	project = mkdtempSync(join(tmpdir(), 'runlet-layers-'));
 });
-afterEach(() => rmSync(house, { recursive: true, force: true }));
+afterEach(() => rmSync(project, { recursive: true, force: true }));
 
-/** What the house rules say of a file that imports another. */
-function judge(file: string, specifier: string, form = `export * from '${specifier}';`): readonly string[] {
-	const path = join(house, 'src', file);
+/** The violations of a file that imports another one. */
+function check(file: string, specifier: string, form = `export * from '${specifier}';`): readonly string[] {
+	const path = join(project, 'src', file);
 	mkdirSync(dirname(path), { recursive: true });
 	writeFileSync(path, `${form}\n`);
-	return findViolations(house);
+	return findViolations(project);
 }
 
-test('the house keeps its rules', () => {
+test('src keeps the rules of its layers', () => {
 	expect(findViolations(resolve(import.meta.dirname, '../..'))).toEqual([]);
 });
 
@@ -49,8 +49,8 @@ test.each([
 	['core/tool/fn.ts', '../skill/index.ts'],
 	['core/chat/loop.ts', '../providers/demo.ts'],
 	['core/toolboxes/time.ts', '../skill/index.ts'],
-	['core/ground/errors.ts', '../tool/schema.ts'],
-	['core/ground/public-fetch.ts', '../../cloudflare/log.ts'],
+	['core/base/errors.ts', '../tool/schema.ts'],
+	['core/base/public-fetch.ts', '../../cloudflare/log.ts'],
 	['agents/mine.ts', '../cloudflare/runlet/index.ts'],
 	['agents/mine.ts', '../core/index.ts'],
 	['worker.ts', './cloudflare/runlet/index.ts'],
@@ -63,7 +63,7 @@ test.each([
 	['core/tool/fn.ts', '../../../package.json'],
 	['cloudflare/log.ts', '../../package.json'],
 ])('%s may not import %s', (file, specifier) => {
-	expect(judge(file, specifier)).toEqual([expect.stringContaining(`src/${file}: imports ${specifier}: `)]);
+	expect(check(file, specifier)).toEqual([expect.stringContaining(`src/${file}: imports ${specifier}: `)]);
 });
 
 test.each([
@@ -83,7 +83,7 @@ test.each([
 	['worker.ts', 'runlet/cloudflare'],
 	['agents/mine.ts', 'runlet'],
 ])('%s may import %s', (file, specifier) => {
-	expect(judge(file, specifier)).toEqual([]);
+	expect(check(file, specifier)).toEqual([]);
 });
 
 test.each([
@@ -95,7 +95,7 @@ test.each([
 	["import { type A } from '../cloudflare/wire/event.ts';", 1],
 	["import type { B } from './b.ts';\nimport '../cloudflare/wire/event.ts';", 1],
 ])('the client takes types of the wire and no code: %s', (form, count) => {
-	expect(judge('client/index.ts', '', form)).toHaveLength(count);
+	expect(check('client/index.ts', '', form)).toHaveLength(count);
 });
 
 test.each([
@@ -103,28 +103,20 @@ test.each([
 	['cloudflare/agent/define.ts', 'runlet/chat'],
 	['page/app.ts', 'runlet/client'],
 ])('%s names no part of the package: %s', (file, name) => {
-	expect(judge(file, name, `import {\n\ta,\n} from '${name}';`)).toEqual([
+	expect(check(file, name, `import {\n\ta,\n} from '${name}';`)).toEqual([
 		`src/${file}: imports ${name}: write its path in src.`,
 	]);
 });
 
-test('an arrow between two rooms is counted once, with the names that it carries', () => {
-	const form = "import { a, type B, c as d } from '../ground/one.ts';\nimport type { B } from '../ground/one.ts';";
-	judge('core/tool/one.ts', '', form);
-	judge('core/tool/two.ts', '../ground/two.ts');
-	judge('core/tool/three.ts', './one.ts');
-	expect(countArrows(house)).toEqual([['core/tool -> core/ground', 4]]);
-});
-
-test('a file or folder without a room is refused', () => {
-	expect(judge('helper.ts', './cloudflare/routes/operation.ts')).toEqual([
-		expect.stringContaining('src/helper.ts: has no room'),
+test('refuses a file and a folder without a module', () => {
+	expect(check('helper.ts', './cloudflare/routes/operation.ts')).toEqual([
+		expect.stringContaining('src/helper.ts: has no module'),
 	]);
-	expect(judge('cloudflare/extra/one.ts', '../log.ts')).toContainEqual(
-		expect.stringContaining('src/cloudflare/extra/one.ts: has no room'),
+	expect(check('cloudflare/extra/one.ts', '../log.ts')).toContainEqual(
+		expect.stringContaining('src/cloudflare/extra/one.ts: has no module'),
 	);
-	expect(judge('cloudflare/session/helper.ts', './store/store.ts')).toContainEqual(
-		expect.stringContaining('src/cloudflare/session/helper.ts: has no room'),
+	expect(check('cloudflare/session/helper.ts', './store/store.ts')).toContainEqual(
+		expect.stringContaining('src/cloudflare/session/helper.ts: has no module'),
 	);
 });
 
@@ -137,7 +129,7 @@ test.each([
 	"type Late = typeof import('../../session/object.ts');",
 	'export { a } from "../../session/object.ts";',
 ])('an import is seen in each of its forms: %s', (form) => {
-	expect(judge('cloudflare/objects/ledger/one.ts', '../../session/object.ts', form)).toHaveLength(1);
+	expect(check('cloudflare/objects/ledger/one.ts', '../../session/object.ts', form)).toHaveLength(1);
 });
 
 test('only routes make responses, in the words of a protocol (compat): objects return values and streams', () => {

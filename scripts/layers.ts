@@ -1,14 +1,13 @@
 /**
- * The import rules of `src` (CONTRIBUTING, "The house"). Every file belongs to one room. A file may import from its own
- * room and from lower floors, and from nowhere else. A room may have rooms of its own, with the same rule between them.
- * `node scripts/house.ts --count` prints who imports from whom, and how many names.
+ * The import rules of `src` (CONTRIBUTING, "Layers"). Every file belongs to one module. A file may import from its own module
+ * and from modules of lower layers. A module may have inner modules, with the same rule between them.
  */
 import { globSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 
-/** The floors, from the ground up. Rooms of one floor do not import each other. */
-const floors: readonly (readonly string[])[] = [
-	['core/ground'],
+/** The layers, the lowest first. Modules of one layer do not import each other. */
+const layers: readonly (readonly string[])[] = [
+	['core/base'],
 	['core/workspace', 'cloudflare/auth', 'cloudflare/log.ts'],
 	['core/tool'],
 	['core/skill', 'core/toolboxes', 'core/mcp'],
@@ -23,8 +22,8 @@ const floors: readonly (readonly string[])[] = [
 	['testing'],
 ];
 
-/** The floors within a room, from the ground up. `.` is what stands in none of its rooms. */
-const floorsWithin: Readonly<Record<string, readonly (readonly string[])[]>> = {
+/** The layers within a module, the lowest first. `.` stands for the files in no inner module. */
+const innerLayers: Readonly<Record<string, readonly (readonly string[])[]>> = {
 	'cloudflare/wire': [
 		['.'],
 		['protocols/openai/schema.ts', 'protocols/openai/completion.ts', 'protocols/webhooks'],
@@ -56,7 +55,7 @@ const floorsWithin: Readonly<Record<string, readonly (readonly string[])[]>> = {
 	'cloudflare/session': [['store'], ['events', 'files'], ['run'], ['inbox'], ['ui'], ['object.ts']],
 };
 
-/** What a wing may import from other wings, if that is less than everything below it. */
+/** The only modules that a part of `src` may import, where they are fewer than all lower layers. */
 const only: Readonly<Record<string, readonly string[]>> = {
 	core: ['core'],
 	'cloudflare/agent/shell-isolate.ts': ['core/tool', 'cloudflare/agent/shell-steps.ts'],
@@ -69,44 +68,28 @@ const only: Readonly<Record<string, readonly string[]>> = {
 	'worker.ts': ['agents'],
 };
 
-/** What is yours imports the package by its name, as in a project of its own, so that each file can be copied out. */
+/** Files of the user import the package by its name, as a project does, so that each file can be copied. */
 const byName: readonly string[] = ['agents', 'worker.ts'];
 
-/** The rooms from which a wing imports only types, so that it bundles none of their code. */
+/** The modules from which a part of `src` imports types only, so that it bundles none of their code. */
 const typesOnly: Readonly<Record<string, readonly string[]>> = { client: ['cloudflare'] };
 
 /** Returns the violations in a folder with a `src`, one line each. */
 export function findViolations(root: string): readonly string[] {
 	const source = join(root, 'src');
 	return listFiles(source).flatMap((file) => {
-		const from = findFloor(file);
-		if (from === undefined) return [`src/${file}: has no room. Name its room in scripts/house.ts.`];
+		const from = findPlace(file);
+		if (from === undefined) return [`src/${file}: has no module. Name its module in scripts/layers.ts.`];
 		const text = readFileSync(join(source, file), 'utf8');
 		const within = listImports(text).flatMap(({ specifier, isType }) => {
 			const target = join(dirname(file), specifier);
 			const problem = findProblem(file, from, target) ?? findCode(file, target, isType);
 			return problem === undefined ? [] : [`src/${file}: imports ${specifier}: ${problem}`];
 		});
-		const mayName = byName.some((room) => isWithin(file, room));
+		const mayName = byName.some((module) => isWithin(file, module));
 		const names = mayName ? [] : listNames(text);
 		return [...within, ...names.map((name) => `src/${file}: imports ${name}: write its path in src.`)];
 	});
-}
-
-/** Counts the arrows between the rooms of `floors`: what a room imports from another, and how many names. */
-export function countArrows(root: string): readonly (readonly [arrow: string, names: number])[] {
-	const source = join(root, 'src');
-	const arrows = new Map<string, Set<string>>();
-	for (const file of listFiles(source))
-		for (const { specifier, names } of listImports(readFileSync(join(source, file), 'utf8'))) {
-			const target = join(dirname(file), specifier);
-			const [from, to] = [findFloor(file)?.house, findFloor(target)?.house];
-			if (from === undefined || to === undefined || from === to) continue;
-			const known = arrows.get(`${from} -> ${to}`) ?? new Set();
-			for (const name of names) known.add(`${target} ${name}`);
-			arrows.set(`${from} -> ${to}`, known);
-		}
-	return [...arrows].map(([arrow, names]) => [arrow, names.size] as const).sort(([, a], [, b]) => a - b);
 }
 
 function listFiles(source: string): readonly string[] {
@@ -114,53 +97,55 @@ function listFiles(source: string): readonly string[] {
 }
 
 function findProblem(file: string, from: Place, target: string): string | undefined {
-	const to = findFloor(target);
-	if (to === undefined) return 'this is in no room of src.';
-	const wing = Object.keys(only).find((name) => isWithin(file, name));
-	const allowed = wing === undefined ? undefined : [wing, ...(only[wing] ?? [])];
-	if (allowed !== undefined && !allowed.some((room) => isWithin(target, room))) {
-		const names = byName.some((room) => isWithin(file, room)) ? ["the package's parts by their names"] : [];
-		return `${wing} imports ${[...allowed.slice(1), ...names].join(', ')} and nothing else.`;
+	const to = findPlace(target);
+	if (to === undefined) return 'this is in no module of src.';
+	const part = Object.keys(only).find((name) => isWithin(file, name));
+	const allowed = part === undefined ? undefined : [part, ...(only[part] ?? [])];
+	if (allowed !== undefined && !allowed.some((module) => isWithin(target, module))) {
+		const names = byName.some((module) => isWithin(file, module)) ? ["the package's parts by their names"] : [];
+		return `${part} imports ${[...allowed.slice(1), ...names].join(', ')} and nothing else.`;
 	}
-	if (to.room === from.room) return undefined;
-	if (to.house === from.house ? to.inner >= from.inner : to.floor >= from.floor)
-		return `${from.room} stands below ${to.room}, or beside it.`;
+	if (to.module === from.module) return undefined;
+	if (to.outer === from.outer ? to.inner >= from.inner : to.layer >= from.layer)
+		return `${from.module} is in a layer below ${to.module}, or in the same layer.`;
 	return undefined;
 }
 
 function findCode(file: string, target: string, isType: boolean): string | undefined {
-	const [wing, rooms] = Object.entries(typesOnly).find(([name]) => isWithin(file, name)) ?? [];
-	if (isType || !rooms?.some((room) => isWithin(target, room))) return undefined;
-	return `${wing} imports types of it only. Write import type.`;
+	const [part, modules] = Object.entries(typesOnly).find(([name]) => isWithin(file, name)) ?? [];
+	if (isType || !modules?.some((module) => isWithin(target, module))) return undefined;
+	return `${part} imports types of it only. Write import type.`;
 }
 
 interface Place {
-	/** The innermost room. */
-	readonly room: string;
-	/** The outer room, and its floor. */
-	readonly house: string;
-	readonly floor: number;
-	/** The floor within the outer room. */
+	/** The innermost module. */
+	readonly module: string;
+	/** The outer module, and its layer. */
+	readonly outer: string;
+	readonly layer: number;
+	/** The layer within the outer module. */
 	readonly inner: number;
 }
 
-function findFloor(file: string): Place | undefined {
-	const [house, floor] = findIn(floors, file) ?? [];
-	if (house === undefined || floor === undefined) return undefined;
-	const within = floorsWithin[house]?.map((rooms) => rooms.map((room) => (room === '.' ? house : `${house}/${room}`)));
-	const [room, inner] = within === undefined ? [house, 0] : (findIn(within, file) ?? []);
-	return room === undefined || inner === undefined ? undefined : { room, house, floor, inner };
+function findPlace(file: string): Place | undefined {
+	const [outer, layer] = findIn(layers, file) ?? [];
+	if (outer === undefined || layer === undefined) return undefined;
+	const within = innerLayers[outer]?.map((modules) =>
+		modules.map((module) => (module === '.' ? outer : `${outer}/${module}`)),
+	);
+	const [module, inner] = within === undefined ? [outer, 0] : (findIn(within, file) ?? []);
+	return module === undefined || inner === undefined ? undefined : { module, outer, layer, inner };
 }
 
-function findIn(list: readonly (readonly string[])[], file: string): [room: string, floor: number] | undefined {
-	const found = list.flatMap((rooms, floor) =>
-		rooms.flatMap((room): [[string, number]] | [] => (isWithin(file, room) ? [[room, floor]] : [])),
+function findIn(list: readonly (readonly string[])[], file: string): [module: string, layer: number] | undefined {
+	const found = list.flatMap((modules, layer) =>
+		modules.flatMap((module): [[string, number]] | [] => (isWithin(file, module) ? [[module, layer]] : [])),
 	);
 	return found.toSorted(([one], [other]) => other.length - one.length)[0];
 }
 
-function isWithin(file: string, room: string): boolean {
-	return file === room || file.startsWith(`${room}/`);
+function isWithin(file: string, module: string): boolean {
+	return file === module || file.startsWith(`${module}/`);
 }
 
 interface Import {
@@ -191,11 +176,6 @@ function listNames(text: string): readonly string[] {
 
 if (process.argv[1] === import.meta.filename) {
 	const root = resolve(import.meta.dirname, '..');
-	if (process.argv[2] === '--count') {
-		const arrows = countArrows(root);
-		for (const [arrow, names] of arrows) console.log(`${arrow} (${names})`);
-		console.log(`${floors.flat().length} rooms on ${floors.length} floors, ${arrows.length} arrows between them`);
-	}
 	const violations = findViolations(root);
 	for (const line of violations) console.error(line);
 	if (violations.length > 0) process.exitCode = 1;

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { expect, test } from 'vitest';
-import { assertKnownFields, check } from '../../../src/core/ground/check.ts';
+import { assertKnownFields, check } from '../../../src/core/base/check.ts';
 
 const known = ['name', 'needsApproval', 'retry'];
 

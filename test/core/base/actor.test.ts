@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type Actor, isSamePerson, ways } from '../../../src/core/ground/actor.ts';
+import { type Actor, isSamePerson, ways } from '../../../src/core/base/actor.ts';
 
 /** Few names, so that two actors often share them, and names that would meet if they were only joined. */
 const owners = ['shop', 'office', '["shop","kim"]', 'shop","kim'];

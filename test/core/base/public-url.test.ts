@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { RunletError } from '../../../src/core/ground/errors.ts';
-import { assertPublicUrl } from '../../../src/core/ground/public-fetch.ts';
+import { RunletError } from '../../../src/core/base/errors.ts';
+import { assertPublicUrl } from '../../../src/core/base/public-fetch.ts';
 
 const refused: Readonly<Record<string, readonly string[]>> = {
 	'another scheme': [

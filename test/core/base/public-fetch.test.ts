@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type PublicFetchOptions, publicFetch } from '../../../src/core/ground/public-fetch.ts';
+import { type PublicFetchOptions, publicFetch } from '../../../src/core/base/public-fetch.ts';
 
 const bounds = { maxBytes: 1_000, timeoutMs: 60_000, maxRedirects: 3 };
 

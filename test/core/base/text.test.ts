@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { countBase64Bytes, fromBase64, toBase64 } from '../../../src/core/ground/bytes.ts';
-import { findNearest, formatDollars, LineSplitter, splitText, truncateText } from '../../../src/core/ground/text.ts';
+import { countBase64Bytes, fromBase64, toBase64 } from '../../../src/core/base/bytes.ts';
+import { findNearest, formatDollars, LineSplitter, splitText, truncateText } from '../../../src/core/base/text.ts';
 
 test('never cuts a text within a character', () => {
 	expect(truncateText('ab😀c', 3)).toBe('ab');

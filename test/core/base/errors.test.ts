@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { describeStack } from '../../../src/core/ground/errors.ts';
+import { describeStack } from '../../../src/core/base/errors.ts';
 
 test('adds the stacks of the causes, without keys', () => {
 	const cause = new TypeError('refused sk-abcdefghijklmnopqrstuvwxyz');
