@@ -26,7 +26,7 @@ const both = [
  */
 class LongestFirst extends BaseSequencer {
 	override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-		const names = ['start', 'e2e', 'page', 'patterns', 'workerd', 'library-in-workerd', 'node'];
+		const names = ['start', 'e2e', 'page', 'patterns', 'workerd-long', 'workerd', 'node'];
 		const toRank = ({ moduleId, project }: TestSpecification) =>
 			/e2e\/(endurance|mistakes|types|create)|page\/page\./.test(moduleId) ? -1 : names.indexOf(project.name);
 		return (await super.sort(files)).toSorted((one, other) => toRank(one) - toRank(other));
@@ -73,6 +73,12 @@ const served = {
 	testTimeout: 300_000,
 	hookTimeout: 300_000,
 };
+
+/** The long tests in workerd: attacks by people, random walks, and the library's tests again. They are for `npm run test:all`. */
+const long = [
+	'test/cloudflare/people/*.worker.test.ts',
+	'test/cloudflare/session/{money-walk,people-walk,property,deaths-property,file-deaths}.worker.test.ts',
+];
 
 /** Of those in workerd, what breaks first: `npm run test:fast`. */
 const first = [
@@ -121,6 +127,7 @@ export default defineConfig(({ mode }) => ({
 					globalSetup: './test/receiver.ts',
 					setupFiles: './test/clean.ts',
 					include: mode === 'fast' ? first : worker,
+					exclude: long,
 					isolate: false,
 				},
 			},
@@ -128,10 +135,10 @@ export default defineConfig(({ mode }) => ({
 				extends: true,
 				plugins: [inWorkerd],
 				test: {
-					name: 'library-in-workerd',
+					name: 'workerd-long',
 					globalSetup: './test/receiver.ts',
 					setupFiles: './test/clean.ts',
-					include: both,
+					include: [...both, ...long],
 					isolate: false,
 				},
 			},

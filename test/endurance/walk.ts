@@ -15,7 +15,7 @@ export async function runWalk(
 	variables: Readonly<Record<string, string>>,
 ): Promise<Figures> {
 	const vitest = join(root, 'node_modules/vitest/vitest.mjs');
-	const child = spawn(process.execPath, [vitest, 'run', '--project', 'workerd', file], {
+	const child = spawn(process.execPath, [vitest, 'run', '--project', 'workerd-long', file], {
 		cwd: root,
 		env: { ...process.env, NO_COLOR: '1', ...variables },
 		stdio: ['ignore', 'pipe', 'pipe'],
