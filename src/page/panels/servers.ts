@@ -55,10 +55,10 @@ function createEntry({ name, url, from, isLoggedIn }: McpServer, { client, signa
 	return element('li', 'card', head, element('p', 'mono', url), tools);
 }
 
-type Given = Pick<Place, 'client' | 'signal' | 'again'>;
+type ToolsPlace = Pick<Place, 'client' | 'signal' | 'again'>;
 
 /** Lists the tools of a server. A changed tool is shown beside its accepted version, with a button that accepts it. */
-function createTools(server: McpServerDetails, { client, signal, again }: Given): HTMLElement {
+function createTools(server: McpServerDetails, { client, signal, again }: ToolsPlace): HTMLElement {
 	const { tools = [], problem } = server;
 	if (problem !== undefined) return element('p', 'failure', problem);
 	if (tools.length === 0) return element('p', 'about', 'It has no tools.');

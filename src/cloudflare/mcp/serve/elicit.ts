@@ -4,7 +4,7 @@ import type { OutsideAnswer, WaitsFor } from '../../objects/outside-call.ts';
 import { inputRequired, inputResponse } from './sdk.ts';
 
 /** What a person is asked: whether a call may run, for its result, or the question of its tool. */
-export interface Asked {
+export interface ClientQuestion {
 	readonly for: WaitsFor;
 	readonly tool: string;
 	readonly input: unknown;
@@ -26,7 +26,7 @@ const capabilities = v.object({
 });
 
 /** Asks the client for what is missing. It sends its request once more with the answers and the state. */
-export function askClient(asked: Readonly<Record<string, Asked>>, requestState: string): InputRequiredResult {
+export function askClient(asked: Readonly<Record<string, ClientQuestion>>, requestState: string): InputRequiredResult {
 	const requests = Object.entries(asked).map(([key, one]): [string, InputRequest] => [key, toInputRequest(one)]);
 	return inputRequired({ inputRequests: Object.fromEntries(requests), requestState });
 }
@@ -39,7 +39,7 @@ const form = v.object({
 });
 const link = v.object({ kind: v.literal('url'), url: v.pipe(v.string(), v.url()) });
 
-function toInputRequest(asked: Asked): InputRequest {
+function toInputRequest(asked: ClientQuestion): InputRequest {
 	const { question, options } = asked;
 	if (asked.for === 'approval') {
 		const approve = { type: 'boolean' as const, title: 'Allow', description: 'Whether the call may run' };
@@ -68,20 +68,20 @@ function toFormRequest(message: string, schema: v.InferOutput<typeof form>['sche
 	return inputRequired.elicit({ message, requestedSchema });
 }
 
-function describeCall({ tool, input }: Asked): string {
+function describeCall({ tool, input }: ClientQuestion): string {
 	return `${tool} ${JSON.stringify(input) ?? ''}`;
 }
 
 /** How the answer to a question is read. */
 export type AnswerKind = WaitsFor | 'form' | 'link';
 
-export function toAnswerKind({ for: waitsFor, options }: Pick<Asked, 'for' | 'options'>): AnswerKind {
+export function toAnswerKind({ for: waitsFor, options }: Pick<ClientQuestion, 'for' | 'options'>): AnswerKind {
 	if (waitsFor !== 'answer') return waitsFor;
 	return v.is(link, options) ? 'link' : v.is(form, options) ? 'form' : 'answer';
 }
 
 /** The name of a question for the client: that of its form, if it has one. */
-export function toAnswerKey({ options }: Pick<Asked, 'options'>): string {
+export function toAnswerKey({ options }: Pick<ClientQuestion, 'options'>): string {
 	return (v.is(form, options) ? options.name : undefined) ?? 'answer';
 }
 

@@ -9,7 +9,7 @@ import { findAskedCall } from '../../agent/child-decision.ts';
 import { readLines } from '../../objects/outside-call.ts';
 import type { Bytes } from '../../objects/result.ts';
 import type { Handling, RunOutcome, SessionState } from '../../objects/session-api.ts';
-import { type Asked, askClient, canElicit, readAnswer, toAnswerKind } from './elicit.ts';
+import { askClient, type ClientQuestion, canElicit, readAnswer, toAnswerKind } from './elicit.ts';
 import { createInvalid } from './failure.ts';
 import { createTell, type Tell } from './progress.ts';
 import { textResult } from './result.ts';
@@ -186,7 +186,7 @@ const mostAsked = 8;
 function listAsked(
 	question: Question | undefined,
 	toolCalls: readonly WaitingCall[] = [],
-): Readonly<Record<string, Asked>> {
+): Readonly<Record<string, ClientQuestion>> {
 	const decided = findAskedCall(question);
 	if (question !== undefined && decided !== undefined) {
 		const { name: tool, input } = decided.call;
@@ -198,7 +198,7 @@ function listAsked(
 		return { [callId]: { for: 'answer', tool: '', input: {}, question: said, options } };
 	}
 	const shown = toolCalls.filter(({ input }) => !isTooLongToShow(input)).slice(0, mostAsked);
-	const calls = shown.map(({ id, name, input, kind }): readonly [string, Asked] => {
+	const calls = shown.map(({ id, name, input, kind }): readonly [string, ClientQuestion] => {
 		return [id, { for: kind === 'approval' ? 'approval' : 'result', tool: name, input }];
 	});
 	return Object.fromEntries(calls);

@@ -18,9 +18,9 @@ export interface Listed {
 	readonly activeAt: number;
 }
 
-/** What a session tells its owner's directory. */
-export interface Told extends Listed {
-	/** What it waits for; `null` for nothing. Missing where a session of an earlier version tells it. */
+/** The report of a session to its owner's directory. */
+export interface SessionReport extends Listed {
+	/** What it waits for; `null` for nothing. Missing if it did not change. */
 	readonly wait?: Wait | null;
 	/** The bytes that it holds. Missing likewise. */
 	readonly bytes?: number;
@@ -52,7 +52,7 @@ export interface DirectoryApi extends RegistryApi, ScheduleApi {
 	 * Lists a session and what it waits for, or replaces its entry unless that has a later activity. The first session of an
 	 * owner puts the owner on the list of owners; if that fails, the next one tries again. Returns what all sessions hold.
 	 */
-	touch(entry: Told, owner?: string, deadline?: number): Promise<Held | undefined>;
+	touch(entry: SessionReport, owner?: string, deadline?: number): Promise<Held | undefined>;
 	/** The bytes that all listed sessions hold, and those of a user, as they were told last. */
 	readHeld(user?: string, deadline?: number): Promise<Held>;
 	/**

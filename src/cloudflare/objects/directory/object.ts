@@ -12,7 +12,7 @@ import {
 	type DirectoryPage,
 	type DirectoryQuery,
 	everybody,
-	type Told,
+	type SessionReport,
 } from './api.ts';
 import { type Entry, type EntryChange, type EntryKind, type EntryOutcome, RegistryStore } from './registry.ts';
 import { DirectoryStore } from './store.ts';
@@ -45,7 +45,7 @@ export class Directory extends DurableObject<Env> implements DirectoryApi {
 		this.#scheduler = openSchedules?.({ storage: ctx.storage, now });
 	}
 
-	async touch(entry: Told, owner?: string, deadline?: number): Promise<Held> {
+	async touch(entry: SessionReport, owner?: string, deadline?: number): Promise<Held> {
 		assertInTime(deadline);
 		this.#store.touch(entry);
 		if (owner !== undefined && !this.#store.hasOwner(owner)) {

@@ -1,7 +1,14 @@
 import type { DurableObjectStorage } from '@cloudflare/workers-types';
 import { migrate, type Sql } from '../migrate.ts';
 import type { Held } from '../room.ts';
-import { createCursor, type DirectoryPage, type DirectoryQuery, type Listed, parseCursor, type Told } from './api.ts';
+import {
+	createCursor,
+	type DirectoryPage,
+	type DirectoryQuery,
+	type Listed,
+	parseCursor,
+	type SessionReport,
+} from './api.ts';
 import { idle, listed, nameIndex, removed, schema, waits } from './schema.ts';
 import type { WaitingPage, WaitingQuery } from './wait.ts';
 import { WaitRows } from './wait-rows.ts';
@@ -29,7 +36,7 @@ export class DirectoryStore {
 		storage.transactionSync(() => migrate(storage.sql, schema));
 	}
 
-	touch({ wait, ...entry }: Told): void {
+	touch({ wait, ...entry }: SessionReport): void {
 		const { id, agent, user = null, title = null, createdAt, activeAt } = entry;
 		const { sql } = this.#storage;
 		const more = this.#storage.transactionSync(() => {

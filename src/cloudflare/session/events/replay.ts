@@ -65,7 +65,7 @@ interface OpenTurn {
 }
 
 /** The events of a run while they are rebuilt. */
-interface Told {
+interface Replay {
 	readonly run: RunRecord;
 	readonly events: RunEvent[];
 	usage: ChatUsage;
@@ -80,8 +80,8 @@ interface Told {
 	steps: number;
 }
 
-function retell(run: RunRecord, records: readonly MessageRecord[]): Told {
-	const told: Told = {
+function retell(run: RunRecord, records: readonly MessageRecord[]): Replay {
+	const told: Replay = {
 		run,
 		events: [{ type: 'run.started', runId: run.id, attempt: run.attempt }],
 		usage: {},
@@ -94,7 +94,7 @@ function retell(run: RunRecord, records: readonly MessageRecord[]): Told {
 	return told;
 }
 
-function tell(told: Told, { message, turn, input, before = [], restarts = 0, haltedReason }: MessageRecord): void {
+function tell(told: Replay, { message, turn, input, before = [], restarts = 0, haltedReason }: MessageRecord): void {
 	const { events } = told;
 	if (input === true) {
 		// The first messages of a run are no events. Later messages come between two turns.
@@ -126,7 +126,7 @@ function tell(told: Told, { message, turn, input, before = [], restarts = 0, hal
  * Adds the end of the open turn, if there is one, and the restarts of the next one. Notes and task lists come from tools, so they stand
  * before the end of the turn; warnings are about the next one.
  */
-function closeTurn(told: Told, before: readonly SideEvent[], restarts = 0, next = told.iteration + 1): void {
+function closeTurn(told: Replay, before: readonly SideEvent[], restarts = 0, next = told.iteration + 1): void {
 	const { events, open } = told;
 	events.push(...before.filter(({ type }) => type !== 'warning'));
 	if (open !== undefined) {
@@ -138,7 +138,7 @@ function closeTurn(told: Told, before: readonly SideEvent[], restarts = 0, next 
 	events.push(...before.filter(({ type }) => type === 'warning'));
 }
 
-function toStep({ run, iteration, last }: Told, { calls, results }: OpenTurn): RunEvent {
+function toStep({ run, iteration, last }: Replay, { calls, results }: OpenTurn): RunEvent {
 	const { model = run.model ?? '', text = '', stopReason = 'tool_use', usage = {}, cacheMiss } = last ?? {};
 	const toolResults = calls.flatMap(({ id }) => results.find((result) => result.id === id) ?? []);
 	const { providerCalls, sources } = last ?? {};

@@ -90,7 +90,7 @@ function keepFirst(tools: readonly Tool[], taken: ReadonlySet<string>): readonly
 }
 
 /** The memories of one message, read once. */
-interface Asked {
+interface RecallRequest {
 	readonly store: SessionStore;
 	readonly record: RunRecord;
 	readonly history: readonly MessageRecord[];
@@ -110,7 +110,7 @@ export interface SessionRecall {
  * message, so each later request tells the model the same in front of that message. The texts are read again: what was
  * erased meanwhile reaches no model.
  */
-export function createRecall({ store, record, history, recall, isWhole }: Asked): ChatOptions['recall'] {
+export function createRecall({ store, record, history, recall, isWhole }: RecallRequest): ChatOptions['recall'] {
 	if (recall === undefined) return undefined;
 	const newest = history.findLastIndex(({ message }) => message.role === 'user');
 	const { run: n = record.n } = history[newest] ?? {};

@@ -13,7 +13,7 @@ import type { Prices } from './price.ts';
 import { ReplyBuilder } from './reply.ts';
 
 /** One request to a provider. */
-export interface Asked {
+export interface ProviderRequest {
 	readonly adapter: Adapter;
 	readonly request: ModelRequest;
 	readonly caller: Caller;
@@ -29,7 +29,7 @@ export interface Asked {
  * end. A failure is a `RunletError` with the usage so far. Calls `onActivity` for each network chunk.
  */
 export async function ask(
-	{ adapter, request, caller, prices, more, names }: Asked,
+	{ adapter, request, caller, prices, more, names }: ProviderRequest,
 	onDelta: OnDelta,
 	onActivity: () => void,
 ): Promise<ChatReply> {
