@@ -5,7 +5,7 @@ import { Chat } from './chat/chat.ts';
 import { createPace, createWindows } from './live.ts';
 import { createMenu } from './menu/menu.ts';
 import { createPanelView, panels } from './panels.ts';
-import { moveOldAddress, parseAddress } from './parts/address.ts';
+import { parseAddress } from './parts/address.ts';
 import { find } from './parts/element.ts';
 import { readKey } from './parts/failure.ts';
 import { createTraceDrawer, toCurl } from './trace/drawer.ts';
@@ -73,7 +73,6 @@ addEventListener('online', showOffline);
 addEventListener('offline', showOffline);
 showOffline();
 
-moveOldAddress();
 addEventListener('hashchange', show);
 menu.onNewChat(show);
 show();

@@ -97,14 +97,6 @@ describe('the menu', () => {
 		await page.locator('#welcome').waitFor();
 	});
 
-	test('redirects an address of an earlier version to the session', async () => {
-		stage.play([text('Found.')]);
-		const id = await start('An old link.');
-		await page.goto(`${site.url}/?session=${id}`);
-		await sees('.prose', 'Found.');
-		expect(page.url()).toBe(`${site.url}/#/sessions/${id}`);
-	});
-
 	test('covers a narrow page, closes with Escape, and works with the keyboard', async () => {
 		await page.setViewportSize({ width: 400, height: 700 });
 		await page.locator('#side').waitFor({ state: 'hidden' });

@@ -3,7 +3,7 @@ import { RunletError } from '../../core/base/errors.ts';
 import { truncateText } from '../../core/base/text.ts';
 import type { CallAnswer } from '../../core/chat/call-answers.ts';
 import { type AnsweredCall, type AskUser, askUser, type ToolContext } from '../../core/tool/index.ts';
-import { actorSchema } from '../auth/stored-actor.ts';
+import { actorSchema } from '../auth/actor.ts';
 import type { Limit } from '../objects/budget.ts';
 import type { RpcResult } from '../objects/result.ts';
 import type { Delivery, RunOutcome, SessionApi, SessionState } from '../objects/session-api.ts';

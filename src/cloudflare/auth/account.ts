@@ -4,10 +4,10 @@ import { check } from '../../core/base/check.ts';
 import type { Env } from '../../core/base/env.ts';
 import { RunletError, toMessageText } from '../../core/base/errors.ts';
 import { withTimeLimit } from '../../core/base/promises.ts';
+import { userName } from './actor.ts';
 import { type Identity, localIdentity, scheduleOwner, webhookOwner } from './identity.ts';
 import { type Scope, scopes } from './key.ts';
 import { type Role, roles } from './rights.ts';
-import { userName } from './stored-actor.ts';
 
 /** Who is signed in to your product (docs/customers.md). */
 export interface Account {

@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 import { toBase64Url } from '../../core/base/bytes.ts';
 import { RunletError } from '../../core/base/errors.ts';
+import { userName } from './actor.ts';
 import { type Role, roles } from './rights.ts';
-import { userName } from './stored-actor.ts';
 
 /** What a key allows: to run agents, to change what all owners share, such as skills, or to make and revoke keys. */
 export const scopes = ['run', 'admin', 'keys'] as const;

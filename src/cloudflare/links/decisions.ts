@@ -2,7 +2,7 @@ import type { Actor } from '../../core/base/actor.ts';
 import { RunletError } from '../../core/base/errors.ts';
 import type { CallAnswer } from '../../core/chat/call-answers.ts';
 import { findKeyId } from '../auth/account.ts';
-import { toActor as toStoredActor } from '../auth/stored-actor.ts';
+import { toActor as toStoredActor } from '../auth/actor.ts';
 import type { Config } from '../config/config.ts';
 import type { DecisionLinks, LinkedCall, LinkRequest } from '../objects/link-api.ts';
 import type { Caller } from '../objects/session-api.ts';
@@ -74,7 +74,7 @@ export class Decisions implements SessionLinks {
 		if (claims === undefined || claims.session !== store.session().id)
 			throw new RunletError('not_found', 'This link is not valid.');
 		if (claims.expiresAt <= Date.now()) throw new RunletError('conflict', 'This link has expired.');
-		await assertKeyIsGood(claims, store.session().owner, config());
+		await assertKeyIsGood(claims, config());
 		authorization.assertExists();
 		const call = assertOpen(store, findPending(store), claims);
 		if ((await hashDecidable(call)) !== claims.hash) throw createDecided();
@@ -92,14 +92,14 @@ function toActor(
 	{ for: user, madeBy: made, callId }: Pick<LinkClaims, 'for' | 'madeBy' | 'callId'>,
 	owner: string,
 ): Actor {
-	const madeBy = toStoredActor(made, owner);
+	const madeBy = toStoredActor(made);
 	const name = user ?? madeBy?.user;
 	return { owner, ...(name !== undefined && { user: name }), via: 'link', id: callId, ...(madeBy && { madeBy }) };
 }
 
 /** Throws `conflict` for a link whose maker has no good key any more. */
-async function assertKeyIsGood({ madeBy: made }: LinkClaims, owner: string, config: Config): Promise<void> {
-	const madeBy = toStoredActor(made, owner);
+async function assertKeyIsGood({ madeBy: made }: LinkClaims, config: Config): Promise<void> {
+	const madeBy = toStoredActor(made);
 	if (madeBy === undefined) return;
 	const keyId = findKeyId(madeBy);
 	await config.storedKeys?.refreshKey(keyId);

@@ -2,7 +2,7 @@ import type { Context } from 'hono';
 import { check } from '../../core/base/check.ts';
 import { RunletError } from '../../core/base/errors.ts';
 import type { Runtime } from '../agent/runtime.ts';
-import { userName } from '../auth/stored-actor.ts';
+import { userName } from '../auth/actor.ts';
 import { readConfig } from '../config/config.ts';
 import { askDirectory } from '../objects/directory/api.ts';
 import { askRegistry, isEntryOf } from '../objects/directory/registry.ts';

@@ -11,7 +11,7 @@ export type { Account, Authenticate } from '../auth/account.ts';
 export { findKey } from '../auth/find-key.ts';
 export { createKey, formatKeys, type KeyOptions, type KeyRecord, type NewKey, parseKeys } from '../auth/key.ts';
 export type { Role } from '../auth/rights.ts';
-export type { SpendingAlert } from '../objects/ledger/alerts.ts';
+export type { SpendingAlert } from '../objects/ledger/spending-alert.ts';
 export { publishSkills, type SkillTexts } from '../objects/publisher/api.ts';
 export { commentMark, type WebhookEvent } from '../wire/protocols/webhooks/index.ts';
 export { createRunlet, type ObjectClass, type Runlet } from './create.ts';

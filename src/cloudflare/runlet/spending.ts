@@ -3,7 +3,7 @@ import { withTimeLimit } from '../../core/base/promises.ts';
 import { publicFetch } from '../../core/base/public-fetch.ts';
 import type { Config } from '../config/config.ts';
 import { type LogFields, log, toFailureFields } from '../log.ts';
-import type { AlertSender, OutgoingAlert, SpendingAlert } from '../objects/ledger/alerts.ts';
+import type { AlertSender, OutgoingAlert, SpendingAlert } from '../objects/ledger/spending-alert.ts';
 import { retryDelay, signHeaders } from '../wire/protocols/webhooks/callback.ts';
 
 /** Is told once for each share of a budget that was spent. If it throws, or takes too long, it is told again later. */

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { check } from '../../core/base/check.ts';
 import { RunletError } from '../../core/base/errors.ts';
 import type { Agent } from '../agent/define.ts';
-import { userName } from '../auth/stored-actor.ts';
+import { userName } from '../auth/actor.ts';
 import { scheduleName } from '../wire/schedule.ts';
 import { assertTime } from './time.ts';
 

@@ -1,6 +1,6 @@
 import type { DurableObjectStorage } from '@cloudflare/workers-types';
 import type { LastWake } from '../../core/tool/index.ts';
-import { toActors } from '../auth/stored-actor.ts';
+import { toActors } from '../auth/actor.ts';
 import type { StoredSchedule, WakeTarget } from '../objects/schedule-api.ts';
 
 /** A schedule that is due, as the alarm takes it up. */
@@ -144,7 +144,7 @@ function toSchedule({
 		owner,
 		time: JSON.parse(time),
 		text: text ?? undefined,
-		askers: askers === null ? undefined : toActors(JSON.parse(askers), owner),
+		askers: askers === null ? undefined : toActors(JSON.parse(askers)),
 		user: user ?? undefined,
 		dueAt: dueAt ?? undefined,
 		failed,

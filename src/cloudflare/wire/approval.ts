@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { userName } from '../auth/stored-actor.ts';
+import { userName } from '../auth/actor.ts';
 import { agentName, count, cursor, nextCursor, ownerOrAll, waitingCursor } from './page.ts';
 
 const kind = v.picklist(['approval', 'question', 'result']);

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { taskList } from '../../core/tool/tasks.ts';
-import { userName } from '../auth/stored-actor.ts';
+import { userName } from '../auth/actor.ts';
 import { amount, budgetSchema, budgetState, limit } from './budget.ts';
 import { question, waitingCall } from './call.ts';
 import { attachmentsField, content } from './content.ts';

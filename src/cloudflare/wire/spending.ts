@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { userName } from '../auth/stored-actor.ts';
+import { userName } from '../auth/actor.ts';
 import { amount, limit } from './budget.ts';
 import { count, ownerName } from './page.ts';
 

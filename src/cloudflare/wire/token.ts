@@ -1,6 +1,6 @@
 import * as v from 'valibot';
+import { userName } from '../auth/actor.ts';
 import { type TokenScope, tokenScopes } from '../auth/rights.ts';
-import { userName } from '../auth/stored-actor.ts';
 import { maxId, shortText } from './limits.ts';
 
 /** The default scopes: a page shows which calls wait for an approval, and somebody else decides. */

@@ -18,12 +18,6 @@ export function toSessionAddress(id: string): string {
 	return `#/sessions/${encodeURIComponent(id)}`;
 }
 
-/** Rewrites an address of earlier versions, `?session=ID`. */
-export function moveOldAddress(): void {
-	const id = new URL(location.href).searchParams.get('session');
-	if (id !== null) history.replaceState(null, '', `${location.pathname}${toSessionAddress(id)}`);
-}
-
 function decode(text: string): string {
 	try {
 		return decodeURIComponent(text);

@@ -317,7 +317,7 @@ describe('a ledger', () => {
 	test('that has less than that left makes a reply shorter that the agent does not bound', async () => {
 		const left = budgetState({ tokens: 1_000 }, { tokens: 700, usd: 0 }, nothing);
 		const { owner, asked } = createLedger(async ({ amount }) =>
-			amount.tokens > 300 ? { ok: false, state: left } : { ok: true, amount },
+			amount.tokens > 300 ? { ok: false, scope: 'day', state: left } : { ok: true, amount },
 		);
 		await withMeter({ owner: { ...owner, findLimit: async () => ({ tokens: 1_000 }) } }, async (meter, store) => {
 			expect(await meter.reserve(ask({ maxOutputTokens: undefined }))).toBe(200);
@@ -328,7 +328,7 @@ describe('a ledger', () => {
 
 	test('refuses what does not fit, and nothing stays set aside', async () => {
 		const full = budgetState({ tokens: 1_000 }, { tokens: 990, usd: 0 }, nothing);
-		const { owner, asked } = createLedger(async () => ({ ok: false, state: full }));
+		const { owner, asked } = createLedger(async () => ({ ok: false, scope: 'day', state: full }));
 		await withMeter({ owner: { ...owner, findLimit: async () => ({ tokens: 1_000 }) } }, async (meter, store) => {
 			await expect(meter.reserve(ask())).rejects.toMatchObject({ code: 'budget_exceeded', data: { scope: 'day' } });
 			expect(readBudgetState(store, {})).toMatchObject({ spent: nothing, reserved: nothing });
@@ -345,7 +345,7 @@ describe('a ledger', () => {
 		const { owner, asked } = createLedger(async ({ amount }) => {
 			if (reserved.tokens <= 850) return { ok: true, amount };
 			reserved = { tokens: reserved.tokens - 20, usd: 0 };
-			return { ok: false, state: day() };
+			return { ok: false, scope: 'day', state: day() };
 		});
 		await withMeter({ owner: { ...owner, findLimit: async () => limit } }, async (meter, store) => {
 			expect(await waitLong(meter.reserve(ask()))).toEqual({ status: 'fulfilled', value: 50 });
@@ -359,7 +359,7 @@ describe('a ledger', () => {
 		useFakeTime();
 		const limit = { tokens: 1_000 };
 		const state = budgetState(limit, nothing, { tokens: 999, usd: 0 });
-		const { owner } = createLedger(async () => ({ ok: false, state }));
+		const { owner } = createLedger(async () => ({ ok: false, scope: 'day', state }));
 		await withMeter({ owner: { ...owner, findLimit: async () => limit } }, async (meter, store) => {
 			const { reason } = Object(await waitLong(meter.reserve(ask()), 60_000));
 			expect(reason).toMatchObject({

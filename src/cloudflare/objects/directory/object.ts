@@ -14,7 +14,8 @@ import {
 	everybody,
 	type SessionReport,
 } from './api.ts';
-import { type Entry, type EntryChange, type EntryKind, type EntryOutcome, RegistryStore } from './registry.ts';
+import type { Entry, EntryChange, EntryKind, EntryOutcome } from './registry.ts';
+import { RegistryStore } from './registry-rows.ts';
 import { DirectoryStore } from './store.ts';
 import type { WaitingPage, WaitingQuery } from './wait.ts';
 

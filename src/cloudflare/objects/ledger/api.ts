@@ -11,8 +11,7 @@ export type BudgetScope = 'day' | UserScope;
 
 /** A budget that refuses an amount, and its state. */
 export interface Refusal {
-	/** Missing in the answer of an earlier version, which keeps only the owner's day. */
-	readonly scope?: BudgetScope;
+	readonly scope: BudgetScope;
 	readonly state: BudgetState;
 }
 
@@ -70,7 +69,7 @@ export interface Cost {
 	readonly user?: string;
 	/** The agent of the session. */
 	readonly agent?: string;
-	/** The same amount by model. Missing where an earlier version tells it. */
+	/** The same amount by model. Missing where the models are not known. */
 	readonly parts?: readonly CostPart[];
 }
 

@@ -164,7 +164,7 @@ export class DayRows {
 	}
 }
 
-/** The leases in the row of a day. Those of an earlier version, and those without a user, have three fields. */
+/** The leases in the row of a day. Those without a user have three fields. */
 const openLeases = v.array(
 	v.union([v.tuple([v.string(), v.number(), v.number(), v.string()]), v.tuple([v.string(), v.number(), v.number()])]),
 );

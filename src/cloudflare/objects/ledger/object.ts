@@ -2,7 +2,7 @@ import type { Env } from '../../../core/base/env.ts';
 import { assertInTime } from '../admission.ts';
 import type { BudgetState, Limit } from '../budget.ts';
 import { DurableObject } from '../durable-object.ts';
-import { type AlertSender, deliverAlerts } from './alerts.ts';
+import { deliverAlerts } from './alerts.ts';
 import type {
 	Cost,
 	Day,
@@ -17,6 +17,7 @@ import type {
 	UserState,
 } from './api.ts';
 import { toDay } from './day.ts';
+import type { AlertSender } from './spending-alert.ts';
 import { LedgerStore } from './store.ts';
 
 /** What a ledger is made with. */

@@ -6,7 +6,7 @@ import { createAmount } from '../budget.ts';
 import type { Cost, CostPart, DayPart, PartField, SpentPart } from './api.ts';
 import { formatDay } from './day.ts';
 
-/** Stands for all others: names beyond the bounds of a day, persons who were erased, and what an earlier version told. */
+/** Stands for all others: names beyond the bounds of a day, erased persons, and costs without an agent or a model. */
 export const others = '*';
 
 /** Days before today whose parts are kept. */

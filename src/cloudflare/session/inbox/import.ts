@@ -3,7 +3,7 @@ import { check } from '../../../core/base/check.ts';
 import { RunletError } from '../../../core/base/errors.ts';
 import { assertTasks } from '../../../core/tool/tasks.ts';
 import { chooseModel, findAgent } from '../../agent/define.ts';
-import { toActor } from '../../auth/stored-actor.ts';
+import { toActor } from '../../auth/actor.ts';
 import type { Bytes } from '../../objects/result.ts';
 import { assertRoom } from '../../objects/room.ts';
 import type { ImportOwner } from '../../objects/session-api.ts';
@@ -167,7 +167,7 @@ class Intake {
 		const limit = given.budget?.limit;
 		const usualLimit = agent.budget ?? config().sessionBudget;
 		const { owner, user, by, role, isFork = false } = this.#owner;
-		const createdBy = isFork ? toActor(given.stored?.createdBy, owner) : by;
+		const createdBy = isFork ? toActor(given.stored?.createdBy) : by;
 		// Without the right to raise budgets, no budget is imported.
 		const isUsual = JSON.stringify(limit) === JSON.stringify(usualLimit) || !mayHaveBudget(role, limit, usualLimit);
 		const { agent: name, metadata, title, expiresAfterMs, clientTools } = given;

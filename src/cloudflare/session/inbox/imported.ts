@@ -1,8 +1,8 @@
 import { RunletError } from '../../../core/base/errors.ts';
 import { LineSplitter } from '../../../core/base/text.ts';
 import type { Message } from '../../../core/chat/index.ts';
+import { toActors } from '../../auth/actor.ts';
 import { hasRight } from '../../auth/rights.ts';
-import { toActors } from '../../auth/stored-actor.ts';
 import { isWithinLimit, type Limit } from '../../objects/budget.ts';
 import type { Bytes } from '../../objects/result.ts';
 import type { ImportOwner } from '../../objects/session-api.ts';
@@ -20,7 +20,7 @@ export function toInbound(
 	if (!isFork) return { ...about, sender: user, transport: 'import', ...(by && { by }) };
 	const { sender = user, transport = 'http' } = given ?? {};
 	const before = given?.askers ?? (given?.by === undefined ? [] : [given.by]);
-	const askers = [...toActors(before, owner), ...(by === undefined ? [] : [by])];
+	const askers = [...toActors(before), ...(by === undefined ? [] : [by])];
 	return { ...about, sender, transport, ...(by && { by }), ...(askers.length > 0 && { askers }) };
 }
 

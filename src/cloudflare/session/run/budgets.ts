@@ -131,7 +131,7 @@ export class KnownBudgets {
 	 * Notes that the ledger refused an amount. Returns whether the same amount may fit later. If not, a shorter reply may fit,
 	 * now that the rest of that budget is known.
 	 */
-	noteRefusal({ scope = 'day', state }: Refusal, amount: Amount): boolean {
+	noteRefusal({ scope, state }: Refusal, amount: Amount): boolean {
 		const isFirst = !this.#refused.has(scope);
 		this.#refused.add(scope);
 		this.#states.set(scope, state);

@@ -139,7 +139,7 @@ function createOwnerMeter({ providers, owner }: EmbeddingOptions): Meter {
 			const answer = await askLedger(ledger, (one, deadline) =>
 				one.reserve({ id, amount: needs, limit, user, deadline }),
 			);
-			if (!answer.ok) throw createBudgetError({ scope: 'day', ...answer, user }, amount);
+			if (!answer.ok) throw createBudgetError({ ...answer, user }, amount);
 			reserved = { id, model, tokens: amount.tokens };
 			return undefined;
 		},

@@ -102,8 +102,7 @@ export async function waitForLease(
 		const answer = await takeLease(owner, wanted, patience);
 		if (answer.ok) return answer.amount;
 		if (!budgets.noteRefusal(answer, amount)) return undefined;
-		if (!(await patience.pause('others')))
-			throw createBudgetError({ scope: 'day', ...answer, user: owner.user }, amount);
+		if (!(await patience.pause('others'))) throw createBudgetError({ ...answer, user: owner.user }, amount);
 	}
 }
 

@@ -1,7 +1,7 @@
 import type { Actor } from '../../../core/base/actor.ts';
 import { fromBase64 } from '../../../core/base/bytes.ts';
 import { type Message, type MessagePart, textPart, type UserMessage, userMessage } from '../../../core/chat/index.ts';
-import { toActors } from '../../auth/stored-actor.ts';
+import { toActors } from '../../auth/actor.ts';
 import type { Input } from '../../objects/session-api.ts';
 import type { Attachment } from '../../wire/content.ts';
 
@@ -51,8 +51,8 @@ export function toSpeaker(by: Actor, { owner, user }: Whose): Actor {
  * version may say no more than the sender's name.
  */
 export function toAskers({ sender, by, askers }: Inbound, owner: string): readonly Actor[] {
-	if (askers !== undefined) return toActors(askers, owner);
-	return by === undefined ? [{ owner, via: 'webhook', id: sender }] : toActors([by], owner);
+	if (askers !== undefined) return toActors(askers);
+	return by === undefined ? [{ owner, via: 'webhook', id: sender }] : toActors([by]);
 }
 
 /** Returns where the text of an answer came from. Those who asked for an earlier one of the same call have asked for it, too. */

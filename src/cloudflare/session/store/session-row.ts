@@ -1,7 +1,7 @@
 import type { Actor } from '../../../core/base/actor.ts';
 import { RunletError } from '../../../core/base/errors.ts';
+import { toActor } from '../../auth/actor.ts';
 import { localIdentity } from '../../auth/identity.ts';
-import { toActor } from '../../auth/stored-actor.ts';
 import { makeTokenKey } from '../../auth/token.ts';
 import type { Limit } from '../../objects/budget.ts';
 import { toJsonText } from '../../objects/storage.ts';
@@ -126,7 +126,7 @@ function toSessionRow(row: Row): SessionRow {
 		agent: row.agent,
 		owner: row.owner,
 		user: row.user ?? undefined,
-		createdBy: row.created_by === null ? undefined : toActor(JSON.parse(row.created_by), row.owner),
+		createdBy: row.created_by === null ? undefined : toActor(JSON.parse(row.created_by)),
 		isImported: row.imported === null ? undefined : true,
 		model: row.model ?? undefined,
 		metadata: row.metadata === null ? undefined : JSON.parse(row.metadata),

@@ -1,6 +1,6 @@
 import type { Actor } from '../../../core/base/actor.ts';
+import { toActor } from '../../auth/actor.ts';
 import { type TokenScope, tokenScopes } from '../../auth/rights.ts';
-import { toActor } from '../../auth/stored-actor.ts';
 import type { Sql } from '../../objects/migrate.ts';
 import { toJsonText } from '../../objects/storage.ts';
 
@@ -63,7 +63,7 @@ export class TokenRows {
 		const given = row.scopes.split(' ');
 		const scopes = tokenScopes.filter((scope) => given.includes(scope));
 		const { id, key_id: keyId, holder, made_by: made, expires_at: expiresAt } = row;
-		const madeBy = made === null ? undefined : toActor(JSON.parse(made), '');
+		const madeBy = made === null ? undefined : toActor(JSON.parse(made));
 		return { id, keyId, scopes, holder: holder ?? undefined, madeBy, isFirst: row.is_first === 1, expiresAt };
 	}
 }

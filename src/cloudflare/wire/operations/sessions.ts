@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { userName } from '../../auth/stored-actor.ts';
+import { userName } from '../../auth/actor.ts';
 import { approvalPage, approvalQuery } from '../approval.ts';
 import { exportedSession } from '../export.ts';
 import { operation } from '../operation.ts';

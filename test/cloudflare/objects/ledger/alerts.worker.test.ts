@@ -6,7 +6,7 @@ import * as v from 'valibot';
 import { afterEach, beforeEach, expect, inject, test } from 'vitest';
 import { readConfig } from '../../../../src/cloudflare/config/config.ts';
 import type { Limit } from '../../../../src/cloudflare/objects/budget.ts';
-import type { SpendingAlert } from '../../../../src/cloudflare/objects/ledger/alerts.ts';
+import type { SpendingAlert } from '../../../../src/cloudflare/objects/ledger/spending-alert.ts';
 import { LedgerStore } from '../../../../src/cloudflare/objects/ledger/store.ts';
 import { createAlertSender, type OnSpending } from '../../../../src/cloudflare/runlet/spending.ts';
 import { setClock } from '../../../clock.ts';

@@ -60,7 +60,7 @@ test('a lease counts once by agent, model, user and unit, however often and in w
 	]);
 });
 
-test('what an earlier version tells, without an agent and a model, counts for all others', async () => {
+test('counts a cost without an agent and a model for all others', async () => {
 	const ledger = newLedger();
 	await ledger.settle([{ id: 'one', amount: { tokens: 5, usd: 1 }, user: 'kim' }]);
 	await ledger.settle([{ id: 'none', amount: { tokens: 0, usd: 0 } }]);

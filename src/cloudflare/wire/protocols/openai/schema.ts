@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { isBase64 } from '../../../../core/base/bytes.ts';
 import { isPublicUrl } from '../../../../core/base/public-fetch.ts';
-import { userName } from '../../../auth/stored-actor.ts';
+import { userName } from '../../../auth/actor.ts';
 import { longText, maxContent, maxId, maxName, shortText } from '../../limits.ts';
 
 /** The most messages of one request. */
