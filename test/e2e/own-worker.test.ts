@@ -71,7 +71,7 @@ test('it builds as Wrangler deploys it, without the schema libraries that nobody
 
 /** What a deploy may weigh at most, in bytes of gzip. */
 const weights = {
-	/** A new project. */
+	/** A new project without MCP. */
 	worker: 380_000,
 	/** What MCP adds to it, most of which the first use loads: 6 KB are its routes and the checks of servers. */
 	mcp: 175_000,
@@ -79,7 +79,7 @@ const weights = {
 	chat: 54_000,
 } as const;
 
-test('a new project carries no MCP and no document of the API; the project, MCP and the loop alone keep their limits of weight', () => {
+test('a project without mcp carries no MCP, and none carries the document of the API; each keeps its limit of weight', () => {
 	const hello = join(project, 'hello');
 	onTestFinished(() => rmSync(hello, { recursive: true }));
 	cpSync(join(root, 'packages/create-runlet/template'), hello, { recursive: true });
@@ -87,11 +87,12 @@ test('a new project carries no MCP and no document of the API; the project, MCP 
 	writeFileSync(join(hello, 'wrangler.toml'), config);
 	const index = readFileSync(join(hello, 'src/worker.ts'), 'utf8');
 	writeFileSync(join(hello, 'src/index.ts'), index);
-	mkdirSync(join(hello, 'src/with-mcp'));
+	mkdirSync(join(hello, 'src/without'));
 	writeFileSync(
-		join(hello, 'src/with-mcp/index.ts'),
-		`import { mcp } from 'runlet/cloudflare/mcp';\n${index}`
-			.replace('createRunlet({ agents })', 'createRunlet({ agents, mcp })')
+		join(hello, 'src/without/index.ts'),
+		index
+			.replace(/^import \{ mcp.*\n/m, '')
+			.replace(', mcp }', ' }')
 			.replace("'./agents", "'../agents"),
 	);
 	mkdirSync(join(hello, 'src/chat'));
@@ -102,17 +103,16 @@ test('a new project carries no MCP and no document of the API; the project, MCP 
 	writeFileSync(join(hello, 'chat.toml'), 'name = "chat"\ncompatibility_date = "2026-07-30"\nkeep_names = false\n');
 	const minify = (entry: string, config: string) =>
 		build(`hello/src/${entry}/index.ts`, '--minify', '--config', `hello/${config}`);
-	const [worker, whole] = [minify('.', 'wrangler.toml'), minify('with-mcp', 'wrangler.toml')];
+	const [worker, whole] = [minify('without', 'wrangler.toml'), minify('.', 'wrangler.toml')];
 	const chat = minify('chat', 'chat.toml');
 	for (const part of ['notifications/cancelled', '/v1/mcp/:name/accept']) {
 		expect(whole).toContain(part);
 		expect(worker).not.toContain(part);
 	}
-	// What the document of the API says stands in a file beside the page.
-	expect(readFileSync(join(project, 'node_modules/runlet/dist/page/openapi.json'), 'utf8')).toContain(
-		'List the sessions',
-	);
-	expect(whole).not.toContain('List the sessions');
+	// The document of the API is a file beside the page.
+	const ofDocument = 'whose tools agents offer';
+	expect(readFileSync(join(project, 'node_modules/runlet/dist/page/openapi.json'), 'utf8')).toContain(ofDocument);
+	expect(whole).not.toContain(ofDocument);
 	const weigh = (code: string) => gzipSync(code).length;
 	const found = { worker: weigh(worker), mcp: weigh(whole) - weigh(worker), chat: weigh(chat) };
 	console.info('weights, in bytes of gzip:', found);
