@@ -10,6 +10,7 @@ import type {
 	PublishedSkill,
 	Schedule,
 	ScheduleBody,
+	SchedulePage,
 	SkillPage,
 	UserBudget,
 	UserCaps,
@@ -22,10 +23,16 @@ export type ScheduleClient = ReturnType<typeof createScheduleClient>;
 /** Creates the methods of `/v1/schedules`: the schedules of an owner's sessions and agents. They need an API key. */
 export function createScheduleClient(http: Http) {
 	return {
-		/** Lists the schedules of the owner, or those of a session. */
+		/** Lists all schedules of the owner, or those of a session, page by page. */
 		async listSchedules({ session, signal }: SignalOption & { readonly session?: string } = {}): Promise<Schedule[]> {
-			const query = session === undefined ? '' : `?session=${encodeURIComponent(session)}`;
-			return (await http.json<{ schedules: Schedule[] }>(`/v1/schedules${query}`, { signal })).schedules;
+			const all: Schedule[] = [];
+			for (let cursor: string | undefined; ; ) {
+				const path = `/v1/schedules${toQuery({ session, cursor })}`;
+				const page: SchedulePage = await http.json(path, { signal });
+				all.push(...page.schedules);
+				if (page.cursor === undefined) return all;
+				({ cursor } = page);
+			}
 		},
 
 		/** Adds a schedule to a session, or replaces the schedule with the same name. */

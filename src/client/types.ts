@@ -9,7 +9,7 @@ import type { serverBody, shownServer, shownServerDetails } from '../cloudflare/
 import type { memoryPage, shownMemory } from '../cloudflare/wire/memory.ts';
 import type { answerBody, messageBody, shownMessage, waitingMessages } from '../cloudflare/wire/message.ts';
 import type { acceptedRun, usage } from '../cloudflare/wire/run.ts';
-import type { schedule, scheduleBody } from '../cloudflare/wire/schedule.ts';
+import type { schedule, scheduleBody, schedulePage } from '../cloudflare/wire/schedule.ts';
 import type {
 	changeBody,
 	newSession,
@@ -101,6 +101,7 @@ export type UserToolBody = v.InferInput<typeof toolBody>;
 
 /** A schedule of a session or an agent, and the result of its last run. */
 export type Schedule = v.InferOutput<typeof schedule>;
+export type SchedulePage = v.InferOutput<typeof schedulePage>;
 export type ScheduleBody = v.InferInput<typeof scheduleBody>;
 
 /** A memory of a person: a short text at a path, and its last author. */

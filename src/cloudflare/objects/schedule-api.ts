@@ -31,14 +31,24 @@ export interface StoredSchedule extends NewSchedule {
 	readonly createdAt: number;
 }
 
+/** Which schedules a list has. */
+export interface ScheduleQuery {
+	/** Only those of this session. */
+	readonly session?: string;
+	/** Only those behind this one, by target and name. */
+	readonly after?: { readonly target: WakeTarget; readonly name: string };
+	/** The most schedules. Missing: all. */
+	readonly limit?: number;
+}
+
 /** The schedules of an owner, in the owner's directory (docs/schedules.md). Every call may be made twice. */
 export interface ScheduleApi {
 	/** Stores a schedule, in place of that of the same target and name. The same one again changes nothing. */
 	putSchedule(schedule: NewSchedule): Promise<RpcResult<StoredSchedule>>;
 	/** Makes the schedules of agents exactly these. Those that are the same stay as they are. */
 	setAgentSchedules(schedules: readonly NewSchedule[]): Promise<RpcResult<void>>;
-	/** Lists the schedules of an owner or of one session, by target and name. */
-	listSchedules(session?: string): Promise<RpcResult<readonly StoredSchedule[]>>;
+	/** Lists schedules by target and name. */
+	listSchedules(query?: ScheduleQuery): Promise<RpcResult<readonly StoredSchedule[]>>;
 	/** Removes a schedule. Returns whether it was there. */
 	cancelSchedule(target: WakeTarget, name: string): Promise<RpcResult<boolean>>;
 }

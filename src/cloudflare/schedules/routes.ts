@@ -16,9 +16,11 @@ type Ctx = Context<RouteEnv>;
 /** `/v1/schedules`: the schedules of an owner's agents and sessions (docs/schedules.md). */
 export const scheduleRoutes = [
 	mount(operations.listSchedules, async (c) => {
-		const { session } = c.req.valid('query');
-		const all = await ask(c, (one) => one.listSchedules(session));
-		return c.json({ schedules: all.map(showSchedule) });
+		const { session, cursor, limit } = c.req.valid('query');
+		const after = cursor === undefined ? undefined : parseId(cursor);
+		const found = await ask(c, (one) => one.listSchedules({ session, after, limit: limit + 1 }));
+		const schedules = found.slice(0, limit).map(showSchedule);
+		return c.json({ schedules, ...(found.length > limit && { cursor: schedules.at(-1)?.id }) });
 	}),
 	mount(operations.putSchedule, async (c) => {
 		const { session, name, text, ...time } = c.req.valid('json');

@@ -1,7 +1,7 @@
 import type { DurableObjectStorage } from '@cloudflare/workers-types';
 import type { LastWake } from '../../core/tool/index.ts';
 import { toActors } from '../auth/actor.ts';
-import type { StoredSchedule, WakeTarget } from '../objects/schedule-api.ts';
+import type { ScheduleQuery, StoredSchedule, WakeTarget } from '../objects/schedule-api.ts';
 
 /** A schedule that is due, as the alarm takes it up. */
 export interface DueSchedule extends StoredSchedule {
@@ -43,10 +43,13 @@ export class ScheduleRows {
 		return this.#read('WHERE target = ? AND name = ?', toKey(target), name)[0];
 	}
 
-	/** Lists all, or those of a session. */
-	list(session?: string): readonly StoredSchedule[] {
-		if (session === undefined) return this.#read('ORDER BY target, name');
-		return this.#read('WHERE target = ? ORDER BY name', toKey({ kind: 'session', session }));
+	/** Lists schedules by target and name. */
+	list({ session, after, limit = -1 }: ScheduleQuery = {}): readonly StoredSchedule[] {
+		const place = after === undefined ? ['', ''] : [toKey(after.target), after.name];
+		if (session === undefined)
+			return this.#read('WHERE (target, name) > (?, ?) ORDER BY target, name LIMIT ?', ...place, limit);
+		const key = toKey({ kind: 'session', session });
+		return this.#read('WHERE target = ? AND (target, name) > (?, ?) ORDER BY name LIMIT ?', key, ...place, limit);
 	}
 
 	count(target?: WakeTarget): number {

@@ -2,7 +2,7 @@ import { RunletError } from '../../core/base/errors.ts';
 import type { SchedulerOptions } from '../agent/schedule-connector.ts';
 import { log, toFailureFields } from '../log.ts';
 import { type RpcResult, toRpcResult } from '../objects/result.ts';
-import type { NewSchedule, Scheduler, StoredSchedule, WakeTarget } from '../objects/schedule-api.ts';
+import type { NewSchedule, ScheduleQuery, Scheduler, StoredSchedule, WakeTarget } from '../objects/schedule-api.ts';
 import { type DueSchedule, ScheduleRows } from './rows.ts';
 import { assertTime, findNext } from './time.ts';
 import { wake } from './wake.ts';
@@ -44,8 +44,8 @@ export class OwnerScheduler implements Scheduler {
 		});
 	}
 
-	listSchedules(session?: string): Promise<RpcResult<readonly StoredSchedule[]>> {
-		return toRpcResult(async () => this.#rows.list(session));
+	listSchedules(query?: ScheduleQuery): Promise<RpcResult<readonly StoredSchedule[]>> {
+		return toRpcResult(async () => this.#rows.list(query));
 	}
 
 	cancelSchedule(target: WakeTarget, name: string): Promise<RpcResult<boolean>> {

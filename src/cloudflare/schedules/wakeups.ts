@@ -16,7 +16,7 @@ export function createWakeups({ session, owner, user, askers, directories }: Wak
 			assertTime(time, Date.now());
 			return toWakeup(await ask((one) => one.putSchedule({ owner, user, target, name, time, text, askers: askers() })));
 		},
-		list: async () => (await ask((one) => one.listSchedules(session))).map(toWakeup),
+		list: async () => (await ask((one) => one.listSchedules({ session }))).map(toWakeup),
 		cancel: (name) => ask((one) => one.cancelSchedule(target, name)),
 	};
 }

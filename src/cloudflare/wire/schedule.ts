@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { count, cursor, nextCursor } from './page.ts';
 
 export const scheduleName = v.pipe(
 	v.string(),
@@ -34,7 +35,14 @@ export const schedule = v.object({
 	),
 });
 
-export const scheduleList = v.object({ schedules: v.array(schedule) });
+export const schedulePage = v.object({ schedules: v.array(schedule), cursor: nextCursor });
+
+/** The id of a schedule is the cursor of the schedules behind it. */
+export const schedulePageQuery = v.strictObject({
+	session: v.optional(v.pipe(v.string(), v.maxLength(200), v.description('Only those of this session.'))),
+	cursor: v.optional(cursor(/^(?:agent|session)\.[^.]{1,200}\.[^.]{1,64}$/)),
+	limit: v.optional(count(100), '50'),
+});
 
 const timeText = v.optional(v.pipe(v.string(), v.nonEmpty(), v.maxLength(200)));
 

@@ -9,6 +9,7 @@ import { armSchedules } from '../../../src/cloudflare/schedules/arm.ts';
 import { OwnerScheduler } from '../../../src/cloudflare/schedules/scheduler.ts';
 import { allEvents, createSession, readHistory, request, send } from '../../client.ts';
 import { now, setClock } from '../../clock.ts';
+import { counted } from '../../rows.ts';
 import { play } from '../../script.ts';
 import { runtime, writing } from '../../worker.ts';
 
@@ -210,6 +211,41 @@ describe('over HTTP', () => {
 		expect(await list(id)).toMatchObject([{ nextAt: '2030-03-04T07:10:00.000Z', every: '1h' }]);
 		expect((await request(`/v1/schedules/session.${id}.look`, undefined, {}, 'DELETE')).status).toBe(204);
 		expect((await request(`/v1/schedules/session.${id}.look`, undefined, {}, 'DELETE')).status).toBe(404);
+	});
+
+	test('lists schedules in pages', async () => {
+		const id = await createSession('woken');
+		for (const name of ['a', 'b', 'c']) await put(id, { name, every: '1h' });
+		const read = async (query: string) => {
+			const answer = await request(`/v1/schedules?session=${id}&${query}`);
+			return answer.json<{ schedules: Shown[]; cursor?: string; error?: object }>();
+		};
+		const first = await read('limit=2');
+		expect(first.schedules.map(({ name }) => name)).toEqual(['a', 'b']);
+		const second = await read(`limit=2&cursor=${first.cursor}`);
+		expect(second.schedules.map(({ name }) => name)).toEqual(['c']);
+		expect(second.cursor).toBeUndefined();
+		expect(await read('cursor=nothing')).toMatchObject({
+			error: { code: 'invalid_request', data: { field: 'cursor' } },
+		});
+		for (const { id: schedule } of await list(id)) await request(`/v1/schedules/${schedule}`, undefined, {}, 'DELETE');
+	});
+
+	test('reads at most 200 rows for a page of 50 schedules', async () => {
+		const owner = 'many-schedules';
+		await runInDurableObject(findDirectory(owner), async (_, { storage }) => {
+			const { storage: counting, rows } = counted(storage);
+			const config = () => readConfig(environment);
+			const scheduler = new OwnerScheduler({ storage: counting, agents: runtime.agents, config, now });
+			for (let n = 0; n < 300; n++) {
+				const target = { kind: 'session', session: `s${n}` } as const;
+				takeValue(await scheduler.putSchedule({ owner, target, name: 'look', time: { every: '1d' }, text: 'Look.' }));
+			}
+			rows();
+			const after = { target: { kind: 'session', session: 's150' }, name: 'look' } as const;
+			expect(takeValue(await scheduler.listSchedules({ after, limit: 51 }))).toHaveLength(51);
+			expect(rows().read).toBeLessThanOrEqual(200);
+		});
 	});
 
 	test.each<[what: string, body: object, status: number, says: string]>([

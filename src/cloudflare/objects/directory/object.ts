@@ -4,7 +4,7 @@ import { DurableObject } from '../durable-object.ts';
 import { createMissing } from '../missing.ts';
 import { type RpcResult, toFailure } from '../result.ts';
 import type { Held } from '../room.ts';
-import type { NewSchedule, Scheduler, StoredSchedule, WakeTarget } from '../schedule-api.ts';
+import type { NewSchedule, ScheduleQuery, Scheduler, StoredSchedule, WakeTarget } from '../schedule-api.ts';
 import {
 	askDirectory,
 	type DirectoryApi,
@@ -111,8 +111,8 @@ export class Directory extends DurableObject<Env> implements DirectoryApi {
 		return this.#schedule((scheduler) => scheduler.setAgentSchedules(schedules));
 	}
 
-	listSchedules(session?: string): Promise<RpcResult<readonly StoredSchedule[]>> {
-		return this.#schedule((scheduler) => scheduler.listSchedules(session));
+	listSchedules(query?: ScheduleQuery): Promise<RpcResult<readonly StoredSchedule[]>> {
+		return this.#schedule((scheduler) => scheduler.listSchedules(query));
 	}
 
 	cancelSchedule(target: WakeTarget, name: string): Promise<RpcResult<boolean>> {

@@ -1,6 +1,5 @@
-import * as v from 'valibot';
 import { operation } from '../operation.ts';
-import { schedule, scheduleBody, scheduleList } from '../schedule.ts';
+import { schedule, scheduleBody, schedulePage, schedulePageQuery } from '../schedule.ts';
 import * as example from './shared.ts';
 
 const asked = { name: 'check-inbox', text: 'Look at the inbox.', every: '30m' };
@@ -31,10 +30,8 @@ export const listSchedules = operation({
 	tag: 'Schedules',
 	summary: 'List what wakes your agents and sessions',
 	description: 'With the next time of each, and what became of the last one.',
-	query: v.strictObject({
-		session: v.optional(v.pipe(v.string(), v.maxLength(200), v.description('Only those of this session.'))),
-	}),
-	answers: { 200: { says: 'All of them.', json: scheduleList, examples: { two: { schedules: [morning, shown] } } } },
+	query: schedulePageQuery,
+	answers: { 200: { says: 'A page of them.', json: schedulePage, examples: { two: { schedules: [morning, shown] } } } },
 });
 
 export const putSchedule = operation({

@@ -143,25 +143,28 @@ export const linking: readonly SessionWay[] = [
 			path: `/v1/sessions/${target.id}/links`,
 			body: { callId: findPending(session)?.waiting ?? 'call_1', for: walk.choose(undefined, 'kim', 'lee', 'max') },
 		}),
+		// No links are made for somebody who may not approve.
+		judge: ({ caller, session }, { body }) =>
+			session === undefined ? 'ok' : judgeDecision(session, toHolder(caller, session, body), true),
 		after: async ({ walk, caller, session, answer, asked }) => {
 			const pending = findPending(session);
 			if (pending === undefined) return;
 			const { approve, deny } = answer.json<{ approve: string; deny: string }>();
-			const madeBy = toActor(caller, session);
-			const user = Object(asked.body).for ?? madeBy.user;
-			const by = {
-				owner: session.owner,
-				...(user !== undefined && { user }),
-				via: 'link',
-				id: pending.waiting,
-				madeBy,
-			} as const;
+			const by = toHolder(caller, session, asked.body);
 			const about = { session, callId: pending.waiting, about: pending.id, by };
 			walk.links.push({ ...about, url: new URL(approve).pathname, approve: true });
 			walk.links.push({ ...about, url: new URL(deny).pathname, approve: false });
 		},
 	},
 ];
+
+/** Whoever decides by a link, as its maker asked for it. */
+function toHolder(caller: Caller, session: Session, body: unknown): Actor {
+	const madeBy = toActor(caller, session);
+	const user = Object(body).for ?? madeBy.user;
+	const id = findPending(session)?.waiting ?? '';
+	return { owner: session.owner, ...(user !== undefined && { user }), via: 'link', id, madeBy };
+}
 
 /** Says what comes of a link. */
 function judgeLink({ session, about, by, approve }: Link, isForged: boolean, how: 'GET' | 'POST'): Outcome {

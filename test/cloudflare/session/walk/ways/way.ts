@@ -39,6 +39,8 @@ export interface SessionWay extends Needs {
 	readonly after?: (about: Tried) => Promise<void>;
 	/** What comes of it where it is allowed, if that is no success. */
 	readonly fails?: Outcome;
+	/** What comes of a request that its caller may make. */
+	readonly judge?: (trying: Trying, asked: Made) => Outcome;
 	/** Whether its body is refused before any session is asked. */
 	readonly isInvalid?: boolean;
 }
@@ -81,7 +83,7 @@ export function toWay(way: SessionWay): Way {
 		const trying = { walk, caller, target, session, person };
 		const asked = way.make(trying);
 		if (asked === undefined) return false;
-		const outcome = allowed === 'ok' ? (way.fails ?? 'ok') : allowed;
+		const outcome = allowed === 'ok' ? (way.fails ?? way.judge?.(trying, asked) ?? 'ok') : allowed;
 		const { isForOperators } = way;
 		const ask = () => walk.ask(caller, asked.path, { isForOperators, ...asked });
 		if (outcome !== 'ok') await refused(walk, way.name, target, outcome, ask);
