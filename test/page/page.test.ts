@@ -159,7 +159,7 @@ describe('a chat', () => {
 		const id = made.split('/').at(-1) ?? '';
 		await ask(`/${id}`, 'PATCH', { budget: { tokens: 100_000 } });
 		await ask(`/${id}/continue`, 'POST', {});
-		await page.goto(`${proxy.url}/?session=${id}`);
+		await page.goto(`${proxy.url}/#/sessions/${id}`);
 		await sees('.prose', '17 + 25 is 42.');
 		expect(await page.locator('.call').count()).toBe(1);
 	});
