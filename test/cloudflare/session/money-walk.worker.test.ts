@@ -1,6 +1,6 @@
 /**
- * A random walk over what models cost. The long form is `npm run endurance -- money --count 10000 --seed 7`; a failure names
- * its seed.
+ * A walk over what models cost, always the same one. The long form has other seeds: `npm run endurance -- money --count 10000
+ * --seed 7`. A failure names its seed.
  */
 import { expect, test } from 'vitest';
 import { walkOverMoney } from './money/index.ts';
@@ -13,13 +13,15 @@ declare global {
 }
 
 const { VITE_MONEY_RUNS: runs, VITE_MONEY_SEED: seed } = import.meta.env;
-const usualRuns = 100;
+const [usualRuns, usualSeed] = [100, 9_000];
 const hourMs = 3_600_000;
 
 test('no cap is passed by what providers bill, and no charge is less than their bill', {
 	timeout: runs === undefined ? 240_000 : 3 * hourMs,
+	// The clock of the walk is ten times as fast: on a machine that stalls, requests are late, and cost their estimate.
+	retry: runs === undefined ? 1 : 0,
 }, async () => {
-	const figures = await walkOverMoney(Number(seed ?? Math.floor(Math.random() * 1_000_000)), Number(runs ?? usualRuns));
+	const figures = await walkOverMoney(Number(seed ?? usualSeed), Number(runs ?? usualRuns));
 	// `npm run endurance` reads them.
 	if (runs !== undefined) console.log(`MONEY ${JSON.stringify(figures)}`);
 	expect(figures.messages).toBeGreaterThan(0);
