@@ -79,7 +79,9 @@ const sell: typeof fetch = async (input, init) => {
 	const one: Bill = { ...about, terms: api.readTerms(body), isVectors: false };
 	market.bills.push(one);
 	const calm: Plan = market.isCalm ? { ...plan, end: 'done', usage: 'said' } : plan;
-	return stream(api, calm, body, one, init?.signal ?? undefined);
+	// Whoever asks for a whole reply cannot read this stream, nor the usage in it.
+	const isRead = body.stream === true || url.includes(':stream');
+	return stream(api, isRead ? calm : { ...calm, usage: 'none' }, body, one, init?.signal ?? undefined);
 };
 
 function refuse(status: number): Response {
