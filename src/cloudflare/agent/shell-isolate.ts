@@ -17,6 +17,7 @@ const mostBytes = 48_000_000;
 const mostWritten = 16_000_000;
 
 export default class Isolate extends WorkerEntrypoint {
+	/** Loads the code, and does nothing else. */
 	start(): void {}
 
 	async run({ command, paths, read, timeoutMs, maxOutput }: ShellRequest): Promise<ShellOutcome> {

@@ -13,12 +13,12 @@ const extraMs = 5_000;
 /** The most processor time of a command, in milliseconds. */
 const mostCpuMs = 30_000;
 
-/** The longest that an isolate is waited for before another one starts, and the time between two looks, in milliseconds. */
-const [longestStartMs, lookMs] = [500, 10];
+/** Milliseconds after which the next isolate starts although the last one is still starting, and between two checks. */
+const [longestStartMs, checkMs] = [500, 10];
 
 /** What the isolate offers. */
 interface Isolate extends Rpc.WorkerEntrypointBranded {
-	/** Returns once the code is read. */
+	/** Returns once the code of the isolate is loaded. */
 	start(): Promise<void>;
 	run(request: ShellRequest): Promise<ShellOutcome>;
 }
@@ -56,15 +56,15 @@ export function createShell({ loader, page }: Pick<Config, 'loader' | 'page'>): 
 	};
 }
 
-/** Until when another isolate starts, in milliseconds since 1970. */
+/** The end of the start of another isolate, in milliseconds since 1970. */
 let startsUntil = 0;
 
-/** Starts an isolate while no other one starts: on a laptop nothing else happens for the 100 ms that its code takes. */
+/** Starts isolates one after another: on a laptop the start of an isolate blocks all requests for 100 ms. */
 async function startAlone(isolate: Pick<Isolate, 'start'>): Promise<void> {
-	while (Date.now() < startsUntil) await new Promise((resolve) => setTimeout(resolve, lookMs));
+	while (Date.now() < startsUntil) await new Promise((resolve) => setTimeout(resolve, checkMs));
 	startsUntil = Date.now() + longestStartMs;
 	try {
-		await isolate.start();
+		await withTimeLimit(isolate.start(), extraMs, 'The shell');
 	} finally {
 		startsUntil = 0;
 	}

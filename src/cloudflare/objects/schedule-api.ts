@@ -31,11 +31,11 @@ export interface StoredSchedule extends NewSchedule {
 	readonly createdAt: number;
 }
 
-/** Which schedules a list has. */
+/** The filter and the page of a list of schedules. */
 export interface ScheduleQuery {
-	/** Only those of this session. */
+	/** Lists the schedules of this session only. */
 	readonly session?: string;
-	/** Only those behind this one, by target and name. */
+	/** Lists the schedules after this place, by target and name. */
 	readonly after?: { readonly target: WakeTarget; readonly name: string };
 	/** The most schedules. Missing: all. */
 	readonly limit?: number;

@@ -93,7 +93,7 @@ export class ChangeRows {
 		const older = 'SELECT * FROM change WHERE change < ? ORDER BY change DESC, place';
 		const left = new Map<string, number | null>();
 		const found: FileChangeRecord[] = [];
-		// What a change leaves is mostly what the next one finds.
+		// Neighbouring changes of a file share a content, which is read once.
 		const files = new Map<number, SessionFile | undefined>();
 		const find = (id: number | null): SessionFile | undefined => {
 			if (id !== null && !files.has(id)) files.set(id, this.#find(id));
