@@ -284,10 +284,13 @@ test('polls for changes by the API while the window is visible, first the sessio
 	await looked;
 	there.on('request', (request) => asked.push(new URL(request.url()).pathname));
 	const list = /\/v1\/approvals/;
-	for (const seconds of [2.5, 5, 10, 20, 40, 80, 160]) await pass(seconds, [list, session]);
+	await pass(2.5, [list, session]);
+	// Before this point the page may read the session once more, because the list shows that it changed.
+	asked.length = 0;
+	for (const seconds of [5, 10, 20, 40, 80, 160]) await pass(seconds, [list, session]);
 	for (const seconds of [320, 320]) await pass(seconds, [list]);
-	expect(asked.filter((path) => path === `/v1/sessions/${id}`)).toHaveLength(7);
-	expect(asked.filter((path) => path === '/v1/sessions')).toHaveLength(9);
+	expect(asked.filter((path) => path === `/v1/sessions/${id}`)).toHaveLength(6);
+	expect(asked.filter((path) => path === '/v1/sessions')).toHaveLength(8);
 
 	await showHidden(true);
 	asked.length = 0;
