@@ -17,6 +17,7 @@ const layers: readonly (readonly string[])[] = [
 	['cloudflare/config', 'page'],
 	['cloudflare/agent'],
 	['cloudflare/session', 'cloudflare/routes', 'agents'],
+	['cloudflare/plugin.ts'],
 	['cloudflare/mcp', 'cloudflare/memory', 'cloudflare/schedules', 'cloudflare/links'],
 	['cloudflare/runlet', 'command', 'worker.ts'],
 	['testing'],

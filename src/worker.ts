@@ -5,7 +5,7 @@ import { memory } from 'runlet/cloudflare/memory';
 import { schedules } from 'runlet/cloudflare/schedules';
 import { agents } from './agents/index.ts';
 
-const runlet = createRunlet({ agents, mcp, memory, schedules, links });
+const runlet = createRunlet({ agents, plugins: [mcp, memory, schedules, links] });
 
 /** The Durable Objects that `wrangler.toml` binds. */
 export const { Session, Ledger, Directory, Publisher } = runlet;

@@ -10,6 +10,7 @@ import type { WorkerEnv } from '../src/cloudflare/config/env.ts';
 import { links } from '../src/cloudflare/links/index.ts';
 import { mcp } from '../src/cloudflare/mcp/index.ts';
 import { memory } from '../src/cloudflare/memory/index.ts';
+import { joinProvided } from '../src/cloudflare/plugin.ts';
 import { createApp } from '../src/cloudflare/routes/app.ts';
 import { createObjects } from '../src/cloudflare/runlet/objects.ts';
 import type { OnSpending } from '../src/cloudflare/runlet/spending.ts';
@@ -352,6 +353,9 @@ const middle = defineAgent({
 export const receiver = { callback: 'https://example.com/hooks', links: true };
 
 /** The agents for tests. */
+/** The plugins of the Worker. */
+export const plugins = [mcp, memory, schedules, links];
+
 export const runtime = {
 	agents: [
 		defineAgent({
@@ -633,10 +637,7 @@ export const runtime = {
 	],
 	providers: () => [demo(), scriptedProvider, ...sellers, ...realProviders],
 	crashPoint,
-	mcp,
-	memory,
-	schedules,
-	links,
+	...joinProvided(plugins),
 };
 
 /** Who is told how much of a budget was spent. */
@@ -676,4 +677,4 @@ export class Directory extends objects.Directory {
 export const { Publisher } = objects;
 export { Memory } from '../src/cloudflare/memory/index.ts';
 
-export default createApp(runtime);
+export default createApp(runtime, plugins);

@@ -145,7 +145,7 @@ const agent = defineAgent({
 	],
 });
 
-const runlet = createRunlet({ agents: [agent], mcp });
+const runlet = createRunlet({ agents: [agent], plugins: [mcp] });
 
 export const { Session, Ledger, Directory, Publisher } = runlet;
 

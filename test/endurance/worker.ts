@@ -130,7 +130,7 @@ const runtime = {
 		}),
 		...agents,
 	],
-	mcp,
+	...mcp.provides,
 	providers: () => [
 		providers.demo(),
 		providers.openaiChat({ name: 'fake', prefix: 'fake/', baseURL: `${env.OUTSIDE}/v1`, apiKey: 'sk-fake' }),
@@ -205,7 +205,7 @@ function hasEnded(sql: SqlStorage): boolean {
 	return run !== undefined && run.status !== 'running';
 }
 
-const app = createApp(runtime);
+const app = createApp(runtime, [mcp]);
 
 /** The app, which says what routes it has. */
 export default app.get('/routes', (c) => c.json(app.routes.map(({ method, path }) => ({ method, path }))));

@@ -12,7 +12,7 @@ import { agents } from './agents/index.ts';
 import { authenticate, checkPassword, cookieName, type Login, readLogin, server, signLogin } from './login.ts';
 import { chatPage, inboxPage, loginPage } from './views.ts';
 
-const runlet = createRunlet({ agents, schedules, links, authenticate, basePath: '/ai' });
+const runlet = createRunlet({ agents, plugins: [schedules, links], authenticate, basePath: '/ai' });
 export const { Session, Ledger, Directory, Publisher } = runlet;
 
 type ShopEnv = { Bindings: Env; Variables: { login: Login } };

@@ -123,7 +123,7 @@ export interface AgentDefinition extends AgentChoices {
 	readonly skillTools?: ToolEntries;
 	/** Whether it also offers the tools that the session's owner has defined over HTTP. No if it is missing. */
 	readonly userTools?: boolean;
-	/** MCP servers whose tools it offers (docs/mcp.md). The Worker needs `createRunlet({ mcp })` for it. */
+	/** MCP servers whose tools it offers (docs/mcp.md). The Worker needs `createRunlet({ plugins: [mcp] })` for it. */
 	readonly mcp?: readonly AgentMcpServer[];
 	/** Whether it also offers the tools of the MCP servers that the session's owner has registered. No if it is missing. */
 	readonly userMcp?: boolean;
@@ -132,7 +132,7 @@ export interface AgentDefinition extends AgentChoices {
 	/** Where its skills come from, in place of the Worker's. It has all of them, unless `skills` names some. */
 	readonly skillResolver?: SkillSource;
 	/**
-	 * Whether it remembers beyond a session (docs/memory.md): `true`, or how. The Worker needs `createRunlet({ memory })` for
+	 * Whether it remembers beyond a session (docs/memory.md): `true`, or how. The Worker needs `createRunlet({ plugins: [memory] })` for
 	 * it. No if it is missing.
 	 */
 	readonly memory?: boolean | MemoryOptions;
@@ -176,7 +176,7 @@ export interface AgentDefinition extends AgentChoices {
 	/**
 	 * A service of yours that is told each time when a run begins to wait for somebody (docs/people.md). With `links` it also
 	 * gets links to decide about the calls that wait for an approval, made `for` somebody. The Worker needs
-	 * `createRunlet({ links })` for it.
+	 * `createRunlet({ plugins: [links] })` for it.
 	 */
 	readonly onWaiting?: { readonly callback: string; readonly links?: boolean; readonly for?: string };
 	/** The most that a session without a budget of its own may spend: tokens, US dollars, or both. */
@@ -189,7 +189,7 @@ export interface AgentDefinition extends AgentChoices {
 	readonly maxRetries?: number;
 	/** How long a call, a tool and the run may take. */
 	readonly timeouts?: Timeouts;
-	/** When it is woken by itself (docs/schedules.md). The Worker needs `createRunlet({ schedules })` for it. */
+	/** When it is woken by itself (docs/schedules.md). The Worker needs `createRunlet({ plugins: [schedules] })` for it. */
 	readonly schedules?: readonly AgentSchedule[];
 	/** What it makes of webhooks, by source: `{ github: (event) => … }`. */
 	readonly webhooks?: WebhookMappings;

@@ -3,7 +3,7 @@ import type { Tool } from '../../core/tool/index.ts';
 import type { Config } from '../config/config.ts';
 import type { Agent } from './define.ts';
 
-/** What a session uses of `runlet/cloudflare/mcp`. A Worker without `createRunlet({ mcp })` carries nothing behind it. */
+/** What a session uses of the plugin `mcp`. A Worker without the plugin carries no code of it. */
 export interface McpConnector {
 	/** Makes the connections of a session to servers. Nothing is sent before their tools are loaded. */
 	connect(options: ConnectionsOptions): McpConnections;

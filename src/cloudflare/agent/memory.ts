@@ -47,10 +47,7 @@ export const memoryOptions = v.optional(
 	),
 );
 
-/**
- * What `runlet/cloudflare/memory` gives to sessions. The rest of the Worker knows only this interface, so that a Worker
- * without `createRunlet({ memory })` carries nothing of it.
- */
+/** What a session uses of the plugin `memory`. A Worker without the plugin carries no code of it. */
 export interface MemorySupport {
 	/** Makes the tools of an agent with memory, for a session. */
 	createTools(session: RememberingSession): readonly Tool[];

@@ -12,11 +12,9 @@ export interface Runtime {
 	readonly providers: (config: Config) => readonly ProviderRegistration[];
 	/** Where the skills come from that agents name; KV if it is missing. */
 	readonly skills?: SkillSource;
-	/** The Model Context Protocol, if the Worker has it. */
+	/** Provided by plugins. */
 	readonly mcp?: McpConnector;
-	/** What agents remember beyond a session, if the Worker has it. */
 	readonly memory?: MemorySupport;
-	/** Schedules, if the Worker has them. */
 	readonly schedules?: ScheduleConnector;
 	/** Where a test ends the process. A Worker has none. */
 	readonly crashPoint?: CrashPoint;

@@ -23,13 +23,8 @@ export interface WakingSession extends Pick<Config, 'directories'> {
 	readonly askers: () => readonly Actor[];
 }
 
-/**
- * What agents and sessions use of `runlet/cloudflare/schedules`. A Worker without `createRunlet({ schedules })` carries
- * nothing behind it.
- */
+/** What sessions and directories use of the plugin `schedules`. A Worker without the plugin carries no code of it. */
 export interface ScheduleConnector {
-	/** Throws `invalid_agent`, which names the field, for a schedule that is misspelt and for a time that never comes. */
-	assertSchedules(agent: Agent): void;
 	/** Tells the owners' directories what the schedules of agents are. It may be told often. */
 	arm(agents: readonly Agent[], config: () => Config): Promise<void>;
 	/** Makes the schedules of an owner, in the object of its directory. */

@@ -1,32 +1,33 @@
-/** What `import { mcp } from 'runlet/cloudflare/mcp'` gives: pass it as `createRunlet({ agents, mcp })` (docs/mcp.md). */
+/** What `import { mcp } from 'runlet/cloudflare/mcp'` gives: `createRunlet({ agents, plugins: [mcp] })` (docs/mcp.md). */
 
 import type { McpConnections } from '../agent/mcp.ts';
-import type { McpSupport } from '../routes/parts.ts';
+import type { Plugin } from '../plugin.ts';
 import { createAgentsRoute } from './routes/agents.ts';
 import { createLoginRoutes } from './routes/logins.ts';
 import { createServerRoutes } from './routes/servers.ts';
 import { assertServers } from './servers/declared.ts';
 
-export type { McpSupport } from '../routes/parts.ts';
-
 /**
- * The Model Context Protocol of a Worker, for `createRunlet({ mcp })`. What it needs is loaded with its first use, and not
- * at a cold start.
+ * The Model Context Protocol: servers whose tools agents offer, and agents as servers. The protocol's code is loaded with
+ * its first use, and not at a cold start.
  */
-export const mcp: McpSupport = {
-	assertServers,
-	routes: (runtime) => ({
-		servers: [...createLoginRoutes(runtime), ...createServerRoutes(runtime)],
-		agents: createAgentsRoute(runtime),
-	}),
-	connect: (options) => {
-		let connections: Promise<McpConnections> | undefined;
-		const load = () =>
-			(connections ??= import('./connect/connections.ts').then((one) => one.createConnections(options)));
-		return {
-			refresh: () => void connections?.then((one) => one.refresh()),
-			loadTools: async (warn) => (await load()).loadTools(warn),
-			close: async () => (await connections)?.close(),
-		};
+export const mcp: Plugin = {
+	name: 'mcp',
+	assertAgents: assertServers,
+	listRoutes: (runtime) => [...createLoginRoutes(runtime), ...createServerRoutes(runtime)],
+	mount: (app, runtime) => app.route('/mcp', createAgentsRoute(runtime)),
+	provides: {
+		mcp: {
+			connect: (options) => {
+				let connections: Promise<McpConnections> | undefined;
+				const load = () =>
+					(connections ??= import('./connect/connections.ts').then((module) => module.createConnections(options)));
+				return {
+					refresh: () => void connections?.then((opened) => opened.refresh()),
+					loadTools: async (warn) => (await load()).loadTools(warn),
+					close: async () => (await connections)?.close(),
+				};
+			},
+		},
 	},
 };

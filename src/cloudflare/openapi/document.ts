@@ -28,7 +28,7 @@ const tags = [
 	{ name: 'Sessions', description: 'Durable conversations.' },
 	{
 		name: 'Schedules',
-		description: 'Times at which sessions and agents wake up. They need `createRunlet({ schedules })`.',
+		description: 'Times at which sessions and agents wake up. They need the plugin `schedules`.',
 	},
 	{ name: 'Messages', description: 'Messages of a session, and answers to its questions.' },
 	{ name: 'Runs', description: 'The work on a message: follow it, stop it, continue it.' },
@@ -41,11 +41,11 @@ const tags = [
 	{ name: 'Tools', description: 'HTTP tools that an owner defines for its sessions.' },
 	{
 		name: 'Memories',
-		description: 'Memories of agents about an owner and its users. They need `createRunlet({ memory })`.',
+		description: 'Memories of agents about an owner and its users. They need the plugin `memory`.',
 	},
 	{
 		name: 'MCP servers',
-		description: 'Servers of the Model Context Protocol, whose tools agents offer. It needs `createRunlet({ mcp })`.',
+		description: 'Servers of the Model Context Protocol, whose tools agents offer. It needs the plugin `mcp`.',
 	},
 	{ name: 'OpenAI', description: 'For clients of OpenAI: an agent is a model.' },
 	{ name: 'Service', description: 'The Worker itself.' },

@@ -23,7 +23,7 @@ import { keyRoutes } from './keys.ts';
 import { createModelRoutes } from './model-list.ts';
 import { addRoutes, type Route } from './mount.ts';
 import { addPage, documentRoutes } from './page.ts';
-import { type Parts, refuseMissing } from './parts.ts';
+import { type RoutePlugin, refuseMissing } from './plugins.ts';
 import { findReader } from './reader.ts';
 import { sessionRoutes } from './sessions.ts';
 import { shedFairly } from './shed.ts';
@@ -38,10 +38,9 @@ import { createWebhookRoutes } from './webhooks.ts';
  * The Worker's HTTP app: mounts the routes and turns every error into a response. The paths of requests have no base path.
  * Only the addresses in answers have it.
  */
-export function createApp(runtime: Runtime & RouteOptions & Parts) {
+export function createApp(runtime: Runtime & RouteOptions, plugins: readonly RoutePlugin[] = []) {
 	const { basePath = '' } = runtime;
-	const mcp = runtime.mcp?.routes(runtime);
-	const routes = [...listRoutes(runtime), ...(mcp?.servers ?? [])];
+	const routes = [...listRoutes(runtime), ...plugins.flatMap((plugin) => plugin.listRoutes(runtime))];
 	const app = new Hono<RouteEnv>();
 	app.onError(async (error, c) => {
 		const response = toFailureAt(c.req.path, toError(showError(toRunletError(error), await findReader(c))));
@@ -69,13 +68,13 @@ export function createApp(runtime: Runtime & RouteOptions & Parts) {
 		app,
 		routes.filter((route) => !isOpen(route)),
 	);
-	if (mcp !== undefined) app.route('/mcp', mcp.agents);
-	refuseMissing(app, runtime);
+	for (const plugin of plugins) plugin.mount?.(app, runtime);
+	refuseMissing(app, plugins);
 	addPage(app);
 	return app;
 }
 
-function listRoutes(runtime: Runtime & Parts): readonly Route[] {
+function listRoutes(runtime: Runtime): readonly Route[] {
 	return [
 		...createHealthRoutes(runtime),
 		...createAgentRoutes(runtime),
@@ -92,9 +91,6 @@ function listRoutes(runtime: Runtime & Parts): readonly Route[] {
 		...toolRoutes,
 		...usageRoutes,
 		...documentRoutes,
-		...(runtime.links?.routes ?? []),
-		...(runtime.memory?.routes ?? []),
-		...(runtime.schedules?.routes ?? []),
 	];
 }
 

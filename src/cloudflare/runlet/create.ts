@@ -10,6 +10,7 @@ import type { WorkerEnv } from '../config/env.ts';
 import { createEnvironment } from '../config/environment.ts';
 import { createProviders, withPrices } from '../config/models.ts';
 import { log, toFailureFields } from '../log.ts';
+import { joinProvided } from '../plugin.ts';
 import { createApp } from '../routes/app.ts';
 import { createObjects } from './objects.ts';
 import { assertOptions, type RunletOptions } from './options.ts';
@@ -44,15 +45,15 @@ export interface Runlet {
  */
 export function createRunlet(options: RunletOptions): Runlet {
 	blameCaller(createRunlet, () => assertOptions(options));
-	const { agents, providers, skills, mcp, memory, schedules, links } = options;
+	const { agents, providers, skills, plugins = [] } = options;
 	const { authenticate, onSpending, basePath = '', bindings } = options;
 	const toEnvironment = createEnvironment({
 		bindings,
 		hasAccounts: authenticate !== undefined,
 		hasOwnSkills: skills !== undefined,
 	});
-	const runtime = { agents, providers: toProviders(providers), skills, mcp, memory, schedules, links };
-	const routes = createApp({ ...runtime, authenticate, basePath });
+	const runtime = { agents, providers: toProviders(providers), skills, ...joinProvided(plugins) };
+	const routes = createApp({ ...runtime, authenticate, basePath }, plugins);
 	const arm = createArming(runtime);
 	const fetch: Runlet['fetch'] = async (request, env, context) => {
 		const environment = toEnvironment(env);

@@ -7,7 +7,7 @@ import { createEnvironment } from '../config/environment.ts';
 import { Directory } from '../objects/directory/object.ts';
 import { Ledger } from '../objects/ledger/object.ts';
 import { Publisher, type PublisherOptions } from '../objects/publisher/object.ts';
-import type { LinkConnector } from '../session/inbox/link-connector.ts';
+import type { Provided } from '../plugin.ts';
 import { Session } from '../session/object.ts';
 import { createAlertSender, type OnSpending } from './spending.ts';
 
@@ -22,7 +22,7 @@ export interface ObjectsOptions extends Pick<PublisherOptions, 'paceMs'> {
 }
 
 /** Makes the classes of a Worker's Durable Objects. Each is given what it needs of the environment. */
-export function createObjects(runtime: Runtime & { readonly links?: LinkConnector }, options: ObjectsOptions = {}) {
+export function createObjects(runtime: Runtime & Provided, options: ObjectsOptions = {}) {
 	const { agents, schedules, links } = runtime;
 	const { toEnvironment = createEnvironment({}), now, paceMs } = options;
 	return {

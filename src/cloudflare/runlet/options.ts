@@ -10,9 +10,8 @@ import { findMemoryOptions } from '../agent/memory.ts';
 import { type SkillSource, skillSource } from '../agent/skill-source.ts';
 import type { Authenticate } from '../auth/account.ts';
 import { type BindingNames, bindingNames } from '../config/bindings.ts';
-import type { LinkSupport } from '../links/index.ts';
-import { createMissing, type PartName } from '../objects/missing.ts';
-import type { McpSupport, Remembrance, ScheduleSupport } from '../routes/parts.ts';
+import { createMissing, type PluginName } from '../objects/missing.ts';
+import type { Plugin } from '../plugin.ts';
 import type { OnSpending } from './spending.ts';
 
 /** What `createRunlet` takes. */
@@ -29,14 +28,11 @@ export interface RunletOptions {
 	 * gives one. By default they are those that were published to KV. If this is set, `SKILLS` and `PUBLISHERS` need not be bound.
 	 */
 	readonly skills?: SkillSource;
-	/** Servers of the Model Context Protocol, and agents as such servers: `mcp` of `runlet/cloudflare/mcp`. */
-	readonly mcp?: McpSupport;
-	/** What agents remember beyond a session: `memory` of `runlet/cloudflare/memory`. */
-	readonly memory?: Remembrance;
-	/** When agents and sessions are woken by themselves: `schedules` of `runlet/cloudflare/schedules`. */
-	readonly schedules?: ScheduleSupport;
-	/** Links to decide about calls, and who is told when a run waits: `links` of `runlet/cloudflare/links`. */
-	readonly links?: LinkSupport;
+	/**
+	 * Parts of Runlet that the Worker has beside its core: `[mcp, memory, schedules, links]` or some of them, each of
+	 * `runlet/cloudflare/NAME`.
+	 */
+	readonly plugins?: readonly Plugin[];
 	/**
 	 * Says which account of your product a request comes from: `{ owner, scopes? }`, or `undefined` for none, which is
 	 * `401`. Without it callers need API keys. Session tokens, API keys and webhooks work beside it.
@@ -57,10 +53,7 @@ const optionNames = [
 	'agents',
 	'providers',
 	'skills',
-	'mcp',
-	'memory',
-	'schedules',
-	'links',
+	'plugins',
 	'authenticate',
 	'onSpending',
 	'basePath',
@@ -72,21 +65,9 @@ const agent = v.custom<Agent>(
 	'must be made by defineAgent',
 );
 const provider = v.custom<ProviderRegistration>((value) => isRecord(value) && typeof value.detect === 'function');
-const mcpSupport = v.custom<McpSupport>(
-	(value) => isRecord(value) && isFunction(value.routes),
-	"must be mcp of 'runlet/cloudflare/mcp'",
-);
-const memorySupport = v.custom<Remembrance>(
-	(value) => isRecord(value) && isFunction(value.createTools),
-	"must be memory of 'runlet/cloudflare/memory'",
-);
-const scheduleSupport = v.custom<ScheduleSupport>(
-	(value) => isRecord(value) && isFunction(value.open),
-	"must be schedules of 'runlet/cloudflare/schedules'",
-);
-const linkSupport = v.custom<LinkSupport>(
-	(value) => isRecord(value) && isFunction(value.open),
-	"must be links of 'runlet/cloudflare/links'",
+const plugin = v.custom<Plugin>(
+	(value) => isRecord(value) && isFunction(value.listRoutes),
+	"must be a plugin: mcp, memory, schedules or links of 'runlet/cloudflare/NAME'",
 );
 const basePath = v.pipe(v.string(), v.regex(/^(\/[\w.~-]+)+$/, 'must begin with / and not end with it, such as /ai'));
 const ownName = v.optional(
@@ -105,10 +86,7 @@ const schema = v.object({
 		),
 	),
 	skills: v.optional(skillSource),
-	mcp: v.optional(mcpSupport),
-	memory: v.optional(memorySupport),
-	schedules: v.optional(scheduleSupport),
-	links: v.optional(linkSupport),
+	plugins: v.optional(v.array(plugin, 'must be a list, such as [mcp, memory]')),
 	authenticate: v.optional(v.custom<Authenticate>(isFunction, 'must be a function of the request and the environment')),
 	onSpending: v.optional(v.custom<OnSpending>(isFunction, 'must be a function of the alert and the environment')),
 	basePath: v.optional(basePath),
@@ -123,12 +101,8 @@ export function assertOptions(options: RunletOptions): void {
 	assertKnownFields(options, optionNames, { code: 'not_configured', owner });
 	check(schema, options, owner, 'not_configured');
 	assertNoNamesakes(options.agents);
-	options.mcp?.assertServers(options.agents);
-	for (const agent of options.agents) {
-		options.schedules?.assertSchedules(agent);
-		options.links?.assertWaiting(agent);
-	}
-	assertHasParts(options);
+	for (const plugin of options.plugins ?? []) plugin.assertAgents?.(options.agents);
+	assertHasPlugins(options);
 	assertKnowsChildren(options);
 }
 
@@ -144,32 +118,32 @@ function assertDate(): void {
 	throw new RunletError('not_configured', message, { field: 'compatibility_date' });
 }
 
-/** Throws `invalid_agent` for an agent that needs a part of Runlet which the Worker was not given. */
-function assertHasParts(options: RunletOptions): void {
-	for (const agent of options.agents)
-		for (const { part, field = part, does } of listNeeds(agent)) {
-			if (options[part] !== undefined) continue;
+/** Throws `invalid_agent` for an agent that needs a plugin which the Worker does not have. */
+function assertHasPlugins({ agents, plugins = [] }: RunletOptions): void {
+	for (const agent of agents)
+		for (const { name, field = name, does } of listNeeds(agent)) {
+			if (plugins.some((plugin) => plugin.name === name)) continue;
 			const says = `the agent ${agent.name} ${does}, and this Worker`;
-			throw createMissing(part, { code: 'invalid_agent', says, field });
+			throw createMissing(name, { code: 'invalid_agent', says, field });
 		}
 }
 
 interface Need {
-	readonly part: PartName;
-	/** The field of the agent by which it needs the part. */
+	readonly name: PluginName;
+	/** The field of the agent that needs the plugin. */
 	readonly field?: string;
-	/** What it does with it, for the message. */
+	/** What the agent does with the plugin, for the message. */
 	readonly does: string;
 }
 
 function* listNeeds(agent: Agent): Generator<Need> {
-	if (agent.userMcp === true) yield { part: 'mcp', field: 'userMcp', does: 'has MCP servers' };
-	if (agent.mcp?.length) yield { part: 'mcp', does: 'has MCP servers' };
-	if (findMemoryOptions(agent) !== undefined) yield { part: 'memory', does: 'remembers' };
+	if (agent.userMcp === true) yield { name: 'mcp', field: 'userMcp', does: 'has MCP servers' };
+	if (agent.mcp?.length) yield { name: 'mcp', does: 'has MCP servers' };
+	if (findMemoryOptions(agent) !== undefined) yield { name: 'memory', does: 'remembers' };
 	const does = 'is woken by itself';
-	if (agent.schedules?.length) yield { part: 'schedules', does };
-	if (agent.tools.some(({ name }) => name === 'schedule_wakeup')) yield { part: 'schedules', field: 'tools', does };
-	if (agent.onWaiting !== undefined) yield { part: 'links', field: 'onWaiting', does: 'tells when it waits' };
+	if (agent.schedules?.length) yield { name: 'schedules', does };
+	if (agent.tools.some(({ name }) => name === 'schedule_wakeup')) yield { name: 'schedules', field: 'tools', does };
+	if (agent.onWaiting !== undefined) yield { name: 'links', field: 'onWaiting', does: 'tells when it waits' };
 }
 
 /** Throws `invalid_agent` for a tool that gives its calls to an agent that the Worker does not have. */

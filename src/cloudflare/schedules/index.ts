@@ -1,6 +1,6 @@
-/** What `import { schedules } from 'runlet/cloudflare/schedules'` gives: pass it as `createRunlet({ agents, schedules })`. */
+/** What `import { schedules } from 'runlet/cloudflare/schedules'` gives: `createRunlet({ agents, plugins: [schedules] })`. */
 
-import type { ScheduleSupport } from '../routes/parts.ts';
+import type { Plugin } from '../plugin.ts';
 import { armSchedules } from './arm.ts';
 import { assertSchedules } from './assert.ts';
 import { scheduleRoutes } from './routes.ts';
@@ -8,13 +8,13 @@ import { OwnerScheduler } from './scheduler.ts';
 import { createWakeups } from './wakeups.ts';
 
 export type { ActiveSession, AgentSchedule, WakeEvent } from '../agent/schedules.ts';
-export type { ScheduleSupport } from '../routes/parts.ts';
 
-/** The schedules of a Worker, for `createRunlet({ schedules })` (docs/schedules.md). */
-export const schedules: ScheduleSupport = {
-	assertSchedules,
-	arm: armSchedules,
-	open: (options) => new OwnerScheduler(options),
-	routes: scheduleRoutes,
-	createWakeups,
+/** When agents and sessions wake up by themselves (docs/schedules.md). */
+export const schedules: Plugin = {
+	name: 'schedules',
+	provides: {
+		schedules: { arm: armSchedules, open: (options) => new OwnerScheduler(options), createWakeups },
+	},
+	assertAgents: (agents) => agents.forEach(assertSchedules),
+	listRoutes: () => scheduleRoutes,
 };

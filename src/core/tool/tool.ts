@@ -84,7 +84,7 @@ export interface ToolContext {
 	readonly web?: WebAccess;
 	/** Runs commands over the files. A Worker has it if `LOADER` and `PAGE` are bound. */
 	readonly shell?: Shell;
-	/** The wake-ups of the session. A Worker has them with `createRunlet({ schedules })`. */
+	/** The wake-ups of the session. A Worker has them with `createRunlet({ plugins: [schedules] })`. */
 	readonly wakeups?: Wakeups;
 	/** Reads the conversation, the newest message first. */
 	readonly readConversation?: () => Iterable<ConversationText>;

@@ -34,7 +34,7 @@ test.each([-1, 999, 20_001, Number.NaN])('%d characters of what is recalled are 
 
 test('an agent with memory needs a Worker with memory, and the error says how to add it', () => {
 	expect(() => createRunlet({ agents: [defineAgent({ ...agent, memory: true })] })).toThrow(
-		/^memory: the agent a remembers, .*runlet\/cloudflare\/memory.*createRunlet\(\{ agents, memory \}\)/,
+		/^memory: the agent a remembers, .*runlet\/cloudflare\/memory.*createRunlet\(\{ agents, plugins: \[memory\] \}\)/,
 	);
 });
 

@@ -7,7 +7,7 @@ import { createRunlet } from '../../../src/cloudflare/runlet/create.ts';
 const url = 'https://mcp.example.com/mcp';
 const define = (mcp: unknown, name = 'one'): Agent =>
 	Reflect.apply(defineAgent, undefined, [{ name, description: 'Has servers.', mcp }]);
-const start = (...agents: readonly Agent[]) => createRunlet({ agents, mcp });
+const start = (...agents: readonly Agent[]) => createRunlet({ agents, plugins: [mcp] });
 
 describe('an agent', () => {
 	test('names servers by URL, with headers from variables', () => {
@@ -52,7 +52,7 @@ describe('an agent', () => {
 	});
 
 	test('with servers in a Worker without MCP is refused, and the message has the two lines to add', () => {
-		const lines = /import \{ mcp \} from 'runlet\/cloudflare\/mcp'; and createRunlet\(\{ agents, mcp \}\)/;
+		const lines = /import \{ mcp \} from 'runlet\/cloudflare\/mcp'; and createRunlet\(\{ agents, plugins: \[mcp\] \}\)/;
 		expect(() => createRunlet({ agents: [define([{ name: 'a', url }])] })).toThrow(lines);
 		expect(() => createRunlet({ agents: [defineAgent({ name: 'b', description: 'B.', userMcp: true })] })).toThrow(
 			lines,

@@ -4,12 +4,12 @@ import { expect, test } from 'vitest';
 import { type Account, createRunlet } from '../../../src/cloudflare/runlet/index.ts';
 import { createKeys } from '../../credentials.ts';
 import { play } from '../../script.ts';
-import worker, { runtime } from '../../worker.ts';
+import worker, { plugins, runtime } from '../../worker.ts';
 import { connect } from '../mcp/client.ts';
 import { deliver } from '../wire/protocols/webhooks/deliver.ts';
 import { createUser } from './people.ts';
 
-const { agents, memory, mcp } = runtime;
+const { agents } = runtime;
 const question = 'Which answers do I like?';
 const secret = 'Likes answers in Esperanto.';
 
@@ -158,7 +158,7 @@ test('a fork has the memory of the session that it copies, whoever makes the cop
 /** A product whose requests all come from one account, and what that account asks of it. */
 function createProduct(account: Account) {
 	const keeper = agents.filter(({ name }) => name === 'keeper');
-	const product = createRunlet({ agents: keeper, memory, mcp, authenticate: () => account });
+	const product = createRunlet({ agents: keeper, plugins, authenticate: () => account });
 	const deployed = { ...env, LOCAL: 'false', API_KEYS: '', RATE_LIMITER: undefined };
 	const fetch = async (request: Request) => product.fetch(request, deployed);
 	const ask = (path: string, body: object, method = 'POST') =>

@@ -15,7 +15,7 @@ import { operations as byId } from '../../../src/cloudflare/openapi/operations.t
 import { createApp } from '../../../src/cloudflare/routes/app.ts';
 import type { Access, Operation } from '../../../src/cloudflare/wire/operation.ts';
 import { createKeys } from '../../credentials.ts';
-import worker, { runtime } from '../../worker.ts';
+import worker, { plugins, runtime } from '../../worker.ts';
 
 interface NamedOperation extends Operation {
 	readonly id: string;
@@ -46,10 +46,10 @@ interface Actor {
 const owner = 'alice';
 
 /** A product whose accounts say in a header who they are. */
-const product = createApp({
-	...runtime,
-	authenticate: (request) => JSON.parse(request.headers.get('x-account') ?? 'null'),
-});
+const product = createApp(
+	{ ...runtime, authenticate: (request) => JSON.parse(request.headers.get('x-account') ?? 'null') },
+	plugins,
+);
 
 const toInit = ({ method, type, body }: Sent, headers: Readonly<Record<string, string>>): RequestInit => ({
 	method: method.toUpperCase(),

@@ -17,7 +17,7 @@ import type { Operation, Shown } from '../../../src/cloudflare/wire/operation.ts
 import { RunletError } from '../../../src/core/base/errors.ts';
 import type { KnownDelta, LoopEvent } from '../../../src/core/chat/index.ts';
 
-const app = createApp({ agents: [], providers: () => [], mcp, memory, schedules, links });
+const app = createApp({ agents: [], providers: () => [] }, [mcp, memory, schedules, links]);
 const document = createDocument();
 const listed = Object.entries<Operation>(operations);
 const methods = ['get', 'post', 'put', 'patch', 'delete'];

@@ -9,7 +9,7 @@ import type { ScriptedFn } from '../../../src/core/providers/scripted.ts';
 import { querySession } from '../../client.ts';
 import { setClock } from '../../clock.ts';
 import { play } from '../../script.ts';
-import { runtime } from '../../worker.ts';
+import { plugins, runtime } from '../../worker.ts';
 import { type ConnectOptions, connect } from '../mcp/client.ts';
 import { senders } from '../wire/protocols/webhooks/senders.ts';
 import { decides, fourEyes, happened } from './agents.ts';
@@ -23,7 +23,7 @@ const authenticate: Authenticate = (request) => {
 };
 
 /** The app with accounts. Its sessions run in the Worker under test. */
-const app = createApp({ ...runtime, authenticate });
+const app = createApp({ ...runtime, authenticate }, plugins);
 
 /** The people, as they are signed in. */
 export const ada: Account = { owner: 'shop', user: 'ada' };

@@ -174,21 +174,29 @@ test.each<[what: string, more: object, says: string]>([
 	],
 	[
 		'a time that never comes',
-		{ schedules, agents: [defineAgent({ ...named, schedules: [{ name: 'a', cron: '0 0 30 2 *', text: 'x' }] })] },
+		{
+			plugins: [schedules],
+			agents: [defineAgent({ ...named, schedules: [{ name: 'a', cron: '0 0 30 2 *', text: 'x' }] })],
+		},
 		'schedules.0.cron: this time never comes. (agent waking)',
 	],
 	[
 		'an agent that tells when it waits in a Worker without links',
 		{ agents: [defineAgent({ ...named, onWaiting: { callback: 'https://example.com' } })] },
-		"onWaiting: the agent waking tells when it waits, and this Worker has no decision links. Add to src/worker.ts: import { links } from 'runlet/cloudflare/links'; and createRunlet({ agents, links }).",
+		"onWaiting: the agent waking tells when it waits, and this Worker has no decision links. Add to src/worker.ts: import { links } from 'runlet/cloudflare/links'; and createRunlet({ agents, plugins: [links] }).",
 	],
 	[
 		'a callback that is no URL',
-		{ links, agents: [defineAgent({ ...named, onWaiting: { callback: 'me' } })] },
+		{ plugins: [links], agents: [defineAgent({ ...named, onWaiting: { callback: 'me' } })] },
 		'onWaiting.callback: must be a URL (agent waking)',
 	],
-	['links that are none', { links: {} }, "links: must be links of 'runlet/cloudflare/links'"],
-	['schedules that are none', { schedules: {} }, "schedules: must be schedules of 'runlet/cloudflare/schedules'"],
+	['plugins that are no list', { plugins: schedules }, 'plugins: must be a list, such as [mcp, memory]'],
+	['a plugin that is none', { plugins: [{}] }, 'plugins.0: must be a plugin: mcp, memory, schedules or links of'],
+	[
+		'the option of a plugin',
+		{ schedules },
+		'schedules: no such field (createRunlet). Take it out, or use one of: agents, providers, skills, plugins',
+	],
 ])('%s is refused when the Worker starts', (_, more, says) => expect(refusal(more).message).toContain(says));
 
 test.each<[what: string, schedules: readonly object[], says: string]>([
@@ -199,7 +207,7 @@ test.each<[what: string, schedules: readonly object[], says: string]>([
 ])('an agent whose schedules have %s is refused when the Worker starts', (_, given, says) => {
 	// @ts-expect-error What the types refuse, the check refuses too.
 	const waking = defineAgent({ ...named, schedules: given });
-	expect(refusal({ schedules, agents: [waking] }).message).toBe(`${says} (agent waking)`);
+	expect(refusal({ plugins: [schedules], agents: [waking] }).message).toBe(`${says} (agent waking)`);
 });
 
 test('a compatibility date that is too old is named with the line to write', () => {

@@ -4,6 +4,7 @@ import { agentTool } from '../../../src/cloudflare/agent/agent-tool.ts';
 import { defineAgent } from '../../../src/cloudflare/agent/define.ts';
 import type { WorkerEnv } from '../../../src/cloudflare/config/env.ts';
 import { memory } from '../../../src/cloudflare/memory/index.ts';
+import { joinProvided } from '../../../src/cloudflare/plugin.ts';
 import { createApp } from '../../../src/cloudflare/routes/app.ts';
 import { createObjects } from '../../../src/cloudflare/runlet/objects.ts';
 import { schedules } from '../../../src/cloudflare/schedules/index.ts';
@@ -175,17 +176,18 @@ const chief = defineAgent({
 	tools: [agentTool(desk)],
 });
 
+const plugins = [memory, schedules];
+
 const runtime = {
 	agents: [desk, chief],
 	providers: () => [staged],
-	memory,
-	schedules,
+	...joinProvided(plugins),
 };
 
 export const { Session, Ledger, Directory, Publisher } = createObjects(runtime);
 // Named in wrangler.toml.
 export { Memory } from '../../../src/cloudflare/memory/index.ts';
 
-const app = createApp(runtime);
+const app = createApp(runtime, plugins);
 
 export default { fetch: (request: Request, bindings: WorkerEnv) => app.fetch(request, bindings) };

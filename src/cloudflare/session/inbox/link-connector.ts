@@ -21,7 +21,7 @@ export interface SessionLinks {
 }
 
 /**
- * The part of `runlet/cloudflare/links` that a session uses. A Worker without `createRunlet({ links })` does not bundle it.
+ * The part of `runlet/cloudflare/links` that a session uses. A Worker without `createRunlet({ plugins: [links] })` does not bundle it.
  */
 export interface LinkConnector extends CallbackLinks {
 	/** @internal Makes the links of a session. */

@@ -6,7 +6,7 @@ import type { Limit } from '../../../../src/cloudflare/objects/budget.ts';
 import { createApp } from '../../../../src/cloudflare/routes/app.ts';
 import { readObject } from '../../../client.ts';
 import type { Random } from '../../../endurance/random.ts';
-import { runtime } from '../../../worker.ts';
+import { plugins, runtime } from '../../../worker.ts';
 import { readRealTime, waitShortly } from './clock.ts';
 
 /** A session of the walk. */
@@ -38,7 +38,7 @@ const authenticate: Authenticate = (request) => {
 	return account === undefined ? undefined : JSON.parse(decodeURIComponent(account));
 };
 
-const app = createApp({ ...runtime, authenticate });
+const app = createApp({ ...runtime, authenticate }, plugins);
 const bindings = { ...env, LOCAL: 'false', RATE_LIMITER: undefined };
 
 /** Asks the Worker as the admin of an owner. Without an answer an object has died. */

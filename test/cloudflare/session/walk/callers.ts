@@ -4,7 +4,7 @@ import type { Authenticate } from '../../../../src/cloudflare/auth/account.ts';
 import { hashKey, type KeyRecord, makeKey } from '../../../../src/cloudflare/auth/key.ts';
 import type { Role } from '../../../../src/cloudflare/auth/rights.ts';
 import { createApp } from '../../../../src/cloudflare/routes/app.ts';
-import { runtime } from '../../../worker.ts';
+import { plugins, runtime } from '../../../worker.ts';
 import { type Person, users } from './persons.ts';
 import type { PersonCaller } from './truth.ts';
 
@@ -44,7 +44,7 @@ export async function createWorld() {
 		await addKey({ owner: 'walk-o' }, 'admin', scopes);
 		addLogin({ owner: 'walk-o' }, 'admin', scopes);
 	}
-	const app = createApp({ ...runtime, authenticate });
+	const app = createApp({ ...runtime, authenticate }, plugins);
 	const bindings = { ...env, LOCAL: 'false', RATE_LIMITER: undefined, API_KEYS: JSON.stringify(records) };
 	const request = async (path: string | Request, init?: RequestInit) => app.request(path, init, bindings);
 	return { people, request };

@@ -1,0 +1,31 @@
+import type { Hono } from 'hono/tiny';
+import type { Runtime } from '../agent/runtime.ts';
+import { createMissing, type PluginName } from '../objects/missing.ts';
+import type { RouteEnv } from './identity.ts';
+import type { Route } from './mount.ts';
+
+/** The routes of a plugin. */
+export interface RoutePlugin {
+	readonly name: PluginName;
+	/** Lists its routes of the API. */
+	listRoutes(runtime: Runtime): readonly Route[];
+	/** Adds paths of another protocol, whose callers are identified. */
+	mount?(app: Hono<RouteEnv>, runtime: Runtime): void;
+}
+
+const paths: readonly (readonly [plugin: PluginName, path: string])[] = [
+	['links', '/v1/sessions/:id/links'],
+	['mcp', '/mcp/*'],
+	['mcp', '/v1/mcp/*'],
+	['memory', '/v1/memories/*'],
+	['schedules', '/v1/schedules/*'],
+];
+
+/** Answers the paths of missing plugins with `not_found`, which says how to add the plugin. */
+export function refuseMissing(app: Hono<RouteEnv>, plugins: readonly RoutePlugin[]): void {
+	for (const [name, path] of paths)
+		if (!plugins.some((plugin) => plugin.name === name))
+			app.all(path, () => {
+				throw createMissing(name);
+			});
+}
