@@ -31,14 +31,20 @@ export async function bundleWorker(entry: string, folder: string): Promise<Bundl
 	const { compatibility_date: date, compatibility_flags: flags, alias, keep_names } = await readConfig();
 	const out = join(folder, 'out');
 	const config = join(folder, 'wrangler.json');
-	// OpenAI's SDK as the package has it.
-	const openai = join(folder, 'openai.js');
+	// The SDKs as the package has them.
+	const anthropic = join(folder, 'anthropic-sdk.js');
+	const openai = join(folder, 'openai-sdk.js');
 	await build({
 		...copyOptions,
-		entryPoints: [join(root, 'src/core/providers/adapter/openai-sdk.ts')],
-		outfile: openai,
+		entryPoints: ['anthropic-sdk', 'openai-sdk'].map((name) => join(root, `src/core/providers/adapter/${name}.ts`)),
+		outdir: folder,
 	});
-	const paths = Object.entries({ ...alias, 'openai/client': openai }).map(([name, path]) => [
+	const copies = {
+		'@anthropic-ai/sdk/client': anthropic,
+		'@anthropic-ai/sdk/lib/transform-json-schema': anthropic,
+		'openai/client': openai,
+	};
+	const paths = Object.entries({ ...alias, ...copies }).map(([name, path]) => [
 		name,
 		path.startsWith('.') ? join(root, path) : path,
 	]);
