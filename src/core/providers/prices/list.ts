@@ -4,20 +4,19 @@ import { deepseek } from './deepseek.ts';
 import { google } from './google.ts';
 import { groq } from './groq.ts';
 import { mistral } from './mistral.ts';
-import { findMoved } from './moved.ts';
 import { openai } from './openai.ts';
+import { findMoved } from './supplement.ts';
 import { xai } from './xai.ts';
 
-/** Dollars for a million tokens, or for a thousand of what is counted by the piece. The last step that begins below the input of the call holds for all of it. */
+/** Dollars for a million tokens or a thousand units. The last step below the input of a call counts for the whole call. */
 export type Rate = readonly { readonly from: number; readonly price: number }[];
 
 /**
- * The rates of a model by what is paid for. `read` and `write` are input from and to a cache, `hour` is input to a cache
- * that lasts an hour. `input_audio` and the like are parts of `input`, `read` or `output`.
+ * The rates of a model by kind. `read` and `write` are input from and to a cache, `hour` is input to a cache that lasts an
+ * hour. Kinds such as `input_audio` are parts of `input`, `read` or `output`.
  */
 export type Rates = ReadonlyMap<string, Rate>;
 
-/** The prices at some times. */
 interface Tariff {
 	readonly holds: (now: Date) => boolean;
 	readonly rates: Map<string, Rate>;
@@ -30,11 +29,10 @@ interface ListedModel {
 }
 
 /**
- * The lists by the names of Runlet's providers. A line has a pattern of a model's names, its context window or 0, and
- * prices such as `input=1.25,200000:2.5`: 1.25 dollars, and 2.5 above 200,000 tokens of input. Prices after
- * `from=2026-08-17` hold from that day on, and those after `at=3600-14400` between two seconds of each day, in UTC; after
- * `weekdays=3600-14400` only from Monday to Friday.
- * Of several the last decides.
+ * The lists by Runlet's names of the providers. A line has a pattern of model names, the context window or 0, and prices.
+ * `input=1.25,200000:2.5` is 1.25 dollars, and 2.5 above 200,000 tokens of input. The last valid prices count: prices after
+ * `from=2026-08-17` are valid from that day on, prices after `at=3600-14400` between two seconds of each day in UTC, and
+ * prices after `weekdays=3600-14400` also only from Monday to Friday.
  */
 const texts: ReadonlyMap<string, string> = new Map([
 	['anthropic', anthropic],
@@ -48,33 +46,20 @@ const texts: ReadonlyMap<string, string> = new Map([
 	['xai', xai],
 ]);
 
+/** The lists that were read. */
 const lists = new Map<string, readonly ListedModel[]>();
-
-/** What was found for a name. A provider may say any name, so those that are kept are few and short. */
-const found = new Map<string, ListedModel | undefined>();
-const mostFound = 100;
-const longestName = 200;
 
 /** Returns the rates of a model, or `undefined` if it is not on the list. */
 export function findRates(provider: string, model: string, now: Date): Rates | undefined {
 	return find(provider, findMoved(provider, model, now) ?? model)?.tariffs.findLast(({ holds }) => holds(now))?.rates;
 }
 
-/** Returns the tokens that a model can read at once, or `undefined` if the list does not say it. */
+/** Returns the context window of a model in tokens, or `undefined` if it is not on the list. */
 export function findContextWindow(provider: string, model: string): number | undefined {
 	return find(provider, model)?.contextWindow;
 }
 
 function find(provider: string, model: string): ListedModel | undefined {
-	const key = `${provider} ${model}`;
-	if (found.has(key)) return found.get(key);
-	if (found.size >= mostFound) found.clear();
-	const listed = search(provider, model);
-	if (key.length <= longestName) found.set(key, listed);
-	return listed;
-}
-
-function search(provider: string, model: string): ListedModel | undefined {
 	const list = readList(provider);
 	const name = model.toLowerCase().trim();
 	const findIn = (text: string) => list.find(({ pattern }) => pattern.test(text));
@@ -82,7 +67,6 @@ function search(provider: string, model: string): ListedModel | undefined {
 	return findIn(name) ?? findIn(name.replace(/-(20\d\d)(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])(?=-|:|$)/g, '-$1-$2-$3'));
 }
 
-/** A list is read when its first model is looked up. */
 function readList(provider: string): readonly ListedModel[] {
 	const known = lists.get(provider);
 	if (known !== undefined) return known;

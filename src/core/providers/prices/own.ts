@@ -3,7 +3,7 @@ import type { ChatUsage, ModelPrice, ModelPrices } from '../../chat/index.ts';
 import type { Rates } from './list.ts';
 import { tokenRates } from './price.ts';
 
-/** Prices of your own: of all models of a provider, of some by name, or a function that returns US dollars. */
+/** Your own prices: for all models of a provider, for some by name, or a function that returns US dollars. */
 export type OwnPrice = ModelPrice | ModelPrices | PriceFn;
 
 /** Returns the US dollars of a call, or `undefined` if it does not know the model. */
@@ -34,7 +34,7 @@ export const modelPrices = v.record(modelName, modelPrice);
 /** Checks a provider's `price`. */
 export const ownPrice = v.union([v.function(), modelPrice, modelPrices]);
 
-/** Returns the rates of your own for a model: by one of its names, else by the longest beginning of one. */
+/** Returns your own rates for a model: by one of its names, else by the longest matching beginning of a name. */
 export function findOwnRates(price: OwnPrice | undefined, names: readonly string[]): Rates | undefined {
 	if (price === undefined || typeof price === 'function') return undefined;
 	const found = isModelPrice(price) ? price : findByName(price, names);

@@ -1,17 +1,16 @@
 import type { ChatUsage, Units } from '../../chat/usage.ts';
 import { findRates, type Rate, type Rates } from './list.ts';
-import { findFactor, findTierRates, findTokenPrice, findUnitPrice, isFree } from './sheet.ts';
+import { findFactor, findTierRates, findTokenPrice, findUnitPrice, isFree } from './supplement.ts';
 
-/** The price of a call in US dollars, or what of it has no known price: the model, a unit or a tier. */
+/** The price of a call in US dollars, or the part without a known price: the model, a unit or a tier. */
 export type Price = { readonly usd: number } | { readonly unpriced: string };
 
-/** What a price depends on. */
 export type Billed = Pick<
 	ChatUsage,
 	'inputTokens' | 'outputTokens' | 'cachedInputTokens' | 'units' | 'serviceTier' | 'speed' | 'region'
 >;
 
-/** The rates of the units that are a part of the input or the output, in tokens. */
+/** The rates by units of tokens, which are parts of the input or of the output. */
 export const tokenRates: ReadonlyMap<string, string> = new Map([
 	['cache_write_tokens', 'write'],
 	['cache_write_1h_tokens', 'hour'],
@@ -23,13 +22,13 @@ export const tokenRates: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * Returns the price of a call by the lists: all tokens, all units, in the tier, speed and region that it says. `own`
- * stands in the place of the list's rates, for every tier, speed and region.
+ * Returns the price of a call by the lists: all tokens and all units, in its tier, speed and region. `own` replaces the
+ * rates of the list, for every tier, speed and region.
  */
 export function findPrice(provider: string, model: string, billed: Billed, now: Date, own?: Rates): Price {
 	const rates = own ?? findAllRates(provider, model, now, billed.serviceTier);
 	if (rates === undefined) return { unpriced: `"${model}"` };
-	// OpenAI has a price of audio for each model that hears or speaks. If the lists lack it, that of text is too low.
+	// OpenAI prices audio separately. Without that price, the price of text would be too low.
 	if (provider === 'openai' && own === undefined)
 		for (const kind of ['input_audio', 'output_audio'])
 			if (billed.units?.[`${kind}_tokens`] && !rates.has(kind)) return { unpriced: `${kind}_tokens of "${model}"` };
@@ -50,7 +49,7 @@ export function findPrice(provider: string, model: string, billed: Billed, now: 
 	return { usd };
 }
 
-/** Returns the most that a call may cost: its input may be written to a cache, and its output may be of any kind. */
+/** Returns the highest price of a call: its input may be written to a cache, and its output may be of any kind. */
 export function findMostPrice(provider: string, model: string, billed: Billed, now: Date, own?: Rates): Price {
 	const { inputTokens = 0, outputTokens = 0, units } = billed;
 	const rates = own ?? findAllRates(provider, model, now);
@@ -71,15 +70,14 @@ export function findMostPrice(provider: string, model: string, billed: Billed, n
 /** The estimated tokens of a second of audio (`estimate.ts`). */
 const audioPerSecond = 32;
 
-/** Returns whether the lists have a price of a model. */
 export function isListed(provider: string, model: string, now: Date): boolean {
 	return findAllRates(provider, model, now) !== undefined;
 }
 
-/** Returns the rates of the list, with those that it lacks, and with those of a tier before its factor. */
+/** Returns the rates of the list and of the supplement. Rates of a tier are divided by its factor, which is applied later. */
 function findAllRates(provider: string, model: string, now: Date, tier?: string): Rates | undefined {
 	const listed = findRates(provider, model, now);
-	// The list has models without a price: free ones, and those that are not paid for by their tokens.
+	// The list has models without a price: free models, and models that are not paid for by tokens.
 	if (listed === undefined || (listed.size === 0 && !isFree(provider, model))) return undefined;
 	const more = ['input_audio', 'output_audio'].flatMap((kind) => {
 		const price = listed.has(kind) ? undefined : findTokenPrice(provider, model, kind);
@@ -93,18 +91,17 @@ function findAllRates(provider: string, model: string, now: Date, tier?: string)
 
 const words = { serviceTier: 'service tier', speed: 'speed', region: 'region' };
 
-/** What is counted by the piece. */
+/** Lists the units that are not tokens. */
 function listPieces(units: Units = {}): readonly (readonly [unit: string, count: number])[] {
 	return Object.entries(units).filter(([unit, count]) => count > 0 && !tokenRates.has(unit));
 }
 
-/** Returns the dollars for one of what is counted by the piece. */
 function toUnitPrice(rates: Rates, unit: string): number | undefined {
 	const rate = rates.get(unit);
 	return rate && at(rate, 0) / 1_000;
 }
 
-/** Returns the dollars for the tokens. What has a rate of its own is not paid for in the whole that it is a part of. */
+/** Returns the price of the tokens. A part with its own rate is not paid for again in the whole. */
 function toDollars(rates: Rates, { inputTokens = 0, outputTokens = 0, cachedInputTokens = 0, units = {} }: Billed) {
 	const take = (rate: string, count = 0): number => (rates.has(rate) ? count : 0);
 	const hour = take('hour', units.cache_write_1h_tokens);
@@ -131,7 +128,7 @@ function toDollars(rates: Rates, { inputTokens = 0, outputTokens = 0, cachedInpu
 	return dollars;
 }
 
-/** Lists the audio, images and video of a whole that have a rate of their own. */
+/** Lists the audio, images and video of a whole that have their own rate. */
 function listParts(
 	unit: 'input' | 'cached' | 'output',
 	rate: 'input' | 'read' | 'output',
@@ -148,14 +145,13 @@ function sum(parts: readonly (readonly [string, number])[]): number {
 	return parts.reduce((total, [, count]) => total + count, 0);
 }
 
-/** Returns the unit of the dearest kind of output, if that is not text. */
+/** Returns the unit of the dearest kind of output, unless that is text. */
 function dearestOutput(rates: Rates | undefined, inputTokens: number): string | undefined {
 	const price = (kind: string): number => at(rates?.get(kind) ?? [], inputTokens);
 	const [dearest] = ['output_audio', 'output_image', 'output_video'].sort((a, b) => price(b) - price(a));
 	return dearest !== undefined && price(dearest) > price('output') ? `${dearest}_tokens` : undefined;
 }
 
-/** Returns the price of a rate for a call with so many tokens of input. */
 function at(rate: Rate, inputTokens: number): number {
 	return rate.findLast(({ from }) => from === 0 || inputTokens > from)?.price ?? 0;
 }

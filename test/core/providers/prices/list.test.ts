@@ -3,8 +3,8 @@ import { calcPrice, type MatchLogic, type Provider, waitForUpdate } from '@pydan
 import { expect, test } from 'vitest';
 import { roundDollars } from '../../../../src/core/chat/usage.ts';
 import { findContextWindow } from '../../../../src/core/providers/prices/list.ts';
-import { findMoved } from '../../../../src/core/providers/prices/moved.ts';
 import { type Billed, findPrice, type Price } from '../../../../src/core/providers/prices/price.ts';
+import { findMoved } from '../../../../src/core/providers/prices/supplement.ts';
 
 /** Runlet's names of providers, and those of the package. */
 const providers = {

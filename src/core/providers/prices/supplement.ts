@@ -1,18 +1,18 @@
 /**
- * Prices that the package genai-prices does not have: what is counted by the piece, and what a tier, a speed or a region
- * multiplies. As of 2026-11-24, in US dollars. Sources: platform.claude.com/docs/en/about-claude/pricing,
- * …/build-with-claude/fast-mode and …/data-residency; developers.openai.com/api/docs/pricing and
- * openai.com/api-fast-mode; ai.google.dev/gemini-api/docs/pricing; docs.x.ai/developers/pricing;
- * console.groq.com/docs/flex-processing; mistral.ai/pricing.
+ * Prices that the package genai-prices lacks, in US dollars, as of 2026-11-24. Sources:
+ * platform.claude.com/docs/en/about-claude/pricing, …/build-with-claude/fast-mode and …/data-residency;
+ * developers.openai.com/api/docs/pricing and openai.com/api-fast-mode; ai.google.dev/gemini-api/docs/pricing;
+ * docs.x.ai/developers/pricing and …/migration/may-15-retirement; console.groq.com/docs/flex-processing;
+ * mistral.ai/pricing and docs.mistral.ai/getting-started/models; api-docs.deepseek.com/quick_start/pricing.
  */
 
-/** What one piece costs. The first line that fits decides. */
-const pieces: readonly (readonly [provider: string, unit: string, model: RegExp, usd: number])[] = [
+/** The price of one unit. The first match counts. */
+const units: readonly (readonly [provider: string, unit: string, model: RegExp, usd: number])[] = [
 	// Free: only the tokens of the results are billed.
 	['anthropic', 'web_fetches', /^/, 0],
 	['anthropic', 'tool_searches', /^/, 0],
 	['anthropic', 'container_minutes', /^/, 0.05 / 60],
-	// The preview tool bills no content with models that do not reason, so a search costs more.
+	// With models that do not reason, a search of the preview tool includes the tokens of the results.
 	['openai', 'preview_searches', /^(gpt-4o|gpt-4\.1)/, 0.025],
 	['openai', 'preview_searches', /^/, 0.01],
 	['openai', 'web_searches', /^/, 0.01],
@@ -24,11 +24,11 @@ const pieces: readonly (readonly [provider: string, unit: string, model: RegExp,
 	['openai', 'containers_4g', /^/, 0.12],
 	['openai', 'containers_16g', /^/, 0.48],
 	['openai', 'containers_64g', /^/, 1.92],
-	// The tokens of an image are paid for as those of the model that makes it.
+	// An image is billed by the tokens of the model that makes it.
 	['openai', 'generated_images', /^/, 0],
-	// Only reserved: the dearest image that its tool makes, with an image that it is shown.
+	// Only reserved: the dearest image, made from another image.
 	['openai', 'image_generation', /^/, 0.35],
-	// Since Gemini 3 each query is billed, before it each prompt that was grounded.
+	// Models since Gemini 3 bill each query, and older models each grounded prompt.
 	['gemini', 'web_searches', /^(models\/)?gemini-[3-9]/, 0.014],
 	['gemini', 'searched_prompts', /^/, 0.035],
 	['gemini', 'maps_queries', /^(models\/)?gemini-[3-9]/, 0.014],
@@ -42,7 +42,7 @@ const pieces: readonly (readonly [provider: string, unit: string, model: RegExp,
 	['mistral', 'input_audio_seconds', /voxtral-small/, 0.004 / 60],
 ];
 
-/** Rates for a million tokens that the list of the package lacks. */
+/** Rates for a million tokens. */
 const rates: readonly (readonly [provider: string, model: RegExp, kind: string, usd: number])[] = [
 	['openai', /^gpt-4o-audio-preview-2024-10-01/, 'input_audio', 100],
 	['openai', /^gpt-4o-audio-preview-2024-10-01/, 'output_audio', 200],
@@ -52,12 +52,12 @@ const rates: readonly (readonly [provider: string, model: RegExp, kind: string, 
 	['openai', /^gpt-4o-mini-audio/, 'output_audio', 20],
 ];
 
-/** Rates of a tier that are not exactly what its factor makes of the usual ones. */
+/** Rates for a million tokens of a tier that differ from its factor. */
 const tierRates: readonly (readonly [provider: string, tier: string, model: RegExp, kind: string, usd: number])[] = [
 	['openai', 'flex', /^o4-mini/, 'read', 0.138],
 ];
 
-/** What the price of all tokens is multiplied by: nothing if a model is not sold so. The first line that fits decides. */
+/** The factors of the price of all tokens, or `undefined` if the model is not sold so. The first match counts. */
 const factors: readonly (readonly [
 	provider: string,
 	field: Field,
@@ -93,38 +93,52 @@ const factors: readonly (readonly [
 
 type Field = 'serviceTier' | 'speed' | 'region';
 
-/** Models that cost nothing. */
-const free: readonly (readonly [provider: string, model: RegExp])[] = [
+const freeModels: readonly (readonly [provider: string, model: RegExp])[] = [
 	['gemini', /^(models\/)?gemma-/],
 	['mistral', /:free$/],
 	['openai', /^(omni|text)-moderation-/],
 ];
 
-/** Returns whether a model costs nothing. */
 export function isFree(provider: string, model: string): boolean {
-	return free.some(([by, models]) => by === provider && models.test(model));
+	return freeModels.some(([by, models]) => by === provider && models.test(model));
 }
 
-/** Returns the dollars for one piece, or `undefined` if the sheet does not say it. */
 export function findUnitPrice(provider: string, model: string, unit: string): number | undefined {
-	return pieces.find(([by, of, models]) => by === provider && of === unit && models.test(model))?.[3];
+	return units.find(([by, of, models]) => by === provider && of === unit && models.test(model))?.[3];
 }
 
-/** Returns the dollars for a million tokens of a kind, or `undefined` if the sheet does not say it. */
+/** Returns the price of a million tokens of a kind. */
 export function findTokenPrice(provider: string, model: string, kind: string): number | undefined {
 	return rates.find(([by, models, of]) => by === provider && of === kind && models.test(model))?.[3];
 }
 
-/** Returns the rates that a tier has instead of those of its factor: of each kind the dollars for a million tokens. */
 export function findTierRates(provider: string, model: string, tier: string): readonly (readonly [string, number])[] {
 	return tierRates.flatMap(([by, of, models, kind, usd]) =>
 		by === provider && of === tier && models.test(model) ? [[kind, usd] as const] : [],
 	);
 }
 
-/** Returns what the price of tokens is multiplied by, or `undefined` if the sheet does not say it. */
 export function findFactor(provider: string, model: string, field: Field, value: string): number | undefined {
 	return factors.find(
 		([by, of, is, models]) => by === provider && of === field && is === value && models.test(model),
 	)?.[4];
+}
+
+/** Names that a provider moved to another model, which the package has at the old price. */
+const moves: readonly (readonly [provider: string, names: RegExp, from: string, model: string])[] = [
+	['mistral', /^mistral-large-latest$/, '2025-12-02', 'mistral-large-2512'],
+	['mistral', /^ministral-3b-latest$/, '2025-12-02', 'ministral-3b-2512'],
+	['mistral', /^mistral-small-latest$/, '2026-03-16', 'mistral-small-2603'],
+	['mistral', /^mistral-medium$/, '2026-06-16', 'mistral-medium-3.5'],
+	['xai', /^grok-(3|4$|4-(0709|latest|fast|1-fast))/, '2026-05-15', 'grok-4.3'],
+	['xai', /^grok-code-fast/, '2026-05-15', 'grok-build-0.1'],
+	['deepseek', /^deepseek-(chat|reasoner)$/, '2026-04-24', 'deepseek-v4-flash'],
+];
+
+/** Returns the model that a moved name now stands for. */
+export function findMoved(provider: string, name: string, now: Date): string | undefined {
+	const own = name.toLowerCase().trim();
+	return moves.find(
+		([by, names, from]) => by === provider && names.test(own) && now.getTime() >= Date.parse(from),
+	)?.[3];
 }
