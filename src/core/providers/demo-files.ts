@@ -2,23 +2,24 @@ import { isRecord } from '../base/json.ts';
 import { parseToolInput } from '../tool/call.ts';
 import type { Tool, ToolCall } from '../tool/index.ts';
 
-/** A call of the demo model that was answered. */
+/** An answered call of the demo model. */
 export interface Done {
 	readonly call: ToolCall;
 	readonly output: string;
 	readonly isError: boolean;
 }
 
-interface Call {
+/** A planned call. */
+export interface PlannedCall {
 	readonly tool: string;
 	readonly input: Readonly<Record<string, unknown>>;
 }
 
 /**
- * Plans the calls that write the files of a text: fenced blocks with a path behind the language, in the message or in a
- * skill that was read. They go through a plan if there are the tools for one, and a task list says how far it is.
+ * Plans the calls that write the files of a message or of a read skill: fenced blocks with a path after the language. Uses
+ * the tools for plans and for task lists, if there are any.
  */
-export function planFiles(message: string, tools: readonly Tool[], done: readonly Done[]): readonly Call[] {
+export function planFiles(message: string, tools: readonly Tool[], done: readonly Done[]): readonly PlannedCall[] {
 	const skills = done.filter(({ call, isError }) => call.name === 'read_skill' && !isError);
 	const files = findFiles([message, ...skills.map(({ output }) => output)].join('\n'));
 	const has = (name: string) => tools.some((tool) => tool.name === name);
@@ -28,7 +29,7 @@ export function planFiles(message: string, tools: readonly Tool[], done: readonl
 	const tasks = files.map(({ path }) => `Write ${path}`);
 	const edits = files.map(({ path, text }) => ({ path, newText: text }));
 	const planId = findField(done, 'plan_changes', 'planId');
-	const writes: readonly Call[] = isPlanned
+	const writes: readonly PlannedCall[] = isPlanned
 		? [
 				{ tool: 'plan_changes', input: { summary: `Write ${names}`, edits } },
 				...(planId === undefined ? [] : [{ tool: 'apply_plan', input: { planId } }]),
@@ -42,7 +43,7 @@ export function planFiles(message: string, tools: readonly Tool[], done: readonl
 }
 
 /** Resolves the tasks of files whose change was answered. */
-function planOutcomes(files: readonly GivenFile[], tools: readonly Tool[], done: readonly Done[]): readonly Call[] {
+function planOutcomes(files: readonly File[], tools: readonly Tool[], done: readonly Done[]): readonly PlannedCall[] {
 	const listId = findField(done, 'create_task_list', 'id');
 	if (listId === undefined || !tools.some(({ name }) => name === 'resolve_task')) return [];
 	return files.flatMap(({ path }, at) => {
@@ -58,20 +59,20 @@ function planOutcomes(files: readonly GivenFile[], tools: readonly Tool[], done:
 	});
 }
 
-/** What the model says of its calls for files: their outcome, or nothing for those that need no word. */
+/** Describes the outcome of a call for files. The text is empty for calls that need no description. */
 export function reportFiles({ call, output, isError }: Done): string | undefined {
 	if (isError) return undefined;
 	if (call.name === 'apply_plan') return `Done: ${listChanged(output)}.`;
 	return ['read_skill', 'plan_changes', 'create_task_list', 'resolve_task'].includes(call.name) ? '' : undefined;
 }
 
-interface GivenFile {
+interface File {
 	readonly path: string;
 	readonly text: string;
 }
 
 /** Finds fenced blocks whose first line names a language and a path, such as "css style.css". */
-function findFiles(text: string): readonly GivenFile[] {
+function findFiles(text: string): readonly File[] {
 	const files = new Map<string, string>();
 	let open: { readonly path: string; readonly lines: string[] } | undefined;
 	for (const line of text.slice(0, 200_000).split('\n')) {
@@ -79,7 +80,7 @@ function findFiles(text: string): readonly GivenFile[] {
 			const [fence = '', path = ''] = line.trim().split(' ');
 			if (fence.startsWith('```') && /^[\w./-]+\.\w+$/.test(path)) open = { path, lines: [] };
 		} else if (line.trim() === '```') {
-			files.set(open.path, open.lines.map((one) => `${one}\n`).join(''));
+			files.set(open.path, open.lines.map((content) => `${content}\n`).join(''));
 			open = undefined;
 		} else open.lines.push(line);
 	}
@@ -97,5 +98,5 @@ function findField(done: readonly Done[], tool: string, field: string): string |
 function listChanged(output: string): string {
 	const parsed = parseToolInput(output);
 	const changed: readonly unknown[] = isRecord(parsed) && Array.isArray(parsed.changed) ? parsed.changed : [];
-	return changed.flatMap((one) => (isRecord(one) ? [`${one.kind} ${one.path}`] : [])).join(', ');
+	return changed.flatMap((file) => (isRecord(file) ? [`${file.kind} ${file.path}`] : [])).join(', ');
 }

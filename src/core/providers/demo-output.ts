@@ -9,24 +9,25 @@ const deepest = 12;
 const mostValues = 1_000;
 const mostFields = 100;
 
-/** Converts a text of the demo model to a sample of the schema that holds the text. */
+/** Writes a sample of a schema with the text of the demo model. */
 export function toForm(text: string, schema: JsonSchema | undefined, system: string | undefined): string {
 	if (schema !== undefined)
 		return JSON.stringify(sample(schema, { text, root: schema, level: 0, count: { values: 0 } }));
 	return system?.includes(anyObjectWords) ? JSON.stringify({ answer: text }) : text;
 }
 
-interface About {
+interface SampleContext {
 	readonly text: string;
 	readonly root: JsonSchema;
 	readonly level: number;
 	readonly count: { values: number };
 }
 
-function sample(schema: unknown, about: About): unknown {
-	if (!isRecord(schema) || about.level > deepest || about.count.values++ > mostValues) return null;
-	const within = { ...about, level: about.level + 1 };
-	if (typeof schema.$ref === 'string') return sample(findReferred(schema.$ref, about.root), within);
+function sample(schema: unknown, context: SampleContext): unknown {
+	const { text, root, level, count } = context;
+	if (!isRecord(schema) || level > deepest || count.values++ > mostValues) return null;
+	const within = { ...context, level: level + 1 };
+	if (typeof schema.$ref === 'string') return sample(findReferred(schema.$ref, root), within);
 	if ('const' in schema) return schema.const;
 	if (Array.isArray(schema.enum)) return schema.enum[0];
 	const [choice] = [schema.anyOf, schema.oneOf, schema.allOf].flatMap((list) => (Array.isArray(list) ? list : []));
@@ -34,11 +35,11 @@ function sample(schema: unknown, about: About): unknown {
 	const types = Array.isArray(schema.type) ? schema.type : [schema.type];
 	switch (types.find((type) => type !== 'null')) {
 		case 'string':
-			return sampleText(schema, about.text);
+			return sampleText(schema, text);
 		case 'integer':
-			return Math.round(sampleNumber(schema, about.text));
+			return Math.round(sampleNumber(schema, text));
 		case 'number':
-			return sampleNumber(schema, about.text);
+			return sampleNumber(schema, text);
 		case 'boolean':
 			return false;
 		case 'array': {
@@ -72,12 +73,8 @@ function sampleText({ format, maxLength }: JsonSchema, text: string): string {
 
 /** Returns the last number of the text, such as the result of a sum, within the bounds of the schema. */
 function sampleNumber({ minimum, maximum }: JsonSchema, text: string): number {
-	const found = Number(
-		text
-			.slice(-200)
-			.match(/-?\d{1,15}(?:\.\d{1,15})?/g)
-			?.at(-1) ?? 0,
-	);
+	const numbers = text.slice(-200).match(/-?\d{1,15}(?:\.\d{1,15})?/g);
+	const found = Number(numbers?.at(-1) ?? 0);
 	const least = typeof minimum === 'number' ? Math.max(minimum, found) : found;
 	return typeof maximum === 'number' ? Math.min(maximum, least) : least;
 }

@@ -1,21 +1,18 @@
 import { isRecord } from '../base/json.ts';
 import type { Tool } from '../tool/index.ts';
 import { getProperties, getRequired } from '../tool/schema.ts';
-import { type Done, planFiles } from './demo-files.ts';
+import { type Done, type PlannedCall, planFiles } from './demo-files.ts';
 import { planReading } from './demo-web.ts';
 
 /** An action for a message: a call, or a question if an argument is missing. */
-export type Action =
-	| { readonly tool: string; readonly input: Readonly<Record<string, unknown>> }
-	| { readonly ask: string };
+export type Action = PlannedCall | { readonly ask: string };
 
-/** The beginning of a question for a missing argument. */
+/** A part of each question for a missing argument. */
 export const askMark = 'I still need';
 export const skillTools = new Set(['list_skills', 'read_skill', 'apply_skill', 'search_skills', 'read_skill_file']);
 
-/** Decides by fixed rules what a message asks for. */
+/** Plans the actions for the beginning of a message by fixed rules. */
 export function planActions(message: string, system: string, tools: readonly Tool[], done: readonly Done[]): Action[] {
-	// Reads only the first lines: these rules are not made for a book.
 	const text = message.slice(0, 2_000);
 	const files = planFiles(message, tools, done);
 	if (files.length > 0) return [...planSkillReads(text, system, tools), ...files];
@@ -46,10 +43,7 @@ const operators: Readonly<Record<string, { readonly words: RegExp; readonly tool
 	'/': { words: /\bdivided by\b|÷/gi, tool: /\b(div|divide|quotient)/i },
 };
 
-/**
- * Calls a tool for a sum in the message: a tool that takes an expression, or a tool for two numbers with a fitting
- * name.
- */
+/** Calls a tool for a sum in the message: a tool that takes an expression, or two numbers and has a fitting name. */
 export function planSum(text: string, tools: readonly Tool[]): Action[] {
 	let plain = text.replace(/\d{4}-\d{2}-\d{2}/g, ' ');
 	for (const [sign, { words }] of Object.entries(operators)) plain = plain.replace(words, sign);
@@ -59,8 +53,9 @@ export function planSum(text: string, tools: readonly Tool[]): Action[] {
 	if (calculator !== undefined) return [{ tool: calculator.name, input: { expression } }];
 	const [, a, sign = '', b] = /^(-?[\d.]+)\s*([-+*/])\s*(-?[\d.]+)$/.exec(expression) ?? [];
 	const tool = tools.find(
-		(one) =>
-			operators[sign]?.tool.test(toWords(`${one.name} ${one.description ?? ''}`)) && findNumberNames(one).length === 2,
+		(tool) =>
+			operators[sign]?.tool.test(toWords(`${tool.name} ${tool.description ?? ''}`)) &&
+			findNumberNames(tool).length === 2,
 	);
 	if (tool === undefined) return [];
 	const [x = '', y = ''] = findNumberNames(tool);
@@ -75,17 +70,17 @@ function findNumberNames({ inputSchema }: Tool): string[] {
 
 /** Calls a tool that the message names, or asks for a missing argument. */
 function planUse(tool: Tool, text: string): Action[] {
-	const mentioned = toWords(tool.name)
+	const isNamed = toWords(tool.name)
 		.split(' ')
 		.some((word) => word.length > 3 && new RegExp(`\\b${word}`, 'i').test(text));
-	if (!mentioned || (/time|clock|date/i.test(tool.name) && !/\b(time|clock|date|today|day)\b/i.test(text))) return [];
+	if (!isNamed || (/time|clock|date/i.test(tool.name) && !/\b(time|clock|date|today|day)\b/i.test(text))) return [];
 	const input: Record<string, unknown> = {};
 	const properties = Object.entries(getProperties(tool.inputSchema));
-	// A quotation behind the name of an argument is no other argument's.
-	const taken = new Set(properties.flatMap(([name]) => findNamedQuotation(name, text) ?? []));
+	// A quotation after the name of an argument belongs to that argument.
+	const used = new Set(properties.flatMap(([name]) => findNamedQuotation(name, text) ?? []));
 	const required = getRequired(tool.inputSchema);
 	for (const [name, property] of properties) {
-		const value = chooseArgument(name, property, text, required.includes(name), taken);
+		const value = chooseArgument(name, property, text, required.includes(name), used);
 		if (value !== undefined) input[name] = value;
 	}
 	const missing = required.filter((name) => !(name in input));
@@ -96,7 +91,7 @@ function planUse(tool: Tool, text: string): Action[] {
 }
 
 /** Finds the value of an argument in a message: by its name, in quotes, or by its type. */
-function chooseArgument(name: string, property: unknown, text: string, required: boolean, taken: Set<string>): unknown {
+function chooseArgument(name: string, property: unknown, text: string, required: boolean, used: Set<string>): unknown {
 	const type = readType(property);
 	const named = new RegExp(`${toLabel(name)}["“]?([^\\s"”,;?!]+)`, 'i').exec(text)?.[1]?.replace(/\.$/, '');
 	if (type === 'number' || type === 'integer') {
@@ -104,7 +99,7 @@ function chooseArgument(name: string, property: unknown, text: string, required:
 			named && !Number.isNaN(Number(named))
 				? named
 				: required
-					? findFirstFree(text, /(?<![\w.-])-?\d+(?:\.\d+)?(?![\w-])/g, taken)
+					? findUnused(text, /(?<![\w.-])-?\d+(?:\.\d+)?(?![\w-])/g, used)
 					: undefined;
 		return found === undefined ? undefined : Number(found);
 	}
@@ -113,28 +108,25 @@ function chooseArgument(name: string, property: unknown, text: string, required:
 	const choices = isRecord(property) && Array.isArray(property.enum) ? property.enum : undefined;
 	if (choices !== undefined)
 		return choices.find((choice) => typeof choice === 'string' && text.toLowerCase().includes(choice.toLowerCase()));
-	if (/id$|number$|order/i.test(name)) return findFirstFree(text, /\b[A-Za-z]*-?#?\d[\w-]*\b/g, taken);
-	const quoted = findNamedQuotation(name, text) ?? findFirstFree(text, /["“]([^"”]+)["”]/g, taken);
+	if (/id$|number$|order/i.test(name)) return findUnused(text, /\b[A-Za-z]*-?#?\d[\w-]*\b/g, used);
+	const quoted = findNamedQuotation(name, text) ?? findUnused(text, /["“]([^"”]+)["”]/g, used);
 	return quoted?.replace(/^["“]|["”]$/g, '') ?? (required ? named : undefined);
 }
 
-/** Returns the pattern of an argument's name with what may stand behind it. */
+/** Returns the pattern of an argument's name and the sign or word after it. */
 function toLabel(name: string): string {
 	return `\\b${toWords(name).replaceAll(' ', '\\s*')}\\b\\s*(?:is|=|:)?\\s*`;
 }
 
-/** Finds the quotation directly behind an argument's name, with its quotes. */
+/** Finds the quotation directly after an argument's name, with its quotes. */
 function findNamedQuotation(name: string, text: string): string | undefined {
 	return new RegExp(`${toLabel(name)}(["“][^"”]+["”])`, 'i').exec(text)?.[1];
 }
 
-function findFirstFree(text: string, pattern: RegExp, taken: Set<string>): string | undefined {
-	for (const [found] of text.matchAll(pattern)) {
-		if (taken.has(found)) continue;
-		taken.add(found);
-		return found;
-	}
-	return undefined;
+function findUnused(text: string, pattern: RegExp, used: Set<string>): string | undefined {
+	const found = text.match(pattern)?.find((match) => !used.has(match));
+	if (found !== undefined) used.add(found);
+	return found;
 }
 
 function findTimeZone(text: string): string | undefined {
@@ -144,9 +136,9 @@ function findTimeZone(text: string): string | undefined {
 	);
 }
 
-/** Returns the sign that belongs to a tool's name. */
-export function findSign(tool: string): string | undefined {
-	return Object.entries(operators).find(([, one]) => one.tool.test(toWords(tool)))?.[0];
+/** Returns the sign of a tool's operation. */
+export function findSign(name: string): string | undefined {
+	return Object.entries(operators).find(([, { tool }]) => tool.test(toWords(name)))?.[0];
 }
 
 /** Converts a name to words: `issue_refund`, `issueRefund` and `shop/issue-refund` all end in `issue refund`. */
@@ -163,35 +155,10 @@ function readType(property: unknown): string {
 	return isRecord(property) && typeof property.type === 'string' ? property.type : '';
 }
 
-/** Which kind of token may follow which, and what it is then. */
-const steps: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-	number: { start: 'number', open: 'number', minus: 'number', operator: 'number' },
-	'(': { start: 'open', open: 'open', operator: 'open' },
-	')': { number: 'closed', closed: 'closed' },
-	'-': { start: 'minus', open: 'minus', operator: 'minus', number: 'operator', closed: 'operator' },
-	operator: { number: 'operator', closed: 'operator' },
-};
+const operand = String.raw`(?:\(\s*)*(?:-\s*)?\d[\d.]*(?:\s*\))*`;
+const sum = new RegExp(String.raw`${operand}(?:\s*[-+*/^%]\s*${operand})+`);
 
-/**
- * Finds the first sum in a text, such as `(2 + 3) * -4`. Reads it token by token, because a regular expression would
- * try too many ways on a long text.
- */
+/** Finds the first sum in a text, such as `(2 + 3) * -4`. */
 export function findSum(text: string): string | undefined {
-	let state = 'start';
-	let begin = 0;
-	let end: number | undefined;
-	let hasOperator = false;
-	for (const { 0: token, index } of text.matchAll(/\d[\d.]*|[^\d\s]/g)) {
-		const step = steps[/^\d/.test(token) ? 'number' : /^[+*/^%]/.test(token) ? 'operator' : token];
-		if (step?.[state] === undefined) {
-			if (end !== undefined) break;
-			state = 'start';
-			hasOperator = false;
-		}
-		if (state === 'start') begin = index;
-		state = step?.[state] ?? 'start';
-		hasOperator ||= state === 'operator';
-		if (hasOperator && (state === 'number' || state === 'closed')) end = index + token.length;
-	}
-	return end === undefined ? undefined : text.slice(begin, end);
+	return sum.exec(text)?.[0];
 }

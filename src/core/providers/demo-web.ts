@@ -2,23 +2,15 @@ import { isRecord } from '../base/json.ts';
 import { truncateText } from '../base/text.ts';
 import { parseToolInput } from '../tool/call.ts';
 import type { Tool } from '../tool/index.ts';
-import type { Done } from './demo-files.ts';
+import type { Done, PlannedCall } from './demo-files.ts';
 
-interface Call {
-	readonly tool: string;
-	readonly input: Readonly<Record<string, unknown>>;
-}
-
-/** Addresses of a message that are read. */
+/** The most addresses of a message that are read. */
 const mostPages = 5;
-/** Characters of each page in a report. */
+/** The most characters of a page in a report. */
 const longestExcerpt = 600;
 
-/**
- * Plans the calls that read the addresses of a message. If it names a markdown or text file, too, that file is written
- * from what the pages say.
- */
-export function planReading(text: string, tools: readonly Tool[], done: readonly Done[]): readonly Call[] {
+/** Plans the calls that read the addresses of a message, and write a report to the file that the message names. */
+export function planReading(text: string, tools: readonly Tool[], done: readonly Done[]): readonly PlannedCall[] {
 	const has = (name: string) => tools.some((tool) => tool.name === name);
 	const found = [...text.matchAll(/\bhttps?:\/\/[^\s"'<>()]{1,500}/g)].map(([address]) =>
 		address.replace(/[.,;:!?]$/, ''),
@@ -37,7 +29,7 @@ export function planReading(text: string, tools: readonly Tool[], done: readonly
 	return [...reads, { tool: 'write_file', input: { path, text: `${report}\n` } }];
 }
 
-/** What the model says of its calls: that the report is written, or else what each page says. */
+/** Describes the outcome of a call for pages. */
 export function reportReading({ call, output, isError }: Done): string | undefined {
 	if (isError) return undefined;
 	const result = parseToolInput(output);

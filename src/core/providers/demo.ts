@@ -14,7 +14,7 @@ import {
 } from '../chat/index.ts';
 import type { Tool, ToolCall } from '../tool/index.ts';
 import { createPrices } from './adapter/price.ts';
-import { type Done, reportFiles } from './demo-files.ts';
+import { type Done, type PlannedCall, reportFiles } from './demo-files.ts';
 import { toForm } from './demo-output.ts';
 import { askMark, findSign, planActions, planSum, skillTools } from './demo-plan.ts';
 import { reportReading } from './demo-web.ts';
@@ -24,14 +24,14 @@ import type { Price } from './prices/price.ts';
 export interface DemoOptions {
 	/** The pause between two deltas in milliseconds, so that a person sees the stream. The default is 0. */
 	readonly delayMs?: number;
-	/** Prices of your own, to try a budget in dollars. Without them a call costs nothing. */
+	/** Your own prices, to try a budget in dollars. Without them a call costs nothing. */
 	readonly price?: OwnPrice;
 }
 
 /**
- * The model `demo`, without a key and without a network (docs/models.md). It is deterministic and does not pretend to
- * be a language model. It uses the tools and skills that it gets: it answers arithmetic with the arithmetic tool, reads
- * a skill if a message has one of its triggers, asks for a missing argument, and fills in a form.
+ * The model `demo`, without a key and a network (docs/models.md). It is deterministic and no language model. It uses its
+ * tools and skills: it answers arithmetic with the arithmetic tool, reads a skill if a message has one of its triggers,
+ * asks for a missing argument, and fills in a form.
  */
 export function demo({ delayMs = 0, price }: DemoOptions = {}): ProviderRegistration {
 	const prices = createPrices('demo', price);
@@ -44,8 +44,8 @@ export function demo({ delayMs = 0, price }: DemoOptions = {}): ProviderRegistra
 		tools: readonly Tool[] | undefined,
 		{ maxOutputTokens = Number.POSITIVE_INFINITY, outputSchema }: CallOptions = {},
 	): ChatReply => {
-		const { text: said, toolCalls } = answer(messages, system ?? '', tools ?? []);
-		const text = toolCalls.length > 0 ? said : toForm(said, outputSchema, system);
+		const { text: plain, toolCalls } = answer(messages, system ?? '', tools ?? []);
+		const text = toolCalls.length > 0 ? plain : toForm(plain, outputSchema, system);
 		const inputTokens = countTokensHeuristic(messages) + estimateSystemTokens(system) + estimateToolsTokens(tools);
 		const outputTokens = Math.ceil((text.length + JSON.stringify(toolCalls).length) / 4);
 		const used = makeUsage({ inputTokens, outputTokens: Math.min(outputTokens, maxOutputTokens) }, 'demo', 'demo');
@@ -79,7 +79,7 @@ export function demo({ delayMs = 0, price }: DemoOptions = {}): ProviderRegistra
 	};
 }
 
-/** How a session that works in the background tells what came of its task: that is news, and asks for nothing. */
+/** The beginning of a message about the end of a background task, which asks for nothing. */
 const news = /^([\w-]+) \(session [\da-f]+\) (?=(?:has finished|did not finish) its task)/;
 
 function answer(
@@ -88,8 +88,8 @@ function answer(
 	tools: readonly Tool[],
 ): { text: string; toolCalls: ToolCall[] } {
 	const newest = messages.findLast(({ role }) => role === 'user');
-	const told = newest === undefined ? '' : messageText(newest);
-	if (news.test(told)) return { text: takeExcerpt(told.replace(news, '$1 ')), toolCalls: [] };
+	const message = newest === undefined ? '' : messageText(newest);
+	if (news.test(message)) return { text: takeExcerpt(message.replace(news, '$1 ')), toolCalls: [] };
 	const { text, done } = readTurn(messages);
 	const actions = planActions(text, system, tools, done);
 	const todo = actions.find((action) => 'tool' in action && !done.some(({ call }) => isSameCall(call, action)));
@@ -99,11 +99,11 @@ function answer(
 	}
 	const hasFiles = actions.some((action) => 'tool' in action && /^(plan_changes|write_file)$/.test(action.tool));
 	const hasPages = actions.some((action) => 'tool' in action && action.tool === 'web_fetch');
-	const said = done.map(
-		(one) => (hasPages ? reportReading(one) : hasFiles ? reportFiles(one) : undefined) ?? report(one),
+	const reports = done.map(
+		(call) => (hasPages ? reportReading(call) : hasFiles ? reportFiles(call) : undefined) ?? report(call),
 	);
 	const parts = [
-		...said.filter((text) => text !== ''),
+		...reports.filter((text) => text !== ''),
 		...actions.flatMap((action) => ('ask' in action ? [action.ask] : [])),
 	];
 	return { text: parts.length > 0 ? parts.join('\n\n') : introduce(system, tools), toolCalls: [] };
@@ -115,14 +115,14 @@ function answer(
  */
 function readTurn(messages: readonly Message[]): { text: string; done: Done[] } {
 	const at = messages.findLastIndex(({ role }) => role === 'user');
-	const said = messages.slice(0, at + 1).filter(({ role }) => role === 'user' || role === 'assistant');
-	// The last question is open. An older one is open only if nothing else was said with it, so a new subject drops it.
-	const settled = said.findLastIndex((message, index) => {
+	const talk = messages.slice(0, at + 1).filter(({ role }) => role === 'user' || role === 'assistant');
+	// The last question is open. An older question is open only if its message has no other text.
+	const settled = talk.findLastIndex((message, index) => {
 		const text = messageText(message);
-		const open = text.includes(askMark) && (index === said.length - 2 || !text.includes('\n\n'));
-		return message.role === 'assistant' && said[index + 1]?.role === 'user' && !open;
+		const isOpen = text.includes(askMark) && (index === talk.length - 2 || !text.includes('\n\n'));
+		return message.role === 'assistant' && talk[index + 1]?.role === 'user' && !isOpen;
 	});
-	const text = said
+	const text = talk
 		.slice(settled + 1)
 		.filter(({ role }) => role === 'user')
 		.map(messageText)
@@ -180,11 +180,8 @@ function introduce(system: string, tools: readonly Tool[]): string {
 	].join(' ');
 }
 
-function isSameCall(
-	call: ToolCall,
-	action: { readonly tool: string; readonly input: Readonly<Record<string, unknown>> },
-): boolean {
-	return call.name === action.tool && JSON.stringify(call.input) === JSON.stringify(action.input);
+function isSameCall(call: ToolCall, { tool, input }: PlannedCall): boolean {
+	return call.name === tool && JSON.stringify(call.input) === JSON.stringify(input);
 }
 
 function* toDeltas({ text = '', toolCalls = [], stopReason, usage }: ChatReply): Generator<Parameters<OnDelta>[0]> {
@@ -198,11 +195,10 @@ function* toDeltas({ text = '', toolCalls = [], stopReason, usage }: ChatReply):
 	yield { type: 'stop', reason: stopReason, usage };
 }
 
-/** Numbers in a vector of the demo model. */
+/** The numbers of a vector. */
 const dimensions = 256;
 
-/** Words without a subject. */
-const empty = new Set(
+const stopWords = new Set(
 	'a an and are as at be by can do for from how i in is it of on or that the this to was what when where which who will with you your'.split(
 		' ',
 	),
@@ -210,8 +206,8 @@ const empty = new Set(
 
 /**
  * Makes a vector of length 1 for a text. It counts words and their pieces of three letters in 256 places, which a hash
- * chooses. The same text always has the same vector, and texts that share words or parts of words are near each other.
- * It knows no meaning: `car` and `automobile` are far apart.
+ * chooses. Texts that share words or parts of words are near each other. It knows no meaning: `car` and `automobile` are
+ * far apart.
  */
 export function demoEmbedding(text: string): readonly number[] {
 	const vector = new Array<number>(dimensions).fill(0);
@@ -219,7 +215,7 @@ export function demoEmbedding(text: string): readonly number[] {
 		.toLowerCase()
 		.normalize('NFKD')
 		.matchAll(/[\p{L}\p{N}]+/gu)) {
-		if (empty.has(word)) continue;
+		if (stopWords.has(word)) continue;
 		add(vector, word, 2);
 		for (let at = 0; at + 3 <= word.length + 2; at++) add(vector, `_${word}_`.slice(at, at + 3), 1);
 	}
@@ -227,9 +223,7 @@ export function demoEmbedding(text: string): readonly number[] {
 	return length === 0 ? vector : vector.map((value) => value / length);
 }
 
-/**
- * Counts a piece in its place (FNV-1a). Another bit chooses the sign, so pieces that share a place do not only add up.
- */
+/** Counts a piece in its place (FNV-1a). A bit of the hash chooses the sign, so pieces in one place may cancel out. */
 function add(vector: number[], piece: string, weight: number): void {
 	let hash = 0x811c9dc5;
 	for (let at = 0; at < piece.length; at++) hash = Math.imul(hash ^ piece.charCodeAt(at), 0x01000193);
