@@ -8,7 +8,7 @@ import { writeSystem } from './run-context.ts';
 
 const builtins: readonly ProviderRegistration[] = [
 	{ variant: 'anthropic', displayName: 'Anthropic', detect: prefixDetector('claude') },
-	{ variant: 'openai', displayName: 'OpenAI', detect: anyPrefix('gpt', 'o1', 'o3', 'o4', 'chatgpt') },
+	{ variant: 'openai', displayName: 'OpenAI', detect: prefixDetector('gpt', 'o1', 'o3', 'o4', 'chatgpt') },
 	{ variant: 'xai', displayName: 'xAI', detect: prefixDetector('grok') },
 	{ variant: 'gemini', displayName: 'Google Gemini', detect: prefixDetector('gemini') },
 ];
@@ -26,10 +26,9 @@ export function withProviders(extras: readonly ProviderRegistration[]): readonly
 	return [...builtins, ...extras];
 }
 
-/** Makes a `detect` function that compares the beginning of a model's name, in any case. */
-export function prefixDetector(prefix: string): (model: string) => boolean {
-	const wanted = prefix.toLowerCase();
-	return (model) => model.toLowerCase().startsWith(wanted);
+/** Makes a `detect` function that compares the beginning of a model's name with each prefix, in any case. */
+export function prefixDetector(...prefixes: readonly string[]): (model: string) => boolean {
+	return (model) => prefixes.some((prefix) => model.toLowerCase().startsWith(prefix.toLowerCase()));
 }
 
 /** Returns the provider of a model by its name. Throws `unknown_model` if there is none. */
@@ -63,10 +62,7 @@ export function providerName(provider: Provider): string {
 	return builtins.find(({ variant }) => variant === provider)?.displayName ?? provider;
 }
 
-/**
- * Returns the entry for the model of some options: from their `providers`, else from the built-in ones, else
- * `undefined`.
- */
+/** Returns the entry for a model: from `providers`, else from the built-in entries, else `undefined`. */
 export function resolveRegistration({
 	model,
 	providers = [],
@@ -74,10 +70,7 @@ export function resolveRegistration({
 	return detectProviderFrom(providers, model) ?? detectProviderFrom(builtins, model);
 }
 
-/**
- * Creates the error for a model that no provider can talk to: `not_configured` with the missing variable if only that
- * is missing, else `unknown_model` with the configured providers.
- */
+/** Creates the error for a model without a provider: `not_configured` with the missing variable, else `unknown_model`. */
 export function createUnknownModel(model: string, registry: readonly ProviderRegistration[]): RunletError {
 	const found = resolveRegistration({ model, providers: registry });
 	const able = registry.filter(canTalk).map(({ displayName }) => displayName);
@@ -96,8 +89,8 @@ export function createUnknownModel(model: string, registry: readonly ProviderReg
 }
 
 /**
- * Returns why a model cannot be asked, before anything is sent: nobody can talk to it (`not_configured`, `unknown_model`),
- * or its provider lacks one of the tools (`invalid_request`). Nothing if it can be asked.
+ * Returns why a model cannot be asked, before anything is sent: it has no provider (`not_configured`, `unknown_model`), or
+ * its provider lacks a tool (`invalid_request`).
  */
 export function findObstacle({
 	model,
@@ -115,14 +108,8 @@ export function findObstacle({
 	return found !== undefined && canTalk(found) ? undefined : createUnknownModel(model, providers);
 }
 
-/** Whether a provider can talk to its models. */
 export function canTalk({ chatFn, chatStreamFn }: ProviderRegistration): boolean {
 	return chatFn !== undefined || chatStreamFn !== undefined;
-}
-
-function anyPrefix(...prefixes: readonly string[]): (model: string) => boolean {
-	const detectors = prefixes.map(prefixDetector);
-	return (model) => detectors.some((detect) => detect(model));
 }
 
 type Target = Pick<ChatOptions, 'model' | 'providers' | 'chatFn' | 'chatStreamFn' | 'system' | 'context'>;
@@ -156,25 +143,19 @@ export async function dispatchChatStream(
 /** Discards every delta. */
 export function noopOnDelta(): undefined {}
 
-/**
- * Returns both ways to call a model: the options' own functions, else those of its provider. Each can replace the
- * other.
- */
+/** Returns both ways to call a model, of the options or of its provider. Each can replace the other. */
 function findModelFns(options: Target) {
 	const own = options.chatFn !== undefined || options.chatStreamFn !== undefined;
 	const { chatFn, chatStreamFn } = (own ? options : resolveRegistration(options)) ?? {};
-	const whole = chatFn ?? (chatStreamFn && toWholeFn(chatStreamFn));
+	const whole: TextChatFn | undefined =
+		chatFn ??
+		(chatStreamFn && ((m, messages, s, tools, call) => chatStreamFn(m, messages, s, tools, noopOnDelta, call)));
 	const streamed: TextChatStreamFn | undefined =
 		chatStreamFn ?? (chatFn && ((m, messages, s, tools, _, call) => chatFn(m, messages, s, tools, call)));
 	if (whole === undefined || streamed === undefined) throw createUnknownModel(options.model, options.providers ?? []);
 	return { whole, streamed };
 }
 
-function toWholeFn(chatStreamFn: TextChatStreamFn): TextChatFn {
-	return (m, messages, s, tools, call) => chatStreamFn(m, messages, s, tools, noopOnDelta, call);
-}
-
-/** Converts a text to a reply. */
-function toReply(given: ChatReply | string | undefined): ChatReply | undefined {
-	return typeof given === 'string' ? { text: given, stopReason: 'end_turn' } : given;
+function toReply(reply: ChatReply | string | undefined): ChatReply | undefined {
+	return typeof reply === 'string' ? { text: reply, stopReason: 'end_turn' } : reply;
 }

@@ -90,6 +90,14 @@ export interface MadeImage {
 	readonly data: string;
 }
 
+/** Adds an id to a set, with a suffix if the set has it. Returns the added id. */
+export function claimId(ids: Set<string>, id: string): string {
+	let unused = id;
+	for (let again = 2; ids.has(unused); again++) unused = `${id.slice(0, 58)}_${again}`;
+	ids.add(unused);
+	return unused;
+}
+
 /** Names an image by its bytes. */
 export function createMadeImage(mime: string, data: string): MadeImage {
 	const ending = endings[mime] ?? 'png';

@@ -7,8 +7,8 @@ import { providerFetch, quietSdk } from './adapter/fetch.ts';
 import { getNumber, getObject, getString, type Json } from './adapter/json.ts';
 import { register } from './adapter/register.ts';
 import { checkSettings, type ProviderSettings, withBody } from './adapter/settings.ts';
-import { foreseeMessages, listContextBetas, toMessagesChoices } from './dialects/messages/choices.ts';
-import { createMessagesReader } from './dialects/messages/reader.ts';
+import { foreseeMessages, listContextBetas, toMessagesChoices } from './dialects/messages/provider-tools.ts';
+import { MessagesReader } from './dialects/messages/reader.ts';
 import { removeThinking, toMessagesBody } from './dialects/messages/request.ts';
 
 export interface AnthropicSettings extends ProviderSettings {
@@ -23,7 +23,7 @@ export interface AnthropicSettings extends ProviderSettings {
 export function anthropic(settings: AnthropicSettings): ProviderRegistration {
 	checkSettings('anthropic', settings);
 	const { apiKey, baseURL = 'https://api.anthropic.com', cache = '5m' } = settings;
-	const { headers, betas } = takeBetas(settings.headers);
+	const { headers, betas } = splitBetas(settings.headers);
 	const options = {
 		...quietSdk,
 		apiKey: apiKey || 'none',
@@ -43,7 +43,7 @@ export function anthropic(settings: AnthropicSettings): ProviderRegistration {
 			...(body.speed === 'fast' ? ['fast-mode-2026-02-01'] : []),
 			...listContextBetas(body),
 		];
-		// Without a header of its own the SDK might take one from a variable.
+		// Without this header the SDK might take it from a variable.
 		const beta = needed.length === 0 ? null : needed.join(',');
 		return client.post(path, { body, signal, headers: { 'anthropic-beta': beta } }).asResponse();
 	};
@@ -55,10 +55,10 @@ export function anthropic(settings: AnthropicSettings): ProviderRegistration {
 			detect: prefixDetector('claude'),
 			meta: { vision: true, audio: false, reasoning: true, hidesThinking: true, contextWindow: 200_000 },
 			choose: toMessagesChoices,
-			foresee: (fields, _, asked) => {
-				const { units, ...foreseen } = foreseeMessages(fields, asked.inputTokens);
-				const own = getString(getObject(fields, 'cache_control'), 'ttl');
-				const isHour = own === '1h' || chooseCache(asked.cache, cache) === '1h';
+			foresee: (fields, _, call) => {
+				const { units, ...foreseen } = foreseeMessages(fields, call.inputTokens);
+				const ttl = getString(getObject(fields, 'cache_control'), 'ttl');
+				const isHour = ttl === '1h' || chooseCache(call.cache, cache) === '1h';
 				return { ...foreseen, units: { ...units, ...(isHour && { cache_write_1h_tokens: 1 }) } };
 			},
 			send: async (request, more) => {
@@ -66,11 +66,11 @@ export function anthropic(settings: AnthropicSettings): ProviderRegistration {
 				try {
 					return await post('/v1/messages', body, request.signal);
 				} catch (thrown) {
-					if (!isThoughtElsewhere(thrown)) throw thrown;
+					if (!isForeignThinking(thrown)) throw thrown;
 					return post('/v1/messages', removeThinking(body), request.signal);
 				}
 			},
-			reader: createMessagesReader,
+			reader: (reply) => new MessagesReader(reply),
 			countTokens: async (request) => {
 				const { model, system, messages, tools } = await toMessagesBody(request, false);
 				const body = { model, system, messages, tools };
@@ -82,26 +82,26 @@ export function anthropic(settings: AnthropicSettings): ProviderRegistration {
 	);
 }
 
-/** Takes the betas out of headers, because requests may need more of them. */
-function takeBetas(given: ProviderSettings['headers'] = {}) {
+/** Separates the betas from the other headers, because requests may need more betas. */
+function splitBetas(headers: ProviderSettings['headers'] = {}) {
 	const isBeta = (name: string): boolean => name.toLowerCase() === 'anthropic-beta';
-	const all = Object.entries(given);
+	const all = Object.entries(headers);
 	return {
 		headers: Object.fromEntries(all.filter(([name]) => !isBeta(name))),
 		betas: all.filter(([name]) => isBeta(name)).map(([, value]) => value),
 	};
 }
 
-/** Returns how long the prompt is kept. Whoever knows the pauses of the session has chosen before for `auto`. */
-function chooseCache(asked: ModelRequest['cache'], usual: '5m' | '1h' | false): '5m' | '1h' | false {
-	return asked === 'auto' ? '5m' : (asked ?? usual);
+/** The session replaces `auto` by the pauses that it knows. Outside of a session, `auto` means five minutes. */
+function chooseCache(wanted: ModelRequest['cache'], usual: '5m' | '1h' | false): '5m' | '1h' | false {
+	return wanted === 'auto' ? '5m' : (wanted ?? usual);
 }
 
 /**
- * Whether the API refused the request because its thinking comes from another conversation. Newer models accept their
- * thinking only after the messages that it was about. These differ if older messages were left out or summarized, or if
- * the list of skills changed (platform.claude.com/docs/en/build-with-claude/preserved-thinking).
+ * Whether the API refused the request because of its thinking. Newer models accept their thinking only after the same
+ * messages. These differ if older messages were left out or summarized, or if the list of skills changed
+ * (platform.claude.com/docs/en/build-with-claude/preserved-thinking).
  */
-function isThoughtElsewhere(thrown: unknown): boolean {
+function isForeignThinking(thrown: unknown): boolean {
 	return /bound to a different conversation/.test(JSON.stringify(findComplaint(thrown)?.body) ?? '');
 }

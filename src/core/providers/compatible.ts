@@ -32,7 +32,7 @@ export function groq(settings: ProviderSettings): ProviderRegistration {
 	});
 }
 
-/** DeepSeek's models, as `deepseek/…`. They take text alone. */
+/** DeepSeek's models, as `deepseek/…`. They take only text. */
 export function deepseek(settings: ProviderSettings): ProviderRegistration {
 	checkSettings('deepseek', settings);
 	return openaiChat({
@@ -53,7 +53,7 @@ export function deepseek(settings: ProviderSettings): ProviderRegistration {
 			serviceTiers: {},
 			// api-docs.deepseek.com/quick_start/rate_limit
 			endUser: 'user_id',
-			// api-docs.deepseek.com/guides/thinking_mode: it maps every word to those that it has.
+			// api-docs.deepseek.com/guides/thinking_mode: it accepts every word, and maps it to its own levels.
 			effort: (effort) =>
 				effort === 'none'
 					? { thinking: { type: 'disabled' } }
@@ -78,18 +78,18 @@ export function mistral(settings: ProviderSettings): ProviderRegistration {
 			required: 'any',
 			streamOptions: false,
 			callIdLength: 9,
-			// It refuses fields that it does not know.
+			// Mistral refuses unknown fields.
 			serviceTiers: {},
 			endUser: false,
 			afterTool: 'OK',
-			// Magistral always thinks. Of the other models, the newer small and medium ones can.
+			// Magistral always thinks. Of the other models, only the newer small and medium models can think.
 			effort: (effort, model) =>
 				/^mistral-(small|medium)/.test(model) ? { reasoning_effort: roundEffort(effort, ['none', 'high']) } : {},
 		},
 	});
 }
 
-/** Models of an Ollama server, as `ollama/…`; it needs no key. `baseURL`: `http://127.0.0.1:11434/v1`. */
+/** Models of an Ollama server, as `ollama/…`, without a key. The default `baseURL` is `http://127.0.0.1:11434/v1`. */
 export function ollama(settings: Partial<ProviderSettings> = {}): ProviderRegistration {
 	checkSettings('ollama', settings);
 	return openaiChat({

@@ -5,8 +5,8 @@ import { getNumber, getNumbers, getObjects, type Json } from './adapter/json.ts'
 import { register } from './adapter/register.ts';
 import { checkSettings, type ProviderSettings, withBody } from './adapter/settings.ts';
 import { readVectorUsage, requestInBatches } from './adapter/vectors.ts';
-import { foreseeGemini, toGeminiChoices } from './dialects/gemini/choices.ts';
-import { createGeminiReader } from './dialects/gemini/reader.ts';
+import { foreseeGemini, toGeminiChoices } from './dialects/gemini/provider-tools.ts';
+import { GeminiReader } from './dialects/gemini/reader.ts';
 import { toGeminiBody } from './dialects/gemini/request.ts';
 
 export type GeminiSettings = ProviderSettings;
@@ -21,7 +21,7 @@ export function gemini(settings: GeminiSettings): ProviderRegistration {
 	// The key goes in a header, never in the URL: URLs are logged.
 	const send = providerFetch(settings, { 'x-goog-api-key': apiKey });
 	const post = (model: string, method: string, body: Json, signal: AbortSignal): Promise<Response> => {
-		const url = `${withoutEndSlashes(baseURL)}/v1beta/models/${encodeURIComponent(model)}:${method}`;
+		const url = `${baseURL.replace(/\/+$/, '')}/v1beta/models/${encodeURIComponent(model)}:${method}`;
 		return send(url, {
 			method: 'POST',
 			headers: { 'content-type': 'application/json' },
@@ -38,28 +38,28 @@ export function gemini(settings: GeminiSettings): ProviderRegistration {
 			meta: { vision: true, audio: true, reasoning: true, hidesThinking: true, contextWindow: 1_048_576 },
 			choose: toGeminiChoices,
 			foresee: foreseeGemini,
-			send: (asked, more) =>
+			send: (request, more) =>
 				post(
-					removePrefix(asked.model),
-					asked.stream ? 'streamGenerateContent?alt=sse' : 'generateContent',
-					withBody(toGeminiBody(asked), more),
-					asked.signal,
+					removePrefix(request.model),
+					request.stream ? 'streamGenerateContent?alt=sse' : 'generateContent',
+					withBody(toGeminiBody(request), more),
+					request.signal,
 				),
-			reader: createGeminiReader,
-			embed: async (model, texts, signal, onUsage) => {
-				const named = { model: `models/${removePrefix(model)}` };
+			reader: (reply, request) => new GeminiReader(reply, request),
+			embed: (model, texts, signal, onUsage) => {
+				const name = removePrefix(model);
 				return requestInBatches(texts, embeddingsAtOnce, async (batch) => {
-					const requests = batch.map((text) => ({ ...named, content: { parts: [{ text }] } }));
-					const answer: unknown = await (
-						await post(removePrefix(model), 'batchEmbedContents', { requests }, signal)
-					).json();
+					const requests = batch.map((text) => ({ model: `models/${name}`, content: { parts: [{ text }] } }));
+					const response = await post(name, 'batchEmbedContents', { requests }, signal);
+					const answer: unknown = await response.json();
 					onUsage(readVectorUsage(answer));
 					return getObjects(isRecord(answer) ? answer : {}, 'embeddings').map(({ values }) => getNumbers(values));
 				});
 			},
-			countTokens: async (asked) => {
-				const generateContentRequest = { model: `models/${removePrefix(asked.model)}`, ...toGeminiBody(asked) };
-				const response = await post(removePrefix(asked.model), 'countTokens', { generateContentRequest }, asked.signal);
+			countTokens: async (request) => {
+				const model = removePrefix(request.model);
+				const generateContentRequest = { model: `models/${model}`, ...toGeminiBody(request) };
+				const response = await post(model, 'countTokens', { generateContentRequest }, request.signal);
 				const counted: unknown = await response.json();
 				return (isRecord(counted) ? getNumber(counted, 'totalTokens') : undefined) ?? 0;
 			},
@@ -73,10 +73,4 @@ const embeddingsAtOnce = 100;
 
 function removePrefix(model: string): string {
 	return model.replace(/^models\//i, '');
-}
-
-function withoutEndSlashes(url: string): string {
-	let end = url.length;
-	while (url[end - 1] === '/') end--;
-	return url.slice(0, end);
 }

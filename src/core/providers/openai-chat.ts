@@ -3,12 +3,12 @@ import { check } from '../base/check.ts';
 import { RunletError } from '../base/errors.ts';
 import { type ProviderMeta, type ProviderRegistration, prefixDetector } from '../chat/index.ts';
 import type { ModelRequest } from './adapter/adapter.ts';
-import { openaiPost } from './adapter/openai-client.ts';
+import { createEmbed, openaiRequests } from './adapter/openai-client.ts';
 import { register } from './adapter/register.ts';
 import { checkSettings, type ProviderSettings, withBody } from './adapter/settings.ts';
-import { readVectors, readVectorUsage, requestInBatches } from './adapter/vectors.ts';
-import { foreseeChat, toChatChoices } from './dialects/chat/choices.ts';
-import { type ChatQuirks, createChatReader, toChatBody } from './dialects/chat/request.ts';
+import { foreseeChat, toChatChoices } from './dialects/chat/provider-tools.ts';
+import { ChatReader } from './dialects/chat/reader.ts';
+import { type ChatQuirks, toChatBody } from './dialects/chat/request.ts';
 
 export type { ChatQuirks };
 
@@ -17,9 +17,7 @@ export interface OpenAIChatSettings extends Omit<ProviderSettings, 'apiKey' | 'b
 	readonly apiKey?: string;
 	/** The URL in front of `/chat/completions`, with its version, such as `https://api.example.com/v1`. */
 	readonly baseURL: string;
-	/**
-	 * The provider's name in usage, errors and the history. Data that a provider wants back goes only to the same name.
-	 */
+	/** The name in usage, errors and the history. Data that a provider wants back goes only to the same name. */
 	readonly name: string;
 	/** The prefix of this provider's model names, with its slash: `example/`. It is not sent. */
 	readonly prefix: string;
@@ -33,7 +31,7 @@ export interface OpenAIChatSettings extends Omit<ProviderSettings, 'apiKey' | 'b
 	readonly needsKey?: boolean;
 	/** The differences between the endpoint and OpenAI's. */
 	readonly quirks?: ChatQuirks;
-	/** Whether it has `/embeddings`. The default is to try. */
+	/** Whether it has `/embeddings`. The default is `true`. */
 	readonly embeddings?: boolean;
 	/** The abilities of its models. */
 	readonly meta?: ProviderMeta;
@@ -50,8 +48,8 @@ const required = v.object({
 /** Any endpoint that speaks OpenAI's Chat Completions. */
 export function openaiChat(settings: OpenAIChatSettings): ProviderRegistration {
 	check(required, settings, 'openaiChat');
-	const { baseURL, name, prefix, displayName = name, keyName, needsKey, embeddings = true } = settings;
 	checkSettings('openaiChat', settings);
+	const { baseURL, name, prefix, displayName = name, keyName, needsKey, embeddings = true } = settings;
 	const detect = settings.detect ?? (prefix === '' ? undefined : prefixDetector(prefix));
 	if (detect === undefined)
 		throw new RunletError('invalid_request', 'detect: missing. An empty prefix needs detect: (model) => …', {
@@ -60,7 +58,7 @@ export function openaiChat(settings: OpenAIChatSettings): ProviderRegistration {
 	const quirks = { ...findQuirks(baseURL), ...settings.quirks };
 	const dialect = { ...quirks, variant: name };
 	const { images = true, audio = true } = quirks;
-	const post = openaiPost(settings);
+	const requests = openaiRequests(settings);
 	return register(
 		{
 			variant: name,
@@ -76,31 +74,17 @@ export function openaiChat(settings: OpenAIChatSettings): ProviderRegistration {
 				hidesThinking: /(^|\.)(openai\.com|x\.ai)$/.test(new URL(baseURL).hostname),
 				...settings.meta,
 			},
-			choose: (choices) =>
-				toChatChoices(choices, {
-					displayName,
-					types: quirks.providerTools,
-					tiers: quirks.serviceTiers,
-					endUserField: quirks.endUser,
-				}),
+			choose: (choices) => toChatChoices(choices, displayName, quirks),
 			foresee: foreseeChat,
 			send: (request, more) =>
-				post(
+				requests.post(
 					'/chat/completions',
 					withBody(toChatBody(request, dialect), more),
 					request.signal,
 					toCacheHeader(request, dialect),
 				),
-			reader: createChatReader,
-			embed: !embeddings
-				? undefined
-				: (model, texts, signal, onUsage) =>
-						requestInBatches(texts, embeddingsAtOnce, async (input) => {
-							const response = await post('/embeddings', { model, input, encoding_format: 'float' }, signal);
-							const answer: unknown = await response.json();
-							onUsage(readVectorUsage(answer));
-							return readVectors(answer);
-						}),
+			reader: (reply) => new ChatReader(reply),
+			embed: embeddings ? createEmbed(requests, embeddingsAtOnce) : undefined,
 		},
 		settings,
 	);
@@ -121,5 +105,5 @@ function toCacheHeader({ cache, cacheKey: key }: ModelRequest, { cacheKey }: Cha
 	return { [cacheKey.header]: key };
 }
 
-/** The texts of one request. Every known endpoint allows more. */
+/** The most texts of one request. Every known endpoint allows more. */
 const embeddingsAtOnce = 96;

@@ -6,16 +6,15 @@ import type { ProviderChoices } from '../chat/provider-tool.ts';
 import type { ModelRequest, WireTool } from './adapter/adapter.ts';
 import { roundEffort } from './adapter/effort.ts';
 import { getNumber, type Json } from './adapter/json.ts';
-import { type OpenAIRequests, openaiRequests } from './adapter/openai-client.ts';
+import { createEmbed, type OpenAIRequests, openaiRequests } from './adapter/openai-client.ts';
 import { register } from './adapter/register.ts';
 import type { ReplyBuilder, Terms } from './adapter/reply.ts';
 import { isStrict } from './adapter/schema.ts';
 import { checkSettings, type ProviderSettings, withBody } from './adapter/settings.ts';
 import { toToolFields } from './adapter/tools.ts';
-import { readVectors, readVectorUsage, requestInBatches } from './adapter/vectors.ts';
-import { foreseeResponses, toResponsesChoices } from './dialects/responses/choices.ts';
 import { type ResponsesDialect, toInput } from './dialects/responses/input.ts';
-import { createResponsesReader } from './dialects/responses/reader.ts';
+import { foreseeResponses, toResponsesChoices } from './dialects/responses/provider-tools.ts';
+import { ResponsesReader } from './dialects/responses/reader.ts';
 
 export interface OpenAISettings extends ProviderSettings {
 	/**
@@ -27,9 +26,8 @@ export interface OpenAISettings extends ProviderSettings {
 }
 
 /**
- * OpenAI's models, with the Responses API. Nothing is stored there, but for responses in the background
- * (`body: { background: true }`), which are followed by their ids. `baseURL` has the version:
- * `https://api.openai.com/v1`.
+ * OpenAI's models, with the Responses API. OpenAI stores only responses in the background (`body: { background: true }`),
+ * which are followed by their ids. `baseURL` has the version: `https://api.openai.com/v1`.
  */
 export function openai(settings: OpenAISettings): ProviderRegistration {
 	checkSettings('openai', settings);
@@ -43,7 +41,6 @@ export function openai(settings: OpenAISettings): ProviderRegistration {
 		ownCustomTools: false,
 		reasoningSummary: settings.reasoningSummary,
 	};
-	const detectors = ['gpt', 'o1', 'o3', 'o4', 'chatgpt', 'text-embedding-'].map(prefixDetector);
 	return register(
 		{
 			...createAdapter(dialect, requests, readTerms(settings.baseURL)),
@@ -53,15 +50,8 @@ export function openai(settings: OpenAISettings): ProviderRegistration {
 			},
 			displayName: 'OpenAI',
 			keyName: 'OPENAI_API_KEY',
-			detect: (model) => detectors.some((detect) => detect(model)),
-			embed: async (model, texts, signal, onUsage) => {
-				return requestInBatches(texts, embeddingsAtOnce, async (input) => {
-					const response = await post('/embeddings', { model, input, encoding_format: 'float' }, signal);
-					const answer: unknown = await response.json();
-					onUsage(readVectorUsage(answer));
-					return readVectors(answer);
-				});
-			},
+			detect: prefixDetector('gpt', 'o1', 'o3', 'o4', 'chatgpt', 'text-embedding-'),
+			embed: createEmbed(requests, embeddingsAtOnce),
 			countTokens: async (request) => {
 				const { model, input } = toBody(request, dialect);
 				const response = await post('/responses/input_tokens', { model, input }, request.signal);
@@ -75,7 +65,7 @@ export function openai(settings: OpenAISettings): ProviderRegistration {
 	);
 }
 
-/** xAI's models, with its Responses API. Nothing is stored there. `baseURL` has the version: `https://api.x.ai/v1`. */
+/** xAI's models, with its Responses API. xAI stores nothing. `baseURL` has the version: `https://api.x.ai/v1`. */
 export function xai(settings: ProviderSettings): ProviderRegistration {
 	checkSettings('xai', settings);
 	const dialect: ResponsesDialect = {
@@ -97,10 +87,10 @@ export function xai(settings: ProviderSettings): ProviderRegistration {
 	);
 }
 
-/** Names reasoning that can be sent back. */
+/** The field with reasoning that can be sent back. */
 const encrypted = 'reasoning.encrypted_content';
 
-/** Milliseconds for the end of a response in the background. */
+/** The most milliseconds to cancel a response in the background. */
 const cancelMs = 5_000;
 
 /** The most texts that OpenAI embeds in one request. */
@@ -122,22 +112,22 @@ function createAdapter(dialect: ResponsesDialect, { post }: OpenAIRequests, term
 			contextWindow: dialect.variant === 'xai' ? 256_000 : 400_000,
 		},
 		choose: (choices: ProviderChoices) => toResponsesChoices(choices, dialect.variant),
-		foresee: (fields: Json, _: string, asked: AskedCall) => ({
-			...foreseeResponses(fields, dialect.variant, asked),
+		foresee: (fields: Json, _: string, call: AskedCall) => ({
+			...foreseeResponses(fields, dialect.variant, call),
 			...terms,
 		}),
 		send: (request: ModelRequest, more: Json) =>
 			post('/responses', keepInBackground(withBody(toBody(request, dialect), more), more), request.signal),
 		reader: (reply: ReplyBuilder, request: ModelRequest) => {
 			reply.bill(terms);
-			return createResponsesReader(reply, request, dialect);
+			return new ResponsesReader(reply, request, dialect);
 		},
 	};
 }
 
-/** Lets OpenAI store a response in the background, which cannot be asked for otherwise. */
-function keepInBackground(body: Json, given: Json): Json {
-	return body.background === true && given.store === undefined ? { ...body, store: true } : body;
+/** Lets OpenAI store a response in the background, because only stored responses can be requested. */
+function keepInBackground(body: Json, more: Json): Json {
+	return body.background === true && more.store === undefined ? { ...body, store: true } : body;
 }
 
 function toBody(request: ModelRequest, dialect: ResponsesDialect) {
@@ -173,15 +163,12 @@ function toBody(request: ModelRequest, dialect: ResponsesDialect) {
 }
 
 function toFunction({ name, description, inputSchema, provider = {} }: WireTool): Json {
-	const { strict = false, ...told } = toToolFields(provider);
+	const { strict = false, ...fields } = toToolFields(provider);
 	const parameters = { type: 'object', properties: {}, ...inputSchema };
-	return { type: 'function', name, description, parameters, strict, ...told };
+	return { type: 'function', name, description, parameters, strict, ...fields };
 }
 
-/**
- * Finds the tools that are sent behind the result that brought them, and not in front of the conversation: of models that
- * take `additional_tools`, if that result is sent.
- */
+/** Finds the tools to send after the result that brought them, for models that take `additional_tools`. */
 function findAddedTools({ model, tools, messages }: ModelRequest, { variant }: ResponsesDialect): readonly WireTool[] {
 	const later = tools.filter(({ foundBy }) => foundBy !== undefined);
 	if (later.length === 0 || later.length === tools.length) return [];
@@ -200,8 +187,8 @@ function groupByCall(tools: readonly WireTool[]): ReadonlyMap<string, readonly J
 }
 
 /**
- * Both providers send requests with one key to one cache. Of OpenAI's models, the older ones keep a prompt for a few
- * minutes or for 24 hours, and those since 5.6 for at least 30 minutes.
+ * Requests with the same key reach the same cache. OpenAI's older models keep a prompt for a few minutes or for 24 hours,
+ * and models since 5.6 for at least 30 minutes.
  */
 function toCacheFields({ model, cache, cacheKey }: ModelRequest, { variant }: ResponsesDialect): Json {
 	if (cache === false) return {};
@@ -226,7 +213,7 @@ const openaiEfforts: ResponsesDialect['efforts'] = [
 	[/^/, 'none low medium high xhigh max'],
 ];
 
-/** https://docs.x.ai/docs/guides/reasoning: models before grok-4.3 refuse the field, but for grok-3-mini. */
+/** https://docs.x.ai/docs/guides/reasoning: models before grok-4.3 refuse the field, except grok-3-mini. */
 const xaiEfforts: ResponsesDialect['efforts'] = [
 	[/^grok-3-mini/i, 'low high'],
 	[/^grok-([23]|4(\.1|\.20?)?(-|$)|code|beta|vision)/i, ''],

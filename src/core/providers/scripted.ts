@@ -16,15 +16,14 @@ export interface ScriptedRequest {
 /** A reply to play. `deltas` are streamed as given, or made from the reply. */
 export type ScriptedReply = Partial<ChatReply> & { readonly deltas?: readonly Parameters<OnDelta>[0][] };
 
+type ScriptedResult = string | ScriptedReply | Error | undefined;
+
 /**
  * One turn of a script: a text, a reply, an error to fail with, `undefined` for a stream that breaks off, or a function
- * of the request. The function returns one of these, now or later, and may stream by itself.
+ * that returns one of these and may stream by itself.
  */
-export type ScriptedTurn = string | ScriptedReply | Error | undefined | ScriptedFn;
-export type ScriptedFn = (
-	request: ScriptedRequest,
-	onDelta: OnDelta,
-) => string | ScriptedReply | Error | undefined | Promise<string | ScriptedReply | Error | undefined>;
+export type ScriptedTurn = ScriptedResult | ScriptedFn;
+export type ScriptedFn = (request: ScriptedRequest, onDelta: OnDelta) => ScriptedResult | Promise<ScriptedResult>;
 
 /** A provider that plays a script, for tests. `requests` are its requests so far, oldest first. */
 export type ScriptedProvider = ProviderRegistration & { readonly requests: readonly ScriptedRequest[] };

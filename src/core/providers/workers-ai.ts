@@ -5,12 +5,13 @@ import type { ModelRequest } from './adapter/adapter.ts';
 import { readError } from './adapter/bounded.ts';
 import { roundEffort } from './adapter/effort.ts';
 import { ProviderComplaint } from './adapter/failure.ts';
-import { getNumber, getNumbers, getObject, getObjects, getString, type Json } from './adapter/json.ts';
+import { getNumber, getNumbers, getObject, getObjects, getString, type Json, readJson } from './adapter/json.ts';
 import { register } from './adapter/register.ts';
 import { capLength, checkSettings, type ProviderSettings, withBody } from './adapter/settings.ts';
 import { readVectorUsage, requestInBatches } from './adapter/vectors.ts';
-import { toChatChoices } from './dialects/chat/choices.ts';
-import { type ChatDialect, createChatReader, toChatBody } from './dialects/chat/request.ts';
+import { toChatChoices } from './dialects/chat/provider-tools.ts';
+import { ChatReader } from './dialects/chat/reader.ts';
+import { type ChatDialect, toChatBody } from './dialects/chat/request.ts';
 
 /** The part of the `AI` binding that is used: `env.AI`. */
 export interface AiBinding {
@@ -45,7 +46,7 @@ export function workersAi(settings: WorkersAiSettings): ProviderRegistration {
 		signal: AbortSignal,
 		session?: string,
 	): Promise<Response> => {
-		// Requests with the same word reach the same machine, which has the prompt in its cache.
+		// Requests of one session reach the same machine, which has the prompt in its cache.
 		const affinity = session === undefined ? {} : { extraHeaders: { 'x-session-affinity': session } };
 		// The raw response tells a stream, a whole answer and a status apart.
 		let response: Response;
@@ -67,13 +68,13 @@ export function workersAi(settings: WorkersAiSettings): ProviderRegistration {
 			detect: prefixDetector('workers-ai/'),
 			needs: binding === undefined ? 'the AI binding' : undefined,
 			meta: { vision: true, audio: false, reasoning: true },
-			choose: (choices) => toChatChoices({ providerTools: choices.providerTools }, { displayName: 'Workers AI' }),
+			choose: (choices) => toChatChoices({ providerTools: choices.providerTools }, 'Workers AI'),
 			send: (request, fields) => {
 				const session = request.cache === false ? undefined : request.cacheKey;
 				return run(request.model, { ...withBody(toInputs(request), fields) }, request.signal, session);
 			},
 			reader: (reply, request) => {
-				const chat = createChatReader(reply);
+				const chat = new ChatReader(reply);
 				const longest =
 					getNumber(capLength(more ?? {}, request.maxOutputTokens), 'max_tokens') ??
 					request.maxOutputTokens ??
@@ -81,18 +82,16 @@ export function workersAi(settings: WorkersAiSettings): ProviderRegistration {
 				return {
 					event: (event) => chat.event(readChat(checkAnswer(event), 'delta', longest)),
 					body: (body) => chat.body(readChat(checkAnswer(unwrap(body)), 'message', longest)),
-					end: (how) => chat.end?.(how),
+					end: (how) => chat.end(how),
 				};
 			},
-			embed: async (model, texts, signal, onUsage) => {
-				return requestInBatches(texts, embeddingsAtOnce, async (text) => {
+			embed: (model, texts, signal, onUsage) =>
+				requestInBatches(texts, embeddingsAtOnce, async (text) => {
 					const answer: unknown = await (await run(model, { text }, signal)).json();
 					const found = isRecord(answer) ? checkAnswer(unwrap(answer)) : {};
-					const { data } = found;
 					onUsage(readVectorUsage(found));
-					return Array.isArray(data) ? data.map(getNumbers) : [];
-				});
-			},
+					return Array.isArray(found.data) ? found.data.map(getNumbers) : [];
+				}),
 		},
 		settings,
 	);
@@ -101,7 +100,7 @@ export function workersAi(settings: WorkersAiSettings): ProviderRegistration {
 /** The most texts of one request for embeddings. */
 const embeddingsAtOnce = 100;
 
-/** Converts the answer of a binding to a response. The real binding returns a response, a stream or an object. */
+/** Converts the answer of a binding, which is a response, a stream or an object, to a response. */
 function toFetchResponse(answer: unknown): Response {
 	if (isResponse(answer)) return answer;
 	if (answer instanceof ReadableStream)
@@ -109,14 +108,14 @@ function toFetchResponse(answer: unknown): Response {
 	return Response.json(answer ?? {});
 }
 
-/** Recognizes responses of another realm: the proxy of a binding returns no instance of this realm's class. */
+/** Recognizes also responses of another realm, which the proxy of a binding returns. */
 function isResponse(answer: unknown): answer is Response {
 	return answer instanceof Response || Object.prototype.toString.call(answer) === '[object Response]';
 }
 
 /**
- * The levels of effort of each model, by its name, from @cloudflare/workers-types. The first match counts. A model
- * without levels can only think or not.
+ * The levels of effort by model, from @cloudflare/workers-types. The first match counts. A model without levels can only
+ * think or not.
  */
 const efforts: readonly (readonly [model: RegExp, steps: readonly ReasoningEffort[]])[] = [
 	[/kimi-k2\.6/i, ['none', 'high']],
@@ -128,7 +127,6 @@ const efforts: readonly (readonly [model: RegExp, steps: readonly ReasoningEffor
 	[/^/, ['low', 'medium', 'high']],
 ];
 
-/** A model that always thinks is told to think little. */
 function toEffort(effort: ReasoningEffort, model: string): Json {
 	const steps = efforts.find(([pattern]) => pattern.test(model))?.[1] ?? [];
 	if (steps.length > 0) return { reasoning_effort: roundEffort(effort, steps) };
@@ -137,7 +135,7 @@ function toEffort(effort: ReasoningEffort, model: string): Json {
 
 const dialect: ChatDialect = { variant: 'workers-ai', audio: false, pdf: false, effort: toEffort };
 
-/** Older models. They do not take images by URL, and stop after 256 tokens unless the request sets a limit. */
+/** Older models. They take no images by URL, and stop after 256 tokens unless the request sets a limit. */
 const older = /llama|mistral|gemma-[23]|qwq|qwen(1|2|3-)|deepseek-(math|coder|r1)|hermes|granite|sea-lion/i;
 
 function findUsualLength(model: string): number | undefined {
@@ -158,7 +156,7 @@ function toInputs(request: ModelRequest): Json {
 	};
 }
 
-/** The binding refuses `content: null`. Older models refuse an image that they would have to fetch. */
+/** The binding refuses `content: null`. Older models refuse images by URL. */
 function toChatMessage(message: Json, fetches: boolean): Json {
 	if (message.content === null) return { ...message, content: '' };
 	if (fetches || !Array.isArray(message.content)) return message;
@@ -171,20 +169,18 @@ function toChatMessage(message: Json, fetches: boolean): Json {
 }
 
 /**
- * Converts a reply, or a piece of one, to the form of Chat Completions. Newer models have that form, older ones `{
- * response, tool_calls }`. Older models give no stop reason: a reply of the full length was cut.
+ * Converts a reply, or a piece of a reply, to the form of Chat Completions. Older models answer with `{ response,
+ * tool_calls }` and without a stop reason: a reply of the full length was cut.
  */
 function readChat(from: Json, key: 'delta' | 'message', longest = Number.POSITIVE_INFINITY): Json {
 	if (Array.isArray(from.choices) || (from.response === undefined && from.tool_calls === undefined)) return from;
 	const cut = (getNumber(getObject(from, 'usage'), 'completion_tokens') ?? 0) >= longest;
 	const finish = getString(from, 'finish_reason') ?? (cut ? 'length' : key === 'message' ? 'stop' : null);
-	const said = { content: readText(from), tool_calls: readCalls(from) };
-	return { choices: [{ index: 0, [key]: said, finish_reason: finish }], usage: from.usage };
+	const message = { content: readText(from), tool_calls: readCalls(from) };
+	return { choices: [{ index: 0, [key]: message, finish_reason: finish }], usage: from.usage };
 }
 
-/**
- * Returns the text of an older model's reply. It is an object if JSON was asked for, and a number if the reply is one.
- */
+/** Returns the text of an older model's reply, which is an object or a number if it is JSON. */
 function readText({ response }: Json): string {
 	if (response === undefined || response === null) return '';
 	return typeof response === 'string' ? response : JSON.stringify(response);
@@ -194,8 +190,8 @@ function readText({ response }: Json): string {
 function readCalls(from: Json): Json[] {
 	return getObjects(from, 'tool_calls').map((call) => {
 		if (isRecord(call.function)) return call;
-		const { name, arguments: given, ...rest } = call;
-		return { ...rest, function: { name, arguments: given ?? {} } };
+		const { name, arguments: args, ...rest } = call;
+		return { ...rest, function: { name, arguments: args ?? {} } };
 	});
 }
 
@@ -204,7 +200,7 @@ function unwrap(body: Json): Json {
 	return isRecord(body.result) && body.choices === undefined ? body.result : body;
 }
 
-/** Throws if the answer is a failure, which may come with status 200. */
+/** Throws if the answer is a failure, even one with status 200. */
 function checkAnswer(answer: Json): Json {
 	const failed =
 		isRecord(answer.error) || typeof answer.internalCode === 'number' || getObjects(answer, 'errors').length > 0;
@@ -212,10 +208,7 @@ function checkAnswer(answer: Json): Json {
 	return answer;
 }
 
-/**
- * The codes of Workers AI with a status and a clearer word (developers.cloudflare.com/workers-ai/platform/errors).
- * Other codes are judged by their status and text.
- */
+/** The codes of Workers AI with a status and a clearer word (developers.cloudflare.com/workers-ai/platform/errors). */
 const codes: Readonly<Record<string, readonly [status: number, word: string]>> = {
 	3003: [400, 'invalid_request'],
 	3006: [413, 'request_too_large'],
@@ -254,8 +247,8 @@ function complaintOfError(thrown: unknown): unknown {
 	const body = parseObject(text);
 	if (body !== undefined) return findComplaint(body, undefined);
 	const known = findCode(text) !== undefined || /timeout/i.test(text);
-	const theirs = thrown instanceof Error && /^(InferenceUpstream|AiInternal|Ai)Error$/.test(thrown.name);
-	return known || theirs ? complaintOfText(text, undefined) : thrown;
+	const isOfService = thrown instanceof Error && /^(InferenceUpstream|AiInternal|Ai)Error$/.test(thrown.name);
+	return known || isOfService ? complaintOfText(text, undefined) : thrown;
 }
 
 /** The error under `wrangler dev`, which has no models on a laptop. */
@@ -264,11 +257,11 @@ function createOnlyRemote(): RunletError {
 	return new RunletError('not_configured', `Workers AI runs at Cloudflare only. ${remedy}`, { needs: 'remote = true' });
 }
 
-/** `{ internalCode, description }`, `{ errors: [{ code, message }] }`, or an error as everywhere. */
+/** Reads `{ internalCode, description }`, `{ errors: [{ code, message }] }`, or an error of OpenAI's form. */
 function findComplaint(body: Json, status: number | undefined, headers?: Headers): ProviderComplaint {
-	const said = isRecord(body.error) ? body.error : (getObjects(body, 'errors')[0] ?? body);
-	const code = getNumber(said, 'internalCode') ?? getNumber(said, 'code') ?? Number(getString(said, 'code'));
-	const text = getString(said, 'description') ?? getString(said, 'message') ?? '';
+	const error = isRecord(body.error) ? body.error : (getObjects(body, 'errors')[0] ?? body);
+	const code = getNumber(error, 'internalCode') ?? getNumber(error, 'code') ?? Number(getString(error, 'code'));
+	const text = getString(error, 'description') ?? getString(error, 'message') ?? '';
 	const named = codes[code] === undefined ? findCode(text) : code;
 	if (named === undefined) return new ProviderComplaint({ status, headers, body });
 	return complaintOfText(findCode(text) === undefined ? `${named}: ${text}` : text, status, headers);
@@ -281,17 +274,13 @@ function complaintOfText(text: string, status: number | undefined, headers?: Hea
 	return new ProviderComplaint({ status: own, headers, body: { error: { message: text, code: word } } });
 }
 
-/** Returns the code in front of a message. Runtimes may put the name of the error before it. */
+/** Returns the code at the beginning of a message, after the names of errors. */
 function findCode(text: string): number | undefined {
 	const code = /^(?:\w*Error\b:?\s*)*(\d{4,5}):/.exec(text.trim())?.[1];
 	return code === undefined ? undefined : Number(code);
 }
 
 function parseObject(text: string): Json | undefined {
-	try {
-		const value: unknown = JSON.parse(text);
-		return isRecord(value) ? value : undefined;
-	} catch {
-		return undefined;
-	}
+	const value = readJson(text);
+	return isRecord(value) ? value : undefined;
 }

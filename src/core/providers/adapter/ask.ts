@@ -1,14 +1,13 @@
 import { RunletError } from '../../base/errors.ts';
 import { isRecord } from '../../base/json.ts';
 import type { ChatReply, ChatUsage, OnDelta } from '../../chat/index.ts';
-import { withUsage } from '../../chat/model-error.ts';
-import { toAbortError } from '../../chat/signal.ts';
+import { isRetryable, withUsage } from '../../chat/model-error.ts';
+import { sleep, toAbortError } from '../../chat/signal.ts';
 import type { Adapter, ModelRequest, ReplyReader } from './adapter.ts';
-import { followReply, isLost } from './background.ts';
 import { createWireBounds, readBody } from './bounded.ts';
 import { done, readEvents } from './events.ts';
-import { type Caller, createNotTheApi, readComplaint, toProviderError } from './failure.ts';
-import type { Json } from './json.ts';
+import { type Caller, createNotTheApi, ProviderComplaint, toProviderError } from './failure.ts';
+import { type Json, readJson } from './json.ts';
 import type { Prices } from './price.ts';
 import { ReplyBuilder } from './reply.ts';
 
@@ -24,6 +23,20 @@ export interface ProviderRequest {
 	readonly names: ReadonlyMap<string, string>;
 }
 
+/** A request whose reply is being read. */
+interface Exchange {
+	readonly request: ModelRequest;
+	readonly caller: Caller;
+	readonly reply: ReplyBuilder;
+	readonly reader: ReplyReader;
+	/** Called for each network chunk, and for each answer about a reply in the background. */
+	readonly onActivity: () => void;
+	/** Returns a promise if the reader of the run is slower. */
+	readonly drain: () => undefined | Promise<unknown>;
+	/** Whether a part of a stream was read. */
+	hasBegun: boolean;
+}
+
 /**
  * Sends one request and reads its reply. Resolves at the terminal event of a stream, and does not wait for the stream's
  * end. A failure is a `RunletError` with the usage so far. Calls `onActivity` for each network chunk.
@@ -35,40 +48,39 @@ export async function ask(
 ): Promise<ChatReply> {
 	const { signal } = request;
 	const started = Date.now();
-	const reply = new ReplyBuilder(onDelta, adapter.variant, caller.model, names);
-	let hasBegun = false;
-	const watch = {
-		onActivity,
-		onBegun: (): void => {
-			hasBegun = true;
-		},
+	const waits: Promise<void>[] = [];
+	const emit = (delta: Parameters<OnDelta>[0]): void => {
+		const wait = onDelta(delta);
+		if (wait !== undefined) waits.push(wait);
 	};
+	const drain = () => (waits.length === 0 ? undefined : Promise.all(waits.splice(0)));
+	const reply = new ReplyBuilder(emit, adapter.variant, caller.model, names);
+	const reader = adapter.reader(reply, request);
+	const exchange: Exchange = { request, caller, reply, reader, onActivity, drain, hasBegun: false };
 	const usage = (): ChatUsage => {
 		const { raw, usage } = reply.usageSoFar();
 		const price = prices.findCost([reply.getModel(), request.model], raw, usage);
 		const cost = 'usd' in price ? { costUsd: price.usd } : { costUsd: undefined, unpriced: price.unpriced };
 		return { ...usage, ...cost, latencyMs: Date.now() - started };
 	};
-	const reader = adapter.reader(reply, request);
-	const readWhole = (response: Response): Promise<void> =>
-		read(response, reader, reply, { ...request, stream: false }, caller, watch);
 	try {
-		const response = await adapter.send(request, more);
 		try {
-			await read(response, reader, reply, request, caller, watch);
+			await read(await adapter.send(request, more), exchange, request.stream);
 		} catch (thrown) {
-			const goesOn = adapter.background !== undefined && reader.pending?.() !== undefined;
-			if (!goesOn || signal.aborted || !isLost(thrown)) throw thrown;
+			const continues = adapter.background !== undefined && reader.pending?.() !== undefined;
+			if (!continues || signal.aborted || !isLost(thrown)) throw thrown;
 		}
-		await followReply({ adapter, request, reader, reply, caller, read: readWhole, onActivity });
-		if (reply.isFinished()) return await reply.close(usage());
-		throw new RunletError('interrupted', 'the reply broke off before its end.');
+		await followReply(adapter, exchange);
+		if (!reply.isFinished()) throw new RunletError('interrupted', 'the reply broke off before its end.');
+		const whole = reply.close(usage());
+		await drain();
+		return whole;
 	} catch (thrown) {
 		const left = reader.pending?.();
-		// Whether it could be ended changes nothing for the caller.
+		// The caller gets its own error, whether or not the cancellation succeeds.
 		if (left !== undefined) void adapter.background?.cancel(left).catch(() => {});
 		const failure = signal.aborted ? toAbortError(signal) : toProviderError(thrown, caller);
-		const error = hasBegun ? withBegun(failure) : failure;
+		const error = exchange.hasBegun ? withBegun(failure) : failure;
 		throw Object.keys(reply.usageSoFar().raw).length > 0 ? withUsage(error, usage()) : error;
 	}
 }
@@ -78,16 +90,10 @@ function withBegun({ code, message, data, cause }: RunletError): RunletError {
 	return new RunletError(code, message, { ...data, hasBegun: true }, { cause });
 }
 
-async function read(
-	response: Response,
-	reader: ReplyReader,
-	reply: ReplyBuilder,
-	{ stream, signal, maxReplyBytes }: ModelRequest,
-	caller: Caller,
-	{ onActivity, onBegun }: { readonly onActivity: () => void; readonly onBegun: () => void },
-): Promise<void> {
+async function read(response: Response, exchange: Exchange, stream: boolean): Promise<void> {
+	const { request, caller, reply, reader, onActivity, drain } = exchange;
+	const { signal, maxReplyBytes } = request;
 	const bounds = createWireBounds(caller.model, maxReplyBytes);
-	if (!response.ok) throw await readComplaint(response);
 	const type = response.headers.get('content-type') ?? '';
 	if (type.includes('text/html')) {
 		await response.body?.cancel();
@@ -95,37 +101,57 @@ async function read(
 	}
 	// A server without streaming may answer with a whole reply.
 	if (!stream || type.includes('application/json')) {
-		const body = parseBody(await readBody(response, bounds));
-		if (isRecord(body)) return reader.body(body);
-		if (!Array.isArray(body))
-			throw new RunletError('interrupted', 'the answer is no JSON; it was cut or changed on its way.');
-		// Google answers with a list of events and errors if server-sent events were not requested.
-		for (const event of body.filter(isRecord)) await reader.event(event);
-		reader.end?.('eof');
+		const body = readJson(await readBody(response, bounds));
+		if (isRecord(body)) reader.body(body);
+		else if (Array.isArray(body)) {
+			// Google answers with a list of events and errors if server-sent events were not requested.
+			for (const event of body.filter(isRecord)) reader.event(event);
+			reader.end?.('eof');
+		} else throw new RunletError('interrupted', 'the answer is no JSON; it was cut or changed on its way.');
+		await drain();
 		return;
 	}
-	const take = (event: Json): undefined | Promise<void> => {
-		if (event !== done) {
-			const room = reader.event(event);
-			onBegun();
-			return room;
+	const take = (event: Json): undefined | Promise<unknown> => {
+		if (event === done) reader.end?.('done');
+		else {
+			reader.event(event);
+			exchange.hasBegun = true;
 		}
-		reader.end?.('done');
-		return undefined;
+		return drain();
 	};
-	const hasEnded = await readEvents(
-		response,
-		signal,
-		{ onChunk: onActivity, take, hasAll: () => reply.isFinished() },
-		bounds,
-	);
+	const taker = { onChunk: onActivity, take, hasAll: () => reply.isFinished() };
+	const hasEnded = await readEvents(response, signal, taker, bounds);
 	if (hasEnded && !signal.aborted) reader.end?.('eof');
 }
 
-function parseBody(text: string): unknown {
-	try {
-		return JSON.parse(text);
-	} catch {
-		return undefined;
+const shortestPauseMs = 500;
+const longestPauseMs = 10_000;
+/** The number of successive failed requests after which a reply counts as lost. */
+const mostFailures = 5;
+
+/** Requests a reply in the background by its id until it is finished. Does nothing for any other reply. */
+async function followReply({ background }: Adapter, exchange: Exchange): Promise<void> {
+	const { request, caller, reply, reader, onActivity } = exchange;
+	const { signal } = request;
+	let pause = shortestPauseMs;
+	let failures = 0;
+	for (let id = reader.pending?.(); id !== undefined && background !== undefined; id = reader.pending?.()) {
+		if (reply.isFinished()) return;
+		await sleep(pause, signal);
+		pause = Math.min(pause * 1.5, longestPauseMs);
+		try {
+			const response = await background.get(id, signal);
+			onActivity();
+			await read(response, exchange, false);
+			failures = 0;
+		} catch (thrown) {
+			const mayPass = reader.pending?.() !== undefined && isRetryable(toProviderError(thrown, caller));
+			if (!mayPass || signal.aborted || ++failures === mostFailures) throw thrown;
+		}
 	}
+}
+
+/** Whether a reply was lost on its way, so that its provider may still have it. */
+function isLost(thrown: unknown): boolean {
+	return !(thrown instanceof ProviderComplaint) && !(thrown instanceof RunletError && thrown.code !== 'interrupted');
 }

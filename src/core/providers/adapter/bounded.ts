@@ -4,25 +4,25 @@ import { createReplyTooLarge, usualReplyBytes } from '../../chat/model-call.ts';
 export interface WireBounds {
 	readonly model: string;
 	readonly maxReplyBytes: number;
-	/** The limit of one event, or of an answer without a stream: the reply with its escapes and the JSON around it. */
-	readonly one: number;
+	/** The limit of an event, or of an answer without a stream: the reply with its escapes and the JSON around it. */
+	readonly perEvent: number;
 	/** The limit of a whole stream, whose events hold little text each. */
-	readonly all: number;
+	readonly total: number;
 }
 
 export function createWireBounds(model: string, maxReplyBytes = usualReplyBytes): WireBounds {
-	return { model, maxReplyBytes, one: 2 * maxReplyBytes + 1_048_576, all: 8 * maxReplyBytes + 1_048_576 };
+	return { model, maxReplyBytes, perEvent: 2 * maxReplyBytes + 1_048_576, total: 8 * maxReplyBytes + 1_048_576 };
 }
 
 /** Counts the bytes of an answer. Throws `reply_too_large` over the limit. */
-export function createWireMeter({ model, maxReplyBytes, one, all }: WireBounds) {
-	let total = 0;
+export function createWireMeter({ model, maxReplyBytes, perEvent, total }: WireBounds) {
+	let all = 0;
 	let open = 0;
 	return {
 		add: (bytes: number): void => {
-			total += bytes;
+			all += bytes;
 			open += bytes;
-			if (open > one || total > all) throw createReplyTooLarge(model, maxReplyBytes);
+			if (open > perEvent || all > total) throw createReplyTooLarge(model, maxReplyBytes);
 		},
 		/** Called at the end of an event. */
 		end: (): void => {
@@ -31,7 +31,7 @@ export function createWireMeter({ model, maxReplyBytes, one, all }: WireBounds) 
 	};
 }
 
-/** Reads the text of an answer. Throws `reply_too_large` over the limit. */
+/** Throws `reply_too_large` over the limit. */
 export async function readBody(response: Response, bounds: WireBounds): Promise<string> {
 	const meter = createWireMeter(bounds);
 	return getText(response, (bytes) => {
@@ -43,7 +43,7 @@ export async function readBody(response: Response, bounds: WireBounds): Promise<
 /** The most bytes of an error that are read. */
 const longestError = 65_536;
 
-/** Reads the beginning of an error. */
+/** Reads the beginning of an error's body. */
 export async function readError(response: Response): Promise<string> {
 	let read = 0;
 	return getText(response, (bytes) => {

@@ -1,2 +1,2 @@
-/** The parser of event streams. The package holds a copy of it, because it asks for a newer Node than Runlet. */
+/** The parser of event streams. The package holds a copy (scripts/pack/copies.ts): it requires a newer Node than Runlet. */
 export { createParser } from 'eventsource-parser';

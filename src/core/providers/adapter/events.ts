@@ -7,21 +7,19 @@ import type { Json } from './json.ts';
 /** Stands for the line `data: [DONE]`, which ends a stream of OpenAI's dialect. */
 export const done: Json = Object.freeze({ done: true });
 
-/** Takes the events of a stream. */
-export interface EventTaker {
-	/** Called for each network chunk, before its events. A chunk without an event shows activity. */
+interface EventTaker {
+	/** Called for each network chunk, before its events, even if it has none. */
 	readonly onChunk?: () => void;
 	/** Takes one event. A returned promise means that the reader of the run is slower. */
-	readonly take: (event: Json) => undefined | Promise<void>;
-	/** Whether nothing is missing any more. */
+	readonly take: (event: Json) => undefined | Promise<unknown>;
+	/** Whether the reply is complete. */
 	readonly hasAll: () => boolean;
 }
 
 /**
- * Reads the events of a server-sent stream as JSON. Resolves to whether it came to its end: reading stops as soon as
- * nothing is missing, and at `data: [DONE]`. Then the connection stays for the next request if nothing is missing, else
- * it is closed, as at an abort and a failure. Throws `interrupted` for an event that is not JSON, and
- * `reply_too_large` over the limits.
+ * Reads the events of a server-sent stream as JSON, until the reply is complete, `data: [DONE]`, or the end. Resolves to
+ * whether the stream came to its end. The connection of a complete reply can serve the next request. Any other is
+ * closed. Throws `interrupted` for an event that is not JSON, and `reply_too_large` over the limits.
  */
 export async function readEvents(
 	response: Response,
@@ -31,7 +29,6 @@ export async function readEvents(
 ): Promise<boolean> {
 	const reader = response.body?.getReader();
 	if (reader === undefined) return true;
-	// Errors after this point do not matter.
 	const leave = (): void => void reader.cancel().catch(() => {});
 	if (signal.aborted) {
 		leave();
@@ -39,16 +36,16 @@ export async function readEvents(
 	}
 	const decoder = createEventDecoder(bounds);
 	signal.addEventListener('abort', leave, { once: true });
-	let ended = false;
+	let hasEnded = false;
 	try {
-		while (!ended) {
-			const { value, done: last } = await reader.read();
-			ended = last;
+		while (!hasEnded) {
+			const { value, done: isLast } = await reader.read();
+			hasEnded = isLast;
 			const { events, broken } = decoder.decode(value);
-			if (events.length > 0 || !last) onChunk?.();
+			if (events.length > 0 || !isLast) onChunk?.();
 			for (const event of events) {
-				const room = take(event);
-				if (room !== undefined) await room;
+				const wait = take(event);
+				if (wait !== undefined) await wait;
 				if (event === done || hasAll()) return false;
 			}
 			if (broken !== undefined) throw broken;
@@ -56,7 +53,7 @@ export async function readEvents(
 		return true;
 	} finally {
 		signal.removeEventListener('abort', leave);
-		if (!ended && !signal.aborted && hasAll()) void readRest(reader);
+		if (!hasEnded && !signal.aborted && hasAll()) void readRest(reader);
 		else leave();
 	}
 }
@@ -72,7 +69,7 @@ function createEventDecoder(bounds: WireBounds) {
 		onEvent: ({ data }) => {
 			meter.end();
 			try {
-				if (broken === undefined) take(data, events);
+				if (broken === undefined) addEvents(data, events);
 			} catch {
 				broken = new RunletError(
 					'interrupted',
@@ -82,7 +79,7 @@ function createEventDecoder(bounds: WireBounds) {
 		},
 	});
 	return {
-		/** Returns the events that are whole now, and the failure that comes after them. */
+		/** Returns the completed events, and the failure after them. */
 		decode: (chunk: Uint8Array | undefined): { readonly events: readonly Json[]; readonly broken?: RunletError } => {
 			events = [];
 			meter.add(chunk?.byteLength ?? 0);
@@ -91,7 +88,7 @@ function createEventDecoder(bounds: WireBounds) {
 			if (recent.length > 2 * longestBare) recent = recent.slice(-longestBare);
 			// The empty line after the last event may be missing.
 			parser.feed(chunk === undefined ? `${text}\n\n` : text);
-			if (chunk === undefined && broken === undefined) takeBare(recent, events);
+			if (chunk === undefined && broken === undefined) addBareError(recent, events);
 			return { events, broken };
 		},
 	};
@@ -100,54 +97,47 @@ function createEventDecoder(bounds: WireBounds) {
 /** The most characters of an error that is in a stream but not in an event. */
 const longestBare = 8_192;
 
-/**
- * Google may end a stream with an error as bare JSON instead of an event. Takes what follows the last line of an event.
- */
-function takeBare(text: string, batch: Json[]): void {
+/** Adds the text after the last line of an event: Google may end a stream with an error as bare JSON. */
+function addBareError(text: string, events: Json[]): void {
 	const lines = text.split(/\r\n|\r|\n/);
 	const bare = lines.slice(lines.findLastIndex((line) => /^(data|event|id|retry)?:/.test(line)) + 1).join('\n');
 	if (!/^\s*[[{]/.test(bare)) return;
 	try {
-		take(bare, batch);
+		addEvents(bare, events);
 	} catch {
-		// It was not an error.
+		// The text is not an error.
 	}
 }
 
 /** Adds the content of an event. Throws if it is not JSON. */
-function take(data: string, batch: Json[]): void {
+function addEvents(data: string, events: Json[]): void {
 	if (data === '') return;
 	if (data === '[DONE]') {
-		batch.push(done);
+		events.push(done);
 		return;
 	}
 	const value: unknown = JSON.parse(data);
-	if (isRecord(value)) batch.push(value);
-	else if (Array.isArray(value)) batch.push(...value.filter(isRecord));
+	if (isRecord(value)) events.push(value);
+	else if (Array.isArray(value)) events.push(...value.filter(isRecord));
 }
 
-/** The most bytes of the rest of an answer. */
-const mostBytes = 65_536;
+/** The limits of the rest of an answer after the complete reply, in bytes and milliseconds. */
+const mostRestBytes = 65_536;
+const mostRestMs = 1_000;
 
-/** The most milliseconds that its end may take. */
-const mostMs = 1_000;
-
-/**
- * Reads an answer of which all is known to its end, so that its connection can serve the next request. Nobody has to wait
- * for it, and it never rejects. Closes the connection if the rest is long or late.
- */
+/** Reads the rest of an answer, so that its connection can serve the next request. Never rejects. */
 async function readRest(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<void> {
 	const close = (): void => void reader.cancel().catch(() => {});
-	const timer = setTimeout(close, mostMs);
+	const timer = setTimeout(close, mostRestMs);
 	try {
-		for (let bytes = 0; bytes <= mostBytes; ) {
+		for (let bytes = 0; bytes <= mostRestBytes; ) {
 			const { value, done } = await reader.read();
 			if (done) return;
 			bytes += value.byteLength;
 		}
 		close();
 	} catch {
-		// The connection was lost, and what was needed came before.
+		// The connection was lost after the complete reply.
 	} finally {
 		clearTimeout(timer);
 	}

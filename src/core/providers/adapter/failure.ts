@@ -3,7 +3,7 @@ import { isRecord } from '../../base/json.ts';
 import { redactSecrets } from '../../base/redact.ts';
 import { findStatusCode, isRetryable, parseRetryAfter, readCauseCode, toModelError } from '../../chat/model-error.ts';
 import { readError } from './bounded.ts';
-import { getNumber, getObject, getObjects, getString, type Json } from './json.ts';
+import { getNumber, getObject, getObjects, getString, type Json, readJson } from './json.ts';
 
 /** The caller and the provider of a failed call. */
 export interface Caller {
@@ -24,7 +24,6 @@ export interface Complaint {
 	readonly body: unknown;
 }
 
-/** An adapter throws this for an error event and for an unsuccessful response. */
 export class ProviderComplaint extends Error {
 	readonly complaint: Complaint;
 	constructor(complaint: Complaint) {
@@ -35,13 +34,15 @@ export class ProviderComplaint extends Error {
 
 /** Reads the body of an unsuccessful response and creates the error. */
 export async function readComplaint(response: Response): Promise<ProviderComplaint> {
+	const { status, headers } = response;
 	const text = await readError(response).catch(() => '');
-	return new ProviderComplaint({ status: response.status, headers: response.headers, body: parseJsonOrText(text) });
+	const body = readJson(text);
+	return new ProviderComplaint({ status, headers, body: body === undefined ? text : body });
 }
 
 /**
- * Converts any failure of a provider's call to a `RunletError`. The code follows from the provider's words, then from
- * the status. The message says what to do. Secrets are removed.
+ * Converts any failure of a provider's call to a `RunletError` without secrets. The code follows from the provider's
+ * words, then from the status.
  */
 export function toProviderError(thrown: unknown, caller: Caller): RunletError {
 	if (thrown instanceof RunletError) return withCaller(thrown, caller);
@@ -49,8 +50,8 @@ export function toProviderError(thrown: unknown, caller: Caller): RunletError {
 	if (complaint === undefined) {
 		const { code, data } = toModelError(thrown, caller.model);
 		const detail = readCauseCode(thrown) ?? (code === 'network' ? undefined : toMessageText(thrown));
-		const what = code === 'network' ? 'the connection failed' : 'the call failed';
-		const words = detail === undefined ? what : `${what} (${detail})`;
+		const kind = code === 'network' ? 'the connection failed' : 'the call failed';
+		const words = detail === undefined ? kind : `${kind} (${detail})`;
 		const message = `${caller.displayName} (${caller.model}): ${words}. ${remedies[code]?.(caller) ?? ''}`.trim();
 		return new RunletError(code, redact(message, caller), { ...data, provider: caller.variant }, { cause: thrown });
 	}
@@ -59,17 +60,17 @@ export function toProviderError(thrown: unknown, caller: Caller): RunletError {
 
 function judgeComplaint({ status, headers, body }: Complaint, caller: Caller): RunletError {
 	const { model, variant: provider, displayName } = caller;
-	const said = isRecord(body) || Array.isArray(body) ? readSaid(body) : {};
+	const report = isRecord(body) || Array.isArray(body) ? readReport(body) : {};
 	if (status !== undefined && status < 400) return createRedirected(caller, status);
-	const words = said.message ?? (typeof body === 'string' ? toPlainText(body, status) : undefined);
-	const verdict = chooseCode(said, words ?? '', status);
+	const words = report.message ?? (typeof body === 'string' ? toPlainText(body, status) : undefined);
+	const verdict = chooseCode(report, words ?? '', status);
 	const code = verdict === 'insufficient_quota' ? 'rate_limited' : verdict;
-	const retryAfter = readRetryAfter(headers) ?? said.retryAfter;
+	const retryAfter = readRetryAfter(headers) ?? report.retryAfter;
 	const data = {
 		model,
 		provider,
 		status,
-		...(said.kind !== undefined && { kind: redact(said.kind, caller).slice(0, 100) }),
+		...(report.kind !== undefined && { kind: redact(report.kind, caller).slice(0, 100) }),
 		retryAfter,
 		...(verdict === 'auth' && caller.keyName !== undefined && { needs: caller.keyName }),
 		...(verdict === 'insufficient_quota' && { insufficientQuota: true }),
@@ -83,7 +84,7 @@ function judgeComplaint({ status, headers, body }: Complaint, caller: Caller): R
 	return new RunletError(code, `${displayName} (${model}): ${sentence} ${remedy}`.trim(), data);
 }
 
-interface Said {
+interface Report {
 	readonly message?: string;
 	/** All short words for the kind of the error: `type`, `code`, `status`. */
 	readonly kinds?: readonly string[];
@@ -92,7 +93,7 @@ interface Said {
 }
 
 /** Reads an error body of any dialect: `{ error: { message, type, code, status } }`, nested or bare, or a list. */
-function readSaid(body: Json | readonly unknown[]): Said {
+function readReport(body: Json | readonly unknown[]): Report {
 	let at: Json = isRecord(body) ? body : (body.find(isRecord) ?? {});
 	const kinds: string[] = [];
 	const note = (value: unknown): void => {
@@ -138,7 +139,7 @@ type Verdict =
 	| 'interrupted'
 	| 'provider_error';
 
-/** The exact short words of providers. The first match decides. */
+/** The exact short words of providers. The first match counts. */
 const verdicts: readonly (readonly [Verdict, RegExp])[] = [
 	['insufficient_quota', /^(insufficient_quota|billing_error|insufficient_balance|billing_hard_limit_reached|402)$/i],
 	['context_overflow', /^(context_length_exceeded|context_window_exceeded|request_too_large|413)$/i],
@@ -169,18 +170,18 @@ const filtered =
 const badKey = /api key not valid|(incorrect|invalid) api key|api key (is )?(missing|expired|invalid)/i;
 const noCredit = /credit balance is too low|insufficient (balance|credits|funds|quota)|exceeded your current quota/i;
 
-function chooseCode({ kinds = [] }: Said, words: string, status: number | undefined): Verdict {
-	const says = (verdict: Verdict): boolean =>
+function chooseCode({ kinds = [] }: Report, words: string, status: number | undefined): Verdict {
+	const names = (verdict: Verdict): boolean =>
 		kinds.some((kind) => verdicts.some(([name, pattern]) => name === verdict && pattern.test(kind)));
 	if (
-		says('insufficient_quota') ||
+		names('insufficient_quota') ||
 		status === 402 ||
 		(status !== undefined && status < 500 && noCredit.test(words) && !kinds.includes('RESOURCE_EXHAUSTED'))
 	)
 		return 'insufficient_quota';
-	const mayBeTheirs = status === undefined || (status >= 400 && status < 500 && status !== 429);
-	if (says('context_overflow') || status === 413 || (mayBeTheirs && tooLong.test(words))) return 'context_overflow';
-	if (says('content_filtered') || (mayBeTheirs && filtered.test(words))) return 'content_filtered';
+	const mayBeRefusal = status === undefined || (status >= 400 && status < 500 && status !== 429);
+	if (names('context_overflow') || status === 413 || (mayBeRefusal && tooLong.test(words))) return 'context_overflow';
+	if (names('content_filtered') || (mayBeRefusal && filtered.test(words))) return 'content_filtered';
 	if (status === 400 && badKey.test(words)) return 'auth';
 	if (status !== undefined && status >= 400) return findStatusCode(status);
 	for (const [verdict, pattern] of verdicts) if (kinds.some((kind) => pattern.test(kind))) return verdict;
@@ -205,7 +206,6 @@ const remedies: Readonly<Record<string, Remedy>> = {
 
 const notFound = "Check the model's name, and the base URL.";
 
-/** Creates the error for a redirect, which is not followed. */
 function createRedirected({ displayName, model, variant: provider }: Caller, status: number): RunletError {
 	const message = `${displayName} (${model}): the base URL leads somewhere else, where nothing is sent. Set the base URL to where the API is.`;
 	return new RunletError('network', message, { model, provider, status });
@@ -218,7 +218,7 @@ function toPlainText(text: string, status: number | undefined): string | undefin
 	return `${status === undefined ? '' : `status ${status} with `}a page of HTML instead of JSON: something between Runlet and the provider answered. Check the base URL and the proxy.`;
 }
 
-/** Creates the error for a web page with status 200. */
+/** Creates the error for a web page instead of an answer. */
 export function createNotTheApi(caller: Caller): RunletError {
 	return new RunletError('network', `${caller.displayName} (${caller.model}): ${toPlainText('<', undefined)}`, {
 		model: caller.model,
@@ -239,7 +239,6 @@ function readRetryAfter(headers: Headers | undefined): number | undefined {
 	return value === null || value === undefined ? undefined : parseRetryAfter(value);
 }
 
-/** Adds the provider and the model to an error of the adapter itself. */
 function withCaller(error: RunletError, caller: Caller): RunletError {
 	if (error.data?.model !== undefined || error.code === 'cancelled' || error.code === 'timeout') return error;
 	const { code, message, data, cause } = error;
@@ -257,12 +256,4 @@ function redact(text: string, { secrets }: Caller): string {
 	let out = text;
 	for (const secret of secrets) out = out.replaceAll(secret, '[key]');
 	return redactSecrets(out).replace(/\b((sk|xai|gsk|Bearer)[-_ ][\w*.-]{6,}|AIza[\w-]{6,})/g, '[key]');
-}
-
-function parseJsonOrText(text: string): unknown {
-	try {
-		return JSON.parse(text);
-	} catch {
-		return text;
-	}
 }

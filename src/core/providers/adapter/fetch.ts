@@ -9,40 +9,36 @@ export const quietSdk = {
 	logLevel: 'off',
 } as const;
 
-/** The usual headers of an SDK's request, and those of adapters. */
+/** The headers that SDKs and adapters may send. */
 const usual =
 	/^(accept|content-type|user-agent|x-stainless-.*|anthropic-(version|beta)|anthropic-dangerous-.*|openai-(organization|project)|x-grok-conv-id)$/;
 
-/** Sends a request, for an SDK or without one. */
-export type Send = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
-
 /**
- * Creates the `fetch` of an adapter and its SDK. It sends `own` headers (such as the key's), those of the settings, and
- * an SDK's usual ones, and no others: SDKs read some from variables such as `OPENAI_CUSTOM_HEADERS`, which may belong
- * to another provider. It does not follow redirects, which would send the key and the conversation elsewhere. It throws
- * an unsuccessful response with its whole body.
+ * Creates the `fetch` of an adapter and its SDK. It sends the `own` headers (such as the key), the headers of the settings
+ * and an SDK's usual headers. It drops others, because SDKs read some from variables such as `OPENAI_CUSTOM_HEADERS`,
+ * which may belong to another provider. It does not follow redirects, which would send the key and the conversation
+ * elsewhere. Throws a `ProviderComplaint` for an unsuccessful response.
  */
 export function providerFetch(
-	{ fetch: theirs, headers = {} }: Pick<ProviderSettings, 'fetch' | 'headers'>,
+	{ fetch: ownFetch, headers = {} }: Pick<ProviderSettings, 'fetch' | 'headers'>,
 	own: Readonly<Record<string, string>> = {},
-): Send {
+): (input: string | URL | Request, init?: RequestInit) => Promise<Response> {
 	return async (input, init) => {
 		const sent: Record<string, string> = {};
 		for (const [name = '', value = ''] of listHeaders(init?.headers)) if (usual.test(name)) sent[name] = value;
-		// An SDK takes its name from its class, which has another one in minified code. Browsers send their own.
+		// An SDK sends the name of its class, which differs in minified code. Browsers send their own name.
 		if (sent['user-agent'] !== undefined) sent['user-agent'] = 'runlet';
 		for (const [name, value] of [...Object.entries(own), ...Object.entries(headers)]) sent[name.toLowerCase()] = value;
 		const request = { ...init, headers: sent, redirect: 'manual' } as const;
 		// A function of the settings may read the headers, which `fetch` does anyway.
-		const response = await (theirs === undefined
+		const response = await (ownFetch === undefined
 			? fetch(input, request)
-			: theirs(input, { ...request, headers: new Headers(sent) }));
+			: ownFetch(input, { ...request, headers: new Headers(sent) }));
 		if (!response.ok) throw await readComplaint(response);
 		return response;
 	};
 }
 
-/** Lists headers with their names in lower case. */
 function listHeaders(headers: RequestInit['headers'] = {}): Iterable<readonly string[]> {
 	if (headers instanceof Headers || headers instanceof Map) return headers;
 	return new Headers(headers);

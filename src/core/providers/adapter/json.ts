@@ -4,7 +4,16 @@ import { isRecord } from '../../base/json.ts';
 
 export type Json = Readonly<Record<string, unknown>>;
 
-/** Returns the object under a key, or an empty one. */
+/** Parses a text. Returns `undefined` if it is not JSON. */
+export function readJson(text: string): unknown {
+	try {
+		return JSON.parse(text);
+	} catch {
+		return undefined;
+	}
+}
+
+/** Returns the object under a key, or an empty object. */
 export function getObject(from: Json, key: string): Json {
 	const value = from[key];
 	return isRecord(value) ? value : empty;
@@ -28,7 +37,7 @@ export function getNumber(from: Json, key: string): number | undefined {
 
 /** Returns the numbers of a list. */
 export function getNumbers(value: unknown): readonly number[] {
-	return Array.isArray(value) ? value.filter((one) => typeof one === 'number') : [];
+	return Array.isArray(value) ? value.filter((entry) => typeof entry === 'number') : [];
 }
 
 const empty: Json = {};

@@ -1,26 +1,19 @@
+import type { Embed } from './adapter.ts';
 import { providerFetch, quietSdk } from './fetch.ts';
 import type { Json } from './json.ts';
 import type { OpenAI } from './openai-sdk.ts';
 import type { ProviderSettings } from './settings.ts';
+import { readVectors, readVectorUsage, requestInBatches } from './vectors.ts';
 
-/** Sends a body to a path under the base URL. Resolves to a successful response. */
-export type Post = (
-	path: string,
-	body: Json,
-	signal: AbortSignal,
-	headers?: Readonly<Record<string, string>>,
-) => Promise<Response>;
-
-/** The requests that adapters send. */
+/** The requests to paths under the base URL. They resolve to a successful response. */
 export interface OpenAIRequests {
-	readonly post: Post;
-	/** Asks for a path under the base URL. Resolves to a successful response. */
+	readonly post: (
+		path: string,
+		body: Json,
+		signal: AbortSignal,
+		headers?: Readonly<Record<string, string>>,
+	) => Promise<Response>;
 	readonly get: (path: string, signal: AbortSignal) => Promise<Response>;
-}
-
-/** Like `openaiRequests`, for an adapter that sends bodies alone. */
-export function openaiPost(settings: Parameters<typeof openaiRequests>[0]): Post {
-	return openaiRequests(settings).post;
 }
 
 /**
@@ -54,4 +47,15 @@ export function openaiRequests(
 		post: async (path, body, signal, headers) => (await load()).post(path, { body, signal, headers }).asResponse(),
 		get: async (path, signal) => (await load()).get(path, { signal }).asResponse(),
 	};
+}
+
+/** Requests vectors from `/embeddings`, with at most `atOnce` texts in a request. */
+export function createEmbed({ post }: OpenAIRequests, atOnce: number): Embed {
+	return (model, texts, signal, onUsage) =>
+		requestInBatches(texts, atOnce, async (input) => {
+			const response = await post('/embeddings', { model, input, encoding_format: 'float' }, signal);
+			const answer: unknown = await response.json();
+			onUsage(readVectorUsage(answer));
+			return readVectors(answer);
+		});
 }

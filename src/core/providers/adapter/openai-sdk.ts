@@ -1,5 +1,2 @@
-/**
- * The used part of OpenAI's SDK, as a module of its own. The first request loads it. The package holds a copy of it
- * (scripts/pack/copies.ts).
- */
+/** The used part of OpenAI's SDK. The first request loads it. The package holds a copy (scripts/pack/copies.ts). */
 export { OpenAI } from 'openai/client';

@@ -10,8 +10,8 @@ import { readTokenUnits } from './units.ts';
 /** What the models of a provider cost. */
 export interface Prices {
 	/**
-	 * Returns the cost of a call: by your own price, else as the provider reports it, else by the price list. It never
-	 * guesses by a similar name. `raw` is the provider's usage record.
+	 * Returns the cost of a call: by your own price, else as the provider reports it, else by the price list. Never guesses
+	 * by a similar name. `raw` is the provider's usage record.
 	 */
 	readonly findCost: (models: readonly (string | undefined)[], raw: Json, usage: ChatUsage) => Price;
 	/** Returns the most that a call of a model may cost. */
@@ -24,20 +24,20 @@ export function createPrices(provider: string, own: OwnPrice | undefined, prefix
 		findOwnRates(own, [...names.map((name) => `${prefix}${name}`), ...names]);
 	const price = (find: typeof findPrice, names: readonly string[], billed: Billed): Price => {
 		const now = new Date();
-		if (typeof own === 'function') return askOwn(own, names, billed);
+		if (typeof own === 'function') return callOwn(own, names, billed);
 		const rates = findOwn(names);
 		if (rates !== undefined) return find(provider, names[0] ?? '', billed, now, rates);
-		// The answer's name of the model may be one of a gateway. If no name is on the list, the asked one is said.
+		// A gateway may answer with its own name of the model. If no name is listed, the error has the requested name.
 		const name = names.find((name) => isListed(provider, name, now)) ?? names.at(-1);
 		return name === undefined ? { unpriced: 'the model' } : find(provider, name, billed, now);
 	};
 
-	const findCost: Prices['findCost'] = (given, raw, usage) => {
-		const models = given.filter((model) => model !== undefined);
+	const findCost: Prices['findCost'] = (names, raw, usage) => {
+		const models = names.filter((model) => model !== undefined);
 		const { inputTokens, outputTokens } = usage;
 		const isOwn = typeof own === 'function' || findOwn(models) !== undefined;
-		const said = isOwn ? undefined : (usage.costUsd ?? readCost(raw));
-		if (said !== undefined && said >= 0) return { usd: said };
+		const reported = isOwn ? undefined : (usage.costUsd ?? readCost(raw));
+		if (reported !== undefined && reported >= 0) return { usd: reported };
 		if (inputTokens === undefined || outputTokens === undefined) return { unpriced: 'a call without counts of tokens' };
 		// Several models may have worked on one answer, each with its own price.
 		const runs = getObjects(raw, 'iterations');
@@ -61,8 +61,8 @@ export function createPrices(provider: string, own: OwnPrice | undefined, prefix
 	};
 }
 
-/** Asks a function of your own. Where it fails, the price is unknown, and the reply is not lost. */
-function askOwn(own: PriceFn, names: readonly string[], billed: Billed): Price {
+/** Calls your own price function. If it fails, the price is unknown, and the reply is not lost. */
+function callOwn(own: PriceFn, names: readonly string[], billed: Billed): Price {
 	const name = `"${names.at(-1) ?? ''}"`;
 	try {
 		const usd = names.map((name) => own(name, billed)).find((found) => found !== undefined);
@@ -75,9 +75,9 @@ function askOwn(own: PriceFn, names: readonly string[], billed: Billed): Price {
 }
 
 function addPrices(prices: readonly Price[]): Price {
-	return prices.reduce((sum, one) => {
-		if ('unpriced' in sum || 'unpriced' in one) return 'unpriced' in sum ? sum : one;
-		return { usd: sum.usd + one.usd };
+	return prices.reduce((sum, price) => {
+		if ('unpriced' in sum || 'unpriced' in price) return 'unpriced' in sum ? sum : price;
+		return { usd: sum.usd + price.usd };
 	});
 }
 
@@ -85,14 +85,14 @@ function round(price: Price): Price {
 	return 'usd' in price ? { usd: roundDollars(price.usd) ?? 0 } : price;
 }
 
-/** Returns the cost that a provider reports: OpenRouter in dollars, xAI in ten-billionths of a dollar. */
+/** Reads the cost that a provider reports: OpenRouter in dollars, xAI in ten-billionths of a dollar. */
 function readCost(raw: Json): number | undefined {
 	const ticks = getNumber(raw, 'cost_in_usd_ticks');
 	if (ticks !== undefined) return ticks / 1e10;
 	if (!isRecord(raw.cost_details) && raw.is_byok === undefined) return undefined;
 	const cost = getNumber(raw, 'cost');
 	if (raw.is_byok !== true || cost === undefined) return cost;
-	// With a key of one's own OpenRouter bills its fee alone, and the provider bills the rest.
+	// With your own key OpenRouter bills only its fee, and the provider bills the rest.
 	const more = getNumber(getObject(raw, 'cost_details'), 'upstream_inference_cost');
 	return more === undefined ? undefined : cost + more;
 }

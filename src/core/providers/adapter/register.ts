@@ -11,7 +11,7 @@ import {
 } from '../../chat/index.ts';
 import { callDirectly, type ModelCall } from '../../chat/model-call.ts';
 import { assertEffort } from '../../chat/provider.ts';
-import { type ProviderChoices, pickChoices } from '../../chat/provider-tool.ts';
+import type { ProviderChoices } from '../../chat/provider-tool.ts';
 import { raceAbort, toAbortError } from '../../chat/signal.ts';
 import { providerName, type Tool } from '../../tool/index.ts';
 import { toCurrentDraft } from '../../tool/json-schema/keywords.ts';
@@ -20,28 +20,23 @@ import type { OwnPrice } from '../prices/own.ts';
 import type { Adapter, ModelRequest } from './adapter.ts';
 import { ask } from './ask.ts';
 import { type Caller, toProviderError } from './failure.ts';
-import { countMostInput } from './foresee.ts';
 import type { Json } from './json.ts';
 import { createPrices, type Prices } from './price.ts';
 import { capLength, listSecrets, type ProviderSettings, withBody } from './settings.ts';
+import { countMostInput } from './tools.ts';
 import { keepCounts } from './units.ts';
 
-/**
- * Makes a provider from an adapter. Adds aliases for tool names, and retries and timeouts for calls outside of runs.
- */
+/** Makes a provider from an adapter. Adds aliases for tool names, and retries and timeouts for calls outside of runs. */
 export function register(adapter: Adapter, settings: Partial<ProviderSettings>): ProviderRegistration {
-	const { variant, displayName, detect, keyName, embed, countTokens } = adapter;
+	const { variant, displayName, detect, keyName, prefix = '', embed, countTokens } = adapter;
 	const { maxRetries, timeouts, price } = settings;
 	const prices = createPrices(variant, price, adapter.prefix);
 	const secrets = listSecrets(settings);
 	const caller = (model: string): Caller => ({ displayName, variant, model, secrets, keyName });
 	// A provider may also know models without the prefix.
-	const { prefix = '' } = adapter;
-	const prefixed = prefixDetector(prefix);
-	const stripPrefix = (model: string): string => (prefixed(model) ? model.slice(prefix.length) : model);
-
+	const hasPrefix = prefixDetector(prefix);
+	const stripPrefix = (model: string): string => (hasPrefix(model) ? model.slice(prefix.length) : model);
 	const toFields = (choices: ProviderChoices): Json => withBody(adapter.choose?.(choices) ?? {}, settings.body);
-
 	const call = createCall(adapter, settings, prices, toFields, stripPrefix, caller);
 	const computeMost = createMost(adapter, prices, toFields);
 	const about = {
@@ -56,7 +51,7 @@ export function register(adapter: Adapter, settings: Partial<ProviderSettings>):
 			const price = prices.findCost([stripPrefix(model)], {}, usage);
 			return 'usd' in price ? price.usd : undefined;
 		},
-		computeMost: (model: string, asked: AskedCall) => computeMost(stripPrefix(model), asked),
+		computeMost: (model: string, call: AskedCall) => computeMost(stripPrefix(model), call),
 		withPrices: (own: OwnPrice) => register(adapter, { ...settings, price: price ?? own }),
 	};
 	const lacksKey = adapter.needsKey !== false && !settings.apiKey;
@@ -76,22 +71,13 @@ export function register(adapter: Adapter, settings: Partial<ProviderSettings>):
 			countTokens &&
 			((messages, model) => {
 				const { signal } = new AbortController();
-				const request = toRequest({
-					model: stripPrefix(model),
-					messages,
-					tools: [],
-					options: {},
-					stream: false,
-					signal,
-				});
-				return guardCall(() => countTokens(request), caller(model), signal);
+				const call = { model: stripPrefix(model), messages, tools: [], options: {}, stream: false, signal };
+				return guardCall(() => countTokens(toRequest(call)), caller(model), signal);
 			}),
 	};
 }
 
-/**
- * Creates the calls of an adapter. A caller that passes `onActivity` gets one request, because it retries by itself.
- */
+/** Creates the calls of an adapter. A caller that passes `onActivity` retries itself, so it gets a single request. */
 function createCall(
 	adapter: Adapter,
 	{ maxRetries = 0, timeouts }: Partial<ProviderSettings>,
@@ -109,24 +95,21 @@ function createCall(
 		options: CallOptions = {},
 		stream: boolean,
 	): Promise<ChatReply | undefined> => {
-		const { signal = new AbortController().signal, onActivity, ...told } = options;
-		assertEffort(told.reasoningEffort);
-		const given = { model: stripPrefix(model), messages, system, tools, options: told, stream };
+		const { signal = new AbortController().signal, onActivity, ...rest } = options;
+		assertEffort(rest.reasoningEffort);
 		const names = findOwnNames(tools);
-		const more = capLength(toFields(told), told.maxOutputTokens);
-		const makeRequest: ModelCall = (take, until, isAlive) =>
-			ask(
-				{ adapter, request: toRequest({ ...given, signal: until }), caller: caller(model), prices, more, names },
-				take,
-				isAlive,
-			);
+		const more = capLength(toFields(rest), rest.maxOutputTokens);
+		const makeRequest: ModelCall = (take, signal, onActivity) => {
+			const request = toRequest({ model: stripPrefix(model), messages, system, tools, options: rest, stream, signal });
+			return ask({ adapter, request, caller: caller(model), prices, more, names }, take, onActivity);
+		};
 		if (onActivity !== undefined) return makeRequest(onDelta, signal, onActivity);
 		return callDirectly(makeRequest, onDelta, {
 			model,
 			stream,
-			timeouts: { ...timeouts, ...told.timeouts },
-			maxRetries: told.maxRetries ?? maxRetries,
-			maxReplyBytes: told.maxReplyBytes,
+			timeouts: { ...timeouts, ...rest.timeouts },
+			maxRetries: rest.maxRetries ?? maxRetries,
+			maxReplyBytes: rest.maxReplyBytes,
 			signal,
 		});
 	};
@@ -140,23 +123,18 @@ async function guardCall<T>(work: () => Promise<T>, caller: Caller, signal: Abor
 	}
 }
 
-function toRequest(given: {
-	readonly model: string;
-	readonly messages: readonly Message[];
-	readonly system?: string;
+function toRequest({
+	tools,
+	options,
+	...call
+}: Pick<ModelRequest, 'model' | 'messages' | 'system' | 'stream' | 'signal'> & {
 	readonly tools: readonly Tool[];
 	readonly options: CallOptions;
-	readonly stream: boolean;
-	readonly signal: AbortSignal;
 }): ModelRequest {
-	const { model, messages, system, tools, options, stream, signal } = given;
-	const { toolChoice, parallelToolCalls, maxOutputTokens, maxReplyBytes, outputSchema, reasoningEffort } = options;
-	const { cache, cacheKey, foundBy } = options;
+	const { toolChoice, outputSchema, foundBy } = options;
 	return {
-		...pickChoices(options),
-		model,
-		messages,
-		system,
+		...options,
+		...call,
 		tools: tools.map(({ name, description = '', inputSchema, provider }) => ({
 			name: providerName(name),
 			description,
@@ -165,15 +143,7 @@ function toRequest(given: {
 			...(foundBy?.has(name) && { foundBy: foundBy.get(name) }),
 		})),
 		toolChoice: typeof toolChoice === 'object' ? { name: providerName(toolChoice.name) } : toolChoice,
-		parallelToolCalls,
-		maxOutputTokens,
-		maxReplyBytes,
 		outputSchema: outputSchema && toCurrentDraft(outputSchema),
-		reasoningEffort,
-		cache,
-		cacheKey,
-		stream,
-		signal,
 	};
 }
 
@@ -183,21 +153,20 @@ function findOwnNames(tools: readonly Tool[]): ReadonlyMap<string, string> {
 	return new Map(pairs.filter(([alias, name]) => alias !== name));
 }
 
-/** Creates the function that returns the most that a call of a model may cost. */
+/** Creates `computeMost` of a provider. */
 function createMost(
 	{ foresee, meta }: Pick<Adapter, 'foresee' | 'meta'>,
 	prices: Prices,
 	toFields: (choices: ProviderChoices) => Json,
-): (model: string, asked: AskedCall) => MostCost {
-	return (model, asked) => {
-		const { inputTokens: sent, outputTokens } = asked;
-		const { uses = 0, texts = 0, units = {}, ...terms } = foresee?.(toFields(asked), model, asked) ?? {};
-		const inputTokens = countMostInput(sent, uses);
-		const written = outputTokens * (1 + texts);
-		// Each use of a tool has the model hear everything again.
-		const heard = meta.audio === false ? 0 : (asked.inputAudioTokens ?? 0) * (uses + 1);
-		const counts = keepCounts({ ...units, input_audio_tokens: heard });
-		const price = prices.findMost(model, { ...terms, inputTokens, outputTokens: written, units: counts });
+): (model: string, call: AskedCall) => MostCost {
+	return (model, call) => {
+		const { uses = 0, texts = 0, units = {}, ...terms } = foresee?.(toFields(call), model, call) ?? {};
+		const inputTokens = countMostInput(call.inputTokens, uses);
+		const outputTokens = call.outputTokens * (1 + texts);
+		// After each use of a tool the model hears all audio again.
+		const audio = meta.audio === false ? 0 : (call.inputAudioTokens ?? 0) * (uses + 1);
+		const counts = keepCounts({ ...units, input_audio_tokens: audio });
+		const price = prices.findMost(model, { ...terms, inputTokens, outputTokens, units: counts });
 		const pieces = Object.entries(units).filter(([unit, count]) => (count ?? 0) > 0 && !unit.endsWith('_tokens'));
 		const bare = { ...terms, inputTokens: 0, outputTokens: 0, units: Object.fromEntries(pieces) };
 		const ofPieces: MostCost = { inputTokens, ...(pieces.length > 0 && prices.findMost(model, bare)) };

@@ -1,17 +1,15 @@
 import { type ChatReply, type ChatUsage, makeUsage, type OnDelta, type StopReason } from '../../chat/index.ts';
 import { createSource, cutData, type ProviderCall, type Source } from '../../chat/provider-tool.ts';
-import { createMadeImage, type MadeImage } from '../../chat/reply.ts';
+import { claimId, createMadeImage, type MadeImage } from '../../chat/reply.ts';
 import { parseToolInput } from '../../tool/call.ts';
 import type { ToolCall } from '../../tool/index.ts';
 import type { Json } from './json.ts';
 import { readTokenUnits } from './units.ts';
 
-type Room = undefined | Promise<void>;
-
 /** The key of a call within a reply: an index or an id. */
 export type CallKey = string | number;
 
-/** The terms that a reply was billed at, if they differ from the usual ones. */
+/** The terms that a reply was billed at, if they differ from the usual terms. */
 export type Terms = Pick<ChatUsage, 'serviceTier' | 'speed' | 'region'>;
 
 /** The end of a reply. */
@@ -32,35 +30,7 @@ interface Call {
 	readonly id: string;
 	readonly name: string;
 	readonly pieces: string[];
-	length: number;
-	open: boolean;
-}
-
-/** The calls of one reply in order. */
-class CallList {
-	readonly all: Call[] = [];
-	readonly #byKey = new Map<CallKey, Call>();
-	readonly #ids = new Set<string>();
-
-	start(key: CallKey, given: string | undefined, name: string): Call {
-		const call: Call = { id: this.#chooseId(given), name, pieces: [], length: 0, open: true };
-		this.all.push(call);
-		this.#byKey.set(key, call);
-		return call;
-	}
-
-	/** Returns the newest call under a key. */
-	get(key: CallKey): Call | undefined {
-		return this.#byKey.get(key);
-	}
-
-	#chooseId(given: string | undefined): string {
-		const base = given || `call_${crypto.randomUUID()}`;
-		let id = base;
-		for (let again = 2; this.#ids.has(id); again++) id = `${base}_${again}`;
-		this.#ids.add(id);
-		return id;
-	}
+	isOpen: boolean;
 }
 
 /**
@@ -68,14 +38,15 @@ class CallList {
  * so both give the same reply.
  */
 export class ReplyBuilder {
-	readonly #onDelta: OnDelta;
+	readonly #emit: (delta: Parameters<OnDelta>[0]) => void;
 	readonly #provider: string;
 	readonly #model: string;
 	readonly #names: ReadonlyMap<string, string>;
-	readonly #calls = new CallList();
+	/** The calls in order, the newest call under each key, and the used ids. */
+	readonly #calls = { all: [] as Call[], byKey: new Map<CallKey, Call>(), ids: new Set<string>() };
 	readonly #texts: string[] = [];
 	readonly #thoughts: string[] = [];
-	/** What the provider did for the reply, by id. */
+	/** The provider's own calls, the sources and the images, by id or name. */
 	readonly #work = {
 		calls: new Map<string, ProviderCall>(),
 		sources: new Map<string, Source>(),
@@ -92,26 +63,31 @@ export class ReplyBuilder {
 	#ending: Ending | undefined;
 
 	/** @param names the tools' own names by their aliases, where they differ */
-	constructor(onDelta: OnDelta, provider: string, model: string, names: ReadonlyMap<string, string> = new Map()) {
-		this.#onDelta = onDelta;
+	constructor(
+		emit: (delta: Parameters<OnDelta>[0]) => void,
+		provider: string,
+		model: string,
+		names: ReadonlyMap<string, string> = new Map(),
+	) {
+		this.#emit = emit;
 		this.#provider = provider;
 		this.#model = model;
 		this.#names = names;
 	}
 
-	text(piece: string): Room {
-		if (piece === '') return undefined;
+	text(piece: string): void {
+		if (piece === '') return;
 		this.#texts.push(piece);
-		return this.#onDelta({ type: 'text', text: piece });
+		this.#emit({ type: 'text', text: piece });
 	}
 
 	/** Adds a piece of the model's visible thinking. */
-	reasoning(piece: string): Room {
-		if (piece === '') return undefined;
+	reasoning(piece: string): void {
+		if (piece === '') return;
 		const text = this.#beginsThought && this.#thoughts.length > 0 ? `\n\n${piece}` : piece;
 		this.#beginsThought = false;
 		this.#thoughts.push(text);
-		return this.#onDelta({ type: 'reasoning', text });
+		this.#emit({ type: 'reasoning', text });
 	}
 
 	/** Starts a new paragraph of thinking. */
@@ -119,36 +95,39 @@ export class ReplyBuilder {
 		this.#beginsThought = true;
 	}
 
-	/** Starts a call. Creates a missing id, and adds a suffix to a repeated one. Returns the id. */
-	startCall(key: CallKey, given: string | undefined, alias: string): { readonly id: string; readonly room: Room } {
+	/** Starts a call. Creates a missing id, and adds a suffix to a repeated id. Returns the id. */
+	startCall(key: CallKey, wireId: string | undefined, alias: string): string {
 		const name = this.#names.get(alias) ?? alias;
-		const ended = this.endCall(key);
-		const { id } = this.#calls.start(key, given, name);
-		const started = this.#onDelta({ type: 'tool_use_start', id, name });
-		return { id, room: started ?? ended };
+		this.endCall(key);
+		const id = claimId(this.#calls.ids, wireId || `call_${crypto.randomUUID()}`);
+		const call: Call = { id, name, pieces: [], isOpen: true };
+		this.#calls.all.push(call);
+		this.#calls.byKey.set(key, call);
+		this.#emit({ type: 'tool_use_start', id, name });
+		return id;
 	}
 
 	/** Returns the id of the newest call under a key. */
 	callId(key: CallKey): string | undefined {
-		return this.#calls.get(key)?.id;
+		return this.#calls.byKey.get(key)?.id;
 	}
 
 	/** Adds a piece of a call's arguments as JSON. */
-	input(key: CallKey, piece: string): Room {
-		const call = this.#calls.get(key);
-		if (call === undefined || piece === '') return undefined;
+	input(key: CallKey, piece: string): void {
+		const call = this.#calls.byKey.get(key);
+		if (call === undefined || piece === '') return;
 		call.pieces.push(piece);
-		call.length += piece.length;
-		return this.#onDelta({ type: 'tool_use_input', id: call.id, partialInputJson: piece });
+		this.#emit({ type: 'tool_use_input', id: call.id, partialInputJson: piece });
 	}
 
-	endCall(key: CallKey): Room {
-		return this.#end(this.#calls.get(key));
+	endCall(key: CallKey): void {
+		const call = this.#calls.byKey.get(key);
+		if (call !== undefined) this.#end(call);
 	}
 
-	/** Returns the length of a call's arguments so far in characters. */
-	inputLength(key: CallKey): number {
-		return this.#calls.get(key)?.length ?? 0;
+	/** Whether a call has arguments so far. */
+	hasInput(key: CallKey): boolean {
+		return (this.#calls.byKey.get(key)?.pieces.length ?? 0) > 0;
 	}
 
 	/** Sets the model that answers, as the provider names it. `claude-x` may be answered by `claude-x-20250929`. */
@@ -160,27 +139,27 @@ export class ReplyBuilder {
 		return this.#answeredBy;
 	}
 
-	/** Adds a call that the provider runs itself, or its output to one that was added. */
-	providerCall(given: ProviderCall): Room {
-		const known = this.#work.calls.get(given.id);
-		const { input = known?.input, output, isError } = given;
+	/** Adds a call that the provider runs itself, or the output of such a call. */
+	providerCall(added: ProviderCall): void {
+		const known = this.#work.calls.get(added.id);
+		const { input = known?.input, output, isError } = added;
 		const call: ProviderCall = {
-			id: given.id,
-			name: known?.name ?? given.name,
+			id: added.id,
+			name: known?.name ?? added.name,
 			...(input !== undefined && { input: cutData(input) }),
 			...(output !== undefined && { output: cutData(output) }),
 			...(isError === true && { isError }),
 		};
 		this.#work.calls.set(call.id, call);
-		return this.#onDelta({ type: 'provider_tool', ...call });
+		this.#emit({ type: 'provider_tool', ...call });
 	}
 
-	/** Adds a source of the text. One that was added before changes nothing. */
-	source(fields: Omit<Source, 'id'>): Room {
+	/** Adds a source of the text, once. */
+	source(fields: Omit<Source, 'id'>): void {
 		const source = createSource(fields);
-		if (this.#work.sources.has(source.id)) return undefined;
+		if (this.#work.sources.has(source.id)) return;
 		this.#work.sources.set(source.id, source);
-		return this.#onDelta({ type: 'source', ...source });
+		this.#emit({ type: 'source', ...source });
 	}
 
 	/** Adds an image that the model made, from base64. Returns its name, by which it is sent back. */
@@ -190,12 +169,12 @@ export class ReplyBuilder {
 		return image.name;
 	}
 
-	/** Sets the provider's usage record so far. A later one replaces it. */
+	/** Sets the provider's usage record so far. */
 	usage(raw: Json): void {
 		this.#billed.raw = raw;
 	}
 
-	/** Sets how many of a unit were billed so far, such as `web_searches`. */
+	/** Sets the number of billed units so far, such as `web_searches`. */
 	count(unit: string, total: number): void {
 		if (total > 0) this.#billed.units[unit] = total;
 		else delete this.#billed.units[unit];
@@ -207,22 +186,17 @@ export class ReplyBuilder {
 	}
 
 	/** Called at the terminal event. */
-	finish(how: Ending): void {
-		this.#ending ??= how;
+	finish(ending: Ending): void {
+		this.#ending ??= ending;
 	}
 
 	isFinished(): boolean {
 		return this.#ending !== undefined;
 	}
 
-	/** Returns the calls so far. */
-	calls(): readonly ToolCall[] {
-		return this.#calls.all.map(toolCall);
-	}
-
 	usageSoFar(): { readonly raw: Json; readonly usage: ChatUsage } {
 		const units = { ...readTokenUnits(this.#billed.raw), ...this.#billed.units };
-		// Providers have fields of these names, too, with words of their own: the adapter reads them.
+		// Providers use these field names with other values: the adapter reads them.
 		const { units: _, serviceTier: __, speed: ___, region: ____, unpriced: _____, ...counts } = this.#billed.raw;
 		const usage = {
 			...makeUsage(counts, this.#provider, this.#model),
@@ -232,20 +206,21 @@ export class ReplyBuilder {
 		return { raw: this.#billed.raw, usage };
 	}
 
-	/** Ends open parts, emits `stop`, and returns the reply. */
-	async close(usage: ChatUsage): Promise<ChatReply> {
+	/** Ends open calls, emits `stop`, and returns the reply. */
+	close(usage: ChatUsage): ChatReply {
 		const ending: Ending = this.#ending ?? { reason: 'end_turn', raw: {} };
 		const { metadata, lastCallCut = false, raw } = ending;
 		const { all } = this.#calls;
-		const isWhole = (call: Call, at: number) => !isCut(call, lastCallCut && at === all.length - 1);
-		const whole = ending.reason === 'max_tokens' ? all.filter(isWhole) : all;
+		const isCut = (call: Call, at: number): boolean =>
+			(lastCallCut && at === all.length - 1) || call.pieces.length === 0 || typeof toToolCall(call).input === 'string';
+		const whole = ending.reason === 'max_tokens' ? all.filter((call, at) => !isCut(call, at)) : all;
 		const isTurnOfCalls = ending.reason === 'end_turn' && whole.length > 0 && !ending.isExact;
 		const reason = isTurnOfCalls ? 'tool_use' : ending.reason;
-		for (const call of all) await this.#end(call);
-		await this.#onDelta({ type: 'stop', reason, usage });
+		for (const call of all) this.#end(call);
+		this.#emit({ type: 'stop', reason, usage });
 		return {
 			text: this.#texts.join(''),
-			toolCalls: whole.map(toolCall),
+			toolCalls: whole.map(toToolCall),
 			stopReason: reason,
 			usage,
 			...(this.#thoughts.length > 0 && { reasoning: this.#thoughts.join('') }),
@@ -257,20 +232,13 @@ export class ReplyBuilder {
 		};
 	}
 
-	#end(call: Call | undefined): Room {
-		if (call === undefined || !call.open) return undefined;
-		call.open = false;
-		return this.#onDelta({ type: 'tool_use_end', id: call.id });
+	#end(call: Call): void {
+		if (!call.isOpen) return;
+		call.isOpen = false;
+		this.#emit({ type: 'tool_use_end', id: call.id });
 	}
 }
 
-function toolCall({ id, name, pieces }: Call): ToolCall {
-	const json = pieces.join('');
-	// Joined once: the next caller finds a single piece.
-	pieces.splice(0, pieces.length, json);
-	return { id, name, input: parseToolInput(json) };
-}
-
-function isCut(call: Call, known: boolean): boolean {
-	return known || call.pieces.length === 0 || typeof toolCall(call).input === 'string';
+function toToolCall({ id, name, pieces }: Call): ToolCall {
+	return { id, name, input: parseToolInput(pieces.join('')) };
 }

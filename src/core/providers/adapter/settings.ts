@@ -8,7 +8,7 @@ import type { Json } from './json.ts';
 
 /** The settings of every provider function. */
 export interface ProviderSettings {
-	/** Sent only to the provider, and never part of a message. Without a key its models are known, but cannot answer. */
+	/** Sent only to the provider, and never part of a message. Without a key the models are known, but cannot answer. */
 	readonly apiKey: string | undefined;
 	/** The URL of the API, as the provider's own SDK takes it: a gateway, a proxy, your own server. */
 	readonly baseURL?: string;
@@ -16,25 +16,24 @@ export interface ProviderSettings {
 	readonly headers?: Readonly<Record<string, string>>;
 	/**
 	 * More fields for the body of each request, in the API's own words (`temperature`, server tools, …). Lists are
-	 * joined. A longest reply that stands here counts if it is shorter than that of the agent and of its budgets.
+	 * joined. A limit of the reply counts if it is below the limits of the agent and of its budgets.
 	 */
 	readonly body?: Readonly<Record<string, unknown>>;
 	/**
-	 * What its models cost you, instead of the price lists: of all of them, of some by name, or a function that returns US
-	 * dollars (docs/budgets.md).
+	 * Your own prices, instead of the price lists: for all models, for some by name, or a function that returns US dollars
+	 * (docs/budgets.md).
 	 */
 	readonly price?: OwnPrice;
 	/** Sends the requests. The default is the global `fetch`. */
 	readonly fetch?: typeof fetch;
-	/** The retries of a failed call. The default in a run is 2. A function called by itself does not retry by default. */
+	/** The retries of a failed call. The default is 2 in a run, and 0 outside of a run. */
 	readonly maxRetries?: number;
 	/** The time limits for the start of a call and for its pauses. */
 	readonly timeouts?: Timeouts;
 }
 
-const one = v.optional(v.literal(1, 'must be 1: one answer is read, and all are billed'));
+const onlyOne = v.optional(v.literal(1, 'must be 1: one answer is read, and all are billed'));
 
-/** Checks the URL of an API. */
 export const baseURL = v.pipe(
 	v.string(),
 	v.url('must be a URL, such as https://example.com'),
@@ -49,9 +48,9 @@ const settingsSchema = v.object({
 	price: v.optional(ownPrice),
 	body: v.optional(
 		v.looseObject({
-			n: one,
-			best_of: one,
-			generationConfig: v.optional(v.looseObject({ candidateCount: one })),
+			n: onlyOne,
+			best_of: onlyOne,
+			generationConfig: v.optional(v.looseObject({ candidateCount: onlyOne })),
 		}),
 	),
 });
@@ -65,9 +64,9 @@ export function checkSettings(name: string, settings: Partial<ProviderSettings>)
 
 /** Lists the texts that no error may show: the key, and credentials in headers or in the base URL. */
 export function listSecrets({ apiKey, headers = {}, baseURL = '' }: Partial<ProviderSettings>): readonly string[] {
-	const telling = Object.entries(headers).filter(([name]) => /auth|key|token|secret|cookie/i.test(name));
+	const secretHeaders = Object.entries(headers).filter(([name]) => /auth|key|token|secret|cookie/i.test(name));
 	const { username = '', password = '' } = URL.canParse(baseURL) ? new URL(baseURL) : {};
-	const words = telling.flatMap(([, value]) => value.split(/[\s;,=]+/));
+	const words = secretHeaders.flatMap(([, value]) => value.split(/[\s;,=]+/));
 	return [apiKey ?? '', ...words, username, password, decodeURIComponent(password)].filter(({ length }) => length > 3);
 }
 
@@ -82,10 +81,10 @@ export function withBody(body: Json, more: Json = {}): Json {
 	return merged;
 }
 
-/** The names that APIs have for the longest reply. */
+/** The fields of APIs for the longest reply. */
 const lengths = ['max_tokens', 'max_completion_tokens', 'max_output_tokens', 'maxOutputTokens'];
 
-/** Lowers the longest reply of a body to the one that a call may have, because that is what was reserved. */
+/** Lowers the longest reply of a body to the length that was reserved. */
 export function capLength(body: Json, most: number | undefined): Json {
 	if (most === undefined) return body;
 	const capped = Object.entries(body).map(([key, value]) => {

@@ -1,7 +1,7 @@
 import type { Units } from '../../chat/usage.ts';
 import { getNumber, getObject, getObjects, type Json } from './json.ts';
 
-/** Reads the tokens that have a price of their own from the usage record of any provider. */
+/** Reads the separately priced tokens from the usage record of any provider. */
 export function readTokenUnits(raw: Json): Units {
 	const prompt = getObject(raw, 'prompt_tokens_details');
 	const input = getObject(raw, 'input_tokens_details');
@@ -34,7 +34,7 @@ export function readTokenUnits(raw: Json): Units {
 	});
 }
 
-/** Returns the counts that are there and above zero. */
+/** Returns the counts above zero. */
 export function keepCounts(counts: Readonly<Record<string, number | undefined>>): Units {
 	const kept: Record<string, number> = {};
 	for (const [unit, count = 0] of Object.entries(counts)) if (count > 0) kept[unit] = count;
@@ -45,6 +45,6 @@ const inputLists = ['promptTokensDetails', 'toolUsePromptTokensDetails'];
 
 /** Reads Gemini's lists of `{ modality, tokenCount }`. */
 function readModality(raw: Json, lists: readonly string[], modality: string): number | undefined {
-	const found = lists.flatMap((list) => getObjects(raw, list)).filter((one) => one.modality === modality);
-	return found.length === 0 ? undefined : found.reduce((sum, one) => sum + (getNumber(one, 'tokenCount') ?? 0), 0);
+	const found = lists.flatMap((list) => getObjects(raw, list)).filter((entry) => entry.modality === modality);
+	return found.length === 0 ? undefined : found.reduce((sum, entry) => sum + (getNumber(entry, 'tokenCount') ?? 0), 0);
 }

@@ -4,7 +4,7 @@ import { type ChatUsage, makeUsage } from '../../chat/index.ts';
 import { ProviderComplaint } from './failure.ts';
 import { getNumber, getNumbers, getObjects } from './json.ts';
 
-export type Vector = readonly number[];
+type Vector = readonly number[];
 
 /** Requests the vectors of many texts in batches. Returns them in the order of the texts. Throws if one is missing. */
 export async function requestInBatches(
@@ -23,7 +23,7 @@ export async function requestInBatches(
 	return vectors;
 }
 
-/** Reads what an answer with vectors says that it cost. Not every provider says it. */
+/** Reads the cost of an answer with vectors, if its provider reports it. */
 export function readVectorUsage(answer: unknown): ChatUsage {
 	const { usage, usageMetadata } = isRecord(answer) ? answer : {};
 	const { inputTokens } = makeUsage(usage ?? usageMetadata);
@@ -34,7 +34,7 @@ export function readVectorUsage(answer: unknown): ChatUsage {
 export function readVectors(answer: unknown): readonly Vector[] {
 	if (!isRecord(answer) || !Array.isArray(answer.data)) throw new ProviderComplaint({ body: answer });
 	return getObjects(answer, 'data')
-		.map((one, at) => ({ at: getNumber(one, 'index') ?? at, vector: getNumbers(one.embedding) }))
+		.map((entry, at) => ({ at: getNumber(entry, 'index') ?? at, vector: getNumbers(entry.embedding) }))
 		.sort((a, b) => a.at - b.at)
 		.map(({ vector }) => vector);
 }

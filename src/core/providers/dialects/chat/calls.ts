@@ -1,18 +1,15 @@
 import { isRecord } from '../../../base/json.ts';
 import { toInputText } from '../../../tool/call.ts';
-import { getNumber, getObject, getString, type Json } from '../../adapter/json.ts';
+import { getNumber, getObject, getString, type Json, readJson } from '../../adapter/json.ts';
 import type { ReplyBuilder } from '../../adapter/reply.ts';
 import { mergeObjects } from './pieces.ts';
 
-type Room = undefined | Promise<void>;
-
-/** A call that is being streamed. Its key never changes. */
+/** A call that is being streamed. */
 interface WireCall {
 	readonly key: number;
-	/** The id from the server. Some servers send none, or an empty one. */
+	/** The id from the server. Some servers send no id, or an empty id. */
 	id: string | undefined;
 	name: string | undefined;
-	/** The pieces of its arguments. */
 	readonly json: string[];
 	extra: Json | undefined;
 }
@@ -29,19 +26,19 @@ export function createCallReader(reply: ReplyBuilder) {
 		const known = index === undefined ? calls.find((call) => id !== undefined && call.id === id) : byIndex.get(index);
 		if (known !== undefined || name !== undefined) return known;
 		if (index === undefined) return calls.at(newest) ?? calls.at(-1);
-		// A call without an index, or with one that was taken, gets the index of its place.
+		// A call without an index, or with a used index, gets the index of its place.
 		return id === undefined ? calls[index] : undefined;
 	};
-	const begin = (call: WireCall): Room => {
-		const { room } = reply.startCall(call.key, call.id, call.name ?? '');
-		return reply.input(call.key, call.json.join('')) ?? room;
+	const begin = (call: WireCall): void => {
+		reply.startCall(call.key, call.id, call.name ?? '');
+		reply.input(call.key, call.json.join(''));
 	};
 
-	const takeOne = (piece: Json, newest: number): Room => {
+	const takePiece = (piece: Json, newest: number): void => {
 		const mark = readMark(piece);
 		const { index, id, name } = mark;
-		const said = getObject(piece, 'function');
-		const json = isRecord(said.arguments) ? toInputText(said.arguments) : (getString(said, 'arguments') ?? '');
+		const fn = getObject(piece, 'function');
+		const json = isRecord(fn.arguments) ? toInputText(fn.arguments) : (getString(fn, 'arguments') ?? '');
 		const found = find(mark, newest);
 		const call = found === undefined || isNext(found, id, name, json) ? createCall(calls.length) : found;
 		if (call !== found) calls.push(call);
@@ -49,23 +46,20 @@ export function createCallReader(reply: ReplyBuilder) {
 		call.id ??= id;
 		if (isRecord(piece.extra_content)) call.extra = mergeObjects(call.extra ?? {}, piece.extra_content);
 		if (json !== '') call.json.push(json);
-		if (call.name !== undefined) return reply.input(call.key, json);
-		call.name = name;
-		return name === undefined ? undefined : begin(call);
+		if (call.name !== undefined) reply.input(call.key, json);
+		else if (name !== undefined) {
+			call.name = name;
+			begin(call);
+		}
 	};
 
 	return {
-		/**
-		 * Takes calls, or pieces of calls, that arrive together. Several unmarked pieces continue the same number of newest
-		 * calls.
-		 */
-		take: (pieces: readonly Json[]): Room => {
+		/** Takes calls, or pieces of calls, that arrive together. Unmarked pieces continue as many of the newest calls. */
+		take: (pieces: readonly Json[]): void => {
 			const bare = pieces.length > 1 ? pieces.filter(isBare) : pieces;
-			let room: Room;
-			for (const piece of pieces) room = takeOne(piece, bare.indexOf(piece) - bare.length) ?? room;
-			return room;
+			for (const piece of pieces) takePiece(piece, bare.indexOf(piece) - bare.length);
 		},
-		/** Called after the last piece. Drops a call that never got a name, unless it has arguments to show. */
+		/** Called after the last piece. Drops a call that has neither a name nor arguments. */
 		end: (): void => {
 			for (const call of calls) {
 				if (call.name !== undefined || call.json.length === 0) continue;
@@ -73,7 +67,7 @@ export function createCallReader(reply: ReplyBuilder) {
 				begin(call);
 			}
 		},
-		none: (): boolean => calls.every(({ name }) => name === undefined),
+		isEmpty: (): boolean => calls.every(({ name }) => name === undefined),
 		/** Returns the data that calls need back, by their ids in the reply. */
 		metadata: (): Json =>
 			Object.fromEntries(
@@ -108,15 +102,10 @@ function createCall(key: number): WireCall {
 function isNext(call: WireCall, id: string | undefined, name: string | undefined, json: string): boolean {
 	if (name === undefined || call.name === undefined) return false;
 	if (id !== undefined && call.id !== undefined) return id !== call.id;
-	// Without ids the next call shows by another name, or by complete arguments after complete arguments.
+	// Without ids, another name marks the next call, and so do complete arguments after complete arguments.
 	return name !== call.name || (isWhole(json) && isWhole(call.json.join('')));
 }
 
 function isWhole(json: string): boolean {
-	if (!json.startsWith('{') || !json.endsWith('}')) return false;
-	try {
-		return isRecord(JSON.parse(json));
-	} catch {
-		return false;
-	}
+	return json.startsWith('{') && json.endsWith('}') && isRecord(readJson(json));
 }

@@ -44,7 +44,7 @@ function joinThoughts(last: Json, piece: Json): Json[] {
 	return all;
 }
 
-/** Merges objects of objects. Later fields win. */
+/** Merges objects at any depth. Later fields win. */
 export function mergeObjects(before: Json, after: Json): Json {
 	const inner = Object.entries(after).map(([key, value]) => {
 		const own = before[key];

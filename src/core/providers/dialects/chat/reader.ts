@@ -7,29 +7,23 @@ import type { ReplyBuilder } from '../../adapter/reply.ts';
 import { createCallReader } from './calls.ts';
 import { gatherPieces, mergeObjects } from './pieces.ts';
 
-type Room = undefined | Promise<void>;
-
 /**
- * Reads Chat Completions, streamed or whole, of every server that speaks them. Reads the first choice only. The reply
- * is complete after a finish reason or `[DONE]`; usage may follow. Throws `ProviderComplaint` for an error in any
- * place. Keeps what the endpoint wants back as metadata for `toChatBody`.
+ * Reads Chat Completions, streamed or whole, of any server. Reads only the first choice. The reply is complete after a
+ * finish reason or `[DONE]`; usage may follow. Throws `ProviderComplaint` for an error in any place. Keeps metadata for
+ * `toChatBody`.
  */
-export function createChatReader(reply: ReplyBuilder): ReplyReader {
-	return new ChatReader(reply);
-}
-
-class ChatReader implements ReplyReader {
+export class ChatReader implements ReplyReader {
 	readonly #reply: ReplyBuilder;
 	readonly #calls: ReturnType<typeof createCallReader>;
 	readonly #thinking: string[] = [];
 	readonly #details: Json[] = [];
 	/** The parts of the content. A plain text is a string. */
 	readonly #content: (Json | string)[] = [];
-	/** The numbers of the tools that ran at the endpoint. */
+	/** The numbers of the tools that the endpoint ran. */
 	readonly #tools = new Set<number>();
 	#extra: Json | undefined;
 	#refused = false;
-	/** How the message comes, after its first choice. */
+	/** The form of the message, known after its first choice. */
 	#form: 'pieces' | 'whole' | undefined;
 	#finish: string | undefined;
 	#id: unknown;
@@ -40,14 +34,14 @@ class ChatReader implements ReplyReader {
 		this.#calls = createCallReader(reply);
 	}
 
-	event(event: Json): Room {
-		this.#head(event);
-		return this.#choose(event, 'delta');
+	event(event: Json): void {
+		this.#readHead(event);
+		this.#readChoice(event, 'delta');
 	}
 
-	async body(body: Json): Promise<void> {
-		this.#head(body);
-		await this.#choose(body, 'message');
+	body(body: Json): void {
+		this.#readHead(body);
+		this.#readChoice(body, 'message');
 		if (this.#form !== undefined) this.#end(true);
 		else throw new ProviderComplaint({ body });
 	}
@@ -56,7 +50,7 @@ class ChatReader implements ReplyReader {
 		if (this.#finish !== undefined || (how === 'done' && this.#form !== undefined)) this.#end(false);
 	}
 
-	#head(from: Json): void {
+	#readHead(from: Json): void {
 		this.#id ??= from.id;
 		this.#model ??= from.model;
 		this.#reply.setModel(getString(from, 'model'));
@@ -70,79 +64,72 @@ class ChatReader implements ReplyReader {
 		if (complaint !== undefined) throw new ProviderComplaint({ body: complaint });
 	}
 
-	#part(from: Json): Room {
-		this.#content.push(from);
-		if (from.type !== 'thinking') return this.#reply.text(getString(from, 'text') ?? '');
-		const thoughts = getObjects(from, 'thinking').map((one) => getString(one, 'text') ?? '');
-		return this.#reply.reasoning(getString(from, 'thinking') ?? thoughts.join(''));
+	#readPart(part: Json): void {
+		this.#content.push(part);
+		const thoughts = getObjects(part, 'thinking').map((thought) => getString(thought, 'text') ?? '');
+		if (part.type === 'thinking') this.#reply.reasoning(getString(part, 'thinking') ?? thoughts.join(''));
+		else this.#reply.text(getString(part, 'text') ?? '');
 	}
 
-	/** Reads a message or a piece of one. */
-	#take(message: Json, whole: boolean): Room {
-		let room: Room;
+	/** Reads a message or a piece of a message. */
+	#readMessage(message: Json, isWhole: boolean): void {
 		const thought = getString(message, 'reasoning_content');
 		if (thought) this.#thinking.push(thought);
-		room = this.#reply.reasoning(thought || getString(message, 'reasoning') || '');
+		this.#reply.reasoning(thought || getString(message, 'reasoning') || '');
 		if (Array.isArray(message.reasoning_details)) this.#details.push(...getObjects(message, 'reasoning_details'));
 		if (typeof message.content === 'string') {
 			this.#content.push(message.content);
-			room = this.#reply.text(message.content) ?? room;
-		} else for (const one of getObjects(message, 'content')) room = this.#part(one) ?? room;
-		room = this.#takeTools(getObjects(message, 'executed_tools')) ?? room;
-		for (const one of getObjects(message, 'annotations')) {
-			const cited = getObject(one, 'url_citation');
+			this.#reply.text(message.content);
+		} else for (const part of getObjects(message, 'content')) this.#readPart(part);
+		this.#readTools(getObjects(message, 'executed_tools'));
+		for (const annotation of getObjects(message, 'annotations')) {
+			const cited = getObject(annotation, 'url_citation');
 			const url = getString(cited, 'url');
-			if (url !== undefined) room = this.#reply.source({ url, title: getString(cited, 'title') }) ?? room;
+			if (url !== undefined) this.#reply.source({ url, title: getString(cited, 'title') });
 		}
 		const refusal = getString(message, 'refusal');
 		if (refusal) {
 			this.#refused = true;
-			room = this.#reply.text(refusal) ?? room;
+			this.#reply.text(refusal);
 		}
 		if (isRecord(message.extra_content)) this.#extra = mergeObjects(this.#extra ?? {}, message.extra_content);
 		if (Array.isArray(message.tool_calls)) {
-			const given = getObjects(message, 'tool_calls');
-			room = this.#calls.take(whole ? given.map((call, index) => ({ ...call, index })) : given) ?? room;
+			const calls = getObjects(message, 'tool_calls');
+			this.#calls.take(isWhole ? calls.map((call, index) => ({ ...call, index })) : calls);
 		}
-		if (isRecord(message.function_call))
-			room = this.#calls.take([{ function: message.function_call, index: -1 }]) ?? room;
-		return room;
+		if (isRecord(message.function_call)) this.#calls.take([{ function: message.function_call, index: -1 }]);
 	}
 
-	/** Reads the tools that ran at the endpoint. A later piece of a stream may bring the output of one, or another one. */
-	#takeTools(ran: readonly Json[]): Room {
-		let room: Room;
-		for (const [at, { index, type, arguments: input, output }] of ran.entries()) {
+	/** Reads the tools that the endpoint ran. A later piece of a stream may bring the output of the same tool. */
+	#readTools(tools: readonly Json[]): void {
+		for (const [at, { index, type, arguments: input, output }] of tools.entries()) {
 			const number = typeof index === 'number' ? index : at;
 			this.#tools.add(number);
-			room = this.#reply.providerCall({ id: `executed_${number + 1}`, name: `${type}`, input, output }) ?? room;
+			this.#reply.providerCall({ id: `executed_${number + 1}`, name: `${type}`, input, output });
 		}
 		this.#reply.count('executed_tools', this.#tools.size);
-		return room;
 	}
 
-	#choose(from: Json, key: 'delta' | 'message'): Room {
-		const choice = getObjects(from, 'choices').find((one) => (getNumber(one, 'index') ?? 0) === 0);
-		if (choice === undefined) return undefined;
+	#readChoice(from: Json, key: 'delta' | 'message'): void {
+		const choice = getObjects(from, 'choices').find((entry) => (getNumber(entry, 'index') ?? 0) === 0);
+		if (choice === undefined) return;
 		this.#finish = getString(choice, 'finish_reason') || this.#finish;
-		// A server may send a whole message instead of a piece, or a piece instead of a whole. A whole message after pieces
-		// only repeats them.
+		// A server may send a whole message instead of a piece, or the reverse. A whole message after pieces repeats them.
 		const other = this.#form === 'pieces' ? {} : getObject(choice, key === 'delta' ? 'message' : 'delta');
 		const message = isRecord(choice[key]) ? choice[key] : other;
 		this.#form = isRecord(choice.delta) ? 'pieces' : (this.#form ?? 'whole');
-		const room = this.#take(message, key === 'message');
+		this.#readMessage(message, key === 'message');
 		if (this.#finish !== undefined && failures.has(this.#finish))
 			throw new ProviderComplaint({ body: toFailedBody(this.#finish, choice) });
-		return room;
 	}
 
-	#end(whole: boolean): void {
+	#end(isWhole: boolean): void {
 		this.#calls.end();
 		const reason = toStopReason(this.#finish ?? 'stop');
 		const ofCalls = this.#calls.metadata();
 		const metadata = {
 			...(this.#thinking.length > 0 && { reasoning_content: this.#thinking.join('') }),
-			...(this.#details.length > 0 && { reasoning_details: whole ? this.#details : gatherPieces(this.#details) }),
+			...(this.#details.length > 0 && { reasoning_details: isWhole ? this.#details : gatherPieces(this.#details) }),
 			...(this.#content.some(isThinking) && { content: gatherPieces(this.#content.map(asPart)) }),
 			...(this.#extra !== undefined && { extra_content: this.#extra }),
 			...(Object.keys(ofCalls).length > 0 && { calls: ofCalls }),
@@ -151,7 +138,7 @@ class ChatReader implements ReplyReader {
 			reason:
 				this.#refused && reason !== 'tool_use'
 					? 'refusal'
-					: reason === 'tool_use' && this.#calls.none()
+					: reason === 'tool_use' && this.#calls.isEmpty()
 						? 'end_turn'
 						: reason,
 			raw: { id: this.#id, model: this.#model, finish_reason: this.#finish },
@@ -168,10 +155,10 @@ function asPart(part: Json | string): Json {
 	return typeof part === 'string' ? { type: 'text', text: part } : part;
 }
 
-/** Tiers at the usual price. */
+/** The tiers at the usual price. */
 const usualTiers: ReadonlySet<string> = new Set(['default', 'auto', 'standard', 'on_demand', 'performance']);
 
-/** Finds the usage record. Moves cache counts to the fields that the price list reads. */
+/** Finds the usage record. Moves cache counts to the fields that the prices read. */
 function findUsage(from: Json): Json | undefined {
 	const usage = [from.usage, getObject(from, 'x_groq').usage, getObjects(from, 'choices')[0]?.usage].find(isFilled);
 	if (!isFilled(usage) || getNumber(usage, 'prompt_tokens') === undefined) return usage;

@@ -17,15 +17,13 @@ import { getObject, getObjects, getString, type Json } from '../../adapter/json.
 import { isStrict } from '../../adapter/schema.ts';
 import { dropFirstSystem, joinSystem, toSystemText } from '../../adapter/system.ts';
 
-export { createChatReader } from './reader.ts';
-
 /** The differences between an endpoint's Chat Completions and OpenAI's. The defaults are OpenAI's behavior. */
 export interface ChatQuirks {
-	/** The field for the longest reply. The default is `max_tokens`, which more servers know. */
+	/** The field for the longest reply. The default is `max_tokens`, which most servers know. */
 	readonly maxTokens?: 'max_tokens' | 'max_completion_tokens';
-	/** Whether it takes system messages within a conversation. If not, they become a user's text there. */
+	/** Whether it takes system messages within a conversation. If not, they become user messages. */
 	readonly systemInPlace?: boolean;
-	/** How it learns which conversation a request belongs to: a field of the body, or a header. */
+	/** The field of the body, or the header, that names the conversation. */
 	readonly cacheKey?: { readonly field: string } | { readonly header: string };
 	/** Whether it takes images. If not, they become placeholders. */
 	readonly images?: boolean;
@@ -37,33 +35,29 @@ export interface ChatQuirks {
 	readonly required?: 'required' | 'any';
 	/** How it gets the schema of a reply. With `json_object` the schema is described in the prompt. */
 	readonly outputSchema?: 'json_schema' | 'json_object';
-	/** The fields for the effort of thinking. The default is `reasoning_effort` with the same word. */
+	/** Returns the fields for the effort of thinking. The default is `reasoning_effort` with the same word. */
 	readonly effort?: (effort: ReasoningEffort, model: string) => Json;
-	/** Whether to ask for the usage of a stream, which most servers need and some refuse. */
+	/** Whether to request the usage of a stream. Most servers need the request, and some refuse it. */
 	readonly streamOptions?: boolean;
-	/**
-	 * The exact length of call ids, which then have only letters and digits. Without it, an id has at most 40 characters
-	 * of any kind.
-	 */
+	/** The exact length of call ids of letters and digits. The default is at most 40 characters of any kind. */
 	readonly callIdLength?: number;
-	/** A text of the assistant between a tool's result and a user message, for endpoints that need one there. */
+	/** A text of the assistant between a tool's result and a user message, for endpoints that require it. */
 	readonly afterTool?: string;
 	/** The endpoint's own `type` of each tool that it runs itself, by Runlet's name of it. */
 	readonly providerTools?: Readonly<Record<string, string>>;
-	/** Its word for each tier of service. A tier that is missing here is left out. The default is the same word. */
+	/** Its word for each tier of service. Other tiers are left out. The default is the same word. */
 	readonly serviceTiers?: Readonly<Record<string, string>>;
 	/** Its field for the end user, or `false` if it refuses one. The default is `user`. */
 	readonly endUser?: string | false;
-	/** Whether every turn with calls must have `reasoning_content`, even an empty one, and even from other providers. */
+	/** Whether every turn with calls must have `reasoning_content`, even an empty text, and even from other providers. */
 	readonly wantsReasoning?: boolean;
 }
 
-/** The quirks of an endpoint, and the name for the data that it wants back. */
 export interface ChatDialect extends ChatQuirks {
+	/** The name for the data that the endpoint wants back. */
 	readonly variant: string;
 }
 
-/** Creates the body of a Chat Completions request. */
 export function toChatBody(request: ModelRequest, dialect: ChatDialect): Json {
 	const { model, tools, toolChoice, maxOutputTokens, outputSchema, reasoningEffort, stream } = request;
 	const { cache, cacheKey } = request;
@@ -111,40 +105,41 @@ function toChatMessages(request: ModelRequest, dialect: ChatDialect): Json[] {
 	);
 	const thinking = findThinkingTurns(messages);
 	const wire: Json[] = system === '' ? [] : [{ role: 'system', content: system }];
-	// The images of results follow all results of their turn, because nothing may be between results.
-	let shown: Json[] = [];
-	const user = (content: string | Json[]): void => {
+	// The media of results follow all results of their turn, because nothing may be between results.
+	let media: Json[] = [];
+	const addUser = (content: string | Json[]): void => {
 		if (dialect.afterTool !== undefined && wire.at(-1)?.role === 'tool')
 			wire.push({ role: 'assistant', content: dialect.afterTool });
 		wire.push({ role: 'user', content });
 	};
-	const show = (): void => {
-		if (shown.length > 0) user([{ type: 'text', text: 'What the tools above attached to their results:' }, ...shown]);
-		shown = [];
+	const addMedia = (): void => {
+		if (media.length > 0)
+			addUser([{ type: 'text', text: 'What the tools above attached to their results:' }, ...media]);
+		media = [];
 	};
 	for (const message of dropFirstSystem(messages)) {
 		if (message.role === 'tool') {
 			wire.push({ role: 'tool', tool_call_id: toCallId(message.toolCallId, dialect), content: toResultText(message) });
-			const media = message.parts?.map((part) => toMediaPart(part, dialect)) ?? [];
-			shown.push(...media.filter((one) => one !== undefined));
+			const parts = message.parts?.map((part) => toMediaPart(part, dialect)) ?? [];
+			media.push(...parts.filter((part) => part !== undefined));
 			continue;
 		}
-		show();
+		addMedia();
 		if (message.role === 'system' && message.content.trim() !== '') {
 			if (dialect.systemInPlace) wire.push({ role: 'system', content: message.content });
-			else user(toSystemText(message.content));
+			else addUser(toSystemText(message.content));
 		}
-		if (message.role === 'user') user(toUserContent(message, dialect));
+		if (message.role === 'user') addUser(toUserContent(message, dialect));
 		if (message.role === 'assistant') wire.push(...toAssistantMessages(message, thinking.has(message), dialect));
 	}
-	show();
+	addMedia();
 	return wire;
 }
 
 function toUserContent({ content, parts }: UserMessage, dialect: ChatDialect): string | Json[] {
 	if (parts === undefined || parts.length === 0) return content;
 	const media = parts.map((part) => toMediaPart(part, dialect));
-	if (media.every((one) => one === undefined)) return parts.map(toPartText).join('\n\n');
+	if (media.every((part) => part === undefined)) return parts.map(toPartText).join('\n\n');
 	return parts.flatMap((part, index) => {
 		const own = media[index];
 		const text = own === undefined ? toPartText(part) : (part.text ?? '');
@@ -168,7 +163,7 @@ const audioFormats: Readonly<Record<string, string>> = {
 	'audio/mp3': 'mp3',
 };
 
-/** Converts media to a part if the endpoint takes its kind. */
+/** Converts media to a part, if the endpoint takes its kind. */
 function toMediaPart(part: MessagePart, { images = true, audio = true, pdf = 'file' }: ChatQuirks): Json | undefined {
 	const media = toMedia(part);
 	if (media === undefined) return undefined;
@@ -187,7 +182,7 @@ function toMediaPart(part: MessagePart, { images = true, audio = true, pdf = 'fi
 	return undefined;
 }
 
-/** Formats a result. Chat has no field for failed results, so the text says it. */
+/** Formats a result. Chat has no field for failed results, so the text says that it failed. */
 function toResultText(message: ToolMessage): string {
 	const text = message.parts?.length ? message.parts.map(toPartText).join('\n\n') : messageText(message);
 	return message.isError && !/^error\b/i.test(text) ? `Error: ${text}` : text;
@@ -243,7 +238,7 @@ function findThinkingTurns(messages: readonly Message[]): ReadonlySet<Message> {
 	return found;
 }
 
-/** Converts a call's id to one that the endpoint takes. A call and its result get the same id in every request. */
+/** Shortens a call's id to the endpoint's limit, to the same id in every request. */
 function toCallId(id: string, { callIdLength }: ChatQuirks): string {
 	if (callIdLength !== undefined)
 		return id.length === callIdLength && /^[a-zA-Z0-9]+$/.test(id) ? id : hashText(id).slice(-callIdLength);

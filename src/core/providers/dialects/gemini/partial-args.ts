@@ -7,12 +7,11 @@ export interface PartialArgs {
 	readonly value: () => Json;
 }
 
-/** A value: a string in pieces, or any other value. */
 type Leaf = { readonly text: string[] } | { readonly value: unknown };
 
 /**
- * Puts Gemini's `partialArgs` together in O(n). Each piece names its place by a JSON Path (`$.items[0].name`). It has a
- * `stringValue`, which continues the one before, or a whole `numberValue`, `boolValue` or `nullValue`.
+ * Joins Gemini's `partialArgs` in O(n). Each piece names its place by a JSON Path (`$.items[0].name`), and has a piece of
+ * a `stringValue`, or a whole `numberValue`, `boolValue` or `nullValue`.
  */
 export function createPartialArgs(): PartialArgs {
 	const leaves = new Map<string, Leaf>();
@@ -36,7 +35,7 @@ export function createPartialArgs(): PartialArgs {
 	};
 }
 
-/** An object or a list that is being built, by its keys or indices. */
+/** The entries of an object or a list. */
 type Node = Map<string | number, Node | { readonly leaf: unknown }>;
 
 function put(root: Node, steps: readonly (string | number)[], leaf: unknown): void {
@@ -49,9 +48,9 @@ function put(root: Node, steps: readonly (string | number)[], leaf: unknown): vo
 		const next = at.get(step);
 		if (next instanceof Map) at = next;
 		else {
-			const made: Node = new Map();
-			at.set(step, made);
-			at = made;
+			const inner: Node = new Map();
+			at.set(step, inner);
+			at = inner;
 		}
 	}
 }
@@ -59,12 +58,12 @@ function put(root: Node, steps: readonly (string | number)[], leaf: unknown): vo
 function toPlain(node: Node | { readonly leaf: unknown }): unknown {
 	if (!(node instanceof Map)) return node.leaf;
 	const entries = [...node];
-	// The list has as many items as arrived, whatever index the last one has.
+	// The length is the number of received items, whatever the last index is.
 	if (entries.every(([key]) => typeof key === 'number')) return entries.map(([, value]) => toPlain(value));
 	return Object.fromEntries(entries.map(([key, value]) => [key, toPlain(value)]));
 }
 
-/** Parses a JSON Path (RFC 9535) that names one place: `.name`, `['name']`, `[0]`. */
+/** Parses a JSON Path (RFC 9535) of a single place: `.name`, `['name']`, `[0]`. */
 function parseSteps(path: string): readonly (string | number)[] {
 	return [...path.matchAll(/\.([^.[\]]+)|\[(\d+)\]|\[(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)")\]/g)].map(
 		([, name, index, single, double]) =>

@@ -7,33 +7,28 @@ import { ProviderComplaint } from '../../adapter/failure.ts';
 import { getNumber, getObject, getObjects, getString, type Json } from '../../adapter/json.ts';
 import type { ReplyBuilder } from '../../adapter/reply.ts';
 import { createPartialArgs, type PartialArgs } from './partial-args.ts';
+import { listPages, listWebCalls, readCodeCall } from './provider-tools.ts';
 import { toWireName } from './request.ts';
-import { listPages, listWebCalls, readCodeCall } from './server-calls.ts';
 
-/** A call that is being streamed: the place of its part, and its arguments so far. */
+/** A call that is being streamed. */
 interface OpenCall {
 	readonly key: number;
+	/** The place of its part. */
 	readonly at: number;
 	readonly pieces: PartialArgs;
 	args: Json | undefined;
 }
 
-type Room = undefined | Promise<void>;
-
 /**
  * Reads answers of `generateContent`, streamed or whole. A stream has no terminal event: it is complete if a finish
  * reason came before the connection closed. Keeps what Gemini wants back as `parts` for `toGeminiBody`.
  */
-export function createGeminiReader(reply: ReplyBuilder, request: ModelRequest): ReplyReader {
-	return new GeminiReader(reply, request);
-}
-
-class GeminiReader implements ReplyReader {
+export class GeminiReader implements ReplyReader {
 	readonly #reply: ReplyBuilder;
 	readonly #model: string;
-	/** The own names by the names on the wire. */
+	/** The tools' own names by their names for Gemini. */
 	readonly #names: ReadonlyMap<string, string>;
-	// A list holds the pieces of a text, which are joined once.
+	/** The parts to send back. A list holds the pieces of a text. */
 	readonly #parts: (Json | string[])[] = [];
 	#open: OpenCall | undefined;
 	#calls = 0;
@@ -50,13 +45,13 @@ class GeminiReader implements ReplyReader {
 		this.#names = new Map(tools.map(({ name }) => [toWireName(name), name]));
 	}
 
-	event(event: Json): Room {
-		return this.#read(event);
+	event(event: Json): void {
+		this.#read(event);
 	}
 
-	async body(body: Json): Promise<void> {
-		await this.#read(body);
-		// Without a candidate there is no answer at all.
+	body(body: Json): void {
+		this.#read(body);
+		// Without a candidate there is no answer.
 		if (this.#answered || this.#ending.blockReason !== undefined) this.#finish();
 	}
 
@@ -65,75 +60,80 @@ class GeminiReader implements ReplyReader {
 		if (this.#ending.finishReason !== undefined || this.#ending.blockReason !== undefined) this.#finish();
 	}
 
-	#closeCall(): Room {
-		if (this.#open === undefined) return undefined;
+	#closeCall(): void {
+		if (this.#open === undefined) return;
 		const { key, args, pieces } = this.#open;
 		this.#open = undefined;
-		const room = this.#reply.input(key, toInputText(args ?? pieces.value()));
-		return this.#reply.endCall(key) ?? room;
+		this.#reply.input(key, toInputText(args ?? pieces.value()));
+		this.#reply.endCall(key);
 	}
 
-	#readCall(part: Json): Room {
+	#readCall(part: Json): void {
 		const { functionCall: _, ...rest } = part;
 		const wire = getObject(part, 'functionCall');
 		const name = getString(wire, 'name') ?? '';
-		let room: Room;
 		if (name !== '') {
-			room = this.#closeCall();
+			this.#closeCall();
 			const key = this.#calls++;
-			const given = getString(wire, 'id') || undefined;
-			const begun = this.#reply.startCall(key, given, this.#names.get(name) ?? name);
-			room = begun.room ?? room;
-			this.#parts.push({ ...rest, functionCall: given === undefined ? {} : { id: given }, callId: begun.id });
+			const id = getString(wire, 'id') || undefined;
+			const callId = this.#reply.startCall(key, id, this.#names.get(name) ?? name);
+			this.#parts.push({ ...rest, functionCall: id === undefined ? {} : { id }, callId });
 			this.#open = { key, at: this.#parts.length - 1, pieces: createPartialArgs(), args: undefined };
 		}
-		if (this.#open === undefined) return room;
+		if (this.#open === undefined) return;
 		const begun = this.#parts[this.#open.at];
 		if (name === '' && isRecord(begun)) this.#parts[this.#open.at] = { ...begun, ...rest };
 		this.#open.pieces.take(getObjects(wire, 'partialArgs'));
 		if (isRecord(wire.args)) this.#open.args = wire.args;
-		return wire.willContinue === true ? room : (this.#closeCall() ?? room);
+		if (wire.willContinue !== true) this.#closeCall();
 	}
 
-	#readPart(part: Json): Room {
-		if (part.functionCall !== undefined) return this.#readCall(part);
-		const text = getString(part, 'text') ?? '';
-		const signed = getString(part, 'thoughtSignature') !== undefined;
-		if (part.thought === true) {
-			if (!this.#thinking) this.#reply.newThought();
-			this.#thinking = true;
-			const { inlineData: _, ...kept } = part;
-			if (signed) this.#parts.push(kept);
-			return this.#reply.reasoning(text);
+	#readPart(part: Json): void {
+		if (part.functionCall !== undefined) {
+			this.#readCall(part);
+			return;
 		}
-		this.#thinking = false;
+		const isThought = part.thought === true;
+		if (isThought && !this.#thinking) this.#reply.newThought();
+		this.#thinking = isThought;
 		const image = getObject(part, 'inlineData');
 		const mime = getString(image, 'mimeType') ?? '';
 		const data = getString(image, 'data') ?? '';
-		if (mime.startsWith('image/') && data !== '') return this.#readImage(mime, data);
+		if (isThought) this.#readThought(part);
+		else if (mime.startsWith('image/') && data !== '') this.#readImage(mime, data);
+		else this.#readText(part);
+	}
+
+	#readThought({ inlineData: _, ...part }: Json): void {
+		if (getString(part, 'thoughtSignature') !== undefined) this.#parts.push(part);
+		this.#reply.reasoning(getString(part, 'text') ?? '');
+	}
+
+	#readText(part: Json): void {
+		const text = getString(part, 'text') ?? '';
 		if (part.executableCode !== undefined) this.#codes++;
-		const ran = readCodeCall(part, this.#codes);
-		const room = ran && this.#reply.providerCall(ran);
+		const codeCall = readCodeCall(part, this.#codes);
+		if (codeCall !== undefined) this.#reply.providerCall(codeCall);
 		const last = this.#parts.at(-1);
 		if (Object.keys(part).some((key) => key !== 'text')) this.#parts.push(part);
 		else if (text !== '' && Array.isArray(last)) last.push(text);
 		else if (text !== '') this.#parts.push([text]);
-		return this.#reply.text(text) ?? room;
+		this.#reply.text(text);
 	}
 
-	/** Takes an image, which goes back as its name. */
-	#readImage(mime: string, data: string): Room {
+	/** Reads an image, which is sent back as its name. */
+	#readImage(mime: string, data: string): void {
 		const file = this.#reply.image(mime, data);
 		this.#parts.push({ text: renderMadeImage(file) });
-		const about = { id: `image_${++this.#images}`, name: 'image_generation' };
-		return this.#reply.providerCall({ ...about, output: { file } });
+		this.#reply.providerCall({ id: `image_${++this.#images}`, name: 'image_generation', output: { file } });
 	}
 
-	#read(chunk: Json): Room {
+	#read(chunk: Json): void {
 		if (isRecord(chunk.error)) throw new ProviderComplaint({ body: chunk });
 		this.#reply.setModel(getString(chunk, 'modelVersion'));
 		const usage = getObject(chunk, 'usageMetadata');
-		addUsage(this.#reply, usage);
+		// The API leaves out a count of zero.
+		if (getNumber(usage, 'promptTokenCount') !== undefined) this.#reply.usage({ candidatesTokenCount: 0, ...usage });
 		const tier = getString(usage, 'serviceTier')?.toLowerCase();
 		if (tier !== undefined && !/standard|unspecified/.test(tier)) this.#reply.bill({ serviceTier: tier });
 		const { responseId = this.#about.responseId, modelVersion = this.#about.modelVersion } = chunk;
@@ -141,17 +141,15 @@ class GeminiReader implements ReplyReader {
 		const { blockReason } = getObject(chunk, 'promptFeedback');
 		if (blockReason !== undefined)
 			this.#ending = { ...this.#ending, promptFeedback: chunk.promptFeedback, blockReason };
-		const candidate = getObjects(chunk, 'candidates').find((one) => (getNumber(one, 'index') ?? 0) === 0);
-		if (candidate === undefined) return undefined;
+		const candidate = getObjects(chunk, 'candidates').find((entry) => (getNumber(entry, 'index') ?? 0) === 0);
+		if (candidate === undefined) return;
 		this.#answered = true;
 		const { content: _, index: __, ...rest } = candidate;
 		this.#ending = { ...this.#ending, ...rest };
-		let room: Room;
-		for (const part of getObjects(getObject(candidate, 'content'), 'parts')) room = this.#readPart(part) ?? room;
-		return room;
+		for (const part of getObjects(getObject(candidate, 'content'), 'parts')) this.#readPart(part);
 	}
 
-	/** Counts searches: each query, or the prompt, because models differ in which of them is billed. */
+	/** Counts the searches: older models bill the prompt, newer models each query. */
 	#count(): void {
 		const grounding = getObject(this.#ending, 'groundingMetadata');
 		const called = this.#parts.flatMap((part) => (Array.isArray(part) ? [] : [getObject(part, 'toolCall')]));
@@ -160,7 +158,7 @@ class GeminiReader implements ReplyReader {
 				.filter((call) => tool.test(getString(call, 'toolType') ?? ''))
 				.reduce((sum, call) => sum + countQueries(getObject(call, 'args').queries), 0);
 		const chunks = getObjects(grounding, 'groundingChunks');
-		// Chunks of files, and of pages that the prompt names, are free.
+		// Chunks of files, and of pages in the prompt, are free.
 		const hasPages = this.#ending.urlContextMetadata === undefined && chunks.some(({ web }) => web !== undefined);
 		const hasMaps = chunks.some(({ maps }) => maps !== undefined);
 		const named = countQueries(grounding.webSearchQueries) + countQueries(grounding.imageSearchQueries);
@@ -197,16 +195,11 @@ class GeminiReader implements ReplyReader {
 	}
 }
 
-/** Reports the usage so far. The API leaves out a count of zero. */
-function addUsage(reply: ReplyBuilder, usage: Json): void {
-	if (getNumber(usage, 'promptTokenCount') !== undefined) reply.usage({ candidatesTokenCount: 0, ...usage });
-}
-
 function countQueries(list: unknown): number {
-	return Array.isArray(list) ? list.filter((one) => one !== '').length : 0;
+	return Array.isArray(list) ? list.filter((query) => query !== '').length : 0;
 }
 
-/** Whether a part can be rebuilt from a message's text and calls. */
+/** Whether the part can be rebuilt from a message's text and calls. */
 function isPlain({ functionCall, callId: _, ...rest }: Json): boolean {
 	const keys = Object.keys(rest);
 	if (isRecord(functionCall)) return keys.length === 0 && functionCall.id === undefined;

@@ -16,7 +16,6 @@ import { roundEffort } from '../../adapter/effort.ts';
 import { getObject, getObjects, getString, type Json } from '../../adapter/json.ts';
 import { dropFirstSystem, joinSystem, toSystemText } from '../../adapter/system.ts';
 
-/** Creates the body of a `generateContent` request. */
 export function toGeminiBody(request: ModelRequest): Json {
 	const { model, messages, tools, maxOutputTokens, outputSchema } = request;
 	const version = readVersion(model);
@@ -65,7 +64,7 @@ export function toWireName(alias: string): string {
 	return /^[a-zA-Z_]/.test(alias) ? alias : `_${alias}`.slice(0, 64);
 }
 
-/** Says how functions are called. Since version 3 they may stand beside tools of Google, if the request says so. */
+/** Sets how functions are called. Since version 3 a request may combine them with Google's own tools. */
 function toToolConfig({ model, toolChoice, providerTools = [] }: ModelRequest, version: number): Json {
 	const isMixed = providerTools.length > 0;
 	if (isMixed && version < 3)
@@ -89,7 +88,7 @@ const levels: readonly ReasoningEffort[] = ['minimal', 'low', 'medium', 'high'];
 const proLevels: readonly ReasoningEffort[] = ['low', 'high'];
 const laterProLevels: readonly ReasoningEffort[] = ['low', 'medium', 'high'];
 
-/** Models since version 3 think by levels, and those of 2.5 within a budget. Each gets its nearest value. */
+/** Models since version 3 think by levels, and models of version 2.5 within a budget. */
 function toThinking({ model, reasoningEffort: effort }: ModelRequest): Json | undefined {
 	const version = readVersion(model);
 	if (effort === undefined || version < 2.5 || /image|tts|audio|live/i.test(model)) return undefined;
@@ -102,7 +101,7 @@ function toThinking({ model, reasoningEffort: effort }: ModelRequest): Json | un
 	return { thinkingLevel: roundEffort(effort, pro ? (version === 3 ? proLevels : laterProLevels) : levels), ...shown };
 }
 
-/** Converts messages to contents in the same order. Neighbours of one role are joined, as parallel results require. */
+/** Converts messages to contents in the same order. Joins neighbours of one role, as parallel results require. */
 function toContents(messages: readonly Message[], version: number): Json[] {
 	const contents: { role: string; parts: Json[] }[] = [];
 	const add = (role: string, parts: readonly Json[]): void => {
@@ -110,38 +109,38 @@ function toContents(messages: readonly Message[], version: number): Json[] {
 		if (last?.role === role) last.parts.push(...parts);
 		else if (parts.length > 0) contents.push({ role, parts: [...parts] });
 	};
-	let asked: AssistantMessage | undefined;
+	let caller: AssistantMessage | undefined;
 	let results: ToolMessage[] = [];
-	const answer = (): void => {
-		add('user', toResultParts(results, asked, version));
+	const addResults = (): void => {
+		add('user', toResultParts(results, caller, version));
 		results = [];
 	};
 	for (const message of dropFirstSystem(messages)) {
 		if (message.role === 'tool') results.push(message);
 		if (message.role === 'tool' || (message.role === 'system' && message.content.trim() === '')) continue;
-		answer();
+		addResults();
 		if (message.role === 'system') add('user', [{ text: toSystemText(message.content) }]);
 		else if (message.role === 'assistant') {
-			asked = message;
+			caller = message;
 			add('model', toModelParts(message, version));
 		} else add('user', toParts(message.parts ?? [{ kind: 'text', text: message.content }]));
 	}
-	answer();
+	addResults();
 	return contents;
 }
 
 function toParts(parts: readonly MessagePart[]): Json[] {
 	return parts.flatMap((part): Json[] => {
 		const media = toMedia(part);
-		if (media !== undefined && (media.url !== undefined || isTaken(media)))
+		if (media !== undefined && (media.url !== undefined || isAccepted(media)))
 			return [toFileData(media, part), ...(part.text ? [{ text: part.text }] : [])];
 		const text = renderPart(part);
 		return text.trim() === '' ? [] : [{ text }];
 	});
 }
 
-/** Whether Gemini takes media of this type. Another type would make the whole request fail. */
-function isTaken({ kind, mime }: Media): boolean {
+/** Whether Gemini takes media of this type. With another type the whole request would fail. */
+function isAccepted({ kind, mime }: Media): boolean {
 	if (kind === 'image') return /^image\/(png|jpeg|webp|heic|heif)$/.test(mime);
 	return kind !== 'file' || mime.startsWith('video/');
 }
@@ -156,12 +155,10 @@ function toInlineData({ kind, mime, data }: Media): Json {
 	return { mimeType: kind === 'text' ? 'text/plain' : mime, data };
 }
 
-/**
- * Converts the results of one turn, in the order of its calls. Files that cannot be inside a result follow all results.
- */
-function toResultParts(results: readonly ToolMessage[], asked: AssistantMessage | undefined, version: number): Json[] {
-	const calls = asked?.toolCalls ?? [];
-	const ids = findWireIds(asked);
+/** Converts the results of one turn, in the order of its calls. Files that a result cannot hold follow all results. */
+function toResultParts(results: readonly ToolMessage[], caller: AssistantMessage | undefined, version: number): Json[] {
+	const calls = caller?.toolCalls ?? [];
+	const ids = findWireIds(caller);
 	const order = (message: ToolMessage): number => calls.findIndex(({ id }) => id === message.toolCallId);
 	const behind: Json[] = [];
 	const responses = [...results]
@@ -172,7 +169,7 @@ function toResultParts(results: readonly ToolMessage[], asked: AssistantMessage 
 			const within: Json[] = [];
 			for (const part of message.parts ?? []) {
 				const media = toMedia(part);
-				if (media === undefined || (media.url === undefined && !isTaken(media))) continue;
+				if (media === undefined || (media.url === undefined && !isAccepted(media))) continue;
 				// Since version 3 a result may hold files, but no URLs and no audio.
 				if (version >= 3 && media.url === undefined && media.kind !== 'audio' && media.kind !== 'file')
 					within.push({ inlineData: toInlineData(media) });
@@ -190,15 +187,14 @@ function toResultParts(results: readonly ToolMessage[], asked: AssistantMessage 
 	return [...responses, ...behind];
 }
 
-/** Converts a result to an object. */
 function toFunctionResponse(message: ToolMessage): Json {
 	const { content, parts = [], isError } = message;
 	if (isError) return { error: messageText(message) || 'error' };
-	const given = parts.length > 0 ? messageText(message) : content;
-	return isRecord(given) ? given : { result: given ?? null };
+	const result = parts.length > 0 ? messageText(message) : content;
+	return isRecord(result) ? result : { result: result ?? null };
 }
 
-/** Returns the original parts of an assistant's turn, if it came from Gemini and holds more than text and calls. */
+/** Returns the original parts of a turn, if it came from Gemini and has more than text and calls. */
 function readKeptParts({ providerMetadata = {} }: AssistantMessage): readonly Json[] {
 	return getObjects(getObject(providerMetadata, 'gemini'), 'parts');
 }
@@ -213,9 +209,7 @@ function findWireIds(message: AssistantMessage | undefined): ReadonlyMap<string,
 	return ids;
 }
 
-/**
- * The value that the API accepts as the signature of another model's call (its documentation, "Thought signatures").
- */
+/** The API accepts this as the signature of another model's call (its documentation, "Thought signatures"). */
 const foreignSignature = 'skip_thought_signature_validator';
 
 function toModelParts(message: AssistantMessage, version: number): Json[] {

@@ -12,17 +12,15 @@ import { providerName } from '../../../tool/index.ts';
 import { getObject, getObjects, getString, type Json } from '../../adapter/json.ts';
 import { dropFirstSystem, toSystemText } from '../../adapter/system.ts';
 
-/** A message as the API takes it. */
 export interface WireMessage {
 	readonly role: string;
 	readonly content: Json[];
 }
 
 /**
- * Converts messages to content blocks in the same order, without the system messages in front. Neighbours of one role are
- * joined. A model that takes system messages in place gets them between the user's turn and the assistant's, where the API
- * takes them; another model gets them as a user's text. In front they would invalidate the cache and the thinking that
- * follows.
+ * Converts messages to content blocks in the same order, without the first system messages. Joins neighbours of one role.
+ * Later system messages go between the user's turn and the assistant's if the model takes them there, else they become
+ * user messages. Before the conversation they would invalidate the cache and the later thinking.
  *
  * @param found the names of the tools that a call's result brought, by the id of the call
  */
@@ -39,12 +37,12 @@ export function toMessages(
 	const add = (role: string, blocks: readonly Json[]): void => {
 		if (blocks.length === 0) return;
 		const last = wire.at(-1);
-		// The end of an answer that continues was trimmed when it was last.
+		// An earlier request sent this turn as its last message, so its end was trimmed.
 		if (role === 'assistant') trimLast(wire);
 		if (last?.role === role) last.content.push(...blocks);
 		else wire.push({ role, content: [...blocks] });
 	};
-	const findPlace = (): void => {
+	const addWaiting = (): void => {
 		if (waiting.length === 0 || wire.at(-1)?.role !== 'user') return;
 		wire.push({ role: 'system', content: [{ type: 'text', text: waiting.join('\n\n') }] });
 		waiting = [];
@@ -73,20 +71,20 @@ export function toMessages(
 			}
 			case 'assistant': {
 				const blocks = toAssistantBlocks(message);
-				if (blocks.length > 0) findPlace();
+				if (blocks.length > 0) addWaiting();
 				add('assistant', blocks);
 			}
 		}
 	}
 	flush();
-	findPlace();
+	addWaiting();
 	add('user', toText(waiting.map(toSystemText).join('\n\n')));
 	trimLast(wire);
 	return wire;
 }
 
-/** Trims the end of an answer that continues. The API refuses spaces there. */
-function trimLast(wire: readonly { readonly role: string; readonly content: Json[] }[]): void {
+/** Trims the end of an assistant's turn that is last. The API refuses spaces there. */
+function trimLast(wire: readonly WireMessage[]): void {
 	const last = wire.at(-1);
 	const block = last?.content.at(-1);
 	const text = getString(block ?? {}, 'text');
@@ -118,17 +116,15 @@ function toBlocks(parts: readonly MessagePart[]): Json[] {
 	});
 }
 
-/** Converts a text. The API takes no empty ones. */
+/** Converts a text. The API takes no empty texts. */
 function toText(text: string): Json[] {
 	return text.trim() === '' ? [] : [{ type: 'text', text }];
 }
 
-/**
- * Converts a result. The API allows only text in a failed result, so a failed result with an image says it in its text.
- */
+/** Converts a result. The API allows only text in a failed result, so the text of other content says that it failed. */
 function toToolResult(message: ToolMessage, found: readonly string[]): Json {
 	const { toolCallId, isError, parts = [] } = message;
-	// The API takes nothing beside references.
+	// The API takes no other content beside references.
 	if (found.length > 0) {
 		const content = found.map((tool_name) => ({ type: 'tool_reference', tool_name }));
 		return { type: 'tool_result', tool_use_id: providerName(toolCallId), content };
@@ -145,16 +141,14 @@ function toToolResult(message: ToolMessage, found: readonly string[]): Json {
 	};
 }
 
-/** Converts the content of a result that is not in the result itself. */
+/** Converts the content of a result that follows the result. */
 function toResultBlocks(message: ToolMessage): Json[] {
 	const { parts = [], isError } = message;
 	const blocks = parts.length > 0 ? toBlocks(parts) : toText(messageText(message));
 	return isError ? [...toText('Error:'), ...blocks] : blocks;
 }
 
-/**
- * Converts an assistant's turn: to the original blocks, if it came from Anthropic and holds more than text and calls.
- */
+/** Converts an assistant's turn: to the original blocks, if it came from Anthropic and has more than text and calls. */
 function toAssistantBlocks(message: AssistantMessage): Json[] {
 	const { toolCalls = [], providerMetadata = {} } = message;
 	const content = messageText(message);
@@ -180,25 +174,22 @@ function toAssistantBlocks(message: AssistantMessage): Json[] {
 	});
 }
 
-/**
- * Converts a text to a form that the API takes back: it sends empty texts and the files of citations, but does not take
- * them.
- */
+/** Removes what the API sends but does not take back: empty texts, and the files of citations. */
 function toTextBlocks(block: Json): Json[] {
 	if (block.text === '') return [];
 	if (!Array.isArray(block.citations)) return [block];
 	return [{ ...block, citations: getObjects(block, 'citations').map(({ file_id: _, ...citation }) => citation) }];
 }
 
-/** Returns the mark of a block, up to which the API keeps the request in its cache. */
+/** Returns the mark of a block. The API keeps the request up to the mark in its cache. */
 export function createMark(cache: '5m' | '1h' | false): Json {
 	return cache === false ? {} : { cache_control: { type: 'ephemeral', ...(cache === '1h' && { ttl: cache }) } };
 }
 
 /**
- * Marks the newest message, so that the next turn reads it from the cache, and the end of the request before, which wrote
- * what this one reads. The API looks for that at most 20 blocks in front of a mark, and a turn may have more. Two marks are
- * left for the tools and the system prompt: the API takes four.
+ * Marks the newest message for the next turn, and the end of the previous request, whose cache this request reads: the API
+ * looks for it at most 20 blocks before a mark, and a turn may have more. The API takes four marks, and the tools and the
+ * system prompt have two of them.
  */
 export function markMessages(wire: readonly WireMessage[], mark: Json): void {
 	markUpTo(wire, wire.length - 1, mark);
@@ -206,7 +197,7 @@ export function markMessages(wire: readonly WireMessage[], mark: Json): void {
 	if (answer > 0 && answer < wire.length - 1) markUpTo(wire, answer - 1, mark);
 }
 
-/** Marks the last block that can be marked, in this message or in front of it. */
+/** Marks the last markable block of this message or of an earlier message. */
 function markUpTo(wire: readonly WireMessage[], end: number, mark: Json): void {
 	for (let at = end; at >= 0; at--) {
 		const message = wire[at];

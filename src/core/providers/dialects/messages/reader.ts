@@ -3,13 +3,14 @@ import { isRecord, isTooDeep } from '../../../base/json.ts';
 import { toInputText } from '../../../tool/call.ts';
 import type { ReplyReader } from '../../adapter/adapter.ts';
 import { ProviderComplaint } from '../../adapter/failure.ts';
-import { getNumber, getObject, getObjects, getString, type Json } from '../../adapter/json.ts';
+import { getNumber, getObject, getObjects, getString, type Json, readJson } from '../../adapter/json.ts';
 import type { ReplyBuilder, Terms } from '../../adapter/reply.ts';
-import { readCitation, readServerCall, readServerResult } from './server-calls.ts';
+import { readCitation, readServerCall, readServerResult } from './provider-tools.ts';
 
-/** A content block that is being streamed: its fields, and by field the pieces so far. */
+/** A content block that is being streamed. */
 interface OpenBlock {
 	readonly start: Json;
+	/** The pieces so far, by field. */
 	readonly pieces: Map<string, string[]>;
 	readonly citations: Json[];
 	/** The pieces of the input of a server tool. */
@@ -18,14 +19,8 @@ interface OpenBlock {
 	readonly callId: string | undefined;
 }
 
-type Room = undefined | Promise<void>;
-
 /** Reads an answer of the Messages API, streamed or whole. */
-export function createMessagesReader(reply: ReplyBuilder): ReplyReader {
-	return new MessagesReader(reply);
-}
-
-class MessagesReader implements ReplyReader {
+export class MessagesReader implements ReplyReader {
 	readonly #reply: ReplyBuilder;
 	readonly #began = Date.now();
 	readonly #blocks = new Map<number, OpenBlock>();
@@ -38,54 +33,41 @@ class MessagesReader implements ReplyReader {
 		this.#reply = reply;
 	}
 
-	event(event: Json): Room {
+	event(event: Json): void {
+		const { type } = event;
 		const index = getNumber(event, 'index') ?? 0;
-		switch (event.type) {
-			case 'message_start':
-				return this.#open(getObject(event, 'message'));
-			case 'content_block_start':
-				return this.#begin(index, getObject(event, 'content_block'));
-			case 'content_block_delta':
-				return this.#go(index, getObject(event, 'delta'));
-			case 'content_block_stop':
-				return this.#end(index);
-			case 'message_delta':
-				this.#ending = { ...this.#ending, ...getObject(event, 'delta') };
-				return void this.#toUsage(getObject(event, 'usage'));
-			case 'message_stop':
-				return void this.#finish();
-			case 'error':
-				throw new ProviderComplaint({ body: event });
-			default:
-				return undefined;
-		}
+		if (type === 'message_start') this.#open(getObject(event, 'message'));
+		else if (type === 'content_block_start') this.#begin(index, getObject(event, 'content_block'));
+		else if (type === 'content_block_delta') this.#addDelta(index, getObject(event, 'delta'));
+		else if (type === 'content_block_stop') this.#end(index);
+		else if (type === 'message_delta') {
+			this.#ending = { ...this.#ending, ...getObject(event, 'delta') };
+			this.#addUsage(getObject(event, 'usage'));
+		} else if (type === 'message_stop') this.#finish();
+		else if (type === 'error') throw new ProviderComplaint({ body: event });
 	}
 
-	async body(body: Json): Promise<void> {
+	body(body: Json): void {
 		if (body.type === 'error') throw new ProviderComplaint({ body });
 		if (!Array.isArray(body.content)) throw new RunletError('interrupted', 'the answer is no message.');
-		await this.#open(body);
+		this.#open(body);
 		this.#finish();
 	}
 
-	#begin(index: number, start: Json): Room {
+	#begin(index: number, start: Json): void {
 		const type = getString(start, 'type');
-		let callId: string | undefined;
-		let room: Room;
-		if (type === 'tool_use') {
-			({ id: callId, room } = this.#reply.startCall(index, getString(start, 'id'), getString(start, 'name') ?? ''));
-		} else if (type === 'thinking') {
+		const name = getString(start, 'name') ?? '';
+		const callId = type === 'tool_use' ? this.#reply.startCall(index, getString(start, 'id'), name) : undefined;
+		if (type === 'thinking') {
 			this.#reply.newThought();
-			room = this.#reply.reasoning(getString(start, 'thinking') ?? '');
-		} else if (type === 'text') {
-			room = this.#reply.text(getString(start, 'text') ?? '');
-		} else if (type === 'server_tool_use') this.#countUse(getString(start, 'name') ?? '');
+			this.#reply.reasoning(getString(start, 'thinking') ?? '');
+		} else if (type === 'text') this.#reply.text(getString(start, 'text') ?? '');
+		else if (type === 'server_tool_use') this.#countUse(name);
 		else {
 			const result = readServerResult(start);
-			if (result !== undefined) room = this.#reply.providerCall(result);
+			if (result !== undefined) this.#reply.providerCall(result);
 		}
 		this.#blocks.set(index, { start, callId, pieces: new Map(), citations: [], inputs: [] });
-		return room;
 	}
 
 	/** Counts a use of a server tool as it begins. The usage at the end of the message replaces the count. */
@@ -98,18 +80,19 @@ class MessagesReader implements ReplyReader {
 		this.#reply.count(unit, uses);
 	}
 
-	#go(index: number, delta: Json): Room {
+	#addDelta(index: number, delta: Json): void {
 		const block = this.#blocks.get(index);
-		if (block === undefined) return undefined;
+		if (block === undefined) return;
 		const json = getString(delta, 'partial_json');
 		if (json !== undefined) {
-			if (block.callId !== undefined) return this.#reply.input(index, json);
-			block.inputs.push(json);
-			return undefined;
+			if (block.callId !== undefined) this.#reply.input(index, json);
+			else block.inputs.push(json);
+			return;
 		}
-		if (isRecord(delta.citation)) block.citations.push(delta.citation);
-		const cited = isRecord(delta.citation) ? readCitation(delta.citation) : undefined;
-		if (cited !== undefined) return this.#reply.source(cited);
+		if (isRecord(delta.citation)) {
+			block.citations.push(delta.citation);
+			this.#addSource(delta.citation);
+		}
 		// A delta names the field that it continues, including fields of unknown kinds.
 		for (const [field, piece] of Object.entries(delta)) {
 			if (field === 'type' || typeof piece !== 'string') continue;
@@ -117,36 +100,36 @@ class MessagesReader implements ReplyReader {
 			if (pieces === undefined) block.pieces.set(field, [getString(block.start, field) ?? '', piece]);
 			else pieces.push(piece);
 		}
-		if (delta.type === 'text_delta') return this.#reply.text(getString(delta, 'text') ?? '');
-		return delta.type === 'thinking_delta' ? this.#reply.reasoning(getString(delta, 'thinking') ?? '') : undefined;
+		if (delta.type === 'text_delta') this.#reply.text(getString(delta, 'text') ?? '');
+		if (delta.type === 'thinking_delta') this.#reply.reasoning(getString(delta, 'thinking') ?? '');
 	}
 
-	#end(index: number): Room {
+	#end(index: number): void {
 		const block = this.#blocks.get(index);
-		if (block === undefined) return undefined;
-		if (block.callId === undefined) return this.#endServerBlock(block);
-		// A call that a program wrote has its arguments in the start of the block, without deltas.
-		const given = getObject(block.start, 'input');
-		const room =
-			this.#reply.inputLength(index) === 0 && Object.keys(given).length > 0
-				? this.#reply.input(index, toInputText(given))
-				: undefined;
-		return this.#reply.endCall(index) ?? room;
+		if (block === undefined) return;
+		if (block.callId === undefined) this.#endServerBlock(block);
+		else {
+			// A call that a program wrote has its arguments in the start of the block, without deltas.
+			const input = getObject(block.start, 'input');
+			if (!this.#reply.hasInput(index) && Object.keys(input).length > 0) this.#reply.input(index, toInputText(input));
+			this.#reply.endCall(index);
+		}
 	}
 
-	/** Shows a call of a server tool, or the sources of a text that came whole. */
-	#endServerBlock({ start, inputs }: OpenBlock): Room {
+	/** Shows a call of a server tool, or the sources of a whole text. */
+	#endServerBlock({ start, inputs }: OpenBlock): void {
 		const input = inputs.length > 0 ? parseInput(inputs.join('')) : start.input;
 		const call = readServerCall(start, input);
-		let room = call && this.#reply.providerCall(call);
-		for (const citation of getObjects(start, 'citations')) {
-			const cited = readCitation(citation);
-			if (cited !== undefined) room = this.#reply.source(cited) ?? room;
-		}
-		return room;
+		if (call !== undefined) this.#reply.providerCall(call);
+		for (const citation of getObjects(start, 'citations')) this.#addSource(citation);
 	}
 
-	#toUsage(more: Json): void {
+	#addSource(citation: Json): void {
+		const source = readCitation(citation);
+		if (source !== undefined) this.#reply.source(source);
+	}
+
+	#addUsage(more: Json): void {
 		this.#usage = { ...this.#usage, ...Object.fromEntries(Object.entries(more).filter(([, value]) => value !== null)) };
 		this.#reply.usage(sumUsage(this.#usage));
 		for (const [name, count] of Object.entries(getObject(this.#usage, 'server_tool_use')))
@@ -171,19 +154,19 @@ class MessagesReader implements ReplyReader {
 		});
 	}
 
-	/** Reads the start of a message, or a whole one. Both may already hold blocks and a stop reason. */
-	async #open(from: Json): Promise<void> {
+	/** Reads the start of a message, or a whole message. Both may hold blocks and a stop reason. */
+	#open(from: Json): void {
 		this.#message = from;
 		this.#reply.setModel(getString(from, 'model'));
-		this.#toUsage(getObject(from, 'usage'));
+		this.#addUsage(getObject(from, 'usage'));
 		for (const [at, block] of getObjects(from, 'content').entries()) {
 			// Negative, so that it differs from the indices of streamed blocks.
 			const index = -1 - at;
-			await this.#begin(index, block);
-			await this.#end(index);
+			this.#begin(index, block);
+			this.#end(index);
 		}
-		// A whole message counts its searches better than its blocks do.
-		this.#toUsage({});
+		// The usage of a whole message replaces the counts of its blocks.
+		this.#addUsage({});
 		for (const key of ['stop_reason', 'stop_sequence', 'stop_details', 'container']) {
 			if (from[key] !== undefined) this.#ending = { ...this.#ending, [key]: from[key] };
 		}
@@ -210,7 +193,7 @@ function hasWebUse(usage: Json): boolean {
 	return Boolean(getNumber(counts, 'web_search_requests')) || Boolean(getNumber(counts, 'web_fetch_requests'));
 }
 
-/** Reads the terms that differ from the usual ones. A commitment to the priority tier has no price list. */
+/** Reads the unusual terms. A commitment to the priority tier has no price list. */
 function readTerms(usage: Json): Terms {
 	const tier = getString(usage, 'service_tier');
 	const geo = getString(usage, 'inference_geo');
@@ -221,7 +204,7 @@ function readTerms(usage: Json): Terms {
 	};
 }
 
-/** Converts a block to the form that is sent back. The arguments of a call stay in the message's `toolCalls`. */
+/** Converts a block to the form to send back. The arguments of a call stay in the message's `toolCalls`. */
 function toWholeBlock({ start, pieces, citations, inputs, callId }: OpenBlock): Json {
 	const fields = Object.fromEntries([...pieces].map(([field, all]) => [field, all.join('')]));
 	const { input, ...rest } = start;
@@ -245,12 +228,8 @@ function isPlain(block: Json): boolean {
 }
 
 function parseInput(json: string): unknown {
-	try {
-		const input: unknown = JSON.parse(json);
-		return isTooDeep(input) ? {} : input;
-	} catch {
-		return {};
-	}
+	const input = readJson(json);
+	return input === undefined || isTooDeep(input) ? {} : input;
 }
 
 /** Adds the counts of all iterations, if the server ran the model several times for one answer. */
@@ -263,7 +242,7 @@ function sumUsage(usage: Json): Json {
 	const written = runs.map((run) => getObject(run, 'cache_creation'));
 	const ttls = [...new Set(written.flatMap(Object.keys))];
 	const cache_creation = Object.fromEntries(
-		ttls.map((ttl) => [ttl, written.reduce((total, one) => total + (getNumber(one, ttl) ?? 0), 0)]),
+		ttls.map((ttl) => [ttl, written.reduce((total, counts) => total + (getNumber(counts, ttl) ?? 0), 0)]),
 	);
 	return {
 		...usage,

@@ -9,7 +9,7 @@ import { joinSystem } from '../../adapter/system.ts';
 import { toToolFields } from '../../adapter/tools.ts';
 import { createMark, markMessages, toMessages } from './conversation.ts';
 
-/** Creates the body of a Messages API request. `cache` is how long the marked prompt stays in the cache. */
+/** @param cache how long the marked prompt stays in the cache */
 export async function toMessagesBody(request: ModelRequest, cache: '5m' | '1h' | false) {
 	const { model, messages, tools, maxOutputTokens, outputSchema, stream } = request;
 	const mark = createMark(cache);
@@ -38,8 +38,8 @@ export async function toMessagesBody(request: ModelRequest, cache: '5m' | '1h' |
 }
 
 /**
- * Converts tools. Those that a result refers to are deferred: the API leaves them out of the beginning of the prompt, and
- * puts them where the result is (platform.claude.com/docs/en/agents-and-tools/tool-use/tool-use-with-prompt-caching).
+ * Converts tools. The API moves a deferred tool from the beginning of the prompt to the result that refers to it
+ * (platform.claude.com/docs/en/agents-and-tools/tool-use/tool-use-with-prompt-caching).
  */
 function toTools(tools: readonly WireTool[], deferred: ReadonlySet<string>, mark: Json): Json[] {
 	const last = tools.findLastIndex(({ name, provider }) => !deferred.has(name) && provider?.deferLoading !== true);
@@ -54,22 +54,21 @@ function toTools(tools: readonly WireTool[], deferred: ReadonlySet<string>, mark
 }
 
 /**
- * Finds the names of the tools that each call's result brought, for models that take references. The API wants a tool that
- * is not deferred. A result that is not sent refers to nothing.
+ * Finds the tools that each sent result brought, by the id of the call, for models that take references. The API requires
+ * a tool that is not deferred.
  */
 function findReferences({ model, tools, messages }: ModelRequest): ReadonlyMap<string, readonly string[]> {
 	const found = new Map<string, string[]>();
-	const isKnown = readVersion(model) >= 4.5 && readVersion(model) < 99;
-	if (!isKnown || tools.every(({ foundBy }) => foundBy !== undefined)) return found;
+	const takesReferences = readVersion(model) >= 4.5 && readVersion(model) < 99;
 	const later = tools.filter(({ foundBy }) => foundBy !== undefined);
-	if (later.length === 0) return found;
-	const ids = new Set(messages.flatMap((one) => (one.role === 'tool' ? [one.toolCallId] : [])));
+	if (!takesReferences || later.length === tools.length) return found;
+	const ids = new Set(messages.flatMap((message) => (message.role === 'tool' ? [message.toolCallId] : [])));
 	for (const { name, foundBy = '' } of later)
 		if (ids.has(foundBy)) found.set(foundBy, [...(found.get(foundBy) ?? []), name]);
 	return found;
 }
 
-/** Removes the model's thinking from a request's body. Leaves out a turn that had nothing else. */
+/** Removes the model's thinking from a request's body, and turns that are then empty. */
 export function removeThinking(body: Json): Json {
 	const messages = getObjects(body, 'messages').flatMap((message) => {
 		const content = getObjects(message, 'content').filter(({ type }) => !/^(redacted_)?thinking$/.test(`${type}`));
@@ -78,7 +77,7 @@ export function removeThinking(body: Json): Json {
 	return { ...body, messages };
 }
 
-/** Converts a schema for structured output: objects are closed, and unknown keywords move to the description. */
+/** Converts a schema for structured output. Closes objects, and moves unknown keywords to the description. */
 async function closeSchema(schema: JsonSchema): Promise<unknown> {
 	const { transformJSONSchema } = await import('../../adapter/anthropic-sdk.ts');
 	try {
@@ -88,7 +87,7 @@ async function closeSchema(schema: JsonSchema): Promise<unknown> {
 	}
 }
 
-/** Removes lists of exact items, which the API does not know. The whole schema checks the answer later. */
+/** Removes lists of exact items, which the API does not know. The whole schema checks the reply later. */
 function removeClosedLists(schema: JsonSchema): Record<string, unknown> {
 	const { items, ...rest } = mapInner(schema, removeClosedLists);
 	return typeof items === 'boolean' || items === undefined ? rest : { ...rest, items };
@@ -101,16 +100,13 @@ function toToolChoice({ toolChoice, parallelToolCalls }: ModelRequest): Json {
 	return { tool_choice: { type: toolChoice === 'required' ? 'any' : toolChoice, ...single } };
 }
 
-/**
- * Reads the major and minor version in a model's name: 4.5 of `claude-sonnet-4-5-20250929`. Returns 99 if there is
- * none.
- */
+/** Reads the version in a model's name: 4.5 of `claude-sonnet-4-5-20250929`. Returns 99 if there is none. */
 function readVersion(model: string): number {
 	const [, major, minor = '0'] = /claude-(?:[a-z]+-)?(\d{1,2})(?:[-.](\d{1,2}))?(?!\d)/i.exec(model) ?? [];
 	return major === undefined ? 99 : Number(`${major}.${minor}`);
 }
 
-/** The default limit of a reply, because the API requires one: what every model of that age can produce. */
+/** The default limit of a reply, which the API requires. Every model of the version can produce it. */
 function findLongestReply(model: string): number {
 	const version = readVersion(model);
 	return version >= 4 ? 32_000 : version >= 3.5 ? 8_192 : 4_096;
@@ -122,16 +118,15 @@ const newerEfforts: readonly ReasoningEffort[] = ['low', 'medium', 'high', 'xhig
 const budgets = { minimal: 1_024, low: 2_048, medium: 8_192, high: 16_384, xhigh: 24_576, max: 31_000 };
 
 /**
- * Models since 4.6 choose how much to think by an effort, and those since 3.7 think within a budget. Thinking is off
- * with a forced tool, because the API refuses both
- * (platform.claude.com/docs/en/build-with-claude/thinking-troubleshooting).
+ * Models since 4.6 think by an effort, and models since 3.7 within a budget. A forced tool turns thinking off, because the
+ * API refuses both (platform.claude.com/docs/en/build-with-claude/thinking-troubleshooting).
  */
 function toThinking({ model, reasoningEffort, toolChoice }: ModelRequest, maxTokens: number) {
 	const version = readVersion(model);
 	if (reasoningEffort === undefined || version < 3.7) return {};
 	const forced = toolChoice === 'required' || typeof toolChoice === 'object';
 	if (reasoningEffort === 'none') {
-		// Some models always think. Sonnet since 5.5 has another word for no thinking.
+		// Some models always think. Sonnet since 5.5 has its own word for no thinking.
 		const canStop = /haiku/i.test(model) || (version < 5.5 && !/fable|mythos/i.test(model));
 		if (canStop) return { thinking: { type: 'disabled' } };
 		return /sonnet/i.test(model) ? { thinking: { type: 'between_tools' } } : { effort: 'low' };
@@ -153,7 +148,7 @@ function takesSystemInPlace(model: string): boolean {
 	return version >= 5.5 ? version < 99 : version >= 4.8 && !/sonnet/i.test(model);
 }
 
-/** Finds the container of the current turn. A program of the model may wait in it for the results of its calls. */
+/** Finds the container of the current turn. A program in it may wait for the results of its calls. */
 function findContainer(messages: readonly Message[]): string | undefined {
 	const last = messages.findLast(({ role }) => role !== 'tool' && role !== 'system');
 	return last?.role === 'assistant'

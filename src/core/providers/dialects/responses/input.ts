@@ -9,36 +9,32 @@ import {
 	type ToolMessage,
 	type UserMessage,
 } from '../../../chat/index.ts';
-import { renderMadeImage } from '../../../chat/reply.ts';
+import { claimId, renderMadeImage } from '../../../chat/reply.ts';
 import { providerName, type ToolCall } from '../../../tool/index.ts';
 import { getObject, getObjects, getString, type Json } from '../../adapter/json.ts';
 
-/** The differences between the Responses APIs of providers. */
+/** The differences between the Responses APIs of OpenAI and xAI. */
 export interface ResponsesDialect {
 	readonly variant: 'openai' | 'xai';
 	/** The role of a system message within the conversation. */
 	readonly systemRole: 'developer' | 'system';
-	/** The levels of effort of each model, by its name. The first match counts. */
+	/** The levels of effort by model. The first match counts. */
 	readonly efforts: readonly (readonly [model: RegExp, steps: string])[];
 	/** Whether a model without levels of effort returns encrypted reasoning, or refuses the request for it. */
 	readonly alwaysEncrypts: boolean;
-	/** Whether the provider runs custom tools that the request does not name. */
+	/** Whether the provider has its own custom tools, which the request does not name. */
 	readonly ownCustomTools: boolean;
 	readonly reasoningSummary?: string;
 }
 
-/**
- * Converts the conversation to items. A model that does not reason refuses reasoning items.
- *
- * @param added the tools that a call's result brought, by the id of the call. They follow all results of their turn.
- */
+/** @param added the tools that a call's result brought, by the id of the call. They follow all results of their turn. */
 export function toInput(
 	messages: readonly Message[],
 	{ variant, systemRole }: ResponsesDialect,
 	takesReasoning: boolean,
 	added: ReadonlyMap<string, readonly Json[]> = new Map(),
 ): Json[] {
-	const taken = new Set<string>();
+	const callIds = new Set<string>();
 	/** The answers to the calls of the last assistant message, by their ids. */
 	let answers = new Map<string, Json>();
 	const itemsFor = (message: Message): Json[] => {
@@ -57,7 +53,7 @@ export function toInput(
 				answers = new Map();
 				return items.map(({ ownId, ...item }) => {
 					if (typeof ownId !== 'string') return item;
-					const call_id = findUnusedId(toCallId(ownId), taken);
+					const call_id = claimId(callIds, toCallId(ownId));
 					const custom = item.type === 'custom_tool_call' && { type: 'custom_tool_call_output' };
 					answers.set(ownId, { ...custom, call_id, ...(item.caller ? { caller: item.caller } : {}) });
 					return { ...item, call_id };
@@ -79,16 +75,9 @@ export function toInput(
 	});
 }
 
-/** Converts a call's id to at most 64 characters. */
+/** Shortens a call's id to 64 characters. */
 function toCallId(id: string): string {
 	return id.length <= 64 ? id : providerName(id);
-}
-
-function findUnusedId(id: string, taken: Set<string>): string {
-	let free = id;
-	for (let again = 2; taken.has(free); again++) free = `${id.slice(0, 58)}_${again}`;
-	taken.add(free);
-	return free;
 }
 
 function toContent({ parts = [], content }: UserMessage): string | Json[] {
@@ -110,14 +99,12 @@ function toParts(parts: readonly MessagePart[]): Json[] {
 			return [{ type: 'input_file', ...file }, ...caption];
 		}
 		const text = renderPart(part);
-		const held = media?.kind === 'text' && media.data !== undefined ? `${text}\n\n${decodeText(media.data)}` : text;
-		return held === '' ? [] : [{ type: 'input_text', text: held }];
+		const whole = media?.kind === 'text' && media.data !== undefined ? `${text}\n\n${decodeText(media.data)}` : text;
+		return whole === '' ? [] : [{ type: 'input_text', text: whole }];
 	});
 }
 
-/**
- * Converts a result to text, or to parts if it has media. The API has no field for failed results, so the text says it.
- */
+/** Converts a result to text, or to parts if it has media. The text says that it failed, because the API has no field. */
 function toOutput(message: ToolMessage): string | Json[] {
 	const { parts = [], isError } = message;
 	const items = toParts(parts);
@@ -128,18 +115,15 @@ function toOutput(message: ToolMessage): string | Json[] {
 	return isError && !/^error\b/i.test(text) ? `Error: ${text}` : text;
 }
 
-/**
- * Converts an assistant's turn: to the original items if they were kept and the text is unchanged, else to text and
- * calls. The id of a call in Runlet is `ownId`.
- */
+/** Converts an assistant's turn: to the original items if the text is unchanged, else to text and calls. */
 function toItems(message: AssistantMessage, variant: string, takesReasoning: boolean): Json[] {
 	const { toolCalls = [], providerMetadata = {} } = message;
 	const calls = new Map(toolCalls.map((call) => [call.id, call]));
 	const kept = getObjects(getObject(providerMetadata, variant), 'output');
 	const text = messageText(message);
-	const said = message.parts === undefined ? text : readTextParts(message.parts);
-	const asGiven = kept.length > 0 && (said === '' || said === kept.map(readText).join(''));
-	const items = asGiven
+	const ownText = message.parts === undefined ? text : readTextParts(message.parts);
+	const isUnchanged = kept.length > 0 && (ownText === '' || ownText === kept.map(readText).join(''));
+	const items = isUnchanged
 		? dropUnsendable(kept, takesReasoning, (id) => calls.has(id))
 		: text === ''
 			? []
@@ -153,27 +137,26 @@ function toItems(message: AssistantMessage, variant: string, takesReasoning: boo
 	return [...own, ...[...calls.values()].map((call) => toCallItem(call, false))];
 }
 
-/** Converts a call. Arguments that were not JSON become JSON that says so, because some servers parse them. */
+/** Converts a call. Arguments that are not JSON are wrapped in JSON, because some servers parse them. */
 function toCallItem({ id, name, input }: ToolCall, custom: boolean): Json {
-	const own = { name: providerName(name), ownId: id };
+	const about = { name: providerName(name), ownId: id };
 	if (custom)
-		return { ...own, type: 'custom_tool_call', input: typeof input === 'string' ? input : JSON.stringify(input) };
+		return { ...about, type: 'custom_tool_call', input: typeof input === 'string' ? input : JSON.stringify(input) };
 	return {
-		...own,
+		...about,
 		type: 'function_call',
 		arguments: JSON.stringify(isRecord(input) ? input : { invalid_json: input }),
 	};
 }
 
 /** Whether an item is a client's call, whose arguments are in the message's `toolCalls`. */
-function isOpen({ type, arguments: given, input }: Json): boolean {
-	return (type === 'function_call' && given === undefined) || (type === 'custom_tool_call' && input === undefined);
+function isOpen({ type, arguments: args, input }: Json): boolean {
+	return (type === 'function_call' && args === undefined) || (type === 'custom_tool_call' && input === undefined);
 }
 
 /**
- * Drops the items of a turn that the API would refuse. Reasoning must be encrypted, because nothing is stored, and must
- * be followed by its result. The result of dropped reasoning loses its id, or is dropped too. Calls without an answer
- * are dropped.
+ * Drops the items of a turn that the API would refuse: calls without an answer, and reasoning that is not encrypted or
+ * not followed by its result. The result of dropped reasoning loses its id, or is dropped too.
  */
 export function dropUnsendable(
 	items: readonly Json[],
@@ -191,7 +174,7 @@ export function dropUnsendable(
 	return items.flatMap((item, at): Json[] => {
 		if (item.type === 'reasoning') {
 			const next = items.find((other, index) => index > at && other.type !== 'reasoning');
-			// A made image goes back as a message without a type, which is no result of reasoning.
+			// A made image is sent back as a message without a type, which is no result of reasoning.
 			const hasResult = next?.type !== undefined && hasOutput(next);
 			orphan = !takesReasoning || !item.encrypted_content || !hasResult;
 			return orphan ? [] : [item];
@@ -206,10 +189,10 @@ export function dropUnsendable(
 
 /** Whether an item can be rebuilt from a message's text and calls. */
 export function isPlain(item: Json): boolean {
-	const own = plainFields[getString(item, 'type') ?? ''];
-	if (own === undefined) return false;
+	const fields = plainFields[getString(item, 'type') ?? ''];
+	if (fields === undefined) return false;
 	const direct = getObject(item, 'caller').type === 'direct';
-	const more = Object.entries(item).filter(([key, value]) => value !== null && !own.includes(key));
+	const more = Object.entries(item).filter(([key, value]) => value !== null && !fields.includes(key));
 	return (
 		more.every(([key]) => key === 'caller' && direct) &&
 		getObjects(item, 'content').every(
@@ -238,10 +221,10 @@ export function readVisible(part: Json): string {
 }
 
 /**
- * Leaves out of an item what the API does not need back: the results of a search in files, and the images of a program. An
- * image that the model made goes back as its name, because the API takes no image call without its bytes.
+ * Removes the results of a file search and the images of a program, which the API does not need back. A made image is sent
+ * back as its name, because the API takes no image call without its bytes.
  */
-export function toSmall(item: Json): Json {
+export function removeResults(item: Json): Json {
 	const { type, file } = item;
 	if (type === 'image_generation_call' && typeof file === 'string')
 		return { role: 'assistant', content: renderMadeImage(file) };

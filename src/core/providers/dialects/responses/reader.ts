@@ -6,120 +6,91 @@ import type { ModelRequest, ReplyReader } from '../../adapter/adapter.ts';
 import { ProviderComplaint } from '../../adapter/failure.ts';
 import { getNumber, getObject, getObjects, getString, type Json } from '../../adapter/json.ts';
 import type { CallKey, ReplyBuilder } from '../../adapter/reply.ts';
-import { dropUnsendable, isPlain, type ResponsesDialect, readVisible, toSmall } from './input.ts';
-import { listSources, readServerCall } from './server-calls.ts';
-import { countUnits, readUsageRecord } from './units.ts';
+import { dropUnsendable, isPlain, type ResponsesDialect, readVisible, removeResults } from './input.ts';
+import { countUnits, listSources, readServerCall, readUsageRecord } from './provider-tools.ts';
 
-type Room = undefined | Promise<void>;
+/** The events with a piece of a text, or with a whole text. */
+const textEvent =
+	/^response\.(output_text|refusal|reasoning_summary_text|reasoning_text|function_call_arguments|custom_tool_call_input)\.(delta|done)$/;
+
+/** The fields of whole texts other than `text`. */
+const wholeFields: Readonly<Record<string, string>> = {
+	refusal: 'refusal',
+	function_call_arguments: 'arguments',
+	custom_tool_call_input: 'input',
+};
 
 /** Reads an answer of the Responses API, streamed or whole. */
-export function createResponsesReader(
-	reply: ReplyBuilder,
-	{ tools }: ModelRequest,
-	{ ownCustomTools }: ResponsesDialect,
-): ReplyReader {
-	return new ResponsesReader(reply, tools, ownCustomTools);
-}
-
-class ResponsesReader implements ReplyReader {
+export class ResponsesReader implements ReplyReader {
 	readonly #reply: ReplyBuilder;
 	readonly #tools: ModelRequest['tools'];
-	readonly #ownCustomTools: ResponsesDialect['ownCustomTools'];
+	readonly #ownCustomTools: boolean;
 	readonly #whole = new Map<CallKey, Json>();
 	readonly #keys = new Map<string, CallKey>();
 	/** The received text of each part of each item. */
-	readonly #came = new Map<string, string>();
+	readonly #received = new Map<string, string>();
 	#newestCall: CallKey | undefined;
 	#refused = false;
 	#pending: string | undefined;
-	/** The response as it was last told, without its items. */
+	/** The newest state of the response. Its items may be missing. */
 	#response: Json = {};
 	#units: Units = {};
 
-	constructor(reply: ReplyBuilder, tools: ModelRequest['tools'], ownCustomTools: ResponsesDialect['ownCustomTools']) {
+	constructor(reply: ReplyBuilder, { tools }: ModelRequest, { ownCustomTools }: ResponsesDialect) {
 		this.#reply = reply;
 		this.#tools = tools;
 		this.#ownCustomTools = ownCustomTools;
 	}
 
-	event(event: Json): Room {
-		const delta = getString(event, 'delta') ?? '';
-		const content = (): string => `${this.#getKey(event)} content ${getNumber(event, 'content_index') ?? 0}`;
-		const summary = (): string => `${this.#getKey(event)} summary ${getNumber(event, 'summary_index') ?? 0}`;
-		switch (event.type) {
-			case 'response.created':
-				return void this.#open(getObject(event, 'response'));
-			case 'response.output_item.added': {
-				const item = getObject(event, 'item');
-				return this.#begin(this.#getKey(event, getString(item, 'id')), item);
-			}
-			case 'response.output_item.done': {
-				const item = getObject(event, 'item');
-				return this.#settle(this.#getKey(event, getString(item, 'id')), item);
-			}
-			case 'response.output_text.delta':
-				return this.#text(content(), delta);
-			case 'response.output_text.done':
-				return this.#text(content(), this.#rest(content(), getString(event, 'text') ?? ''));
-			case 'response.refusal.delta':
-				this.#refused = true;
-				return this.#text(content(), delta);
-			case 'response.refusal.done':
-				this.#refused = true;
-				return this.#text(content(), this.#rest(content(), getString(event, 'refusal') ?? ''));
-			case 'response.reasoning_summary_text.delta':
-				return this.#thought(summary(), delta);
-			case 'response.reasoning_summary_text.done':
-				return this.#thought(summary(), this.#rest(summary(), getString(event, 'text') ?? ''));
-			case 'response.reasoning_text.delta':
-				return this.#thought(content(), delta);
-			case 'response.reasoning_text.done':
-				return this.#thought(content(), this.#rest(content(), getString(event, 'text') ?? ''));
-			case 'response.function_call_arguments.delta':
-				return this.#input(this.#getKey(event), delta, false);
-			case 'response.custom_tool_call_input.delta':
-				return this.#input(this.#getKey(event), delta, true);
-			case 'response.function_call_arguments.done':
-				return this.#input(
-					this.#getKey(event),
-					this.#rest(`${this.#getKey(event)} input`, getString(event, 'arguments') ?? ''),
-					false,
-				);
-			case 'response.custom_tool_call_input.done':
-				return this.#input(
-					this.#getKey(event),
-					this.#rest(`${this.#getKey(event)} input`, getString(event, 'input') ?? ''),
-					true,
-				);
-			case 'response.completed':
-				return this.#end(getObject(event, 'response'), 'completed');
-			case 'response.incomplete':
-				return this.#end(getObject(event, 'response'), 'incomplete');
-			case 'response.failed':
-			case 'response.cancelled':
-				this.#open(getObject(event, 'response'));
-				return this.#fail(getObject(event, 'response'));
-			case 'error':
-				throw new ProviderComplaint({ body: event });
-			default:
-				// The error of a gateway has no type.
-				if (event.type === undefined && event.error) throw new ProviderComplaint({ body: event });
-				return undefined;
+	event(event: Json): void {
+		const type = getString(event, 'type') ?? '';
+		const response = getObject(event, 'response');
+		const item = getObject(event, 'item');
+		const [, kind, phase] = textEvent.exec(type) ?? [];
+		// The error of a gateway has no type.
+		if (type === 'error' || (type === '' && event.error)) throw new ProviderComplaint({ body: event });
+		if (kind !== undefined) this.#readText(event, kind, phase === 'done');
+		else if (type === 'response.created') this.#open(response);
+		else if (type === 'response.output_item.added') this.#begin(this.#getKey(event, getString(item, 'id')), item);
+		else if (type === 'response.output_item.done') this.#settle(this.#getKey(event, getString(item, 'id')), item);
+		else if (type === 'response.completed') this.#end(response, 'completed');
+		else if (type === 'response.incomplete') this.#end(response, 'incomplete');
+		else if (type === 'response.failed' || type === 'response.cancelled') {
+			this.#open(response);
+			this.#fail(response);
 		}
 	}
 
-	async body(body: Json): Promise<void> {
+	body(body: Json): void {
 		const status = getString(body, 'status') ?? 'completed';
 		this.#open(body, true);
 		if (body.error || status === 'failed' || status === 'cancelled') this.#fail(body);
 		if (this.#pending !== undefined) return;
 		if (!Array.isArray(body.output)) throw new RunletError('interrupted', 'the answer is no response.');
-		for (const [index, item] of getObjects(body, 'output').entries()) await this.#settle(index, item);
+		for (const [index, item] of getObjects(body, 'output').entries()) this.#settle(index, item);
 		this.#finish(body, status);
 	}
 
 	pending(): string | undefined {
 		return this.#pending;
+	}
+
+	/** Reads a piece of a text, or the whole text at its end. */
+	#readText(event: Json, kind: string, isWhole: boolean): void {
+		const key = this.#getKey(event);
+		const isInput = kind === 'function_call_arguments' || kind === 'custom_tool_call_input';
+		const place =
+			kind === 'reasoning_summary_text'
+				? `summary ${getNumber(event, 'summary_index') ?? 0}`
+				: `content ${getNumber(event, 'content_index') ?? 0}`;
+		const part = `${key} ${isInput ? 'input' : place}`;
+		const field = isWhole ? (wholeFields[kind] ?? 'text') : 'delta';
+		const text = getString(event, field) ?? '';
+		const piece = isWhole ? this.#rest(part, text) : text;
+		this.#refused ||= kind === 'refusal';
+		if (isInput) this.#input(key, piece, kind === 'custom_tool_call_input');
+		else if (kind.startsWith('reasoning')) this.#thought(part, piece);
+		else this.#text(part, piece);
 	}
 
 	#getKey(event: Json, id = getString(event, 'item_id')): CallKey {
@@ -135,74 +106,73 @@ class ResponsesReader implements ReplyReader {
 				(!this.#ownCustomTools || this.#tools.some(({ name }) => name === item.name)))
 		);
 	}
+
 	#add(part: string, piece: string): void {
-		this.#came.set(part, (this.#came.get(part) ?? '') + piece);
-	}
-	#text(part: string, piece: string): Room {
-		this.#add(part, piece);
-		return this.#reply.text(piece);
+		this.#received.set(part, (this.#received.get(part) ?? '') + piece);
 	}
 
-	#thought(part: string, piece: string): Room {
-		if (!this.#came.has(part)) this.#reply.newThought();
+	#text(part: string, piece: string): void {
 		this.#add(part, piece);
-		return this.#reply.reasoning(piece);
+		this.#reply.text(piece);
 	}
 
-	#input(key: CallKey, piece: string, custom: boolean): Room {
+	#thought(part: string, piece: string): void {
+		if (!this.#received.has(part)) this.#reply.newThought();
+		this.#add(part, piece);
+		this.#reply.reasoning(piece);
+	}
+
+	#input(key: CallKey, piece: string, custom: boolean): void {
 		this.#add(`${key} input`, piece);
 		// A custom tool takes text, which is passed on as a JSON string.
-		return this.#reply.input(key, custom ? JSON.stringify(piece).slice(1, -1) : piece);
+		this.#reply.input(key, custom ? JSON.stringify(piece).slice(1, -1) : piece);
 	}
 
-	/**
-	 * Returns the part of a text that the pieces did not bring. Empty if the pieces differ, because they were shown
-	 * already.
-	 */
+	/** Returns the end of a text that no piece brought, or an empty text if the shown pieces differ from the text. */
 	#rest(part: string, all: string): string {
-		const had = this.#came.get(part) ?? '';
-		return all.startsWith(had) ? all.slice(had.length) : '';
+		const received = this.#received.get(part) ?? '';
+		return all.startsWith(received) ? all.slice(received.length) : '';
 	}
 
-	#begin(key: CallKey, item: Json): Room {
-		if (!this.#isCall(item) || this.#reply.callId(key) !== undefined) return undefined;
+	#begin(key: CallKey, item: Json): void {
+		if (!this.#isCall(item) || this.#reply.callId(key) !== undefined) return;
 		this.#newestCall = key;
-		const { room } = this.#reply.startCall(key, getString(item, 'call_id'), getString(item, 'name') ?? '');
-		return item.type === 'custom_tool_call' ? this.#reply.input(key, '"') : room;
+		this.#reply.startCall(key, getString(item, 'call_id'), getString(item, 'name') ?? '');
+		if (item.type === 'custom_tool_call') this.#reply.input(key, '"');
 	}
 
-	#settle(key: CallKey, given: Json): Room {
-		const item = this.#takeImages(given);
+	#settle(key: CallKey, wireItem: Json): void {
+		const item = this.#takeImages(wireItem);
 		this.#whole.set(key, item);
-		let room = this.#begin(key, item);
+		this.#begin(key, item);
 		if (this.#isCall(item)) {
 			const custom = item.type === 'custom_tool_call';
 			const all = custom ? item.input : isRecord(item.arguments) ? toInputText(item.arguments) : item.arguments;
-			if (typeof all === 'string') room = this.#input(key, this.#rest(`${key} input`, all), custom) ?? room;
-			if (custom) room = this.#reply.input(key, '"') ?? room;
-			return this.#reply.endCall(key) ?? room;
+			if (typeof all === 'string') this.#input(key, this.#rest(`${key} input`, all), custom);
+			if (custom) this.#reply.input(key, '"');
+			this.#reply.endCall(key);
+			return;
 		}
 		const call = readServerCall(item);
 		if (call !== undefined) {
-			room = this.#reply.providerCall(call) ?? room;
+			this.#reply.providerCall(call);
 			this.#countUnits();
 		}
 		for (const [index, { text: all }] of getObjects(item, 'summary').entries()) {
 			const part = `${key} summary ${index}`;
-			if (typeof all === 'string') room = this.#thought(part, this.#rest(part, all)) ?? room;
+			if (typeof all === 'string') this.#thought(part, this.#rest(part, all));
 		}
 		for (const [index, content] of getObjects(item, 'content').entries()) {
 			const part = `${key} content ${index}`;
-			const all = this.#rest(part, readVisible(content));
-			if (item.type === 'reasoning') room = this.#thought(part, all) ?? room;
-			else if (item.type === 'message') room = this.#text(part, all) ?? room;
+			const rest = this.#rest(part, readVisible(content));
+			if (item.type === 'reasoning') this.#thought(part, rest);
+			else if (item.type === 'message') this.#text(part, rest);
 			this.#refused ||= content.type === 'refusal' && readVisible(content) !== '';
 		}
-		for (const source of listSources(item)) room = this.#reply.source(source) ?? room;
-		return room;
+		for (const source of listSources(item)) this.#reply.source(source);
 	}
 
-	/** Takes the images out of an item, which then names their files. */
+	/** Replaces the images of an item by the names of their files. */
 	#takeImages(item: Json): Json {
 		const { result, ...rest } = item;
 		if (item.type === 'code_interpreter_call' && Array.isArray(item.outputs))
@@ -212,13 +182,13 @@ class ResponsesReader implements ReplyReader {
 		return { ...rest, file: this.#reply.image(format === 'svg' ? 'image/svg+xml' : `image/${format}`, result) };
 	}
 
-	/** Takes the image that a program made. */
+	/** Replaces the image of a program by the name of its file. */
 	#takePlot(output: Json): Json {
 		const [, mime, data] = /^data:(image\/[\w.+-]+);base64,(.+)$/s.exec(getString(output, 'url') ?? '') ?? [];
 		return mime === undefined || data === undefined ? output : { type: 'image', file: this.#reply.image(mime, data) };
 	}
 
-	/** @param isWhole whether it came without a stream. One that goes on then does so in the background */
+	/** @param isWhole whether the response came without a stream. If it is unfinished, it continues in the background */
 	#open(response: Json, isWhole = false): void {
 		this.#response = response;
 		const goesOn = response.status === 'queued' || response.status === 'in_progress';
@@ -238,7 +208,7 @@ class ResponsesReader implements ReplyReader {
 		throw new ProviderComplaint({ body: { error: error ?? { message } } });
 	}
 
-	/** Counts what is billed besides tokens so far, because a response that breaks off bills it too. */
+	/** Counts the billed units so far, because an interrupted response bills them too. */
 	#countUnits(output: readonly Json[] = [...this.#whole.values()]): void {
 		const none = Object.fromEntries(Object.keys(this.#units).map((unit) => [unit, 0]));
 		this.#units = countUnits(this.#response, output);
@@ -251,7 +221,7 @@ class ResponsesReader implements ReplyReader {
 		const inOrder = [...this.#whole].sort(([a], [b]) => (typeof a === 'number' && typeof b === 'number' ? a - b : 0));
 		const output = dropUnsendable(
 			inOrder.map(([key, item]) => {
-				if (!this.#isCall(item)) return toSmall(item);
+				if (!this.#isCall(item)) return removeResults(item);
 				const { arguments: _, input: __, ...kept } = item;
 				return { ...kept, call_id: this.#reply.callId(key) };
 			}),
@@ -272,22 +242,20 @@ class ResponsesReader implements ReplyReader {
 		});
 	}
 
-	#end(response: Json, status: string): Room {
+	#end(response: Json, status: string): void {
 		this.#open(response);
-		let room: Room;
 		const output = getObjects(response, 'output');
 		if (this.#whole.size < output.length) {
 			for (const [index, item] of output.entries()) {
 				const key = this.#keys.get(getString(item, 'id') ?? '') ?? index;
-				if (!this.#whole.has(key)) room = this.#settle(key, item) ?? room;
+				if (!this.#whole.has(key)) this.#settle(key, item);
 			}
 		}
 		this.#finish(response, status);
-		return room;
 	}
 }
 
-/** Tiers at the usual price. */
+/** The tiers at the usual price. */
 const usualTiers: ReadonlySet<string> = new Set(['default', 'auto', 'standard']);
 
 /** Returns why a reply is incomplete, or `undefined` if it is complete. */

@@ -1,22 +1,14 @@
 import { listProviderTools, type ProviderChoices, type ProviderTool } from '../../../chat/provider-tool.ts';
-import { type Foreseen, listToolTypes } from '../../adapter/foresee.ts';
 import { getString, type Json } from '../../adapter/json.ts';
-import { assertNoDomains, createNoTool } from '../../adapter/tools.ts';
+import { assertNoDomains, createNoTool, type Foreseen, listToolTypes } from '../../adapter/tools.ts';
+import type { ChatQuirks } from './request.ts';
 
-/** An endpoint, and its own words for what an agent chooses. */
-export interface ChatTools {
-	readonly displayName: string;
-	/** Its `type` of each tool that it runs itself. */
-	readonly types?: Readonly<Record<string, string>>;
-	/** Its word for each tier. One that is missing here is left out. The default is the same word. */
-	readonly tiers?: Readonly<Record<string, string>>;
-	/** Its field for the end user, or `false` if it refuses one. The default is `user`. */
-	readonly endUserField?: string | false;
-}
-
-/** Converts an agent's choices to fields of Chat Completions. Throws `invalid_request` for a tool that the endpoint does not have. */
-export function toChatChoices(choices: ProviderChoices, endpoint: ChatTools): Json {
-	const { displayName, types = {}, tiers = usualTiers, endUserField = 'user' } = endpoint;
+/** Converts an agent's choices to fields of Chat Completions. Throws `invalid_request` for an unknown tool. */
+export function toChatChoices(
+	choices: ProviderChoices,
+	displayName: string,
+	{ providerTools: types = {}, serviceTiers = usualTiers, endUser: endUserField = 'user' }: ChatQuirks = {},
+): Json {
 	const toTool = (tool: ProviderTool): Json => {
 		const { type, maxUses: _, allowedDomains: __, blockedDomains: ___, ...fields } = tool;
 		const own = types[type] ?? (common.test(type) ? undefined : type);
@@ -26,7 +18,7 @@ export function toChatChoices(choices: ProviderChoices, endpoint: ChatTools): Js
 	};
 	const tools = listProviderTools(choices).map(toTool);
 	const { serviceTier, endUser } = choices;
-	const tier = serviceTier && tiers[serviceTier];
+	const tier = serviceTier && serviceTiers[serviceTier];
 	return {
 		...(tools.length > 0 && { tools }),
 		...(tier !== undefined && { service_tier: tier }),
@@ -36,10 +28,9 @@ export function toChatChoices(choices: ProviderChoices, endpoint: ChatTools): Js
 
 const usualTiers: Readonly<Record<string, string>> = { flex: 'flex', priority: 'priority' };
 
-/** Runlet's names of tools. Another name is the endpoint's own. */
+/** Runlet's names of tools. Other names are the endpoint's own. */
 const common = /^(web_search|web_fetch|code_execution|file_search|mcp|image_generation)$/;
 
-/** Returns what a body may bill besides its tokens. */
 export function foreseeChat(body: Json, model: string): Foreseen {
 	const tools = listToolTypes(body).filter(({ type }) => type !== 'function' && type !== 'custom');
 	const searches = body.web_search_options !== undefined || /search-(preview|api)/.test(model);

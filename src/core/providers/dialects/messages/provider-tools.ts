@@ -1,21 +1,23 @@
+import { isRecord } from '../../../base/json.ts';
 import {
 	listProviderTools,
+	type ProviderCall,
 	type ProviderChoices,
 	type ProviderContext,
 	type ProviderTool,
+	type Source,
 	usualUses,
 } from '../../../chat/provider-tool.ts';
 import { searchName } from '../../../chat/tool-search.ts';
 import { builtinNames } from '../../../skill/builtins.ts';
-import { countMostInput, type Foreseen, listToolTypes, readUses } from '../../adapter/foresee.ts';
-import { getNumber, getObject, getObjects, type Json } from '../../adapter/json.ts';
-import { assertNoDomains, createNoTool } from '../../adapter/tools.ts';
+import { getNumber, getObject, getObjects, getString, type Json } from '../../adapter/json.ts';
+import { assertNoDomains, countMostInput, createNoTool, type Foreseen, listToolTypes } from '../../adapter/tools.ts';
 
-/** Converts an agent's choices to fields of the Messages API. Throws `invalid_request` for a tool that it does not have. */
+/** Converts an agent's choices to fields of the Messages API. Throws `invalid_request` for an unknown tool. */
 export function toMessagesChoices(choices: ProviderChoices): Json {
-	const given = listProviderTools(choices);
-	const servers = given.filter(({ type }) => type === 'mcp');
-	const tools = given.map(toTool);
+	const chosen = listProviderTools(choices);
+	const servers = chosen.filter(({ type }) => type === 'mcp');
+	const tools = chosen.map(toTool);
 	const { serviceTier, speed, region, providerContext = {}, endUser } = choices;
 	const edits = listEdits(providerContext);
 	return {
@@ -30,11 +32,11 @@ export function toMessagesChoices(choices: ProviderChoices): Json {
 	};
 }
 
-/** The least tokens at which the API sums up, and those that it leaves out at least: each time, the cache is written anew. */
+/** The least tokens for a compaction and for a clearing, because each of them writes the cache anew. */
 const leastCompacted = 50_000;
 const leastCleared = 8_000;
 
-/** Converts what the API does to a long conversation. What a skill says and what tools were found stays. */
+/** Returns how the API shortens a long conversation. The texts of skills and the found tools stay. */
 function listEdits({ clearResultsAt, compactAt }: ProviderContext): Json[] {
 	const at = (value: number): Json => ({ type: 'input_tokens', value });
 	const clearing = {
@@ -51,7 +53,7 @@ function listEdits({ clearResultsAt, compactAt }: ProviderContext): Json[] {
 	];
 }
 
-/** Returns the betas that a body needs for what the API does to a long conversation. */
+/** Returns the betas that the edits of a body need. */
 export function listContextBetas(body: Json): string[] {
 	const types = getObjects(getObject(body, 'context_management'), 'edits').map(({ type }) => `${type}`);
 	return [
@@ -60,7 +62,7 @@ export function listContextBetas(body: Json): string[] {
 	];
 }
 
-/** The newest versions that need no other tool and run with every model. */
+/** The newest versions that need no other tool and run with all models. */
 const versions: Readonly<Record<string, string>> = {
 	web_search: 'web_search_20250305',
 	web_fetch: 'web_fetch_20250910',
@@ -91,15 +93,13 @@ function toServer({ type: _, maxUses: __, configs: ___, default_config: ____, ..
 	return { type: 'url', ...fields };
 }
 
-/**
- * Returns what a body may bill besides its tokens. A compaction reads everything once more, and writes a text.
- *
- * @param inputTokens those that are sent
- */
+/** A compaction reads everything once more, and writes a text. */
 export function foreseeMessages(body: Json, inputTokens: number): Foreseen {
 	const tools = listToolTypes(body);
 	const count = (kind: RegExp): number =>
-		tools.filter(({ type }) => kind.test(type)).reduce((sum, { tool }) => sum + readUses(tool), 0);
+		tools
+			.filter(({ type }) => kind.test(type))
+			.reduce((sum, { tool }) => sum + (getNumber(tool, 'max_uses') ?? usualUses), 0);
 	const searches = count(/^web_search/);
 	const fetches = count(/^web_fetch/);
 	const containers = tools.some(({ type }) => type.startsWith('code_execution')) ? 1 : 0;
@@ -108,7 +108,8 @@ export function foreseeMessages(body: Json, inputTokens: number): Foreseen {
 	const edit = getObjects(getObject(body, 'context_management'), 'edits').find(({ type }) =>
 		/^compact_/.test(`${type}`),
 	);
-	const compactions = edit && countMostInput(inputTokens, uses) >= readTrigger(edit) ? 1 : 0;
+	const trigger = edit && (getNumber(getObject(edit, 'trigger'), 'value') ?? leastCompacted);
+	const compactions = trigger !== undefined && countMostInput(inputTokens, uses) >= trigger ? 1 : 0;
 	const unknown = tools.filter(({ type }) => !known.test(type)).map(({ type }) => [type, 1] as const);
 	return {
 		units: {
@@ -124,11 +125,44 @@ export function foreseeMessages(body: Json, inputTokens: number): Foreseen {
 	};
 }
 
-/** Returns the tokens at which a conversation is summed up. */
-function readTrigger(edit: Json): number {
-	return getNumber(getObject(edit, 'trigger'), 'value') ?? leastCompacted;
-}
-
-/** Tools that cost nothing themselves, or that the client runs, and those whose price is known. */
+/** Tools that cost nothing, tools that the client runs, and tools with a known price. */
 const known =
 	/^(custom|function|bash_|text_editor_|computer_|memory_|browser_|tool_search_|mcp_toolset|web_search|web_fetch|code_execution)/;
+
+/** Reads the call from a block of a server tool, or of a tool of an MCP server. */
+export function readServerCall(block: Json, input: unknown): ProviderCall | undefined {
+	const { type } = block;
+	if (type !== 'server_tool_use' && type !== 'mcp_tool_use') return undefined;
+	const name = getString(block, 'name') ?? '';
+	const server = getString(block, 'server_name');
+	return { id: getString(block, 'id') ?? '', name: server === undefined ? toName(name) : `${server}/${name}`, input };
+}
+
+/** Reads the result from a block of a server tool. */
+export function readServerResult(block: Json): ProviderCall | undefined {
+	const { type, content } = block;
+	const id = getString(block, 'tool_use_id');
+	if (id === undefined || typeof type !== 'string' || !type.endsWith('_tool_result')) return undefined;
+	const isError = block.is_error === true || (isRecord(content) && /error/.test(getString(content, 'type') ?? ''));
+	const name = toName(type.replace(/_tool_result$/, ''));
+	const results = getObjects(block, 'content').filter((result) => result.type === 'web_search_result');
+	const output = results.length > 0 ? results.map(({ url, title, page_age }) => ({ url, title, page_age })) : content;
+	return { id, name, output, isError };
+}
+
+/** Reads the source from a citation. */
+export function readCitation(citation: Json): Omit<Source, 'id'> | undefined {
+	const url = getString(citation, 'url') ?? getString(citation, 'source');
+	const title = getString(citation, 'title') ?? getString(citation, 'document_title');
+	if (url === undefined && title === undefined) return undefined;
+	return {
+		url: url !== undefined && URL.canParse(url) ? url : undefined,
+		title,
+		quote: getString(citation, 'cited_text'),
+	};
+}
+
+/** Code execution has several names. */
+function toName(name: string): string {
+	return name.endsWith('code_execution') ? 'code_execution' : name;
+}
