@@ -31,7 +31,6 @@ export function isSamePerson(one: Actor, other: Actor): boolean {
 	return listNames(other).some((name) => names.has(name));
 }
 
-/** Lists the names under which an actor counts as a person. */
 function listNames({ madeBy, ...actor }: Actor): readonly string[] {
 	return [...(madeBy === undefined ? [] : listNames(madeBy)), ...findOwnName(actor, madeBy !== undefined)];
 }

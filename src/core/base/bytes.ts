@@ -36,7 +36,6 @@ export function fromBase64(text: string): Uint8Array<ArrayBuffer> {
 	return bytes;
 }
 
-/** Encodes any number of bytes as base64. */
 export function toBase64(bytes: Uint8Array): string {
 	const pieces: string[] = [];
 	for (let from = 0; from < bytes.length; from += 8_192)
@@ -44,7 +43,6 @@ export function toBase64(bytes: Uint8Array): string {
 	return btoa(pieces.join(''));
 }
 
-/** Counts the bytes of a base64 text. */
 export function countBase64Bytes(text: string): number {
 	const padding = text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0;
 	return Math.floor((text.length * 3) / 4) - padding;

@@ -104,7 +104,6 @@ export function toRunletError(error: unknown): RunletError {
 	);
 }
 
-/** Converts an error to the body of Runlet's own routes. */
 export function toErrorBody(error: RunletError): ErrorBody {
 	const { code, message, data } = error;
 	return { error: data === undefined ? { code, message } : { code, message, data } };

@@ -86,7 +86,6 @@ export function toDataUrl({ mime, data, url }: Media): string {
 	return url ?? `data:${mime};base64,${data}`;
 }
 
-/** Decodes the base64 of a text file. */
 export function decodeText(base64: string): string {
 	return new TextDecoder().decode(fromBase64(base64));
 }

@@ -69,7 +69,6 @@ export const anonymousHeaders: ReadonlySet<string> = new Set([
 	'user-agent',
 ]);
 
-/** Returns the target of a redirect, or `undefined` for any other answer. */
 function readLocation(response: Response, field: string): string | undefined {
 	// Fetch standard, "opaque-redirect filtered response".
 	if (response.status === 0)
@@ -108,7 +107,6 @@ interface Bounds {
 	readonly timeoutMs: number;
 	/** Aborts at the deadline and with the caller's signal. */
 	readonly signal: AbortSignal;
-	/** The caller's own signal. */
 	readonly own: AbortSignal | undefined;
 }
 
@@ -176,7 +174,6 @@ function boundResponse(response: Response, bounds: Bounds): Response {
 	return new Response(counted, { status, statusText, headers });
 }
 
-/** The options of `assertPublicUrl`. */
 interface PublicUrlOptions {
 	/** Also allows this machine (`localhost`, `127.0.0.0/8`, `[::1]`), with http and any port. For the local mode. */
 	readonly allowLoopback?: boolean;
@@ -213,7 +210,6 @@ export function assertPublicUrl(
 	return parsed;
 }
 
-/** Whether `assertPublicUrl` accepts the URL. */
 export function isPublicUrl(url: string): boolean {
 	try {
 		assertPublicUrl(url);

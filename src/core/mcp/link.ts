@@ -5,7 +5,7 @@ import type {
 	StreamableHTTPClientTransport,
 } from '@modelcontextprotocol/client';
 import { RunletError } from '../base/errors.ts';
-import { createRedactor, redactJson } from '../base/redact.ts';
+import { createRedactor, redactJson } from '../base/redactor.ts';
 import { createScheduler, endWithStreams, toFailure } from './failure.ts';
 import { createServerFetch } from './fetch.ts';
 import type * as Sdk from './sdk.ts';

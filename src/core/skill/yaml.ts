@@ -1,6 +1,15 @@
 /** Reads and writes the YAML of a front matter, with the package `yaml`. */
-import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, type YAMLMap, type Node as YamlNode } from 'yaml';
-import { isRecord } from '../base/json.ts';
+import {
+	isAlias,
+	isMap,
+	isScalar,
+	isSeq,
+	LineCounter,
+	parseDocument,
+	stringify,
+	type YAMLMap,
+	type Node as YamlNode,
+} from 'yaml';
 
 /** A value of YAML, as JSON. */
 interface Value {
@@ -50,7 +59,7 @@ export function readYaml(text: string): Parsed {
 		if (at !== -1) problems.push({ message, at, line: text.slice(0, at).split('\n').length });
 	};
 	refuse(/[^\P{Cc}\t\n\x80-\x9f]/u, 'A control character stands in it');
-	refuse(/^%/m, 'A directive (%) has no meaning here');
+	refuse(/(?<![^\n])%/, 'A directive (%) has no meaning here');
 	if (problems.length > 0) return { entries: noEntries, problems };
 	const document = parse(text, lines);
 	if (document === undefined) report(tooDeep, 0);
@@ -125,41 +134,14 @@ function toValue(value: unknown, text = ''): Value {
 	return { value: Number.isFinite(value) ? value + 0 : text, text };
 }
 
-/**
- * Writes a map as YAML 1.2 that YAML 1.1 reads alike: quotes texts that could be a number, a date or a boolean. Maps
- * are indented blocks, lists have a line for each item, and items are JSON. Leaves out `undefined` values.
- */
-export function writeYaml(map: Readonly<Record<string, unknown>>, indent = ''): string {
-	const lines = Object.entries(map).flatMap(([key, value]) => {
-		if (value === undefined) return [];
-		const start = `${indent}${isPlainKey(key) ? key : quote(key)}:`;
-		if (isRecord(value) && Object.keys(value).length > 0) return [`${start}\n${writeYaml(value, `${indent}  `)}`];
-		if (!Array.isArray(value) || value.length === 0) return [`${start} ${writeValue(value)}\n`];
-		return [`${start}\n`, ...value.map((item) => `${indent}  - ${writeValue(item)}\n`)];
+/** Writes a map as YAML 1.2 that YAML 1.1 reads alike: quotes texts that could be a number, a date or a boolean. */
+export function writeYaml(map: Readonly<Record<string, unknown>>): string {
+	const kept = new Map(Object.entries(map).filter(([, value]) => value !== undefined));
+	return stringify(kept, {
+		compat: 'yaml-1.1',
+		lineWidth: 0,
+		blockQuote: false,
+		doubleQuotedMinMultiLineLength: Number.MAX_SAFE_INTEGER,
+		aliasDuplicateObjects: false,
 	});
-	return lines.join('');
-}
-
-function writeValue(value: unknown): string {
-	return typeof value === 'string' && isPlain(value) ? value : quote(value);
-}
-
-/** Writes JSON, which is YAML if unprintable characters are escaped. */
-function quote(value: unknown): string {
-	return (JSON.stringify(value) ?? 'null').replace(
-		/[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]/g,
-		(sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`,
-	);
-}
-
-/** The words that YAML 1.1 or 1.2 reads as a boolean or as null. */
-const word = /^(?:y|n|yes|no|on|off|true|false|null)$/i;
-
-function isPlainKey(key: string): boolean {
-	return /^[A-Za-z][\w.-]*$/.test(key) && !word.test(key);
-}
-
-/** Whether a text needs no quotes: one line that begins with a letter, without a comment or a key in it. */
-function isPlain(text: string): boolean {
-	return /^\p{L}[\p{L}\p{M}\p{N}\p{P}\p{S} ]*$/u.test(text) && !/: |:$| #| $/.test(text) && !word.test(text);
 }

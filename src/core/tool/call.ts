@@ -54,7 +54,6 @@ export async function isAvailable(tool: Tool, context: InvokeContext): Promise<b
 	return said.ok && Boolean(said.value);
 }
 
-/** Returns the tools that may be used now, in the same order. */
 export async function filterAvailable(tools: readonly Tool[], context: InvokeContext): Promise<readonly Tool[]> {
 	if (tools.every((tool) => tool.isAvailable === undefined)) return tools;
 	const may = await Promise.all(tools.map((tool) => isAvailable(tool, context)));

@@ -1,47 +1,21 @@
-import * as v from 'valibot';
-import { check } from '../base/check.ts';
-import { RunletError } from '../base/errors.ts';
+import { createFieldError, RunletError } from '../base/errors.ts';
 import { forAgent } from './define.ts';
 import type { Tool } from './tool.ts';
 
-const toolData = v.strictObject({
-	name: v.pipe(v.string(), v.nonEmpty()),
-	description: v.optional(v.string()),
-	inputSchema: v.record(v.string(), v.unknown()),
-	outputSchema: v.optional(v.record(v.string(), v.unknown())),
-	passInput: v.optional(v.boolean()),
-	manual: v.optional(v.boolean()),
-	metadata: v.optional(v.record(v.string(), v.unknown())),
-	sequential: v.optional(v.boolean()),
-	retry: v.optional(v.picklist(['safe', 'never'])),
-	timeoutMs: v.optional(v.pipe(v.number(), v.minValue(1))),
-	readsOutside: v.optional(v.boolean()),
-	provider: v.optional(
-		v.strictObject({
-			strict: v.optional(v.boolean()),
-			deferLoading: v.optional(v.boolean()),
-			allowedCallers: v.optional(v.array(v.string())),
-		}),
-	),
-	needsApproval: v.optional(v.boolean()),
-});
+type FunctionName = 'fn' | 'isAvailable' | 'readArgs' | 'onRequest' | 'onResult' | 'onError' | 'onAnswer';
 
 /** A tool without its functions: plain data that survives JSON. */
-export type ToolData = v.InferOutput<typeof toolData>;
+export type ToolData = Omit<Tool, FunctionName | 'needsApproval'> & { readonly needsApproval?: boolean };
 
 /** The functions for `attach`: the handler of a tool alone, or a record of functions. */
-export type Handler =
-	| Tool['fn']
-	| Pick<Tool, 'fn' | 'isAvailable' | 'readArgs' | 'onRequest' | 'onResult' | 'onError' | 'onAnswer' | 'needsApproval'>;
+export type Handler = Tool['fn'] | Pick<Tool, FunctionName | 'needsApproval'>;
 
 /** Returns the tools as data, without their functions. */
 export function toData(tools: readonly Tool[]): ToolData[] {
-	return tools.map((tool) => {
-		const kept = Object.entries(tool).filter(
-			([key, value]) => Object.hasOwn(toolData.entries, key) && value !== undefined && typeof value !== 'function',
-		);
-		return v.parse(toolData, Object.fromEntries(kept));
-	});
+	return tools.map(
+		({ fn: _, isAvailable: __, readArgs: ___, onRequest, onResult, onError, onAnswer, needsApproval, ...data }) =>
+			typeof needsApproval === 'boolean' ? { ...data, needsApproval } : data,
+	);
 }
 
 /**
@@ -49,8 +23,9 @@ export function toData(tools: readonly Tool[]): ToolData[] {
  * `invalid_tool` with the name of the field if the data is not valid, or if a handler has no tool.
  */
 export function attach(data: unknown, handlers: Readonly<Record<string, Handler>> = {}): readonly Tool[] {
-	const tools = check(v.array(toolData), data, 'data', 'invalid_tool');
-	const names = tools.map((tool) => tool.name);
+	if (!Array.isArray(data)) throw createFieldError('invalid_tool', 'data', 'expected a list of tools.');
+	const tools = forAgent(data);
+	const names = tools.map(({ name }) => name);
 	const stray = Object.keys(handlers).find((name) => !names.includes(name));
 	if (stray !== undefined) {
 		throw new RunletError(

@@ -117,7 +117,6 @@ function listEntries(entries: ToolEntries): readonly (AnyFn | Tool)[] {
 	throw createInvalid('tools', 'a list of tools, or a toolbox', entries);
 }
 
-/** Finds a tool by its name. */
 export function findByName(tools: readonly Tool[], name: string): Tool | undefined {
 	return tools.find((tool) => tool.name === name);
 }
@@ -243,7 +242,6 @@ function createInvalid(field: string, expected: string, got: unknown, tool?: unk
 	return new RunletError('invalid_tool', `${field}: expected ${expected}, got ${found}${owner}.`, { field });
 }
 
-/** Describes a value. Names the fields of an object. */
 function describeFound(got: unknown): string {
 	if (got === undefined) return 'nothing';
 	if (got === null) return 'null';

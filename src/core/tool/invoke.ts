@@ -18,7 +18,6 @@ export type Outcome<T = unknown> =
 	| { readonly ok: true; readonly value: T }
 	| { readonly ok: false; readonly error: ToolFailure };
 
-/** The default time limit of a tool in milliseconds. */
 const usualToolMs = 120_000;
 
 /** The context of a call: what the tool sees, and how long it may take. */
@@ -121,7 +120,6 @@ function toList(issues: readonly string[]): string {
 	return issues.length > 20 ? `${shown}\n… and ${issues.length - 20} more` : shown;
 }
 
-/** Calls a function with arguments by name. */
 export function applyByName(
 	f: (...args: never[]) => unknown,
 	names: readonly string[],

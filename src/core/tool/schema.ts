@@ -140,12 +140,10 @@ export function asProperties(named: readonly (readonly [name: string, schema: Js
 	return { properties: Object.fromEntries(properties), ...(Object.keys(defs).length > 0 && { $defs: defs }) };
 }
 
-/** Returns the names in a schema's `required`. */
 export function getRequired(schema: JsonSchema): readonly string[] {
 	return Array.isArray(schema.required) ? schema.required.filter((name) => typeof name === 'string') : [];
 }
 
-/** Returns a schema's `properties`, or `{}`. */
 export function getProperties(schema: JsonSchema): Readonly<Record<string, unknown>> {
 	return isRecord(schema.properties) ? schema.properties : {};
 }

@@ -85,7 +85,6 @@ export function draftState(store: StateStore): StateDraft {
 	};
 }
 
-/** Makes the changes of a call in the store. */
 export async function storeChanges(store: StateStore, changes: StateChanges): Promise<void> {
 	if (changes.size === 0) return;
 	if (store.change !== undefined) return store.change(changes);

@@ -100,7 +100,6 @@ export function assertTasks(key: string, value: unknown): void {
 	else if (key.startsWith(`${idsKey}/`)) check(taskList, value, key);
 }
 
-/** Creates the error for an unknown id of a list or a task. */
 export function createUnknownId(field: string, id: string, known: readonly string[]): RunletError {
 	const remedy = known.length === 0 ? 'There is none: make one first.' : `Known: ${known.slice(0, 20).join(', ')}.`;
 	return new RunletError('invalid_argument', `${field}: there is no ${id.slice(0, 100)}. ${remedy}`, { field });

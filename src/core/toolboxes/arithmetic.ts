@@ -9,7 +9,6 @@ const expression = v.pipe(
 	v.description('An expression of numbers, + - * / % ^ and parentheses, such as (17 + 25) * 2'),
 );
 
-/** Makes the tool `calculate`. */
 export function arithmeticTool(): Tool {
 	return fromFn(
 		fn(

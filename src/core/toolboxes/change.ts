@@ -8,7 +8,6 @@ import { checkPath } from '../workspace/path.ts';
 import { replaceText } from './edit/replace.ts';
 import { changeOnce, createAbsent, filePath, getWorkspace, hasWorkspace, joinPaths, openText } from './files.ts';
 
-/** Makes the tool `write_file`. */
 export function writeFileTool(): Tool {
 	return define({
 		name: 'write_file',
@@ -42,7 +41,6 @@ export function writeFileTool(): Tool {
 	});
 }
 
-/** Makes the tool `edit_file`. */
 export function editFileTool(): Tool {
 	return define({
 		name: 'edit_file',
@@ -78,7 +76,6 @@ export function editFileTool(): Tool {
 	});
 }
 
-/** Makes the tool `delete_file`. */
 export function deleteFileTool(): Tool {
 	return define({
 		name: 'delete_file',
@@ -101,7 +98,6 @@ export function deleteFileTool(): Tool {
 	});
 }
 
-/** Makes the tool `move_file`. */
 export function moveFileTool(): Tool {
 	return define({
 		name: 'move_file',
@@ -127,7 +123,6 @@ export function moveFileTool(): Tool {
 	});
 }
 
-/** Makes the tool `undo_changes`. */
 export function undoChangesTool(): Tool {
 	return define({
 		name: 'undo_changes',

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { createFieldError, RunletError } from '../base/errors.ts';
 import type { InvokeContext, Tool, ToolContext } from '../tool/index.ts';
 import { build, type Toolbox } from '../tool/toolbox.ts';
-import type { Workspace } from '../workspace/index.ts';
+import type { ListedEntry, Workspace } from '../workspace/index.ts';
 
 /** The path of a file, as an argument. The workspace itself checks it. */
 export const filePath = v.pipe(v.string(), v.description('The path of the file, relative, such as src/index.ts'));
@@ -10,12 +10,10 @@ export const filePath = v.pipe(v.string(), v.description('The path of the file, 
 /** The path of a folder, as an argument. */
 export const folderPath = v.pipe(v.string(), v.description('A folder, such as src; the root when left out'));
 
-/** Whether there is a workspace. */
 export function hasWorkspace({ workspace }: Partial<ToolContext>): boolean {
 	return workspace !== undefined;
 }
 
-/** The workspace of a call. */
 export function getWorkspace({ workspace }: ToolContext): Workspace {
 	if (workspace !== undefined) return workspace;
 	throw new RunletError('not_configured', 'There is no workspace here. Give the run one: context.workspace.');
@@ -27,6 +25,16 @@ export function addTools(box: Toolbox, tools: readonly Tool[], context: InvokeCo
 	return { ...box, ...(context === undefined ? all : build(all, { readConversation: () => [], ...context })) };
 }
 
+/** Lists all files of a folder, page by page. */
+export async function* listFiles(workspace: Workspace, path = ''): AsyncGenerator<ListedEntry, undefined> {
+	for (let after: string | undefined; ; ) {
+		const { entries, truncated } = await workspace.list({ path, recursive: true, after });
+		yield* entries.filter(({ type }) => type === 'file');
+		after = entries.at(-1)?.path;
+		if (!truncated) return;
+	}
+}
+
 /** Makes a change once. A call that runs again after a crash returns its first result. */
 export async function changeOnce<R>(workspace: Workspace, work: () => Promise<R>): Promise<R> {
 	// SAFETY: a call recalls only the result of the same tool for the same arguments.
@@ -34,7 +42,6 @@ export async function changeOnce<R>(workspace: Workspace, work: () => Promise<R>
 	return before ?? work();
 }
 
-/** The paths of changed files, for a note. */
 export function joinPaths(changed: readonly { readonly path: string }[]): string {
 	return changed.map(({ path }) => path).join(', ');
 }
@@ -47,7 +54,6 @@ export function createAbsent(field: string, what: string): RunletError {
 /** The most bytes of an edited text. */
 const largestText = 8_388_608;
 
-/** A text of the workspace, and its version. */
 export interface OpenedText {
 	readonly path: string;
 	readonly text: string;

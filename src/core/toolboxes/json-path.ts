@@ -40,7 +40,6 @@ export function findValues(path: JSONPathQuery, root: unknown, work: StepCounter
 	return find(path, root, { root, work, patterns: new Map() });
 }
 
-/** A segment of a path. */
 interface Segment {
 	/** Whether it is for all descendants, too. */
 	readonly isDeep: boolean;

@@ -27,7 +27,6 @@ type PlannedEdit = v.InferOutput<typeof plannedEdit>;
 const changedFile = v.object({ path: v.string(), kind: v.picklist(['created', 'changed', 'deleted', 'moved']) });
 const version = v.nullable(v.number());
 
-/** A plan in the workspace. */
 const keptPlan = v.object({
 	edits: v.array(
 		v.variant('type', [
@@ -42,7 +41,6 @@ const keptPlan = v.object({
 });
 type KeptPlan = v.InferOutput<typeof keptPlan>;
 
-/** Makes the tool `plan_changes`. */
 export function planChangesTool(): Tool {
 	return define({
 		name: 'plan_changes',
@@ -90,7 +88,6 @@ export function planChangesTool(): Tool {
 	});
 }
 
-/** Makes the tool `apply_plan`. */
 export function applyPlanTool(): Tool {
 	return define({
 		name: 'apply_plan',

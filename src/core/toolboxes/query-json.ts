@@ -13,7 +13,6 @@ import { findValues } from './json-path.ts';
 const largestFile = 4_194_304;
 /** The most values of a JSON text, because it is parsed at once, and the weight of a list or an object. */
 const [mostItems, perContainer] = [600_000, 4];
-/** The most matches. */
 const mostMatches = 1_000;
 /** The most characters of all matches, as JSON. */
 const mostCharacters = 200_000;
@@ -55,7 +54,6 @@ function describeInput(): Record<string, unknown> {
 	return { ...schema, properties: { ...(isRecord(properties) ? properties : {}), json } };
 }
 
-/** Makes the tool `query_json`. */
 export function queryJsonTool(): Tool {
 	return define({
 		name: 'query_json',

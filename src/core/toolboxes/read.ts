@@ -18,7 +18,6 @@ const shownImages: readonly string[] = ['image/png', 'image/jpeg', 'image/gif', 
 
 const line = v.pipe(v.number(), v.integer(), v.minValue(1));
 
-/** Makes the tool `list_files`. */
 export function listFilesTool(): Tool {
 	return define({
 		name: 'list_files',
@@ -37,7 +36,6 @@ export function listFilesTool(): Tool {
 	});
 }
 
-/** Makes the tool `file_info`. */
 export function fileInfoTool(): Tool {
 	return define({
 		name: 'file_info',
@@ -57,7 +55,6 @@ export function fileInfoTool(): Tool {
 	});
 }
 
-/** Makes the tool `read_file`. */
 export function readFileTool(): Tool {
 	return define({
 		name: 'read_file',
@@ -116,7 +113,6 @@ const perMessage = 1_000;
 /** The most shown characters of a message, around the match. */
 const shownCharacters = 2_000;
 
-/** Makes the tool `search_conversation`. */
 export function searchConversationTool(): Tool {
 	return define({
 		name: 'search_conversation',

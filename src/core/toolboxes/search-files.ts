@@ -5,8 +5,8 @@ import { Work } from '../base/work.ts';
 import { define } from '../tool/define.ts';
 import type { Tool } from '../tool/index.ts';
 import { compilePattern, type Pattern } from '../tool/pattern/pattern.ts';
-import type { ListedEntry, Workspace } from '../workspace/index.ts';
-import { folderPath, getWorkspace, hasWorkspace } from './files.ts';
+import type { Workspace } from '../workspace/index.ts';
+import { folderPath, getWorkspace, hasWorkspace, listFiles } from './files.ts';
 import { compileGlob } from './glob.ts';
 
 /** The steps to open a file. */
@@ -22,10 +22,8 @@ const bytesAtOnce = 262_144;
 const longestLine = 262_144;
 /** The most shown characters of a line. */
 const shownCharacters = 500;
-/** The most lines in a note. */
 const mostNamed = 10;
 
-/** A matching line. */
 interface Match {
 	readonly path: string;
 	readonly line: number;
@@ -34,7 +32,6 @@ interface Match {
 	readonly after?: readonly string[];
 }
 
-/** Makes the tool `search_files`. */
 export function searchFilesTool(): Tool {
 	return define({
 		name: 'search_files',
@@ -128,7 +125,8 @@ async function searchAll(
 	const { workspace, work } = search;
 	const found: Found = { matches: [], truncated: false, passed: [] };
 	try {
-		for await (const { path: file } of listFiles(workspace, path)) {
+		const info = path === '' ? undefined : await workspace.stat(path);
+		for await (const { path: file } of info?.type === 'file' ? [info] : listFiles(workspace, path)) {
 			await work.add(perFile);
 			if (glob === undefined || (await work.do(glob(file, work)))) await searchFile(search, file, found);
 			if (found.truncated) break;
@@ -138,21 +136,6 @@ async function searchAll(
 		found.truncated = true;
 	}
 	return found;
-}
-
-/** The files of a folder, or the one file. */
-async function* listFiles(workspace: Workspace, path: string): AsyncGenerator<Pick<ListedEntry, 'path'>> {
-	const info = path === '' ? undefined : await workspace.stat(path);
-	if (info?.type === 'file') {
-		yield info;
-		return;
-	}
-	for (let after: string | undefined; ; ) {
-		const { entries, truncated } = await workspace.list({ path, recursive: true, limit: 1_000, after });
-		yield* entries.filter(({ type }) => type === 'file');
-		after = entries.at(-1)?.path;
-		if (!truncated) return;
-	}
 }
 
 /** Reads a file piece by piece, and searches the lines that a piece ends. */

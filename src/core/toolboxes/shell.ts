@@ -3,12 +3,10 @@ import { RunletError } from '../base/errors.ts';
 import { define } from '../tool/define.ts';
 import type { Tool, ToolContext } from '../tool/index.ts';
 import type { Edit, Workspace } from '../workspace/index.ts';
-import { changeOnce, getWorkspace } from './files.ts';
+import { changeOnce, getWorkspace, listFiles } from './files.ts';
 
 /** The most files of a workspace with a shell. */
 const mostFiles = 10_000;
-/** The entries of a page of the list. */
-const pageSize = 1_000;
 /** The most bytes that one command reads. */
 const mostRead = 32_000_000;
 /** The most characters of each output for the model. */
@@ -23,7 +21,6 @@ interface ShellResult {
 	readonly truncated: boolean;
 }
 
-/** Makes the tool `run_shell`. */
 export function runShellTool(): Tool {
 	return define({
 		name: 'run_shell',
@@ -87,18 +84,15 @@ async function runCommand(
 	return result;
 }
 
-/** Lists all files, page by page. */
 async function listPaths(workspace: Workspace): Promise<readonly string[]> {
 	const paths: string[] = [];
-	for (let after: string | undefined; ; ) {
-		const { entries, truncated } = await workspace.list({ recursive: true, limit: pageSize, after });
-		for (const { path, type } of entries) if (type === 'file') paths.push(path);
+	for await (const { path } of listFiles(workspace)) {
+		paths.push(path);
 		if (paths.length > mostFiles)
 			throw new RunletError(
 				'too_large',
 				`There are more than ${mostFiles} files, and a shell takes no more. Use the other tools.`,
 			);
-		after = entries.at(-1)?.path;
-		if (!truncated || after === undefined) return paths;
 	}
+	return paths;
 }

@@ -26,7 +26,6 @@ const shared = {
 	isAvailable: ({ workspace, state }: Partial<ToolContext>) => workspace !== undefined || state !== undefined,
 } as const;
 
-/** Makes the tool `create_task_list`. */
 export function createTaskListTool(): Tool {
 	return define({
 		...shared,
@@ -48,7 +47,6 @@ export function createTaskListTool(): Tool {
 	});
 }
 
-/** Makes the tool `add_tasks`. */
 export function addTasksTool(): Tool {
 	return define({
 		...shared,
@@ -63,7 +61,6 @@ export function addTasksTool(): Tool {
 	});
 }
 
-/** Makes the tool `push_task`. */
 export function pushTaskTool(): Tool {
 	return define({
 		...shared,
@@ -81,7 +78,6 @@ export function pushTaskTool(): Tool {
 	});
 }
 
-/** Makes the tool `resolve_task`. */
 export function resolveTaskTool(): Tool {
 	return define({
 		...shared,
@@ -116,7 +112,6 @@ export function resolveTaskTool(): Tool {
 	});
 }
 
-/** Makes the tool `show_tasks`. */
 export function showTasksTool(): Tool {
 	return define({
 		...shared,

@@ -9,7 +9,6 @@ const timeZone = v.pipe(
 	v.description('IANA time zone such as Europe/Paris; UTC when left out'),
 );
 
-/** Makes the tool `get_time`. */
 export function timeTool(now: () => Date = () => new Date()): Tool {
 	return fromFn(
 		fn(
@@ -64,7 +63,6 @@ const shared = {
 	isAvailable: ({ wakeups }: Partial<ToolContext>) => wakeups !== undefined,
 } as const;
 
-/** Makes the tool `schedule_wakeup`. */
 export function scheduleWakeupTool(): Tool {
 	return define({
 		...shared,
@@ -86,7 +84,6 @@ export function scheduleWakeupTool(): Tool {
 	});
 }
 
-/** Makes the tool `list_wakeups`. */
 export function listWakeupsTool(): Tool {
 	return define({
 		...shared,
@@ -98,7 +95,6 @@ export function listWakeupsTool(): Tool {
 	});
 }
 
-/** Makes the tool `cancel_wakeup`. */
 export function cancelWakeupTool(): Tool {
 	return define({
 		...shared,

@@ -2,7 +2,7 @@ import { createFieldError } from '../base/errors.ts';
 import { type ContentInfo, describeContent, markedLines, skipLines } from './content.ts';
 import { createWorkspace, toBytes } from './create.ts';
 import { createDiff } from './diff.ts';
-import { checkPath, PathIndex } from './path.ts';
+import { checkPath, listFolders } from './path.ts';
 import {
 	addUsage,
 	type Entry,
@@ -19,7 +19,6 @@ import type { ChangedFile, FileChange, ListedEntry, Workspace } from './workspac
 /** The most entries of a journal in memory. */
 const mostEntries = 1_000;
 
-/** Options of a workspace in memory. */
 export interface InMemoryOptions {
 	readonly quota?: Partial<Quota>;
 }
@@ -184,4 +183,73 @@ function takeContent({ content }: StoredFile): Content {
 
 function toText(file: StoredFile<Content> | undefined): string | undefined {
 	return file && new TextDecoder('utf-8', { fatal: false, ignoreBOM: true }).decode(file.content.bytes);
+}
+
+/** The paths of files and of their folders, sorted. The cost of a list depends on its length. */
+class PathIndex {
+	readonly #paths: string[] = [];
+	/** The number of files below each folder. */
+	readonly #counts = new Map<string, number>();
+
+	isFolder(path: string): boolean {
+		return path === '' || this.#counts.has(path);
+	}
+
+	add(path: string): void {
+		for (const folder of listFolders(path)) {
+			const count = this.#counts.get(folder) ?? 0;
+			this.#counts.set(folder, count + 1);
+			if (count === 0) this.#paths.splice(this.#find(folder), 0, folder);
+		}
+		this.#paths.splice(this.#find(path), 0, path);
+	}
+
+	delete(path: string): void {
+		this.#paths.splice(this.#find(path), 1);
+		for (const folder of listFolders(path)) {
+			const count = (this.#counts.get(folder) ?? 1) - 1;
+			this.#counts.set(folder, count);
+			if (count > 0) continue;
+			this.#counts.delete(folder);
+			this.#paths.splice(this.#find(folder), 1);
+		}
+	}
+
+	list({ path, recursive, limit, after = '' }: ListQuery): readonly string[] {
+		const prefix = path === '' ? '' : `${path}/`;
+		const found: string[] = [];
+		for (let at = this.#find(after > prefix ? `${after}\0` : prefix); found.length < limit; ) {
+			const next = this.#paths[at];
+			if (next?.startsWith(prefix) !== true) break;
+			const slash = recursive ? -1 : next.indexOf('/', prefix.length);
+			if (slash === -1) {
+				found.push(next);
+				at++;
+			}
+			// Skips the content of the folder: `0` is the character after `/`.
+			else at = this.#find(`${next.slice(0, slash)}0`);
+		}
+		return found;
+	}
+
+	/** Whether a file is below a path that is not among `gone`. */
+	hasBelow(path: string, gone: ReadonlySet<string>): boolean {
+		const prefix = `${path}/`;
+		for (let at = this.#find(prefix); this.#paths[at]?.startsWith(prefix); at++) {
+			const next = this.#paths[at] ?? '';
+			if (!gone.has(next) && !this.#counts.has(next)) return true;
+		}
+		return false;
+	}
+
+	/** Finds the index of the first path that does not sort before this path. */
+	#find(path: string): number {
+		let [low, high] = [0, this.#paths.length];
+		while (low < high) {
+			const middle = (low + high) >> 1;
+			if ((this.#paths[middle] ?? '') < path) low = middle + 1;
+			else high = middle;
+		}
+		return low;
+	}
 }

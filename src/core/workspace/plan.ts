@@ -3,7 +3,6 @@ import { listFolders } from './path.ts';
 import type { CheckedEdit, StoredFile } from './store.ts';
 import type { ChangedFile } from './workspace.ts';
 
-/** The existing files, for a plan. */
 export interface Files<C> {
 	find(path: string): StoredFile<C> | 'folder' | undefined;
 	/** Whether a file is below a path that is not among `gone`. */
@@ -17,7 +16,6 @@ export interface Replacement<C> {
 	readonly after?: StoredFile<C>;
 }
 
-/** The result of planning a change: everything that a store has to write. */
 interface Plan<C> {
 	readonly files: readonly Replacement<C>[];
 	readonly changed: readonly ChangedFile[];
@@ -121,7 +119,6 @@ function assertTree<C>(replaced: readonly Replacement<C>[], files: Files<C>): vo
 	}
 }
 
-/** Creates the error for a file below another file. */
 export function createBelowFile(path: string, above: string): RunletError {
 	return createFieldError(
 		'invalid_argument',
@@ -130,12 +127,10 @@ export function createBelowFile(path: string, above: string): RunletError {
 	);
 }
 
-/** Creates the error for a file at the path of a folder. */
 export function createIsFolder(path: string): RunletError {
 	return createFieldError('invalid_argument', 'path', `${path} is a folder. Choose the path of a file.`);
 }
 
-/** Creates the error for a missing file. */
 export function createMissing(path: string, near?: string): RunletError {
 	const remedy = near === undefined ? 'list_files shows what there is.' : `Did you mean ${near}?`;
 	return new RunletError('not_found', `path: there is no file ${path}. ${remedy}`, { field: 'path', path });
@@ -159,7 +154,6 @@ export interface Entry<C> {
 
 /** The result of planning an undo. */
 interface UndoPlan<C, E extends Entry<C>> {
-	/** The undone entries. */
 	readonly entries: readonly E[];
 	readonly files: readonly Replacement<C>[];
 	/** The undone changes, the newest first. */
@@ -227,10 +221,8 @@ export interface Quota {
 	readonly fileBytes: number;
 }
 
-/** The contents of a workspace in numbers. */
 export type Usage = Pick<Quota, 'files' | 'bytes'>;
 
-/** The default quota. */
 export const usualQuota: Quota = { files: 20_000, bytes: 268_435_456, fileBytes: 33_554_432 };
 
 /** Returns the usage after a change. Throws `too_large` if the usage is over the quota. */

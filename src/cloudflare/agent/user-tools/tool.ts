@@ -1,6 +1,6 @@
 import { RunletError } from '../../../core/base/errors.ts';
 import { publicFetch } from '../../../core/base/public-fetch.ts';
-import { createRedactor, redactJson } from '../../../core/base/redact.ts';
+import { createRedactor, redactJson } from '../../../core/base/redactor.ts';
 import { define, type Tool } from '../../../core/tool/index.ts';
 import type { Secrets } from '../registered-secrets.ts';
 import { requireFields, type StoredTool } from './definition.ts';

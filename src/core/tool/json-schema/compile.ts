@@ -2,7 +2,6 @@ import { isRecord, isTooDeep, maxLevels } from '../../base/json.ts';
 import { compilePattern, type Pattern } from '../pattern/pattern.ts';
 import { findReferred, holders, innerSchemas, type JsonSchema } from './keywords.ts';
 
-/** A compiled schema. */
 export interface Compiled {
 	readonly root: JsonSchema;
 	readonly patterns: ReadonlyMap<string, Pattern>;

@@ -45,7 +45,6 @@ type FromObject<S> = S extends { readonly properties: infer P }
 		>
 	: Record<string, unknown>;
 
-/** The names in `required`. */
 type NamesOf<S> = S extends { readonly required: readonly (infer N)[] } ? N : never;
 
 type Flat<T> = { [K in keyof T]: T[K] };

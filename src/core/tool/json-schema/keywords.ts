@@ -42,7 +42,6 @@ interface Inner {
 	readonly isInPlace: boolean;
 }
 
-/** Lists the schemas directly inside a schema. */
 export function innerSchemas(schema: JsonSchema): Inner[] {
 	return Object.entries(schema).flatMap(([keyword, value]) => {
 		const isInPlace = inPlace.has(keyword);

@@ -10,7 +10,6 @@ const maxWork = 100_000;
 /** The deepest nesting of schemas during a check. */
 const maxDepth = 600;
 
-/** The most mistakes that are reported. */
 const maxIssues = 50;
 
 /** The most characters of a value in a report. */

@@ -5,7 +5,6 @@ import type { JsonSchema } from './keywords.ts';
 /** Adds the work of a comparison. Throws if the total is too high. */
 type Spend = (work: number) => void;
 
-/** Whether two JSON values are equal. */
 export function equals(one: unknown, other: unknown, spend: Spend): boolean {
 	spend(0.02);
 	if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return one === other;
@@ -65,7 +64,6 @@ export function countCharacters(text: string): number {
 	return count;
 }
 
-/** Lists the mistakes of a number by the keywords for numbers. */
 export function findNumberIssues(schema: JsonSchema, value: number): readonly string[] {
 	const { minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf } = schema;
 	const issues: string[] = [];

@@ -11,7 +11,6 @@ type Step =
 	| { readonly type: 'jump'; to: number }
 	| Split;
 
-/** Continues with any of several steps. */
 interface Split {
 	readonly type: 'split';
 	readonly to: number[];

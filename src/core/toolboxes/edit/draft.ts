@@ -2,7 +2,7 @@ import { RunletError } from '../../base/errors.ts';
 import type { ChangedFile, Edit, Workspace } from '../../workspace/index.ts';
 import { checkPath, listFolders } from '../../workspace/path.ts';
 import { createBelowFile, createIsFolder, describeChanges } from '../../workspace/plan.ts';
-import { openText } from '../files.ts';
+import { listFiles, openText } from '../files.ts';
 
 /** A text before and after a draft. `undefined` stands for no file. */
 export interface DraftedText {
@@ -12,7 +12,6 @@ export interface DraftedText {
 	readonly after: string | undefined;
 }
 
-/** A file in a draft. */
 interface Drafted {
 	/** The path of the file in the workspace. Missing for a new file. */
 	readonly origin?: string;
@@ -32,7 +31,6 @@ export class Draft {
 		this.#workspace = workspace;
 	}
 
-	/** The versions that the change requires. */
 	get versions(): Readonly<Record<string, number | null>> {
 		return Object.fromEntries(this.#versions);
 	}
@@ -97,19 +95,11 @@ export class Draft {
 	/** Whether the workspace has files below a path that the draft keeps. */
 	async #hasBelow(path: string): Promise<boolean> {
 		if ((await this.#workspace.stat(path))?.type !== 'folder') return false;
-		for (let after: string | undefined; ; ) {
-			const { entries, truncated } = await this.#workspace.list({ path, recursive: true, after });
-			if (entries.some((entry) => entry.type === 'file' && !this.#isGone(entry.path))) return true;
-			after = entries.at(-1)?.path;
-			if (!truncated) return false;
-		}
+		for await (const file of listFiles(this.#workspace, path))
+			if (!this.#files.has(file.path) || this.#files.get(file.path) !== undefined) return true;
+		return false;
 	}
 
-	#isGone(path: string): boolean {
-		return this.#files.has(path) && this.#files.get(path) === undefined;
-	}
-
-	/** Lists the changes of the draft. */
 	list(): readonly ChangedFile[] {
 		const replaced = [...this.#files].map(([path, after]) => {
 			return { path, before: this.#versions.get(path) ?? undefined, after };

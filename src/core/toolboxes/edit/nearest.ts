@@ -4,7 +4,6 @@ import type { StepCounter, Steps } from '../../base/work.ts';
 
 /** The most compared lines of the text. */
 const comparedLines = 20_000;
-/** The most shown lines. */
 const shownLines = 12;
 /** The most compared lines of the wanted text. */
 const mostCompared = 200;
@@ -99,7 +98,6 @@ function* findBest(
 	return best?.at;
 }
 
-/** Shows lines of a text with their numbers. */
 export function showLines(text: string, from: number, count: number): string {
 	const lines = splitLines(text).slice(from - 1, from - 1 + count);
 	return lines.map((line, at) => `${from + at}: ${truncateText(line.text, longestLine)}`).join('\n');
@@ -124,7 +122,6 @@ const mostLines = 300_000;
 /** The longest line whose blanks may differ. */
 const longestFolded = 20_000;
 
-/** A line of a text. */
 export interface Line {
 	/** The line without its line break. */
 	readonly text: string;

@@ -1,8 +1,8 @@
 import { createFieldError, type RunletError } from '../../base/errors.ts';
+import { findPlaces, type Sequence, toCharacters } from '../../base/find.ts';
 import type { StepCounter, Steps } from '../../base/work.ts';
 import { findLineEnd, foldBlanks, showLines, showNearest, splitLines, withLineEnds } from './nearest.ts';
 
-/** A replacement. */
 interface Replacement {
 	readonly oldText: string;
 	readonly newText: string;
@@ -10,10 +10,8 @@ interface Replacement {
 	readonly all?: boolean;
 }
 
-/** A text after a replacement. */
 interface Replaced {
 	readonly text: string;
-	/** The number of replaced places. */
 	readonly replaced: number;
 }
 
@@ -135,74 +133,7 @@ function createProblem(what: string): RunletError {
 	return createFieldError('invalid_argument', 'oldText', `${what}.`);
 }
 
-/** A text as characters, or a list of lines. */
-interface Sequence {
-	readonly length: number;
-	readonly at: (index: number) => unknown;
-	/** Steps to compare one character or line. */
-	readonly steps: number;
-}
-
-/** Returns the characters of a text as a sequence. */
-function toCharacters(text: string): Sequence {
-	return { length: text.length, at: (index) => text.charCodeAt(index), steps: 1 };
-}
-
-/** Returns lines as a sequence. */
 function toLines(lines: readonly string[]): Sequence {
 	const characters = lines.reduce((sum, { length }) => sum + length, 0);
 	return { length: lines.length, at: (index) => lines[index], steps: 2 + characters / (lines.length + 1) / 8 };
-}
-
-/** The places where a sequence was found. */
-interface Places {
-	readonly count: number;
-	/** The index of each place, or of the first `most` places. */
-	readonly first: readonly number[];
-}
-
-interface FindOptions {
-	/** The most places in `first`. The default is all. */
-	readonly most?: number;
-	/** Whether two places may overlap. */
-	readonly overlapping: boolean;
-}
-
-/**
- * Finds a sequence, which is not empty, in another sequence. Takes linear time (Knuth, Morris and Pratt): V8's `includes`
- * took 50 s for a text of 1 MB.
- */
-function* findPlaces(
-	all: Sequence,
-	wanted: Sequence,
-	{ most = Infinity, overlapping }: FindOptions,
-	work: StepCounter,
-): Steps<Places> {
-	const back = yield* listBackSteps(wanted, work);
-	const first: number[] = [];
-	let [matched, count] = [0, 0];
-	for (let index = 0; index < all.length; index++) {
-		const one = all.at(index);
-		while (matched > 0 && one !== wanted.at(matched)) matched = back[matched - 1] ?? 0;
-		if (one === wanted.at(matched)) matched++;
-		if (work.spend(2 * all.steps)) yield;
-		if (matched < wanted.length) continue;
-		if (first.length < most) first.push(index + 1 - wanted.length);
-		count++;
-		matched = overlapping ? (back[matched - 1] ?? 0) : 0;
-	}
-	return { count, first };
-}
-
-/** The failure function of Knuth, Morris and Pratt: the longest prefix that is a suffix, for each prefix. */
-function* listBackSteps(wanted: Sequence, work: StepCounter): Steps<Uint32Array> {
-	const back = new Uint32Array(wanted.length);
-	for (let index = 1, matched = 0; index < wanted.length; index++) {
-		const one = wanted.at(index);
-		while (matched > 0 && one !== wanted.at(matched)) matched = back[matched - 1] ?? 0;
-		if (one === wanted.at(matched)) matched++;
-		back[index] = matched;
-		if (work.spend(2 * wanted.steps)) yield;
-	}
-	return back;
 }

@@ -8,10 +8,8 @@ import { findLineEnd, type Line, showNearest, splitLines } from '../edit/nearest
 import { changeOnce, getWorkspace, hasWorkspace, joinPaths } from '../files.ts';
 import { createPatchError, type FilePatch, type Hunk, type HunkLine, isV4a, parseUnified, parseV4a } from './parse.ts';
 
-/** The most files of a patch. */
 const mostFiles = 500;
 
-/** Makes the tool `apply_patch`. */
 export function applyPatchTool(): Tool {
 	return define({
 		name: 'apply_patch',

@@ -1,7 +1,6 @@
 import { parsePatch, type StructuredPatch, type StructuredPatchHunk } from 'diff';
 import { createFieldError, type RunletError, toMessageText } from '../../base/errors.ts';
 
-/** A line of a hunk. */
 export interface HunkLine {
 	/** A blank: it stays. */
 	readonly sign: ' ' | '+' | '-';
@@ -34,12 +33,10 @@ export type FilePatch =
 			readonly newText?: string;
 	  };
 
-/** The failure for a patch that cannot be read, or does not fit. */
 export function createPatchError(what: string): RunletError {
 	return createFieldError('invalid_argument', 'patch', `${what} Nothing was changed.`);
 }
 
-/** The text of a new file. */
 function joinAdded(lines: readonly HunkLine[]): string {
 	return lines.map(({ text, isOpen }) => text + (isOpen ? '' : '\n')).join('');
 }

@@ -20,7 +20,6 @@ export interface FetchOptions {
 	readonly readers?: Readonly<Record<string, DocumentReader>>;
 }
 
-/** Makes the tool `web_fetch`. */
 export function webFetchTool({
 	robots = false,
 	maxBytes = 5_000_000,

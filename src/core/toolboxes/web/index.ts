@@ -14,7 +14,6 @@ const known: Readonly<Record<keyof WebOptions, true>> = {
 	search: true,
 };
 
-/** Makes the tools `web_fetch` and `web_search`. */
 export function webTools({ search, ...options }: WebOptions = {}): readonly Tool[] {
 	assertKnownFields({ ...options, ...(search && { search }) }, Object.keys(known));
 	return [webFetchTool(options), webSearchTool(search)];

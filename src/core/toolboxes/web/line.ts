@@ -8,7 +8,6 @@ export type Mark =
 	| { readonly type: 'inlineCode' }
 	| { readonly type: 'link'; readonly url: string };
 
-/** The parent of the nodes of a line. */
 export interface LineParent {
 	readonly children: PhrasingContent[];
 }

@@ -78,7 +78,6 @@ export class Outline {
 		}
 	}
 
-	/** Sets the language of the open code. */
 	setLanguage(language: string | undefined): void {
 		const target = this.#target;
 		if (target.type === 'code') target.node.lang ??= language;
@@ -102,7 +101,6 @@ export class Outline {
 		if (target.type === 'flow') addBlock(target.node, { type: 'thematicBreak' });
 	}
 
-	/** Writes the rest, and returns the whole text. */
 	finish(): string {
 		this.#write();
 		return this.#written.join('\n\n');

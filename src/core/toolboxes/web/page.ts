@@ -104,7 +104,6 @@ export class Page {
 		else if (isDropped === undefined && part !== undefined) this.#outline.addText(text);
 	}
 
-	/** Closes the innermost tag. */
 	close(): void {
 		const level = this.#open.length;
 		const opened = this.#open.pop();
@@ -235,7 +234,6 @@ function toDepth(name: string): 1 | 2 | 3 | 4 | 5 | 6 {
 	return name === 'h1' || name === 'h2' || name === 'h3' || name === 'h4' || name === 'h5' ? depths[name] : 6;
 }
 
-/** Makes a short line of an attribute. */
 function toLine(text: string): string {
 	return truncateText(text.replace(/\s+/g, ' ').trim(), longestLine);
 }

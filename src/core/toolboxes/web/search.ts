@@ -8,7 +8,6 @@ import type { SearchService, Tool, ToolContext } from '../../tool/index.ts';
 import { createNotice } from './fetch.ts';
 import { agentName } from './robots.ts';
 
-/** A search result. */
 export interface SearchResult {
 	readonly title: string;
 	readonly url: string;

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createRedactor, redactJson } from '../../../src/core/base/redact.ts';
+import { createRedactor, redactJson } from '../../../src/core/base/redactor.ts';
 
 const secret = 'sk+live/9"x\\y&<Zq=7';
 const redact = createRedactor([secret]);
