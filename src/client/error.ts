@@ -40,7 +40,6 @@ export function isTransient(error: unknown): boolean {
 	return error.status >= 500 || error.status === 429 || error.status === 408;
 }
 
-/** Reads the error of an answer. */
 export async function readError(response: Response): Promise<ClientError> {
 	const { status, headers } = response;
 	const retryAfterMs = parseRetryAfter(headers.get('retry-after'));

@@ -25,7 +25,6 @@ export interface LoadedSession extends EarlierMessages {
 /** The default number of messages of a page. */
 const pageLength = 100;
 
-/** The methods that read the messages of a session. */
 export function createHistoryMethods(http: Http, getSession: (id: string, options?: SignalOption) => Promise<Session>) {
 	const readPage = (id: string, query: string, signal: AbortSignal | undefined): Promise<EarlierMessages> =>
 		http.json(`/v1/sessions/${encodeURIComponent(id)}/messages${query}`, { signal });

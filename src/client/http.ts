@@ -116,15 +116,24 @@ export function createHttp({
 		return sleep(Math.max(delayMs, wantedMs), signal);
 	}
 
-	/** Sends a `DELETE`, and reads nothing of the answer. */
-	function remove(path: string, signal?: AbortSignal, headers?: RequestOptions['headers']): Promise<void> {
+	/** Makes a request, and returns what `use` makes of the answer. */
+	function read<T>(path: string, options: RequestOptions, use: (response: Response) => T | Promise<T>): Promise<T> {
 		return retry(async () => {
-			const { silence } = await open(path, { method: 'DELETE', headers, signal });
-			silence.end();
-		}, signal);
+			const { response, silence } = await open(path, options);
+			try {
+				return await use(response);
+			} finally {
+				silence.end();
+			}
+		}, options.signal);
 	}
 
-	return { open, json, retry, remove, pause, streamRetries };
+	/** Sends a `DELETE`, and reads nothing of the answer. */
+	function remove(path: string, signal?: AbortSignal, headers?: RequestOptions['headers']): Promise<void> {
+		return read(path, { method: 'DELETE', headers, signal }, () => undefined);
+	}
+
+	return { open, json, read, retry, remove, pause, streamRetries };
 }
 
 export function createAuthorization(apiKey: ClientOptions['apiKey']): Record<string, string> {
@@ -170,9 +179,7 @@ export function createNotRunlet(cause?: unknown): ClientError {
 interface SilenceWatch {
 	/** Aborts after too much silence, or with the caller. */
 	readonly signal: AbortSignal;
-	/** Starts to count the silence. */
 	begin(): void;
-	/** Stops to count the silence. */
 	pause(): void;
 	/** Also releases the caller's signal. */
 	end(): void;

@@ -65,7 +65,6 @@ export function createMemoryClient(http: Http) {
 			return http.json(toAddress(path, user), { method: 'PUT', body: { text }, headers, signal });
 		},
 
-		/** Removes a memory. */
 		async deleteMemory(path: string, { user, version, signal }: MemoryChangeOptions = {}): Promise<void> {
 			return http.remove(toAddress(path, user), signal, toCondition(version));
 		},

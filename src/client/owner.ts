@@ -73,15 +73,10 @@ export function createSkillClient(http: Http) {
 		/** Reads a skill as its SKILL.md, with its version. */
 		getSkill(name: string, { signal }: SignalOption = {}): Promise<{ markdown: string; etag: string | undefined }> {
 			const headers = { accept: 'text/markdown' };
-			return http.retry(async () => {
-				const { response, silence } = await http.open(toSkillPath(name), { headers, signal });
-				try {
-					const etag = response.headers.get('etag')?.replace(/^(?:W\/)?"|"$/g, '');
-					return { markdown: await response.text(), etag };
-				} finally {
-					silence.end();
-				}
-			}, signal);
+			return http.read(toSkillPath(name), { headers, signal }, async (response) => {
+				const etag = response.headers.get('etag')?.replace(/^(?:W\/)?"|"$/g, '');
+				return { markdown: await response.text(), etag };
+			});
 		},
 
 		/** Publishes a SKILL.md. Without `etag` the skill must be new. */
@@ -90,7 +85,6 @@ export function createSkillClient(http: Http) {
 			return http.json(toSkillPath(name), { method: 'PUT', content: markdown, headers, signal });
 		},
 
-		/** Removes a skill. */
 		deleteSkill(name: string, { signal }: SignalOption = {}): Promise<void> {
 			return http.remove(toSkillPath(name), signal);
 		},
@@ -174,7 +168,6 @@ export function createMcpClient(http: Http) {
 			return http.json(`${toServerPath(name)}/login`, { method: 'POST', body: {}, signal });
 		},
 
-		/** Logs out. */
 		endMcpLogin(name: string, { signal }: SignalOption = {}): Promise<void> {
 			return http.remove(`${toServerPath(name)}/login`, signal);
 		},

@@ -33,7 +33,6 @@ export function createProviderCalls<T>(create: (call: ProviderCall) => T): Provi
 	};
 }
 
-/** Whether a call has its result. */
 export function hasEnded({ output, isError }: ProviderCall): boolean {
 	return output !== undefined || isError === true;
 }

@@ -1,13 +1,5 @@
 import { createHistoryMethods } from './history.ts';
-import {
-	type ClientOptions,
-	type Connection,
-	createHttp,
-	type Http,
-	type SignalOption,
-	toPathAddress,
-	toQuery,
-} from './http.ts';
+import { type ClientOptions, createHttp, type Http, type SignalOption, toPathAddress, toQuery } from './http.ts';
 import { type RunEvents, streamRun } from './stream.ts';
 import type {
 	AcceptedRun,
@@ -212,27 +204,14 @@ interface FilePageOptions extends SignalOption {
 	readonly limit?: number;
 }
 
-/** The methods for the files of a session. */
 function createFileMethods(http: Http) {
-	async function take<T>({ response, silence }: Connection, read: (response: Response) => Promise<T>): Promise<T> {
-		try {
-			return await read(response);
-		} finally {
-			silence.end();
-		}
-	}
-
 	return {
 		/** Lists the files of a session, a page at a time, sorted by path. */
 		listFiles: (id: string, { signal, ...page }: FilePageOptions = {}): Promise<FilePage> =>
 			http.json(`${toPath(id, 'files')}${toQuery(page)}`, { signal }),
 
-		/** Reads a file. */
 		readFile: async (id: string, path: string, { signal }: SignalOption = {}): Promise<Blob> =>
-			http.retry(
-				async () => take(await http.open(toFilePath(id, path), { signal }), (response) => response.blob()),
-				signal,
-			),
+			http.read(toFilePath(id, path), { signal }, (response) => response.blob()),
 
 		/** Writes a file, or replaces the file at its path. */
 		writeFile: async (
@@ -243,10 +222,7 @@ function createFileMethods(http: Http) {
 		): Promise<SessionFile> => http.json(toFilePath(id, path), { method: 'PUT', content, signal }),
 
 		deleteFile: async (id: string, path: string, { signal }: SignalOption = {}): Promise<void> =>
-			http.retry(
-				async () => take(await http.open(toFilePath(id, path), { method: 'DELETE', signal }), async () => {}),
-				signal,
-			),
+			http.remove(toFilePath(id, path), signal),
 
 		/** Lists the changes of the files, a page at a time, the newest first. */
 		listChanges: (id: string, { signal, ...page }: FilePageOptions = {}): Promise<FileChangePage> =>

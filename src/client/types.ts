@@ -52,12 +52,10 @@ export type ListedSession = SessionPage['sessions'][number];
 
 export type { ExportedSession } from '../cloudflare/wire/export.ts';
 
-/** A message of the history. */
 export type Message = v.InferOutput<typeof shownMessage>;
 export type MessageBody = v.InferOutput<typeof messageBody>;
 /** A message that waits for a run. Its `id` is that of the run that it will start. */
 export type WaitingMessage = v.InferOutput<typeof waitingMessages>['waiting'][number];
-/** A run that was accepted. */
 export type AcceptedRun = v.InferOutput<typeof acceptedRun>;
 export type Attachment = NonNullable<MessageBody['attachments']>[number];
 
@@ -78,7 +76,6 @@ export type AnswerBody = v.InferOutput<typeof answerBody>;
 /** The answer to a waiting call: its result, or whether it may run. */
 export type CallAnswer = v.InferOutput<typeof resultsBody>[number];
 
-/** A page of the published skills. */
 export type SkillPage = v.InferOutput<typeof skillPage>;
 /** The answer to a publication: the new version, and where the skill violates the format. */
 export type PublishedSkill = v.InferOutput<typeof publishedSkill>;
@@ -89,7 +86,6 @@ export type SpendingQuery = Omit<v.InferInput<typeof spendingQuery>, 'days'> & {
 
 /** Everything that is stored of a user. */
 export type ExportedUser = v.InferOutput<typeof exportedUser>;
-/** What was erased of a user. */
 export type ErasedUser = v.InferOutput<typeof erasedUser>;
 /** The budget of a user, and its use. */
 export type UserBudget = v.InferOutput<typeof userBudget>;
@@ -114,7 +110,6 @@ export type McpServerBody = v.InferInput<typeof serverBody>;
 /** A server with its tools, or with why they could not be listed. */
 export type McpServerDetails = v.InferOutput<typeof shownServerDetails>;
 
-/** A file of a session's workspace. */
 export type SessionFile = v.InferOutput<typeof file>;
 export type FilePage = v.InferOutput<typeof filePage>;
 export type FileChangePage = v.InferOutput<typeof fileChangePage>;

@@ -197,7 +197,6 @@ function findPlace({ url = process.env.RUNLET_URL, key = process.env.RUNLET_API_
 	return { url: url.replace(/\/+$/, ''), apiKey: key };
 }
 
-/** Prints a new key. */
 function show(key: string, record: KeyRecord, file: string): void {
 	say(`${describe(record)}\n\n  ${key}\n`);
 	say(
@@ -217,7 +216,6 @@ export function withKey(before: Keys, record: KeyRecord): Keys {
 	return { ...before, keys };
 }
 
-/** Describes a key. */
 type Described = Omit<KeyRecord, 'hash' | 'scopes'> & { readonly scopes: readonly string[] };
 
 /** Describes a key in one line. */
@@ -252,7 +250,6 @@ export function describe({
 	return parts.flat().join(', ');
 }
 
-/** Finds the key to replace by its id. */
 function findKey({ keys }: Keys, given: string | undefined): KeyRecord {
 	if (given === undefined) throw new TypeError(`Which one? ${toCommand('keys', 'rotate ID')} (${list} has the ids).`);
 	const id = readKeyId(given) ?? given;

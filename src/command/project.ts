@@ -25,7 +25,6 @@ function findConfigName(folder: string): string | undefined {
 	return configNames.find((name) => existsSync(join(folder, name)));
 }
 
-/** Throws if there is no such configuration. */
 export function assertConfig(config: string): void {
 	if (existsSync(config)) return;
 	throw new Error(

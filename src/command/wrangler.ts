@@ -22,7 +22,6 @@ export function toShortCommand(args: readonly string[]): string[] {
 	return ['--no-warnings', '--min-semi-space-size=64', '--max-semi-space-size=64', findWrangler(), ...args];
 }
 
-/** Loads the project's Wrangler. */
 export async function loadWrangler(): Promise<typeof import('wrangler')> {
 	return import(pathToFileURL(findWrangler()).href);
 }
@@ -61,7 +60,6 @@ export interface Target {
 	readonly env: string | undefined;
 }
 
-/** Returns the options for a target. */
 export function targetOptions({ config, env }: Target): string[] {
 	return ['--config', config, ...(env === undefined ? [] : ['--env', env])];
 }

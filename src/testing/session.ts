@@ -233,7 +233,6 @@ interface Surroundings {
 	readonly served: readonly Tool[];
 }
 
-/** What people have said and decided. */
 interface Said {
 	/** Whose messages led to what the agent does. */
 	readonly askers: readonly Actor[];

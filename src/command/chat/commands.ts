@@ -2,12 +2,13 @@
 
 import { ClientError, type FileChange, type Session, type SessionClient } from '../../client/index.ts';
 import { describeMoney, describeSize, describeUsage } from '../../client/words.ts';
+import { toFileText } from '../../core/base/bytes.ts';
 import { formatDollars } from '../../core/base/text.ts';
 import { attachFile, chooseModel, type NextMessage, printModels } from './next-message.ts';
 import { print, printText, toOneLine } from './print.ts';
 import { printDiff, printTasks } from './terminal.ts';
 
-/** What the help says of them. */
+/** The help text of the commands. */
 export const commandUsage = `  /help           these lines
   /sessions       the newest sessions, to come back to with --session
   /model          the models that the agent may run on
@@ -21,7 +22,7 @@ export const commandUsage = `  /help           these lines
   /changes        what changed in the files, with diffs
   /tasks          the lists of tasks`;
 
-/** What a line may look at, and change. */
+/** The part of a chat that a command reads or changes. */
 interface Conversation {
 	readonly client: SessionClient;
 	readonly session: { readonly id: string };
@@ -63,12 +64,8 @@ async function printFiles(client: SessionClient, id: string): Promise<void> {
 async function printFile(client: SessionClient, id: string, path: string): Promise<void> {
 	const file = await client.readFile(id, path);
 	const bytes = new Uint8Array(await file.arrayBuffer());
-	try {
-		const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-		if (!text.includes('\0')) return printText(text);
-	} catch {
-		// The same error as for a file that is not UTF-8.
-	}
+	const text = toFileText(bytes);
+	if (text !== undefined) return printText(text);
 	print('yellow', `${path} is no text (${describeSize(bytes.length)}). The page downloads it.`);
 }
 
@@ -130,7 +127,6 @@ async function setBudget(client: SessionClient, id: string, given: string): Prom
 	await printBudget(client, id);
 }
 
-/** Prints the model's turns with their calls. */
 async function printTurns(client: SessionClient, id: string): Promise<void> {
 	const messages = await client.listMessages(id);
 	let count = 0;

@@ -1,4 +1,4 @@
-/** What the next message of a chat in the terminal is sent with: files of this machine, and another model. */
+/** The files and the model of the next message of a chat in the terminal. */
 
 import { readFile, stat } from 'node:fs/promises';
 import { homedir } from 'node:os';
@@ -6,16 +6,16 @@ import { basename, join, resolve } from 'node:path';
 import { type Attachment, ClientError, type SessionClient } from '../../client/index.ts';
 import { describeModel, describeSize } from '../../client/words.ts';
 import { toMessageText } from '../../core/base/errors.ts';
-import { findMediaType } from '../../core/workspace/content.ts';
+import { describeContent, findMime } from '../../core/workspace/content.ts';
 import { print, printText } from './print.ts';
 
 export interface NextMessage {
-	/** The model that a person chose in place of the one that the session has. */
+	/** A model that replaces the session's model. */
 	model?: string;
 	files: readonly Attachment[];
 }
 
-/** What the server takes with one message. */
+/** The limits of the server for one message. */
 const mostFiles = 16;
 const mostBytes = 2_800_000;
 
@@ -35,7 +35,7 @@ export async function attachFile(next: NextMessage, given: string): Promise<void
 			`${name} has ${describeSize(size)}: all files of a message may have ${describeSize(mostBytes)} together`,
 		);
 	const bytes = await readFile(path).catch(fail);
-	const type = findMediaType(name) ?? (isText(bytes) ? 'text/plain' : 'application/octet-stream');
+	const type = findMime(name, describeContent(bytes));
 	next.files = [...next.files, { name, type, size: bytes.length, contentBase64: bytes.toString('base64') }];
 	print(
 		'dim',
@@ -66,14 +66,6 @@ async function readModels(client: SessionClient, id: string) {
 	const [session, agents] = await Promise.all([client.getSession(id), client.listAgents()]);
 	const agent = agents.find(({ name }) => name === session.agent);
 	return { models: agent?.models ?? [], chosen: session.model };
-}
-
-function isText(bytes: Uint8Array): boolean {
-	try {
-		return !new TextDecoder('utf-8', { fatal: true }).decode(bytes).includes('\0');
-	} catch {
-		return false;
-	}
 }
 
 const isMissing = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'ENOENT';

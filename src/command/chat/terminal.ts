@@ -156,7 +156,6 @@ function printChild({ agent, event }: ChildEvent) {
 /** The most lines of a diff that are printed. */
 const mostLines = 200;
 
-/** Prints a unified diff. */
 export function printDiff(diff: string) {
 	const lines = diff.trimEnd().split('\n');
 	for (const line of lines.slice(0, mostLines)) {
@@ -231,7 +230,6 @@ function createProvided() {
 	};
 }
 
-/** Describes a call that the provider ran in one line. */
 function describeProviderCall({ name, input }: ProviderCall): string {
 	return `→ ${name}${input === undefined ? '' : ` ${toOneLine(input)}`} (at the provider)`;
 }

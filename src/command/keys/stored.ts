@@ -12,18 +12,15 @@ export interface Place {
 
 type ListedKey = v.InferOutput<typeof keyList>['keys'][number];
 
-/** Makes a key that the Worker stores. */
 export async function makeStoredKey(place: Place, body: KeyOptions): Promise<v.InferOutput<typeof newKey>> {
 	return v.parse(newKey, await ask(place, (http) => http.json<unknown>('/v1/keys', { method: 'POST', body })));
 }
 
-/** Lists the keys that the Worker stores. */
 export async function listStoredKeys(place: Place): Promise<readonly ListedKey[]> {
 	const { keys } = v.parse(keyList, await ask(place, (http) => http.json<unknown>('/v1/keys')));
 	return keys.filter(({ isStored }) => isStored);
 }
 
-/** Revokes a key that the Worker stores. */
 export async function revokeStoredKey(place: Place, id: string): Promise<void> {
 	await ask(place, (http) => http.remove(`/v1/keys/${encodeURIComponent(id)}`));
 }

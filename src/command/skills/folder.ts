@@ -1,5 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { basename, join, relative, sep } from 'node:path';
+import { toFileText } from '../../core/base/bytes.ts';
 import type { SkillFolder } from '../../core/skill/kv/publish.ts';
 
 /**
@@ -52,7 +53,7 @@ async function readTexts(folder: string, below = folder): Promise<[path: string,
 		if (isHidden(item.name) || item.name === 'node_modules') continue;
 		const path = join(below, item.name);
 		if (item.isDirectory()) texts.push(...(await readTexts(folder, path)));
-		const text = item.isFile() ? toText(await readFile(path)) : undefined;
+		const text = item.isFile() ? toFileText(await readFile(path)) : undefined;
 		if (text !== undefined) texts.push([toPath(folder, path), text]);
 	}
 	return texts;
@@ -64,13 +65,4 @@ function isHidden(name: string): boolean {
 
 function toPath(from: string, to: string): string {
 	return relative(from, to).replaceAll(sep, '/');
-}
-
-function toText(bytes: Uint8Array): string | undefined {
-	if (bytes.includes(0)) return undefined;
-	try {
-		return new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(bytes);
-	} catch {
-		return undefined;
-	}
 }

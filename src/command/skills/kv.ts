@@ -10,7 +10,6 @@ import { toMessageText } from '../../core/base/errors.ts';
 import { type SkillsKv, toSkillsKv } from '../../core/skill/kv/layout.ts';
 import { loadMiniflare, loadWrangler, quietEnv, toShortCommand } from '../wrangler.ts';
 
-/** An opened namespace. */
 interface OpenedKv {
 	readonly kv: SkillsKv;
 	close(): Promise<void>;

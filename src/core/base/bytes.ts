@@ -68,6 +68,16 @@ export async function hashSecurely(text: string): Promise<string> {
 	return toHex(new Uint8Array(await crypto.subtle.digest('SHA-256', encoder.encode(text))));
 }
 
+/** Returns the text of a file. Returns `undefined` if it is not UTF-8, or has a NUL. */
+export function toFileText(bytes: Uint8Array): string | undefined {
+	try {
+		const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(bytes);
+		return text.includes('\0') ? undefined : text;
+	} catch {
+		return undefined;
+	}
+}
+
 export function toHex(bytes: Uint8Array): string {
 	return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }

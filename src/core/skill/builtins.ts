@@ -29,14 +29,12 @@ export function builtinsWithResolver(resolver: SkillResolver, skillContext?: Ski
 	return createBuiltins(resolver, { skillContext });
 }
 
-/** The options of the skill tools of a run. */
 export interface BuiltinOptions {
 	readonly skillContext?: SkillContext;
 	/** Combines the tools that skills bring with those of the run. Without it, `read_skill` says nothing about them. */
 	readonly bundle?: ((skills: readonly Skill[]) => Bundle | undefined) | undefined;
 }
 
-/** Makes the skill tools of a run. */
 export function createBuiltins(resolver: SkillResolver, options: BuiltinOptions): Tool[] {
 	return [
 		builtinListSkillsR(resolver),

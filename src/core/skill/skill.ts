@@ -121,7 +121,6 @@ function check(entry: Skill): Skill {
 	throw new RunletError('invalid_skill', message, { field });
 }
 
-/** Finds a skill by its name. */
 export function findSkill(skills: readonly Skill[], name: string): Skill | undefined {
 	return skills.find((skill) => skill.name === name);
 }

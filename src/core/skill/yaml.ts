@@ -84,7 +84,6 @@ function parse(text: string, lineCounter: LineCounter) {
 	}
 }
 
-/** Turns the nodes of the parser into values. */
 class Reader {
 	readonly #lines: LineCounter;
 	readonly #report: (message: string, at: number) => void;

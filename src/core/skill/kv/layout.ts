@@ -184,7 +184,6 @@ interface KeyPage {
 /** KV for publishing: writes and deletes many entries at once. */
 export interface SkillsKv {
 	get(key: string): Promise<string | null>;
-	/** Lists all keys with a prefix. */
 	list(prefix: string): Promise<readonly string[]>;
 	put(entries: readonly Put[]): Promise<void>;
 	delete(keys: readonly string[]): Promise<void>;

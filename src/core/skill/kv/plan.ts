@@ -37,7 +37,6 @@ interface Stored {
 	readonly keys: readonly string[];
 }
 
-/** The wanted contents of KV. */
 interface Wanted {
 	readonly skills: readonly PreparedSkill[];
 	/** The published version of a skill with a problem stays. */
