@@ -1,37 +1,32 @@
 import type { ChatOptions } from '../../core/chat/index.ts';
 import type { Agent } from './define.ts';
 
-/** The options of the loop that an agent itself decides. Who runs it adds a model, skills and the context. */
+/** Returns the fields of an agent that are options of the loop. The caller adds a model, skills and the context. */
 export function toChatOptions(agent: Agent): Omit<ChatOptions, 'model'> & Pick<Agent, 'tools' | 'skillTools'> {
-	const { system, tools, skillTools, outputSchema, mode, reasoningEffort, cache, contextFull, oldResults, timeouts } =
-		agent;
-	const { providerTools, serviceTier, speed, region, providerContext } = agent;
-	const { maxIterations, maxToolCalls, maxParallelToolCalls, maxSentTools, maxToolTokens } = agent;
-	const { maxReplyBytes, maxContextTokens, maxOutputTokens } = agent;
 	return {
-		system,
-		tools,
-		skillTools,
-		outputSchema,
-		mode,
-		reasoningEffort,
-		providerTools,
-		serviceTier,
-		speed,
-		region,
-		providerContext,
-		cache,
-		contextFull,
-		oldResults,
-		timeouts,
-		maxIterations,
-		maxToolCalls,
-		maxParallelToolCalls,
-		maxSentTools,
-		maxToolTokens,
-		maxReplyBytes,
-		maxContextTokens,
-		maxOutputTokens,
+		system: agent.system,
+		tools: agent.tools,
+		skillTools: agent.skillTools,
+		outputSchema: agent.outputSchema,
+		mode: agent.mode,
+		reasoningEffort: agent.reasoningEffort,
+		providerTools: agent.providerTools,
+		serviceTier: agent.serviceTier,
+		speed: agent.speed,
+		region: agent.region,
+		providerContext: agent.providerContext,
+		cache: agent.cache,
+		contextFull: agent.contextFull,
+		oldResults: agent.oldResults,
+		timeouts: agent.timeouts,
+		maxIterations: agent.maxIterations,
+		maxToolCalls: agent.maxToolCalls,
+		maxParallelToolCalls: agent.maxParallelToolCalls,
+		maxSentTools: agent.maxSentTools,
+		maxToolTokens: agent.maxToolTokens,
+		maxReplyBytes: agent.maxReplyBytes,
+		maxContextTokens: agent.maxContextTokens,
+		maxOutputTokens: agent.maxOutputTokens,
 		fallbacks: agent.fallbacks,
 		maxRetries: agent.maxRetries,
 	};

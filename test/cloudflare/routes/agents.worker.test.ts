@@ -4,7 +4,7 @@ import { defineAgent } from '../../../src/cloudflare/agent/define.ts';
 import { readConfig } from '../../../src/cloudflare/config/config.ts';
 import { createProviders } from '../../../src/cloudflare/config/models.ts';
 import { createApp } from '../../../src/cloudflare/routes/app.ts';
-import { createChatOptions } from '../../../src/cloudflare/session/run/prepare.ts';
+import { createAgentOptions } from '../../../src/cloudflare/session/run/prepare.ts';
 import { chat, tool } from '../../../src/core/index.ts';
 
 const bindings = { ...env, LOCAL: 'true' };
@@ -86,15 +86,7 @@ test('a key makes its models ready, and an empty key does not', async () => {
 });
 
 test('a model without its key fails with the name of the variable, without a fallback', async () => {
-	const {
-		recall: _,
-		embeddings: __,
-		...options
-	} = createChatOptions(runtime, readConfig(bindings), {
-		agent: 'many',
-		model: undefined,
-		owner: 'local',
-	});
+	const { options } = createAgentOptions({ agent: 'many', owner: 'local' }, { runtime, config: readConfig(bindings) });
 	const run = chat.run(options, [chat.userMessage('Hello')]);
 	const warnings: unknown[] = [];
 	for await (const event of run.events) if (event.type === 'warning') warnings.push(event);
@@ -115,11 +107,8 @@ test('an invalid base URL is named', async () => {
 });
 
 test("a session's context limit is its model's window, where it is known", async () => {
-	const { modelContextWindow } = createChatOptions(runtime, readConfig({ ...bindings, ANTHROPIC_API_KEY: 'a' }), {
-		agent: 'many',
-		model: undefined,
-		owner: 'local',
-	});
+	const config = readConfig({ ...bindings, ANTHROPIC_API_KEY: 'a' });
+	const { modelContextWindow } = createAgentOptions({ agent: 'many', owner: 'local' }, { runtime, config }).options;
 	expect(typeof modelContextWindow === 'function' && (await modelContextWindow('claude-sonnet-4-6'))).toBe(1_000_000);
 	expect(typeof modelContextWindow === 'function' && (await modelContextWindow('claude-99'))).toBe(undefined);
 });

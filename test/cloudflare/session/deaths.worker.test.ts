@@ -155,17 +155,9 @@ test('shows a turn of calls after it is durable, while the next turn begins', as
 		} as const;
 		const replies = [reply, 'Seen.'];
 		const log = new RunLog(1);
-		const { ended } = carryOut({
-			store,
-			record,
-			log,
-			history: [userMessage('go')],
-			options: {
-				model: 'm',
-				chatFn: async () => replies.shift(),
-				tools: [{ name: 'look', inputSchema: {}, retry: 'safe', fn: () => 'seen' }],
-			},
-			// The first turn is asked for as usual. What is written after that becomes durable late.
+		const shared = {
+			...{ store, record, atCrashPoint: () => {} },
+			// The first turn is asked for as usual. Later writes become durable late.
 			sync: async () => (replies.length === 2 ? undefined : durable.promise),
 			meter: {
 				reserve: () => {
@@ -176,14 +168,23 @@ test('shows a turn of calls after it is durable, while the next turn begins', as
 				settle: () => undefined,
 				call: undefined,
 			},
-			counter: new RunCounter(),
-			inbound: new InboundContext([], { owner: 'local' }),
-			files: { keepAttachments: () => {} },
-			onSteered: () => {},
+		};
+		const inbound = new InboundContext([], { owner: 'local' });
+		const journal = new Journal({ ...shared, inbound, files: { keepAttachments: () => {} }, onSteered: () => {} });
+		const stop = new AbortController();
+		const { ended } = carryOut({
+			...shared,
+			...{ journal, log, stop, counter: new RunCounter(), history: [userMessage('go')] },
+			options: {
+				...journal.hooks,
+				model: 'm',
+				chatFn: async () => replies.shift(),
+				tools: [{ name: 'look', inputSchema: {}, retry: 'safe', fn: () => 'seen' }],
+				signal: stop.signal,
+			},
 			lastEvent: (event) => event,
 			onEnd: () => {},
 			onEnded: () => {},
-			atCrashPoint: () => {},
 		});
 		const listShown = () => log.read(log.cursor()).map(({ event }) => event.type);
 		await second.promise;

@@ -616,7 +616,8 @@ describe('the budgets of a user', () => {
 			store.create({ id: 's', agent: 'scripted', owner: 'local', user: 'kim', createdAt: 1 });
 			store.runs.begin({ ...record, boot: 'one', firstSeq: 1, createdAt: 1 });
 			const ledgers = { idFromName: () => id, get: () => ledger };
-			const owner = new Owner(store, () => ({ ...readConfig(Reflect.get(object, 'env')), ledgers }));
+			const config = { ...readConfig(Reflect.get(object, 'env')), ledgers };
+			const owner = new Owner(store, () => config);
 			const options = {
 				store,
 				agent: 'scripted',
@@ -625,7 +626,10 @@ describe('the budgets of a user', () => {
 				computePrice: () => 0,
 				atCrashPoint: () => {},
 			};
-			const meter = storeMessages(createSessionMeter({ ...options, owner: owner.ledger() }), store);
+			const meter = storeMessages(
+				createSessionMeter({ ...options, owner: owner.ledger(store.session(), config) }),
+				store,
+			);
 			expect(await meter.reserve(ask({ maxOutputTokens: undefined }))).toBe(900);
 			expect(await ledger.userState('kim')).toMatchObject({ daily: { reserved: { tokens: 1_000 } } });
 			meter.settle({ inputTokens: 500, outputTokens: 250 }, said);

@@ -4,7 +4,7 @@ import type { Resumption } from '../../../core/chat/run-state.ts';
 import { addUsage } from '../../../core/chat/usage.ts';
 import { toInputText } from '../../../core/tool/call.ts';
 import type { ToolCall, ToolResult } from '../../../core/tool/index.ts';
-import { type MessageRecord, toTurnPlace } from '../store/message-record.ts';
+import { type MessageRecord, sortByStoring } from '../store/message-record.ts';
 import { findLastReply } from '../store/messages.ts';
 import { restoreText } from '../store/run-end.ts';
 import type { RunRecord } from '../store/runs.ts';
@@ -166,10 +166,6 @@ function callEvents({ id, name, input }: ToolCall, streamed: Readonly<Record<str
 		...(partialInputJson ? [{ type: 'tool_use_input', id, partialInputJson } as const] : []),
 		{ type: 'tool_use_end', id },
 	];
-}
-
-function sortByStoring(records: readonly MessageRecord[]): MessageRecord[] {
-	return records.toSorted((a, b) => toTurnPlace(a.seq) - toTurnPlace(b.seq) || a.stored - b.stored);
 }
 
 /** The logs of finished runs while somebody reads them. Readers at the same time share one. */

@@ -33,8 +33,8 @@ export function storeAnswers(
 	{ model }: Pick<BeginOptions, 'model'> = {},
 ): Stored {
 	tx.allow('submit');
-	const { store, by, pending, opened } = tx;
-	const { approvalMs = Number.POSITIVE_INFINITY } = findAgent(tx.context.runtime.agents, store.session().agent);
+	const { store, by, pending, opened, session } = tx;
+	const { approvalMs = Number.POSITIVE_INFINITY } = findAgent(tx.context.runtime.agents, session.agent);
 	const everAsked = store.calls.listAskedIds();
 	const { messages, approved, edits, isLast } = readCallAnswers(pending, answers, { approvalMs, everAsked });
 	if (edits.length > 0 && opened.checkedIn !== store.messages.lastTurn())
@@ -110,7 +110,7 @@ export function assertMeant(
 
 /** Throws `forbidden` where an agent's policy does not let the caller decide about a call. */
 function assertPolicy(
-	{ by, store, context }: InboxTransaction,
+	{ by, store, session, context }: InboxTransaction,
 	call: ToolCall,
 	approve: boolean,
 	children?: readonly string[],
@@ -118,5 +118,5 @@ function assertPolicy(
 	if (by === undefined) return;
 	const { runtime, config } = context;
 	const decision = { call, approve, by, askers: () => listAskers(store), children };
-	assertMayDecide({ session: store.session(), agents: runtime.agents, config }, decision);
+	assertMayDecide({ session, agents: runtime.agents, config }, decision);
 }

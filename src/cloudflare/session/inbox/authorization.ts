@@ -7,26 +7,26 @@ import type { Config } from '../../config/config.ts';
 import { assertInTime } from '../../objects/admission.ts';
 import type { Caller } from '../../objects/session-api.ts';
 import type { Lease } from '../events/follow.ts';
-import { noSuchSession } from '../store/session-row.ts';
+import { noSuchSession, type SessionRecord } from '../store/session-row.ts';
 import { isWaiting } from '../store/status.ts';
 import type { SessionStore } from '../store/store.ts';
 import { SessionTokens } from './tokens.ts';
 
-/** A caller whom the session has let in, with their role or the scopes of their token. */
+/** An authorized caller, with their role or the scopes of their token. */
 export interface Principal extends Granted {
 	/** A child session has no actor of its own. */
 	readonly by?: Actor;
-	/** How long the caller may read a stream. Without it there is no limit. */
+	/** Limits how long the caller may read a stream. */
 	readonly lease?: Lease;
-	/** Whether the caller sees errors as an operator does (`showError`). */
+	/** Whether the caller sees errors like an operator (`showError`). */
 	readonly isOperator: boolean;
 }
 
-/** Decides who may open a session: people of its owner by their roles, and the holders of its tokens by their scopes. */
+/** Authorizes callers: people of the session's owner by their roles, and holders of its tokens by their scopes. */
 export class Authorization {
 	readonly tokens: SessionTokens;
 	readonly #store: SessionStore;
-	/** Whether the session is being removed, so that nobody may open it any more. */
+	/** Whether the session is being removed. */
 	isClosed = false;
 
 	constructor(store: SessionStore, config: () => Config) {
@@ -44,14 +44,13 @@ export class Authorization {
 		return !this.isClosed && !this.#store.exists() && !this.#store.isImporting;
 	}
 
-	/** Throws the error of an unknown session. */
 	assertExists(): void {
 		if (!this.isThere) throw noSuchSession();
 	}
 
 	/**
-	 * Lets a caller in who has all these rights. Throws the error of an unknown session for a stranger, `auth` for a token
-	 * that is no longer valid, `forbidden` for a caller without a right, and `overloaded` after the caller's deadline.
+	 * Authorizes a caller who has all these rights. Throws the error of an unknown session for a stranger, `auth` for an
+	 * invalid token, `forbidden` for a caller without a right, and `overloaded` after the caller's deadline.
 	 *
 	 * @param agent the agent that a page names
 	 */
@@ -67,24 +66,21 @@ export class Authorization {
 		return principal;
 	}
 
-	/** Throws `conflict` for a session that works for another one, unless that one calls. */
-	assertMayChange(caller: Caller): void {
-		const { parent } = this.#store.session();
+	/** Throws `conflict` for a child session, unless its parent calls. */
+	assertMayChange(caller: Caller, { parent }: Pick<SessionRecord, 'parent'> = this.#store.session()): void {
 		if (parent === undefined || ('parent' in caller && caller.parent === parent.id)) return;
 		const message = `This session works for the session ${parent.id}. Send, answer, cancel or delete there.`;
 		throw new RunletError('conflict', message, { parent: parent.id });
 	}
 
-	/**
-	 * Throws `conflict` as `assertMayChange`, but not where the session works in the background and waits for somebody: who
-	 * may answer does so there, and nothing else.
-	 */
+	/** Throws like `assertMayChange`, except for a background session that waits for somebody: people answer there. */
 	assertMayTakePart(caller: Caller): void {
-		const isAsking = this.#store.session().parent?.isBackground === true && isWaiting(this.#store.status);
-		if (!isAsking) this.assertMayChange(caller);
+		const session = this.#store.session();
+		const isAsking = session.parent?.isBackground === true && isWaiting(this.#store.status);
+		if (!isAsking) this.assertMayChange(caller, session);
 	}
 
-	/** Lets in who may manage the session, to change it: a child session is changed by its parent only. */
+	/** Authorizes a caller to manage the session. Only its parent changes a child session. */
 	async openForChange(caller: Caller): Promise<Principal> {
 		const principal = await this.open(caller, ['manageSession']);
 		this.assertMayChange(caller);
@@ -95,16 +91,13 @@ export class Authorization {
 		const session = this.#store.session();
 		if (isAdmin === true) return { by, isOperator: true };
 		if (owner !== session.owner) throw noSuchSession();
-		// A customer sees sessions of their own only.
+		// A customer sees only sessions of their own.
 		if (role === 'customer' && by?.user !== session.user) throw noSuchSession();
 		return { by, role, isOperator: role === 'admin' };
 	}
 }
 
-/**
- * Returns the rights that answers to calls need. A decision about a call needs more than its result. Without an answer
- * the current run is only read.
- */
+/** Returns the rights that answers to calls need. Without answers, the request only reads the current run. */
 export function toAnswerRights(answers: readonly CallAnswer[]): readonly Right[] {
 	if (answers.length === 0) return ['readSession'];
 	const decisions = answers.filter((answer) => 'approve' in answer).length;

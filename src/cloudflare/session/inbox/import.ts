@@ -60,14 +60,14 @@ async function importSession(options: ImportOptions, owner: ImportOwner, lines: 
 		throw new RunletError('conflict', 'Idempotency-Key: a session is being imported under this key. Wait for it.', {
 			field: 'Idempotency-Key',
 		});
-	await runner.owner.assertRoom(owner, true);
-	const { roomLimits } = options.config();
+	const config = options.config();
+	await runner.owner.assertRoom(owner, config, { always: true });
 	const intake = new Intake(options, owner);
 	let number = 0;
 	try {
 		for await (const line of readLines(lines)) {
 			await intake.take(parseRecord(line, ++number), number);
-			assertRoom('session', roomLimits, store.bytes);
+			assertRoom('session', config.roomLimits, store.bytes);
 		}
 		intake.end();
 	} catch (cause) {

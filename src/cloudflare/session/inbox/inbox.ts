@@ -1,65 +1,70 @@
 import { RunletError } from '../../../core/base/errors.ts';
 import type { CallAnswer } from '../../../core/chat/call-answers.ts';
+import { findChildWork } from '../../agent/children.ts';
 import { chooseModel, findAgent } from '../../agent/define.ts';
+import type { EventSource, TreePlace } from '../../agent/event-source.ts';
 import { createCrashPoints } from '../../agent/runtime.ts';
 import { assertMay, assertRight, type Right } from '../../auth/rights.ts';
+import type { Config } from '../../config/config.ts';
 import { createBusy } from '../../objects/admission.ts';
 import { isWithinLimit, type Limit } from '../../objects/budget.ts';
 import type { Once } from '../../objects/once.ts';
 import type { Caller, CreateInput } from '../../objects/session-api.ts';
+import { formatEventId, toStart } from '../events/event-id.ts';
 import { toTitle } from '../run/begin.ts';
 import type { LiveRun } from '../run/run.ts';
 import { toInbound } from '../store/inbound.ts';
 import type { Outcome } from '../store/requests.ts';
 import { checkArguments } from './answers.ts';
 import type { Principal } from './authorization.ts';
-import { Funds } from './funds.ts';
+import { assertNewFunds, readFunds } from './funds.ts';
 import { type InboxContext, InboxTransaction, type Opened, type Stored, type Upcoming } from './transaction.ts';
-import { findJoin, type JoinChildren } from './tree.ts';
 
-/** A request that may begin a run: who sends it, and whether it may come again. */
+/** A request that may begin a run. */
 export interface Request {
 	readonly caller: Caller;
-	/** What the caller has to be allowed. */
+	/** The rights that the caller needs. */
 	readonly rights: readonly Right[] | ((tx: InboxTransaction) => readonly Right[]);
 	/** The agent that a page names. */
 	readonly agent?: string;
 	/** The values of a session that does not exist yet. */
 	readonly create?: CreateInput;
 	readonly once?: Once;
-	/** The message and the model of a request that may ask a model. */
+	/** The message and the model of a request to a model. */
 	readonly asking?: Pick<CreateInput, 'input' | 'model'>;
-	/** Answers whose arguments the tools of their calls check first. */
+	/** Answers whose edited arguments are checked first. */
 	readonly answers?: readonly CallAnswer[];
 }
 
-/** Stores a request, in its transaction. */
+/** Adds the events of a session's children to its own, for a reader who has come to a place. */
+export type JoinChildren = (own: EventSource, from?: TreePlace) => EventSource;
+
+/** Stores a request in its transaction. */
 export type StoreRequest = (tx: InboxTransaction) => Stored;
 
-/** A request that was accepted, and its run, if any. */
+/** An accepted request, and its run, if any. */
 export interface Accepted extends Pick<Principal, 'by' | 'lease' | 'isOperator'> {
 	readonly run: LiveRun | Upcoming | undefined;
-	/** Whether the request came before. */
+	/** Whether the request is repeated. */
 	readonly isReplay: boolean;
 	readonly join?: JoinChildren;
 }
 
-/** The most requests that wait to be opened. Reads and cancels are not among them. */
+/** The most requests that a session handles at a time, without reads and cancels. */
 const mostWaiting = 100;
 
-/** Takes the requests that may begin a run, in three steps: `open`, `transaction`, `start`. */
+/** Handles the requests that may begin a run, in three steps: `open`, `transaction`, `start`. */
 export class Inbox {
-	readonly #context: InboxContext & { readonly funds: Funds };
-	/** The requests that wait to be opened. */
+	readonly #context: InboxContext;
 	#waiting = 0;
 
 	constructor(context: InboxContext) {
-		this.#context = { ...context, funds: new Funds(context) };
+		this.#context = context;
 	}
 
 	/**
-	 * Takes a request. Throws `overloaded` if too many requests wait to be opened. A repeated request changes nothing and
-	 * gets the run of the first one.
+	 * Handles a request. A repeated request changes nothing and gets the run of the first request. Throws `overloaded` if
+	 * the session has too many requests.
 	 */
 	async take(request: Request, store: StoreRequest): Promise<Accepted> {
 		if (this.#waiting >= mostWaiting) throw createBusy('This session');
@@ -83,12 +88,24 @@ export class Inbox {
 		}
 	}
 
-	/** Adds the events of the session's children to its own, for its readers. Missing where its agent has none. */
+	/** Adds the events of the session's children to its own. Missing if its agent has no children. */
 	get join(): JoinChildren | undefined {
-		return findJoin(this.#context);
+		const { runtime, store, config } = this.#context;
+		if (!store.exists()) return undefined;
+		const { id: parent, owner, agent: name } = store.session();
+		const agent = runtime.agents.find((one) => one.name === name);
+		const work = [...(agent?.tools ?? []), ...(agent?.skillTools ?? [])].map(findChildWork).find((one) => one);
+		if (work === undefined) return undefined;
+		const open = ({ id }: { readonly id: string }, lastId: string) => {
+			const { sessions } = config();
+			return sessions.get(sessions.idFromString(id)).events({ owner, parent }, lastId, { type: 'lines' });
+		};
+		// The session may be removed while somebody reads.
+		const list = () => (store.exists() ? store.calls.children.list() : []);
+		return (own, from) => work.joinEvents(own, { list, open, start: formatEventId(toStart(1)), from });
 	}
 
-	/** Cancels the session's run. Returns whether the request came before: then it cancels nothing. */
+	/** Cancels the session's run. Returns whether the request is repeated: then it cancels nothing. */
 	async cancel(caller: Caller, once: Once | undefined): Promise<boolean> {
 		const { store, runner, authorization } = this.#context;
 		authorization.assertMayChange(caller);
@@ -99,7 +116,7 @@ export class Inbox {
 		return false;
 	}
 
-	/** Finds what a request has begun when it came before; nothing for a new request. */
+	/** Finds the outcome of a repeated request. Returns nothing for a new request. */
 	findReplay(once: Once | undefined): Outcome | undefined {
 		const isNew = once === undefined || once.isFirst === true;
 		const before = isNew ? undefined : this.#context.store.deliveries.find(once, Date.now());
@@ -108,28 +125,30 @@ export class Inbox {
 		throw new RunletError('conflict', message, { field: 'Idempotency-Key' });
 	}
 
-	/** The first step: everything that takes time. Finds who asks, checks arguments, and reads budgets. */
+	/** The first step, which may wait: authorizes the caller, checks arguments, and reads budgets. */
 	async #open(request: Request): Promise<Opened> {
-		const { store, runner, authorization, funds } = this.#context;
+		const { store, runner, authorization } = this.#context;
+		const config = this.#context.config();
 		const { caller, once, answers } = request;
-		const principal = await this.#authorize(request);
+		const principal = await this.#authorize(request, config);
 		const checkedIn = answers && (await checkArguments(this.#context, principal, answers));
 		if (checkedIn !== undefined) authorization.assertExists();
-		// A repeated request is answered whatever is left to spend.
-		const isKnown = once !== undefined && store.exists() && store.deliveries.find(once, Date.now()) !== undefined;
-		const opened = { caller, principal, once, checkedIn };
-		if (request.asking === undefined || isKnown) return opened;
-		if (store.exists()) await runner.owner.assertRoom(store.session());
-		return { ...opened, funds: await funds.look() };
+		const opened = { caller, principal, config, once, checkedIn };
+		if (request.asking === undefined || !store.exists()) return opened;
+		// A repeated request needs no money and no room.
+		if (once !== undefined && store.deliveries.find(once, Date.now()) !== undefined) return opened;
+		const session = store.session();
+		await runner.owner.assertRoom(session, config);
+		return { ...opened, funds: await readFunds({ store, session, config }) };
 	}
 
-	/** Lets a caller in, also to a session of theirs that does not exist yet. */
-	async #authorize({ caller, agent, create, asking }: Request): Promise<Principal> {
-		const { authorization, runner, funds } = this.#context;
+	/** Authorizes a caller, also for a session of theirs that does not exist yet. */
+	async #authorize({ caller, agent, create, asking }: Request, config: Config): Promise<Principal> {
+		const { authorization, runner } = this.#context;
 		const isTheirs = create !== undefined && 'owner' in caller && mayCreate(caller, create);
 		if (isTheirs && authorization.isMissing()) {
-			await runner.owner.assertRoom(create);
-			await funds.assertNew({ ...create, ...asking });
+			await runner.owner.assertRoom(create, config);
+			await assertNewFunds({ ...create, ...asking }, config);
 			await runner.alarm.announce();
 			if (authorization.isMissing()) return { by: caller.by, isOperator: caller.role === 'admin' };
 		}
@@ -138,10 +157,10 @@ export class Inbox {
 		return principal;
 	}
 
-	/** The second step: everything that is stored together. */
+	/** The second step: stores the request in a transaction. */
 	#transaction(request: Request, opened: Opened, store: StoreRequest) {
 		return this.#context.store.transaction(() => {
-			this.#createMissing(request);
+			this.#createMissing(request, opened.config);
 			const tx = new InboxTransaction(this.#context, opened);
 			const rights = typeof request.rights === 'function' ? request.rights(tx) : request.rights;
 			for (const right of rights) assertMay(opened.principal, right);
@@ -153,7 +172,7 @@ export class Inbox {
 		});
 	}
 
-	/** The third step, once that is committed: begins the run, and tells the owner of a change. */
+	/** The third step, after the commit: begins the run, or tells the owner's directory of a change. */
 	#start(stored: Stored): LiveRun | Upcoming | undefined {
 		const { runner } = this.#context;
 		if (stored.type === 'run') return runner.start(stored.work);
@@ -164,17 +183,17 @@ export class Inbox {
 	}
 
 	/** Creates a session that does not exist yet, in the transaction that stores its first request. */
-	#createMissing({ create, caller }: Request): void {
-		const { id, store, authorization, runtime, config } = this.#context;
+	#createMissing({ create, caller }: Request, { model, sessionBudget }: Config): void {
+		const { id, store, authorization, runtime } = this.#context;
 		if (create !== undefined && authorization.isMissing()) {
 			const agent = findAgent(runtime.agents, create.agent);
-			chooseModel(agent, create.model, config().model);
-			if ('owner' in caller) assertOwnBudget(caller, create, agent.budget ?? config().sessionBudget);
+			chooseModel(agent, create.model, model);
+			if ('owner' in caller) assertOwnBudget(caller, create, agent.budget ?? sessionBudget);
 			const createdAt = Date.now();
 			const first = create.input && toInbound(create.input, create, create.by).message;
 			const { by: createdBy } = create;
 			store.create({ ...create, id, createdBy, createdAt, title: first && toTitle([first]) });
-			// The history at the start belongs to no run.
+			// The initial history belongs to no run.
 			for (const message of create.history ?? []) store.messages.add(0, message, createdAt, { input: true });
 		}
 		authorization.assertExists();
@@ -191,7 +210,7 @@ function mayCreate({ owner, by, role }: Extract<Caller, { readonly owner: string
 	return owner === create.owner && (role !== 'customer' || by?.user === create.user);
 }
 
-/** Throws `forbidden` for a caller without the right to raise budgets who asks for more than the agent's. */
+/** Throws `forbidden` for more than the usual budget from a caller who may not raise budgets. */
 function assertOwnBudget(
 	{ role }: Extract<Caller, { readonly owner: string }>,
 	{ budget }: CreateInput,

@@ -1,7 +1,7 @@
 import type { DecisionLinks, LinkedCall, LinkRequest } from '../../objects/link-api.ts';
 import { createMissing } from '../../objects/missing.ts';
 import type { Caller } from '../../objects/session-api.ts';
-import type { CallbackLinks } from '../run/callback-links.ts';
+import type { CallbackLinks } from '../run/prepare.ts';
 import type { Inbox } from './inbox.ts';
 import type { InboxContext } from './transaction.ts';
 

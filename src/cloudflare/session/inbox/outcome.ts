@@ -18,9 +18,8 @@ import { createPastLog } from '../events/replay.ts';
 import type { LiveRun } from '../run/run.ts';
 import type { SessionStore } from '../store/store.ts';
 import type { Principal } from './authorization.ts';
-import type { Accepted } from './inbox.ts';
+import type { Accepted, JoinChildren } from './inbox.ts';
 import type { Upcoming } from './transaction.ts';
-import type { JoinChildren } from './tree.ts';
 
 /** How the session is shown in an answer. */
 type Show =

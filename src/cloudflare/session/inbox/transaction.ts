@@ -14,12 +14,13 @@ import type { Runner } from '../run/runner.ts';
 import { findPending, type Pending } from '../store/calls.ts';
 import { toInbound } from '../store/inbound.ts';
 import type { Outcome } from '../store/requests.ts';
+import type { SessionRecord } from '../store/session-row.ts';
 import { assertAllowed, type Operation, type Status } from '../store/status.ts';
 import type { SessionStore } from '../store/store.ts';
 import type { Authorization, Principal } from './authorization.ts';
-import type { Funds, KnownFunds, ModelRequest } from './funds.ts';
+import { assertFunds, type KnownFunds, type ModelRequest } from './funds.ts';
 
-/** What requests to a session are handled with. */
+/** The parts of a session that handle its requests. */
 export interface InboxContext {
 	/** The session's id. */
 	readonly id: string;
@@ -30,61 +31,60 @@ export interface InboxContext {
 	readonly config: () => Config;
 }
 
-/** A run that waits for its turn. */
+/** The run of a waiting message. */
 export interface Upcoming {
 	readonly record: { readonly n: number; readonly id: string };
 	readonly begun: Promise<LiveRun>;
 }
 
-/** What a request has stored. A run begins, and the owner is told of a change, once that is committed. */
+/** What a request has stored. After the commit a run begins, and the owner's directory is told of a change. */
 export type Stored =
 	| { readonly type: 'run'; readonly work: Work }
-	/** The request gets a run that began before, or that waits; none where there is none. */
+	/** The request gets a run that began before or that waits, if any. */
 	| { readonly type: 'join'; readonly run?: LiveRun | Upcoming }
 	| { readonly type: 'change' }
-	/** The current run has to be cancelled first. Then the request is tried again. */
+	/** The current run has to be cancelled. Then the request is tried again. */
 	| { readonly type: 'cancel' };
 
-/** A request that was opened: what the transaction knows of it. */
+/** An opened request. */
 export interface Opened {
 	readonly caller: Caller;
 	readonly principal: Principal;
+	readonly config: Config;
 	readonly once?: Once;
 	/** The budgets of the owner and the user, if they refused a run lately. */
 	readonly funds?: KnownFunds;
-	/** The turn in which the arguments were checked that the answers bring. */
+	/** The turn of the calls whose edited arguments were checked. */
 	readonly checkedIn?: number;
 }
 
-/** The transaction of a request, as its operation sees it: the session, who asks, and what they may do. */
+/** The transaction of a request, for its operation. */
 export class InboxTransaction {
+	readonly context: InboxContext;
+	readonly opened: Opened;
 	readonly store: SessionStore;
 	readonly runner: Runner;
+	readonly session: SessionRecord;
 	readonly status: Status;
-	readonly opened: Opened;
-	readonly #context: InboxContext & { readonly funds: Funds };
 	#pending: Pending | undefined;
 	#isAllowed = false;
 	#asksModel = false;
 
-	constructor(context: InboxContext & { readonly funds: Funds }, opened: Opened) {
-		this.#context = context;
+	constructor(context: InboxContext, opened: Opened) {
+		this.context = context;
+		this.opened = opened;
 		this.store = context.store;
 		this.runner = context.runner;
+		this.session = context.store.session();
 		this.status = context.store.status;
-		this.opened = opened;
 	}
 
-	/** Who asks. A child session has no actor of its own. */
+	/** The caller. A child session has no actor of its own. */
 	get by(): Actor | undefined {
 		return this.opened.principal.by;
 	}
 
-	get context(): InboxContext {
-		return this.#context;
-	}
-
-	/** What the session waits for, read once. */
+	/** What the session waits for. */
 	get pending(): Pending {
 		this.#pending ??= findPending(this.store);
 		return this.#pending;
@@ -95,61 +95,60 @@ export class InboxTransaction {
 		return this.status === 'awaiting_user' ? findAskedCall(this.pending.question) : undefined;
 	}
 
-	/** Returns the answers to calls that are open. */
+	/** Returns the answers to open calls. */
 	findOpenAnswers(answers: readonly CallAnswer[]): readonly CallAnswer[] {
 		return this.status === 'awaiting_tools' ? findOpenAnswers(this.pending.calls, answers) : [];
 	}
 
 	/**
-	 * Throws where the status does not allow the operation, the caller may not do it, or a budget or the storage is spent.
-	 * An operation calls it before it stores anything.
+	 * Throws if the status does not allow the operation, the caller may not perform it, or a budget or the storage is
+	 * spent. An operation calls it before it stores anything.
 	 *
-	 * @param asked what it asks of a model. Without it, it is stored whatever is left to spend: it answers a call.
+	 * @param asked the request to a model. An answer to a call has none: it is stored without money and room, too.
 	 */
 	allow(operation: Operation | undefined, asked?: ModelRequest): void {
 		this.#isAllowed = true;
 		const isReply = operation === 'reply' || operation === 'answer';
-		const { authorization, funds } = this.#context;
-		const { caller, principal } = this.opened;
-		// A message behind an answer, or in the place of another one, would go on after the parent was told of the end.
-		if (!isReply && operation !== 'submit') authorization.assertMayChange(caller);
+		const { caller, principal, config, funds } = this.opened;
+		// A queued message, or a replacement, would run after the parent was told of the end.
+		if (!isReply && operation !== 'submit') this.context.authorization.assertMayChange(caller, this.session);
 		const calls = this.status === 'awaiting_tools' ? this.pending.calls : undefined;
 		if (operation !== undefined) assertAllowed(this.status, operation, calls);
 		if (isReply && this.askedCall !== undefined) assertMay(principal, 'decide');
 		if (asked === undefined) return;
 		this.#asksModel = true;
-		funds.assert(asked, this.opened.funds);
+		assertFunds({ ...this.context, session: this.session, config }, asked, funds);
 		this.#assertRoom();
 	}
 
-	/** Checks what was stored. What does not fit is rolled back. */
+	/** Throws if the operation stored more than the session may hold, or was not allowed. The transaction rolls back. */
 	finish(): void {
-		if (!this.#isAllowed) this.#context.authorization.assertMayChange(this.opened.caller);
+		if (!this.#isAllowed) this.context.authorization.assertMayChange(this.opened.caller, this.session);
 		if (this.#asksModel) this.#assertRoom();
 	}
 
-	/** Stores a run and the messages that it begins with. */
 	storeRun(messages: readonly Message[], options: Omit<BeginOptions, 'once'> = {}): Stored {
-		return { type: 'run', work: this.runner.storeRun(messages, { ...options, once: this.opened.once }) };
+		const { once, config } = this.opened;
+		return { type: 'run', work: this.runner.storeRun(messages, { ...options, once }, config) };
 	}
 
-	/** Stores that the request was accepted and began no run. */
+	/** Stores that the request was accepted without a run. */
 	noteAccepted(): void {
 		const { once } = this.opened;
 		if (once !== undefined) this.store.deliveries.add(once, {}, Date.now());
 	}
 
-	/** Turns a message from outside into one of the history. */
+	/** Converts a message from outside to a message of the history. */
 	toInbound(input: Input): ReturnType<typeof toInbound> {
-		return toInbound(input, this.store.session(), this.by);
+		return toInbound(input, this.session, this.by);
 	}
 
-	/** Returns the run that waits for a message in the queue. */
+	/** Returns the run of a queued message. */
 	joinWaiting({ id, runId }: { readonly id: number; readonly runId: string }, n = 0): Stored {
 		return { type: 'join', run: { record: { n, id: runId }, begun: this.runner.waiting.wait(id) } };
 	}
 
-	/** Returns the run that an earlier request began, live or as it is stored, or that its message waits for. */
+	/** Returns the run of an earlier request: live, stored, or the run of its queued message. */
 	join({ run, waiting }: Outcome): Stored {
 		const waits = waiting === undefined ? undefined : this.store.queue.get(waiting);
 		if (waits !== undefined) return this.joinWaiting(waits);
@@ -159,6 +158,6 @@ export class InboxTransaction {
 	}
 
 	#assertRoom(): void {
-		assertRoom('session', this.#context.config().roomLimits, this.store.bytes);
+		assertRoom('session', this.opened.config.roomLimits, this.store.bytes);
 	}
 }

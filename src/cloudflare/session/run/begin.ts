@@ -2,7 +2,6 @@ import type { Actor } from '../../../core/base/actor.ts';
 import { type ReadAnswers, readCallAnswers } from '../../../core/chat/call-answers.ts';
 import {
 	type CallEdit,
-	type ChatOptions,
 	type Message,
 	messageText,
 	type TerminalEvent,
@@ -11,10 +10,9 @@ import {
 } from '../../../core/chat/index.ts';
 import type { ToolCall } from '../../../core/tool/index.ts';
 import type { Once } from '../../objects/once.ts';
-import type { RunTerms } from '../../wire/run.ts';
 import { type CutOff, replayCutOff } from '../events/replay.ts';
 import type { SessionFiles } from '../files/session-files.ts';
-import { findOpenCalls, findPending, type GivenAnswer, type OpenCall } from '../store/calls.ts';
+import { type CallReply, findOpenCalls, findPending, type OpenCall } from '../store/calls.ts';
 import type { Inbound } from '../store/inbound.ts';
 import type { MessageRecord } from '../store/message-record.ts';
 import type { Waiting } from '../store/requests.ts';
@@ -28,92 +26,81 @@ import type { Attempt } from './next.ts';
 import { createRunId } from './run.ts';
 
 /** The options of a new run. */
-export interface BeginOptions {
-	/** The model from now on. */
+export interface BeginOptions extends Pick<RunRecord, 'stopAfter' | 'maxOutputTokens' | 'toolChoice' | 'terms'> {
+	/** The model of this run and of all later runs. */
 	readonly model?: string;
-	/** After how many turns it stops. */
-	readonly stopAfter?: number;
-	/** The longest reply that the client wants, in tokens. */
-	readonly maxOutputTokens?: number;
-	/** The tool that the client wants called first. */
-	readonly toolChoice?: ChatOptions['toolChoice'];
-	readonly terms?: RunTerms;
-	/** The request that it answers. */
+	/** The request that begins the run. */
 	readonly once?: Once;
-	/** Who gives its first answers. */
+	/** Who gives the answers that the run begins with. */
 	readonly by?: Actor;
-	/** The calls among them that were denied. */
+	/** The ids of the denied calls. */
 	readonly denied?: readonly string[];
-	/** Calls that were allowed. */
 	readonly approved?: readonly ToolCall[];
-	/** Arguments for some of them, in the place of the model's. */
+	/** Arguments of approved calls that replace the model's. */
 	readonly edits?: readonly CallEdit[];
-	/** The call whose tool takes an answer, and that answer. */
-	readonly answered?: GivenAnswer;
-	/** Where the last of the given messages came from. */
+	/** The answer for the tool of a call. */
+	readonly answered?: CallReply;
+	/** The origin of the last message. */
 	readonly inbound?: Inbound;
-	/** The place of the message that the given ones replace, with all behind it. */
+	/** The place of the first replaced message. All messages behind it are replaced, too. */
 	readonly replaces?: number;
-	/** Where its end is told. */
+	/** The URL that gets the end of the run. */
 	readonly callback?: string;
-	/** The message that waited for it. */
+	/** The queued message that the run begins with. */
 	readonly waited?: Waiting;
 }
 
-/** The object that carries out a run, with the session's files. */
+/** The object that carries out a run. */
 interface RunHost {
 	readonly boot: string;
 	readonly files: Pick<SessionFiles, 'keepAttachments'>;
 }
 
+/** The host of a new run, with what the session decides. */
+interface NewRunHost extends RunHost {
+	readonly model: string;
+	/** Whether the session has no title yet. */
+	readonly isNew: boolean;
+}
+
 /**
- * Stores a run and the messages that it begins with, in a transaction of the caller's. Calls that an earlier run had
- * begun when it was cut off are answered as unknown.
+ * Stores a run and the messages that it begins with. Call it in a transaction. Calls that an earlier run had begun when it
+ * was interrupted get the answer that their result is unknown.
  */
 export function storeRun(
 	store: SessionStore,
 	given: readonly Message[],
 	how: BeginOptions,
-	{ boot, model, files }: RunHost & { readonly model: string },
+	{ boot, model, isNew, files }: NewRunHost,
 ): RunRecord {
 	const { messages, calls, runs, deliveries, callbacks } = store;
-	const {
-		stopAfter,
-		maxOutputTokens,
-		toolChoice,
-		terms,
-		once,
-		approved = [],
-		edits = [],
-		inbound,
-		replaces,
-		callback,
-	} = how;
+	const { stopAfter, maxOutputTokens, toolChoice, terms, once, approved = [], edits = [] } = how;
+	const { by, inbound, replaces, callback } = how;
 	const input = [...(replaces === undefined ? listUnknownResults(store) : []), ...given];
 	if (replaces !== undefined) {
 		store.replace(replaces);
 		leaveChildren(store, { all: true });
 	}
-	store.update({ model: how.model });
+	store.update({ model: how.model, title: isNew ? toTitle(given) : undefined });
 	const createdAt = Date.now();
-	const isNew = store.session().title === undefined;
-	if (isNew) store.update({ title: toTitle(given) });
 	store.reports.noteActivity(isNew || isWaiting(store.status), createdAt);
-	const isAsked = input.some(({ role }) => role !== 'tool');
-	const firstSeq = isAsked ? messages.nextPlace() : messages.lastTurn();
+	const hasMessage = input.some(({ role }) => role !== 'tool');
+	const firstSeq = hasMessage ? messages.nextPlace() : messages.lastTurn();
 	const id = how.waited?.runId ?? createRunId();
-	const asked = { stopAfter, maxOutputTokens, toolChoice, terms };
-	noteApproved(store, { approved, edits, by: how.by }, createdAt);
+	noteApproved(store, { approved, edits, by }, createdAt);
 	if (how.answered !== undefined) calls.answer(messages.lastTurn(), how.answered);
 	const n = store.nextRun;
-	const run = runs.begin({ n, id, model, ...asked, boot, firstSeq, createdAt });
+	const run = runs.begin({
+		...{ n, id, model, boot, firstSeq, createdAt },
+		...{ stopAfter, maxOutputTokens, toolChoice, terms },
+	});
+	const last = given.at(-1);
 	for (const message of input)
 		messages.add(n, message, createdAt, {
 			input: true,
 			...(message.role === 'tool' && given.includes(message) && toDecided(message, how)),
-			...(message === given.at(-1) && { inbound, replaces }),
+			...(message === last && { inbound, replaces }),
 		});
-	const last = given.at(-1);
 	if (last !== undefined) files.keepAttachments(last, inbound);
 	if (once !== undefined) deliveries.add(once, { run: run.n }, createdAt);
 	if (how.waited !== undefined) store.queue.take(how.waited, run.n);
@@ -121,7 +108,7 @@ export function storeRun(
 	return run;
 }
 
-/** Returns the fields beside a result that a person gives, or beside a denial. */
+/** Returns the stored fields of a result from a person, or of a denial. */
 export function toDecided(
 	{ toolCallId }: ToolMessage,
 	{ by, denied = [] }: Pick<BeginOptions, 'by' | 'denied'>,
@@ -129,7 +116,7 @@ export function toDecided(
 	return { decidedBy: by, ...(denied.includes(toolCallId) && { isDenied: true }) };
 }
 
-/** Stores that a person has allowed calls, with the arguments that they are to run with. */
+/** Stores that a person has approved calls, with edited arguments. */
 export function noteApproved(
 	{ calls, messages }: SessionStore,
 	{ approved, edits, by }: Pick<ReadAnswers, 'approved' | 'edits'> & { readonly by?: Actor },
@@ -141,7 +128,7 @@ export function noteApproved(
 	}
 }
 
-/** Stores a message that waited and cannot begin a run. It was accepted, so it is kept, and its run has failed. */
+/** Stores a queued message that cannot begin a run, with a failed run: the message was accepted. */
 export function storeFailedRun(
 	store: SessionStore,
 	waited: Waiting,
@@ -163,17 +150,16 @@ export function storeFailedRun(
 	});
 }
 
-/** A run in its next attempt: where it goes on, and the events that its readers have seen. */
-interface TakenUp extends Pick<CutOff, 'events' | 'resume'> {
+/** An interrupted run in its next attempt: where it continues, and the events that its readers have seen. */
+interface ResumedRun extends Pick<CutOff, 'events' | 'resume'> {
 	readonly record: RunRecord;
 }
 
 /**
- * Takes up a run whose object died, in one transaction of the caller's (docs/runs.md, "Lives"): charges what a request to
- * the model may have cost, answers calls that had begun and may not be repeated as unknown, and asks again for the turn
- * that the model was writing, of which its readers are told first.
+ * Resumes a run whose object died (docs/runs.md, "Lives"). Call it in a transaction. Charges the interrupted request to the
+ * model, answers begun calls that may not be repeated as unknown, and shows readers that the interrupted turn restarts.
  */
-export function takeUp(store: SessionStore, run: RunRecord, attempt: Attempt, boot: string): TakenUp {
+export function takeUp(store: SessionStore, run: RunRecord, attempt: Attempt, boot: string): ResumedRun {
 	const isAsking = store.spending.isUnanswered(run.n);
 	closeAccount(store, run.draft);
 	const unknown = createUnknownResults(findOpenCalls(store));
@@ -187,14 +173,14 @@ export function takeUp(store: SessionStore, run: RunRecord, attempt: Attempt, bo
 		isAsking,
 	);
 	const restarts = run.restarts + (asking ? 1 : 0);
-	// Results for calls that were cut off are no progress.
+	// Results of interrupted calls are no progress.
 	const next = { ...attempt, boot, progress: attempt.progress + unknown.length, restarts };
 	store.runs.takeUp(run.n, next);
 	const again = asking ? [{ type: 'turn.restarted', iteration: resume.iteration + 1 } as const] : [];
 	return { record: { ...run, ...next }, events: [...events, ...again], resume };
 }
 
-/** Ends a run that cannot go on. What its readers were shown of it is kept. */
+/** Ends a run that cannot continue. Keeps what its readers were shown. */
 export function giveUp(store: SessionStore, run: RunRecord, event: TerminalEvent): void {
 	const isAsking = store.spending.isUnanswered(run.n);
 	closeAccount(store, run.draft);
@@ -202,7 +188,7 @@ export function giveUp(store: SessionStore, run: RunRecord, event: TerminalEvent
 	const steps = events.filter(({ type }) => type === 'step').length;
 	const end = shortenRunEnd({ before: [], draft, restarts: run.restarts, steps, event });
 	store.runs.end(run.n, toRunStatus(event), end, Date.now());
-	endFamily(store, event);
+	endFamily(store, store.session(), event);
 }
 
 /** Creates the end of a run after its last attempt. */
@@ -213,8 +199,8 @@ export function createInterruption(attempts: number): TerminalEvent {
 }
 
 /**
- * Tells the model about calls that a run had begun when it was cut off: nobody knows what came of them, so they are not
- * run again, except those of tools that may be. Calls that had not begun, or that wait for somebody, stay open.
+ * Creates the results of calls that had begun when their run was interrupted. Their outcome is unknown, so they do not run
+ * again, unless their tool may be repeated. Calls that had not begun, or that wait for somebody, stay open.
  */
 function createUnknownResults(open: readonly OpenCall[]): readonly ToolMessage[] {
 	const output =
@@ -226,17 +212,17 @@ function createUnknownResults(open: readonly OpenCall[]): readonly ToolMessage[]
 	);
 }
 
-/** Lists results for calls that the newest run had begun when it failed or was cancelled. */
+/** Lists the results of calls that had begun when the newest run failed or was cancelled. */
 function listUnknownResults(store: SessionStore): readonly Message[] {
 	const run = store.runs.get();
 	if (run === undefined || !canTakeNext(sessionStatus(run.status))) return [];
 	return createUnknownResults(findOpenCalls(store));
 }
 
-/** Characters of a session's title: the beginning of its first message. */
+/** The most characters of a session's title. */
 const titleLength = 80;
 
-/** Returns the title of a session: what the person wrote first, without attachments. */
+/** Returns the title of a session: the beginning of its first message, without attachments. */
 export function toTitle(input: readonly Message[]): string {
 	const texts = input.map((message) => {
 		const parts = 'parts' in message ? message.parts : undefined;
@@ -245,19 +231,17 @@ export function toTitle(input: readonly Message[]): string {
 	return texts.join(' ').trim().slice(0, titleLength);
 }
 
-/** Begins the run of a session. */
-interface Beginner {
-	readonly begin: (given: readonly Message[], how: BeginOptions) => unknown;
-}
-
 /** Denies all open approvals. Begins the next run if no other call is open. */
-export function denyLate(store: SessionStore, runner: Beginner): void {
+export function denyLate(
+	store: SessionStore,
+	begin: (messages: readonly Message[], how: BeginOptions) => unknown,
+): void {
 	const pending = findPending(store);
 	const denied = (pending.calls ?? []).flatMap(({ id, kind }) => (kind === 'approval' ? id : []));
 	const answers = denied.map((id) => ({ id, approve: false, reason: 'nobody decided in time.' }));
 	const { messages, isLast } = readCallAnswers(pending, answers, { approvalMs: 0, everAsked: new Set() });
 	if (isLast) {
-		runner.begin(messages, { denied });
+		begin(messages, { denied });
 		return;
 	}
 	store.transaction(() => {

@@ -12,14 +12,14 @@ import { createPastRun } from './run.ts';
 
 /** How long a receiver may take, in milliseconds. */
 const timeoutMs = 15_000;
-/** Bytes of an answer; nothing of it is read. */
+/** The most bytes of a response. Its body is not read. */
 const maxBytes = 1_000;
 /** Callbacks that are sent at once. */
 const atOnce = 6;
 
 /**
- * Sends callbacks (docs/webhooks.md): how a run ended, signed as Standard Webhooks wants it, at least once and under the
- * same id each time; or its answer to Slack or GitHub. What is not delivered stays in the store for the object's alarm.
+ * Sends callbacks (docs/webhooks.md): the end of a run, signed as in Standard Webhooks, at least once and always under the
+ * same id; or the run's answer to Slack or GitHub. The object's alarm retries failed callbacks.
  */
 export class Callbacks {
 	readonly #options: RunnerOptions;
@@ -30,7 +30,6 @@ export class Callbacks {
 		this.#store = options.store;
 	}
 
-	/** Sends the callbacks that are due. */
 	async send(): Promise<void> {
 		await Promise.all(this.#store.callbacks.listDue(Date.now(), atOnce).map((callback) => this.#attempt(callback)));
 	}
@@ -41,7 +40,6 @@ export class Callbacks {
 			tell('callback.failed', callback, toFailureFields(cause));
 			return undefined;
 		});
-		// The session may have been removed meanwhile.
 		if (!this.#store.exists()) return;
 		const isDelivered = status !== undefined && status >= 200 && status < 300;
 		const isReply = parseReplyTarget(callback.url) !== undefined;
@@ -68,7 +66,7 @@ export class Callbacks {
 		return response.status;
 	}
 
-	/** Creates the request; nothing if there is no answer to post. */
+	/** Returns nothing if there is no answer to post. */
 	async #request(callback: Callback) {
 		const { findCallbackSecrets, github } = this.#options.config();
 		const target = parseReplyTarget(callback.url);
@@ -86,7 +84,6 @@ export class Callbacks {
 		return (await createPastRun(this.#store, run)?.ended) ?? { type: 'cancelled' };
 	}
 
-	/** Creates the body: how the run ended. */
 	async #createOutcome(callback: Callback): Promise<object> {
 		const { run, runId } = callback;
 		const { id: sessionId, agent, metadata, createdAt } = this.#store.session();
@@ -102,7 +99,7 @@ export class Callbacks {
 	}
 }
 
-/** Returns what a person is told of a run's end. A public comment has only the agent's own words. */
+/** Returns a run's end as a text for a person. A public comment has only the agent's own words. */
 function replyText(event: TerminalEvent, isComment: boolean): string | undefined {
 	if (event.type === 'done') return event.text.trim() || (isComment ? undefined : 'There is no answer.');
 	if (event.type === 'awaiting' && event.question !== undefined) return event.question.question;

@@ -6,24 +6,22 @@ import { listAskers } from '../store/askers.ts';
 import { findOpenCalls } from '../store/calls.ts';
 import type { ChildRecord } from '../store/children.ts';
 import type { RunRecord } from '../store/runs.ts';
+import type { SessionRecord } from '../store/session-row.ts';
 import type { SessionStore } from '../store/store.ts';
 import { readBudgetState } from './budgets.ts';
 
-/** The options of the children of a run. */
 interface ChildrenOptions {
 	readonly store: SessionStore;
+	readonly session: SessionRecord;
 	readonly record: Pick<RunRecord, 'n' | 'boot' | 'attempt'>;
 	readonly sessions: Config['sessions'];
-	/** The budget of the session. It is read each time, because it may be raised. */
+	/** Returns the budget of the session, which may be raised during the run. */
 	readonly limit: () => Limit;
 }
 
-/**
- * The children of a session, for the calls of one run. The id of a child is made of its call, so that a later attempt of the
- * object finds the same one.
- */
-export function createChildren({ store, record, sessions, limit }: ChildrenOptions): Children {
-	const { id: parent, owner, user, createdBy, metadata, createdAt, agent: own, parent: above } = store.session();
+/** Creates the children for the calls of a run. The id of a child depends on its call, so a later attempt finds the child. */
+export function createChildren({ store, session, record, sessions, limit }: ChildrenOptions): Children {
+	const { id: parent, owner, user, createdBy, metadata, createdAt, agent: own, parent: above } = session;
 	const depth = above?.depth ?? 0;
 	const agents = [...(above?.agents ?? []), own];
 	const write = <T>(work: () => T): T =>
@@ -38,10 +36,10 @@ export function createChildren({ store, record, sessions, limit }: ChildrenOptio
 		budget: () => readBudgetState(store, limit()),
 		count: () => ({ open: store.calls.children.listOpen().length, all: store.calls.children.list().length }),
 		find: (callId) => store.calls.children.find(store.messages.lastTurn(), callId),
-		add: async (given) => {
+		add: async (asked) => {
 			const turn = store.messages.lastTurn();
-			const name = JSON.stringify(['child', parent, createdAt, turn, given.callId]);
-			const child = { ...given, id: sessions.idFromName(name).toString() };
+			const name = JSON.stringify(['child', parent, createdAt, turn, asked.callId]);
+			const child = { ...asked, id: sessions.idFromName(name).toString() };
 			write(() => store.calls.children.add({ ...child, turn, createdAt: Date.now() }));
 			await store.sync();
 			return child;
@@ -57,8 +55,8 @@ export function createChildren({ store, record, sessions, limit }: ChildrenOptio
 }
 
 /**
- * Cancels the children that nobody waits for any more, in the transaction that stores why. One in the background goes on,
- * unless `all` are meant or its call has no result yet: no model knows of it then. The outbox tells them.
+ * Has the outbox cancel the children that nobody waits for. A background child goes on, except with `all`, or if its call
+ * has no result yet: then no model knows of the child.
  */
 export function leaveChildren(store: SessionStore, { all = false } = {}): void {
 	if (store.calls.children.listOpen().length === 0) return;
@@ -68,23 +66,22 @@ export function leaveChildren(store: SessionStore, { all = false } = {}): void {
 	leave(store, (child) => all || !child.isBackground || isUnknown(child));
 }
 
-function leave(store: SessionStore, isMeant: (child: ChildRecord) => boolean): void {
+function leave(store: SessionStore, isLeft: (child: ChildRecord) => boolean): void {
 	const { id: parent, owner } = store.session();
-	for (const child of store.calls.children.listOpen().filter(isMeant)) {
+	for (const child of store.calls.children.listOpen().filter(isLeft)) {
 		store.calls.children.leave(child.id);
 		store.outbox.endChild(child, { owner, parent, isRemoved: false }, Date.now());
 	}
 }
 
 /**
- * Ends what belonged to a run, in the transaction that stores its end: its children, unless it waits for somebody. A
- * session that works in the background tells its parent, who cancels it and so need not be told of that.
+ * Cancels the children of a run and reports its end to the parent of a background session, in the transaction that stores
+ * the end. The parent itself cancels the session, so it gets no report of that.
  */
-export function endFamily(store: SessionStore, event: TerminalEvent): void {
-	// A run that waits for somebody goes on later, with its children.
+export function endFamily(store: SessionStore, { parent }: Pick<SessionRecord, 'parent'>, event: TerminalEvent): void {
+	// A run that waits for somebody continues later, with its children.
 	if (event.type === 'awaiting') return;
 	leaveChildren(store, { all: event.type === 'cancelled' });
-	const { parent } = store.session();
 	const run = store.runs.get()?.n;
 	if (parent?.isBackground === true && run !== undefined && event.type !== 'cancelled')
 		store.outbox.tellParent(run, Date.now());

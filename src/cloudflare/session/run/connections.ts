@@ -1,55 +1,46 @@
 import type { TerminalEvent } from '../../../core/chat/index.ts';
 import { type Agent, findAgent } from '../../agent/define.ts';
 import type { McpConnections } from '../../agent/mcp.ts';
-import { isOwners } from '../store/session-row.ts';
-import type { RunnerOptions } from './prepare.ts';
+import type { Runtime } from '../../agent/runtime.ts';
+import type { Config } from '../../config/config.ts';
+import { isOwners, type SessionRecord } from '../store/session-row.ts';
 
-/** How long connections stay open after a run, in milliseconds: the object sleeps soon after that. */
+/** How long connections stay open after a run, in milliseconds. The object sleeps soon after that. */
 const idleMs = 60_000;
 
-/** How long they stay open while a run waits for a person. A server may wait for the answer, too (docs/mcp.md). */
+/** How long connections stay open while a run waits for a person, in milliseconds. A server may wait for the answer, too. */
 const waitingMs = 900_000;
 
-/** Whether an agent's sessions have connections. */
 export function hasServers({ mcp = [], userMcp }: Pick<Agent, 'mcp' | 'userMcp'>): boolean {
 	return mcp.length > 0 || userMcp === true;
 }
 
-/** The connections of a session to MCP servers. They are opened by runs and calls, and closed when nothing has needed them for a while. */
+/** The connections of a session to MCP servers. They close when no run or call has used them for a while. */
 export class Connections {
-	readonly #options: RunnerOptions;
+	readonly #runtime: Runtime;
 	readonly #isUsed: () => boolean;
 	#open: McpConnections | undefined;
 	#timer: ReturnType<typeof setTimeout> | undefined;
 
-	/** @param isUsed whether a run or a call needs them now */
-	constructor(options: RunnerOptions, isUsed: () => boolean) {
-		this.#options = options;
+	/** @param isUsed whether a run or a call uses the connections now */
+	constructor(runtime: Runtime, isUsed: () => boolean) {
+		this.#runtime = runtime;
 		this.#isUsed = isUsed;
 	}
 
-	/** Gives a run that begins the connections of its agent's servers. Nothing if it has none. */
-	take(): McpConnections | undefined {
-		const { runtime, store, config } = this.#options;
-		const session = store.session();
+	/** Opens the connections for a run or a call. Returns nothing if the agent has no servers. */
+	take(session: SessionRecord, config: Config): McpConnections | undefined {
+		const { mcp, agents } = this.#runtime;
 		const { id, owner, user, agent: name } = session;
-		const agent = findAgent(runtime.agents, name);
-		if (runtime.mcp === undefined || !hasServers(agent)) return undefined;
+		const agent = findAgent(agents, name);
+		if (mcp === undefined || !hasServers(agent)) return undefined;
 		clearTimeout(this.#timer);
-		this.#open ??= runtime.mcp.connect({
-			config: config(),
-			session: id,
-			owner,
-			user,
-			isOwners: isOwners(session),
-			agent,
-			agents: runtime.agents,
-		});
+		this.#open ??= mcp.connect({ config, session: id, owner, user, isOwners: isOwners(session), agent, agents });
 		this.#open.refresh();
 		return this.#open;
 	}
 
-	/** Leaves them to the next run or call, for a while. */
+	/** Closes the connections later, unless a run or a call uses them again. */
 	rest(type: TerminalEvent['type']): void {
 		if (this.#open === undefined) return;
 		clearTimeout(this.#timer);
@@ -57,7 +48,7 @@ export class Connections {
 		this.#timer = setTimeout(end, type === 'awaiting' ? waitingMs : idleMs);
 	}
 
-	/** Closes them. Never throws. */
+	/** Never throws. */
 	async close(): Promise<void> {
 		clearTimeout(this.#timer);
 		const open = this.#open;

@@ -9,43 +9,41 @@ import type { RunRecord } from '../store/runs.ts';
 import type { SessionStore } from '../store/store.ts';
 import type { SessionMeter } from './meter.ts';
 
-/** The hooks that write the journal for the loop. */
+/** The hooks of the loop that write the journal. */
 export type JournalHooks = {
 	readonly [Hook in 'onMessage' | 'onToolCall' | 'onQuestion' | 'onRestart' | 'steer' | 'meter']: NonNullable<
 		ChatOptions[Hook]
 	>;
 };
 
-/** The options of a journal. */
 export interface JournalOptions {
 	readonly store: SessionStore;
 	readonly record: Pick<RunRecord, 'n' | 'id' | 'boot' | 'attempt' | 'restarts'>;
-	/** Where a run that was cut off goes on. */
+	/** Where an interrupted run continues. */
 	readonly resume?: Resumption;
 	/** Resolves when everything that was written is durable. */
 	readonly sync: () => Promise<void>;
 	readonly meter: SessionMeter;
-	/** Where the answers came from that the tools of calls are given. */
+	/** The origins of the answers to calls, by call id. */
 	readonly answered?: ReadonlyMap<string, Inbound>;
-	/** Takes the messages that the run takes up later. */
+	/** Gets the messages that steer the run. */
 	readonly inbound: InboundContext;
-	/** Takes the attachments of those messages. */
 	readonly files: Pick<SessionFiles, 'keepAttachments'>;
-	/** Called when the run takes up a message that waited. */
+	/** Called with the queue id of each message that steers the run. */
 	readonly onSteered: (id: number) => void;
 	readonly atCrashPoint: AtCrashPoint;
 }
 
-/** The journal of one run: each step is in the store before the next one begins (docs/runs.md, "What a run writes"). */
+/** The journal of a run: each step is in the store before the next step begins (docs/runs.md, "What a run writes"). */
 export class Journal {
 	readonly hooks: JournalHooks;
 	readonly #options: JournalOptions;
 	#iteration: number;
 	#restarts: number;
 	#sides = 0;
-	/** A summary stands among older messages, so its notes and warnings belong to the next message. */
+	/** The notes and warnings of a summary. A summary stands among older messages, so the next message gets them. */
 	#kept: readonly SideEvent[] = [];
-	/** Whether something was written that may not be durable yet, and what waits until all of that is. */
+	/** Whether the last write may not be durable yet. */
 	#isAhead = false;
 	#syncing: Promise<void> | undefined;
 
@@ -74,22 +72,22 @@ export class Journal {
 		};
 	}
 
-	/** How many turns of the model are stored. */
+	/** The number of stored model turns. */
 	get iteration(): number {
 		return this.#iteration;
 	}
 
-	/** How often readers were told that the current turn is asked again. */
+	/** The number of restarts of the current turn that readers were shown. */
 	get restarts(): number {
 		return this.#restarts;
 	}
 
-	/** How many notes and warnings are stored with a message, or were repeated since. */
+	/** The number of notes and warnings that are stored with a message or were repeated. */
 	get sides(): number {
 		return this.#sides;
 	}
 
-	/** Resolves when everything that the loop has written is durable. Returns nothing where it is. */
+	/** Resolves when all writes of the loop are durable. Returns nothing if they are. */
 	sync(): Promise<void> | undefined {
 		if (!this.#isAhead) return undefined;
 		if (this.#syncing === undefined) {
@@ -120,9 +118,7 @@ export class Journal {
 			store.messages.add(record.n, message, Date.now(), {
 				turn,
 				prompt,
-				...(message.role === 'tool' && {
-					inbound: answered?.get(message.toolCallId),
-				}),
+				...(message.role === 'tool' && { inbound: answered?.get(message.toolCallId) }),
 				restarts: restarts > 0 ? restarts : undefined,
 				before: before.length > 0 ? before : undefined,
 				haltedReason,
@@ -134,15 +130,12 @@ export class Journal {
 		this.#kept = [];
 		this.#sides += before.length;
 		if (turn !== undefined) [this.#iteration, this.#restarts] = [turn.iteration, 0];
-		// Calls may end the process, even while they are checked. The model is asked again only for those that may be repeated.
+		// A call may end the process, even while it is checked. After that the model is asked again only for repeatable calls.
 		if (message.role === 'assistant' && message.toolCalls !== undefined && isRepeatable !== true) await this.sync();
 		return atCrashPoint(message.role === 'tool' ? 'tool-end' : 'model-end');
 	}
 
-	/**
-	 * What is set aside says that the model is asked, and is durable before anything of the turn is shown: together with
-	 * what the turn before it has written.
-	 */
+	/** The reservation is durable before the turn is shown, together with the writes of the turn before. */
 	async #reserve(request: MeteredRequest): Promise<number | undefined> {
 		const { store, record, meter } = this.#options;
 		store.runs.assertOpen(record);
@@ -160,7 +153,7 @@ export class Journal {
 		return this.#options.atCrashPoint('tool-begin');
 	}
 
-	/** @param repeated notes and warnings that are said again */
+	/** @param repeated the number of notes and warnings that are shown again */
 	async #markRestarted(repeated: number): Promise<void> {
 		this.#write((store) => store.runs.markRestarted(this.#options.record.n, this.#restarts + 1));
 		this.#restarts++;
@@ -168,16 +161,16 @@ export class Journal {
 		await this.sync();
 	}
 
-	/** Takes up the messages that wait to steer the run. */
+	/** Stores the waiting messages that steer the run, and returns them. */
 	#takeWaiting(): readonly Message[] {
 		const { store, record, inbound: context, files, onSteered } = this.#options;
 		store.runs.assertOpen(record);
 		if (store.queue.size === 0) return [];
 		const taken = this.#write((store) => {
 			const waiting = store.queue.steering();
-			for (const one of waiting) {
-				const { message, inbound, callback } = one;
-				store.queue.take(one, record.n);
+			for (const next of waiting) {
+				const { message, inbound, callback } = next;
+				store.queue.take(next, record.n);
 				store.messages.add(record.n, message, Date.now(), { input: true, inbound });
 				files.keepAttachments(message, inbound);
 				if (callback !== undefined) store.callbacks.add({ run: record.n, runId: record.id, url: callback });
@@ -191,7 +184,7 @@ export class Journal {
 		return taken.map(({ message }) => message);
 	}
 
-	/** Writes in one transaction. Throws `interrupted` once this attempt of the run is over. */
+	/** Writes in a transaction. Throws `interrupted` if this attempt of the run is over. */
 	#write<T>(work: (store: SessionStore) => T): T {
 		const { store, record } = this.#options;
 		this.#noteWrite();

@@ -186,7 +186,7 @@ export interface ReportOptions {
 	readonly config: () => Config;
 }
 
-/** Reports a run that has ended, once that is stored. Never throws: a run does not fail because it is not counted. */
+/** Reports a run whose end is stored. Never throws: a run does not fail because its report fails. */
 export function reportRun(
 	{ store, runtime, config: readConfig }: ReportOptions,
 	{ n, id: run, model = '', attempt: lives, createdAt }: RunRecord,

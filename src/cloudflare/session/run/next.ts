@@ -3,6 +3,7 @@ import { log, toFailureFields } from '../../log.ts';
 import { isStorageError } from '../../objects/storage.ts';
 import { findPending } from '../store/calls.ts';
 import type { RunRecord } from '../store/runs.ts';
+import type { ParentRecord } from '../store/session-row.ts';
 import { canTakeNext, sessionStatus } from '../store/status.ts';
 import type { SessionStore } from '../store/store.ts';
 
@@ -156,15 +157,15 @@ export function readFacts(store: SessionStore, agents: readonly Agent[], isLive:
 	const outboxAt = hasTables ? findEarliest(store.outbox.nextAt(), reportAt) : undefined;
 	const queue = { size: 0 };
 	if (!store.exists()) return { hasTables, isImporting: store.isImporting, isLive, queue, outboxAt };
-	const { agent, expiresAfterMs, createdAt, parent } = store.session();
-	const ofAgent = agents.find(({ name }) => name === agent)?.expiresAfterMs;
+	const { agent: name, expiresAfterMs, createdAt, parent } = store.session();
+	const agent = agents.find((one) => one.name === name);
 	const { visitedAt } = store;
 	const run = store.runs.get();
 	const isLost = run?.status === 'running' && !isLive;
 	return {
 		session: {
-			// A child stays as long as its parent, which removes it.
-			expiresAfterMs: parent === undefined ? (expiresAfterMs ?? ofAgent) : undefined,
+			// A child stays until its parent removes it.
+			expiresAfterMs: parent === undefined ? (expiresAfterMs ?? agent?.expiresAfterMs) : undefined,
 			createdAt,
 			visitedAt,
 		},
@@ -176,16 +177,18 @@ export function readFacts(store: SessionStore, agents: readonly Agent[], isLive:
 		},
 		isLive,
 		queue: { size: store.queue.size, newestAt: store.queue.newestAt() },
-		approvalEndsAt: findApprovalEnd(store, agents),
+		approvalEndsAt: findApprovalEnd(store, parent, agent?.approvalMs),
 		callbackAt: store.callbacks.nextAt(),
 		outboxAt,
 	};
 }
 
-/** Returns when the open approvals are denied (docs/people.md). Returns nothing if they have no time limit. */
-function findApprovalEnd(store: SessionStore, agents: readonly Agent[]): number | undefined {
-	const { agent, parent } = store.session();
-	const { approvalMs } = agents.find(({ name }) => name === agent) ?? {};
+/** Returns when the open approvals are denied (docs/people.md). Returns nothing without a time limit. */
+function findApprovalEnd(
+	store: SessionStore,
+	parent: ParentRecord | undefined,
+	approvalMs: number | undefined,
+): number | undefined {
 	// The parent of a child asks the person, and passes the answer on.
 	const isForParent = parent !== undefined && parent.isBackground !== true;
 	if (approvalMs === undefined || isForParent || store.status !== 'awaiting_tools') return undefined;

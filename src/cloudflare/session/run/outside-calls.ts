@@ -8,31 +8,31 @@ import type { CallsOutcome } from '../../../core/chat/tool-calls.ts';
 import type { ToolCall } from '../../../core/tool/index.ts';
 import { storeChanges } from '../../../core/tool/state.ts';
 import { inMemory } from '../../../core/workspace/index.ts';
+import { assertArguments } from '../../agent/arguments.ts';
 import { findChildWork } from '../../agent/children.ts';
 import { logUnexpected } from '../../log.ts';
 import type { ListedTool, OutsideAnswer, OutsideCall, OutsideEnd, OutsideLine } from '../../objects/outside-call.ts';
 import { type Bytes, toFailure } from '../../objects/result.ts';
 import type { CreateInput } from '../../objects/session-api.ts';
 import type { SessionFiles } from '../files/session-files.ts';
-import { createCallKey, type WaitingCallRecord } from '../store/calls.ts';
-import { checkArguments } from './check-arguments.ts';
+import { listAskers } from '../store/askers.ts';
+import { createCallKey, hashCall, type WaitingCallRecord } from '../store/calls.ts';
 import type { Connections } from './connections.ts';
-import { hashCall } from './hash-call.ts';
-import { createChatOptions, type RunnerOptions } from './prepare.ts';
+import { createAgentOptions, type RunnerOptions } from './prepare.ts';
 
-/** Calls that run at a time. */
 const mostAtOnce = 32;
 /** Lines that wait for a slow reader. Further notes are left out. */
 const mostLines = 1_000;
-/** Milliseconds in which the object learns that its reader has left. */
+/** How often a silent stream gets an empty line, in milliseconds. It shows whether the reader is still there. */
 const beatMs = 1_000;
 /** Characters of the conversation that a tool may read. */
 const historyCharacters = 1_000_000;
+/** How long the tools of the session may take to load for a check of arguments, in milliseconds. */
+const loadMs = 15_000;
 
-/** Throws `forbidden` where who calls may not decide about a call. */
+/** Throws `forbidden` if the caller may not decide about a call. */
 type AssertMayDecide = (call: ToolCall, approve: boolean) => void;
 
-/** The options of calls from outside of a run. */
 interface OutsideOptions extends RunnerOptions {
 	readonly files: SessionFiles;
 	readonly connections: Pick<Connections, 'take' | 'rest'>;
@@ -44,24 +44,22 @@ type Whose = Pick<CreateInput, 'agent' | 'owner' | 'user' | 'by'>;
 /** Calls of the agent's tools that come from outside of a run, such as those of MCP clients (docs/mcp.md). */
 export class OutsideCalls {
 	readonly #options: OutsideOptions;
-	/** The calls that run now. */
 	readonly #running = new Set<AbortController>();
-	/** Settles with the last call of a sequential tool. */
+	/** Settles with the newest call of a sequential tool. */
 	#alone: Promise<unknown> = Promise.resolve();
 
 	constructor(options: OutsideOptions) {
 		this.#options = options;
 	}
 
-	/** Whether calls run now. */
 	get isBusy(): boolean {
 		return this.#running.size > 0;
 	}
 
-	/** Lists the tools that may be called. The session need not exist yet. */
-	async list(about: Whose): Promise<readonly ListedTool[]> {
+	/** Lists the tools that may be called in a session, which need not exist yet. */
+	async list(whose: Whose): Promise<readonly ListedTool[]> {
 		const { signal } = new AbortController();
-		const calls = await prepareSingleCalls(this.#createOptions(about, undefined), [], signal);
+		const calls = await prepareSingleCalls(this.#createOptions(whose), [], signal);
 		const listed = (await calls.list()).map(
 			({ name, description, inputSchema, outputSchema, metadata, retry }): ListedTool => ({
 				name,
@@ -75,12 +73,10 @@ export class OutsideCalls {
 		return JSON.parse(JSON.stringify(listed));
 	}
 
-	/** Runs a call. Its notes are lines as they come, and its end is the last one. Leaving the stream aborts the call. */
+	/** Runs a call. Streams its notes as lines; the last line is its end. Leaving the stream aborts the call. */
 	begin(call: OutsideCall, by: Actor | undefined, assertMayDecide: AssertMayDecide): Bytes {
-		if (this.#running.size >= mostAtOnce) {
-			const message = `session: ${mostAtOnce} calls run here already. Wait for one of them.`;
-			throw new RunletError('overloaded', message, { retryAfter: 1 });
-		}
+		const message = `session: ${mostAtOnce} calls run here already. Wait for one of them.`;
+		if (this.#running.size >= mostAtOnce) throw new RunletError('overloaded', message, { retryAfter: 1 });
 		const abort = new AbortController();
 		this.#running.add(abort);
 		const lines = createLines();
@@ -92,7 +88,6 @@ export class OutsideCalls {
 				return { type: 'failed', ...toFailure(toRunletError(thrown)) };
 			} finally {
 				this.#running.delete(abort);
-				// A server may wait for the answer of a person.
 				this.#options.connections.rest('awaiting');
 			}
 		};
@@ -100,18 +95,26 @@ export class OutsideCalls {
 		return lines.read(() => abort.abort());
 	}
 
-	/** Checks the arguments of a run's call. Throws `invalid_request`, which names the field. */
-	checkArguments(call: ToolCall): Promise<void> {
-		return checkArguments(this.#options, call);
+	/** Checks the arguments of a run's call with its tool. Throws `invalid_request`, which names the field. */
+	async checkArguments(call: ToolCall): Promise<void> {
+		const { runtime, store, config: readConfig, connections } = this.#options;
+		const [session, config] = [store.session(), readConfig()];
+		const { options } = createAgentOptions(session, {
+			...{ runtime, config, store, connections: connections.take(session, config) },
+			askers: () => listAskers(store),
+		});
+		const tools = [...options.tools, ...options.skillTools];
+		const calls = await prepareSingleCalls({ ...options, tools }, [], AbortSignal.timeout(loadMs));
+		connections.rest('awaiting');
+		await assertArguments(calls.find(call.name), call);
 	}
 
-	/** Stops all calls: the session is being removed. */
 	stop(): void {
 		for (const abort of this.#running) abort.abort();
 	}
 
 	async #run(
-		given: OutsideCall,
+		asked: OutsideCall,
 		by: Actor | undefined,
 		assertMayDecide: AssertMayDecide,
 		signal: AbortSignal,
@@ -122,39 +125,39 @@ export class OutsideCalls {
 		const assertThere = (): void => {
 			if (store.session().createdAt !== createdAt) throw new RunletError('not_found', 'There is no such session.');
 		};
-		const hash = await hashCall(given.tool, given.input);
-		const { answer } = given;
+		const { tool: name, input, answer, canAsk } = asked;
+		const hash = await hashCall(name, input);
 		// A refused decision leaves the call waiting.
 		const waited =
 			answer &&
 			store.transaction(() => {
 				const taken = this.#take(answer.waiting, hash);
-				const call = { id: taken.callId, name: given.tool, input: given.input };
+				const call = { id: taken.callId, name, input };
 				if (taken.for === 'approval') assertMayDecide(call, !answer.isRefused);
 				return taken;
 			});
 		const answered = waited && answer && toAnsweredEnd(waited, answer);
 		if (answered !== undefined) return answered;
 		const calls = await prepareSingleCalls(this.#createOptions(store.session(), by), this.#readHistory(), signal);
-		const tool = calls.find(given.tool);
+		const tool = calls.find(name);
 		if (tool === undefined)
-			throw new RunletError('invalid_request', `name: there is no tool named ${given.tool.slice(0, 200)}.`, {
+			throw new RunletError('invalid_request', `name: there is no tool named ${name.slice(0, 200)}.`, {
 				field: 'name',
 			});
-		const call = { id: waited?.callId ?? `call_${crypto.randomUUID()}`, name: given.tool, input: given.input };
+		const call = { id: waited?.callId ?? `call_${crypto.randomUUID()}`, name, input };
 		const work = (): Promise<CallsOutcome> =>
 			calls.run({
 				call,
 				isApproved: waited?.for === 'approval',
-				answer: toToolAnswer(waited, given.answer),
+				answer: toToolAnswer(waited, answer),
 				emit: (event) => addNote(event, add),
 				store: (changes, question) => {
 					assertThere();
-					return question === undefined || given.canAsk ? storeChanges(store.state, changes) : undefined;
+					return question === undefined || canAsk ? storeChanges(store.state, changes) : undefined;
 				},
 			});
 		const outcome = await (tool.sequential === true ? this.#runAlone(work) : work());
-		return this.#toEnd(outcome, { hash, callId: call.id, canAsk: given.canAsk });
+		return this.#toEnd(outcome, { hash, callId: call.id, canAsk });
 	}
 
 	/** Waits for the other calls of sequential tools. */
@@ -172,7 +175,7 @@ export class OutsideCalls {
 			const { output, isError, parts } = result;
 			return { type: 'result', output, isError, parts };
 		}
-		const waitsFor = waiting === undefined ? 'answer' : waiting.kind === 'approval' ? 'approval' : 'result';
+		const waitsFor = waiting === undefined ? 'answer' : (waiting.kind ?? 'result');
 		const asked = { type: 'waits', for: waitsFor, question: question?.question, options: question?.options } as const;
 		return about.canAsk
 			? {
@@ -197,34 +200,30 @@ export class OutsideCalls {
 		);
 	}
 
-	#createOptions({ agent, owner, user, ...about }: Whose, askedBy: Actor | undefined) {
-		const { runtime, store, config, files, connections } = this.#options;
-		const id = store.exists() ? store.session().id : undefined;
-		const metadata = store.exists() ? store.session().metadata : undefined;
-		const createdBy = store.exists() ? store.session().createdBy : about.by;
-		const given = { id, agent, owner, user, createdBy, metadata };
-		// The model of a client may have read anything: all that it remembers needs an approval.
-		const resources = { connections: store.exists() ? connections.take() : undefined, askedBy };
-		const { recall: _, embeddings: __, ...all } = createChatOptions(runtime, config(), given, resources);
-		// Other agents work for runs only.
-		const options = { ...all, tools: all.tools.filter((tool) => findChildWork(tool) === undefined) };
-		const facts = { transport: 'mcp', sender: askedBy?.user ?? user ?? owner, attachments: [] };
-		const whose = { owner, user, askedBy };
-		if (!store.exists())
-			return { ...options, skillContext: facts, context: { ...options.context, ...whose, workspace: inMemory() } };
-		const session = store.session();
-		const createKey = (callId: string) => createCallKey(session, 0, callId);
+	#createOptions({ agent, owner, user, by }: Whose, askedBy?: Actor) {
+		const { runtime, store, config: readConfig, files, connections } = this.#options;
+		const config = readConfig();
+		const session = store.exists() ? store.session() : undefined;
+		const { id, metadata } = session ?? {};
+		// Without the rows, each memory needs an approval: the model of the client may have read anything.
+		const { options } = createAgentOptions(
+			{ id, agent, owner, user, createdBy: session?.createdBy ?? by, metadata },
+			{
+				...{ runtime, config, connections: session && connections.take(session, config) },
+				askers: () => (askedBy === undefined ? [] : [askedBy]),
+			},
+		);
+		const createKey = session && ((callId: string) => createCallKey(session, 0, callId));
+		const ofSession = session && { createKey, sessionId: id, metadata, state: store.state };
 		return {
 			...options,
-			skillContext: facts,
+			// Other agents work for runs only.
+			tools: options.tools.filter((tool) => findChildWork(tool) === undefined),
+			skillContext: { transport: 'mcp', sender: askedBy?.user ?? user ?? owner, attachments: [] },
 			context: {
 				...options.context,
-				...whose,
-				createKey,
-				sessionId: session.id,
-				metadata,
-				state: store.state,
-				workspace: files.workspace,
+				...{ owner, user, askedBy, ...ofSession },
+				workspace: session === undefined ? inMemory() : files.workspace,
 			},
 		};
 	}
@@ -235,28 +234,28 @@ export class OutsideCalls {
 	}
 }
 
-/** Returns the end of a call that a person has answered; nothing for a call that goes on now. */
+/** Returns the end of a call that a person has answered. Returns nothing for a call that continues. */
 function toAnsweredEnd(waited: WaitingCallRecord, answer: OutsideAnswer): OutsideEnd | undefined {
 	if (waited.resume !== undefined) return undefined;
 	if (answer.isRefused) return { type: 'result', output: 'A person did not allow this.', isError: true };
 	return waited.for === 'approval' ? undefined : { type: 'result', output: answer.value, isError: false };
 }
 
-/** The answer to a question whose tool takes it. */
+/** Returns the answer for the tool of a call that has asked a question. */
 function toToolAnswer(waited: WaitingCallRecord | undefined, answer: OutsideAnswer | undefined) {
 	if (waited?.resume === undefined || answer === undefined) return undefined;
 	const text = answer.isRefused ? 'decline' : String(answer.value);
 	return { text, resume: JSON.parse(waited.resume) };
 }
 
-/** Passes on a note of a call. What else it shows is for the readers of runs. */
+/** Passes on the notes of a call. Its other events are for readers of runs. */
 function addNote(event: RunEvent, add: (line: OutsideLine) => void): undefined {
 	if (event.type !== 'note') return;
 	const { label, detail } = event;
 	add({ type: 'note', label, detail });
 }
 
-/** The lines of a call, from it to its one reader. */
+/** Creates the queue of lines from a call to its only reader. */
 function createLines() {
 	const encoder = new TextEncoder();
 	const waiting: OutsideLine[] = [];
@@ -286,7 +285,6 @@ function createLines() {
 						clearTimeout(timer);
 					}
 					if (waiting.length === 0 && isDone) return close(controller);
-					// An empty line shows whether the reader is still there.
 					if (waiting.length === 0) return controller.enqueue(encoder.encode('\n'));
 					const text = waiting.splice(0).map((line) => `${JSON.stringify(line)}\n`);
 					controller.enqueue(encoder.encode(text.join('')));

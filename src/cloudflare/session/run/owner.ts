@@ -14,10 +14,10 @@ type Whose = Pick<SessionRecord, 'owner' | 'user'>;
 /** How long a request for a session's state waits for the ledger, in milliseconds. */
 const dayLimitMs = 2_000;
 
-/** Returns the ledger of an owner, as a session of it or of its user finds it. */
+/** Returns the ledger of a session's owner. */
 export function findLedger(
 	{ ledgers, storedKeys, findDayBudget }: Config,
-	{ owner, user }: { readonly owner: string; readonly user?: string },
+	{ owner, user }: Whose,
 ): Omit<OwnerLedger, 'tellWith'> {
 	const ledger = () => ledgers.get(ledgers.idFromName(owner));
 	const findLimit = async () => {
@@ -27,7 +27,7 @@ export function findLedger(
 	return { findLimit, ledger, owner, user };
 }
 
-/** A session's connection to its owner's objects: the ledger and the directory. */
+/** A session's access to the ledger and the directory of its owner. */
 export class Owner {
 	readonly outbox: Outbox;
 	readonly #store: SessionStore;
@@ -39,28 +39,30 @@ export class Owner {
 		this.outbox = new Outbox(store, config);
 	}
 
-	/** Returns the owner's ledger. */
-	ledger(): OwnerLedger {
-		const { owner } = this.#store.session();
-		const tellWith: OwnerLedger['tellWith'] = (call) => this.outbox.tellLedgerWith(owner, call);
-		return { ...findLedger(this.#config(), this.#store.session()), tellWith };
+	/** Returns the ledger of the session's owner. Calls to it deliver the outbox, too. */
+	ledger(session: Whose, config: Config): OwnerLedger {
+		const tellWith: OwnerLedger['tellWith'] = (call) => this.outbox.tellLedgerWith(session.owner, call);
+		return { ...findLedger(config, session), tellWith };
 	}
 
 	/**
-	 * Throws `too_large` where the sessions of the owner or the user hold more than they may. Their list is asked only if it
-	 * said so lately, or `always`.
+	 * Throws `too_large` if the sessions of the owner or the user hold more bytes than allowed. Asks their directory only if
+	 * it reported that lately, or `always`.
 	 */
-	async assertRoom(whose: Whose, always = false): Promise<void> {
-		const { directories, fullRooms, roomLimits } = this.#config();
+	async assertRoom(
+		whose: Whose,
+		{ directories, fullRooms, roomLimits }: Config,
+		{ always = false } = {},
+	): Promise<void> {
 		if (!always && !fullRooms.mayBeFull(whose)) return;
 		const held = await askDirectory(directories, whose.owner, (one, deadline) => one.readHeld(whose.user, deadline));
 		fullRooms.note(whose, held);
 		assertHeld(roomLimits, held);
 	}
 
-	/** Returns the state of the owner's day; nothing if it has no limit or the ledger cannot be reached. */
+	/** Returns the budget of the owner's day. Returns nothing if it has no limit or the ledger cannot be reached. */
 	async day(): Promise<BudgetState | undefined> {
-		const { ledger, findLimit } = this.ledger();
+		const { ledger, findLimit } = findLedger(this.#config(), this.#store.session());
 		try {
 			const limit = await findLimit();
 			if (!isBounded(limit)) return undefined;
@@ -72,7 +74,7 @@ export class Owner {
 	}
 }
 
-/** Starts work that nobody waits for. Logs a failure. */
+/** Starts work without waiting for it. Logs a failure. */
 export function runInBackground(work: () => Promise<void>): void {
 	const failed = (cause: unknown): void => log('warn', 'owner.not_told', toFailureFields(cause));
 	try {

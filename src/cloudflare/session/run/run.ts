@@ -14,16 +14,16 @@ import type { Draft, RunRecord } from '../store/runs.ts';
 import { toRunStatus } from '../store/status.ts';
 import type { SessionStore } from '../store/store.ts';
 import { createDrafts } from './drafts.ts';
-import { Journal, type JournalOptions } from './journal.ts';
+import type { Journal, JournalOptions } from './journal.ts';
 import type { RunCounter } from './metrics.ts';
 
-/** A run that this object carries out now, or a finished one in the same form. */
+/** A run that this object carries out now, or a finished run in the same form. */
 export interface LiveRun {
 	readonly record: Pick<RunRecord, 'n' | 'id'>;
 	readonly log: RunLog;
-	/** Resolves with the run's end once that is stored. Rejects with `storage_unavailable` if it cannot be stored at all. */
+	/** Resolves with the run's end once the end is stored. Rejects with `storage_unavailable` if storing fails for good. */
 	readonly ended: Promise<TerminalEvent>;
-	/** Stops the run, which ends as `cancelled`. Throws `storage_unavailable` if its end cannot be stored for a while. */
+	/** Stops the run, which ends as `cancelled`. Throws `storage_unavailable` if storing the end takes too long. */
 	readonly cancel: () => Promise<TerminalEvent>;
 }
 
@@ -31,17 +31,16 @@ export function createRunId(): string {
 	return `run_${crypto.randomUUID()}`;
 }
 
-/** Creates a run that ended before it began and is not stored. Its reader has then seen the run `n`. */
+/** Creates a run that ended before it began and is not stored. Its reader continues after the run `n`. */
 export function createUnbegunRun(n: number, id: string, event: TerminalEvent): LiveRun {
 	return toPastRun({ n, id }, new RunLog(n, [event]), event);
 }
 
-/** Returns a finished run in the form of a live one. */
 function toPastRun(record: LiveRun['record'], log: RunLog, event: TerminalEvent): LiveRun {
 	return { record, log, ended: Promise.resolve(event), cancel: async () => event };
 }
 
-/** Rebuilds a finished run from the store in the form of a live one; nothing if it has not ended. */
+/** Rebuilds a finished run from the store. Returns nothing if the run has not ended. */
 export function createPastRun(store: SessionStore, n: number): LiveRun | undefined {
 	const record = store.runs.get(n);
 	const event = record?.end?.event;
@@ -51,39 +50,40 @@ export function createPastRun(store: SessionStore, n: number): LiveRun | undefin
 }
 
 /** Everything that a run needs. */
-export interface Work extends JournalOptions {
+export interface Work extends Pick<JournalOptions, 'store' | 'record' | 'sync' | 'meter'> {
+	/** The options of the loop, with the hooks of the journal and the signal of `stop`. */
 	readonly options: ChatOptions;
 	/** The conversation, frozen at any depth. */
 	readonly history: readonly Message[];
-	/** Its events. Those that were shown before are in it. */
+	readonly journal: Journal;
+	/** The run's events, with those of its earlier attempts. */
 	readonly log: RunLog;
-	/** Counts the events. */
 	readonly counter: RunCounter;
-	/** Where a run that was cut off goes on. */
+	/** Cancels the run. */
+	readonly stop: AbortController;
+	/** Where an interrupted run continues. */
 	readonly resume?: Resumption;
 	/** Completes the last event before it is stored. */
 	readonly lastEvent: (event: TerminalEvent) => TerminalEvent;
 	/** Called in the transaction that stores the end. */
 	readonly onEnd: (event: TerminalEvent) => void;
-	/** Called when the end is durable. `firstAt` is when the model's first event came, in milliseconds since 1970. */
+	/** Called when the end is durable. `firstAt` is the time of the model's first event, in milliseconds since 1970. */
 	readonly onEnded: (event: TerminalEvent, firstAt: number | undefined) => void;
 	readonly atCrashPoint: AtCrashPoint;
 }
 
 /**
- * Carries out a run (docs/runs.md, "What a run writes"): the loop's messages go to the store before its next step, its
- * events to the log, its end to both. The run belongs to the object: readers come and go. It begins once what it begins
- * with is durable: if the run kills its object, that attempt is counted.
+ * Carries out a run (docs/runs.md, "What a run writes"): stores the loop's messages before its next step, and shows its
+ * events. The run does not depend on its readers. An interrupted run is resumed once its next attempt is durable, so that an attempt
+ * that kills the object is counted.
  */
 export function carryOut(work: Work): LiveRun {
-	const { record, log } = work;
-	const stop = new AbortController();
-	const journal = new Journal(work);
+	const { record, log, stop } = work;
 	const save = (draft: Draft): void => work.store.runs.draft(record.n, draft);
-	const drafts = createDrafts({ ...work, save }, log, journal);
+	const drafts = createDrafts({ ...work, save }, log, work.journal);
 	const shown: Shown = { sides: [] };
-	const end = new RunEnding(work, journal, shown);
-	const ended = followLoop(work, { journal, drafts, shown, signal: stop.signal })
+	const end = new RunEnding(work, shown);
+	const ended = followLoop(work, drafts, shown)
 		.catch((cause: unknown) => {
 			writeLog('error', 'run.broke_off', { 'runlet.run.id': record.id, ...toFailureFields(cause) });
 			stop.abort();
@@ -99,37 +99,38 @@ export function carryOut(work: Work): LiveRun {
 	return { record, log, ended, cancel };
 }
 
-/** The events that readers saw and no message holds. */
+/** What readers have seen and no message holds. */
 interface Shown {
 	/** Notes and warnings. */
 	readonly sides: SideEvent[];
-	/** When the model's first event came, in milliseconds since 1970. */
+	/** The time of the model's first event, in milliseconds since 1970. */
 	firstAt?: number;
 }
 
-/** Shows the loop's events as they come. Returns the last one, which is shown once it is stored. */
+/** Shows the loop's events as they come. Returns the last event, which is shown once it is stored. */
 async function followLoop(
-	{ log, counter, resume, sync, atCrashPoint, options, history }: Work,
-	{ journal, drafts, shown, signal }: Pick<Parts, 'journal' | 'drafts' | 'shown' | 'signal'>,
+	{ log, journal, counter, resume, sync, atCrashPoint, options, history }: Work,
+	drafts: ReturnType<typeof createDrafts>,
+	shown: Shown,
 ): Promise<TerminalEvent> {
 	if (resume !== undefined) {
 		await sync();
 		await atCrashPoint('taken-up');
 	}
-	const { read, result } = startRun({ ...options, ...journal.hooks, signal }, history, { resume, isFrozen: true });
+	const { read, result } = startRun(options, history, { resume, isFrozen: true });
 	const take = read();
 	const over = result.then(
 		() => {},
 		() => {},
 	);
 	const sortCalls = createCallSorter();
-	for (let given = await take(); given !== undefined; given = await take()) {
-		const batch = joinDeltas(sortCalls(given));
+	for (let next = await take(); next !== undefined; next = await take()) {
+		const batch = joinDeltas(sortCalls(next));
 		for (const event of batch) if (isSideEvent(event)) shown.sides.push(event);
 		if (shown.firstAt === undefined && batch.some(isDelta)) shown.firstAt = Date.now();
 		const final = batch.find(isTerminal);
 		const events = final === undefined ? batch : batch.slice(0, -1);
-		// A turn is durable before it is shown to its end. The last one is stored together with the run's end, which waits.
+		// A turn is durable before its end is shown. The last turn is stored together with the run's end.
 		const stored = final === undefined ? journal.sync() : undefined;
 		if (stored !== undefined) await Promise.race([stored, over]);
 		counter.add(events);
@@ -140,38 +141,29 @@ async function followLoop(
 	throw new Error('The run ended without saying how.');
 }
 
-interface Parts {
-	readonly journal: Journal;
-	readonly drafts: ReturnType<typeof createDrafts>;
-	readonly shown: Shown;
-	readonly signal: AbortSignal;
-}
-
 /** The first and the longest pause between two tries to store an end, in milliseconds. It doubles each time. */
 const [firstPause, longestPause] = [100, 2_000];
 
-/** A cancelling request waits this long for an end that cannot be stored, in milliseconds. */
+/** How long a cancelling request waits for an end that cannot be stored, in milliseconds. */
 const patienceMs = 3_000;
 
-/** Stores the end of a run, however long that takes. Nobody is told before it is durable. */
+/** Stores the end of a run, without a time limit. The end is shown once it is durable. */
 class RunEnding {
 	readonly #work: Work;
-	readonly #journal: Journal;
 	readonly #shown: Shown;
-	/** The requests that wait for the end, and since when. */
+	/** The cancelling requests, and when each began to wait. */
 	readonly #waiting = new Map<(error: RunletError) => void, number>();
 	#tryNow = (): void => {};
 
-	constructor(work: Work, journal: Journal, shown: Shown) {
+	constructor(work: Work, shown: Shown) {
 		this.#work = work;
-		this.#journal = journal;
 		this.#shown = shown;
 	}
 
-	/** Stores the event as the run's end and shows it. Throws `storage_unavailable` where it cannot be stored at all. */
-	async store(given: TerminalEvent): Promise<TerminalEvent> {
+	/** Stores the event as the run's end and shows it. Throws `storage_unavailable` if storing fails for good. */
+	async store(last: TerminalEvent): Promise<TerminalEvent> {
 		const { counter, log, onEnded, atCrashPoint } = this.#work;
-		const event = await this.#storeDurably(given);
+		const event = await this.#storeDurably(last);
 		counter.add([event]);
 		onEnded(event, this.#shown.firstAt);
 		await atCrashPoint('ended');
@@ -185,9 +177,9 @@ class RunEnding {
 		return new Promise((_, fail) => this.#waiting.set(fail, performance.now()));
 	}
 
-	async #storeDurably(given: TerminalEvent): Promise<TerminalEvent> {
+	async #storeDurably(last: TerminalEvent): Promise<TerminalEvent> {
 		const { record, log, lastEvent, sync } = this.#work;
-		let event = given;
+		let event = last;
 		let isShort = false;
 		let isWritten = false;
 		for (let pause = firstPause; ; pause = Math.min(2 * pause, longestPause)) {
@@ -206,11 +198,11 @@ class RunEnding {
 					continue;
 				}
 				if (isShort) {
-					// An end that is not stored is not told. The run is taken up again.
+					// Readers leave without an end. The next instance of the object resumes the run.
 					log.leave();
 					throw createEndNotStored(record.id, cause);
 				}
-				// The end itself may be what cannot be stored.
+				// The content of the end may be the reason.
 				isShort = true;
 				event = toStorageFailure(cause);
 			}
@@ -218,8 +210,8 @@ class RunEnding {
 	}
 
 	#write(event: TerminalEvent, isShort: boolean): void {
-		const { store, record, log, onEnd } = this.#work;
-		const { restarts, sides } = this.#journal;
+		const { store, record, log, journal, onEnd } = this.#work;
+		const { restarts, sides } = journal;
 		const before = isShort ? [] : this.#shown.sides.slice(sides);
 		const draft = isShort ? [] : log.draft(longestPart);
 		const end = shortenRunEnd({ before, draft, restarts, steps: log.steps, event: dropText(event) });
@@ -240,7 +232,6 @@ class RunEnding {
 	}
 }
 
-/** Creates the end of a run that could not be stored. */
 function toStorageFailure(cause: unknown): TerminalEvent {
 	if (isStorageError(cause))
 		return { type: 'error', code: cause.code, message: cause.message, data: { ...cause.data } };
@@ -248,7 +239,6 @@ function toStorageFailure(cause: unknown): TerminalEvent {
 	return { type: 'error', code: 'internal', message };
 }
 
-/** Creates the error for requests that wait for a run whose end could not be stored. */
 function createEndNotStored(run: string, cause: unknown): RunletError {
 	const message =
 		'The end of the run could not be stored yet, and the run goes on. Send the request once more under its Idempotency-Key to join it, or follow its events.';

@@ -1,16 +1,16 @@
-import type { Actor } from '../../../core/base/actor.ts';
 import { type RunletError, toRunletError } from '../../../core/base/errors.ts';
 import type { Message, TerminalEvent } from '../../../core/chat/index.ts';
-import { findAgent } from '../../agent/define.ts';
-import { type AtCrashPoint, createCrashPoints } from '../../agent/runtime.ts';
+import { chooseModel, findAgent } from '../../agent/define.ts';
+import { createCrashPoints } from '../../agent/runtime.ts';
+import type { Config } from '../../config/config.ts';
 import { log, toFailureFields } from '../../log.ts';
 import type { BudgetState } from '../../objects/budget.ts';
 import type { IfMatch, WrittenFile } from '../../objects/file-api.ts';
 import type { Bytes } from '../../objects/result.ts';
 import { isStorageError } from '../../objects/storage.ts';
 import { SessionFiles } from '../files/session-files.ts';
-import { findAsker } from '../store/askers.ts';
 import type { RunRecord } from '../store/runs.ts';
+import type { SessionRecord } from '../store/session-row.ts';
 import type { SessionStore } from '../store/store.ts';
 import { type BeginOptions, createInterruption, denyLate, giveUp, storeFailedRun, storeRun, takeUp } from './begin.ts';
 import { noteShortage, readBudgetState } from './budgets.ts';
@@ -22,14 +22,11 @@ import { type Ended, RunCounter, reportLostRun, reportRun } from './metrics.ts';
 import { Alarm, type Attempt, alarmAgainMs, decideNext, type Next, readFacts } from './next.ts';
 import { OutsideCalls } from './outside-calls.ts';
 import { Owner, runInBackground } from './owner.ts';
-import { createChatOptions, findLimit, prepareRun, type RunnerOptions } from './prepare.ts';
+import { findLimit, prepareRun, type RunnerOptions } from './prepare.ts';
 import { carryOut, createPastRun, createUnbegunRun, type LiveRun, type Work } from './run.ts';
 import { WaitingRuns } from './waiting-runs.ts';
 
-/**
- * Runs a session's runs, one at a time. What comes next is decided by what is stored (`decideNext`); in memory is only
- * the run that goes on.
- */
+/** Carries out a session's runs, one at a time. The stored rows decide what comes next (`decideNext`). */
 export class Runner {
 	readonly owner: Owner;
 	readonly alarm: Alarm;
@@ -53,18 +50,18 @@ export class Runner {
 		this.files = new SessionFiles(store, config);
 		this.waiting = new WaitingRuns(store);
 		this.#callbacks = new Callbacks(options);
-		this.#connections = new Connections(options, () => this.#live !== undefined || this.outside.isBusy);
+		this.#connections = new Connections(options.runtime, () => this.#live !== undefined || this.outside.isBusy);
 		this.outside = new OutsideCalls({ ...options, files: this.files, connections: this.#connections });
 	}
 
-	/** The current run, while this object carries it out. */
+	/** The run that this object carries out now. */
 	get live(): LiveRun | undefined {
 		return this.#live;
 	}
 
 	/**
-	 * Does what the session does next, until that is nothing or is left to the alarm. A new instance of the object, its alarm
-	 * and the end of each run call it. Throws where the storage fails; then it has to be called again.
+	 * Performs the next actions of the session until none is left or the alarm has to perform it. Called by a new instance
+	 * of the object, by its alarm and after each run. Throws if the storage fails: call it again then.
 	 */
 	goOn(): Next {
 		const wasLive = this.#live !== undefined;
@@ -75,7 +72,7 @@ export class Runner {
 			if (next.action.type === 'take-up' && run !== undefined) this.#takeUp(run, next.action.attempt);
 			else if (next.action.type === 'give-up' && run !== undefined) this.#giveUp(run, createInterruption(run.attempt));
 			else if (next.action.type === 'begin') this.#beginNext();
-			else if (next.action.type === 'deny') denyLate(this.#store, this);
+			else if (next.action.type === 'deny') denyLate(this.#store, (messages, how) => this.begin(messages, how));
 			else {
 				if (!wasLive && this.#store.exists() && !this.owner.outbox.isEmpty) this.tellOwner();
 				return next;
@@ -83,22 +80,24 @@ export class Runner {
 		}
 	}
 
+	/** Stores and starts a run. An error stores nothing. */
+	begin(messages: readonly Message[], how: BeginOptions = {}): LiveRun {
+		return this.start(this.#store.transaction(() => this.storeRun(messages, how)));
+	}
+
 	/**
-	 * Stores a run and what it begins with, then lets it go: a message, the answers to calls, or nothing where a run that
-	 * failed is taken up. Throws before anything is stored.
+	 * Stores a run that begins with a message, with answers to calls, or with nothing to continue a failed run. Call it in a
+	 * transaction, and pass the result to `start` after the commit.
 	 */
-	begin(given: readonly Message[], how: BeginOptions = {}): LiveRun {
-		return this.start(this.#store.transaction(() => this.storeRun(given, how)));
+	storeRun(messages: readonly Message[], how: BeginOptions, config: Config = this.#options.config()): Work {
+		const session = this.#store.session();
+		const agent = findAgent(this.#options.runtime.agents, session.agent);
+		const model = chooseModel(agent, how.model ?? session.model, config.model);
+		const run = storeRun(this.#store, messages, how, { ...this.#host, model, isNew: session.title === undefined });
+		return this.#prepare(run, session, config);
 	}
 
-	/** Stores a run, in a transaction of the caller's. Give the result to `start` once that is committed. */
-	storeRun(given: readonly Message[], how: BeginOptions = {}): Work {
-		const options = this.#toChatOptions(how, findAsker(this.#store, how));
-		const run = storeRun(this.#store, given, how, { ...this.#host, model: options.model });
-		return this.#prepare(run, options);
-	}
-
-	/** Starts a run that is stored. */
+	/** Starts a stored run. */
 	start(work: Work): LiveRun {
 		const live = this.#carryOut(work);
 		void this.alarm.set();
@@ -106,27 +105,26 @@ export class Runner {
 		return live;
 	}
 
-	/** Stores a file of the session. What it held before may be in the bucket, which the outbox empties. */
+	/** Stores a file of the session. The outbox removes the earlier content from the bucket. */
 	async writeFile(path: string, body: Bytes, condition: IfMatch): Promise<WrittenFile> {
-		await this.owner.assertRoom(this.#store.session());
+		await this.owner.assertRoom(this.#store.session(), this.#options.config());
 		return this.files.write(path, body, condition).finally(() => this.tellOwner());
 	}
 
-	/** Removes a file of the session. */
 	removeFile(path: string, condition: IfMatch): void {
 		this.files.remove(path, condition);
 		this.tellOwner();
 	}
 
-	/** Removes the message that will begin a run. Throws `not_found` where none waits for it. */
+	/** Removes a waiting message by the id of its run. Throws `not_found` if no message waits for that run. */
 	removeWaiting(runId: string): void {
 		this.#store.transaction(() => this.waiting.drop([this.waiting.find(runId)]))();
 		void this.alarm.set();
 	}
 
 	/**
-	 * Stops the run that goes on, or that waits for somebody, and drops the messages that wait. Throws
-	 * `storage_unavailable` where that cannot be stored: what ran is stopped all the same.
+	 * Cancels the current run and drops the waiting messages. Throws `storage_unavailable` if that cannot be stored: the run
+	 * stops nevertheless.
 	 */
 	async cancel(): Promise<void> {
 		const cancelling = this.#live?.cancel();
@@ -144,26 +142,26 @@ export class Runner {
 		await this.owner.outbox.settleChildren();
 	}
 
-	/** Stops what runs, removes everything, and tells others what they are still owed. */
+	/** Cancels runs and calls, removes all rows, and delivers the outbox. */
 	async remove(): Promise<void> {
 		this.outside.stop();
 		await this.cancel();
 		void this.#connections.close();
-		// Set before it is needed: nobody else comes back for what a removed session owes.
+		// Only the alarm retries the outbox of a removed session, so it is set first.
 		await this.#store.alarm.set(Date.now() + alarmAgainMs);
 		this.#store.erase(Date.now());
 		await this.owner.outbox.sendRest();
 	}
 
 	/**
-	 * Handles the object's alarm: takes up what should go on, and tells others what they are owed. It waits for no model.
-	 * Returns what is left to the object: to remove a session that has expired. Throws where the storage fails.
+	 * Handles the object's alarm: performs the next actions, and delivers callbacks and the outbox. Does not wait for a
+	 * model. Returns the action that is left to the object. Throws if the storage fails.
 	 */
 	async handleAlarm(): Promise<Next> {
 		if (this.#store.exists()) this.#store.reports.lookBack();
 		let next = this.goOn();
 		if (next.state === 'expired') {
-			// The end of dropped messages may have to be told first, and the session stays for that.
+			// The callbacks of dropped messages keep the session until they are delivered.
 			this.#store.transaction(() => this.waiting.drop())();
 			next = this.#decide();
 		}
@@ -176,7 +174,7 @@ export class Runner {
 		return next;
 	}
 
-	/** Delivers the outbox at once. What fails is left to the alarm. */
+	/** Delivers the outbox at once. The alarm retries failed deliveries. */
 	tellOwner(): void {
 		this.#store.reports.noteBytes();
 		runInBackground(async () => {
@@ -185,9 +183,9 @@ export class Runner {
 		});
 	}
 
-	/** Returns the state of the session's budget. */
 	budget(): BudgetState {
-		return readBudgetState(this.#store, findLimit(this.#options));
+		const { runtime, store, config } = this.#options;
+		return readBudgetState(store, findLimit(runtime, store, config()));
 	}
 
 	get #host() {
@@ -198,13 +196,12 @@ export class Runner {
 		return decideNext(readFacts(this.#store, this.#options.runtime.agents, this.#live !== undefined), Date.now());
 	}
 
-	/** Takes up a run of an earlier instance, or ends the run if that fails. */
+	/** Resumes a run of an earlier instance. Ends the run if that fails. */
 	#takeUp(run: RunRecord, attempt: Attempt): void {
 		try {
-			const options = this.#toChatOptions(run);
 			const work = this.#store.transaction(() => {
-				const taken = takeUp(this.#store, run, attempt, this.boot);
-				return this.#prepare(taken.record, options, taken);
+				const resumed = takeUp(this.#store, run, attempt, this.boot);
+				return this.#prepare(resumed.record, this.#store.session(), this.#options.config(), resumed);
 			});
 			this.#carryOut(work);
 			void this.alarm.set();
@@ -219,10 +216,10 @@ export class Runner {
 		this.#store.transaction(() => giveUp(this.#store, run, event));
 		void this.alarm.set();
 		reportLostRun(this.#options, run);
-		void this.#toCrashPoints(run.n)('ended');
+		void createCrashPoints(this.#options.runtime.crashPoint, this.#store.session().id, run.n)('ended');
 	}
 
-	/** Begins the run of the oldest waiting message. If that fails, its run has failed. */
+	/** Begins the run of the oldest waiting message. Stores a failed run if that fails. */
 	#beginNext(): void {
 		const waited = this.#store.queue.first();
 		if (waited === undefined) return;
@@ -239,11 +236,11 @@ export class Runner {
 		}
 	}
 
-	/** Ends a run that waits for somebody. The next run answers its open calls as not run. */
+	/** Cancels a run that waits for somebody. The next run answers its open calls as not run. */
 	#cancelWaiting(): void {
 		const run = this.#store.runs.get();
 		const event = { type: 'cancelled' } as const;
-		// This one was stored and not begun, because its history could not be read.
+		// The run was stored but not started, because its history could not be read.
 		if (run?.status === 'running') giveUp(this.#store, run, event);
 		else if (run?.end?.event.type === 'awaiting') {
 			this.#store.runs.end(run.n, 'cancelled', { ...run.end, event }, Date.now());
@@ -251,28 +248,26 @@ export class Runner {
 		}
 	}
 
-	#prepare(
-		run: RunRecord,
-		options: ReturnType<typeof createChatOptions>,
-		taken?: Parameters<typeof prepareRun>[2],
-	): Work {
+	#prepare(run: RunRecord, session: SessionRecord, config: Config, resumed?: Parameters<typeof prepareRun>[2]): Work {
+		const { runtime, store } = this.#options;
 		const context = {
-			store: this.#store,
+			runtime,
+			config,
+			session,
+			store,
 			files: this.files,
-			options,
-			limit: () => findLimit(this.#options),
-			sessions: () => this.#options.config().sessions,
-			ledger: this.owner.ledger(),
-			atCrashPoint: this.#toCrashPoints(run.n),
-			onWaiting: findAgent(this.#options.runtime.agents, this.#store.session().agent).onWaiting,
+			connections: this.#connections.take(session, config),
+			limit: () => findLimit(runtime, store, config),
+			ledger: this.owner.ledger(session, config),
+			atCrashPoint: createCrashPoints(runtime.crashPoint, session.id, run.n),
 			onSteered: (id: number) => this.#live && this.waiting.show(id, this.#live),
 			onEnded: (ended: Ended) => {
 				void this.alarm.set();
-				if (ended.event.type === 'error') noteShortage(this.#store, this.#options.config().shortages);
+				if (ended.event.type === 'error') noteShortage(store, config.shortages);
 				reportRun(this.#options, run, ended);
 			},
 		};
-		return prepareRun(context, run, taken);
+		return prepareRun(context, run, resumed);
 	}
 
 	#carryOut(work: Work): LiveRun {
@@ -280,28 +275,13 @@ export class Runner {
 		this.#live = live;
 		const goOn = (): void => {
 			if (this.#live === live) this.#live = undefined;
-			// What fails now is left to the alarm.
+			// The alarm tries again if this fails.
 			runInBackground(async () => endLeaseEarly(this.goOn(), this.#store, this.#options.config()));
 			this.tellOwner();
 		};
 		live.ended.then(goOn, goOn);
 		live.ended.then(({ type }) => this.#connections.rest(type)).catch(() => {});
 		return live;
-	}
-
-	#toCrashPoints(n: number): AtCrashPoint {
-		return createCrashPoints(this.#options.runtime.crashPoint, this.#store.session().id, n);
-	}
-
-	#toChatOptions(
-		{ model, ...asked }: Pick<RunRecord, 'model' | 'maxOutputTokens' | 'toolChoice' | 'terms'>,
-		askedBy?: Actor,
-	) {
-		const { maxOutputTokens, toolChoice, terms } = asked;
-		const session = this.#store.session();
-		const about = { ...session, model: model ?? session.model, maxOutputTokens, toolChoice, terms };
-		const resources = { connections: this.#connections.take(), store: this.#store, askedBy };
-		return createChatOptions(this.#options.runtime, this.#options.config(), about, resources);
 	}
 }
 

@@ -1,35 +1,35 @@
 import { type Actor, isSamePerson } from '../../../core/base/actor.ts';
-import { findOpenCalls, type GivenAnswer } from './calls.ts';
-import { type Inbound, toAskers } from './inbound.ts';
-import { type MessageRecord, messageStride } from './message-record.ts';
+import { findOpenCalls } from './calls.ts';
+import { toAskers } from './inbound.ts';
+import { type MessageRecord, messageStride, sortByStoring } from './message-record.ts';
 import type { RunRecord } from './runs.ts';
 import type { SessionStore } from './store.ts';
 
 /**
- * Lists those whose messages led to what the newest run asks, each once: who sent the message that it answers, and whoever
- * answered a question, gave the result of a call or wrote since. Who denied a call has asked for nothing. A message that only passes on what others began names them.
+ * Lists those whose messages led to the requests of the newest run, each once, the newest last: the sender of the message
+ * that the run answers, and everybody who answered a question, gave the result of a call or wrote since. Whoever denied a
+ * call has asked for nothing. A forwarded message names its first senders.
  */
 export function listAskers(store: SessionStore): readonly Actor[] {
 	const { records } = store.messages.page({ from: findBeginning(store) });
 	const askers = new Map<string, Actor>();
 	const { owner } = store.session();
-	const answers = findOpenCalls(store).map(({ noted }) => noted?.inbound);
-	const add = (one: Actor): void => {
-		// The newest one comes last.
-		askers.delete(JSON.stringify(one));
-		askers.set(JSON.stringify(one), one);
+	const add = (asker: Actor): void => {
+		askers.delete(JSON.stringify(asker));
+		askers.set(JSON.stringify(asker), asker);
 	};
-	for (const { inbound, decidedBy, isDenied } of records) {
+	for (const { inbound, decidedBy, isDenied } of sortByStoring(records)) {
 		if (decidedBy !== undefined && isDenied !== true) add(decidedBy);
 		if (inbound !== undefined) toAskers(inbound, owner).forEach(add);
 	}
-	for (const inbound of answers) if (inbound !== undefined) toAskers(inbound, owner).forEach(add);
+	for (const { noted } of findOpenCalls(store))
+		if (noted?.inbound !== undefined) toAskers(noted.inbound, owner).forEach(add);
 	return [...askers.values()];
 }
 
 /**
- * Returns who decides, as the policies of agents are told. Somebody who is one of the askers, or whose link or token one of
- * them made, is that asker: a policy that compares actors in any way then finds them.
+ * Returns the person who decides, for the policies of agents. Somebody who is one of the askers, or whose link or token an
+ * asker made, is returned as that asker, so that a policy can compare the actors.
  */
 export function toDecider(by: Actor, askers: readonly Actor[]): Actor {
 	const own = { ...by, madeBy: undefined };
@@ -50,22 +50,13 @@ function findBeginning(store: SessionStore): number {
 	return 0;
 }
 
-/** Returns who asks for a run that is about to be stored; nothing where what is stored says it. */
-export function findAsker(
-	store: SessionStore,
-	{ inbound, answered }: { readonly inbound?: Inbound; readonly answered?: Pick<GivenAnswer, 'inbound'> },
-): Actor | undefined {
-	const newest = inbound ?? answered?.inbound;
-	return newest && toAskers(newest, store.session().owner).at(-1);
-}
-
-/** Finds the message that started a run. Returns `undefined` for a run that continues another one. */
+/** Finds the message that started a run. Returns nothing for a run that continues another run. */
 export function findInput(store: SessionStore, { n, firstSeq }: RunRecord): MessageRecord | undefined {
 	const { records } = store.messages.page({ from: firstSeq, to: firstSeq + messageStride });
 	return records.find((record) => record.run === n && isFromOutside(record));
 }
 
-/** Whether a message came from outside. The answer to a tool's question did, and the result of a call did not. */
+/** Whether a message came from outside, such as the answer to a tool's question. The result of a call did not. */
 export function isFromOutside({ message, input, inbound }: MessageRecord): boolean {
 	return input === true && (message.role === 'user' || inbound !== undefined);
 }

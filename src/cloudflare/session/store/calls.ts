@@ -1,5 +1,5 @@
 import type { Actor } from '../../../core/base/actor.ts';
-import { hashText } from '../../../core/base/bytes.ts';
+import { hashText, toHex } from '../../../core/base/bytes.ts';
 import { isRecord } from '../../../core/base/json.ts';
 import type { PendingCalls } from '../../../core/chat/call-answers.ts';
 import type { CallEdit, OpenCallState, Question } from '../../../core/chat/index.ts';
@@ -54,7 +54,7 @@ interface Asking {
 }
 
 /** An answer to the question of a call: its text, and the decision that it is, if a person was asked for one. */
-export interface GivenAnswer {
+export interface CallReply {
 	readonly call: ToolCall;
 	readonly text: string;
 	readonly decision?: Decision;
@@ -103,7 +103,7 @@ export class CallRows {
 	}
 
 	/** Stores the answer to the question of a call, for its tool. Those who have answered it before have asked for it, too. */
-	answer(turn: number, { call, text, decision, by, inbound }: GivenAnswer): void {
+	answer(turn: number, { call, text, decision, by, inbound }: CallReply): void {
 		const before = this.findInbound(turn, call.id);
 		this.#sql.write(
 			'call',
@@ -234,7 +234,13 @@ function toKey(id: string): string {
 	return JSON.stringify(id);
 }
 
-/** Hashes what a person allowed or a run began: the tool and the arguments. */
+/** Hashes a tool and its arguments. Nobody can find other arguments with the same hash. */
+export async function hashCall(tool: string, input: unknown): Promise<string> {
+	const bytes = new TextEncoder().encode(JSON.stringify([tool, input]));
+	return toHex(new Uint8Array(await crypto.subtle.digest('SHA-256', bytes)));
+}
+
+/** Hashes the tool and the arguments of a call, to compare them with a stored call. */
 function hashArguments({ name, input }: ToolCall): string {
 	return hashText(JSON.stringify([name, input]));
 }

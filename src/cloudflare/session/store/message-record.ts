@@ -82,7 +82,12 @@ export function toTurnPlace(seq: number): number {
 	return seq - (seq % messageStride);
 }
 
-/** Returns the place of the next turn behind a place. */
+/** Sorts messages by the time of storing. */
+export function sortByStoring(records: readonly MessageRecord[]): MessageRecord[] {
+	return records.toSorted((a, b) => toTurnPlace(a.seq) - toTurnPlace(b.seq) || a.stored - b.stored);
+}
+
+/** Returns the place of the turn behind a place. */
 export function findNextPlace(last: number): number {
 	return toTurnPlace(last) + messageStride;
 }
