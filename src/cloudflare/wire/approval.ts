@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { userName } from '../auth/actor.ts';
+import { described, time } from './field.ts';
 import { agentName, count, cursor, nextCursor, ownerOrAll, waitingCursor } from './page.ts';
 
 const kind = v.picklist(['approval', 'question', 'result']);
@@ -8,34 +9,23 @@ const kind = v.picklist(['approval', 'question', 'result']);
 export const approval = v.object({
 	sessionId: v.string(),
 	agent: v.string(),
-	owner: v.optional(v.pipe(v.string(), v.description('The owner. Present if the query has `owner`.'))),
-	user: v.optional(v.pipe(v.string(), v.description('The user of the session.'))),
+	owner: v.optional(described(v.string(), 'The owner. Present if the query has `owner`.')),
+	user: v.optional(described(v.string(), 'The user of the session.')),
 	title: v.optional(v.string()),
 	callId: v.string(),
-	kind: v.pipe(
-		kind,
-		v.description('What the call waits for: a permission, the answer to its question, or its result.'),
-	),
+	kind: described(kind, 'What the call waits for: a permission, the answer to its question, or its result.'),
 	tool: v.optional(v.string()),
-	input: v.optional(v.pipe(v.unknown(), v.description('The exact arguments. Missing if they are too long.'))),
+	input: v.optional(described(v.unknown(), 'The exact arguments. Missing if they are too long.')),
 	inputStart: v.optional(
-		v.pipe(
-			v.string(),
-			v.description('The beginning of arguments that are too long, as JSON. The session has them whole.'),
-		),
+		described(v.string(), 'The beginning of arguments that are too long, as JSON. The session has them whole.'),
 	),
 	question: v.optional(v.string()),
 	options: v.optional(v.record(v.string(), v.unknown())),
 	isCut: v.optional(
-		v.pipe(
-			v.literal(true),
-			v.description('Whether the question or its options are too long. The session has them whole.'),
-		),
+		described(v.literal(true), 'Whether the question or its options are too long. The session has them whole.'),
 	),
-	since: v.pipe(v.string(), v.isoTimestamp(), v.description('When it began to wait.')),
-	expiresAt: v.optional(
-		v.pipe(v.string(), v.isoTimestamp(), v.description('Until when it can be approved, if the agent limits that.')),
-	),
+	since: described(time, 'When it began to wait.'),
+	expiresAt: v.optional(described(time, 'Until when it can be approved, if the agent limits that.')),
 });
 
 export const approvalPage = v.object({ approvals: v.array(approval), cursor: nextCursor });
@@ -45,6 +35,6 @@ export const approvalQuery = v.object({
 	limit: v.optional(count(100), '20'),
 	kind: v.optional(kind),
 	agent: agentName,
-	user: v.optional(v.pipe(userName, v.description('Only what waits in sessions of this user.'))),
+	user: v.optional(described(userName, 'Only what waits in sessions of this user.')),
 	owner: v.optional(ownerOrAll),
 });

@@ -1,51 +1,38 @@
 import * as v from 'valibot';
 import { isRecord } from '../../core/base/json.ts';
+import { described } from './field.ts';
 import { maxId, shortText } from './limits.ts';
 
-/** A tool call of a model. */
 export const toolCall = v.object({ id: v.string(), name: v.string(), input: v.unknown() });
 
-/** A tool call that waits for an approval or a result. */
 export const waitingCall = v.object({
 	...toolCall.entries,
 	kind: v.optional(
-		v.pipe(
-			v.literal('approval'),
-			v.description('The call waits for an approval. Without this field it waits for its result.'),
-		),
+		described(v.literal('approval'), 'The call waits for an approval. Without this field it waits for its result.'),
 	),
 });
 
-/** A question that a tool asks the user. */
 export const question = v.object({
-	callId: v.pipe(v.string(), v.description('The call that waits for the answer.')),
+	callId: described(v.string(), 'The call that waits for the answer.'),
 	question: v.string(),
-	options: v.optional(
-		v.pipe(v.record(v.string(), v.unknown()), v.description('Free data for the page that shows the question.')),
-	),
+	options: v.optional(described(v.record(v.string(), v.unknown()), 'Free data for the page that shows the question.')),
 });
 
 const callId = v.pipe(shortText(maxId), v.nonEmpty());
 
-/** The result of a call that the client ran. */
 export const resultEntry = v.strictObject({
 	id: callId,
-	output: v.pipe(v.unknown(), v.description('Any JSON.')),
+	output: described(v.unknown(), 'Any JSON.'),
 	isError: v.optional(v.boolean()),
 });
 
-/** The longest arguments that a person may give, in characters of their JSON. */
+/** Characters of JSON. */
 const longestEdit = 100_000;
 
-/** The arguments of a call that a person replaced. */
 export const ranWith = v.optional(
-	v.pipe(
-		v.record(v.string(), v.unknown()),
-		v.description('The arguments that the call ran with, if a person changed them.'),
-	),
+	described(v.record(v.string(), v.unknown()), 'The arguments that the call ran with, if a person changed them.'),
 );
 
-/** Whether a call may run. */
 export const approvalEntry = v.strictObject({
 	id: callId,
 	approve: v.boolean(),
@@ -61,7 +48,7 @@ export const approvalEntry = v.strictObject({
 	),
 });
 
-/** Answers to waiting calls. The limit is far above the number of calls in a turn. */
+/** The limit is far above the number of calls in a turn. */
 export const resultsBody = v.pipe(
 	v.array(v.unknown(), 'must be a list of results, [{ "id", "output" }], or of approvals, [{ "id", "approve" }]'),
 	v.minLength(1, 'must hold a result'),
@@ -73,10 +60,7 @@ export const resultsBody = v.pipe(
 	),
 );
 
-/**
- * Checks a value by the schema that `choose` returns, so an error message is about this schema. `options` lists all schemas
- * for the OpenAPI document.
- */
+/** Checks a value by the schema that `choose` returns, so that an error is about this schema. The document lists `options`. */
 function pickSchema<const O extends readonly v.GenericSchema[]>(
 	options: O,
 	choose: (value: unknown) => O[number],
@@ -89,14 +73,13 @@ export const providerCall = v.object({
 	id: v.string(),
 	name: v.string(),
 	input: v.optional(v.unknown()),
-	output: v.optional(v.pipe(v.unknown(), v.description('What came of it. It is missing while the call runs.'))),
+	output: v.optional(described(v.unknown(), 'What came of it. It is missing while the call runs.')),
 	isError: v.optional(v.boolean()),
 });
 
-/** A source that a text cites. */
 export const source = v.object({
 	id: v.string(),
 	url: v.optional(v.string()),
 	title: v.optional(v.string()),
-	quote: v.optional(v.pipe(v.string(), v.description('The cited words of the source.'))),
+	quote: v.optional(described(v.string(), 'The cited words of the source.')),
 });

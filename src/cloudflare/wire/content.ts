@@ -3,17 +3,13 @@ import { countBase64Bytes, countBytes, isBase64 } from '../../core/base/bytes.ts
 import { isPublicUrl } from '../../core/base/public-fetch.ts';
 import { longText, maxName, shortText } from './limits.ts';
 
-/**
- * The URL of a file in a message. It must be public: a tool or a model's server may fetch it from inside a network that
- * the client itself cannot reach.
- */
+/** A public URL: a tool or a model's server may fetch it from a network that the client cannot reach. */
 const fileUrlField = v.pipe(
 	v.string(),
 	v.maxLength(2_048, 'at most 2048 characters'),
 	v.check(isPublicUrl, 'Expected an https URL at a public name, without a user, a password or a port'),
 );
 
-/** The most characters of a message's text. */
 const maxText = 1_000_000;
 
 const mediaType = v.pipe(
@@ -21,14 +17,12 @@ const mediaType = v.pipe(
 	v.regex(/^[\w.+-]+\/[\w.+-]+$/, 'Expected a media type such as image/png'),
 );
 
-/** A message's text. */
 export const textField = v.pipe(
 	v.string(),
 	v.maxLength(maxText, ({ received }) => `at most ${maxText} characters, got ${received}`),
 	v.check((text) => text.trim() !== '', 'must not be empty'),
 );
 
-/** A part of a message: text, an image, audio or a file. */
 export const part = v.pipe(
 	v.strictObject({
 		kind: v.picklist(['text', 'image', 'audio', 'file']),
@@ -48,7 +42,7 @@ export const part = v.pipe(
 	),
 );
 
-/** The content of a message: text or parts. The schemas that use it say which is required. */
+/** The schemas that use it say which of the two is required. */
 export const content = {
 	text: v.optional(textField),
 	parts: v.optional(v.pipe(v.array(v.unknown()), v.minLength(1), v.maxLength(32), v.array(part))),
@@ -65,7 +59,6 @@ export const shownPart = v.object({
 	meta: v.optional(v.record(v.string(), v.unknown())),
 });
 
-/** The most attachments of one message. */
 const mostAttachments = 16;
 
 const contents = ['contentText', 'contentBase64', 'contentUrl'] as const;
@@ -108,22 +101,15 @@ export const attachment = v.pipe(
 
 export type Attachment = Readonly<v.InferOutput<typeof attachment>>;
 
-/** An attachment in the history. Its content is in the message's parts. */
+/** Its content is in the message's parts. */
 export const shownAttachment = v.object({ name: v.string(), type: v.string(), size: v.number() });
 
-/** The files of a message. The size is checked against the content. */
 export const attachmentsField = v.optional(
 	v.pipe(v.array(v.unknown()), v.maxLength(mostAttachments, `at most ${mostAttachments}`), v.array(attachment)),
 );
 
-/** Returns the number of bytes of the content in the request. */
-function measureAttachment({
-	contentText,
-	contentBase64,
-}: {
-	contentText?: string;
-	contentBase64?: string;
-}): number | undefined {
+function measureAttachment(given: { contentText?: string; contentBase64?: string }): number | undefined {
+	const { contentText, contentBase64 } = given;
 	if (contentText !== undefined) return countBytes(contentText);
 	return contentBase64 === undefined ? undefined : countBase64Bytes(contentBase64);
 }

@@ -1,11 +1,12 @@
 import * as v from 'valibot';
+import { described } from './field.ts';
 
 /** The error of every route, except those that speak another protocol. */
 export const errorBody = v.object({
 	error: v.object({
-		code: v.pipe(v.string(), v.description('A stable name to branch on.')),
-		message: v.pipe(v.string(), v.description('What is wrong, with the field, and what to do.')),
-		data: v.optional(v.pipe(v.record(v.string(), v.unknown()), v.description('Details, such as the field.'))),
+		code: described(v.string(), 'A stable name to branch on.'),
+		message: described(v.string(), 'What is wrong, with the field, and what to do.'),
+		data: v.optional(described(v.record(v.string(), v.unknown()), 'Details, such as the field.')),
 	}),
 });
 
@@ -82,11 +83,9 @@ export const failures = {
 
 export type FailureStatus = keyof typeof failures;
 
-/** A problem of the setup. */
 export interface Problem {
 	/** The variable, binding or agent. */
 	readonly where: string;
-	/** The mistake and the remedy. */
 	readonly message: string;
 	/** The variable, if the only mistake is that it is not set. */
 	readonly unset?: string;

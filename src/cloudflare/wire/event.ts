@@ -4,6 +4,7 @@ import { tasksShown } from '../../core/tool/tasks.ts';
 import { budgetState } from './budget.ts';
 import { providerCall, question, ranWith, source, toolCall, waitingCall } from './call.ts';
 import { shownPart } from './content.ts';
+import { described } from './field.ts';
 import { cacheMiss, runOutput, usage } from './run.ts';
 
 const text = v.string();
@@ -14,7 +15,7 @@ const toolResult = v.object({
 	output: v.unknown(),
 	isError: v.boolean(),
 	ranWith,
-	parts: v.optional(v.pipe(v.array(shownPart), v.description('The result in parts. The output is its text.'))),
+	parts: v.optional(described(v.array(shownPart), 'The result in parts. The output is its text.')),
 });
 
 /** An event of a child session, for the readers of its parent. */
@@ -72,13 +73,11 @@ const terminalEvents = [
 	}),
 ] as const;
 
-/** A piece of a turn. */
 export const delta = v.variant('type', [...deltas]);
 
-/** An event that is not part of a message. */
+/** An event that belongs to no message. */
 export const sideEvent = v.variant('type', [...sideEvents]);
 
-/** The end of a run. */
 export const terminalEvent = v.variant('type', [...terminalEvents]);
 
 /**
@@ -93,9 +92,9 @@ export const runEvent = v.variant('type', [
 	v.object({
 		type: v.literal('tool_stack'),
 		id,
-		stack: v.pipe(
+		stack: described(
 			v.string(),
-			v.description('Where the tool threw. Only a developer’s own machine sends it, and nothing keeps it.'),
+			'Where the tool threw. Only a developer’s own machine sends it, and nothing keeps it.',
 		),
 	}),
 	...sideEvents,
@@ -115,10 +114,10 @@ export const runEvent = v.variant('type', [
 	v.object({ type: v.literal('turn.restarted'), iteration }),
 	v.object({
 		type: v.literal('child'),
-		id: v.pipe(v.string(), v.description('The call that the child works for.')),
+		id: described(v.string(), 'The call that the child works for.'),
 		session: v.string(),
 		agent: v.string(),
-		event: v.pipe(v.looseObject({ type: v.string() }), v.description('The event of the child: any of these types.')),
+		event: described(v.looseObject({ type: v.string() }), 'The event of the child: any of these types.'),
 	}),
 	v.object({ type: v.literal('closed'), code: v.string(), message: v.string() }),
 	...terminalEvents,

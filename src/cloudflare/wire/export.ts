@@ -2,20 +2,19 @@ import * as v from 'valibot';
 import { ways } from '../../core/base/actor.ts';
 import { shownPart } from './content.ts';
 import { delta, sideEvent, terminalEvent } from './event.ts';
+import { described, time } from './field.ts';
 import { shownMessage } from './message.ts';
 import { runStatus, session } from './session.ts';
 
 /** The version of exports. An import refuses any other. */
 export const exportVersion = 1 as const;
 
-const time = v.pipe(v.string(), v.isoTimestamp());
 const runId = v.optional(v.string());
 const origin = {
-	sender: v.optional(v.pipe(v.string(), v.description('Who sent the message.'))),
-	transport: v.optional(v.pipe(v.string(), v.description('The way the message came, such as http or webhook:github.'))),
+	sender: v.optional(described(v.string(), 'Who sent the message.')),
+	transport: v.optional(described(v.string(), 'The way the message came, such as http or webhook:github.')),
 };
 
-/** The stored end of a run. */
 const runEnd = v.object({
 	before: v.array(sideEvent),
 	draft: v.array(delta),
@@ -29,16 +28,13 @@ export const exportedRun = v.object({
 	id: v.string(),
 	status: runStatus,
 	model: v.optional(v.string()),
-	lives: v.pipe(v.number(), v.description('More than 1 if the run survived a crash.')),
+	lives: described(v.number(), 'More than 1 if the run survived a crash.'),
 	createdAt: time,
 	endedAt: v.optional(time),
 	error: v.optional(v.object({ code: v.string(), message: v.string() })),
-	reason: v.optional(v.pipe(v.string(), v.description('Why the run was halted.'))),
-	partialText: v.optional(v.pipe(v.string(), v.description('The text that readers saw of an interrupted turn.'))),
-	stored: v.pipe(
-		v.object({ firstMessage: v.string(), end: v.optional(runEnd) }),
-		v.description('What an import needs besides.'),
-	),
+	reason: v.optional(described(v.string(), 'Why the run was halted.')),
+	partialText: v.optional(described(v.string(), 'The text that readers saw of an interrupted turn.')),
+	stored: described(v.object({ firstMessage: v.string(), end: v.optional(runEnd) }), 'What an import needs besides.'),
 });
 
 const charge = v.object({
@@ -46,27 +42,25 @@ const charge = v.object({
 	model: v.string(),
 	tokens: v.number(),
 	usd: v.number(),
-	isSettled: v.pipe(v.boolean(), v.description('Whether the call has ended. If not, the amounts are reserved.')),
+	isSettled: described(v.boolean(), 'Whether the call has ended. If not, the amounts are reserved.'),
 	createdAt: time,
 });
 
 const waiting = v.object({
-	runId: v.pipe(v.string(), v.description('The run that the message will start.')),
+	runId: described(v.string(), 'The run that the message will start.'),
 	content: v.unknown(),
 	parts: v.optional(v.array(shownPart)),
 	...origin,
 });
 
-export const exportedState = v.object({ key: v.string(), value: v.unknown() });
-
-export const exportedNote = v.object({ key: v.string(), value: v.unknown() });
+export const exportedValue = v.object({ key: v.string(), value: v.unknown() });
 
 /** A piece of a file. The pieces of a file are consecutive. */
 export const exportedFile = v.object({
 	path: v.string(),
-	size: v.pipe(v.number(), v.description('Bytes of the whole file.')),
-	at: v.pipe(v.number(), v.description('Where in the file the piece begins.')),
-	base64: v.pipe(v.string(), v.description('The bytes of the piece.')),
+	size: described(v.number(), 'Bytes of the whole file.'),
+	at: described(v.number(), 'Where in the file the piece begins.'),
+	base64: described(v.string(), 'The bytes of the piece.'),
 });
 
 /** An actor (docs/keys.md, "Actors"). Exports of earlier versions have no owner. */
@@ -111,48 +105,43 @@ export const exportedMessage = v.intersect([
 	shownMessage,
 	v.object({
 		...origin,
-		stored: v.optional(v.pipe(storedWithMessage, v.description('What an import needs besides.'))),
+		stored: v.optional(described(storedWithMessage, 'What an import needs besides.')),
 	}),
 ]);
 
-/** The session of an export. */
 const exportedAbout = v.object({
-	version: v.pipe(v.literal(exportVersion), v.description('The version of the export.')),
+	version: described(v.literal(exportVersion), 'The version of the export.'),
 	...session.entries,
 	owner: v.string(),
 	stored: v.optional(
-		v.pipe(
+		described(
 			v.object({ createdBy: v.optional(actor), isImported: v.optional(v.boolean()) }),
-			v.description('Who created it, and whether its history was imported. An import reads neither.'),
+			'Who created it, and whether its history was imported. An import reads neither.',
 		),
 	),
 	expiresAfterMs: v.optional(v.number()),
-	clientTools: v.optional(
-		v.pipe(v.array(v.object({ name: v.string() })), v.description('The tools that the client runs.')),
-	),
+	clientTools: v.optional(described(v.array(v.object({ name: v.string() })), 'The tools that the client runs.')),
 });
 
 const document = v.object({
 	session: exportedAbout,
-	runs: v.pipe(v.array(exportedRun), v.description('The oldest first, as in all lists here.')),
-	spending: v.pipe(v.array(charge), v.description('One record for each request to a model.')),
-	state: v.pipe(v.array(exportedState), v.description('What tools of the session remember.')),
-	notes: v.pipe(v.array(exportedNote), v.description('What tools keep beside the files, such as task lists.')),
-	waiting: v.pipe(v.array(waiting), v.description('The messages that wait for the current run to end.')),
-	files: v.pipe(v.array(exportedFile), v.description('The files, in pieces.')),
-	messages: v.pipe(v.array(exportedMessage), v.description('The whole history, with the full tool results.')),
+	runs: described(v.array(exportedRun), 'The oldest first, as in all lists here.'),
+	spending: described(v.array(charge), 'One record for each request to a model.'),
+	state: described(v.array(exportedValue), 'What tools of the session remember.'),
+	notes: described(v.array(exportedValue), 'What tools keep beside the files, such as task lists.'),
+	waiting: described(v.array(waiting), 'The messages that wait for the current run to end.'),
+	files: described(v.array(exportedFile), 'The files, in pieces.'),
+	messages: described(v.array(exportedMessage), 'The whole history, with the full tool results.'),
 });
 
-/** All data of a session. */
 export interface ExportedSession extends v.InferOutput<typeof document> {}
 
 /** The schema of an export. The compiler needs a named type of this size. */
 export const exportedSession: v.GenericSchema<ExportedSession> = document;
 
-/** The lists of the document, in the order in which their records come. */
+/** The lists in the order of their records. */
 export const exportedLists = ['runs', 'spending', 'state', 'notes', 'waiting', 'files', 'messages'] as const;
 
-/** The name of each record in a line. */
 export const recordNames = {
 	session: 'session',
 	runs: 'run',

@@ -8,9 +8,8 @@ import {
 	exportedFile,
 	exportedLists,
 	exportedMessage,
-	exportedNote,
 	exportedRun,
-	exportedState,
+	exportedValue,
 	exportVersion,
 	recordNames,
 } from './export.ts';
@@ -18,13 +17,13 @@ import { expirySchema, maxName, shortText } from './limits.ts';
 import { modelField } from './message.ts';
 import { metadata } from './session.ts';
 
-/** The most bytes of an export that is one JSON document. */
+/** Bytes of an export that is one JSON document. */
 export const maxDocument = 33_554_432;
 
-/** The most bytes of an export as lines. */
+/** Bytes of an export as lines. */
 export const maxLines = 1_073_741_824;
 
-/** The most characters of a line. */
+/** Characters of a line. */
 export const maxLine = 33_554_432;
 
 const position = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
@@ -60,8 +59,8 @@ const importedFile = v.object({
 const schemas = {
 	session: v.object({ session: importedAbout }),
 	run: v.object({ run: exportedRun }),
-	state: v.object({ state: exportedState }),
-	note: v.object({ note: exportedNote }),
+	state: v.object({ state: exportedValue }),
+	note: v.object({ note: exportedValue }),
 	file: v.object({ file: importedFile }),
 	message: v.object({ message: exportedMessage }),
 	spending: v.object({ spending: v.unknown() }),
@@ -89,15 +88,11 @@ export function parseRecord(text: string, line: number): ImportedRecord {
 	}
 }
 
-/** Creates the error for a line of an export that cannot be imported. */
 export function createBadRecord(line: number, message: string, data?: RunletError['data']): RunletError {
 	return new RunletError('invalid_request', `line ${line}: ${message}`, { ...data, line });
 }
 
-/**
- * Turns an export that is one JSON document into its records, as it has them in lines. Throws `invalid_request` at once
- * if it lacks its session or a list.
- */
+/** Turns a document into the records of its lines. Throws `invalid_request` at once if the session or a list is missing. */
 export function toRecords(document: unknown): Generator<object> {
 	if (!isRecord(document) || !('session' in document))
 		throw new RunletError('invalid_request', 'session: missing. Send what GET /v1/sessions/:id/export gave.', {

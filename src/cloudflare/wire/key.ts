@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import { keyFields } from '../auth/key.ts';
 import { roles } from '../auth/rights.ts';
+import { described, time } from './field.ts';
 
 /** A key without its secret. */
 export const listedKey = v.object({
@@ -11,24 +12,22 @@ export const listedKey = v.object({
 	role: v.picklist(roles),
 	scopes: v.array(v.string()),
 	budget: v.optional(
-		v.pipe(
+		described(
 			v.object({ tokens: v.optional(v.number()), usd: v.optional(v.number()) }),
-			v.description('What the owner may spend on a UTC day.'),
+			'What the owner may spend on a UTC day.',
 		),
 	),
-	rate: v.optional(v.pipe(v.number(), v.description('The requests that it may make in 10 seconds.'))),
-	expiresAt: v.optional(v.pipe(v.string(), v.isoTimestamp(), v.description('When a rotated key expires.'))),
-	isOver: v.pipe(v.boolean(), v.description('Whether the key has expired.')),
-	isStored: v.pipe(v.boolean(), v.description('Whether it is stored in an object. If not, it is in the secret.')),
+	rate: v.optional(described(v.number(), 'The requests that it may make in 10 seconds.')),
+	expiresAt: v.optional(described(time, 'When a rotated key expires.')),
+	isOver: described(v.boolean(), 'Whether the key has expired.'),
+	isStored: described(v.boolean(), 'Whether it is stored in an object. If not, it is in the secret.'),
 });
 
 export const keyList = v.object({ keys: v.array(listedKey) });
 
-/** The body that makes a key. */
 export const keyBody = v.strictObject(keyFields);
 
-/** A new key with its secret, which no other answer shows. */
 export const newKey = v.object({
 	...listedKey.entries,
-	key: v.pipe(v.string(), v.description('The key. Only its hash is stored, so it is never shown again.')),
+	key: described(v.string(), 'The key. Only its hash is stored, so it is never shown again.'),
 });

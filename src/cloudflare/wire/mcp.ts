@@ -1,26 +1,22 @@
 import * as v from 'valibot';
+import { described } from './field.ts';
 import { shortText } from './limits.ts';
-import { secretName, secretValue } from './tool.ts';
+import { longestMs, secretName, secretValue, whole } from './tool.ts';
 
-/** The name of a server, which its tools begin with. */
+/** The name of a server begins the names of its tools. */
 export const serverName = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
 
-/** The most characters of a name. */
 export const longestServerName = 32;
 
-/** The most milliseconds of a call. */
-const longestMs = 120_000;
-/** The most tools that a list names. */
+/** The most tools of a list. */
 const mostNamed = 500;
 
-const wholeMs = `must be a whole number from 1 to ${longestMs}`;
 const toolNames = v.pipe(v.array(shortText(200)), v.maxLength(mostNamed, `at most ${mostNamed}`));
 const scope = v.pipe(
 	v.string(),
 	v.regex(/^[\x21\x23-\x5b\x5d-\x7e]{1,200}$/, 'a scope has visible ASCII characters without spaces'),
 );
 
-/** The settings of a login, if the server needs any. */
 const serverAuth = v.union(
 	[
 		v.literal('oauth'),
@@ -36,31 +32,25 @@ const serverAuth = v.union(
 );
 
 const entries = {
-	url: v.pipe(shortText(2_000), v.description('The https URL of the server.')),
-	headers: v.pipe(
+	url: described(shortText(2_000), 'The https URL of the server.'),
+	headers: described(
 		v.record(v.string(), v.string('must be a text')),
-		v.description(`Headers of each request. \${NAME} in a value is the secret of that name.`),
+		`Headers of each request. \${NAME} in a value is the secret of that name.`,
 	),
-	auth: v.pipe(
+	auth: described(
 		serverAuth,
-		v.description('How its users log in: oauth (OAuth 2.1), or an object with what its provider says to set.'),
+		'How its users log in: oauth (OAuth 2.1), or an object with what its provider says to set.',
 	),
-	allow: v.pipe(toolNames, v.description('The only tools that are offered, by the server’s own names.')),
-	needsApproval: v.pipe(
+	allow: described(toolNames, 'The only tools that are offered, by the server’s own names.'),
+	needsApproval: described(
 		v.union([v.boolean(), toolNames], 'must be true, false or a list of tools'),
-		v.description('Whether a person decides about each call, or about those of these tools.'),
+		'Whether a person decides about each call, or about those of these tools.',
 	),
-	safe: v.pipe(toolNames, v.description('Tools that may be called again after a crash.')),
-	timeoutMs: v.pipe(
-		v.number(wholeMs),
-		v.integer(wholeMs),
-		v.minValue(1, wholeMs),
-		v.maxValue(longestMs, wholeMs),
-		v.description('How long a call may take, in milliseconds.'),
-	),
+	safe: described(toolNames, 'Tools that may be called again after a crash.'),
+	timeoutMs: described(whole(longestMs), 'How long a call may take, in milliseconds.'),
 };
 
-/** The fields of a server that agents and owners define alike. */
+/** The fields that agents and owners define alike. */
 export const serverSettings = {
 	auth: v.optional(entries.auth),
 	allow: v.optional(entries.allow),
@@ -69,22 +59,19 @@ export const serverSettings = {
 	timeoutMs: v.optional(entries.timeoutMs),
 };
 
-/** A server as its owner registers it. */
 export const serverBody = v.strictObject({
 	url: entries.url,
 	headers: v.optional(entries.headers, {}),
 	secrets: v.optional(
-		v.pipe(
+		described(
 			v.record(secretName, secretValue),
-			v.description(
-				'The secrets by their names. No answer shows one. A secret that is left out is kept as long as the URL stays the same and something names it.',
-			),
+			'The secrets by their names. No answer shows one. A secret that is left out is kept as long as the URL stays the same and something names it.',
 		),
 	),
 	...serverSettings,
 });
 
-/** A server as it is stored: without its secrets. */
+/** A server without its secrets. */
 export const storedServer = v.object({
 	url: entries.url,
 	headers: entries.headers,
@@ -92,48 +79,44 @@ export const storedServer = v.object({
 	secretNames: v.array(v.string()),
 });
 
-/** A tool of a server: its current definition, and whether the owner accepted it. */
 const shownServerTool = v.object({
-	name: v.pipe(v.string(), v.description('The server’s own name of it.')),
-	hash: v.pipe(v.string(), v.description('The SHA-256 of what the server says of it now.')),
-	isChanged: v.pipe(
+	name: described(v.string(), 'The server’s own name of it.'),
+	hash: described(v.string(), 'The SHA-256 of what the server says of it now.'),
+	isChanged: described(
 		v.boolean(),
-		v.description('Whether that is not what was accepted. Such a tool is not called until it is accepted.'),
+		'Whether that is not what was accepted. Such a tool is not called until it is accepted.',
 	),
 	differences: v.optional(
-		v.pipe(
+		described(
 			v.array(v.object({ field: v.string(), accepted: v.string(), offered: v.string() })),
-			v.description('What changed: the field, what was accepted, and what the server says now.'),
+			'What changed: the field, what was accepted, and what the server says now.',
 		),
 	),
 });
 
 const about = {
 	name: v.string(),
-	from: v.pipe(v.picklist(['owner', 'agent']), v.description('Who names it: you, or agents of this Worker.')),
-	agents: v.optional(v.pipe(v.array(v.string()), v.description('The agents that name it.'))),
+	from: described(v.picklist(['owner', 'agent']), 'Who names it: you, or agents of this Worker.'),
+	agents: v.optional(described(v.array(v.string()), 'The agents that name it.')),
 	url: v.string(),
 	headers: v.optional(v.record(v.string(), v.string())),
 	...serverSettings,
-	secretNames: v.optional(v.pipe(v.array(v.string()), v.description('The names of its secrets.'))),
-	isLoggedIn: v.optional(v.pipe(v.boolean(), v.description('Whether you are logged in, if it wants a login.'))),
+	secretNames: v.optional(described(v.array(v.string()), 'The names of its secrets.')),
+	isLoggedIn: v.optional(described(v.boolean(), 'Whether you are logged in, if it wants a login.')),
 	createdAt: v.optional(v.string()),
 	updatedAt: v.optional(v.string()),
 };
 
-/** A server as lists show it. */
 export const shownServer = v.object(about);
 
-/** A server with its tools. */
 export const shownServerDetails = v.object({
 	...about,
 	tools: v.optional(v.array(shownServerTool)),
-	problem: v.optional(v.pipe(v.string(), v.description('Why its tools could not be listed.'))),
+	problem: v.optional(described(v.string(), 'Why its tools could not be listed.')),
 });
 
 export const serverList = v.object({ servers: v.array(shownServer) });
 
-/** The changed tools to accept, each with the hash that the owner has seen. */
 export const acceptBody = v.strictObject({
 	tools: v.pipe(
 		v.record(
@@ -147,7 +130,7 @@ export const acceptBody = v.strictObject({
 });
 
 export const loginStart = v.object({
-	url: v.optional(v.pipe(v.string(), v.description('The page to open in a browser. It is for you alone.'))),
+	url: v.optional(described(v.string(), 'The page to open in a browser. It is for you alone.')),
 	isLoggedIn: v.boolean(),
 });
 

@@ -1,21 +1,19 @@
 import * as v from 'valibot';
+import { described, time } from './field.ts';
 import { count, nextCursor, ownerName } from './page.ts';
 
-/** The most characters of a memory. */
+/** Characters of a memory. */
 export const longestMemory = 8_000;
 /** The most memories of a person. */
 export const mostMemories = 1_000;
-/** The most characters of all memories of a person. */
+/** Characters of all memories of a person. */
 export const mostCharacters = 1_000_000;
 
-const time = v.pipe(v.string(), v.isoTimestamp());
-
-/** A memory as answers show it. */
 export const shownMemory = v.object({
-	path: v.pipe(v.string(), v.description('Its name. A / makes folders.')),
+	path: described(v.string(), 'Its name. A / makes folders.'),
 	text: v.string(),
-	version: v.pipe(v.string(), v.description('Another one after each change. Send it in quotes as If-Match.')),
-	source: v.pipe(
+	version: described(v.string(), 'Another one after each change. Send it in quotes as If-Match.'),
+	source: described(
 		v.object({
 			via: v.picklist(['call', 'http']),
 			agent: v.optional(v.string()),
@@ -23,7 +21,7 @@ export const shownMemory = v.object({
 			runId: v.optional(v.string()),
 			callId: v.optional(v.string()),
 		}),
-		v.description('Who changed it last: the call of an agent, or a request over HTTP.'),
+		'Who changed it last: the call of an agent, or a request over HTTP.',
 	),
 	createdAt: time,
 	updatedAt: time,
@@ -40,10 +38,9 @@ const user = v.optional(
 	),
 );
 
-/** The holder of memories. */
 export const memoryHolder = v.object({ user });
 
-/** The holder for reading: a key with the scope admin may name another owner. */
+/** A key with the scope admin may name another owner. */
 export const memoryReader = v.object({ user, owner: v.optional(ownerName) });
 
 export const memoryQuery = v.pipe(
@@ -62,7 +59,6 @@ export const memoryQuery = v.pipe(
 	),
 );
 
-/** A memory as a request writes it. */
 export const memoryBody = v.strictObject({
 	text: v.pipe(
 		v.string(),

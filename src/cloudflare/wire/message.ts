@@ -1,15 +1,14 @@
 import * as v from 'valibot';
 import { providerCall, ranWith, source, toolCall } from './call.ts';
 import { attachmentsField, content, shownAttachment, shownPart } from './content.ts';
+import { described, time } from './field.ts';
 import { maxId, shortText } from './limits.ts';
 import { cacheMiss, usage } from './run.ts';
 
 export const modelField = v.optional(v.pipe(v.string(), v.nonEmpty(), v.maxLength(200)));
 
-/** The error for a request that has both text and parts. */
 export const bothGiven = 'give text or parts, not both';
 
-/** A message to a session. */
 export const messageBody = v.pipe(
 	v.strictObject({
 		...content,
@@ -25,11 +24,9 @@ export const messageBody = v.pipe(
 			),
 		),
 		whenBusy: v.optional(
-			v.pipe(
+			described(
 				v.picklist(['queue', 'reject', 'steer']),
-				v.description(
-					'What happens to the message during a run: it waits for the end of the run (queue, the default), it is refused (reject), or the run takes it up (steer).',
-				),
+				'What happens to the message during a run: it waits for the end of the run (queue, the default), it is refused (reject), or the run takes it up (steer).',
 			),
 		),
 	}),
@@ -47,7 +44,6 @@ export const messageBody = v.pipe(
 	),
 );
 
-/** The answer to a tool's question. */
 export const answerBody = v.pipe(
 	v.strictObject({
 		...content,
@@ -77,7 +73,7 @@ export const answerBody = v.pipe(
 );
 
 const turn = v.object({
-	iteration: v.pipe(v.number(), v.description('The number of the model’s turn in the run, from 1.')),
+	iteration: described(v.number(), 'The number of the model’s turn in the run, from 1.'),
 	model: v.string(),
 	stopReason: v.string(),
 	usage,
@@ -86,22 +82,17 @@ const turn = v.object({
 });
 
 const about = {
-	id: v.pipe(v.string(), v.description('The position in the history.')),
-	runId: v.optional(v.pipe(v.string(), v.description('The run that the message belongs to.'))),
+	id: described(v.string(), 'The position in the history.'),
+	runId: v.optional(described(v.string(), 'The run that the message belongs to.')),
 	attachments: v.optional(v.array(shownAttachment)),
-	turn: v.optional(v.pipe(turn, v.description('Only on an assistant message: the model’s turn.'))),
-	isCut: v.optional(
-		v.pipe(v.boolean(), v.description('The content is cut. Get the message by its id to read all of it.')),
-	),
-	isReplaced: v.optional(
-		v.pipe(v.boolean(), v.description('An edit or a regeneration replaced this message. No model sees it.')),
-	),
-	isInput: v.optional(v.pipe(v.boolean(), v.description('The message came with a request.'))),
-	createdAt: v.pipe(v.string(), v.isoTimestamp()),
+	turn: v.optional(described(turn, 'Only on an assistant message: the model’s turn.')),
+	isCut: v.optional(described(v.boolean(), 'The content is cut. Get the message by its id to read all of it.')),
+	isReplaced: v.optional(described(v.boolean(), 'An edit or a regeneration replaced this message. No model sees it.')),
+	isInput: v.optional(described(v.boolean(), 'The message came with a request.')),
+	createdAt: time,
 };
 const parts = v.optional(v.array(shownPart));
 
-/** A message of the history. */
 export const shownMessage = v.variant('role', [
 	v.object({
 		...about,
@@ -124,7 +115,7 @@ export const shownMessage = v.variant('role', [
 	v.object({
 		...about,
 		role: v.literal('tool'),
-		content: v.pipe(v.unknown(), v.description('The result of the tool: any JSON.')),
+		content: described(v.unknown(), 'The result of the tool: any JSON.'),
 		toolCallId: v.string(),
 		isError: v.optional(v.boolean()),
 		ranWith,
@@ -132,15 +123,15 @@ export const shownMessage = v.variant('role', [
 	}),
 ]);
 
-/** The messages that wait for a run, the oldest first. */
+/** Oldest first. */
 export const waitingMessages = v.object({
 	waiting: v.array(
 		v.object({
-			id: v.pipe(v.string(), v.description('The run that the message will start.')),
+			id: described(v.string(), 'The run that the message will start.'),
 			content: v.string(),
 			parts,
 			attachments: about.attachments,
-			steers: v.optional(v.pipe(v.literal(true), v.description('The current run takes it up before its next turn.'))),
+			steers: v.optional(described(v.literal(true), 'The current run takes it up before its next turn.')),
 		}),
 	),
 });

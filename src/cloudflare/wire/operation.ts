@@ -2,15 +2,12 @@ import type * as v from 'valibot';
 import type { Right } from '../auth/rights.ts';
 import type { FailureStatus } from './error.ts';
 
-/**
- * The callers of an operation: anybody, a sender with a signature, callers with a right in the owner, or keys with the scope
- * admin or keys, which hold for all owners.
- */
+/** Who may call an operation: anybody, a sender by its signature, holders of a right, or keys with the scope admin or keys. */
 export type Access = 'anybody' | 'sender' | Right | 'admin' | 'keys';
 
 /**
- * An operation of the API. Its route, its entry in the OpenAPI document and the types of the client come from this record.
- * Its name in `operations/` is the `operationId`.
+ * An operation of the API: the source of its route, its entry in the OpenAPI document and the types of the client. Its name
+ * in `operations/` is the `operationId`.
  */
 export interface Operation {
 	readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete';
@@ -21,30 +18,25 @@ export interface Operation {
 	readonly adminToo?: true;
 	readonly tag: string;
 	readonly summary: string;
-	/** Details in Markdown, if the summary does not say everything. */
+	/** Markdown. */
 	readonly description?: string;
 	readonly query?: v.GenericSchema<unknown, object> & { readonly entries: Readonly<Record<string, v.GenericSchema>> };
-	/**
-	 * Whether unknown query parameters are ignored instead of refused: senders of webhooks, clients of other protocols
-	 * and browsers that follow a link add their own.
-	 */
+	/** Whether unknown query parameters are ignored: webhook senders, other protocols and links in browsers add their own. */
 	readonly ignoresQuery?: true;
 	readonly headers?: readonly RequestHeader[];
-	/** The JSON body. */
 	readonly json?: v.GenericSchema<unknown, object>;
 	/** Examples of the JSON body, by name. */
 	readonly examples?: Readonly<Record<string, unknown>>;
-	/** A body that the route parses itself. */
+	/** A body that the route itself parses. */
 	readonly body?: Readonly<Record<string, OtherMedia>>;
-	/** The answers, by status. */
 	readonly answers: { readonly [status in 200 | 201 | 202 | 204 | 206 | 304]?: Answer };
-	/** Error statuses beyond those that follow from the other fields. */
+	/** The statuses of errors that do not follow from the other fields. */
 	readonly errors?: readonly FailureStatus[];
-	/** Errors that only this operation has: a sentence for each status. */
+	/** A sentence for each status that only this operation has. */
 	readonly ownErrors?: Readonly<Record<number, string>>;
 	/** The form of the errors, if it is not Runlet's own. */
 	readonly failure?: Pick<Answer, 'json' | 'also'>;
-	/** Whether the operation answers with a run, and so has the run’s errors too. */
+	/** Whether it answers with a run, and so with the run's errors too. */
 	readonly runs?: true;
 }
 
@@ -53,7 +45,6 @@ export function operation<const O extends Operation>(given: O): O {
 	return given;
 }
 
-/** The request headers of operations. */
 export const requestHeaders = {
 	accept: {
 		says: 'text/event-stream streams the run. text/markdown returns a skill as its SKILL.md. application/x-ndjson returns an export as lines. Anything else returns JSON.',
@@ -91,7 +82,6 @@ export const requestHeaders = {
 
 export type RequestHeader = keyof typeof requestHeaders;
 
-/** The response headers of operations. */
 export const answerHeaders = {
 	location: 'The path of the session.',
 	'runlet-session': 'The id of the session.',
@@ -106,25 +96,19 @@ export type AnswerHeader = keyof typeof answerHeaders;
 export interface OtherMedia {
 	/** A text, or the JSON of an object. */
 	readonly example: string | Readonly<Record<string, unknown>>;
-	/** A description of the body. */
 	readonly says?: string;
-	/** On an event stream: the schema of each event's `data:`. */
+	/** The schema of each `data:` of an event stream. */
 	readonly events?: v.GenericSchema;
 }
 
-/** An answer of an operation. */
 export interface Answer {
-	/** A description in one sentence. */
 	readonly says: string;
 	readonly json?: v.GenericSchema;
-	/** Examples of the JSON, by name. */
 	readonly examples?: Readonly<Record<string, unknown>>;
-	/** Other media types of the same answer. */
 	readonly also?: Readonly<Record<string, OtherMedia>>;
 	readonly headers?: readonly AnswerHeader[];
 }
 
-/** A parameter in a path. */
 interface PathParameter {
 	readonly says: string;
 	readonly example: string;
@@ -132,7 +116,6 @@ interface PathParameter {
 	readonly hasSlashes?: true;
 }
 
-/** The path parameters, by name. */
 export const pathParameters: Readonly<Record<string, PathParameter>> = {
 	id: { says: 'The session’s id.', example: '5f3c9a1e7b2d4860f1a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d5e6f708' },
 	link: { says: 'The end of a decision link.', example: 'eyJzZXNzaW9uIjoi' },
@@ -149,7 +132,7 @@ export const pathParameters: Readonly<Record<string, PathParameter>> = {
 	source: { says: 'The sender: standard (Standard Webhooks), github, stripe, slack or hmac.', example: 'github' },
 };
 
-/** The type of an answer that fits a schema. It is read-only at every depth. */
+/** The type of an answer: read-only at every depth. */
 export type Shown<S extends v.GenericSchema> = Deep<v.InferOutput<S>>;
 
 type Deep<T> = T extends object ? { readonly [K in keyof T]: Deep<T[K]> } : T;

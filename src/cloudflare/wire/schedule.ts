@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { described, time } from './field.ts';
 import { count, cursor, nextCursor } from './page.ts';
 
 export const scheduleName = v.pipe(
@@ -7,37 +8,35 @@ export const scheduleName = v.pipe(
 	v.maxLength(64),
 );
 
-const time = v.pipe(v.string(), v.isoTimestamp());
-
 const timeFields = {
-	cron: v.optional(v.pipe(v.string(), v.description('Minute, hour, day, month and weekday.'))),
-	every: v.optional(v.pipe(v.string(), v.description('A number and `m`, `h`, `d` or `w`.'))),
-	at: v.optional(v.pipe(v.string(), v.description('Once, at a time with its offset.'))),
-	timezone: v.optional(v.pipe(v.string(), v.description('The time zone of `cron`. UTC if it is missing.'))),
+	cron: v.optional(described(v.string(), 'Minute, hour, day, month and weekday.')),
+	every: v.optional(described(v.string(), 'A number and `m`, `h`, `d` or `w`.')),
+	at: v.optional(described(v.string(), 'Once, at a time with its offset.')),
+	timezone: v.optional(described(v.string(), 'The time zone of `cron`. UTC if it is missing.')),
 };
 
 export const schedule = v.object({
-	id: v.pipe(v.string(), v.description('Names it in `DELETE /v1/schedules/:id`.')),
+	id: described(v.string(), 'Names it in `DELETE /v1/schedules/:id`.'),
 	name: v.string(),
-	agent: v.optional(v.pipe(v.string(), v.description('The agent that it wakes.'))),
-	session: v.optional(v.pipe(v.string(), v.description('The session that it wakes.'))),
+	agent: v.optional(described(v.string(), 'The agent that it wakes.')),
+	session: v.optional(described(v.string(), 'The session that it wakes.')),
 	...timeFields,
-	text: v.optional(v.pipe(v.string(), v.description('The message. Missing where the agent’s code says it.'))),
-	nextAt: v.optional(v.pipe(time, v.description('When it wakes next. Missing once the last time is over.'))),
+	text: v.optional(described(v.string(), 'The message. Missing where the agent’s code says it.')),
+	nextAt: v.optional(described(time, 'When it wakes next. Missing once the last time is over.')),
 	last: v.optional(
 		v.object({
-			at: v.pipe(time, v.description('The time that was due.')),
+			at: described(time, 'The time that was due.'),
 			outcome: v.picklist(['ran', 'skipped', 'failed']),
 			sessionId: v.optional(v.string()),
 			runId: v.optional(v.string()),
-			reason: v.optional(v.pipe(v.string(), v.description('Why no run began.'))),
+			reason: v.optional(described(v.string(), 'Why no run began.')),
 		}),
 	),
 });
 
 export const schedulePage = v.object({ schedules: v.array(schedule), cursor: nextCursor });
 
-/** The id of a schedule is the cursor of the schedules behind it. */
+/** A page begins after the id of its cursor. */
 export const schedulePageQuery = v.strictObject({
 	session: v.optional(v.pipe(v.string(), v.maxLength(200), v.description('Only those of this session.'))),
 	cursor: v.optional(cursor(/^(?:agent|session)\.[^.]{1,200}\.[^.]{1,64}$/)),

@@ -4,6 +4,7 @@ import { userName } from '../auth/actor.ts';
 import { amount, budgetSchema, budgetState, limit } from './budget.ts';
 import { question, waitingCall } from './call.ts';
 import { attachmentsField, content } from './content.ts';
+import { described, time } from './field.ts';
 import { expirySchema, longText, maxName, shortText } from './limits.ts';
 import { bothGiven, modelField } from './message.ts';
 import type { Shown } from './operation.ts';
@@ -24,7 +25,7 @@ export const sessionBody = v.pipe(
 		agent: v.pipe(shortText(maxName), v.nonEmpty()),
 		model: modelField,
 		user: v.optional(
-			v.pipe(userName, v.description('The person whose session it is. It never changes, and tools authorize by it.')),
+			described(userName, 'The person whose session it is. It never changes, and tools authorize by it.'),
 		),
 		for: v.optional(holder),
 		metadata: v.optional(metadata),
@@ -39,7 +40,6 @@ export const sessionBody = v.pipe(
 	),
 );
 
-/** The fields of a session that can change. */
 export const changeBody = v.pipe(
 	v.strictObject({
 		budget: v.optional(budgetSchema),
@@ -60,66 +60,59 @@ export const runStatus = v.picklist([
 	'error',
 ]);
 
-/** The parent of a session that works for a call. */
+/** A session that works for a call. */
 const child = v.object({
 	id: v.string(),
 	agent: v.string(),
-	callId: v.pipe(v.string(), v.description('The call that it works for.')),
-	budget: v.optional(v.pipe(limit, v.description('What it may spend.'))),
-	background: v.optional(v.pipe(v.literal(true), v.description('It tells by a message what came of it.'))),
-	spent: v.optional(v.pipe(amount, v.description('What it cost. Missing until it has ended.'))),
+	callId: described(v.string(), 'The call that it works for.'),
+	budget: v.optional(described(limit, 'What it may spend.')),
+	background: v.optional(described(v.literal(true), 'It tells by a message what came of it.')),
+	spent: v.optional(described(amount, 'What it cost. Missing until it has ended.')),
 });
 
 const sessionAbout = v.object({
 	id: v.string(),
 	agent: v.string(),
 	model: v.string(),
-	createdAt: v.pipe(v.string(), v.isoTimestamp()),
-	title: v.optional(v.pipe(v.string(), v.description('The title in the list of sessions.'))),
-	owner: v.optional(v.pipe(v.string(), v.description('The owner. Shown only to keys with the scope admin.'))),
-	user: v.optional(v.pipe(v.string(), v.description('The person whose session it is.'))),
+	createdAt: time,
+	title: v.optional(described(v.string(), 'The title in the list of sessions.')),
+	owner: v.optional(described(v.string(), 'The owner. Shown only to keys with the scope admin.')),
+	user: v.optional(described(v.string(), 'The person whose session it is.')),
 	metadata: v.optional(v.record(v.string(), v.string())),
-	run: v.optional(v.pipe(v.object({ id: v.string(), status: runStatus }), v.description('The newest run.'))),
-	error: v.optional(v.pipe(v.object({ code: v.string(), message: v.string() }), v.description('Why the run failed.'))),
-	question: v.optional(v.pipe(question, v.description('What a tool asks the user.'))),
-	toolCalls: v.optional(v.pipe(v.array(waitingCall), v.description('The calls that wait for an answer.'))),
-	parent: v.optional(v.pipe(v.object({ id: v.string() }), v.description('The session that it works for.'))),
-	children: v.optional(v.pipe(v.array(child), v.description('The sessions that work for calls of this one.'))),
-	waiting: v.optional(v.pipe(v.number(), v.description('The number of messages that wait for the run to end.'))),
+	run: v.optional(described(v.object({ id: v.string(), status: runStatus }), 'The newest run.')),
+	error: v.optional(described(v.object({ code: v.string(), message: v.string() }), 'Why the run failed.')),
+	question: v.optional(described(question, 'What a tool asks the user.')),
+	toolCalls: v.optional(described(v.array(waitingCall), 'The calls that wait for an answer.')),
+	parent: v.optional(described(v.object({ id: v.string() }), 'The session that it works for.')),
+	children: v.optional(described(v.array(child), 'The sessions that work for calls of this one.')),
+	waiting: v.optional(described(v.number(), 'The number of messages that wait for the run to end.')),
 	budget: budgetState,
-	bytes: v.pipe(v.number(), v.description('The bytes that it holds: messages, files, and all else.')),
-	dayBudget: v.optional(
-		v.pipe(budgetState, v.description('What the owner spent today (UTC). Present if the day has a cap.')),
-	),
+	bytes: described(v.number(), 'The bytes that it holds: messages, files, and all else.'),
+	dayBudget: v.optional(described(budgetState, 'What the owner spent today (UTC). Present if the day has a cap.')),
 });
 
-/** A session: its status, what it waits for, and its budget. */
 export const session = v.object({ ...sessionAbout.entries, status });
 
-/** A session, and whether the request was a repetition. */
+/** Whether the request was repeated. */
 export type RepeatableSession = Shown<typeof session> & { readonly isReplay?: boolean };
 
-/** A new session, with a token for a page that talks to it. */
 export const newSession = v.object({ ...session.entries, ...sessionToken.entries });
 
-/** A new session, with the result of its run. */
 export const startedSession = v.intersect([v.object({ ...sessionAbout.entries, ...sessionToken.entries }), runResult]);
 
-/** A new session whose run continues. */
 export const acceptedSession = v.object({ ...newSession.entries, ...acceptedRun.entries });
 
-/** One page of the session list. */
 export const sessionPage = v.object({
 	sessions: v.array(
 		v.object({
 			id: v.string(),
 			agent: v.string(),
-			owner: v.optional(v.pipe(v.string(), v.description('The owner. Present if the query has `owner`.'))),
-			user: v.optional(v.pipe(v.string(), v.description('The person whose session it is.'))),
+			owner: v.optional(described(v.string(), 'The owner. Present if the query has `owner`.')),
+			user: v.optional(described(v.string(), 'The person whose session it is.')),
 			title: v.optional(v.string()),
-			createdAt: v.pipe(v.string(), v.isoTimestamp()),
-			lastActivityAt: v.pipe(v.string(), v.isoTimestamp()),
-			status: v.optional(v.pipe(status, v.description('Present if the query has `status`.'))),
+			createdAt: time,
+			lastActivityAt: time,
+			status: v.optional(described(status, 'Present if the query has `status`.')),
 		}),
 	),
 	cursor: nextCursor,
@@ -130,9 +123,8 @@ export const sessionQuery = v.object({
 	limit: v.optional(count(100), '20'),
 	status: v.optional(status),
 	agent: agentName,
-	user: v.optional(v.pipe(userName, v.description('Lists the sessions of this user.'))),
+	user: v.optional(described(userName, 'Lists the sessions of this user.')),
 	owner: v.optional(ownerOrAll),
 });
 
-/** The task lists of a session, in the order in which they were made. */
 export const taskLists = v.object({ lists: v.array(taskList) });

@@ -1,11 +1,10 @@
 import type { RunEvent } from '../../core/chat/index.ts';
 import type { ChildEvent } from './event.ts';
 
-/** Who reads an answer. */
 export interface Reader {
-	/** Whether it is an operator: an admin of the owner, or the person of the local mode (docs/keys.md, "Roles"). */
+	/** An admin of the owner, or the person of the local mode (docs/keys.md, "Roles"). */
 	readonly isOperator: boolean;
-	/** The id in the log: the id of the run, else of the request. */
+	/** The run's id in the log, else the request's. */
 	readonly id: string | undefined;
 }
 
@@ -15,10 +14,9 @@ interface Shown {
 	readonly data?: Readonly<Record<string, unknown>>;
 }
 
-/** Codes of mistakes in the setup. */
-const ofSetup: ReadonlySet<string> = new Set(['not_configured', 'unknown_model', 'invalid_agent']);
+const setupCodes: ReadonlySet<string> = new Set(['not_configured', 'unknown_model', 'invalid_agent']);
 
-/** Remedies for failures of a model, by code. Only the operator can mend other failures of a model. */
+/** Failures of a model that the reader can mend. */
 const remedies: Readonly<Record<string, readonly [code: string, message: string]>> = {
 	context_overflow: ['context_overflow', 'The conversation is too long for the model. Send less, or begin a new one.'],
 	content_filtered: ['content_filtered', 'The model refuses this content. Change the message.'],
@@ -31,9 +29,8 @@ const remedies: Readonly<Record<string, readonly [code: string, message: string]
 };
 
 /**
- * Returns an error as its reader may see it. Only operators see errors that the operator has to mend (a key, a model, a
- * variable, words of a provider). Others read a neutral text and the id of the entry in the log. Everybody sees errors that
- * the reader can mend.
+ * Returns an error as its reader may see it. Only operators read errors of the setup and words of a provider. Others read
+ * a neutral text and the id of the log entry.
  */
 export function showError<E extends Shown>(error: E, { isOperator, id }: Reader): E | Shown {
 	if (isOperator || !isOfOperator(error)) return error;
@@ -42,7 +39,7 @@ export function showError<E extends Shown>(error: E, { isOperator, id }: Reader)
 	const known = id === undefined ? 'the time of this answer' : `the id ${id}`;
 	const [code, message] =
 		remedy ??
-		(ofSetup.has(own)
+		(setupCodes.has(own)
 			? ['not_configured', `Something is missing in the setup of this service. Tell its operator ${known}.`]
 			: ['provider_error', `The model of this service cannot be used now. Tell its operator ${known}.`]);
 	const { retryAfter } = data ?? {};
@@ -53,7 +50,6 @@ export function showError<E extends Shown>(error: E, { isOperator, id }: Reader)
 	};
 }
 
-/** Returns an event as its reader may see it. */
 export function showEvent(event: RunEvent, reader: Reader): RunEvent {
 	if (reader.isOperator) return event;
 	if (event.type === 'warning') {
@@ -74,14 +70,13 @@ function isOfChild(event: RunEvent | ChildEvent): event is ChildEvent {
 	return event.type === 'child';
 }
 
-/** The neutral texts of warnings whose own text is for operators. */
+/** The texts for readers who are no operators. */
 const neutralWarnings: ReadonlyMap<string, string> = new Map([
 	['fallback_not_ready', 'A model that would have been asked next is not ready.'],
 	['mcp_unreachable', 'Tools of a server are missing in this turn.'],
 	['not_recalled', 'Nothing was recalled for this turn.'],
 ]);
 
-/** Whether only the operator may see an error. */
 function isOfOperator({ code, data }: Pick<Shown, 'code' | 'data'>): boolean {
-	return ofSetup.has(code) || (code !== 'cancelled' && (data?.provider !== undefined || data?.model !== undefined));
+	return setupCodes.has(code) || (code !== 'cancelled' && (data?.provider !== undefined || data?.model !== undefined));
 }

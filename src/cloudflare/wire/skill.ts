@@ -1,7 +1,7 @@
 import * as v from 'valibot';
+import { described } from './field.ts';
 import { count, cursor, nextCursor } from './page.ts';
 
-/** A published skill in a list. */
 export const listedSkill = v.object({
 	name: v.string(),
 	description: v.string(),
@@ -9,28 +9,24 @@ export const listedSkill = v.object({
 	modalities: v.optional(v.array(v.string())),
 	requires: v.optional(v.array(v.string())),
 	'allowed-tools': v.optional(v.string()),
-	etag: v.pipe(v.string(), v.description('The entity tag. Send it in quotes as If-Match.')),
-	score: v.optional(v.pipe(v.number(), v.description('How well the skill fits the query.'))),
+	etag: described(v.string(), 'The entity tag. Send it in quotes as If-Match.'),
+	score: v.optional(described(v.number(), 'How well the skill fits the query.')),
 });
 
 export const skillPage = v.object({ skills: v.array(listedSkill), cursor: nextCursor });
 
-/** A published skill with its text. */
 export const skill = v.object({
 	...v.omit(listedSkill, ['score']).entries,
 	body: v.string(),
-	files: v.optional(
-		v.pipe(v.record(v.string(), v.string()), v.description('The text files beside SKILL.md, by path.')),
-	),
+	files: v.optional(described(v.record(v.string(), v.string()), 'The text files beside SKILL.md, by path.')),
 	frontMatter: v.optional(v.record(v.string(), v.unknown())),
 });
 
-/** The answer to a publication. */
 export const publishedSkill = v.object({
 	name: v.string(),
 	etag: v.string(),
 	warnings: v.optional(
-		v.pipe(
+		described(
 			v.array(
 				v.object({
 					severity: v.picklist(['error', 'warning']),
@@ -39,7 +35,7 @@ export const publishedSkill = v.object({
 					line: v.optional(v.number()),
 				}),
 			),
-			v.description('Where the skill violates the format. It works here all the same.'),
+			'Where the skill violates the format. It works here all the same.',
 		),
 	),
 });

@@ -1,16 +1,14 @@
 import * as v from 'valibot';
 import { userName } from '../auth/actor.ts';
 import { amount, limit } from './budget.ts';
+import { described } from './field.ts';
 import { count, ownerName } from './page.ts';
 
 export const spendingQuery = v.object({
 	owner: v.optional(
-		v.pipe(
-			ownerName,
-			v.description('Only this owner. If it is missing: all owners with the scope `admin`, else your own.'),
-		),
+		described(ownerName, 'Only this owner. If it is missing: all owners with the scope `admin`, else your own.'),
 	),
-	user: v.optional(v.pipe(userName, v.description('Only what this user of the owner spent.'))),
+	user: v.optional(described(userName, 'Only what this user of the owner spent.')),
 	by: v.optional(
 		v.pipe(
 			v.string(),
@@ -23,44 +21,41 @@ export const spendingQuery = v.object({
 			),
 		),
 	),
-	days: v.optional(v.pipe(count(400), v.description('The number of days, including today (UTC).')), '31'),
+	days: v.optional(described(count(400), 'The number of days, including today (UTC).'), '31'),
 });
 
 /** The spending of an owner, or of a user, on a day. */
 export const spentDay = v.object({
-	day: v.pipe(v.string(), v.description('In UTC, such as 2026-11-22.')),
-	spent: v.pipe(amount, v.description('What calls to models cost.')),
+	day: described(v.string(), 'In UTC, such as 2026-11-22.'),
+	spent: described(amount, 'What calls to models cost.'),
 	unpricedTokens: v.optional(
-		v.pipe(v.number(), v.description('Those of the tokens whose price is not known. Missing if it is known of all.')),
+		described(v.number(), 'Those of the tokens whose price is not known. Missing if it is known of all.'),
 	),
-	reserved: v.pipe(
+	reserved: described(
 		amount,
-		v.description('Reserved for runs that are going on. What they do not need is given back when they end.'),
+		'Reserved for runs that are going on. What they do not need is given back when they end.',
 	),
 });
 
 const names = {
-	agent: v.optional(v.pipe(v.string(), v.description('`*` stands for all others of that day, in each of the three.'))),
+	agent: v.optional(described(v.string(), '`*` stands for all others of that day, in each of the three.')),
 	model: v.optional(v.string()),
-	user: v.optional(v.pipe(v.string(), v.description('Missing for sessions without a user.'))),
+	user: v.optional(described(v.string(), 'Missing for sessions without a user.')),
 };
 const counts = {
-	inputTokens: v.pipe(v.number(), v.description('Those of the tokens that were sent.')),
-	cachedInputTokens: v.pipe(v.number(), v.description('Those of the input that came from a cache.')),
-	cachedShare: v.pipe(v.number(), v.description('The same as a share of the input, from 0 to 1.')),
-	units: v.pipe(
-		v.record(v.string(), v.number()),
-		v.description('What else was billed, by name: `{ "web_searches": 2 }`.'),
-	),
+	inputTokens: described(v.number(), 'Those of the tokens that were sent.'),
+	cachedInputTokens: described(v.number(), 'Those of the input that came from a cache.'),
+	cachedShare: described(v.number(), 'The same as a share of the input, from 0 to 1.'),
+	units: described(v.record(v.string(), v.number()), 'What else was billed, by name: `{ "web_searches": 2 }`.'),
 };
 
-/** The spending by agent, model and user, if the query asks for them. */
+/** The spending by agent, model and user. */
 export const spentParts = v.object({
 	day: spentDay.entries.day,
 	...names,
-	spent: v.pipe(
+	spent: described(
 		v.object({ tokens: v.number(), usd: v.nullable(v.number()) }),
-		v.description('`usd` is what is known of the price, and `null` if nothing is known.'),
+		'`usd` is what is known of the price, and `null` if nothing is known.',
 	),
 	unpricedTokens: spentDay.entries.unpricedTokens,
 	...counts,
@@ -71,53 +66,51 @@ export const spentGroup = v.union([
 	v.object({ owner: v.string(), ...spentParts.entries }),
 	v.object({
 		...{ owner: v.string(), day: spentDay.entries.day, ...names },
-		unit: v.pipe(
+		unit: described(
 			v.string(),
-			v.description('`input_tokens`, `cached_input_tokens` (which are input, too), `output_tokens`, or a billed unit.'),
+			'`input_tokens`, `cached_input_tokens` (which are input, too), `output_tokens`, or a billed unit.',
 		),
 		count: v.number(),
 	}),
 ]);
 
-/** The spending of owners by day. */
+const account = {
+	owner: v.string(),
+	user: v.optional(described(v.string(), 'The user. Present if the query has `user`.')),
+};
+
 export const spending = v.object({
-	budgets: v.pipe(
+	budgets: described(
 		v.object({ session: limit, day: limit }),
-		v.description('The default budgets of a session and of an owner’s day.'),
+		'The default budgets of a session and of an owner’s day.',
 	),
-	usage: v.pipe(
+	usage: described(
 		v.array(
 			v.object({
-				owner: v.string(),
-				user: v.optional(v.pipe(v.string(), v.description('The user. Present if the query has `user`.'))),
+				...account,
 				...spentDay.entries,
-				limit: v.pipe(
+				limit: described(
 					limit,
-					v.description(
-						'What may be spent on a day, as the keys or the budget of the user say now. A missing field has no cap.',
-					),
+					'What may be spent on a day, as the keys or the budget of the user say now. A missing field has no cap.',
 				),
 			}),
 		),
-		v.description('The newest day first. Days without spending are left out.'),
+		'The newest day first. Days without spending are left out.',
 	),
 	groups: v.optional(
-		v.pipe(
+		described(
 			v.array(spentGroup),
-			v.description(
-				'The same by what `by` asks for: the newest day first, then what had the most tokens. With `unit` it is counts, and no money.',
-			),
+			'The same by what `by` asks for: the newest day first, then what had the most tokens. With `unit` it is counts, and no money.',
 		),
 	),
-	storage: v.pipe(
+	storage: described(
 		v.array(
 			v.object({
-				owner: v.string(),
-				user: v.optional(v.pipe(v.string(), v.description('The user. Present if the query has `user`.'))),
+				...account,
 				bytes: v.number(),
-				limit: v.optional(v.pipe(v.number(), v.description('The most bytes. Missing if there is no limit.'))),
+				limit: v.optional(described(v.number(), 'The most bytes. Missing if there is no limit.')),
 			}),
 		),
-		v.description('What the sessions hold now, as they told it last.'),
+		'What the sessions hold now, as they told it last.',
 	),
 });

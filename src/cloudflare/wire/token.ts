@@ -1,27 +1,26 @@
 import * as v from 'valibot';
 import { userName } from '../auth/actor.ts';
 import { type TokenScope, tokenScopes } from '../auth/rights.ts';
+import { described, time } from './field.ts';
 import { maxId, shortText } from './limits.ts';
 
-/** The default scopes: a page shows which calls wait for an approval, and somebody else decides. */
+/** A page shows which calls wait for an approval, and somebody else decides. */
 export const defaultTokenScopes: readonly TokenScope[] = ['read', 'message'];
 
-/** The default lifetime of a token in seconds: a day. */
+/** A day. */
 export const tokenSeconds = 86_400;
 
-/** The longest lifetime of a token in seconds: 30 days. */
+/** 30 days. */
 const longestTokenSeconds = 2_592_000;
 
-/** Who holds a token or a link. */
-export const holder = v.pipe(
+export const holder = described(
 	userName,
-	v.description('The person who holds it and decides by it, such as `kim`. The default is the user of the session.'),
+	'The person who holds it and decides by it, such as `kim`. The default is the user of the session.',
 );
 
-/** The body that makes a token. */
 export const tokenBody = v.strictObject({
 	for: v.optional(holder),
-	user: v.optional(v.pipe(userName, v.description('The user of the session, if you want to be sure of it.'))),
+	user: v.optional(described(userName, 'The user of the session, if you want to be sure of it.')),
 	expiresInSeconds: v.optional(
 		v.pipe(
 			v.number(),
@@ -43,28 +42,25 @@ export const tokenBody = v.strictObject({
 	),
 });
 
-/** A token that gives access to one session only. */
+/** Gives access to one session. */
 export const sessionToken = v.object({
 	token: v.string(),
-	tokenId: v.pipe(v.string(), v.description('The id that revokes the token.')),
+	tokenId: described(v.string(), 'The id that revokes the token.'),
 	tokenScopes: v.array(v.picklist(tokenScopes)),
-	tokenExpiresAt: v.pipe(v.string(), v.isoTimestamp()),
+	tokenExpiresAt: time,
 });
 
-/** The body that makes links to decide about a call. */
 export const linkBody = v.strictObject({
 	callId: v.pipe(shortText(maxId), v.nonEmpty()),
-	for: v.optional(
-		v.pipe(holder, v.description('The person who decides by them: shown on the page, and told to `approvers`.')),
-	),
+	for: v.optional(described(holder, 'The person who decides by them: shown on the page, and told to `approvers`.')),
 	expiresInSeconds: v.optional(
 		v.pipe(v.number(), v.integer(), v.minValue(60), v.maxValue(604_800), v.description('The default is an hour.')),
 	),
 });
 
-/** Links to decide about a call. Whoever has one can decide. */
+/** Whoever has a link can decide. */
 export const decisionLinks = v.object({
 	approve: v.string(),
 	deny: v.string(),
-	expiresAt: v.pipe(v.string(), v.isoTimestamp()),
+	expiresAt: time,
 });

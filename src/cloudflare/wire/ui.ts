@@ -1,13 +1,13 @@
 import * as v from 'valibot';
 import { taskList } from '../../core/tool/tasks.ts';
+import { described } from './field.ts';
 
-/** The most characters of a chat id or a message id. */
+/** Characters of a chat id or a message id. */
 const maxId = 256;
 
 /** An answer of many turns has a few hundred parts. */
 const parts = v.pipe(v.array(v.unknown()), v.maxLength(10_000, 'at most 10000 parts'));
 
-/** The body that an AI SDK page posts. Only the last message is read: the session keeps the history. */
 export const uiPost = v.object({
 	id: v.pipe(v.string(), v.nonEmpty('must not be empty'), v.maxLength(maxId), v.description('The chat’s id.')),
 	messages: v.pipe(
@@ -34,13 +34,12 @@ export const uiPost = v.object({
 	),
 });
 
-/** The last message of a post. Parts of unknown kinds are ignored. */
+/** Parts of unknown kinds are ignored. */
 export const postedMessage = v.variant('role', [
 	v.object({ role: v.literal('user'), id: v.optional(v.pipe(v.string(), v.maxLength(maxId))), parts }),
 	v.object({ role: v.literal('assistant'), id: v.optional(v.pipe(v.string(), v.maxLength(maxId))), parts }),
 ]);
 
-/** The conversation as a page shows it. */
 export const uiMessageList = v.object({
 	messages: v.array(
 		v.object({
@@ -59,18 +58,13 @@ const errorText = v.string();
 const input = v.unknown();
 const data = v.record(v.string(), v.unknown());
 const messageMetadata = v.optional(data);
-const providerExecuted = v.optional(
-	v.pipe(v.literal(true), v.description('The provider of the model ran the tool itself.')),
-);
+const providerExecuted = v.optional(described(v.literal(true), 'The provider of the model ran the tool itself.'));
 const sourceId = v.string();
 const providerMetadata = v.optional(
-	v.pipe(
-		v.object({ runlet: v.object({ quote: v.string() }) }),
-		v.description('The words of the source that the answer cites.'),
-	),
+	described(v.object({ runlet: v.object({ quote: v.string() }) }), 'The words of the source that the answer cites.'),
 );
 
-/** A chunk of the UI message stream. AI SDK 5, 6 and 7 read it; the two approval kinds need 6 or 7. */
+/** AI SDK 5, 6 and 7 read it; the two approval kinds need 6 or 7. */
 export const uiChunk = v.variant('type', [
 	v.object({ type: v.literal('start'), messageId: v.optional(v.string()), messageMetadata }),
 	v.object({ type: v.literal('message-metadata'), messageMetadata: data }),

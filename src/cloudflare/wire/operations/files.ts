@@ -57,7 +57,7 @@ export const putFile = operation({
 	tag: 'Files',
 	summary: 'Upload a file',
 	description:
-		'Replaces what stands at the path, whoever wrote it. With `If-Match` it replaces only that version, and with `If-None-Match: *` it only creates: where the file was changed meanwhile, the answer is `412`. A file may have 100 MB where a bucket `FILES` is bound, else 4 MB. The body is taken as it is, whatever its content type.',
+		'Replaces the file at the path, whoever wrote it. With `If-Match` it replaces only that version, and with `If-None-Match: *` it only creates: where the file was changed meanwhile, the answer is `412`. A file may have 100 MB where a bucket `FILES` is bound, else 4 MB. The body is taken as it is, whatever its content type.',
 	headers: ['if-match', 'if-none-match'],
 	body: { 'application/octet-stream': { example: 'Begin on Friday.' } },
 	answers: {

@@ -1,11 +1,7 @@
 import { keyBody, keyList, newKey } from '../key.ts';
 import { operation } from '../operation.ts';
 
-const scopes = ['run'];
-
-const role = 'admin';
-
-const shop = { id: '7kq2mzt1v9xe', owner: 'shop', role, scopes, isOver: false };
+const shop = { id: '7kq2mzt1v9xe', owner: 'shop', role: 'admin', scopes: ['run'], isOver: false };
 
 export const listKeys = operation({
 	method: 'get',
@@ -21,10 +17,7 @@ export const listKeys = operation({
 			examples: {
 				rotated: {
 					keys: [
-						{
-							...{ id: '015i5xqv0sdf', owner: 'shop', user: 'kim', role, scopes, expiresAt: '2026-11-28T12:00:00Z' },
-							...{ isOver: false, isStored: false },
-						},
+						{ ...shop, id: '015i5xqv0sdf', user: 'kim', expiresAt: '2026-11-28T12:00:00Z', isStored: false },
 						{ ...shop, isStored: false },
 					],
 				},

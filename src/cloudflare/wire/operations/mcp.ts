@@ -27,6 +27,8 @@ const shown = {
 
 const hash = '2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824';
 
+const details = { ...shown, tools: [{ name: 'search', hash, isChanged: false }] };
+
 const base = 'https://example.com';
 
 const document = {
@@ -57,11 +59,7 @@ export const getServer = operation({
 	summary: 'Read an MCP server and its tools',
 	description: 'Asks the server for its tools, and says which of them changed since they were accepted.',
 	answers: {
-		200: {
-			says: 'The server, without its secrets.',
-			json: shownServerDetails,
-			examples: { server: { ...shown, tools: [{ name: 'search', hash, isChanged: false }] } },
-		},
+		200: { says: 'The server, without its secrets.', json: shownServerDetails, examples: { server: details } },
 	},
 	errors: [404],
 });
@@ -104,13 +102,7 @@ export const acceptTools = operation({
 		'Asks the server for its tools again, and accepts each named tool that still has the given hash. Agents can call it from then on.',
 	json: acceptBody,
 	examples: { tools: { tools: { search: hash } } },
-	answers: {
-		200: {
-			says: 'The server with its tools.',
-			json: shownServerDetails,
-			examples: { server: { ...shown, tools: [{ name: 'search', hash, isChanged: false }] } },
-		},
-	},
+	answers: { 200: { says: 'The server with its tools.', json: shownServerDetails, examples: { server: details } } },
 	errors: [404, 409],
 });
 

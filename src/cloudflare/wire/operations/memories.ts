@@ -9,8 +9,7 @@ export const listMemories = operation({
 	adminToo: true,
 	tag: 'Memories',
 	summary: 'List or search memories',
-	description:
-		'By path, a page at a time; with `query` the best first. `Accept: application/x-ndjson` exports all of them.',
+	description: 'Sorted by path; with `query` the best first. `Accept: application/x-ndjson` exports all of them.',
 	query: memoryQuery,
 	headers: ['accept'],
 	answers: {

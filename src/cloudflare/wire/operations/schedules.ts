@@ -2,14 +2,14 @@ import { operation } from '../operation.ts';
 import { schedule, scheduleBody, schedulePage, schedulePageQuery } from '../schedule.ts';
 import * as example from './shared.ts';
 
-const asked = { name: 'check-inbox', text: 'Look at the inbox.', every: '30m' };
+const checkInbox = { name: 'check-inbox', text: 'Look at the inbox.', every: '30m' };
 
 const session = example.session.id;
 
 const shown = {
 	id: `session.${session}.check-inbox`,
 	session,
-	...asked,
+	...checkInbox,
 	nextAt: '2026-11-23T09:30:00.000Z',
 	last: { at: '2026-11-23T09:00:00.000Z', outcome: 'skipped', reason: 'the budget of the day is spent' },
 };
@@ -29,9 +29,11 @@ export const listSchedules = operation({
 	access: 'manageSession',
 	tag: 'Schedules',
 	summary: 'List what wakes your agents and sessions',
-	description: 'With the next time of each, and what became of the last one.',
+	description: 'Each with its next time, and with the outcome of its last one.',
 	query: schedulePageQuery,
-	answers: { 200: { says: 'A page of them.', json: schedulePage, examples: { two: { schedules: [morning, shown] } } } },
+	answers: {
+		200: { says: 'One page of the schedules.', json: schedulePage, examples: { two: { schedules: [morning, shown] } } },
+	},
 });
 
 export const putSchedule = operation({
@@ -40,10 +42,9 @@ export const putSchedule = operation({
 	access: 'manageSession',
 	tag: 'Schedules',
 	summary: 'Have a session woken',
-	description:
-		'With a message, once or again and again. One of the same session and name takes the place of the one before.',
+	description: 'A message wakes it, once or repeatedly. A schedule of the same session and name is replaced.',
 	json: scheduleBody,
-	examples: { often: { session, ...asked } },
+	examples: { often: { session, ...checkInbox } },
 	answers: { 201: { says: 'The schedule.', json: schedule, examples: { often: shown } } },
 	errors: [404, 409],
 });
@@ -54,7 +55,7 @@ export const cancelSchedule = operation({
 	access: 'manageSession',
 	tag: 'Schedules',
 	summary: 'Cancel a schedule',
-	description: 'Of a session. Those of an agent stand in its code.',
-	answers: { 204: { says: 'It wakes no more.' } },
+	description: 'Only a schedule of a session. The schedules of an agent are in its code.',
+	answers: { 204: { says: 'The schedule is cancelled.' } },
 	errors: [404, 409],
 });

@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import { userName } from '../../auth/actor.ts';
 import { approvalPage, approvalQuery } from '../approval.ts';
 import { exportedSession } from '../export.ts';
+import { described } from '../field.ts';
 import { operation } from '../operation.ts';
 import {
 	acceptedSession,
@@ -218,7 +219,7 @@ export const importSession = operation({
 	summary: 'Import a session',
 	description:
 		'Makes a session of what `GET /v1/sessions/:id/export` returned, here or in another Runlet: all of it or nothing. Its runs, history, files and what tools remember come along; what was spent, the messages that waited, who sent and approved what, and what only a provider understands do not. All of it counts as text from outside. One JSON document has at most 32 MiB, lines have at most 1 GiB.',
-	query: v.object({ user: v.optional(v.pipe(userName, v.description('The person whose session it becomes.'))) }),
+	query: v.object({ user: v.optional(described(userName, 'The person whose session it becomes.')) }),
 	headers: ['idempotency-key'],
 	body: {
 		'application/json': { example: example.exported },

@@ -30,7 +30,7 @@ export const listTools = operation({
 	tag: 'Tools',
 	summary: 'List your tools',
 	description: 'The HTTP tools that this owner has defined, by name. Agents with `userTools` offer them.',
-	answers: { 200: { says: 'All of them.', json: toolList, examples: { tools: { tools: [shown] } } } },
+	answers: { 200: { says: 'All tools.', json: toolList, examples: { tools: { tools: [shown] } } } },
 });
 
 export const getTool = operation({
@@ -66,7 +66,7 @@ export const deleteTool = operation({
 	access: 'setUp',
 	tag: 'Tools',
 	summary: 'Remove a tool',
-	description: 'With its secrets.',
+	description: 'Removes its secrets, too.',
 	answers: { 204: { says: 'The tool is removed.' } },
 	errors: [404],
 });

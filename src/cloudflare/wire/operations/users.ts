@@ -3,15 +3,41 @@ import { spending, spendingQuery } from '../spending.ts';
 import { erasedUser, exportedUser, userBudget, userBudgetBody, userQuery } from '../user.ts';
 import * as example from './shared.ts';
 
+const day = '2026-11-22';
+
+const nothing = { tokens: 0, usd: 0 };
+
 const budget = {
 	caps: { daily: { tokens: 50_000 } },
 	daily: {
 		limit: { tokens: 50_000 },
 		spent: { tokens: 12_000, usd: 0.06 },
-		reserved: { tokens: 0, usd: 0 },
+		reserved: nothing,
 		left: { tokens: 38_000 },
 	},
-	total: { limit: {}, spent: { tokens: 80_000, usd: 0.4 }, reserved: { tokens: 0, usd: 0 }, left: {} },
+	total: { limit: {}, spent: { tokens: 80_000, usd: 0.4 }, reserved: nothing, left: {} },
+};
+
+const byModel = {
+	day,
+	model: 'claude-sonnet-4-6',
+	inputTokens: 10_000,
+	cachedInputTokens: 8_000,
+	cachedShare: 0.8,
+	units: { web_searches: 2 },
+};
+
+const alice = {
+	owner: 'alice',
+	day,
+	spent: { tokens: 18_400, usd: 0.21 },
+	limit: { tokens: 20_000_000 },
+	reserved: nothing,
+};
+
+const owners = {
+	budgets: { session: { tokens: 2_000_000 }, day: { tokens: 20_000_000 } },
+	storage: [{ owner: 'alice', bytes: 1_310_720, limit: 107_374_182_400 }],
 };
 
 export const getUser = operation({
@@ -30,18 +56,8 @@ export const getUser = operation({
 			examples: {
 				ada: {
 					...{ owner: 'shop', user: 'ada', budget },
-					usage: [{ day: '2026-11-22', spent: { tokens: 12_000, usd: 0.06 }, reserved: { tokens: 0, usd: 0 } }],
-					spending: [
-						{
-							...{
-								day: '2026-11-22',
-								agent: 'shopkeeper',
-								model: 'claude-sonnet-4-6',
-								spent: { tokens: 12_000, usd: 0.06 },
-							},
-							...{ inputTokens: 10_000, cachedInputTokens: 8_000, cachedShare: 0.8, units: { web_searches: 2 } },
-						},
-					],
+					usage: [{ day, spent: { tokens: 12_000, usd: 0.06 }, reserved: nothing }],
+					spending: [{ ...byModel, agent: 'shopkeeper', spent: { tokens: 12_000, usd: 0.06 } }],
 					schedules: [],
 					memories: [example.memory],
 					sessions: [example.exported],
@@ -76,7 +92,7 @@ export const getUserBudget = operation({
 	tag: 'Users',
 	summary: 'Show the budget of a user',
 	query: userQuery,
-	answers: { 200: { says: 'The caps, and where they stand.', json: userBudget, examples: { budget } } },
+	answers: { 200: { says: 'The caps and their state.', json: userBudget, examples: { budget } } },
 });
 
 export const setUserBudget = operation({
@@ -89,7 +105,7 @@ export const setUserBudget = operation({
 		'What the user may spend on a UTC day, in all their sessions, and in all. A run that goes on spends what it has leased already: the caps hold from its next lease on, within a minute. An empty object removes the caps.',
 	json: userBudgetBody,
 	examples: { daily: { daily: { tokens: 50_000 } } },
-	answers: { 200: { says: 'The caps, and where they stand.', json: userBudget, examples: { budget } } },
+	answers: { 200: { says: 'The caps and their state.', json: userBudget, examples: { budget } } },
 });
 
 export const getUsage = operation({
@@ -107,47 +123,17 @@ export const getUsage = operation({
 			says: 'The spending by day.',
 			json: spending,
 			examples: {
-				usage: {
-					budgets: { session: { tokens: 2_000_000 }, day: { tokens: 20_000_000 } },
-					usage: [
-						{
-							owner: 'alice',
-							day: '2026-11-22',
-							spent: { tokens: 18_400, usd: 0.21 },
-							limit: { tokens: 20_000_000 },
-							reserved: { tokens: 0, usd: 0 },
-						},
-					],
-					storage: [{ owner: 'alice', bytes: 1_310_720, limit: 107_374_182_400 }],
-				},
+				usage: { ...owners, usage: [alice] },
 				byModel: {
-					budgets: { session: { tokens: 2_000_000 }, day: { tokens: 20_000_000 } },
-					usage: [
-						{
-							owner: 'alice',
-							day: '2026-11-22',
-							spent: { tokens: 18_400, usd: 0.21 },
-							unpricedTokens: 400,
-							limit: { tokens: 20_000_000 },
-							reserved: { tokens: 0, usd: 0 },
-						},
-					],
+					...owners,
+					usage: [{ ...alice, unpricedTokens: 400 }],
 					groups: [
+						{ ...byModel, owner: 'alice', spent: { tokens: 18_000, usd: 0.21 } },
 						{
-							...{
-								owner: 'alice',
-								day: '2026-11-22',
-								model: 'claude-sonnet-4-6',
-								spent: { tokens: 18_000, usd: 0.21 },
-							},
-							...{ inputTokens: 16_000, cachedInputTokens: 12_000, cachedShare: 0.75, units: { web_searches: 3 } },
-						},
-						{
-							...{ owner: 'alice', day: '2026-11-22', model: 'llama3.2', spent: { tokens: 400, usd: null } },
+							...{ owner: 'alice', day, model: 'llama3.2', spent: { tokens: 400, usd: null } },
 							...{ unpricedTokens: 400, inputTokens: 300, cachedInputTokens: 0, cachedShare: 0, units: {} },
 						},
 					],
-					storage: [{ owner: 'alice', bytes: 1_310_720, limit: 107_374_182_400 }],
 				},
 			},
 		},

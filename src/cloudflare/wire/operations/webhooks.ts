@@ -1,11 +1,10 @@
 import * as v from 'valibot';
+import { described } from '../field.ts';
 import { operation } from '../operation.ts';
 
-const taken = v.object({
-	sessionId: v.pipe(v.string(), v.description('The session that got the event.')),
-	runId: v.optional(
-		v.pipe(v.string(), v.description('The run that the event started. Missing if the event was dropped later.')),
-	),
+const delivered = v.object({
+	sessionId: described(v.string(), 'The session that got the event.'),
+	runId: v.optional(described(v.string(), 'The run that the event started. Missing if the event was dropped later.')),
 });
 
 const example = {
@@ -29,11 +28,11 @@ export const receiveWebhook = operation({
 	answers: {
 		200: {
 			says: 'The event was delivered before. Or the answer to a ping or a challenge of the service. Or, without a body, a command or click of Slack was accepted.',
-			json: taken,
+			json: delivered,
 			examples: { repeat: example },
 			also: { 'text/plain': { example: 'pong' } },
 		},
-		202: { says: 'The event is stored. Its run starts or waits.', json: taken, examples: { new: example } },
+		202: { says: 'The event is stored. Its run starts or waits.', json: delivered, examples: { new: example } },
 		204: { says: 'The agent ignores this event. Nothing was stored.' },
 	},
 	errors: [400, 403, 404, 408, 413, 429, 500],

@@ -9,9 +9,7 @@ import type { Protocol } from './protocol.ts';
 import { uiFailure, uiProtocol } from './ui/protocol.ts';
 import type { UiMessageHead } from './ui/writer.ts';
 
-/**
- * The protocol of an answer, as data that goes to the session's object with a request. Runlet's own if it is missing.
- */
+/** The protocol of an answer. It goes to the session's object with a request. Runlet's own if it is missing. */
 export type Format =
 	| CompletionFormat
 	/** The parents of sessions: lines of JSON, each an event and its id. */
@@ -21,7 +19,6 @@ export type Format =
 	/** AI SDK pages. `isContinued`: the page already has what earlier runs of the answer wrote. */
 	| { readonly type: 'ui'; readonly isContinued?: boolean };
 
-/** The session's part in a protocol. */
 export interface ProtocolContext {
 	/** The message of an AI SDK page that a run writes. */
 	readonly uiHead: (run: number, isContinued: boolean) => UiMessageHead;
@@ -37,7 +34,6 @@ const own: Protocol = {
 const toLine = (event: RunEvent | ChildEvent, id: string | undefined) => `${JSON.stringify({ event, id })}\n`;
 const lines: Protocol = { isSame: true, writer: () => ({ event: toLine, end: () => '' }), child: toLine };
 
-/** Makes the protocol of a format. */
 export function createProtocol(format: Format | undefined, context?: ProtocolContext): Protocol {
 	switch (format?.type) {
 		case 'chat.completions':
@@ -56,7 +52,6 @@ export function createProtocol(format: Format | undefined, context?: ProtocolCon
 	}
 }
 
-/** Writes a failure in the protocol of a path. */
 export function toFailureAt(path: string, error: unknown): Response {
 	if (/^\/v1\/ui(\/|$)/.test(path)) return uiFailure(error);
 	if (/^\/mcp(\/|$)/.test(path)) return mcpFailure(error);

@@ -3,25 +3,22 @@ import type { RunEvent } from '../../../core/chat/index.ts';
 import type { ChildEvent } from '../event.ts';
 import type { Completion } from './openai/completion.ts';
 
-/** Writes the events of a run for one reader. */
 export interface RunWriter {
 	/** @param id the event's id, with which a reader can reconnect */
 	event(event: RunEvent, id: string | undefined): string;
-	/** The text after the last event. */
 	end(): string;
 }
 
-/** A translation of a run's events into a protocol. */
 export interface Protocol {
 	/** Headers of a streamed answer, besides those of every event stream. */
 	readonly headers?: Readonly<Record<string, string>>;
 	/** Whether every reader gets the same text for an event. */
 	readonly isSame?: boolean;
-	/** Makes a writer for a reader of a run, by the number of the run. */
+	/** Makes a writer for a reader. `run` is the number of the run. */
 	writer(run: number): RunWriter;
 	/** Writes an event of a child session. A protocol without it shows none. */
 	child?(event: ChildEvent, id: string | undefined): string;
-	/** Makes the answer without streaming from all events of the run. If it is missing, the answer has Runlet's form. */
+	/** Makes the answer without streaming, from all events of the run. Runlet's form if it is missing. */
 	result?(events: readonly RunEvent[]): Completed;
 	/** Returns the end of a stream whose reader lost access. The run continues. */
 	closed?(why: RunletError): string;

@@ -2,7 +2,7 @@ import { type RunletError, toErrorHeaders, toRunletError } from '../../../../cor
 import type { RunEvent } from '../../../../core/chat/index.ts';
 import type { Protocol } from '../protocol.ts';
 
-/** The events that the answer to an MCP client is made of. */
+/** The events in the answer to an MCP client. */
 const kinds = ['run.started', 'tool_use_start', 'note', 'step', 'done', 'awaiting', 'halted', 'cancelled', 'error'];
 
 /** Writes each event as a line of JSON. The Worker turns the lines into messages of MCP. */
@@ -14,7 +14,7 @@ export const runLines: Protocol = {
 	}),
 };
 
-/** Returns a refused request in the form that MCP's clients expect: the HTTP status, and a JSON-RPC error. */
+/** Returns the HTTP status and a JSON-RPC error. */
 export function mcpFailure(thrown: unknown): Response {
 	const error = toRunletError(thrown);
 	const { code, message, data, status } = error;

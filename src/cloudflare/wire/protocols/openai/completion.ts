@@ -3,7 +3,6 @@ import * as v from 'valibot';
 
 const count = v.pipe(v.number(), v.integer(), v.minValue(0));
 
-/** The usage of all turns of a run. */
 const usageSchema = v.object({
 	prompt_tokens: count,
 	completion_tokens: count,
@@ -51,7 +50,6 @@ export const completionSchema = v.object({
 	usage: usageSchema,
 });
 
-/** A chunk of a streamed answer. */
 export const chunkSchema = v.object({
 	...about,
 	object: v.literal('chat.completion.chunk'),

@@ -12,7 +12,6 @@ import { parseToolInput } from '../../../../core/tool/call.ts';
 import type { ToolCall } from '../../../../core/tool/index.ts';
 import { type ClientMessage, type ClientPart, readDataUrl } from './schema.ts';
 
-/** A client's messages: the history and the new message. */
 export interface Conversation {
 	/** The messages before `results` and `message`. */
 	readonly history: readonly Message[];
@@ -35,10 +34,10 @@ export function toConversation(messages: readonly ClientMessage[], { open = fals
 	const rest = messages.slice(behind);
 	const system = rest.filter(({ role }) => role === 'system' || role === 'developer').map(toMessage);
 	const results = rest.flatMap((message) => (message.role === 'tool' ? [toToolMessage(message)] : []));
-	const said = rest.flatMap((message) => (message.role === 'user' ? [toUserMessage(message)] : []));
-	if (results.length === 0 && said.length === 0)
+	const asked = rest.flatMap((message) => (message.role === 'user' ? [toUserMessage(message)] : []));
+	if (results.length === 0 && asked.length === 0)
 		throw createRefusal(messages.length - 1, 'role', "the last message must be a user's, or a tool's result");
-	if (said.length > 0 && said.every(({ content }) => content.trim() === ''))
+	if (asked.length > 0 && asked.every(({ content }) => content.trim() === ''))
 		throw createRefusal(
 			messages.findLastIndex(({ role }) => role === 'user'),
 			'content',
@@ -50,17 +49,16 @@ export function toConversation(messages: readonly ClientMessage[], { open = fals
 	return {
 		history: [...front, ...system, ...turn],
 		results,
-		message: said.length > 0 ? joinUserMessages(said) : undefined,
+		message: asked.length > 0 ? joinUserMessages(asked) : undefined,
 	};
 }
 
-/** Joins several messages of the user into one. */
-function joinUserMessages(said: readonly UserMessage[]): UserMessage {
-	const [first, ...more] = said;
+function joinUserMessages(messages: readonly UserMessage[]): UserMessage {
+	const [first, ...more] = messages;
 	if (first !== undefined && more.length === 0) return first;
-	if (said.every(({ parts }) => parts === undefined))
-		return userMessage(said.map(({ content }) => content).join('\n\n'));
-	return userMessage(said.flatMap(({ content, parts }) => parts ?? [{ kind: 'text' as const, text: content }]));
+	if (messages.every(({ parts }) => parts === undefined))
+		return userMessage(messages.map(({ content }) => content).join('\n\n'));
+	return userMessage(messages.flatMap(({ content, parts }) => parts ?? [{ kind: 'text' as const, text: content }]));
 }
 
 function toMessage(message: ClientMessage): Message {
@@ -92,10 +90,7 @@ function toToolCall({ id, function: { name, arguments: text } }: ClientCall): To
 	return { id, name, input: parseToolInput(text) };
 }
 
-/**
- * Checks that each result follows the turn of its call, once, and that the newest turn has all results or none and a
- * user message.
- */
+/** Checks that each result follows the turn of its call, once, and that the newest turn has all results or none. */
 function assertPaired(messages: readonly ClientMessage[], open: boolean): void {
 	/** The calls of the last turn that have no result yet. */
 	let calls: Map<string, string> | undefined = open ? undefined : new Map();
@@ -126,7 +121,6 @@ function createRefusal(index: number, field: string, why: string): RunletError {
 	return new RunletError('invalid_request', `${path}: ${why}.`, { field: path });
 }
 
-/** Converts a part of a client's message to Runlet's form. */
 function toPart(part: ClientPart): MessagePart {
 	switch (part.type) {
 		case 'text':
@@ -150,7 +144,6 @@ type TextLike =
 	| { readonly type: 'text'; readonly text: string }
 	| { readonly type: 'refusal'; readonly refusal: string };
 
-/** Joins a content that has only texts. */
 function toText(content: string | readonly TextLike[]): string {
 	if (typeof content === 'string') return content;
 	return content.map((part) => (part.type === 'text' ? part.text : part.refusal)).join('\n\n');

@@ -12,10 +12,7 @@ export function errorBody(error: RunletError): ErrorBody {
 	return { error: { message, type: toErrorType(error), param, code: codes[error.code] ?? error.code } };
 }
 
-/**
- * Returns the response to a refused request. OpenAI's clients retry after 408, 409, 429 and 5xx. A header tells them
- * not to retry if that cannot help.
- */
+/** OpenAI's clients retry after 408, 409, 429 and 5xx. A header tells them not to if a retry cannot help. */
 export function refusalResponse(thrown: unknown): Response {
 	const error = toRunletError(thrown);
 	const isBusy = error.code === 'conflict' && error.data?.status === 'running';
@@ -23,17 +20,16 @@ export function refusalResponse(thrown: unknown): Response {
 }
 
 /**
- * Returns the response to a run without an answer: it failed or it waits for somebody. A retry would repeat its costs
- * and the effects of its tools, so the status is one that no client retries. `openai` and the AI SDK retry 408, 409,
- * 429 and 5xx; LangChain retries everything except 400 to 407, 409 and 413. An invalid request is `400`, a used-up
- * budget is `402`, anything else is `406`.
+ * Returns the response to a run that failed or waits for somebody. A retry would repeat its costs and the effects of its
+ * tools, so no client retries its status: 400 for an invalid request, 402 for a used-up budget, else 406. `openai` and the
+ * AI SDK retry 408, 409, 429 and 5xx; LangChain retries everything except 400 to 407, 409 and 413.
  */
 export function runFailureResponse(error: RunletError): Response {
 	const status = statusFor(error);
 	return toErrorResponse(toRunError(error), false, status === 400 || status === 402 ? status : 406);
 }
 
-/** Hides `auth`: if a provider refuses the Worker's key, the client's key is still valid. */
+/** Hides `auth`: a provider refused the Worker's key, and not the client's. */
 export function toRunError(error: RunletError): RunletError {
 	return error.code === 'auth' ? new RunletError('provider_error', error.message, error.data) : error;
 }

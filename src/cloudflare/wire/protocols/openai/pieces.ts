@@ -12,7 +12,6 @@ import { findJson } from '../../../../core/chat/requirements.ts';
 import { toInputText } from '../../../../core/tool/call.ts';
 import type { CompletionUsage, Delta, FinishReason } from './completion.ts';
 
-/** The client's options for the answer. */
 export interface PieceOptions {
 	/** Names of the client's tools. */
 	readonly tools: readonly string[];
@@ -22,7 +21,6 @@ export interface PieceOptions {
 	readonly stop?: readonly string[];
 }
 
-/** A piece of a chat completion: more of the answer, its end, or its failure. */
 export type Piece =
 	| { readonly type: 'delta'; readonly delta: Delta }
 	| {
@@ -54,10 +52,10 @@ export function listPieces({
 }: PieceOptions): (event: RunEvent) => Piece[] {
 	const stopper = createStopper(stopWords);
 	const annotations = createAnnotations();
-	/** Whether an earlier turn had text, and the text of the current turn. */
+	/** Whether an earlier turn had text. */
 	let hasSpoken = false;
 	let turn = '';
-	/** The text that a restarted turn still has to repeat. */
+	/** The shown text that a restarted turn has to repeat. */
 	let owed = '';
 	let hasThought = false;
 	/** Whether the turn restarted after its thinking was shown. */
@@ -67,14 +65,14 @@ export function listPieces({
 	let isOver = false;
 
 	const show = (content: string): Piece[] => (content === '' ? [] : [{ type: 'delta', delta: { content } }]);
-	const say = (more: string): Piece[] => {
+	const say = (text: string): Piece[] => {
 		if (isJson) return [];
-		if (!owed.startsWith(more) && !more.startsWith(owed)) return fail(createRestarted());
-		const said = more.slice(owed.length);
-		owed = owed.slice(more.length);
-		if (said === '') return [];
-		const content = hasSpoken && turn === '' ? `\n\n${said}` : said;
-		turn += said;
+		if (!owed.startsWith(text) && !text.startsWith(owed)) return fail(createRestarted());
+		const added = text.slice(owed.length);
+		owed = owed.slice(text.length);
+		if (added === '') return [];
+		const content = hasSpoken && turn === '' ? `\n\n${added}` : added;
+		turn += added;
 		return show(stopper.take(content));
 	};
 	const close = (): void => {
@@ -92,7 +90,7 @@ export function listPieces({
 		return [...show(stopper.end()), { type: 'end', reason, usage: wireUsage(of), delta: annotations.createDelta() }];
 	};
 	const answer = (text: string): Piece[] => (isJson ? show(findJson(text) ?? text) : []);
-	const toAsked = (question: string): Piece[] =>
+	const ask = (question: string): Piece[] =>
 		isJson ? fail(new RunletError('awaiting_user', `A tool asks: ${question}`)) : [...say(question), ...end('stop')];
 	const toEnd = (event: TerminalEvent): Piece[] => {
 		switch (event.type) {
@@ -107,7 +105,7 @@ export function listPieces({
 				return fail(new RunletError(event.code, event.message, event.data));
 			case 'awaiting': {
 				close();
-				if (event.question !== undefined) return toAsked(event.question.question);
+				if (event.question !== undefined) return ask(event.question.question);
 				const calls = event.toolCalls ?? [];
 				const others = calls.filter(({ name, kind }) => kind !== undefined || !tools.includes(name));
 				if (others.length > 0) return fail(createWaitsForOthers(others));
@@ -195,23 +193,18 @@ function createWaitsForOthers(calls: readonly WaitingCall[]): RunletError {
 	);
 }
 
-/** The pages that an answer cites. The protocol has no form for other sources. */
-interface Annotations {
-	take(event: RunEvent): void;
-	/** Returns the delta that lists each page once, or an empty delta. */
-	createDelta(): Delta;
-}
-
-function createAnnotations(): Annotations {
+/** Collects the pages that an answer cites. The protocol has no form for other sources. */
+function createAnnotations() {
 	const pages = new Map<string, { readonly title: string; isNew: boolean }>();
 	return {
-		take(event) {
+		take(event: RunEvent): void {
 			if (event.type === 'source' && isWebUrl(event.url) && !pages.has(event.url))
 				pages.set(event.url, { title: event.title ?? event.url, isNew: true });
 			if (event.type === 'step') for (const page of pages.values()) page.isNew = false;
 			if (event.type === 'turn.restarted') for (const [url, { isNew }] of pages) if (isNew) pages.delete(url);
 		},
-		createDelta() {
+		/** Returns the delta that lists each page once. */
+		createDelta(): Delta {
 			const annotations = [...pages].map(([url, { title }]) => ({
 				type: 'url_citation' as const,
 				url_citation: { url, title, start_index: 0, end_index: 0 },
@@ -222,19 +215,13 @@ function createAnnotations(): Annotations {
 }
 
 /** Cuts a text before the first of these words, even if a word is split over several pieces. */
-interface Stopper {
-	/** Adds a piece and returns the text that can be shown now. */
-	take(more: string): string;
-	/** Returns the rest after the last piece. */
-	end(): string;
-}
-
-function createStopper(words: readonly string[]): Stopper {
+function createStopper(words: readonly string[]) {
 	/** Text that is held back because it may be the start of a word. */
 	let held = '';
 	let isOver = false;
 	return {
-		take: (more) => {
+		/** Adds a piece and returns the text that can be shown now. */
+		take: (more: string): string => {
 			if (isOver) return '';
 			const text = held + more;
 			const places = words.map((word) => text.indexOf(word)).filter((place) => place !== -1);
@@ -247,7 +234,7 @@ function createStopper(words: readonly string[]): Stopper {
 			held = text.slice(text.length - kept);
 			return text.slice(0, text.length - kept);
 		},
-		end: () => {
+		end: (): string => {
 			const rest = held;
 			held = '';
 			return rest;
@@ -255,7 +242,6 @@ function createStopper(words: readonly string[]): Stopper {
 	};
 }
 
-/** Returns how many characters at the end of the text may be the start of a word. */
 function measureWordStart(text: string, word: string): number {
 	for (let length = Math.min(text.length, word.length - 1); length > 0; length--)
 		if (text.endsWith(word.slice(0, length))) return length;

@@ -5,16 +5,13 @@ import type { Chunk, Completion, CompletionUsage, Delta, FinishReason } from './
 import { errorBody, toRunError } from './error.ts';
 import { listPieces, type PieceOptions, withoutRestarted } from './pieces.ts';
 
-/** The settings of one chat completion. */
 export interface CompletionFormat extends PieceOptions {
 	readonly type: 'chat.completions';
 	/** The agent, which is the model of this protocol. */
 	readonly model: string;
-	/** Whether a stream reports the usage. */
 	readonly includeUsage: boolean;
 }
 
-/** OpenAI's Chat Completions: turns the events of a run into chunks or into one completion. */
 export function chatCompletions(format: CompletionFormat): Protocol {
 	return {
 		writer: () => chunkWriter(format),
@@ -22,7 +19,6 @@ export function chatCompletions(format: CompletionFormat): Protocol {
 	};
 }
 
-/** The fields that all chunks of one answer share. */
 function createFrame({ model }: CompletionFormat, runId: string) {
 	return { id: `chatcmpl-${runId}`, created: Math.floor(Date.now() / 1000), model };
 }

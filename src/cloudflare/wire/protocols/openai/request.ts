@@ -5,7 +5,6 @@ import { createSchemaReader } from '../../../../core/tool/json-schema/limits.ts'
 import type { ClientTool } from '../../run.ts';
 import type { CompletionRequest } from './schema.ts';
 
-/** The form of the answer that a client asks for. */
 export interface AnswerForm {
 	/** The answer is JSON of this schema. */
 	readonly outputSchema: JsonSchema | undefined;
@@ -21,7 +20,7 @@ export function readAnswerForm({
 	const stop = typeof given === 'string' ? [given] : (given ?? []);
 	const outputSchema = readOutputSchema(format);
 	if (outputSchema === undefined || stop.length === 0) return { outputSchema, stop };
-	throw refuse('stop', 'would cut the JSON that response_format asks for. Leave one of them out');
+	throw createRefusal('stop', 'would cut the JSON that response_format asks for. Leave one of them out');
 }
 
 function readOutputSchema(format: CompletionRequest['response_format']): JsonSchema | undefined {
@@ -31,12 +30,7 @@ function readOutputSchema(format: CompletionRequest['response_format']): JsonSch
 	return createSchemaReader()(schema, 'response_format.json_schema.schema');
 }
 
-function refuse(field: string, why: string): RunletError {
-	return new RunletError('invalid_request', `${field}: ${why}.`, { field });
-}
-
-/** The agent of a request. */
-export interface Meant {
+export interface RequestedAgent {
 	readonly name: string;
 	/** The names of the agent's own tools, as providers see them. */
 	readonly toolNames: ReadonlySet<string>;
@@ -48,13 +42,13 @@ export interface Meant {
  */
 export function readClientTools(
 	{ tools, tool_choice }: Pick<CompletionRequest, 'tools' | 'tool_choice'>,
-	{ name: agent, toolNames: own }: Meant,
+	{ name: agent, toolNames: own }: RequestedAgent,
 ): readonly ClientTool[] {
 	const seen = new Set<string>();
 	const readSchema = createSchemaReader();
 	const offered: ClientTool[] = [];
-	for (const [index, { function: given }] of (tools ?? []).entries()) {
-		const { name, description, parameters } = given;
+	for (const [index, tool] of (tools ?? []).entries()) {
+		const { name, description, parameters } = tool.function;
 		const at = `tools.${index}.function`;
 		if (own.has(name)) throw createRefusal(`${at}.name`, `${agent} has a tool with this name. Rename yours`);
 		if (seen.has(name)) throw createRefusal(`${at}.name`, 'another of these tools has this name');
@@ -91,7 +85,7 @@ export function readToolChoice({
  */
 export function assertOwnCalls(
 	{ messages }: Pick<CompletionRequest, 'messages'>,
-	{ name: agent, toolNames: own }: Meant,
+	{ name: agent, toolNames: own }: RequestedAgent,
 ): void {
 	for (const [index, message] of messages.entries()) {
 		if (message.role !== 'assistant') continue;

@@ -2,18 +2,17 @@ import * as v from 'valibot';
 import { isBase64 } from '../../../../core/base/bytes.ts';
 import { isPublicUrl } from '../../../../core/base/public-fetch.ts';
 import { userName } from '../../../auth/actor.ts';
+import { described } from '../../field.ts';
 import { longText, maxContent, maxId, maxName, shortText } from '../../limits.ts';
 
-/** The most messages of one request. */
 const mostMessages = 10_000;
 
 /** The most tools of one request: OpenAI's limit. */
 const mostTools = 128;
 
-/** The most calls of one assistant message. */
 const mostCalls = 1_000;
 
-/** Creates the schema of a list. Checks the length before the entries. */
+/** Checks the length before the entries. */
 function createList<const S extends v.GenericSchema>(entry: S, most: number, least = 0) {
 	return v.pipe(
 		v.array(v.unknown()),
@@ -23,7 +22,7 @@ function createList<const S extends v.GenericSchema>(entry: S, most: number, lea
 	);
 }
 
-/** Creates the schema of a field that is not supported and would change the answer. An empty value passes. */
+/** A field that is refused because it would change the answer. An empty value passes. */
 function omit(remedy: string) {
 	return v.optional(
 		v.pipe(
@@ -98,7 +97,7 @@ export const messageSchema = v.variant('role', [
 	v.object({ role: v.literal('tool'), tool_call_id: shortText(maxId), content: texts }),
 ]);
 
-/** A tool of the client. The client runs its calls. */
+/** The client runs its calls. */
 const toolSchema = v.object({
 	type: v.literal('function', 'Only functions are possible here'),
 	function: v.object({
@@ -131,7 +130,6 @@ const responseFormat = v.variant('type', [
 	}),
 ]);
 
-/** Who the client speaks for. */
 const person = v.nullish(userName);
 
 const stopText = v.pipe(v.string(), v.nonEmpty('must not be empty'), v.maxLength(500));
@@ -163,10 +161,7 @@ export const completionRequest = v.object({
 	functions: omit('Use tools'),
 	function_call: omit('Use tools'),
 	web_search_options: v.nullish(
-		v.pipe(
-			v.looseObject({}),
-			v.description('A hint. The agent needs a web search of its own, and decides its options.'),
-		),
+		described(v.looseObject({}), 'A hint. The agent needs a web search of its own, and decides its options.'),
 	),
 });
 

@@ -5,7 +5,6 @@ import type { UiChunk } from './chunk.ts';
 
 interface UiCall {
 	readonly name: string;
-	/** Pieces of its input. */
 	readonly pieces: string[];
 	state: 'streaming' | 'open' | 'settled' | 'dropped';
 }
@@ -31,7 +30,6 @@ export class UiCalls {
 		this.#say({ type: 'tool-input-delta', toolCallId, inputTextDelta });
 	}
 
-	/** Completes the inputs that are still streaming. */
 	completeInputs(): void {
 		for (const [toolCallId, call] of this.#listStreaming()) {
 			call.state = 'open';
@@ -40,7 +38,6 @@ export class UiCalls {
 		}
 	}
 
-	/** Drops the calls whose inputs are still streaming. */
 	dropInputs(errorText: string): void {
 		for (const [toolCallId, call] of this.#listStreaming()) {
 			call.state = 'dropped';
@@ -68,7 +65,6 @@ export class UiCalls {
 		return true;
 	}
 
-	/** Settles every open call with this error. */
 	settleAll(why: string): void {
 		for (const [id, { state }] of this.#calls) if (state === 'open') this.settle({ id, output: why, isError: true });
 	}
@@ -87,6 +83,6 @@ export class UiCalls {
 	}
 }
 
-function toText(output: unknown): string {
+export function toText(output: unknown): string {
 	return typeof output === 'string' ? output : (JSON.stringify(output) ?? '');
 }

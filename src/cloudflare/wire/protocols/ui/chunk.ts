@@ -4,10 +4,9 @@ import type { uiChunk } from '../../ui.ts';
 /** A chunk of the UI message stream. AI SDK 5, 6 and 7 read it; the two approval kinds need 6 or 7. */
 export type UiChunk = Shown<typeof uiChunk>;
 
-/** A finish reason that every version knows. */
 export type UiFinishReason = Extract<UiChunk, { type: 'finish' }>['finishReason'];
 
-/** Whether the calls of a turn with this stop reason are dropped. */
+/** Whether a turn with this stop reason drops its calls. */
 export function keepsNoCalls(reason: string): boolean {
 	return reason === 'max_tokens' || reason === 'refusal';
 }

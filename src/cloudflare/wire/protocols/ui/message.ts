@@ -1,12 +1,10 @@
 import type { UiChunk } from './chunk.ts';
 
-/** A part of a UI message. */
 export interface UiPart {
 	readonly type: string;
 	readonly [field: string]: unknown;
 }
 
-/** A message of an AI SDK page. */
 export interface UiMessage {
 	readonly id: string;
 	readonly role: 'user' | 'assistant';
@@ -14,10 +12,7 @@ export interface UiMessage {
 	readonly parts: readonly UiPart[];
 }
 
-/**
- * Returns the message that a client has after it read the chunks, without the text of restarted turns. Returns undefined if
- * the message is empty.
- */
+/** Returns the message that a client makes of the chunks, without restarted turns. Undefined if the message is empty. */
 export function toUiMessage(chunks: readonly UiChunk[]): UiMessage | undefined {
 	let id = '';
 	let metadata: object | undefined;
@@ -73,7 +68,7 @@ export function toUiMessage(chunks: readonly UiChunk[]): UiMessage | undefined {
 	return { id, role: 'assistant', metadata, parts: shown };
 }
 
-/** Shows a task list at its first place in the message. */
+/** Keeps a task list at its first place. */
 function showTasks(parts: UiPart[], chunk: Extract<UiChunk, { type: 'data-tasks' }>): void {
 	const at = parts.findIndex(({ type, id }) => type === chunk.type && id === chunk.id);
 	if (at === -1) parts.push(chunk);
@@ -85,7 +80,6 @@ function withoutLastStep(parts: readonly UiPart[]): UiPart[] {
 	return parts.slice(0, Math.max(0, at));
 }
 
-/** Applies a chunk about a tool call to the call's part. */
 function applyToCall(parts: UiPart[], chunk: UiChunk): void {
 	switch (chunk.type) {
 		case 'tool-input-start':
@@ -97,31 +91,19 @@ function applyToCall(parts: UiPart[], chunk: UiChunk): void {
 			});
 			break;
 		case 'tool-input-available':
-			changeCall(parts, chunk.toolCallId, { state: 'input-available', input: chunk.input }, false);
+			changeCall(parts, chunk, { state: 'input-available', input: chunk.input }, false);
 			break;
-		case 'tool-input-error': {
-			const { toolCallId, input, errorText } = chunk;
-			changeCall(parts, toolCallId, { state: 'output-error', input, errorText }, false);
+		case 'tool-input-error':
+			changeCall(parts, chunk, { state: 'output-error', input: chunk.input, errorText: chunk.errorText }, false);
 			break;
-		}
 		case 'tool-output-available':
-			changeCall(
-				parts,
-				chunk.toolCallId,
-				{ state: 'output-available', output: chunk.output, errorText: undefined },
-				true,
-			);
+			changeCall(parts, chunk, { state: 'output-available', output: chunk.output, errorText: undefined }, true);
 			break;
 		case 'tool-output-error':
-			changeCall(
-				parts,
-				chunk.toolCallId,
-				{ state: 'output-error', output: undefined, errorText: chunk.errorText },
-				true,
-			);
+			changeCall(parts, chunk, { state: 'output-error', output: undefined, errorText: chunk.errorText }, true);
 			break;
 		case 'tool-output-denied':
-			changeCall(parts, chunk.toolCallId, { state: 'output-denied' }, false);
+			changeCall(parts, chunk, { state: 'output-denied' }, false);
 			break;
 		case 'tool-approval-request': {
 			const at = findCall(parts, chunk.toolCallId);
@@ -132,7 +114,12 @@ function applyToCall(parts: UiPart[], chunk: UiChunk): void {
 	}
 }
 
-function changeCall(parts: UiPart[], toolCallId: string, change: object, approved: boolean): void {
+function changeCall(
+	parts: UiPart[],
+	{ toolCallId }: { readonly toolCallId: string },
+	change: object,
+	approved: boolean,
+): void {
 	const at = findCall(parts, toolCallId);
 	const part = parts[at];
 	if (part === undefined) return;
@@ -144,7 +131,7 @@ function findCall(parts: readonly UiPart[], toolCallId: string): number {
 	return parts.findLastIndex((part) => part.type.startsWith('tool-') && part.toolCallId === toolCallId);
 }
 
-/** Marks the approved calls that did not run yet, so the page does not ask about them again. */
+/** Marks the approved calls that did not run yet, so that the page does not ask about them again. */
 export function withAllowed({ parts, ...message }: UiMessage, allowed: readonly string[]): UiMessage {
 	const shown = parts.map((part) =>
 		part.state === 'approval-requested' && allowed.some((id) => id === part.toolCallId)

@@ -35,7 +35,6 @@ export function uiNothing(isWaiting: boolean): string {
 	return chunks.map(toUiSse).join('') + uiStreamEnd;
 }
 
-/** A failure as plain text. */
 export function uiFailure(thrown: unknown): Response {
 	const { status, headers } = toResponse(thrown);
 	const own = new Headers(headers);

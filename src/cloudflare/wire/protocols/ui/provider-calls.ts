@@ -1,5 +1,6 @@
 import type { TerminalEvent } from '../../../../core/chat/index.ts';
 import { hasEnded, isWebUrl, type ProviderCall, type Source } from '../../../../core/chat/provider-tool.ts';
+import { toText } from './calls.ts';
 import type { UiChunk } from './chunk.ts';
 
 interface UiProviderCall {
@@ -24,7 +25,6 @@ export class UiProviderCalls {
 		this.#say = say;
 	}
 
-	/** Whether the next event with this id begins a call. */
 	isNew(id: string): boolean {
 		return !this.#calls.has(id);
 	}
@@ -51,7 +51,7 @@ export class UiProviderCalls {
 		}
 	}
 
-	/** Ends the turn. A call without a result may get it in a later turn. */
+	/** A call without a result may get it in a later turn. */
 	endTurn(): void {
 		for (const [id, call] of this.#calls) {
 			if (call.isSettled) this.#calls.delete(id);
@@ -60,7 +60,6 @@ export class UiProviderCalls {
 		for (const id of this.#sources.keys()) this.#sources.set(id, false);
 	}
 
-	/** Discards the calls and sources of the turn. */
 	restartTurn(): void {
 		for (const [id, call] of this.#calls) {
 			if (!call.isNew) continue;
@@ -70,7 +69,7 @@ export class UiProviderCalls {
 		for (const [id, isNew] of this.#sources) if (isNew) this.#sources.delete(id);
 	}
 
-	/** Ends the run. Some providers report no result. */
+	/** Settles the open calls: some providers report no result. */
 	end({ type }: TerminalEvent): void {
 		for (const call of this.#calls.values()) {
 			if (call.isSettled) continue;
@@ -93,7 +92,7 @@ export class UiProviderCalls {
 
 	#settle(call: UiProviderCall, { output, isError }: Pick<ProviderCall, 'output' | 'isError'>): void {
 		if (isError === true) {
-			this.#fail(call, toText(output));
+			this.#fail(call, output === undefined ? 'The tool failed.' : toText(output));
 			return;
 		}
 		call.isSettled = true;
@@ -108,8 +107,3 @@ export class UiProviderCalls {
 }
 
 const providerExecuted = true;
-
-function toText(output: unknown): string {
-	if (output === undefined) return 'The tool failed.';
-	return typeof output === 'string' ? output : (JSON.stringify(output) ?? '');
-}

@@ -21,7 +21,6 @@ export const answeredPart = v.variant('state', [
 	}),
 ]);
 
-/** The text and the files of a user's message. */
 export function readContent(parts: readonly unknown[]): {
 	readonly text: string | undefined;
 	readonly files: Attachment[];
@@ -37,21 +36,22 @@ export type UiAnswer =
 	| { readonly id: string; readonly output: unknown; readonly isError?: boolean }
 	| { readonly id: string; readonly approve: boolean; readonly reason?: string };
 
-/** Reads the answers in an assistant's message. Some may be old or invented. */
+/** Some answers may be old or invented. */
 export function readAnswers(parts: readonly unknown[]): UiAnswer[] {
 	return parts.flatMap((part): UiAnswer[] => {
 		const read = v.safeParse(answeredPart, part);
 		if (!read.success) return [];
-		const { output: given } = read;
-		switch (given.state) {
+		const { output: answer } = read;
+		const { toolCallId: id } = answer;
+		switch (answer.state) {
 			case 'output-available':
-				return [{ id: given.toolCallId, output: given.output ?? null }];
+				return [{ id, output: answer.output ?? null }];
 			case 'output-error':
-				return [{ id: given.toolCallId, output: given.errorText, isError: true }];
+				return [{ id, output: answer.errorText, isError: true }];
 			default: {
-				const { approved, reason } = given.approval;
+				const { approved, reason } = answer.approval;
 				const why = reason ? { reason: reason.slice(0, 2_000) } : {};
-				return [{ id: given.toolCallId, approve: given.state === 'approval-responded' && approved, ...why }];
+				return [{ id, approve: answer.state === 'approval-responded' && approved, ...why }];
 			}
 		}
 	});

@@ -10,7 +10,6 @@ export interface ReceivedResult {
 	readonly id: string;
 	readonly output: unknown;
 	readonly isError: boolean;
-	/** Whether a person denied the call. */
 	readonly isDenied: boolean;
 }
 
@@ -25,7 +24,6 @@ export interface UiMessageHead {
 	readonly messageId: string;
 	/** Missing for a run without a session. */
 	readonly sessionId?: string;
-	/** The earlier runs, which have ended. */
 	readonly earlier: readonly EarlierRun[];
 	/** The results that started the run. */
 	readonly given: readonly ReceivedResult[];
@@ -52,7 +50,6 @@ export class UiWriter {
 	#texts = 0;
 	readonly #calls = new UiCalls((chunk) => this.#say(chunk));
 	readonly #providerCalls = new UiProviderCalls((chunk) => this.#say(chunk));
-	/** The calls of the last step. */
 	#stepCalls: string[] = [];
 	#stopReason = 'end_turn';
 
@@ -60,7 +57,7 @@ export class UiWriter {
 		this.#head = head;
 	}
 
-	/** Returns the chunks for an event. Returns none for an unknown kind. */
+	/** Returns no chunk for an unknown kind. */
 	write(event: RunEvent): UiChunk[] {
 		if (event.type === 'run.started') this.#runId = event.runId;
 		this.#start();
@@ -80,7 +77,6 @@ export class UiWriter {
 		return out;
 	}
 
-	/** Writes the chunks before the run's own events. */
 	#start(): void {
 		if (this.#started) return;
 		this.#started = true;
@@ -248,7 +244,6 @@ export class UiWriter {
 		this.#text = undefined;
 	}
 
-	/** A step of one text. */
 	#sayText(delta: string): void {
 		this.#openText('text');
 		if (this.#text !== undefined) this.#say({ type: 'text-delta', id: this.#text.id, delta });
@@ -286,5 +281,4 @@ export function toUiSse(chunk: UiChunk): string {
 	return `data: ${JSON.stringify(chunk)}\n\n`;
 }
 
-/** The end of the stream. */
 export const uiStreamEnd = 'data: [DONE]\n\n';

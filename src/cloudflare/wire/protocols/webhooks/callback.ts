@@ -21,7 +21,6 @@ export function retryDelay(failed: number): number | undefined {
 	return delay === undefined ? undefined : Math.round(delay * (1 + Math.random() / 10));
 }
 
-/** The secrets and the time for signing a callback. */
 export interface SigningOptions {
 	/** The same for each attempt, so the receiver recognises a repeat. */
 	readonly id: string;

@@ -1,27 +1,23 @@
 import { RunletError } from '../../../../core/base/errors.ts';
 import { assertPublicUrl } from '../../../../core/base/public-fetch.ts';
 
-/**
- * The receiver of a run's answer: a person in Slack, or the comments of a GitHub issue. It is stored as a text in the place
- * of a callback's URL.
- */
+/** Receives a run's answer: a person in Slack, or a GitHub issue. It is stored as a text in place of a callback's URL. */
 export type ReplyTarget =
 	| { readonly kind: 'slack'; readonly url: string; readonly isPublic: boolean }
 	| { readonly kind: 'github'; readonly repository: string; readonly issue: number };
 
-/** The end of each comment, by which a mapping recognises comments of Runlet. */
+/** Ends each comment. A mapping recognises comments of Runlet by it. */
 export const commentMark = '<!-- runlet -->';
 
-/** The longest text that Slack and GitHub take, in characters. */
+/** The most characters that Slack and GitHub take. */
 const longest = { slack: 39_000, github: 65_000 } as const;
 
-/** Writes a target as a text. */
 export function formatReplyTarget(target: ReplyTarget): string {
 	if (target.kind === 'slack') return `slack:${target.isPublic ? 'in_channel' : 'ephemeral'}:${target.url}`;
 	return `github:${target.repository}#${target.issue}`;
 }
 
-/** Reads a target from a text. `undefined` if the text is the URL of a callback. */
+/** Returns undefined for the URL of a callback. */
 export function parseReplyTarget(text: string): ReplyTarget | undefined {
 	const slack = /^slack:(in_channel|ephemeral):(.{1,2100})$/.exec(text);
 	if (slack !== null) return { kind: 'slack', isPublic: slack[1] === 'in_channel', url: slack[2] ?? '' };
@@ -29,9 +25,7 @@ export function parseReplyTarget(text: string): ReplyTarget | undefined {
 	return github === null ? undefined : { kind: 'github', repository: github[1] ?? '', issue: Number(github[2]) };
 }
 
-/**
- * Throws `invalid_request` for an address that is no `response_url` of Slack. The local mode also allows this machine.
- */
+/** Throws `invalid_request` for an address that is no `response_url` of Slack. The local mode allows this machine, too. */
 export function assertSlackUrl(url: string, allowLoopback: boolean): string {
 	const { href, hostname } = assertPublicUrl(url, { allowLoopback, field: 'responseUrl' });
 	if (hostname === 'hooks.slack.com' || (allowLoopback && /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname)))
@@ -41,13 +35,12 @@ export function assertSlackUrl(url: string, allowLoopback: boolean): string {
 	});
 }
 
-/** How to reach GitHub. */
 export interface GithubAccess {
 	readonly token: string | undefined;
 	readonly baseURL: string;
 }
 
-/** Makes the request that posts a text. Throws `not_configured` if GitHub's token is missing. */
+/** Throws `not_configured` if GitHub's token is missing. */
 export function toReplyRequest(target: ReplyTarget, text: string, github: GithubAccess) {
 	const json = { 'content-type': 'application/json', 'user-agent': 'runlet' };
 	if (target.kind === 'slack') {
@@ -64,10 +57,7 @@ export function toReplyRequest(target: ReplyTarget, text: string, github: Github
 	return { url, headers, body: JSON.stringify({ body: `${text.slice(0, longest.github)}\n\n${commentMark}` }) };
 }
 
-/**
- * Escapes the commands of Slack, such as `<!channel>`:
- * https://docs.slack.dev/messaging/formatting-message-text
- */
+/** Escapes the commands of Slack, such as `<!channel>`: https://docs.slack.dev/messaging/formatting-message-text */
 function escapeSlack(text: string): string {
 	return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }

@@ -39,9 +39,7 @@ export async function verify(source: Source, delivery: RawDelivery, options: Ver
 	return { event, reply, isShown, ...(source.isRepeatable && { body: hash }) };
 }
 
-/**
- * Throws the error of `verify` if the headers alone show that a delivery is not authentic, so its body need not be read.
- */
+/** Throws the error of `verify` if the headers alone show it, so that the body need not be read. */
 export function assertSigned(source: Source, headers: Headers, { now }: Pick<VerifyOptions, 'now'>): void {
 	if (timelySignature(source, headers, now) === undefined) throw notAuthentic(source);
 }
@@ -52,7 +50,6 @@ function notAuthentic({ signatureHeader: field }: Source): RunletError {
 	return new RunletError('auth', message, { field, scheme: 'Signature' });
 }
 
-/** Whether the source signed the delivery with one of the secrets, and recently enough. */
 export async function isAuthentic(
 	source: Source,
 	delivery: RawDelivery,
@@ -105,7 +102,7 @@ function isId(id: string | undefined): id is string {
 	return id !== undefined && /^[\x21-\x7e]{1,255}$/.test(id);
 }
 
-/** Returns the id of a delivery whose source sends none. */
+/** The id of a delivery whose source sends none. */
 async function hashBody(body: Uint8Array<ArrayBuffer>): Promise<string> {
 	return `sha256:${toHex(new Uint8Array(await crypto.subtle.digest('SHA-256', body)))}`;
 }
@@ -133,7 +130,6 @@ async function isSigned(
 	return false;
 }
 
-/** Signs the content with a key. */
 export async function sign(content: BufferSource, bytes: BufferSource): Promise<Uint8Array<ArrayBuffer>> {
 	const key = await crypto.subtle.importKey('raw', bytes, algorithm, false, ['sign']);
 	return new Uint8Array(await crypto.subtle.sign(algorithm, key, content));

@@ -1,6 +1,3 @@
-/**
- * The sources of webhooks: Standard Webhooks, GitHub, Stripe, Slack, and a plain HMAC for any other sender.
- */
 export const sourceNames = ['standard', 'github', 'stripe', 'slack', 'hmac'] as const;
 
 export type SourceName = (typeof sourceNames)[number];
