@@ -22,7 +22,7 @@ A request has an API key as \`Authorization: Bearer\` (or alone, as \`x-api-key\
 
 A run continues without its reader: a client that is cut off connects again with \`Last-Event-ID\`. A \`POST\` that is repeated with the same \`Idempotency-Key\` takes effect once. An error is \`{ "error": { "code", "message", "data"? } }\`, and its message says what to do. Routes of another protocol have the error form of that protocol.`;
 
-/** In the order of the page. */
+/** The order of the page. */
 const tags = [
 	{ name: 'Agents', description: 'The agents of this Worker.' },
 	{ name: 'Sessions', description: 'Durable conversations.' },
@@ -51,7 +51,7 @@ const tags = [
 	{ name: 'Service', description: 'The Worker itself.' },
 ];
 
-/** Creates the document of a Worker at `/`, with the routes of all optional parts. */
+/** The document of a Worker at `/`, with the routes of all optional parts. */
 export function createDocument(): Document {
 	return {
 		openapi: '3.1.1',
@@ -115,7 +115,6 @@ function headerParameter(name: RequestHeader): JsonSchema {
 	return { name: headerTitle(name), in: 'header', description: says, schema: { type: 'string' }, example };
 }
 
-/** Returns a header's name in its usual case. */
 function headerTitle(name: RequestHeader): string {
 	return name.replace(/\b(id\b|\w)/g, (letters) => letters.toUpperCase());
 }

@@ -13,7 +13,7 @@ import { runResult, usage } from '../wire/run.ts';
 import { session, sessionBody } from '../wire/session.ts';
 import { listedSkill, skill } from '../wire/skill.ts';
 
-/** The named schemas of the document. Every use of one refers to its name. */
+/** Every use of a named schema refers to its name. */
 const components: Readonly<Record<string, v.GenericSchema>> = {
 	Agent: agent,
 	Answer: answerBody,
@@ -43,19 +43,15 @@ const components: Readonly<Record<string, v.GenericSchema>> = {
 	WaitingCall: waitingCall,
 };
 
-/** A JSON Schema (2020-12), as plain data. */
+/** JSON Schema (2020-12). */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
-/**
- * Converts a schema for the document. Leaves out rules that JSON Schema cannot express, so the document is never
- * stricter than the check.
- */
+/** Leaves out rules that JSON Schema cannot express, so that the document is never stricter than the check. */
 export function toDocumentSchema(schema: v.GenericSchema): JsonSchema {
 	const name = names.get(schema);
 	return name === undefined ? { ...convert(schema) } : { $ref: refTo(name) };
 }
 
-/** The schemas that have names. */
 export function toNamedSchemas(): Readonly<Record<string, JsonSchema>> {
 	const converted = Object.entries(toJsonSchemaDefs(components, settings));
 	return Object.fromEntries(converted.map(([name, json]) => [name, { ...json }]));
@@ -65,7 +61,7 @@ const names = new Map(Object.entries(components).map(([name, schema]) => [schema
 
 const refTo = (name: string) => `#/components/schemas/${name}`;
 
-/** Converts a schema and, on the way, every named schema in it. Refer to a named schema instead. */
+/** Converts every named schema on the way, too. */
 function convert(schema: v.GenericSchema) {
 	const { $schema: _, $defs: __, ...json } = toJsonSchema(schema, { ...settings, definitions: components });
 	return json;

@@ -12,7 +12,7 @@ interface Place {
 	readonly spec: Spec;
 }
 
-/** Returns the HTML id of a tag's group: one word. */
+/** An HTML id is one word. */
 const tagId = (name: string) => `tag-${name.replaceAll(' ', '-')}`;
 
 /**
@@ -111,7 +111,6 @@ ${contentHtml(undefined, Object(content))}
 </details>`;
 }
 
-/** Renders a body: each media type with its examples. */
 function contentHtml(title: string | undefined, content: Readonly<Record<string, JsonSchema>> = {}): Html {
 	return html`${Object.entries(content).map(([type, { schema, example, examples }]) => {
 		const texts =
@@ -148,14 +147,13 @@ function describeAccess({ security, responses }: Spec): string {
 	return `With an API key${scope === undefined ? '' : ` that has the scope ${scope}`}.`;
 }
 
-/** Returns the component that a reference names. */
 function resolveRefs(value: JsonSchema, components: Document['components']): JsonSchema {
 	if (typeof value.$ref !== 'string') return value;
 	const [kind = '', name = ''] = value.$ref.split('/').slice(2);
 	return components[kind]?.[name] ?? value;
 }
 
-/** Returns a curl command for an operation of the API at `$RUNLET_URL`. Path parameters are in capitals. */
+/** Path parameters are in capitals. */
 function toCurl(path: string, method: string, { requestBody, security, responses }: Spec): string {
 	const place = path.replace(/\{(\w+)\}/g, (_, name: string) => name.toUpperCase());
 	const [type, media] = Object.entries(requestBody?.content ?? {})[0] ?? [];
@@ -169,7 +167,6 @@ function toCurl(path: string, method: string, { requestBody, security, responses
 	].join(' \\\n  ');
 }
 
-/** Returns the first example of a media type as text. */
 function exampleIn({ example, examples }: Readonly<Record<string, unknown>>): string | undefined {
 	if (example !== undefined) return typeof example === 'string' ? example : JSON.stringify(example);
 	const [first] = Object.values(Object(examples));

@@ -59,12 +59,10 @@ function describeFailure(status: FailureStatus | 'default', form: Operation['fai
 
 export const anyError = 'Any other error.';
 
-/** Returns the name of a status's answer in the document. */
 export function nameFailure(status: number | string): string {
 	return status === 'default' ? 'AnyError' : `Error${status}`;
 }
 
-/** Returns the name of a header among the document's parameters. */
 export function parameterName(header: RequestHeader): string {
 	return header.replace(/(?:^|-)(\w)/g, (_, letter: string) => letter.toUpperCase());
 }
@@ -73,12 +71,10 @@ export function toRef(kind: 'responses' | 'parameters' | 'schemas', name: string
 	return { $ref: `#/components/${kind}/${name}` };
 }
 
-/** Converts named examples to OpenAPI's form. */
 export function toExamples(examples: Readonly<Record<string, unknown>>): JsonSchema {
 	return Object.fromEntries(Object.entries(examples).map(([name, value]) => [name, { value }]));
 }
 
-/** Returns the security requirements of an operation. */
 function findSecurity(access: Access): Spec['security'] {
 	if (access === 'anybody' || access === 'sender') return [];
 	if (access === 'admin' || access === 'keys') return [{ apiKey: [access] }];
@@ -86,7 +82,6 @@ function findSecurity(access: Access): Spec['security'] {
 	return [{ apiKey: ['run'] }, ...(findTokenScope(access) === undefined ? [] : [{ sessionToken: [] }])];
 }
 
-/** Returns a sentence with the role that an operation needs, or undefined for every role. */
 function findRole(access: Access): string | undefined {
 	if (access === 'anybody' || access === 'sender' || access === 'admin' || access === 'keys') return undefined;
 	const { role } = rights[access];
@@ -101,7 +96,7 @@ function findAccessErrors(access: Access): readonly FailureStatus[] {
 const ofBodies: readonly FailureStatus[] = [400, 413, 415];
 const ofRuns: readonly FailureStatus[] = [402, 408, 413, 422, 500, 502];
 
-/** Returns the errors of an operation, including those that follow from its input. */
+/** Adds the errors that follow from the input. */
 function listErrors({ access, query, ignoresQuery, json, runs, errors = [] }: Operation): FailureStatus[] {
 	const all = new Set<FailureStatus>([
 		...errors,
@@ -139,7 +134,6 @@ function describeBody({ json, examples, body }: Operation): Content | undefined 
 	};
 }
 
-/** Whether a request without a body is refused. */
 function needsBody({ json }: Operation): boolean {
 	return json === undefined || !v.safeParse(json, {}).success;
 }

@@ -19,10 +19,7 @@ interface Setup {
 	readonly isDeployed: boolean;
 }
 
-/**
- * Returns the unmet requirements of an agent: models with their keys and tools, memory, the secrets of webhooks and
- * callbacks, MCP servers, the shell and skills.
- */
+/** Returns what an agent lacks: models with their keys, memory, secrets, MCP servers, the shell or skills. */
 export async function findAgentProblems(agent: Agent, setup: Setup): Promise<readonly Problem[]> {
 	const where = `agent ${agent.name}`;
 	const checks = [...listChecks(agent, setup)].flatMap((check) => {
@@ -36,13 +33,12 @@ export async function findAgentProblems(agent: Agent, setup: Setup): Promise<rea
 	return [...findModelProblems(agent, setup), ...checks, ...(await findMissingSkills(agent, setup))];
 }
 
-/** Returns what a part of the setup lacks: the error that its check throws. */
+/** Converts the error of a check. */
 export function toProblem(where: string, error: unknown, message = toMessageText(error)): Problem {
 	const unset = error instanceof RunletError ? findVariable(error) : undefined;
 	return { where, message, ...(unset !== undefined && /not set|: set /.test(message) && { unset }) };
 }
 
-/** Returns the models of an agent that are unknown, or lack a key or a tool of the provider. */
 function findModelProblems(agent: Agent, { runtime, config }: Setup): Problem[] {
 	const { model, models = [], fallbacks = [], providerTools } = agent;
 	let providers: ReturnType<Runtime['providers']>;
@@ -64,7 +60,7 @@ function findModelProblems(agent: Agent, { runtime, config }: Setup): Problem[] 
 	});
 }
 
-/** Lists the checks besides models and skills. Each check throws the problem. */
+/** Each check throws its problem. */
 function* listChecks(agent: Agent, { runtime, config, isDeployed }: Setup): Generator<() => unknown> {
 	const { name, onWaiting, webhooks = {}, mcp = [], tools, skillTools } = agent;
 	const allowLoopback = config.local !== undefined && !isDeployed;
@@ -106,7 +102,6 @@ function assertHasShell(config: Config): void {
 /** Reads skills for no owner. */
 const nobody = { owner: '', metadata: {} };
 
-/** Returns the skills that an agent names but that are not published. */
 async function findMissingSkills(agent: Agent, { runtime, config }: Setup): Promise<Problem[]> {
 	const source = agent.skillResolver ?? runtime.skills;
 	// A function may give each owner other skills.

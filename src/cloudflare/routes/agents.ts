@@ -42,7 +42,7 @@ export function createAgentRoutes(runtime: Runtime) {
 	];
 }
 
-/** Describes a tool, with the schemas of what people fill in for its calls. */
+/** Adds the schemas of what people enter for its calls. */
 function describeTool({ name, description, manual, needsApproval = false, inputSchema, outputSchema }: Tool) {
 	return {
 		name,

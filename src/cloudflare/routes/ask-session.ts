@@ -4,15 +4,14 @@ import { readConfig } from '../config/config.ts';
 import { reach } from '../objects/reach.ts';
 import { type RpcResult, takeValue } from '../objects/result.ts';
 import type { Caller, SessionApi } from '../objects/session-api.ts';
-import { getCaller, getCallerOrAdmin, type PersonCaller, type RouteEnv } from './identity.ts';
+import { getCaller, getCallerOrAdmin, type RouteEnv } from './identity.ts';
 
-/** Milliseconds until a session must accept a request, and answer a read. */
+/** Milliseconds in which a session must accept a request and answer a read. */
 const limitMs = 20_000;
 
 /**
- * Asks a session's object for a value. Retries only if a retry changes nothing: for a read, for a change to a fixed
- * value, or for a request with an `Idempotency-Key`. The answer to a message comes when its run ends, so it has no time
- * limit. Throws the session's failure.
+ * Asks a session for a value. Retries a read, a change to a fixed value, or a request with an `Idempotency-Key`. The answer
+ * to a message comes when its run ends, so it has no time limit. Throws the session's failure.
  */
 export async function askSession<T>(
 	c: Context<RouteEnv>,
@@ -30,12 +29,12 @@ export function findCaller(c: Context<RouteEnv>): Caller {
 	return { ...getCaller(c, c.req.param('id') ?? ''), deadline: Date.now() + limitMs };
 }
 
-/** Returns the caller of the session in the path. A key with the scope admin may call the session of any owner. */
+/** A key with the scope admin may call the session of any owner. */
 export function findCallerOrAdmin(c: Context<RouteEnv>): Caller {
 	return { ...getCallerOrAdmin(c, c.req.param('id') ?? ''), deadline: Date.now() + limitMs };
 }
 
-/** Asks the session in the path. Throws `not_found` for an id that Runlet did not create. */
+/** Throws `not_found` for an id that Runlet did not create. */
 export function askSessionInPath<T>(
 	c: Context<RouteEnv>,
 	call: (one: SessionApi) => Promise<RpcResult<T>>,
@@ -44,7 +43,6 @@ export function askSessionInPath<T>(
 	return askSession(c, findSessionId(c), call, isSafe);
 }
 
-/** Returns the id of the session in the path. */
 export function findSessionId(c: Context<RouteEnv>) {
 	const { sessions } = readConfig(c.env);
 	try {
@@ -54,17 +52,20 @@ export function findSessionId(c: Context<RouteEnv>) {
 	}
 }
 
-/**
- * Returns the name that a session's id is made of. Each user has a namespace: the same chat id of two users means two
- * sessions.
- *
- * @param before the name of a session without a user
- */
+/** Returns undefined for a session that does not exist, or no longer. */
+export async function orGone<T>(asked: Promise<T>): Promise<T | undefined> {
+	try {
+		return await asked;
+	} catch (error) {
+		if (error instanceof RunletError && error.code === 'not_found') return undefined;
+		throw error;
+	}
+}
+
+/** Returns the name that makes a session's id. The same chat id of two users means two sessions. */
 export function toSessionName(
-	{ owner }: Pick<PersonCaller, 'owner'>,
-	user: string | undefined,
-	before: string,
-	parts: readonly string[],
+	{ owner, user }: { readonly owner: string; readonly user?: string },
+	...parts: readonly string[]
 ): string {
-	return user === undefined ? before : JSON.stringify(['user', owner, user, ...parts]);
+	return JSON.stringify([owner, user ?? null, ...parts]);
 }

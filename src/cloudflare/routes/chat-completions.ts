@@ -1,6 +1,6 @@
 import type { Context } from 'hono';
 import { toBase64Url } from '../../core/base/bytes.ts';
-import { RunletError } from '../../core/base/errors.ts';
+import { createFieldError, RunletError } from '../../core/base/errors.ts';
 import type { Agent } from '../agent/define.ts';
 import type { Runtime } from '../agent/runtime.ts';
 import { hasWebSearch, listToolNames } from '../agent/tool-names.ts';
@@ -88,15 +88,12 @@ function createLostError(): RunletError {
 	return new RunletError('interrupted', `The answer was lost, and its run may go on. ${remedy}.`);
 }
 
-/**
- * Returns the person whom a request speaks for: the caller, unless the caller may speak for others and the body names
- * somebody (`user`, `safety_identifier` or `metadata.user`).
- */
+/** Returns the person whom a request names (`user`, `safety_identifier` or `metadata.user`) if it may, else the caller. */
 function findUser({ by, role }: PersonCaller, { user, safety_identifier: id, metadata }: CompletionRequest) {
 	return (hasRight(role, 'nameUser') ? (user ?? id ?? metadata?.user) : undefined) ?? by.user;
 }
 
-/** Returns the caller under the name of the person whom it speaks for: each of them has keys of their own. */
+/** Each person has keys of their own. */
 function toSpeaker(caller: PersonCaller, user: string | undefined): PersonCaller {
 	return { ...caller, by: { ...caller.by, user } };
 }
@@ -114,7 +111,6 @@ function createHandling(c: Context<RouteEnv>, body: CompletionRequest, { outputS
 	return { ...readHandling(c, body), delivery: body.stream ? 'stream' : 'result', format };
 }
 
-/** The session of a request. */
 interface Place {
 	readonly id: DurableObjectId;
 	/** Whether the session may be created. */
@@ -143,26 +139,25 @@ async function findSession(
 	}
 	if (given === undefined) return { id: createSessionId(c, toSpeaker(caller, user), how), isNew: true };
 	const text = given.trim();
-	if (text === '' || text.length > 200) {
-		const message = `${sessionHeader}: expected the id of a session, or a name of your own with 1 to 200 characters.`;
-		throw new RunletError('invalid_request', message, { field: sessionHeader });
-	}
+	if (text === '' || text.length > 200)
+		throw createFieldError(
+			'invalid_request',
+			sessionHeader,
+			'expected the id of a session, or a name of your own with 1 to 200 characters.',
+		);
 	try {
 		return { id: sessions.idFromString(text), isNew: false };
 	} catch {
-		const own = toSessionName(caller, user, `chat ${owner} ${name} ${text}`, ['chat', name, text]);
-		return { id: sessions.idFromName(own), isNew: true };
+		const ownName = toSessionName({ owner, user }, 'chat', name, text);
+		return { id: sessions.idFromName(ownName), isNew: true };
 	}
 }
 
-/** The facts of a request beside its body. */
 interface Known {
 	readonly agent: Agent;
 	readonly model: string | undefined;
 	readonly caller: PersonCaller;
-	/** The person whom the request speaks for. */
 	readonly user: string | undefined;
-	/** Whether the session is kept. */
 	readonly isKept: boolean;
 	readonly form: AnswerForm;
 }
@@ -171,15 +166,15 @@ async function toUpdate(
 	body: CompletionRequest,
 	{ agent, model, caller, user, isKept, form }: Known,
 ): Promise<ConversationUpdate> {
-	const meant = { name: agent.name, toolNames: listToolNames(agent) };
-	assertOwnCalls(body, meant);
+	const requested = { name: agent.name, toolNames: listToolNames(agent) };
+	assertOwnCalls(body, requested);
 	assertSearch(body, agent);
-	const clientTools = readClientTools(body, meant);
+	const clientTools = readClientTools(body, requested);
 	const { history, results, message } = toConversation(body.messages, { open: isKept });
 	const { content: text, parts } = message ?? {};
 	// Results for calls of an existing session cannot start a new conversation.
 	const isWhole = results.length === 0 || history.at(-1)?.role === 'assistant';
-	const said = parts === undefined ? { text } : { parts };
+	const content = parts === undefined ? { text } : { parts };
 	const expiresAfterMs = Math.min(agent.expiresAfterMs ?? fleetingMs, fleetingMs);
 	const { owner, by } = caller;
 	return {
@@ -194,24 +189,19 @@ async function toUpdate(
 			...(body.parallel_tool_calls === false && { parallelToolCalls: false }),
 		},
 		maxOutputTokens: body.max_completion_tokens ?? body.max_tokens ?? undefined,
-		...(message !== undefined && { input: { ...said, transport: 'chat-completions' } }),
+		...(message !== undefined && { input: { ...content, transport: 'chat-completions' } }),
 		...(isWhole && { create: { agent: agent.name, owner, user, by, history, ...(!isKept && { expiresAfterMs }) } }),
 	};
 }
 
-/** Refuses a request for a search of the web to an agent that has none, because the answer would differ. */
+/** Refuses a search of the web for an agent that has none, because the answer would differ. */
 function assertSearch({ web_search_options: options }: CompletionRequest, agent: Agent): void {
 	if (options === undefined || options === null || hasWebSearch(agent)) return;
 	const remedy = 'Leave it out, or use an agent with the tool web_search or with providerTools: ["web_search"]';
-	throw new RunletError('invalid_request', `web_search_options: ${agent.name} has no web search. ${remedy}.`, {
-		field: 'web_search_options',
-	});
+	throw createFieldError('invalid_request', 'web_search_options', `${agent.name} has no web search. ${remedy}.`);
 }
 
-/**
- * Returns a key for a request that the `openai` package may retry. The package counts its retries in a header and sends
- * no key for them. Returns undefined for other clients, and for a request with an `Idempotency-Key`.
- */
+/** Returns a key for a retry of the `openai` package, which counts its retries in a header and sends no key for them. */
 async function readResend(c: Context<RouteEnv>): Promise<Once | undefined> {
 	const count = c.req.header('x-stainless-retry-count');
 	const { identity, bodyText } = c.var;
@@ -225,10 +215,7 @@ async function readResend(c: Context<RouteEnv>): Promise<Once | undefined> {
 	return { key: `resent ${request}`, request, isFirst: Number(count) === 0 };
 }
 
-/**
- * Finds the id of the session that an earlier try of the request reached. Throws a failure, so that the client tries
- * again: a second run would repeat the effects of the first.
- */
+/** Finds the session of an earlier try. Throws a failure, so that the client tries again: a second run would repeat effects. */
 async function findResent(
 	c: Context<RouteEnv>,
 	owner: string,

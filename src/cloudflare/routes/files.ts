@@ -56,7 +56,7 @@ function toServedType(mime: string): string {
 	return isText ? 'text/plain; charset=utf-8' : 'application/octet-stream';
 }
 
-/** Makes the response with a file. A browser saves the file and never executes it. */
+/** A browser saves the file and never executes it. */
 function toDownload(c: Context<RouteEnv>, file: FileDownload, isHead: boolean): Response {
 	const { path, size, mime, modifiedAt, tag, from, to, body } = file;
 	const isPart = to - from < size;
@@ -95,7 +95,6 @@ function readRange(c: Context<RouteEnv>): FileRange | undefined {
 	return { from: Number(from), ...(to !== '' && { to: Number(to) }) };
 }
 
-/** The entity tags of the versions that the client has. */
 function listKnownTags(c: Context<RouteEnv>): readonly string[] {
 	const given = (c.req.header('if-none-match') ?? '').slice(0, 8_192).split(',');
 	return given.map((one) => one.trim().replace(/^(?:W\/)?"([^"]*)"$/, '$1')).filter((one) => one !== '');

@@ -27,10 +27,7 @@ export function allowOrigins({ authenticate }: RouteOptions) {
 	});
 }
 
-/**
- * The security headers of every answer. A page that needs more rights sets its own. The resource policy does not apply
- * to CORS requests: the allow-list decides about those.
- */
+/** A page that needs more rights sets its own. The resource policy does not apply to CORS requests: the allow-list decides. */
 const headers = {
 	'content-security-policy': "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
 	'cross-origin-resource-policy': 'same-origin',

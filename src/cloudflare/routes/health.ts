@@ -20,7 +20,7 @@ export function createHealthRoutes(runtime: Checked) {
 			await assertMayLook(c);
 			// The dry run of a deployment runs the Worker on this machine.
 			const isDeployed = c.req.valid('query').deep === 'deployed';
-			const problems = await findProblems(runtime, c.env, { isDeployed });
+			const problems = await findProblems(runtime, c.env, isDeployed);
 			c.header('cache-control', 'no-store');
 			if (problems.length === 0) return c.json({ status: 'ok' as const, problems });
 			const message = problems.map((problem) => `${problem.where}: ${problem.message}`).join(' ');
@@ -30,20 +30,10 @@ export function createHealthRoutes(runtime: Checked) {
 	];
 }
 
-/** The setup of a Worker. */
 export type Checked = Runtime & { readonly links?: object };
 
-/**
- * Returns the problems of the setup: variables, objects, and the requirements of the agents. `npm start`, the dry run of a
- * deploy and `/healthz?deep` report them.
- *
- * @param isDeployed whether to judge the Worker as a deployed one, although it runs on this machine
- */
-async function findProblems(
-	runtime: Checked,
-	env: WorkerEnv,
-	{ isDeployed = false } = {},
-): Promise<readonly Problem[]> {
+/** `npm start`, the dry run of a deployment and `/healthz?deep` report them. */
+async function findProblems(runtime: Checked, env: WorkerEnv, isDeployed: boolean): Promise<readonly Problem[]> {
 	const wrong = findConfigProblems(env);
 	const problems = [...wrong, ...findNamesakes(runtime.agents)];
 	// Continues without the wrong variables, to find further problems. A missing binding ends the search.
@@ -61,7 +51,7 @@ async function findProblems(
 	return toDistinct([...problems, ...objects, ...ofAgents.flat(), ...findLinkProblems(runtime, config)]);
 }
 
-/** Every decision link has the Worker's own address, whoever makes it. */
+/** A decision link has the address of the Worker. */
 function findLinkProblems({ links }: Checked, config: Config): Problem[] {
 	if (links === undefined) return [];
 	try {

@@ -14,7 +14,6 @@ import { logThrown } from '../log.ts';
 import type { Caller } from '../objects/session-api.ts';
 import { assertRate, assertStrangerRate } from './rate.ts';
 
-/** The context of a route. */
 export type RouteEnv = {
 	Bindings: WorkerEnv;
 	Variables: {
@@ -27,7 +26,6 @@ export type RouteEnv = {
 	};
 };
 
-/** The options of `createRunlet` for the routes. */
 export interface RouteOptions {
 	/** The prefix of all paths, such as `/ai`. Empty by default. */
 	readonly basePath?: string;
@@ -79,12 +77,11 @@ function assertLocal(c: Context<RouteEnv>, local: LocalMode): void {
 	assertOwnPage(c);
 }
 
-/** Whether a tool of a model makes the request. Its requests come from this machine, too. */
+/** The requests of a tool come from this machine, too. */
 function isFromWebTool(c: Context<RouteEnv>): boolean {
 	return c.req.header('user-agent') === webAgent;
 }
 
-/** Refuses a request of a page of another site. */
 function assertOwnPage(c: Context<RouteEnv>): void {
 	const origin = c.req.header('origin');
 	if (origin === undefined ? isFromOtherSite(c) : !isAllowedPage(c, origin)) {
@@ -109,10 +106,7 @@ export function isAllowedPage(c: Context<RouteEnv>, origin: string): boolean {
 	return corsOrigins.includes(origin) || (needsNoKey && isOwnPage(origin, c.req.url));
 }
 
-/**
- * Identifies the caller. Throws `auth` for a caller without a valid key or token and `rate_limited` for too many
- * requests.
- */
+/** Throws `auth` for a caller without a valid key or token, and `rate_limited` for too many requests. */
 export const authenticate: MiddlewareHandler<RouteEnv> = async (c, next) => {
 	const identity: Identity = isOnlyLocal(c) ? await identifyLocal(findCredential(c)) : await identifyStranger(c);
 	if (!isOnlyLocal(c))
@@ -149,7 +143,6 @@ async function identifyCaller(c: Context<RouteEnv>): Promise<Identity> {
 	});
 }
 
-/** Finds a key in the secret or among the stored keys. */
 async function findRecord(env: WorkerEnv, id: string): Promise<KeyRecord | undefined> {
 	const { keys, storedKeys } = readDoor(env);
 	const known = keys.find((key) => key.id === id);
@@ -160,7 +153,7 @@ async function findRecord(env: WorkerEnv, id: string): Promise<KeyRecord | undef
 
 /**
  * Throws `forbidden` unless the caller may see the problems of the setup: a key with the role admin, an account with the
- * scope admin, or `npm start`. Reads only the variables of the keys, so it works if another variable is wrong.
+ * scope admin, or `npm start`. Reads only the variables of the keys: another one may be wrong.
  */
 export async function assertMayLook(c: Context<RouteEnv>): Promise<void> {
 	if (isHere(c)) return;
@@ -185,9 +178,7 @@ function findCredential(c: Context<RouteEnv>): string | undefined {
 	return (bearer !== undefined && bearer.trim() !== '') || !alone ? bearer : `Bearer ${alone}`;
 }
 
-/**
- * Returns the name that requests are counted under. A token is not verified yet, so its address is part of the name.
- */
+/** Returns the name that requests are counted under. A token is not verified yet, so the name has the address. */
 function getRateKey(c: Context<RouteEnv>, identity: Identity): string {
 	if (identity.kind === 'person') {
 		const { via, owner, user, id } = identity.by;
@@ -196,14 +187,13 @@ function getRateKey(c: Context<RouteEnv>, identity: Identity): string {
 	return `session ${identity.session} ${c.req.header('cf-connecting-ip') ?? ''}`;
 }
 
-/** A caller with a key or an account. */
 export interface PersonCaller {
 	readonly owner: string;
 	readonly by: Actor;
 	readonly role: Role;
 }
 
-/** Returns the caller of a session. Throws `not_found` for a token of another session. */
+/** Throws `not_found` for a token of another session. */
 export function getCaller(c: Context<RouteEnv>, session: string): Caller {
 	const { identity } = c.var;
 	if (identity.kind === 'token') {
@@ -213,13 +203,13 @@ export function getCaller(c: Context<RouteEnv>, session: string): Caller {
 	return getPerson(c);
 }
 
-/** Returns the caller with a key or an account. Throws `forbidden` for a session token. */
+/** Throws `forbidden` for a session token. */
 export function getPerson(c: Context<RouteEnv>): PersonCaller {
-	const { by, role } = withScope(c, 'run');
+	const { by, role } = assertScope(c, 'run');
 	return { owner: by.owner, by, role };
 }
 
-/** Returns the caller of a session for an operation that the scope admin allows for all owners. */
+/** The caller of an operation that the scope admin may call for all owners. */
 export function getCallerOrAdmin(c: Context<RouteEnv>, session: string): Caller {
 	const { identity } = c.var;
 	if (identity.kind !== 'person' || !isAdmin(c)) return getCaller(c, session);
@@ -227,19 +217,18 @@ export function getCallerOrAdmin(c: Context<RouteEnv>, session: string): Caller 
 	return { owner: by.owner, by, role, isAdmin: true };
 }
 
-/** Whether a request has a key with the scope admin. */
 export function isAdmin(c: Context<RouteEnv>): boolean {
 	const { identity } = c.var;
 	return identity?.kind === 'person' && identity.scopes.includes('admin');
 }
 
-/** Whether a request comes through `npm start`, which answers this machine only. */
+/** Whether a request comes through `npm start`. */
 export function isHere(c: Context<RouteEnv>): boolean {
 	const { local } = readDoor(c.env);
 	return !isFromWebTool(c) && local !== undefined && isFromThisMachine(local, c.req.url, c.req.header(localHeader));
 }
 
-/** Whether a request has a key with the role admin. Works if other variables than those of the keys are wrong. */
+/** Reads only the variables of the keys. */
 export async function hasAdminKey(c: Context<RouteEnv>): Promise<boolean> {
 	const header = findCredential(c);
 	if (!isOwnCredential(header)) return false;
@@ -247,19 +236,19 @@ export async function hasAdminKey(c: Context<RouteEnv>): Promise<boolean> {
 	return identity.kind === 'person' && identity.role === 'admin';
 }
 
-/** Returns the actor of a key or an account with any scope. Throws `forbidden` for a session token. */
+/** The actor of a key or an account with any scope. Throws `forbidden` for a session token. */
 export function getActor(c: Context<RouteEnv>): Actor {
 	return findPerson(c).by;
 }
 
-/** Returns the owner: the name of its ledger and directory. Throws `forbidden` for a session token. */
+/** The name of the ledger and the directory. Throws `forbidden` for a session token. */
 export function getOwner(c: Context<RouteEnv>): string {
 	return findPerson(c).by.owner;
 }
 
 /**
- * Returns the users whose sessions a caller may see in lists: only their own for a customer, all for others. `asked` is the
- * user that the request names. Throws `forbidden` for a customer who names somebody else.
+ * Returns the users whose sessions a list may have: only the caller for a customer, all for others. Throws `forbidden` for
+ * a customer who names somebody else.
  */
 export function getListedUser(c: Context<RouteEnv>, asked: string | undefined): { readonly user?: string | null } {
 	const { by, role } = findPerson(c);
@@ -268,22 +257,15 @@ export function getListedUser(c: Context<RouteEnv>, asked: string | undefined): 
 	return { user: by.user ?? null };
 }
 
-/**
- * Returns the owner that a list is about. Throws `forbidden` if the request names another owner than the caller's own and
- * has no key with the scope admin.
- */
+/** Returns the owner of a list. Throws `forbidden` for another owner without a key with the scope admin. */
 export function getListedOwner(c: Context<RouteEnv>, asked: string | undefined): string {
 	const { owner } = findPerson(c).by;
 	if (asked === undefined || asked === owner) return owner;
-	withScope(c, 'admin');
+	assertScope(c, 'admin');
 	return asked;
 }
 
-/**
- * Throws `forbidden` if the caller does not have a right. The session itself verifies its tokens and their scopes.
- *
- * @param isOfSession whether the request is to one session
- */
+/** Throws `forbidden` for a caller without a right. The session itself verifies its tokens and their scopes. */
 export function assertMay(c: Context<RouteEnv>, right: Right, isOfSession = false): void {
 	const { identity } = c.var;
 	if (identity.kind === 'token') {
@@ -291,16 +273,12 @@ export function assertMay(c: Context<RouteEnv>, right: Right, isOfSession = fals
 		return;
 	}
 	// A key with any scope may list agents and skills.
-	if (right !== 'seeAgents' && right !== 'seeSkills') withScope(c, 'run');
+	if (right !== 'seeAgents' && right !== 'seeSkills') assertScope(c, 'run');
 	assertRight(identity.role, right);
 }
 
-/** Throws `forbidden` if the key does not have the scope. */
-export function assertScope(c: Context<RouteEnv>, scope: Scope): void {
-	withScope(c, scope);
-}
-
-function withScope(c: Context<RouteEnv>, scope: Scope) {
+/** Returns the caller. Throws `forbidden` if the key does not have the scope. */
+export function assertScope(c: Context<RouteEnv>, scope: Scope) {
 	const person = findPerson(c);
 	if (person.scopes.includes(scope)) return person;
 	const needs = (what: string) =>

@@ -1,13 +1,11 @@
-import { RunletError } from '../../core/base/errors.ts';
+import { createFieldError, type RunletError } from '../../core/base/errors.ts';
 import { type Agent, chooseModel } from '../agent/define.ts';
 import type { Runtime } from '../agent/runtime.ts';
 import { readConfig } from '../config/config.ts';
 import { getModel, listModels } from '../wire/protocols/openai/operations.ts';
 import { mount } from './mount.ts';
 
-/**
- * `/v1/models`: lists the agents, and each agent on its other models, like OpenAI's models (docs/openai.md).
- */
+/** `/v1/models`: shows an agent, and an agent on each of its other models, as a model (docs/openai.md). */
 export function createModelRoutes({ agents }: Pick<Runtime, 'agents'>) {
 	return [
 		mount(listModels, (c) => c.json({ object: 'list', data: agents.flatMap(modelNames).map(toModel) })),
@@ -20,10 +18,8 @@ export function createModelRoutes({ agents }: Pick<Runtime, 'agents'>) {
 }
 
 /**
- * Finds the agent of a model name: the name of an agent, or `agent:model` for an agent on one of its models. Throws
- * `model_not_found`, which lists the possible names.
- *
- * @param fallback the Worker's model, for an agent that names none
+ * Finds the agent of a model name: `agent`, or `agent:model` for another of its models. `fallback` is the Worker's model.
+ * Throws `model_not_found`, which lists the possible names.
  */
 export function findModel(
 	agents: readonly Agent[],
@@ -53,5 +49,5 @@ function toModel(id: string) {
 }
 
 function notFound(why: string): RunletError {
-	return new RunletError('model_not_found', `model: ${why}`, { field: 'model' });
+	return createFieldError('model_not_found', 'model', why);
 }

@@ -2,28 +2,23 @@ import type { Context } from 'hono';
 import type { Hono } from 'hono/tiny';
 import type * as v from 'valibot';
 import { check } from '../../core/base/check.ts';
-import { RunletError } from '../../core/base/errors.ts';
+import { createFieldError, RunletError } from '../../core/base/errors.ts';
 import { findNearest } from '../../core/base/text.ts';
 import { type Operation, pathParameters } from '../wire/operation.ts';
 import { assertMay, assertScope, isAdmin, type RouteEnv } from './identity.ts';
 import { jsonBody } from './request.ts';
 
-/** An operation with its handler. */
 export interface Route {
 	readonly operation: Operation;
 	handle(c: Context<RouteEnv>): Promise<Response>;
 }
 
-/** What `c.req.valid` returns after the check. */
 type Valid<O extends Operation> = {
 	out: (O extends { readonly json: infer S extends v.GenericSchema } ? { json: v.InferOutput<S> } : object) &
 		(O extends { readonly query: infer S extends v.GenericSchema } ? { query: v.InferOutput<S> } : object);
 };
 
-/**
- * Makes the route of an operation. Before the handler runs, the route refuses callers without access, and checks the query
- * and the body against the operation's schemas: `c.req.valid` returns the results.
- */
+/** Refuses callers without access, and checks the query and the body: `c.req.valid` returns the results. */
 export function mount<const O extends Operation>(
 	operation: O,
 	handler: (c: Context<RouteEnv, O['path'], Valid<O>>) => Response | Promise<Response>,
@@ -46,7 +41,6 @@ export function addRoutes(app: Hono<RouteEnv>, routes: readonly Route[]): void {
 	}
 }
 
-/** Lets a parameter have slashes if it may. */
 function toPattern(path: string): string {
 	return path.replace(/:(\w+)/g, (parameter, name: string) =>
 		pathParameters[name]?.hasSlashes ? `${parameter}{[\\s\\S]+}` : parameter,
@@ -75,7 +69,7 @@ function assertAccess(c: Context<RouteEnv>, { access, adminToo, path }: Operatio
 	else assertMay(c, access, path.startsWith('/v1/sessions/:id'));
 }
 
-/** Refuses an unknown parameter and suggests the nearest known name. */
+/** Suggests the nearest name for an unknown parameter. */
 function assertQuery(given: URLSearchParams, known: readonly string[]): void {
 	const seen = new Set<string>();
 	for (const name of given.keys()) {
@@ -84,17 +78,14 @@ function assertQuery(given: URLSearchParams, known: readonly string[]): void {
 			const nearest = findNearest(name, known);
 			const all = known.length === 0 ? 'This route takes none.' : `Possible: ${[...known].sort().join(', ')}.`;
 			const hint = nearest === undefined ? all : `Did you mean ${nearest}?`;
-			throw new RunletError('invalid_request', `${shown}: no such query parameter. ${hint}`, { field: shown });
+			throw createFieldError('invalid_request', shown, `no such query parameter. ${hint}`);
 		}
-		if (seen.has(name))
-			throw new RunletError('invalid_request', `${shown}: given twice in the query. Give it once.`, { field: shown });
+		if (seen.has(name)) throw createFieldError('invalid_request', shown, 'given twice in the query. Give it once.');
 		seen.add(name);
 	}
 }
 
-/**
- * Returns a sent name as it is if it is a plain word. Quotes any other name and removes terminal control characters.
- */
+/** Quotes a name that is no plain word, and escapes control characters of the terminal. */
 function toShown(name: string): string {
 	const start = name.slice(0, 64);
 	if (/^[\w.-]+$/.test(start)) return start;

@@ -10,7 +10,7 @@ import { reach, usualLimitMs } from '../objects/reach.ts';
 import { takeValue } from '../objects/result.ts';
 import type { Problem } from '../wire/error.ts';
 
-/** A read-only call to an object of each class. No owner has the name of the object. */
+/** A read-only call to an object of each class, under a name that no owner has. */
 const objects = {
 	SESSIONS: {
 		className: 'Session',
@@ -50,7 +50,7 @@ const objects = {
 	},
 } as const;
 
-/** Returns the Durable Objects that have no SQLite, as one problem with the lines that are missing in `wrangler.toml`. */
+/** Returns one problem with the lines that are missing in `wrangler.toml`. */
 export async function findObjectsWithoutSqlite(
 	env: WorkerEnv,
 	{ hasMemory }: { readonly hasMemory: boolean },

@@ -6,21 +6,16 @@ import { getDocs, getDocument } from '../wire/operations/service.ts';
 import type { RouteEnv } from './identity.ts';
 import { mount } from './mount.ts';
 
-/** The files that the page and `/docs` load. */
 const files = ['/app.js', '/docs.css', '/docs.js', '/style.css', '/theme.css'];
 
-/** The page and its files. */
 export const pagePaths: readonly string[] = ['/', ...files];
 
-/**
- * Serves the page at `/`, from the binding `PAGE`. If its files are static assets of the Worker, Cloudflare serves them, and
- * no request comes here.
- */
+/** Serves the page at `/` from the binding `PAGE`, unless Cloudflare serves its files as static assets. */
 export function addPage(app: Hono<RouteEnv>): void {
 	app.get('/', fetchHtml).on('GET', files, fetchFile);
 }
 
-/** `/docs` and `/openapi.json`, which come from the same binding. */
+/** `/docs` and `/openapi.json`, from the same binding. */
 export const documentRoutes = [
 	mount(getDocs, fetchHtml),
 	mount(getDocument, async (c) => {
@@ -37,7 +32,7 @@ async function fetchHtml(c: Context<RouteEnv>): Promise<Response> {
 	return isHtml ? addBase(response, c.var.basePath) : response;
 }
 
-/** Fetches a file of the page. Its content security policy replaces the default, so the page can run its script. */
+/** The content security policy of the page replaces the default, so that its script runs. */
 async function fetchFile(c: Context<RouteEnv>): Promise<Response> {
 	const bound = readConfig(c.env).page;
 	if (bound === undefined)

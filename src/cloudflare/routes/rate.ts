@@ -3,15 +3,14 @@ import { RunletError } from '../../core/base/errors.ts';
 import { readConfig } from '../config/config.ts';
 import type { WorkerEnv } from '../config/env.ts';
 
-/** The period in seconds and the limit of requests in `wrangler.toml`. */
+/** Seconds, and the requests in them, as `wrangler.toml` has them. */
 const period = 10;
 const most = 200;
 
 /**
- * Throws `rate_limited` if a caller sends more requests than the binding allows. The binding counts loosely and for
- * each location: it stops bursts, and budgets stop spending (docs/deploy.md, "Rate limit"). Without the binding nothing is counted.
- *
- * @param rate the limit of the caller's key, which each isolate counts for itself instead
+ * Throws `rate_limited` if a caller sends more requests than the binding allows. The binding counts loosely and for each
+ * location: it stops bursts (docs/deploy.md, "Rate limit"). Without the binding nothing is counted. Each isolate counts the
+ * `rate` of a key for itself instead.
  */
 export async function assertRate<E extends { Bindings: WorkerEnv }>(
 	c: Context<E>,
@@ -28,9 +27,9 @@ export async function assertRate<E extends { Bindings: WorkerEnv }>(
 }
 
 /**
- * Counts public and refused requests of callers without a valid key, by address. Without the binding each isolate counts
- * for itself. Callers with a key are not counted here, so a stranger with the same address cannot lock them out. At
- * Cloudflare every request has an address, which its sender cannot choose. A request without an address is not counted.
+ * Counts public and refused requests of callers without a valid key, by address. Without the binding each isolate counts for
+ * itself. A caller with a key is not counted: a stranger with the same address cannot lock it out. Cloudflare sets the
+ * address of every request.
  */
 export async function assertStrangerRate<E extends { Bindings: WorkerEnv }>(c: Context<E>): Promise<void> {
 	const address = toAddressKey(c.req.header('cf-connecting-ip'));
@@ -42,10 +41,7 @@ export async function assertStrangerRate<E extends { Bindings: WorkerEnv }>(c: C
 	throw tooMany();
 }
 
-/**
- * Returns the name that an address is counted under: the first four groups of IPv6, because one customer has a whole
- * /64 (RFC 6177), or the IPv4 address, in whichever form it is written.
- */
+/** Returns the IPv4 address, or the first four groups of IPv6, because a customer has a whole /64 (RFC 6177). */
 export function toAddressKey(address: string | undefined): string | undefined {
 	const text = (address ?? '').trim().toLowerCase().slice(0, 64);
 	const v4 = /^(?:(?:0{0,4}:){0,6}:?ffff:)?(\d{1,3}(?:\.\d{1,3}){3})$/.exec(text)?.[1];
@@ -62,15 +58,14 @@ export function toAddressKey(address: string | undefined): string | undefined {
 		.join(':')}::/64`;
 }
 
-/** The most callers that one isolate counts. */
+/** Bounds the memory of an isolate. */
 const mostCounted = 10_000;
 const counts = new Map<string, { asked: number; readonly until: number }>();
 
-/** Counts a request in a window of `period` seconds, which starts with the first request. */
+/** The window of `period` seconds starts with its first request. */
 function isWithin(key: string, now: number, limit = most): boolean {
 	const count = counts.get(key);
 	if (count !== undefined && count.until > now) return ++count.asked <= limit;
-	// Removes the oldest caller first, so the memory stays bounded.
 	counts.delete(key);
 	for (const oldest of counts.keys()) {
 		if (counts.size < mostCounted) break;

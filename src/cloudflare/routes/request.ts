@@ -2,7 +2,7 @@ import type { Context } from 'hono';
 import * as v from 'valibot';
 import { hashText, joinBytes } from '../../core/base/bytes.ts';
 import { check } from '../../core/base/check.ts';
-import { RunletError } from '../../core/base/errors.ts';
+import { createFieldError, RunletError } from '../../core/base/errors.ts';
 import { parseJson } from '../../core/base/json.ts';
 import { createDeferred } from '../../core/base/promises.ts';
 import { readConfig } from '../config/config.ts';
@@ -12,48 +12,39 @@ import { bodyTooLarge, maxBody } from '../wire/limits.ts';
 import { toSessionName } from './ask-session.ts';
 import type { PersonCaller, RouteEnv } from './identity.ts';
 
-/**
- * Reads and checks the JSON body of a request. Every refusal is a 4xx that names the field and the mistake.
- *
- * @param onText gets the raw text of the body
- */
+/** Reads and checks a JSON body. A refusal is a 4xx that names the field and the mistake. `onText` gets the raw text. */
 export async function jsonBody<S extends v.GenericSchema>(
 	request: Request,
 	schema: S,
 	onText: (text: string) => void = () => {},
 ): Promise<v.InferOutput<S>> {
 	const type = readMediaType(request);
-	if (type !== '' && type !== 'application/json' && !type.endsWith('+json')) throw toWrongType(type);
+	if (type !== '' && type !== 'application/json' && !type.endsWith('+json'))
+		throw createWrongType('application/json', type);
 	const text = await readText(request);
 	if (text.trim() === '') {
 		// An empty body is fine if the schema requires nothing.
 		const nothing = v.safeParse(schema, {});
 		if (nothing.success) return nothing.output;
-		throw new RunletError('invalid_request', 'body: empty. Send a JSON object.', { field: 'body' });
+		throw createFieldError('invalid_request', 'body', 'empty. Send a JSON object.');
 	}
 	// Only a request without a body needs no type.
-	if (type === '') throw toWrongType('none');
+	if (type === '') throw createWrongType('application/json', type);
 	onText(text);
 	return check(schema, parseJson(text), 'body');
 }
 
-function toWrongType(type: string): RunletError {
-	return new RunletError('unsupported_media_type', `content-type: expected application/json, got ${type}.`, {
-		field: 'content-type',
-	});
+/** Creates the error for a body of another type than expected. */
+export function createWrongType(expected: string, type: string): RunletError {
+	return createFieldError('unsupported_media_type', 'content-type', `expected ${expected}, got ${type || 'none'}.`);
 }
 
-/** The most bytes of a SKILL.md. */
+/** Bytes of a SKILL.md. */
 const maxMarkdown = 1_000_000;
 
-/** Reads the Markdown body of a request. */
 export async function markdownBody(request: Request): Promise<string> {
 	const type = readMediaType(request);
-	if (type !== 'text/markdown') {
-		throw new RunletError('unsupported_media_type', `content-type: expected text/markdown, got ${type || 'none'}.`, {
-			field: 'content-type',
-		});
-	}
+	if (type !== 'text/markdown') throw createWrongType('text/markdown', type);
 	return readText(request, maxMarkdown);
 }
 
@@ -62,7 +53,6 @@ export function readMediaType(request: Request): string {
 	return request.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase() ?? '';
 }
 
-/** Whether the `Accept` header names the media type. */
 export function accepts(c: Context, mediaType: string): boolean {
 	const types = (c.req.header('accept') ?? '').toLowerCase().split(',');
 	return types.some((type) => type.split(';')[0]?.trim() === mediaType && !/;\s*q=0(\.0*)?\s*$/.test(type));
@@ -74,7 +64,6 @@ function readDelivery(c: Context): Delivery {
 	return accepts(c, 'text/event-stream') ? 'stream' : 'result';
 }
 
-/** The form of an `Idempotency-Key`. */
 const keyForm = /^[\x21-\x7e]{1,255}$/;
 
 /**
@@ -86,9 +75,7 @@ export function readHandling(c: Context<RouteEnv>, body: unknown = null): Handli
 	const key = c.req.header('idempotency-key');
 	if (key === undefined) return { delivery };
 	if (!keyForm.test(key))
-		throw new RunletError('invalid_request', 'Idempotency-Key: expected 1 to 255 visible ASCII characters.', {
-			field: 'Idempotency-Key',
-		});
+		throw createFieldError('invalid_request', 'Idempotency-Key', 'expected 1 to 255 visible ASCII characters.');
 	const own = c.var.identity.kind === 'token' ? `token ${key}` : key;
 	return { delivery, once: { key: own, request: hashText(`${c.req.path} ${JSON.stringify(body)}`) } };
 }
@@ -97,25 +84,20 @@ export function readHandling(c: Context<RouteEnv>, body: unknown = null): Handli
 export function createSessionId(c: Context<RouteEnv>, caller: PersonCaller, { once }: Handling) {
 	const { sessions } = readConfig(c.env);
 	if (once === undefined) return sessions.newUniqueId();
-	const { owner, by } = caller;
-	const parts = ['idempotency', once.key];
-	return sessions.idFromName(toSessionName(caller, by.user, `idempotency ${owner} ${once.key}`, parts));
+	const name = toSessionName({ owner: caller.owner, user: caller.by.user }, 'idempotency', once.key);
+	return sessions.idFromName(name);
 }
 
-/** Reads the body as text. */
 export async function readText(request: Request, limit = maxBody): Promise<string> {
 	try {
 		return new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(await readBytes(request, limit));
 	} catch (error) {
 		if (error instanceof RunletError) throw error;
-		throw new RunletError('invalid_request', 'body: not valid UTF-8.', { field: 'body' });
+		throw createFieldError('invalid_request', 'body', 'not valid UTF-8.');
 	}
 }
 
-/**
- * Reads the bytes of the body and counts them on the way, because `Content-Length` may be missing or wrong. Throws
- * `timeout` if the body is not complete in time.
- */
+/** Counts the bytes, because `Content-Length` may be missing or wrong. Throws `timeout` for a body that takes too long. */
 export async function readBytes(
 	request: Request,
 	limit = maxBody,
@@ -132,7 +114,7 @@ export async function readBytes(
 	return joinBytes(...chunks);
 }
 
-/** Yields the pieces of a body. Throws `invalid_request` for a body that is cut off or framed wrongly. */
+/** Throws `invalid_request` for a body that is cut off or framed wrongly. */
 async function* readChunks(
 	body: ReadableStream<Uint8Array> | null,
 	timeoutMs: number,
@@ -164,30 +146,25 @@ async function* readChunks(
 }
 
 function tooSlow(timeoutMs: number): RunletError {
-	return new RunletError('timeout', `body: not whole after ${timeoutMs / 1_000} seconds. Send it again.`, {
-		field: 'body',
-	});
+	return createFieldError('timeout', 'body', `not whole after ${timeoutMs / 1_000} seconds. Send it again.`);
 }
 
 /** An entity tag (RFC 9110, 8.8.3). */
 const tag = /^\s*(W\/)?"([\x21\x23-\x7e]*)"\s*$/;
 
-/** Returns the condition of `If-Match` and `If-None-Match` for a change (RFC 9110, 13.1). */
+/** Reads `If-Match` and `If-None-Match` of a change (RFC 9110, 13.1). */
 export function readCondition(c: Context): Condition {
 	const match = c.req.header('if-match');
 	const noneMatch = c.req.header('if-none-match');
-	if (noneMatch !== undefined && noneMatch.trim() !== '*') {
-		throw new RunletError('invalid_request', 'If-None-Match: only * is possible where something is changed.', {
-			field: 'If-None-Match',
-		});
-	}
+	if (noneMatch !== undefined && noneMatch.trim() !== '*')
+		throw createFieldError('invalid_request', 'If-None-Match', 'only * is possible where something is changed.');
 	return {
 		...(match !== undefined && { ifMatch: match.trim() === '*' ? '*' : strongTags(match) }),
 		...(noneMatch !== undefined && { ifNoneMatch: true }),
 	};
 }
 
-/** Whether the client already has the version with this entity tag. */
+/** Whether the client has the version with this entity tag. */
 export function isFresh(c: Context, etag: string): boolean {
 	const header = c.req.header('if-none-match');
 	if (header === undefined) return false;
@@ -197,10 +174,8 @@ export function isFresh(c: Context, etag: string): boolean {
 function strongTags(header: string): string[] {
 	return header.split(',').flatMap((entry) => {
 		const parsed = tag.exec(entry);
-		if (parsed === null) {
-			const message = 'If-Match: expected entity tags in quotes, as ETag has them, or *.';
-			throw new RunletError('invalid_request', message, { field: 'If-Match' });
-		}
+		if (parsed === null)
+			throw createFieldError('invalid_request', 'If-Match', 'expected entity tags in quotes, as ETag has them, or *.');
 		return parsed[1] === undefined ? [parsed[2] ?? ''] : [];
 	});
 }

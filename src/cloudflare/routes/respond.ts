@@ -5,19 +5,16 @@ import type { RunOutcome } from '../objects/session-api.ts';
 
 type Headers = Readonly<Record<string, string>>;
 
-/** The header of an answer that repeats an earlier one for the same key. */
+/** Marks the answer of a repeated request. */
 const replayed = 'idempotent-replayed';
 
-/** How to write an outcome. */
 interface RunResponse {
 	/** The status of a run's stream or result, and of a session without a run. */
 	readonly status?: number;
 	readonly headers?: Headers;
-	/** Writes the failure of a run. */
 	readonly toFailure?: (error: RunletError) => Response;
 }
 
-/** Turns the outcome of a request for a run into a response. */
 export function toRunResponse(
 	outcome: RunOutcome,
 	{ status = 200, headers: given = {}, toFailure = toResponse }: RunResponse = {},
@@ -51,7 +48,6 @@ export function toEventStream(body: Bytes, headers: Headers = {}, status = 200):
 	return new Response(body, { status, headers: { ...own, ...headers } });
 }
 
-/** Returns a response with JSON bytes. */
 export function toJson(body: Bytes, headers: Headers = {}): Response {
 	return new Response(body, { headers: { 'content-type': 'application/json', ...headers } });
 }

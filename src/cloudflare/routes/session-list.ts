@@ -1,6 +1,6 @@
 import type { Context } from 'hono';
 import type * as v from 'valibot';
-import { RunletError } from '../../core/base/errors.ts';
+import { createFieldError } from '../../core/base/errors.ts';
 import { webhookOwner } from '../auth/identity.ts';
 import { readConfig } from '../config/config.ts';
 import {
@@ -13,7 +13,7 @@ import {
 } from '../objects/directory/api.ts';
 import type { Shown } from '../wire/operation.ts';
 import type { sessionPage, sessionQuery } from '../wire/session.ts';
-import { askSession } from './ask-session.ts';
+import { askSession, orGone } from './ask-session.ts';
 import { getCallerOrAdmin, getListedOwner, getListedUser, getOwner, type RouteEnv } from './identity.ts';
 
 type Query = v.InferOutput<typeof sessionQuery>;
@@ -22,18 +22,18 @@ type Status = NonNullable<Query['status']>;
 type Entry = Listed & { readonly owner?: string; readonly status?: Status };
 type ListQuery = DirectoryQuery & Pick<Query, 'owner'>;
 
-/** The most owners in one list: a request can make a limited number of calls to objects. */
+/** A request can make a limited number of calls to objects. */
 const mostOwners = 900;
 
-/** How many directories are asked in parallel. */
+/** The objects that are asked in parallel. */
 const atOnce = 16;
 
-/** The most sessions that one request asks for their status. */
+/** The sessions that one request asks for their status. */
 const mostAsked = 96;
 
 /**
- * Returns a page of the owner's sessions: all of them for staff, the caller's own for a customer. With the scope admin also
- * of another owner, or with `*` of all owners.
+ * Returns a page of the owner's sessions: all for staff, the caller's own for a customer. With the scope admin also those of
+ * another owner, or of all owners (`*`).
  */
 export async function listSessions(c: Context<RouteEnv>, { status, user, ...rest }: Query): Promise<Page> {
 	const query = { ...rest, ...getListedUser(c, user) };
@@ -54,53 +54,69 @@ export async function listSessions(c: Context<RouteEnv>, { status, user, ...rest
 	return wirePage({ sessions: found, cursor: page.cursor });
 }
 
-/** Returns the status of a session, or undefined if the session was removed. */
-async function askStatus(c: Context<RouteEnv>, id: string): Promise<Status | undefined> {
-	try {
-		return await askSession(c, readConfig(c.env).sessions.idFromString(id), (one) =>
-			one.status(getCallerOrAdmin(c, id)),
-		);
-	} catch (error) {
-		if (error instanceof RunletError && error.code === 'not_found') return undefined;
-		throw error;
-	}
+function askStatus(c: Context<RouteEnv>, id: string): Promise<Status | undefined> {
+	const { sessions } = readConfig(c.env);
+	return orGone(askSession(c, sessions.idFromString(id), (session) => session.status(getCallerOrAdmin(c, id))));
 }
 
 async function listPage(c: Context<RouteEnv>, { owner, ...page }: ListQuery): Promise<DirectoryPage> {
 	if (owner === undefined) return toPage(c, getOwner(c), page);
 	const owners = await findListedOwners(c, owner);
-	const found: (Listed & { readonly owner: string })[] = [];
-	let isCut = false;
-	for (let from = 0; from < owners.length; from += atOnce) {
-		const asked = owners.slice(from, from + atOnce).map(async (name) => {
+	const { entries, next } = await askOwners(owners, page.limit, {
+		ask: async (name) => {
 			const { sessions, cursor } = await toPage(c, name, page);
-			isCut ||= cursor !== undefined;
-			found.push(...sessions.map((session) => ({ ...session, owner: name })));
-		});
-		await Promise.all(asked);
-	}
-	found.sort((a, b) => b.activeAt - a.activeAt || (a.id < b.id ? 1 : -1));
-	const sessions = found.slice(0, page.limit);
-	const last = sessions.at(-1);
-	const hasMore = isCut || found.length > sessions.length;
-	return { sessions, ...(hasMore && last !== undefined && { cursor: createCursor(last) }) };
+			return { entries: sessions, cursor };
+		},
+		compare: (a, b) => b.activeAt - a.activeAt || (a.id < b.id ? 1 : -1),
+	});
+	return { sessions: entries, ...(next && { cursor: createCursor(next) }) };
 }
 
-/** Returns the owners that a list is about: the one that the request names, or all. Throws `forbidden` for a stranger. */
+interface Merge<E> {
+	ask(owner: string): Promise<{ readonly entries: readonly E[]; readonly cursor?: string }>;
+	compare(a: E, b: E): number;
+}
+
+/** Merges the entries of owners into one page. `next` is its last entry if there are more. */
+export async function askOwners<E extends object>(
+	owners: readonly string[],
+	limit: number | undefined,
+	{ ask, compare }: Merge<E>,
+) {
+	let isCut = false;
+	const found = await askAll(owners, async (owner) => {
+		const { entries, cursor } = await ask(owner);
+		isCut ||= cursor !== undefined;
+		return entries.map((entry) => ({ ...entry, owner }));
+	});
+	const entries = found.sort(compare).slice(0, limit);
+	return { entries, next: isCut || found.length > entries.length ? entries.at(-1) : undefined };
+}
+
+/** Asks for the entries of each owner, a few owners at a time. */
+export async function askAll<T>(
+	owners: readonly string[],
+	ask: (owner: string) => Promise<readonly T[]>,
+): Promise<T[]> {
+	const found: T[] = [];
+	for (let from = 0; from < owners.length; from += atOnce)
+		found.push(...(await Promise.all(owners.slice(from, from + atOnce).map(ask))).flat());
+	return found;
+}
+
+/** Returns the owner that a request names, or all (`*`). Throws `forbidden` for a stranger. */
 export async function findListedOwners(c: Context<RouteEnv>, asked: string): Promise<readonly string[]> {
 	const owner = getListedOwner(c, asked);
 	return owner === everybody ? findOwners(c) : [owner];
 }
 
-/** Returns the owners that have a key and those that ever had a session. */
+/** Owners have a key, or had a session. */
 export async function findOwners(c: Context<RouteEnv>): Promise<string[]> {
 	const { directories, keys } = readConfig(c.env);
 	const listed = await askDirectory(directories, everybody, (one) => one.listOwners(mostOwners + 1));
 	const owners = [...new Set([...listed, webhookOwner, ...keys.map((key) => key.owner)])];
 	if (owners.length <= mostOwners) return owners;
-	throw new RunletError('invalid_request', `owner: there are more than ${mostOwners} owners. Name one of them.`, {
-		field: 'owner',
-	});
+	throw createFieldError('invalid_request', 'owner', `there are more than ${mostOwners} owners. Name one of them.`);
 }
 
 function toPage(c: Context<RouteEnv>, owner: string, page: DirectoryQuery): Promise<DirectoryPage> {
@@ -108,7 +124,6 @@ function toPage(c: Context<RouteEnv>, owner: string, page: DirectoryQuery): Prom
 	return askDirectory(directories, owner, (one) => one.list(page));
 }
 
-/** Converts listed sessions to the form of the API. */
 function wirePage({ sessions, cursor }: { readonly sessions: readonly Entry[]; readonly cursor?: string }): Page {
 	const shown = sessions.map(({ createdAt, activeAt, ...rest }) => ({
 		...rest,

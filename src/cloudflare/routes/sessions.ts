@@ -1,7 +1,6 @@
 import type { Context } from 'hono';
 import type * as v from 'valibot';
 import { check } from '../../core/base/check.ts';
-import { RunletError } from '../../core/base/errors.ts';
 import { parseJson } from '../../core/base/json.ts';
 import { assertRight, hasRight } from '../auth/rights.ts';
 import type { Bytes, RpcResult } from '../objects/result.ts';
@@ -14,7 +13,7 @@ import type { RepeatableSession } from '../wire/session.ts';
 import { askSession, askSessionInPath, findCaller, findCallerOrAdmin, findSessionId } from './ask-session.ts';
 import { getPerson, type PersonCaller, type RouteEnv } from './identity.ts';
 import { mount } from './mount.ts';
-import { accepts, createSessionId, readHandling, readMediaType, readText } from './request.ts';
+import { accepts, createSessionId, createWrongType, readHandling, readMediaType, readText } from './request.ts';
 import { toEventStream, toJson, toRunResponse } from './respond.ts';
 import { listSessions } from './session-list.ts';
 import { passBody } from './upload.ts';
@@ -48,10 +47,7 @@ export const sessionRoutes = [
 		if (type === 'application/x-ndjson') return passBody(c.req.raw, maxLines, (body) => importLines(c, body, about));
 		if (type === 'application/json')
 			return importLines(c, toLines(parseJson(await readText(c.req.raw, maxDocument))), about);
-		const expected = 'expected application/json or application/x-ndjson';
-		throw new RunletError('unsupported_media_type', `content-type: ${expected}, got ${type || 'none'}.`, {
-			field: 'content-type',
-		});
+		throw createWrongType('application/json or application/x-ndjson', type);
 	}),
 	mount(operations.getSession, async (c) =>
 		Response.json(await askSessionInPath(c, (one) => one.state(findCallerOrAdmin(c)))),
@@ -138,7 +134,7 @@ export const sessionRoutes = [
 /** The origin of messages over HTTP. */
 const origin = { transport: 'http' } as const;
 
-/** Throws `forbidden` for a customer who creates a session that is not their own, or with rights that are not theirs. */
+/** Throws `forbidden` for a customer who names another person, or sets what only staff may set. */
 function assertOwnSession({ by, role }: PersonCaller, body: v.InferOutput<typeof operations.createSession.json>): void {
 	if (hasRight(role, 'nameUser')) return;
 	if (body.user !== undefined && body.user !== by.user) assertRight(role, 'nameUser', 'user');
@@ -150,7 +146,6 @@ async function run(c: Context<RouteEnv>, call: (one: SessionApi) => Promise<RpcR
 	return toRunResponse(await askSessionInPath(c, call));
 }
 
-/** Makes a session of the lines of an export, for a user. */
 async function importLines(
 	c: Context<RouteEnv>,
 	lines: Bytes,

@@ -84,7 +84,6 @@ export const skillRoutes = [
 
 type Ctx = Context<RouteEnv>;
 
-/** The most violations that an answer lists. */
 const mostViolations = 100;
 
 /** Time limit of a change in milliseconds: KV accepts one write of the index a second. */
@@ -119,20 +118,19 @@ async function toFoundSkills(c: Ctx, entries: ReadonlyMap<string, Entry>, query:
 	return (await Promise.all(found)).filter((one) => one !== undefined);
 }
 
-/** Converts an entry to the form of the API. */
 async function wireEntry(entry: Entry): Promise<Shown<typeof listedSkill>> {
 	const { hash: _, files: __, ...listed } = entry;
 	return { ...listed, etag: await toEtag(entry) };
 }
 
 function answer(c: Ctx, result: Outcome, { ifMatch }: Condition, violations: readonly Violation[] = []): Response {
-	const said = violations.length > 0 ? { warnings: violations.slice(0, mostViolations) } : {};
+	const warnings = violations.length > 0 ? { warnings: violations.slice(0, mostViolations) } : {};
 	if (result.outcome === 'created' || result.outcome === 'replaced') c.header('etag', `"${result.etag}"`);
 	switch (result.outcome) {
 		case 'created':
-			return c.json({ name: c.req.param('name'), etag: result.etag, ...said }, 201);
+			return c.json({ name: c.req.param('name'), etag: result.etag, ...warnings }, 201);
 		case 'replaced':
-			return c.json({ name: c.req.param('name'), etag: result.etag, ...said });
+			return c.json({ name: c.req.param('name'), etag: result.etag, ...warnings });
 		case 'removed':
 			return c.body(null, 204);
 		case 'missing':

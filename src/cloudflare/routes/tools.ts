@@ -13,10 +13,9 @@ import { mount } from './mount.ts';
 
 type Ctx = Context<RouteEnv>;
 
-/** The most tools of an owner. */
 const mostTools = 100;
 
-/** How often a change is tried again after a concurrent change. */
+/** Attempts at a change, while others change the same tool. */
 const mostTries = 5;
 
 /** `/v1/tools`: the HTTP tools that an owner defines (docs/user-tools.md). */
@@ -48,7 +47,7 @@ function ask<T>(c: Ctx, call: (one: RegistryApi) => Promise<T>): Promise<T> {
 	return askRegistry(readConfig(c.env).directories, getOwner(c), call);
 }
 
-/** Stores a definition, and returns whether its name is new. Throws before anything is stored. */
+/** Returns whether the name is new. Throws before anything is stored. */
 async function putTool(c: Ctx, name: string, body: ToolBody): Promise<boolean> {
 	const config = readConfig(c.env);
 	const about = { owner: getOwner(c), kind: 'tool', name } as const;
@@ -68,7 +67,7 @@ async function putTool(c: Ctx, name: string, body: ToolBody): Promise<boolean> {
 	throw new RunletError('conflict', 'The tool was changed by somebody else at the same time. Read it, and try again.');
 }
 
-/** Reads the secrets that a definition leaves out and keeps. */
+/** Reads the secrets that a definition leaves out. */
 async function readKept(
 	c: Ctx,
 	about: Parameters<typeof openSecrets>[1],
@@ -81,7 +80,6 @@ async function readKept(
 	return Object.fromEntries(Object.entries(secrets ?? {}).filter(([name]) => wanted.includes(name)));
 }
 
-/** Converts an entry to the form of the API, which has no secret. */
 function toShown(entry: Entry): Shown<typeof shownTool> {
 	const { name, createdAt, updatedAt } = entry;
 	return {

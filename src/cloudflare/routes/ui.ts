@@ -1,7 +1,7 @@
 import type { Context } from 'hono';
 import * as v from 'valibot';
 import { check } from '../../core/base/check.ts';
-import { RunletError } from '../../core/base/errors.ts';
+import { createFieldError, RunletError } from '../../core/base/errors.ts';
 import { type Agent, chooseModel, findAgent } from '../agent/define.ts';
 import type { Runtime } from '../agent/runtime.ts';
 import { sessionIdForm } from '../auth/token.ts';
@@ -20,10 +20,7 @@ import { mount } from './mount.ts';
 import { readHandling } from './request.ts';
 import { toEventStream, toJson } from './respond.ts';
 
-/**
- * `/v1/ui/:agent`: serves pages with `useChat` of the AI SDK (docs/ai-sdk.md). Each chat id has its own
- * session. For a page with a session token it is the token's session.
- */
+/** `/v1/ui/:agent`: for `useChat` of the AI SDK (docs/ai-sdk.md). A chat id, or a session token, has its own session. */
 export function createUiRoutes({ agents }: Pick<Runtime, 'agents'>) {
 	return [
 		mount(operations.postChat, async (c) => {
@@ -56,7 +53,6 @@ export function createUiRoutes({ agents }: Pick<Runtime, 'agents'>) {
 	];
 }
 
-/** Returns the session of a chat and its caller. */
 function findChat(c: Context<RouteEnv>, id: string) {
 	const { sessions } = readConfig(c.env);
 	if (sessionIdForm.test(id)) {
@@ -68,10 +64,8 @@ function findChat(c: Context<RouteEnv>, id: string) {
 		}
 	}
 	const caller = getPerson(c);
-	const { owner, by } = caller;
 	const agent = c.req.param('agent') ?? '';
-	const before = JSON.stringify(['ui', owner, agent, id]);
-	const name = toSessionName(caller, by.user, before, ['ui', agent, id]);
+	const name = toSessionName({ owner: caller.owner, user: caller.by.user }, 'ui', agent, id);
 	return { id: sessions.idFromName(name), caller };
 }
 
@@ -85,17 +79,13 @@ function readPost(
 	const about = { agent, model: model ?? undefined, isAgain, messageId: messageId || undefined };
 	if (role === 'assistant') {
 		if (!isAgain) return { ...about, answers: readAnswers(parts) };
-		throw new RunletError('invalid_request', 'messages: the last one must be the message that is answered again.', {
-			field: 'messages',
-		});
+		throw createFieldError('invalid_request', 'messages', 'the last one must be the message that is answered again.');
 	}
 	const content = readContent(parts);
 	const text = check(v.optional(textField), content.text, 'messages');
 	const attachments = check(attachmentsField, content.files, 'messages') ?? [];
 	if (text === undefined && attachments.length === 0)
-		throw new RunletError('invalid_request', 'messages: the last one has neither text nor files.', {
-			field: 'messages',
-		});
+		throw createFieldError('invalid_request', 'messages', 'the last one has neither text nor files.');
 	const isNamed = 'owner' in caller && !sessionIdForm.test(id);
 	const create = isNamed ? { create: { agent, owner: caller.owner, user: caller.by?.user, by: caller.by } } : {};
 	return {

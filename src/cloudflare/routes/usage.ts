@@ -8,10 +8,7 @@ import { getUsage } from '../wire/operations/users.ts';
 import type { spentGroup, spentParts } from '../wire/spending.ts';
 import { getListedOwner, isAdmin, isOnlyLocal, type RouteEnv } from './identity.ts';
 import { mount } from './mount.ts';
-import { findOwners } from './session-list.ts';
-
-/** How many ledgers are asked in parallel. */
-const atOnce = 16;
+import { askAll, findOwners } from './session-list.ts';
 
 /** `/v1/usage`: shows what the owners spent, by day. */
 export const usageRoutes = [
@@ -28,7 +25,7 @@ export const usageRoutes = [
 	}),
 ];
 
-/** Asks the ledgers of owners, and sorts their entries: the newest day first. */
+/** The newest day first. */
 async function askDays<T extends { readonly day: string }>(
 	owners: readonly string[],
 	ask: (owner: string) => Promise<readonly T[]>,
@@ -37,21 +34,14 @@ async function askDays<T extends { readonly day: string }>(
 	return found.sort((a, b) => (a.day < b.day ? 1 : a.day > b.day ? -1 : 0));
 }
 
-async function askAll<T>(owners: readonly string[], ask: (owner: string) => Promise<readonly T[]>): Promise<T[]> {
-	const found: T[] = [];
-	for (let from = 0; from < owners.length; from += atOnce)
-		found.push(...(await Promise.all(owners.slice(from, from + atOnce).map(ask))).flat());
-	return found;
-}
-
-/** Returns the owners whose spending a caller may see: all owners with the scope admin, else its own. */
+/** Returns all owners for the scope admin, else the caller's own. */
 async function findSpenders(c: Context<RouteEnv>, asked: string | undefined): Promise<readonly string[]> {
 	if (asked !== undefined || !isAdmin(c)) return [getListedOwner(c, asked)];
 	const local = isOnlyLocal(c) ? [localIdentity.by.owner] : [];
 	return [...new Set([...(await findOwners(c)), ...local])].sort();
 }
 
-/** Reads the bytes that the sessions of an owner hold, or of one of its users. */
+/** Reads the bytes that the sessions of an owner, or of one of its users, hold. */
 async function readHeld(c: Context<RouteEnv>, owner: string, user: string | undefined) {
 	const { directories, roomLimits } = readConfig(c.env);
 	const held = await askDirectory(directories, owner, (one) => one.readHeld(user));
@@ -60,7 +50,7 @@ async function readHeld(c: Context<RouteEnv>, owner: string, user: string | unde
 }
 
 interface Listed {
-	/** The user whose spending is listed. If it is missing, the spending of the whole owner is listed. */
+	/** Undefined for the whole owner. */
 	readonly user: string | undefined;
 	readonly count: number;
 }
@@ -94,19 +84,18 @@ async function listGroups(
 		: parts.map((part) => ({ owner, ...showPart(part, by) }));
 }
 
-/** Reads the fields of a query. */
 function parseFields(by: string | undefined): ReadonlySet<string> {
 	return new Set(by?.split(',').filter((field) => field !== ''));
 }
 
 const partFields = ['agent', 'model', 'user'] as const;
 
-/** Returns the fields that a ledger can group by. */
+/** A ledger groups by these fields. */
 function toPartFields(by: ReadonlySet<string>): readonly PartField[] {
 	return partFields.filter((field) => by.has(field));
 }
 
-/** Shows a part of the spending. An unknown price is shown as null and never as 0. */
+/** Shows an unknown price as null and never as 0. */
 export function showPart(
 	{ day, tokens, usd, unpricedTokens, inputTokens, cachedInputTokens, units = {}, ...names }: DayPart,
 	by: ReadonlySet<string>,
@@ -118,7 +107,6 @@ export function showPart(
 	};
 }
 
-/** Shows a part as one count for each unit. */
 function showUnits({ day, tokens, inputTokens, cachedInputTokens, units, ...names }: DayPart, by: ReadonlySet<string>) {
 	const all = {
 		...{ input_tokens: inputTokens, cached_input_tokens: cachedInputTokens, output_tokens: tokens - inputTokens },

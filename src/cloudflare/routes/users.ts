@@ -12,7 +12,7 @@ import { takeValue } from '../objects/result.ts';
 import { showSchedule } from '../objects/schedule-api.ts';
 import type { Caller } from '../objects/session-api.ts';
 import * as operations from '../wire/operations/users.ts';
-import { askSession } from './ask-session.ts';
+import { askSession, orGone } from './ask-session.ts';
 import { getActor, getListedOwner, getOwner, getPerson, isAdmin, type RouteEnv } from './identity.ts';
 import { mount } from './mount.ts';
 import { showPart } from './usage.ts';
@@ -20,7 +20,6 @@ import { showPart } from './usage.ts';
 type Ctx = Context<RouteEnv>;
 type Parts = Pick<Runtime, 'memory' | 'schedules'>;
 
-/** A person in an owner. */
 interface Person {
 	readonly owner: string;
 	readonly user: string;
@@ -64,9 +63,7 @@ function askUserLedger<T>(c: Ctx, { owner }: Person, ask: (one: LedgerApi) => Pr
 }
 
 const byAgentAndModel = new Set(['agent', 'model']);
-/** Days of spending in an export. */
 const mostDays = 400;
-/** Sessions, or memories, that are read at a time. */
 const atOnce = 50;
 
 /** Writes all data of a person in pieces. A failure breaks the stream, so a partial export is not valid JSON. */
@@ -94,7 +91,7 @@ async function* writeExport(c: Ctx, person: Person, parts: Parts): AsyncGenerato
 	yield ']}\n';
 }
 
-/** Lists the sessions of a person with their child sessions, each once. */
+/** Yields the sessions of a person and their child sessions, each once. */
 async function* listSessions(c: Ctx, { owner, user }: Person): AsyncGenerator<string> {
 	const seen = new Set<string>();
 	let cursor: string | undefined;
@@ -123,7 +120,7 @@ function exportSession(c: Ctx, id: string): Promise<ReadableStream<Uint8Array> |
 	return orGone(askSession(c, toId(c, id), (one) => one.export(getReader(c), 'json'), true));
 }
 
-/** Returns who reads the sessions. A key with the scope admin may read those of all owners. */
+/** A key with the scope admin may read the sessions of all owners. */
 function getReader(c: Ctx): Caller {
 	return isAdmin(c) ? { owner: getOwner(c), by: getActor(c), isAdmin: true } : getPerson(c);
 }
@@ -146,13 +143,10 @@ async function* listMemories(c: Ctx, person: Person, { memory }: Parts) {
 	} while (cursor !== undefined);
 }
 
-/** Sessions that one request erases: a Worker makes a limited number of calls for it. */
+/** A request to a Worker makes a limited number of calls. */
 const mostErased = 300;
 
-/**
- * Erases a person: the sessions with their files and schedules, the logins, the name in the spending, and the memories. The
- * next request continues after a failure.
- */
+/** Erases a person, with sessions, logins, memories, and the name in the spending. The next request continues after a failure. */
 async function erase(c: Ctx, person: Person, { memory }: Parts) {
 	const { owner, user } = person;
 	const { directories } = readConfig(c.env);
@@ -174,7 +168,7 @@ async function erase(c: Ctx, person: Person, { memory }: Parts) {
 	return { user, sessions, isDone: true };
 }
 
-/** Removes a session. A child session is removed with its parent, which belongs to the same person. */
+/** A child session is removed with its parent, which belongs to the same person. */
 async function eraseSession(c: Ctx, id: string): Promise<void> {
 	try {
 		await orGone(askSession(c, toId(c, id), (one) => one.delete(getPerson(c)), true));
@@ -185,7 +179,6 @@ async function eraseSession(c: Ctx, id: string): Promise<void> {
 	}
 }
 
-/** Removes the logins of a person to MCP servers. */
 async function eraseLogins(c: Ctx, { owner, user }: Person): Promise<void> {
 	const { directories } = readConfig(c.env);
 	const logins = await askRegistry(directories, owner, (one) => one.listEntries('mcp-login'));
@@ -197,17 +190,7 @@ function toId(c: Ctx, id: string): DurableObjectId {
 	return readConfig(c.env).sessions.idFromString(id);
 }
 
-/** Returns undefined for a session that another request removed. */
-async function orGone<T>(asked: Promise<T>): Promise<T | undefined> {
-	try {
-		return await asked;
-	} catch (error) {
-		if (error instanceof RunletError && error.code === 'not_found') return undefined;
-		throw error;
-	}
-}
-
-/** Writes the entries of a list of JSON. */
+/** Writes entries as JSON with commas in between. */
 async function* joined<T>(list: AsyncIterable<T>, write: (one: T) => string): AsyncGenerator<string> {
 	let isFirst = true;
 	for await (const one of list) {
@@ -216,7 +199,7 @@ async function* joined<T>(list: AsyncIterable<T>, write: (one: T) => string): As
 	}
 }
 
-/** Turns pieces into a body that makes each piece when its reader pulls. */
+/** Makes each piece when the reader pulls. */
 function toStream(pieces: AsyncGenerator<string | Uint8Array>): ReadableStream<Uint8Array> {
 	const encoder = new TextEncoder();
 	return new ReadableStream({

@@ -25,14 +25,11 @@ import { mount } from './mount.ts';
 import { assertStrangerRate } from './rate.ts';
 import { readBytes } from './request.ts';
 
-/** Seconds until a refused sender may try again. */
-const retryAfter = 30;
-
-/** The most bytes of a body, unless the agent sets another limit. */
+/** Bytes of a body, unless the agent sets another limit. */
 const maxBytes = 1_000_000;
-/** Time limit for a body in milliseconds: GitHub waits no longer for the answer. */
+/** Milliseconds: GitHub waits no longer for the answer. */
 const readMs = 10_000;
-/** Milliseconds until an interactive source gets its answer: Slack waits for 3 seconds. */
+/** Milliseconds: Slack waits 3 seconds for the answer to a person. */
 const shownMs = 2_000;
 
 const aboutBody = v.strictObject({
@@ -62,10 +59,7 @@ const aboutBody = v.strictObject({
 	),
 });
 
-/**
- * `/v1/webhooks/:agent/:source`: turns a delivery into one message (docs/webhooks.md). The signature authenticates
- * it, so it needs no API key.
- */
+/** `/v1/webhooks/:agent/:source`: turns a delivery into a message (docs/webhooks.md). Its signature replaces the API key. */
 export function createWebhookRoutes({ agents }: Pick<Runtime, 'agents'>) {
 	return [
 		mount(receiveWebhook, async (c) => {
@@ -84,7 +78,7 @@ export function createWebhookRoutes({ agents }: Pick<Runtime, 'agents'>) {
 	];
 }
 
-/** The caller is not authenticated yet, so the error does not say which agents or sources exist. */
+/** The caller is not authenticated yet, so that the error does not tell which agents and sources exist. */
 function findEndpoint(agents: readonly Agent[], { agent: name, source: from }: { agent: string; source: string }) {
 	const agent = agents.find((one) => one.name === name);
 	const source = Object.values(sources).find((one) => one.name === from);
@@ -97,7 +91,7 @@ function findEndpoint(agents: readonly Agent[], { agent: name, source: from }: {
 	);
 }
 
-/** Runs the work of a delivery. Counts unsigned deliveries by address, which stops guessing. */
+/** Counts unsigned deliveries by address, which stops guessing. */
 async function orStranger<T>(c: Context<RouteEnv>, work: () => Promise<T>): Promise<T> {
 	try {
 		return await work();
@@ -107,21 +101,17 @@ async function orStranger<T>(c: Context<RouteEnv>, work: () => Promise<T>): Prom
 	}
 }
 
-/** Stores the message in its session, or answers `204` if the agent ignores the event. */
+/** Answers `204` if the agent ignores the event. */
 async function handle(c: Context<RouteEnv>, agent: Agent, options: WebhookOptions, { event, body }: Verified) {
 	const message = await mapEvent(c, agent, options, event);
 	if (message === undefined) return c.body(null, 204);
-	return take(c, agent, { ...event, body: options.sameBody === 'again' ? undefined : body }, message);
+	return store(c, agent, { ...event, body: options.sameBody === 'again' ? undefined : body }, message);
 }
 
-/**
- * Answers a source that shows the answer to the user: with an empty body, and in time. Longer work continues after the
- * answer. An earlier failure is in the answer.
- */
+/** Answers a source that shows the answer to a person: in time, with an empty body. Longer work continues after it. */
 async function show(c: Context<RouteEnv>, work: Promise<Response>): Promise<Response> {
 	const late = createDeferred<undefined>();
 	const timer = setTimeout(() => late.resolve(undefined), shownMs);
-	// Logs a failure after the answer.
 	keepAlive(c, work.catch(logUnexpected));
 	try {
 		await Promise.race([work, late.promise]);
@@ -131,7 +121,7 @@ async function show(c: Context<RouteEnv>, work: Promise<Response>): Promise<Resp
 	}
 }
 
-/** Keeps the Worker alive for work after the answer. Does nothing outside of Workers. */
+/** Does nothing outside of Workers. */
 function keepAlive(c: Context<RouteEnv>, work: Promise<unknown>): void {
 	try {
 		c.executionCtx.waitUntil(work);
@@ -140,7 +130,7 @@ function keepAlive(c: Context<RouteEnv>, work: Promise<unknown>): void {
 	}
 }
 
-/** Maps an event with the agent's function and checks the result. Returns undefined if the agent ignores the event. */
+/** Checks what the agent's function returns. */
 async function mapEvent(c: Context<RouteEnv>, agent: Agent, { map }: WebhookOptions, event: WebhookEvent) {
 	try {
 		const given = await map(event);
@@ -149,8 +139,7 @@ async function mapEvent(c: Context<RouteEnv>, agent: Agent, { map }: WebhookOpti
 			typeof given === 'string' ? { text: given } : given;
 		const whole = { session, owner, user, sender, metadata, callback, answers, responseUrl, isPublic, comment };
 		const { responseUrl: _, isPublic: __, comment: ___, ...about } = check(aboutBody, whole, 'message');
-		const told = [callback, responseUrl, comment].filter((one) => one !== undefined).length;
-		if (told > 1)
+		if ([callback, responseUrl, comment].filter((receiver) => receiver !== undefined).length > 1)
 			throw new RunletError('invalid_request', 'callback, responseUrl, comment: expected one of them at most.');
 		return { ...check(messageBody, message, 'message'), ...about, callback: findReceiver(c, whole) };
 	} catch (cause) {
@@ -162,7 +151,7 @@ async function mapEvent(c: Context<RouteEnv>, agent: Agent, { map }: WebhookOpti
 	}
 }
 
-/** Returns the receiver of the run's result. Returns undefined for a comment without a GitHub token. */
+/** Returns undefined for a comment without a GitHub token. */
 function findReceiver(
 	c: Context<RouteEnv>,
 	{ callback, responseUrl, isPublic = false, comment }: Omit<WebhookMessage, 'text'>,
@@ -186,8 +175,8 @@ function callbackUrl(c: Context<RouteEnv>, callback: string | undefined): string
 
 type MappedMessage = NonNullable<Awaited<ReturnType<typeof mapEvent>>>;
 
-/** Stores the message with the delivery's id in its session. Answers `202`, or `200` if the session had it already. */
-async function take(
+/** Stores the message with the delivery's id. Answers `202`, or `200` for a repeated delivery. */
+async function store(
 	c: Context<RouteEnv>,
 	{ name: agent }: Agent,
 	{ source, id, body }: WebhookEvent & Pick<Verified, 'body'>,
@@ -199,8 +188,7 @@ async function take(
 	const caller = { owner, by };
 	// If the id is not signed, the body chooses the session: a replay with a new id finds the same session.
 	const key = session === undefined ? `delivery ${body ?? id}` : `session ${session}`;
-	const before = `webhook ${owner} ${agent} ${source} ${key}`;
-	const sessionId = sessions.idFromName(toSessionName(caller, user, before, ['webhook', agent, source, key]));
+	const sessionId = sessions.idFromName(toSessionName({ owner, user }, 'webhook', agent, source, key));
 	const create = { agent, owner, user, by, metadata };
 	const input: Input = {
 		...message,
@@ -218,12 +206,7 @@ async function take(
 		return c.json({ sessionId: sessionId.toString(), runId }, outcome.isReplay ? 200 : 202);
 	} catch (error) {
 		if (!(error instanceof RunletError) || error.status !== 409) throw error;
-		throw createBusyError(
-			'The session cannot take this event now: too many wait, or it waits for somebody. Send it again.',
-		);
+		const message = 'The session cannot take this event now: too many wait, or it waits for somebody. Send it again.';
+		throw new RunletError('overloaded', message, { retryAfter: 30 });
 	}
-}
-
-function createBusyError(message: string): RunletError {
-	return new RunletError('overloaded', message, { retryAfter });
 }

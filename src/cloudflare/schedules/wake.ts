@@ -10,6 +10,7 @@ import { askLedger, type LedgerApi } from '../objects/ledger/api.ts';
 import { reach, usualLimitMs } from '../objects/reach.ts';
 import { takeValue } from '../objects/result.ts';
 import type { CreateInput, SessionApi } from '../objects/session-api.ts';
+import { toSessionName } from '../routes/ask-session.ts';
 import type { DueSchedule } from './rows.ts';
 
 /** The most sessions that the function of a schedule is told of. */
@@ -91,7 +92,7 @@ async function send(due: DueSchedule, text: string, definition: AgentSchedule | 
 	const id =
 		target.kind === 'session'
 			? sessions.idFromString(target.session)
-			: sessions.idFromName(toName({ owner, user }, target.agent, which));
+			: sessions.idFromName(toSessionName({ owner, user }, 'schedule', target.agent, which));
 	const input = { text, askers, transport: 'schedule', isPatient: true, create };
 	const once = { key: `schedule ${name} ${dueAt}`, request: 'schedule' };
 	const call = (one: SessionApi) => one.send({ owner, by }, input, { delivery: 'accepted', once });
@@ -108,12 +109,6 @@ async function send(due: DueSchedule, text: string, definition: AgentSchedule | 
 		if (cause.status < 500) return { outcome: 'failed', reason: cause.message, sessionId: id.toString() } as const;
 		throw cause;
 	}
-}
-
-/** Names the session of an agent's schedule. */
-function toName({ owner, user }: Pick<DueSchedule, 'owner' | 'user'>, agent: string, which: string): string {
-	if (user === undefined) return `schedule ${owner} ${agent} ${which}`;
-	return JSON.stringify(['user', owner, user, 'schedule', agent, which]);
 }
 
 function skip(reason: string) {

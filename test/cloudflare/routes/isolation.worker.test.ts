@@ -137,7 +137,7 @@ test('a thousand requests of strangers to a session get 404 and change nothing',
 		pick([
 			() => hex(),
 			() => env.SESSIONS.newUniqueId().toString(),
-			() => env.SESSIONS.idFromName(`idempotency alice ${random(0, 9)}`).toString(),
+			() => env.SESSIONS.idFromName(JSON.stringify(['alice', null, 'idempotency', `${random(0, 9)}`])).toString(),
 			() => env.LEDGERS.idFromName('alice').toString(),
 			() => env.DIRECTORIES.idFromName('alice').toString(),
 			() => env.PUBLISHERS.idFromName('skills').toString(),

@@ -5,7 +5,8 @@ import { play } from '../../script.ts';
 import { breakStorage, mendStorage } from '../../storage.ts';
 import { deliver } from '../wire/protocols/webhooks/deliver.ts';
 
-const idOf = (...name: readonly string[]) => env.SESSIONS.idFromName(name.join(' ')).toString();
+const idOf = (...name: readonly string[]) =>
+	env.SESSIONS.idFromName(JSON.stringify(['local', null, ...name])).toString();
 
 interface Way {
 	readonly id: (name: string) => string;
@@ -17,7 +18,7 @@ interface Way {
 /** The ways by which a session is made on the way, each with the same request for the same name, and the id that it makes. */
 const ways: Readonly<Record<string, Way>> = {
 	'a page’s post': {
-		id: (name) => idOf(JSON.stringify(['ui', 'local', 'fleeting', name])),
+		id: (name) => idOf('ui', 'fleeting', name),
 		ask: (name) =>
 			request('/v1/ui/fleeting', {
 				id: name,
@@ -25,7 +26,7 @@ const ways: Readonly<Record<string, Way>> = {
 			}),
 	},
 	'a chat completion': {
-		id: (name) => idOf('chat local fleeting', name),
+		id: (name) => idOf('chat', 'fleeting', name),
 		ask: (name) => {
 			const tools = [{ type: 'function', function: { name: 'theirs', parameters: { type: 'object' } } }];
 			const messages = [
@@ -39,7 +40,7 @@ const ways: Readonly<Record<string, Way>> = {
 	},
 	'a webhook': {
 		expires: false,
-		id: (name) => idOf('webhook local hooked hmac session', name),
+		id: (name) => idOf('webhook', 'hooked', 'hmac', `session ${name}`),
 		ask: (name) => deliver({ message: { text: 'go', session: name } }, { id: name }),
 	},
 };
@@ -124,7 +125,7 @@ describe.each(Object.entries(ways))('a session that %s makes', (way, { id: toId,
 });
 
 test('creates a session with its token or not at all, whichever write fails', async () => {
-	const id = idOf('idempotency local alone');
+	const id = idOf('idempotency', 'alone');
 	for (let at = 1; ; at++) {
 		breakStorage((n) => n === at, id);
 		const answer = await request('/v1/sessions', { agent: 'fleeting' }, { 'idempotency-key': 'alone' });
@@ -144,7 +145,7 @@ test('creates no session for a refused request', async () => {
 	const messages = [{ id: 'm', role: 'user', parts: [{ type: 'text', text: 'go' }] }];
 	const refused = await request('/v1/ui/fleeting', { id: 'refused', messages, model });
 	expect(refused.status).toBe(400);
-	const { rows } = await storedIn(idOf(JSON.stringify(['ui', 'local', 'fleeting', 'refused'])));
+	const { rows } = await storedIn(idOf('ui', 'fleeting', 'refused'));
 	expect(rows).toEqual(nothing);
 });
 
@@ -154,7 +155,7 @@ test('the client’s tools of a session stay as they are where the run that they
 	const messages = [{ role: 'user', content: 'go' }];
 	const ask = (tool: string) =>
 		request('/v1/chat/completions', { model: 'fleeting', messages, tools: named(tool) }, headers);
-	const id = idOf('chat local fleeting', 'toolish');
+	const id = idOf('chat', 'fleeting', 'toolish');
 	const toolsIn = () =>
 		runInDurableObject(
 			readObject(id),

@@ -71,8 +71,7 @@ function findSession(c: Context<RouteEnv>, { caller, agent, name, creator }: Wan
 	const { expiresAfterMs = fleetingMs } = agent;
 	const given = name === undefined ? undefined : readId(sessions, name);
 	const { owner, by } = caller;
-	const before = `mcp ${owner} ${agent.name} ${name}`;
-	const named = () => sessions.idFromName(toSessionName(caller, by.user, before, ['mcp', agent.name, name ?? '']));
+	const named = () => sessions.idFromName(toSessionName({ owner, user: by.user }, 'mcp', agent.name, name ?? ''));
 	const id = given ?? (name === undefined ? sessions.newUniqueId() : named());
 	return {
 		id: id.toString(),
