@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { check } from '../../core/base/check.ts';
-import { blameCaller, RunletError } from '../../core/base/errors.ts';
+import { blameCaller, createFieldError, RunletError } from '../../core/base/errors.ts';
 import { define, type Tool } from '../../core/tool/index.ts';
 import type { Limit } from '../objects/budget.ts';
 import { budgetSchema } from '../wire/budget.ts';
@@ -9,28 +9,27 @@ import { joinChildEvents } from './child-events.ts';
 import { noteChildWork } from './children.ts';
 import type { Agent } from './define.ts';
 
-/** What `agentTool` and `spawn` take. */
 export interface AgentToolOptions {
-	/** The name of the tool. For `agentTool` that is the agent's name if it is missing, with `_` for `-`. */
+	/** The name of the tool. By default the agent's name with `_` for `-`, or `spawn`. */
 	readonly name?: string;
-	/** Tells the model when to call it. For `agentTool` that is the agent's description if it is missing. */
+	/** Tells the model when to call it. By default the agent's description, or the list of agents. */
 	readonly description?: string;
 	/**
-	 * The most that one call may spend. If it is missing, that is the agent's budget, else an equal share of what is left
-	 * for as many children as may work at once. It is never more than what is left.
+	 * The most that a call may spend, up to what is left. By default the agent's budget, else an equal share of what is left,
+	 * for as many children as may work at once.
 	 */
 	readonly budget?: Limit;
-	/** How many sessions may stand above a child. 3 if it is missing: the children of children of children have none. */
+	/** The most sessions above a child. 3 by default: the children of children of children have none. */
 	readonly maxDepth?: number;
-	/** How many children of a session may work at once. 8 if it is missing. */
+	/** The most children of a session at once. 8 by default. */
 	readonly maxAtOnce?: number;
-	/** How many children a session may have in all. 100 if it is missing. */
+	/** The most children of a session in all. 100 by default. */
 	readonly maxChildren?: number;
 	/** Whether a person has to allow a call first. */
 	readonly needsApproval?: boolean;
 	/**
-	 * Whether a call has its result at once, and the child works on by itself. What comes of it is a message to the
-	 * session. In a session that works for another one a call waits for its child all the same.
+	 * Whether a call ends at once, and the answer of the child comes as a message to the session. In a child session a call
+	 * waits for its child anyway.
 	 */
 	readonly background?: boolean;
 }
@@ -53,16 +52,14 @@ const task = v.pipe(
 	v.description('What to do, with all that is needed for it. Nothing of this conversation is known there.'),
 );
 
-/** A call may take as long as its run. */
+/** No limit but that of the run. */
 const timeoutMs = 2 ** 31 - 1;
 
-/** What a tool needs to know of an agent that it gives its calls to. */
 type Worker = Pick<Agent, 'name' | 'description' | 'budget'>;
 
 /**
- * Makes a tool whose calls another agent carries out, each in a session of its own: the child (docs/agents.md, "Agents
- * that work for an agent"). The result of a call is the child's answer. The agent has to be among those of the Worker.
- * Throws `invalid_tool`, which names the field.
+ * Makes a tool whose calls another agent of the Worker carries out, each in a session of its own, the child (docs/agents.md,
+ * "Agents that work for an agent"). The result of a call is the child's answer. Throws `invalid_tool`, which names the field.
  */
 export function agentTool(agent: Worker, options: AgentToolOptions = {}): Tool {
 	return blameCaller(agentTool, () => {
@@ -74,16 +71,13 @@ export function agentTool(agent: Worker, options: AgentToolOptions = {}): Tool {
 	});
 }
 
-/**
- * Makes a tool by which a model chooses among agents: each call names one of them, which carries it out as for
- * `agentTool`. The options hold for each call. Throws `invalid_tool`, which names the field.
- */
+/** Makes a tool like `agentTool` whose calls choose one of several agents. Throws `invalid_tool`, which names the field. */
 export function spawn(agents: readonly [Worker, ...Worker[]], options: AgentToolOptions = {}): Tool {
 	return blameCaller(spawn, () => {
 		check(optionsSchema, options, 'spawn', 'invalid_tool');
 		const byName = new Map(agents.map((agent) => [agent.name, agent]));
 		if (byName.size === 0 || byName.size < agents.length)
-			throw new RunletError('invalid_tool', 'agents: spawn needs one agent or more, each once.', { field: 'agents' });
+			throw createFieldError('invalid_tool', 'agents', 'spawn needs one agent or more, each once.');
 		const list = agents.map((agent) => `- ${agent.name}: ${agent.description}`).join('\n');
 		const { name = 'spawn', description = `Gives a task to another agent. The agents:\n${list}` } = options;
 		const inputSchema = v.object({
@@ -91,16 +85,14 @@ export function spawn(agents: readonly [Worker, ...Worker[]], options: AgentTool
 			task,
 		});
 		const toTask = (input: unknown): Task => {
-			const given = v.parse(inputSchema, input);
-			const agent = byName.get(given.agent) ?? agents[0];
-			return { agent, task: given.task };
+			const { agent: name, task } = v.parse(inputSchema, input);
+			return { agent: byName.get(name) ?? agents[0], task };
 		};
 		return createTool({ ...options, name, description }, { agents: [...byName.keys()], inputSchema, toTask });
 	});
 }
 
-/** How the calls of a tool are given to agents. */
-interface Giving {
+interface ChildTool {
 	readonly agents: readonly string[];
 	readonly inputSchema: v.GenericSchema<{ readonly task: string }>;
 	readonly toTask: (input: unknown) => Task;
@@ -108,7 +100,7 @@ interface Giving {
 
 function createTool(
 	options: AgentToolOptions & { readonly name: string; readonly description: string },
-	{ agents, inputSchema, toTask }: Giving,
+	{ agents, inputSchema, toTask }: ChildTool,
 ): Tool {
 	const { name, description, needsApproval = false } = options;
 	const fn = (): never => {
@@ -125,10 +117,10 @@ function createTool(
 		description: options.background === true ? `${description}\nThe answer comes later, as a message.` : description,
 		inputSchema,
 		passInput: true,
-		// The child of a call is found again, and the message under its key begins one run.
+		// The child of a call is found again, and its message has a key that begins one run.
 		retry: 'safe',
 		timeoutMs,
-		// Nobody here knows what the other agent has read.
+		// The other agent may have read anything.
 		readsOutside: true,
 		needsApproval,
 		fn,

@@ -1,11 +1,8 @@
-import { RunletError } from '../../core/base/errors.ts';
+import { createFieldError, type RunletError } from '../../core/base/errors.ts';
 import type { Tool, ToolCall } from '../../core/tool/index.ts';
 import { readArguments } from '../../core/tool/invoke.ts';
 
-/**
- * Checks the arguments that a person puts in the place of a model's, as the tool of the call does. Throws `invalid_request`,
- * which names the field.
- */
+/** Checks arguments that a person changed, like those of a model. Throws `invalid_request`, which names the field. */
 export async function assertArguments(tool: Tool | undefined, { name, input }: ToolCall): Promise<void> {
 	if (tool === undefined) throw createRefusal('', `there is no tool named ${name} any more, so nothing can check them`);
 	const read = await readArguments(tool, input);
@@ -16,20 +13,17 @@ export async function assertArguments(tool: Tool | undefined, { name, input }: T
 }
 
 function createRefusal(path: string, why: string): RunletError {
-	const field = path === '' ? 'input' : `input.${path}`;
-	return new RunletError('invalid_request', `${field}: ${why}`, { field });
+	return createFieldError('invalid_request', path === '' ? 'input' : `input.${path}`, why);
 }
 
-/** The longest arguments that a person is asked about, in characters of their JSON. Nobody decides about what is not shown. */
+/** Characters of the JSON of arguments. Nobody decides about arguments that are not shown whole. */
 const longestInput = 20_000;
 
-/** Whether the arguments of a call are too long to be shown to a person whole. */
 export function isTooLongToShow(input: unknown): boolean {
 	return (JSON.stringify(input) ?? '').length > longestInput;
 }
 
-/** Creates the error for a decision about such a call that a link or a form would ask for. */
 export function createTooLongToShow(field: string): RunletError {
-	const message = `${field}: more than ${longestInput} characters, which is too long to be shown. Decide in the session.`;
-	return new RunletError('too_large', message, { field });
+	const message = `more than ${longestInput} characters, which is too long to be shown. Decide in the session.`;
+	return createFieldError('too_large', field, message);
 }

@@ -1,7 +1,7 @@
 import type { ChatOptions } from '../../core/chat/index.ts';
 import type { Agent } from './define.ts';
 
-/** Returns the fields of an agent that are options of the loop. The caller adds a model, skills and the context. */
+/** The options of the loop that an agent decides, without its model, skills and context. */
 export function toChatOptions(agent: Agent): Omit<ChatOptions, 'model'> & Pick<Agent, 'tools' | 'skillTools'> {
 	return {
 		system: agent.system,

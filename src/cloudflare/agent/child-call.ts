@@ -12,23 +12,19 @@ import { toBeginLabel } from './child-events.ts';
 import { insist } from './child-reader.ts';
 import { type Child, type Children, findWholeCost } from './children.ts';
 
-/** A task for another agent. */
 export interface Task {
 	readonly agent: { readonly name: string; readonly budget?: Limit };
 	readonly task: string;
 }
 
-/**
- * Has a child carry out a call: a new one, or that of an earlier life of the object. Resolves with its answer, or at once
- * where it works in the background: then it tells the session what came of it.
- */
+/** Starts the child of a call, or finds it after a restart. Returns its answer, or at once if it works in the background. */
 export async function beginChild(
 	{ agent, task }: Task,
 	limits: ChildLimits,
 	{ context, children }: { readonly context: ToolContext; readonly children: Children },
 ): Promise<unknown> {
 	const { callId, signal, emit } = context;
-	// The answer of a child is whole: nothing that belongs to it goes on behind it.
+	// The answer of a child is whole: none of its own children works in the background.
 	const isBackground = limits.background === true && children.depth === 0;
 	const child =
 		children.find(callId) ??
@@ -39,7 +35,7 @@ export async function beginChild(
 		try {
 			await insist(signal, () => children.reach(child).send(children.caller, input, { delivery: 'accepted', once }));
 		} catch (error) {
-			// Nobody waits for it, and it tells nothing: no later moment comes at which it is given up.
+			// A background child has no later moment at which it is given up.
 			if (!signal.aborted) children.drop(child);
 			throw error;
 		}
@@ -52,13 +48,12 @@ export async function beginChild(
 	);
 }
 
-/** What the tool keeps while its child waits for somebody. */
+/** The state of a call whose child waits for somebody. */
 const waiting = v.object({
-	/** The run of the child that waits. */
 	run: v.string(),
-	/** The call that waits, and for what. A question has none. */
+	/** Missing for a question. */
 	call: v.optional(v.object({ id: v.string(), isApproval: v.boolean() })),
-	/** What a person has decided, as the session has checked and stored it. */
+	/** The decision of a person, which the session has checked. */
 	decision: v.optional(
 		v.object({
 			approve: v.boolean(),
@@ -69,7 +64,7 @@ const waiting = v.object({
 	),
 });
 
-/** Passes the answer of a person on to the child that waits for it. */
+/** Passes on the answer that a child waits for. */
 export async function passOn(
 	answer: string,
 	{ resume }: AnsweredCall,
@@ -88,22 +83,22 @@ export async function passOn(
 	// A text alone decides nothing.
 	if (call.isApproval && decision === undefined) return askAgain(child, context, children);
 	const { by, ...decided } = decision ?? {};
-	const given: CallAnswer = call.isApproval
+	const entry: CallAnswer = call.isApproval
 		? { id: call.id, approve: false, ...decided }
 		: { id: call.id, output: answer };
-	// The child asks its own policy once more.
+	// The agent of the child has approvers of its own.
 	const caller = { ...children.caller, ...(call.isApproval && by && { by }) };
 	try {
-		return await follow(passed, context, children, (one, delivery) => one.submit(caller, [given], { delivery, once }));
+		return await follow(passed, context, children, (one, delivery) => one.submit(caller, [entry], { delivery, once }));
 	} catch (error) {
 		const isRefused = error instanceof RunletError && (error.code === 'invalid_request' || error.code === 'forbidden');
 		if (!call.isApproval || !isRefused) throw error;
-		// The tool of the call refuses these arguments, or its agent this person, and nothing has changed.
+		// The tool of the call refuses the arguments, or its agent the person. Nothing has changed.
 		return askAgain(child, context, children, error);
 	}
 }
 
-/** Asks the person again for what a child waits for, behind what was wrong with the last answer. */
+/** Repeats the question of a child, after the mistake of the last answer. */
 async function askAgain(child: Child, { signal }: ToolContext, children: Children, mistake?: RunletError) {
 	const state = await insist(signal, () => children.reach(child).state(children.caller));
 	const question = toQuestion(child, state, mistake && `${mistake.message}\n`);
@@ -112,9 +107,8 @@ async function askAgain(child: Child, { signal }: ToolContext, children: Childre
 }
 
 /**
- * Waits for what comes of a request to a child: its answer, or a question for the person, which the child waits for. A
- * child whose object dies goes on by itself, so the request is made again under its key. Its run is shown under the
- * label once it has begun, so that readers find it.
+ * Waits for the answer of a child, or for its question to a person. A child whose object restarts goes on by itself, so the
+ * request is repeated under its key. The label shows its run to readers.
  */
 async function follow(
 	passed: { readonly child: Child; readonly label: string },
@@ -134,7 +128,7 @@ async function follow(
 	return toResult(child, outcome);
 }
 
-/** Settles what a child and all below it cost. A child that ended before its own children cancels them first. */
+/** Settles the cost of a child and its children. A child that ended before its children cancels them first. */
 async function settle(child: Child, ended: SessionState, { signal }: ToolContext, children: Children): Promise<void> {
 	const known = findWholeCost(ended);
 	const cost = known ?? findWholeCost(await insist(signal, () => children.reach(child).cancel(children.caller)));
@@ -142,13 +136,13 @@ async function settle(child: Child, ended: SessionState, { signal }: ToolContext
 	else children.settle(child, cost);
 }
 
-/** Whether a question that asks for a decision fits a row as a whole. Any other question may be shortened there. */
+/** Whether a question for a decision fits a row. Any other question may be shortened there. */
 function isWhole({ question, options }: AskUser): boolean {
 	const asked = findAskedCall({ callId: '', question, options });
 	return asked === undefined || JSON.stringify([question, options]).length <= longestAsked;
 }
 
-/** Denies a call of a child that is too long to be decided about, so that the child goes on. */
+/** Denies a call that is too long for a decision, so that the child goes on. */
 function denyLong(
 	{ run, toolCalls = [], question }: SessionState,
 	passed: Parameters<typeof follow>[0],
@@ -163,10 +157,10 @@ function denyLong(
 	);
 }
 
-/** Characters of a call's arguments in the words of a question. The question has the whole call beside them. */
+/** Characters of arguments in the text of a question, which also has the whole call. */
 const longestShown = 2_000;
 
-/** What a child waits for, as a question that its parent asks the person, behind what was wrong with the last answer. */
+/** The question of a parent to the person, after the mistake of the last answer. */
 function toQuestion({ id, agent }: Child, { status, run, question, toolCalls = [] }: SessionState, mistake = '') {
 	if (run === undefined || (status !== 'awaiting_user' && status !== 'awaiting_tools')) return undefined;
 	const about = { child: { id, agent } };
@@ -194,7 +188,7 @@ function toQuestion({ id, agent }: Child, { status, run, question, toolCalls = [
 		: askUser(`${agent} asks for the result of ${what}.`, shown, resume);
 }
 
-/** Returns the answer of a child. Throws why there is none, for the model. */
+/** Throws the reason, for the model, if there is no answer. */
 function toResult({ agent }: Child, outcome: RunOutcome): unknown {
 	if (outcome.kind === 'failed') throw createEnd(agent, `${outcome.error.code}: ${outcome.error.message}`);
 	const result = outcome.kind === 'result' ? outcome.result : undefined;
@@ -206,7 +200,7 @@ function createEnd(agent: string, why: string): RunletError {
 	return new RunletError('conflict', `${agent} did not finish the task (${why})`);
 }
 
-/** How many children a session may have, what each may spend, and whether a call waits for its child. */
+/** The limits of the children of a session. */
 export interface ChildLimits {
 	readonly budget?: Limit;
 	readonly maxDepth?: number;
@@ -215,7 +209,7 @@ export interface ChildLimits {
 	readonly background?: boolean;
 }
 
-/** Decides what a new child may spend. Throws `conflict` where there may be no further one: the model reads why. */
+/** Returns the budget of a new child. Throws `conflict`, for the model, if there may be none. */
 function planChild(
 	agent: { readonly budget?: Limit },
 	{ budget, maxDepth = 3, maxAtOnce = 8, maxChildren = 100 }: ChildLimits,

@@ -10,15 +10,14 @@ import {
 	type TreeOptions,
 } from './event-source.ts';
 
-/** The note by which a call says that its child has begun. */
+/** The label of a note that a child has begun. */
 export function toBeginLabel(agent: string): string {
 	return `${agent} works on it`;
 }
 
 /**
- * Adds the events of a session's children to its own, for one reader (docs/events.md, "The events of children"). A child
- * comes behind the note that names it, and its last event before the result of its call. Each id says how far the
- * reader has come in all of them, so that it goes on exactly there.
+ * Adds the events of a session's children for one reader (docs/events.md, "The events of children"). A child follows the note
+ * that names it, and ends before the result of its call. Each id has the reader's place in all of them.
  */
 export function joinChildEvents(own: EventSource, options: TreeOptions): EventSource {
 	const tree = new Tree(own, options);
@@ -31,7 +30,6 @@ export function joinChildEvents(own: EventSource, options: TreeOptions): EventSo
 	};
 }
 
-/** A child whose events the reader is shown. */
 interface Followed {
 	readonly child: TreeChild;
 	readonly reader: ChildReader;
@@ -40,11 +38,11 @@ interface Followed {
 class Tree {
 	readonly #own: EventSource;
 	readonly #options: TreeOptions;
-	/** By their numbers. */
+	/** By number. */
 	readonly #followed = new Map<number, Followed>();
-	/** The session's own events that were read and not shown. */
+	/** Own events that are not shown yet. */
 	#held: ShownEvent[] = [];
-	/** The id of the last own event that was shown. */
+	/** The last own event that was shown. */
 	#ownId: string;
 	#changed: Deferred<void> | undefined;
 	#isWatching = false;
@@ -56,7 +54,6 @@ class Tree {
 		for (const [number, position] of options.from?.positions ?? []) this.#follow(number, position);
 	}
 
-	/** Whether nothing is held back. */
 	get isEmpty(): boolean {
 		return this.#held.length === 0;
 	}
@@ -79,7 +76,7 @@ class Tree {
 		}
 	}
 
-	/** Resolves when an event of the session or of a child may have come since `read`. */
+	/** Resolves when `read` may have more events. */
 	change(): Promise<void> {
 		this.#changed ??= createDeferred<void>();
 		if (!this.#isWatching) {
@@ -97,14 +94,14 @@ class Tree {
 		this.#own.leave();
 	}
 
-	/** Whether children have more to tell before this own event is shown. */
+	/** Whether children have events that come before this own event. */
 	#hasToWait(event: RunEvent): boolean {
 		switch (event.type) {
 			case 'note': {
 				const number = this.#options.list().findIndex(({ id }) => id === event.detail);
 				const child = this.#options.list()[number];
 				if (child === undefined || child.isBackground) return false;
-				// Who comes to a child that goes on is shown the run that it goes on with.
+				// A child that goes on is shown from its current run.
 				this.#follow(number, event.label === toBeginLabel(child.agent) ? this.#options.start : '');
 				return false;
 			}
@@ -121,7 +118,7 @@ class Tree {
 			case 'halted':
 			case 'cancelled':
 			case 'error':
-				// Nobody waits for the ends of children that are cancelled with the run.
+				// Children are cancelled with the run, and nobody waits for their ends.
 				for (const number of this.#followed.keys()) this.#leave(number);
 				return false;
 			default:

@@ -7,28 +7,27 @@ import { type RpcResult, takeValue } from '../objects/result.ts';
 import type { ChildEvent } from '../wire/event.ts';
 import type { OpenEvents } from './event-source.ts';
 
-/** An event as a child tells it. */
 export interface ToldEvent {
 	readonly event: RunEvent | ChildEvent;
 	readonly id?: string;
 }
 
-/** Events that are held for a reader who is slow. Then the child waits. */
+/** Beyond this the child waits for a slow reader. */
 const mostHeld = 32;
 
-/** The first and the longest pause before a child that cannot be reached is asked again, in milliseconds. */
+/** Milliseconds between two requests to a child that cannot be reached: the first pause and the longest. */
 const [firstPauseMs, longestPauseMs] = [100, 5_000];
 
 const ends: ReadonlySet<string> = new Set(['done', 'awaiting', 'halted', 'cancelled', 'error']);
 
 /**
- * Reads the events of one child for one reader. It rests where the child has told all that there is, until it is asked
- * again. A stream that breaks off goes on behind the last event that came.
+ * Reads the events of a child for one reader. Rests when the child has no more events, until it is asked again. A stream that
+ * breaks off goes on after its last event.
  */
 export class ChildReader {
-	/** The id of the last event that the reader was given. */
+	/** The id of the last event that was taken. */
 	seen: string;
-	/** The id of the last event that came. */
+	/** The id of the last event that arrived. */
 	#last: string;
 	readonly #open: OpenEvents;
 	readonly #wake: () => void;
@@ -36,7 +35,7 @@ export class ChildReader {
 	#held: ToldEvent[] = [];
 	#room: Deferred<void> | undefined;
 	#isResting = true;
-	/** Whether nothing comes behind the last event, as far as is known: a run of the child has ended with it, or it said so. */
+	/** Whether the last event ended a run of the child, or the child has no more events. */
 	#hasAll = false;
 
 	constructor(seen: string, open: OpenEvents, wake: () => void) {
@@ -46,7 +45,6 @@ export class ChildReader {
 		this.#wake = wake;
 	}
 
-	/** Asks the child for what it has to tell now. */
 	ask(): void {
 		this.#hasAll = false;
 		if (!this.#isResting) return;
@@ -54,7 +52,6 @@ export class ChildReader {
 		void this.#read();
 	}
 
-	/** Takes the next event that came. */
 	take(): ToldEvent | undefined {
 		const told = this.#held.shift();
 		if (told?.id !== undefined) this.seen = told.id;
@@ -62,7 +59,7 @@ export class ChildReader {
 		return told;
 	}
 
-	/** Whether the reader was given all. If that is not known the child is asked, and `wake` is called. */
+	/** Whether the reader has all events. If that is unknown the child is asked, and `wake` is called. */
 	hasAll(): boolean {
 		if (this.#held.length > 0 || !this.#isResting) return false;
 		if (!this.#hasAll) this.ask();
@@ -78,7 +75,7 @@ export class ChildReader {
 		const { signal } = this.#stop;
 		for (let pause = firstPauseMs; !signal.aborted; pause = Math.min(2 * pause, longestPauseMs)) {
 			const isOver = await this.#readOnce().catch((error: unknown) => {
-				// A child that is gone tells nothing more.
+				// A child that is gone has no more events.
 				this.#hasAll = isFinal(error);
 				return this.#hasAll;
 			});
@@ -89,7 +86,7 @@ export class ChildReader {
 		this.#wake();
 	}
 
-	/** Reads a stream to its end. Returns whether the child has no more to tell. */
+	/** Reads a stream to its end. Returns whether the child has no more events. */
 	async #readOnce(): Promise<boolean> {
 		const { signal } = this.#stop;
 		const bytes = takeValue(await raceAbort(this.#open(this.#last), signal));
@@ -112,10 +109,10 @@ export class ChildReader {
 	}
 }
 
-/** The first and the longest pause before a session that cannot be reached is asked again, in milliseconds. */
+/** Milliseconds between two requests to a session that cannot be reached: the first pause and the longest. */
 const [firstTryMs, longestTryMs] = [250, 5_000];
 
-/** Makes a call of another session until there is an answer that a later try would not change. */
+/** Repeats a call of another session until it succeeds, or fails for good. */
 export async function insist<T>(signal: AbortSignal, call: () => Promise<RpcResult<T>>): Promise<T> {
 	for (let pause = firstTryMs; ; pause = Math.min(2 * pause, longestTryMs)) {
 		try {
@@ -128,7 +125,7 @@ export async function insist<T>(signal: AbortSignal, call: () => Promise<RpcResu
 	}
 }
 
-/** Whether another session has refused a call, so that a later try would be refused, too. */
+/** Whether a retry would be refused, too. */
 function isFinal(error: unknown): boolean {
 	return error instanceof RunletError && !['overloaded', 'storage_unavailable'].includes(error.code);
 }

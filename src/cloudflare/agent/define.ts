@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { check } from '../../core/base/check.ts';
-import { RunletError, withCallerFirst } from '../../core/base/errors.ts';
+import { createFieldError, RunletError, withCallerFirst } from '../../core/base/errors.ts';
 import { isRecord } from '../../core/base/json.ts';
 import type { ReasoningEffort, SystemPrompt, Timeouts } from '../../core/chat/index.ts';
 import { reasoningEfforts } from '../../core/chat/provider.ts';
@@ -103,109 +103,98 @@ const definition = v.strictObject({
 	webhooks: v.optional(v.strictObject(v.entriesFromList(sourceNames, mappingSchema))),
 });
 
-/** What `defineAgent` takes. */
 export interface AgentDefinition extends AgentChoices {
 	/** In URLs and in the list of agents: a–z, 0–9 and single hyphens. */
 	readonly name: string;
 	/** One line for people who choose an agent. */
 	readonly description: string;
-	/** Messages to begin with: the page offers them in an empty chat. At most 8. */
+	/** First messages, which the page offers in an empty chat. At most 8. */
 	readonly examples?: readonly string[];
-	/** Its model. The Worker's `MODEL` if it is missing. */
+	/** The Worker's `MODEL` by default. */
 	readonly model?: string;
-	/** Further models that a session may choose instead. */
+	/** Other models that a session may choose. */
 	readonly models?: readonly string[];
-	/** Its system prompt, or a function that writes it from the session's metadata and the skill context. */
+	/** The system prompt, or a function that writes it from the session's metadata and the skill context. */
 	readonly system?: SystemPrompt;
 	/** Functions and records, or a toolbox. */
 	readonly tools?: ToolEntries;
-	/** Tools that its model may call after it read a skill that names them in `allowed-tools`. */
+	/** Tools that the model may call after it read a skill that names them in `allowed-tools`. */
 	readonly skillTools?: ToolEntries;
-	/** Whether it also offers the tools that the session's owner has defined over HTTP. No if it is missing. */
+	/** Whether it offers the HTTP tools of the session's owner. No by default. */
 	readonly userTools?: boolean;
-	/** MCP servers whose tools it offers (docs/mcp.md). The Worker needs `createRunlet({ plugins: [mcp] })` for it. */
+	/** MCP servers whose tools it offers (docs/mcp.md). They need `createRunlet({ plugins: [mcp] })`. */
 	readonly mcp?: readonly AgentMcpServer[];
-	/** Whether it also offers the tools of the MCP servers that the session's owner has registered. No if it is missing. */
+	/** Whether it offers the MCP servers of the session's owner. No by default. */
 	readonly userMcp?: boolean;
 	/** Names of published skills, skills written here, or `'all'` for every published one. */
 	readonly skills?: 'all' | readonly (string | AnyFn | Skill)[];
-	/** Where its skills come from, in place of the Worker's. It has all of them, unless `skills` names some. */
+	/** The resolver of its skills, in place of the Worker's: all of its skills, unless `skills` names some. */
 	readonly skillResolver?: SkillSource;
-	/**
-	 * Whether it remembers beyond a session (docs/memory.md): `true`, or how. The Worker needs `createRunlet({ plugins: [memory] })` for
-	 * it. No if it is missing.
-	 */
+	/** Whether, or how, it remembers beyond a session (docs/memory.md). It needs `createRunlet({ plugins: [memory] })`. No by default. */
 	readonly memory?: boolean | MemoryOptions;
-	/** The most model turns of one run. 10 if it is missing. */
+	/** The most model turns of a run. 10 by default. */
 	readonly maxIterations?: number;
-	/** The most tool calls of one run. 200 if it is missing. Further calls are not run, and the model is told so. */
+	/** The most tool calls of a run. 200 by default. Further calls do not run, and the model reads that. */
 	readonly maxToolCalls?: number;
-	/** The most calls of a turn that run at a time. 10 if it is missing. They begin in their order. */
+	/** The most parallel calls of a turn. 10 by default. They begin in their order. */
 	readonly maxParallelToolCalls?: number;
-	/** The most tools that its model is sent. 40 if it is missing. Of more, it finds some with `search_tools`. */
+	/** The most tools that the model is sent. 40 by default. It finds further ones with `search_tools`. */
 	readonly maxSentTools?: number;
-	/** The most tokens of these tools. A tenth of the context window, from 4,000 to 20,000, if it is missing. */
+	/** The most tokens of these tools. A tenth of the context window by default, from 4,000 to 20,000. */
 	readonly maxToolTokens?: number;
 	readonly maxContextTokens?: number;
-	/**
-	 * What happens to a conversation over the context limit: the run fails (the default), the oldest turns are left out,
-	 * or they are summed up.
-	 */
+	/** A conversation above the context limit: the run fails (the default), or old turns are left out, or summed up. */
 	readonly contextFull?: 'fail' | 'truncate' | 'compact';
 	/**
-	 * Whether older results of tools are sent as references, which its model opens with `read_result`, where that costs less
-	 * or where nothing else fits (the default), or always sent whole.
+	 * Whether old tool results may be sent as references, which the model opens with `read_result`: if that costs less, or if
+	 * nothing else fits (the default). `keep` always sends them whole.
 	 */
 	readonly oldResults?: 'refer' | 'keep';
 	readonly maxOutputTokens?: number;
-	/** The longest reply of a turn in bytes. 8,388,608 if it is missing. A longer one is cut off as `reply_too_large`. */
+	/** The most bytes of a reply. 8,388,608 by default. A longer one is cut off as `reply_too_large`. */
 	readonly maxReplyBytes?: number;
-	/** How much its model thinks. The model decides if it is missing. */
+	/** The model's own effort by default. */
 	readonly reasoningEffort?: ReasoningEffort;
 	/**
-	 * Its answers are JSON of this schema: JSON Schema, or of valibot, Zod or ArkType. An answer of another form is asked for
-	 * again, twice at most. The value is `output` of the event `done` and of a run's JSON.
+	 * The schema of its answers: JSON Schema, or of valibot, Zod or ArkType. The model is asked again for a wrong answer, twice at
+	 * most. The value is `output` of the event `done` and of a run's JSON.
 	 */
 	readonly outputSchema?: AnySchema | JsonSchema;
-	/** `manual` leaves every call to somebody else, as if all its tools were `manual`. */
+	/** `manual` treats all tools as `manual`: somebody else carries out their calls. */
 	readonly mode?: 'auto' | 'manual';
-	/** How long a call waits for an approval, in milliseconds. For ever if it is missing. */
+	/** Milliseconds that a call waits for an approval. Unlimited by default. */
 	readonly approvalMs?: number;
-	/** Says whether somebody may decide about a call (docs/people.md). Whoever may enter the session may, if it is missing. */
+	/** Whether somebody may decide about a call (docs/people.md). By default whoever may enter the session. */
 	readonly approvers?: Approvers;
 	/**
-	 * A service of yours that is told each time when a run begins to wait for somebody (docs/people.md). With `links` it also
-	 * gets links to decide about the calls that wait for an approval, made `for` somebody. The Worker needs
-	 * `createRunlet({ plugins: [links] })` for it.
+	 * A URL of yours for each time when a run begins to wait for somebody (docs/people.md). With `links` it gets links to decide
+	 * about calls that wait for an approval, made `for` somebody. They need `createRunlet({ plugins: [links] })`.
 	 */
 	readonly onWaiting?: { readonly callback: string; readonly links?: boolean; readonly for?: string };
-	/** The most that a session without a budget of its own may spend: tokens, US dollars, or both. */
+	/** The budget of a session without its own: tokens, US dollars, or both. */
 	readonly budget?: { readonly tokens?: number; readonly usd?: number };
-	/** How long after its last activity a session is removed, in milliseconds. Never if it is missing. */
+	/** Milliseconds from the last activity of a session to its removal. Never by default. */
 	readonly expiresAfterMs?: number;
-	/** Models to try in this order if the chosen one cannot be reached. */
+	/** Models to try in this order if the chosen model cannot be reached. */
 	readonly fallbacks?: readonly string[];
-	/** Retries of a model call after a failure that may pass. 2 if it is missing. */
+	/** Retries of a model call after a temporary failure. 2 by default. */
 	readonly maxRetries?: number;
-	/** How long a call, a tool and the run may take. */
+	/** The time limits of a call, a tool and the run. */
 	readonly timeouts?: Timeouts;
-	/** When it is woken by itself (docs/schedules.md). The Worker needs `createRunlet({ plugins: [schedules] })` for it. */
+	/** The times at which it wakes up (docs/schedules.md). They need `createRunlet({ plugins: [schedules] })`. */
 	readonly schedules?: readonly AgentSchedule[];
-	/** What it makes of webhooks, by source: `{ github: (event) => … }`. */
+	/** Turns webhooks into messages, by source: `{ github: (event) => … }`. */
 	readonly webhooks?: WebhookMappings;
 }
 
-/** A checked agent: its tools are `Tool`s, and nothing is missing. */
+/** A checked agent. */
 export interface Agent extends Omit<AgentDefinition, 'tools' | 'skillTools'> {
 	readonly tools: readonly Tool[];
 	readonly skillTools: readonly Tool[];
 	readonly skills: 'all' | readonly (string | AnyFn | Skill)[];
 }
 
-/**
- * Defines an agent. Throws `invalid_agent`, which names the field, when the Worker starts and not when the first
- * message comes.
- */
+/** Defines an agent. Throws `invalid_agent`, which names the field, when the Worker starts. */
 export function defineAgent(given: AgentDefinition): Agent {
 	try {
 		return toAgent(given);
@@ -222,7 +211,7 @@ function toAgent(given: AgentDefinition): Agent {
 	assertOutputSchema(given.outputSchema);
 	const tools = forAgent(given.tools ?? []);
 	const skillTools = forAgent(given.skillTools ?? []);
-	// If two have one name, only the first could ever be called.
+	// Of two tools with one name only the first could be called.
 	forAgent([...tools, ...skillTools]);
 	assertNoMemoryTool(given, [...tools, ...skillTools]);
 	const { skills = [] } = given;
@@ -230,7 +219,7 @@ function toAgent(given: AgentDefinition): Agent {
 	return { ...given, tools, skillTools, skills };
 }
 
-/** Throws `duplicate_tool` for a tool that is named as one by which the agent remembers. */
+/** Throws `duplicate_tool` for a tool with the name of a memory tool. */
 function assertNoMemoryTool(given: Pick<AgentDefinition, 'memory'>, tools: readonly Tool[]): void {
 	const taken = listMemoryTools(given).find((name) => tools.some((tool) => tool.name === name));
 	if (taken === undefined) return;
@@ -251,33 +240,30 @@ export function assertNoNamesakes(agents: readonly Agent[]): void {
 	throw new RunletError('invalid_agent', message, { field: 'name' });
 }
 
-/** A line that tells an agent from another of the same name. */
+/** Distinguishes agents of the same name. */
 function toLine({ description }: Agent): string {
 	return JSON.stringify(description.length > 80 ? `${description.slice(0, 79)}…` : description);
 }
 
-/** Chooses the model of a session: the one asked for if the agent allows it, else the agent's, else the Worker's. */
+/** Returns the requested model if the agent allows it, else the agent's, else the Worker's. */
 export function chooseModel(agent: Agent, asked: string | undefined, fallback: string): string {
 	const own = agent.model ?? fallback;
 	const allowed = [own, ...(agent.models ?? [])];
 	if (asked === undefined) return own;
 	if (allowed.includes(asked)) return asked;
-	throw new RunletError(
-		'invalid_request',
-		`model: ${agent.name} does not run on "${asked}". Possible: ${allowed.join(', ')}.`,
-		{ field: 'model' },
-	);
+	const message = `${agent.name} does not run on "${asked}". Possible: ${allowed.join(', ')}.`;
+	throw createFieldError('invalid_request', 'model', message);
 }
 
-/** Returns the agent of that name. Throws `not_found`, which lists the others. */
+/** Throws `not_found`, which lists the agents. */
 export function findAgent(agents: readonly Agent[], name: string): Agent {
 	const agent = agents.find((one) => one.name === name);
 	if (agent !== undefined) return agent;
 	const known = agents.map((one) => one.name).join(', ');
-	throw new RunletError('not_found', `agent: there is no agent named "${name}". Known: ${known}.`, { field: 'agent' });
+	throw createFieldError('not_found', 'agent', `there is no agent named "${name}". Known: ${known}.`);
 }
 
-/** Checks the skills written here. Throws `duplicate_skill` if two skills have one name, written here or published. */
+/** Throws `duplicate_skill` for two skills of one name, whether written here or published. */
 function assertSkills(skills: readonly (string | AnyFn | Skill)[]): void {
 	const all = skills.map((entry) => {
 		if (typeof entry === 'string') return { name: entry, description: '' };
@@ -292,7 +278,7 @@ function isSkillEntry(entry: unknown): boolean {
 	return typeof entry === 'function' || (isRecord(entry) && 'description' in entry);
 }
 
-/** Throws `invalid_agent` if no answer could be read by a schema. */
+/** Throws `invalid_agent` for a schema that fits no answer. */
 function assertOutputSchema(schema: AgentDefinition['outputSchema']): void {
 	try {
 		assertReadable(schema);

@@ -2,56 +2,54 @@ import type { RunEvent } from '../../core/chat/index.ts';
 import type { Bytes, RpcResult } from '../objects/result.ts';
 import type { ChildEvent } from '../wire/event.ts';
 
-/** An event that a reader is shown, and the id under which the reader comes back; a kind that is not stored has none. */
+/** `id` is where a reader comes back to. An event that is not stored has none. */
 export type ShownEvent = { readonly id: string | undefined } & (
 	| { readonly event: RunEvent; readonly child?: undefined }
 	| { readonly child: ChildEvent; readonly event?: undefined }
 );
 
-/** The events of a run for one reader, who takes them at its own pace. */
+/** The events of a run for a reader, at the reader's pace. */
 export interface EventSource {
-	/** Returns the next events; none where there are none now. */
 	readonly read: () => readonly ShownEvent[];
-	/** Whether the reader has taken the run's last event. */
+	/** Whether the reader has taken the last event of the run. */
 	readonly isOver: () => boolean;
-	/** Whether nothing more comes, although the last event is missing. The reader has to come back for the rest. */
+	/** Whether the source ended without the last event. The reader has to come back for the rest. */
 	readonly isLeft: () => boolean;
-	/** Resolves when there may be more. */
+	/** Resolves when there may be more events. */
 	readonly change: () => Promise<unknown>;
-	/** Ends what is held open for the reader. */
+	/** Releases everything that the reader holds. */
 	readonly leave: () => void;
 }
 
-/** A session that works for a call of another one. */
+/** The session of a child. */
 export interface TreeChild {
 	readonly id: string;
 	readonly callId: string;
 	readonly agent: string;
-	/** Whether it goes on behind the result of its call. Then it is followed by itself only. */
+	/** Whether it goes on after the result of its call. Then only its own readers follow it. */
 	readonly isBackground: boolean;
 }
 
-/** Opens the events of a child behind an id; nothing where there are none. */
+/** Opens the events of a child after an id. Undefined if there are none. */
 export type OpenEvents = (lastId: string) => Promise<RpcResult<Bytes | undefined>>;
 
-/** What a session lends to a reader of its tree. */
+/** The access of a reader to a session's children. */
 export interface TreeOptions {
-	/** The children of the session. The number of a child is its place, which never changes. */
+	/** The place of a child is its number, and never changes. */
 	readonly list: () => readonly TreeChild[];
-	/** Opens the events of a child. */
 	readonly open: (child: TreeChild, lastId: string) => ReturnType<OpenEvents>;
-	/** The id of who has seen nothing of a child's first run. */
+	/** The id before the first event of a child. */
 	readonly start: string;
-	/** Where the reader has come to. */
+	/** The place of the reader. */
 	readonly from?: TreePlace;
 }
 
-/** How far a reader has come in each child that is open, by the number of the child: the ids of its own events. */
+/** The places in the events of open children, by the number of the child. */
 export type TreePositions = ReadonlyMap<number, string>;
 
 /**
- * Returns the id of an event for a reader who is shown children, too: `ID~3(ID)~4(ID)`, with the id of the session's own
- * events in front, and the ids that the reader has seen of its children. A child's id may be one of a tree again.
+ * Makes the id of an event in a tree: `ID~3(ID)~4(ID)`, with the id in the session's own events, and in those of its children.
+ * The id of a child may be of a tree, too.
  */
 export function formatTreeId(own: string, positions: Iterable<readonly [number, string]>): string {
 	let id = own;
@@ -59,14 +57,13 @@ export function formatTreeId(own: string, positions: Iterable<readonly [number, 
 	return id;
 }
 
-/** How far a reader of a tree has come. */
 export interface TreePlace {
-	/** The id of the session's own events. */
+	/** The id in the session's own events. */
 	readonly own: string;
 	readonly positions: TreePositions;
 }
 
-/** Parts the id of a tree into the session's own and those of its children; nothing if it is none. */
+/** Parses the id of a tree. Returns undefined for another text. */
 export function parseTreeId(text: string): TreePlace | undefined {
 	const [own = ''] = text.split('~', 1);
 	const positions = new Map<number, string>();
@@ -81,7 +78,7 @@ export function parseTreeId(text: string): TreePlace | undefined {
 	return { own, positions };
 }
 
-/** Returns the place behind the parenthesis that closes the one in front of a place; -1 if there is none. */
+/** Returns the place after the closing parenthesis, or -1. */
 function findEnd(text: string, from: number): number {
 	let depth = 1;
 	for (let at = from; at < text.length; at++) {

@@ -1,11 +1,11 @@
 import * as v from 'valibot';
 import type { PromptCache, ProviderChoices } from '../../core/chat/index.ts';
 
-/** What an agent chooses of what the provider of its model offers (docs/models.md). */
+/** An agent's choices among the features of its provider (docs/models.md). */
 export interface AgentChoices extends Omit<ProviderChoices, 'endUser'> {
-	/** Whether the provider is told a hash of the session's user, by which it finds abuse. No if it is missing. */
+	/** Whether the provider gets a hash of the session's user, by which it finds abuse. No by default. */
 	readonly endUser?: boolean;
-	/** How long its prompts stay in the provider's cache (docs/costs.md). The provider's settings decide if it is missing. */
+	/** How long prompts stay in the provider's cache (docs/costs.md). By default the provider decides. */
 	readonly cache?: PromptCache;
 }
 
@@ -22,7 +22,6 @@ const tool = v.looseObject({
 
 const tokens = v.optional(v.pipe(v.number(), v.integer(), v.minValue(1_000)));
 
-/** The fields of an agent for these choices. */
 export const choicesEntries = {
 	providerTools: v.optional(
 		v.array(

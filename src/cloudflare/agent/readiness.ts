@@ -3,16 +3,12 @@ import type { readiness } from '../wire/agent.ts';
 import type { Shown } from '../wire/operation.ts';
 import type { Agent } from './define.ts';
 
-/** What decides whether a model of an agent is ready, and what a request to it may have. */
-type Asking = Pick<Agent, 'maxContextTokens' | 'providerTools'>;
+type ModelNeeds = Pick<Agent, 'maxContextTokens' | 'providerTools'>;
 
-/**
- * Describes whether a model of an agent is ready, and whose it is. An operator also reads why it is not ready, and the
- * variable to set, if setting it helps.
- */
+/** Describes whether a model is ready. Only an operator reads why it is not, and the variable to set. */
 export async function describeModel(
 	name: string,
-	{ maxContextTokens, providerTools }: Asking,
+	{ maxContextTokens, providerTools }: ModelNeeds,
 	{ providers, isOperator }: { readonly providers: readonly ProviderRegistration[]; readonly isOperator: boolean },
 ): Promise<Shown<typeof readiness>> {
 	const found = resolveRegistration({ model: name, providers });

@@ -3,25 +3,24 @@ import type { Config } from '../config/config.ts';
 import { log, toFailureFields } from '../log.ts';
 import { askRegistry, type Entry, type EntryKind } from '../objects/directory/registry.ts';
 
-/** Secrets by their names. */
 export type Secrets = Readonly<Record<string, string>>;
 
 const schema = v.record(v.string(), v.string());
 
-/** What secrets belong to: something that an owner has registered. */
+/** The entry that secrets belong to. */
 export interface Registered {
 	readonly owner: string;
 	readonly kind: EntryKind;
 	readonly name: string;
 }
 
-/** Seals secrets for the registry. Nothing if there are none. Throws `not_configured` without `SECRETS_KEY`. */
+/** Returns undefined without secrets. Throws `not_configured` without `SECRETS_KEY`. */
 export async function sealSecrets(config: Config, about: Registered, secrets: Secrets): Promise<string | undefined> {
 	if (Object.keys(secrets).length === 0) return undefined;
 	return config.findSecretsBox().seal(JSON.stringify(secrets), toLabel(about));
 }
 
-/** Opens the secrets of an entry. Nothing if no key of `SECRETS_KEY` opens them. */
+/** Returns undefined if no key of `SECRETS_KEY` opens the secrets. */
 export async function openSecrets(
 	config: Config,
 	about: Registered,
@@ -32,10 +31,7 @@ export async function openSecrets(
 	return opened === undefined ? undefined : v.parse(schema, JSON.parse(opened));
 }
 
-/**
- * Seals the secrets of an entry again if an older key did it, so that this key can be taken out. A failure is logged
- * and costs nothing: the next reader tries it again.
- */
+/** Seals secrets of an older key again, so that this key can be removed. A failure is logged: the next reader tries again. */
 export async function resealSecrets(config: Config, about: Registered, entry: Entry): Promise<void> {
 	const { sealed, version: replaces, definition } = entry;
 	if (sealed === undefined) return;
@@ -51,7 +47,7 @@ export async function resealSecrets(config: Config, about: Registered, entry: En
 	}
 }
 
-/** Binds secrets to their place: they open for nobody else, and for nothing else of the same owner. */
+/** Binds secrets to their entry: they open for no other entry and owner. */
 function toLabel({ owner, kind, name }: Registered): string {
 	return JSON.stringify([owner, kind, name]);
 }

@@ -6,26 +6,23 @@ import type { Agent } from './define.ts';
 import type { Runtime } from './runtime.ts';
 import { findResolver, type SkillReader } from './skill-source.ts';
 
-/** Who a resolver is made for. */
 interface Reader {
 	readonly runtime: Pick<Runtime, 'skills'>;
 	readonly config: Config;
-	/** Makes the vectors of what is searched for, and has them paid. Without it, skills are found by words. */
+	/** Makes and pays the vectors of queries. Without it skills are found by words. */
 	readonly embedFn?: (model: string, texts: readonly string[]) => Promise<readonly (readonly number[])[]>;
-	/** Whose session it is. */
 	readonly reader: SkillReader;
 }
 
 /**
- * Makes the resolver of an agent's skills for one run: the skills written in the agent, and those that it names of its
- * own resolver, of the Worker's, or else of the published ones. An agent with a resolver of its own that names none has
- * all of it.
+ * Makes the resolver of an agent's skills for one run: the skills in its code, and those that it names of its own resolver, of
+ * the Worker's, or of the published ones. An agent with a resolver that names no skill has all of them.
  */
 export function createResolver(agent: Agent, reader: Reader): SkillResolver | undefined {
 	return joinSkills(agent, (names) => findGiven(agent, names, reader));
 }
 
-/** Joins the skills written in an agent with those that are given by their names, or all of them. */
+/** Joins the skills in an agent's code with those that it names, or all. */
 export function joinSkills(
 	{ skills, skillResolver }: Agent,
 	findGiven: (names: readonly string[] | undefined) => SkillResolver | undefined,
@@ -38,7 +35,7 @@ export function joinSkills(
 	return resolvers.length > 1 ? joinResolvers(resolvers) : resolvers[0];
 }
 
-/** Returns the skills that are not written in the agent: those with the given names, or all. */
+/** Returns the skills outside the agent's code: the named ones, or all. */
 function findGiven(
 	agent: Agent,
 	names: readonly string[] | undefined,
@@ -49,7 +46,6 @@ function findGiven(
 	return findNamed(findResolver(source, config.env, reader), names);
 }
 
-/** The skills of a resolver with the given names, or all. */
 export function findNamed(
 	resolver: SkillResolver | undefined,
 	names: readonly string[] | undefined,
@@ -57,7 +53,7 @@ export function findNamed(
 	return resolver === undefined || names === undefined ? resolver : restrictResolver(resolver, names);
 }
 
-/** Returns the published skills. If they have vectors, what is searched for gets one, too. */
+/** If the skills have vectors, so do the queries. */
 function createPublished(
 	{ name: agent }: Agent,
 	names: readonly string[] | undefined,
@@ -66,7 +62,7 @@ function createPublished(
 ): SkillResolver {
 	return kvResolver(kv, {
 		names,
-		// On a laptop an edited skill shows at once.
+		// An edited skill shows at once.
 		...(local && { cacheMs: 0 }),
 		embedFn,
 		onProblem: (_, problem, skill) =>

@@ -1,6 +1,6 @@
 /**
- * The Worker in which a shell runs commands (docs/tools.md, "A shell"). It is made anew for each command, it has no
- * network and no bindings, and scripts/page.ts builds it into build/page, where the main Worker reads it.
+ * The Worker in which a shell runs one command (docs/tools.md, "A shell"), without network and bindings. scripts/page.ts builds
+ * it into build/page, where the main Worker reads it.
  */
 
 import { WorkerEntrypoint } from 'cloudflare:workers';
@@ -10,21 +10,21 @@ import { stopped } from './shell-steps.ts';
 
 const root = '/workspace';
 
-/** Bytes of all files in memory: those that were read and those that were written. */
+/** Bytes of all files that were read or written. */
 const mostBytes = 48_000_000;
 
-/** Bytes that a command writes into files. */
+/** Bytes that a command writes. */
 const mostWritten = 16_000_000;
 
 export default class Isolate extends WorkerEntrypoint {
-	/** Loads the code, and does nothing else. */
+	/** Loads the code. */
 	start(): void {}
 
 	async run({ command, paths, read, timeoutMs, maxOutput }: ShellRequest): Promise<ShellOutcome> {
 		const fs = new InMemoryFs({}, { maxTotalBytes: mostBytes });
 		fs.mkdirSync(root);
 		const originals = new Map<string, Uint8Array>();
-		/** The file that is compared with what it was. One that nobody has read is still the same. */
+		/** The file that is compared with its original. A file that nobody has read is unchanged. */
 		let compared: string | undefined;
 		for (const path of paths)
 			fs.writeFileLazy(`${root}/${path}`, async () => {
@@ -87,7 +87,7 @@ export default class Isolate extends WorkerEntrypoint {
 	}
 }
 
-/** Cuts the outputs: the beginning of what was asked for, and the end of what went wrong. */
+/** Keeps the beginning of the output, and the end of the errors. */
 function cut(stdout: string, stderr: string, most: number): Pick<ShellOutcome, 'stdout' | 'stderr' | 'truncated'> {
 	return {
 		stdout: stdout.slice(0, most),

@@ -1,24 +1,24 @@
 /**
- * The steps of a command in a shell. A runtime on a laptop ends no isolate that computes without end, and clocks stand still
- * meanwhile, so the code of the shell counts: scripts/pack/count-steps.ts puts the calls of these functions into it.
+ * The steps of a command in a shell. A runtime on a laptop stops no endless computation, and its clocks stand still meanwhile.
+ * So scripts/pack/count-steps.ts puts calls of these functions into the code of the shell.
  */
 
-/** Steps of code that cannot wait, after which the command is stopped; about 60 ms. */
+/** Steps of synchronous code after which the command is stopped; about 60 ms. */
 const mostAtOnce = 24_000_000;
 
-/** Steps after which code that can wait gives timers and other requests a turn; about 15 ms. */
+/** Steps after which asynchronous code lets timers and other requests run; about 15 ms. */
 const dueAfter = 6_000_000;
 
-/** Steps of a command in all: a few seconds. */
+/** Steps of a command; a few seconds. */
 const mostSteps = 1_500_000_000;
 
-/** Steps for a call of a function. A round of a loop, of which many only look at one character, is one. */
+/** Steps of a function call. A round of a loop, which may look at one character only, is one step. */
 const perCall = 20;
 
-/** Steps to compare two texts by the rules of a language. */
+/** Steps of a comparison by the rules of a language. */
 const perComparison = 300;
 
-/** Characters or entries that the engine's own functions go through in the time of a step. */
+/** Characters or entries that the engine processes in the time of a step. */
 const perStep = 4;
 
 let leftAtOnce = mostAtOnce;
@@ -26,21 +26,20 @@ let leftInAll = mostSteps;
 
 const over = Promise.withResolvers<'over'>();
 
-/** Resolves once the command has taken too many steps. Whatever of it still runs throws at its next step. */
+/** Resolves after too many steps. Code that still runs throws at its next step. */
 export const stopped = over.promise;
 
-/** Counts a round of a loop. Throws once there were too many steps, and then each time. */
+/** Counts a round of a loop. Throws after too many steps. */
 export function step(): void {
 	if (--leftAtOnce < 0) stop();
 }
 
-/** Counts a call of a function. */
 export function call(): void {
 	leftAtOnce -= perCall;
 	if (leftAtOnce < 0) stop();
 }
 
-/** Counts what the engine does to go through a list or a text. Returns it. */
+/** Counts the engine's work on a list or a text, and returns the value. */
 export function spend<T>(value: T): T {
 	if (typeof value === 'string' || Array.isArray(value)) leftAtOnce -= value.length / perStep;
 	if (leftAtOnce < 0) stop();
@@ -52,21 +51,21 @@ function stop(): never {
 	throw new Error('The command computes too much.');
 }
 
-/** Whether code that can wait should do so. */
+/** Whether asynchronous code should rest. */
 export function isDue(): boolean {
 	return leftAtOnce < mostAtOnce - dueAfter;
 }
 
 const { setTimeout: setTimer } = globalThis;
 
-/** Gives timers and other requests a turn. */
+/** Lets timers and other requests run. */
 export async function rest(): Promise<void> {
 	leftInAll -= mostAtOnce - leftAtOnce;
 	await new Promise<void>((resolve) => setTimer(resolve, 0));
 	if (leftAtOnce >= 0) leftAtOnce = Math.min(mostAtOnce, leftInAll);
 }
 
-/** Functions of the engine that go through all of a text or a list. */
+/** Functions of the engine that process a whole text or list. */
 const counted: readonly (readonly [prototype: object, names: readonly string[]])[] = [
 	[
 		String.prototype,
@@ -91,14 +90,14 @@ function countCalls(prototype: object, name: string): void {
 	const method = {
 		[name](this: unknown, ...args: unknown[]): unknown {
 			spend(this);
-			// A text that is repeated or padded, and the fields that one is split into.
+			// The result may be long, too: a repeated text, or the fields of a split.
 			return spend(Reflect.apply(own, this, args));
 		},
 	}[name];
 	Object.defineProperty(prototype, name, { value: method, writable: true, configurable: true });
 }
 
-// Two texts are compared by the rules of a language, which takes a microsecond however short they are.
+// A comparison by the rules of a language takes a microsecond, however short the texts are.
 const { localeCompare } = String.prototype;
 Object.assign(String.prototype, {
 	localeCompare(this: string, ...args: Parameters<typeof localeCompare>): number {

@@ -4,32 +4,28 @@ import type { Shell, ShellOutcome, ShellRequest } from '../../core/tool/tool.ts'
 import type { Config } from '../config/config.ts';
 import type { PageFiles } from '../config/env.ts';
 
-/** The file of the page's folder with the code of the isolate. It is no part of the Worker. */
+/** The code of the isolate, in the folder of the page. It is no part of the Worker. */
 const file = 'shell.js';
 
-/** Milliseconds that an isolate may take beyond the time of its command: to start, and to give back its files. */
+/** Milliseconds beyond the time of a command: for the start, and for its files. */
 const extraMs = 5_000;
 
-/** The most processor time of a command, in milliseconds. */
+/** Milliseconds of processor time of a command. */
 const mostCpuMs = 30_000;
 
-/** Milliseconds after which the next isolate starts although the last one is still starting, and between two checks. */
+/** Milliseconds after which the next isolate starts although the last is still starting, and between two checks. */
 const [longestStartMs, checkMs] = [500, 10];
 
-/** What the isolate offers. */
 interface Isolate extends Rpc.WorkerEntrypointBranded {
-	/** Returns once the code of the isolate is loaded. */
+	/** Resolves once the code is loaded. */
 	start(): Promise<void>;
 	run(request: ShellRequest): Promise<ShellOutcome>;
 }
 
-/** The code of the isolate, by the files that it was read from. */
+/** By the files of the page. */
 const codes = new WeakMap<PageFiles, Promise<string>>();
 
-/**
- * Makes the shell of a Worker with the bindings `LOADER` and `PAGE`; nothing without them. Each command runs in an
- * isolate of its own, which has no network and no bindings, and which nothing else ever uses.
- */
+/** Makes the shell of a Worker with the bindings `LOADER` and `PAGE`. Each command runs in a new isolate without network. */
 export function createShell({ loader, page }: Pick<Config, 'loader' | 'page'>): Shell | undefined {
 	if (loader === undefined || page === undefined) return undefined;
 	return {
@@ -56,10 +52,10 @@ export function createShell({ loader, page }: Pick<Config, 'loader' | 'page'>): 
 	};
 }
 
-/** The end of the start of another isolate, in milliseconds since 1970. */
+/** Milliseconds since 1970 until which another isolate starts. */
 let startsUntil = 0;
 
-/** Starts isolates one after another: on a laptop the start of an isolate blocks all requests for 100 ms. */
+/** Starts isolates one after another: on a laptop a start blocks all requests for 100 ms. */
 async function startAlone(isolate: Pick<Isolate, 'start'>): Promise<void> {
 	while (Date.now() < startsUntil) await new Promise((resolve) => setTimeout(resolve, checkMs));
 	startsUntil = Date.now() + longestStartMs;
@@ -82,13 +78,11 @@ function readCode(page: PageFiles): Promise<string> {
 async function fetchCode(page: PageFiles): Promise<string> {
 	const response = await page.fetch(new Request(`https://page/${file}`));
 	if (response.ok) return response.text();
-	throw new RunletError(
-		'not_configured',
-		`PAGE: has no ${file}. Bind the folder of the page of this version: node_modules/runlet/dist/page.`,
-	);
+	const remedy = 'Bind the folder of the page of this version: node_modules/runlet/dist/page';
+	throw new RunletError('not_configured', `PAGE: has no ${file}. ${remedy}.`);
 }
 
-/** A failure of the isolate as the model reads it. One of the workspace keeps its message. */
+/** The failure of an isolate, for the model. A failure of the workspace keeps its message. */
 function toFailure(cause: unknown): RunletError {
 	if (cause instanceof RunletError) return cause;
 	const message = 'The command was stopped: it took too much time or memory. Nothing was changed. Do less at a time.';

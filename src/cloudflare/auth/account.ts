@@ -2,43 +2,40 @@ import * as v from 'valibot';
 import type { Actor } from '../../core/base/actor.ts';
 import { check } from '../../core/base/check.ts';
 import type { Env } from '../../core/base/env.ts';
-import { RunletError, toMessageText } from '../../core/base/errors.ts';
+import { createFieldError, RunletError, toMessageText } from '../../core/base/errors.ts';
 import { withTimeLimit } from '../../core/base/promises.ts';
 import { userName } from './actor.ts';
 import { type Identity, localIdentity, scheduleOwner, webhookOwner } from './identity.ts';
 import { type Scope, scopes } from './key.ts';
 import { type Role, roles } from './rights.ts';
 
-/** Who is signed in to your product (docs/customers.md). */
+/** The account of a request in your product (docs/customers.md). */
 export interface Account {
-	/** The tenant: your product, or one of your business customers. 1 to 128 visible ASCII characters, without spaces. */
+	/** Your product, or one of your business customers. 1 to 128 visible ASCII characters, without spaces. */
 	readonly owner: string;
-	/** The person in it: a customer, a colleague. 1 to 200 characters. Without it the owner is the person. */
+	/** A customer or a colleague. 1 to 200 characters. Without it the owner is the person. */
 	readonly user?: string;
 	/** `customer` (the default), `staff` or `admin` (docs/keys.md, "Roles"). */
 	readonly role?: Role;
-	/** What all owners share, as for API keys: `run` (the default) for nothing of it, `admin`, `keys`. */
+	/** Rights beyond the owner, as for API keys: `run` (the default), `admin`, `keys`. */
 	readonly scopes?: readonly Scope[];
 }
 
-/**
- * Says which account a request comes from, by a cookie or a token of the product; `undefined` for none. The request has
- * no body.
- */
+/** Returns the account of a request, by a cookie or a token of the product. The request has no body. */
 export type Authenticate = (
 	request: Request,
 	env: Env,
 ) => Account | undefined | null | Promise<Account | undefined | null>;
 
-/** The key id of all accounts. No API key has it: ids of keys are longer. */
+/** The key id of all accounts. Ids of API keys are longer. */
 export const accountKeyId = 'account';
 
-/** Returns the key with which whatever an actor makes ends. */
+/** The key of an actor. All that the actor makes ends with it. */
 export function findKeyId({ via, id }: Actor): string {
 	return via === 'account' ? accountKeyId : id;
 }
 
-/** Owners that are no accounts: this machine, webhooks and schedules without an owner, and the name of all owners. */
+/** Owners that are no accounts: this machine, webhooks, schedules, and the name of all owners. */
 const reserved: ReadonlySet<string> = new Set([localIdentity.by.owner, webhookOwner, scheduleOwner, '*']);
 
 const schema = v.strictObject({
@@ -55,16 +52,15 @@ const schema = v.strictObject({
 	scopes: v.optional(v.pipe(v.array(v.picklist(scopes)), v.nonEmpty('must not be empty')), ['run']),
 });
 
-/** How long `authenticate` may take, in milliseconds. */
+/** Milliseconds for `authenticate`. */
 const limitMs = 10_000;
-/** When a client should try again, in seconds. */
+/** Seconds until a client should try again. */
 const retryAfter = 5;
 
 /**
- * Returns the identity of a request's account. Throws `auth` if there is none, `not_configured` if `authenticate` gives
- * something else than an account or throws, and `overloaded` if it takes too long. A `RunletError` that it throws passes.
- *
- * @param onThrow gets what it throws, for the log: the message may hold a secret
+ * Returns the identity of a request's account. Throws `auth` without an account, `not_configured` if `authenticate` throws or
+ * returns anything else, and `overloaded` if it takes too long. A `RunletError` passes. `onThrow` logs any other error, whose
+ * message may hold a secret.
  */
 export async function identifyAccount(
 	authenticate: Authenticate,
@@ -81,9 +77,7 @@ export async function identifyAccount(
 		}
 	});
 	if (given === undefined || given === null)
-		throw new RunletError('auth', 'Authorization: this request is signed in to no account. Sign in first.', {
-			field: 'Authorization',
-		});
+		throw createFieldError('auth', 'Authorization', 'this request is signed in to no account. Sign in first.');
 	const { owner, user, role, scopes } = checkAccount(given, onThrow);
 	const by: Actor = { owner, ...(user !== undefined && { user }), via: 'account', id: user ?? owner };
 	return { kind: 'person', by, role, scopes };

@@ -3,24 +3,21 @@ import { type Actor, ways } from '../../core/base/actor.ts';
 
 const entries = { owner: v.string(), user: v.optional(v.string()), via: v.picklist(ways), id: v.string() };
 
-/** An actor in a row. */
 export const actorSchema: v.GenericSchema<unknown, Actor> = v.object({
 	...entries,
 	madeBy: v.optional(v.lazy(() => actorSchema)),
 });
 
-/** Reads an actor from a row. */
 export function toActor(stored: unknown): Actor | undefined {
 	const read = v.safeParse(actorSchema, stored);
 	return read.success ? read.output : undefined;
 }
 
-/** Reads a list of actors from a row. */
 export function toActors(stored: unknown): readonly Actor[] {
 	return Array.isArray(stored) ? stored.flatMap((one) => toActor(one) ?? []) : [];
 }
 
-/** The name of a person in an owner, as a product or a key gives it. It is compared exactly as it is. */
+/** The name of a person in an owner. It is compared exactly. */
 export const userName = v.pipe(
 	v.string(),
 	v.regex(

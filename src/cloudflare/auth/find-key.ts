@@ -1,19 +1,15 @@
 import { fromBase64Url } from '../../core/base/bytes.ts';
 import { digestKey, isOver, type KeyRecord, readKeyId } from './key.ts';
 
-/**
- * Returns the record of a key, unless it is not among them or has expired. An unknown key costs the same work as a known
- * one.
- */
+/** Returns the record of a key that has not expired. An unknown key costs the same work as a known one. */
 export async function findKey(key: string, records: readonly KeyRecord[]): Promise<KeyRecord | undefined> {
 	const record = await findMatch(key, (id) => records.find((one) => one.id === id));
 	return record === undefined || isOver(record) ? undefined : record;
 }
 
-/** Finds what is known under the id of a key. */
 export type FindRecord = (id: string) => KeyRecord | undefined | Promise<KeyRecord | undefined>;
 
-/** Returns the record of a key, also of one that has expired. */
+/** Returns the record of a key, also of an expired one. */
 export async function findMatch(key: string, find: FindRecord): Promise<KeyRecord | undefined> {
 	const id = readKeyId(key);
 	const digest = await digestKey(key);

@@ -5,22 +5,22 @@ import { isOver, readKeyId, type Scope, scopes } from './key.ts';
 import type { Role } from './rights.ts';
 import { readToken } from './token.ts';
 
-/** Who makes a request: an actor by an API key or an account, or the holder of a token that opens one session. */
+/** Who makes a request: an actor with an API key or an account, or the holder of a session token. */
 export type Identity =
 	| {
 			readonly kind: 'person';
 			readonly by: Actor;
-			/** What they may do in their owner. */
+			/** Rights in the owner. */
 			readonly role: Role;
-			/** What they may do for all owners. */
+			/** Rights for all owners. */
 			readonly scopes: readonly Scope[];
-			/** The requests that its key may make in 10 seconds, if the key says it. */
+			/** Requests in 10 seconds, if the key limits them. */
 			readonly rate?: number | undefined;
 	  }
-	/** Not verified yet: only the session itself can verify it. */
+	/** Only the session can verify it. */
 	| { readonly kind: 'token'; readonly session: string; readonly token: string };
 
-/** The identity of this machine, in the local mode. */
+/** This machine, in the local mode. */
 export const localIdentity = {
 	kind: 'person',
 	by: { owner: 'local', via: 'key', id: 'local' },
@@ -28,21 +28,17 @@ export const localIdentity = {
 	scopes,
 } satisfies Identity;
 
-/** The owner of webhooks whose mapping names none, if there are API keys. A key made with `--owner webhooks` sees them. */
+/** The owner of webhooks whose mapping names none, if there are API keys. */
 export const webhookOwner = 'webhooks';
 
-/** The owner of agents' schedules that name none, if there are API keys. A key made with `--owner schedules` sees them. */
+/** The owner of schedules that name none, if there are API keys. */
 export const scheduleOwner = 'schedules';
 
-/** How a session token begins. */
 const tokenStart = 'rls_';
 
 const bearer = /^Bearer +([\x21-\x7e]+) *$/i;
 
-/**
- * Returns the identity that the `Authorization` header stands for. Throws `auth`, which does not say whether a key is
- * unknown, revoked or misspelt. An unknown key costs the same work as a known one.
- */
+/** Identifies a caller. Throws `auth`, which does not tell whether a key is unknown, revoked or misspelt. */
 export async function identify(header: string | undefined, find: FindRecord): Promise<Identity> {
 	if (header === undefined || header.trim() === '')
 		throw createRefusal('missing. Send your API key, or a session token: Authorization: Bearer rl_…');
@@ -67,16 +63,13 @@ export async function identify(header: string | undefined, find: FindRecord): Pr
 	return { kind: 'person', by: { owner, ...(user !== undefined && { user }), via: 'key', id }, role, scopes, rate };
 }
 
-/**
- * Returns the identity of this machine or, where a session token is sent, that of the token. Any other credential is
- * ignored: OpenAI's clients have to send some key.
- */
+/** Identifies a session token, or this machine. Any other key is ignored: OpenAI's clients must send one. */
 export async function identifyLocal(header: string | undefined): Promise<Identity> {
 	const isToken = bearer.exec(header ?? '')?.[1]?.startsWith(tokenStart) === true;
 	return isToken ? identify(header, async () => undefined) : localIdentity;
 }
 
-/** Whether a header has the form of an API key or of a session token. */
+/** Whether a header has an API key or a session token, by its form. */
 export function isOwnCredential(header: string | undefined): boolean {
 	const text = bearer.exec(header ?? '')?.[1] ?? '';
 	return readToken(text) !== undefined || readKeyId(text) !== undefined;

@@ -4,36 +4,36 @@ import { RunletError } from '../../core/base/errors.ts';
 import { userName } from './actor.ts';
 import { type Role, roles } from './rights.ts';
 
-/** What a key allows: to run agents, to change what all owners share, such as skills, or to make and revoke keys. */
+/** `run`: run agents. `admin`: change what all owners share, such as skills. `keys`: make and revoke keys. */
 export const scopes = ['run', 'admin', 'keys'] as const;
 export type Scope = (typeof scopes)[number];
 
-/** An API key as the Worker knows it: only by its hash (docs/keys.md). */
+/** An API key, of which the Worker knows only the hash (docs/keys.md). */
 export interface KeyRecord {
-	/** The part of the key that may be shown. */
+	/** The public part of the key. */
 	readonly id: string;
 	/** For people. */
 	readonly name?: string;
-	/** The owner whose sessions it opens. Keys of one owner open the same sessions. */
+	/** Keys of one owner open the same sessions. */
 	readonly owner: string;
-	/** The person who holds it. Without it, nobody can tell it from the owner's other keys without a user. */
+	/** The person who holds it. Without it the key cannot be told from other keys of its owner. */
 	readonly user?: string;
-	/** What it may do in its owner: `admin` if it is missing. */
+	/** The role in the owner: `admin` by default. */
 	readonly role?: Role;
 	/** SHA-256 of the key's text, as base64url. */
 	readonly hash: string;
 	readonly scopes: readonly Scope[];
-	/** The most that its owner may spend on a UTC day: tokens, and US dollars. */
+	/** The most that its owner may spend on a UTC day. */
 	readonly budget?: { readonly tokens?: number; readonly usd?: number } | undefined;
-	/** The requests that it may make in 10 seconds. Without it the limit of `wrangler.toml` holds. */
+	/** Requests in 10 seconds. The limit of `wrangler.toml` by default. */
 	readonly rate?: number | undefined;
 	/** ISO 8601. */
 	readonly createdAt?: string;
-	/** When it ends, as ISO 8601, because another key of its owner replaces it. */
+	/** The end of a key that another key replaces, in ISO 8601. */
 	readonly expiresAt?: string;
 }
 
-/** Whether a key has expired. `now` is in milliseconds since 1970. */
+/** `now` is in milliseconds since 1970. */
 export function isOver({ expiresAt }: Pick<KeyRecord, 'expiresAt'>, now = Date.now()): boolean {
 	return expiresAt !== undefined && Date.parse(expiresAt) <= now;
 }
@@ -42,23 +42,7 @@ const idForm = /^[a-z0-9]{8,32}$/;
 const keyForm = /^rl_([a-z0-9]{8,32})_[\w-]{43}$/;
 const aboveZero = v.pipe(v.number(), v.gtValue(0), v.finite());
 
-const fields = new Set([
-	'id',
-	'name',
-	'owner',
-	'user',
-	'role',
-	'hash',
-	'scopes',
-	'budget',
-	'tokens',
-	'usd',
-	'rate',
-	'createdAt',
-	'expiresAt',
-]);
-
-/** What a new key may be made for. */
+/** The fields of a new key. */
 export const keyFields = {
 	name: v.optional(v.pipe(v.string(), v.maxLength(64), v.description('For people.'))),
 	owner: v.optional(
@@ -90,21 +74,20 @@ export const keyFields = {
 	),
 };
 
+const storedKey = v.strictObject({
+	...keyFields,
+	id: v.pipe(v.string(), v.regex(idForm, 'expected 8 to 32 of a–z and 0–9')),
+	hash: v.pipe(v.string(), v.regex(/^[\w-]{43}$/, 'expected a SHA-256 as base64url, 43 characters')),
+	createdAt: v.optional(v.string()),
+	expiresAt: v.optional(v.pipe(v.string(), v.isoTimestamp())),
+});
 const recordSchema = v.pipe(
-	v.strictObject({
-		...keyFields,
-		id: v.pipe(v.string(), v.regex(idForm, 'expected 8 to 32 of a–z and 0–9')),
-		hash: v.pipe(v.string(), v.regex(/^[\w-]{43}$/, 'expected a SHA-256 as base64url, 43 characters')),
-		createdAt: v.optional(v.string()),
-		expiresAt: v.optional(v.pipe(v.string(), v.isoTimestamp())),
-	}),
+	storedKey,
 	v.transform((record): KeyRecord => ({ ...record, owner: record.owner ?? record.id })),
 );
+const fields = new Set([...Object.keys(storedKey.entries), 'tokens', 'usd']);
 
-/**
- * Parses a list of keys, in the JSON that `npm run keys` writes. Throws `not_configured`, which names the variable and
- * never shows its content.
- */
+/** Parses what `npm run keys` writes. Throws `not_configured`, which names the variable and never shows its content. */
 export function parseKeys(text: string): readonly KeyRecord[] {
 	let json: unknown;
 	try {
@@ -123,7 +106,7 @@ export function parseKeys(text: string): readonly KeyRecord[] {
 	return records;
 }
 
-/** Parses the JSON of one stored key; `undefined` if it is none. */
+/** Returns undefined for text that is no stored key. */
 export function parseStoredKey(text: string): KeyRecord | undefined {
 	const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), recordSchema), text);
 	return parsed.success ? parsed.output : undefined;
@@ -131,29 +114,27 @@ export function parseStoredKey(text: string): KeyRecord | undefined {
 
 const remedy = 'Set it again with npm run keys.';
 
-/** Says where the list is wrong, in our own field names only, because the text may hold a key anywhere. */
+/** Names the wrong place by known fields only, because the text may hold a key anywhere. */
 function describePlace({ path }: v.BaseIssue<unknown>): string {
 	const known = (path ?? []).map(({ key }) => key).filter((key) => typeof key === 'number' || fields.has(String(key)));
 	return known.length === 0 ? 'the list' : known.join('.');
 }
 
-/** Makes a new key, `rl_<id>_<32 random bytes>`, and its id. The key is shown once and stored nowhere. */
+/** Makes `rl_<id>_<32 random bytes>`. The key is shown once and stored nowhere. */
 export function makeKey(): { readonly key: string; readonly id: string } {
 	const id = Array.from(crypto.getRandomValues(new Uint8Array(12)), (byte) => (byte % 36).toString(36)).join('');
 	return { key: `rl_${id}_${toBase64Url(crypto.getRandomValues(new Uint8Array(32)))}`, id };
 }
 
-/** A new key, and what is stored of it. */
 export interface NewKey {
-	/** The key, which is shown once and stored nowhere. */
+	/** Shown once and stored nowhere. */
 	readonly key: string;
 	readonly record: KeyRecord;
 }
 
-/** What a new key is made for. */
 export type KeyOptions = Partial<Pick<KeyRecord, 'name' | 'owner' | 'user' | 'role' | 'scopes' | 'budget' | 'rate'>>;
 
-/** Creates a key and its record. Without an owner it has one of its own. Throws `not_configured` for a wrong field. */
+/** Creates a key. Without an owner it has its own. Throws `not_configured` for a wrong field. */
 export async function createKey(options: KeyOptions = {}): Promise<NewKey> {
 	const { name, owner, user, role, scopes = ['run'], budget, rate } = options;
 	const { key, id } = makeKey();
@@ -166,7 +147,7 @@ export async function createKey(options: KeyOptions = {}): Promise<NewKey> {
 	return { key, record: checked };
 }
 
-/** Writes records as the variable `API_KEYS`, with only the fields that a Worker needs. `parseKeys` reads it. */
+/** Formats the variable `API_KEYS` for `parseKeys`. */
 export function formatKeys(records: readonly KeyRecord[]): string {
 	return JSON.stringify(
 		records.map(({ id, owner, user, role, hash, scopes, budget, rate, expiresAt }) => ({
@@ -183,17 +164,16 @@ export function formatKeys(records: readonly KeyRecord[]): string {
 	);
 }
 
-/** SHA-256 of a key's text. */
+/** SHA-256. */
 export async function digestKey(key: string): Promise<Uint8Array<ArrayBuffer>> {
 	return new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(key)));
 }
 
-/** What is stored of a key. */
 export async function hashKey(key: string): Promise<string> {
 	return toBase64Url(await digestKey(key));
 }
 
-/** Reads the id from a key. `undefined` if the text has not the form of a key. */
+/** Returns undefined for text without the form of a key. */
 export function readKeyId(text: string): string | undefined {
 	return keyForm.exec(text)?.[1];
 }

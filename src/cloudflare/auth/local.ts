@@ -1,29 +1,20 @@
 import { isLoopback } from '../../core/base/public-fetch.ts';
 
-/** The header with which the proxy of `npm start` marks its requests. */
+/** The proxy of `npm start` sends it. */
 export const localHeader = 'x-runlet-local';
 
-/** How the local mode knows its own requests. */
 export interface LocalMode {
-	/**
-	 * The secret that `npm start` and this Worker share until the next start. Without it a name of this machine is
-	 * enough.
-	 */
+	/** Shared by `npm start` and this Worker until the next start. Without it the host of this machine is enough. */
 	readonly secret: string | undefined;
 }
 
-/**
- * Whether a request came through the proxy of `npm start`. Without a proxy: whether it names this machine as its host.
- */
+/** Whether a request came through the proxy of `npm start`. Without a proxy: whether its host is this machine. */
 export function isFromThisMachine({ secret }: LocalMode, url: string, header: string | undefined): boolean {
 	if (secret === undefined) return isThisMachine(url);
 	return header !== undefined && isEqual(header, secret);
 }
 
-/**
- * Whether a page comes from this address. A page on another port of this machine is another page, and must not see
- * every conversation.
- */
+/** Whether a page has this address. A page on another port of this machine must not see the conversations. */
 export function isOwnPage(origin: string, url: string): boolean {
 	if (!URL.canParse(origin) || !URL.canParse(url)) return false;
 	const [page, own] = [new URL(origin), new URL(url)];

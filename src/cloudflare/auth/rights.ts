@@ -4,22 +4,18 @@ import { RunletError } from '../../core/base/errors.ts';
 export const tokenScopes = ['read', 'message', 'approve'] as const;
 export type TokenScope = (typeof tokenScopes)[number];
 
-/** The roles of people and keys in an owner, each with the rights of those before it. */
+/** Each role has the rights of those before it. */
 export const roles = ['customer', 'staff', 'admin'] as const;
 export type Role = (typeof roles)[number];
 
-/** The lowest role that has a right, and the scope by which a session token has it. */
+/** The lowest role with a right, and the token scope with it. */
 interface Grant {
 	readonly role: Role;
 	readonly token?: TokenScope;
 }
 
-/**
- * Who may do what in an owner (docs/keys.md, "Roles"). A customer has each right in sessions of their own only. What all
- * owners share is decided by the scopes of a key.
- */
+/** The rights in an owner (docs/keys.md, "Roles"). A customer has them in sessions of their own. Scopes of keys are apart. */
 export const rights = {
-	/** See the agents and the models. */
 	seeAgents: { role: 'customer' },
 	createSession: { role: 'customer' },
 	listSessions: { role: 'customer' },
@@ -48,18 +44,17 @@ export const rights = {
 
 export type Right = keyof typeof rights;
 
-/** Returns whether a role has a right. */
 export function hasRight(role: Role, right: Right): boolean {
 	return roles.indexOf(role) >= roles.indexOf(rights[right].role);
 }
 
-/** Returns the scope by which a token has a right; nothing if no token has it. */
+/** Returns undefined for a right that no token has. */
 export function findTokenScope(right: Right): TokenScope | undefined {
 	const grant: Grant = rights[right];
 	return grant.token;
 }
 
-/** Throws `forbidden`, which names the role that is needed, if a role does not have a right. */
+/** Throws `forbidden`, which names the lowest role with the right. */
 export function assertRight(role: Role, right: Right, field?: string): void {
 	if (hasRight(role, right)) return;
 	const needs = rights[right].role;
@@ -67,21 +62,17 @@ export function assertRight(role: Role, right: Right, field?: string): void {
 	throw new RunletError(
 		'forbidden',
 		`${field === undefined ? '' : `${field}: `}This needs ${who}; this one is ${role}.`,
-		{
-			right,
-			role: needs,
-			...(field !== undefined && { field }),
-		},
+		{ right, role: needs, ...(field !== undefined && { field }) },
 	);
 }
 
-/** The role of somebody, or the scopes of their session token. Runlet itself has neither, and may do everything. */
+/** A role, or the scopes of a session token. Runlet itself has neither, and all rights. */
 export interface Granted {
 	readonly role?: Role;
 	readonly scopes?: readonly TokenScope[];
 }
 
-/** Throws `forbidden`, which names what is needed, for a role or a session token without the right. */
+/** Throws `forbidden`, which names the lowest role or the scope. */
 export function assertMay({ role, scopes }: Granted, right: Right): void {
 	if (role !== undefined) assertRight(role, right);
 	if (scopes === undefined) return;

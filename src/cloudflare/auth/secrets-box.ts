@@ -1,40 +1,35 @@
 import { fromBase64Url, joinBytes, toBase64Url } from '../../core/base/bytes.ts';
 
-/** Seals texts that must not be readable in storage: AES-GCM with keys derived from `SECRETS_KEY` by HKDF (RFC 5869). */
+/** Seals stored secrets: AES-GCM with keys derived from `SECRETS_KEY` by HKDF (RFC 5869). */
 export interface SecretsBox {
-	/**
-	 * Seals a text with the newest key.
-	 *
-	 * @param about what the text belongs to. It opens under the same words only, so it cannot be moved to another place
-	 */
+	/** Seals a text with the newest key. It opens only under the same `about`, so it cannot be moved to another place. */
 	seal(text: string, about: string): Promise<string>;
-	/** Opens a sealed text. Returns nothing if no key of the box opens it, or if it belongs to something else. */
+	/** Returns undefined if no key opens the text, or if it belongs to something else. */
 	open(sealed: string, about: string): Promise<string | undefined>;
-	/** Whether the newest key seals it. A text of an older key is to be sealed again before that key goes. */
+	/** Whether the newest key seals it. Other texts must be sealed again before their key is removed. */
 	isCurrent(sealed: string): Promise<boolean>;
 }
 
-/** A key as it is configured: 32 bytes. */
+/** 32 bytes. */
 export type SecretsKey = Uint8Array<ArrayBuffer>;
 
-/** Parses a key: 32 bytes as base64 or base64url. Returns nothing for any other text. */
+/** Parses 32 bytes as base64 or base64url. Returns undefined for any other text. */
 export function parseSecretsKey(text: string): SecretsKey | undefined {
 	if (!/^[\w+/-]{43}=?$/.test(text)) return undefined;
 	const bytes = fromBase64Url(text.replace(/=$/, ''));
 	return bytes.length === 32 ? bytes : undefined;
 }
 
-/** What a sealed text begins with: the form of the rest. */
 const version = 'v1';
 const sealedForm = /^v1\.([\w-]{11})\.([\w-]{16})\.([\w-]+)$/;
 
 interface Derived {
-	/** Names the key in what it sealed, and does not reveal it. */
+	/** Names the key without revealing it. */
 	readonly id: string;
 	readonly key: CryptoKey;
 }
 
-/** Creates a box. The first key seals, and every key opens. */
+/** The first key seals, and every key opens. */
 export function createSecretsBox(keys: readonly [SecretsKey, ...SecretsKey[]]): SecretsBox {
 	let derived: Promise<readonly Derived[]> | undefined;
 	const derive = () => (derived ??= Promise.all(keys.map(deriveKey)));
@@ -69,7 +64,7 @@ function toAlgorithm(iv: Uint8Array<ArrayBuffer>, about: string) {
 	return { name: 'AES-GCM', iv, additionalData: joinBytes(about) };
 }
 
-/** Derives the key that seals, and its id, which are independent of each other. */
+/** Derives the sealing key and its id independently. */
 async function deriveKey(secret: SecretsKey): Promise<Derived> {
 	const material = await crypto.subtle.importKey('raw', secret, 'HKDF', false, ['deriveBits', 'deriveKey']);
 	const params = (info: string) => ({

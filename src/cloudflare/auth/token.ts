@@ -1,23 +1,21 @@
 import { fromBase64Url, toBase64Url } from '../../core/base/bytes.ts';
 import { RunletError } from '../../core/base/errors.ts';
 
-/** What a token claims. Only `verifyToken` shows whether it is true. */
+/** Only `verifyToken` shows whether they are true. */
 export interface TokenClaims {
-	/** The session that it opens. */
 	readonly session: string;
-	/** Its id. The session stores its scopes under it. */
+	/** The id of its scopes in the session. */
 	readonly id: string;
 	/** Seconds since 1970. */
 	readonly expiresAt: number;
 }
 
-/** The form of a session's id. */
 export const sessionIdForm = /^[0-9a-f]{64}$/;
 
-/** The last character of a signature holds four bits only, so that there is one way to write a token. */
+/** The last character of a signature has four bits only, so that a token has one spelling. */
 const form = /^rls_([0-9a-f]{64})_([0-9a-f]{16})_([0-9a-z]{1,11})_([\w-]{42}[AEIMQUYcgkosw048])$/;
 
-/** Makes the key that signs a session's tokens: 32 random bytes, as base64url. It never leaves the session's object. */
+/** The key of a session's tokens: 32 random bytes as base64url. It never leaves the session's object. */
 export function makeTokenKey(): string {
 	return toBase64Url(crypto.getRandomValues(new Uint8Array(32)));
 }
@@ -26,14 +24,14 @@ export function makeTokenId(): string {
 	return Array.from(crypto.getRandomValues(new Uint8Array(8)), (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
-/** Makes a token that opens one session until it expires. The same claims under the same key give the same token. */
+/** The same claims and key make the same token. */
 export async function signToken(claims: TokenClaims, tokenKey: string): Promise<string> {
 	const { session, id, expiresAt } = claims;
 	const mac = await crypto.subtle.sign('HMAC', await toHmacKey(tokenKey), toSignedBytes(claims));
 	return `rls_${session}_${id}_${expiresAt.toString(36)}_${toBase64Url(new Uint8Array(mac))}`;
 }
 
-/** Reads the claims of a token. `undefined` if the text has not the form of a token. */
+/** Returns undefined for text without the form of a token. */
 export function readToken(token: string): TokenClaims | undefined {
 	const [, session, id, expiry] = form.exec(token) ?? [];
 	if (session === undefined || id === undefined || expiry === undefined) return undefined;
@@ -42,11 +40,7 @@ export function readToken(token: string): TokenClaims | undefined {
 	return isCanonical ? { session, id, expiresAt } : undefined;
 }
 
-/**
- * Returns the claims of a token. Throws `auth` if this session did not sign it, or if it has expired.
- *
- * @param now milliseconds since 1970
- */
+/** Throws `auth` for a token that this session did not sign, or that has expired. `now`: milliseconds since 1970. */
 export async function verifyToken(token: string, tokenKey: string | undefined, now: number): Promise<TokenClaims> {
 	const claims = readToken(token);
 	const mac = form.exec(token)?.[4];
@@ -60,7 +54,7 @@ export async function verifyToken(token: string, tokenKey: string | undefined, n
 	return claims;
 }
 
-/** Makes the error for a token that no longer opens anything. It says what to do about it. */
+/** Creates the error for a token that is no longer valid. */
 export function refuseToken(why: string): RunletError {
 	return new RunletError(
 		'auth',
@@ -69,7 +63,6 @@ export function refuseToken(why: string): RunletError {
 	);
 }
 
-/** Imports the key that signs what opens a session. */
 export function toHmacKey(tokenKey: string): Promise<CryptoKey> {
 	const algorithm = { name: 'HMAC', hash: 'SHA-256' };
 	return crypto.subtle.importKey('raw', fromBase64Url(tokenKey), algorithm, false, ['sign', 'verify']);

@@ -3,16 +3,16 @@ import type { SkillsNamespace } from '../../core/skill/kv/layout.ts';
 import { reach, usualLimitMs } from '../objects/reach.ts';
 import type { WorkerEnv } from './env.ts';
 
-/** How a binding is recognised, and how `wrangler.toml` makes it. */
+/** A binding, and how `wrangler.toml` makes it. */
 interface Kind {
 	readonly what: string;
-	/** Methods that a binding of another kind has not. */
+	/** Methods that other kinds do not have. */
 	readonly methods: readonly string[];
-	/** The lines of `wrangler.toml`, written as one. */
+	/** The lines of `wrangler.toml` as one. */
 	readonly toml: (name: string) => string;
 }
 
-/** The bindings by their default names. */
+/** By the default names. */
 const kinds = {
 	SESSIONS: createObjectKind('Session'),
 	LEDGERS: createObjectKind('Ledger'),
@@ -64,18 +64,14 @@ function createObjectKind(className: string): Kind {
 
 export type BindingName = keyof typeof kinds;
 
-/** The default names. */
 export const bindingNames: readonly BindingName[] = Object.keys(kinds).filter(
 	(name): name is BindingName => name in kinds,
 );
 
-/** The project's own names of bindings, by the default names. */
+/** The project's names, by the default names. */
 export type BindingNames = { readonly [N in BindingName]?: string };
 
-/**
- * Returns a binding if there is one. Throws `not_configured` if it is of another kind, such as a KV namespace in place of
- * a Durable Object; the message names it as the project does.
- */
+/** Throws `not_configured` for a binding of another kind, such as a KV namespace as a Durable Object. */
 export function findBinding<N extends BindingName>(
 	env: WorkerEnv,
 	name: N,
@@ -87,7 +83,7 @@ export function findBinding<N extends BindingName>(
 	throw new RunletError('not_configured', `${own}: this binding is not ${what}. In wrangler.toml: ${toml(own)}.`);
 }
 
-/** Returns a binding. Throws `not_configured` if it is missing or of another kind. */
+/** Throws `not_configured` for a binding that is missing or of another kind. */
 export function readBinding<N extends BindingName>(
 	env: WorkerEnv,
 	name: N,
@@ -106,7 +102,7 @@ function hasMethod(binding: object, method: string): boolean {
 	return typeof Reflect.get(binding, method) === 'function';
 }
 
-/** A KV namespace whose calls all end: a call that hangs fails with `overloaded`. */
+/** Fails with `overloaded` instead of hanging. */
 export function createLimitedKv(kv: SkillsNamespace, timeoutMs = usualLimitMs): SkillsNamespace {
 	const what = 'KV';
 	const once = <T>(call: () => PromiseLike<T>): Promise<T> => reach(call, { what, isSafe: false, timeoutMs });

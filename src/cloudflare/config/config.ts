@@ -16,10 +16,10 @@ import type { Limit } from '../objects/budget.ts';
 import type { DirectoryNamespace } from '../objects/directory/api.ts';
 import { StoredKeys } from '../objects/directory/stored-keys.ts';
 import type { LedgerNamespace } from '../objects/ledger/api.ts';
-import type { Shortages } from '../objects/ledger/shortages.ts';
+import { Shortages } from '../objects/ledger/shortages.ts';
 import type { MemoryNamespace } from '../objects/memory/api.ts';
 import type { PublisherNamespace } from '../objects/publisher/api.ts';
-import type { FullRooms, RoomLimits } from '../objects/room.ts';
+import { FullRooms, type RoomLimits } from '../objects/room.ts';
 import type { SessionNamespace } from '../objects/session-api.ts';
 import { defaultBudgets } from '../wire/budget.ts';
 import type { Problem } from '../wire/error.ts';
@@ -37,7 +37,6 @@ import {
 	type WorkerEnv,
 } from './env.ts';
 import { findOrigin } from './environment.ts';
-import { createRoom } from './room.ts';
 import { readSearch } from './search.ts';
 import {
 	assertPublicBase,
@@ -53,92 +52,81 @@ import {
 	variables,
 } from './variables.ts';
 
-/** The environment, read and checked. */
+/** The checked environment. */
 export interface Config {
-	/** The environment as the project names it, for the project's own functions and tools. */
+	/** The environment under the project's names. */
 	readonly env: Env;
 	readonly sessions: SessionNamespace;
 	readonly ledgers: LedgerNamespace;
 	readonly directories: DirectoryNamespace;
 	readonly skills: SkillsNamespace;
 	readonly publishers: PublisherNamespace;
-	/** What agents remember. Throws `not_configured` if it is not bound. */
+	/** Throws `not_configured` if it is not bound. */
 	readonly memories: MemoryNamespace;
 	/**
-	 * The most that an owner may spend on a UTC day: the smallest cap of its keys, else `dayBudget`. Zero after the last
-	 * of its keys is revoked, so that its runs stop; an owner without a key may be an account of the product, if it has
-	 * accounts. Stored keys count as they were read last: call `storedKeys.refreshOwner` first.
+	 * The most that an owner may spend on a UTC day: the smallest cap of its keys, else `dayBudget`. Zero after its last key is
+	 * revoked, unless it may be an account. Call `storedKeys.refreshOwner` first.
 	 */
 	readonly findDayBudget: (owner: string) => Limit;
-	/** Whose the schedules of agents are that name no owner. Missing where this Worker answers nobody. */
+	/** The owner of agents' schedules that name none. Missing for a Worker that answers nobody. */
 	readonly scheduleOwner: string | undefined;
-	/** The most that a session may spend if neither it nor its agent has a budget. */
+	/** For a session without a budget of its own or its agent's. */
 	readonly sessionBudget: Limit;
-	/** The most that an owner may spend on a UTC day if its keys have no cap. */
+	/** For an owner whose keys have no cap. */
 	readonly dayBudget: Limit;
-	/** The budgets that refused requests lately. */
 	readonly shortages: Shortages;
-	/**
-	 * Whether a key is neither revoked nor expired, so that its tokens and runs still count. Stored keys count as they were
-	 * read last: call `storedKeys.refreshKey` first.
-	 */
+	/** Whether a key is neither revoked nor expired. Call `storedKeys.refreshKey` first. */
 	readonly knowsKey: (id: string) => boolean;
 	readonly model: string;
-	/** The keys of the secret. If there are none, only this machine is answered. */
+	/** The keys of the secret. Without any the Worker answers this machine only. */
 	readonly keys: readonly KeyRecord[];
-	/** The keys in objects, if `STORED_KEYS` is on. */
+	/** The keys in objects, with `STORED_KEYS`. */
 	readonly storedKeys: StoredKeys | undefined;
-	/** Origins of pages that may call, as a browser sends them. */
+	/** Origins of other pages that may call. */
 	readonly corsOrigins: readonly string[];
 	readonly rateLimiter: RateLimiter | undefined;
 	readonly local: LocalMode | undefined;
 	readonly metrics: MetricsDataset | undefined;
-	/** The address of a provider and the key for it, as far as they are set. */
 	readonly findEndpoint: (name: EndpointName) => Endpoint;
-	/** Where files of over 1 MB are kept. Without it they are in the sessions' objects, and may have 4 MB. */
+	/** The bucket of files above 1 MB. Without it they are in the sessions' objects, and may have 4 MB. */
 	readonly files: FileBucket | undefined;
-	/** How much the workspace of a session may hold. */
+	/** The limits of a session's workspace. */
 	readonly workspaceQuota: Quota;
-	/** Prices of models by their names, in place of the lists. */
+	/** Prices that replace those of the lists. */
 	readonly prices: ModelPrices;
-	/** The models of the endpoint `CHAT_BASE_URL`. */
+	/** The models of `CHAT_BASE_URL`. */
 	readonly chatModels: readonly string[];
-	/** The most bytes that a session, an owner and a user may hold. */
+	/** Bytes. */
 	readonly roomLimits: RoomLimits;
-	/** The owners and users that held too much lately. */
 	readonly fullRooms: FullRooms;
 	readonly ai: AiBinding | undefined;
 	readonly page: PageFiles | undefined;
 	readonly loader: WorkerLoader | undefined;
-	/**
-	 * The active secrets of a source, at least one. Throws `not_configured` if there is none. An agent with secrets of its
-	 * own takes no others: a delivery that was signed for another agent is refused.
-	 */
+	/** At least one secret, else `not_configured`. An agent with secrets of its own takes no others. */
 	readonly findWebhookSecrets: (source: SourceName, agent: string) => readonly string[];
-	/** The secrets that sign callbacks, at least one. Throws `not_configured` if there is none. */
+	/** At least one secret, else `not_configured`. */
 	readonly findCallbackSecrets: () => readonly string[];
-	/** Where alerts about spending go, if anywhere. Then there is a secret that signs them. */
+	/** The URL of alerts about spending. It needs a callback secret. */
 	readonly spendingCallback: string | undefined;
-	/** What seals the secrets of owners. Throws `not_configured` if `SECRETS_KEY` is not set. */
+	/** Seals the secrets of owners. Throws `not_configured` without `SECRETS_KEY`. */
 	readonly findSecretsBox: () => SecretsBox;
-	/** Reads a variable that an agent names. Throws `not_configured`, which names it, if it is not set. */
+	/** Reads a variable of an agent. Throws `not_configured` if it is not set. */
 	readonly readText: (name: string) => string;
-	/** Where people reach this Worker, if `PUBLIC_URL` says it. */
+	/** The address of this Worker for people. */
 	readonly publicUrl: string | undefined;
-	/** The same. Throws `not_configured` if it is not set. */
+	/** Throws `not_configured` if it is not set. */
 	readonly findPublicUrl: () => string;
-	/** What the tools that read the web may reach. */
+	/** The limits of tools that read the web. */
 	readonly web: WebAccess;
-	/** How comments are posted to GitHub. */
 	readonly github: { readonly token: string | undefined; readonly baseURL: string };
 }
 
-/** Bytes of a file where no bucket is bound. */
+/** Bytes of a file without a bucket. */
 const mostInObject = 4_194_304;
 
 const known = new WeakMap<WorkerEnv, Config>();
 
-/** The only reader of `env`. Throws `not_configured`, which names the variable or binding and says where to set it. */
+/** The only reader of `env`. Throws `not_configured`, which names the variable or binding and where to set it. */
 export function readConfig(env: WorkerEnv): Config {
 	const cached = known.get(env);
 	if (cached !== undefined) return cached;
@@ -155,6 +143,7 @@ export function readConfig(env: WorkerEnv): Config {
 		...caps
 	} = check(variables, env, 'env', 'not_configured');
 	const { given, bindings = {}, hasAccounts = false, hasOwnSkills = false } = findOrigin(env);
+	const roomLimits = { session: caps.SESSION_BYTES, owner: caps.OWNER_BYTES, user: caps.USER_BYTES };
 	for (const name of listRequired(hasOwnSkills)) readBinding(env, name, bindings);
 	const kv = findBinding(env, 'SKILLS', bindings);
 	const skills = kv && createLimitedKv(kv);
@@ -200,14 +189,12 @@ export function readConfig(env: WorkerEnv): Config {
 		metrics: findBinding(env, 'METRICS', bindings),
 		findEndpoint: (name) => endpoints.get(name) ?? { apiKey: undefined, baseURL: undefined },
 		files,
-		workspaceQuota: {
-			files: mostFiles,
-			bytes: mostBytes,
-			fileBytes: files === undefined ? mostInObject : maxFile,
-		},
+		workspaceQuota: { files: mostFiles, bytes: mostBytes, fileBytes: files === undefined ? mostInObject : maxFile },
 		prices: caps.PRICES,
 		chatModels: caps.CHAT_MODELS,
-		...createRoom(caps),
+		roomLimits,
+		fullRooms: new FullRooms(roomLimits),
+		shortages: new Shortages(),
 		ai: findBinding(env, 'AI', bindings),
 		page: findBinding(env, 'PAGE', bindings),
 		loader: findBinding(env, 'LOADER', bindings),
@@ -229,7 +216,7 @@ export function readConfig(env: WorkerEnv): Config {
 	return read;
 }
 
-/** Reads only what decides who is let in, so that it works while another variable is wrong. Throws as `readConfig` does. */
+/** Reads only the variables of keys: another one may be wrong. Throws as `readConfig` does. */
 export function readDoor(env: WorkerEnv): Pick<Config, 'keys' | 'storedKeys' | 'local'> {
 	const cached = known.get(env);
 	if (cached !== undefined) return cached;
@@ -240,7 +227,7 @@ export function readDoor(env: WorkerEnv): Pick<Config, 'keys' | 'storedKeys' | '
 
 const allStoredKeys = new WeakMap<WorkerEnv, StoredKeys>();
 
-/** Returns the stored keys of an environment, always the same, because they remember what was read. */
+/** Returns the same object for an environment, because it remembers what it read. */
 function findStoredKeys(env: WorkerEnv): StoredKeys {
 	const { bindings = {} } = findOrigin(env);
 	const found = allStoredKeys.get(env) ?? new StoredKeys(() => readBinding(env, 'DIRECTORIES', bindings));
@@ -248,7 +235,7 @@ function findStoredKeys(env: WorkerEnv): StoredKeys {
 	return found;
 }
 
-/** Returns everything that `readConfig` refuses, not only the first problem. */
+/** Returns all problems, where `readConfig` throws the first. */
 export function findConfigProblems(env: WorkerEnv): readonly Problem[] {
 	const { bindings = {}, hasOwnSkills = false } = findOrigin(env);
 	const required = listRequired(hasOwnSkills);
@@ -279,10 +266,10 @@ function listRequired(hasOwnSkills: boolean): readonly BindingName[] {
 	return ['SESSIONS', 'LEDGERS', 'DIRECTORIES', ...(hasOwnSkills ? [] : (['SKILLS', 'PUBLISHERS'] as const))];
 }
 
-/** Owners without a key: this machine, and senders of webhooks, who sign what they send. */
+/** Owners without a key: this machine, schedules, and senders of webhooks. */
 const keyless: ReadonlySet<string> = new Set([localIdentity.by.owner, scheduleOwner, webhookOwner]);
 
-/** Lists the keys of an owner that still count. */
+/** Lists the valid keys of an owner. */
 function listOwnerKeys({ keys, storedKeys }: Pick<Config, 'keys' | 'storedKeys'>, owner: string): readonly KeyRecord[] {
 	return [...keys.filter((key) => key.owner === owner), ...(storedKeys?.listOfOwner(owner) ?? [])].filter(isGood);
 }
@@ -291,7 +278,7 @@ function isGood(key: KeyRecord | undefined): boolean {
 	return key !== undefined && !isOver(key);
 }
 
-/** Returns the smallest cap of each kind among an owner's keys, else the cap for everybody. */
+/** Returns the smallest cap of each kind among the keys, else the cap for everybody. */
 function findCaps(keys: readonly KeyRecord[], everybody: Limit): Limit {
 	const cap = (unit: keyof Limit) => {
 		const caps = keys.flatMap(({ budget }) => budget?.[unit] ?? []);

@@ -8,7 +8,7 @@ import type { PublisherNamespace } from '../objects/publisher/api.ts';
 import type { SessionNamespace } from '../objects/session-api.ts';
 import type { SourceName } from '../wire/protocols/webhooks/source.ts';
 
-/** Providers with two variables each: `NAME_API_KEY`, and `NAME_BASE_URL` for a gateway, a proxy or your own server. */
+/** Each has `NAME_API_KEY`, and `NAME_BASE_URL` for a gateway, a proxy or your own server. */
 export const endpointNames = [
 	'ANTHROPIC',
 	'OPENAI',
@@ -25,47 +25,45 @@ export type EndpointName = (typeof endpointNames)[number];
 
 type EndpointVariables = { readonly [N in EndpointName as `${N}_API_KEY` | `${N}_BASE_URL`]?: string };
 
-/** Each may hold several secrets, with spaces or commas between them, while a sender changes its secret. */
+/** Several secrets, with spaces or commas, while a sender changes its secret. */
 type WebhookVariables = { readonly [S in SourceName as `${Uppercase<S>}_WEBHOOK_SECRET`]?: string } & {
-	/** For one agent: its name in capitals, with underscores for hyphens. */
+	/** The secret of one agent: its name in capitals, with underscores for hyphens. */
 	readonly [own: `${Uppercase<SourceName>}_WEBHOOK_SECRET_${string}`]: string | undefined;
 };
 
-/** What Runlet reads of the environment, under its own names: the bindings of `wrangler.toml`, and variables. */
+/** The bindings of `wrangler.toml` and the variables, under Runlet's names. */
 export interface WorkerEnv extends Env, EndpointVariables, WebhookVariables {
-	/** The sessions. */
 	readonly SESSIONS?: SessionNamespace;
-	/** What each owner spent. */
+	/** The spending of each owner. */
 	readonly LEDGERS?: LedgerNamespace;
-	/** The list of each owner's sessions. */
+	/** The sessions of each owner. */
 	readonly DIRECTORIES?: DirectoryNamespace;
 	/** Published skills. */
 	readonly SKILLS?: SkillsNamespace;
-	/** The object that writes them over HTTP. */
+	/** Writes skills over HTTP. */
 	readonly PUBLISHERS?: PublisherNamespace;
-	/** What agents remember of each person. */
+	/** The memories of each person. */
 	readonly MEMORIES?: MemoryNamespace;
-	/** The files of the page, for a Worker that serves it itself. */
+	/** The files of the page, if the Worker serves it itself. */
 	readonly PAGE?: PageFiles;
 	/** The larger files of sessions. */
 	readonly FILES?: FileBucket;
-	/** Makes the isolates in which `run_shell` runs commands. */
+	/** Makes the isolates of `run_shell`. */
 	readonly LOADER?: WorkerLoader;
-	/** Workers AI. */
 	readonly AI?: AiBinding;
-	/** Analytics Engine: one point for each run. */
+	/** Analytics Engine: a point for each run. */
 	readonly METRICS?: MetricsDataset;
 	/** Counts the requests of each key. */
 	readonly RATE_LIMITER?: RateLimiter;
-	/** The model of every agent that names none. `demo` if it is not set. */
+	/** The model of agents that name none. `demo` by default. */
 	readonly MODEL?: string;
-	/** The most that an owner may spend on a UTC day, in tokens and in US dollars. `wrangler.toml` may have numbers. */
+	/** The most that an owner may spend on a UTC day. */
 	readonly DAY_BUDGET_TOKENS?: string | number;
 	readonly DAY_BUDGET_USD?: string | number;
 	/** The most that a session may spend if its agent has no budget. */
 	readonly SESSION_BUDGET_TOKENS?: string | number;
 	readonly SESSION_BUDGET_USD?: string | number;
-	/** The most files of a session, and their most bytes together. */
+	/** The most files of a session, and their bytes. */
 	readonly WORKSPACE_FILES?: string | number;
 	readonly WORKSPACE_BYTES?: string | number;
 	readonly SESSION_BYTES?: string | number;
@@ -73,47 +71,45 @@ export interface WorkerEnv extends Env, EndpointVariables, WebhookVariables {
 	readonly USER_BYTES?: string | number;
 	/** The hashes of the API keys, as `npm run keys` writes them. */
 	readonly API_KEYS?: string;
-	/** Whether further keys are stored in objects, made by `POST /v1/keys`: `on` or `off`. */
+	/** `on` stores further keys in objects (`POST /v1/keys`). */
 	readonly STORED_KEYS?: string;
-	/** Origins of pages on other hosts that may call this Worker, such as `https://app.example.com`, with commas. */
+	/** Origins of pages on other hosts that may call, such as `https://app.example.com`, with commas. */
 	readonly CORS_ORIGINS?: string;
-	/** Signs callbacks: `whsec_` and base64; may hold several. */
+	/** Signs callbacks: `whsec_` and base64. May hold several. */
 	readonly CALLBACK_SECRET?: string;
-	/** The address that is told when 50, 80 and 100 % of a budget are spent. */
+	/** The URL of alerts when 50, 80 and 100 % of a budget are spent. */
 	readonly SPENDING_CALLBACK?: string;
 	/** Seals the secrets of owners: 32 bytes as base64. May hold several: the first seals, all open. */
 	readonly SECRETS_KEY?: string;
-	/** Where people reach this Worker, with its base path: logins of MCP servers come back there. */
+	/** The address of this Worker for people, with its base path. Logins of MCP servers come back to it. */
 	readonly PUBLIC_URL?: string;
-	/** Posts comments on GitHub issues. It needs the permission to write issues, and no other. */
+	/** Posts comments on GitHub issues. It needs only the permission to write issues. */
 	readonly GITHUB_TOKEN?: string;
-	/** The address of GitHub's API, for a GitHub of your own. `https://api.github.com` if it is not set. */
+	/** GitHub's API. `https://api.github.com` by default. */
 	readonly GITHUB_API_URL?: string;
-	/** The key of Brave Search, or of Tavily, for `web_search`. */
+	/** The key of Brave Search or Tavily, for `web_search`. */
 	readonly BRAVE_API_KEY?: string;
 	readonly TAVILY_API_KEY?: string;
-	/** Another service for `web_search`: its address with `{query}` in it. It comes before the two. */
+	/** The address of another search service, with `{query}` in it. It comes first. */
 	readonly SEARCH_URL?: string;
-	/** Its key, and the header for the key: `authorization`, as a bearer, if it is not set. */
+	/** The key of the service, and the key's header: `authorization`, as a bearer, by default. */
 	readonly SEARCH_API_KEY?: string;
 	readonly SEARCH_HEADER?: string;
-	/** A JSON body with `{query}` in it, for a service that takes a POST. */
+	/** A JSON body with `{query}` in it, for a service with POST. */
 	readonly SEARCH_BODY?: string;
-	/** Where its answer has the results: `LIST: TITLE, URL, SNIPPET`. */
+	/** The results in its answer: `LIST: TITLE, URL, SNIPPET`. */
 	readonly SEARCH_FIELDS?: string;
 	/**
-	 * Requests that carry this secret need no API key. Each `npm start` makes a new one for its proxy. `true`, for tests,
-	 * lets in every request that names this machine as its host.
+	 * The secret of requests without an API key. Each `npm start` makes a new one for its proxy. `true`, for tests, lets in every
+	 * request whose host is this machine.
 	 */
 	readonly LOCAL?: string;
 }
 
-/** A binding of static assets, as far as it is used. */
 export interface PageFiles {
 	fetch(request: Request): Promise<Response>;
 }
 
-/** An R2 bucket, as far as it is used. */
 export interface FileBucket {
 	get(
 		key: string,
@@ -125,7 +121,7 @@ export interface FileBucket {
 	createMultipartUpload(key: string): Promise<BucketUpload>;
 }
 
-/** An object of a bucket that is written part by part. It is there once it is complete. */
+/** An object that is written part by part, and exists once it is complete. */
 export interface BucketUpload {
 	/** Parts count from 1. All but the last have the same size. */
 	uploadPart(part: number, value: Uint8Array): Promise<UploadedPart>;
@@ -133,18 +129,16 @@ export interface BucketUpload {
 	abort(): Promise<void>;
 }
 
-/** A part of an upload. */
 export interface UploadedPart {
 	partNumber: number;
 	etag: string;
 }
 
-/** The Rate Limiting binding, as far as it is used. */
 export interface RateLimiter {
 	limit(request: { readonly key: string }): Promise<{ readonly success: boolean }>;
 }
 
-/** The variable with the secrets of each webhook source. */
+/** The variable of each webhook source. */
 export const secretNames = {
 	standard: 'STANDARD_WEBHOOK_SECRET',
 	github: 'GITHUB_WEBHOOK_SECRET',
@@ -153,12 +147,11 @@ export const secretNames = {
 	hmac: 'HMAC_WEBHOOK_SECRET',
 } as const satisfies Record<SourceName, keyof WebhookVariables>;
 
-/** A dataset of Workers Analytics Engine, as far as it is used. */
 export interface MetricsDataset {
 	writeDataPoint(point: DataPoint): void;
 }
 
-/** The columns `index1`, `blob1`…, `double1`… of a row. */
+/** `index1`, `blob1`…, `double1`… of a row. */
 export interface DataPoint {
 	readonly indexes: [string];
 	readonly blobs: string[];

@@ -15,14 +15,14 @@ import {
 import type { Config } from './config.ts';
 import type { Endpoint } from './variables.ts';
 
-/** A pause between two words of the demo model, so that a person sees them stream. */
+/** The pause between two words, so that a person sees them stream. */
 const demoPace = { delayMs: 15 };
 
 const made = new WeakMap<Config, readonly ProviderRegistration[]>();
 
 /**
- * Who talks to which model in this Worker (docs/models.md). Those without their key are in the list too: they know
- * their models, and say which variable to set. Add yours: a line here, its variables in `config.ts`.
+ * The providers of this Worker (docs/models.md). A provider without its key knows its models, and names the variable to set.
+ * Add a line here, and its variables in `config.ts`.
  */
 export function createProviders(config: Config): readonly ProviderRegistration[] {
 	const known = made.get(config);
@@ -45,7 +45,7 @@ export function createProviders(config: Config): readonly ProviderRegistration[]
 	return priced;
 }
 
-/** Gives prices of the environment to the providers that take some. */
+/** Replaces the prices of providers. */
 export function withPrices(
 	providers: readonly ProviderRegistration[],
 	{ prices }: Pick<Config, 'prices'>,
@@ -54,7 +54,7 @@ export function withPrices(
 	return providers.map((provider) => provider.withPrices?.(prices) ?? provider);
 }
 
-/** An endpoint of one's own that speaks Chat Completions, by the environment alone. */
+/** Your own endpoint with Chat Completions, from the environment. */
 function ownModels({ chatModels, findEndpoint }: Config): ProviderRegistration {
 	const { apiKey, baseURL } = findEndpoint('CHAT');
 	const names = new Set(chatModels.map((model) => model.toLowerCase()));
@@ -72,7 +72,7 @@ function ownModels({ chatModels, findEndpoint }: Config): ProviderRegistration {
 	return baseURL === undefined ? { ...about, needs: 'CHAT_BASE_URL' } : { ...about, ...functions };
 }
 
-/** A deployed Worker has no Ollama beside it, so here it is named, or not there. */
+/** A deployed Worker has no Ollama beside it, so the address must be set. */
 function localModels({ apiKey, baseURL }: Endpoint): ProviderRegistration {
 	const { variant, displayName, detect, meta, ...functions } = ollama({ apiKey, baseURL });
 	const about = { variant, displayName, detect, meta };

@@ -1,19 +1,13 @@
-import * as v from 'valibot';
-import { check } from '../../core/base/check.ts';
 import { RunletError } from '../../core/base/errors.ts';
 import { isRecord } from '../../core/base/json.ts';
 import type { SearchService } from '../../core/tool/index.ts';
 import { braveSearch, tavilySearch } from '../../core/toolboxes/index.ts';
 import type { WorkerEnv } from './env.ts';
-import { optionalText } from './variables.ts';
+import { readOptional } from './variables.ts';
 
-/**
- * Reads which service searches the web (docs/web.md): the one at `SEARCH_URL`, else Brave or Tavily, if its key is set.
- * Throws `not_configured`, which names the variable.
- */
+/** Reads the search service (docs/web.md): `SEARCH_URL`, else Brave or Tavily. Throws `not_configured` for a variable. */
 export function readSearch(env: WorkerEnv): SearchService | undefined {
-	const read = (name: keyof WorkerEnv & string) =>
-		check(v.object({ [name]: optionalText }), env, name, 'not_configured')[name];
+	const read = (name: keyof WorkerEnv & string) => readOptional(env, name);
 	const url = read('SEARCH_URL');
 	const [brave, tavily] = [read('BRAVE_API_KEY'), read('TAVILY_API_KEY')];
 	if (url !== undefined) {
@@ -48,7 +42,7 @@ function readBody(text: string | undefined): Readonly<Record<string, unknown>> |
 		const body: unknown = JSON.parse(text);
 		if (isRecord(body)) return body;
 	} catch {
-		// What is no JSON has the same remedy as JSON of another kind.
+		// Any other text has the same remedy.
 	}
 	throw createMistake('SEARCH_BODY', 'must be a JSON object, such as {"q": "{query}", "num": "{limit}"}');
 }

@@ -13,12 +13,18 @@ import type { EndpointName, WorkerEnv } from './env.ts';
 
 const none = 'none';
 
-/** A cap, or `none` for no cap. An empty text is refused: it would lift the cap by mistake. */
+const numberText = (message: string) =>
+	v.pipe(
+		v.union([v.string(), v.number()], message),
+		v.transform((value) => String(value).trim()),
+	);
+const list = v.pipe(v.string('must be a text'), v.transform(splitList));
+
+/** A cap, or `none`. An empty text is refused: it would remove the cap by mistake. */
 const budget = (form: RegExp, message: string) =>
 	v.optional(
 		v.pipe(
-			v.union([v.string(), v.number()], message),
-			v.transform((value) => String(value).trim()),
+			numberText(message),
 			v.check((value) => value === none || form.test(value), message),
 			v.transform((value) => (value === none ? none : Number(value))),
 			v.check((value) => value === none || (value > 0 && value <= Number.MAX_SAFE_INTEGER), message),
@@ -26,23 +32,14 @@ const budget = (form: RegExp, message: string) =>
 	);
 const quota = (byDefault: number) => {
 	const message = `must be a whole number above 0, such as ${byDefault}. Set it under [vars] in wrangler.toml`;
-	return v.optional(
-		v.pipe(
-			v.union([v.string(), v.number()], message),
-			v.transform((value) => String(value).trim()),
-			v.regex(/^[1-9]\d{0,14}$/, message),
-			v.transform(Number),
-		),
-		byDefault,
-	);
+	return v.optional(v.pipe(numberText(message), v.regex(/^[1-9]\d{0,14}$/, message), v.transform(Number)), byDefault);
 };
 const gibibyte = 1_073_741_824;
 const bytes = (byDefault: number) => {
 	const message = `must be a whole number of bytes above 0, such as ${byDefault}. Set it under [vars] in wrangler.toml, or to none for no limit`;
 	return v.optional(
 		v.pipe(
-			v.union([v.string(), v.number()], message),
-			v.transform((value) => String(value).trim()),
+			numberText(message),
 			v.check((value) => value === none || /^[1-9]\d{0,14}$/.test(value), message),
 			v.transform((value) => (value === none ? undefined : Number(value))),
 		),
@@ -53,18 +50,15 @@ const noBudget = 'Set it under [vars] in wrangler.toml, or to none for no limit'
 const tokenBudget = budget(/^\d{1,16}$/, `must be a whole number above 0, such as 2000000. ${noBudget}`);
 const dollarBudget = budget(/^\d{1,16}(\.\d{1,16})?$/, `must be a number above 0, such as 2.50. ${noBudget}`);
 
-/** The command that makes a key for `SECRETS_KEY`. */
 const makesSecretsKey = `node -p "crypto.randomBytes(32).toString('base64')"`;
 
 const pricesExample = 'Prices are in US dollars for a million tokens: {"groq/*":{"input":0.6,"output":0.8}}';
 
-/** Says which price is wrong. */
 function explainPrices(prices: unknown): string {
 	const { issues = [] } = v.safeParse(modelPrices, prices, { abortEarly: true });
 	return `${explain(issues, 'prices').message}. ${pricesExample}`;
 }
 
-/** The variables that are always read. */
 export const variables = v.object({
 	MODEL: v.optional(
 		v.pipe(v.string(), v.trim(), v.nonEmpty('must not be empty. Set it under [vars] in wrangler.toml')),
@@ -108,25 +102,17 @@ export const variables = v.object({
 		),
 		'',
 	),
-	CHAT_MODELS: v.optional(
-		v.pipe(
-			v.string('must be a text'),
-			v.transform((text) => text.split(/[\s,]+/).filter((model) => model !== '')),
-		),
-		'',
-	),
+	CHAT_MODELS: v.optional(list, ''),
 	CORS_ORIGINS: v.optional(
 		v.pipe(
-			v.string(),
-			v.transform((text) => text.split(/[\s,]+/).filter((origin) => origin !== '')),
+			list,
 			v.check((origins) => origins.every(isOrigin), 'expected origins such as https://app.example.com, with commas'),
 		),
 		'',
 	),
 	SECRETS_KEY: v.optional(
 		v.pipe(
-			v.string('must be a text'),
-			v.transform((text) => text.split(/[\s,]+/).filter((key) => key !== '')),
+			list,
 			v.check(
 				(keys) => keys.every((key) => parseSecretsKey(key) !== undefined),
 				() => `must be 32 random bytes as base64, or several of them with spaces. Make one: ${makesSecretsKey}`,
@@ -159,6 +145,10 @@ export const variables = v.object({
 	),
 });
 
+function splitList(text: string): string[] {
+	return text.split(/[\s,]+/).filter((entry) => entry !== '');
+}
+
 function parseJson(text: string): unknown {
 	try {
 		return JSON.parse(text);
@@ -167,8 +157,8 @@ function parseJson(text: string): unknown {
 	}
 }
 
-/** An empty variable counts as not set: a `.dev.vars` may have lines that wait for their keys. */
-export const optionalText = v.optional(
+/** An empty variable is not set: a `.dev.vars` may have lines that wait for their keys. */
+const optionalText = v.optional(
 	v.pipe(
 		v.string(),
 		v.trim(),
@@ -180,7 +170,16 @@ const url = v.pipe(
 	v.check((value) => value === undefined || URL.canParse(value), 'must be a URL, such as https://gateway.example.com'),
 );
 
-/** Makes a limit from two variables; `byDefault` if neither is set. */
+/** Reads a variable that may be missing. Throws `not_configured`. */
+export function readOptional(env: WorkerEnv, name: string): string | undefined {
+	return check(v.object({ [name]: optionalText }), env, name, 'not_configured')[name];
+}
+
+function readUrl(env: WorkerEnv, name: string): string | undefined {
+	return check(v.object({ [name]: url }), env, name, 'not_configured')[name];
+}
+
+/** `byDefault` if neither is set. */
 export function toLimit(
 	tokens: number | typeof none | undefined,
 	usd: number | typeof none | undefined,
@@ -195,7 +194,7 @@ export interface Endpoint {
 	readonly baseURL: string | undefined;
 }
 
-/** Whether a text is where people may reach a Worker: https, or http on this machine. A path is its base path. */
+/** Whether people may reach a Worker there: https, or http on this machine. A path is its base path. */
 function isPublicBase(text: string): boolean {
 	if (!URL.canParse(text) || /[?#]|\/$/.test(text)) return false;
 	const parsed = new URL(text);
@@ -207,39 +206,31 @@ function isOrigin(text: string): boolean {
 }
 
 export function readEndpoint(env: WorkerEnv, name: EndpointName): Endpoint {
-	const [key, base] = [`${name}_API_KEY`, `${name}_BASE_URL`] as const;
+	const base = `${name}_BASE_URL`;
 	return {
-		apiKey: check(v.object({ [key]: optionalText }), env, key, 'not_configured')[key],
+		apiKey: readOptional(env, `${name}_API_KEY`),
 		baseURL: check(v.object({ [base]: v.pipe(optionalText, v.optional(baseURL)) }), env, base, 'not_configured')[base],
 	};
 }
 
 export function readGithub(env: WorkerEnv): { readonly token: string | undefined; readonly baseURL: string } {
-	const { GITHUB_TOKEN: token } = check(
-		v.object({ GITHUB_TOKEN: optionalText }),
-		env,
-		'GITHUB_TOKEN',
-		'not_configured',
-	);
-	const { GITHUB_API_URL: base } = check(v.object({ GITHUB_API_URL: url }), env, 'GITHUB_API_URL', 'not_configured');
-	return { token, baseURL: (base ?? 'https://api.github.com').replace(/\/$/, '') };
+	const base = readUrl(env, 'GITHUB_API_URL') ?? 'https://api.github.com';
+	return { token: readOptional(env, 'GITHUB_TOKEN'), baseURL: base.replace(/\/$/, '') };
 }
 
-/** Reads where alerts about spending go. Throws `not_configured` if there is no secret that signs them. */
+/** Throws `not_configured` for a URL without a secret that signs the alerts. */
 export function readSpendingCallback(env: WorkerEnv, secrets: readonly string[]): string | undefined {
-	const name = 'SPENDING_CALLBACK';
-	const found = check(v.object({ [name]: url }), env, name, 'not_configured')[name];
+	const found = readUrl(env, 'SPENDING_CALLBACK');
 	if (found !== undefined) assertSet(secrets, 'CALLBACK_SECRET');
 	return found;
 }
 
-/** The secrets in a variable, with spaces or commas between them. */
+/** Splits at spaces and commas. */
 export function readSecrets(env: WorkerEnv, name: string): readonly string[] {
-	const all = check(v.object({ [name]: optionalText }), env, name, 'not_configured')[name] ?? '';
-	return all.split(/[\s,]+/).filter((secret) => secret !== '');
+	return splitList(readOptional(env, name) ?? '');
 }
 
-/** Makes the box of `SECRETS_KEY`. Throws `not_configured`, which tells how to make a key, if it is not set. */
+/** Throws `not_configured`, which tells how to make a key, if `SECRETS_KEY` is not set. */
 export function createBox(keys: v.InferOutput<typeof variables>['SECRETS_KEY']): () => SecretsBox {
 	const [newest, ...older] = keys;
 	const box = newest && createSecretsBox([newest, ...older]);
@@ -253,7 +244,7 @@ export function createBox(keys: v.InferOutput<typeof variables>['SECRETS_KEY']):
 	};
 }
 
-/** Reads a variable of the project. Throws `not_configured`, which names it, if it is not set. */
+/** Throws `not_configured`, which names the variable, if it is not set. */
 export function readText(env: object, name: string): string {
 	const value: unknown = Reflect.get(env, name);
 	if (typeof value === 'string' && value.trim() !== '') return value.trim();
@@ -261,7 +252,7 @@ export function readText(env: object, name: string): string {
 	throw new RunletError('not_configured', `${name}: not set, and an MCP server of an agent needs it. Set it: ${how}.`);
 }
 
-/** Throws `not_configured` if the Worker does not know its own address. */
+/** Throws `not_configured` if the Worker does not know its address. */
 export function assertPublicBase(url: string | undefined): string {
 	if (url !== undefined) return url;
 	throw new RunletError(

@@ -1,55 +1,54 @@
 import { RunletError } from '../../core/base/errors.ts';
 
-/** The first second in which a client may try again, and the range over which clients are spread, in seconds. */
+/** Seconds until the first clients try again, and over which the others are spread. */
 const [soonest, spread] = [1, 4];
 
-/** Creates the refusal of an object that has too much to do. Nothing of the call was done. */
+/** Refuses a call before any of it is done. */
 export function createBusy(what: string): RunletError {
 	const retryAfter = soonest + Math.floor(spread * Math.random());
 	return new RunletError('overloaded', `${what} has too much to do now. Try again in a moment.`, { retryAfter });
 }
 
 /**
- * Throws `overloaded` in an object that comes to a call too late: nobody waits for its answer any more.
+ * Throws `overloaded` for a call that comes after its caller stopped waiting.
  *
- * @param deadline until when the caller waits, in milliseconds since 1970. Missing if the caller sets no limit
- * @param spareMs how long before the deadline it is too late. More for what is refused first
+ * @param deadline milliseconds since 1970. Missing if the caller sets no limit
+ * @param spareMs milliseconds before the deadline. More for work that is refused first
  */
 export function assertInTime(deadline: number | undefined, spareMs = 0): void {
 	if (deadline !== undefined && Date.now() + spareMs >= deadline) throw createBusy('This object');
 }
 
 /**
- * An object whose calls take longer than this is behind, in milliseconds; and how much longer for each millisecond that a
- * timer of this isolate is late: then it is this isolate that has much to do.
+ * Milliseconds after which an open call shows that its object is behind. Ten more for each millisecond that a timer of this
+ * isolate is late: then this isolate is the slow one.
  */
 const [lateMs, lateByLag] = [500, 10];
-/** Nobody waits longer for a call, in milliseconds. */
+/** Milliseconds. No caller waits longer. */
 const longestMs = 10_000;
-/** How long an object counts as behind after its last late call or its last refusal, in milliseconds. */
+/** Milliseconds for which an object counts as behind after its last late call or refusal. */
 const behindMs = 5_000;
-/** While an object is behind, new work is refused if so many of this isolate's calls wait, and would wait this long, in milliseconds. */
+/** New work is refused if so many calls of this isolate wait for an object that is behind, and would wait so many milliseconds. */
 const [fewestWaiting, mostWaitMs] = [4, 1_000];
-/** The most objects that are remembered. The oldest are forgotten. */
 const mostKnown = 1_000;
 
 interface Load {
-	/** When the calls that are under way began, the oldest first. */
+	/** The start of each open call, the oldest first. */
 	readonly calls: Set<{ readonly at: number }>;
 	behindUntil: number;
-	/** When the newest answer came, or the first call began; and the usual time between two answers, in milliseconds. */
+	/** The newest answer, or the start of the first call, and the usual milliseconds between two answers. */
 	answeredAt: number;
 	betweenMs: number;
 }
 
-/** What this isolate knows of the load of other objects: how long its own calls to them take. */
+/** The load of other objects, as the calls of this isolate show it. */
 export class Loads {
 	readonly #known = new Map<string, Load>();
-	/** How late a timer of this isolate was lately, in milliseconds. */
+	/** Milliseconds that a timer of this isolate was late. */
 	#lagMs = 0;
 	#isProbing = false;
 
-	/** Makes a call of an object, and watches how long it takes. */
+	/** Measures a call. */
 	async watch<T>(id: string, call: () => Promise<T>): Promise<T> {
 		const load = this.#find(id);
 		this.#probe();
@@ -73,7 +72,7 @@ export class Loads {
 		}
 	}
 
-	/** Throws `overloaded` where an object is behind, and the calls that wait for it would take too long. It costs no call. */
+	/** Throws `overloaded`, without a call, if an object is behind and its open calls would take too long. */
 	assertKeepsUp(id: string, what: string): void {
 		const load = this.#known.get(id);
 		if (load === undefined || !this.isBehind(id) || load.calls.size < fewestWaiting) return;
@@ -83,7 +82,7 @@ export class Loads {
 		throw createBusy(what);
 	}
 
-	/** Whether an object is behind, or was lately. */
+	/** Whether an object is behind, or was a moment ago. */
 	isBehind(id: string): boolean {
 		const load = this.#known.get(id);
 		if (load === undefined) return false;
@@ -108,7 +107,6 @@ export class Loads {
 		if (oldest !== undefined && now - oldest.at > lateMs + lateByLag * this.#lagMs) load.behindUntil = now + behindMs;
 	}
 
-	/** Measures how late a timer of this isolate is. */
 	#probe(): void {
 		if (this.#isProbing) return;
 		this.#isProbing = true;
@@ -120,22 +118,20 @@ export class Loads {
 	}
 }
 
-/** What this isolate knows of all objects. */
 export const loads = new Loads();
 
-/** A tenth of all calls may be retries, and so many at once. */
+/** A tenth of all calls may be retries, and 50 at once. */
 const [share, mostSaved] = [0.1, 50];
 
-/** The retries that this isolate may still make. Each call earns a part of one. */
+/** The retries that this isolate may make. Each call earns a tenth of a retry. */
 export class RetryBudget {
 	#saved = mostSaved;
 
-	/** Counts a call. */
 	earn(): void {
 		this.#saved = Math.min(mostSaved, this.#saved + share);
 	}
 
-	/** Whether a retry may be made, which is counted. */
+	/** Returns false if no retry is left. */
 	spend(): boolean {
 		if (this.#saved < 1) return false;
 		this.#saved--;

@@ -2,9 +2,7 @@ import type { DurableObject as Base } from 'cloudflare:workers';
 
 type Platform = Pick<typeof import('cloudflare:workers'), 'DurableObject'>;
 
-/**
- * The classes of the platform. Elsewhere, where tests load the file of an agent, they are empty.
- */
+/** The classes are empty where tests load an agent outside of Workers. */
 async function loadPlatform(): Promise<Platform> {
 	try {
 		return await import('cloudflare:workers');
@@ -14,6 +12,5 @@ async function loadPlatform(): Promise<Platform> {
 	}
 }
 
-/** The base class of Durable Objects. */
 export const { DurableObject } = await loadPlatform();
 export type DurableObject<Env = unknown> = Base<Env>;

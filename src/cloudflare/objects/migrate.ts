@@ -1,27 +1,21 @@
 import type { SqlStorage } from '@cloudflare/workers-types';
 import { RunletError } from '../../core/base/errors.ts';
 
-/** The part of an object's storage that runs statements. */
 export type Sql = Pick<SqlStorage, 'exec'>;
 
-/** The tables of an object. */
 export interface Schema {
-	/** The statements that make the tables of the newest version. */
 	readonly tables: string;
-	/** The statements from each version to the next. Never change a released entry: append one, and change `tables` alike. */
+	/** The statements from each version to the next. Never change a released entry: append one, and change `tables`. */
 	readonly migrations: readonly string[];
 }
 
-/** Reads the version of an object's tables, from 1 on, without creating anything. 0 if there are none. */
+/** Reads the version of an object's tables, from 1. Returns 0 without tables, and creates nothing. */
 export function readVersion(sql: Sql): number {
 	if (sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'schema_version'").toArray().length === 0) return 0;
 	return sql.exec<{ version: number }>('SELECT version FROM schema_version').one().version;
 }
 
-/**
- * Makes an object's tables, or brings those that it has to the newest version. Both ways lead to the same tables. Call
- * it inside a transaction. Throws `not_configured` for tables of a newer version.
- */
+/** Makes the tables, or brings them to the newest version. Call it in a transaction. Throws `not_configured` for newer tables. */
 export function migrate(sql: Sql, { tables, migrations }: Schema): void {
 	const newest = migrations.length + 1;
 	const from = readVersion(sql);
@@ -35,6 +29,5 @@ export function migrate(sql: Sql, { tables, migrations }: Schema): void {
 		for (const statements of migrations.slice(from - 1)) sql.exec(statements);
 		sql.exec('DROP VIEW schema_version');
 	}
-	// The version is a view, because a table takes a page of 4 KB.
-	sql.exec(`CREATE VIEW schema_version AS SELECT ${newest} AS version`);
+	sql.exec(`CREATE VIEW schema_version AS SELECT ${newest} AS version`); // A table would take a page of 4 KB.
 }

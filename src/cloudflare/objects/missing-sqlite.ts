@@ -1,15 +1,11 @@
 import { RunletError, toMessageText } from '../../core/base/errors.ts';
 
-/** What the platform says in an object whose class has no SQLite. */
+/** The platform's errors in an object of a class without SQLite. */
 const noSqlite = /SQL is not enabled for this Durable Object|Durable Object is not backed by SQL/;
 
-/** The field of the error's data. */
 const field = 'new_sqlite_classes';
 
-/**
- * Returns `not_configured` with the remedy if an object failed because its class has no SQLite, which no other try would
- * mend.
- */
+/** Returns `not_configured` for an object without SQLite. No retry mends it. */
 export function findMissingSqlite(cause: unknown): RunletError | undefined {
 	if (isMissingSqlite(cause)) return cause;
 	if (!noSqlite.test(toMessageText(cause))) return undefined;
@@ -18,7 +14,6 @@ export function findMissingSqlite(cause: unknown): RunletError | undefined {
 	return new RunletError('not_configured', message, { field }, { cause });
 }
 
-/** Whether this is the error that `findMissingSqlite` makes. */
 export function isMissingSqlite(error: unknown): error is RunletError {
 	return error instanceof RunletError && error.code === 'not_configured' && error.data?.field === field;
 }

@@ -4,33 +4,31 @@ import { log, toFailureFields } from '../log.ts';
 import { RetryBudget } from './admission.ts';
 import { findMissingSqlite } from './missing-sqlite.ts';
 
-/** How a call to another object is made. */
 export interface ReachOptions {
-	/** The name in the error: "The ledger of this key". */
+	/** The subject of the error: "The ledger of this key". */
 	readonly what: string;
-	/** Whether the call may be made twice without doing anything twice. */
+	/** Whether a repeated call has no further effect. */
 	readonly isSafe: boolean;
-	/** How long it may take with all tries, in milliseconds. For ever if it is missing. */
+	/** Milliseconds for all attempts. Unlimited if it is missing. */
 	readonly timeoutMs?: number;
 }
 
-/** How long a ledger, a directory or KV may take, in milliseconds. */
+/** Milliseconds for a ledger, a directory or KV. */
 export const usualLimitMs = 5_000;
 
-/** The most tries of a call. */
 const mostTries = 3;
-/** The retries of this isolate, whichever objects they are for. */
+/** For all objects. */
 const retries = new RetryBudget();
-/** When a client should try again, in seconds. */
+/** Seconds until a client should try again. */
 const retryAfter = 5;
 
 /**
- * Calls a Durable Object. A safe call that fails with `.retryable` is made again on a new stub, unless the object is
- * overloaded or too many of this isolate's calls are retries. Otherwise, or after too long a time, it throws `overloaded`,
- * which is a 503 with `Retry-After`. An object without SQLite is `not_configured`.
+ * Calls a Durable Object. Repeats a safe call that fails with `.retryable`, unless the object is overloaded or too many calls
+ * of this isolate are retries. Otherwise, or after the timeout, it throws `overloaded` (503 with `Retry-After`), and
+ * `not_configured` for an object without SQLite.
  *
- * @param call makes the call, each time on a new stub, because a stub that failed stays broken. It says until when
- * somebody waits, in milliseconds since 1970, so that the object drops what comes later
+ * @param call gets a new stub for each attempt, because a failed stub stays broken. It passes on the deadline, in
+ * milliseconds since 1970, so that the object drops what comes later
  */
 export async function reach<T>(
 	call: (deadline: number) => PromiseLike<T>,
@@ -43,7 +41,7 @@ export async function reach<T>(
 			const answer = call(deadline);
 			return await (deadline === Infinity ? answer : withTimeLimit(answer, deadline - Date.now(), what));
 		} catch (cause) {
-			// An error before the call, such as a missing permission, is about the request and not about the object.
+			// An error before the call, such as a missing permission, is not about the object.
 			if (cause instanceof RunletError && cause.code !== 'timeout') throw cause;
 			const missing = findMissingSqlite(cause);
 			if (missing !== undefined) throw missing;

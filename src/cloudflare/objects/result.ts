@@ -1,15 +1,12 @@
 import { type ErrorBody, RunletError, toErrorBody, toRunletError } from '../../core/base/errors.ts';
 import { logUnexpected } from '../log.ts';
 
-/**
- * What an object answers to a call: a value, or why there is none. An error that is thrown over RPC loses its class and
- * its code, so a failure travels as plain data.
- */
+/** An answer over RPC. A thrown error would lose its class and its code there, so a failure is plain data. */
 export type RpcResult<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: Failure };
 
 export type Failure = ErrorBody['error'];
 
-/** Does the work of an object's method. Never rejects. Logs what is Runlet's own fault, since the cause stays here. */
+/** Does the work of a method of an object. Never rejects. Logs unexpected errors, because their causes stay here. */
 export async function toRpcResult<T>(work: () => Promise<T>): Promise<RpcResult<T>> {
 	try {
 		return { ok: true, value: await work() };
@@ -19,19 +16,18 @@ export async function toRpcResult<T>(work: () => Promise<T>): Promise<RpcResult<
 	}
 }
 
-/** The value of a result. Throws its failure as a `RunletError` without a cause. */
+/** Throws the failure of a result, without its cause. */
 export function takeValue<T>(result: RpcResult<T>): T {
-	// A result holds on to its object until it is disposed of. A stream in it belongs to the caller and stays open.
+	// A result keeps its object alive until it is disposed of. A stream in it stays open.
 	const dispose: unknown = Reflect.get(result, Symbol.dispose);
 	if (typeof dispose === 'function') Reflect.apply(dispose, result, []);
 	if (result.ok) return result.value;
 	throw toError(result.error);
 }
 
-/** Bytes from an object to the client, or from the client to it. No JavaScript of the Worker reads them in between. */
+/** Bytes between an object and the client. The Worker passes them on without reading them. */
 export type Bytes = ReadableStream<Uint8Array>;
 
-/** A text as bytes that go to the client as they are. */
 export function toByteStream(text: string): Bytes {
 	return new Blob([text]).stream();
 }
@@ -40,13 +36,12 @@ export function toJsonStream(value: object): Bytes {
 	return toByteStream(JSON.stringify(value));
 }
 
-/** An error as plain data. What its data holds beside JSON could not travel. */
+/** Keeps only the JSON of the error's data. */
 export function toFailure(error: RunletError): Failure {
 	const body: ErrorBody = JSON.parse(JSON.stringify(toErrorBody(error)));
 	return body.error;
 }
 
-/** The error again, without its cause. */
 export function toError({ code, message, data }: Failure): RunletError {
 	return new RunletError(code, message, data);
 }

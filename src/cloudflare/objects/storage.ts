@@ -4,13 +4,12 @@ import { splitText } from '../../core/base/text.ts';
 import type { Sql } from './migrate.ts';
 import { findMissingSqlite } from './missing-sqlite.ts';
 
-/** Seconds after which a client may retry when the storage has failed. */
+/** Seconds until a client may try again. */
 const retryAfter = 2;
 
-/** SQLite's errors of a statement that would fail again. They are no failure of the storage. */
+/** SQLite's errors of a statement that would fail again. The storage itself has not failed. */
 const faultOfStatement = /SQLITE_(CONSTRAINT|ERROR|MISMATCH|MISUSE|RANGE|TOOBIG)\b/;
 
-/** The storage of an object, as far as a session uses it. */
 export type Storage = Pick<
 	DurableObjectStorage,
 	'transactionSync' | 'getAlarm' | 'setAlarm' | 'deleteAlarm' | 'sync' | 'deleteAll'
@@ -18,10 +17,7 @@ export type Storage = Pick<
 	readonly sql: Sql & Pick<SqlStorage, 'databaseSize'>;
 };
 
-/**
- * Wraps an object's storage so that its own failures are `storage_unavailable`, a 503 with `Retry-After`. Storage without
- * SQLite is `not_configured`. Other errors stay as they are.
- */
+/** Failures of the storage become `storage_unavailable` (503 with `Retry-After`). Without SQLite it is `not_configured`. */
 export function guardStorage(storage: Storage): Storage {
 	const sql: Storage['sql'] = {
 		exec: (query, ...values) => guarded(() => storage.sql.exec(query, ...values)),
@@ -54,7 +50,6 @@ export function guardStorage(storage: Storage): Storage {
 	};
 }
 
-/** Returns whether an error means that the storage failed. */
 export function isStorageError(error: unknown): error is RunletError {
 	return error instanceof RunletError && error.code === 'storage_unavailable';
 }
@@ -83,36 +78,36 @@ function toStorageError(cause: unknown): unknown {
 	return new RunletError('storage_unavailable', message, { retryAfter }, { cause });
 }
 
-/** Characters of a body in one row. At three bytes each they stay under the 2 MB of a row. */
+/** Characters. At three bytes each they stay under the 2 MB of a row. */
 const partLength = 500_000;
 
-/** Splits a body into pieces that fit a row. No piece ends within a character. */
+/** No piece ends within a character. */
 export function splitRows(body: string): string[] {
 	return splitText(body, partLength);
 }
 
-/** Turns a value into the text of a column; into NULL where there is none. */
+/** Returns NULL for undefined. */
 export function toJsonText(value: object | string | undefined): string | null {
 	return value === undefined ? null : JSON.stringify(value);
 }
 
-/** The object's one alarm, and when it goes off as far as this life of the object knows. */
+/** The alarm of an object, and its time as far as this instance knows. */
 export class StoredAlarm {
 	readonly #storage: Storage;
 	#at: number | undefined;
-	/** How often it was set, was removed or went off. */
+	/** Counts each set, removal and firing. */
 	#changes = 0;
 
 	constructor(storage: Storage) {
 		this.#storage = storage;
 	}
 
-	/** When it goes off, if this life of the object has set or read it. */
+	/** Undefined until this instance has set or read it. */
 	get at(): number | undefined {
 		return this.#at;
 	}
 
-	/** Returns when it goes off, if it is set. What changes meanwhile is newer than what is read. */
+	/** A change during the read is newer than the result. */
 	async read(): Promise<number | undefined> {
 		const before = this.#changes;
 		const at = (await this.#storage.getAlarm()) ?? undefined;
@@ -120,7 +115,6 @@ export class StoredAlarm {
 		return this.#at;
 	}
 
-	/** Sets it, or removes it. */
 	async set(at: number | undefined): Promise<void> {
 		this.#change(at);
 		try {
@@ -131,7 +125,7 @@ export class StoredAlarm {
 		}
 	}
 
-	/** Notes that it has gone off: none stands any more. */
+	/** Notes that it has fired. */
 	noteGone(): void {
 		this.#change(undefined);
 	}

@@ -1,5 +1,5 @@
 import type * as v from 'valibot';
-import { RunletError, toMessageText } from '../../../core/base/errors.ts';
+import { createFieldError, RunletError, toMessageText } from '../../../core/base/errors.ts';
 import { isRecord } from '../../../core/base/json.ts';
 import { redactSecrets } from '../../../core/base/redact.ts';
 import { define, type JsonSchema } from '../../../core/tool/index.ts';
@@ -7,33 +7,31 @@ import { createSchemaReader } from '../../../core/tool/json-schema/limits.ts';
 import { getProperties } from '../../../core/tool/schema.ts';
 import { type storedTool, type toolBody, toolName } from '../../wire/tool.ts';
 import type { Secrets } from '../registered-secrets.ts';
-import { assertHeaders, listSecretNames } from './headers.ts';
+import { assertHeaders, createRefusal, listSecretNames } from './headers.ts';
 import { readTemplate } from './template.ts';
 
-/** A definition as its owner gives it. */
 export type ToolBody = v.InferOutput<typeof toolBody>;
 
-/** A definition as it is stored. */
 export type StoredTool = v.InferOutput<typeof storedTool>;
 
-/** The most characters of a definition as JSON, without its secrets. */
+/** Characters of a definition as JSON, without its secrets. */
 const longest = 20_000;
 
-/** Drafts of JSON Schema whose words are understood. */
 const drafts = /^https?:\/\/json-schema\.org\/(draft-0[4-7]|draft\/2019-09|draft\/2020-12)\/schema#?$/;
 
-/** Throws `invalid_request` for a name that not every provider takes. */
+/** Throws `invalid_request` for a name that some provider refuses. */
 export function assertToolName(name: string): void {
 	if (toolName.test(name)) return;
-	const message = 'name: expected letters, digits, hyphens and underscores, 64 at most, as every provider takes it.';
-	throw new RunletError('invalid_request', message, { field: 'name' });
+	throw createFieldError(
+		'invalid_request',
+		'name',
+		'expected letters, digits, hyphens and underscores, 64 at most, as every provider takes it.',
+	);
 }
 
 /**
- * Checks a definition, and returns what is stored of it. Throws `invalid_request`, which names the field and the remedy
- * and shows no secret.
- *
- * @param secrets all of its secrets, those that it had before too
+ * Checks a definition, and returns what is stored. `secrets` are the kept ones, too. Throws `invalid_request`, which names the
+ * field and the remedy, and shows no secret.
  */
 export function toStoredTool(
 	name: string,
@@ -57,10 +55,7 @@ export function toStoredTool(
 	return { ...body, secretNames: Object.keys(secrets) };
 }
 
-/**
- * Lists the secrets that a new definition keeps: those that it leaves out and that a header names, if the request goes
- * where it went before. Who may not read a secret cannot send it elsewhere.
- */
+/** Lists the secrets that a new definition leaves out and names in a header. Another URL keeps none: it might send them elsewhere. */
 export function listKeptSecrets(before: StoredTool, { url, headers, secrets = {} }: ToolBody): readonly string[] {
 	if (before.url !== url) return [];
 	const used = listSecretNames(headers);
@@ -79,7 +74,7 @@ function assertSchema(name: string, { description, inputSchema }: Pick<ToolBody,
 	}
 }
 
-/** Refuses a definition that shows a secret in the open: answers show the definition. */
+/** Refuses a definition with the value of a secret, because answers show the definition. */
 export function assertNoSecret(body: object, secrets: Secrets): void {
 	for (const [field, value] of Object.entries(body)) {
 		const text = JSON.stringify(value);
@@ -102,13 +97,9 @@ function listTexts(value: unknown): readonly string[] {
 	return isRecord(value) ? Object.entries(value).flatMap(([name, inner]) => [name, ...listTexts(inner)]) : [];
 }
 
-/** Makes the schema that the model gets: what stands in the URL is required. */
+/** Makes the fields of the URL required. */
 export function requireFields(schema: JsonSchema, fields: readonly string[]): JsonSchema {
 	const required = Array.isArray(schema.required) ? schema.required : [];
 	const missing = fields.filter((field) => !required.includes(field));
 	return missing.length === 0 ? schema : { ...schema, required: [...required, ...missing] };
-}
-
-function createRefusal(field: string, what: string): RunletError {
-	return new RunletError('invalid_request', `${field}: ${what}.`, { field });
 }

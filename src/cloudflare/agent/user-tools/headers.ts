@@ -1,34 +1,33 @@
-import { RunletError } from '../../../core/base/errors.ts';
+import { createFieldError, type RunletError } from '../../../core/base/errors.ts';
 import { anonymousHeaders } from '../../../core/base/public-fetch.ts';
 
-/** The most headers of a tool. */
-const most = 30;
+const mostHeaders = 30;
 
-/** Headers that the connection decides, or that say who asks. */
+/** Headers of the connection, or of the caller's identity. */
 const reserved =
 	/^(host|connection|content-length|transfer-encoding|te|trailer|upgrade|keep-alive|expect|date|forwarded|via|x-real-ip|(proxy|sec|cf|x-forwarded)-.*)$/;
 
 const reference = /\$\{([^}]*)\}/g;
 
-/** Lists the secrets that headers, or other texts, name. */
+/** Lists the names of secrets in headers, or in other texts. */
 export function listSecretNames(headers: Readonly<Record<string, string>>): ReadonlySet<string> {
 	return new Set(
 		Object.values(headers).flatMap((value) => [...value.matchAll(reference)].map(([, name = '']) => name)),
 	);
 }
 
-/** Writes secrets into the path and the query of a URL, where each is one piece of it. */
+/** Fills a URL. Each secret is one piece of its path or query. */
 export function fillUrl(url: string, secrets: Readonly<Record<string, string>>): string {
 	return url.replace(reference, (_, secret: string) => encodeURIComponent(secrets[secret] ?? ''));
 }
 
-/** The origin of a URL that may name secrets. Nothing of its path and its query. */
+/** The origin of a URL with names of secrets. */
 export function toOrigin(url: string): string {
 	const filled = url.replace(reference, 'x');
 	return URL.canParse(filled) ? new URL(filled).origin : '';
 }
 
-/** Throws `invalid_request` for a secret in the origin of a URL, and for one that there is not. */
+/** Throws `invalid_request` for a secret in the origin of a URL, and for an unknown one. */
 export function assertUrlReferences(url: string, secretNames: readonly string[]): void {
 	if (url.replace(reference, '').includes('${')) throw createRefusal('url', `\${ is not closed. Write \${NAME}`);
 	const [origin = ''] = /^[^/]*\/\/[^/?#]*/.exec(url) ?? [];
@@ -38,10 +37,10 @@ export function assertUrlReferences(url: string, secretNames: readonly string[])
 			throw createRefusal('url', `\${${secret.slice(0, 64)}} is no secret of this server. Give it in secrets`);
 }
 
-/** Throws `invalid_request` for headers that a request may not have, or that name a secret that there is not. */
+/** Throws `invalid_request` for headers that a request may not have, and for an unknown secret. */
 export function assertHeaders(headers: Readonly<Record<string, string>>, secretNames: readonly string[]): void {
 	const names = Object.keys(headers);
-	if (names.length > most) throw createRefusal('headers', `${names.length}, and ${most} is the most`);
+	if (names.length > mostHeaders) throw createRefusal('headers', `${names.length}, and ${mostHeaders} is the most`);
 	const seen = new Set<string>();
 	for (const [given, value] of Object.entries(headers)) {
 		const field = `headers.${given.slice(0, 100)}`;
@@ -69,7 +68,6 @@ function assertReferences(field: string, name: string, value: string, secretName
 	}
 }
 
-/** Writes the secrets into the headers. */
 export function fillHeaders(
 	headers: Readonly<Record<string, string>>,
 	secrets: Readonly<Record<string, string>>,
@@ -82,6 +80,7 @@ export function fillHeaders(
 	);
 }
 
-function createRefusal(field: string, what: string): RunletError {
-	return new RunletError('invalid_request', `${field}: ${what}.`, { field });
+/** Creates the error for a field of a tool or a server. */
+export function createRefusal(field: string, what: string): RunletError {
+	return createFieldError('invalid_request', field, `${what}.`);
 }

@@ -9,14 +9,13 @@ import { openSecrets, type Registered, resealSecrets, type Secrets } from '../re
 import type { StoredTool } from './definition.ts';
 import { createUserTool } from './tool.ts';
 
-/** Reads what is stored of a tool. */
 export function readStoredTool({ definition }: Pick<Entry, 'definition'>): StoredTool {
 	return check(storedTool, JSON.parse(definition), 'definition', 'internal');
 }
 
 /**
- * Loads the tools that an owner has defined, without those whose names are taken. Throws `overloaded` if they cannot be
- * read. One that is not usable any more is left out, and the log names it.
+ * Loads the tools of an owner, without those whose names are taken. Throws `overloaded` if they cannot be read. A tool that is
+ * no longer usable is left out, and logged.
  */
 export async function loadUserTools(
 	config: Config,

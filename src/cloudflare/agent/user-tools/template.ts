@@ -1,28 +1,23 @@
-import { RunletError } from '../../../core/base/errors.ts';
+import { createFieldError, RunletError } from '../../../core/base/errors.ts';
 import { assertPublicUrl } from '../../../core/base/public-fetch.ts';
+import { createRefusal } from './headers.ts';
 
-/** A URL with places for fields of the input. */
+/** A URL with fields of the input. */
 export interface Template {
-	/** The names of the fields, each once. */
+	/** Each once. */
 	readonly fields: readonly string[];
-	/**
-	 * Returns the URL with the values, percent-encoded. Throws `invalid_argument` for a value that is no text, number or
-	 * boolean, and for one that would lead to another path.
-	 */
+	/** Fills and encodes the fields. Throws `invalid_argument` for a value that is no scalar, or leads to another path. */
 	fill(values: Readonly<Record<string, unknown>>): URL;
 }
 
 const place = /\{([^{}]*)\}/g;
-/** The beginning of a URL up to its path. It must not depend on the input. */
+/** The start of a URL before its path. No input may change it. */
 const origin = /^[a-z]+:\/\/[^/?#{}]+(?=[/?]|$)/i;
 
-/** The most characters of a filled URL. */
+/** Characters of a filled URL. */
 const longest = 8_000;
 
-/**
- * Reads the URL of a tool. Throws `invalid_request` for a URL that may not be fetched, and for places where no value may
- * stand.
- */
+/** Throws `invalid_request` for a URL that may not be fetched, and for a field in a wrong place. */
 export function readTemplate(url: string, options: { readonly allowLoopback: boolean }): Template {
 	if (url.includes('${'))
 		throw refuse('it has a place for a secret. Secrets go into headers only, because URLs are written into logs');
@@ -50,24 +45,24 @@ export function readTemplate(url: string, options: { readonly allowLoopback: boo
 	};
 }
 
-/** Converts a value of the input to a text of the URL. Throws `invalid_argument` if it is none. */
+/** Throws `invalid_argument` for a value that is no text, number or boolean. */
 export function toText(value: unknown, field: string): string {
 	const isScalar = typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
 	const text = String(value);
 	if (isScalar && text.isWellFormed()) return text;
 	const got = value === undefined ? 'missing' : 'it stands in the URL';
-	throw new RunletError('invalid_argument', `${field}: ${got}. Give a text, a number, true or false.`, { field });
+	throw createFieldError('invalid_argument', field, `${got}. Give a text, a number, true or false.`);
 }
 
 function readPath(url: string): string {
 	return url.replace(origin, '').split('?', 1)[0] ?? '';
 }
 
-/** Refuses values that stand for another path than the tool's: none at all, and those with `..` as a part. */
+/** Refuses values that lead to another path: an empty part, or `..`. */
 function assertPath(path: string, values: Readonly<Record<string, unknown>>): void {
 	for (const [, field = ''] of path.matchAll(place)) {
 		const text = toText(values[field], field);
-		if (text === '') throw new RunletError('invalid_argument', `${field}: empty. It is a part of the path.`, { field });
+		if (text === '') throw createFieldError('invalid_argument', field, 'empty. It is a part of the path.');
 	}
 	// Servers may decode %2F and %5C before they read the path.
 	const filled = path.replace(place, (_, field: string) => toText(values[field], field));
@@ -80,5 +75,5 @@ function assertPath(path: string, values: Readonly<Record<string, unknown>>): vo
 }
 
 function refuse(what: string): RunletError {
-	return new RunletError('invalid_request', `url: ${what}.`, { field: 'url' });
+	return createRefusal('url', what);
 }

@@ -7,23 +7,21 @@ import { requireFields, type StoredTool } from './definition.ts';
 import { fillHeaders } from './headers.ts';
 import { readTemplate, toText } from './template.ts';
 
-/** What a tool of an owner needs of the Worker. */
 export interface UserToolOptions {
-	/** Opens its secrets. It is called for each call, so that they are in memory no longer than needed. */
+	/** Opened for each call, so that secrets are in memory no longer than needed. */
 	readonly openSecrets: () => Promise<Secrets>;
-	/** Whether it may reach this machine. Under `npm start` only. */
+	/** Whether it may reach this machine, under `npm start`. */
 	readonly allowLoopback: boolean;
-	/** Sends the requests. The default is the platform's `fetch`. */
+	/** The default is the platform's `fetch`. */
 	readonly fetch?: (input: URL, init: RequestInit) => Promise<Response>;
 }
 
-/** The most redirects of a request. */
 const maxRedirects = 5;
 
-/** Characters of a failed answer that the model reads. */
+/** Characters of a failed answer, for the model. */
 const longestFailure = 2_000;
 
-/** Makes the tool of a definition. Its secrets are in no result and in no message, not even if the server repeats them. */
+/** No result and no message shows a secret, even if the server repeats it. */
 export function createUserTool(name: string, stored: StoredTool, options: UserToolOptions): Tool {
 	const { description, inputSchema, url, method } = stored;
 	const { allowLoopback } = options;
@@ -35,7 +33,7 @@ export function createUserTool(name: string, stored: StoredTool, options: UserTo
 		inputSchema: requireFields(inputSchema, fields),
 		passInput: true,
 		readsOutside: true,
-		// A request that reads may be made twice.
+		// A reading request may be repeated.
 		...(method === 'GET' ? { retry: 'safe' as const } : { sequential: true }),
 		onRequest: () => ['Calling', where],
 		fn: async (input, { signal }) => {
@@ -69,7 +67,7 @@ interface UserRequest {
 	readonly body?: string;
 }
 
-/** Puts the input into the URL, and the rest of it into the query or a JSON body. */
+/** Puts the input into the URL, the query or a JSON body. */
 function createRequest(
 	{ url, method }: StoredTool,
 	input: Readonly<Record<string, unknown>>,
@@ -91,7 +89,7 @@ function createRequest(
 	return { url: target, headers: { ...accept, 'content-type': 'application/json' }, body };
 }
 
-/** A list is its items one by one, an object its JSON, and `null` nothing. */
+/** A list repeats the parameter, an object is JSON, and `null` is left out. */
 function toQueryTexts(field: string, value: unknown): readonly string[] {
 	if (value === null) return [];
 	if (Array.isArray(value)) return value.flatMap((item) => toQueryTexts(field, item));
@@ -102,7 +100,7 @@ function readMediaType(response: Response): string {
 	return response.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase() ?? '';
 }
 
-/** Reads the answer as text, in the encoding that it says. Throws for what is no text. */
+/** Reads the answer in its encoding. Throws for bytes that are no text. */
 async function readText(response: Response, contentType: string): Promise<string> {
 	const bytes = new Uint8Array(await response.arrayBuffer());
 	const [, charset = 'utf-8'] = /charset="?([\w-]{1,40})/i.exec(response.headers.get('content-type') ?? '') ?? [];
@@ -118,7 +116,7 @@ async function readText(response: Response, contentType: string): Promise<string
 	);
 }
 
-/** JSON is data, anything else a text. What JSON escapes once more is searched for secrets again. */
+/** Parses JSON, and removes secrets from its texts once more. */
 function readBody(text: string, contentType: string, redact: (text: string) => string): unknown {
 	if (!/[/+]json$/.test(contentType)) return text;
 	try {

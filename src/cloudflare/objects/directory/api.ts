@@ -1,4 +1,4 @@
-import { RunletError } from '../../../core/base/errors.ts';
+import { createFieldError, type RunletError } from '../../../core/base/errors.ts';
 import { sessionCursor } from '../../wire/page.ts';
 import { reach, usualLimitMs } from '../reach.ts';
 import type { Held } from '../room.ts';
@@ -6,90 +6,78 @@ import type { ScheduleApi } from '../schedule-api.ts';
 import type { RegistryApi } from './registry.ts';
 import type { Wait, WaitingPage, WaitingQuery } from './wait.ts';
 
-/** A session as its owner's directory lists it. Times are milliseconds since 1970. */
+/** A listed session. Times are milliseconds since 1970. */
 export interface Listed {
 	readonly id: string;
 	readonly agent: string;
-	/** The person whose session it is. */
 	readonly user?: string;
 	readonly title?: string;
 	readonly createdAt: number;
-	/** Its last activity, which the list is ordered by. */
+	/** The order of the list. */
 	readonly activeAt: number;
 }
 
-/** The report of a session to its owner's directory. */
 export interface SessionReport extends Listed {
-	/** What it waits for; `null` for nothing. Missing if it did not change. */
+	/** `null` for nothing. Missing if it did not change. */
 	readonly wait?: Wait | null;
-	/** The bytes that it holds. Missing likewise. */
+	/** The bytes that it holds. Missing if they did not change. */
 	readonly bytes?: number;
 }
 
-/** Which sessions a list has. */
 export interface DirectoryQuery {
 	readonly cursor?: string;
 	readonly limit: number;
 	readonly agent?: string;
-	/** Only those of this user; `null` for those of nobody. */
+	/** `null` for sessions without a user. */
 	readonly user?: string | null;
-	/** Only those that wait for somebody, as far as the directory knows. */
+	/** Only sessions that wait for somebody, as far as the directory knows. */
 	readonly isWaiting?: boolean;
 }
 
 export interface DirectoryPage {
 	readonly sessions: Listed[];
-	/** Where the next page begins; missing after the last. */
+	/** Missing on the last page. */
 	readonly cursor?: string;
 }
 
 /**
- * The directory of one owner: the list of its sessions, by last activity, and its registry. A call whose `deadline` is
- * over, in milliseconds since 1970, does nothing and throws.
+ * The directory of an owner: its sessions, by last activity, and its registry. A call after its `deadline` (milliseconds
+ * since 1970) throws.
  */
 export interface DirectoryApi extends RegistryApi, ScheduleApi {
 	/**
-	 * Lists a session and what it waits for, or replaces its entry unless that has a later activity. The first session of an
-	 * owner puts the owner on the list of owners; if that fails, the next one tries again. Returns what all sessions hold.
+	 * Lists a session, unless its entry has a later activity. The first session of an owner also lists the owner; after a
+	 * failure the next session does. Returns the bytes of all sessions.
 	 */
 	touch(entry: SessionReport, owner?: string, deadline?: number): Promise<Held | undefined>;
-	/** The bytes that all listed sessions hold, and those of a user, as they were told last. */
+	/** The bytes of all listed sessions, and of those of a user. */
 	readHeld(user?: string, deadline?: number): Promise<Held>;
-	/**
-	 * Takes a session off the list. A `touch` that arrives within a day after it does not bring the session back; one
-	 * that was created later under the same id is another session, and is listed.
-	 */
+	/** A `touch` that arrives within a day does not bring the session back. A later session of the same id is listed. */
 	remove(id: string): Promise<void>;
-	/**
-	 * At most `limit` sessions, newest activity first, from a cursor on that `list` gave. From page to page no session
-	 * comes twice. Only sessions that were active in the meantime are left out, because they moved to the front.
-	 */
+	/** The newest activity first. No session comes twice. One that was active between two pages is left out: it moved to the front. */
 	list(page: DirectoryQuery, deadline?: number): Promise<DirectoryPage>;
-	/** Lists what sessions wait for, the oldest first. What it says may be late: the session decides. */
+	/** The oldest first. An entry may be outdated: the session decides. */
 	listWaiting(page: WaitingQuery): Promise<WaitingPage>;
-	/**
-	 * Remembers which session a request goes to, by the hash of the request. A later request with the same hash replaces
-	 * it.
-	 */
+	/** Remembers the session of a request, by the request's hash. */
 	noteSent(request: string, session: string): Promise<void>;
-	/** Returns the session of the newest request with that hash, if it came within the hour. */
+	/** Returns the session of the newest request with that hash, within an hour. */
 	findSent(request: string): Promise<string | undefined>;
-	/** Puts an owner on the list of owners. Only of the directory named `everybody`. */
+	/** Only of the directory named `everybody`. */
 	addOwner(owner: string): Promise<void>;
-	/** At most `limit` owners that ever had a session, by name. Only of the directory named `everybody`. */
+	/** By name. Only of the directory named `everybody`. */
 	listOwners(limit: number): Promise<string[]>;
 }
 
-/** The name of the directory that lists the owners. No owner can have this name. */
+/** The name of the directory of owners. No owner can have it. */
 export const everybody = '*';
 
-/** The namespace of directories, named by their owners. */
+/** By owner. */
 export interface DirectoryNamespace {
 	idFromName(owner: string): DurableObjectId;
 	get(id: DurableObjectId): DirectoryApi;
 }
 
-/** Calls an owner's directory. Every call may be made twice. */
+/** Every call may be repeated. */
 export function askDirectory<T>(
 	directories: DirectoryNamespace,
 	owner: string,
@@ -99,12 +87,12 @@ export function askDirectory<T>(
 	return reach(call, { what: 'The list of sessions', isSafe: true, timeoutMs: usualLimitMs });
 }
 
-/** Makes the cursor that stands behind a session in the list. */
+/** The cursor after a session. */
 export function createCursor({ activeAt, id }: Pick<Listed, 'activeAt' | 'id'>): string {
 	return `${activeAt}.${id}`;
 }
 
-/** Reads a cursor. Throws `invalid_request` if the text is none. */
+/** Throws `invalid_request` for another text. */
 export function parseCursor(text: string): Pick<Listed, 'activeAt' | 'id'> {
 	const [, activeAt, id] = sessionCursor.exec(text) ?? [];
 	if (activeAt === undefined || id === undefined) throw createNoSuchCursor();
@@ -112,5 +100,5 @@ export function parseCursor(text: string): Pick<Listed, 'activeAt' | 'id'> {
 }
 
 export function createNoSuchCursor(): RunletError {
-	return new RunletError('invalid_request', 'cursor: Expected a cursor that this route gave.', { field: 'cursor' });
+	return createFieldError('invalid_request', 'cursor', 'Expected a cursor that this route gave.');
 }

@@ -19,17 +19,15 @@ import { RegistryStore } from './registry-rows.ts';
 import { DirectoryStore } from './store.ts';
 import type { WaitingPage, WaitingQuery } from './wait.ts';
 
-/** What a directory is made with. */
 export interface DirectoryOptions {
-	/** Finds the directories of others. Throws `not_configured` if they are not bound. */
+	/** Throws `not_configured` if the directories are not bound. */
 	readonly directories: () => DirectoryNamespace;
 	/** The clock, in milliseconds since 1970. */
 	readonly now?: () => number;
-	/** Makes the schedules of the owner, if the Worker has them. */
+	/** Missing if the Worker has no schedules. */
 	readonly openSchedules?: (at: { readonly storage: DurableObjectStorage; readonly now: () => number }) => Scheduler;
 }
 
-/** The Durable Object of an owner's directory. */
 export class Directory extends DurableObject<Env> implements DirectoryApi {
 	readonly #store: DirectoryStore;
 	readonly #registry: RegistryStore;

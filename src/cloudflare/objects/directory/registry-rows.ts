@@ -13,7 +13,7 @@ const columns = 'name, version, definition, sealed, created_at, updated_at';
 
 import type { Entry, EntryChange, EntryKind, EntryOutcome } from './registry.ts';
 
-/** The rows of an owner's registry. Every method is synchronous. `RegistryApi` says what each promises. */
+/** The methods are synchronous. `RegistryApi` describes them. */
 export class RegistryStore {
 	readonly #storage: DurableObjectStorage;
 

@@ -1,27 +1,23 @@
 import type { Schema } from '../migrate.ts';
 
-/** The states of a session in the list. */
 export const idle = 0;
 export const removed = 1;
 export const waits = 2;
 
-/** The states of sessions that were not removed. */
 export const listed = [idle, waits] as const;
 
 /**
  * The tables of a directory.
  *
- * `session.active_at` is the last activity, or the time when the session was removed; `bytes` is what it holds, as it was
- * told last. A list of sessions is a range of one index for each state, so that a page reads its own rows only. The index
- * of the time also finds the removed sessions that may be forgotten.
+ * `session.active_at` is the last activity, or the time of the removal. `bytes` is the last report of the session. A list reads
+ * a range of one index for each state, and so its own rows only. The index of the time also finds old removed sessions.
  *
- * `owner` has all owners in the directory of everybody, and in that of one owner its name. `sent` says which session a
- * request went to whose client may send it again, by a hash of the request. `entry` is the owner's registry
- * (`registry.ts`). `waiting` has the calls that sessions wait for somebody with, as JSON (`wait.ts`), and an index for
- * each list of them.
+ * `owner` has all owners in the directory `everybody`, and its own name in any other. `sent` has the session of a request
+ * that may be repeated, by the request's hash. `entry` is the registry (`registry.ts`). `waiting` has the calls that wait for
+ * somebody, as JSON (`wait.ts`).
  *
- * `schedule` has what is woken and when (`schedule-api.ts`): `due_at` is the time that is next, `try_at` when it is tried,
- * which is later after a failure. Both are missing once the last time is over. `askers` is JSON.
+ * `schedule` (`schedule-api.ts`): `due_at` is the next time, `try_at` the next attempt, later after a failure. Both are NULL
+ * after the last time. `askers` is JSON.
  */
 const tables = `
 	CREATE TABLE session (
@@ -55,7 +51,6 @@ const tables = `
 	CREATE INDEX schedule_by_time ON schedule (try_at) WHERE try_at IS NOT NULL;
 `;
 
-/** Names the index of a list. */
 export function nameIndex(
 	table: 'session' | 'waiting',
 	{ agent, user }: Readonly<Record<'agent' | 'user', unknown>>,

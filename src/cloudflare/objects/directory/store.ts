@@ -13,20 +13,19 @@ import { idle, listed, nameIndex, removed, schema, waits } from './schema.ts';
 import type { WaitingPage, WaitingQuery } from './wait.ts';
 import { WaitRows } from './wait-rows.ts';
 
-/** How long a removed session is remembered, in milliseconds. */
+/** Milliseconds for which a removed session is remembered. */
 const rememberedMs = 86_400_000;
 
-/** The most removed sessions that are forgotten at once. Each call adds one, so they do not pile up. */
+/** Each removal adds one row, so that old rows do not pile up. */
 const forgottenAtOnce = 100;
 
-/** How long a request is known that its client may send again, in milliseconds. No client waits that long. */
+/** Milliseconds for which the session of a request is known. No client waits so long. */
 const sentMs = 3_600_000;
 
-/** The rows of a directory. Every method is synchronous. `DirectoryApi` says what each promises. */
+/** The methods are synchronous. `DirectoryApi` describes them. */
 export class DirectoryStore {
 	readonly #storage: DurableObjectStorage;
 	readonly #waits: WaitRows;
-	/** What the sessions hold. */
 	readonly held: HeldRows;
 
 	constructor(storage: DurableObjectStorage) {
@@ -47,7 +46,7 @@ export class DirectoryStore {
 				if (bytes !== before) sql.exec('UPDATE session SET bytes = ? WHERE id = ?', bytes, id);
 				return bytes - before;
 			};
-			// Its activity is known, and its bytes are new.
+			// A report of an activity that is known may have new bytes.
 			if (row !== undefined && isOld(entry, row))
 				return row.state === removed || row.created_at !== createdAt ? 0 : keepBytes();
 			if (wait !== undefined) this.#waits.set({ id, agent, user }, wait);
@@ -65,7 +64,7 @@ export class DirectoryStore {
 		this.held.add(user, more);
 	}
 
-	/** A listed session keeps its own time of creation. One that was never listed gets `now`, which is late enough. */
+	/** Keeps the creation time of a listed session. Any other gets `now`, which is late enough. */
 	remove(id: string, now: number): void {
 		const row = this.#read(id);
 		this.#storage.transactionSync(() => {
@@ -163,24 +162,20 @@ type Row = {
 	bytes: number;
 };
 
-/** Whether what a session tells is older than what is stored under its id. */
+/** Whether a report is older than the row. */
 function isOld({ createdAt, activeAt }: Listed, row: Row): boolean {
 	return row.state === removed ? createdAt <= row.created_at : activeAt < row.active_at;
 }
 
-/** Whether a session is listed as it tells. */
+/** Whether the row has all of a report. */
 function isKnown({ agent, title, createdAt, activeAt }: Listed, row: Row): boolean {
 	const isSame = agent === row.agent && (title ?? null) === row.title && createdAt === row.created_at;
 	return activeAt === row.active_at && isSame;
 }
 
-/** The most users whose sums are kept. The oldest are forgotten. */
 const mostKept = 10_000;
 
-/**
- * What the sessions of a directory hold, in bytes. A sum is made once in a life of the object, and then follows what
- * changes, so that it costs no row.
- */
+/** The bytes of the sessions. An instance sums them once, and then adds the changes, instead of reading all rows again. */
 export class HeldRows {
 	readonly #sql: Sql;
 	#all: number | undefined;
@@ -190,7 +185,6 @@ export class HeldRows {
 		this.#sql = sql;
 	}
 
-	/** The bytes of all sessions, and those of a user. */
 	read(user?: string): Held {
 		this.#all ??= this.#sum(`state <> ${removed}`);
 		if (user === undefined) return { owner: this.#all };
@@ -201,7 +195,7 @@ export class HeldRows {
 		return { owner: this.#all, user: ofUser };
 	}
 
-	/** Notes that a session of a user holds so many bytes more, or less. Call it once that is stored. */
+	/** Call it after the change is stored. */
 	add(user: string | null, bytes: number): void {
 		if (this.#all !== undefined) this.#all += bytes;
 		const ofUser = user === null ? undefined : this.#users.get(user);

@@ -2,29 +2,27 @@ import { RunletError } from '../../../core/base/errors.ts';
 import { type KeyRecord, parseStoredKey } from '../../auth/key.ts';
 import { askRegistry, type EntryChange, type RegistryNamespace } from './registry.ts';
 
-/** How long keys are used as they were read, in milliseconds. */
+/** Milliseconds until keys are read again. */
 const freshMs = 30_000;
-/** The same while their object cannot be reached: a key that was revoked opens nothing after a minute. */
+/** Milliseconds while their object cannot be reached: a revoked key opens nothing after a minute. */
 const mostStaleMs = 60_000;
 
 /** The most keys of an owner, and of a drawer. */
 const mostOfOwner = 1_000;
 const mostInDrawer = 2_000;
-/** What the ids of keys begin with. There is a drawer for each. */
+/** The first characters of key ids. Each has a drawer. */
 const firstCharacters = 'abcdefghijklmnopqrstuvwxyz0123456789';
-/** The most drawers and owners that an isolate remembers. */
 const mostRemembered = 1_000;
 
 interface Read {
 	readonly keys: ReadonlyMap<string, KeyRecord>;
-	/** When the reading began. */
+	/** The start of the reading. */
 	readonly at: number;
 }
 
 /**
- * The keys that are stored in objects (docs/keys.md, "Many keys"). A key stands in the registry of its owner, and in a
- * drawer: the registry named after the first character of its id. So keys that nobody made cost no more than one reading
- * of each drawer in half a minute, whoever sends them and however many.
+ * The keys that are stored in objects (docs/keys.md, "Many keys"): each in the registry of its owner, and in a drawer, the
+ * registry of the first character of its id. So unknown keys cost at most one reading of each drawer in half a minute.
  */
 export class StoredKeys {
 	readonly #directories: () => RegistryNamespace;
@@ -37,33 +35,32 @@ export class StoredKeys {
 		this.#now = now;
 	}
 
-	/** Reads the drawer of a key, unless that was done a moment ago. Throws `overloaded` if it cannot be reached. */
+	/** Reads the drawer of a key, unless it is fresh. Throws `overloaded` if it cannot be reached. */
 	refreshKey(id: string): Promise<void> {
 		return this.#refresh(toDrawer(id));
 	}
 
-	/** Reads the keys of an owner, likewise. */
+	/** Reads the keys of an owner, unless they are fresh. */
 	refreshOwner(owner: string): Promise<void> {
 		return this.#refresh(owner);
 	}
 
-	/** Returns a key as it was read last. */
+	/** Returns the key of the last reading. */
 	find(id: string): KeyRecord | undefined {
 		return this.#read.get(toDrawer(id))?.keys.get(id);
 	}
 
-	/** Returns an owner's keys as they were read last. */
+	/** Returns the keys of the last reading. */
 	listOfOwner(owner: string): readonly KeyRecord[] {
 		return [...(this.#read.get(owner)?.keys.values() ?? [])];
 	}
 
-	/** Reads all keys, by id. */
 	async list(): Promise<readonly KeyRecord[]> {
 		const drawers = await Promise.all([...firstCharacters].map((first) => this.#readKeys(toDrawer(first))));
 		return drawers.flatMap((keys) => [...keys.values()]);
 	}
 
-	/** Stores a new key. Throws `conflict` if there are too many. It opens nothing before all of it is stored. */
+	/** Throws `conflict` if there are too many. The key opens nothing before it is stored in both places. */
 	async add(record: KeyRecord): Promise<void> {
 		const { id: name, owner } = record;
 		const change = { kind: 'key', name, definition: JSON.stringify(record) } as const;
@@ -76,7 +73,7 @@ export class StoredKeys {
 		}
 	}
 
-	/** Revokes a key. Returns whether it was there. Where it fails in between, the key is there still. */
+	/** Returns whether there was a key. After a failure in between the key still exists. */
 	async remove(id: string): Promise<boolean> {
 		const entry = await askRegistry(this.#directories(), toDrawer(id), (one) => one.getEntry('key', id));
 		if (entry === undefined) return false;
@@ -100,7 +97,7 @@ export class StoredKeys {
 		}
 	}
 
-	/** Forgets first what was read first, so the memory stays bounded. */
+	/** Bounds the memory: forgets the oldest reading first. */
 	#remember(name: string, read: Read): void {
 		this.#read.delete(name);
 		for (const oldest of this.#read.keys()) {
@@ -129,7 +126,7 @@ export class StoredKeys {
 	}
 }
 
-/** Returns the name of the registry that has a key. No owner's name has a space. */
+/** No owner's name has a space. */
 function toDrawer(id: string): string {
 	return `keys ${id.slice(0, 1)}`;
 }

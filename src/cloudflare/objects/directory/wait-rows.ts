@@ -13,7 +13,7 @@ import {
 	waitKinds,
 } from './wait.ts';
 
-/** The calls that sessions of an owner wait for somebody with, a row each. */
+/** The calls that wait for somebody. Each has a row. */
 export class WaitRows {
 	readonly #sql: Sql;
 
@@ -21,7 +21,7 @@ export class WaitRows {
 		this.#sql = sql;
 	}
 
-	/** Stores what a session waits for. Writes nothing where that is stored already. */
+	/** Writes only rows that change. */
 	set({ id, agent, user }: Waiter, wait: Wait | null): void {
 		type Row = { place: number; kind: string; since: number; call: string };
 		const query = 'SELECT place, kind, since, call FROM waiting WHERE session = ?';
@@ -68,14 +68,13 @@ export class WaitRows {
 	}
 }
 
-/** A session that may wait. */
 interface Waiter {
 	readonly id: string;
 	readonly agent: string;
 	readonly user: string | null;
 }
 
-/** Reads the cursor that stands behind a call. Throws `invalid_request` if the text is none. */
+/** Throws `invalid_request` for another text. */
 function parseCursor(text: string | undefined): readonly [since: number, session: string, place: number] {
 	if (text === undefined) return [-1, '', -1];
 	const [, since, session, place] = waitingCursor.exec(text) ?? [];

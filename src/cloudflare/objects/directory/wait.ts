@@ -1,38 +1,34 @@
-/** What a session waits for. Times are milliseconds since 1970. */
+/** Times are milliseconds since 1970. */
 export interface Wait {
-	/** When its run began to wait. */
+	/** The start of the waiting. */
 	readonly since: number;
-	/** At least one. */
 	readonly calls: readonly WaitedCall[];
 }
 
-/** What a waiting call waits for: a person's permission, the answer to its question, or its result. */
+/** A permission of a person, the answer to a question, or a result. */
 export const waitKinds = ['approval', 'question', 'result'] as const;
 
 export type WaitKind = (typeof waitKinds)[number];
 
-/** A call that waits for somebody. */
 export interface WaitedCall {
 	readonly callId: string;
 	readonly kind: WaitKind;
-	/** Its place among the calls that the run asked about. It stays while others are answered. */
+	/** The place among the calls of the run. It stays while others are answered. */
 	readonly place: number;
 	readonly tool?: string;
-	/** Its exact arguments, unless they are too long. */
+	/** Missing if they are too long. */
 	readonly input?: unknown;
-	/** The beginning of the JSON of arguments that are too long. */
+	/** The start of JSON that is too long. */
 	readonly inputStart?: string;
 	readonly question?: string;
-	/** Whether the question is longer than this, or has options that are too long. */
+	/** Whether the question is cut, or its options are too long. */
 	readonly isCut?: true;
 	readonly options?: Readonly<Record<string, unknown>>;
 }
 
-/** A waiting call of one of an owner's sessions. */
 export interface WaitingEntry extends WaitedCall {
 	readonly session: string;
 	readonly agent: string;
-	/** The user of the session. */
 	readonly user?: string;
 	readonly title?: string;
 	readonly since: number;
@@ -46,13 +42,13 @@ export interface WaitingQuery {
 	readonly user?: string;
 }
 
-/** Makes the cursor that stands behind a waiting call. */
+/** The cursor after a waiting call. */
 export function createWaitingCursor({ since, session, place }: WaitingEntry): string {
 	return `${since}.${session}.${place}`;
 }
 
 export interface WaitingPage {
 	readonly entries: WaitingEntry[];
-	/** Where the next page begins; missing after the last. */
+	/** Missing on the last page. */
 	readonly cursor?: string;
 }

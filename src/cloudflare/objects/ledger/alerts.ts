@@ -5,20 +5,19 @@ import type { BudgetScope } from './api.ts';
 import { formatDay, keptDays } from './day.ts';
 import { type AlertSender, type OutgoingAlert, percents, type SpendingAlert } from './spending-alert.ts';
 
-/** From this share on a call that no longer fits counts as the end of a budget, in percent. */
+/** Percent of a budget from which a call that does not fit counts as its end. */
 const nearlySpent = 80;
 
-/** What was spent of a budget. */
 export interface Spending {
 	readonly scope: BudgetScope;
-	/** The day that it was spent on. */
+	/** The day of the spending. */
 	readonly day: number;
 	readonly user?: string;
 	readonly limit: Limit;
 	readonly spent: Amount;
-	/** The last that was added to it. */
+	/** The amount that was added last. */
 	readonly amount: Amount;
-	/** Whether a call was refused whose input does not fit. */
+	/** Whether the input of a refused call does not fit. */
 	readonly isOver?: boolean;
 }
 
@@ -34,20 +33,19 @@ const alertSchema: v.GenericSchema<unknown, SpendingAlert> = v.object({
 });
 
 /**
- * The rows of alerts in a ledger: which shares of which budgets were told under which limit, and what is not delivered.
- * Each share is told once for its budget and day. A higher limit makes it told again, if less than the share is spent of
- * that. Every method is synchronous and belongs into the transaction of its lease.
+ * The alerts of a ledger: which shares of budgets were announced under which limits, and the alerts that wait for delivery.
+ * A share is announced once for a budget and a day, and again under a higher limit of which less was spent. The methods are
+ * synchronous and belong into the transaction of their lease.
  */
 export class AlertRows {
 	readonly #storage: DurableObjectStorage;
-	/** The owner, and the limit of a day that was told last. */
 	#known: { readonly owner: string; readonly limit: Limit } | undefined;
 
 	constructor(storage: DurableObjectStorage) {
 		this.#storage = storage;
 	}
 
-	/** Returns the owner and the limit of a day, as the last lease told them. */
+	/** The owner, and the limit of the last lease. */
 	get known(): { readonly owner: string; readonly limit: Limit } | undefined {
 		if (this.#known !== undefined) return this.#known;
 		const [row] = this.#storage.sql.exec<{ owner: string; caps: string }>('SELECT owner, caps FROM told').toArray();
@@ -55,7 +53,6 @@ export class AlertRows {
 		return this.#known;
 	}
 
-	/** Notes whose ledger it is, and the limit of a day. */
 	noteLimit(owner: string, { tokens, usd }: Limit): void {
 		const limit = { tokens, usd };
 		const { known } = this;
@@ -68,7 +65,7 @@ export class AlertRows {
 		this.#known = { owner, limit };
 	}
 
-	/** Notes what was spent of a budget: stores an alert for each receiver and each share that was passed. */
+	/** Stores an alert for each receiver and each share that was passed. */
 	note({ scope, day, user, limit, spent, amount, isOver = false }: Spending, receivers: readonly string[]): void {
 		const owner = this.known?.owner;
 		if (owner === undefined || !isBounded(limit)) return;
@@ -89,12 +86,12 @@ export class AlertRows {
 		}
 	}
 
-	/** Forgets what was told of days whose leases are forgotten. */
+	/** Removes the days whose leases are removed. */
 	forget(today: number): void {
 		this.#storage.sql.exec('DELETE FROM alert WHERE day > 0 AND day < ?', today - keptDays);
 	}
 
-	/** Lists the alerts to deliver now, oldest first. */
+	/** Oldest first. */
 	listDue(now: number, most: number): readonly OutgoingAlert[] {
 		type Row = { id: string; receiver: string; body: string; failed: number };
 		const query = 'SELECT id, receiver, body, failed FROM outgoing WHERE due_at <= ? ORDER BY due_at LIMIT ?';
@@ -102,18 +99,16 @@ export class AlertRows {
 		return rows.map(({ body, ...row }) => ({ ...row, alert: v.parse(alertSchema, JSON.parse(body)) }));
 	}
 
-	/** Returns when the next one is due; nothing if there is none. */
+	/** Returns the time of the next attempt. */
 	nextAt(): number | undefined {
 		const { at } = this.#storage.sql.exec<{ at: number | null }>('SELECT MIN(due_at) AS at FROM outgoing').one();
 		return at ?? undefined;
 	}
 
-	/** Stores that an attempt failed. */
 	retry(id: string, dueAt: number): void {
 		this.#storage.sql.exec('UPDATE outgoing SET failed = failed + 1, due_at = ? WHERE id = ?', dueAt, id);
 	}
 
-	/** Removes an alert that was delivered or given up. */
 	remove(id: string): void {
 		this.#storage.sql.exec('DELETE FROM outgoing WHERE id = ?', id);
 	}
@@ -145,28 +140,26 @@ export class AlertRows {
 	}
 }
 
-/** The day, or 0 for all days; the scope; the user, or an empty text. */
+/** 0 stands for all days, an empty text for no user. */
 type Place = readonly [day: number, scope: BudgetScope, user: string];
 
-/** Whether so much of a limit is spent, in percent of any of its caps. A cap of 0 is passed by nothing. */
+/** Whether any cap is spent by so many percent. A cap of 0 is never passed. */
 function isPassed(spent: Amount, limit: Limit, percent: number): boolean {
 	const isUnitPassed = (unit: keyof Limit) => {
 		const cap = limit[unit] ?? 0;
-		// Binary fractions of dollars may be a little less than they should be.
+		// The sum of binary fractions may be slightly low.
 		return cap > 0 && spent[unit] * 100 >= cap * percent - 1e-9;
 	};
 	return isUnitPassed('tokens') || isUnitPassed('usd');
 }
 
-/** Whether a limit allows more than another one. */
 function isHigher(limit: Limit, other: Limit): boolean {
 	return (['tokens', 'usd'] as const).some((unit) => (limit[unit] ?? Infinity) > (other[unit] ?? Infinity));
 }
 
-/** Alerts that are delivered at once. */
 const atOnce = 6;
 
-/** Delivers the alerts that are due. What fails is due again later. Those to whom nobody listens any more are dropped. */
+/** Delivers due alerts. A failed one is due again later. One without its receiver is dropped. */
 export async function deliverAlerts(rows: AlertRows, sender: AlertSender | undefined): Promise<void> {
 	const attempt = async (outgoing: OutgoingAlert): Promise<void> => {
 		const isWanted = sender?.receivers.includes(outgoing.receiver);

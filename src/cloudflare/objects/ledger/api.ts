@@ -3,207 +3,176 @@ import { loads } from '../admission.ts';
 import type { Amount, BudgetState, Limit } from '../budget.ts';
 import { reach, usualLimitMs } from '../reach.ts';
 
-/** A budget of a user. */
 export type UserScope = 'user-day' | 'user-total';
 
-/** A budget that a ledger keeps: the owner's day, or one of a user. */
+/** The owner's day, or a budget of a user. */
 export type BudgetScope = 'day' | UserScope;
 
-/** A budget that refuses an amount, and its state. */
 export interface Refusal {
 	readonly scope: BudgetScope;
 	readonly state: BudgetState;
 }
 
-/** How much was reserved. If nothing, the budget that refuses. */
+/** The reserved amount, or the budget that refuses. */
 export type Reserved =
-	/** The amount is less than what was asked for where only a shorter reply is reserved. */
+	/** Less than the request if only a shorter reply is reserved. */
 	{ readonly ok: true; readonly amount: Amount } | ({ readonly ok: false } & Refusal);
 
-/** A lease that is asked for. */
 export interface LeaseRequest {
 	readonly id: string;
-	/**
-	 * What the next request may cost. A part is infinite where nobody knows. It passes every cap, and counts as nothing where
-	 * there is no cap.
-	 */
+	/** The cost of the next request. It is infinite without a known bound: above every cap, and 0 without a cap. */
 	readonly amount: Amount;
-	/** The limit of the owner's day. */
+	/** Of the owner's day. */
 	readonly limit: Limit;
-	/** What is reserved instead while there is plenty. */
+	/** Reserved instead while there is plenty. */
 	readonly whole?: Amount;
-	/** What the next request costs by the length of its reply. Missing if the reply may not be shorter. */
+	/** Missing if the reply may not be shorter. */
 	readonly reply?: ReplyCost;
-	/** The user of the session. */
 	readonly user?: string;
-	/** What alerts need. */
+	/** Facts for alerts. */
 	readonly about?: LeaseFacts;
-	/** What earlier leases came to. They are settled first, even if the request is refused. */
+	/** Costs of earlier leases. They are settled first, even if the request is refused. */
 	readonly owed?: readonly Cost[];
-	/** Until when the caller waits, in milliseconds since 1970. */
+	/** Milliseconds since 1970 until which the caller waits. */
 	readonly deadline?: number;
 }
 
-/** What a request costs by the length of its reply, and whose replies are like it. */
+/** The cost of a request by the length of its reply. Replies of an agent and a model are alike. */
 export interface ReplyCost {
 	readonly agent: string;
 	readonly model: string;
-	/** The cost without a reply. */
+	/** Without a reply. */
 	readonly input: Amount;
-	/** The cost of each token of the reply. */
+	/** For each token of the reply. */
 	readonly perToken: Amount;
 }
 
-/** What alerts need to know of a lease. */
 export interface LeaseFacts {
 	readonly owner: string;
-	/** What the input of the next call costs: the least that has to be left of a budget. */
+	/** The input of the next call: the least that a budget must have left. */
 	readonly input: Amount;
 }
 
-/** What the calls of one lease cost together. */
+/** The cost of all calls of a lease. */
 export interface Cost {
 	readonly id: string;
 	readonly amount: Amount;
-	/** The user of the session that made the calls. */
 	readonly user?: string;
-	/** The agent of the session. */
 	readonly agent?: string;
-	/** The same amount by model. Missing where the models are not known. */
+	/** The same amount by model. Missing for unknown models. */
 	readonly parts?: readonly CostPart[];
 }
 
-/** What calls to one model cost, and what they were billed for. */
 export interface CostPart extends Amount {
 	readonly model: string;
-	/** Those of the tokens whose price, or a part of it, is not known. */
+	/** Tokens without a known price. */
 	readonly unpricedTokens: number;
-	/** Those of the tokens that were sent. */
 	readonly inputTokens: number;
-	/** Those of the input that came from a cache. */
 	readonly cachedInputTokens: number;
-	/** What has a price of its own, by name. */
+	/** Billed units by name. */
 	readonly units?: Units;
-	/** The tokens of the longest reply. Only a session tells it. */
+	/** Tokens of the longest reply. Only a session reports it. */
 	readonly longestReply?: number;
 }
 
-/** What an agent spent on calls to a model, for a user if there is one. `*` stands for all others. */
+/** The spending of an agent on a model, and of a user. `*` stands for all others. */
 export interface SpentPart extends CostPart {
 	readonly agent: string;
 	readonly user?: string;
 }
 
-/** A part of what was spent on a day. */
 export interface DayPart extends SpentPart {
 	readonly day: string;
 }
 
-/** What the parts of a day are told apart by. */
 export type PartField = 'agent' | 'model' | 'user';
 
-/** What was spent on a day, in UTC, such as `2026-11-22`. */
+/** The spending of a UTC day, such as `2026-11-22`. */
 export interface Day {
 	readonly day: string;
 	readonly spent: Amount;
-	/** Those of the tokens whose price is not known. Missing if it is known of all. */
+	/** Tokens without a known price. Missing if there are none. */
 	readonly unpricedTokens?: number;
 	/** Reserved for runs that go on. */
 	readonly reserved: Amount;
 }
 
-/** What a user spent on a day. */
 export interface UserDay extends Day {
 	readonly user: string;
 }
 
-/** Where a page of `daysByUser` ends: at its last row. */
+/** The last row of a page of `daysByUser`. */
 export type UserDayPlace = Pick<UserDay, 'day' | 'user'>;
 
-/** What a user may spend on a day (UTC), and in all. A missing cap allows everything. */
+/** The caps of a UTC day and in total. A missing cap allows everything. */
 export interface UserCaps {
 	readonly daily?: Limit;
 	readonly total?: Limit;
 }
 
-/** The caps of a user, and the states of both budgets. A budget without a cap has an empty limit, and nothing in `left`. */
+/** A budget without a cap has an empty limit, and nothing in `left`. */
 export interface UserState {
 	readonly caps: UserCaps;
-	/** The state of the current day. */
 	readonly daily: BudgetState;
-	/** The state of all days together. */
 	readonly total: BudgetState;
 }
 
 /**
- * The ledger of one owner: what its calls to models cost, by the UTC day and by the user (docs/budgets.md). An `id` names
- * one lease: a block of the day that a run makes its calls from. The ledger remembers an id for its first day and two more.
+ * The ledger of an owner: what its calls to models cost, by the UTC day and by the user (docs/budgets.md). An `id` names a
+ * lease: the part of a day from which a run pays its calls. A ledger remembers an id for its first day and two more.
  *
- * A call whose `deadline` is over, in milliseconds since 1970, does nothing and throws.
+ * A call after its `deadline` (milliseconds since 1970) throws.
  */
 export interface LedgerApi {
 	/**
-	 * Reserves an amount for a lease, on the current day. Refuses, and reserves nothing, if spent, reserved and this
-	 * amount together would pass the day's limit, or a cap of the user. Reserves `whole` instead while all that is reserved is
-	 * then no more than half of what is not spent, of each budget, so that the first leases do not hold the last of a budget.
-	 * Beyond that half it reserves a reply as long as the agent's replies have been lately (`replies.ts`).
-	 * An id that came before changes nothing and succeeds.
+	 * Reserves an amount for a lease on the current day, until it is settled. Refuses it if spent, reserved and this amount
+	 * together pass the day's limit or a cap of the user. Reserves `whole` while at most half of the rest of each budget is
+	 * reserved, so that the first leases do not take the last of a budget. Beyond that half it reserves a reply as long as the
+	 * agent's recent replies (`grant.ts`). A known id changes nothing and succeeds.
 	 *
-	 * If neither the day nor the user has a cap, nothing is reserved for a user's lease, and the amount of the answer is
-	 * infinite.
-	 *
-	 * A reservation stays until it is settled. One that nobody settles counts as if all of it were spent.
+	 * Without a cap of the day or the user a user's lease reserves nothing, and the amount of the answer is infinite.
 	 */
 	reserve(request: LeaseRequest): Promise<Reserved>;
 	/**
-	 * Replaces reservations by the real costs, all or none, each on the day of its reservation and even past the limit.
-	 * The cost of a lease without calls is zero. An id that is settled already changes nothing. A cost counts for the owner,
-	 * and for the user of its lease.
+	 * Replaces reservations by the real costs, all or none, each on the day of its reservation and even past the limit. A cost
+	 * counts for the owner, and for the user of its lease. A settled id changes nothing.
 	 *
-	 * An unknown id (the reservation never arrived, or its day is forgotten) is charged to the current day, once, and to the
-	 * user that the cost names. A reservation that arrives after its settlement reserves nothing.
+	 * An unknown id (its reservation did not arrive, or its day is removed) is charged once, to the current day and the user
+	 * of the cost. A reservation after its settlement reserves nothing.
 	 */
 	settle(costs: readonly Cost[], deadline?: number): Promise<void>;
-	/** The state of the current day. */
 	state(limit: Limit, deadline?: number): Promise<BudgetState>;
-	/** Those of the last `count` days, with today, on which something was spent. The newest first. */
+	/** The days with spending among the last `count`, including today. The newest first. */
 	days(count: number): Promise<Day[]>;
-	/** The caps of a user and the states of both budgets. A user whom the ledger does not know has no caps and spent nothing. */
+	/** An unknown user has no caps and spent nothing. */
 	userState(user: string, deadline?: number): Promise<UserState>;
-	/** Replaces the caps of a user. Without any cap it removes them. What the user spent stays. */
+	/** Replaces the caps of a user. The spending stays. */
 	setUserCaps(user: string, caps: UserCaps): Promise<void>;
-	/** Like `days`, for one user. */
 	userDays(user: string, count: number): Promise<Day[]>;
-	/**
-	 * The last `count` days of all users on which they spent something: the newest day first, and the users of a day by their
-	 * names. At most `daysByUserLimit` rows, from behind a place.
-	 */
+	/** All users' days with spending: the newest day first, then by user. At most `daysByUserLimit` rows, after a place. */
 	daysByUser(count: number, after?: UserDayPlace): Promise<UserDay[]>;
 	/**
-	 * What was spent on each of the last `count` days, of which the ledger keeps 90, summed up by these fields. A field that
-	 * is not among them is `*`, or missing. Of a day with many agents, models and users the last ones count as `*`.
+	 * The spending of each of the last `count` days (the ledger keeps 90), summed up by these fields. Any other field is `*`, or
+	 * missing. Beyond a number of agents, models and users of a day the last ones count as `*`.
 	 */
 	parts(by: readonly PartField[], count: number, user?: string): Promise<DayPart[]>;
-	/** Makes what a user spent count as `*` in the parts. The days of the user and the caps stay. */
+	/** Makes the parts of a user count as `*`. The days and the caps of the user stay. */
 	eraseUser(user: string): Promise<void>;
 }
 
-/** The most rows of an answer of `daysByUser`. The next call begins behind the last row of such an answer. */
+/** The most rows of `daysByUser`. The next page begins after the last row. */
 export const daysByUserLimit = 1_000;
 
-/** The namespace of ledgers, named by their owners. */
+/** By owner. */
 export interface LedgerNamespace {
 	idFromName(owner: string): DurableObjectId;
 	get(id: DurableObjectId): LedgerApi;
 }
 
-/** How a ledger is called in errors. */
+/** The ledger in errors. */
 const ledgerName = 'The ledger of this key';
 
-/**
- * Calls a ledger, on a new stub each time. Every call may be made twice, because an id counts once. How long it takes says
- * whether the ledger keeps up.
- */
+/** Calls a ledger. Every call may be repeated, because an id counts once. Its duration shows whether the ledger keeps up. */
 export function askLedger<T>(
 	ledger: () => LedgerApi & { readonly id?: DurableObjectId },
 	ask: (one: LedgerApi, deadline: number) => Promise<T>,
@@ -216,18 +185,18 @@ export function askLedger<T>(
 	return reach(call, { what: ledgerName, isSafe: true, timeoutMs });
 }
 
-/** Tells a ledger costs. They are no reason to refuse new work, which waits for what came before it. */
+/** Settles costs. They do not count as the load of the ledger. */
 export function settleCosts(ledger: () => LedgerApi, costs: readonly Cost[]): Promise<void> {
 	const call = (deadline: number) => ledger().settle(costs, deadline);
 	return reach(call, { what: ledgerName, isSafe: true, timeoutMs: usualLimitMs });
 }
 
-/** Whether an owner's ledger is behind, as far as this isolate knows. */
+/** As far as this isolate knows. */
 export function isLedgerBehind(ledgers: LedgerNamespace, owner: string): boolean {
 	return loads.isBehind(String(ledgers.idFromName(owner)));
 }
 
-/** Throws `overloaded` for new work where an owner's ledger is behind, as far as this isolate knows. */
+/** Throws `overloaded` for new work if the ledger of an owner is behind, as far as this isolate knows. */
 export function assertLedgerKeepsUp(ledgers: LedgerNamespace, owner: string): void {
 	loads.assertKeepsUp(String(ledgers.idFromName(owner)), ledgerName);
 }

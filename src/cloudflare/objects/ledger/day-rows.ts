@@ -10,20 +10,18 @@ interface Totals {
 	readonly reserved: Amount;
 }
 
-/** What is reserved for a lease, and the user of its session. */
 export interface OpenLease {
 	readonly amount: Amount;
 	readonly user?: string;
 }
 
-/** A day with its leases that are open. */
+/** A day with its open leases. */
 interface OpenDay extends Totals {
 	readonly open: ReadonlyMap<string, OpenLease>;
-	/** The newest of its parts. */
+	/** The parts that are not in `part` yet. */
 	readonly parts: Parts;
 }
 
-/** A row of `day` or `past`. */
 type DayRow = {
 	day: number;
 	spent_tokens: number;
@@ -41,10 +39,7 @@ function getTotals(row: DayRow): Totals {
 	};
 }
 
-/**
- * The rows of days in a ledger, with the sums of their leases, and the rows of their parts. Every method is synchronous;
- * what writes belongs into a transaction.
- */
+/** The days of a ledger, with the sums of their leases, and their parts. A writing method belongs into a transaction. */
 export class DayRows {
 	readonly parts: PartRows;
 	readonly #storage: DurableObjectStorage;
@@ -54,14 +49,13 @@ export class DayRows {
 		this.parts = new PartRows(storage);
 	}
 
-	/** Reads a day with all that was settled on it. */
 	read(day: number): OpenDay {
 		const [row] = this.#storage.sql.exec<DayRow>('SELECT * FROM day WHERE day = ?', day).toArray();
 		if (row !== undefined) return this.#sumUp(row);
 		return { spent: nothing, reserved: nothing, open: new Map(), parts: new Map() };
 	}
 
-	/** Adds the leases to a day's sums that were settled since they were stored. */
+	/** Adds the leases that were settled after the row was written. */
 	#sumUp(row: DayRow): OpenDay {
 		let { spent, reserved } = getTotals(row);
 		const open = parseOpen(row.open);
@@ -81,7 +75,7 @@ export class DayRows {
 		return { spent, reserved, open, parts };
 	}
 
-	/** Writes a day. Its parts go to rows of their own where they are many, or nothing is added to them any more. */
+	/** Moves the parts to rows of their own if they are many, or complete. */
 	save(table: 'day' | 'past', day: number, { spent, reserved, open, parts }: OpenDay): void {
 		const isMoved = table === 'past' || isFull(parts);
 		if (isMoved) this.parts.add(day, parts.values());
@@ -99,7 +93,7 @@ export class DayRows {
 		);
 	}
 
-	/** Finds a lease that stands in the row of its day. */
+	/** Finds a lease in the row of its day. */
 	findOpen(id: string): (OpenLease & { readonly day: number }) | undefined {
 		for (const { day, open } of this.#storage.sql.exec<DayRow>('SELECT * FROM day')) {
 			const lease = parseOpen(open).get(id);
@@ -108,7 +102,7 @@ export class DayRows {
 		return undefined;
 	}
 
-	/** Makes the days before `first` past ones, whose leases are forgotten. Returns whether there were any. */
+	/** Moves the days before `first` to `past`, without their leases. Returns whether there were any. */
 	forget(first: number): boolean {
 		const { sql } = this.#storage;
 		const days = sql.exec<DayRow>('SELECT * FROM day WHERE day < ?', first).toArray();
@@ -117,7 +111,7 @@ export class DayRows {
 		return days.length > 0;
 	}
 
-	/** The days since `first` on which something was spent, the newest first. */
+	/** The days with spending since `first`, the newest first. */
 	list(first: number): Day[] {
 		const { sql } = this.#storage;
 		const days = sql.exec<DayRow>('SELECT * FROM day WHERE day >= ? ORDER BY day DESC', first).toArray();
@@ -132,7 +126,7 @@ export class DayRows {
 		return this.withUnpriced(all, first).toSorted((a, b) => (a.day < b.day ? 1 : -1));
 	}
 
-	/** Tells of days how many tokens have no known price. */
+	/** Adds the tokens without a known price. */
 	withUnpriced(days: readonly Day[], first: number, user?: string): Day[] {
 		const unpriced = new Map(this.listParts([], first, user).map(({ day, unpricedTokens }) => [day, unpricedTokens]));
 		return days.map(({ day, spent, reserved }) => {
@@ -141,7 +135,7 @@ export class DayRows {
 		});
 	}
 
-	/** The parts of all days since `first`, summed up by these fields: the newest day first. */
+	/** The newest day first, then the most tokens. */
 	listParts(by: readonly PartField[], first: number, user?: string): DayPart[] {
 		const rows = this.#storage.sql.exec<DayRow>('SELECT * FROM day WHERE day >= ?', first).toArray();
 		const newest = rows.flatMap((row) => {
@@ -153,7 +147,6 @@ export class DayRows {
 		return groupParts(all, by).toSorted((a, b) => (a.day < b.day ? 1 : a.day > b.day ? -1 : b.tokens - a.tokens));
 	}
 
-	/** Makes what a user spent count for all others in the parts. */
 	erase(user: string): void {
 		this.parts.erase(user);
 		for (const row of this.#storage.sql.exec<DayRow>('SELECT * FROM day').toArray()) {
@@ -164,7 +157,7 @@ export class DayRows {
 	}
 }
 
-/** The leases in the row of a day. Those without a user have three fields. */
+/** A lease without a user has three fields. */
 const openLeases = v.array(
 	v.union([v.tuple([v.string(), v.number(), v.number(), v.string()]), v.tuple([v.string(), v.number(), v.number()])]),
 );

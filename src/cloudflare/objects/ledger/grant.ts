@@ -11,8 +11,8 @@ import {
 import type { Cost, LeaseRequest } from './api.ts';
 
 /**
- * Chooses what is reserved for a lease: all of it, or the next request, while there is plenty; else the next request with a
- * reply of `replyTokens`. Where nobody else has reserved anything, the next request gets all it may need.
+ * Chooses the reservation of a lease: `whole`, or `amount`, while there is plenty; else the next request with a reply of
+ * `replyTokens`. Without other reservations it is `amount`.
  */
 export function chooseAmount(
 	{ amount, whole = amount, reply }: Pick<LeaseRequest, 'amount' | 'whole' | 'reply'>,
@@ -27,17 +27,16 @@ export function chooseAmount(
 	return lesser(least, { tokens: Math.ceil(input.tokens + perToken.tokens * replyTokens), usd: input.usd + usd });
 }
 
-/** Whether nothing is reserved. */
 function isFree({ reserved }: BudgetState): boolean {
 	return reserved.tokens === 0 && reserved.usd === 0;
 }
 
-/** Whether all that is reserved, with this amount, is no more than half of what is not spent of a limit. */
+/** Whether at most half of the rest of a limit would be reserved. */
 function isPlenty({ limit, spent, reserved }: BudgetState, amount: Amount): boolean {
 	return !exceedsLimit({ limit: toHalf(limit, spent), spent: nothing, reserved }, amount);
 }
 
-/** Returns half of what is not spent of a limit. */
+/** Half of the rest of a limit. */
 function toHalf({ tokens, usd }: Limit, spent: Amount): Limit {
 	return {
 		...(tokens !== undefined && { tokens: (tokens - spent.tokens) / 2 }),
@@ -45,12 +44,12 @@ function toHalf({ tokens, usd }: Limit, spent: Amount): Limit {
 	};
 }
 
-/** Turns the amount of a lease into what is counted: an infinite part is not, because no cap bounds it. */
+/** An infinite part counts as 0, because no cap bounds it. */
 export function toCounted({ tokens, usd }: Amount): Amount {
 	return createAmount({ tokens: tokens === everything.tokens ? 0 : tokens, usd: usd === everything.usd ? 0 : usd });
 }
 
-/** Returns an amount with those parts infinite that are so in the request. */
+/** Makes the infinite parts of the request infinite again. */
 export function withInfinite({ tokens, usd }: Amount, asked: Amount): Amount {
 	return {
 		tokens: asked.tokens === everything.tokens ? asked.tokens : tokens,
@@ -58,23 +57,21 @@ export function withInfinite({ tokens, usd }: Amount, asked: Amount): Amount {
 	};
 }
 
-/** The reply that is reserved while nobody knows how long the agent's replies are, in tokens. */
+/** Tokens for the reply of an unknown agent. */
 const firstReply = 2_048;
-/** The shortest reply that is reserved, in tokens, and how much longer it is than the replies were. */
+/** Tokens of the shortest reservation, and its factor above the known length. */
 const [shortestReply, margin] = [256, 1.25];
-/** How fast a long reply is forgotten: by this share of the difference with each lease. */
+/** The share of the difference by which a shorter reply lowers the known length. */
 const forgotten = 1 / 32;
-/** The most agents and models that are remembered. */
 const mostKnown = 500;
 
 /**
- * How long the replies of each agent and model have been lately, as this life of the ledger learned it from the leases that
- * were settled. A longer reply counts at once, and shorter ones lower it slowly, so it is a high quantile.
+ * The recent reply lengths of each agent and model, from settled leases of this instance. A longer reply counts at once, a
+ * shorter one lowers the length slowly: the result is a high quantile.
  */
 export class ReplyLengths {
 	readonly #known = new Map<string, number>();
 
-	/** Learns from the replies of leases. */
 	learn(costs: readonly Cost[]): void {
 		for (const { agent, parts = [] } of costs)
 			for (const { model, longestReply = 0 } of parts)
@@ -89,7 +86,7 @@ export class ReplyLengths {
 		if (this.#known.size > mostKnown && oldest !== undefined) this.#known.delete(oldest);
 	}
 
-	/** Returns the reply to reserve, in tokens. */
+	/** Tokens to reserve for a reply. */
 	find(agent: string, model: string): number {
 		const known = this.#known.get(toKey(agent, model));
 		return known === undefined ? firstReply : Math.max(shortestReply, Math.ceil(known * margin));

@@ -20,15 +20,13 @@ import { toDay } from './day.ts';
 import type { AlertSender } from './spending-alert.ts';
 import { LedgerStore } from './store.ts';
 
-/** What a ledger is made with. */
 export interface LedgerOptions {
-	/** The clock of its days, in milliseconds since 1970. */
+	/** Milliseconds since 1970. */
 	readonly now?: () => number;
-	/** Says who wants alerts; nothing where nobody does. Throws `not_configured`. */
+	/** Undefined if nobody wants alerts. Throws `not_configured`. */
 	readonly findAlertSender?: () => AlertSender | undefined;
 }
 
-/** The Durable Object of an owner's ledger. */
 export class Ledger extends DurableObject<Env> implements LedgerApi {
 	readonly #store: LedgerStore;
 	readonly #storage: DurableObjectStorage;
@@ -44,8 +42,7 @@ export class Ledger extends DurableObject<Env> implements LedgerApi {
 	}
 
 	async reserve(request: LeaseRequest): Promise<Reserved> {
-		// Leases are refused before costs are.
-		assertInTime(request.deadline, 1_000);
+		assertInTime(request.deadline, 1_000); // Leases are refused before costs.
 		const receivers = this.#findAlertSender()?.receivers;
 		const answer = this.#store.reserve(this.#today, request, receivers);
 		if (receivers !== undefined && (!answer.ok || request.owed !== undefined)) await this.#setAlarm();
@@ -59,13 +56,12 @@ export class Ledger extends DurableObject<Env> implements LedgerApi {
 		if (receivers !== undefined) await this.#setAlarm();
 	}
 
-	/** Delivers alerts. */
 	override async alarm(): Promise<void> {
 		await deliverAlerts(this.#store.alerts, this.#findAlertSender());
 		await this.#setAlarm();
 	}
 
-	/** Sets the alarm for the next alert, if there is one. Rows that were written just before are durable only with it. */
+	/** The rows of the alert are durable only with the alarm. */
 	async #setAlarm(): Promise<void> {
 		const at = this.#store.alerts.nextAt();
 		if (at !== undefined) await this.#storage.setAlarm(Math.max(Date.now(), at));

@@ -6,28 +6,27 @@ import { createAmount } from '../budget.ts';
 import type { Cost, CostPart, DayPart, PartField, SpentPart } from './api.ts';
 import { formatDay } from './day.ts';
 
-/** Stands for all others: names beyond the bounds of a day, erased persons, and costs without an agent or a model. */
+/** All other names beyond the bounds of a day, erased persons, and costs without an agent or a model. */
 export const others = '*';
 
-/** Days before today whose parts are kept. */
+/** Days before today. */
 const partDays = 90;
 
-/** The most parts in the row of a day. A longer row would take longer to write. */
+/** Parts in the row of a day. A longer row takes longer to write. */
 const mostInRow = 32;
 
-/** How many rows of a day there are before a new part counts for all other users, models and agents, in this order. */
+/** The rows of a day from which a new part counts for all other users, models and agents. */
 const [mostRows, mostOfModels, mostOfAgents] = [500, 550, 600];
 
-/** The longest name of an agent, a model or a unit, in characters, and the most units of a part. */
+/** Characters of a name, and units of a part. */
 const [longestName, mostUnits] = [128, 20];
 
-/** The most parts that are removed at once. */
 const removedAtOnce = 1_000;
 
-/** The parts of a day by their names. */
+/** By `toKey`. */
 export type Parts = ReadonlyMap<string, SpentPart>;
 
-/** Adds parts, each to the one of the same names. */
+/** Adds parts to those of the same names. */
 export function addParts(all: Parts, more: Iterable<SpentPart>): Map<string, SpentPart> {
 	const sums = new Map(all);
 	for (const part of more) {
@@ -49,7 +48,7 @@ function addPart(a: SpentPart, b: SpentPart): SpentPart {
 	};
 }
 
-/** Lists the parts of a lease. What its session does not tell counts for all others. */
+/** The parts of a lease. Unknown names count as `others`. */
 export function listParts({ agent = others, amount, parts }: Cost, user: string | undefined): readonly SpentPart[] {
 	const about = { agent: cut(agent), ...(user !== undefined && { user }) };
 	const all = parts?.length ? parts : [{ ...none, model: others, ...createAmount(amount) }];
@@ -66,7 +65,7 @@ function cut(name: string): string {
 	return name.slice(0, longestName);
 }
 
-/** Keeps so many units. The counts of all others are of no use together. */
+/** Drops the last units: a sum of different units means nothing. */
 function keepUnits(units: CostPart['units']): CostPart['units'] {
 	if (units === undefined) return undefined;
 	return Object.fromEntries(
@@ -82,7 +81,6 @@ function toKey({ agent, model, user }: SpentPart): string {
 
 const counts = v.record(v.string(), v.number());
 
-/** A part in a row. */
 const stored = v.object({
 	agent: v.string(),
 	model: v.string(),
@@ -95,17 +93,15 @@ const stored = v.object({
 	units: v.optional(counts),
 });
 
-/** Writes parts into the row of a day or a lease. */
 export function formatParts(parts: Iterable<SpentPart>): string {
 	return JSON.stringify([...parts]);
 }
 
-/** Reads what `formatParts` wrote. */
 export function parseParts(text: string | null): readonly SpentPart[] {
 	return text === null ? [] : v.parse(v.array(stored), JSON.parse(text));
 }
 
-/** Whether the row of a day holds no more of these. */
+/** Whether the parts do not fit into the row of a day. */
 export function isFull(parts: Parts): boolean {
 	return parts.size > mostInRow;
 }
@@ -139,19 +135,18 @@ type Row = {
 };
 
 /**
- * What was spent on a day, by agent, model and user: the rows of `part`. A day has a bounded number of them, and they are
- * kept for 90 days. Every method is synchronous and belongs into the transaction of its lease.
+ * The spending of days by agent, model and user, in a bounded number of rows for each day, for 90 days. The methods are
+ * synchronous and belong into the transaction of their lease.
  */
 export class PartRows {
 	readonly #storage: DurableObjectStorage;
-	/** Before this day nothing is left. */
+	/** Earlier days have no rows. */
 	#keptFrom: number | undefined;
 
 	constructor(storage: DurableObjectStorage) {
 		this.#storage = storage;
 	}
 
-	/** Adds parts to those of a day. */
 	add(day: number, parts: Iterable<SpentPart>): void {
 		let size = this.#count(day);
 		for (const part of parts) {
@@ -161,7 +156,6 @@ export class PartRows {
 		}
 	}
 
-	/** Lists the parts since a day. */
 	list(first: number, user?: string): DayPart[] {
 		const { sql } = this.#storage;
 		const rows =
@@ -171,7 +165,6 @@ export class PartRows {
 		return rows.toArray().map((row) => ({ day: formatDay(row.day), ...toPart(row) }));
 	}
 
-	/** Makes what a user spent count for all others. */
 	erase(user: string): void {
 		const { sql } = this.#storage;
 		const rows = sql.exec<Row>('SELECT * FROM part WHERE user = ?', user).toArray();
@@ -179,7 +172,7 @@ export class PartRows {
 		for (const row of rows) this.add(row.day, [{ ...toPart(row), user: others }]);
 	}
 
-	/** Removes the parts that are too old, bit by bit until none is found. */
+	/** Removes old parts, a bounded number at a time. */
 	forget(today: number): void {
 		const first = today - partDays + 1;
 		if (this.#keptFrom === first) return;
@@ -193,7 +186,7 @@ export class PartRows {
 		if (rowsWritten === 0) this.#keptFrom = first;
 	}
 
-	/** Finds where a part counts: by its own names, or for all others once its day has many rows. */
+	/** Finds the row of a part: of its own names, or of others if the day has many rows. */
 	#findPlace(day: number, part: SpentPart, size: number) {
 		const ofModel = { ...part, user: others };
 		const ofAgent = { ...ofModel, model: others };

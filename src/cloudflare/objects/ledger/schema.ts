@@ -1,24 +1,21 @@
 import type { Schema } from '../migrate.ts';
 
 /**
- * The tables of a ledger.
+ * The tables of a ledger. Days are UTC days since 1970.
  *
- * A `day` is a number of days since 1970, in UTC, and holds the sums of its leases, so that no sum is made twice. Some of
- * its leases stand in `open`, with what is reserved for each. Each other is a row of `call`, under the day that it was first
- * heard of; its amount is what is reserved, once `settled` what its calls came to. A settled row of a lease that stands in
- * `open`, too, is not in the sums: the next lease takes it out of `open` and adds it. A `past` day is one whose leases are
- * forgotten.
+ * A `day` has the sums of its leases. Its newest leases are in `open`, as JSON, each with its reservation. Other leases are rows
+ * of `call`, under their first day, with the reservation, or with the cost if `settled`. A settled row of a lease in `open` is not
+ * in the sums yet: the next lease adds it. A `past` day has no leases any more.
  *
- * `parts` of a day are sums by agent, model and user, in JSON; once there are many they are added to the rows of `part`, where
- * no user is an empty text. `parts` of a call are those of a settled lease that stands in `open`, too.
+ * `parts` of a day are sums by agent, model and user, as JSON. Many of them move to rows of `part`, where an empty text is no
+ * user. `parts` of a call are those of a settled lease in `open`.
  *
- * `user_day` has the sums of a user's leases of a day, which are always complete, also of forgotten days. Its `before` is the
- * sum of what is spent and reserved on all earlier days of the user, so that the newest row has the sum of all days. `user_cap`
- * has the caps of each user that has any, in JSON.
+ * `user_day` has the sums of a user's leases. `before` is the sum of all earlier days of the user, spent and reserved, so that
+ * the newest row has the total. `user_cap` has caps as JSON.
  *
- * `alert` has the shares of budgets that were told, each with the limit then. One that is `armed` is told again under a higher
- * limit. A budget of all days has the day 0. `outgoing` has the alerts that are not delivered, and `told` whose ledger it is
- * with the limit of a day, both only where somebody wants alerts.
+ * `alert` has the announced shares of budgets with their limits. An `armed` share is announced again under a higher limit.
+ * Day 0 is the budget of all days. `outgoing` has alerts that wait for delivery, `told` the owner and the limit of a day. Both
+ * are empty without receivers.
  */
 const tables = `
 	CREATE TABLE day (

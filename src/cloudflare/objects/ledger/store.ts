@@ -14,7 +14,7 @@ import {
 } from '../budget.ts';
 import { migrate } from '../migrate.ts';
 import { AlertRows, type Spending } from './alerts.ts';
-import type { BudgetScope, Cost, Day, DayPart, LeaseRequest, PartField, Refusal, Reserved } from './api.ts';
+import type { Cost, Day, DayPart, LeaseRequest, PartField, Refusal, Reserved } from './api.ts';
 import { keptDays } from './day.ts';
 import { DayRows, type OpenLease } from './day-rows.ts';
 import { chooseAmount, ReplyLengths, toCounted, withInfinite } from './grant.ts';
@@ -22,28 +22,25 @@ import { addParts, formatParts, listParts } from './parts.ts';
 import { schema } from './schema.ts';
 import { UserRows } from './users.ts';
 
-/** The most leases in the row of a day. A longer row would take longer to write. */
+/** A longer row takes longer to write. */
 const mostOpen = 32;
 
-/** The most calls of forgotten days that are removed at once, so that no request waits for a whole day's. */
+/** No request waits for the removal of a whole day. */
 const removedAtOnce = 1_000;
 
-type ScopedRefusal = Refusal & { readonly scope: BudgetScope };
-
-/** A lease, under the name that its table has. */
 interface Call extends OpenLease {
 	readonly day: number;
 	readonly settled: boolean;
-	/** Whether it stands in the row of its day. */
+	/** Whether it is in the row of its day. */
 	readonly isOpen?: boolean;
-	/** What is not in the row of its day yet. */
+	/** The parts that are not in the row of its day yet. */
 	readonly parts?: string;
 }
 
 /**
- * The rows of a ledger. Every method is synchronous and writes all or nothing. A lease costs a row when it is reserved and
- * one when it is settled; where many are open at once, two each. The lease of a user costs one more each time. `LedgerApi`
- * says what each promises. `today` is the current day.
+ * The rows of a ledger. `LedgerApi` describes the methods, which are synchronous and write all or nothing. A lease writes a row
+ * when it is reserved and one when it is settled; beyond `mostOpen` open leases two each. The lease of a user writes one more
+ * each time.
  */
 export class LedgerStore {
 	readonly users: UserRows;
@@ -51,7 +48,7 @@ export class LedgerStore {
 	readonly #days: DayRows;
 	readonly #replies = new ReplyLengths();
 	readonly #storage: DurableObjectStorage;
-	/** Before this day nothing is left. */
+	/** Earlier days have no rows. */
 	#keptFrom: number | undefined;
 
 	constructor(storage: DurableObjectStorage) {
@@ -62,7 +59,6 @@ export class LedgerStore {
 		storage.transactionSync(() => migrate(storage.sql, schema));
 	}
 
-	/** @param receivers who wants alerts */
 	reserve(today: number, request: LeaseRequest, receivers: readonly string[] = []): Reserved {
 		const { id, user, about, limit, reply, owed = [] } = request;
 		const answer = (amount: Amount): Reserved => ({ ok: true, amount: withInfinite(amount, request.amount) });
@@ -97,8 +93,7 @@ export class LedgerStore {
 		});
 	}
 
-	/** The budgets of a user, as a refusal names them. */
-	#listBudgets(user: string, today: number): readonly ScopedRefusal[] {
+	#listBudgets(user: string, today: number): readonly Refusal[] {
 		const { daily, total } = this.users.state(user, today);
 		return [
 			{ scope: 'user-day', state: daily },
@@ -106,7 +101,6 @@ export class LedgerStore {
 		];
 	}
 
-	/** @param receivers who wants alerts */
 	settle(today: number, costs: readonly Cost[], receivers: readonly string[] = []): void {
 		this.#storage.transactionSync(() => {
 			this.#forget(today - keptDays);
@@ -141,7 +135,6 @@ export class LedgerStore {
 		if (receivers.length > 0) this.#noteSpent({ day: call.day, user, amount }, receivers);
 	}
 
-	/** Notes for alerts what was spent of each budget. */
 	#noteSpent({ day, user, amount }: Pick<Spending, 'day' | 'user' | 'amount'>, receivers: readonly string[]): void {
 		const { known } = this.alerts;
 		if (known === undefined) return;
@@ -154,10 +147,10 @@ export class LedgerStore {
 			this.alerts.note({ scope, day, user, limit: state.limit, spent: state.spent, amount }, receivers);
 	}
 
-	/** Notes for alerts that a budget has refused a call whose input would not fit even if all others gave back what they hold. */
+	/** Notes a refused call whose input does not fit, even without the reservations of others. */
 	#noteRefusal(
 		day: number,
-		{ scope, state }: ScopedRefusal,
+		{ scope, state }: Refusal,
 		{ user, input }: { readonly user: string | undefined; readonly input: Amount },
 		receivers: readonly string[],
 	): void {
@@ -172,7 +165,7 @@ export class LedgerStore {
 		return budgetState(limit, spent, reserved);
 	}
 
-	/** The call of that id, if its day is remembered. */
+	/** Finds a lease whose day is kept. */
 	#call(id: string): Call | undefined {
 		type Row = { day: number; tokens: number; usd: number; settled: number; user: string | null };
 		const [row] = this.#storage.sql
@@ -198,27 +191,23 @@ export class LedgerStore {
 		);
 	}
 
-	/** The days since `first` on which something was spent, the newest first. */
 	days(first: number): Day[] {
 		return this.#days.list(first);
 	}
 
-	/** The parts of all days since `first`, summed up by these fields: the newest day first. */
 	parts(by: readonly PartField[], first: number, user?: string): DayPart[] {
 		return this.#days.listParts(by, first, user);
 	}
 
-	/** The days of a user since `first`, the newest first. */
 	userDays(user: string, first: number): Day[] {
 		return this.#days.withUnpriced(this.users.days(user, first), first, user);
 	}
 
-	/** Makes what a user spent count for all others in the parts. */
 	eraseUser(user: string): void {
 		this.#storage.transactionSync(() => this.#days.erase(user));
 	}
 
-	/** Forgets the calls of the days before `first` at once, and removes their rows bit by bit until none is found. */
+	/** Removes the days before `first`, and their calls, a bounded number at a time. */
 	#forget(first: number): void {
 		if (this.#keptFrom === first) return;
 		const { sql } = this.#storage;

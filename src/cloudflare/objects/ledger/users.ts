@@ -4,19 +4,18 @@ import { type Amount, type BudgetState, budgetState, isBounded, type Limit, minu
 import { type Day, daysByUserLimit, type UserCaps, type UserDay, type UserDayPlace, type UserState } from './api.ts';
 import { formatDay, keptDays, parseDay } from './day.ts';
 
-/** What a lease changes in the sums of its user. */
+/** A change of a lease in the sums of its user. */
 export interface Change {
 	readonly spend?: Amount;
 	readonly reserve?: Amount;
-	/** What was reserved, and is not reserved any more. */
+	/** The end of a reservation. */
 	readonly release?: Amount;
 }
 
-/** The sums of a user on a day. */
 interface Sums {
 	readonly spent: Amount;
 	readonly reserved: Amount;
-	/** What is spent and reserved on all earlier days. */
+	/** Spent and reserved on all earlier days. */
 	readonly before: Amount;
 }
 
@@ -31,10 +30,7 @@ type Row = {
 	before_usd: number;
 };
 
-/**
- * The rows of users in a ledger: their caps, and what they spent. A change writes one row. A change of an earlier day also
- * writes each later row of the user. Every method is synchronous; `change` belongs into the transaction of its lease.
- */
+/** The caps and the spending of users. A change of an earlier day also writes each later row of the user. */
 export class UserRows {
 	readonly #storage: DurableObjectStorage;
 
@@ -42,7 +38,6 @@ export class UserRows {
 		this.#storage = storage;
 	}
 
-	/** Returns the caps of a user, and the states of both budgets. */
 	state(user: string, today: number): UserState {
 		const caps = this.#readCaps(user);
 		const { spent, reserved } = this.#readSums(user, today);
@@ -54,7 +49,6 @@ export class UserRows {
 		};
 	}
 
-	/** Replaces the caps of a user. Without any cap it removes their row. */
 	setCaps(user: string, { daily, total }: UserCaps): void {
 		const { sql } = this.#storage;
 		const caps = { daily: keepLimit(daily), total: keepLimit(total) };
@@ -62,7 +56,6 @@ export class UserRows {
 		else sql.exec('INSERT OR REPLACE INTO user_cap (user, caps) VALUES (?, ?)', user, JSON.stringify(caps));
 	}
 
-	/** Changes the sums of a user on a day. */
 	change(user: string, day: number, { spend = nothing, reserve = nothing, release = nothing }: Change): void {
 		const { spent, reserved, before } = this.#readSums(user, day);
 		const after = { spent: plus(spent, spend), reserved: minus(plus(reserved, reserve), release), before };
@@ -74,7 +67,7 @@ export class UserRows {
 		}
 	}
 
-	/** Lists the days of a user since `first` on which something was spent, the newest first. */
+	/** The days with spending since `first`, the newest first. */
 	days(user: string, first: number): Day[] {
 		return this.#storage.sql
 			.exec<Row>('SELECT * FROM user_day WHERE user = ? AND day >= ? ORDER BY day DESC', user, first)
@@ -83,7 +76,7 @@ export class UserRows {
 			.map(({ day, spent, reserved }) => ({ day, spent, reserved }));
 	}
 
-	/** Lists the days of all users since `first`: the newest first, from behind a place. */
+	/** The newest first. */
 	daysByUser(first: number, after?: UserDayPlace): UserDay[] {
 		const { sql } = this.#storage;
 		const rows =
@@ -96,7 +89,7 @@ export class UserRows {
 		return rows.toArray().map(toDayOfUser);
 	}
 
-	/** The sums of all days. What is reserved on a day whose leases are forgotten counts as spent. */
+	/** The total. A reservation of a day without its leases counts as spent. */
 	#sumUp(user: string, today: number): Pick<BudgetState, 'spent' | 'reserved'> {
 		const { before: all } = this.#readSums(user, Number.MAX_SAFE_INTEGER);
 		const kept = this.#storage.sql
@@ -106,7 +99,7 @@ export class UserRows {
 		return { spent: minus(all, reserved), reserved };
 	}
 
-	/** The sums of a day. A day without a row has the sums of all days before it as `before`. */
+	/** A day without a row has the total of the earlier days as `before`. */
 	#readSums(user: string, day: number): Sums {
 		const [row] = this.#storage.sql
 			.exec<Row>('SELECT * FROM user_day WHERE user = ? AND day <= ? ORDER BY day DESC LIMIT 1', user, day)
@@ -141,7 +134,7 @@ const inOrder = 'ORDER BY day DESC, user LIMIT ?';
 const storedLimit = v.object({ tokens: v.optional(v.number()), usd: v.optional(v.number()) });
 const storedCaps = v.object({ daily: v.optional(storedLimit), total: v.optional(storedLimit) });
 
-/** Returns a limit if there is a cap in it. */
+/** Returns undefined for a limit without a cap. */
 function keepLimit(limit: Limit | undefined): Limit | undefined {
 	return limit !== undefined && isBounded(limit) ? limit : undefined;
 }

@@ -3,7 +3,7 @@ import type { Shown } from '../../wire/operation.ts';
 import { reach, usualLimitMs } from '../reach.ts';
 import { type RpcResult, takeValue } from '../result.ts';
 
-/** Who wrote a memory: a call of a session, or somebody over HTTP. */
+/** A call of a session, or a request over HTTP. */
 export interface MemorySource {
 	readonly via: 'call' | 'http';
 	readonly agent?: string;
@@ -12,36 +12,34 @@ export interface MemorySource {
 	readonly callId?: string;
 }
 
-/** A memory: a small document. Times are milliseconds since 1970. */
+/** Times are milliseconds since 1970. */
 export interface MemoryRecord {
 	readonly path: string;
 	readonly text: string;
-	/** Another one after each change. */
+	/** Changes with each change. */
 	readonly version: string;
-	/** Who changed it last. */
 	readonly source: MemorySource;
 	readonly createdAt: number;
 	readonly updatedAt: number;
 }
 
-/** A memory that is written. What stands at its path is replaced. */
+/** Replaces the memory at its path. */
 export interface MemoryChange extends Pick<MemoryRecord, 'path' | 'text' | 'source'> {
-	/** The versions that it may replace; `*` for any. If it is missing, it also creates. */
+	/** The versions that it may replace; `*` for any. Without it the change may create. */
 	readonly ifMatch?: '*' | readonly string[];
-	/** Whether it only creates. */
+	/** Whether it may only create. */
 	readonly ifNoneMatch?: boolean;
 }
 
-/** The vector of a version of a memory. */
 export interface MemoryVector extends Pick<MemoryRecord, 'version'> {
 	readonly vector: readonly number[];
 }
 
-/** What a model for vectors says of a query. */
+/** The vector of a query. */
 export interface NearQuery {
 	readonly model: string;
 	readonly vector: readonly number[];
-	/** The vectors of memories that had none. They are kept. */
+	/** Vectors to store, of memories without one. */
 	readonly fresh: readonly MemoryVector[];
 }
 
@@ -52,57 +50,47 @@ export interface WrittenMemory {
 
 export interface MemoryPage {
 	readonly memories: readonly MemoryRecord[];
-	/** Where the next page begins; missing after the last. */
+	/** Missing on the last page. */
 	readonly cursor?: string;
 }
 
-/** The memories of one person: of an owner, or of one of its users. */
+/** The memories of an owner, or of one of its users. */
 export interface MemoryApi {
-	/** At most `limit` memories, by path, from a cursor on. */
+	/** By path. */
 	list(page: { readonly cursor?: string; readonly limit: number }): Promise<MemoryPage>;
-	/** At most `limit` memories that have words of the query, or that are near to it, the best first. */
+	/** Memories with words of the query, or near to it. The best first. */
 	search(query: string, limit: number, near?: NearQuery): Promise<readonly MemoryRecord[]>;
-	/** At most `limit` memories without a vector of a model, the newest first. */
+	/** Memories without a vector of a model, the newest first. */
 	listUnembedded(model: string, limit: number): Promise<readonly Pick<MemoryRecord, 'path' | 'version' | 'text'>[]>;
 	get(path: string): Promise<MemoryRecord | undefined>;
-	/** The memories at these paths. What is missing is left out. */
+	/** A missing memory is left out. */
 	getAll(paths: readonly string[]): Promise<readonly MemoryRecord[]>;
-	/**
-	 * Writes a memory. Fails with `precondition_failed` where a condition does not hold, and with `too_large` where a bound
-	 * would be passed.
-	 */
+	/** Fails with `precondition_failed` for a condition, and with `too_large` above a limit. */
 	put(change: MemoryChange): Promise<RpcResult<WrittenMemory>>;
 	/**
-	 * Moves a memory, or all under its path. Resolves to how many there were, also to a call that comes again. Fails with
-	 * `not_found`, and with `conflict` where something stands at the new path.
+	 * Moves a memory, or all below its path. Returns how many, also for a repeated call. Fails with `not_found`, and with
+	 * `conflict` if the new path is in use.
 	 */
 	rename(from: string, to: string, source: MemorySource): Promise<RpcResult<number>>;
-	/** Removes a memory and everything under its path. Resolves to how many there were. */
+	/** Removes a memory and all below its path. Returns how many. */
 	remove(path: string): Promise<number>;
-	/** Removes one memory, if it has one of these versions. Fails with `not_found` and `precondition_failed`. */
+	/** Removes a memory of one of these versions. Fails with `not_found` and `precondition_failed`. */
 	removeIf(path: string, ifMatch: '*' | readonly string[]): Promise<RpcResult<number>>;
-	/** Removes all of them. */
 	erase(): Promise<void>;
 }
 
-/** The namespace of memories. */
 export interface MemoryNamespace {
 	idFromName(name: string): DurableObjectId;
 	get(id: DurableObjectId): MemoryApi;
 }
 
-/** Whose memories they are: an owner's own, or those of one of its users. */
+/** An owner, or one of its users. */
 export interface MemoryHolder {
 	readonly owner: string;
 	readonly user?: string;
 }
 
-/**
- * Calls the object with the memories of a holder. Each pair of owner and user has an object of its own, so no query of one
- * can find what belongs to another.
- *
- * @param isSafe whether the call may be made twice
- */
+/** Calls the object of a holder. No query can find the memories of another holder. `isSafe`: the call may be repeated. */
 export function askMemory<T>(
 	memories: MemoryNamespace,
 	{ owner, user }: MemoryHolder,
@@ -114,7 +102,7 @@ export function askMemory<T>(
 	return reach(call, { what: 'The memory', isSafe, timeoutMs: usualLimitMs });
 }
 
-/** Calls it as `askMemory`. Throws the failure that it answers. */
+/** Like `askMemory`, but throws the failure of the answer. */
 export async function changeMemory<T>(
 	memories: MemoryNamespace,
 	holder: MemoryHolder,
@@ -124,7 +112,6 @@ export async function changeMemory<T>(
 	return takeValue(await askMemory(memories, holder, ask, isSafe));
 }
 
-/** Converts a memory to the form of the API. */
 export function showMemory({ createdAt, updatedAt, ...memory }: MemoryRecord): Shown<typeof shownMemory> {
 	return {
 		...memory,

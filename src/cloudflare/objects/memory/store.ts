@@ -16,10 +16,9 @@ type Row = {
 	updated_at: number;
 };
 
-/** Memories that a ranking by words has. */
 const mostRanked = 100;
 
-/** The rows of a memory. Every method is synchronous. `MemoryApi` says what each promises. A reader creates no tables. */
+/** `MemoryApi` describes the methods, which are synchronous. A reading method creates no tables. */
 export class MemoryStore {
 	readonly #storage: DurableObjectStorage;
 	readonly #vectors: MemoryVectors;
@@ -60,7 +59,7 @@ export class MemoryStore {
 		return this.#storage.transactionSync(() => {
 			migrate(this.#storage.sql, schema);
 			const before = this.get(path);
-			// A request that comes again because its answer was lost finds its own change (RFC 9110, section 13.1.1).
+			// A repeated request, whose answer was lost, finds its own change (RFC 9110, section 13.1.1).
 			if (ifMatch !== undefined && before?.text === text) return { memory: before, isNew: false };
 			if (ifMatch !== undefined) assertMatch(before, ifMatch);
 			if (ifNoneMatch && before !== undefined)
@@ -102,7 +101,7 @@ export class MemoryStore {
 		});
 	}
 
-	/** Removes a memory, and those whose path begins with it as a folder. */
+	/** Also removes the memories below the path. */
 	remove(path: string): number {
 		return this.#storage.transactionSync(() => {
 			const under = this.#listUnder(path);
@@ -125,7 +124,6 @@ export class MemoryStore {
 		return readVersion(this.#storage.sql) > 0;
 	}
 
-	/** Ranks the paths of memories that have words of a query. */
 	#rankByWords(query: string): readonly string[] {
 		const match = toMatch(query);
 		if (match === undefined) return [];
@@ -146,13 +144,13 @@ export class MemoryStore {
 		return this.#hasTables ? this.#storage.sql.exec<Row>(query, ...values).toArray() : [];
 	}
 
-	/** Lists the memory at a path, and those whose path begins with it as a folder. */
+	/** Lists the memory at a path, and those below it. */
 	#listUnder(path: string): Row[] {
 		const query = 'SELECT * FROM memory WHERE path = ?1 OR substr(path, 1, length(?2)) = ?2 ORDER BY path';
 		return this.#read(query, path, `${path}/`);
 	}
 
-	/** Throws `conflict` where a path would be both a memory and a folder. */
+	/** Throws `conflict` if a path would be both a memory and a folder. */
 	#assertFree(path: string): void {
 		const folder = listFolders(path).find((one) => this.get(one) !== undefined);
 		if (folder !== undefined) throw new RunletError('conflict', `${path}: ${folder} is a memory, and no folder.`);
@@ -207,9 +205,8 @@ function toRecord({ path, text, version, source, created_at: createdAt, updated_
 }
 
 /**
- * The tables of a memory. `source` is JSON. `word` is the index of words, with the rows of `memory` by their ids; it stands
- * apart, because the words in it are prepared (`words.ts`). `vector` has the vectors of the versions of memories, by the
- * model that has made them: floats of 32 bits.
+ * The tables of a memory. `source` is JSON. `word` is the index of prepared words (`search.ts`), by the ids of `memory`. `vector`
+ * has the vectors of versions, by their model, as floats of 32 bits.
  */
 const tables = `
 	CREATE TABLE memory (

@@ -1,12 +1,12 @@
 import type { DurableObjectStorage } from '@cloudflare/workers-types';
 import type { MemoryRecord, MemoryVector } from './api.ts';
 
-/** A memory that is much further away than the nearest one, or at all, has nothing to do with what is looked for. */
+/** A memory that is much further away than the nearest, or far away at all, is no result. */
 const [leastShare, leastCosine] = [0.75, 0.2];
 
 type VectorRow = { path: string; value: ArrayBuffer };
 
-/** The vectors of memories. One counts as long as its memory has the version that it was made of. */
+/** A vector is valid as long as its memory has its version. */
 export class MemoryVectors {
 	readonly #sql: DurableObjectStorage['sql'];
 
@@ -14,7 +14,7 @@ export class MemoryVectors {
 		this.#sql = sql;
 	}
 
-	/** Lists memories without a vector of a model, the newest first. */
+	/** The newest first. */
 	listMissing(model: string, limit: number): readonly Pick<MemoryRecord, 'path' | 'version' | 'text'>[] {
 		return this.#sql
 			.exec<{ path: string; version: string; text: string }>(
@@ -26,12 +26,11 @@ export class MemoryVectors {
 			.toArray();
 	}
 
-	/** Drops the vectors of versions that are not there any more. */
 	dropStale(): void {
 		this.#sql.exec('DELETE FROM vector WHERE version NOT IN (SELECT version FROM memory)');
 	}
 
-	/** Keeps the vectors of versions that are still there. */
+	/** Ignores versions that no longer exist. */
 	keep(model: string, vectors: readonly MemoryVector[]): void {
 		for (const { version, vector } of vectors)
 			this.#sql.exec(
@@ -42,7 +41,7 @@ export class MemoryVectors {
 			);
 	}
 
-	/** Ranks the paths of memories by their nearness to a vector, the nearest first. */
+	/** Ranks paths by the cosine, the nearest first. */
 	rank(model: string, query: readonly number[]): readonly string[] {
 		const rows = this.#sql.exec<VectorRow>(
 			'SELECT path, value FROM memory JOIN vector ON vector.version = memory.version WHERE model = ?',
@@ -60,7 +59,7 @@ export class MemoryVectors {
 	}
 }
 
-/** Returns the cosine of two vectors; 0 if one of them is of another length, or says nothing. */
+/** Returns 0 for a vector of another length, or of length 0. */
 function computeCosine(a: readonly number[], b: Float32Array): number {
 	if (a.length !== b.length) return 0;
 	let [product, ofA, ofB] = [0, 0, 0];

@@ -5,17 +5,15 @@ import { type Condition, type Outcome, type PublisherApi, publishedPrefix } from
 import { PublisherStore } from './store.ts';
 import { SkillWriter } from './writer.ts';
 
-/** What a publisher is made with. */
 export interface PublisherOptions {
-	/** Where skills are published. */
+	/** The namespace of the skills. */
 	readonly skills: SkillsNamespace;
-	/** How long after its last write its own copy counts, in milliseconds. Two minutes if it is missing. */
+	/** Milliseconds for which its own copy counts after its last write. Two minutes if it is missing. */
 	readonly trustMs?: number;
-	/** Milliseconds from one write of the index to the next; KV takes one a second. */
+	/** Milliseconds between two writes of the index; KV takes one write a second. */
 	readonly paceMs?: number;
 }
 
-/** The Durable Object that publishes skills. */
 export class Publisher extends DurableObject<Env> implements PublisherApi {
 	readonly #writer: SkillWriter;
 

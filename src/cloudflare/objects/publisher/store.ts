@@ -2,19 +2,19 @@ import type { DurableObjectStorage } from '@cloudflare/workers-types';
 import { migrate, type Schema } from '../migrate.ts';
 import { splitRows } from '../storage.ts';
 
-/** The documents in KV that change in place. */
+/** The KV documents that change in place. */
 export interface Documents {
 	readonly index: string | null;
 	readonly retired: string | null;
 }
 
-/** What was written last, in milliseconds since 1970; `pending` until KV has it. */
+/** The last write, in milliseconds since 1970. It is `pending` until KV has it. */
 export interface Written extends Documents {
 	readonly at: number;
 	readonly pending: boolean;
 }
 
-/** The rows of a publisher: its own copy of what it wrote. Every method is synchronous and writes all or nothing. */
+/** A publisher's copy of its last write. The methods are synchronous, and write all or nothing. */
 export class PublisherStore {
 	readonly #storage: DurableObjectStorage;
 
@@ -29,7 +29,7 @@ export class PublisherStore {
 		return { index: this.#text('index'), retired: this.#text('retired'), at: row.at, pending: row.pending === 1 };
 	}
 
-	/** `undefined` forgets everything. */
+	/** Undefined removes everything. */
 	save(written: Written | undefined): void {
 		this.#storage.transactionSync(() => {
 			const { sql } = this.#storage;
@@ -45,7 +45,6 @@ export class PublisherStore {
 		});
 	}
 
-	/** KV has it. */
 	settle(): void {
 		this.#storage.sql.exec('UPDATE written SET pending = 0');
 	}
@@ -58,12 +57,7 @@ export class PublisherStore {
 	}
 }
 
-/**
- * The tables of a publisher.
- *
- * `part` has the two documents that were written last (`index`, `retired`), in pieces that fit a row; `written` says when,
- * and whether KV has them.
- */
+/** `part` has the last documents (`index`, `retired`) in pieces that fit a row. `written` has their time, and whether KV has them. */
 const tables = `
 	CREATE TABLE part (document TEXT NOT NULL, position INTEGER NOT NULL, text TEXT NOT NULL, PRIMARY KEY (document, position)) WITHOUT ROWID;
 	CREATE TABLE written (id INTEGER PRIMARY KEY CHECK (id = 0), at INTEGER NOT NULL, pending INTEGER NOT NULL);

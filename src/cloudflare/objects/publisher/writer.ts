@@ -20,7 +20,7 @@ import { log, toFailureFields } from '../../log.ts';
 import type { Condition, Outcome } from './api.ts';
 import type { Documents, PublisherStore } from './store.ts';
 
-/** A skill to be put. Without `markdown` it is to be removed. */
+/** Without `markdown` the skill is removed. */
 export interface Change {
 	readonly name: string;
 	readonly markdown?: string;
@@ -29,9 +29,9 @@ export interface Change {
 
 export interface WriterOptions {
 	readonly prefix: string;
-	/** Milliseconds from one write of the index to the next. */
+	/** Milliseconds between two writes of the index. */
 	readonly paceMs: number;
-	/** How long after its last write its own copy counts, in milliseconds: KV's reads may be a minute old. Two minutes. */
+	/** Milliseconds for which its own copy counts after its last write: KV's reads may be a minute old. */
 	readonly trustMs?: number;
 }
 
@@ -40,16 +40,15 @@ interface Waiting {
 	readonly answer: (outcome: Outcome) => void;
 }
 
-/** The skills as they are after the changes so far, and the new texts of those that changes put. */
+/** The skills after the changes so far, and the new texts. */
 interface Draft {
 	readonly entries: Map<string, Entry>;
 	readonly put: Map<string, PreparedSkill>;
 }
 
 /**
- * Writes changes of skills to KV one after another, by the plan that `npm run skills` goes by, too. KV has no
- * compare-and-swap and takes one write a second of a key, so a prefix has one writer, and changes that wait for its next
- * write share it.
+ * Writes changes of skills to KV, by the same plan as `npm run skills`. KV has no compare-and-swap, and takes one write of a key
+ * a second. So a prefix has one writer, and waiting changes share its next write.
  */
 export class SkillWriter {
 	readonly #kv: SkillsNamespace;
@@ -105,7 +104,7 @@ export class SkillWriter {
 			const [index, retired] = await Promise.all([this.#kv.get(indexKey(prefix)), this.#kv.get(retiredKey(prefix))]);
 			return { index, retired };
 		}
-		// A crash between the two writes: KV may not have it.
+		// After a crash between the two writes KV may not have it.
 		if (own.pending) await this.#putIndex(own.index);
 		return own;
 	}
@@ -130,7 +129,7 @@ export class SkillWriter {
 		return { outcome: before === undefined ? 'created' : 'replaced', etag: await toEtag(skill.entry) };
 	}
 
-	/** The files beside a skill. Throws when they cannot be read: they must not be lost. */
+	/** Throws if the files beside a skill cannot be read, because they must not be lost. */
 	async #readFiles({ name, hash, files = [] }: Entry, body: string | undefined): Promise<Record<string, string>> {
 		if (files.length === 0) return {};
 		const stored = body ?? (await this.#kv.get(bodyKey(this.#options.prefix, hash)));
@@ -143,7 +142,7 @@ export class SkillWriter {
 		const { prefix } = this.#options;
 		const kv = {
 			...toSkillsKv(this.#kv),
-			// A later publishing removes what cannot be removed now.
+			// The next publication removes what cannot be removed now.
 			delete: async (keys: readonly string[]) => {
 				for (const key of keys) await this.#kv.delete(key).catch(() => {});
 			},
@@ -176,7 +175,7 @@ export class SkillWriter {
 	}
 }
 
-/** Vectors whose text still stands: `npm run skills` makes them, and a changed text is found by its words until then. */
+/** Keeps vectors of unchanged texts. `npm run skills` makes them; until then a changed text is found by its words. */
 async function keepVectors(vectors: Vectors, entries: ReadonlyMap<string, Entry>): Promise<Vectors | undefined> {
 	try {
 		const hashed = [...entries].map(async ([name, entry]) => [name, await hashContent(toEmbeddedText(entry))] as const);
