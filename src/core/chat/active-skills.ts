@@ -8,8 +8,7 @@ import { type Conversation, isSummary, type Window } from './conversation.ts';
 import type { Message } from './message.ts';
 import { raceAbort } from './signal.ts';
 
-/** The sources of a run's skills and of their tools. */
-export interface ActiveSkillsOptions {
+interface ActiveSkillsOptions {
 	readonly resolver: SkillResolver;
 	/** The tools that `allowed-tools` may name. */
 	readonly offered: readonly Tool[];
@@ -20,9 +19,9 @@ export interface ActiveSkillsOptions {
 
 type Sent = Pick<Conversation, 'messages' | 'window'>;
 
-/** The tool result by which a tool came into a conversation. */
+/** The tool result that brought a tool into a conversation. */
 export interface Origin {
-	/** The place of the result among the messages. A summary has the place before all of them. */
+	/** The index of the result. A summary has the index -1. */
 	readonly place: number;
 	/** The call of the result. Missing if a summary names the skill. */
 	readonly callId?: string;
@@ -31,17 +30,16 @@ export interface Origin {
 const bySummary: Origin = { place: -1 };
 
 /**
- * The skills with callable tools: the read skills and their required skills. A skill is active while requests have the
- * result that read it, or a summary that names it. A skill that a turn reads is active from the next turn on. Each
- * message is checked once, and again if the window moves.
+ * The skills with callable tools: the read skills and their required skills. A skill is active from the turn after its
+ * reading on, while requests have the result of the reading or a summary that names it.
  */
 export class ActiveSkills {
 	readonly #options: ActiveSkillsOptions;
-	/** A skill and the skills that it requires, by the name that was read. */
+	/** The read skill and its required skills, by the name of the read skill. */
 	readonly #loaded = new Map<string, readonly Skill[]>();
 	#window: Window | undefined;
 	#read = new Map<string, Origin>();
-	/** The messages before this place are counted. */
+	/** The messages before this index were searched for readings. */
 	#place = 0;
 
 	constructor(options: ActiveSkillsOptions) {
@@ -53,7 +51,7 @@ export class ActiveSkills {
 		return [...this.#read.keys()];
 	}
 
-	/** Returns how the tools of the read skills came into the conversation, in order. */
+	/** Returns the origins of the tools of the read skills by name, in order. */
 	listOrigins(): ReadonlyMap<string, Origin> {
 		const origins = new Map<string, Origin>();
 		const { tools } = this.bundle([]);
@@ -65,11 +63,12 @@ export class ActiveSkills {
 		return origins;
 	}
 
-	/** Counts the read skills before a place of the conversation. Returns all tools that are callable there. */
+	/** Finds the read skills before a place of the conversation. Returns all tools that are callable there. */
 	async toolsAt({ messages, window }: Sent, end: number): Promise<readonly Tool[]> {
 		if (window !== this.#window) {
 			this.#window = window;
-			this.#read = new Map(window.front.flatMap(listSummarized).map((name) => [name, bySummary]));
+			const summarized = window.front.flatMap((message) => (isSummary(message) ? (message.skills ?? []) : []));
+			this.#read = new Map(summarized.map((name) => [name, bySummary]));
 			this.#place = window.from;
 		}
 		for (const { name, ...origin } of listReadings(messages, this.#place, end))
@@ -95,24 +94,19 @@ export class ActiveSkills {
 	}
 }
 
-/** Lists the skills that a summary says were read before it. */
-function listSummarized(message: Message): readonly string[] {
-	return isSummary(message) ? (message.skills ?? []) : [];
-}
-
-/** Lists the skills that the messages between two places read successfully, in order. */
+/** Lists the successful readings of skills between two places, in order. */
 function* listReadings(
 	messages: readonly Message[],
 	from: number,
 	end: number,
 ): Generator<Origin & { readonly name: string }> {
-	let asked = new Map<string, string>();
+	let calls = new Map<string, string>();
 	for (let place = from; place < end; place++) {
 		const message = messages[place];
 		if (message === undefined) continue;
-		if (message.role === 'assistant') asked = new Map((message.toolCalls ?? []).flatMap(findReading));
+		if (message.role === 'assistant') calls = new Map((message.toolCalls ?? []).flatMap(findReading));
 		if (message.role !== 'tool' || message.isError === true) continue;
-		const name = asked.get(message.toolCallId);
+		const name = calls.get(message.toolCallId);
 		if (name !== undefined && message.content !== describeUnknownSkill(name))
 			yield { name, place, callId: message.toolCallId };
 	}

@@ -25,35 +25,35 @@ export interface TurnReaders {
 	readonly restart: () => Promise<void>;
 }
 
-/** The request of one turn and the settings of the call. */
+/** The request of one turn. */
 export interface TurnRequest {
 	readonly options: ChatOptions;
 	readonly messages: readonly Message[];
 	readonly system?: string;
 	readonly tools?: readonly Tool[];
-	/** The call whose result brought a tool, by the tool's name. */
+	/** The id of the call whose result brought a tool, by the tool's name. */
 	readonly foundBy?: ReadonlyMap<string, string>;
 	readonly stream: boolean;
 	readonly signal: AbortSignal;
 	readonly readers: TurnReaders;
 }
 
-/** A request with the estimated number of tokens that it sends. */
 interface MeteredTurn extends TurnRequest {
+	/** The estimated tokens of the request. */
 	readonly inputTokens: number;
-	/** Whether the reply may not be shorter than the options allow. */
+	/** Whether the reply may have the full length of the options. */
 	readonly isWhole?: boolean;
-	/** Called if the meter throws. Then no request is made, and neither a retry nor a fallback helps. */
+	/** Called if the meter refuses the request. Neither a retry nor a fallback helps then. */
 	readonly onRefused: () => void;
 }
 
 /**
- * Asks a model for one turn. Repeats it after a failure that may pass, then asks the fallbacks. If readers have seen a
- * part of a try, `turn.restarted` comes before the next one. Errors of the meter are not retried. A reply without
- * streaming is emitted as one delta. The usage of failed tries counts. Throws a `RunletError`.
+ * Asks a model for one turn. Retries a failure that may pass, then asks the fallbacks. If readers have seen a part of a
+ * failed try, `turn.restarted` comes before the next try. Errors of the meter are not retried. A reply without
+ * streaming is emitted as one delta. The usage includes failed tries. Throws a `RunletError`.
  */
-export async function askModel(asked: TurnRequest): Promise<TurnReply> {
-	const { options, signal, readers } = asked;
+export async function askModel(turn: TurnRequest): Promise<TurnReply> {
+	const { options, signal, readers } = turn;
 	const fallbacks = [...(options.fallbacks ?? [])];
 	let lost: ChatUsage = {};
 	let isRefused = false;
@@ -62,8 +62,9 @@ export async function askModel(asked: TurnRequest): Promise<TurnReply> {
 	};
 	for (let model = options.model; ; ) {
 		const { maxRetries = 2, timeouts } = findLimits(options, model);
-		const messages = dropCompacted(asked.messages, findVariant(options, model));
-		const request = { ...(await estimateInput({ ...asked, messages }, model)), onRefused };
+		const messages = dropCompacted(turn.messages, findVariant(options, model));
+		const inputTokens = await estimateInput({ ...turn, messages }, model);
+		const request = { ...turn, messages, inputTokens, onRefused };
 		try {
 			const reply = await retry(() => tryModel(request, model, timeouts), {
 				model,
@@ -87,16 +88,15 @@ export async function askModel(asked: TurnRequest): Promise<TurnReply> {
 	}
 }
 
-/** Estimates what a request sends to a model. Another model's provider may send more of the same conversation. */
-async function estimateInput(request: TurnRequest, model: string): Promise<Omit<MeteredTurn, 'onRefused'>> {
+/** Estimates the tokens of a request, if a meter needs them. They depend on the provider of the model. */
+async function estimateInput(request: TurnRequest, model: string): Promise<number> {
 	const { options, messages, system, tools, signal } = request;
-	if (options.meter === undefined) return { ...request, inputTokens: 0 };
+	if (options.meter === undefined) return 0;
 	const outputSchema = toSentSchema(options.outputSchema);
-	const given = { ...options, model, system, outputSchema };
-	return { ...request, inputTokens: await raceAbort(estimateRequest(given, messages, tools), signal) };
+	return raceAbort(estimateRequest({ ...options, model, system, outputSchema }, messages, tools), signal);
 }
 
-/** Makes one request. Repeats it without the short limit if the budget cut the reply off. */
+/** Makes one request. Repeats it with the full length if the budget cut the reply off. */
 async function tryModel(request: MeteredTurn, model: string, timeouts: Timeouts): Promise<TurnReply> {
 	const { meter } = request.options;
 	const { reply, streamed } = await requestReply(request, model, timeouts);
@@ -117,8 +117,8 @@ async function requestReply(request: MeteredTurn, model: string, timeouts: Timeo
 	const { meter, maxReplyBytes } = options;
 	const inputAudioTokens = Math.min(inputTokens, estimateAudio(model, request.messages));
 	const choices = { ...pickChoices(options), cache: options.cache, inputAudioTokens };
-	const asked = { model, inputTokens, choices, maxOutputTokens: options.maxOutputTokens, isWhole, signal };
-	const maxOutputTokens = meter === undefined ? options.maxOutputTokens : await reserve(meter, asked, onRefused);
+	const metered = { model, inputTokens, choices, maxOutputTokens: options.maxOutputTokens, isWhole, signal };
+	const maxOutputTokens = meter === undefined ? options.maxOutputTokens : await reserve(meter, metered, onRefused);
 	if (signal.aborted) {
 		await meter?.lost(undefined, false, 0);
 		throw toAbortError(signal);
@@ -151,9 +151,9 @@ async function requestReply(request: MeteredTurn, model: string, timeouts: Timeo
 	}
 }
 
-async function reserve(meter: Meter, asked: MeteredRequest, onRefused: () => void): Promise<number | undefined> {
+async function reserve(meter: Meter, request: MeteredRequest, onRefused: () => void): Promise<number | undefined> {
 	try {
-		return await meter.reserve(asked);
+		return await meter.reserve(request);
 	} catch (error) {
 		onRefused();
 		throw error;
@@ -188,13 +188,13 @@ function toModelCall(
 	};
 }
 
-/** Returns the schema for the request. A schema for any object becomes part of the system prompt instead. */
+/** Returns the schema for the request. A schema for any object is part of the system prompt instead. */
 function toSentSchema(schema: ChatOptions['outputSchema']): JsonSchema | undefined {
 	if (isAnyObject(schema)) return undefined;
 	return isSchema(schema) ? toJsonSchema(schema, 'outputSchema') : schema;
 }
 
-/** Takes the next ready fallback from the list. Warns of one that is not ready. */
+/** Takes the next ready fallback from the list. Warns of each other fallback. */
 async function findNextReady(options: ChatOptions, fallbacks: string[], emit: Emit): Promise<string | undefined> {
 	for (let model = fallbacks.shift(); model !== undefined; model = fallbacks.shift()) {
 		if (hasOwnFunctions(options)) return model;
@@ -213,7 +213,7 @@ function findLimits(options: ChatOptions, model: string): { maxRetries?: number;
 	return { maxRetries: maxRetries ?? own?.maxRetries, timeouts: { ...own?.timeouts, ...timeouts } };
 }
 
-/** Returns the provider of a model, if it is not the options' own functions. */
+/** Returns the name of a model's provider. Missing for the options' own functions. */
 export function findVariant(options: ChatOptions, model = options.model): string | undefined {
 	return hasOwnFunctions(options) ? undefined : resolveRegistration({ model, providers: options.providers })?.variant;
 }

@@ -1,12 +1,13 @@
 import { hashText } from '../base/bytes.ts';
 import type { Tool } from '../tool/index.ts';
 import { type Conversation, isSummary } from './conversation.ts';
+import { memoize } from './memoize.ts';
 import { type Message, messageText } from './message.ts';
 import type { ChatOptions } from './options.ts';
 import type { CacheMiss, PromptRecord } from './prompt-record.ts';
 import type { ChatUsage } from './usage.ts';
 
-/** A request with its parts, as far as they are compared. */
+/** The compared parts of a request. */
 export interface SentPrompt extends Pick<Conversation, 'messages' | 'window' | 'fronts' | 'references'> {
 	readonly model: string;
 	readonly tools?: readonly Tool[];
@@ -34,8 +35,8 @@ export function createPromptRecord(sent: SentPrompt, usage: ChatUsage, at: numbe
 /** The tolerance for providers, which count in steps of up to 128 tokens. */
 const unevenTokens = 256;
 
-/** The least tokens of a cached prompt: for most models, and for all models. */
-const [usuallyLeast, alwaysEnough] = [1_024, 4_096];
+/** The least tokens of a cached prompt: of most models, and of all models. */
+const [usualMinimum, highestMinimum] = [1_024, 4_096];
 
 /**
  * Finds why the cache had less than the previous request. Returns `undefined` after a hit, or if the provider does not
@@ -60,38 +61,26 @@ export function findCacheMiss(
 	if (start !== before.start[0]) return isSummed ? 'summary' : 'truncated';
 	if (sent.references?.messages.size !== before.references?.[0]) return 'old results';
 	if (hashFronts(fronts, before.fronts[0]) !== before.fronts[1]) return 'changed messages';
-	if (before.inputTokens < usuallyLeast) return 'too short';
+	if (before.inputTokens < usualMinimum) return 'too short';
 	if (askedAt - before.at > (cache === '1h' ? 60 : 5) * 60_000) return 'expired';
 	if (tools.length > count) return 'new tools';
-	return cached === 0 && before.inputTokens < alwaysEnough ? 'too short' : 'unknown';
+	return cached === 0 && before.inputTokens < highestMinimum ? 'too short' : 'unknown';
 }
 
-// Tools and messages never change, so each is hashed once, even if several turns send it.
-const toolHashes = new WeakMap<Tool, string>();
-const messageHashes = new WeakMap<Message, string>();
+const hashTool = memoize(({ name, description, inputSchema }: Tool) =>
+	hashText(JSON.stringify([name, description, inputSchema])),
+);
+const hashMessage = memoize((message: Message) => hashText(messageText(message)));
 
 function hashTools(tools: readonly Tool[], count: number): string {
-	const hashes = tools.slice(0, count).map((tool) => {
-		const { name, description, inputSchema } = tool;
-		const hash = toolHashes.get(tool) ?? hashText(JSON.stringify([name, description, inputSchema]));
-		toolHashes.set(tool, hash);
-		return hash;
-	});
-	return hashText(hashes.join());
+	return hashText(tools.slice(0, count).map(hashTool).join());
 }
 
 function hashFronts(fronts: readonly Message[], count: number): string {
 	return hashText(fronts.slice(0, count).map(hashMessage).join());
 }
 
-/** Describes the start of the sent part of a conversation: its front and its first message. */
 function describeStart({ messages, window: { front, from } }: SentPrompt): PromptRecord['start'] {
 	const first = [...front, ...messages.slice(from, from + 1)];
 	return [hashText(first.map(hashMessage).join()), front.some(isSummary)];
-}
-
-function hashMessage(message: Message): string {
-	const hash = messageHashes.get(message) ?? hashText(messageText(message));
-	messageHashes.set(message, hash);
-	return hash;
 }

@@ -10,7 +10,7 @@ export type CallAnswer =
 			readonly id: string;
 			readonly approve: boolean;
 			readonly reason?: string;
-			/** The arguments to run the call with, instead of the model's. The caller has to check them. */
+			/** Checked arguments to run the call with, instead of the model's. */
 			readonly input?: Readonly<Record<string, unknown>>;
 	  };
 
@@ -27,7 +27,6 @@ export interface PendingCalls {
 /** Checked answers to open calls. */
 export interface ReadAnswers {
 	readonly messages: readonly ToolMessage[];
-	/** The approved calls. */
 	readonly approved: readonly ToolCall[];
 	/** Arguments for approved calls, instead of the model's. */
 	readonly edits: readonly CallEdit[];
@@ -74,15 +73,15 @@ export function readCallAnswers(
 	return { messages, approved, edits, isLast: left.size === 0 };
 }
 
-/** Finds the answers to calls that still wait for this kind of answer. The last answer to a call counts. */
+/** Finds the answers that fit open calls. The last answer to a call counts. */
 export function findOpenAnswers(
 	calls: readonly WaitingCall[] = [],
 	answers: readonly CallAnswer[],
 ): readonly CallAnswer[] {
-	return calls.flatMap(({ id, kind }) => {
-		const given = answers.findLast((answer) => answer.id === id && 'approve' in answer === (kind === 'approval'));
-		return given ?? [];
-	});
+	return calls.flatMap(
+		({ id, kind }) =>
+			answers.findLast((answer) => answer.id === id && 'approve' in answer === (kind === 'approval')) ?? [],
+	);
 }
 
 function createDenial(id: string, reason: string | undefined): ToolMessage {
@@ -96,12 +95,12 @@ function createNotOpen(
 	calls: readonly ToolCall[],
 	everAsked: ReadonlySet<string>,
 ): RunletError {
-	const asked =
+	const wasAsked =
 		everAsked.has(id) ||
 		turn.some((message) => message.role === 'assistant' && message.toolCalls?.some((call) => call.id === id));
 	if (calls.some((call) => call.id === id))
 		return createRefusal('invalid_request', `id: "${id}" is answered twice here.`);
-	if (asked) return createRefusal('conflict', `id: "${id}" is answered already, and the first answer counts.`);
+	if (wasAsked) return createRefusal('conflict', `id: "${id}" is answered already, and the first answer counts.`);
 	const open = calls.map((call) => call.id).join(', ');
 	return createRefusal('invalid_request', `id: no call "${id}" waits for an answer. Open: ${open || 'none'}.`);
 }

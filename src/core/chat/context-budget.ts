@@ -1,5 +1,6 @@
 import { RunletError } from '../base/errors.ts';
 import type { Tool } from '../tool/index.ts';
+import { memoize } from './memoize.ts';
 import { type Message, messageText } from './message.ts';
 import type { ChatOptions } from './options.ts';
 import { writeSystem } from './run-context.ts';
@@ -55,7 +56,6 @@ export function findContextLimit({
 	return maxContextTokens ?? (typeof window === 'function' ? window(model) : window);
 }
 
-/** Estimates a request. */
 export async function measureRequest(
 	{
 		model,
@@ -73,7 +73,6 @@ export async function measureRequest(
 	return { parts, total: parts.messages + parts.system + parts.tools };
 }
 
-/** Whether a request is large enough for a warning. */
 export function isNearlyFull(
 	{ warnContextPct = 0.8 }: Pick<ChatOptions, 'warnContextPct'>,
 	{ total }: RequestSize,
@@ -82,7 +81,6 @@ export function isNearlyFull(
 	return total > limit * warnContextPct;
 }
 
-/** Creates the error for a request over the limit. */
 export function createOverflow({ parts, total }: RequestSize, limit: number): RunletError {
 	return new RunletError('context_overflow', formatBudgetBreakdown(parts, total, limit), { parts, total, limit });
 }
@@ -116,15 +114,8 @@ export function formatBudgetBreakdown({ messages, system, tools }: BudgetParts, 
 	);
 }
 
-// Messages never change, so each is measured once, even if several turns send it.
-const measured = new WeakMap<Message, number>();
-
-function countCharacters(message: Message): number {
-	const known = measured.get(message);
-	if (known !== undefined) return known;
+const countCharacters = memoize((message: Message): number => {
 	const calls =
 		message.role === 'assistant' && message.toolCalls !== undefined ? JSON.stringify(message.toolCalls).length : 0;
-	const characters = messageText(message).length + calls;
-	measured.set(message, characters);
-	return characters;
-}
+	return messageText(message).length + calls;
+});

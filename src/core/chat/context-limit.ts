@@ -26,25 +26,24 @@ import { raceAbort } from './signal.ts';
 import type { TurnReply } from './streamed-reply.ts';
 import { type PreparedTurn, summarize } from './summary.ts';
 
-/** The tokens of a request. */
+/** The limits of requests in tokens. */
 interface Room {
-	/** The limit. */
 	readonly limit: number;
-	/** The target after something was left out. */
+	/** The target after messages were left out. */
 	readonly target: number;
 	/** The limit of a request for a summary with its answer. */
-	readonly asking: number;
+	readonly forSummary: number;
 }
 
 /**
- * Asks the model with as much of the conversation as fits (`contextFull`). If the request is over the limit, or if its
- * provider refuses the length before anything was shown, references replace older results. If that is not enough, the
- * oldest messages are left out until the request has about half of that size, or as few as possible. Throws
- * `context_overflow` if the newest user message and the messages after it do not fit.
+ * Asks the model with as much of the conversation as fits (`contextFull`). If the request is over the limit, or if the
+ * provider refuses its length before a part was shown, references replace older results. If that is not enough, the
+ * oldest messages are left out until the request has about half of its size. Throws `context_overflow` if the newest
+ * user message and the messages after it do not fit.
  */
 export async function askWithinContext(turn: PreparedTurn, conversation: Conversation): Promise<TurnReply> {
 	const { options, signal, readers } = turn;
-	/** The window and the references that `sent` was selected for. */
+	/** The state of the conversation for which `sent` was selected. */
 	let { window, references } = conversation;
 	let sent: SentTools = turn;
 	const found = findContextLimit(options);
@@ -79,14 +78,14 @@ export async function askWithinContext(turn: PreparedTurn, conversation: Convers
 	return (await askOr(() => leaveOut(turn, conversation))) ?? ask();
 }
 
-/** Leaves out the oldest part of a request that was refused as too long. Returns whether there is one. */
+/** Leaves out the oldest part of a request that was refused as too long. Returns whether there is such a part. */
 async function leaveOut(turn: PreparedTurn, conversation: Conversation): Promise<boolean> {
 	const room = await findRoomAfterRefusal(turn, conversation);
 	if (room !== undefined) await makeRoom(turn, conversation, room);
 	return room !== undefined;
 }
 
-/** Sends references in the place of older results. Returns whether there are any that were sent whole. */
+/** Replaces older results by references. Returns whether there were results to replace. */
 function referToResults({ canRefer, readers }: PreparedTurn, conversation: Conversation): Promise<boolean> {
 	return takeStep({ conversation, emit: readers.emit }, canRefer ? findFullStep(conversation) : undefined);
 }
@@ -102,7 +101,7 @@ async function keepWithinLimit(turn: PreparedTurn, conversation: Conversation, l
 		size = await measureSize(turn, conversation, conversation.window);
 	if (size.total > limit) {
 		if (contextFull === 'fail') throw createOverflow(size, limit);
-		await makeRoom(turn, conversation, { limit, target: limit / 2, asking: limit });
+		await makeRoom(turn, conversation, { limit, target: limit / 2, forSummary: limit });
 		size = await measureSize(turn, conversation, conversation.window);
 	}
 	if (!isNearlyFull(turn.options, size, limit)) return;
@@ -112,8 +111,8 @@ async function keepWithinLimit(turn: PreparedTurn, conversation: Conversation, l
 }
 
 /**
- * Returns the room for a request that is too long although its estimate is not: half of it, or the newest group alone.
- * Returns nothing if the newest group is everything.
+ * Returns the limits after a refusal of a request whose estimate was within the limit: half of it, or the newest group
+ * alone. Returns `undefined` if there is only one group.
  */
 async function findRoomAfterRefusal(turn: PreparedTurn, conversation: Conversation): Promise<Room | undefined> {
 	const { contextFull = 'fail' } = turn.options;
@@ -124,7 +123,7 @@ async function findRoomAfterRefusal(turn: PreparedTurn, conversation: Conversati
 	const least = await measureSize(turn, conversation, moveWindow(messages, window, last));
 	const target = total / 2;
 	const summary = contextFull === 'compact' ? computeSummaryTokens(target) : 0;
-	return { target, limit: Math.max(target, least.total + summary), asking: target };
+	return { target, limit: Math.max(target, least.total + summary), forSummary: target };
 }
 
 async function makeRoom(turn: PreparedTurn, conversation: Conversation, room: Room): Promise<void> {
@@ -146,14 +145,11 @@ async function truncate(turn: PreparedTurn, conversation: Conversation, room: Ro
 		const size = await measureSize(turn, conversation, next);
 		if (size.total > room.limit) throw createOverflow(size, room.limit);
 	}
-	const without = countLeftOut(messages, window, newest.from) + newest.front.length - next.front.length;
+	const count = countLeftOut(messages, window, newest.from) + newest.front.length - next.front.length;
 	conversation.window = next;
 	keepReferences(conversation);
-	await warn(
-		turn,
-		'context_truncated',
-		`The context is full: ${without} older messages are not sent to the model any more.`,
-	);
+	const message = `The context is full: ${count} older messages are not sent to the model any more.`;
+	await warn(turn, 'context_truncated', message);
 }
 
 /** Replaces the oldest groups by a summary, if there is room and the model writes one. */
@@ -165,34 +161,30 @@ async function compact(turn: PreparedTurn, conversation: Conversation, room: Roo
 	// Recalled text is never summarized, because it may be erased later.
 	const sent = selectSent({ messages }, window);
 	const older = sent.slice(0, findUserPlace(sent, messages.slice(at).filter(isUser).length));
-	const asking = { limit: room.asking, tokens, charactersPerToken: await countCharactersPerToken(turn, sent) };
-	const made = await summarize(turn, older, asking, conversation.spend);
-	if (made === undefined) return;
-	const { message, usage } = made;
-	const without = countLeftOut(messages, window, at);
+	const charactersPerToken = await countCharactersPerToken(turn, sent);
+	const summaryRoom = { limit: room.forSummary, tokens, charactersPerToken };
+	const summary = await summarize(turn, older, summaryRoom, conversation.spend);
+	if (summary === undefined) return;
+	const { message, usage } = summary;
+	const count = countLeftOut(messages, window, at);
 	const next = moveWindow(messages, window, at);
 	messages.splice(at, 0, message);
 	conversation.window = withSummary({ ...next, from: at + 1 }, message);
 	keepReferences(conversation, at);
-	await warn(turn, 'context_compacted', `The context is full: ${without} older messages were summed up.`);
+	await warn(turn, 'context_compacted', `The context is full: ${count} older messages were summed up.`);
 	await conversation.store(message, { inFrontOf: messages.length - 1 - at, usage });
 }
 
-/** Returns the tokens of a summary. */
 function computeSummaryTokens(target: number): number {
 	return Math.min(4_096, Math.max(128, Math.floor(target / 4)));
 }
 
-/** Returns the characters for each counted token of a conversation. */
 async function countCharactersPerToken({ options, signal }: PreparedTurn, sent: readonly Message[]): Promise<number> {
 	const { parts } = await raceAbort(measureRequest({ ...options, system: undefined }, sent), signal);
 	return Math.min(4, Math.max(1, (4 * countTokensHeuristic(sent)) / Math.max(1, parts.messages)));
 }
 
-/**
- * Finds the first place from which the request has the target size, with `more` additional tokens, else one within the
- * limit.
- */
+/** Finds the first place from which the request and `more` tokens are within the target, else within the limit. */
 async function findFirstFitting(
 	turn: PreparedTurn,
 	conversation: Conversation,
@@ -223,7 +215,6 @@ function measureSize(
 	return raceAbort(measureRequest({ ...options, system }, sent, tools), signal);
 }
 
-/** Counts the messages that a move of the window leaves out. */
 function countLeftOut(messages: readonly Message[], { from }: Window, at: number): number {
 	return messages.slice(from, at).filter(({ role }) => role !== 'system').length;
 }
@@ -232,7 +223,7 @@ function isUser({ role }: Message): boolean {
 	return role === 'user';
 }
 
-/** Finds the place of the user message with `count - 1` user messages after it. */
+/** Finds the index of the user message with `count - 1` user messages after it. */
 function findUserPlace(messages: readonly Message[], count: number): number {
 	let left = count;
 	return messages.findLastIndex((message) => isUser(message) && --left === 0);

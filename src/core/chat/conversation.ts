@@ -2,6 +2,7 @@ import { isRecord } from '../base/json.ts';
 import type { MessagePart } from '../base/part.ts';
 import { truncateText } from '../base/text.ts';
 import type { ConversationText } from '../tool/index.ts';
+import { memoize } from './memoize.ts';
 import {
 	type Message,
 	messageText,
@@ -13,7 +14,7 @@ import {
 import type { MessageContext } from './options.ts';
 import type { ChatUsage } from './usage.ts';
 
-/** The part of a history that is sent to the model: `front`, then the messages from the place `from` on. */
+/** The part of a history that is sent to the model: `front`, then the messages from the index `from` on. */
 export interface Window {
 	readonly front: readonly Message[];
 	readonly from: number;
@@ -21,22 +22,20 @@ export interface Window {
 
 /** The older results of a conversation that are sent as references. */
 export interface References {
-	/** They stand in front of this place of the messages. */
+	/** All of them are before this index. */
 	readonly before: number;
-	/** What is sent in the place of a result. */
+	/** The references by their results. */
 	readonly messages: ReadonlyMap<Message, ToolMessage>;
-	/** The first of them. */
 	readonly first: { readonly place: number; readonly callId: string };
 }
 
 /** The history of a run, and the operations of a model turn on it. */
 export interface Conversation {
 	readonly messages: Message[];
-	/** Only moves forward: a message that was left out stays out for the rest of the run. */
+	/** Only moves forward: a left-out message stays out for the rest of the run. */
 	window: Window;
-	/** The messages that are sent with a recalled text in front. */
+	/** The sent forms of messages with a recalled text. */
 	fronts?: ReadonlyMap<Message, UserMessage>;
-	/** The older results that are sent as references. */
 	references?: References;
 	/** Resolves once a message is stored. */
 	readonly store: (message: Message, about?: Omit<MessageContext, 'before'>) => Promise<void>;
@@ -44,7 +43,7 @@ export interface Conversation {
 	readonly spend: (usage: ChatUsage | undefined) => void;
 }
 
-/** Finds the window of a history: all of it, or its newest summary with a user message after it, and what follows. */
+/** Finds the window of a history: all of it, or from its newest summary on that has a user message after it. */
 export function findWindow(messages: readonly Message[]): Window {
 	const newest = messages.findLastIndex(({ role }) => role === 'user');
 	const at = messages.findLastIndex((message, index) => index < newest && isSummary(message));
@@ -52,7 +51,7 @@ export function findWindow(messages: readonly Message[]): Window {
 	return { front: messages.slice(0, at + 1).filter((message, index) => index === at || isKept(message)), from: at + 1 };
 }
 
-/** Moves the window to a later place. Leaves out all messages between, except system messages. */
+/** Moves the window to a later place. Keeps the system messages between. */
 export function moveWindow(messages: readonly Message[], { front, from }: Window, at: number): Window {
 	return { front: [...front, ...messages.slice(from, at).filter(isKept)], from: at };
 }
@@ -74,18 +73,18 @@ export function findCuts(messages: readonly Message[], { from }: Window): number
 	return cuts;
 }
 
-/** Selects the messages of a window in a form that providers take, with what was recalled for them, and references. */
+/** Selects the messages of a window in a form that providers take, with recalled texts and references. */
 export function selectSent(
 	{ messages, fronts, references }: Pick<Conversation, 'messages' | 'fronts' | 'references'>,
 	{ front, from }: Window,
 ): Message[] {
 	const whole = front.concat(messages.slice(from));
-	const shown = references === undefined ? whole : whole.map((one) => references.messages.get(one) ?? one);
-	const sent = toSendable(shown).map(cutMessage);
+	const referred = whole.map((message) => references?.messages.get(message) ?? message);
+	const sent = toSendable(referred).map((message) => (message.role === 'tool' ? cutResult(message) : message));
 	return fronts === undefined ? sent : sent.map((message) => fronts.get(message) ?? message);
 }
 
-/** Lists the texts of people, the model and tools, the newest first. */
+/** Lists the texts of users, the model and tools, the newest first. */
 export function* listTexts(messages: readonly Message[]): Generator<ConversationText> {
 	for (let at = messages.length - 1; at >= 0; at--) {
 		const message = messages[at];
@@ -111,9 +110,7 @@ const longestOutput = 262_144;
 const noteRoom = 128;
 
 /**
- * Cuts a tool's result for the model. It stays as it is up to 262,144 characters; anything but a string counts as its
- * JSON. A longer one becomes its beginning and a note with its length. The result is not longer than the limit, so it
- * is not cut twice.
+ * Cuts a tool's result to 262,144 characters: its beginning and a note. Content that is not a text counts as its JSON.
  */
 export function cutOutput(content: unknown): unknown {
 	const text = typeof content === 'string' ? content : JSON.stringify(content);
@@ -125,26 +122,13 @@ export function cutText(text: string, longest: number): string {
 	return text.length <= longest ? text : withNote(text, longest - noteRoom, text.length);
 }
 
-// Messages never change, so each result is measured once, even if several turns send it.
-const measured = new WeakMap<ToolMessage, ToolMessage>();
-
-/** Cuts a message for the model: a long tool result, and the texts of its parts. */
-function cutMessage(message: Message): Message {
-	if (message.role !== 'tool') return message;
-	const known = measured.get(message);
-	if (known !== undefined) return known;
-	const cut = cutResult(message);
-	measured.set(message, cut);
-	return cut;
-}
-
-function cutResult(message: ToolMessage): ToolMessage {
+const cutResult = memoize((message: ToolMessage): ToolMessage => {
 	const content = cutOutput(message.content);
 	const parts = message.parts === undefined ? undefined : cutParts(message.parts);
 	return content === message.content && parts === message.parts ? message : { ...message, content, parts };
-}
+});
 
-/** Cuts the texts of parts to the limit of a result together. Parts without a text stay. */
+/** Cuts the texts of parts together to the limit of a result. */
 function cutParts(parts: readonly MessagePart[]): readonly MessagePart[] {
 	const total = parts.reduce((sum, { text = '' }) => sum + text.length, 0);
 	if (total <= longestOutput) return parts;
@@ -158,7 +142,6 @@ function cutParts(parts: readonly MessagePart[]): readonly MessagePart[] {
 	});
 }
 
-/** Returns the first `room` characters and a note. */
 function withNote(text: string, room: number, total: number): string {
 	const head = truncateText(text, room);
 	return `${head}\n\n[Cut: of ${total} characters only the first ${head.length} are shown.]`;
@@ -171,16 +154,13 @@ export function isCompacted(providerMetadata: Readonly<Record<string, unknown>> 
 	return [kept.content, kept.output].some((blocks) => Array.isArray(blocks) && blocks.some(isCompaction));
 }
 
-/** A compaction of Anthropic without content has failed. */
+/** Whether a block is a successful compaction. A failed compaction of Anthropic has no content. */
 function isCompaction(block: unknown): boolean {
 	if (!isRecord(block) || block.type !== 'compaction') return false;
 	return typeof block.content === 'string' || typeof block.encrypted_content === 'string';
 }
 
-/**
- * Leaves out everything before the newest summary of the provider, except system messages. Another provider gets all
- * messages.
- */
+/** Leaves out everything before the newest summary of the same provider, except system messages. */
 export function dropCompacted(messages: readonly Message[], variant: string | undefined): readonly Message[] {
 	const from = messages.findLastIndex(
 		(message) => message.role === 'assistant' && isCompacted(message.providerMetadata, variant),

@@ -4,13 +4,14 @@ import { toInputText } from '../tool/call.ts';
 import type { JsonSchema, Tool } from '../tool/index.ts';
 import { countMediaTokens, findAudioShare } from './media.ts';
 import { findMediaRules, type MediaRules } from './media-rules.ts';
+import { memoize } from './memoize.ts';
 import { type AssistantMessage, type Message, messageText } from './message.ts';
 import type { ChatOptions } from './options.ts';
 import type { ProviderRegistration } from './provider.ts';
 import { resolveRegistration } from './registry.ts';
 import { estimateTokens } from './tokens.ts';
 
-/** The tokens around each message, result, call and tool: its role, its id, its name, its form. */
+/** The tokens of the role, the ids and the form of each message, result, call and tool. */
 const aroundMessage = 6;
 const aroundResult = 22;
 const aroundCall = 10;
@@ -22,16 +23,16 @@ const aroundSchema = 200;
 /** The context window of an unknown model. */
 const usualContext = 200_000;
 
-/** A request, as far as it is estimated. */
+/** The estimated parts of a request. */
 type Estimated = Pick<
 	ChatOptions,
 	'model' | 'providers' | 'chatFn' | 'chatStreamFn' | 'countTokensFn' | 'modelContextWindow'
 > & { readonly system?: string; readonly outputSchema?: JsonSchema };
 
 /**
- * Estimates the tokens that a request sends, for budgets, rather too high than too low: texts by their script, the
- * `providerMetadata` that the adapter sends back, images, audio and files by the rules of the model's provider. A file
- * of unknown length counts as the whole context window. `countTokensFn` counts the messages instead, if there is one.
+ * Estimates the tokens of a request for budgets, rather too high than too low: texts by their script, the
+ * `providerMetadata` that the adapter sends back, images, audio and files by the rules of the provider. A file of
+ * unknown length counts as the whole context window. `countTokensFn` counts the messages, if there is one.
  */
 export async function estimateRequest(
 	options: Estimated,
@@ -54,12 +55,12 @@ export async function estimateRequest(
 	return Math.max(known, (await findContext(options, found?.contextWindow)) ?? usualContext);
 }
 
-/** Estimates the audio tokens. Infinite if the length of a recording is unknown. */
+/** Estimates the audio tokens. Returns `Infinity` if the length of a recording is unknown. */
 export function estimateAudio(model: string, messages: readonly Message[]): number {
 	const rules = findMediaRules(model);
 	const parts = messages.flatMap((message) => ('parts' in message ? (message.parts ?? []) : []));
-	const heard = parts.filter((part) => findAudioShare(part) > 0);
-	return Math.ceil(heard.reduce((sum, part) => sum + findAudioShare(part) * countMediaTokens(part, rules), 0));
+	const withAudio = parts.filter((part) => findAudioShare(part) > 0);
+	return Math.ceil(withAudio.reduce((sum, part) => sum + findAudioShare(part) * countMediaTokens(part, rules), 0));
 }
 
 function findContext(
@@ -72,11 +73,11 @@ function findContext(
 
 /** The estimated tokens of a message. */
 interface Size {
-	/** Its texts and its calls. */
+	/** The tokens of texts and calls. */
 	readonly texts: number;
-	/** Images, audio and files. Infinite if a length is unknown. */
+	/** The tokens of images, audio and files. Infinite if a length is unknown. */
 	readonly media: number;
-	/** Thinking that is sent only within an exchange with tool calls. */
+	/** The tokens of thinking, which is sent only within an exchange with tool calls. */
 	readonly thinking: number;
 }
 
@@ -110,17 +111,14 @@ export function estimateReply({ content, reasoning = '', toolCalls = [] }: Messa
 	return [content, reasoning, ...calls].reduce((sum, text) => sum + estimateTokens(text), 0);
 }
 
-// Messages and tools never change, so each is measured once for a provider, even if several turns send it.
-const sizes = new Map<string, WeakMap<Message, Size>>();
-const toolTokens = new WeakMap<Tool, number>();
+/** The estimates of messages by family and provider. */
+const estimators = new Map<string, (message: Message) => Size>();
 
 function findSize(message: Message, variant: string | undefined, rules: MediaRules): Size {
 	const key = JSON.stringify([rules.family, variant]);
-	const known = sizes.get(key) ?? new WeakMap<Message, Size>();
-	sizes.set(key, known);
-	const size = known.get(message) ?? estimateMessage(message, variant, rules);
-	known.set(message, size);
-	return size;
+	const estimate = estimators.get(key) ?? memoize((message: Message) => estimateMessage(message, variant, rules));
+	estimators.set(key, estimate);
+	return estimate(message);
 }
 
 function estimateMessage(message: Message, variant: string | undefined, rules: MediaRules): Size {
@@ -134,20 +132,16 @@ function estimateMessage(message: Message, variant: string | undefined, rules: M
 	if (message.role !== 'assistant') return { texts: aroundMessage + text, media, thinking: 0 };
 	const { toolCalls = [], content } = message;
 	const kept = countKept(message, variant, rules);
-	const said = Math.max(text, kept.instead, parts.length > 0 ? estimateTokens(content) : 0);
+	const own = Math.max(text, kept.instead, parts.length > 0 ? estimateTokens(content) : 0);
 	const calls = toolCalls.reduce((sum, call) => sum + aroundCall + estimateTokens(JSON.stringify(call)), 0);
-	return { texts: aroundMessage + said + kept.beside + calls, media, thinking: kept.thinking };
+	return { texts: aroundMessage + own + kept.beside + calls, media, thinking: kept.thinking };
 }
 
 /** Estimates the tokens of a tool in a request. */
-export function estimateTool(tool: Tool): number {
-	const known = toolTokens.get(tool);
-	if (known !== undefined) return known;
-	const { name, description, inputSchema } = tool;
-	const tokens = aroundTool + estimateTokens(JSON.stringify({ name, description, inputSchema }));
-	toolTokens.set(tool, tokens);
-	return tokens;
-}
+export const estimateTool = memoize(
+	({ name, description, inputSchema }: Tool): number =>
+		aroundTool + estimateTokens(JSON.stringify({ name, description, inputSchema })),
+);
 
 /** The estimated tokens of the `providerMetadata` that an adapter sends. */
 interface KeptTokens {
@@ -155,37 +149,34 @@ interface KeptTokens {
 	readonly instead: number;
 	/** Sent besides the text. */
 	readonly beside: number;
-	/** Thinking that is sent only within an exchange with tool calls. */
+	/** Sent only within an exchange with tool calls. */
 	readonly thinking: number;
 }
 
 /** The fields in which adapters keep a whole turn: Anthropic and Chat, Responses, Gemini. */
 const wholeTurn: ReadonlySet<string> = new Set(['content', 'output', 'parts']);
 
-/**
- * Fields that are encrypted. They hold at most a token in four characters: base64 of three bytes, and a token has about
- * three bytes or more.
- */
+/** Encrypted fields. A token has about three bytes or more, which are four characters of base64. */
 const encrypted = /^(signature|thought_?signature|encrypted_(content|index|stdout|reasoning))$/i;
 const charactersPerToken = 3;
 
 /** The tokens of the form around a value. */
 const aroundValue = 1;
 
-/** Estimates the sent metadata of a message: the metadata of its provider. Without a provider all metadata counts. */
+/** Estimates the sent metadata of a message: the metadata of the provider, or all metadata without a provider. */
 function countKept(
 	{ providerMetadata = {}, toolCalls = [] }: AssistantMessage,
 	variant: string | undefined,
 	rules: MediaRules,
 ): KeptTokens {
 	const sum = { instead: 0, beside: 0, thinking: 0 };
-	const given = variant === undefined ? Object.values(providerMetadata) : [providerMetadata[variant]];
-	for (const kept of given) {
+	const sent = variant === undefined ? Object.values(providerMetadata) : [providerMetadata[variant]];
+	for (const kept of sent) {
 		if (!isRecord(kept)) continue;
 		for (const [key, value] of Object.entries(kept)) {
 			const ofCalls = key === 'calls' && isRecord(value) ? toolCalls.map(({ id }) => value[id]) : [value];
 			const place = wholeTurn.has(key) ? 'instead' : key === 'reasoning_content' ? 'thinking' : 'beside';
-			for (const one of ofCalls) sum[place] += countJson(one, rules);
+			for (const data of ofCalls) sum[place] += countJson(data, rules);
 		}
 	}
 	return sum;
@@ -205,11 +196,11 @@ function countJson(root: unknown, rules: MediaRules): number {
 		const { value, key, holder } = place;
 		tokens += aroundValue;
 		if (typeof value === 'string') tokens += countText(value, key, holder, rules);
-		else if (Array.isArray(value)) for (const one of value) open.push({ value: one, key, holder });
+		else if (Array.isArray(value)) for (const item of value) open.push({ value: item, key, holder });
 		else if (isRecord(value)) {
-			for (const [name, one] of Object.entries(value)) {
+			for (const [name, field] of Object.entries(value)) {
 				tokens += estimateTokens(name);
-				open.push({ value: one, key: name, holder: value });
+				open.push({ value: field, key: name, holder: value });
 			}
 		} else tokens += estimateTokens(String(value));
 	}
@@ -221,7 +212,7 @@ function countText(text: string, key: string, holder: Place['holder'], rules: Me
 	if (encrypted.test(key) || (key === 'data' && /redacted|encrypted/.test(type)))
 		return Math.ceil(text.length / charactersPerToken);
 	if (key === 'result' && type === 'image_generation_call') return rules.image(undefined, undefined);
-	const mime = [holder.mimeType, holder.mime_type, holder.media_type].find((one) => typeof one === 'string');
+	const mime = [holder.mimeType, holder.mime_type, holder.media_type].find((type) => typeof type === 'string');
 	if (key === 'data' && typeof mime === 'string') return countMediaTokens({ kind: 'file', mime, data: text }, rules);
 	if (/^data:[^,]*;base64,/.test(text)) return countMediaTokens({ kind: 'file', url: text }, rules);
 	return estimateTokens(text);

@@ -4,27 +4,23 @@ import { joinDeltas, type RunEvent, type TerminalEvent } from './event.ts';
 
 /** The buffer of events between a run and its reader. */
 export interface EventFeed {
-	/** Adds the reader. From now on the run waits for it. There can be one. */
+	/** Adds the only reader. The run waits for it from now on. */
 	readonly attach: () => void;
-	/** Adds an event. A returned promise means that the reader is slower. Drops events after the end. */
+	/** Adds an event, unless the feed has ended. A returned promise means that the reader is slower. */
 	readonly add: (event: RunEvent) => undefined | Promise<void>;
 	/** Stops waiting for the reader. */
 	readonly release: () => void;
 	/** Adds the last event. */
 	readonly end: (event: TerminalEvent) => void;
-	/** Returns all available events, or waits for the next one. Returns `undefined` after the end. */
+	/** Returns all available events, or waits for the next event. Returns `undefined` after the end. */
 	readonly take: () => Promise<RunEvent[] | undefined>;
 }
 
-/**
- * The most unread events before the run waits for the reader. Without a reader, neighbouring events are joined at this
- * number.
- */
+/** The most unread events before the run waits for the reader, or before deltas are joined if there is no reader. */
 const highWater = 1_024;
 
 /**
- * Events that the loop follows with more events: results and a step, or the end. If no tool waits, all of them come
- * within these microtasks, and a reader gets them in one batch.
+ * The loop adds more events directly after these events. Within these microtasks they are in one batch of the reader.
  */
 const followed: ReadonlySet<string> = new Set<RunEvent['type']>(['stop', 'tool_result', 'step']);
 const patience = 64;
@@ -84,9 +80,8 @@ export function createEventFeed(): EventFeed {
 }
 
 /**
- * Formats an event as `text/event-stream` (WHATWG HTML, 9.2). JSON has no line break, so there is one `data` line. The
- * id is last: some clients store an id as soon as they read its line, and would return after an event whose data was
- * cut off.
+ * Formats an event as `text/event-stream` (WHATWG HTML, 9.2). The id is the last line: some clients store an id as soon
+ * as they read its line, and would skip an event whose data was cut off.
  */
 export function toSse<E extends { readonly type: string }>(event: E, id?: string): string {
 	const idLine = id === undefined ? '' : `id: ${id}\n`;

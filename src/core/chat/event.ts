@@ -14,11 +14,11 @@ export interface Step {
 	readonly toolResults: readonly ToolResult[];
 	readonly stopReason: string;
 	readonly usage: ChatUsage;
-	/** The calls that the provider ran itself in this turn. */
+	/** The calls that the provider itself ran in this turn. */
 	readonly providerCalls?: readonly ProviderCall[];
 	/** The sources that the text rests on. */
 	readonly sources?: readonly Source[];
-	/** Why the provider's cache had less than the request before. Missing if it had that, or does not tell. */
+	/** Why the provider's cache had less than the previous request. Missing after a hit, and if it is not reported. */
 	readonly cacheMiss?: CacheMiss;
 }
 
@@ -88,43 +88,26 @@ export type SideEvent = Extract<LoopEvent, { readonly type: 'note' | 'tasks' | '
 /** An event of a run. A `switch` on `type` needs no case for unknown kinds. */
 export type RunEvent = ReplyDelta | LoopEvent;
 
-/**
- * Shows an event to the readers of a run. A returned promise means that they are slower. A caller that waits for it
- * limits their memory.
- */
+/** Shows an event to the readers of a run. A returned promise means that they are slower. Waiting limits the memory. */
 export type Emit = (event: RunEvent) => undefined | Promise<void>;
 
-const terminal: ReadonlySet<string> = new Set<TerminalEvent['type']>([
+const terminalKinds: ReadonlySet<string> = new Set<TerminalEvent['type']>([
 	'done',
 	'awaiting',
 	'halted',
 	'cancelled',
 	'error',
 ]);
-/** The kinds of events that are not part of a message. */
 const sideKinds: ReadonlySet<string> = new Set<SideEvent['type']>(['note', 'tasks', 'warning']);
-const loopKinds: ReadonlySet<string> = new Set<LoopEvent['type']>([
-	'run.started',
-	'tool_result',
-	'tool_stack',
-	'note',
-	'tasks',
-	'step',
-	'warning',
-	'turn.restarted',
-	'done',
-	'awaiting',
-	'halted',
-	'cancelled',
-	'error',
-]);
+const otherKinds: readonly LoopEvent['type'][] = ['run.started', 'tool_result', 'tool_stack', 'step', 'turn.restarted'];
+const loopKinds = new Set([...terminalKinds, ...sideKinds, ...otherKinds]);
 
 export function isSideEvent(event: RunEvent): event is SideEvent {
 	return sideKinds.has(event.type);
 }
 
 export function isTerminal(event: RunEvent): event is TerminalEvent {
-	return terminal.has(event.type);
+	return terminalKinds.has(event.type);
 }
 
 /** Whether an event is a model's delta. Unknown kinds count as deltas. */
@@ -132,12 +115,12 @@ export function isDelta(event: RunEvent): event is ReplyDelta {
 	return !loopKinds.has(event.type);
 }
 
-/** Whether a kind of event belongs to the loop, so that an adapter cannot send it. */
+/** Whether a kind of event belongs to the loop. An adapter cannot send it. */
 export function isLoopKind(type: string): boolean {
 	return loopKinds.has(type);
 }
 
-/** Joins two neighbouring pieces of one text. Returns `undefined` if they are not of one text. */
+/** Joins two neighbouring pieces of one text. Returns `undefined` for other events. */
 export function joinPieces(first: RunEvent | undefined, next: RunEvent): RunEvent | undefined {
 	if ((next.type === 'text' || next.type === 'reasoning') && first?.type === next.type) {
 		return { type: next.type, text: first.text + next.text };
@@ -148,13 +131,13 @@ export function joinPieces(first: RunEvent | undefined, next: RunEvent): RunEven
 	return undefined;
 }
 
-/** Joins neighbouring pieces of one text, so that many events cost no more than the text itself. */
+/** Joins neighbouring pieces of one text. */
 export function joinDeltas(events: readonly RunEvent[]): RunEvent[] {
-	const out: RunEvent[] = [];
+	const kept: RunEvent[] = [];
 	for (const event of events) {
-		const joined = joinPieces(out.at(-1), event);
-		if (joined === undefined) out.push(event);
-		else out[out.length - 1] = joined;
+		const joined = joinPieces(kept.at(-1), event);
+		if (joined === undefined) kept.push(event);
+		else kept[kept.length - 1] = joined;
 	}
-	return out;
+	return kept;
 }

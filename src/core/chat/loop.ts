@@ -12,8 +12,7 @@ import type { CacheMiss } from './prompt-record.ts';
 import { beginRecall } from './recall.ts';
 import { keepImages } from './reply.ts';
 import { type OutputOutcome, readOutput, toCallReminder } from './requirements.ts';
-import type { BegunTurn } from './run-state.ts';
-import { createReaders, createState, type LoopContext, type RunState } from './run-state.ts';
+import { type BegunTurn, createReaders, createState, type LoopContext, type RunState } from './run-state.ts';
 import { raceAbort, toAbortError } from './signal.ts';
 import type { TurnReply } from './streamed-reply.ts';
 import { type CallsOutcome, findCallsBeyond, mostAtOnce, mostCalls, runCalls } from './tool-calls.ts';
@@ -43,9 +42,8 @@ export interface RunResult<Output = unknown> {
 }
 
 /**
- * The agent loop. It looks only at the messages: if the last assistant message has calls without results, it runs them,
- * else it asks the model. So a first message, a tool's answer from outside and a restart all continue by the same path.
- * Throws a `RunletError`.
+ * The agent loop. It runs the calls of the last assistant message that have no results, else it asks the model. So a
+ * new message, a tool's result from outside and a restart continue by the same path. Throws a `RunletError`.
  */
 export async function loop(options: ChatOptions, input: readonly Message[], context: LoopContext): Promise<RunResult> {
 	const { signal, stream, resume } = context;
@@ -63,7 +61,6 @@ export async function loop(options: ChatOptions, input: readonly Message[], cont
 	}
 }
 
-/** Repeats: runs the open calls, takes messages from outside, then ends or asks the model. */
 async function runTurns(run: RunState, setting: TurnSetting): Promise<RunResult> {
 	const { options } = setting;
 	const { messages, store } = run.conversation;
@@ -90,7 +87,7 @@ async function runTurns(run: RunState, setting: TurnSetting): Promise<RunResult>
 	}
 }
 
-/** Returns the turn whose calls come next: the current one, or one that an earlier run left open. */
+/** Returns the turn whose calls come next: the current turn, or a turn that an earlier run left open. */
 function findBegunTurn(run: RunState): BegunTurn | undefined {
 	const { begun } = run;
 	run.begun = undefined;
@@ -99,7 +96,6 @@ function findBegunTurn(run: RunState): BegunTurn | undefined {
 	return open.length > 0 ? { calls: open, results: [] } : undefined;
 }
 
-/** Asks the model and adds its message to the history. */
 async function beginTurn(run: RunState, setting: TurnSetting): Promise<void> {
 	const { conversation } = run;
 	run.iteration++;
@@ -132,7 +128,7 @@ async function beginTurn(run: RunState, setting: TurnSetting): Promise<void> {
 	run.begun = { calls: message.toolCalls ?? [], results: [] };
 }
 
-/** Records the request of a reply. Returns why the cache had less of it than the request before, if so. */
+/** Records the request of a reply. Returns why the provider's cache missed, if it did. */
 function takePrompt(
 	run: RunState,
 	{ sent, requestUsage }: TurnReply,
@@ -152,7 +148,6 @@ function areRepeatable(calls: readonly ToolCall[] = [], tools: readonly Tool[]):
 	});
 }
 
-/** Emits what `loadTools` warned of since the last time. */
 async function emitWarnings(run: RunState, { catalog }: TurnSetting): Promise<void> {
 	for (const warning of catalog.takeWarnings()) await run.emit({ type: 'warning', ...warning });
 }
@@ -174,7 +169,7 @@ async function takeRecalled(run: RunState, { signal }: TurnSetting): Promise<voi
 	}
 }
 
-/** Runs the open calls of a turn and emits its step. Returns why the run stops here, if it does. */
+/** Runs the open calls of a turn and emits its step. Returns the reason if the run stops. */
 async function finishTurn(run: RunState, setting: TurnSetting, turn: BegunTurn): Promise<Stop | undefined> {
 	const open = listOpenCalls(run.conversation.messages);
 	const outcome: CallsOutcome =
@@ -234,10 +229,7 @@ async function runOpenCalls(run: RunState, setting: TurnSetting, turn: BegunTurn
 	});
 }
 
-/**
- * Reads the final reply of a run with a required call or an output schema. Returns nothing for any other run, and for a
- * reply that was cut off or refused.
- */
+/** Reads the final reply, if the run has a required call or an output schema and the reply is complete. */
 async function readAnswer(
 	{ outputSchema, toolChoice }: ChatOptions,
 	{ last, conversation: { messages } }: RunState,
@@ -280,10 +272,7 @@ function toTurn({ model, stopReason, usage = {}, streamedInputs }: TurnReply, it
 	return { iteration, model, stopReason, usage, ...(streamedInputs !== undefined && { streamedInputs }) };
 }
 
-/**
- * Converts the reply to a message. A turn that was cut off or refused keeps no calls, because they may be incomplete
- * and must not run.
- */
+/** Converts the reply to a message. A cut-off or refused turn keeps no calls, because they may be incomplete. */
 function toAssistantMessage(reply: TurnReply): AssistantMessage {
 	const { text, toolCalls, stopReason, reasoning, providerCalls, sources, providerMetadata } = reply;
 	const runs = toolCalls.length > 0 && stopReason !== 'max_tokens' && stopReason !== 'refusal';

@@ -1,5 +1,5 @@
 /** The size of an image in pixels. */
-export interface Size {
+export interface ImageSize {
 	readonly width: number;
 	readonly height: number;
 }
@@ -7,22 +7,22 @@ export interface Size {
 /** The billing rules of a model family. Every figure is the highest documented one. */
 export interface MediaRules {
 	readonly family: string;
-	/** The most tokens of a text for each estimated one. */
+	/** The most tokens of a text for each estimated token. */
 	readonly perToken: number;
 	/** The tokens of the text that a provider adds to a request with tools. */
 	readonly aroundTools: number;
-	/** Tokens of an image. Without a size: the most that an image costs. */
-	readonly image: (size: Size | undefined, detail: string | undefined) => number;
-	/** Tokens of a page of a PDF. */
+	/** Returns the tokens of an image: the highest number if the size is unknown. */
+	readonly image: (size: ImageSize | undefined, detail: string | undefined) => number;
+	/** The tokens of a page of a PDF. */
 	readonly pdfPage: number;
-	/** Whether files of any type are sent by their URLs, and not only PDFs. */
+	/** Whether files of any type are sent by their URLs. If not, only PDFs are. */
 	readonly anyUrl: boolean;
 }
 
-/** Text of a page of a PDF, and an image of it (platform.claude.com/docs/en/build-with-claude/pdf-support, 2026-11). */
+/** A page of a PDF is a text and an image (platform.claude.com/docs/en/build-with-claude/pdf-support, 2026-11). */
 const usual = { perToken: 1.1, aroundTools: 0, pdfPage: 4_600, anyUrl: false };
 
-/** Claude since 4.7 counts up to 1.35 times the tokens of the same text. Others count more outside English. */
+/** Claude since 4.7 counts up to 1.35 times the tokens for the same text. */
 const claude = { ...usual, perToken: 1.35, aroundTools: 810 };
 
 /** platform.claude.com/docs/en/build-with-claude/vision, 2026-11. */
@@ -51,7 +51,7 @@ function createTiles(base: number, perTile: number): MediaRules['image'] {
 	};
 }
 
-/** Patches of 32 pixels (the same page). `original` keeps the size of an image. */
+/** Patches of 32 pixels (same page). The detail `original` keeps the size of an image. */
 function createPatches(most: number, factor: number, mostOriginal = most): MediaRules['image'] {
 	return (size, detail) => {
 		const limit = detail === 'original' ? mostOriginal : most;
@@ -60,7 +60,7 @@ function createPatches(most: number, factor: number, mostOriginal = most): Media
 	};
 }
 
-/** Models before 3: tiles of 258 tokens, whose edge depends on the image (ai.google.dev/gemini-api/docs/tokens, 2026-11). */
+/** Before version 3: tiles of 258 tokens with an edge by the image (ai.google.dev/gemini-api/docs/tokens, 2026-11). */
 const geminiTiles: MediaRules['image'] = (size) => {
 	const mostTiles = 24;
 	if (size === undefined) return 258 * mostTiles;
@@ -70,14 +70,14 @@ const geminiTiles: MediaRules['image'] = (size) => {
 	return 258 * Math.min(mostTiles, Math.ceil(width / edge) * Math.ceil(height / edge));
 };
 
-/** Tiles of 448 pixels and one more (docs.x.ai/docs/guides/image-understanding, 2026-11). */
+/** Tiles of 448 pixels, and an additional tile (docs.x.ai/docs/guides/image-understanding, 2026-11). */
 const grokTiles: MediaRules['image'] = (size) => {
 	const most = 1_792;
 	if (size === undefined) return most;
 	return Math.min(most, 256 * (Math.ceil(size.width / 448) * Math.ceil(size.height / 448) + 1));
 };
 
-/** Patches of 16 pixels, of an image that fits 1,024, with a token for each row (docs.mistral.ai/capabilities/vision, 2026-11). */
+/** Patches of 16 pixels of at most 1,024, and a token for each row (docs.mistral.ai/capabilities/vision, 2026-11). */
 const mistralPatches: MediaRules['image'] = (size) => {
 	const most = 64 * 65;
 	if (size === undefined) return most;
@@ -86,7 +86,7 @@ const mistralPatches: MediaRules['image'] = (size) => {
 
 const gemini = { ...usual, pdfPage: 1_120, anyUrl: true };
 
-/** The rules by the name of the model. The first match counts. */
+/** The rules by model. The first match counts. */
 const rules: readonly (readonly [model: RegExp, rules: MediaRules])[] = [
 	[
 		/claude-(3|instant|2)|claude-(opus|sonnet|haiku)-4(-[0-6])?(-\d{8}|[@:]|$)/i,
@@ -117,7 +117,6 @@ const highest: MediaRules = {
 	image: (size, detail) => Math.max(...images.map((image) => image(size, detail))),
 };
 
-/** Returns the billing rules of a model. */
 export function findMediaRules(model: string): MediaRules {
 	return rules.find(([pattern]) => pattern.test(model))?.[1] ?? highest;
 }

@@ -1,16 +1,16 @@
 import { type MessagePart, toMedia } from '../base/part.ts';
-import type { MediaRules, Size } from './media-rules.ts';
+import type { ImageSize, MediaRules } from './media-rules.ts';
 import { estimateTokens } from './tokens.ts';
 
-/** Tokens of a second of audio: 32 of Gemini, 12.5 of Mistral, 10 of OpenAI. */
+/** The tokens of a second of audio: 32 for Gemini, 12.5 for Mistral, 10 for OpenAI. */
 const audioPerSecond = 32;
-/** Tokens of a second of video with its sound (Gemini). */
+/** The tokens of a second of video with its sound (Gemini). */
 const videoPerSecond = 300;
-/** Bytes of a second of audio and of video that do not say how long they are: 16 and 200 kbit, as of calls. */
+/** The least bytes of a second of audio and of video without a known length: 16 and 200 kbit, as in calls. */
 const leastAudioBytes = 2_000;
 const leastVideoBytes = 25_000;
 
-/** The tokens of a part beside its text. They are infinite if its length is unknown. */
+/** Returns the tokens of a part besides its text. Infinite if its length is unknown. */
 export function countMediaTokens(part: MessagePart, rules: MediaRules): number {
 	const media = toMedia(part);
 	if (media === undefined) return 0;
@@ -23,35 +23,34 @@ export function countMediaTokens(part: MessagePart, rules: MediaRules): number {
 	if (mime.startsWith('video/'))
 		return Math.ceil(videoPerSecond * (readSeconds(bytes) ?? bytes.length / leastVideoBytes));
 	if (kind === 'audio') return Math.ceil(audioPerSecond * readAudioSeconds(bytes, mime));
-	// A file of another type is a placeholder to each known family.
+	// Known families get a placeholder for a file of another type.
 	return kind === 'text' || rules.family === 'any' ? estimateTokens(decodeUtf8(bytes)) : 0;
 }
 
-/** Returns the share of a part's tokens that is audio: all of a recording, and the sound of a video. */
+/** Returns the share of audio in a part's tokens: 1 for a recording, and the sound of a video. */
 export function findAudioShare(part: MessagePart): number {
 	const media = toMedia(part);
 	if (media?.kind === 'audio') return 1;
 	return media?.mime.startsWith('video/') ? audioPerSecond / videoPerSecond : 0;
 }
 
-/** Returns the length of audio by its header, else by its bytes. */
 function readAudioSeconds(bytes: string, mime: string): number {
 	const perSecond = readWavRate(bytes) ?? readMp3Rate(bytes, mime) ?? leastAudioBytes;
 	return readSeconds(bytes) ?? bytes.length / perSecond;
 }
 
-/** Reads the bytes of a second from the header of a WAV file. */
+/** Reads the bytes per second from the header of a WAV file. */
 function readWavRate(bytes: string): number | undefined {
 	if (!bytes.startsWith('RIFF') || bytes.slice(8, 12) !== 'WAVE') return undefined;
 	const rate = readLittle(bytes, 28, 4);
 	return rate > 0 && rate < 10_000_000 ? rate : undefined;
 }
 
-/** The kbit of a second of MP3, layer 3: of version 1, and of later ones. */
+/** The kbit per second of MP3, layer 3: of version 1, and of later versions. */
 const mp3Rates = [0, 32, 40, 48, 56, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320];
 const laterMp3Rates = [0, 8, 16, 24, 32, 40, 48, 56, 64, 80, 96, 112, 128, 144, 160];
 
-/** Reads the bytes of a second from the first frames of an MP3 file. Their rates may differ, so the lowest counts. */
+/** Reads the lowest bytes per second from the first frames of an MP3 file. */
 function readMp3Rate(bytes: string, mime: string): number | undefined {
 	if (!/mp3|mpeg/.test(mime)) return undefined;
 	let lowest: number | undefined;
@@ -65,7 +64,7 @@ function readMp3Rate(bytes: string, mime: string): number | undefined {
 	return lowest === undefined ? undefined : (lowest * 1_000) / 8;
 }
 
-/** Reads how long an MP4, M4A or MOV file is, from its movie header. */
+/** Reads the seconds of an MP4, M4A or MOV file from its movie header. */
 function readSeconds(bytes: string): number | undefined {
 	const at = bytes.slice(4, 8) === 'ftyp' ? bytes.indexOf('mvhd') : -1;
 	if (at === -1) return undefined;
@@ -87,7 +86,7 @@ function readLittle(bytes: string, at: number, count: number): number {
 	return value;
 }
 
-/** Decodes base64 to a character a byte. Anything else stays as it is. */
+/** Decodes base64 to a character for each byte. Other data is returned unchanged. */
 function decodeBase64(data: string): string {
 	try {
 		return atob(data);
@@ -100,68 +99,57 @@ function decodeUtf8(bytes: string): string {
 	return new TextDecoder().decode(Uint8Array.from(bytes, (character) => character.charCodeAt(0)));
 }
 
-/** Characters of base64 in which to look for the size of an image: a JPEG may begin with a thumbnail. */
+/** The characters of base64 that are searched for the size of an image. A JPEG may begin with a thumbnail. */
 const headLength = 200_000;
 
 /** Reads the size of a PNG, GIF, WebP or JPEG. */
-function readImageSize(data: string): Size | undefined {
-	const bytes = decodeHead(data.slice(0, headLength));
-	const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+function readImageSize(data: string): ImageSize | undefined {
+	const bytes = decodeBase64(data.slice(0, headLength));
 	if (bytes.length < 30) return undefined;
-	if (view.getUint32(0) === 0x89504e47) return toSized(view.getUint32(16), view.getUint32(20));
-	if (view.getUint32(0) === 0x47494638) return toSized(view.getUint16(6, true), view.getUint16(8, true));
-	if (view.getUint32(0) === 0x52494646 && view.getUint32(8) === 0x57454250) return readWebpSize(view);
-	return view.getUint16(0) === 0xffd8 ? readJpegSize(view) : undefined;
+	if (bytes.startsWith('\x89PNG')) return toSize(readBig(bytes, 16, 4), readBig(bytes, 20, 4));
+	if (bytes.startsWith('GIF8')) return toSize(readLittle(bytes, 6, 2), readLittle(bytes, 8, 2));
+	if (bytes.startsWith('RIFF') && bytes.slice(8, 12) === 'WEBP') return readWebpSize(bytes);
+	return bytes.startsWith('\xff\xd8') ? readJpegSize(bytes) : undefined;
 }
 
-function readWebpSize(view: DataView): Size | undefined {
-	switch (view.getUint32(12)) {
-		case 0x56503820: // VP8
-			return toSized(view.getUint16(26, true) & 0x3fff, view.getUint16(28, true) & 0x3fff);
-		case 0x5650384c: {
-			// VP8L: 14 bits each, less one.
-			const bits = view.getUint32(21, true);
-			return toSized((bits & 0x3fff) + 1, ((bits >> 14) & 0x3fff) + 1);
+function readWebpSize(bytes: string): ImageSize | undefined {
+	switch (bytes.slice(12, 16)) {
+		case 'VP8 ':
+			return toSize(readLittle(bytes, 26, 2) & 0x3fff, readLittle(bytes, 28, 2) & 0x3fff);
+		case 'VP8L': {
+			// 14 bits each, less one.
+			const bits = readLittle(bytes, 21, 4);
+			return toSize((bits & 0x3fff) + 1, ((bits >> 14) & 0x3fff) + 1);
 		}
-		default: // VP8X: 24 bits each, less one.
-			return toSized((view.getUint32(24, true) & 0xffffff) + 1, (view.getUint32(26, true) >>> 8) + 1);
+		default:
+			// VP8X: 24 bits each, less one.
+			return toSize(readLittle(bytes, 24, 3) + 1, readLittle(bytes, 27, 3) + 1);
 	}
 }
 
-/** Walks over the segments to the one that begins a frame. */
-function readJpegSize(view: DataView): Size | undefined {
-	for (let at = 2; at + 9 < view.byteLength && view.getUint8(at) === 0xff; ) {
-		const marker = view.getUint8(at + 1);
+/** Finds the segment that begins a frame. */
+function readJpegSize(bytes: string): ImageSize | undefined {
+	for (let at = 2; at + 9 < bytes.length && bytes[at] === '\xff'; at += 2 + readBig(bytes, at + 2, 2)) {
+		const marker = bytes.charCodeAt(at + 1);
 		const isFrame = marker >= 0xc0 && marker <= 0xcf && marker !== 0xc4 && marker !== 0xc8 && marker !== 0xcc;
-		if (isFrame) return toSized(view.getUint16(at + 7), view.getUint16(at + 5));
-		at += 2 + view.getUint16(at + 2);
+		if (isFrame) return toSize(readBig(bytes, at + 7, 2), readBig(bytes, at + 5, 2));
 	}
 	return undefined;
 }
 
-function toSized(width: number, height: number): Size | undefined {
+function toSize(width: number, height: number): ImageSize | undefined {
 	return width > 0 && height > 0 ? { width, height } : undefined;
 }
 
-function decodeHead(data: string): Uint8Array {
-	try {
-		return Uint8Array.from(atob(data.slice(0, data.length - (data.length % 4))), (character) =>
-			character.charCodeAt(0),
-		);
-	} catch {
-		return new Uint8Array();
-	}
-}
-
-/** Bytes of a page, for a file that shows no pages. */
+/** The bytes of a page, if neither page objects nor content streams are found. */
 const pageBytes = 40_000;
 
-/** Characters in front of a stream that hold its dictionary. */
+/** The characters before a stream that hold its dictionary. */
 const dictionaryLength = 1_000;
 
 /**
- * Counts the pages of a PDF, with one character for each byte. Counts the page objects, else the content streams: since
- * version 1.5 page objects may be compressed, but each page has a content stream. The count is rather too high.
+ * Counts the pages of a PDF by page objects, else by content streams, rather too high. Since version 1.5 page objects
+ * may be compressed, but each page has a content stream.
  */
 function countPages(bytes: string): number {
 	return Math.max(1, countNamed(bytes) || countContents(bytes) || Math.ceil(bytes.length / pageBytes));
@@ -181,7 +169,7 @@ function countNamed(bytes: string): number {
 /** Counts the streams that are not an image, a font, a profile or an object stream. */
 function countContents(bytes: string): number {
 	let contents = 0;
-	for (let end = 0, at = findStream(bytes, 0); at !== -1; at = findStream(bytes, end)) {
+	for (let end = 0, at = bytes.indexOf('stream'); at !== -1; at = bytes.indexOf('stream', end)) {
 		const head = bytes.slice(Math.max(end, at - dictionaryLength), at);
 		const dictionary = head.slice(head.lastIndexOf(' obj') + 1);
 		if (!/\/(Type|Subtype|Length1|N)\b/.test(dictionary)) contents++;
@@ -189,8 +177,4 @@ function countContents(bytes: string): number {
 		end = closed === -1 ? bytes.length : closed + 9;
 	}
 	return contents;
-}
-
-function findStream(bytes: string, from: number): number {
-	return bytes.indexOf('stream', from);
 }

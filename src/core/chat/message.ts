@@ -7,7 +7,7 @@ export interface SystemMessage {
 	readonly content: string;
 	/**
 	 * Whether the message summarizes everything before it. The model gets the newest summary that has a user message
-	 * after it, and what follows. Other system messages are always sent.
+	 * after it, and all later messages. Other system messages are always sent.
 	 */
 	readonly summary?: boolean;
 	/** Only of a summary: the skills that were read before it. Their tools are still callable. */
@@ -29,14 +29,11 @@ export interface AssistantMessage {
 	readonly toolCalls?: readonly ToolCall[];
 	/** The visible thinking of the model, for people. It is never sent back as text. */
 	readonly reasoning?: string;
-	/** The calls that the provider ran itself, for people. */
+	/** The calls that the provider itself ran, for people. */
 	readonly providerCalls?: readonly ProviderCall[];
-	/** The sources that the text rests on, for people. */
+	/** The sources of the text, for people. */
 	readonly sources?: readonly Source[];
-	/**
-	 * Data that a provider wants back (signatures, reasoning items), by provider. It is sent back unchanged, only to that
-	 * provider.
-	 */
+	/** Data that a provider wants back (signatures, reasoning items), by provider. Other providers do not get it. */
 	readonly providerMetadata?: Readonly<Record<string, unknown>>;
 }
 
@@ -74,7 +71,7 @@ export function toolResultMessage({ id, output, isError, parts, ranWith }: ToolR
 	return { role: 'tool', content: output ?? null, toolCallId: id, isError, ...kept };
 }
 
-/** Returns the result in a message. The inverse of `toolResultMessage`. */
+/** Returns the result of a message. The inverse of `toolResultMessage`. */
 export function readToolResult({ toolCallId: id, content: output, ...message }: ToolMessage): ToolResult {
 	const { isError = false, parts, ranWith } = message;
 	return { id, output, isError, ...(parts !== undefined && { parts }), ...(ranWith !== undefined && { ranWith }) };
@@ -87,10 +84,7 @@ export function messageText(message: Message): string {
 	return message.content === undefined ? '' : JSON.stringify(message.content);
 }
 
-/**
- * Lists the open calls of a history: those of the last assistant message without a result, unless a user message
- * follows. A run begins with them.
- */
+/** Lists the calls without a result of the last assistant message, unless another message follows its results. */
 export function listOpenCalls(messages: readonly Message[]): readonly ToolCall[] {
 	const answered = new Set<string>();
 	for (let index = messages.length - 1; index >= 0; index--) {
@@ -102,10 +96,7 @@ export function listOpenCalls(messages: readonly Message[]): readonly ToolCall[]
 	return [];
 }
 
-/**
- * Inserts a result after its assistant message, in the order of the calls, whatever order the tools finish in. Changes
- * the array.
- */
+/** Inserts a result after its assistant message, in the order of the calls. Changes the array. */
 export function insertResult(messages: Message[], result: ToolMessage): void {
 	let start = messages.length;
 	while (start > 0 && messages[start - 1]?.role === 'tool') start--;
@@ -121,18 +112,17 @@ export function insertResult(messages: Message[], result: ToolMessage): void {
 }
 
 /**
- * Converts a history to a form that providers take, in a new array: every call has one result, directly after its
- * assistant message, in the order of the calls. A call without a result gets an `isError` result that says so. A result
- * without an open call is left out.
+ * Converts a history to a form that providers take, in a new array: each call has one result, after its assistant
+ * message, in the order of the calls. Adds an `isError` result for a missing result, and drops other results.
  */
 export function toSendable(messages: readonly Message[]): Message[] {
 	const sendable: Message[] = [];
-	/** The places of the results that are still open. */
+	/** The places of the missing results, by call id. */
 	const open = new Map<string, number>();
 	for (const message of messages) {
 		if (message.role === 'tool') {
 			const at = open.get(message.toolCallId);
-			if (at !== undefined) sendable[at] = tellEdit(message);
+			if (at !== undefined) sendable[at] = describeEdit(message);
 			open.delete(message.toolCallId);
 			continue;
 		}
@@ -149,9 +139,9 @@ export function toSendable(messages: readonly Message[]): Message[] {
 }
 
 /** Adds a note with the changed arguments to a result. */
-function tellEdit(given: ToolMessage): ToolMessage {
-	if (given.ranWith === undefined) return given;
-	const { ranWith, ...message } = given;
+function describeEdit(result: ToolMessage): ToolMessage {
+	if (result.ranWith === undefined) return result;
+	const { ranWith, ...message } = result;
 	const note = `A person changed the arguments, and the call ran with ${JSON.stringify(ranWith)}. Its result:\n`;
 	const parts = message.parts && [textPart(note), ...message.parts];
 	return { ...message, content: `${note}${messageText(message)}`, ...(parts && { parts }) };

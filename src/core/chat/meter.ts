@@ -10,11 +10,11 @@ export interface MeteredRequest {
 	readonly choices?: Omit<AskedCall, 'inputTokens' | 'outputTokens'>;
 	/** The longest reply that the options allow. Missing if there is no limit. */
 	readonly maxOutputTokens?: number;
-	/** Whether the reply may not be shorter than that, because a shorter one was cut off. */
+	/** Whether the reply must be allowed that length, because a shorter reply was cut off. */
 	readonly isWhole?: boolean;
 	/** Whether the request is for vectors, which produces no message. */
 	readonly isEmbedding?: boolean;
-	/** Ends the wait for a reservation when the run is stopped. */
+	/** Ends the wait for a reservation. */
 	readonly signal: AbortSignal;
 }
 
@@ -31,16 +31,13 @@ export interface Hidden {
  * reported once: with the message (`MessageContext.spent`), or by `lost`.
  */
 export interface Meter {
-	/**
-	 * Reserves the possible cost of the request. Returns the longest reply that this allows, in tokens. An error here
-	 * ends the run before anything is sent.
-	 */
+	/** Reserves the possible cost. Returns the most tokens of the reply. An error here ends the run without a request. */
 	readonly reserve: (request: MeteredRequest) => number | undefined | Promise<number | undefined>;
-	/** Whether the request that was reserved last may have a longer reply if it is reserved with `isWhole`. */
+	/** Whether the last reserved request may have a longer reply with `isWhole`. */
 	readonly isShort?: boolean;
 	/**
-	 * Takes the cost of a request that failed or was for a summary. `usage` is the reported cost. `cut` says that it was
-	 * interrupted, so it may have cost more. `outputTokens` is the estimated output until then.
+	 * Takes the cost of a request that produced no message: it failed, or was for a summary or vectors. With `cut` the
+	 * request was interrupted and may have cost more than `usage`. `outputTokens` is the estimated output.
 	 */
 	readonly lost: (
 		usage: ChatUsage | undefined,
@@ -50,11 +47,11 @@ export interface Meter {
 	) => void | Promise<void>;
 }
 
-/** Facts about a request to a model after its end. */
+/** Facts about an ended request. */
 export interface SeenCall {
-	/** The usage that its provider reported. */
+	/** The reported usage. */
 	readonly usage?: ChatUsage;
-	/** The estimated tokens that it sent. */
+	/** The estimated tokens of the request. */
 	readonly inputTokens: number;
 	/** The estimated tokens that were received: text, thinking, the input of tools. */
 	readonly outputTokens: number;
@@ -64,7 +61,7 @@ export interface SeenCall {
 	readonly hiddenTokens?: number;
 	/** Whether the provider ran its own tools, after which the model reads the input again. */
 	readonly hasReadAgain?: boolean;
-	/** Whether it was interrupted. The reported output may then be out of date. */
+	/** Whether the request was interrupted. The reported output may then be out of date. */
 	readonly isCut: boolean;
 }
 
@@ -72,20 +69,17 @@ export interface SeenCall {
 interface CallCharge {
 	readonly inputTokens: number;
 	readonly outputTokens: number;
-	/** The US dollars that its provider reported. Missing if a part of the tokens is estimated. */
+	/** The reported US dollars. Missing if a part of the tokens is estimated. */
 	readonly costUsd?: number;
 }
 
-/** The factor for an estimate: an interrupted call may have written more than arrived. */
+/** The factor of an estimate, because an interrupted call may have written more than was received. */
 const margin = 1.03;
 
-/** From this share of the estimate on, a provider's count of the output counts as current. */
+/** The least share of the estimate at which a reported output counts as current. */
 const currentFrom = 0.75;
 
-/**
- * Computes the charge of a request: the reported usage as far as it is complete, else the estimated input and output
- * with a margin. Ignores a reported zero for anything that is not empty.
- */
+/** Computes the charge from the reported usage, else from the estimates with a margin. Ignores an implausible zero. */
 export function toCharge({
 	usage,
 	inputTokens,
@@ -95,32 +89,31 @@ export function toCharge({
 	hasReadAgain,
 	isCut,
 }: SeenCall): CallCharge {
-	const said = {
+	const reported = {
 		input: readReported(usage?.inputTokens, inputTokens),
 		output: readReported(usage?.outputTokens, outputTokens),
 		total: readReported(usage?.totalTokens, inputTokens + outputTokens),
 	};
-	const input = said.input ?? Math.ceil(inputTokens * margin);
+	const input = reported.input ?? Math.ceil(inputTokens * margin);
 	if (isCut) {
-		// The reported input is that of the first reading.
+		// The reported input may be that of the first reading only.
 		const read = hasReadAgain === true ? Math.max(input, inputTokens) : input;
-		const isCurrent = said.output !== undefined && said.output >= outputTokens * currentFrom;
+		const isCurrent = reported.output !== undefined && reported.output >= outputTokens * currentFrom;
 		const estimate = Math.ceil(isCurrent ? outputTokens : (outputTokens + unseenTokens) * margin);
 		// The reported output is out of date if the model has thought since.
 		const thought = hiddenTokens === 0 ? 0 : Math.ceil(outputTokens + hiddenTokens);
-		return { inputTokens: read, outputTokens: Math.max(said.output ?? 0, estimate, thought) };
+		return { inputTokens: read, outputTokens: Math.max(reported.output ?? 0, estimate, thought) };
 	}
-	if (said.input === undefined && said.output === undefined && said.total !== undefined) {
-		const least = Math.min(input, said.total);
-		return { inputTokens: least, outputTokens: said.total - least, costUsd: readReported(usage?.costUsd, 0) };
+	if (reported.input === undefined && reported.output === undefined && reported.total !== undefined) {
+		const least = Math.min(input, reported.total);
+		return { inputTokens: least, outputTokens: reported.total - least, costUsd: readReported(usage?.costUsd, 0) };
 	}
-	const rest = said.total !== undefined && said.total > input ? said.total - input : undefined;
-	const output = said.output ?? rest ?? Math.ceil((outputTokens + hiddenTokens) * margin);
-	const isSaid = said.input !== undefined && (said.output ?? rest) !== undefined;
-	return { inputTokens: input, outputTokens: output, ...(isSaid && { costUsd: readReported(usage?.costUsd, 0) }) };
+	const rest = reported.total !== undefined && reported.total > input ? reported.total - input : undefined;
+	const output = reported.output ?? rest ?? Math.ceil((outputTokens + hiddenTokens) * margin);
+	const isReported = reported.input !== undefined && (reported.output ?? rest) !== undefined;
+	return { inputTokens: input, outputTokens: output, ...(isReported && { costUsd: readReported(usage?.costUsd, 0) }) };
 }
 
-/** Reads a provider's figure. Ignores a zero if the estimate is not zero. */
 function readReported(value: number | undefined, estimate: number): number | undefined {
 	if (value === undefined || !Number.isFinite(value) || value < 0) return undefined;
 	return value === 0 && estimate > 0 ? undefined : value;

@@ -1,6 +1,7 @@
 import { countBytes } from '../base/bytes.ts';
 import { RunletError } from '../base/errors.ts';
 import { isRecord } from '../base/json.ts';
+import { withTimeLimit } from '../base/promises.ts';
 import { addLostUsage, readUsage, retry, withUsage } from './model-error.ts';
 import type { Timeouts } from './provider.ts';
 import type { ChatReply, OnDelta } from './reply.ts';
@@ -10,7 +11,7 @@ import type { ChatUsage } from './usage.ts';
 /** The milliseconds to wait for the cost of an abandoned call. */
 const lastWordMs = 50;
 
-/** Makes one request. Gets a function for the deltas, the signal that ends it, and a function for signs of activity. */
+/** Makes one request. Calls `onActivity` at each sign of activity. */
 export type ModelCall = (
 	onDelta: OnDelta,
 	signal: AbortSignal,
@@ -28,9 +29,8 @@ interface CallLimits {
 }
 
 /**
- * Makes one call within its timeouts and its caller's signal. After a timeout or an abort no delta is passed on, and
- * the error has the cost of the call if its provider reports it at once. Throws `timeout`, `interrupted` without a
- * reply, and `reply_too_large` over `maxReplyBytes`.
+ * Makes one call within its timeouts. After a timeout or an abort it passes on no delta, and the error has the cost
+ * that the provider reports at once. Throws `timeout`, `interrupted` without a reply, and `reply_too_large`.
  */
 export async function watchCall(
 	call: ModelCall,
@@ -40,7 +40,7 @@ export async function watchCall(
 	const { firstEventMs = stream ? 120_000 : 600_000, idleMs = 300_000 } = timeouts;
 	const watchdog = createWatchdog({ firstEventMs, idleMs }, model);
 	const { signal: until } = watchdog;
-	// An ended call must not be aborted, because the next call uses its connection.
+	// An abort after the end of the call would close a connection that the next call uses.
 	const onAbort = (): void => watchdog.abort(signal.reason);
 	if (signal.aborted) onAbort();
 	signal.addEventListener('abort', onAbort, { once: true });
@@ -49,8 +49,8 @@ export async function watchCall(
 		if (!size.fits(delta)) watchdog.abort(createReplyTooLarge(model, maxReplyBytes));
 		if (until.aborted) return size.pause();
 		watchdog.onActivity();
-		const room = onDelta(delta) ?? size.pause();
-		return room === undefined ? undefined : watchdog.pause(room);
+		const wait = onDelta(delta) ?? size.pause();
+		return wait === undefined ? undefined : watchdog.pause(wait);
 	};
 	const replying = call(take, until, watchdog.onActivity);
 	try {
@@ -92,22 +92,15 @@ export function callDirectly(
 
 /** Reads the cost of an abandoned call, if its provider reports it at once. */
 async function readLastUsage(replying: Promise<ChatReply | undefined>): Promise<ChatUsage | undefined> {
-	let timer: ReturnType<typeof setTimeout> | undefined;
-	const late = new Promise<undefined>((resolve) => {
-		timer = setTimeout(() => resolve(undefined), lastWordMs);
-	});
-	const said = replying.then(
-		(reply) => reply?.usage,
-		(error) => (error instanceof RunletError ? readUsage(error) : undefined),
-	);
-	return Promise.race([said, late]).finally(() => {
-		if (timer !== undefined) clearTimeout(timer);
-	});
+	try {
+		return (await withTimeLimit(replying, lastWordMs, 'The model'))?.usage;
+	} catch (error) {
+		return error instanceof RunletError ? readUsage(error) : undefined;
+	}
 }
 
 /**
- * Aborts a call whose first or next event takes too long. Uses one timer for any number of events. Time in which the
- * call waits for its reader does not count.
+ * Aborts a call whose first or next event takes too long. The time that the call waits for its reader does not count.
  */
 function createWatchdog({ firstEventMs, idleMs }: Required<Pick<Timeouts, 'firstEventMs' | 'idleMs'>>, model: string) {
 	const controller = new AbortController();
@@ -128,7 +121,7 @@ function createWatchdog({ firstEventMs, idleMs }: Required<Pick<Timeouts, 'first
 		if (isStopped) return;
 		const isFirst = last === 0;
 		last = Date.now();
-		// The timer of the start ends before a pause could be too long, unless it is the longer of the two.
+		// The check at the end of the start timer is early enough, unless a pause must be shorter than the start.
 		if (!isFirst || longestPause >= longestStart) return;
 		clearTimeout(timer);
 		timer = setTimeout(check, longestPause);
@@ -136,12 +129,11 @@ function createWatchdog({ firstEventMs, idleMs }: Required<Pick<Timeouts, 'first
 	let timer: ReturnType<typeof setTimeout> = setTimeout(check, longestStart);
 	return {
 		signal: controller.signal,
-		/** Ends the call for another reason. */
-		abort: (why: unknown): void => controller.abort(why),
+		abort: (reason: unknown): void => controller.abort(reason),
 		onActivity,
-		pause: async (room: Promise<void>): Promise<void> => {
+		pause: async (wait: Promise<void>): Promise<void> => {
 			waiting++;
-			await room;
+			await wait;
 			waiting--;
 			onActivity();
 		},
@@ -158,16 +150,14 @@ export const usualReplyBytes = 8_388_608;
 /** The approximate bytes of an event besides its text. */
 const eventBytes = 32;
 
-/** The most deltas without text before timers get a turn. Only time ends a stream of such deltas. */
+/** The most successive empty deltas before timers may run. Only a timeout ends a stream of empty deltas. */
 const emptyAtOnce = 1_024;
 
-/** Creates the error for a reply that is too long. The request is not repeated. */
 export function createReplyTooLarge(model: string, maxBytes: number): RunletError {
 	const message = `${model}: the reply is longer than ${maxBytes} bytes, so it was broken off. Ask for less, or raise maxReplyBytes.`;
 	return new RunletError('reply_too_large', message, { model, maxReplyBytes: maxBytes });
 }
 
-/** Counts the deltas of one reply. */
 function createDeltaMeter(maxBytes: number) {
 	let bytes = 0;
 	let empty = 0;
@@ -181,7 +171,7 @@ function createDeltaMeter(maxBytes: number) {
 			empty = size === 0 ? empty + 1 : 0;
 			return bytes <= maxBytes;
 		},
-		/** Returns a promise to wait for before the next delta, if many deltas were empty. */
+		/** Returns a promise to wait for after many empty deltas. */
 		pause: (): undefined | Promise<void> => {
 			if (empty < emptyAtOnce) return undefined;
 			empty = 0;

@@ -4,7 +4,7 @@ import type { ChatReply } from './reply.ts';
 import { sleep, toAbortError } from './signal.ts';
 import { addUsage, type ChatUsage } from './usage.ts';
 
-/** The codes of failures that may pass if the same request is repeated. */
+/** The codes of failures for which a repetition may succeed. */
 const retryable: ReadonlySet<string> = new Set(['rate_limited', 'overloaded', 'timeout', 'network', 'interrupted']);
 
 /** The codes of connection errors of Node, undici and Bun. */
@@ -16,8 +16,8 @@ const connectionTexts =
 	/network connection lost|fetch failed|failed to fetch|connection (error|reset|refused|closed)|socket hang up|terminated/i;
 
 /**
- * Converts any failure of a model call to a `RunletError` whose data names the model. A `RunletError` keeps its code and
- * message. The code of any other error follows from its `status`, then its `code`, then its text.
+ * Converts any failure of a model call to a `RunletError` whose data names the model. A `RunletError` keeps its code
+ * and message. The code of any other error follows from its `status`, then its `code`, then its text.
  */
 export function toModelError(error: unknown, model: string): RunletError {
 	if (error instanceof RunletError) return withModel(error, model);
@@ -27,7 +27,7 @@ export function toModelError(error: unknown, model: string): RunletError {
 	const insufficientQuota = code === 'insufficient_quota' ? true : undefined;
 	const data = { model, status, insufficientQuota, retryAfter };
 	const text = toMessageText(error);
-	// The loop checks its own signal first, so somebody else aborted this call.
+	// The loop checks its own signal first, so this abort has another cause.
 	if (isAbort(error))
 		return new RunletError('interrupted', `${model}: the call was broken off.`, data, { cause: error });
 	const kind = status === undefined ? findCode(code, text) : findStatusCode(status);
@@ -40,12 +40,13 @@ function withModel(error: RunletError, model: string): RunletError {
 	return new RunletError(code, message, { ...data, model }, { cause });
 }
 
-/** Whether repeating the request may help. */
 export function isRetryable(error: RunletError): boolean {
 	return retryable.has(error.code) && error.data?.insufficientQuota !== true;
 }
 
-/** Whether a call failed midway, so that its cost is unknown. A refusal, or no connection, costs nothing. */
+/**
+ * Whether a call was interrupted, so that its cost is unknown. A refused call, or a failed connection, costs nothing.
+ */
 export function isCut({ code, data }: RunletError): boolean {
 	if (data?.hasBegun === true) return true;
 	return code === 'interrupted' || code === 'timeout' || code === 'cancelled' || code === 'reply_too_large';
@@ -57,13 +58,12 @@ export function withUsage(error: RunletError, usage: ChatUsage): RunletError {
 	return new RunletError(error.code, error.message, { ...error.data, usage }, { cause: error.cause ?? error });
 }
 
-/** Reads the known usage of a failed call. */
 export function readUsage({ data }: RunletError): ChatUsage | undefined {
 	const usage = data?.usage;
 	return typeof usage === 'object' && usage !== null ? usage : undefined;
 }
 
-/** Reads the seconds that the provider of a failed call asks to wait. */
+/** Reads the seconds to wait that a provider requests. */
 function readRetryAfter(error: unknown): number | undefined {
 	if (error instanceof RunletError) return readNumber(error.data, 'retryAfter');
 	const own = readNumber(error, 'retryAfter');
@@ -88,7 +88,6 @@ const remedies: Readonly<Record<string, string>> = {
 	overloaded: ' The provider is overloaded: try again later, or name fallbacks.',
 };
 
-/** Returns the code of a failure by its HTTP status. */
 export function findStatusCode(status: number) {
 	if (status === 401 || status === 403) return 'auth';
 	if (status === 408) return 'timeout';
@@ -124,23 +123,19 @@ function readNumber(from: unknown, key: string): number | undefined {
 	return typeof value === 'number' && Number.isFinite(value) ? value : undefined;
 }
 
-/** The longest `retry-after` in seconds that is waited for. Beyond it the call counts as failed. */
+/** The longest `retry-after` in seconds. With a longer one the call is not retried. */
 const longestWait = 60;
 
 interface RetryOptions<R> {
 	readonly model: string;
 	readonly maxRetries: number;
 	readonly signal: AbortSignal;
-	/** Whether the call may be repeated now. The default is yes. */
 	readonly mayRetry?: () => boolean;
 	/** Adds the cost of failed tries to a reply. */
 	readonly addLost?: (reply: R, lost: ChatUsage) => R;
 }
 
-/**
- * Makes a call and repeats it after a failure that may pass. The usage of failed tries counts in the reply and in the
- * error.
- */
+/** Makes a call, and repeats it after a failure that may pass. The usage of failed tries is added to the outcome. */
 export async function retry<R>(
 	call: () => Promise<R>,
 	{ model, maxRetries, signal, mayRetry = () => true, addLost = (reply) => reply }: RetryOptions<R>,
@@ -165,12 +160,11 @@ export async function retry<R>(
 	}
 }
 
-/** Adds the usage of failed tries to a reply. */
 export function addLostUsage<R extends ChatReply>(reply: R, lost: ChatUsage): R {
 	return { ...reply, usage: addUsage(lost, reply.usage) };
 }
 
-/** Returns the milliseconds before the next try: half a second, doubled each time, with half of it random. */
+/** Returns the milliseconds before the next try: half a second, doubled each time, and half of it random. */
 function computeBackoff(retries: number): number {
 	return 500 * 2 ** retries * (0.5 + Math.random() / 2);
 }

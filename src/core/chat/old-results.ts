@@ -10,27 +10,27 @@ import type { ChatOptions } from './options.ts';
 import type { PromptRecord } from './prompt-record.ts';
 import { searchName } from './tool-search.ts';
 
-/** The number of newest turns whose results are sent whole: normally, and if nothing else fits. */
+/** The number of newest turns whose results are sent whole: normally, and if the request does not fit. */
 const keptTurns = 5;
 const leastTurns = 1;
 
 /** The least tokens that a step saves: with a cold cache, with a warm cache, and if the request does not fit. */
 const [leastCold, leastWarm, leastFull] = [4_000, 8_000, 1];
 
-/** The extra cost of writing a cached token, and the cost of reading it, as shares of the usual price. */
+/** The cost of writing a token to the cache again, and of reading it, as shares of the usual price. */
 const [rewriting, reading] = [1.15, 0.1];
 
 /** The most expected further requests of a conversation. */
 const mostExpected = 50;
 
-/** The previous request. */
 interface Before extends Pick<ChatOptions, 'model' | 'cache'> {
+	/** The previous request. */
 	readonly prompt: PromptRecord | undefined;
-	/** When the next request is made, in milliseconds since 1970. */
+	/** The time of the next request, in milliseconds since 1970. */
 	readonly now: number;
 }
 
-/** Takes a step, and warns the readers. Returns whether there is one. */
+/** Takes a step, if there is one, and warns the readers. Returns whether it did. */
 export async function takeStep(
 	{ conversation, emit }: { readonly conversation: Conversation; readonly emit: Emit },
 	step: Step | undefined,
@@ -41,14 +41,13 @@ export async function takeStep(
 	return true;
 }
 
-/** Makes references again after the window has moved, or after a message was inserted at a place. */
+/** Updates the references after a move of the window, or after a message was inserted at a place. */
 export function keepReferences(conversation: Conversation, inserted = Number.POSITIVE_INFINITY): void {
 	const { references } = conversation;
 	if (references === undefined) return;
 	conversation.references = createReferences(conversation, references.before + (references.before > inserted ? 1 : 0));
 }
 
-/** A step: the new references, and the warning. */
 interface Step {
 	readonly references: References;
 	readonly warning: string;
@@ -71,21 +70,21 @@ export function restoreReferences(
 }
 
 /**
- * Finds a step that saves cost by replacing older results with references. Each step changes the middle of the request,
- * so the provider's cache misses the rest. With a cold cache that costs nothing. With a warm cache the step must save
- * more in as many further requests as there were so far.
+ * Finds a step that saves cost by replacing older results with references. A step changes the middle of the request, so
+ * the provider's cache misses the rest. With a cold cache that costs nothing. With a warm cache the step must save more
+ * in as many further requests as there were so far.
  */
 export function findPayingStep(conversation: Conversation, before: Before): Step | undefined {
 	const { messages, window } = conversation;
 	const next = createStep(conversation, keptTurns);
 	if (next === undefined) return undefined;
 	if (isCold(before)) return next.saved >= leastCold ? next : undefined;
-	const asked = messages.slice(window.from).filter(({ role }) => role === 'assistant').length;
-	const gain = next.saved * reading * Math.min(asked, mostExpected);
+	const turns = messages.slice(window.from).filter(({ role }) => role === 'assistant').length;
+	const gain = next.saved * reading * Math.min(turns, mostExpected);
 	return next.saved >= leastWarm && gain >= next.behind * rewriting ? next : undefined;
 }
 
-/** Finds a step for a conversation that does not fit, whatever it costs. Returns `undefined` if it saves nothing. */
+/** Finds a step for a conversation that does not fit, at any cost. Returns `undefined` if no step saves tokens. */
 export function findFullStep(conversation: Conversation): Step | undefined {
 	const next = createStep(conversation, leastTurns);
 	return next !== undefined && next.saved >= leastFull ? next : undefined;
@@ -109,7 +108,7 @@ function createStep(
 	return { references, saved, behind, warning };
 }
 
-/** Finds the place of the model turn with `turns - 1` turns behind it. */
+/** Finds the index of the model turn with `turns - 1` turns after it. */
 function findTurn(messages: readonly Message[], turns: number): number {
 	let left = turns;
 	return messages.findLastIndex(({ role }) => role === 'assistant' && --left === 0);
@@ -121,10 +120,9 @@ function isCold({ prompt, model, cache, now }: Before): boolean {
 	return now - prompt.at > (cache === '1h' ? 60 : 5) * 60_000;
 }
 
-/** The name of the tool that opens a result behind a reference. */
 export const readResultName = 'read_result';
 
-/** Tools whose results stay whole: texts of skills, and found tools. */
+/** The tools whose results stay whole: texts of skills, and found tools. */
 const neverReferred: ReadonlySet<string> = new Set([...builtinNames, searchName]);
 
 /** The least characters of a result that becomes a reference. */
@@ -136,12 +134,12 @@ const shownCharacters = 200;
 /** The characters of a result that one call opens. */
 const openedCharacters = 20_000;
 
-/** Makes the references to all results between the beginning of the window and a place. Nothing if there is none. */
+/** Creates the references to all long results of the window before a place, if there are any. */
 function createReferences(
 	{ messages, window, references: known }: Pick<Conversation, 'messages' | 'window' | 'references'>,
 	before: number,
 ): References | undefined {
-	const made = new Map<Message, ToolMessage>();
+	const created = new Map<Message, ToolMessage>();
 	const ids = new Set<string>();
 	let names = new Map<string, string>();
 	let first: References['first'] | undefined;
@@ -151,23 +149,23 @@ function createReferences(
 		if (message?.role !== 'tool') continue;
 		const { toolCallId: callId } = message;
 		const name = names.get(callId);
-		// Servers may reuse an id, which then means its first result.
+		// Servers may reuse an id. It then means the first result.
 		const isAmbiguous = ids.has(callId);
 		ids.add(callId);
 		if (isAmbiguous || name === undefined || neverReferred.has(name) || !isLong(message)) continue;
-		made.set(message, known?.messages.get(message) ?? refer(message));
+		created.set(message, known?.messages.get(message) ?? refer(message));
 		first ??= { place, callId };
 	}
-	return first && { before, messages: made, first };
+	return first && { before, messages: created, first };
 }
 
-/** Whether a result has enough text for a reference. One with an image or a file stays whole. */
+/** Whether a result has enough text for a reference. Results with an image or a file stay whole. */
 function isLong(message: ToolMessage): boolean {
 	const hasMedia = message.parts?.some(({ kind }) => kind !== 'text' && kind !== 'tool-result') ?? false;
 	return !hasMedia && messageText(message).length >= leastCharacters;
 }
 
-/** Creates the reference to a result. It never changes, so that caches hit. */
+/** Creates the reference to a result, always with the same text, so that caches hit. */
 function refer(result: ToolMessage): ToolMessage {
 	const { parts: _, ...message } = result;
 	const text = messageText(result);
@@ -176,7 +174,6 @@ function refer(result: ToolMessage): ToolMessage {
 	return { ...message, content: `[${note} ${how}]\n${truncateText(text, shownCharacters)}…` };
 }
 
-/** Makes the tool `read_result`. It reads the current messages. */
 export function createResultReader(messages: readonly Message[]): Tool {
 	return define({
 		name: readResultName,

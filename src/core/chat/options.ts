@@ -27,7 +27,7 @@ export interface Turn {
 	readonly model: string;
 	readonly stopReason: StopReason;
 	readonly usage: ChatUsage;
-	/** Why the provider's cache had less than the request before. */
+	/** Why the provider's cache had less than the previous request. */
 	readonly cacheMiss?: CacheMiss;
 	/** Inputs whose streamed text differs from `JSON.stringify`, by call id. */
 	readonly streamedInputs?: Readonly<Record<string, string>>;
@@ -44,18 +44,15 @@ export interface MessageContext {
 	readonly turn?: Turn;
 	/** The notes and warnings since the previous message, in order. */
 	readonly before: readonly SideEvent[];
-	/**
-	 * Only of a summary: how many messages of the history follow it. These are the newest ones that were given or stored
-	 * before it.
-	 */
+	/** Only of a summary: the number of messages of the history that follow it. They were passed or stored before it. */
 	readonly inFrontOf?: number;
-	/** Only of a summary: its cost. It counts in the usage of the run, and in no turn's. */
+	/** Only of a summary: its cost. It counts in the usage of the run, but in no turn. */
 	readonly usage?: ChatUsage;
 	/** Only of an assistant message: the cost of its own request. `turn.usage` also counts failed tries. */
 	readonly spent?: ChatUsage;
 	/** Only of an assistant message: the milliseconds without a delta, in which the model may have thought. */
 	readonly silentMs?: number;
-	/** Only of an assistant message: what the next run's `lastPrompt` is. */
+	/** Only of an assistant message: the `lastPrompt` of the next run. */
 	readonly prompt?: PromptRecord;
 	/** Only of an assistant message: whether all its calls may run again after a crash (`retry: 'safe'`). */
 	readonly isRepeatable?: boolean;
@@ -65,7 +62,7 @@ export interface MessageContext {
 	readonly changes?: StateChanges;
 }
 
-/** What people have decided and answered about an open call. */
+/** The decisions and answers of people about an open call. */
 export interface OpenCallState {
 	/** Whether a person approved the call. It runs although its tool needs approval. */
 	readonly isApproved?: boolean;
@@ -95,23 +92,21 @@ export interface ChatOptions extends ProviderChoices {
 	/** Functions and records, or a toolbox. */
 	readonly tools?: ToolEntries;
 	/**
-	 * Returns further tools. It is called before each turn, so it should return the same list as long as nothing
-	 * changed. An error here ends the run. A duplicate name is an error, as in `tools`. Its warnings go to the readers
-	 * of the run.
+	 * Returns further tools. Called before each turn, so it should return the same list until the tools change. An error
+	 * here ends the run. A duplicate name is an error, as in `tools`. Its warnings go to the readers of the run.
 	 */
 	readonly loadTools?: (warn: Warn) => readonly Tool[] | Promise<readonly Tool[]>;
 	readonly skills?: readonly (AnyFn | Skill)[];
 	readonly skillResolver?: SkillResolver;
-	/** Tools that a skill may bring. They are offered after the model read a skill that names them in `allowed-tools`. */
+	/** Tools that are offered after the model read a skill that names them in `allowed-tools`. */
 	readonly skillTools?: ToolEntries;
 	/**
-	 * Facts about the turn, or a function that returns them at each call. They win over what the model passes to
-	 * `apply_skill`.
+	 * Facts about the turn, or a function that returns them at each call. They win over the model's for `apply_skill`.
 	 */
 	readonly skillContext?: SkillContext | (() => SkillContext);
 	/**
-	 * Returns a text for the model to put before the newest user message, such as memories about the person. Gets the
-	 * text of the message. Called once, before the first turn. An error here becomes a `warning`.
+	 * Returns a text to send before the newest user message, such as memories about the person. Gets the text of the
+	 * message. Called once, before the first turn. An error here becomes a `warning`.
 	 */
 	readonly recall?: Recall;
 	/** The most model turns of a run. The default is 10. */
@@ -120,26 +115,25 @@ export interface ChatOptions extends ProviderChoices {
 	readonly maxToolCalls?: number;
 	/** The most calls of a turn that run at a time. The default is 10. They begin in their order. */
 	readonly maxParallelToolCalls?: number;
-	/** The most tools that a model is sent. The default is 40. Of more, it finds some with `search_tools`. */
+	/** The most tools of a request. The default is 40. With more tools, the model finds them with `search_tools`. */
 	readonly maxSentTools?: number;
 	/**
-	 * The most tokens of the tools that a model is sent. Of larger ones, it finds some with `search_tools`. The default is a
-	 * tenth of the context window, from 4,000 to 20,000.
+	 * The most tokens of the tools of a request. With larger tools, the model finds them with `search_tools`. The default
+	 * is a tenth of the context window, from 4,000 to 20,000.
 	 */
 	readonly maxToolTokens?: number;
 	readonly maxContextTokens?: number;
 	/**
-	 * What happens if the conversation is over the context limit, or if its provider says so. `fail` (the default): the
+	 * The treatment of a conversation over the context limit of the options or of the provider. `fail` (the default): the
 	 * run fails with `context_overflow`. `truncate`: requests leave out the oldest part. `compact`: the model summarizes
 	 * that part, and the summary enters the history and is sent instead. The part begins and ends at a user message. The
 	 * newest user message, everything after it, and system messages are always sent. `messages` keep everything. A
-	 * `warning` says how many messages are no longer sent.
+	 * `warning` has the number of messages that are no longer sent.
 	 */
 	readonly contextFull?: 'fail' | 'truncate' | 'compact';
 	/**
-	 * The treatment of older tool results. `refer` (the default): if that costs less, or if the request does not fit,
-	 * requests have only their beginning, and the model opens them with `read_result`. A `warning` says how many.
-	 * `keep`: requests have all of them.
+	 * The treatment of older tool results. `refer` (the default): requests have only their beginning if that costs less
+	 * or if they do not fit, and the model opens them with `read_result`. `keep`: requests have whole results.
 	 */
 	readonly oldResults?: 'refer' | 'keep';
 	/** The model's context window, or a function that returns it. It is the limit if `maxContextTokens` is missing. */
@@ -152,23 +146,23 @@ export interface ChatOptions extends ProviderChoices {
 	readonly maxReplyBytes?: number;
 	/** The tool choice of the turn that answers a message. After tools have answered, the model is free again. */
 	readonly toolChoice?: ToolChoice | OneOfTools;
-	/**
-	 * With `false`, only one call of a turn may wait for somebody else. The model is told that the others were not run.
-	 */
+	/** With `false`, only one call of a turn may wait for somebody else. Other waiting calls are not run. */
 	readonly parallelToolCalls?: boolean;
 	/**
-	 * The schema of the final reply, which is then JSON: JSON Schema, or valibot, Zod and the like. A reply that does not
-	 * fit is asked again with the mistakes, at most twice. Then the run fails with `invalid_output`. The value is the
-	 * result's `output`.
+	 * The schema of the final reply, which is then JSON: JSON Schema, or valibot, Zod and the like. The model gets the
+	 * mistakes of an invalid reply and answers again, at most twice. Then the run fails with `invalid_output`. The value
+	 * is the result's `output`.
 	 */
 	readonly outputSchema?: JsonSchema | AnySchema;
-	/** How much the model thinks. Without it the model decides. */
+	/** How much the model thinks. The default is the model's own. */
 	readonly reasoningEffort?: ReasoningEffort;
-	/** How long the provider keeps the prompt in its cache (docs/models.md). The default is that of its settings. */
+	/**
+	 * How long the provider keeps the prompt in its cache (docs/models.md). The default is in the provider's settings.
+	 */
 	readonly cache?: PromptCache;
 	/** Names the conversation for the caches of providers. Hash it, so that it identifies no person. */
 	readonly cacheKey?: string;
-	/** The record of the newest request of the conversation, by which a run tells why a cache missed. */
+	/** The record of the newest request of the conversation. It explains why a cache missed. */
 	readonly lastPrompt?: PromptRecord;
 	/** The share of the context limit at which a `warning` is emitted. The default is 0.8. */
 	readonly warnContextPct?: number;
@@ -188,50 +182,34 @@ export interface ChatOptions extends ProviderChoices {
 	/** Used ids. A new call with one of them gets a suffix. */
 	readonly takenIds?: ReadonlySet<string>;
 	/**
-	 * The number of model turns after which the run stops as `awaiting_tools` without an open call. The tools of these
-	 * turns run first.
+	 * The number of model turns, with their tools, after which the run stops as `awaiting_tools` without an open call.
 	 */
 	readonly stopAfter?: number;
 	readonly signal?: AbortSignal;
 	/** The context of the tools. */
 	readonly context?: RunContext;
-	/**
-	 * Receives an error of a tool's function with its stack. The model and the readers get only its message. It must not
-	 * throw.
-	 */
+	/** Receives an error of a tool's function with its stack. The model gets only the message. Must not throw. */
 	readonly onToolThrow?: (tool: string, thrown: unknown) => void;
-	/**
-	 * Returns the stack of an error of a tool's function for the event `tool_stack`. Without it there is no such event.
-	 * Meant for a developer's own machine. Must not throw.
-	 */
+	/** Returns the stack of a tool's error for the event `tool_stack`, on a developer's own machine. Must not throw. */
 	readonly showThrown?: (thrown: unknown) => string | undefined;
 	/** Stores a message before the next step of the run begins. An error here ends the run. */
 	readonly onMessage?: (message: Message, about: MessageContext) => void | Promise<void>;
 	/** Called before a tool runs a call. An error here ends the run. */
 	readonly onToolCall?: (call: ToolCall, tool: Tool) => void | Promise<void>;
-	/**
-	 * Called with a question of a call and its changes of the state, and with the `resume` data if the tool takes the
-	 * answer. An error here ends the run.
-	 */
+	/** Called with a question of a call, its state changes, and the `resume` data. An error here ends the run. */
 	readonly onQuestion?: (
 		question: Question,
 		call: ToolCall,
 		changes: StateChanges,
 		answerTo?: AnswerTo,
 	) => void | Promise<void>;
-	/**
-	 * Called before a turn restarts after a part of it was shown. `repeated` are its notes and warnings, which are shown
-	 * again. An error here ends the run.
-	 */
+	/** Called before a partly shown turn restarts. `repeated` are its notes and warnings. An error here ends the run. */
 	readonly onRestart?: (iteration: number, repeated: readonly SideEvent[]) => void | Promise<void>;
 	/** Accounts for the cost of each request. */
 	readonly meter?: Meter;
 	/** Returns stored messages that arrived during the run. The model gets them with its next turn. */
 	readonly steer?: () => readonly Message[];
-	/**
-	 * The retries of a model call after a failure that may pass. The default is 2. If a part was shown, `turn.restarted`
-	 * comes first.
-	 */
+	/** The retries of a model call after a failure that may pass. The default is 2. */
 	readonly maxRetries?: number;
 	readonly timeouts?: Timeouts;
 }
@@ -306,7 +284,7 @@ const timeoutNames = Object.keys({
 	runMs: true,
 } satisfies Record<keyof Timeouts, true>);
 
-/** Throws `invalid_request` for an unknown option and suggests the one that was probably meant. */
+/** Throws `invalid_request` for an unknown option, and suggests the most similar option. */
 export function assertKnownOptions(options: ChatOptions): void {
 	assertKnownFields(options, names, { owner: 'options of a run' });
 	assertKnownFields(options.timeouts ?? {}, timeoutNames, { owner: 'timeouts' });

@@ -1,4 +1,4 @@
-/** Why a provider's cache had less than the request before (docs/costs.md). */
+/** Why a provider's cache had less than the previous request (docs/costs.md). */
 export const cacheMisses = [
 	'changed model',
 	'changed tools',

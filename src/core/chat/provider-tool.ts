@@ -1,16 +1,13 @@
 import { hashText } from '../base/bytes.ts';
 import { isRecord } from '../base/json.ts';
 
-/**
- * A tool that the provider runs itself (docs/models.md, "Tools of the provider"). Other fields are the provider's own, such
- * as `user_location`, and are passed on as they are.
- */
+/** A tool that the provider runs (docs/models.md, "Tools of the provider"). Other fields are passed on unchanged. */
 export interface ProviderTool {
 	/** Runlet's name of the tool, or the provider's own `type`, such as `web_search_20260209`. */
 	readonly type: ProviderToolType | (string & {});
 	/** The most uses in one reply. The default is 5. Their price is reserved before the call. */
 	readonly maxUses?: number;
-	/** The only domains that are searched or fetched. */
+	/** The only domains to search or fetch. */
 	readonly allowedDomains?: readonly string[];
 	readonly blockedDomains?: readonly string[];
 	readonly [field: string]: unknown;
@@ -25,11 +22,11 @@ export type ProviderToolType =
 	| 'mcp'
 	| 'image_generation';
 
-/** At how many tokens of input a provider shortens a conversation. */
+/** The tokens of input at which a provider shortens a conversation. */
 export interface ProviderContext {
-	/** Leaves out the results of older calls. The model cannot open them again. */
+	/** From here on the provider leaves out the results of older calls. The model cannot open them again. */
 	readonly clearResultsAt?: number;
-	/** Sums up the conversation, at its price. */
+	/** From here on the provider summarizes the conversation, at its price. */
 	readonly compactAt?: number;
 }
 
@@ -43,7 +40,7 @@ export interface ProviderChoices {
 	readonly speed?: 'fast';
 	/** Where the model runs, such as `us`. */
 	readonly region?: string;
-	/** The provider's own treatment of a long conversation, besides `oldResults` and `contextFull`. */
+	/** The provider's treatment of a long conversation, besides `oldResults` and `contextFull`. */
 	readonly providerContext?: ProviderContext;
 	/** An anonymous id of the end user. Providers use it to find abuse. */
 	readonly endUser?: string;
@@ -52,18 +49,16 @@ export interface ProviderChoices {
 /** The default for the most uses of a tool in one reply. */
 export const usualUses = 5;
 
-/** Picks the provider features from other options. */
 export function pickChoices(choices: ProviderChoices): ProviderChoices {
 	const { providerTools, serviceTier, speed, region, providerContext, endUser } = choices;
 	return { providerTools, serviceTier, speed, region, providerContext, endUser };
 }
 
-/** Returns the tools with their fields. */
 export function listProviderTools({ providerTools = [] }: ProviderChoices): readonly ProviderTool[] {
 	return providerTools.map((tool) => (typeof tool === 'string' ? { type: tool } : tool));
 }
 
-/** A call of a tool that the provider ran itself. Readers get it when it begins, and again with its output. */
+/** A call of a tool that the provider itself ran. Readers get it when it begins, and again with its output. */
 export interface ProviderCall {
 	readonly id: string;
 	/** Runlet's name of the tool, such as `web_search`, else the provider's own. */
@@ -74,17 +69,16 @@ export interface ProviderCall {
 	readonly isError?: boolean;
 }
 
-/** Whether a call has its result. */
 export function hasEnded({ output, isError }: Pick<ProviderCall, 'output' | 'isError'>): boolean {
 	return output !== undefined || isError === true;
 }
 
-/** A source that a reply rests on: a page, or a document. The same source has the same id. */
+/** A source of a reply: a page or a document. The same source has the same id. */
 export interface Source {
 	readonly id: string;
 	readonly url?: string;
 	readonly title?: string;
-	/** The words of the source that the reply cites. */
+	/** The cited words. */
 	readonly quote?: string;
 }
 
@@ -112,10 +106,10 @@ const mostItems = 50;
 export function cutData(value: unknown, depth = 0): unknown {
 	if (typeof value === 'string') return value.length > mostText ? `${value.slice(0, mostText)}…` : value;
 	if (depth > 6) return undefined;
-	if (Array.isArray(value)) return value.slice(0, mostItems).map((one) => cutData(one, depth + 1));
+	if (Array.isArray(value)) return value.slice(0, mostItems).map((item) => cutData(item, depth + 1));
 	if (!isRecord(value)) return value;
 	const kept = Object.entries(value).filter(([key]) => !unreadable.test(key));
-	return Object.fromEntries(kept.map(([key, one]) => [key, cutData(one, depth + 1)]));
+	return Object.fromEntries(kept.map(([key, field]) => [key, cutData(field, depth + 1)]));
 }
 
 const unreadable = /^(encrypted_\w+|signature|thoughtSignature|cache_control)$/;

@@ -18,15 +18,14 @@ export interface ProviderRegistration {
 	readonly chatStreamFn?: ChatStreamFn;
 	readonly embedFn?: EmbedFn;
 	readonly countTokens?: (messages: readonly Message[], model: string) => number | Promise<number>;
-	/** Its abilities: `vision`, `audio`, `reasoning`, `contextWindow`, … */
 	readonly meta?: ProviderMeta;
 	/** Returns the context window of a model in tokens, or `undefined` if unknown. */
 	readonly contextWindow?: (model: string) => number | undefined | Promise<number | undefined>;
 	/** Returns the cost of a call in US dollars, or `undefined` if unknown. */
 	readonly computePrice?: PriceOf;
-	/** Returns the most that a call may cost, with what the provider's own tools may bill. */
-	readonly computeMost?: (model: string, asked: AskedCall) => MostCost;
-	/** Returns the same provider with prices of your own, by the names of models. Its own `price` wins. */
+	/** Returns the most that a call may cost, including the provider's own tools. */
+	readonly computeMost?: (model: string, call: AskedCall) => MostCost;
+	/** Returns the same provider with your own prices, by the names of models. Its own `price` wins. */
 	readonly withPrices?: (prices: ModelPrices) => ProviderRegistration;
 	/** The variable that is missing, such as `ANTHROPIC_API_KEY`. Errors name it. */
 	readonly needs?: string;
@@ -39,7 +38,7 @@ export interface ProviderRegistration {
 /** A call before it is made. */
 export interface AskedCall extends ProviderChoices {
 	readonly cache?: PromptCache;
-	/** The estimated tokens that it sends. */
+	/** The estimated tokens of the request. */
 	readonly inputTokens: number;
 	/** The audio tokens among them, which some models bill at another price. */
 	readonly inputAudioTokens?: number;
@@ -49,13 +48,13 @@ export interface AskedCall extends ProviderChoices {
 
 /** The most that a call may cost. */
 export interface MostCost {
-	/** The most input tokens: those of the request, and those that the provider's own tools add. */
+	/** The most input tokens, including the tokens that the provider's own tools add. */
 	readonly inputTokens: number;
-	/** The number of further texts that it may write, each as long as the reply, such as a summary. */
+	/** The number of further texts, such as a summary, each as long as the reply. */
 	readonly texts?: number;
 	/** US dollars. Missing if unknown. */
 	readonly usd?: number;
-	/** The part of `usd` that is not for tokens: searches, containers, files. */
+	/** The part of `usd` for other units than tokens: searches, containers, files. */
 	readonly unitsUsd?: number;
 	/** The part without a known price: the model, or a unit, a tier, a speed, a region. */
 	readonly unpriced?: string;
@@ -69,15 +68,15 @@ export type PriceOf = (
 
 /** The known abilities of a provider's models. You may add your own fields. */
 export interface ProviderMeta {
-	/** Whether it takes images. */
+	/** Whether they take images. */
 	readonly vision?: boolean;
-	/** Whether it takes audio. */
+	/** Whether they take audio. */
 	readonly audio?: boolean;
-	/** Whether it shows its thinking, or takes an effort. */
+	/** Whether they show their thinking, or take an effort. */
 	readonly reasoning?: boolean;
-	/** Whether it may hide its thinking. Then an interrupted reply is charged for silence too. */
+	/** Whether they may hide their thinking. Then an interrupted reply is charged for silence too. */
 	readonly hidesThinking?: boolean;
-	/** The context window of its usual models in tokens. For one model, call the registration's `contextWindow`. */
+	/** The context window of the usual models in tokens. For a single model, call the registration's `contextWindow`. */
 	readonly contextWindow?: number;
 	readonly [more: string]: unknown;
 }
@@ -87,7 +86,7 @@ export interface CallOptions extends ProviderChoices {
 	readonly signal?: AbortSignal;
 	/** The most tokens of the reply. */
 	readonly maxOutputTokens?: number;
-	/** The most bytes of the reply. The default is 8,388,608. A longer one is stopped as `reply_too_large`. */
+	/** The most bytes of the reply. The default is 8,388,608. A longer reply is stopped as `reply_too_large`. */
 	readonly maxReplyBytes?: number;
 	readonly toolChoice?: ToolChoice;
 	/** With `false` a reply has at most one call, if the provider supports that. */
@@ -95,26 +94,25 @@ export interface CallOptions extends ProviderChoices {
 	/** The schema of the reply, which is then JSON. */
 	readonly outputSchema?: JsonSchema;
 	readonly reasoningEffort?: ReasoningEffort;
-	/** How long the provider keeps the prompt in its cache. The default is that of the provider's settings. */
+	/** How long the provider keeps the prompt in its cache. The default is in the provider's settings. */
 	readonly cache?: PromptCache;
 	/** Names the conversation, so that requests with the same beginning reach the same cache. */
 	readonly cacheKey?: string;
-	/** The call whose result brought a tool, by the tool's name. Such tools stand at the end of the list. */
+	/** The id of the call whose result brought a tool, by the tool's name. Such tools are last in the list. */
 	readonly foundBy?: ReadonlyMap<string, string>;
 	/**
-	 * Called at every sign of activity, so that a model that thinks for long does not count as lost. A caller that sets
-	 * this watches and retries the call itself, as the loop does, and the provider makes one request.
+	 * Called at each sign of activity, so that a model that thinks for long does not count as lost. A caller that sets
+	 * this watches and retries the call itself, as the loop does, and the provider makes a single request.
 	 */
 	readonly onActivity?: () => void;
-	/** The retries of a call outside of a run. The default is that of the provider's settings, else none. */
+	/** The retries of a call outside of a run. The default is in the provider's settings, else 0. */
 	readonly maxRetries?: number;
-	/** The time limits of a call outside of a run. The default is that of the provider's settings. */
+	/** The time limits of a call outside of a run. The default is in the provider's settings. */
 	readonly timeouts?: Timeouts;
 }
 
 /**
- * The lifetime of a prompt in the provider's cache: 5 minutes, an hour, the cheaper of both by the pauses of the
- * session (`auto`), or `false` for no cache.
+ * The lifetime of a prompt in the provider's cache. `auto` is the cheaper lifetime for the session, `false` no cache.
  */
 export type PromptCache = '5m' | '1h' | 'auto' | false;
 
@@ -130,7 +128,7 @@ export type ChatFn = (
 	options?: CallOptions,
 ) => ChatReply | undefined | Promise<ChatReply | undefined>;
 
-/** Makes one streaming request: deltas in order, then the whole reply. `undefined` means that the stream broke off. */
+/** Makes one streaming request. Passes deltas in order and returns the whole reply, or `undefined` if it broke off. */
 export type ChatStreamFn = (
 	model: string,
 	messages: readonly Message[],
@@ -150,25 +148,22 @@ export type TextChatStreamFn = (
 	...args: Parameters<ChatStreamFn>
 ) => ChatReply | string | undefined | Promise<ChatReply | string | undefined>;
 
-/**
- * Makes one request and returns a vector for each text, in order. `chat.embed` repeats it after a failure. `onUsage`
- * takes the reported cost.
- */
+/** Makes one request and returns a vector for each text, in order. `onUsage` takes the reported cost. */
 export type EmbedFn = (
 	model: string,
 	texts: readonly string[],
 	options?: Pick<CallOptions, 'signal'> & { readonly onUsage?: (usage: ChatUsage) => void },
 ) => Promise<readonly (readonly number[])[]>;
 
-/** What a model costs you, in US dollars for a million tokens. */
+/** Your price of a model, in US dollars for a million tokens. */
 export interface ModelPrice {
 	readonly input: number;
 	readonly output: number;
-	/** Input out of a cache. The default is the price of input. */
+	/** Input from a cache. The default is the price of input. */
 	readonly cachedInput?: number;
 	/** Input that is written to a cache. The default is the price of input. */
 	readonly cacheWrite?: number;
-	/** US dollars for one of each unit: `{ web_searches: 0.01 }`. */
+	/** US dollars for each unit: `{ web_searches: 0.01 }`. */
 	readonly units?: Readonly<Record<string, number>>;
 }
 
@@ -177,7 +172,7 @@ export type ModelPrices = Readonly<Record<string, ModelPrice>>;
 
 /** Time limits in milliseconds. */
 export interface Timeouts {
-	/** Until the first event of a stream, by default 120,000. For a reply without streaming, 600,000. */
+	/** Until the first event. The default is 120,000 for a stream and 600,000 for a reply without streaming. */
 	readonly firstEventMs?: number;
 	/** Between two events of a stream, even empty ones. The default is 300,000. */
 	readonly idleMs?: number;
@@ -190,13 +185,10 @@ export interface Timeouts {
 /** All levels of effort, from the lowest. */
 export const reasoningEfforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const;
 
-/**
- * How much a model thinks before it answers. A model with fewer levels takes the nearest one; of two, the one that
- * thinks more, unless that is `max`.
- */
+/** How much a model thinks. A missing level becomes the nearest level: of two the higher one, unless it is `max`. */
 export type ReasoningEffort = (typeof reasoningEfforts)[number];
 
-/** Throws `invalid_request`, which lists the levels, for a caller without types. A missing effort is fine. */
+/** Throws `invalid_request` with the list of levels for an unknown level. */
 export function assertEffort(effort: ReasoningEffort | undefined): void {
 	if (effort === undefined || reasoningEfforts.includes(effort)) return;
 	const given = typeof effort === 'string' ? JSON.stringify(String(effort).slice(0, 40)) : typeof effort;

@@ -1,24 +1,23 @@
 import { textPart } from '../base/part.ts';
 import { type Message, messageText, type UserMessage, userMessage } from './message.ts';
 
-/** A text before the newest user message of a run. It is sent with that message, but not part of the history. */
+/** A text that is sent with the newest user message of a run, but is not part of the history. */
 export interface Recalled {
-	/** Empty if there is nothing. */
+	/** Empty if nothing was found. */
 	readonly text: string;
 	/** The sources of the text, for the readers of the run and for later searches. */
 	readonly sources: readonly string[];
 	/**
-	 * The recalled texts of earlier user messages, by message index. They are sent again, so that the provider's cache
-	 * hits.
+	 * The recalled texts of earlier user messages, by message index. Sending them again lets the provider's cache hit.
 	 */
 	readonly earlier?: ReadonlyMap<number, string>;
 }
 
-/** Finds the text to put before a message with this text. */
+/** Finds a text to send before a message with this text. */
 export type Recall = (text: string) => Recalled | undefined | Promise<Recalled | undefined>;
 
-/** The recalled text, and the sent form of each message that has one. */
 export type RecalledFronts = Pick<Recalled, 'text' | 'sources'> & {
+	/** The sent forms of the messages with a recalled text. */
 	readonly fronts: ReadonlyMap<Message, UserMessage>;
 };
 
@@ -30,18 +29,17 @@ export function beginRecall(
 	const place = messages.findLastIndex(({ role }) => role === 'user');
 	const newest = messages[place];
 	if (recall === undefined || newest === undefined) return undefined;
-	// The run adds messages while it waits.
-	const given = [...messages];
+	// The run adds messages to the list while it waits.
+	const history = [...messages];
 	const found = (async () => {
 		const recalled = await recall(messageText(newest));
-		return recalled && { ...recalled, fronts: createFronts(given, place, recalled) };
+		return recalled && { ...recalled, fronts: createFronts(history, place, recalled) };
 	})();
-	// The run may end before it waits for this.
+	// The run may end without waiting for the recall.
 	found.catch(() => {});
 	return found;
 }
 
-/** Creates the sent forms of the messages with a recalled text. */
 function createFronts(
 	messages: readonly Message[],
 	newest: number,

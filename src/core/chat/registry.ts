@@ -13,10 +13,7 @@ const builtins: readonly ProviderRegistration[] = [
 	{ variant: 'gemini', displayName: 'Google Gemini', detect: prefixDetector('gemini') },
 ];
 
-/**
- * Lists the four providers that Runlet knows by name. They only recognize and name models; `withProviders([anthropic({
- * apiKey })])` can talk to them.
- */
+/** Lists the built-in providers, which only recognize and name models. For calls, pass providers to `withProviders`. */
 export function builtinProviders(): readonly ProviderRegistration[] {
 	return builtins;
 }
@@ -70,7 +67,9 @@ export function resolveRegistration({
 	return detectProviderFrom(providers, model) ?? detectProviderFrom(builtins, model);
 }
 
-/** Creates the error for a model without a provider: `not_configured` with the missing variable, else `unknown_model`. */
+/**
+ * Creates the error for a model without a provider: `not_configured` with the missing variable, else `unknown_model`.
+ */
 export function createUnknownModel(model: string, registry: readonly ProviderRegistration[]): RunletError {
 	const found = resolveRegistration({ model, providers: registry });
 	const able = registry.filter(canTalk).map(({ displayName }) => displayName);
@@ -89,8 +88,8 @@ export function createUnknownModel(model: string, registry: readonly ProviderReg
 }
 
 /**
- * Returns why a model cannot be asked, before anything is sent: it has no provider (`not_configured`, `unknown_model`), or
- * its provider lacks a tool (`invalid_request`).
+ * Returns why a model cannot be asked, before anything is sent: it has no provider (`not_configured`, `unknown_model`),
+ * or its provider lacks a tool (`invalid_request`).
  */
 export function findObstacle({
 	model,

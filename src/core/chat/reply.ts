@@ -6,7 +6,7 @@ import type { Workspace } from '../workspace/index.ts';
 import type { ProviderCall, Source } from './provider-tool.ts';
 import type { ChatUsage } from './usage.ts';
 
-/** The reason why a model ended its turn, in Runlet's words, or in the provider's own if Runlet has none. */
+/** The reason why a model ended its turn: a word of Runlet, else the word of the provider. */
 export type StopReason =
 	| 'end_turn'
 	| 'tool_use'
@@ -24,13 +24,13 @@ export interface ChatReply {
 	readonly usage?: ChatUsage;
 	/** The visible thinking of the model. */
 	readonly reasoning?: string;
-	/** The calls that the provider ran itself. */
+	/** The calls that the provider itself ran. */
 	readonly providerCalls?: readonly ProviderCall[];
-	/** The sources that the text rests on. */
+	/** The sources of the text. */
 	readonly sources?: readonly Source[];
-	/** The images that the model made. The loop keeps them in the workspace, or in the message. */
+	/** The images that the model made. The loop stores them in the workspace, or in the message. */
 	readonly images?: readonly MadeImage[];
-	/** Data that the provider wants back, by its name. The history keeps it. */
+	/** Data that the provider wants back, by the provider's name. The history keeps it. */
 	readonly providerMetadata?: Readonly<Record<string, unknown>>;
 	/** The provider's own answer. The loop does not read it. */
 	readonly raw?: unknown;
@@ -52,7 +52,7 @@ export interface ReplyDeltas {
 	stop: StreamStop;
 }
 
-/** The end of a model's turn. It comes once, last, and never if the call fails. */
+/** The end of a model's turn: the last delta of a call that does not fail. */
 export interface StreamStop {
 	readonly reason: StopReason;
 	readonly usage?: ChatUsage;
@@ -61,8 +61,8 @@ export interface StreamStop {
 export type KnownDelta = { [K in keyof ReplyDeltas]: { readonly type: K } & ReplyDeltas[K] }[keyof ReplyDeltas];
 
 /**
- * A delta of an unknown kind. Ignore it. Unknown kinds are namespaced (`acme:citation`, `data-weather`), so a `switch
- * (delta.type)` over the known kinds stays exact.
+ * A delta of an unknown kind, which a reader ignores. Its `type` is namespaced (`acme:citation`, `data-weather`), so a
+ * `switch (delta.type)` over the known kinds stays exact.
  */
 export interface UnknownDelta {
 	readonly type: `${string}:${string}` | `${string}-${string}`;
@@ -74,7 +74,7 @@ export type ReplyDelta = KnownDelta | UnknownDelta;
 
 /**
  * Takes deltas from an adapter: the known kinds, and any other `{ type, … }`. A returned promise means that the reader
- * is slower. An adapter that waits for it limits the memory of a slow reader.
+ * is slower. An adapter that waits for the promise limits the memory of a slow reader.
  */
 export type OnDelta = (
 	delta: KnownDelta | { readonly type: string; readonly [field: string]: unknown },
@@ -111,15 +111,15 @@ const endings: Readonly<Record<string, string>> = {
 	'image/svg+xml': 'svg',
 };
 
-/** The text for an image by its name, like the text of its part. */
+/** Writes the text for an image, like the text of its part. */
 export function renderMadeImage(name: string): string {
 	return `[image:${name}]`;
 }
 
 /**
  * Writes the images of a reply to the workspace. Returns the parts of its message: the text, and for each image a part
- * that names its file, in `meta.file`. Without a workspace the parts hold the images themselves. If an image cannot be
- * written, its part has only the name, and the readers are warned.
+ * with its file in `meta.file`. Without a workspace the parts hold the images themselves. If an image cannot be
+ * written, its part has only the name, and the readers get a warning.
  */
 export async function keepImages(
 	{ text, images = [] }: { readonly text: string; readonly images?: readonly MadeImage[] },

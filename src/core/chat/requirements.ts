@@ -18,7 +18,7 @@ export function toCallChoice(
 	return typeof toolChoice === 'object' && 'oneOf' in toolChoice ? 'required' : toolChoice;
 }
 
-/** Selects the tools to offer: some of them if the turn must call one of these, else all. */
+/** Selects the tools to offer: the allowed tools if the turn must call one of them, else all tools. */
 export function selectOfferedTools(
 	tools: readonly Tool[],
 	{ toolChoice }: ChatOptions,
@@ -32,8 +32,8 @@ export function selectOfferedTools(
 const mustCallBegins = 'You have to call a tool now, and you answered in words.';
 
 /**
- * Returns the message that repeats a request if the model had to call a tool and did not, because some providers do not
- * enforce it. Returns `undefined` if all is well. Throws `invalid_output` if the model was asked again before.
+ * Returns a message that repeats the request if the model did not call a required tool, because some providers do not
+ * enforce the call. Returns `undefined` if it did. Throws `invalid_output` if the request was repeated before.
  */
 export function toCallReminder(
 	toolChoice: ChatOptions['toolChoice'],
@@ -74,13 +74,10 @@ const mostRepairs = 2;
 const mostIssues = 10;
 const longestIssue = 300;
 
-/** A final reply that was read by `outputSchema`: its value, or a message that asks the model again. */
+/** The outcome of reading a final reply: its value, or a message that repeats the request. */
 export type OutputOutcome = { readonly value: unknown } | { readonly repair: UserMessage };
 
-/**
- * Reads a final reply as JSON of a schema. Throws `invalid_output` after too many repeated requests. It counts them in
- * the history, so a continued run goes on counting.
- */
+/** Reads a final reply as JSON of a schema. Throws `invalid_output` after too many repeated requests in the history. */
 export async function readOutput(
 	text: string,
 	schema: JsonSchema | AnySchema,
@@ -93,7 +90,7 @@ export async function readOutput(
 	return { repair: userMessage([repairBegins, ...issues.map((issue) => `- ${issue}`), repairEnds].join('\n')) };
 }
 
-/** Throws `invalid_request` if no reply can be checked by the schema, before a reply is paid for. */
+/** Throws `invalid_request` if the schema cannot check a reply. */
 export function assertReadable(schema: JsonSchema | AnySchema | undefined): void {
 	if (schema === undefined) return;
 	try {
@@ -107,9 +104,7 @@ export function assertReadable(schema: JsonSchema | AnySchema | undefined): void
 	}
 }
 
-/**
- * Finds the JSON in a reply: the whole reply, or the content of its code fence. Returns `undefined` if it is not JSON.
- */
+/** Finds the JSON in a reply: the whole reply, or the content of its code fence. Returns `undefined` without JSON. */
 export function findJson(text: string): string | undefined {
 	const whole = text.trim();
 	if (isJsonText(whole)) return whole;
@@ -126,13 +121,12 @@ export function isAnyObject(schema: JsonSchema | AnySchema | undefined): boolean
 	return Object.keys(schema).every((key) => key === 'type' || key === '$schema' || key === 'description');
 }
 
-/** Asks a model for an object of any form. */
+/** The prompt for an object of any form. */
 export const anyObjectWords = 'Answer with one JSON object and nothing else: no words around it, no code fence.';
 
 const repairBegins = 'Your answer is not the JSON that was asked for:';
 const repairEnds = 'Answer again, with the whole corrected JSON and nothing else.';
 
-/** Whether this message is a repeated request. */
 function isRepair({ content }: UserMessage): boolean {
 	return content.startsWith(repairBegins);
 }
@@ -151,8 +145,7 @@ function countRepairs(messages: readonly Message[]): number {
 async function checkText(text: string, schema: JsonSchema | AnySchema): Promise<Checked> {
 	const json = findJson(text);
 	if (json === undefined) return { issues: ['it is not JSON'] };
-	const value: unknown = JSON.parse(json);
-	return checkOutput(schema, value);
+	return checkOutput(schema, JSON.parse(json));
 }
 
 function isJsonText(text: string): boolean {

@@ -3,7 +3,6 @@ import { RunletError } from '../base/errors.ts';
 import type { StateStore, ToolContext } from '../tool/index.ts';
 import { noEnv } from '../tool/tool.ts';
 
-/** Returns who sent the newest message. */
 export function readAskedBy({ askedBy }: Pick<RunContext, 'askedBy'>): Actor | undefined {
 	return typeof askedBy === 'function' ? askedBy() : askedBy;
 }
@@ -27,7 +26,7 @@ export interface RunContext
 			| 'wakeups'
 		>
 	> {
-	/** Who sent the newest message, or a function that says it at each call. */
+	/** The sender of the newest message, or a function that returns the sender at each call. */
 	readonly askedBy?: Actor | (() => Actor | undefined);
 	/** Creates the idempotency key of a call. The default is a random key. */
 	readonly createKey?: (callId: string) => string;
@@ -48,8 +47,7 @@ export interface SystemContext
 export type SystemPrompt = string | ((about: SystemContext) => string | undefined | Promise<string | undefined>);
 
 /**
- * Returns the system prompt: the text, or the current result of its function. Throws `invalid_request` if that is not a
- * text.
+ * Returns the system prompt: the text, or the current result of its function. Throws `invalid_request` for a non-text.
  */
 export async function writeSystem(
 	system: SystemPrompt | undefined,
@@ -58,8 +56,8 @@ export async function writeSystem(
 	if (typeof system !== 'function') return system;
 	const { sessionId, runId, owner, user, env = noEnv, metadata = {}, skillContext = {} } = context;
 	const askedBy = readAskedBy(context);
-	const said: unknown = await system({ sessionId, runId, owner, user, askedBy, env, metadata, skillContext });
-	if (said === undefined || typeof said === 'string') return said;
-	const message = `system: its function gave a ${typeof said}. Let it return a text.`;
+	const text: unknown = await system({ sessionId, runId, owner, user, askedBy, env, metadata, skillContext });
+	if (text === undefined || typeof text === 'string') return text;
+	const message = `system: its function gave a ${typeof text}. Let it return a text.`;
 	throw new RunletError('invalid_request', message, { field: 'system' });
 }

@@ -22,14 +22,14 @@ export interface LoopContext {
 export interface RunState {
 	readonly conversation: Conversation;
 	readonly emit: Emit;
-	/** Lists the notes and warnings since the last message that is not a summary. A repeated turn shows them again. */
+	/** Lists the notes and warnings since the last message that is not a summary. A restarted turn shows them again. */
 	readonly listNotes: () => Iterable<SideEvent>;
-	/** The place after the message that the run answers. */
+	/** The index after the message that the run answers. */
 	readonly answersAt: number;
 	readonly steps: Step[];
 	/** The newest model turn when the run was continued. */
 	readonly resumedAt?: LastTurn;
-	/** The recall of the run, while it is pending. */
+	/** The pending recall. */
 	recalling?: Promise<RecalledFronts | undefined>;
 	/** The number of completed model turns. */
 	iteration: number;
@@ -44,7 +44,6 @@ export interface RunState {
 	tools?: readonly Tool[];
 }
 
-/** Creates the state of a new or continued run. */
 export function createState(options: ChatOptions, input: readonly Message[], { emit, resume }: LoopContext): RunState {
 	const messages = [...input];
 	const window = findWindow(messages);
@@ -86,7 +85,6 @@ export function createState(options: ChatOptions, input: readonly Message[], { e
 	return run;
 }
 
-/** Connects the current turn to the readers of the run. */
 export function createReaders({ emit, iteration, listNotes }: RunState, { onRestart }: ChatOptions): TurnReaders {
 	return {
 		emit,
@@ -100,7 +98,7 @@ export function createReaders({ emit, iteration, listNotes }: RunState, { onRest
 	};
 }
 
-/** Stores messages one after another, even if several tools finish together. */
+/** Stores messages in sequence, even if several tools finish together. */
 function createOrderedStore(
 	onMessage: ChatOptions['onMessage'] = () => {},
 ): (message: Message, about: MessageContext) => Promise<void> {
@@ -111,7 +109,7 @@ function createOrderedStore(
 	};
 }
 
-/** The state of an interrupted run that its messages do not show. */
+/** The state of an interrupted run besides its messages. */
 export interface Resumption {
 	/** The number of completed model turns. */
 	readonly iteration: number;
@@ -119,7 +117,7 @@ export interface Resumption {
 	readonly usage: ChatUsage;
 	/** The newest of these turns. */
 	readonly last?: LastTurn;
-	/** The unfinished turn. Missing if the model comes next. */
+	/** The unfinished turn. Missing if the run continues with the model. */
 	readonly turn?: BegunTurn;
 }
 
@@ -129,9 +127,9 @@ type LastTurn = Pick<TurnReply, 'model' | 'text' | 'stopReason' | 'usage' | 'pro
 
 /** A model turn with open calls. */
 export interface BegunTurn {
-	/** All its calls. */
+	/** All calls of the turn. */
 	readonly calls: readonly ToolCall[];
 	readonly results: readonly ToolResult[];
-	/** The reason if one of them stops the run. */
+	/** The reason if a result stops the run. */
 	readonly haltedReason?: string;
 }

@@ -13,20 +13,16 @@ import { longestTimer } from './signal.ts';
 
 /** A started run. Read `events`, or `toStream()`, or neither: `result` settles in all cases. */
 export interface Run<Output = unknown> {
-	/** Every event in order. The last one is terminal. Leaving the loop early cancels the run. */
+	/** All events in order. The last event is terminal. Leaving the loop early cancels the run. */
 	readonly events: AsyncIterable<RunEvent>;
 	/** The result. Rejects with a `RunletError`; after an abort with the code `cancelled`. */
 	readonly result: Promise<RunResult<Output>>;
-	/**
-	 * The same events as `text/event-stream` bytes, in which pieces of one text that are there together are one event.
-	 * Cancelling the stream cancels the run.
-	 */
+	/** The same events as `text/event-stream` bytes, with joined deltas. Cancelling the stream cancels the run. */
 	toStream(): ReadableStream<Uint8Array>;
 }
 
 /**
- * Runs an agent over a conversation. The run starts at once and continues by itself. A slow reader slows it down. Never
- * throws synchronously.
+ * Runs an agent over a conversation. The run starts at once. A slow reader slows it down. Never throws synchronously.
  */
 export function run<const S extends JsonSchema | AnySchema>(
 	options: ChatOptions & { readonly outputSchema: S },
@@ -55,16 +51,14 @@ export function run(options: ChatOptions, messages: readonly Message[]): Run {
 	};
 }
 
-/** A started run with a reader of your own. */
 interface StartedRun {
 	readonly result: Promise<RunResult>;
 	/** Adds the only reader. The function waits for the next batch of events, and returns `undefined` after the end. */
 	readonly read: () => () => Promise<RunEvent[] | undefined>;
-	/** Cancels the run. A reader that leaves early does so. */
+	/** Cancels the run. */
 	readonly abort: () => void;
 }
 
-/** The settings of a start besides the options. */
 interface StartOptions extends Partial<Pick<LoopContext, 'stream' | 'resume'>> {
 	/** Whether the messages are frozen at any depth. Then they are not copied. */
 	readonly isFrozen?: boolean;
@@ -73,14 +67,14 @@ interface StartOptions extends Partial<Pick<LoopContext, 'stream' | 'resume'>> {
 /** Starts a run. With `stream: false` the model sends whole replies. `resume` continues an interrupted run. */
 export function startRun(
 	options: ChatOptions,
-	given: readonly Message[],
+	messages: readonly Message[],
 	{ stream = true, resume, isFrozen = false }: StartOptions = {},
 ): StartedRun {
 	const own = new AbortController();
 	const feed = createEventFeed();
 	// The caller may go on changing its messages.
-	const copyGiven = () => (isFrozen ? given : copyData(given));
-	const result = drive(options, copyGiven, { stream, resume }, own, feed);
+	const copyMessages = () => (isFrozen ? messages : copyData(messages));
+	const result = drive(options, copyMessages, { stream, resume }, own, feed);
 	// A caller that reads only the events sees the failure there.
 	result.catch(() => {});
 	return {
@@ -96,27 +90,27 @@ export function startRun(
 /** Runs the loop within its time limit, and ends the feed with the terminal event. */
 async function drive(
 	options: ChatOptions,
-	copyGiven: () => readonly Message[],
-	how: Pick<LoopContext, 'stream' | 'resume'>,
+	copyMessages: () => readonly Message[],
+	settings: Pick<LoopContext, 'stream' | 'resume'>,
 	own: AbortController,
 	feed: EventFeed,
 ): Promise<RunResult> {
 	let timer: ReturnType<typeof setTimeout> | undefined;
 	try {
-		const messages = copyGiven();
+		const messages = copyMessages();
 		// A reader that is added in the same tick gets the first event.
 		await null;
 		const runMs = options.timeouts?.runMs ?? 1_800_000;
 		const failLate = (): void => own.abort(new RunletError('timeout', `The run was not done within ${runMs} ms.`));
 		timer = setTimeout(failLate, Math.min(runMs, longestTimer));
 		const signal = options.signal === undefined ? own.signal : AbortSignal.any([options.signal, own.signal]);
-		// After an abort the loop waits for no reader and comes to its end.
+		// After an abort the loop waits for no reader.
 		signal.addEventListener('abort', feed.release, { once: true });
 		const emit: Emit = (event) => {
 			mirror(options, event);
 			return feed.add(event);
 		};
-		const result = await loop(options, messages, { ...how, signal, emit });
+		const result = await loop(options, messages, { ...settings, signal, emit });
 		feed.end(toTerminal(result));
 		return result;
 	} catch (thrown) {
@@ -132,12 +126,7 @@ function toTerminal({ status, text, usage, haltedReason, metadata, ...more }: Ru
 	if (status === 'completed') return { type: 'done', text, usage, ...('output' in more && { output: more.output }) };
 	if (status === 'halted') return { type: 'halted', reason: haltedReason ?? 'halted' };
 	const { question, manualToolCalls } = metadata;
-	return {
-		type: 'awaiting',
-		status,
-		question,
-		toolCalls: manualToolCalls,
-	};
+	return { type: 'awaiting', status, question, toolCalls: manualToolCalls };
 }
 
 function toFailureEvent(error: RunletError): TerminalEvent {
@@ -147,22 +136,22 @@ function toFailureEvent(error: RunletError): TerminalEvent {
 	return data === undefined ? { type: 'error', code, message } : { type: 'error', code, message, data };
 }
 
-/** Passes steps and deltas to `options.emit` if the options ask for it. */
+/** Passes steps and deltas to `options.emit`, if the options want them. */
 function mirror(options: ChatOptions, event: RunEvent): void {
 	const { emit, emitSteps, emitStreamDeltas, stepDataType = 'ai:chat:step', deltaDataType = 'ai:chat:delta' } = options;
 	if (emit === undefined) return;
-	const delta = isDelta(event) || event.type === 'turn.restarted';
-	if (!(delta ? emitStreamDeltas : emitSteps && event.type === 'step')) return;
+	const isPiece = isDelta(event) || event.type === 'turn.restarted';
+	if (!(isPiece ? emitStreamDeltas : emitSteps && event.type === 'step')) return;
 	try {
 		const { type: _, ...record } = event;
-		const emitted = delta ? emit(deltaDataType, event) : emit(stepDataType, record);
+		const emitted = isPiece ? emit(deltaDataType, event) : emit(stepDataType, record);
 		if (emitted instanceof Promise) emitted.catch(() => {});
 	} catch {
-		// An emit that throws never breaks the loop.
+		// An error of `emit` does not end the run.
 	}
 }
 
-/** Wraps the generator so that `return` stops its source at once, even before or during a `next`. */
+/** Makes `return` of a generator stop its source at once, even before or during a `next`. */
 function allowLeaving<T>(events: AsyncGenerator<T, undefined>, leave: () => void): AsyncGenerator<T, undefined> {
 	const end = events.return.bind(events);
 	return Object.assign(events, {
@@ -193,8 +182,7 @@ export function runLoopStream(options: ChatOptions, text: string, onDelta?: OnSt
 }
 
 /**
- * Takes the deltas of a run, and `turn.restarted`: the turn is asked again, so drop its deltas. A function that takes
- * only deltas fits too.
+ * Takes the deltas of a run, and `turn.restarted`, after which the deltas of the turn are void. May take only deltas.
  */
 type OnStreamDelta = {
 	// A method, because its parameter may be narrower.
@@ -212,8 +200,7 @@ export async function runLoopStreamMessages(
 	const { events, result } = run(options, messages);
 	if (onDelta !== undefined) {
 		for await (const event of events) {
-			const taken = isDelta(event) || event.type === 'turn.restarted' ? onDelta(event) : undefined;
-			if (taken !== undefined) await taken;
+			if (isDelta(event) || event.type === 'turn.restarted') await onDelta(event);
 		}
 	}
 	return (await result).text;

@@ -5,11 +5,10 @@ import { estimateTool } from './estimate.ts';
 import type { ChatOptions } from './options.ts';
 import { listKnownTools, mostSent, searchName } from './tool-search.ts';
 
-/** The tools of a request. */
+/** The tools of a request. Empty without tools. */
 export interface SentTools {
-	/** Missing if there are none. */
 	readonly tools?: readonly Tool[];
-	/** The call whose result brought a tool, by the tool's name. */
+	/** The id of the call whose result brought a tool, by the tool's name. */
 	readonly foundBy?: ReadonlyMap<string, string>;
 }
 
@@ -24,12 +23,10 @@ export interface LaterTools {
 }
 
 /**
- * Selects the tools of a request. Found, called and skill tools come after all others, in the order in which they
- * appeared, so that each request begins with the tools of the previous request.
- *
- * With more tools than `maxSentTools`, or larger tools than `maxToolTokens`, a request has only the tools that the
- * conversation found or called, and those that the turn must call. If these are too many, the least recently used half
- * is left out.
+ * Selects the tools of a request. Found, called and skill tools come last, in the order in which they appeared, so that
+ * each request begins with the tools of the previous request. With more tools than `maxSentTools`, or larger tools than
+ * `maxToolTokens`, a request has only the tools that the conversation found or called, and the tools that the turn must
+ * call. If these are too many, the least recently used half is left out.
  */
 export function selectSentTools(
 	available: readonly Tool[],
@@ -44,17 +41,17 @@ export function selectSentTools(
 	const later = new Map([...bySkills, ...found]);
 	const chosen = typeof toolChoice !== 'object' ? [] : 'oneOf' in toolChoice ? toolChoice.oneOf : [toolChoice.name];
 	const first = available.filter(({ name }) => !later.has(name) && isFirst(name, own, isMany));
-	const behind = [...later]
+	const last = [...later]
 		.sort(([, one], [, other]) => one.place - other.place)
 		.flatMap(([name]) => available.find((tool) => tool.name === name) ?? []);
 	const forced = isMany
 		? available.filter(({ name }) => chosen.includes(name) && own.has(name) && !later.has(name))
 		: [];
-	const tools = [...first, ...behind, ...forced];
+	const tools = [...first, ...last, ...forced];
 	return tools.length > 0 ? { tools, foundBy: listCalls(later, conversation) } : {};
 }
 
-/** Lists the calls that brought tools. Servers may use an id again: it means its first result. */
+/** Lists the ids of the calls that brought tools. Servers may reuse an id. It then means the first result. */
 function listCalls(
 	later: ReadonlyMap<string, Origin>,
 	{ messages, window }: Pick<Conversation, 'messages' | 'window'>,
@@ -71,19 +68,17 @@ function listCalls(
 	return calls;
 }
 
-/** Whether a tool is sent from the beginning. */
 function isFirst(name: string, own: ReadonlySet<string>, isMany: boolean): boolean {
 	return isMany ? !own.has(name) : name !== searchName || own.has(name);
 }
 
-/** How many own tools a request has room for. */
 interface Room {
 	readonly tools: readonly Tool[];
 	readonly most: number;
 	readonly mostTokens: number | undefined;
 }
 
-/** Finds the own tools that the sent messages found or called, in that order, as far as there is room. */
+/** Finds the own tools that the sent messages found or called, in that order, within the limits. */
 function findKnownTools(
 	{ messages, window }: Pick<Conversation, 'messages' | 'window'>,
 	own: ReadonlySet<string>,
@@ -103,7 +98,7 @@ function findKnownTools(
 		const call = calls.get(callId);
 		if (call === undefined || (isError && call.name === searchName)) continue;
 		const known = listKnownTools(call, message.content).filter((name) => own.has(name));
-		// The first tool is sent whatever its size is, because otherwise it would not be callable.
+		// The first tool is always sent, because otherwise it would not be callable.
 		const names = known.slice(0, most).filter((_, at) => at === 0 || sum(known.slice(0, at + 1)) <= mostTokens);
 		for (const name of names.toReversed()) {
 			used.delete(name);

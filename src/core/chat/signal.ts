@@ -1,6 +1,6 @@
 import { RunletError } from '../base/errors.ts';
 
-/** The longest time of a timer in milliseconds. A longer one would fire at once. */
+/** The longest time of a timer in milliseconds. A longer timer would fire at once. */
 export const longestTimer = 2 ** 31 - 1;
 
 /** Returns the error of an aborted signal: its reason if that is a `RunletError`, else `cancelled`. */
@@ -9,10 +9,7 @@ export function toAbortError(signal: AbortSignal): RunletError {
 	return reason instanceof RunletError ? reason : new RunletError('cancelled', 'The run was cancelled.');
 }
 
-/**
- * Waits for a promise, or throws at an abort. Leaves no listener on the signal. After an abort the promise may still
- * reject: nobody has to handle it.
- */
+/** Waits for a promise, or throws at an abort. Handles a later rejection of the promise. */
 export function raceAbort<T>(promise: T | PromiseLike<T>, signal: AbortSignal): Promise<T> {
 	return new Promise((resolve, reject) => {
 		const onAbort = (): void => reject(toAbortError(signal));

@@ -26,15 +26,13 @@ export interface SingleCall {
 	/** The answer to its question, if its tool takes the answer. */
 	readonly answer?: OpenCallState['answer'];
 	readonly emit: Emit;
-	/** Stores the changes of the call in the state, and its question if it has asked one. Resolves once they are stored. */
+	/** Stores the changes of the call in the state, and its question, if there is one. */
 	readonly store: (changes: StateChanges, question?: Question) => void | Promise<void>;
 }
 
 /**
- * Prepares tool calls with the tools, context, checks and limits of a run, but without a model and a history. Throws
- * the errors of `loadTools`.
- *
- * @param messages the conversation, for tools that read it
+ * Prepares tool calls with the tools, context, checks and limits of a run, but without a model. Tools can read
+ * `messages`. Throws the errors of `loadTools`.
  */
 export async function prepareSingleCalls(
 	options: ChatOptions,

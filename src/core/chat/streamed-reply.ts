@@ -4,20 +4,20 @@ import type { ToolCall } from '../tool/index.ts';
 import type { SentPrompt } from './cache-miss.ts';
 import { type Emit, isLoopKind } from './event.ts';
 import type { Hidden } from './meter.ts';
-import type { ChatReply, OnDelta, ReplyDelta, StreamStop } from './reply.ts';
+import { type ChatReply, claimId, type OnDelta, type ReplyDelta, type StreamStop } from './reply.ts';
 import { createTokenCounter } from './tokens.ts';
 import type { ChatUsage } from './usage.ts';
 
-/** A whole reply: the text is always there, every call has an id of its own, and `model` is the one that answered. */
+/** A whole reply of a turn. Its calls have unique ids. */
 export type TurnReply = ChatReply & {
 	readonly text: string;
 	readonly toolCalls: readonly ToolCall[];
+	/** The model that answered. */
 	readonly model: string;
 	/** The cost of the request itself. `usage` also has the cost of failed tries. */
 	readonly requestUsage?: ChatUsage;
 	/** The milliseconds without a delta. */
 	readonly silentMs?: number;
-	/** The sent request. */
 	readonly sent?: SentPrompt;
 	/** Streamed inputs that differ from `JSON.stringify`, by call id. */
 	readonly streamedInputs?: Readonly<Record<string, string>>;
@@ -27,13 +27,13 @@ export type TurnReply = ChatReply & {
 const longPauseMs = 500;
 
 /**
- * A reply in progress. Emits the deltas of one call, drops empty deltas, makes call ids unique, and collects the texts.
+ * A reply in progress. Emits the deltas of one request, drops empty deltas, makes call ids unique, and collects texts.
  */
 export class StreamedReply {
 	readonly #emit: Emit;
 	readonly #createIds: () => CallIds;
 	readonly #ids: CallIds;
-	/** The input of each call as it was streamed, in pieces. */
+	/** The pieces of the streamed input by call id. */
 	readonly #inputs = new Map<string, string[]>();
 	readonly #names: string[] = [];
 	readonly #texts: string[] = [];
@@ -52,7 +52,7 @@ export class StreamedReply {
 		this.#ids = this.#createIds();
 	}
 
-	/** Whether something of it was shown. */
+	/** Whether a part was shown. */
 	get isShown(): boolean {
 		return this.#isShown;
 	}
@@ -67,11 +67,10 @@ export class StreamedReply {
 		return this.#stop?.usage;
 	}
 
-	/** Takes one delta, and shows it. */
-	take(given: Parameters<OnDelta>[0]): undefined | Promise<void> {
-		if (!this.#isOpen || typeof given?.type !== 'string' || isLoopKind(given.type)) return undefined;
+	take(anyDelta: Parameters<OnDelta>[0]): undefined | Promise<void> {
+		if (!this.#isOpen || typeof anyDelta?.type !== 'string' || isLoopKind(anyDelta.type)) return undefined;
 		// SAFETY: an adapter sends known kinds as typed, and other kinds are not read.
-		const delta = given as ReplyDelta;
+		const delta = anyDelta as ReplyDelta;
 		switch (delta.type) {
 			case 'text':
 			case 'reasoning':
@@ -103,7 +102,12 @@ export class StreamedReply {
 	async complete(reply: ChatReply, model: string): Promise<TurnReply> {
 		const { silentMs } = this.hidden;
 		const text = reply.text ?? this.#texts.join('');
-		const toolCalls = toUniqueCalls(reply.toolCalls ?? [], this.#createIds());
+		const ids = this.#createIds();
+		const toolCalls = (reply.toolCalls ?? []).map(({ id, name, input }) => ({
+			id: ids.start(id),
+			name,
+			input: toStorable(input),
+		}));
 		if (reply.reasoning !== undefined && !this.#isShown) await this.take({ type: 'reasoning', text: reply.reasoning });
 		if (this.#texts.length === 0) await this.take({ type: 'text', text });
 		const streamedInputs = await this.#showCalls(toolCalls);
@@ -135,7 +139,7 @@ export class StreamedReply {
 		this.#isOpen = false;
 	}
 
-	/** The time since the last delta, if it is a long pause. */
+	/** Returns the time since the last delta if it is a long pause, else 0. */
 	#pauseMs(): number {
 		const ms = Date.now() - this.#pauses.lastAt;
 		return this.#isShown && ms < longPauseMs ? 0 : ms;
@@ -151,52 +155,42 @@ export class StreamedReply {
 
 	/** Emits the calls that were not streamed. Returns the streamed inputs that differ from `JSON.stringify`. */
 	async #showCalls(calls: readonly ToolCall[]): Promise<Readonly<Record<string, string>> | undefined> {
-		const otherWords = new Map<string, string>();
+		const different = new Map<string, string>();
 		for (const { id, name, input } of calls) {
 			const pieces = this.#inputs.get(id);
 			if (pieces !== undefined) {
 				const streamed = pieces.join('');
-				if (streamed !== toInputText(input)) otherWords.set(id, streamed);
+				if (streamed !== toInputText(input)) different.set(id, streamed);
 				continue;
 			}
 			await this.#show({ type: 'tool_use_start', id, name });
 			await this.#show({ type: 'tool_use_input', id, partialInputJson: toInputText(input) });
 			await this.#show({ type: 'tool_use_end', id });
 		}
-		return otherWords.size > 0 ? Object.fromEntries(otherWords) : undefined;
+		return different.size > 0 ? Object.fromEntries(different) : undefined;
 	}
 }
 
-interface CallIds {
-	/** The id of a call that begins. */
-	readonly start: (id: string) => string;
-	/** The id of the newest call that came with an id. */
-	readonly getCurrent: (id: string) => string;
-}
+type CallIds = ReturnType<typeof createCallIds>;
 
-/** Makes the ids of a turn's calls unique: a missing id becomes `nameless`, a taken id gets a suffix. */
-function createCallIds(nameless: string, others: ReadonlySet<string>): CallIds {
-	const taken = new Set(others);
-	const latest = new Map<string, string>();
+/** Makes the ids of a turn's calls unique: a missing id becomes `nameless`, and a used id gets a suffix. */
+function createCallIds(nameless: string, takenIds: ReadonlySet<string>) {
+	const used = new Set(takenIds);
+	const newest = new Map<string, string>();
 	return {
-		start: (id) => {
-			const base = id || nameless;
-			let own = base;
-			for (let again = 2; taken.has(own); again++) own = `${base}_${again}`;
-			taken.add(own);
-			latest.set(id, own);
-			return own;
+		/** Returns the id of a new call. */
+		start: (id: string): string => {
+			const unique = claimId(used, id || nameless);
+			newest.set(id, unique);
+			return unique;
 		},
-		getCurrent: (id) => latest.get(id) ?? id,
+		/** Returns the id of the newest call that was started with an id. */
+		getCurrent: (id: string): string => newest.get(id) ?? id,
 	};
 }
 
-function toUniqueCalls(calls: readonly ToolCall[], ids: CallIds): ToolCall[] {
-	return calls.map(({ id, name, input }) => ({ id: ids.start(id), name, input: toKeepable(input) }));
-}
-
-/** An input as a history can hold it: one that is nested too deep becomes a text. */
-function toKeepable(input: unknown): unknown {
+/** Converts an input that is nested too deep to a text. */
+function toStorable(input: unknown): unknown {
 	if (input === '' || input === null || input === undefined) return {};
 	return isTooDeep(input) ? toInputText(input) : input;
 }

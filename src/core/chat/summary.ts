@@ -20,11 +20,11 @@ export type PreparedTurn = Omit<TurnRequest, 'messages'> & {
 	readonly selectAgain: () => Promise<SentTools>;
 };
 
-/** How large the requests for a summary may be. */
+/** The limits of the requests for a summary. */
 export interface SummaryRoom {
-	/** Tokens of a request and its answer. */
+	/** The most tokens of a request and its answer. */
 	readonly limit: number;
-	/** Tokens of the summary. */
+	/** The most tokens of the summary. */
 	readonly tokens: number;
 	readonly charactersPerToken: number;
 }
@@ -34,13 +34,13 @@ export interface Summary {
 	readonly usage: ChatUsage;
 }
 
-/** The most requests for one summary. They take the newest messages; older ones are not summed up. */
+/** The most requests for a summary. Older messages are left out. */
 const mostPieces = 8;
 
-/** Characters of a call's input, and of its result, that the model sees. */
+/** The most characters of a call's input, and of its result. */
 const longestData = 2_000;
 
-/** The least characters of a conversation for one request, however small the limit is. */
+/** The least characters of a conversation for one request, even over the limit. */
 const shortestPiece = 1_000;
 
 const lead = 'What came before, in short. This is a record of the conversation, not an instruction:\n\n';
@@ -55,10 +55,10 @@ const instructions = [
 ].join('\n');
 
 /**
- * Asks the model to summarize messages, including an earlier summary. The requests have no tools and no skills, do not
- * stream, and use the run's retries, fallbacks and timeouts. A long conversation is summarized in pieces, oldest first,
- * each with the summary so far. Of more than eight pieces the oldest are left out. Returns `undefined` if the model
- * answers nothing, refuses, or fails permanently. Throws an error that may pass. The cost counts in all cases.
+ * Asks the model to summarize messages, including an earlier summary. The requests have no tools, do not stream, and
+ * use the run's retries, fallbacks and timeouts. A long conversation is summarized in pieces, the oldest first, each
+ * with the summary so far. Of more than eight pieces the oldest are left out. Returns `undefined` if the model answers
+ * nothing, refuses, or fails permanently. Throws an error that may pass. Each request counts in the usage of the run.
  */
 export async function summarize(
 	{ skills, selectAgain: _, canRefer: __, ...request }: PreparedTurn,
@@ -113,7 +113,7 @@ function toSummaryOptions({ options, stream }: Pick<TurnRequest, 'options' | 'st
 		...options,
 		maxOutputTokens: tokens,
 		toolChoice: undefined,
-		// The request is not repeated.
+		// No later request begins like this request.
 		cache: false,
 		outputSchema: undefined,
 		// Thinking counts as output, which is limited.
@@ -128,19 +128,14 @@ function createQuestion(summary: string, piece: string): string {
 	return `${before}The conversation${summary === '' ? '' : ' since then'}:\n\n${piece}\n\nNow write the summary.`;
 }
 
-/**
- * Counts the characters of the conversation that fit into one request besides the instructions, a summary and the
- * answer.
- */
+/** Returns the most characters of the conversation in one request with the instructions, a summary and the answer. */
 function countRoom({ limit, tokens, charactersPerToken }: SummaryRoom, summary: string): number {
 	const frame = instructions.length + createQuestion('-', '').length;
 	const before = Math.max(tokens * charactersPerToken, summary.length);
 	return Math.max(shortestPiece, Math.floor((limit - tokens) * charactersPerToken) - frame - before);
 }
 
-/**
- * Splits messages into texts of about that many characters. Does not split a message, but cuts it if it is too long.
- */
+/** Splits messages into texts of at most about that many characters. Cuts a longer message. */
 function splitMessages(messages: readonly Message[], characters: number): string[] {
 	const pieces: string[] = [];
 	let open: string[] = [];
@@ -179,14 +174,14 @@ function toEntryTexts(message: Message): string[] {
 	}
 }
 
-/** The text of an earlier summary, without its lead and its list of skills. */
+/** Returns the text of an earlier summary without its lead and its list of skills. */
 function readSummary(summary: SystemMessage): string {
 	const text = messageText(summary);
 	const end = describeSkills(summary.skills ?? []);
 	return text.slice(text.startsWith(lead) ? lead.length : 0, text.endsWith(end) ? text.length - end.length : undefined);
 }
 
-/** Lists the read skills for the model, because their texts are summarized too. */
+/** Lists the read skills for the model, because the summary replaces their texts. */
 function describeSkills(names: readonly string[]): string {
 	if (names.length === 0) return '';
 	return `\n\nSkills that were read: ${names.join(', ')}. Their tools can be called; read one again where its text is needed.`;

@@ -6,8 +6,8 @@ export interface TokenCounter {
 }
 
 /**
- * Estimates the tokens of a text for any model: each character has a weight by its script. The weights are measured
- * against the tokenizers o200k, cl100k and Claude's of 2023, which differ by a factor of two outside English.
+ * Estimates the tokens of a text for any model. Each character has a weight by its script, measured with the tokenizers
+ * o200k, cl100k and Claude's of 2023, which differ by a factor of two outside English.
  */
 export function estimateTokens(text: string): number {
 	const counter = createTokenCounter();
@@ -48,8 +48,7 @@ function toKind(unit: number): Kind {
 }
 
 /**
- * English costs a quarter of a token for each character. Numbers, base64, hashes and identifiers cost more, because
- * letters, digits and cases alternate in them.
+ * English has a quarter of a token for each character. Numbers, base64 and identifiers alternate, so they have more.
  */
 function findAsciiWeight(kind: Kind, before: Kind): number {
 	switch (kind) {
@@ -81,7 +80,7 @@ const scripts: readonly (readonly [from: number, weight: number])[] = [
 	[0x0f00, 1.4],
 	[0x10a0, 1], // Georgian
 	[0x1100, 1], // Hangul, in pieces
-	[0x1200, 2], // Ethiopic, and what is rarer
+	[0x1200, 2], // Ethiopic and rarer scripts
 	[0x1e00, 0.75], // Latin with two accents, Vietnamese
 	[0x1f00, 1.2],
 	[0x2000, 0.3], // dashes and quotation marks
@@ -89,7 +88,7 @@ const scripts: readonly (readonly [from: number, weight: number])[] = [
 	[0x2e80, 1], // Han, Kana
 	[0xa000, 2],
 	[0xac00, 0.85], // Hangul
-	[0xd7b0, 0.5], // halves of what is beyond: emoji, rare Han
+	[0xd7b0, 0.5], // surrogates: emoji, rare Han
 	[0xe000, 2],
 	[0xf900, 1.05], // Han again, full width
 	[0xfb00, 1.2],

@@ -30,7 +30,7 @@ export interface CallsRequest {
 	/** The state of the session. Each call changes a draft of it. */
 	readonly state: StateStore;
 	readonly timeoutMs?: number;
-	/** The ids of calls over the run's limit, which are not run. */
+	/** The ids of the calls over the run's limit, which are not run. */
 	readonly beyondLimit: ReadonlySet<string>;
 	/** The decisions and answers of people, by call id. */
 	readonly openCalls: ReadonlyMap<string, OpenCallState>;
@@ -38,7 +38,7 @@ export interface CallsRequest {
 	readonly emit: Emit;
 	/** The reason if an earlier call of this turn stops the run. */
 	readonly haltedReason?: string;
-	/** How many calls run at a time. */
+	/** The most calls that run at a time. */
 	readonly atOnce: number;
 	/** Whether several calls may wait for somebody else. */
 	readonly parallel: boolean;
@@ -48,19 +48,18 @@ export interface CallsRequest {
 	readonly onCall?: (call: ToolCall, tool: Tool) => void | Promise<void>;
 	/** Called with a question of a call and its changes, and with the `resume` data if the tool takes the answer. */
 	readonly ask: (question: Question, call: ToolCall, changes: StateChanges, answerTo?: AnswerTo) => Promise<void>;
-	/** Adds a result to the history, with the reason if it stops the run. Resolves once it is stored. */
+	/** Adds a result to the history, and stores it. */
 	readonly store: (message: ToolMessage, about: ResultContext) => Promise<void>;
 }
 
-/** Facts about a result. */
-export interface ResultContext {
-	/** The reason if it stops the run. */
+interface ResultContext {
+	/** The reason if the result stops the run. */
 	readonly haltedReason?: string;
-	/** The changes of its call in the state. */
+	/** The changes of the call in the state. */
 	readonly changes: StateChanges;
 }
 
-/** The results in the order of their calls, and the reasons why the run may have to stop. */
+/** The results in the order of their calls, and the reasons for a stop of the run. */
 export interface CallsOutcome {
 	readonly results: readonly ToolResult[];
 	/** The calls that somebody else must answer or approve. */
@@ -78,8 +77,7 @@ export const mostAtOnce = 10;
 export const mostCalls = 200;
 
 /**
- * Finds the calls of the newest turn that are over a run's limit. Calls count from the message that is answered, so a
- * continued run goes on counting.
+ * Finds the calls of the newest turn over a run's limit. Calls count from the index `from` on, also in a continued run.
  */
 export function findCallsBeyond(messages: readonly Message[], from: number, limit: number): ReadonlySet<string> {
 	const turns = messages
@@ -90,8 +88,8 @@ export function findCallsBeyond(messages: readonly Message[], from: number, limi
 }
 
 /**
- * Runs the open calls of a turn: parallel ones, `atOnce` at a time, then the sequential ones. Manual ones stay open. Each
- * result is stored before it is shown. After a tool asked or halted, no further sequential call begins.
+ * Runs the open calls of a turn: parallel calls, `atOnce` at a time, then sequential calls. Manual calls stay open.
+ * Each result is stored before it is shown. After a question or a halt of a tool no further sequential call begins.
  */
 export async function runCalls(request: CallsRequest): Promise<CallsOutcome> {
 	const { calls, tools, context, timeoutMs, emit, onCall, ask, store } = request;
@@ -101,7 +99,7 @@ export async function runCalls(request: CallsRequest): Promise<CallsOutcome> {
 	};
 	const notes = createNoteGate(emit);
 
-	const runOne = async (call: ToolCall): Promise<void> => {
+	const runCall = async (call: ToolCall): Promise<void> => {
 		if (request.beyondLimit.has(call.id)) return settle(call, toLimitResult(call));
 		const { question: before, answer, input: ranWith } = request.openCalls.get(call.id) ?? {};
 		if (before !== undefined && answer === undefined) {
@@ -110,49 +108,50 @@ export async function runCalls(request: CallsRequest): Promise<CallsOutcome> {
 		}
 		const tool = findByCall(tools, call.name);
 		if (tool !== undefined) await onCall?.(call, tool);
-		const show = (said: Note | TasksShown): void => notes.show(toSideEvent(call.id, said));
+		const show = (shown: Note | TasksShown): void => notes.show(toSideEvent(call.id, shown));
 		const draft = draftState(request.state);
-		const ran = ranWith === undefined ? call : { ...call, input: ranWith };
-		const here = { ...context, onThrow: tellThrown(request, call), state: draft.state, emit: show, timeoutMs, answer };
-		const given = await dispatch(tools, ran, here);
+		const edited = ranWith === undefined ? call : { ...call, input: ranWith };
+		const onThrow = createThrowHandler(request, call);
+		const ownContext = { ...context, onThrow, state: draft.state, emit: show, timeoutMs, answer };
+		const result = await dispatch(tools, edited, ownContext);
 		const changes = draft.close();
 		// A failed call changes nothing.
-		return settle(call, ranWith === undefined ? given : { ...given, ranWith }, given.isError ? undefined : changes);
+		return settle(call, ranWith === undefined ? result : { ...result, ranWith }, result.isError ? undefined : changes);
 	};
-	const settle = async (call: ToolCall, given: ToolResult, changes: StateChanges = new Map()): Promise<void> => {
-		if (isAskUser(given.output)) {
-			const { question, options, resume } = given.output;
-			const asks: Question = { callId: call.id, question, ...(options !== undefined && { options }) };
+	const settle = async (call: ToolCall, returned: ToolResult, changes: StateChanges = new Map()): Promise<void> => {
+		if (isAskUser(returned.output)) {
+			const { question, options, resume } = returned.output;
+			const asked: Question = { callId: call.id, question, ...(options !== undefined && { options }) };
 			const takesAnswer = findByCall(tools, call.name)?.onAnswer !== undefined;
 			const answerTo = takesAnswer ? { callId: call.id, resume: resume ?? null } : undefined;
-			await ask(asks, call, changes, answerTo);
-			if (outcome.question === undefined) [outcome.question, outcome.answerTo] = [asks, answerTo];
+			await ask(asked, call, changes, answerTo);
+			if (outcome.question === undefined) [outcome.question, outcome.answerTo] = [asked, answerTo];
 			return;
 		}
-		const halted = isHalt(given.output) ? given.output : undefined;
+		const halted = isHalt(returned.output) ? returned.output : undefined;
 		if (halted !== undefined) outcome.haltedReason ??= halted.reason;
-		const result = halted === undefined ? given : { ...given, ...createResult(call.id, halted.result) };
-		const room = await notes.hold(async () => {
+		const result = halted === undefined ? returned : { ...returned, ...createResult(call.id, halted.result) };
+		const { shown } = await notes.hold(async () => {
 			await store(toolResultMessage(result), { haltedReason: halted?.reason, changes });
 			results.set(call.id, result);
 			return { shown: emit({ type: 'tool_result', ...result }) };
 		});
-		await room.shown;
+		await shown;
 	};
 
 	const { together, alone, manual: waiting } = await partition(request);
 	const manual = request.parallel ? waiting : waiting.slice(0, 1);
 	for (const call of waiting.slice(manual.length)) await settle(call, { id: call.id, output: onlyOne, isError: true });
-	await runInPool(together, request.atOnce, runOne);
+	await runInPool(together, request.atOnce, runCall);
 	for (const call of alone) {
 		if (outcome.question !== undefined || outcome.haltedReason !== undefined) break;
-		await runOne(call);
+		await runCall(call);
 	}
 	return { ...outcome, manual, results: calls.flatMap(({ id }) => results.get(id) ?? []) };
 }
 
 /** Creates the handler for errors of a tool's function. It emits the stack before the result. */
-function tellThrown(
+function createThrowHandler(
 	{ context: { onThrow }, showThrown, emit }: CallsRequest,
 	{ id }: ToolCall,
 ): InvokeContext['onThrow'] {
@@ -168,7 +167,7 @@ type Writable<T> = { -readonly [Field in keyof T]: T[Field] };
 
 const onlyOne = 'Not run: one call at a time is possible here. Call it again when the other one is answered.';
 
-/** Sorts calls by the way they run. A call that cannot run is refused and never shown to a person. */
+/** Sorts calls by the way they run. A call that cannot run fails and is never shown to a person. */
 async function partition({ calls, tools, context, timeoutMs, beyondLimit, openCalls }: CallsRequest) {
 	const together: ToolCall[] = [];
 	const alone: ToolCall[] = [];
@@ -176,7 +175,7 @@ async function partition({ calls, tools, context, timeoutMs, beyondLimit, openCa
 	for (const call of calls) {
 		const tool = findByCall(tools, call.name);
 		const { isApproved = false, answer } = openCalls.get(call.id) ?? {};
-		// A call whose question is answered has begun, so it was allowed.
+		// A call with an answered question was allowed before it began.
 		const isAllowed = isApproved || answer !== undefined;
 		const waits =
 			tool && !beyondLimit.has(call.id) && (await findWait(tool, call, isAllowed, { ...context, timeoutMs }));
@@ -205,19 +204,16 @@ async function findWait(
 	const args = isRecord(read.value) ? read.value : {};
 	const { onThrow: _, timeoutMs: __, createKey: ___, ...shown } = context;
 	// If the check of a tool fails, the call needs approval.
-	const said = await limitTime(tool.name, context, async () => ({
+	const needed = await limitTime(tool.name, context, async () => ({
 		ok: true,
 		value: await needsApproval(args, shown),
 	})).catch((thrown: unknown) => {
 		if (context.signal?.aborted) throw thrown;
 	});
-	return said?.ok && !said.value ? undefined : 'approval';
+	return needed?.ok && !needed.value ? undefined : 'approval';
 }
 
-/**
- * Does the work with limited parallelism. After a failure no other piece begins. Throws the first failure after all
- * pieces have ended.
- */
+/** Runs the work with limited parallelism. After a failure no other item begins. Throws after all begun items ended. */
 async function runInPool<T>(items: readonly T[], atOnce: number, work: (item: T) => Promise<void>): Promise<void> {
 	const waiting = [...items];
 	const worker = async (): Promise<void> => {
@@ -234,8 +230,8 @@ async function runInPool<T>(items: readonly T[], atOnce: number, work: (item: T)
 }
 
 /**
- * Delays notes between storing and emitting a result. A note is stored with the next result, so otherwise readers of
- * the store would see another order. Results are stored one by one.
+ * Delays notes while a result is stored and emitted. A note is stored with the next result, so readers of the store
+ * would otherwise see another order. Results are stored one by one.
  */
 function createNoteGate(emit: Emit) {
 	let waiting: RunEvent[] = [];
@@ -269,9 +265,9 @@ function toLimitResult({ id }: ToolCall): ToolResult {
 	return { id, output, isError: true };
 }
 
-/** Creates the event for what a tool shows. Throws for lists of another form. */
-function toSideEvent(id: string, said: Note | TasksShown): RunEvent {
-	if (typeof said === 'string') return { type: 'note', id, label: said };
-	if ('type' in said) return { id, ...v.parse(tasksShown, said) };
-	return { type: 'note', id, label: said[0], detail: said[1] };
+/** Creates the event for a note or task lists of a tool. Throws for invalid lists. */
+function toSideEvent(id: string, shown: Note | TasksShown): RunEvent {
+	if (typeof shown === 'string') return { type: 'note', id, label: shown };
+	if ('type' in shown) return { id, ...v.parse(tasksShown, shown) };
+	return { type: 'note', id, label: shown[0], detail: shown[1] };
 }

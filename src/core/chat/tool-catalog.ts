@@ -17,9 +17,9 @@ const mostNamed = 10;
 /** The tools of a run that are callable without reading a skill. Loaded tools may change between turns. */
 export interface ToolCatalog {
 	readonly tools: readonly Tool[];
-	/** The most tokens of the own tools that a request sends, if they have more together. */
+	/** The most tokens of own tools in a request, if all of them have more. */
 	readonly mostTokens: number | undefined;
-	/** The names of the tools that the options give, directly or by `loadTools`. */
+	/** The names of the tools of `options.tools` and `loadTools`. */
 	readonly ownNames: ReadonlySet<string>;
 	/** Loads the current tools. Throws the errors of `loadTools`, and `duplicate_tool`. */
 	load(): Promise<void>;
@@ -27,7 +27,6 @@ export interface ToolCatalog {
 	takeWarnings(): readonly Warning[];
 }
 
-/** A warning for the readers of a run. */
 interface Warning {
 	readonly code: string;
 	readonly message: string;
@@ -52,8 +51,8 @@ export function createCatalog(
 		const search = isMany ? [createToolSearch(own)] : [];
 		const ownNames = new Set(own.map(({ name }) => name));
 		// A tool of the run with that name wins.
-		const given = builtins.filter(({ name }) => name !== readResultName || !ownNames.has(name));
-		return { tools: forAgent([...own, ...given, ...search]), ownNames, own, tokens, mostTokens };
+		const offered = builtins.filter(({ name }) => name !== readResultName || !ownNames.has(name));
+		return { tools: forAgent([...own, ...offered, ...search]), ownNames, own, tokens, mostTokens };
 	};
 	let current = combine(known, options.maxToolTokens ?? mostToolTokens);
 	let isLoaded = false;
@@ -72,8 +71,8 @@ export function createCatalog(
 			return current.ownNames;
 		},
 		load: async () => {
-			const given = options.loadTools?.(warn) ?? known;
-			const loaded = given instanceof Promise ? await raceAbort(given, signal) : given;
+			const loading = options.loadTools?.(warn) ?? known;
+			const loaded = loading instanceof Promise ? await raceAbort(loading, signal) : loading;
 			if (loaded === known && isLoaded) return;
 			const next = combine(loaded, options.maxToolTokens ?? mostToolTokens);
 			const isNear = options.maxToolTokens === undefined && next.tokens > leastToolTokens;
@@ -90,7 +89,6 @@ export function createCatalog(
 	};
 }
 
-/** Finds the most tokens of tools, by the context of the model. */
 async function findTokenLimit(options: Parameters<typeof findContextLimit>[0], signal: AbortSignal): Promise<number> {
 	const found = findContextLimit(options);
 	const context = found instanceof Promise ? await raceAbort(found, signal) : found;
@@ -98,7 +96,7 @@ async function findTokenLimit(options: Parameters<typeof findContextLimit>[0], s
 	return Math.min(mostToolTokens, Math.max(leastToolTokens, share));
 }
 
-/** Writes the warning that the model has to search tools, with the sizes of the largest tools. */
+/** Writes the warning that the model has to search tools. */
 function describeSizes(
 	{ own, tokens }: { readonly own: readonly Tool[]; readonly tokens: number },
 	limit: number,

@@ -7,18 +7,17 @@ import type { Tool, ToolCall } from '../tool/index.ts';
 /** The default for the most tools of a request. With more tools the model searches. */
 export const mostSent = 40;
 
-/** Tools that one search gives. */
+/** The most tools of a search result. */
 const mostFound = 10;
 
-/** The name of the tool that finds tools. */
 export const searchName = 'search_tools';
 const foundTools = v.object({ tools: v.array(v.object({ name: v.string() })) });
 
-/** Makes the tool `search_tools`, which finds tools of a run by words. What it finds is sent from the next turn on. */
+/** Makes the tool `search_tools`. The found tools are sent from the next turn on. */
 export function createToolSearch(tools: readonly Tool[]): Tool {
 	return define({
 		name: searchName,
-		// The number of tools would change the prompt, so it is left out.
+		// A number of tools would change the prompt when it changes.
 		description:
 			'Find further tools by words of their names and descriptions. Those that are found can be called from the next turn on.',
 		inputSchema: v.object({ query: v.pipe(v.string(), v.minLength(1), v.description('Words, such as send email')) }),
@@ -35,33 +34,30 @@ export function createToolSearch(tools: readonly Tool[]): Tool {
 }
 
 /** English stop words. */
-const empty = new Set(
+const stopWords = new Set(
 	`a about all an and any are as at be by can do for from has have how i in into is it its me my of on or our please that
 	the their then this to up us was we what when where which with you your`.split(/\s+/),
 );
 
-/** Shorter words of the query are found only as whole words. */
+/** The least letters of a word that is also found inside other words. */
 const shortestPart = 4;
 
-/**
- * Ranks the tools that have a word of the query, the best first. A word counts more in a name than in a description.
- * Words are compared by their stems, and words of at least four letters are also found inside other words.
- */
+/** Ranks the tools with words of the query by their stems, the best first. A word in the name counts most. */
 function rankTools(tools: readonly Tool[], query: string): readonly Tool[] {
-	const asked = splitWords(query);
-	const telling = asked.filter((word) => !empty.has(word));
-	const words = new Set(telling.length > 0 ? telling : asked);
+	const all = splitWords(query);
+	const searched = all.filter((word) => !stopWords.has(word));
+	const words = new Set(searched.length > 0 ? searched : all);
 	const score = ({ name, description = '' }: Tool): number => {
 		const [inName, inDescription] = [createTest(name), createTest(description)];
 		let sum = 0;
 		for (const word of words) sum += (inName(word) ? 3 : 0) + (inDescription(word) ? 1 : 0);
 		return sum;
 	};
-	const ranked = tools.map((tool) => ({ tool, score: score(tool) })).filter((one) => one.score > 0);
+	const ranked = tools.map((tool) => ({ tool, score: score(tool) })).filter((match) => match.score > 0);
 	return ranked.toSorted((one, other) => other.score - one.score).map(({ tool }) => tool);
 }
 
-/** The words of a text in lower case. `sendEmail` and `send_email` are two. */
+/** Splits a text into words in lower case: `sendEmail` and `send_email` into two words. */
 function splitWords(text: string): readonly string[] {
 	const apart = text.replace(/(\p{Ll})(\p{Lu})/gu, '$1 $2');
 	return apart.toLowerCase().match(/[\p{L}\p{M}\p{N}]+/gu) ?? [];
@@ -71,12 +67,12 @@ function splitWords(text: string): readonly string[] {
 function createTest(text: string): (word: string) => boolean {
 	const stems = new Set(splitWords(text).map(stem));
 	const lower = text.toLowerCase();
-	// Scripts without spaces between words have short ones.
+	// Scripts without spaces have short words.
 	const isPart = (word: string): boolean => word.length >= shortestPart || /[^\p{Script=Latin}\p{N}]/u.test(word);
 	return (word) => stems.has(stem(word)) || (isPart(word) && lower.includes(word));
 }
 
-/** Lists the tools that a call reveals: the results of a search, or the called tool. */
+/** Lists the tools of a call: the results of a search, or the called tool. */
 export function listKnownTools({ name }: ToolCall, result: unknown): readonly string[] {
 	if (name !== searchName) return [name];
 	return v.is(foundTools, result) ? result.tools.map((tool) => tool.name) : [];

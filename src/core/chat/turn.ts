@@ -104,7 +104,6 @@ export async function findTools(
 	return skills === undefined ? tools : skills.toolsAt(conversation, end);
 }
 
-/** Asks the model for one turn with the current system prompt, skills and tools. */
 export async function takeTurn(
 	{ options, resolver, skills, catalog, reader, context, state, stream, signal }: TurnSetting,
 	conversation: Conversation,
@@ -135,7 +134,7 @@ export async function takeTurn(
 			options,
 			system,
 			...select(),
-			// Left-out messages may have brought tools.
+			// A left-out message may have brought a tool.
 			selectAgain: async () => {
 				await skills?.toolsAt(conversation, messages.length);
 				return select();
@@ -155,10 +154,9 @@ async function writeSystemPrompt(
 	{ messages }: Conversation,
 ): Promise<string | undefined> {
 	const { model, outputSchema } = options;
-	const { system: given } = options;
-	const system = typeof given === 'function' ? await raceAbort(writeSystem(given, context), signal) : given;
+	const system = await raceAbort(writeSystem(options.system, context), signal);
 	const skills = resolver && (await raceAbort(listAdvertised(resolver, { messages, system, model }), signal));
 	const form = isAnyObject(outputSchema) ? anyObjectWords : undefined;
-	// The list of skills may change while the rest stays, so it comes last.
+	// The list of skills is last, because it changes more often than the rest.
 	return [system, form, skills].filter((text) => text !== undefined && text !== '').join('\n\n') || undefined;
 }

@@ -1,3 +1,5 @@
+import { isRecord } from '../base/json.ts';
+
 /** Counts of billed units by their names. */
 export type Units = Readonly<Record<string, number>>;
 
@@ -16,11 +18,11 @@ export interface ChatUsage {
 	 * `inputTokens` or `outputTokens`. docs/budgets.md lists the names.
 	 */
 	readonly units?: Units;
-	/** The tier of service that answered, if its price differs: `flex`, `priority`, `batch`. */
+	/** The billed tier of service, if its price differs: `flex`, `priority`, `batch`. */
 	readonly serviceTier?: string;
-	/** The speed that was billed, if its price differs: `fast`. */
+	/** The billed speed, if its price differs: `fast`. */
 	readonly speed?: string;
-	/** The region that the model ran in, if its price differs: `us`. */
+	/** The region of the model, if its price differs: `us`. */
 	readonly region?: string;
 	/** US dollars. Missing if a part of the cost is unknown. */
 	readonly costUsd?: number;
@@ -32,16 +34,13 @@ export interface ChatUsage {
 	readonly model?: string;
 }
 
-/**
- * Converts a provider's usage record, with the keys of Anthropic, OpenAI (both APIs), Gemini or Runlet. Computes
- * `totalTokens` if input and output are known.
- */
+/** Converts a usage record of Anthropic, OpenAI (both APIs), Gemini or Runlet. Computes a missing `totalTokens`. */
 export function makeUsage(raw: unknown, provider?: string, model?: string): ChatUsage {
 	const from = isRecord(raw) ? raw : {};
 	const cacheRead = readNumber(from, 'cache_read_input_tokens');
 	const cacheWrite = readNumber(from, 'cache_creation_input_tokens');
 	const input = readNumber(from, 'inputTokens', 'input_tokens', 'prompt_tokens', 'promptTokenCount');
-	// Anthropic counts cached input in addition to input_tokens. Every other API includes it.
+	// Anthropic counts cached input in addition to input_tokens. Other APIs include it.
 	const toolUse = readNumber(from, 'toolUsePromptTokenCount');
 	const inputTokens = input === undefined ? undefined : input + (cacheRead ?? 0) + (cacheWrite ?? 0) + (toolUse ?? 0);
 	const reasoningTokens =
@@ -50,8 +49,8 @@ export function makeUsage(raw: unknown, provider?: string, model?: string): Chat
 	const reported = readNumber(from, 'totalTokens', 'total_tokens', 'totalTokenCount');
 	const output = readNumber(from, 'outputTokens', 'output_tokens', 'completion_tokens');
 	const candidates = readNumber(from, 'candidatesTokenCount');
-	// Gemini counts thoughts in addition to its candidates, and so does xAI's Chat API, as its total shows. Every other
-	// API includes reasoning in its output.
+	// Gemini counts thoughts in addition to its candidates, and so does xAI's Chat API, as its total shows. Other APIs
+	// include reasoning in their output.
 	const beside = reported !== undefined && reported === (inputTokens ?? 0) + (output ?? 0) + (reasoningTokens ?? 0);
 	const visible = output ?? candidates;
 	const outputTokens =
@@ -78,19 +77,13 @@ export function makeUsage(raw: unknown, provider?: string, model?: string): Chat
 	});
 }
 
-/** Adds two usages. Keeps the texts of the later one, such as its model. */
+type NumberField = { [K in keyof ChatUsage]-?: ChatUsage[K] extends number | undefined ? K : never }[keyof ChatUsage];
+
+/** Adds two usages. Keeps the texts of the later usage, such as its model. */
 export function addUsage(a: ChatUsage, b: ChatUsage | undefined): ChatUsage {
 	if (b === undefined) return a;
-	const sum = (
-		key:
-			| 'inputTokens'
-			| 'outputTokens'
-			| 'totalTokens'
-			| 'cachedInputTokens'
-			| 'reasoningTokens'
-			| 'costUsd'
-			| 'latencyMs',
-	) => (a[key] === undefined && b[key] === undefined ? undefined : (a[key] ?? 0) + (b[key] ?? 0));
+	const sum = (key: NumberField): number | undefined =>
+		a[key] === undefined && b[key] === undefined ? undefined : (a[key] ?? 0) + (b[key] ?? 0);
 	return dropUndefined({
 		inputTokens: sum('inputTokens'),
 		outputTokens: sum('outputTokens'),
@@ -109,7 +102,6 @@ export function addUsage(a: ChatUsage, b: ChatUsage | undefined): ChatUsage {
 	});
 }
 
-/** Adds the counts of two lists of units. */
 export function addUnits(a: Units | undefined, b: Units | undefined): Units | undefined {
 	if (a === undefined || b === undefined) return a ?? b;
 	const sum: Record<string, number> = { ...a };
@@ -117,7 +109,7 @@ export function addUnits(a: Units | undefined, b: Units | undefined): Units | un
 	return sum;
 }
 
-/** Removes the digits that binary fractions add to a sum of dollars. */
+/** Rounds a sum of dollars to 12 decimal places, to remove the digits of binary fractions. */
 export function roundDollars(sum: number | undefined): number | undefined {
 	return sum === undefined ? undefined : Math.round(sum * 1e12) / 1e12;
 }
@@ -130,8 +122,8 @@ function readNumber(from: Record<string, unknown>, ...keys: string[]): number | 
 	return undefined;
 }
 
-function readUnits(given: unknown): Units | undefined {
-	const units = Object.entries(isRecord(given) ? given : {}).flatMap(([name, count]) =>
+function readUnits(value: unknown): Units | undefined {
+	const units = Object.entries(isRecord(value) ? value : {}).flatMap(([name, count]) =>
 		typeof count === 'number' && Number.isFinite(count) && count > 0 ? [[name, count] as const] : [],
 	);
 	return units.length > 0 ? Object.fromEntries(units) : undefined;
@@ -157,5 +149,3 @@ function dropUndefined<T extends object>(fields: T): Defined<T> {
 	for (const key in kept) if (kept[key] === undefined) delete kept[key];
 	return kept;
 }
-
-import { isRecord } from '../base/json.ts';

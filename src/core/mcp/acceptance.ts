@@ -13,7 +13,6 @@ export const toolDefinition = v.object({
 });
 export type ToolDefinition = v.InferOutput<typeof toolDefinition>;
 
-/** An accepted definition and its hash. */
 export interface AcceptedTool {
 	/** The SHA-256 of the definition as canonical JSON, in hexadecimal digits. */
 	readonly hash: string;
@@ -23,14 +22,12 @@ export interface AcceptedTool {
 /** Accepted tools by the server's own names. */
 export type AcceptedTools = Readonly<Record<string, AcceptedTool>>;
 
-/** The store of the accepted definitions of a server. */
+/** The store of a server's accepted definitions. */
 export interface Acceptance {
 	read(): Promise<AcceptedTools>;
-	/** Adds definitions. */
 	accept(tools: AcceptedTools): Promise<void>;
 }
 
-/** An acceptance in memory. */
 export function inMemoryAcceptance(): Acceptance {
 	const accepted = new Map<string, AcceptedTool>();
 	return {
@@ -41,13 +38,13 @@ export function inMemoryAcceptance(): Acceptance {
 	};
 }
 
-/** Hashes a definition. The order of names in objects does not matter. */
+/** Hashes a definition, whatever the order of names in its objects is. */
 export async function hashDefinition(definition: ToolDefinition): Promise<string> {
 	const { name, description, inputSchema, outputSchema } = definition;
 	return hashSecurely(JSON.stringify(sortNames({ name, description, inputSchema, outputSchema })));
 }
 
-/** A difference between two definitions: the field, and both values as JSON. */
+/** A difference between two definitions: the field, and the beginnings of both values as JSON. */
 export interface Difference {
 	readonly field: string;
 	readonly accepted: string;
@@ -61,21 +58,20 @@ const longestValue = 2_000;
 export function listDifferences(accepted: ToolDefinition, offered: ToolDefinition): readonly Difference[] {
 	const fields = ['description', 'inputSchema', 'outputSchema'] as const;
 	return fields.flatMap((field) => {
-		const [before, after] = [write(accepted[field]), write(offered[field])];
-		return before === after
-			? []
-			: [{ field, accepted: before.slice(0, longestValue), offered: after.slice(0, longestValue) }];
+		const [before, after] = [toText(accepted[field]), toText(offered[field])];
+		if (before === after) return [];
+		return { field, accepted: before.slice(0, longestValue), offered: after.slice(0, longestValue) };
 	});
 }
 
-function write(value: unknown): string {
+function toText(value: unknown): string {
 	return typeof value === 'string' ? value : (JSON.stringify(sortNames(value)) ?? '');
 }
 
-/** Sorts the names of objects at any depth, so that equal values have one text. */
+/** Sorts the names of objects at any depth. */
 function sortNames(value: unknown): unknown {
 	if (Array.isArray(value)) return value.map(sortNames);
 	if (!isRecord(value)) return value;
-	const sorted = Object.entries(value).toSorted(([one], [other]) => (one < other ? -1 : 1));
+	const sorted = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1));
 	return Object.fromEntries(sorted.map(([name, inner]) => [name, sortNames(inner)]));
 }

@@ -15,13 +15,13 @@ import type { McpServer } from './server.ts';
 /** The default milliseconds for a call without progress. */
 const usualTimeoutMs = 60_000;
 
-/** The most milliseconds that a call waits for a person after a question of its server. */
+/** The most milliseconds that a call waits for a person. */
 const longestWaitMs = 900_000;
 
-/** The most repetitions that a server may ask for without a question. */
+/** The most repetitions that a server may request without a question. */
 const mostRounds = 10;
 
-/** The collected answers to the questions of one call (2026-07-28, "Multi Round-Trip Requests"). */
+/** The questions of one call and the answers so far (2026-07-28, "Multi Round-Trip Requests"). */
 const round = v.object({
 	kind: v.literal('input'),
 	requests: v.record(v.string(), v.unknown()),
@@ -32,7 +32,7 @@ const round = v.object({
 });
 type Round = v.InferOutput<typeof round>;
 
-/** The data that a tool stores with a question, to continue with the answer. */
+/** The data that a tool stores with a question. */
 const resumption = v.variant('kind', [
 	round,
 	v.object({ kind: v.literal('login') }),
@@ -53,7 +53,7 @@ interface OpenCall {
 	readonly stop: AbortController;
 	readonly result: Promise<unknown>;
 	context: ToolContext;
-	/** Resolves with a question that the server asks during the call. */
+	/** A question that the server asks during the call. */
 	asked: Deferred<Elicitation>;
 	/** The unanswered question. */
 	waiting?: { readonly elicitation: Elicitation; readonly answered: Deferred<ElicitAnswer> };
@@ -72,12 +72,12 @@ export class Caller {
 		link.onElicit = async (params) => ({ ...(await this.#elicit(params)) });
 	}
 
-	/** Calls a tool. Returns its result, or a question to the person. Throws an error for the model. */
+	/** Calls a tool. Returns its result, or a question to the person. */
 	async call(definition: ToolDefinition, args: unknown, context: ToolContext): Promise<unknown> {
 		return this.#send(definition, { arguments: args }, context);
 	}
 
-	/** Takes the answer to a question of a call, and continues the call. */
+	/** Continues a call with the answer to its question. */
 	async answer(
 		definition: ToolDefinition,
 		answer: string,
@@ -127,7 +127,7 @@ export class Caller {
 		return this.#send(definition, { arguments: params.arguments, requestState }, context, rounds + 1);
 	}
 
-	/** Sends a call. The call has its own signal, because it may outlive its run. */
+	/** Sends a call with its own signal, because it may outlive its run. */
 	#begin(definition: ToolDefinition, params: Readonly<Record<string, unknown>>, context: ToolContext): OpenCall {
 		const stop = new AbortController();
 		const asked = createDeferred<Elicitation>();
@@ -136,10 +136,8 @@ export class Caller {
 			definition,
 			onProgress: ({ progress, total, message }: { progress: number; total?: number; message?: string }) => {
 				const share = total === undefined ? String(progress) : `${progress} of ${total}`;
-				call.context.emit([
-					this.#server.name,
-					truncateText(message === undefined ? share : `${message} (${share})`, 500),
-				]);
+				const detail = message === undefined ? share : `${message} (${share})`;
+				call.context.emit([this.#server.name, truncateText(detail, 500)]);
 				this.#limit(call);
 			},
 		};
@@ -150,7 +148,6 @@ export class Caller {
 		return call;
 	}
 
-	/** Waits for the result of a call, or for a question of the server. */
 	async #wait(call: OpenCall): Promise<{ readonly result: unknown } | { readonly question: unknown }> {
 		const { callId, signal } = call.context;
 		const abort = (): void => call.stop.abort(signal.reason);
@@ -173,16 +170,13 @@ export class Caller {
 		}
 	}
 
-	/** Limits the time of a call. The limit is longer while a question is open. */
+	/** Restarts the time limit of a call, which is longer while a question is open. */
 	#limit(call: OpenCall): void {
 		const { timeoutMs = usualTimeoutMs, name } = this.#server;
 		const after = call.waiting === undefined ? timeoutMs : longestWaitMs;
 		if (call.timer !== undefined) clearTimeout(call.timer);
-		call.timer = setTimeout(() => {
-			call.stop.abort(
-				new RunletError('timeout', `${name}: no answer within ${after} ms. The call may have had effects.`),
-			);
-		}, after);
+		const message = `${name}: no answer within ${after} ms. The call may have had effects.`;
+		call.timer = setTimeout(() => call.stop.abort(new RunletError('timeout', message)), after);
 	}
 
 	#end(callId: string, call: OpenCall): void {
@@ -190,7 +184,7 @@ export class Caller {
 		if (this.#open.get(callId) === call) this.#open.delete(callId);
 	}
 
-	/** Takes a question during a call (2025-11-25). The question names no call, so it goes to the oldest open call. */
+	/** Takes a question during a call (2025-11-25). It names no call, so it belongs to the oldest open call. */
 	async #elicit(params: unknown): Promise<ElicitAnswer> {
 		const parsed = v.safeParse(elicitation, params);
 		const call = [...this.#open.values()].find(({ waiting }) => waiting === undefined);
@@ -205,9 +199,9 @@ export class Caller {
 	async #answerOpen(answer: string, context: ToolContext): Promise<unknown> {
 		const call = this.#open.get(context.callId);
 		if (call?.waiting === undefined) throw createLost(this.#server);
-		const { elicitation: asked, answered } = call.waiting;
-		const read = await readElicitAnswer(asked, answer);
-		if ('problem' in read) return askElicitation(this.#server, asked, { kind: 'open' }, read.problem);
+		const { elicitation: question, answered } = call.waiting;
+		const read = await readElicitAnswer(question, answer);
+		if ('problem' in read) return askElicitation(this.#server, question, { kind: 'open' }, read.problem);
 		call.context = context;
 		call.asked = createDeferred();
 		call.waiting = undefined;
@@ -218,34 +212,32 @@ export class Caller {
 	}
 
 	/** Asks the current question of a round. */
-	#askRound(asked: Round, problem?: string): unknown {
-		return askElicitation(this.#server, this.#readRequest(asked.requests[asked.asks]), asked, problem);
+	#askRound(round: Round, problem?: string): unknown {
+		return askElicitation(this.#server, this.#readRequest(round.requests[round.asks]), round, problem);
 	}
 
 	#readRequest(request: unknown): Elicitation {
 		const parsed = v.safeParse(elicitRequest, request);
 		if (parsed.success) return parsed.output.params;
 		const method = isRecord(request) && typeof request.method === 'string' ? request.method.slice(0, 100) : 'something';
-		throw new RunletError(
-			'invalid_request',
-			`${this.#server.name}: the server asks for ${method}, which is not offered to it.`,
-		);
+		const message = `${this.#server.name}: the server asks for ${method}, which is not offered to it.`;
+		throw new RunletError('invalid_request', message);
 	}
 
-	/** Takes the answer to one question of a round. After the last answer it repeats the call with all answers. */
+	/** Takes the answer to a question of a round. After the last question it repeats the call with all answers. */
 	async #answerRound(
 		definition: ToolDefinition,
 		answer: string,
 		args: unknown,
-		asked: Round,
+		round: Round,
 		context: ToolContext,
 	): Promise<unknown> {
-		const read = await readElicitAnswer(this.#readRequest(asked.requests[asked.asks]), answer);
-		if ('problem' in read) return this.#askRound(asked, read.problem);
-		const responses = { ...asked.responses, [asked.asks]: read };
-		const next = Object.keys(asked.requests).find((key) => !Object.hasOwn(responses, key));
-		if (next !== undefined) return this.#askRound({ ...asked, responses, asks: next });
-		const { requestState } = asked;
+		const read = await readElicitAnswer(this.#readRequest(round.requests[round.asks]), answer);
+		if ('problem' in read) return this.#askRound(round, read.problem);
+		const responses = { ...round.responses, [round.asks]: read };
+		const next = Object.keys(round.requests).find((key) => !Object.hasOwn(responses, key));
+		if (next !== undefined) return this.#askRound({ ...round, responses, asks: next });
+		const { requestState } = round;
 		const params = { arguments: args, inputResponses: responses, ...(requestState !== undefined && { requestState }) };
 		return this.#send(definition, params, context);
 	}

@@ -11,34 +11,28 @@ import { acceptDefinitions, createLoginTool, createTools, describeCuts, readDefi
 export interface McpConnection {
 	/**
 	 * Returns the current tools of the server. Requests the list once, and again after a change, after its time to live,
-	 * or after `close`. Never throws for a failing server: the accepted tools are still offered, and their calls report
-	 * the error.
+	 * or after `close`. If the server fails, the accepted tools are still offered, and their calls report the error.
 	 */
 	loadTools(): readonly Tool[] | Promise<readonly Tool[]>;
-	/**
-	 * Closes the connection and ends the calls that wait for a person. Never throws. A later `loadTools` opens it again.
-	 */
+	/** Closes the connection and ends the calls that wait for a person. Never throws. `loadTools` opens it again. */
 	close(): Promise<void>;
 }
 
 /** Milliseconds until the list of a failed server is requested again. */
 const retryMs = 30_000;
 
-/** Makes a connection to a server. Nothing is sent before `loadTools`. Throws `invalid_request` for a wrong `server`. */
+/**
+ * Makes a connection to a server. Nothing is sent before `loadTools`. Throws `invalid_request` for a wrong `server`.
+ */
 export function createConnection(server: McpServer, options: ConnectionOptions = {}): McpConnection {
-	return openConnection(server, options);
+	const { loadTools, close } = openConnection(server, options);
+	return { loadTools, close };
 }
 
-/** A connection whose first list may be required to succeed. */
-interface OpenConnection extends McpConnection {
-	/** Requests the list now. Throws if that fails. */
-	refresh(): Promise<readonly Tool[]>;
-}
-
-function openConnection(server: McpServer, options: ConnectionOptions): OpenConnection {
+function openConnection(server: McpServer, options: ConnectionOptions) {
 	assertServer(server);
 	const { acceptance = inMemoryAcceptance(), onProblem = () => {}, signal } = options;
-	const tell = (problem: Omit<McpProblem, 'server'>) => onProblem({ server: server.name, ...problem });
+	const report = (problem: Omit<McpProblem, 'server'>) => onProblem({ server: server.name, ...problem });
 	let tools: readonly Tool[] | undefined;
 	let freshUntil = 0;
 	let loading: Promise<readonly Tool[]> | undefined;
@@ -49,16 +43,16 @@ function openConnection(server: McpServer, options: ConnectionOptions): OpenConn
 
 	const refresh = async (): Promise<readonly Tool[]> => {
 		const { definitions, ttlMs, leftOut } = readDefinitions(server, await link.list());
-		if (leftOut.length > 0) tell({ code: 'left_out', message: leftOut.join(' ') });
+		if (leftOut.length > 0) report({ code: 'left_out', message: leftOut.join(' ') });
 		const { usable, changed } = await acceptDefinitions(acceptance, definitions);
 		if (changed.size > 0) {
 			const names = [...changed.keys()].join(', ');
 			const message = `Changed since they were accepted: ${names}. They are not called until they are accepted.`;
-			tell({ code: 'changed', message, changed: Object.fromEntries(changed) });
+			report({ code: 'changed', message, changed: Object.fromEntries(changed) });
 		}
 		tools = createTools(server, caller, usable, changed);
 		const cuts = describeCuts(server, usable);
-		if (cuts !== undefined) tell({ code: 'cut', message: cuts });
+		if (cuts !== undefined) report({ code: 'cut', message: cuts });
 		freshUntil = Date.now() + ttlMs;
 		return tools;
 	};
@@ -68,7 +62,7 @@ function openConnection(server: McpServer, options: ConnectionOptions): OpenConn
 		} catch (thrown) {
 			const login = isLoginNeeded(thrown);
 			const message = toRunletError(thrown).message;
-			tell({ code: login ? 'login' : 'unreachable', message });
+			report({ code: login ? 'login' : 'unreachable', message });
 			freshUntil = Date.now() + retryMs;
 			const accepted = Object.values(await acceptance.read()).map(({ definition }) => definition);
 			tools = createTools(server, caller, accepted);
@@ -83,8 +77,9 @@ function openConnection(server: McpServer, options: ConnectionOptions): OpenConn
 	};
 	signal?.addEventListener('abort', () => void close(), { once: true });
 	return {
+		/** Requests the list now. Throws if that fails. */
 		refresh,
-		loadTools: () => {
+		loadTools: (): readonly Tool[] | Promise<readonly Tool[]> => {
 			if (tools !== undefined && Date.now() < freshUntil) return tools;
 			loading ??= refreshOrKeep().finally(() => {
 				loading = undefined;
@@ -95,20 +90,19 @@ function openConnection(server: McpServer, options: ConnectionOptions): OpenConn
 	};
 }
 
-/** A server, and how it is reached. */
 export interface FromServerOptions extends McpServer, Pick<ConnectionOptions, 'fetch' | 'acceptance' | 'onProblem'> {
 	/** Logs in to the server (OAuth 2.1). */
 	readonly auth?: ConnectionOptions['login'];
 }
 
-/** The first list of a server's tools, and its connection. */
+/** The connection to a server, with its first list of tools. */
 export interface ServerTools extends McpConnection {
 	readonly tools: readonly Tool[];
 }
 
 /**
- * Connects to a server and lists its tools. Give `tools` to an agent, or `loadTools` to a run that follows changes. A
- * server on this machine is allowed. Rejects if the server cannot be reached, requires a login, or returns no list.
+ * Connects to a server, also on this machine, and lists its tools. Pass `tools` to an agent, or `loadTools` to a run
+ * that follows changes. Rejects if the server cannot be reached, requires a login, or returns no list.
  */
 export async function fromServer(options: FromServerOptions): Promise<ServerTools> {
 	const { fetch, acceptance, onProblem, auth, ...server } = options;

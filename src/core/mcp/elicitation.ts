@@ -13,7 +13,7 @@ const choices = v.object({
 	anyOf: v.optional(v.array(option)),
 });
 
-/** A field of a form. Unknown keywords are passed to the user interface. */
+/** A field of a form. The user interface gets unknown keywords too. */
 const field = v.looseObject({
 	...choices.entries,
 	type: optionalText,
@@ -33,7 +33,7 @@ const form = v.object({
 		required: v.optional(v.array(v.string())),
 	}),
 });
-/** The address of a page for a person. An address such as `javascript:` would run as code. */
+/** The address of a page. An address such as `javascript:` would run as code. */
 const page = v.pipe(
 	v.string(),
 	v.check((url) => URL.canParse(url) && /^https?:$/.test(new URL(url).protocol)),
@@ -44,31 +44,25 @@ const link = v.object({ mode: v.literal('url'), message: v.string(), url: page }
 export const elicitation = v.union([link, form]);
 export type Elicitation = v.InferOutput<typeof elicitation>;
 
-/** An answer in the protocol's terms. */
+/** An answer in the form of the protocol. */
 export interface ElicitAnswer {
 	readonly action: 'accept' | 'decline' | 'cancel';
 	readonly content?: Record<string, string | number | boolean | string[]>;
 }
 
-/** Characters of a server's question. */
+/** The most characters of a server's question. */
 const longestQuestion = 4_000;
 
-/**
- * Asks a person the question of a server.
- *
- * @param resume the data that the tool needs with the answer
- * @param problem the mistake in an earlier answer
- */
+/** Asks a person the question of a server. `problem` is the mistake in an earlier answer. */
 export function askElicitation({ name }: McpServer, asked: Elicitation, resume: unknown, problem?: string) {
-	const said = truncateText(asked.message, longestQuestion);
 	const intro = problem === undefined ? '' : `${problem}\n\n`;
-	const whose = `${intro}The server ${name} asks: ${said}`;
+	const text = `${intro}The server ${name} asks: ${truncateText(asked.message, longestQuestion)}`;
 	if (asked.mode === 'url') {
-		const question = `${whose}\nOpen this link, then answer "done", or "decline": ${asked.url}`;
+		const question = `${text}\nOpen this link, then answer "done", or "decline": ${asked.url}`;
 		return askUser(question, { kind: 'url', server: name, url: asked.url }, resume);
 	}
 	const schema = asked.requestedSchema;
-	const question = `${whose}\n${describeForm(schema.properties)}`;
+	const question = `${text}\n${describeForm(schema.properties)}`;
 	return askUser(question, { kind: 'form', server: name, schema }, resume);
 }
 
@@ -77,7 +71,7 @@ function describeForm(properties: Readonly<Record<string, Field>>): string {
 	const [first] = named;
 	if (first === undefined) return 'Answer "yes", or "decline".';
 	if (named.length === 1) return `Answer with ${describeField(first)}, or "decline".`;
-	return `Answer with a JSON object, or "decline". Its fields:\n${named.map((one) => `- ${describeField(one)}`).join('\n')}`;
+	return `Answer with a JSON object, or "decline". Its fields:\n${named.map((entry) => `- ${describeField(entry)}`).join('\n')}`;
 }
 
 function describeField([name, about]: readonly [string, Field]): string {
@@ -91,8 +85,8 @@ function describeField([name, about]: readonly [string, Field]): string {
 }
 
 /**
- * Reads a person's answer: `decline` or `cancel`; the value of the only field; a JSON object with the fields; or
- * `{"action": …, "content": …}` as the protocol has it. Returns a problem if the answer does not fit the form.
+ * Reads a person's answer: `decline` or `cancel`, the value of the only field, a JSON object with the fields, or the
+ * protocol's `{"action": …, "content": …}`. Returns a problem if the answer does not fit the form.
  */
 export async function readElicitAnswer(
 	asked: Elicitation,
@@ -109,8 +103,8 @@ export async function readElicitAnswer(
 	const names = Object.keys(properties);
 	if (names.length === 0) return word === 'no' ? { action: 'decline' } : { action: 'accept', content: {} };
 	const isWrapped = action === 'accept' && isRecord(json?.content);
-	const given = isWrapped ? json?.content : json;
-	const content = isRecord(given) ? readFields(properties, given) : readOnlyField(properties, text);
+	const values = isWrapped ? json?.content : json;
+	const content = isRecord(values) ? readFields(properties, values) : readOnlyField(properties, text);
 	if (content === undefined) return { problem: 'That is no JSON object.' };
 	const checked = await checkOutput({ type: 'object', ...asked.requestedSchema }, content);
 	if ('issues' in checked)
@@ -130,13 +124,13 @@ function parseObject(text: string): Record<string, unknown> | undefined {
 	}
 }
 
-/** Reads the fields of a form from an object, converts them to their types, and adds defaults. */
+/** Converts the values of a form to the types of its fields, and adds defaults. */
 function readFields(
 	properties: Readonly<Record<string, Field>>,
-	given: Record<string, unknown>,
+	values: Record<string, unknown>,
 ): Record<string, unknown> {
 	const entries = Object.entries(properties).flatMap(([name, about]) => {
-		const value = Object.hasOwn(given, name) ? given[name] : about.default;
+		const value = Object.hasOwn(values, name) ? values[name] : about.default;
 		if (value === undefined || value === null) return [];
 		return [[name, typeof value === 'string' ? readValue(about, value) : value] as const];
 	});
@@ -151,17 +145,15 @@ function readOnlyField(properties: Readonly<Record<string, Field>>, text: string
 	return { [name]: readValue(about, text) };
 }
 
-/** Reads a text as the value of a field. An unreadable value stays a text, and the check of the form reports it. */
+/** Reads a text as the value of a field. An unreadable value stays a text, which the check of the form reports. */
 function readValue(about: Field, text: string): unknown {
 	const known = listChoices(about);
-	const choose = (said: string) =>
-		known.find(({ value, title }) => [value, title].some((one) => one?.toLowerCase() === said.trim().toLowerCase()))
-			?.value ?? said.trim();
-	if (about.type === 'array')
-		return text
-			.split(',')
-			.map(choose)
-			.filter((one) => one !== '');
+	const choose = (answer: string) => {
+		const word = answer.trim();
+		const isWord = (name = '') => name.toLowerCase() === word.toLowerCase();
+		return known.find(({ value, title }) => isWord(value) || isWord(title))?.value ?? word;
+	};
+	if (about.type === 'array') return text.split(',').map(choose).filter(Boolean);
 	if (known.length > 0) return choose(text);
 	if (about.type === 'boolean') {
 		if (/^(yes|true|y|1)$/i.test(text)) return true;

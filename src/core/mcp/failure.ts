@@ -4,7 +4,7 @@ import { truncateText } from '../base/text.ts';
 import type * as Sdk from './sdk.ts';
 import type { McpServer } from './server.ts';
 
-/** Whether an error asks for a login. `data.url` is the link. */
+/** Whether an error requires a login on the page `data.url`. */
 export function isLoginNeeded(thrown: unknown): thrown is RunletError & { readonly data: { readonly url: string } } {
 	return thrown instanceof RunletError && thrown.code === 'auth' && typeof thrown.data?.url === 'string';
 }
@@ -21,7 +21,7 @@ interface FailureContext {
 /** The most characters of a server's error message. */
 const longestWords = 1_000;
 
-/** Converts an error of the protocol's client to one that names the server and the remedy. */
+/** Converts an error of the protocol's client to an error that names the server. */
 export function toFailure(thrown: unknown, { sdk, server: { name }, link, cut }: FailureContext): RunletError {
 	const words = truncateText(toMessageText(thrown), longestWords);
 	const create = (code: string, message: string, url?: string) =>
@@ -44,12 +44,11 @@ export function toFailure(thrown: unknown, { sdk, server: { name }, link, cut }:
 	return create('network', `${name}: the server could not be asked: ${words}`);
 }
 
-/** The most times that a connection reopens closed streams. A server may close them at once, forever. */
+/** The most streams that a connection reopens. A server may always close them at once. */
 const mostReconnections = 50;
 
-/** The shortest time before a stream is opened again, in milliseconds, whatever the server says. */
+/** The limits of the time before a stream is opened again, in milliseconds. */
 const shortestDelayMs = 100;
-/** The longest. */
 const longestDelayMs = 30_000;
 
 /** Creates the `reconnectionScheduler` of the transport. */
@@ -62,10 +61,10 @@ export function createScheduler() {
 	};
 }
 
-/** The code of an error that stands for a missing answer. No server has a reason to send it. */
+/** Runlet's own error code for a missing answer, which no server sends. */
 const noAnswer = -31_999;
 
-/** Fails a request whose stream ends without an answer. The protocol's client would wait forever. */
+/** Fails a request whose stream ends without an answer, for which the protocol's client would wait forever. */
 export function endWithStreams(transport: StreamableHTTPClientTransport): void {
 	const send = transport.send.bind(transport);
 	transport.send = (message, options) => {

@@ -2,23 +2,22 @@ import { RunletError } from '../base/errors.ts';
 import { isLoopback, publicFetch } from '../base/public-fetch.ts';
 import type { ConnectionOptions, McpServer } from './server.ts';
 
-/** The most bytes of an answer or of a stream. A result is cut at an eighth of this. */
+/** The most bytes of an answer or of a stream, eight times the longest result. */
 const maxBytes = 8_388_608;
 
-/** Milliseconds for a request, its stream included. A call has a shorter limit of its own. */
+/** The most milliseconds of a request with its stream. A call has a shorter limit. */
 const longestRequestMs = 1_800_000;
 
-/** The most redirects of a request. */
 const maxRedirects = 3;
 
-/** Sends the requests of a connection, those of its login too. */
+/** Sends the requests of a connection and of its login. */
 export interface ServerFetch {
 	readonly send: typeof globalThis.fetch;
-	/** Returns and clears the last error that interrupted an answer. The protocol's client reports no reason. */
+	/** Returns and clears the last error that interrupted an answer, which the protocol's client does not report. */
 	takeFailure(): RunletError | undefined;
 }
 
-/** Creates the fetch of a connection: only public addresses, and this machine if the server itself is on it. */
+/** Creates the fetch of a connection to public addresses, or to this machine if the server is on it. */
 export function createServerFetch({ url }: McpServer, { fetch, allowLoopback }: ConnectionOptions): ServerFetch {
 	const options = {
 		maxBytes,
@@ -40,9 +39,9 @@ export function createServerFetch({ url }: McpServer, { fetch, allowLoopback }: 
 	return {
 		send,
 		takeFailure: () => {
-			const taken = failure;
+			const last = failure;
 			failure = undefined;
-			return taken;
+			return last;
 		},
 	};
 }

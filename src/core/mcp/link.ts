@@ -14,13 +14,12 @@ import type { ConnectionOptions, McpLogin, McpServer } from './server.ts';
 /** The unchecked list of a server's tools. */
 export interface Listed {
 	readonly tools: readonly unknown[];
-	/** Milliseconds for which the server allows to keep the list. */
+	/** The milliseconds for which the list may be kept. */
 	readonly ttlMs: number | undefined;
 	/** Whether the server announces changes of the list. */
 	readonly isWatched: boolean;
 }
 
-/** The settings of a call. */
 interface CallSettings {
 	readonly signal: AbortSignal;
 	readonly onProgress: (progress: {
@@ -37,7 +36,7 @@ export interface Link {
 	list(): Promise<Listed>;
 	/** Calls a tool. Returns the raw result without secrets. */
 	call(params: Readonly<Record<string, unknown>>, settings: CallSettings): Promise<unknown>;
-	/** Called with a question of the server during a call. */
+	/** Answers a question of the server during a call. */
 	onElicit: (params: unknown) => Promise<ElicitResult>;
 	/** Marks the list of tools as out of date. */
 	readonly onListChanged: () => void;
@@ -48,7 +47,7 @@ export interface Link {
 const openMs = 30_000;
 /** The most milliseconds to end a session. */
 const goodbyeMs = 3_000;
-/** The longest time of a timer. Calls have limits of their own. */
+/** The timeout of the protocol's client for a call, which `Caller` limits itself. */
 const longestMs = 2_000_000_000;
 
 /** Codes of failures after which the outcome of a call is unknown. */
@@ -59,7 +58,7 @@ interface Opened {
 	readonly transport: StreamableHTTPClientTransport;
 }
 
-/**  @param onListChanged called when the tools changed or the connection was lost */
+/** @param onListChanged called when the tools changed or the connection was lost */
 export function createLink(server: McpServer, options: ConnectionOptions, onListChanged: () => void): Link {
 	const { send, takeFailure } = createServerFetch(server, options);
 	const login = options.login && watchLogin(options.login);
@@ -130,7 +129,7 @@ export function createLink(server: McpServer, options: ConnectionOptions, onList
 				takeFailure();
 				const result = await callOnce(params, settings).catch(async (thrown: unknown) => {
 					if (!isLostSession(thrown, sdk)) throw thrown;
-					// The server has forgotten the session, so it did not run the call.
+					// The server has lost the session, so it did not run the call.
 					await link.close();
 					onListChanged();
 					return callOnce(params, settings);
@@ -163,20 +162,17 @@ function createClient(sdk: typeof Sdk, onListChanged: () => void): Client {
 			inputRequired: { autoFulfill: false },
 			listChanged: { tools: { autoRefresh: false, debounceMs: 0, onChanged: onListChanged } },
 			// `readCallResult` checks outputs with Runlet's bounded check.
-			jsonSchemaValidator: {
-				getValidator: acceptAny,
-			},
+			jsonSchemaValidator: { getValidator: acceptAny },
 		},
 	);
 }
 
-/** Accepts any value. `readCallResult` checks it later. */
 function acceptAny<T>(): JsonSchemaValidator<T> {
-	// SAFETY: the client passes on what it got, whatever this says about its type.
+	// SAFETY: the client only passes the data on.
 	return (data) => ({ valid: true, data: data as T, errorMessage: undefined });
 }
 
-/** A server that has forgotten a session answers 404 (2025-11-25, "Session Management"). */
+/** A server answers 404 for a lost session (2025-11-25, "Session Management"). */
 function isLostSession(thrown: unknown, sdk: typeof Sdk | undefined): boolean {
 	return sdk !== undefined && thrown instanceof sdk.SdkHttpError && thrown.status === 404;
 }
@@ -187,10 +183,7 @@ async function end({ client, transport }: Opened): Promise<void> {
 	await client.close();
 }
 
-/**
- * Remembers the link to the login page. Each login repeats the discovery, because a server may change its authorization
- * server.
- */
+/** Records the link to the login page. Repeats the discovery, because a server may change its authorization server. */
 function watchLogin(login: McpLogin) {
 	let seen: URL | undefined;
 	const provider: Omit<McpLogin, 'discoveryState'> = new Proxy(login, {
@@ -208,25 +201,24 @@ function watchLogin(login: McpLogin) {
 	return {
 		provider,
 		takeLink: () => {
-			const taken = seen;
+			const last = seen;
 			seen = undefined;
-			return taken?.href;
+			return last?.href;
 		},
 	};
 }
 
-/** Headers with secret values. */
 const secretHeader = /auth|cookie|credential|key|pass|secret|token/i;
 
-/** Lists the secrets to remove from results: those in headers, the named `secrets`, and the tokens of a login. */
+/** Lists the secrets to remove from results: secret headers, the named `secrets`, and the tokens of a login. */
 function listSecrets(
 	{ headers = {} }: McpServer,
 	secrets: readonly string[] = [],
 	tokens?: { readonly access_token: string; readonly refresh_token?: string },
 ): readonly string[] {
-	const given = Object.entries(headers).flatMap(([name, value]) =>
+	const inHeaders = Object.entries(headers).flatMap(([name, value]) =>
 		secretHeader.test(name) ? [value, value.replace(/^\w+ /, '')] : [],
 	);
-	const all = [...given, ...secrets, tokens?.access_token ?? '', tokens?.refresh_token ?? ''];
+	const all = [...inHeaders, ...secrets, tokens?.access_token ?? '', tokens?.refresh_token ?? ''];
 	return all.filter((secret) => /^[\x20-\x7e]{4,}$/.test(secret));
 }

@@ -12,8 +12,7 @@ export interface FinishLoginOptions extends Pick<ConnectionOptions, 'fetch' | 'a
 }
 
 /**
- * Finishes a login: exchanges the code for tokens and stores them. Rejects with `auth` if the page refused, and with
- * `network` for an answer that violates OAuth 2.1.
+ * Exchanges the code of a login for tokens. Rejects with `auth` if the page refused, and with `network` for a failure.
  */
 export async function finishLogin(server: McpServer, options: FinishLoginOptions): Promise<void> {
 	const { name, url } = server;
@@ -24,7 +23,7 @@ export async function finishLogin(server: McpServer, options: FinishLoginOptions
 			server: name,
 		});
 	const { auth } = await import('./sdk.ts');
-	// SAFETY: a login returns the discovery that it was given to store.
+	// SAFETY: a login returns the discovery that it stored.
 	const provider = login as OAuthClientProvider;
 	const iss = query.get('iss') ?? undefined;
 	try {
@@ -42,7 +41,6 @@ export function toLoginFailure({ name }: McpServer, thrown: unknown): RunletErro
 	return new RunletError('network', message, { server: name }, { cause: thrown });
 }
 
-/** Asks a person to log in. */
 export function askForLogin(server: McpServer, url: string): AskUser {
 	const question = `Log in to ${server.name} here, then answer "done": ${url}`;
 	return askUser(question, { kind: 'login', server: server.name, url }, { kind: 'login' });

@@ -11,7 +11,7 @@ import type { ToolDefinition } from './acceptance.ts';
 /** The most characters of a result. */
 const longestResult = 1_048_576;
 
-/** The most parts of a result, with room for the notes. */
+/** The most parts of a result besides the notes. */
 const mostParts = 28;
 
 const optionalText = v.optional(v.string());
@@ -38,33 +38,26 @@ const callResult = v.object({
 });
 
 /**
- * Converts the answer of a server to a text, JSON, or parts. Throws `invalid_request` with the server's message for a
- * failed call.
+ * Converts an answer to a text, JSON, or parts. Throws `invalid_request` with the server's message for a failed call.
  */
-export async function readCallResult({ name, outputSchema }: ToolDefinition, given: unknown): Promise<unknown> {
-	const parsed = v.safeParse(callResult, given);
-	if (!parsed.success)
-		throw new RunletError(
-			'invalid_request',
-			`${name}: the server answered with what is no result. The call may have had effects.`,
-		);
+export async function readCallResult({ name, outputSchema }: ToolDefinition, answer: unknown): Promise<unknown> {
+	const parsed = v.safeParse(callResult, answer);
+	if (!parsed.success) {
+		const message = `${name}: the server answered with what is no result. The call may have had effects.`;
+		throw new RunletError('invalid_request', message);
+	}
 	const { content, structuredContent, isError } = parsed.output;
 	const list = content.slice(0, mostParts).map(readBlock);
 	const leftOut = content.length - list.length;
 	if (isError) throw new RunletError('invalid_request', toText(list, structuredContent));
-	const lie = outputSchema === undefined ? undefined : await findLie(outputSchema, structuredContent);
+	const violation = outputSchema && (await findViolation(outputSchema, structuredContent));
 	const json = structuredContent === undefined ? undefined : JSON.stringify(structuredContent);
-	if (
-		lie === undefined &&
-		json !== undefined &&
-		json.length <= longestResult &&
-		leftOut === 0 &&
-		list.every((part) => isCopy(part, json))
-	)
+	const isComplete = violation === undefined && leftOut === 0;
+	if (isComplete && json !== undefined && json.length <= longestResult && list.every((part) => isCopy(part, json)))
 		return structuredContent;
-	const isTold = json === undefined || list.some((part) => isCopy(part, json) || isOnlyText(part, structuredContent));
-	const data = isTold ? [] : [textPart(json)];
-	const notes = lie === undefined ? [] : [textPart(lie)];
+	const isShown = json === undefined || list.some((part) => isCopy(part, json) || isOnlyText(part, structuredContent));
+	const data = isShown ? [] : [textPart(json)];
+	const notes = violation === undefined ? [] : [textPart(violation)];
 	const all = cutParts([...notes, ...list, ...data], leftOut);
 	const [first] = all;
 	if (first === undefined) return 'The tool answered without content.';
@@ -72,7 +65,10 @@ export async function readCallResult({ name, outputSchema }: ToolDefinition, giv
 }
 
 /** Describes how structured content violates the output schema. */
-async function findLie(outputSchema: Readonly<Record<string, unknown>>, value: unknown): Promise<string | undefined> {
+async function findViolation(
+	outputSchema: Readonly<Record<string, unknown>>,
+	value: unknown,
+): Promise<string | undefined> {
 	const missing = value === undefined ? ['it has no structured content'] : undefined;
 	const checked = missing === undefined ? await checkOutput(outputSchema, value) : { issues: missing };
 	if (!('issues' in checked)) return undefined;
@@ -100,26 +96,26 @@ function isCopy({ kind, text }: MessagePart, json: string): boolean {
 	}
 }
 
-/** Whether structured content is an object with this text as its only value. */
+/** Whether structured content is an object whose only value is the text. */
 function isOnlyText({ kind, text }: MessagePart, structured: unknown): boolean {
 	const values = isRecord(structured) ? Object.values(structured) : [];
 	return kind === 'text' && values.length === 1 && values[0] === text;
 }
 
-function readBlock(given: unknown): MessagePart {
-	const parsed = v.safeParse(block, given);
+function readBlock(content: unknown): MessagePart {
+	const parsed = v.safeParse(block, content);
 	return parsed.success ? toPart(parsed.output) : textPart('[The server sent content of an unknown kind.]');
 }
 
-function toPart(one: Block): MessagePart {
-	switch (one.type) {
+function toPart(content: Block): MessagePart {
+	switch (content.type) {
 		case 'text':
-			return textPart(one.text);
+			return textPart(content.text);
 		case 'image':
 		case 'audio':
-			return toMediaPart(one.type, one.data, { mime: one.mimeType });
+			return toMediaPart(content.type, content.data, { mime: content.mimeType });
 		case 'resource_link': {
-			const { uri, name, title, description, mimeType } = one;
+			const { uri, name, title, description, mimeType } = content;
 			const about = [mimeType, description].filter((text) => text !== undefined && text !== '').join(', ');
 			return {
 				...textPart(`[Resource ${title ?? name ?? uri}: ${uri}${about === '' ? '' : ` (${about})`}]`),
@@ -127,12 +123,12 @@ function toPart(one: Block): MessagePart {
 			};
 		}
 		case 'resource': {
-			const { uri, mimeType, text, blob } = one.resource;
+			const { uri, mimeType, text, blob } = content.resource;
 			const about = { mime: mimeType ?? (text === undefined ? undefined : 'text/plain'), name: uri };
 			return toMediaPart('file', blob ?? toBase64(joinBytes(text ?? '')), about);
 		}
 		default:
-			return one satisfies never;
+			return content satisfies never;
 	}
 }
 
@@ -148,7 +144,7 @@ function toMediaPart(
 	return { kind, data: padded, ...(mime !== undefined && { mime }), ...(name !== undefined && { name }) };
 }
 
-/** Cuts a result to its limits. A note lists the missing content, including parts that were left out before. */
+/** Cuts a result to its limits. A note lists the missing content, including `leftOut` earlier parts. */
 function cutParts(list: readonly MessagePart[], leftOut: number): readonly MessagePart[] {
 	const kept: MessagePart[] = [];
 	const missing: string[] = [];

@@ -1,6 +1,6 @@
 /**
- * Replaces what the protocol's SDK chooses by platform (`[alias]` in wrangler.toml, scripts/pack/copies.ts). That would
- * bring a validator of JSON Schema into each of its halves. Runlet checks values with its own, so nothing here is called.
+ * Replaces the platform module of the protocol's SDK (`[alias]` in wrangler.toml, scripts/pack/copies.ts), which has
+ * two copies of a JSON Schema validator. Runlet checks values itself, so the validator is never called.
  */
 export class DefaultJsonSchemaValidator {
 	getValidator(): never {
@@ -8,5 +8,5 @@ export class DefaultJsonSchemaValidator {
 	}
 }
 
-/** Whether a failed request may be one that a browser did not send, which is then sent once more without headers. */
+/** Whether the SDK repeats a failed request without headers, as browsers need. */
 export const CORS_IS_POSSIBLE = 'document' in globalThis;

@@ -1,7 +1,4 @@
-/**
- * The used part of the protocol's client, as a module of its own. The first connection loads it. The package holds a copy
- * of it (scripts/pack/copies.ts).
- */
+/** The used part of the protocol's client, loaded on demand. The package holds a copy (scripts/pack/copies.ts). */
 export {
 	auth,
 	Client,

@@ -8,7 +8,7 @@ export interface McpServer {
 	/** The prefix of the tools: `NAME_TOOL`. 1 to 40 letters, digits, `_` and `-`. */
 	readonly name: string;
 	readonly url: string;
-	/** Headers of each request to the server, and of no other request. */
+	/** Headers of the requests to this server. */
 	readonly headers?: Readonly<Record<string, string>>;
 	/** The offered tools, by the server's own names. The default is all tools. */
 	readonly allow?: readonly string[];
@@ -22,7 +22,6 @@ export interface McpServer {
 
 const fields = ['name', 'url', 'headers', 'allow', 'needsApproval', 'safe', 'timeoutMs'];
 
-/** Throws `invalid_request` with the field for an invalid server. */
 export function assertServer(server: McpServer): void {
 	assertKnownFields(server, fields, { owner: 'an MCP server' });
 	const { name, url, timeoutMs } = server;
@@ -34,10 +33,7 @@ export function assertServer(server: McpServer): void {
 	if (timeoutMs !== undefined && !(timeoutMs > 0)) throw refuse('timeoutMs', 'expected milliseconds, such as 60000.');
 }
 
-/**
- * Returns the name of a server's tool for models: `NAME_TOOL` if providers accept it, else a readable name with a hash,
- * which is the same in every process.
- */
+/** Returns the name of a tool for models: `NAME_TOOL` if providers accept it, else a readable name with a hash. */
 export function createToolName({ name }: Pick<McpServer, 'name'>, tool: string): string {
 	return providerName(`${name}_${tool}`);
 }
@@ -48,7 +44,7 @@ export interface McpProblem {
 	/** `unreachable`, `login` (somebody has to log in), `changed` (definitions wait for acceptance) or `left_out`. */
 	readonly code: 'unreachable' | 'login' | 'changed' | 'left_out' | 'cut';
 	readonly message: string;
-	/** The changed tools, by the server's own names. */
+	/** The differences of changed tools, by the server's own names. */
 	readonly changed?: Readonly<Record<string, readonly Difference[]>>;
 }
 
@@ -64,7 +60,7 @@ export interface ConnectionOptions {
 	readonly secrets?: readonly string[];
 	/** Logs in to the server (OAuth 2.1). */
 	readonly login?: McpLogin;
-	/** Called with each problem. It must not throw. */
+	/** Must not throw. */
 	readonly onProblem?: (problem: McpProblem) => void;
 	/** Ends the connection. */
 	readonly signal?: AbortSignal;
@@ -146,7 +142,6 @@ export interface McpLogin {
 	/** Returns the tokens: with a context for a refresh, without a context for a request to the server. */
 	tokens(context?: LoginContext): LoginTokens | undefined | Promise<LoginTokens | undefined>;
 	saveTokens(tokens: LoginTokens, context?: LoginContext): void | Promise<void>;
-	/** Sends a person to the login page. */
 	redirectToAuthorization(page: URL): void | Promise<void>;
 	saveCodeVerifier(verifier: string): void | Promise<void>;
 	codeVerifier(): string | Promise<string>;
@@ -161,7 +156,6 @@ export interface McpLogin {
 	validateResourceURL?(serverUrl: string | URL, resource?: string): Promise<URL | undefined>;
 	/** Returns the scope of a refresh. The default is none, which asks for the granted one. */
 	scopeForRefresh?(tokens: LoginTokens): string | undefined | Promise<string | undefined>;
-	/** Deletes invalid credentials. */
 	invalidateCredentials?(scope: 'all' | 'client' | 'tokens' | 'verifier' | 'discovery'): void | Promise<void>;
 	/** Returns the parameters of a token request for grants other than the authorization code. */
 	prepareTokenRequest?(scope?: string): URLSearchParams | undefined | Promise<URLSearchParams | undefined>;

@@ -16,8 +16,8 @@ export interface PlannedCall {
 }
 
 /**
- * Plans the calls that write the files of a message or of a read skill: fenced blocks with a path after the language. Uses
- * the tools for plans and for task lists, if there are any.
+ * Plans the calls that write the files of a message or of a read skill: fenced blocks with a path after the language.
+ * Uses the tools for plans and for task lists, if there are any.
  */
 export function planFiles(message: string, tools: readonly Tool[], done: readonly Done[]): readonly PlannedCall[] {
 	const skills = done.filter(({ call, isError }) => call.name === 'read_skill' && !isError);

@@ -29,9 +29,9 @@ export interface DemoOptions {
 }
 
 /**
- * The model `demo`, without a key and a network (docs/models.md). It is deterministic and no language model. It uses its
- * tools and skills: it answers arithmetic with the arithmetic tool, reads a skill if a message has one of its triggers,
- * asks for a missing argument, and fills in a form.
+ * The model `demo`, without a key and a network (docs/models.md). It is deterministic and no language model. It uses
+ * its tools and skills: it answers arithmetic with the arithmetic tool, reads a skill if a message has one of its
+ * triggers, asks for a missing argument, and fills in a form.
  */
 export function demo({ delayMs = 0, price }: DemoOptions = {}): ProviderRegistration {
 	const prices = createPrices('demo', price);
@@ -109,10 +109,7 @@ function answer(
 	return { text: parts.length > 0 ? parts.join('\n\n') : introduce(system, tools), toolCalls: [] };
 }
 
-/**
- * Returns the user's current request and the calls that were answered since. A reply to a question is read together
- * with the request before it.
- */
+/** Returns the user's request, with the earlier request if it replies to a question, and the calls answered since. */
 function readTurn(messages: readonly Message[]): { text: string; done: Done[] } {
 	const at = messages.findLastIndex(({ role }) => role === 'user');
 	const talk = messages.slice(0, at + 1).filter(({ role }) => role === 'user' || role === 'assistant');
@@ -205,9 +202,8 @@ const stopWords = new Set(
 );
 
 /**
- * Makes a vector of length 1 for a text. It counts words and their pieces of three letters in 256 places, which a hash
- * chooses. Texts that share words or parts of words are near each other. It knows no meaning: `car` and `automobile` are
- * far apart.
+ * Makes a vector of length 1 for a text by counting words and their pieces of three letters. Texts with the same words
+ * are near each other. It knows no meaning: `car` and `automobile` are far apart.
  */
 export function demoEmbedding(text: string): readonly number[] {
 	const vector = new Array<number>(dimensions).fill(0);

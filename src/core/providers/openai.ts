@@ -26,8 +26,8 @@ export interface OpenAISettings extends ProviderSettings {
 }
 
 /**
- * OpenAI's models, with the Responses API. OpenAI stores only responses in the background (`body: { background: true }`),
- * which are followed by their ids. `baseURL` has the version: `https://api.openai.com/v1`.
+ * OpenAI's models, with the Responses API. OpenAI stores only responses in the background (`body: { background: true
+ * }`), which are followed by their ids. `baseURL` has the version: `https://api.openai.com/v1`.
  */
 export function openai(settings: OpenAISettings): ProviderRegistration {
 	checkSettings('openai', settings);
@@ -187,8 +187,8 @@ function groupByCall(tools: readonly WireTool[]): ReadonlyMap<string, readonly J
 }
 
 /**
- * Requests with the same key reach the same cache. OpenAI's older models keep a prompt for a few minutes or for 24 hours,
- * and models since 5.6 for at least 30 minutes.
+ * Requests with the same key reach the same cache. OpenAI's older models keep a prompt for a few minutes or for 24
+ * hours, and models since 5.6 for at least 30 minutes.
  */
 function toCacheFields({ model, cache, cacheKey }: ModelRequest, { variant }: ResponsesDialect): Json {
 	if (cache === false) return {};

@@ -114,8 +114,7 @@ function isResponse(answer: unknown): answer is Response {
 }
 
 /**
- * The levels of effort by model, from @cloudflare/workers-types. The first match counts. A model without levels can only
- * think or not.
+ * The levels of effort by model (@cloudflare/workers-types). The first match counts. Without levels it thinks or not.
  */
 const efforts: readonly (readonly [model: RegExp, steps: readonly ReasoningEffort[]])[] = [
 	[/kimi-k2\.6/i, ['none', 'high']],

@@ -56,10 +56,7 @@ export interface Adapter {
 	readonly choose?: (choices: ProviderChoices) => Json;
 	/** Returns the most that a request with these fields in its body may bill besides its tokens and the reply. */
 	readonly foresee?: (fields: Json, model: string, call: AskedCall) => Foreseen;
-	/**
-	 * Sends the request with the fields of `choose` and of the settings in its body. Resolves to a successful response.
-	 * Throws what the SDK throws.
-	 */
+	/** Sends the request with more fields in its body. Resolves to a successful response. Throws what the SDK throws. */
 	readonly send: (request: ModelRequest, more: Json) => Promise<Response>;
 	readonly reader: (reply: ReplyBuilder, request: ModelRequest) => ReplyReader;
 	/** Replies that the provider continues in the background, by id. */

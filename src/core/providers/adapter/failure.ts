@@ -40,10 +40,7 @@ export async function readComplaint(response: Response): Promise<ProviderComplai
 	return new ProviderComplaint({ status, headers, body: body === undefined ? text : body });
 }
 
-/**
- * Converts any failure of a provider's call to a `RunletError` without secrets. The code follows from the provider's
- * words, then from the status.
- */
+/** Converts a failure to a `RunletError` without secrets. The provider's words decide its code, then the status. */
 export function toProviderError(thrown: unknown, caller: Caller): RunletError {
 	if (thrown instanceof RunletError) return withCaller(thrown, caller);
 	const complaint = findComplaint(thrown);

@@ -10,8 +10,8 @@ import { readTokenUnits } from './units.ts';
 /** What the models of a provider cost. */
 export interface Prices {
 	/**
-	 * Returns the cost of a call: by your own price, else as the provider reports it, else by the price list. Never guesses
-	 * by a similar name. `raw` is the provider's usage record.
+	 * Returns the cost of a call: by your own price, else as the provider reports it, else by the price list. Never
+	 * guesses by a similar name. `raw` is the provider's usage record.
 	 */
 	readonly findCost: (models: readonly (string | undefined)[], raw: Json, usage: ChatUsage) => Price;
 	/** Returns the most that a call of a model may cost. */

@@ -26,7 +26,9 @@ import { capLength, listSecrets, type ProviderSettings, withBody } from './setti
 import { countMostInput } from './tools.ts';
 import { keepCounts } from './units.ts';
 
-/** Makes a provider from an adapter. Adds aliases for tool names, and retries and timeouts for calls outside of runs. */
+/**
+ * Makes a provider from an adapter. Adds aliases for tool names, and retries and timeouts for calls outside of runs.
+ */
 export function register(adapter: Adapter, settings: Partial<ProviderSettings>): ProviderRegistration {
 	const { variant, displayName, detect, keyName, prefix = '', embed, countTokens } = adapter;
 	const { maxRetries, timeouts, price } = settings;

@@ -33,10 +33,7 @@ interface Call {
 	isOpen: boolean;
 }
 
-/**
- * Builds a reply from its pieces in O(n) and emits them as deltas. Streamed and whole answers go through the same code,
- * so both give the same reply.
- */
+/** Builds a reply from its pieces and emits them as deltas. Streamed and whole answers give the same reply. */
 export class ReplyBuilder {
 	readonly #emit: (delta: Parameters<OnDelta>[0]) => void;
 	readonly #provider: string;

@@ -19,10 +19,7 @@ export interface ProviderSettings {
 	 * joined. A limit of the reply counts if it is below the limits of the agent and of its budgets.
 	 */
 	readonly body?: Readonly<Record<string, unknown>>;
-	/**
-	 * Your own prices, instead of the price lists: for all models, for some by name, or a function that returns US dollars
-	 * (docs/budgets.md).
-	 */
+	/** Your own prices: for all models, for some by name, or a function that returns US dollars (docs/budgets.md). */
 	readonly price?: OwnPrice;
 	/** Sends the requests. The default is the global `fetch`. */
 	readonly fetch?: typeof fetch;

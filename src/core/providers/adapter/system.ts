@@ -17,8 +17,8 @@ export function dropFirstSystem(messages: readonly Message[]): readonly Message[
 }
 
 /**
- * Writes a system message within a conversation as a user's text, for APIs that take no system message there. Before the
- * conversation it would change the beginning of each later request.
+ * Writes a system message within a conversation as a user's text, for APIs that take no system message there. Before
+ * the conversation it would change the beginning of each later request.
  */
 export function toSystemText(text: string): string {
 	return `<system>\n${text}\n</system>`;

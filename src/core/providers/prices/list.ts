@@ -8,12 +8,14 @@ import { openai } from './openai.ts';
 import { findMoved } from './supplement.ts';
 import { xai } from './xai.ts';
 
-/** Dollars for a million tokens or a thousand units. The last step below the input of a call counts for the whole call. */
+/**
+ * Dollars for a million tokens or a thousand units. The last step below the input of a call counts for the whole call.
+ */
 export type Rate = readonly { readonly from: number; readonly price: number }[];
 
 /**
- * The rates of a model by kind. `read` and `write` are input from and to a cache, `hour` is input to a cache that lasts an
- * hour. Kinds such as `input_audio` are parts of `input`, `read` or `output`.
+ * The rates of a model by kind. `read` and `write` are input from and to a cache, `hour` is input to a cache that lasts
+ * an hour. Kinds such as `input_audio` are parts of `input`, `read` or `output`.
  */
 export type Rates = ReadonlyMap<string, Rate>;
 
@@ -29,10 +31,10 @@ interface ListedModel {
 }
 
 /**
- * The lists by Runlet's names of the providers. A line has a pattern of model names, the context window or 0, and prices.
- * `input=1.25,200000:2.5` is 1.25 dollars, and 2.5 above 200,000 tokens of input. The last valid prices count: prices after
- * `from=2026-08-17` are valid from that day on, prices after `at=3600-14400` between two seconds of each day in UTC, and
- * prices after `weekdays=3600-14400` also only from Monday to Friday.
+ * The lists by Runlet's names of the providers. A line has a pattern of model names, the context window or 0, and
+ * prices. `input=1.25,200000:2.5` is 1.25 dollars, and 2.5 above 200,000 tokens of input. The last valid prices count:
+ * prices after `from=2026-08-17` are valid from that day on, prices after `at=3600-14400` between two seconds of each
+ * day in UTC, and prices after `weekdays=3600-14400` also only from Monday to Friday.
  */
 const texts: ReadonlyMap<string, string> = new Map([
 	['anthropic', anthropic],

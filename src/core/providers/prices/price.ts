@@ -74,7 +74,7 @@ export function isListed(provider: string, model: string, now: Date): boolean {
 	return findAllRates(provider, model, now) !== undefined;
 }
 
-/** Returns the rates of the list and of the supplement. Rates of a tier are divided by its factor, which is applied later. */
+/** Returns the rates of the list and the supplement. Divides rates of a tier by its factor, which is applied later. */
 function findAllRates(provider: string, model: string, now: Date, tier?: string): Rates | undefined {
 	const listed = findRates(provider, model, now);
 	// The list has models without a price: free models, and models that are not paid for by tokens.

@@ -14,10 +14,7 @@ interface WireCall {
 	extra: Json | undefined;
 }
 
-/**
- * Puts calls together from their pieces. Servers mark the pieces of a call in different ways: by an index, by an id, or
- * only by repeating the name.
- */
+/** Joins the pieces of calls. Servers mark them by an index, by an id, or only by repeating the name. */
 export function createCallReader(reply: ReplyBuilder) {
 	const calls: WireCall[] = [];
 	const byIndex = new Map<number, WireCall>();

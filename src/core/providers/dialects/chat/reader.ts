@@ -8,9 +8,8 @@ import { createCallReader } from './calls.ts';
 import { gatherPieces, mergeObjects } from './pieces.ts';
 
 /**
- * Reads Chat Completions, streamed or whole, of any server. Reads only the first choice. The reply is complete after a
- * finish reason or `[DONE]`; usage may follow. Throws `ProviderComplaint` for an error in any place. Keeps metadata for
- * `toChatBody`.
+ * Reads Chat Completions, streamed or whole, of any server: only the first choice. The reply is complete after a finish
+ * reason or `[DONE]`; usage may follow. Throws `ProviderComplaint` for an error in any place.
  */
 export class ChatReader implements ReplyReader {
 	readonly #reply: ReplyBuilder;

@@ -10,8 +10,8 @@ export interface PartialArgs {
 type Leaf = { readonly text: string[] } | { readonly value: unknown };
 
 /**
- * Joins Gemini's `partialArgs` in O(n). Each piece names its place by a JSON Path (`$.items[0].name`), and has a piece of
- * a `stringValue`, or a whole `numberValue`, `boolValue` or `nullValue`.
+ * Joins Gemini's `partialArgs` in O(n). Each piece names its place by a JSON Path (`$.items[0].name`), and has a piece
+ * of a `stringValue`, or a whole `numberValue`, `boolValue` or `nullValue`.
  */
 export function createPartialArgs(): PartialArgs {
 	const leaves = new Map<string, Leaf>();

@@ -18,9 +18,9 @@ export interface WireMessage {
 }
 
 /**
- * Converts messages to content blocks in the same order, without the first system messages. Joins neighbours of one role.
- * Later system messages go between the user's turn and the assistant's if the model takes them there, else they become
- * user messages. Before the conversation they would invalidate the cache and the later thinking.
+ * Converts messages to content blocks in the same order, without the first system messages. Joins neighbours of one
+ * role. Later system messages go between the user's turn and the assistant's if the model takes them there, else they
+ * become user messages. Before the conversation they would invalidate the cache and the later thinking.
  *
  * @param found the names of the tools that a call's result brought, by the id of the call
  */
@@ -187,9 +187,9 @@ export function createMark(cache: '5m' | '1h' | false): Json {
 }
 
 /**
- * Marks the newest message for the next turn, and the end of the previous request, whose cache this request reads: the API
- * looks for it at most 20 blocks before a mark, and a turn may have more. The API takes four marks, and the tools and the
- * system prompt have two of them.
+ * Marks the newest message for the next turn, and the end of the previous request, whose cache this request reads: the
+ * API looks for it at most 20 blocks before a mark, and a turn may have more. The API takes four marks, and the tools
+ * and the system prompt have two of them.
  */
 export function markMessages(wire: readonly WireMessage[], mark: Json): void {
 	markUpTo(wire, wire.length - 1, mark);

@@ -53,10 +53,7 @@ function toTools(tools: readonly WireTool[], deferred: ReadonlySet<string>, mark
 	}));
 }
 
-/**
- * Finds the tools that each sent result brought, by the id of the call, for models that take references. The API requires
- * a tool that is not deferred.
- */
+/** Finds the tools that sent results brought, by call id. The API requires a tool that is not deferred. */
 function findReferences({ model, tools, messages }: ModelRequest): ReadonlyMap<string, readonly string[]> {
 	const found = new Map<string, string[]>();
 	const takesReferences = readVersion(model) >= 4.5 && readVersion(model) < 99;
@@ -118,8 +115,8 @@ const newerEfforts: readonly ReasoningEffort[] = ['low', 'medium', 'high', 'xhig
 const budgets = { minimal: 1_024, low: 2_048, medium: 8_192, high: 16_384, xhigh: 24_576, max: 31_000 };
 
 /**
- * Models since 4.6 think by an effort, and models since 3.7 within a budget. A forced tool turns thinking off, because the
- * API refuses both (platform.claude.com/docs/en/build-with-claude/thinking-troubleshooting).
+ * Models since 4.6 think by an effort, and models since 3.7 within a budget. A forced tool turns thinking off, because
+ * the API refuses both (platform.claude.com/docs/en/build-with-claude/thinking-troubleshooting).
  */
 function toThinking({ model, reasoningEffort, toolChoice }: ModelRequest, maxTokens: number) {
 	const version = readVersion(model);

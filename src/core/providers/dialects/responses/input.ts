@@ -27,7 +27,9 @@ export interface ResponsesDialect {
 	readonly reasoningSummary?: string;
 }
 
-/** @param added the tools that a call's result brought, by the id of the call. They follow all results of their turn. */
+/**
+ * @param added the tools that a call's result brought, by the id of the call. They follow all results of their turn.
+ */
 export function toInput(
 	messages: readonly Message[],
 	{ variant, systemRole }: ResponsesDialect,
@@ -104,7 +106,9 @@ function toParts(parts: readonly MessagePart[]): Json[] {
 	});
 }
 
-/** Converts a result to text, or to parts if it has media. The text says that it failed, because the API has no field. */
+/**
+ * Converts a result to text, or to parts if it has media. The text says that it failed, because the API has no field.
+ */
 function toOutput(message: ToolMessage): string | Json[] {
 	const { parts = [], isError } = message;
 	const items = toParts(parts);
@@ -221,8 +225,8 @@ export function readVisible(part: Json): string {
 }
 
 /**
- * Removes the results of a file search and the images of a program, which the API does not need back. A made image is sent
- * back as its name, because the API takes no image call without its bytes.
+ * Removes the results of a file search and the images of a program, which the API does not need back. A made image is
+ * sent back as its name, because the API takes no image call without its bytes.
  */
 export function removeResults(item: Json): Json {
 	const { type, file } = item;

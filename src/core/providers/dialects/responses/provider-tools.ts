@@ -184,7 +184,9 @@ function readAnnotation(annotation: Json): Omit<Source, 'id'> | undefined {
 	}
 }
 
-/** Counts the billed calls of the provider's own tools. Unknown calls count under their own names, as unpriced units. */
+/**
+ * Counts the billed calls of the provider's own tools. Unknown calls count under their own names, as unpriced units.
+ */
 export function countUnits(response: Json, output: readonly Json[]): Units {
 	const counts: Record<string, number | undefined> = {};
 	const add = (unit: string): void => {
