@@ -17,7 +17,7 @@ export interface Task {
 	readonly task: string;
 }
 
-/** Starts the child of a call, or finds it after a restart. Returns its answer, or at once if it works in the background. */
+/** Starts the child of a call, or finds it after a restart. Returns its answer, or at once for a background child. */
 export async function beginChild(
 	{ agent, task }: Task,
 	limits: ChildLimits,
@@ -107,8 +107,8 @@ async function askAgain(child: Child, { signal }: ToolContext, children: Childre
 }
 
 /**
- * Waits for the answer of a child, or for its question to a person. A child whose object restarts goes on by itself, so the
- * request is repeated under its key. The label shows its run to readers.
+ * Waits for the answer of a child, or for its question to a person. A child whose object restarts goes on by itself, so
+ * the request is repeated under its key. The label shows its run to readers.
  */
 async function follow(
 	passed: { readonly child: Child; readonly label: string },

@@ -38,9 +38,9 @@ export function findAskedCall(question: Question | undefined): AskedCall | undef
 }
 
 /**
- * Reads the answer to such a question: `approve`, or `approve` and changed arguments as a JSON object. Any other answer denies
- * the call, with the text after `deny` as the reason. Throws `invalid_request` for arguments that are no JSON object, too long
- * or too deep.
+ * Reads the answer to such a question: `approve`, or `approve` and changed arguments as a JSON object. Any other answer
+ * denies the call, with the text after `deny` as the reason. Throws `invalid_request` for arguments that are no JSON
+ * object, too long or too deep.
  */
 export function readDecision(id: string, answer: string): Decision {
 	const text = answer.trim();

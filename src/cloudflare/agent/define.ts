@@ -122,7 +122,7 @@ export interface AgentDefinition extends AgentChoices {
 	readonly skillTools?: ToolEntries;
 	/** Whether it offers the HTTP tools of the session's owner. No by default. */
 	readonly userTools?: boolean;
-	/** MCP servers whose tools it offers (docs/mcp.md). They need `createRunlet({ plugins: [mcp] })`. */
+	/** MCP servers whose tools it offers (docs/mcp.md). They need the plugin `mcp`. */
 	readonly mcp?: readonly AgentMcpServer[];
 	/** Whether it offers the MCP servers of the session's owner. No by default. */
 	readonly userMcp?: boolean;
@@ -130,7 +130,7 @@ export interface AgentDefinition extends AgentChoices {
 	readonly skills?: 'all' | readonly (string | AnyFn | Skill)[];
 	/** The resolver of its skills, in place of the Worker's: all of its skills, unless `skills` names some. */
 	readonly skillResolver?: SkillSource;
-	/** Whether, or how, it remembers beyond a session (docs/memory.md). It needs `createRunlet({ plugins: [memory] })`. No by default. */
+	/** Whether, or how, it remembers beyond a session (docs/memory.md). It needs the plugin `memory`. No by default. */
 	readonly memory?: boolean | MemoryOptions;
 	/** The most model turns of a run. 10 by default. */
 	readonly maxIterations?: number;
@@ -146,8 +146,8 @@ export interface AgentDefinition extends AgentChoices {
 	/** A conversation above the context limit: the run fails (the default), or old turns are left out, or summed up. */
 	readonly contextFull?: 'fail' | 'truncate' | 'compact';
 	/**
-	 * Whether old tool results may be sent as references, which the model opens with `read_result`: if that costs less, or if
-	 * nothing else fits (the default). `keep` always sends them whole.
+	 * Whether old tool results may be sent as references, which the model opens with `read_result`: if that costs less,
+	 * or if nothing else fits (the default). `keep` always sends them whole.
 	 */
 	readonly oldResults?: 'refer' | 'keep';
 	readonly maxOutputTokens?: number;
@@ -156,8 +156,8 @@ export interface AgentDefinition extends AgentChoices {
 	/** The model's own effort by default. */
 	readonly reasoningEffort?: ReasoningEffort;
 	/**
-	 * The schema of its answers: JSON Schema, or of valibot, Zod or ArkType. The model is asked again for a wrong answer, twice at
-	 * most. The value is `output` of the event `done` and of a run's JSON.
+	 * The schema of its answers: JSON Schema, or of valibot, Zod or ArkType. The model is asked again for a wrong answer,
+	 * twice at most. The value is `output` of the event `done` and of a run's JSON.
 	 */
 	readonly outputSchema?: AnySchema | JsonSchema;
 	/** `manual` treats all tools as `manual`: somebody else carries out their calls. */
@@ -167,8 +167,8 @@ export interface AgentDefinition extends AgentChoices {
 	/** Whether somebody may decide about a call (docs/people.md). By default whoever may enter the session. */
 	readonly approvers?: Approvers;
 	/**
-	 * A URL of yours for each time when a run begins to wait for somebody (docs/people.md). With `links` it gets links to decide
-	 * about calls that wait for an approval, made `for` somebody. They need `createRunlet({ plugins: [links] })`.
+	 * A URL of yours for each time when a run begins to wait for somebody (docs/people.md). With `links` it gets links to
+	 * decide about calls that wait for an approval, made `for` somebody. They need the plugin `links`.
 	 */
 	readonly onWaiting?: { readonly callback: string; readonly links?: boolean; readonly for?: string };
 	/** The budget of a session without its own: tokens, US dollars, or both. */
@@ -181,7 +181,7 @@ export interface AgentDefinition extends AgentChoices {
 	readonly maxRetries?: number;
 	/** The time limits of a call, a tool and the run. */
 	readonly timeouts?: Timeouts;
-	/** The times at which it wakes up (docs/schedules.md). They need `createRunlet({ plugins: [schedules] })`. */
+	/** The times at which it wakes up (docs/schedules.md). They need the plugin `schedules`. */
 	readonly schedules?: readonly AgentSchedule[];
 	/** Turns webhooks into messages, by source: `{ github: (event) => … }`. */
 	readonly webhooks?: WebhookMappings;
@@ -203,6 +203,16 @@ export function defineAgent(given: AgentDefinition): Agent {
 		const isNamed = error.code === 'invalid_agent' && typeof given?.name === 'string';
 		const message = isNamed ? `${error.message} (agent ${given.name})` : error.message;
 		throw withCallerFirst(new RunletError(error.code, message, error.data), defineAgent);
+	}
+}
+
+/** Adds the name of an agent to the error of a check. */
+export function blameAgent(name: string, check: () => void): void {
+	try {
+		check();
+	} catch (cause) {
+		if (!(cause instanceof RunletError)) throw cause;
+		throw new RunletError('invalid_agent', `${cause.message} (agent ${name})`, cause.data);
 	}
 }
 

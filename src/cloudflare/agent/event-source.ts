@@ -48,8 +48,8 @@ export interface TreeOptions {
 export type TreePositions = ReadonlyMap<number, string>;
 
 /**
- * Makes the id of an event in a tree: `ID~3(ID)~4(ID)`, with the id in the session's own events, and in those of its children.
- * The id of a child may be of a tree, too.
+ * Makes the id of an event in a tree: `ID~3(ID)~4(ID)`, with the id in the session's own events, and in those of its
+ * children. The id of a child may be of a tree, too.
  */
 export function formatTreeId(own: string, positions: Iterable<readonly [number, string]>): string {
 	let id = own;

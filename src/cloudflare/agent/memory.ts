@@ -17,13 +17,13 @@ export interface MemoryOptions {
 	/** The tools that it has for it: `remember`, `recall` and `forget` if it is missing. `memory` has Anthropic's commands. */
 	readonly tools?: readonly MemoryToolName[];
 	/**
-	 * The most characters of what fits a message and is sent with it, without a call of the model. 4,000 if it is missing;
-	 * 0 for nothing, and else from 1,000 to 20,000.
+	 * The most characters of what fits a message and is sent with it, without a call of the model. 4,000 if it is
+	 * missing; 0 for nothing, and else from 1,000 to 20,000.
 	 */
 	readonly recallCharacters?: number;
 	/**
-	 * The model that makes vectors of memories and of what they are looked for by, so that they are found by meaning, too.
-	 * Its provider must be one of the Worker's, with embeddings. Words alone decide if it is missing.
+	 * The model that makes vectors of memories and of what they are looked for by, so that they are found by meaning,
+	 * too. Its provider must be one of the Worker's, with embeddings. Words alone decide if it is missing.
 	 */
 	readonly embedModel?: string;
 }
@@ -52,8 +52,8 @@ export interface MemorySupport {
 	/** Makes the tools of an agent with memory, for a session. */
 	createTools(session: RememberingSession): readonly Tool[];
 	/**
-	 * Finds what fits a message, for the model to be told of it, without the memories at the paths `told`. Throws where the
-	 * memory cannot be reached.
+	 * Finds what fits a message, for the model to be told of it, without the memories at the paths `told`. Throws where
+	 * the memory cannot be reached.
 	 */
 	recallFor(session: RecallingSession, text: string, told: ReadonlySet<string>): Promise<Recalled | undefined>;
 	/**
@@ -103,8 +103,8 @@ export function listMemoryTools(agent: Remembering): readonly MemoryToolName[] {
 }
 
 /**
- * Returns whose memories a session uses: those of its user; those of its owner if that is a person, an account without a
- * user or this machine. Nothing where the session names nobody: several people may speak there.
+ * Returns whose memories a session uses: those of its user; those of its owner if that is a person, an account without
+ * a user or this machine. Nothing where the session names nobody: several people may speak there.
  */
 export function findHolder({ owner, user, isOwners }: MemorySession): MemoryHolder | undefined {
 	if (user !== undefined) return { owner, user };

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { RunletError } from '../../core/base/errors.ts';
 import type { Config } from '../config/config.ts';
 import { log, toFailureFields } from '../log.ts';
 import { askRegistry, type Entry, type EntryKind } from '../objects/directory/registry.ts';
@@ -31,7 +32,28 @@ export async function openSecrets(
 	return opened === undefined ? undefined : v.parse(schema, JSON.parse(opened));
 }
 
-/** Seals secrets of an older key again, so that this key can be removed. A failure is logged: the next reader tries again. */
+/** Opens the secrets of an entry. Throws `conflict` if no key of `SECRETS_KEY` opens them. */
+export async function openOrRefuse(config: Config, about: Registered, entry: Pick<Entry, 'sealed'>): Promise<Secrets> {
+	const secrets = await openSecrets(config, about, entry);
+	if (secrets !== undefined) return secrets;
+	const field = about.kind === 'tool' ? 'gen_ai.tool.name' : 'runlet.mcp.server';
+	log('warn', 'registry.secrets_not_readable', { [field]: about.name });
+	const remedy = 'SECRETS_KEY has no longer their key. Its owner has to define it again';
+	throw new RunletError('conflict', `The secrets of ${about.name} cannot be read: ${remedy}.`);
+}
+
+/** Opens the secrets that a new definition keeps. */
+export async function openKept(
+	config: Config,
+	about: Registered,
+	before: Entry | undefined,
+	wanted: readonly string[],
+): Promise<Secrets> {
+	const secrets = before === undefined || wanted.length === 0 ? {} : await openSecrets(config, about, before);
+	return Object.fromEntries(Object.entries(secrets ?? {}).filter(([name]) => wanted.includes(name)));
+}
+
+/** Seals secrets of an older key again, so that it can be removed. A failure is logged: the next reader retries. */
 export async function resealSecrets(config: Config, about: Registered, entry: Entry): Promise<void> {
 	const { sealed, version: replaces, definition } = entry;
 	if (sealed === undefined) return;

@@ -15,8 +15,8 @@ interface Reader {
 }
 
 /**
- * Makes the resolver of an agent's skills for one run: the skills in its code, and those that it names of its own resolver, of
- * the Worker's, or of the published ones. An agent with a resolver that names no skill has all of them.
+ * Makes the resolver of an agent's skills for one run: the skills in its code, and those that it names of its own
+ * resolver, of the Worker's, or of the published ones. An agent with a resolver that names no skill has all of them.
  */
 export function createResolver(agent: Agent, reader: Reader): SkillResolver | undefined {
 	return joinSkills(agent, (names) => findGiven(agent, names, reader));

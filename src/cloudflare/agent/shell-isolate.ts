@@ -1,6 +1,6 @@
 /**
- * The Worker in which a shell runs one command (docs/tools.md, "A shell"), without network and bindings. scripts/page.ts builds
- * it into build/page, where the main Worker reads it.
+ * The Worker in which a shell runs one command (docs/tools.md, "A shell"), without network and bindings.
+ * scripts/page.ts builds it into build/page, where the main Worker reads it.
  */
 
 import { WorkerEntrypoint } from 'cloudflare:workers';

@@ -1,6 +1,6 @@
 /**
- * The steps of a command in a shell. A runtime on a laptop stops no endless computation, and its clocks stand still meanwhile.
- * So scripts/pack/count-steps.ts puts calls of these functions into the code of the shell.
+ * The steps of a command in a shell. A runtime on a laptop stops no endless computation, and its clocks stand still
+ * meanwhile. So scripts/pack/count-steps.ts puts calls of these functions into the code of the shell.
  */
 
 /** Steps of synchronous code after which the command is stopped; about 60 ms. */

@@ -25,7 +25,7 @@ interface Isolate extends Rpc.WorkerEntrypointBranded {
 /** By the files of the page. */
 const codes = new WeakMap<PageFiles, Promise<string>>();
 
-/** Makes the shell of a Worker with the bindings `LOADER` and `PAGE`. Each command runs in a new isolate without network. */
+/** The shell of a Worker with the bindings `LOADER` and `PAGE`. A command runs in a new isolate without network. */
 export function createShell({ loader, page }: Pick<Config, 'loader' | 'page'>): Shell | undefined {
 	if (loader === undefined || page === undefined) return undefined;
 	return {

@@ -14,7 +14,7 @@ export interface SkillReader {
 	readonly askedBy?: Actor;
 }
 
-/** The skills in place of KV: a resolver, or a function that returns the resolver of an owner and a reader for each run. */
+/** The skills in place of KV: a resolver, or a function that returns the resolver for each run's reader. */
 export type SkillSource = SkillResolver | ((env: Env, owner: string, reader: SkillReader) => SkillResolver | undefined);
 
 export const skillSource = v.custom<SkillSource>(

@@ -14,14 +14,14 @@ export function hasWebSearch(agent: Agent): boolean {
 	return isProvided || listToolNames(agent).has('web_search');
 }
 
-/** The names that no tool of a client may have: all tools that the agent's model may ever call, as providers see them. */
+/** The names, as providers see them, of all tools that the model may ever call. No client's tool may have them. */
 export function listToolNames(agent: Agent): ReadonlySet<string> {
 	return nameTools(agent, listWrittenTools(agent));
 }
 
 /**
- * The names of tools whose results are no text from outside, as providers see them: those in the project's code, unless they say
- * `readsOutside`. Any other tool is of an owner, a client or an MCP server, or no longer exists.
+ * The names of tools whose results are no text from outside, as providers see them: those in the project's code, unless
+ * they say `readsOutside`. Any other tool is of an owner, a client or an MCP server, or no longer exists.
  */
 export function listInsideTools(agent: Agent): ReadonlySet<string> {
 	const inside = listWrittenTools(agent).filter(({ readsOutside }) => readsOutside !== true);

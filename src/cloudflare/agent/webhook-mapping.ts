@@ -11,15 +11,15 @@ export interface WebhookMessage {
 	/** Files (docs/api.md, "Messages"). */
 	readonly attachments?: readonly Attachment[];
 	/**
-	 * The subject, such as `owner/repository#7`. Events of a subject share a session; without a subject each has its own. It must
-	 * be the same for a repeated event, which its session recognises.
+	 * The subject, such as `owner/repository#7`. Events of a subject share a session; without a subject each has its own.
+	 * It must be the same for a repeated event, which its session recognises.
 	 */
 	readonly session?: string;
 	/** For a new session. */
 	readonly metadata?: Readonly<Record<string, string>>;
 	/** The owner. `webhooks` by default, and `local` on a laptop. Choose it by content that the source has signed. */
 	readonly owner?: string;
-	/** The person in the owner. Tools authorize by it (`context.user`), so choose it by content that the source has signed. */
+	/** The person. Tools authorize by it (`context.user`), so choose it by content that the source has signed. */
 	readonly user?: string;
 	/** The author's name for texts. It authorizes nothing. The source by default. */
 	readonly sender?: string;
@@ -39,8 +39,8 @@ export interface WebhookMessage {
 }
 
 /**
- * Turns an event into a message, or ignores it (undefined). It decides who may talk to the agent. The source waits for it, so
- * be quick: a second is long. If it throws, the delivery fails with `500`, and most sources send it again.
+ * Turns an event into a message, or ignores it (undefined). It decides who may talk to the agent. The source waits for
+ * it, so be quick: a second is long. If it throws, the delivery fails with `500`, and most sources send it again.
  */
 export type WebhookMapping = (event: WebhookEvent) => Mapped | Promise<Mapped>;
 
@@ -52,8 +52,8 @@ export interface WebhookOptions {
 	/** The most bytes of a body. 1,000,000 by default. */
 	readonly maxBytes?: number;
 	/**
-	 * A known body under another id, from a source that signs neither id nor time (`github`, `hmac`). `once` (the default) ignores
-	 * it for 30 days, because somebody may have recorded it. `again` treats it as a new event.
+	 * A known body under another id, from a source that signs neither id nor time (`github`, `hmac`). `once` (the
+	 * default) ignores it for 30 days, because somebody may have recorded it. `again` treats it as a new event.
 	 */
 	readonly sameBody?: 'once' | 'again';
 }

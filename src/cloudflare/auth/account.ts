@@ -58,9 +58,9 @@ const limitMs = 10_000;
 const retryAfter = 5;
 
 /**
- * Returns the identity of a request's account. Throws `auth` without an account, `not_configured` if `authenticate` throws or
- * returns anything else, and `overloaded` if it takes too long. A `RunletError` passes. `onThrow` logs any other error, whose
- * message may hold a secret.
+ * Returns the identity of a request's account. Throws `auth` without an account, `not_configured` if `authenticate`
+ * throws or returns anything else, and `overloaded` if it takes too long. A `RunletError` passes. `onThrow` logs any
+ * other error, whose message may hold a secret.
  */
 export async function identifyAccount(
 	authenticate: Authenticate,

@@ -14,7 +14,7 @@ interface Grant {
 	readonly token?: TokenScope;
 }
 
-/** The rights in an owner (docs/keys.md, "Roles"). A customer has them in sessions of their own. Scopes of keys are apart. */
+/** The rights in an owner (docs/keys.md, "Roles"). A customer has them only in sessions of their own. */
 export const rights = {
 	seeAgents: { role: 'customer' },
 	createSession: { role: 'customer' },

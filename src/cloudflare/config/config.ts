@@ -64,8 +64,8 @@ export interface Config {
 	/** Throws `not_configured` if it is not bound. */
 	readonly memories: MemoryNamespace;
 	/**
-	 * The most that an owner may spend on a UTC day: the smallest cap of its keys, else `dayBudget`. Zero after its last key is
-	 * revoked, unless it may be an account. Call `storedKeys.refreshOwner` first.
+	 * The most that an owner may spend on a UTC day: the smallest cap of its keys, else `dayBudget`. Zero after its last
+	 * key is revoked, unless it may be an account. Call `storedKeys.refreshOwner` first.
 	 */
 	readonly findDayBudget: (owner: string) => Limit;
 	/** The owner of agents' schedules that name none. Missing for a Worker that answers nobody. */

@@ -100,8 +100,8 @@ export interface WorkerEnv extends Env, EndpointVariables, WebhookVariables {
 	/** The results in its answer: `LIST: TITLE, URL, SNIPPET`. */
 	readonly SEARCH_FIELDS?: string;
 	/**
-	 * The secret of requests without an API key. Each `npm start` makes a new one for its proxy. `true`, for tests, lets in every
-	 * request whose host is this machine.
+	 * The secret of requests without an API key. Each `npm start` makes a new one for its proxy. `true`, for tests, lets
+	 * in every request whose host is this machine.
 	 */
 	readonly LOCAL?: string;
 }

@@ -1,7 +1,6 @@
 import * as v from 'valibot';
 import { check } from '../../core/base/check.ts';
-import { RunletError } from '../../core/base/errors.ts';
-import type { Agent } from '../agent/define.ts';
+import { type Agent, blameAgent } from '../agent/define.ts';
 
 const schema = v.object({
 	onWaiting: v.optional(
@@ -13,12 +12,7 @@ const schema = v.object({
 	),
 });
 
-/** Throws `invalid_agent`, which names the field, for an `onWaiting` that is misspelt. */
+/** Throws `invalid_agent`, which names the field. */
 export function assertWaiting({ name, onWaiting }: Agent): void {
-	try {
-		check(schema, { onWaiting }, 'agent', 'invalid_agent');
-	} catch (cause) {
-		if (!(cause instanceof RunletError)) throw cause;
-		throw new RunletError('invalid_agent', `${cause.message} (agent ${name})`, cause.data);
-	}
+	blameAgent(name, () => check(schema, { onWaiting }, 'agent', 'invalid_agent'));
 }

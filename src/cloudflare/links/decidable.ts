@@ -4,13 +4,13 @@ import type { Pending } from '../session/store/calls.ts';
 
 /** A call that a link can decide about. */
 export interface Decidable extends ToolCall {
-	/** The call of this session that waits: the same one, or the one that a child works for. */
+	/** The waiting call of this session: the same call, or that of the child. */
 	readonly waiting: string;
-	/** The child whose call it is, and the agents that stand between. */
+	/** The child of the call, and the agents in between. */
 	readonly child?: { readonly agent: string; readonly through: readonly string[] };
 }
 
-/** Lists the calls that wait for an approval: the session's own, and that of a child. */
+/** Lists the calls that wait for an approval, also of a child. */
 export function listDecidable({ calls = [], question }: Pending): readonly Decidable[] {
 	const own = calls.filter(({ kind }) => kind === 'approval');
 	const listed = own.map(({ id, name, input }) => ({ waiting: id, id, name, input }));

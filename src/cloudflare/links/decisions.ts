@@ -16,7 +16,7 @@ import { type Decidable, listDecidable } from './decidable.ts';
 import { type LinkClaims, verifyLink } from './link.ts';
 import { findLinkable, hashDecidable, signLinks } from './make.ts';
 
-/** Decisions by link (docs/people.md). A link decides about one call, once: the session stores the decision with the call. */
+/** Decisions by link (docs/people.md). The session stores each decision with its call, so a link decides once. */
 export class Decisions implements SessionLinks {
 	readonly #session: LinkedSession;
 
@@ -44,14 +44,14 @@ export class Decisions implements SessionLinks {
 		const { claims, call, shown } = await this.#open(link);
 		const { owner } = store.session();
 		await inbox.take({ caller: { owner, by: toActor(claims, owner) }, rights: [] }, (tx) => {
-			// It may have been decided meanwhile.
+			// It may have been decided since.
 			if (assertOpen(store, tx.pending, claims).id !== call.id) throw createDecided();
 			return submitAnswers(tx, [toDecision(call, claims)]);
 		});
 		return shown;
 	}
 
-	/** Throws `forbidden` where a policy would not let the holder of the links approve the call. */
+	/** Throws `forbidden` if approvers would refuse the holder of the links. */
 	#assertMayApprove(call: Decidable, by: Actor): void {
 		const { store, runtime, config } = this.#session;
 		const children = call.child && [call.child.agent, ...call.child.through];
@@ -87,7 +87,6 @@ export class Decisions implements SessionLinks {
 	}
 }
 
-/** Returns who decides by a link. */
 function toActor(
 	{ for: user, madeBy: made, callId }: Pick<LinkClaims, 'for' | 'madeBy' | 'callId'>,
 	owner: string,
@@ -97,7 +96,7 @@ function toActor(
 	return { owner, ...(name !== undefined && { user: name }), via: 'link', id: callId, ...(madeBy && { madeBy }) };
 }
 
-/** Throws `conflict` for a link whose maker has no good key any more. */
+/** Throws `conflict` for a link whose maker has no valid key any more. */
 async function assertKeyIsGood({ madeBy: made }: LinkClaims, config: Config): Promise<void> {
 	const madeBy = toStoredActor(made);
 	if (madeBy === undefined) return;
@@ -107,7 +106,6 @@ async function assertKeyIsGood({ madeBy: made }: LinkClaims, config: Config): Pr
 	throw new RunletError('conflict', 'This link came from a key that was revoked.');
 }
 
-/** Returns the decision of a link. */
 function toDecision({ id }: Decidable, { approve, for: whom }: LinkClaims): CallAnswer {
 	const reason = whom === undefined ? 'denied by link' : `denied by ${whom}`;
 	return approve ? { id, approve } : { id, approve, reason };

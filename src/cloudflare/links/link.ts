@@ -4,35 +4,34 @@ import { parseJson } from '../../core/base/json.ts';
 import { sessionIdForm, toHmacKey } from '../auth/token.ts';
 
 const claims = v.strictObject({
-	/** The session whose call it is about. */
 	session: v.pipe(v.string(), v.regex(sessionIdForm)),
-	/** The place of the call's turn in the history. */
+	/** The place of the turn in the history. */
 	turn: v.number(),
 	callId: v.string(),
 	/** A hash of the tool and the arguments. */
 	hash: v.string(),
 	approve: v.boolean(),
-	/** Whom it was made for: who decides by it. */
+	/** Who decides. */
 	for: v.optional(v.string()),
-	/** The id of the key, or of whatever else, by which it was made. Missing if the agent's definition made it. */
+	/** The actor who made it. Missing for the agent's definition. */
 	madeBy: v.optional(v.unknown()),
 	/** Milliseconds since 1970. */
 	expiresAt: v.number(),
 });
 
-/** What a decision link claims. Only `verifyLink` shows whether it is true. */
+/** Only `verifyLink` shows whether they are true. */
 export type LinkClaims = v.InferOutput<typeof claims>;
 
 const form = /^([\w-]{1,4000})\.([\w-]{42}[AEIMQUYcgkosw048])$/;
 
-/** Makes a link: the decision about one call of one session. The same claims under the same key give the same link. */
-export async function signLink(given: LinkClaims, tokenKey: string): Promise<string> {
-	const body = toBase64Url(joinBytes(JSON.stringify(given)));
+/** The same claims and key make the same link. */
+export async function signLink(link: LinkClaims, tokenKey: string): Promise<string> {
+	const body = toBase64Url(joinBytes(JSON.stringify(link)));
 	const mac = await crypto.subtle.sign('HMAC', await toHmacKey(tokenKey), toSignedBytes(body));
 	return `${body}.${toBase64Url(new Uint8Array(mac))}`;
 }
 
-/** Reads the claims of a link. `undefined` if the text has not the form of a link. */
+/** Returns undefined for text without the form of a link. */
 export function readLink(link: string): LinkClaims | undefined {
 	const [, body] = form.exec(link) ?? [];
 	if (body === undefined) return undefined;
@@ -44,7 +43,7 @@ export function readLink(link: string): LinkClaims | undefined {
 	}
 }
 
-/** Returns the claims of a link, if this session has signed it. */
+/** Returns the claims that this session signed. */
 export async function verifyLink(link: string, tokenKey: string | undefined): Promise<LinkClaims | undefined> {
 	const [, body, mac] = form.exec(link) ?? [];
 	if (body === undefined || mac === undefined || tokenKey === undefined) return undefined;

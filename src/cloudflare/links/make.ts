@@ -1,5 +1,5 @@
 import type { Actor } from '../../core/base/actor.ts';
-import { RunletError } from '../../core/base/errors.ts';
+import { createFieldError } from '../../core/base/errors.ts';
 import { createTooLongToShow, isTooLongToShow } from '../agent/arguments.ts';
 import { findAgent } from '../agent/define.ts';
 import type { Config } from '../config/config.ts';
@@ -10,32 +10,27 @@ import type { SessionStore } from '../session/store/store.ts';
 import { type Decidable, listDecidable } from './decidable.ts';
 import { signLink } from './link.ts';
 
-/** How long the links of a callback are valid, in milliseconds. */
+/** Milliseconds for which the links of a callback are valid. */
 const callbackMs = 86_400_000;
 
-/** What holds for links. */
 interface LinkTerms {
 	/** Milliseconds since 1970. */
 	readonly expiresAt: number;
-	/** Who decides by them. */
+	/** Who decides. */
 	readonly for?: string;
-	/** Who made them. Missing where the agent's definition does. */
+	/** Who made them. Missing for the agent's definition. */
 	readonly madeBy?: Actor;
 }
 
-/**
- * Finds the call that links are asked for. Throws `conflict` if it does not wait for an approval, and `too_large` if its
- * arguments are too long for a page.
- */
+/** Throws `conflict` for a call that waits for no approval, and `too_large` for arguments that fit no page. */
 export function findLinkable(store: SessionStore, callId: string): Decidable {
 	const call = listDecidable(findPending(store)).find(({ waiting }) => waiting === callId);
-	if (call === undefined)
-		throw new RunletError('conflict', `callId: "${callId}" does not wait for an approval.`, { field: 'callId' });
+	if (call === undefined) throw createFieldError('conflict', 'callId', `"${callId}" does not wait for an approval.`);
 	if (isTooLongToShow(call.input)) throw createTooLongToShow('input');
 	return call;
 }
 
-/** Makes the links of a callback: only for the agent's own one, and only for calls that still wait. */
+/** Makes links for the agent's own callback, and for calls that still wait. */
 export const createCallbackLinks: CallbackLinks['createForCallback'] = async (
 	{ store, config, runtime },
 	{ run, url },
@@ -51,7 +46,7 @@ export const createCallbackLinks: CallbackLinks['createForCallback'] = async (
 	return Object.fromEntries(await Promise.all(made));
 };
 
-/** Makes the links to decide about a call. Throws `not_configured` if the Worker does not know its own address. */
+/** Throws `not_configured` if the Worker does not know its address. */
 export async function signLinks(
 	store: SessionStore,
 	{ findPublicUrl }: Pick<Config, 'findPublicUrl'>,
@@ -73,7 +68,7 @@ export async function signLinks(
 	return { approve: await toUrl(true), deny: await toUrl(false), expiresAt: new Date(expiresAt).toISOString() };
 }
 
-/** Hashes which call it is and what it does. A child may ask twice for one call of its parent. */
+/** Hashes the call and its arguments. A child may ask twice for a call of its parent. */
 export function hashDecidable({ id, name, input }: Decidable): Promise<string> {
 	return hashCall(name, [id, input]);
 }

@@ -7,17 +7,18 @@ import { askSession, askSessionInPath, findCaller } from '../routes/ask-session.
 import type { RouteEnv } from '../routes/identity.ts';
 import { mount } from '../routes/mount.ts';
 import { assertStrangerRate } from '../routes/rate.ts';
+import { writePage } from '../routes/respond.ts';
 import { createLinks, decide, showDecision } from '../wire/operations/links.ts';
 import { readLink } from './link.ts';
 
-/** Browsers send the origin of a form only to a policy that lets it through. No other site gets the address. */
+/** A browser sends the origin of a form only under such a policy. No other site gets the address. */
 const headers = {
 	'cache-control': 'no-store',
 	'referrer-policy': 'same-origin',
 	'content-security-policy': "default-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
 } as const;
 
-/** The routes of decision links (docs/people.md). Only a `POST` decides, because scanners of mails open links. */
+/** Decision links (docs/people.md). Only a `POST` decides, because mail scanners open links. */
 export const linkRoutes = [
 	mount(createLinks, async (c) => {
 		const made = await askSessionInPath(c, (one) => one.links(findCaller(c), c.req.valid('json')), true);
@@ -64,7 +65,7 @@ ${whom === undefined ? '' : html`<p>You decide as ${showSigns(whom)}.</p>`}
 <form method="post"><button>${word}</button></form>`;
 }
 
-/** Shows the exact text, also signs that are not seen or that turn others around. */
+/** Shows the exact text, with invisible signs and signs that change the writing direction. */
 function showSigns(text: string): string {
 	const hidden = /[^\P{C}\n]|[\p{DI}\p{Zl}\p{Zp}]/gu;
 	return text.replace(hidden, (sign) => `\\u{${sign.codePointAt(0)?.toString(16)}}`);
@@ -77,14 +78,4 @@ function writeDecision({ approve, tool }: LinkedCall): string {
 function writeRefusal({ data }: RunletError): string {
 	const reason = typeof data?.reason === 'string' ? `: ${data.reason}` : '';
 	return `You may not decide about this call${reason}. It waits on for somebody else.`;
-}
-
-function writePage(content: unknown) {
-	return html`<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<title>Runlet</title>
-${content}
-</html>`;
 }

@@ -8,8 +8,8 @@ import { createServerRoutes } from './routes/servers.ts';
 import { assertServers } from './servers/declared.ts';
 
 /**
- * The Model Context Protocol: servers whose tools agents offer, and agents as servers. The protocol's code is loaded with
- * its first use, and not at a cold start.
+ * The Model Context Protocol: servers whose tools agents offer, and agents as servers. The protocol's code is loaded
+ * with its first use, and not at a cold start.
  */
 export const mcp: Plugin = {
 	name: 'mcp',

@@ -11,7 +11,6 @@ import {
 } from '../objects/memory/api.ts';
 import { mostMemories } from '../wire/memory.ts';
 import { formatFolder, formatLines, insertLines, refuse, replaceOnce } from './document.ts';
-import { createSource } from './source.ts';
 
 const root = '/memories';
 
@@ -33,15 +32,14 @@ const inputSchema = v.object({
 
 type Input = v.InferOutput<typeof inputSchema>;
 
-/** The memories of a person, and the call that reads or changes them. */
-interface Desk {
+interface MemoryAccess {
 	readonly ask: <T>(ask: (one: MemoryApi) => Promise<T>) => Promise<T>;
 	readonly put: (change: Parameters<MemoryApi['put']>[0]) => Promise<unknown>;
 	readonly rename: (from: string, to: string) => Promise<unknown>;
 	readonly source: MemorySource;
 }
 
-/** Makes the tool `memory`: the commands of Anthropic's tool of that name, on the same memories as the other tools. */
+/** Makes the tool `memory`, with the commands of Anthropic's tool of that name. */
 export function createCommands(session: RememberingSession): Tool {
 	const { config, holder, holdsOutsideText } = session;
 	return define({
@@ -51,18 +49,18 @@ export function createCommands(session: RememberingSession): Tool {
 		passInput: true,
 		sequential: true,
 		needsApproval: ({ command }) => command !== 'view' && holdsOutsideText(),
-		// A call that runs again finds its own change.
+		// A repeated call finds its own change.
 		retry: 'safe',
 		onRequest: ({ command, path, old_path: from }) => [labels[command], path ?? from ?? ''],
 		fn: (input, context) => {
 			const source = createSource(session, context);
-			const desk: Desk = {
+			const access: MemoryAccess = {
 				source,
 				ask: (ask) => askMemory(config.memories, holder, ask, true),
-				put: (change) => changeMemory(config.memories, holder, (one) => one.put(change)),
-				rename: (from, to) => changeMemory(config.memories, holder, (one) => one.rename(from, to, source), true),
+				put: (change) => changeMemory(config.memories, holder, (memory) => memory.put(change)),
+				rename: (from, to) => changeMemory(config.memories, holder, (memory) => memory.rename(from, to, source), true),
 			};
-			return commands[input.command](desk, input, context);
+			return commands[input.command](access, input, context);
 		},
 	});
 }
@@ -77,70 +75,71 @@ const labels = {
 } as const;
 
 const commands: Readonly<
-	Record<Input['command'], (desk: Desk, input: Input, context: ToolContext) => Promise<string>>
+	Record<Input['command'], (access: MemoryAccess, input: Input, context: ToolContext) => Promise<string>>
 > = {
-	view: async (desk, input) => {
+	view: async (access, input) => {
 		const path = need(input, 'path');
 		const place = toPlace(path);
-		const found = place === '' ? undefined : await desk.ask((one) => one.get(place));
+		const found = place === '' ? undefined : await access.ask((memory) => memory.get(place));
 		if (found !== undefined) return formatLines(path, found.text, input.view_range);
-		const { memories } = await desk.ask((one) => one.list({ limit: mostMemories }));
+		const { memories } = await access.ask((memory) => memory.list({ limit: mostMemories }));
 		const listing = formatFolder(path, place, memories);
 		if (listing === undefined) throw refuse(`The path ${path} does not exist. Please provide a valid path.`);
 		return listing;
 	},
-	create: async (desk, input) => {
+	create: async (access, input) => {
 		const path = need(input, 'path');
 		const place = toMemory(path);
-		const before = await desk.ask((one) => one.get(place));
-		if (before === undefined || !isDone(desk, before)) {
+		const before = await access.ask((memory) => memory.get(place));
+		if (before === undefined || !isDone(access, before)) {
 			if (before !== undefined) throw refuse(`Error: File ${path} already exists`);
 			const file = need(input, 'file_text');
-			await desk.put({ path: place, text: file, source: desk.source, ifNoneMatch: true });
+			await access.put({ path: place, text: file, source: access.source, ifNoneMatch: true });
 		}
 		return `File created successfully at: ${path}`;
 	},
-	str_replace: (desk, input) =>
-		edit(desk, input, 'The memory file has been edited.', (text, path) =>
+	str_replace: (access, input) =>
+		edit(access, input, 'The memory file has been edited.', (text, path) =>
 			replaceOnce(path, text, need(input, 'old_str'), input.new_str ?? ''),
 		),
-	insert: (desk, input) =>
-		edit(desk, input, `The file ${input.path} has been edited.`, (text) =>
+	insert: (access, input) =>
+		edit(access, input, `The file ${input.path} has been edited.`, (text) =>
 			insertLines(text, need(input, 'insert_line'), need(input, 'insert_text')),
 		),
-	delete: async (desk, input) => {
+	delete: async (access, input) => {
 		const path = need(input, 'path');
 		const place = toMemory(path);
-		if ((await desk.ask((one) => one.remove(place))) === 0) throw refuse(`Error: The path ${path} does not exist`);
+		if ((await access.ask((memory) => memory.remove(place))) === 0)
+			throw refuse(`Error: The path ${path} does not exist`);
 		return `Successfully deleted ${path}`;
 	},
-	rename: async (desk, input) => {
+	rename: async (access, input) => {
 		const [from, to] = [need(input, 'old_path'), need(input, 'new_path')];
-		await desk.rename(toMemory(from), toMemory(to));
+		await access.rename(toMemory(from), toMemory(to));
 		return `Successfully renamed ${from} to ${to}`;
 	},
 };
 
-/** Changes the text of a memory. What somebody else has changed meanwhile stays. */
+/** Changes the text of a memory, unless somebody else has changed it since. */
 async function edit(
-	desk: Desk,
+	access: MemoryAccess,
 	input: Input,
-	said: string,
+	answer: string,
 	change: (text: string, path: string) => string,
 ): Promise<string> {
 	const path = need(input, 'path');
 	const place = toMemory(path);
-	const before = await desk.ask((one) => one.get(place));
+	const before = await access.ask((memory) => memory.get(place));
 	if (before === undefined) throw refuse(`Error: The path ${path} does not exist. Please provide a valid path.`);
-	if (!isDone(desk, before)) {
+	if (!isDone(access, before)) {
 		const next = change(before.text, path);
-		await desk.put({ path: place, text: next, source: desk.source, ifMatch: [before.version] });
+		await access.put({ path: place, text: next, source: access.source, ifMatch: [before.version] });
 	}
-	return said;
+	return answer;
 }
 
-/** Whether this call has changed a memory already, in a life of the run that ended before its result was stored. */
-function isDone({ source }: Desk, memory: MemoryRecord): boolean {
+/** Whether this call has changed a memory before a restart of its run. */
+function isDone({ source }: MemoryAccess, memory: MemoryRecord): boolean {
 	return JSON.stringify(memory.source) === JSON.stringify(source);
 }
 
@@ -150,7 +149,7 @@ function need<K extends keyof Input>(input: Input, name: K): NonNullable<Input[K
 	return value;
 }
 
-/** Returns the path under the root; an empty one for the root itself. */
+/** Returns the path below the root; empty for the root itself. */
 function toPlace(path: string): string {
 	if (path.replace(/\/$/, '') === root) return '';
 	if (!path.startsWith(`${root}/`)) throw refuse(`Error: Path ${path} is outside of ${root}`);
@@ -161,4 +160,12 @@ function toMemory(path: string): string {
 	const place = toPlace(path);
 	if (place === '') throw refuse(`Error: ${root} itself stays as it is. Name something in it.`);
 	return place;
+}
+
+/** The call that changed a memory. */
+export function createSource(
+	{ agent }: Pick<RememberingSession, 'agent'>,
+	{ sessionId, runId, callId }: Pick<ToolContext, 'sessionId' | 'runId' | 'callId'>,
+): MemorySource {
+	return { via: 'call', agent, sessionId, runId, callId };
 }

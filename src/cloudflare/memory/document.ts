@@ -1,11 +1,10 @@
-/** What the commands of the tool `memory` do with texts, in the words of Anthropic's tool. */
+/** The texts of the tool `memory`, in the words of Anthropic's tool. */
 import { RunletError } from '../../core/base/errors.ts';
 import type { MemoryRecord } from '../objects/memory/api.ts';
 
-/** How deep a folder is shown. */
 const mostLevels = 2;
 
-/** Shows a text with the numbers of its lines, or those of a range. */
+/** Shows a text, or a range of its lines, with line numbers. */
 export function formatLines(path: string, text: string, [from = 1, to = -1]: readonly number[] = []): string {
 	const lines = text.split('\n');
 	const end = to === -1 ? lines.length : to;
@@ -17,7 +16,7 @@ export function formatLines(path: string, text: string, [from = 1, to = -1]: rea
 	return `Here's the content of ${path} with line numbers:\n${shown.join('\n')}`;
 }
 
-/** Shows what is in a folder, with sizes. The root is empty and always there; of no other folder there is nothing to show. */
+/** Lists a folder with sizes. Undefined for a folder that does not exist; the root always does. */
 export function formatFolder(path: string, place: string, memories: readonly MemoryRecord[]): string | undefined {
 	const prefix = place === '' ? '' : `${place}/`;
 	const under = memories.filter((memory) => memory.path.startsWith(prefix));
@@ -35,7 +34,7 @@ export function formatFolder(path: string, place: string, memories: readonly Mem
 	return `Here're the files and directories up to ${mostLevels} levels deep in ${base}:\n${lines.join('\n')}`;
 }
 
-/** Replaces a text that is there exactly once. */
+/** Throws unless the old text is there exactly once. */
 export function replaceOnce(path: string, text: string, old: string, next: string): string {
 	const pieces = old === '' ? [text] : text.split(old);
 	if (pieces.length === 1)
@@ -55,7 +54,7 @@ export function replaceOnce(path: string, text: string, old: string, next: strin
 	return pieces.join(next);
 }
 
-/** Puts lines behind a line; 0 is the top. */
+/** Inserts lines after a line; 0 is the top. */
 export function insertLines(text: string, line: number, more: string): string {
 	const lines = text.split('\n');
 	const count = text.endsWith('\n') ? lines.length - 1 : lines.length;
@@ -71,7 +70,7 @@ function formatSize(characters: number): string {
 	return characters < 1_024 ? String(characters) : `${(characters / 1_024).toFixed(1)}K`;
 }
 
-/** Creates the error that tells the model why a command did nothing. */
+/** Creates the error for the model. */
 export function refuse(message: string): RunletError {
 	return new RunletError('invalid_argument', message);
 }

@@ -1,6 +1,6 @@
 /**
- * What `import { Memory, memory } from 'runlet/cloudflare/memory'` gives: `createRunlet({ agents, plugins: [memory] })`, and
- * the class `Memory`, which the Worker exports beside the other Durable Objects (docs/memory.md).
+ * What `import { Memory, memory } from 'runlet/cloudflare/memory'` gives: `createRunlet({ agents, plugins: [memory]
+ * })`, and the class `Memory`, which the Worker exports beside the other Durable Objects (docs/memory.md).
  */
 
 import type { Plugin } from '../plugin.ts';

@@ -17,10 +17,10 @@ import * as operations from '../wire/operations/memories.ts';
 
 type Ctx = Context<RouteEnv>;
 
-/** Memories that an export reads at a time. */
+/** Memories of a page of an export. */
 const atOnce = 100;
 
-/** `/v1/memories`: what agents remember of an owner and of its users (docs/memory.md). */
+/** `/v1/memories`: the memories of an owner and its users (docs/memory.md). */
 export const memoryRoutes = [
 	mount(operations.listMemories, async (c) => {
 		const { user, owner, query, cursor, limit } = c.req.valid('query');
@@ -59,7 +59,6 @@ export const memoryRoutes = [
 	}),
 ];
 
-/** Whose memories a request means: those of a user, or of the owner itself. */
 function findHolder(c: Ctx, user: string | undefined): MemoryHolder {
 	return { owner: getOwner(c), user };
 }
@@ -72,7 +71,7 @@ function readPath(c: Ctx): string {
 	return checkPath(c.req.param('memory') ?? '');
 }
 
-/** Writes all memories as lines, a page at a time. */
+/** A page at a time. */
 function exportLines(c: Ctx, holder: MemoryHolder): Response {
 	const encoder = new TextEncoder();
 	let cursor: string | undefined;

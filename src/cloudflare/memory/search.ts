@@ -3,14 +3,14 @@ import type { RecallingSession } from '../agent/memory.ts';
 import { log, toFailureFields } from '../log.ts';
 import { askMemory, type MemoryRecord, type MemoryVector } from '../objects/memory/api.ts';
 
-/** Memories that get their vectors with one search. */
+/** Memories that get their vectors in a search. */
 const atOnce = 32;
-/** How long an embedding may take, in milliseconds. */
+/** Milliseconds for vectors. */
 const longestMs = 5_000;
 
 /**
- * Finds memories by words, and by meaning where the agent has a model for it (docs/memory.md, "By meaning"). Memories that
- * were written since get their vectors together with the query's. Where that fails, the words decide.
+ * Finds memories by words, and by meaning if the agent has a model for it (docs/memory.md, "By meaning"). New memories
+ * get their vectors together with the query. Without vectors the words decide.
  */
 export async function searchMemories(
 	session: Pick<RecallingSession, 'config' | 'holder' | 'embedding'>,

@@ -20,15 +20,15 @@ export function assertInTime(deadline: number | undefined, spareMs = 0): void {
 }
 
 /**
- * Milliseconds after which an open call shows that its object is behind. Ten more for each millisecond that a timer of this
- * isolate is late: then this isolate is the slow one.
+ * Milliseconds after which an open call shows that its object is behind. Ten more for each millisecond that a timer of
+ * this isolate is late: then this isolate is the slow one.
  */
 const [lateMs, lateByLag] = [500, 10];
 /** Milliseconds. No caller waits longer. */
 const longestMs = 10_000;
 /** Milliseconds for which an object counts as behind after its last late call or refusal. */
 const behindMs = 5_000;
-/** New work is refused if so many calls of this isolate wait for an object that is behind, and would wait so many milliseconds. */
+/** The open calls, and the expected milliseconds, from which an object that is behind gets no new work. */
 const [fewestWaiting, mostWaitMs] = [4, 1_000];
 const mostKnown = 1_000;
 

@@ -11,7 +11,7 @@ export const nothing: Amount = { tokens: 0, usd: 0 };
 /** More than any cap. The amount of a request is infinite where its cost has no known bound. */
 export const everything: Amount = { tokens: Number.POSITIVE_INFINITY, usd: Number.POSITIVE_INFINITY };
 
-/** Rounds up to whole tokens, and to a millionth of a millionth of a dollar. Throws `invalid_argument` for less than 0, or NaN. */
+/** Rounds up to whole tokens, and rounds to 1e-12 dollars. Throws `invalid_argument` for less than 0, or NaN. */
 export function createAmount({ tokens, usd }: Amount): Amount {
 	return { tokens: Math.ceil(checkCount('tokens', tokens)), usd: roundDollars(checkCount('usd', usd)) };
 }

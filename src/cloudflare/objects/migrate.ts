@@ -15,7 +15,7 @@ export function readVersion(sql: Sql): number {
 	return sql.exec<{ version: number }>('SELECT version FROM schema_version').one().version;
 }
 
-/** Makes the tables, or brings them to the newest version. Call it in a transaction. Throws `not_configured` for newer tables. */
+/** Makes or updates the tables. Call it in a transaction. Throws `not_configured` for tables of a newer version. */
 export function migrate(sql: Sql, { tables, migrations }: Schema): void {
 	const newest = migrations.length + 1;
 	const from = readVersion(sql);

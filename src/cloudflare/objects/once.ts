@@ -2,7 +2,7 @@
 export interface Once {
 	readonly key: string;
 	readonly request: string;
-	/** Whether the client has sent it only once. An earlier request under its key was then another one of the same content. */
+	/** Whether it is the first attempt. An earlier request of the key was then another one with the same content. */
 	readonly isFirst?: boolean;
 	/** A hash of the body. */
 	readonly body?: string;

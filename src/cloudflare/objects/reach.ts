@@ -23,9 +23,9 @@ const retries = new RetryBudget();
 const retryAfter = 5;
 
 /**
- * Calls a Durable Object. Repeats a safe call that fails with `.retryable`, unless the object is overloaded or too many calls
- * of this isolate are retries. Otherwise, or after the timeout, it throws `overloaded` (503 with `Retry-After`), and
- * `not_configured` for an object without SQLite.
+ * Calls a Durable Object. Repeats a safe call that fails with `.retryable`, unless the object is overloaded or too many
+ * calls of this isolate are retries. Otherwise, or after the timeout, it throws `overloaded` (503 with `Retry-After`),
+ * and `not_configured` for an object without SQLite.
  *
  * @param call gets a new stub for each attempt, because a failed stub stays broken. It passes on the deadline, in
  * milliseconds since 1970, so that the object drops what comes later

@@ -44,8 +44,8 @@ export function assertHeld(limits: RoomLimits, { owner, user = 0 }: Held): void 
 const mostKnown = 1_000;
 
 /**
- * The owners and users that held too much a moment ago, as far as this isolate knows. The directory is asked about them before
- * more is stored. Others cost no call.
+ * The owners and users that held too much a moment ago, as far as this isolate knows. The directory is asked about them
+ * before more is stored. Others cost no call.
  */
 export class FullRooms {
 	readonly #full = new Set<string>();

@@ -28,11 +28,11 @@ export interface Handling {
 
 /**
  * Who calls: somebody in an owner, or the holder of a token of the session. Runlet itself has no role: for a webhook, a
- * schedule, or a parent session (`parent`), which alone changes its child. With `isAdmin` the sessions of all owners may be
- * read and removed.
+ * schedule, or a parent session (`parent`), which alone changes its child. With `isAdmin` the sessions of all owners
+ * may be read and removed.
  *
- * A session that has not admitted its caller by the `deadline` (milliseconds since 1970) throws `overloaded`, except for a
- * cancellation.
+ * A session that has not admitted its caller by the `deadline` (milliseconds since 1970) throws `overloaded`, except
+ * for a cancellation.
  */
 export type Caller = { readonly deadline?: number } & (
 	| {
@@ -61,7 +61,7 @@ export interface Input {
 	readonly messageId?: string;
 	/** From this run on. The default is the session's model. */
 	readonly model?: string;
-	/** The place of the replaced message. All behind it is replaced, too. Without a content that message is asked again. */
+	/** The place of the first replaced message. Without a content that message is asked again. */
 	readonly replaces?: string;
 	readonly whenBusy?: WhenBusy;
 	/** A checked URL for the end of the run. */
@@ -149,7 +149,7 @@ export interface ImportOwner {
 	/** The actor who imports it, and makes its first token. */
 	readonly by?: Actor;
 	readonly role?: Role;
-	/** Whether the lines come from a session of the same owner, and so are true. Other lines give history, but no authority. */
+	/** Whether the lines come from a session of the same owner. Other lines give history, but no authority. */
 	readonly isFork?: boolean;
 	readonly once?: Once;
 }
@@ -186,8 +186,8 @@ export interface NothingNew {
 }
 
 /**
- * The methods of a session's Durable Object. For anyone except its owner and the holders of its tokens, the session does not
- * exist. Large values are streams, because an RPC value has at most 32 MiB.
+ * The methods of a session's Durable Object. For anyone except its owner and the holders of its tokens, the session
+ * does not exist. Large values are streams, because an RPC value has at most 32 MiB.
  */
 export interface SessionApi {
 	create(input: CreateInput, how: Handling): Promise<RpcResult<RunOutcome>>;

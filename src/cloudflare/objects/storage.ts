@@ -17,7 +17,7 @@ export type Storage = Pick<
 	readonly sql: Sql & Pick<SqlStorage, 'databaseSize'>;
 };
 
-/** Failures of the storage become `storage_unavailable` (503 with `Retry-After`). Without SQLite it is `not_configured`. */
+/** Failures of the storage become `storage_unavailable` (503 with `Retry-After`), or `not_configured` without SQLite. */
 export function guardStorage(storage: Storage): Storage {
 	const sql: Storage['sql'] = {
 		exec: (query, ...values) => guarded(() => storage.sql.exec(query, ...values)),

@@ -16,8 +16,8 @@ interface Place {
 const tagId = (name: string) => `tag-${name.replaceAll(' ', '-')}`;
 
 /**
- * Renders the document as HTML. Its addresses are relative to `/docs`, and its curl lines begin with `$RUNLET_URL`. The page
- * is complete without its script, which adds search and requests (`src/page/docs`).
+ * Renders the document as HTML. Its addresses are relative to `/docs`, and its curl lines begin with `$RUNLET_URL`. The
+ * page is complete without its script, which adds search and requests (`src/page/docs`).
  */
 export function renderPage(document: Document): string {
 	const { info, tags, components, paths } = document;

@@ -9,8 +9,8 @@ import type { RouteEnv } from './identity.ts';
 const methods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
 /**
- * Logs one line for each request when its answer starts: the pattern of its route (never the path), the status, the id of
- * the key, and the `x-request-id` of the answer, which OpenAI's clients show with an error.
+ * Logs one line for each request when its answer starts: the pattern of its route (never the path), the status, the id
+ * of the key, and the `x-request-id` of the answer, which OpenAI's clients show with an error.
  */
 export const accessLog: MiddlewareHandler<RouteEnv> = async (c, next) => {
 	const began = Date.now();

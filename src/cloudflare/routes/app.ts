@@ -35,8 +35,8 @@ import { createUserRoutes } from './users.ts';
 import { createWebhookRoutes } from './webhooks.ts';
 
 /**
- * The Worker's HTTP app: mounts the routes and turns every error into a response. The paths of requests have no base path.
- * Only the addresses in answers have it.
+ * The Worker's HTTP app: mounts the routes and turns every error into a response. The paths of requests have no base
+ * path. Only the addresses in answers have it.
  */
 export function createApp(runtime: Runtime & RouteOptions, plugins: readonly RoutePlugin[] = []) {
 	const { basePath = '' } = runtime;

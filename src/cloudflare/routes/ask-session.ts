@@ -10,8 +10,8 @@ import { getCaller, getCallerOrAdmin, type RouteEnv } from './identity.ts';
 const limitMs = 20_000;
 
 /**
- * Asks a session for a value. Retries a read, a change to a fixed value, or a request with an `Idempotency-Key`. The answer
- * to a message comes when its run ends, so it has no time limit. Throws the session's failure.
+ * Asks a session for a value. Retries a read, a change to a fixed value, or a request with an `Idempotency-Key`. The
+ * answer to a message comes when its run ends, so it has no time limit. Throws the session's failure.
  */
 export async function askSession<T>(
 	c: Context<RouteEnv>,

@@ -88,7 +88,7 @@ function createLostError(): RunletError {
 	return new RunletError('interrupted', `The answer was lost, and its run may go on. ${remedy}.`);
 }
 
-/** Returns the person whom a request names (`user`, `safety_identifier` or `metadata.user`) if it may, else the caller. */
+/** Returns the person that a request may name (`user`, `safety_identifier`, `metadata.user`), else the caller. */
 function findUser({ by, role }: PersonCaller, { user, safety_identifier: id, metadata }: CompletionRequest) {
 	return (hasRight(role, 'nameUser') ? (user ?? id ?? metadata?.user) : undefined) ?? by.user;
 }
@@ -215,7 +215,7 @@ async function readResend(c: Context<RouteEnv>): Promise<Once | undefined> {
 	return { key: `resent ${request}`, request, isFirst: Number(count) === 0 };
 }
 
-/** Finds the session of an earlier try. Throws a failure, so that the client tries again: a second run would repeat effects. */
+/** Finds the session of an earlier attempt. Throws if that fails: a second run would repeat the effects. */
 async function findResent(
 	c: Context<RouteEnv>,
 	owner: string,

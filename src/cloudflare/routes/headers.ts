@@ -27,7 +27,7 @@ export function allowOrigins({ authenticate }: RouteOptions) {
 	});
 }
 
-/** A page that needs more rights sets its own. The resource policy does not apply to CORS requests: the allow-list decides. */
+/** A page that needs more rights sets its own headers. CORS requests follow the allow-list, not the resource policy. */
 const headers = {
 	'content-security-policy': "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
 	'cross-origin-resource-policy': 'same-origin',

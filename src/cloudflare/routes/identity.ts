@@ -47,9 +47,9 @@ export function isOnlyLocal(c: Context<RouteEnv>): boolean {
 }
 
 /**
- * Refuses requests if there are neither API keys nor accounts (docs/keys.md). Only the local mode of
- * `npm start` answers then, and only requests through its proxy, from its own pages or from no page. Other pages, on the
- * web or on this machine, cannot reach it.
+ * Refuses requests if there are neither API keys nor accounts (docs/keys.md). Only the local mode of `npm start`
+ * answers then, and only requests through its proxy, from its own pages or from no page. Other pages, on the web or on
+ * this machine, cannot reach it.
  */
 export const assertMayAnswer: MiddlewareHandler<RouteEnv> = async (c, next) => {
 	const { local } = readConfig(c.env);
@@ -152,8 +152,8 @@ async function findRecord(env: WorkerEnv, id: string): Promise<KeyRecord | undef
 }
 
 /**
- * Throws `forbidden` unless the caller may see the problems of the setup: a key with the role admin, an account with the
- * scope admin, or `npm start`. Reads only the variables of the keys: another one may be wrong.
+ * Throws `forbidden` unless the caller may see the problems of the setup: a key with the role admin, an account with
+ * the scope admin, or `npm start`. Reads only the variables of the keys: another one may be wrong.
  */
 export async function assertMayLook(c: Context<RouteEnv>): Promise<void> {
 	if (isHere(c)) return;
@@ -247,8 +247,8 @@ export function getOwner(c: Context<RouteEnv>): string {
 }
 
 /**
- * Returns the users whose sessions a list may have: only the caller for a customer, all for others. Throws `forbidden` for
- * a customer who names somebody else.
+ * Returns the users whose sessions a list may have: only the caller for a customer, all for others. Throws `forbidden`
+ * for a customer who names somebody else.
  */
 export function getListedUser(c: Context<RouteEnv>, asked: string | undefined): { readonly user?: string | null } {
 	const { by, role } = findPerson(c);

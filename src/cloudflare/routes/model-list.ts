@@ -18,8 +18,8 @@ export function createModelRoutes({ agents }: Pick<Runtime, 'agents'>) {
 }
 
 /**
- * Finds the agent of a model name: `agent`, or `agent:model` for another of its models. `fallback` is the Worker's model.
- * Throws `model_not_found`, which lists the possible names.
+ * Finds the agent of a model name: `agent`, or `agent:model` for another of its models. `fallback` is the Worker's
+ * model. Throws `model_not_found`, which lists the possible names.
  */
 export function findModel(
 	agents: readonly Agent[],

@@ -8,9 +8,9 @@ const period = 10;
 const most = 200;
 
 /**
- * Throws `rate_limited` if a caller sends more requests than the binding allows. The binding counts loosely and for each
- * location: it stops bursts (docs/deploy.md, "Rate limit"). Without the binding nothing is counted. Each isolate counts the
- * `rate` of a key for itself instead.
+ * Throws `rate_limited` if a caller sends more requests than the binding allows. The binding counts loosely and for
+ * each location: it stops bursts (docs/deploy.md, "Rate limit"). Without the binding nothing is counted. Each isolate
+ * counts the `rate` of a key for itself instead.
  */
 export async function assertRate<E extends { Bindings: WorkerEnv }>(
 	c: Context<E>,
@@ -27,9 +27,9 @@ export async function assertRate<E extends { Bindings: WorkerEnv }>(
 }
 
 /**
- * Counts public and refused requests of callers without a valid key, by address. Without the binding each isolate counts for
- * itself. A caller with a key is not counted: a stranger with the same address cannot lock it out. Cloudflare sets the
- * address of every request.
+ * Counts public and refused requests of callers without a valid key, by address. Without the binding each isolate
+ * counts for itself. A caller with a key is not counted: a stranger with the same address cannot lock it out.
+ * Cloudflare sets the address of every request.
  */
 export async function assertStrangerRate<E extends { Bindings: WorkerEnv }>(c: Context<E>): Promise<void> {
 	const address = toAddressKey(c.req.header('cf-connecting-ip'));

@@ -97,7 +97,7 @@ export async function readText(request: Request, limit = maxBody): Promise<strin
 	}
 }
 
-/** Counts the bytes, because `Content-Length` may be missing or wrong. Throws `timeout` for a body that takes too long. */
+/** Counts the bytes, because `Content-Length` may be missing or wrong. Throws `timeout` for a slow body. */
 export async function readBytes(
 	request: Request,
 	limit = maxBody,

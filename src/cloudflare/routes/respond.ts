@@ -1,3 +1,4 @@
+import { html } from 'hono/html';
 import { type RunletError, toResponse } from '../../core/base/errors.ts';
 import type { Bytes } from '../objects/result.ts';
 import { toError } from '../objects/result.ts';
@@ -50,4 +51,15 @@ export function toEventStream(body: Bytes, headers: Headers = {}, status = 200):
 
 export function toJson(body: Bytes, headers: Headers = {}): Response {
 	return new Response(body, { headers: { 'content-type': 'application/json', ...headers } });
+}
+
+/** Makes a small page of the API. */
+export function writePage(content: unknown) {
+	return html`<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>Runlet</title>
+${content}
+</html>`;
 }

@@ -32,8 +32,8 @@ const atOnce = 16;
 const mostAsked = 96;
 
 /**
- * Returns a page of the owner's sessions: all for staff, the caller's own for a customer. With the scope admin also those of
- * another owner, or of all owners (`*`).
+ * Returns a page of the owner's sessions: all for staff, the caller's own for a customer. With the scope admin also
+ * those of another owner, or of all owners (`*`).
  */
 export async function listSessions(c: Context<RouteEnv>, { status, user, ...rest }: Query): Promise<Page> {
 	const query = { ...rest, ...getListedUser(c, user) };

@@ -7,8 +7,8 @@ import type { RouteEnv } from './identity.ts';
 const usualMost = 1_000;
 
 /**
- * Refuses requests while an isolate works on too many: those of owners that have more than an equal share. So the burst of
- * one owner does not block the others. A cancellation is never refused.
+ * Refuses requests while an isolate works on too many: those of owners that have more than an equal share. So the burst
+ * of one owner does not block the others. A cancellation is never refused.
  */
 export function shedFairly(most = usualMost): MiddlewareHandler<RouteEnv> {
 	const counts = new Map<string, number>();

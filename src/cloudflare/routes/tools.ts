@@ -1,10 +1,10 @@
 import type { Context } from 'hono';
 import { RunletError } from '../../core/base/errors.ts';
-import { openSecrets, sealSecrets } from '../agent/registered-secrets.ts';
+import { openKept, sealSecrets } from '../agent/registered-secrets.ts';
 import { assertToolName, listKeptSecrets, type ToolBody, toStoredTool } from '../agent/user-tools/definition.ts';
 import { readStoredTool } from '../agent/user-tools/load.ts';
 import { readConfig } from '../config/config.ts';
-import { askRegistry, type Entry, type RegistryApi } from '../objects/directory/registry.ts';
+import { askRegistry, changeEntry, type Entry, type RegistryApi } from '../objects/directory/registry.ts';
 import type { Shown } from '../wire/operation.ts';
 import * as operations from '../wire/operations/tools.ts';
 import type { shownTool } from '../wire/tool.ts';
@@ -14,9 +14,6 @@ import { mount } from './mount.ts';
 type Ctx = Context<RouteEnv>;
 
 const mostTools = 100;
-
-/** Attempts at a change, while others change the same tool. */
-const mostTries = 5;
 
 /** `/v1/tools`: the HTTP tools that an owner defines (docs/user-tools.md). */
 export const toolRoutes = [
@@ -51,33 +48,16 @@ function ask<T>(c: Ctx, call: (one: RegistryApi) => Promise<T>): Promise<T> {
 async function putTool(c: Ctx, name: string, body: ToolBody): Promise<boolean> {
 	const config = readConfig(c.env);
 	const about = { owner: getOwner(c), kind: 'tool', name } as const;
-	for (let tries = 1; tries <= mostTries; tries++) {
-		const before = await ask(c, (one) => one.getEntry('tool', name));
-		const kept = before === undefined ? {} : await readKept(c, about, before, body);
-		const secrets = { ...kept, ...body.secrets };
+	let isNew = false;
+	const place = { kind: 'tool', name, most: mostTools } as const;
+	await changeEntry(config.directories, about.owner, place, async (before) => {
+		isNew = before === undefined;
+		const wanted = before === undefined ? [] : listKeptSecrets(readStoredTool(before), body);
+		const secrets = { ...(await openKept(config, about, before, wanted)), ...body.secrets };
 		const stored = toStoredTool(name, body, { secrets, allowLoopback: config.local !== undefined });
-		const sealed = await sealSecrets(config, about, secrets);
-		const definition = JSON.stringify(stored);
-		const change = { kind: 'tool', name, definition, sealed, replaces: before?.version, most: mostTools } as const;
-		const outcome = await ask(c, (one) => one.putEntry(change));
-		if (outcome === 'stored') return before === undefined;
-		if (outcome === 'full')
-			throw new RunletError('conflict', `There are ${mostTools} tools, which is the most. Delete one first.`);
-	}
-	throw new RunletError('conflict', 'The tool was changed by somebody else at the same time. Read it, and try again.');
-}
-
-/** Reads the secrets that a definition leaves out. */
-async function readKept(
-	c: Ctx,
-	about: Parameters<typeof openSecrets>[1],
-	before: Entry,
-	body: ToolBody,
-): Promise<Readonly<Record<string, string>>> {
-	const wanted = listKeptSecrets(readStoredTool(before), body);
-	if (wanted.length === 0) return {};
-	const secrets = await openSecrets(readConfig(c.env), about, before);
-	return Object.fromEntries(Object.entries(secrets ?? {}).filter(([name]) => wanted.includes(name)));
+		return { definition: JSON.stringify(stored), sealed: await sealSecrets(config, about, secrets) };
+	});
+	return isNew;
 }
 
 function toShown(entry: Entry): Shown<typeof shownTool> {

@@ -146,7 +146,7 @@ async function* listMemories(c: Ctx, person: Person, { memory }: Parts) {
 /** A request to a Worker makes a limited number of calls. */
 const mostErased = 300;
 
-/** Erases a person, with sessions, logins, memories, and the name in the spending. The next request continues after a failure. */
+/** Erases sessions, logins, memories, and the name in the spending. The next request continues after a failure. */
 async function erase(c: Ctx, person: Person, { memory }: Parts) {
 	const { owner, user } = person;
 	const { directories } = readConfig(c.env);

@@ -59,7 +59,7 @@ const aboutBody = v.strictObject({
 	),
 });
 
-/** `/v1/webhooks/:agent/:source`: turns a delivery into a message (docs/webhooks.md). Its signature replaces the API key. */
+/** `/v1/webhooks/:agent/:source`: turns signed deliveries into messages, without an API key (docs/webhooks.md). */
 export function createWebhookRoutes({ agents }: Pick<Runtime, 'agents'>) {
 	return [
 		mount(receiveWebhook, async (c) => {

@@ -4,14 +4,11 @@ import { askDirectory } from '../objects/directory/api.ts';
 import { takeValue } from '../objects/result.ts';
 import type { NewSchedule } from '../objects/schedule-api.ts';
 
-/**
- * Tells the owners' directories what the agents' schedules are, all of each owner's at once. Those that are the same stay
- * as they are, so it may be told often.
- */
+/** Gives agents' schedules to the directories of their owners. Unchanged schedules stay: it may be called often. */
 export async function armSchedules(agents: readonly Agent[], config: () => Config): Promise<void> {
 	const { directories, scheduleOwner: usual } = config();
 	if (usual === undefined) return;
-	// The usual owner hears of it too when its last schedule is gone.
+	// The usual owner may have no schedule any more.
 	const owners = new Map<string, NewSchedule[]>([[usual, []]]);
 	for (const agent of agents)
 		for (const { name, cron, every, timezone, user, owner = usual } of agent.schedules ?? []) {
@@ -19,8 +16,8 @@ export async function armSchedules(agents: readonly Agent[], config: () => Confi
 			const all = owners.get(owner) ?? [];
 			owners.set(owner, [...all, { owner, user, target, name, time: { cron, every, timezone } }]);
 		}
-	const told = [...owners].map(async ([owner, all]) =>
-		takeValue(await askDirectory(directories, owner, (one) => one.setAgentSchedules(all))),
+	const changes = [...owners].map(async ([owner, all]) =>
+		takeValue(await askDirectory(directories, owner, (directory) => directory.setAgentSchedules(all))),
 	);
-	await Promise.all(told);
+	await Promise.all(changes);
 }

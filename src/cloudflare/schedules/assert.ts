@@ -1,14 +1,13 @@
 import * as v from 'valibot';
 import { check } from '../../core/base/check.ts';
-import { RunletError } from '../../core/base/errors.ts';
-import type { Agent } from '../agent/define.ts';
+import { type Agent, blameAgent } from '../agent/define.ts';
 import { userName } from '../auth/actor.ts';
 import { scheduleName } from '../wire/schedule.ts';
 import { assertTime } from './time.ts';
 
 const timeText = v.optional(v.pipe(v.string(), v.nonEmpty(), v.maxLength(200)));
 
-const one = v.pipe(
+const schedule = v.pipe(
 	v.strictObject({
 		name: scheduleName,
 		cron: timeText,
@@ -25,19 +24,16 @@ const one = v.pipe(
 
 const schema = v.object({
 	schedules: v.pipe(
-		v.array(one),
+		v.array(schedule),
 		v.maxLength(100, 'at most 100'),
 		v.check((list) => new Set(list.map(({ name }) => name)).size === list.length, 'two of them have one name'),
 	),
 });
 
-/** Throws `invalid_agent`, which names the field, for a schedule that is misspelt and for a time that never comes. */
+/** Throws `invalid_agent`, which names the field, for a wrong schedule, and for a time that never comes. */
 export function assertSchedules({ name, schedules = [] }: Agent): void {
-	try {
+	blameAgent(name, () => {
 		check(schema, { schedules }, 'agent', 'invalid_agent');
 		for (const [index, time] of schedules.entries()) assertTime(time, Date.now(), `schedules.${index}.`);
-	} catch (cause) {
-		if (!(cause instanceof RunletError)) throw cause;
-		throw new RunletError('invalid_agent', `${cause.message} (agent ${name})`, cause.data);
-	}
+	});
 }

@@ -1,5 +1,5 @@
 import type { Context } from 'hono';
-import { RunletError } from '../../core/base/errors.ts';
+import { createFieldError, RunletError } from '../../core/base/errors.ts';
 import { readConfig } from '../config/config.ts';
 import { askDirectory, type DirectoryApi } from '../objects/directory/api.ts';
 import { type RpcResult, takeValue } from '../objects/result.ts';
@@ -57,11 +57,11 @@ function parseSession(c: Ctx, session: string): string {
 	try {
 		return readConfig(c.env).sessions.idFromString(session).toString();
 	} catch {
-		throw new RunletError('not_found', 'session: there is no such session.', { field: 'session' });
+		throw createFieldError('not_found', 'session', 'there is no such session.');
 	}
 }
 
-/** The error for a session that works for another one: it ends with its task, so nothing wakes it. */
+/** A child session ends with its task, so nothing wakes it. */
 function createBusy(parent: string): RunletError {
 	const message = `session: this one works for the session ${parent}, and ends with its task. Give that one.`;
 	return new RunletError('conflict', message, { field: 'session', parent });

@@ -3,21 +3,21 @@ import type { LastWake } from '../../core/tool/index.ts';
 import { toActors } from '../auth/actor.ts';
 import type { ScheduleQuery, StoredSchedule, WakeTarget } from '../objects/schedule-api.ts';
 
-/** A schedule that is due, as the alarm takes it up. */
+/** A schedule for the alarm. */
 export interface DueSchedule extends StoredSchedule {
 	readonly dueAt: number;
-	/** Failed tries of this time. */
+	/** Failed attempts. */
 	readonly failed: number;
 }
 
-/** What is stored of a schedule once a time of it is over. */
+/** The state of a schedule after a due time. */
 export interface Settled {
 	readonly last: LastWake;
-	/** Missing where the last time is over. */
+	/** Missing after the last time. */
 	readonly dueAt?: number;
 }
 
-/** The rows of an owner's schedules. Every method is synchronous. */
+/** The schedules of an owner. The methods are synchronous. */
 export class ScheduleRows {
 	readonly #storage: DurableObjectStorage;
 
@@ -43,7 +43,7 @@ export class ScheduleRows {
 		return this.#read('WHERE target = ? AND name = ?', toKey(target), name)[0];
 	}
 
-	/** Lists schedules by target and name. */
+	/** By target and name. */
 	list({ session, after, limit = -1 }: ScheduleQuery = {}): readonly StoredSchedule[] {
 		const place = after === undefined ? ['', ''] : [toKey(after.target), after.name];
 		if (session === undefined)
@@ -57,7 +57,7 @@ export class ScheduleRows {
 		return this.#storage.sql.exec<{ n: number }>(`SELECT count(*) AS n FROM schedule ${where}`, ...values).one().n;
 	}
 
-	/** Returns whether it was there. */
+	/** Returns whether there was a schedule. */
 	remove(target: WakeTarget, name: string): boolean {
 		const key = toKey(target);
 		const rows = this.#storage.sql.exec('DELETE FROM schedule WHERE target = ? AND name = ? RETURNING 1', key, name);
@@ -68,7 +68,7 @@ export class ScheduleRows {
 		this.#storage.sql.exec('DELETE FROM schedule WHERE target = ?', toKey({ kind: 'session', session }));
 	}
 
-	/** Removes what woke for the last time before then. */
+	/** Removes schedules whose last time was before then. */
 	removeOver(before: number): void {
 		this.#storage.sql.exec(
 			"DELETE FROM schedule WHERE try_at IS NULL AND last ->> 'at' < ?",
@@ -76,21 +76,21 @@ export class ScheduleRows {
 		);
 	}
 
-	/** Lists what is due, the oldest first. */
+	/** Oldest first. */
 	listDue(now: number, most: number): readonly DueSchedule[] {
 		return this.#read('WHERE try_at <= ? ORDER BY try_at LIMIT ?', now, most).flatMap(({ dueAt, ...one }) =>
 			dueAt === undefined ? [] : [{ ...one, dueAt }],
 		);
 	}
 
-	/** Returns when the next one is to be tried. */
+	/** Returns the time of the next attempt. */
 	nextAt(): number | undefined {
 		return (
 			this.#storage.sql.exec<{ at: number | null }>('SELECT MIN(try_at) AS at FROM schedule').one().at ?? undefined
 		);
 	}
 
-	/** Stores what became of a time, unless the schedule was changed meanwhile. */
+	/** Changes nothing if the schedule was changed since. */
 	settle({ target, name, dueAt }: DueSchedule, { last, dueAt: next }: Settled): void {
 		this.#storage.sql.exec(
 			'UPDATE schedule SET last = ?1, due_at = ?2, try_at = ?2, failed = 0 WHERE target = ?3 AND name = ?4 AND due_at = ?5',
@@ -98,7 +98,6 @@ export class ScheduleRows {
 		);
 	}
 
-	/** Stores that a try failed. */
 	retry({ target, name, dueAt }: DueSchedule, tryAt: number): void {
 		this.#storage.sql.exec(
 			'UPDATE schedule SET failed = failed + 1, try_at = ? WHERE target = ? AND name = ? AND due_at = ?',

@@ -7,21 +7,20 @@ import { type DueSchedule, ScheduleRows } from './rows.ts';
 import { assertTime, findNext } from './time.ts';
 import { wake } from './wake.ts';
 
-/** The most schedules of a session, and of an owner. */
 const mostOfSession = 100;
 const mostOfOwner = 10_000;
 
-/** How many sessions are woken in parallel, and how many schedules an alarm reads at a time. */
+/** Sessions that wake in parallel, and schedules that an alarm reads at a time. */
 const atOnce = 16;
 const readAtOnce = 500;
 
-/** The pause after a failed try, in milliseconds. After the last one the time is given up. */
+/** Milliseconds after each failed attempt. After the last one the time is given up. */
 const pausesMs = [10_000, 60_000, 360_000, 1_800_000];
 
-/** How long one that woke for the last time stays on the list, in milliseconds. */
+/** Milliseconds for which a schedule is listed after its last time. */
 const shownMs = 7 * 86_400_000;
 
-/** The schedules of an owner. The object's one alarm stands at the time that is next, and none where nothing is due. */
+/** The schedules of an owner. The object's alarm is the next due time. */
 export class OwnerScheduler implements Scheduler {
 	readonly #options: SchedulerOptions;
 	readonly #rows: ScheduleRows;
@@ -37,10 +36,10 @@ export class OwnerScheduler implements Scheduler {
 
 	setAgentSchedules(schedules: readonly NewSchedule[]): Promise<RpcResult<void>> {
 		return this.#change(() => {
-			const isKept = (one: StoredSchedule) =>
-				one.target.kind === 'session' || schedules.some((other) => isSamePlace(one, other));
-			for (const one of this.#rows.list()) if (!isKept(one)) this.#rows.remove(one.target, one.name);
-			for (const one of schedules) this.#put(one);
+			const isKept = (stored: StoredSchedule) =>
+				stored.target.kind === 'session' || schedules.some((schedule) => isSamePlace(stored, schedule));
+			for (const stored of this.#rows.list()) if (!isKept(stored)) this.#rows.remove(stored.target, stored.name);
+			for (const schedule of schedules) this.#put(schedule);
 		});
 	}
 
@@ -68,7 +67,7 @@ export class OwnerScheduler implements Scheduler {
 			}
 			this.#rows.removeOver(now - shownMs);
 		} catch (cause) {
-			// An alarm that throws is tried a few times only; this one has to come again.
+			// The platform repeats an alarm that throws only a few times.
 			log('error', 'schedules.alarm_failed', toFailureFields(cause));
 			return this.#options.storage.setAlarm(now + 60_000);
 		}
@@ -96,7 +95,7 @@ export class OwnerScheduler implements Scheduler {
 		if (this.#rows.count() >= mostOfOwner) refuse('The owner', mostOfOwner);
 	}
 
-	/** Wakes for one time, and stores what became of it. A time that was missed runs once, however often it was missed. */
+	/** Stores the outcome of a due time. Missed times run once. */
 	async #wake(due: DueSchedule, now: number): Promise<void> {
 		const { target, name, time, dueAt, createdAt } = due;
 		const next = findNext(time, { after: Math.max(now, dueAt), from: createdAt });
@@ -113,7 +112,7 @@ export class OwnerScheduler implements Scheduler {
 		}
 	}
 
-	/** Changes rows, all of them or none, and sets the alarm for what is next then. */
+	/** Changes all rows or none, and sets the next alarm. */
 	#change<T>(work: () => T): Promise<RpcResult<T>> {
 		return toRpcResult(async () => {
 			const done = this.#rows.transaction(work);
@@ -130,11 +129,11 @@ export class OwnerScheduler implements Scheduler {
 	}
 }
 
-function isSamePlace(one: NewSchedule, other: NewSchedule): boolean {
-	return one.name === other.name && JSON.stringify(one.target) === JSON.stringify(other.target);
+function isSamePlace(a: NewSchedule, b: NewSchedule): boolean {
+	return a.name === b.name && JSON.stringify(a.target) === JSON.stringify(b.target);
 }
 
-/** Whether a schedule is the one that is stored. One that woke for the last time may be set again. */
+/** Whether a schedule is unchanged. After its last time it may be set again. */
 function isSame({ dueAt, ...before }: StoredSchedule, schedule: NewSchedule): boolean {
 	const toText = ({ owner, user, time: { at, cron, every, timezone }, text, askers }: NewSchedule) =>
 		JSON.stringify([owner, user, at, cron, every, timezone, text, askers]);

@@ -1,27 +1,24 @@
 import { Cron } from 'croner';
-import { RunletError } from '../../core/base/errors.ts';
+import { createFieldError, type RunletError } from '../../core/base/errors.ts';
 import type { WakeupTime } from '../../core/tool/index.ts';
 
-/** Milliseconds of a unit. */
+/** Milliseconds. */
 const units = { m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const;
 
 const kinds = ['cron', 'every', 'at'] as const;
 
-/** The farthest time of `at` and the longest `every`, in milliseconds: ten years. */
+/** Milliseconds: ten years. */
 const farthestMs = 10 * 366 * units.d;
 
-/** An ISO time with its offset. Without one it would be the time of a machine that nobody knows. */
+/** ISO 8601 with its offset, because the machine's time zone means nothing. */
 const isoTime = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2})$/;
 
 /**
- * Checks when a schedule is due. Throws `invalid_argument`, which names the field and the remedy: for none or two of
- * `cron`, `every` and `at`, for one that is misspelt, and for one that never comes.
- *
- * @param prefix stands before the name of a field in the message
+ * Throws `invalid_argument`, which names the field after `prefix` and the remedy, unless exactly one of `cron`, `every`
+ * and `at` is given, is valid, and comes.
  */
 export function assertTime(time: WakeupTime, now: number, prefix = ''): void {
-	const refuse = (field: string, why: string) =>
-		new RunletError('invalid_argument', `${prefix}${field}: ${why}`, { field: `${prefix}${field}` });
+	const refuse = (field: string, why: string) => createFieldError('invalid_argument', `${prefix}${field}`, why);
 	const given = kinds.filter((kind) => time[kind] !== undefined);
 	const [kind] = given;
 	if (kind === undefined || given.length > 1)
@@ -37,11 +34,7 @@ export function assertTime(time: WakeupTime, now: number, prefix = ''): void {
 	if (kind === 'at' && next > now + farthestMs) throw refuse('at', 'this is more than ten years from now.');
 }
 
-/**
- * Finds the first time after another one, in milliseconds since 1970; nothing where there is none.
- *
- * @param from what `every` counts from, so that a late wake moves no later one
- */
+/** Returns milliseconds since 1970. `every` counts from `from`, so that a late wake does not move later times. */
 export function findNext(time: WakeupTime, { after, from }: { readonly after: number; readonly from: number }) {
 	if (time.at !== undefined) {
 		const at = Date.parse(time.at);
@@ -54,7 +47,7 @@ export function findNext(time: WakeupTime, { after, from }: { readonly after: nu
 	return openCron(time).nextRun(new Date(after))?.getTime();
 }
 
-/** Whether an ISO time is one of the calendar. `Date` takes 30 February for 2 March. */
+/** `Date` takes 30 February for 2 March. */
 function exists(isoText: string): boolean {
 	const day = isoText.slice(0, 10);
 	const begin = Date.parse(`${day}T00:00:00Z`);

@@ -13,16 +13,12 @@ import type { CreateInput, SessionApi } from '../objects/session-api.ts';
 import { toSessionName } from '../routes/ask-session.ts';
 import type { DueSchedule } from './rows.ts';
 
-/** The most sessions that the function of a schedule is told of. */
 const mostListed = 100;
 
-/** What became of a time; `gone` where the schedule or its session is there no more. */
+/** `gone`: the schedule or its session does not exist any more. */
 export type Woken = 'gone' | Omit<LastWake, 'at'>;
 
-/**
- * Wakes the session of a schedule for one time. The message has a key of the schedule and its time, so a time that is tried
- * again begins no second run. Throws where another try may help.
- */
+/** Wakes the session of a schedule. The key of the message has the due time, so that a retry begins no second run. */
 export async function wake(due: DueSchedule, { agents, config }: SchedulerOptions): Promise<Woken> {
 	const read = config();
 	const definition = findDefinition(due, agents);
@@ -40,7 +36,7 @@ function findDefinition({ target, name }: DueSchedule, agents: SchedulerOptions[
 	return agents.find((one) => one.name === target.agent)?.schedules?.find((one) => one.name === name);
 }
 
-/** Finds the budget of which nothing is left: the owner's day, or one of the user. */
+/** Returns the spent budget of the owner's day or of the user. */
 async function findSpent(
 	{ owner, user }: Pick<DueSchedule, 'owner' | 'user'>,
 	{ ledgers, storedKeys, findDayBudget }: Config,
@@ -56,7 +52,7 @@ async function findSpent(
 	return isSpent(daily) || isSpent(total) ? 'the user' : undefined;
 }
 
-/** The message; what became of the time where there is none. */
+/** Returns the message, or the outcome without one. */
 async function findText(
 	{ dueAt, name, owner, user, text = '' }: DueSchedule,
 	definition: AgentSchedule | undefined,
@@ -70,17 +66,17 @@ async function findText(
 		if (typeof written === 'string') return written;
 		throw new Error(`its function gave ${typeof written}, and not a text`);
 	} catch (cause) {
-		// The function is the project's, and so is its mistake. It is not called again for this time.
+		// A mistake of the project's function. It is not called again for this time.
 		return { outcome: 'failed', reason: toMessageText(cause).slice(0, 500) };
 	}
 }
 
-/** The sessions of an owner that were active since then: at most `mostListed`, the newest first. */
+/** The newest first. */
 async function listActive(directories: Config['directories'], owner: string, since: Date): Promise<ActiveSession[]> {
 	const { sessions } = await askDirectory(directories, owner, (one) => one.list({ limit: mostListed }));
 	return sessions
 		.filter(({ activeAt }) => activeAt >= since.getTime())
-		.map((one) => ({ ...one, createdAt: new Date(one.createdAt), activeAt: new Date(one.activeAt) }));
+		.map((session) => ({ ...session, createdAt: new Date(session.createdAt), activeAt: new Date(session.activeAt) }));
 }
 
 async function send(due: DueSchedule, text: string, definition: AgentSchedule | undefined, { sessions }: Config) {

@@ -5,7 +5,6 @@ import { type RpcResult, takeValue } from '../objects/result.ts';
 import type { StoredSchedule } from '../objects/schedule-api.ts';
 import { assertTime } from './time.ts';
 
-/** Makes the wake-ups of a session for its tools. */
 export function createWakeups({ session, owner, user, askers, directories }: WakingSession): Wakeups {
 	const target = { kind: 'session', session } as const;
 	const ask = async <T>(call: (one: DirectoryApi) => Promise<RpcResult<T>>): Promise<T> =>

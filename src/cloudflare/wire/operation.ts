@@ -2,12 +2,12 @@ import type * as v from 'valibot';
 import type { Right } from '../auth/rights.ts';
 import type { FailureStatus } from './error.ts';
 
-/** Who may call an operation: anybody, a sender by its signature, holders of a right, or keys with the scope admin or keys. */
+/** The callers: anybody, a sender with a signature, holders of a right, or keys with the scope admin or keys. */
 export type Access = 'anybody' | 'sender' | Right | 'admin' | 'keys';
 
 /**
- * An operation of the API: the source of its route, its entry in the OpenAPI document and the types of the client. Its name
- * in `operations/` is the `operationId`.
+ * An operation of the API: the source of its route, its entry in the OpenAPI document and the types of the client. Its
+ * name in `operations/` is the `operationId`.
  */
 export interface Operation {
 	readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete';
@@ -21,7 +21,7 @@ export interface Operation {
 	/** Markdown. */
 	readonly description?: string;
 	readonly query?: v.GenericSchema<unknown, object> & { readonly entries: Readonly<Record<string, v.GenericSchema>> };
-	/** Whether unknown query parameters are ignored: webhook senders, other protocols and links in browsers add their own. */
+	/** Whether unknown query parameters are ignored: webhook senders, browsers and other protocols add their own. */
 	readonly ignoresQuery?: true;
 	readonly headers?: readonly RequestHeader[];
 	readonly json?: v.GenericSchema<unknown, object>;

@@ -29,8 +29,8 @@ const remedies: Readonly<Record<string, readonly [code: string, message: string]
 };
 
 /**
- * Returns an error as its reader may see it. Only operators read errors of the setup and words of a provider. Others read
- * a neutral text and the id of the log entry.
+ * Returns an error as its reader may see it. Only operators read errors of the setup and words of a provider. Others
+ * read a neutral text and the id of the log entry.
  */
 export function showError<E extends Shown>(error: E, { isOperator, id }: Reader): E | Shown {
 	if (isOperator || !isOfOperator(error)) return error;

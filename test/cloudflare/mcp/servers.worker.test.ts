@@ -168,7 +168,7 @@ describe('a server of an owner', () => {
 		for (let n = 0; n < 50; n++) await one.putEntry({ kind: 'mcp', name: `many${n}`, definition, most: 50 });
 		const response = await put('one-more', simple);
 		expect(response.status).toBe(409);
-		expect((await response.json<Refusal>()).error.message).toMatch(/50 servers.*Remove one/);
+		expect((await response.json<Refusal>()).error.message).toMatch(/50 servers.*Delete one/);
 	});
 });
 

@@ -30,8 +30,8 @@ export function assertToolName(name: string): void {
 }
 
 /**
- * Checks a definition, and returns what is stored. `secrets` are the kept ones, too. Throws `invalid_request`, which names the
- * field and the remedy, and shows no secret.
+ * Checks a definition, and returns what is stored. `secrets` are the kept ones, too. Throws `invalid_request`, which
+ * names the field and the remedy, and shows no secret.
  */
 export function toStoredTool(
 	name: string,
@@ -55,7 +55,7 @@ export function toStoredTool(
 	return { ...body, secretNames: Object.keys(secrets) };
 }
 
-/** Lists the secrets that a new definition leaves out and names in a header. Another URL keeps none: it might send them elsewhere. */
+/** Lists the secrets that a new definition leaves out but uses. Another URL keeps none: it might leak them. */
 export function listKeptSecrets(before: StoredTool, { url, headers, secrets = {} }: ToolBody): readonly string[] {
 	if (before.url !== url) return [];
 	const used = listSecretNames(headers);

@@ -1,11 +1,10 @@
 import { check } from '../../../core/base/check.ts';
-import { RunletError } from '../../../core/base/errors.ts';
 import { providerName, type Tool } from '../../../core/tool/index.ts';
 import type { Config } from '../../config/config.ts';
 import { log, toFailureFields } from '../../log.ts';
 import { askRegistry, type Entry } from '../../objects/directory/registry.ts';
 import { storedTool } from '../../wire/tool.ts';
-import { openSecrets, type Registered, resealSecrets, type Secrets } from '../registered-secrets.ts';
+import { openOrRefuse, resealSecrets } from '../registered-secrets.ts';
 import type { StoredTool } from './definition.ts';
 import { createUserTool } from './tool.ts';
 
@@ -14,8 +13,8 @@ export function readStoredTool({ definition }: Pick<Entry, 'definition'>): Store
 }
 
 /**
- * Loads the tools of an owner, without those whose names are taken. Throws `overloaded` if they cannot be read. A tool that is
- * no longer usable is left out, and logged.
+ * Loads the tools of an owner, without those whose names are taken. Throws `overloaded` if they cannot be read. A tool
+ * that is no longer usable is left out, and logged.
  */
 export async function loadUserTools(
 	config: Config,
@@ -38,14 +37,4 @@ export async function loadUserTools(
 	});
 	await Promise.all(entries.map((entry) => resealSecrets(config, { owner, kind: 'tool', name: entry.name }, entry)));
 	return tools;
-}
-
-async function openOrRefuse(config: Config, about: Registered, entry: Entry): Promise<Secrets> {
-	const secrets = await openSecrets(config, about, entry);
-	if (secrets !== undefined) return secrets;
-	log('warn', 'tool.secrets_not_readable', { 'gen_ai.tool.name': about.name });
-	throw new RunletError(
-		'conflict',
-		`The secrets of ${about.name} cannot be read: SECRETS_KEY has no longer their key. Its owner has to define it again.`,
-	);
 }

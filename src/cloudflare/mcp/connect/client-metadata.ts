@@ -1,20 +1,20 @@
 import type { OAuthClientMetadata } from '@modelcontextprotocol/client';
 import type { Config } from '../../config/config.ts';
 
-/** Where the document of this Worker stands, and where logins come back to, below its public address. */
+/** Below the public address of this Worker. */
 const paths = { document: '/v1/mcp/client.json', callback: '/v1/mcp/callback' } as const;
 
 export function toCallbackUrl(config: Config): string {
 	return `${config.findPublicUrl()}${paths.callback}`;
 }
 
-/** The address of the document, which is the client's id. None on a laptop: a provider could not read it. */
+/** The address of the document is the client's id. Undefined on a laptop, where no provider could read it. */
 export function toClientId(config: Config): string | undefined {
 	const base = config.findPublicUrl();
 	return base.startsWith('https:') ? `${base}${paths.document}` : undefined;
 }
 
-/** What a login page is told of this Worker. It has no secret, so everybody may read it. */
+/** Public facts of this Worker for login pages. */
 export function createClientMetadata(config: Config) {
 	return {
 		client_name: 'Runlet',
@@ -26,7 +26,7 @@ export function createClientMetadata(config: Config) {
 	} satisfies OAuthClientMetadata;
 }
 
-/** The document at the client's id. None on a laptop, and where nobody says where this Worker is reached. */
+/** Undefined on a laptop, and without a public address. */
 export function describeClient(config: Config) {
 	const id = config.publicUrl === undefined ? undefined : toClientId(config);
 	return id === undefined ? undefined : { client_id: id, ...createClientMetadata(config) };

@@ -9,31 +9,29 @@ import { type FoundServer, findServers } from '../servers/find.ts';
 import { createAcceptance } from './accepted.ts';
 import { openServer } from './open.ts';
 
-/** How long a turn waits for the tools of a server, in milliseconds. It is asked on, and the next turn may have them. */
+/** Milliseconds that a turn waits for the tools of a server. The next turn may have them. */
 const patienceMs = 10_000;
 
-/** A connection that is open, and what it was made of. */
 interface Open {
-	/** Tells a server that was registered again from what it was. */
+	/** Distinguishes versions of a server. */
 	readonly made: string;
 	readonly connection: Promise<McpConnection>;
 }
 
-/** Makes the connections of a session. */
 export function createConnections(options: ConnectionsOptions): McpConnections {
 	const open = new Map<string, Open>();
 	let servers: Promise<readonly FoundServer[]> | undefined;
-	/** What the readers of the run were told of each server, so that no turn repeats it. */
-	const told = new Map<string, string>();
-	/** Those with which something was wrong. The next run asks them anew: somebody may have mended it. */
+	/** The last problem of each server in this run, so that no turn repeats it. */
+	const reported = new Map<string, string>();
+	/** Servers with a problem. The next run connects again. */
 	const troubled = new Set<string>();
-	/** Those that a turn of this run has waited for in vain. */
+	/** Servers whose tools did not arrive in time in this run. */
 	const late = new Set<string>();
 	let warn: Warn = () => {};
 
-	const tell = (server: string, code: string, message: string): void => {
-		if (told.get(server) === message) return;
-		told.set(server, message);
+	const report = (server: string, code: string, message: string): void => {
+		if (reported.get(server) === message) return;
+		reported.set(server, message);
 		log('warn', 'mcp.problem', { 'runlet.mcp.server': server, 'error.type': code });
 		warn(`mcp_${code}`, message);
 	};
@@ -52,7 +50,7 @@ export function createConnections(options: ConnectionsOptions): McpConnections {
 			acceptance: createAcceptance(config, server),
 			onProblem: ({ code, message }) => {
 				if (code !== 'left_out' && code !== 'cut') troubled.add(server.name);
-				tell(server.name, code, message);
+				report(server.name, code, message);
 			},
 		});
 		const opened = { made, connection };
@@ -69,7 +67,7 @@ export function createConnections(options: ConnectionsOptions): McpConnections {
 		} catch (thrown) {
 			const { code, message } = toRunletError(thrown);
 			if (code === 'timeout') late.add(server.name);
-			tell(server.name, 'unreachable', `${server.name}: ${message}`);
+			report(server.name, 'unreachable', `${server.name}: ${message}`);
 			return [];
 		}
 	};
@@ -84,7 +82,7 @@ export function createConnections(options: ConnectionsOptions): McpConnections {
 			void closeAll(drop([...troubled]));
 			troubled.clear();
 			servers = undefined;
-			told.clear();
+			reported.clear();
 			late.clear();
 		},
 		loadTools: async (given) => {
@@ -107,7 +105,7 @@ async function closeAll(all: readonly Open[]): Promise<void> {
 	await Promise.all(all.map(({ connection }) => connection.then((one) => one.close()).catch(() => {})));
 }
 
-/** Describes all that a connection depends on. It is compared and not kept anywhere else. */
+/** Compares servers with their secrets. Nothing else keeps the text. */
 async function describeServer({ openSecrets, ...rest }: FoundServer): Promise<string> {
 	return JSON.stringify([rest, await openSecrets()]);
 }

@@ -1,4 +1,4 @@
-import { RunletError, toRunletError } from '../../../core/base/errors.ts';
+import { createFieldError, RunletError, toRunletError } from '../../../core/base/errors.ts';
 import { withTimeLimit } from '../../../core/base/promises.ts';
 import { type AcceptedTools, listDifferences } from '../../../core/mcp/acceptance.ts';
 import type { Config } from '../../config/config.ts';
@@ -7,23 +7,19 @@ import { createAcceptance } from './accepted.ts';
 import { LoginStore } from './login-store.ts';
 import { openServer } from './open.ts';
 
-/** A tool of a server, and what changed since it was accepted. */
+/** `differences`: the changes since the tool was accepted. */
 export interface InspectedTool {
 	readonly name: string;
 	readonly hash: string;
 	readonly differences?: readonly { readonly field: string; readonly accepted: string; readonly offered: string }[];
 }
 
-/** What a server answered: its tools, or why not. */
 export type Inspected = { readonly tools: readonly InspectedTool[] } | { readonly problem: RunletError };
 
-/** How long a request waits for a server, in milliseconds. */
+/** Milliseconds for a server's answer. */
 const patienceMs = 15_000;
 
-/**
- * Asks a server for its tools, and compares them with what was accepted. It accepts nothing, and never throws for a server
- * that fails.
- */
+/** Compares the tools of a server with the accepted ones. Accepts nothing, and never throws for a server that fails. */
 export async function inspectServer(config: Config, server: FoundServer): Promise<Inspected> {
 	try {
 		const [offered, accepted] = await Promise.all([
@@ -41,10 +37,7 @@ export async function inspectServer(config: Config, server: FoundServer): Promis
 	}
 }
 
-/**
- * Accepts tools by the hashes of what was seen of them. Throws `conflict` if a server now says something else, and
- * `not_found` for a tool that it has not.
- */
+/** Accepts tools by hash. Throws `conflict` for a tool that changed again, and `not_found` for a missing one. */
 export async function acceptOffered(
 	config: Config,
 	server: FoundServer,
@@ -54,26 +47,24 @@ export async function acceptOffered(
 	for (const [name, hash] of Object.entries(hashes)) {
 		const field = `tools.${name.slice(0, 100)}`;
 		const tool = Object.hasOwn(offered, name) ? offered[name] : undefined;
-		if (tool === undefined) throw new RunletError('not_found', `${field}: the server has no such tool now.`, { field });
+		if (tool === undefined) throw createFieldError('not_found', field, 'the server has no such tool now.');
 		if (tool.hash !== hash)
-			throw new RunletError('conflict', `${field}: the server now says something else. Read it, and try again.`, {
-				field,
-			});
+			throw createFieldError('conflict', field, 'the server now says something else. Read it, and try again.');
 	}
 	const seen = Object.entries(offered).filter(([name]) => Object.hasOwn(hashes, name));
 	await createAcceptance(config, server).replace(Object.fromEntries(seen));
 }
 
-/** Lists what a server says of its tools now. Throws what is wrong with it. */
+/** Throws the problem of the server. */
 async function listOffered(config: Config, server: FoundServer): Promise<AcceptedTools> {
 	let offered: AcceptedTools = {};
 	let problem: string | undefined;
 	const { tokens } = server.auth === undefined ? {} : await new LoginStore(config, server).read();
 	const connection = await openServer(server, {
 		config,
-		// Who only looks is given no link.
+		// A reader gets no login link.
 		mayLogIn: tokens !== undefined,
-		// To it all tools are new, so it is told all of them.
+		// To this acceptance all tools are new.
 		acceptance: {
 			read: async () => ({}),
 			accept: async (tools) => {

@@ -2,19 +2,19 @@ import * as v from 'valibot';
 import { RunletError } from '../../../core/base/errors.ts';
 import { openSecrets, sealSecrets } from '../../agent/registered-secrets.ts';
 import type { Config } from '../../config/config.ts';
-import { askRegistry, toEntryName } from '../../objects/directory/registry.ts';
-import type { loginHead } from '../servers/login-state.ts';
+import { askRegistry, changeEntry, type Entry, toEntryName } from '../../objects/directory/registry.ts';
+import type { loginHead } from '../servers/find.ts';
 
 const optionalText = v.optional(v.string());
 
-/** The client at the provider (RFC 7591). What else it was told is kept, too. */
+/** The client at the provider (RFC 7591), with further fields of the provider. */
 const client = v.looseObject({
 	client_id: v.string(),
 	client_secret: optionalText,
 	issuer: optionalText,
 });
 
-/** The tokens (RFC 6749). */
+/** RFC 6749. */
 const tokens = v.looseObject({
 	access_token: v.string(),
 	token_type: v.string(),
@@ -25,61 +25,54 @@ const tokens = v.looseObject({
 	issuer: optionalText,
 });
 
-/** What is known of the provider. */
 const discovery = v.looseObject({ authorizationServerUrl: v.string(), resourceMetadataUrl: optionalText });
 
-/** A login that was begun: its link was given out, and nobody came back yet. */
+/** A login whose link was given out. */
 const begun = v.object({
 	/** The single-use part of the link's `state`. */
 	id: v.string(),
 	verifier: v.string(),
-	/** The authorization server of the link: what comes back must come from it. */
+	/** The authorization server of the link, from which the answer must come. */
 	discovery: v.optional(discovery),
-	/** The session that waits for it. */
+	/** The session that waits for the login. */
 	session: v.optional(v.string()),
-	/** In milliseconds since 1970. */
+	/** Milliseconds since 1970. */
 	expiresAt: v.number(),
 });
 
 const loginState = v.object({
-	/** The address that the login is for. */
+	/** The address of the server. */
 	url: v.string(),
-	/** Who this Worker is at the provider. */
+	/** This Worker at the provider. */
 	client: v.optional(client),
-	/** The callback with which it registered there. */
+	/** The callback of the registration. */
 	callback: optionalText,
 	tokens: v.optional(tokens),
 	begun: v.array(begun),
-	/** Who refreshes the tokens now, and until when others wait for it. */
+	/** Who refreshes the tokens, and until when others wait. */
 	refreshing: v.optional(v.object({ by: v.string(), until: v.number() })),
 });
 
-/** The login of an owner to a server. */
 export type LoginState = Readonly<v.InferOutput<typeof loginState>>;
 export type BegunLogin = LoginState['begun'][number];
 
-/** Whose login it is, and to what. */
 export interface LoginPlace {
 	readonly owner: string;
-	/** The person who has logged in; the owner itself if it is missing. */
+	/** The person; the owner itself if it is missing. */
 	readonly user?: string;
-	/** The name of the server. */
 	readonly name: string;
 	readonly url: string;
 }
 
-/** The most logins of an owner, those of its users included. */
+/** The most logins of an owner and its users. */
 const mostLogins = 20_000;
 
-/** How often a change is tried again that somebody else's came before. */
-const mostTries = 20;
-
-/** The most characters of a login. What a hostile provider sends must not fill the object. */
+/** Characters. A hostile provider must not fill the object. */
 const longest = 200_000;
 
 /**
- * The login of an owner or of one of its users to a server, sealed in the owner's registry. A login for another address under the same name reads
- * as none, so that its tokens are sent nowhere else.
+ * The login of an owner, or of one of its users, to a server. It is sealed in the owner's registry. A login for another
+ * address reads as none, so that its tokens go nowhere else.
  */
 export class LoginStore {
 	readonly #config: Config;
@@ -91,50 +84,46 @@ export class LoginStore {
 	}
 
 	async read(): Promise<LoginState> {
-		return (await this.#readVersion()).state;
+		const { owner } = this.#place;
+		const name = toEntryName(this.#place);
+		return this.#open(
+			await askRegistry(this.#config.directories, owner, (registry) => registry.getEntry('mcp-login', name)),
+		);
 	}
 
-	/**
-	 * Changes the login. Of two changes at once the second sees the first. `undefined` changes nothing.
-	 *
-	 * @param change may be called several times
-	 */
+	/** Changes the newest login, and is called again if another change comes first. Undefined changes nothing. */
 	async change(change: (state: LoginState) => LoginState | undefined): Promise<LoginState> {
-		for (let tries = 1; tries <= mostTries; tries++) {
-			const { state, version } = await this.#readVersion();
-			const next = change(state);
-			if (next === undefined) return state;
-			if (await this.#write(next, version)) return next;
-		}
-		throw new RunletError('overloaded', `The login to ${this.#place.name} is changed too often. Try again.`);
+		const { owner } = this.#place;
+		const place = { kind: 'mcp-login', name: toEntryName(this.#place), most: mostLogins } as const;
+		let state: LoginState = emptyLogin(this.#place);
+		await changeEntry(this.#config.directories, owner, place, async (entry) => {
+			const before = await this.#open(entry);
+			const next = change(before);
+			state = next ?? before;
+			return next && this.#seal(next);
+		});
+		return state;
 	}
 
-	async #readVersion(): Promise<{ readonly state: LoginState; readonly version: string | undefined }> {
+	async #open(entry: Entry | undefined): Promise<LoginState> {
 		const { owner, url } = this.#place;
-		const name = toEntryName(this.#place);
-		const entry = await askRegistry(this.#config.directories, owner, (one) => one.getEntry('mcp-login', name));
-		const empty = { url, begun: [] };
-		if (entry === undefined) return { state: empty, version: undefined };
-		const opened = await openSecrets(this.#config, { owner, kind: 'mcp-login', name }, entry);
+		const about = { owner, kind: 'mcp-login', name: toEntryName(this.#place) } as const;
+		const opened = entry && (await openSecrets(this.#config, about, entry));
 		const stored = opened?.login === undefined ? undefined : v.parse(loginState, JSON.parse(opened.login));
-		const state = stored?.url === url ? stored : empty;
-		return { state, version: entry.version };
+		return stored?.url === url ? stored : emptyLogin(this.#place);
 	}
 
-	async #write(state: LoginState, replaces: string | undefined): Promise<boolean> {
+	async #seal(state: LoginState) {
 		const { owner, url } = this.#place;
-		const name = toEntryName(this.#place);
 		const login = JSON.stringify(state);
 		if (login.length > longest)
 			throw new RunletError('too_large', `The login to ${this.#place.name} has more than ${longest} characters.`);
-		const about = { owner, kind: 'mcp-login', name } as const;
-		const sealed = await sealSecrets(this.#config, about, { login });
+		const about = { owner, kind: 'mcp-login', name: toEntryName(this.#place) } as const;
 		const head: v.InferOutput<typeof loginHead> = { url, isLoggedIn: state.tokens !== undefined };
-		const { kind } = about;
-		const change = { kind, name, definition: JSON.stringify(head), sealed, replaces, most: mostLogins };
-		const outcome = await askRegistry(this.#config.directories, owner, (one) => one.putEntry(change));
-		if (outcome === 'full')
-			throw new RunletError('conflict', `There are ${mostLogins} logins, which is the most. Log out of one first.`);
-		return outcome === 'stored';
+		return { definition: JSON.stringify(head), sealed: await sealSecrets(this.#config, about, { login }) };
 	}
+}
+
+function emptyLogin({ url }: LoginPlace): LoginState {
+	return { url, begun: [] };
 }

@@ -13,40 +13,39 @@ import { createClientMetadata, toCallbackUrl, toClientId } from './client-metada
 import { type BegunLogin, type LoginState, LoginStore } from './login-store.ts';
 import { sealState } from './state.ts';
 
-/** How long a link to a login page is good, in milliseconds. */
+/** Milliseconds for which a link is valid. */
 const linkMs = 3_600_000;
 
-/** The most links of a login that are good at a time. */
+/** The most valid links of a login. */
 const mostLinks = 20;
 
-/** How long the others wait for who refreshes the tokens, in milliseconds. */
+/** Milliseconds that others wait for a refresh of the tokens. */
 const refreshMs = 20_000;
 
-/** How often they look, in milliseconds. */
+/** Milliseconds between their looks. */
 const lookMs = 200;
 
-/** What a login is made with. */
 export interface LoginOptions {
 	readonly config: Config;
 	readonly server: FoundServer;
-	/** The person who logs in; the owner itself if it is missing. */
+	/** The person; the owner itself if it is missing. */
 	readonly user?: string;
-	/** The session that waits for the login, if it is one. */
+	/** The session that waits for the login. */
 	readonly session?: string;
-	/** Whether a login may begin. Otherwise the one that there is is used. */
+	/** Whether a login may begin, or only an existing one is used. */
 	readonly mayBegin?: boolean;
-	/** The login that comes back from its page. */
+	/** The login that returns from its page. */
 	readonly begun?: BegunLogin;
 }
 
 /**
- * The login of an owner or of one of its users to a server, as the protocol's client wants it (OAuth 2.1). Everything that it keeps is sealed in
- * the owner's registry. Of several sessions one refreshes the tokens at a time, and the others take what it got.
+ * The login of an owner or a user as the protocol's client needs it (OAuth 2.1). One of several sessions refreshes the
+ * tokens, and the others take them.
  */
 export class OwnerLogin implements OAuthClientProvider {
 	readonly #options: LoginOptions;
 	readonly #store: LoginStore;
-	/** Tells this login from those of other sessions. */
+	/** Distinguishes logins of several sessions. */
 	readonly #by = crypto.randomUUID();
 	#linkId = '';
 	#verifier = '';
@@ -60,7 +59,7 @@ export class OwnerLogin implements OAuthClientProvider {
 		this.#store = new LoginStore(options.config, { owner, user, name, url });
 	}
 
-	/** The page to which a person was last sent. */
+	/** The last page for a person. */
 	get link(): URL | undefined {
 		return this.#link;
 	}
@@ -88,7 +87,7 @@ export class OwnerLogin implements OAuthClientProvider {
 	async clientInformation(): Promise<StoredOAuthClientInformation | undefined> {
 		const { client, callback } = await this.#store.read();
 		const { clientId } = this.#auth;
-		// A client that registered itself is known at its own address only.
+		// A client that registered itself is known at its own address.
 		if (clientId === undefined) return callback === this.redirectUrl ? client : undefined;
 		const { clientSecret } = await this.#options.server.openSecrets();
 		return {
@@ -100,12 +99,12 @@ export class OwnerLogin implements OAuthClientProvider {
 
 	async saveClientInformation(information: StoredOAuthClientInformation): Promise<void> {
 		const { client_secret: _, ...open } = information;
-		// A secret of the definition stays there.
+		// The secret of a definition stays there.
 		const kept = this.#auth.clientId === undefined ? information : open;
 		await this.#store.change((state) => ({ ...state, client: { ...kept }, callback: this.redirectUrl }));
 	}
 
-	/** With a context the client is about to refresh the tokens, so that others wait until it has. */
+	/** With a context the client is about to refresh the tokens, and others wait for it. */
 	async tokens(context?: OAuthClientInformationContext): Promise<StoredOAuthTokens | undefined> {
 		const state = await this.#store.read();
 		const isRefreshed = context !== undefined && state.tokens?.refresh_token !== undefined;
@@ -117,7 +116,7 @@ export class OwnerLogin implements OAuthClientProvider {
 		await this.#store.change((state) => ({
 			...state,
 			tokens: { ...tokens },
-			// Once somebody is logged in, no other link is good.
+			// Other links end with the login.
 			begun: begun === undefined ? state.begun : [],
 			refreshing: undefined,
 		}));
@@ -142,7 +141,7 @@ export class OwnerLogin implements OAuthClientProvider {
 		return discovery ?? this.#discovery;
 	}
 
-	/** Keeps what is needed when the person comes back. */
+	/** Stores the data for the return of the person. */
 	async redirectToAuthorization(url: URL): Promise<void> {
 		const { scopes } = this.#auth;
 		if (scopes !== undefined) url.searchParams.set('scope', scopes.join(' '));
@@ -184,7 +183,7 @@ export class OwnerLogin implements OAuthClientProvider {
 		return typeof auth === 'object' ? auth : {};
 	}
 
-	/** Waits until nobody else refreshes the tokens, and says that this one does. */
+	/** Waits for the refresh of another login, and announces its own. */
 	async #takeTurn(): Promise<LoginState> {
 		for (;;) {
 			const now = Date.now();

@@ -11,14 +11,13 @@ import { openState } from './state.ts';
 
 type FindServer = (owner: string, name: string) => Promise<FoundServer | undefined>;
 
-/** How a login ended. */
 export type FinishedLogin =
-	/** Somebody is logged in. The sessions waited for it. */
+	/** The sessions wait for the login. */
 	| { readonly server: string; readonly owner: string; readonly sessions: readonly string[] }
-	/** What to tell the person. */
+	/** For the person. */
 	| { readonly problem: string };
 
-/** Begins a login outside of a run. Gives its page; nothing if what is stored of a login is still good. */
+/** Returns the page of a login outside of a run. Undefined if the stored login is valid. */
 export async function beginLogin(config: Config, server: FoundServer): Promise<URL | undefined> {
 	if (server.auth === undefined)
 		throw new RunletError('conflict', `${server.name} has no login. Register it with auth: 'oauth'.`);
@@ -32,7 +31,7 @@ export async function beginLogin(config: Config, server: FoundServer): Promise<U
 	return login.link;
 }
 
-/** Finishes a login: takes its link out of use, and exchanges the code for tokens. */
+/** Ends the link of a login, and exchanges the code for tokens. */
 export async function endLogin(config: Config, query: URLSearchParams, findServer: FindServer): Promise<FinishedLogin> {
 	const over = { problem: 'This link is used or too old. Ask for a new one.' };
 	const returning = await openState(config, query.get('state') ?? '');
@@ -52,14 +51,14 @@ export async function endLogin(config: Config, query: URLSearchParams, findServe
 	}
 }
 
-/** Takes a link out of use. Returns its login, if it was good, and all that were begun. */
+/** Returns the login of a valid link, and all that were begun. */
 async function takeLink(store: LoginStore, id: string) {
 	let begun: BegunLogin | undefined;
 	let all: readonly BegunLogin[] = [];
 	await store.change((state) => {
 		all = state.begun;
-		begun = state.begun.find((one) => one.id === id);
-		return begun === undefined ? undefined : { ...state, begun: state.begun.filter((one) => one.id !== id) };
+		begun = state.begun.find((login) => login.id === id);
+		return begun === undefined ? undefined : { ...state, begun: state.begun.filter((login) => login.id !== id) };
 	});
 	return { begun: begun !== undefined && begun.expiresAt > Date.now() ? begun : undefined, all };
 }

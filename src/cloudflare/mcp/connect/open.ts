@@ -5,19 +5,16 @@ import type { FoundServer } from '../servers/find.ts';
 import { OwnerLogin } from './login.ts';
 import { LoginStore } from './login-store.ts';
 
-/** What a connection is made with. */
 export interface OpenOptions extends Pick<ConnectionOptions, 'acceptance' | 'onProblem'> {
 	readonly config: Config;
 	readonly session?: string;
-	/** The person of the session. */
 	readonly user?: string;
 	/** Whether the owner itself is the person. Nobody else begins its login. */
 	readonly isOwners?: boolean;
-	/** Whether a login may begin, if the server wants one. */
 	readonly mayLogIn: boolean;
 }
 
-/** Makes the connection to a server for its owner. Nothing is sent. Throws if what it is sent is not there. */
+/** Sends nothing. Throws for a missing secret. */
 export async function openServer(
 	server: FoundServer,
 	{ config, session, user, isOwners = false, mayLogIn, ...options }: OpenOptions,
@@ -27,7 +24,7 @@ export async function openServer(
 	const { allowLoopback } = server;
 	return createConnection(toServer(server, url, headers), { ...options, allowLoopback, secrets, login });
 
-	/** The login of the owner is for all its sessions. Without it each person logs in for their own. */
+	/** The owner's login is for all its sessions. Without it each person logs in. */
 	async function createLogin(): Promise<OwnerLogin> {
 		const ofOwner = user === undefined || (await new LoginStore(config, server).read()).tokens !== undefined;
 		return new OwnerLogin({

@@ -3,19 +3,18 @@ import { RunletError } from '../../../core/base/errors.ts';
 import { parseJson } from '../../../core/base/json.ts';
 import type { Config } from '../../config/config.ts';
 
-/** Which link of whose login comes back. */
+/** The link of a login. */
 const returning = v.object({ owner: v.string(), user: v.optional(v.string()), name: v.string(), id: v.string() });
 export type Returning = v.InferOutput<typeof returning>;
 
-/** What it is sealed for. */
 const about = 'the state of a login';
 
-/** Makes the `state` of a link. Nobody can read it or make one. */
-export function sealState(config: Config, given: Returning): Promise<string> {
-	return config.findSecretsBox().seal(JSON.stringify(given), about);
+/** Nobody else can read or make a `state`. */
+export function sealState(config: Config, login: Returning): Promise<string> {
+	return config.findSecretsBox().seal(JSON.stringify(login), about);
 }
 
-/** Reads a `state` that came back. Nothing for one that this Worker did not make, as if it has no key to make any. */
+/** Returns undefined for a `state` that this Worker did not make, also if it has no key. */
 export async function openState(config: Config, sealed: string): Promise<Returning | undefined> {
 	try {
 		const opened = await config.findSecretsBox().open(sealed, about);

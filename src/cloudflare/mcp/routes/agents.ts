@@ -1,7 +1,7 @@
 import type { Context } from 'hono';
 import { Hono } from 'hono/tiny';
 import type { Actor } from '../../../core/base/actor.ts';
-import { RunletError } from '../../../core/base/errors.ts';
+import { createFieldError, RunletError } from '../../../core/base/errors.ts';
 import { parseJson } from '../../../core/base/json.ts';
 import { type Agent, findAgent } from '../../agent/define.ts';
 import { createResolver } from '../../agent/resolver.ts';
@@ -20,13 +20,13 @@ export function createAgentsRoute({ agents, skills }: Runtime) {
 		assertOrigin(c);
 		assertMay(c, 'createSession');
 		const person = getPerson(c);
-		// Whatever comes this way, a model may have written.
+		// A model may have written the message.
 		const caller: PersonCaller = { ...person, by: { ...person.by, via: 'mcp' } };
 		const agent = findAgent(agents, c.req.param('agent'));
 		const config = readConfig(c.env);
 		const sessionName = c.req.query('session');
 		if (sessionName !== undefined) assertName(sessionName);
-		const { serveAgent } = await import('../serve/handler.ts');
+		const { serveAgent } = await import('../serve/server.ts');
 		return serveAgent(c.req.raw, {
 			agent,
 			skills: createResolver(agent, {
@@ -43,7 +43,7 @@ export function createAgentsRoute({ agents, skills }: Runtime) {
 	});
 }
 
-/** Refuses a page of another site, so that no browser is led to a server of this machine (DNS rebinding). */
+/** Refuses pages of other sites, which could reach a server of this machine through a browser (DNS rebinding). */
 function assertOrigin(c: Context<RouteEnv>): void {
 	const origin = c.req.header('origin');
 	if (origin === undefined || isAllowedPage(c, origin)) return;
@@ -54,35 +54,35 @@ function assertOrigin(c: Context<RouteEnv>): void {
 	);
 }
 
-/** How long after its last activity a session is removed that its client gave no name, in milliseconds. */
+/** Milliseconds from the last activity to the removal, for a session without a name. */
 const fleetingMs = 86_400_000;
 
-interface Wanted {
-	/** Who calls, as the session keeps them who creates it. */
+interface SessionRequest {
+	/** The actor who creates the session. */
 	readonly creator: Actor;
 	readonly caller: PersonCaller;
 	readonly agent: Agent;
 	readonly name: string | undefined;
 }
 
-function findSession(c: Context<RouteEnv>, { caller, agent, name, creator }: Wanted): ServedSession {
+function findSession(c: Context<RouteEnv>, { caller, agent, name, creator }: SessionRequest): ServedSession {
 	if (name !== undefined) assertName(name);
 	const { sessions } = readConfig(c.env);
 	const { expiresAfterMs = fleetingMs } = agent;
-	const given = name === undefined ? undefined : readId(sessions, name);
+	const known = name === undefined ? undefined : readId(sessions, name);
 	const { owner, by } = caller;
 	const named = () => sessions.idFromName(toSessionName({ owner, user: by.user }, 'mcp', agent.name, name ?? ''));
-	const id = given ?? (name === undefined ? sessions.newUniqueId() : named());
+	const id = known ?? (name === undefined ? sessions.newUniqueId() : named());
 	return {
 		id: id.toString(),
-		...(given === undefined && {
+		...(known === undefined && {
 			create: { agent: agent.name, owner, user: by.user, by: creator, ...(name === undefined && { expiresAfterMs }) },
 		}),
 		ask: (call, isSafe = false) => askSession(c, id, call, isSafe),
 	};
 }
 
-/** Reads the id of a session. Nothing for a name of the client's. */
+/** Returns undefined for a name of the client. */
 function readId(sessions: SessionNamespace, text: string): DurableObjectId | undefined {
 	try {
 		return sessions.idFromString(text);
@@ -93,8 +93,8 @@ function readId(sessions: SessionNamespace, text: string): DurableObjectId | und
 
 function assertName(name: string): void {
 	if (name !== '' && name.length <= 200) return;
-	const message = 'session: expected the id of a session, or a name of your own with 1 to 200 characters.';
-	throw new RunletError('invalid_request', message, { field: 'session' });
+	const message = 'expected the id of a session, or a name of your own with 1 to 200 characters.';
+	throw createFieldError('invalid_request', 'session', message);
 }
 
 async function readText(request: Request): Promise<string> {

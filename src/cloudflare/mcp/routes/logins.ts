@@ -1,4 +1,3 @@
-import { html } from 'hono/html';
 import { RunletError } from '../../../core/base/errors.ts';
 import type { Runtime } from '../../agent/runtime.ts';
 import { readConfig } from '../../config/config.ts';
@@ -7,16 +6,17 @@ import { reach } from '../../objects/reach.ts';
 import { takeValue } from '../../objects/result.ts';
 import { mount } from '../../routes/mount.ts';
 import { assertStrangerRate } from '../../routes/rate.ts';
+import { writePage } from '../../routes/respond.ts';
 import { finishLogin, getClientMetadata } from '../../wire/operations/mcp.ts';
 import { describeClient } from '../connect/client-metadata.ts';
 import { findServer } from '../servers/find.ts';
 
-/** The longest query that a login page sends back. */
+/** Characters of the query from a login page. */
 const longestQuery = 8_000;
 
 /**
- * What login pages ask of this Worker: who it is, and to take back who logged in. A browser that comes back has no key. Its
- * `state` says whose login it is, and only this Worker can have made it.
+ * The OAuth client metadata, and the return from a login page. A returning browser has no key: its `state` names the
+ * login, and only this Worker can have made it.
  */
 export function createLoginRoutes({ agents }: Runtime) {
 	return [
@@ -32,7 +32,7 @@ export function createLoginRoutes({ agents }: Runtime) {
 		mount(finishLogin, async (c) => {
 			const config = readConfig(c.env);
 			const { searchParams: query, search } = new URL(c.req.url);
-			// Who has no link may not keep this Worker busy.
+			// Requests without a link are limited.
 			await assertStrangerRate(c);
 			c.header('cache-control', 'no-store');
 			if (search.length > longestQuery) return c.html(writePage('The address is too long.'), 400);
@@ -40,14 +40,14 @@ export function createLoginRoutes({ agents }: Runtime) {
 			const finished = await endLogin(config, query, (owner, name) => findServer(name, { config, agents, owner }));
 			if ('problem' in finished) return c.html(writePage(finished.problem), 400);
 			const { owner, server, sessions } = finished;
-			await Promise.all(sessions.map((session) => tellSession(config, { session, owner, server })));
+			await Promise.all(sessions.map((session) => continueSession(config, { session, owner, server })));
 			return c.html(writePage(`You are logged in to ${server}. You can close this window.`));
 		}),
 	];
 }
 
-/** Lets a session go on that waits for the login. What fails is said by the session itself, when it is asked. */
-async function tellSession(
+/** Continues a session that waits for the login. A failure is only logged: the session reports it. */
+async function continueSession(
 	{ sessions }: ReturnType<typeof readConfig>,
 	{ session, owner, server }: { readonly session: string; readonly owner: string; readonly server: string },
 ): Promise<void> {
@@ -57,14 +57,4 @@ async function tellSession(
 	} catch (error) {
 		log('warn', 'mcp.session_not_told', { 'runlet.mcp.server': server, ...toFailureFields(error) });
 	}
-}
-
-function writePage(text: string) {
-	return html`<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<title>Runlet</title>
-<p>${text}</p>
-</html>`;
 }

@@ -1,10 +1,10 @@
 import type { Context } from 'hono';
-import { RunletError } from '../../../core/base/errors.ts';
-import { openSecrets, sealSecrets } from '../../agent/registered-secrets.ts';
+import { createFieldError, RunletError } from '../../../core/base/errors.ts';
+import { openKept, sealSecrets } from '../../agent/registered-secrets.ts';
 import type { Runtime } from '../../agent/runtime.ts';
 import { toOrigin } from '../../agent/user-tools/headers.ts';
 import { readConfig } from '../../config/config.ts';
-import { askRegistry, type Entry, type RegistryApi } from '../../objects/directory/registry.ts';
+import { askRegistry, changeEntry, type Entry, type RegistryApi } from '../../objects/directory/registry.ts';
 import { getOwner, type RouteEnv } from '../../routes/identity.ts';
 import { mount } from '../../routes/mount.ts';
 import { getReader } from '../../routes/reader.ts';
@@ -19,16 +19,11 @@ import {
 	type ServerBody,
 	toStoredServer,
 } from '../servers/definition.ts';
-import { type FoundServer, findServer, listDeclarers } from '../servers/find.ts';
-import { isLoggedIn } from '../servers/login-state.ts';
+import { type FoundServer, findServer, isLoggedIn, listDeclarers } from '../servers/find.ts';
 
 type Ctx = Context<RouteEnv>;
 
-/** The most servers of an owner. */
 const mostServers = 50;
-
-/** How often a definition is tried again that somebody else changed meanwhile. */
-const mostTries = 5;
 
 /** `/v1/mcp`: the MCP servers of an owner and of the agents, their tools and logins (docs/mcp.md). */
 export function createServerRoutes(runtime: Runtime) {
@@ -97,49 +92,41 @@ function ask<T>(c: Ctx, call: (one: RegistryApi) => Promise<T>): Promise<T> {
 	return askRegistry(readConfig(c.env).directories, getOwner(c), call);
 }
 
-/** Throws `conflict` for a name that agents use: it is their server for all owners. */
+/** Throws `conflict` for the name of an agent's server, which all owners have. */
 function assertOwn({ agents }: Runtime, name: string): void {
 	const [agent] = listDeclarers(agents, name);
 	if (agent === undefined) return;
-	throw new RunletError('conflict', `name: ${name} is a server of the agent ${agent}. Choose another name.`, {
-		field: 'name',
-	});
+	const message = `${name} is a server of the agent ${agent}. Choose another name.`;
+	throw createFieldError('conflict', 'name', message);
 }
 
-/** Removes what is kept beside a server: the login, and the tools that were accepted. */
+/** Removes the login and the accepted tools of a server. */
 async function forget(c: Ctx, name: string): Promise<void> {
 	await ask(c, (one) => one.removeEntry('mcp-login', name));
 	await ask(c, (one) => one.removeEntry('mcp-tools', name));
 }
 
-/** Stores a definition, and returns whether there was none of the name. Throws before anything is stored. */
+/** Returns whether the name is new. Throws before anything is stored. */
 async function putServer(c: Ctx, name: string, body: ServerBody): Promise<boolean> {
 	const config = readConfig(c.env);
 	const about = { owner: getOwner(c), kind: 'mcp', name } as const;
-	for (let tries = 1; tries <= mostTries; tries++) {
-		const before = await ask(c, (one) => one.getEntry('mcp', name));
+	let isNew = false;
+	const place = { kind: 'mcp', name, most: mostServers } as const;
+	await changeEntry(config.directories, about.owner, place, async (before) => {
+		isNew = before === undefined;
 		const stored = before && readStoredServer(before);
 		const wanted = stored === undefined ? [] : listKeptServerSecrets(stored, body);
-		const opened = before === undefined || wanted.length === 0 ? {} : await openSecrets(config, about, before);
-		const kept = Object.entries(opened ?? {}).filter(([secret]) => wanted.includes(secret));
-		const secrets = { ...Object.fromEntries(kept), ...body.secrets };
+		const secrets = { ...(await openKept(config, about, before, wanted)), ...body.secrets };
 		const definition = JSON.stringify(toStoredServer(body, secrets));
 		const sealed = await sealSecrets(config, about, secrets);
-		// What was accepted of another server, or granted to it, is not this one's.
-		if (stored === undefined || stored.url !== body.url) await forget(c, name);
-		const change = { kind: 'mcp', name, definition, sealed, replaces: before?.version, most: mostServers } as const;
-		const outcome = await ask(c, (one) => one.putEntry(change));
-		if (outcome === 'stored') return before === undefined;
-		if (outcome === 'full')
-			throw new RunletError('conflict', `There are ${mostServers} servers, which is the most. Remove one first.`);
-	}
-	throw new RunletError(
-		'conflict',
-		'The server was changed by somebody else at the same time. Read it, and try again.',
-	);
+		// The login and the accepted tools are of another server.
+		if (stored?.url !== body.url) await forget(c, name);
+		return { definition, sealed };
+	});
+	return isNew;
 }
 
-/** Lists the servers of the agents and of the owner by name, without their secrets. */
+/** By name, without secrets. */
 async function listShown(c: Ctx, agents: Runtime['agents']): Promise<Shown<typeof shownServer>[]> {
 	const [entries, logins] = await Promise.all([
 		ask(c, (one) => one.listEntries('mcp')),
@@ -155,7 +142,7 @@ async function listShown(c: Ctx, agents: Runtime['agents']): Promise<Shown<typeo
 		};
 	};
 	const declared = new Map(agents.flatMap(({ mcp = [] }) => mcp).map((server) => [server.name, server]));
-	// What else an agent says of its server is the operator's: a path, a query or a header may hold a secret.
+	// A path, a query or a header in the code of an agent may hold a secret.
 	const ofAgents = [...declared.values()].map((server) => ({
 		name: server.name,
 		url: toOrigin(server.url),

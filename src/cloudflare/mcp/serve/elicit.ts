@@ -3,7 +3,6 @@ import * as v from 'valibot';
 import type { OutsideAnswer, WaitsFor } from '../../objects/outside-call.ts';
 import { inputRequired, inputResponse } from './sdk.ts';
 
-/** What a person is asked: whether a call may run, for its result, or the question of its tool. */
 export interface ClientQuestion {
 	readonly for: WaitsFor;
 	readonly tool: string;
@@ -12,7 +11,7 @@ export interface ClientQuestion {
 	readonly options?: Readonly<Record<string, unknown>>;
 }
 
-/** Whether the client can show a form to a person, as it says with each request of revision 2026-07-28. */
+/** Whether the client can show a form to a person (revision 2026-07-28). */
 export function canElicit({ mcpReq }: ServerContext): boolean {
 	const declared = v.safeParse(capabilities, mcpReq.envelope);
 	const { elicitation } = declared.success ? (declared.output[capabilitiesKey] ?? {}) : {};
@@ -25,7 +24,7 @@ const capabilities = v.object({
 	[capabilitiesKey]: v.optional(v.object({ elicitation: v.optional(v.object({ form: anything, url: anything })) })),
 });
 
-/** Asks the client for what is missing. It sends its request once more with the answers and the state. */
+/** Asks the client for what is missing. The client repeats its request with the answers and the state. */
 export function askClient(asked: Readonly<Record<string, ClientQuestion>>, requestState: string): InputRequiredResult {
 	const requests = Object.entries(asked).map(([key, one]): [string, InputRequest] => [key, toInputRequest(one)]);
 	return inputRequired({ inputRequests: Object.fromEntries(requests), requestState });
@@ -33,7 +32,7 @@ export function askClient(asked: Readonly<Record<string, ClientQuestion>>, reque
 
 const form = v.object({
 	kind: v.literal('form'),
-	/** The name of the form for the client. */
+	/** The client's name of the form. */
 	name: v.optional(v.pipe(v.string(), v.regex(/^[\w-]{1,64}$/))),
 	schema: v.looseObject({ properties: v.record(v.string(), v.looseObject({ type: v.string() })) }),
 });
@@ -63,7 +62,7 @@ function elicit(message: string, properties: FormSchema['properties'], required:
 }
 
 function toFormRequest(message: string, schema: v.InferOutput<typeof form>['schema']): InputRequest {
-	// SAFETY: What the protocol has not in a form, the client refuses; the answer is checked by the tool that asks.
+	// SAFETY: The client refuses a form beyond the protocol, and the tool checks the answer.
 	const requestedSchema = { ...schema, type: 'object' } as FormSchema;
 	return inputRequired.elicit({ message, requestedSchema });
 }
@@ -72,7 +71,7 @@ function describeCall({ tool, input }: ClientQuestion): string {
 	return `${tool} ${JSON.stringify(input) ?? ''}`;
 }
 
-/** How the answer to a question is read. */
+/** The form of an answer. */
 export type AnswerKind = WaitsFor | 'form' | 'link';
 
 export function toAnswerKind({ for: waitsFor, options }: Pick<ClientQuestion, 'for' | 'options'>): AnswerKind {
@@ -80,17 +79,17 @@ export function toAnswerKind({ for: waitsFor, options }: Pick<ClientQuestion, 'f
 	return v.is(link, options) ? 'link' : v.is(form, options) ? 'form' : 'answer';
 }
 
-/** The name of a question for the client: that of its form, if it has one. */
+/** The name of a question: that of its form, if it has one. */
 export function toAnswerKey({ options }: Pick<ClientQuestion, 'options'>): string {
 	return (v.is(form, options) ? options.name : undefined) ?? 'answer';
 }
 
-/** Reads what a person answered to one question. Nothing if they have closed it, or were not asked. */
+/** Reads the answer to a question. Undefined if the person closed it, or was not asked. */
 export function readAnswer({ mcpReq }: ServerContext, key: string, kind: AnswerKind): OutsideAnswer | undefined {
 	const given = inputResponse(mcpReq.inputResponses, key);
 	if (given.kind !== 'elicit' || given.action === 'cancel') return undefined;
 	const { action, content = {} } = given;
-	// The tool itself knows what a refusal of its form means.
+	// The tool defines what a refusal of its form means.
 	if (kind === 'form') return { isRefused: false, value: JSON.stringify({ action, content }) };
 	if (kind === 'link') return { isRefused: false, value: action === 'accept' ? 'done' : action };
 	if (action === 'decline') return { isRefused: true };

@@ -4,19 +4,19 @@ import { toError } from '../../objects/result.ts';
 import { type Reader, showError } from '../../wire/shown-error.ts';
 import { ProtocolError, ProtocolErrorCode } from './sdk.ts';
 
-/** Converts an error to one of the protocol, which the client gets as a JSON-RPC error. Its own code is in the data. */
+/** Its own code is in the data. */
 function toProtocolError(thrown: unknown, reader: Reader): ProtocolError {
 	const { code, message, data, status } = toError(showError(toRunletError(thrown), reader));
 	const rpcCode = status >= 500 ? ProtocolErrorCode.InternalError : ProtocolErrorCode.InvalidParams;
 	return new ProtocolError(rpcCode, message, { ...data, code });
 }
 
-/** Creates the error for a request that names something that is not there, or has a field of a wrong form. */
+/** Creates the error for a missing name, or a field of a wrong form. */
 export function createInvalid(message: string): RunletError {
 	return new RunletError('invalid_request', message);
 }
 
-/** Does the work of a request. Throws the protocol's errors only, as the client may see them. */
+/** Throws only errors of the protocol, in the form for their reader. */
 export async function orProtocolError<T>(reader: Reader, work: () => Promise<T>): Promise<T> {
 	try {
 		return await work();

@@ -1,13 +1,9 @@
 import type { ServerContext } from '@modelcontextprotocol/server';
 
-/** Tells the client what goes on during its request. */
+/** Reports the progress of a request. */
 export type Tell = (label: string, detail?: string) => Promise<void>;
 
-/**
- * Makes the function that passes a note on: as progress if the client has asked for it, and as a message of the log.
- *
- * @param tool the name of the tool that works
- */
+/** Reports notes of a tool as progress, if the client has asked for it, and as messages of the log. */
 export function createTell({ mcpReq }: ServerContext, tool: string): Tell {
 	const progressToken = mcpReq._meta?.progressToken;
 	let progress = 0;

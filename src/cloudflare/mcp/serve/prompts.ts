@@ -7,10 +7,7 @@ import type { Reader } from '../../wire/shown-error.ts';
 import { createInvalid, orProtocolError } from './failure.ts';
 import { listSkills } from './skills.ts';
 
-/**
- * Serves the skills of an agent as prompts. A skill made by `fn` has the parameters of its function as arguments, any
- * other one argument, which stands behind its text.
- */
+/** Serves skills as prompts. A skill of `fn` has its function's parameters, any other the argument `request`. */
 export function servePrompts({ server }: McpServer, resolver: SkillResolver, reader: Reader): void {
 	const find = async (name: string): Promise<Skill> => {
 		const skill = await resolver.readFn(name);
@@ -33,10 +30,10 @@ export function servePrompts({ server }: McpServer, resolver: SkillResolver, rea
 	);
 }
 
-/** The most values of a completion, as the protocol says. */
+/** The limit of the protocol. */
 const mostChoices = 100;
 
-/** The one argument of a skill without parameters. */
+/** The argument of a skill without parameters. */
 const request = { name: 'request', description: 'What the skill is to be used for', required: false };
 
 function describePrompt(skill: Skill): Prompt {
@@ -57,12 +54,12 @@ async function writePrompt(skill: Skill, given: Readonly<Record<string, string>>
 	const missing = listArguments(skill)?.find(({ name, required }) => required === true && given[name] === undefined);
 	if (missing !== undefined) throw createInvalid(`arguments.${missing.name}: missing.`);
 	const body = await loadBody(skill, given);
-	const said = skill.fn === undefined ? given.request?.trim() : undefined;
-	const text = said === undefined || said === '' ? body : `${body}\n\n${said}`;
+	const added = skill.fn === undefined ? given.request?.trim() : undefined;
+	const text = added === undefined || added === '' ? body : `${body}\n\n${added}`;
 	return { description: skill.description, messages: [{ role: 'user', content: { type: 'text', text } }] };
 }
 
-/** The values that an argument may have: those of its schema, or the names of the skills. */
+/** The values of an argument: those of its schema, or the names of the skills. */
 async function listChoices(
 	{ ref, argument }: CompleteRequestParams,
 	find: (name: string) => Promise<Skill>,

@@ -4,18 +4,14 @@ import type { MessagePart } from '../../../core/chat/index.ts';
 import { checkOutput } from '../../../core/tool/schema.ts';
 import type { ListedTool, OutsideEnd } from '../../objects/outside-call.ts';
 
-/** Characters of a text in a result. */
+/** Characters. */
 const longestText = 1_000_000;
 
-/** Returns a text as a result. */
 export function textResult(text: string, isError = false): CallToolResult {
 	return { content: [{ type: 'text', text: truncateText(text, longestText) }], ...(isError && { isError }) };
 }
 
-/**
- * Converts what a tool returned. A tool with an output schema gives its value as structured content, too; a value of
- * another form is an error, because a client may refuse it.
- */
+/** An output schema adds structured content. A value of another form is an error: a client may refuse it. */
 export async function toCallResult(
 	{ output, isError, parts }: Extract<OutsideEnd, { readonly type: 'result' }>,
 	{ name, outputSchema }: Pick<ListedTool, 'name' | 'outputSchema'>,
@@ -25,8 +21,8 @@ export async function toCallResult(
 	if (outputSchema === undefined) return { content };
 	const checked = await checkOutput(outputSchema, output);
 	if ('value' in checked) return { content, structuredContent: toStructured(output) };
-	const said = `The result of ${name} has not the form that it promises: ${checked.issues.slice(0, 5).join('; ')}`;
-	return { content: [{ type: 'text', text: said }, ...content], isError: true };
+	const problem = `The result of ${name} has not the form that it promises: ${checked.issues.slice(0, 5).join('; ')}`;
+	return { content: [{ type: 'text', text: problem }, ...content], isError: true };
 }
 
 // SAFETY: The SDK's type allows objects only. Its codec writes any JSON value as each revision has it.
@@ -39,7 +35,7 @@ function toTextBlock(output: unknown): ContentBlock {
 	return { type: 'text', text: truncateText(text, longestText) };
 }
 
-/** Converts a part: what has bytes as itself, what has an address as a link, and a file as an embedded resource. */
+/** Bytes become an image, audio or a resource, and an address becomes a link. */
 function toContentBlock({ kind, text = '', mime, data, url, name }: MessagePart, index: number): ContentBlock {
 	if (kind === 'text' || kind === 'tool-result') return { type: 'text', text };
 	const title = name ?? `${kind}-${index + 1}`;

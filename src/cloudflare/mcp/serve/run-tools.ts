@@ -16,7 +16,7 @@ const further = v.optional(
 	),
 );
 
-/** What a client is told of a run. */
+/** The state of a run, for a client. */
 export const runShown = v.object({
 	sessionId: v.pipe(v.string(), v.description('The conversation, to go on with')),
 	runId: v.optional(v.string()),
@@ -36,20 +36,16 @@ export type RunShown = v.InferOutput<typeof runShown>;
 const outputSchema = toJsonSchema(runShown, 'runShown');
 const readOnly = { readOnlyHint: true, openWorldHint: false };
 
-/** The kinds of operations that an agent as a whole has. */
 export type RunOperation = 'ask' | 'start' | 'get' | 'cancel';
 
-/** A tool that is an operation of the agent as a whole. */
+/** A tool for the agent as a whole. */
 export interface RunTool {
 	readonly operation: RunOperation;
 	readonly tool: Tool;
 	readonly annotations?: Readonly<Record<string, boolean>>;
 }
 
-/**
- * Makes the tools that are the agent as a whole. Where the agent has a tool of such a name, its own keeps the name, and
- * this one has `agent_` in front.
- */
+/** Makes the tools for the agent as a whole. A name that the agent's own tools have gets the prefix `agent_`. */
 export function createRunTools(agent: string, taken: ReadonlySet<string>): readonly RunTool[] {
 	const named = (name: string): string => (taken.has(name) ? named(`agent_${name}`) : name);
 	const make = (operation: RunOperation, name: string, description: string, inputSchema: v.GenericSchema) =>

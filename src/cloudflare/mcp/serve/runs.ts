@@ -20,10 +20,10 @@ type Answer = CallToolResult | InputRequiredResult;
 
 const given = v.object({ text: v.optional(v.string(), ''), session: v.optional(v.string()) });
 
-/** How the events of a run come from its session. */
+/** The events of a run, as lines. */
 const stream: Handling = { delivery: 'stream', format: { type: 'mcp' } };
 
-/** Carries out an operation of the agent as a whole. Arguments of a wrong form are a result that says what to change. */
+/** Wrong arguments become a result that says what to change. */
 export async function callRunTool(
 	served: ServedAgent,
 	{ operation, tool }: RunTool,
@@ -40,10 +40,7 @@ export async function callRunTool(
 	return toResult(await look(served, session, ctx));
 }
 
-/**
- * Finds the session of an operation: the one that the client names, else that of the address, else a new one. Throws
- * `not_found` for the session of another owner or agent.
- */
+/** Opens the session of the request, else of the address, else a new one. Throws `not_found` for a foreign session. */
 async function openSession(served: ServedAgent, name: string | undefined): Promise<ServedSession> {
 	const session = served.findSession(name ?? served.sessionName);
 	if (session.create === undefined) await readState(served, session);
@@ -61,11 +58,13 @@ async function start({ caller }: ServedAgent, session: ServedSession, text: stri
 	const outcome = await session.ask((one) => one.send(caller, input, { delivery: 'accepted' }), false);
 	if (outcome.kind !== 'accepted') throw new Error(`A session answered a message by ${outcome.kind}.`);
 	const { runId } = outcome;
-	const said = `Started. agent_get with session ${session.id} has the answer when it is done.`;
-	return toResult({ sessionId: session.id, runId, status: 'running' }, said);
+	return toResult(
+		{ sessionId: session.id, runId, status: 'running' },
+		`Started. agent_get with session ${session.id} has the answer when it is done.`,
+	);
 }
 
-/** Sends a message, or the answers to what an earlier round asked, and follows the run. */
+/** Sends a message, or the answers to an earlier round, and follows the run. */
 async function ask(
 	served: ServedAgent,
 	{ name, text }: { readonly name: string | undefined; readonly text: string },
@@ -81,7 +80,7 @@ async function ask(
 	return followRun(served, session, outcome, { tool, ctx });
 }
 
-/** What comes back with answers: the session and the run that asked. Both are looked up again, for the same owner. */
+/** The session and the run of a question. Both are checked again for the same owner. */
 const stateForm = /^run\.([0-9a-f]{64})\.([\w-]{1,100})$/;
 
 async function goOn(served: ServedAgent, state: string, tool: string, ctx: ServerContext): Promise<Answer> {
@@ -113,14 +112,13 @@ async function goOn(served: ServedAgent, state: string, tool: string, ctx: Serve
 	return followRun(served, session, outcome, { tool, ctx });
 }
 
-/** How a run is followed. */
 interface Following {
-	/** The name of the tool that the client has called. */
+	/** The tool that the client called. */
 	readonly tool: string;
 	readonly ctx: ServerContext;
 }
 
-/** Follows a run to its end, and tells the client what goes on. The run goes on without a client that leaves. */
+/** Follows a run to its end and reports its progress. The run continues without the client. */
 async function followRun(
 	served: ServedAgent,
 	session: ServedSession,
@@ -131,7 +129,7 @@ async function followRun(
 	return toAnswer(await readRun(session.id, outcome.stream, ctx.mcpReq.signal, createTell(ctx, tool)), session, ctx);
 }
 
-/** A run, and what it waits for as its session has it. */
+/** A run with its open calls. */
 interface Followed extends RunShown {
 	readonly question?: Question;
 	readonly toolCalls?: readonly WaitingCall[];
@@ -168,7 +166,7 @@ function toEnd(event: RunEvent): (Partial<Followed> & Pick<Followed, 'status'>) 
 	}
 }
 
-/** Answers with what came of a run; or asks the client for what the run waits for, where a person can be asked. */
+/** Returns the outcome of a run, or asks the person for its open calls. */
 function toAnswer({ question, toolCalls, ...shown }: Followed, session: ServedSession, ctx: ServerContext): Answer {
 	const asked = listAsked(question, toolCalls);
 	const isAsking = Object.keys(asked).length > 0 && shown.runId !== undefined;
@@ -176,12 +174,12 @@ function toAnswer({ question, toolCalls, ...shown }: Followed, session: ServedSe
 	return toResult({ ...shown, ...showPending(question, toolCalls) });
 }
 
-/** The most questions of one round. The others are asked in the next one. */
+/** The questions of a round. The next round has the others. */
 const mostAsked = 8;
 
 /**
- * Lists what a client can ask a person: the question of a tool first, which stops all else. A call whose arguments are too
- * long to be shown waits for a decision in the session.
+ * Lists the questions for a person. The question of a tool comes first, because it stops the run. A call that is too
+ * long to be shown is decided in the session.
  */
 function listAsked(
 	question: Question | undefined,
@@ -219,7 +217,7 @@ function showPending(
 	return pending.length === 0 ? {} : { pending };
 }
 
-/** Shows how far a session is, with the answer of its newest run if that has ended. */
+/** Shows the state of a session, with the answer of its newest run if that has ended. */
 async function look(served: ServedAgent, session: ServedSession, { mcpReq }: ServerContext): Promise<RunShown> {
 	const { caller } = served;
 	const { status, run, error, question, toolCalls } = await readState(served, session);
@@ -237,10 +235,10 @@ async function look(served: ServedAgent, session: ServedSession, { mcpReq }: Ser
 	};
 }
 
-/** Writes what is known of a run as text and as structured content. */
-function toResult(shown: RunShown, said = describeRun(shown)): CallToolResult {
+/** As text and as structured content. */
+function toResult(shown: RunShown, text = describeRun(shown)): CallToolResult {
 	const structuredContent = Object.fromEntries(Object.entries(shown).filter(([, value]) => value !== undefined));
-	return { ...textResult(said, shown.status === 'error'), structuredContent };
+	return { ...textResult(text, shown.status === 'error'), structuredContent };
 }
 
 function describeRun({ sessionId, status, text, error, pending }: RunShown): string {

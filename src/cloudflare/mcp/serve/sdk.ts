@@ -1,4 +1,4 @@
-/** The used part of the protocol's server, as a module of its own. The package holds a copy of it (scripts/pack/copies.ts). */
+/** The part of the protocol's server that is used. The package holds a copy of it (scripts/pack/copies.ts). */
 export {
 	createMcpHandler,
 	inputRequired,

@@ -4,25 +4,29 @@ import { orProtocolError } from './failure.ts';
 import { servePrompts } from './prompts.ts';
 import { createRunTools, type RunTool } from './run-tools.ts';
 import { callRunTool } from './runs.ts';
-import { McpServer } from './sdk.ts';
+import { createMcpHandler, McpServer } from './sdk.ts';
 import type { ServedAgent } from './served.ts';
 import { serveSkills } from './skills.ts';
 import { createAgentTools, describeTool } from './tools.ts';
 
-/** How long a client may keep a list, in milliseconds. */
+/** Milliseconds for which a client may keep a list. */
 const listMs = 60_000;
 
-/** The SDK declares otherwise what it does not send here. */
+/** The SDK would declare changes of lists. */
 const unwatched = { listChanged: false };
 
-/** Creates the MCP server of an agent for one request. */
-export function createAgentServer(served: ServedAgent): McpServer {
+/** Answers a request of an MCP client, of either revision. Each request has its own server. */
+export function serveAgent(request: Request, served: ServedAgent): Promise<Response> {
+	return createMcpHandler(() => createAgentServer(served)).fetch(request, { parsedBody: served.body });
+}
+
+function createAgentServer(served: ServedAgent): McpServer {
 	const { agent } = served;
 	const hint = { ttlMs: listMs, cacheScope: 'private' } as const;
 	const server = new McpServer(
 		{ name: agent.name, title: agent.name, version },
 		{
-			// Each request stands alone, so nobody is told of a change.
+			// Each request stands alone, so no list can report a change.
 			capabilities: { tools: unwatched, logging: {}, ...(served.skills && { resources: unwatched }) },
 			instructions: `${agent.description} Its own tools run one call each; ask and agent_start give it a task.`,
 			cacheHints: { 'tools/list': hint, 'prompts/list': hint, 'resources/list': hint, 'server/discover': hint },

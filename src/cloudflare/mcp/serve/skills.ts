@@ -3,12 +3,12 @@ import type { SkillSource } from '@modelcontextprotocol/server/ext/skills';
 import { loadBody, type Skill, type SkillResolver, toMarkdown } from '../../../core/skill/index.ts';
 import { SkillsExtension } from './sdk.ts';
 
-/** Lists the skills of an agent that a model is told of, as a run would. */
+/** Lists the skills of a run. */
 export async function listSkills(resolver: SkillResolver): Promise<readonly Skill[]> {
 	return resolver.listFn({ messages: [], model: '' });
 }
 
-/** Serves the skills of an agent: as resources `skill://NAME/SKILL.md`, and through the skills extension. */
+/** Serves skills as resources `skill://NAME/SKILL.md`, and through the skills extension. */
 export function serveSkills(server: McpServer, resolver: SkillResolver): void {
 	const read = async (uri: string) => {
 		const { name, path } = parseUri(uri) ?? {};
@@ -45,7 +45,7 @@ function parseUri(uri: string): { readonly name: string; readonly path: string }
 	}
 }
 
-/** Its text is read when it is asked for, so no digest is promised. */
+/** A skill has no digest: its text is read on demand. */
 function toEntry({ name, description }: Skill) {
 	return { uri: toUri(name), frontmatter: { name, description }, resources: 'dynamic' as const };
 }

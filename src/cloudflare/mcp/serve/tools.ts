@@ -19,17 +19,12 @@ import type { ServedAgent, ServedSession } from './served.ts';
 
 type Waits = Extract<OutsideEnd, { readonly type: 'waits' }>;
 
-/** The tools of an agent, called in one session of the caller. */
 export interface AgentTools {
 	list(): Promise<readonly ListedTool[]>;
 	call(params: CallToolRequestParams, ctx: ServerContext): Promise<CallToolResult | InputRequiredResult>;
 }
 
-/**
- * Creates the tools of an agent. They run in the session that the address names, or else in one that all calls share.
- *
- * @param project writes a result as the revision of the client has it
- */
+/** The tools run in the session of the address, or in a shared one. `project` adapts results to the revision. */
 export function createAgentTools(
 	{ agent, caller, sessionName = usualSession, findSession }: ServedAgent,
 	project: Server['projectCallToolResult'],
@@ -48,10 +43,10 @@ export function createAgentTools(
 	};
 }
 
-/** The name of the session in which the tools of an agent run if the address names none. */
+/** The session of tools without a session in the address. */
 const usualSession = 'mcp';
 
-/** Describes a tool. Nothing is said of what is not known: whether it only reads, or what it reaches. */
+/** States nothing that is unknown, such as whether a tool only reads. */
 export function describeTool({
 	name,
 	description,
@@ -71,15 +66,15 @@ export function describeTool({
 	};
 }
 
-/** The names that the protocol allows. */
+/** The names of the protocol. */
 const allowedName = /^[\w.-]{1,128}$/;
 
-/** Returns the name that clients see: the tool's own, or the one that providers of models see. */
+/** Returns the tool's own name, or its name for providers. */
 function toToolName(name: string): string {
 	return allowedName.test(name) ? name : providerName(name);
 }
 
-/** The output schema decides about the form of the result. Only a tool that was loaded costs a further question. */
+/** Finds the output schema of a tool. Only loaded tools need another request. */
 async function findTool(name: string, { agent, list }: Pick<ServedAgent, 'agent'> & Pick<AgentTools, 'list'>) {
 	const isNamed = (tool: { readonly name: string }): boolean => tool.name === name || toToolName(tool.name) === name;
 	return agent.tools.find(isNamed) ?? (await list()).find(isNamed) ?? { name, outputSchema: undefined };
@@ -91,7 +86,7 @@ interface Place {
 	readonly session: ServedSession;
 }
 
-/** Runs the call and passes its notes on, up to its end. */
+/** Reports the notes of a call until its end. */
 async function begin(
 	{ agent, caller, session }: Place,
 	{ name, arguments: input = {} }: CallToolRequestParams,
@@ -117,10 +112,7 @@ async function begin(
 	throw new RunletError('interrupted', `${name} was cut off, so it is not known whether it was carried out.`);
 }
 
-/**
- * What the client sends back with an answer: how it is read, the name of its question, and that of the call that waits,
- * which only its session can make.
- */
+/** The form of the answer, the name of the question, and the waiting call, whose name only its session can make. */
 const stateForm = /^(approval|result|answer|form|link)\.([\w-]{1,64})\.([0-9a-f]{32})$/;
 const kinds: readonly AnswerKind[] = ['approval', 'result', 'answer', 'form', 'link'];
 
@@ -149,7 +141,7 @@ function toQuestion(
 	const asked = { for: waitsFor, tool: name, input, question, options };
 	if (waiting === undefined) {
 		const refusal = describeRefusal(end, name);
-		// Revision 2026-07-28 has an error for this; a client of the other one gets it as a result that its model reads.
+		// The error is of revision 2026-07-28. Other clients get a result for their model.
 		if (mcpReq.envelope === undefined) return textResult(refusal, true);
 		throw new MissingRequiredClientCapabilityError({ requiredCapabilities: { elicitation: { form: {} } } }, refusal);
 	}
@@ -159,7 +151,7 @@ function toQuestion(
 	return askClient({ [key]: asked }, `${toAnswerKind(asked)}.${key}.${waiting}`);
 }
 
-/** Tells a client that cannot show a form what to do instead. */
+/** For a client that cannot show a form. */
 function describeRefusal({ for: waitsFor, question }: Waits, name: string): string {
 	const why = {
 		approval: `${name} was not run: a person has to allow it`,

@@ -3,7 +3,7 @@ import { check } from '../../../core/base/check.ts';
 import { RunletError } from '../../../core/base/errors.ts';
 import { assertPublicUrl } from '../../../core/base/public-fetch.ts';
 import { redactSecrets } from '../../../core/base/redact.ts';
-import type { Agent } from '../../agent/define.ts';
+import { type Agent, blameAgent } from '../../agent/define.ts';
 import type { AgentMcpServer } from '../../agent/mcp-servers.ts';
 import { assertHeaders, assertUrlReferences, listSecretNames } from '../../agent/user-tools/headers.ts';
 import { longestServerName, serverName, serverSettings } from '../../wire/mcp.ts';
@@ -29,21 +29,18 @@ const schema = v.object({
 	),
 });
 
-/** Throws `invalid_agent`, which names the field, for servers that are misspelt, may not be reached, or do not agree. */
+/** Throws `invalid_agent`, which names the field, for wrong or unreachable servers, or servers that do not agree. */
 export function assertServers(agents: readonly Agent[]): void {
 	for (const { name, mcp = [] } of agents) {
-		try {
+		blameAgent(name, () => {
 			check(schema, { mcp }, 'agent', 'invalid_agent');
 			assertDeclared(mcp);
-		} catch (cause) {
-			if (!(cause instanceof RunletError)) throw cause;
-			throw new RunletError('invalid_agent', `${cause.message} (agent ${name})`, cause.data);
-		}
+		});
 	}
 	assertServersAgree(agents);
 }
 
-/** Throws `invalid_agent` for a server that may not be reached, and for a secret in the code. */
+/** Throws `invalid_agent` for an unreachable server, and for a secret in the code. */
 function assertDeclared(servers: readonly AgentMcpServer[]): void {
 	for (const [index, server] of servers.entries()) {
 		const field = `mcp.${index}`;
@@ -65,7 +62,7 @@ function assertDeclared(servers: readonly AgentMcpServer[]): void {
 	}
 }
 
-/** Throws `invalid_agent` if agents mean different servers by one name: the logins of a name are for one server. */
+/** Throws `invalid_agent` for different servers of one name, whose logins would mix. */
 function assertServersAgree(agents: readonly Agent[]): void {
 	const seen = new Map<string, { readonly agent: string; readonly what: string }>();
 	for (const { name: agent, mcp = [] } of agents) {

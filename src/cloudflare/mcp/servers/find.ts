@@ -1,37 +1,35 @@
-import { RunletError } from '../../../core/base/errors.ts';
+import * as v from 'valibot';
 import { isLoopback } from '../../../core/base/public-fetch.ts';
 import type { Agent } from '../../agent/define.ts';
 import { type AgentMcpServer, findClientSecret, listVariables } from '../../agent/mcp-servers.ts';
-import { openSecrets, resealSecrets, type Secrets } from '../../agent/registered-secrets.ts';
+import { openOrRefuse, resealSecrets, type Secrets } from '../../agent/registered-secrets.ts';
 import { fillHeaders, fillUrl, toOrigin } from '../../agent/user-tools/headers.ts';
 import type { Config } from '../../config/config.ts';
 import { log, toFailureFields } from '../../log.ts';
 import { askRegistry, type Entry } from '../../objects/directory/registry.ts';
 import { readStoredServer } from './definition.ts';
 
-/** What a server is sent besides its calls. Nobody may see it. */
+/** The confidential part of each request. */
 export interface ServerSecrets {
 	readonly headers: Readonly<Record<string, string>>;
-	/** Its address, with the secrets in it. */
+	/** With the secrets in it. */
 	readonly url: string;
-	/** The secret of `auth.clientId`, for the login. */
+	/** The secret of `auth.clientId`. */
 	readonly clientSecret?: string;
-	/** All secret texts, for taking them out of results. */
+	/** All secret texts, which are removed from results. */
 	readonly texts: readonly string[];
 }
 
-/** A server for an owner: one that agents name, or one that the owner has registered. */
+/** A server of agents, or of an owner. */
 export interface FoundServer extends Omit<AgentMcpServer, 'headers'> {
 	readonly owner: string;
-	/** Whether agents name it. */
-	readonly isDeclared: boolean;
 	/** Whether it may be on this machine. */
 	readonly allowLoopback: boolean;
-	/** Opens what it is sent. Throws `not_configured` or `conflict`, which say what is missing. */
+	/** Throws `not_configured` or `conflict` for a missing secret. */
 	readonly openSecrets: () => Promise<ServerSecrets>;
 }
 
-/** Finds the servers of an agent's sessions: those that it names, and with `userMcp` those of the owner. */
+/** The servers of an agent's sessions: those in its code, and with `userMcp` those of the owner. */
 export async function findServers(
 	agent: Agent,
 	{ config, agents, owner }: { readonly config: Config; readonly agents: readonly Agent[]; readonly owner: string },
@@ -44,7 +42,7 @@ export async function findServers(
 	return [...declared, ...own.flatMap((entry) => readOrLeave(config, owner, entry))];
 }
 
-/** Finds a server by its name: that of the agents, else that of the owner. */
+/** Finds a server of the agents, else of the owner. */
 export async function findServer(
 	name: string,
 	{ config, agents, owner }: { readonly config: Config; readonly agents: readonly Agent[]; readonly owner: string },
@@ -55,7 +53,6 @@ export async function findServer(
 	return entry === undefined ? undefined : toOwn(config, owner, entry);
 }
 
-/** Lists the agents that name a server. */
 export function listDeclarers(agents: readonly Agent[], name: string): readonly string[] {
 	return agents.filter(({ mcp = [] }) => mcp.some((server) => server.name === name)).map((agent) => agent.name);
 }
@@ -65,7 +62,6 @@ function toDeclared(config: Config, owner: string, { headers = {}, ...server }: 
 	return {
 		...server,
 		owner,
-		isDeclared: true,
 		allowLoopback: config.local !== undefined && isLoopback(new URL(toOrigin(server.url))),
 		openSecrets: async () => {
 			const names = listVariables({ ...server, headers });
@@ -82,15 +78,10 @@ function toOwn(config: Config, owner: string, entry: Entry): FoundServer {
 		...server,
 		name,
 		owner,
-		isDeclared: false,
 		allowLoopback: false,
 		openSecrets: async () => {
-			const secrets = await openSecrets(config, { owner, kind: 'mcp', name }, entry);
-			if (secrets !== undefined) return fill({ headers, url: server.url }, findClientSecret(server), secrets);
-			throw new RunletError(
-				'conflict',
-				`The secrets of ${name} cannot be read: SECRETS_KEY has no longer their key. Its owner has to register it again.`,
-			);
+			const secrets = await openOrRefuse(config, { owner, kind: 'mcp', name }, entry);
+			return fill({ headers, url: server.url }, findClientSecret(server), secrets);
 		},
 	};
 }
@@ -115,4 +106,14 @@ function fill(
 		...(clientSecret !== undefined && { clientSecret: secrets[clientSecret] }),
 		texts: Object.values(secrets),
 	};
+}
+
+/** The public part of a stored login. */
+export const loginHead = v.object({ url: v.string(), isLoggedIn: v.boolean() });
+
+/** A login for another address under the same name does not count. */
+export function isLoggedIn(entry: Pick<Entry, 'definition'> | undefined, { url }: { readonly url: string }): boolean {
+	if (entry === undefined) return false;
+	const head = v.parse(loginHead, JSON.parse(entry.definition));
+	return head.url === url && head.isLoggedIn;
 }

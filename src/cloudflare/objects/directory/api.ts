@@ -41,8 +41,8 @@ export interface DirectoryPage {
 }
 
 /**
- * The directory of an owner: its sessions, by last activity, and its registry. A call after its `deadline` (milliseconds
- * since 1970) throws.
+ * The directory of an owner: its sessions, by last activity, and its registry. A call after its `deadline`
+ * (milliseconds since 1970) throws.
  */
 export interface DirectoryApi extends RegistryApi, ScheduleApi {
 	/**
@@ -54,7 +54,7 @@ export interface DirectoryApi extends RegistryApi, ScheduleApi {
 	readHeld(user?: string, deadline?: number): Promise<Held>;
 	/** A `touch` that arrives within a day does not bring the session back. A later session of the same id is listed. */
 	remove(id: string): Promise<void>;
-	/** The newest activity first. No session comes twice. One that was active between two pages is left out: it moved to the front. */
+	/** The newest activity first, each session once. A session that is active between two pages may be left out. */
 	list(page: DirectoryQuery, deadline?: number): Promise<DirectoryPage>;
 	/** The oldest first. An entry may be outdated: the session decides. */
 	listWaiting(page: WaitingQuery): Promise<WaitingPage>;

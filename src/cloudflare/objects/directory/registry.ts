@@ -1,8 +1,9 @@
+import { RunletError } from '../../../core/base/errors.ts';
 import { reach, usualLimitMs } from '../reach.ts';
 
 /**
- * HTTP tools and MCP servers of an owner. The login of a server, and its accepted tools, have its name. A `key` has its id
- * (`stored-keys.ts`).
+ * HTTP tools and MCP servers of an owner. The login of a server, and its accepted tools, have its name. A `key` has its
+ * id (`stored-keys.ts`).
  */
 export type EntryKind = 'tool' | 'mcp' | 'mcp-login' | 'mcp-tools' | 'key';
 
@@ -62,4 +63,40 @@ export function askRegistry<T>(
 ): Promise<T> {
 	const call = () => ask(directories.get(directories.idFromName(owner)));
 	return reach(call, { what: 'The registry of this owner', isSafe: true, timeoutMs: usualLimitMs });
+}
+
+/** What an owner has of each kind, in errors. */
+const plurals: Readonly<Record<EntryKind, string>> = {
+	tool: 'tools',
+	mcp: 'servers',
+	'mcp-login': 'logins',
+	'mcp-tools': 'servers with accepted tools',
+	key: 'keys',
+};
+
+/** Attempts at a change, while others change the same entry. */
+const mostTries = 20;
+
+/**
+ * Replaces an entry by what `next` makes of it, which is called again if another change comes first. Undefined changes
+ * nothing. Throws `conflict` if there are too many entries.
+ */
+export async function changeEntry(
+	directories: RegistryNamespace,
+	owner: string,
+	{ kind, name, most }: Pick<EntryChange, 'kind' | 'name' | 'most'>,
+	next: (before: Entry | undefined) => Promise<Pick<EntryChange, 'definition' | 'sealed'> | undefined>,
+): Promise<void> {
+	for (let tries = 1; tries <= mostTries; tries++) {
+		const before = await askRegistry(directories, owner, (registry) => registry.getEntry(kind, name));
+		const change = await next(before);
+		if (change === undefined) return;
+		const outcome = await askRegistry(directories, owner, (registry) =>
+			registry.putEntry({ kind, name, ...change, replaces: before?.version, most }),
+		);
+		if (outcome === 'stored') return;
+		if (outcome === 'full')
+			throw new RunletError('conflict', `There are ${most} ${plurals[kind]}, which is the most. Delete one first.`);
+	}
+	throw new RunletError('overloaded', `${name} is changed too often. Try again.`);
 }

@@ -175,7 +175,7 @@ function isKnown({ agent, title, createdAt, activeAt }: Listed, row: Row): boole
 
 const mostKept = 10_000;
 
-/** The bytes of the sessions. An instance sums them once, and then adds the changes, instead of reading all rows again. */
+/** The bytes of the sessions. An instance sums them once and then adds changes, instead of reading all rows again. */
 export class HeldRows {
 	readonly #sql: Sql;
 	#all: number | undefined;

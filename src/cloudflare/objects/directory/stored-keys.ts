@@ -21,8 +21,9 @@ interface Read {
 }
 
 /**
- * The keys that are stored in objects (docs/keys.md, "Many keys"): each in the registry of its owner, and in a drawer, the
- * registry of the first character of its id. So unknown keys cost at most one reading of each drawer in half a minute.
+ * The keys that are stored in objects (docs/keys.md, "Many keys"): each in the registry of its owner, and in a drawer,
+ * the registry of the first character of its id. So unknown keys cost at most one reading of each drawer in half a
+ * minute.
  */
 export class StoredKeys {
 	readonly #directories: () => RegistryNamespace;

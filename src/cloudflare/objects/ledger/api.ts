@@ -118,27 +118,28 @@ export interface UserState {
 }
 
 /**
- * The ledger of an owner: what its calls to models cost, by the UTC day and by the user (docs/budgets.md). An `id` names a
- * lease: the part of a day from which a run pays its calls. A ledger remembers an id for its first day and two more.
+ * The ledger of an owner: what its calls to models cost, by the UTC day and by the user (docs/budgets.md). An `id`
+ * names a lease: the part of a day from which a run pays its calls. A ledger remembers an id for its first day and two
+ * more.
  *
  * A call after its `deadline` (milliseconds since 1970) throws.
  */
 export interface LedgerApi {
 	/**
-	 * Reserves an amount for a lease on the current day, until it is settled. Refuses it if spent, reserved and this amount
-	 * together pass the day's limit or a cap of the user. Reserves `whole` while at most half of the rest of each budget is
-	 * reserved, so that the first leases do not take the last of a budget. Beyond that half it reserves a reply as long as the
-	 * agent's recent replies (`grant.ts`). A known id changes nothing and succeeds.
+	 * Reserves an amount for a lease on the current day, until it is settled. Refuses it if spent, reserved and this
+	 * amount together pass the day's limit or a cap of the user. Reserves `whole` while at most half of the rest of each
+	 * budget is reserved, so that the first leases do not take the last of a budget. Beyond that half it reserves a reply
+	 * as long as the agent's recent replies (`grant.ts`). A known id changes nothing and succeeds.
 	 *
 	 * Without a cap of the day or the user a user's lease reserves nothing, and the amount of the answer is infinite.
 	 */
 	reserve(request: LeaseRequest): Promise<Reserved>;
 	/**
-	 * Replaces reservations by the real costs, all or none, each on the day of its reservation and even past the limit. A cost
-	 * counts for the owner, and for the user of its lease. A settled id changes nothing.
+	 * Replaces reservations by the real costs, all or none, each on the day of its reservation and even past the limit. A
+	 * cost counts for the owner, and for the user of its lease. A settled id changes nothing.
 	 *
-	 * An unknown id (its reservation did not arrive, or its day is removed) is charged once, to the current day and the user
-	 * of the cost. A reservation after its settlement reserves nothing.
+	 * An unknown id (its reservation did not arrive, or its day is removed) is charged once, to the current day and the
+	 * user of the cost. A reservation after its settlement reserves nothing.
 	 */
 	settle(costs: readonly Cost[], deadline?: number): Promise<void>;
 	state(limit: Limit, deadline?: number): Promise<BudgetState>;
@@ -149,11 +150,11 @@ export interface LedgerApi {
 	/** Replaces the caps of a user. The spending stays. */
 	setUserCaps(user: string, caps: UserCaps): Promise<void>;
 	userDays(user: string, count: number): Promise<Day[]>;
-	/** All users' days with spending: the newest day first, then by user. At most `daysByUserLimit` rows, after a place. */
+	/** The days of all users: newest first, then by user. At most `daysByUserLimit` rows, after a place. */
 	daysByUser(count: number, after?: UserDayPlace): Promise<UserDay[]>;
 	/**
-	 * The spending of each of the last `count` days (the ledger keeps 90), summed up by these fields. Any other field is `*`, or
-	 * missing. Beyond a number of agents, models and users of a day the last ones count as `*`.
+	 * The spending of each of the last `count` days (the ledger keeps 90), summed up by these fields. Any other field is
+	 * `*`, or missing. Beyond a number of agents, models and users of a day the last ones count as `*`.
 	 */
 	parts(by: readonly PartField[], count: number, user?: string): Promise<DayPart[]>;
 	/** Makes the parts of a user count as `*`. The days and the caps of the user stay. */
@@ -172,7 +173,7 @@ export interface LedgerNamespace {
 /** The ledger in errors. */
 const ledgerName = 'The ledger of this key';
 
-/** Calls a ledger. Every call may be repeated, because an id counts once. Its duration shows whether the ledger keeps up. */
+/** Every call may be repeated, because an id counts once. Its duration shows whether the ledger keeps up. */
 export function askLedger<T>(
 	ledger: () => LedgerApi & { readonly id?: DurableObjectId },
 	ask: (one: LedgerApi, deadline: number) => Promise<T>,

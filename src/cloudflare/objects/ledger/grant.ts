@@ -11,8 +11,8 @@ import {
 import type { Cost, LeaseRequest } from './api.ts';
 
 /**
- * Chooses the reservation of a lease: `whole`, or `amount`, while there is plenty; else the next request with a reply of
- * `replyTokens`. Without other reservations it is `amount`.
+ * Chooses the reservation of a lease: `whole`, or `amount`, while there is plenty; else the next request with a reply
+ * of `replyTokens`. Without other reservations it is `amount`.
  */
 export function chooseAmount(
 	{ amount, whole = amount, reply }: Pick<LeaseRequest, 'amount' | 'whole' | 'reply'>,
@@ -66,8 +66,8 @@ const forgotten = 1 / 32;
 const mostKnown = 500;
 
 /**
- * The recent reply lengths of each agent and model, from settled leases of this instance. A longer reply counts at once, a
- * shorter one lowers the length slowly: the result is a high quantile.
+ * The recent reply lengths of each agent and model, from settled leases of this instance. A longer reply counts at
+ * once, a shorter one lowers the length slowly: the result is a high quantile.
  */
 export class ReplyLengths {
 	readonly #known = new Map<string, number>();

@@ -38,9 +38,9 @@ interface Call extends OpenLease {
 }
 
 /**
- * The rows of a ledger. `LedgerApi` describes the methods, which are synchronous and write all or nothing. A lease writes a row
- * when it is reserved and one when it is settled; beyond `mostOpen` open leases two each. The lease of a user writes one more
- * each time.
+ * The rows of a ledger. `LedgerApi` describes the methods, which are synchronous and write all or nothing. A lease
+ * writes a row when it is reserved and one when it is settled; beyond `mostOpen` open leases two each. The lease of a
+ * user writes one more each time.
  */
 export class LedgerStore {
 	readonly users: UserRows;

@@ -90,7 +90,7 @@ export interface MemoryHolder {
 	readonly user?: string;
 }
 
-/** Calls the object of a holder. No query can find the memories of another holder. `isSafe`: the call may be repeated. */
+/** Calls the object of one holder, which has no memories of others. `isSafe`: the call may be repeated. */
 export function askMemory<T>(
 	memories: MemoryNamespace,
 	{ owner, user }: MemoryHolder,

@@ -21,7 +21,7 @@ export function toIndexedText(text: string): string {
 	return text.replace(new RegExp(unspaced, 'gu'), ' $& ');
 }
 
-/** Makes an FTS5 query for any of the words. Signs without spaces between them must be adjacent. Undefined without words. */
+/** Makes an FTS5 query for any of the words. Undefined without words. Signs without spaces must be adjacent. */
 export function toMatch(query: string): string | undefined {
 	const terms = new Set<string>();
 	for (const { word, isPrefix } of listWords(query)) {

@@ -205,8 +205,8 @@ function toRecord({ path, text, version, source, created_at: createdAt, updated_
 }
 
 /**
- * The tables of a memory. `source` is JSON. `word` is the index of prepared words (`search.ts`), by the ids of `memory`. `vector`
- * has the vectors of versions, by their model, as floats of 32 bits.
+ * The tables of a memory. `source` is JSON. `word` is the index of prepared words (`search.ts`), by the ids of
+ * `memory`. `vector` has the vectors of versions, by their model, as floats of 32 bits.
  */
 const tables = `
 	CREATE TABLE memory (

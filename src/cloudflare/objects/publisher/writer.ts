@@ -47,8 +47,8 @@ interface Draft {
 }
 
 /**
- * Writes changes of skills to KV, by the same plan as `npm run skills`. KV has no compare-and-swap, and takes one write of a key
- * a second. So a prefix has one writer, and waiting changes share its next write.
+ * Writes changes of skills to KV, by the same plan as `npm run skills`. KV has no compare-and-swap, and takes one write
+ * of a key a second. So a prefix has one writer, and waiting changes share its next write.
  */
 export class SkillWriter {
 	readonly #kv: SkillsNamespace;

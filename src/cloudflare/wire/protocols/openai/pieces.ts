@@ -37,8 +37,8 @@ export type Piece =
  * own calls are left out. A blank line separates the texts of the turns. A tool's question becomes text. A run that was
  * halted before any text says the reason. A run that waits for something the client cannot give is a failure.
  *
- * Shown text cannot be withdrawn. So a turn that restarts must repeat its shown text. If the text differs, the answer is a
- * failure.
+ * Shown text cannot be withdrawn. So a turn that restarts must repeat its shown text. If the text differs, the answer
+ * is a failure.
  *
  * A JSON answer is only the last turn's text. It comes in one piece, because it is checked first. A run that asks or
  * was halted has no JSON answer.

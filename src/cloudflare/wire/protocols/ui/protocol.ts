@@ -26,8 +26,8 @@ export function uiProtocol(headOf: (run: number) => UiMessageHead): Protocol {
 /**
  * Returns the stream of an answer that has nothing new.
  *
- * @param isWaiting whether calls of the answer wait. If none waits, an empty step comes last: without it, a client that posts
- * when all calls are answered would post in an endless loop
+ * @param isWaiting whether calls of the answer wait. If none waits, an empty step comes last: without it, a client that
+ * posts when all calls are answered would post in an endless loop
  */
 export function uiNothing(isWaiting: boolean): string {
 	const step = isWaiting ? [] : ([{ type: 'start-step' }, { type: 'finish-step' }] as const);

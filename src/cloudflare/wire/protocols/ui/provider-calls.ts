@@ -11,7 +11,7 @@ interface UiProviderCall {
 	isNew: boolean;
 }
 
-/** Writes the provider's part of a UI message as chunks: the tools that the provider ran, and the sources of the text. */
+/** Writes the provider's part of a UI message as chunks: the tools that it ran, and the sources of the text. */
 export class UiProviderCalls {
 	/** The calls that a later event may name, by the provider's ids. */
 	readonly #calls = new Map<string, UiProviderCall>();

@@ -36,8 +36,8 @@ export interface UiMessageHead {
  * start, each output has a call, each step has an end. A call is reported as complete only after its turn is stored, so
  * a page never runs a call of a turn that restarts.
  *
- * Some clients post when all calls of the last step are answered. An empty last step prevents an endless loop if the run has
- * nothing more to say.
+ * Some clients post when all calls of the last step are answered. An empty last step prevents an endless loop if the
+ * run has nothing more to say.
  */
 export class UiWriter {
 	readonly #head: UiMessageHead;

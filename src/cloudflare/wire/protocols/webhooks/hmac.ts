@@ -3,8 +3,8 @@ import { sha256Signature } from './signature.ts';
 import type { Source } from './source.ts';
 
 /**
- * Any sender with a secret: `X-Signature-256` (or `X-Hub-Signature-256`) is `sha256=` and the hex of the body's HMAC-SHA256.
- * The id is in `X-Delivery-Id` or `Idempotency-Key`.
+ * Any sender with a secret: `X-Signature-256` (or `X-Hub-Signature-256`) is `sha256=` and the hex of the body's
+ * HMAC-SHA256. The id is in `X-Delivery-Id` or `Idempotency-Key`.
  */
 export const hmac: Source = {
 	name: 'hmac',

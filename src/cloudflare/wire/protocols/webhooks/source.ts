@@ -11,7 +11,7 @@ export interface RawDelivery {
 /** An event that its source signed. */
 export interface WebhookEvent {
 	readonly source: SourceName;
-	/** The source's name of the event, such as `issues.opened`, `invoice.paid` or `app_mention`. Empty if there is none. */
+	/** The source's name of the event, such as `issues.opened` or `app_mention`. Empty if there is none. */
 	readonly type: string;
 	/** The delivery's id. A repeat has the same. */
 	readonly id: string;
