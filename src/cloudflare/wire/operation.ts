@@ -41,8 +41,12 @@ export interface Operation {
 }
 
 /** Defines an operation and keeps the types of its schemas. */
-export function operation<const O extends Operation>(given: O): O {
-	return given;
+export function operation<
+	const M extends Operation['method'],
+	const P extends string,
+	const O extends Omit<Operation, 'method' | 'path'>,
+>(method: M, path: P, rest: O): O & { readonly method: M; readonly path: P } {
+	return { ...rest, method, path };
 }
 
 export const requestHeaders = {

@@ -12,9 +12,7 @@ const change = {
 	diff: '--- a/notes/plan.md\n+++ b/notes/plan.md\n@@ -1,1 +1,1 @@\n-Begin.\n+Begin on Friday.\n',
 };
 
-export const listFiles = operation({
-	method: 'get',
-	path: '/v1/sessions/:id/files',
+export const listFiles = operation('get', '/v1/sessions/:id/files', {
 	access: 'readSession',
 	adminToo: true,
 	tag: 'Files',
@@ -25,9 +23,7 @@ export const listFiles = operation({
 	errors: [404],
 });
 
-export const getFile = operation({
-	method: 'get',
-	path: '/v1/sessions/:id/files/:path',
+export const getFile = operation('get', '/v1/sessions/:id/files/:path', {
 	access: 'readSession',
 	adminToo: true,
 	tag: 'Files',
@@ -50,9 +46,7 @@ export const getFile = operation({
 	errors: [400, 404],
 });
 
-export const putFile = operation({
-	method: 'put',
-	path: '/v1/sessions/:id/files/:path',
+export const putFile = operation('put', '/v1/sessions/:id/files/:path', {
 	access: 'sendMessage',
 	tag: 'Files',
 	summary: 'Upload a file',
@@ -67,9 +61,7 @@ export const putFile = operation({
 	errors: [400, 404, 412, 413],
 });
 
-export const deleteFile = operation({
-	method: 'delete',
-	path: '/v1/sessions/:id/files/:path',
+export const deleteFile = operation('delete', '/v1/sessions/:id/files/:path', {
 	access: 'sendMessage',
 	tag: 'Files',
 	summary: 'Delete a file',
@@ -80,9 +72,7 @@ export const deleteFile = operation({
 	errors: [400, 404, 412],
 });
 
-export const listChanges = operation({
-	method: 'get',
-	path: '/v1/sessions/:id/changes',
+export const listChanges = operation('get', '/v1/sessions/:id/changes', {
 	access: 'readSession',
 	adminToo: true,
 	tag: 'Files',

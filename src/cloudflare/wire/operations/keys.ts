@@ -3,9 +3,7 @@ import { operation } from '../operation.ts';
 
 const shop = { id: '7kq2mzt1v9xe', owner: 'shop', role: 'admin', scopes: ['run'], isOver: false };
 
-export const listKeys = operation({
-	method: 'get',
-	path: '/v1/keys',
+export const listKeys = operation('get', '/v1/keys', {
 	access: 'admin',
 	tag: 'Keys',
 	summary: 'List the API keys that this Worker knows',
@@ -26,9 +24,7 @@ export const listKeys = operation({
 	},
 });
 
-export const makeKey = operation({
-	method: 'post',
-	path: '/v1/keys',
+export const makeKey = operation('post', '/v1/keys', {
 	access: 'keys',
 	tag: 'Keys',
 	summary: 'Make an API key',
@@ -55,9 +51,7 @@ export const makeKey = operation({
 	errors: [409],
 });
 
-export const revokeKey = operation({
-	method: 'delete',
-	path: '/v1/keys/:keyId',
+export const revokeKey = operation('delete', '/v1/keys/:keyId', {
 	access: 'keys',
 	tag: 'Keys',
 	summary: 'Revoke an API key',

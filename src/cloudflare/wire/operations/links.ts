@@ -3,9 +3,7 @@ import { decisionLinks, linkBody } from '../token.ts';
 
 const link = 'https://example.com/v1/decisions/eyJzZXNzaW9uIjoi';
 
-export const createLinks = operation({
-	method: 'post',
-	path: '/v1/sessions/:id/links',
+export const createLinks = operation('post', '/v1/sessions/:id/links', {
 	access: 'manageSession',
 	tag: 'Sessions',
 	summary: 'Make links to decide about a call, once',
@@ -25,9 +23,7 @@ export const createLinks = operation({
 
 const page = { 'text/html': { example: '<!doctype html>' } };
 
-export const showDecision = operation({
-	method: 'get',
-	path: '/v1/decisions/:link',
+export const showDecision = operation('get', '/v1/decisions/:link', {
 	access: 'anybody',
 	tag: 'Sessions',
 	summary: 'Show the call of a link',
@@ -38,9 +34,7 @@ export const showDecision = operation({
 	failure: { also: page },
 });
 
-export const decide = operation({
-	method: 'post',
-	path: '/v1/decisions/:link',
+export const decide = operation('post', '/v1/decisions/:link', {
 	access: 'anybody',
 	tag: 'Sessions',
 	summary: 'Decide by a link',

@@ -41,9 +41,7 @@ const document = {
 	token_endpoint_auth_method: 'none',
 };
 
-export const listServers = operation({
-	method: 'get',
-	path: '/v1/mcp',
+export const listServers = operation('get', '/v1/mcp', {
 	access: 'setUp',
 	tag: 'MCP servers',
 	summary: 'List your MCP servers',
@@ -51,9 +49,7 @@ export const listServers = operation({
 	answers: { 200: { says: 'All servers, by name.', json: serverList, examples: { servers: { servers: [shown] } } } },
 });
 
-export const getServer = operation({
-	method: 'get',
-	path: '/v1/mcp/:name',
+export const getServer = operation('get', '/v1/mcp/:name', {
 	access: 'setUp',
 	tag: 'MCP servers',
 	summary: 'Read an MCP server and its tools',
@@ -64,9 +60,7 @@ export const getServer = operation({
 	errors: [404],
 });
 
-export const putServer = operation({
-	method: 'put',
-	path: '/v1/mcp/:name',
+export const putServer = operation('put', '/v1/mcp/:name', {
 	access: 'setUp',
 	tag: 'MCP servers',
 	summary: 'Register an MCP server',
@@ -81,9 +75,7 @@ export const putServer = operation({
 	errors: [409, 413],
 });
 
-export const deleteServer = operation({
-	method: 'delete',
-	path: '/v1/mcp/:name',
+export const deleteServer = operation('delete', '/v1/mcp/:name', {
 	access: 'setUp',
 	tag: 'MCP servers',
 	summary: 'Remove an MCP server',
@@ -92,9 +84,7 @@ export const deleteServer = operation({
 	errors: [404, 409],
 });
 
-export const acceptTools = operation({
-	method: 'post',
-	path: '/v1/mcp/:name/accept',
+export const acceptTools = operation('post', '/v1/mcp/:name/accept', {
 	access: 'setUp',
 	tag: 'MCP servers',
 	summary: 'Accept changed tools',
@@ -106,9 +96,7 @@ export const acceptTools = operation({
 	errors: [404, 409],
 });
 
-export const startLogin = operation({
-	method: 'post',
-	path: '/v1/mcp/:name/login',
+export const startLogin = operation('post', '/v1/mcp/:name/login', {
 	access: 'setUp',
 	tag: 'MCP servers',
 	summary: 'Log in to an MCP server',
@@ -123,9 +111,7 @@ export const startLogin = operation({
 	errors: [404, 409],
 });
 
-export const endLogin = operation({
-	method: 'delete',
-	path: '/v1/mcp/:name/login',
+export const endLogin = operation('delete', '/v1/mcp/:name/login', {
 	access: 'setUp',
 	tag: 'MCP servers',
 	summary: 'Log out of an MCP server',
@@ -134,9 +120,7 @@ export const endLogin = operation({
 	errors: [404],
 });
 
-export const getClientMetadata = operation({
-	method: 'get',
-	path: '/v1/mcp/client.json',
+export const getClientMetadata = operation('get', '/v1/mcp/client.json', {
 	access: 'anybody',
 	tag: 'MCP servers',
 	summary: 'Read the OAuth client metadata of this Worker',
@@ -146,9 +130,7 @@ export const getClientMetadata = operation({
 	errors: [404],
 });
 
-export const finishLogin = operation({
-	method: 'get',
-	path: '/v1/mcp/callback',
+export const finishLogin = operation('get', '/v1/mcp/callback', {
 	access: 'anybody',
 	tag: 'MCP servers',
 	summary: 'Finish a login',

@@ -2,9 +2,7 @@ import { memoryBody, memoryHolder, memoryPage, memoryQuery, memoryReader, shownM
 import { operation } from '../operation.ts';
 import { memory } from './shared.ts';
 
-export const listMemories = operation({
-	method: 'get',
-	path: '/v1/memories',
+export const listMemories = operation('get', '/v1/memories', {
 	access: 'seeUsers',
 	adminToo: true,
 	tag: 'Memories',
@@ -22,9 +20,7 @@ export const listMemories = operation({
 	},
 });
 
-export const eraseMemories = operation({
-	method: 'delete',
-	path: '/v1/memories',
+export const eraseMemories = operation('delete', '/v1/memories', {
 	access: 'manageUsers',
 	tag: 'Memories',
 	summary: 'Erase all memories',
@@ -33,9 +29,7 @@ export const eraseMemories = operation({
 	answers: { 204: { says: 'The memories are erased.' } },
 });
 
-export const getMemory = operation({
-	method: 'get',
-	path: '/v1/memories/:memory',
+export const getMemory = operation('get', '/v1/memories/:memory', {
 	access: 'seeUsers',
 	adminToo: true,
 	tag: 'Memories',
@@ -45,9 +39,7 @@ export const getMemory = operation({
 	errors: [404],
 });
 
-export const putMemory = operation({
-	method: 'put',
-	path: '/v1/memories/:memory',
+export const putMemory = operation('put', '/v1/memories/:memory', {
 	access: 'manageUsers',
 	tag: 'Memories',
 	summary: 'Write a memory',
@@ -63,9 +55,7 @@ export const putMemory = operation({
 	errors: [409, 412, 413],
 });
 
-export const deleteMemory = operation({
-	method: 'delete',
-	path: '/v1/memories/:memory',
+export const deleteMemory = operation('delete', '/v1/memories/:memory', {
 	access: 'manageUsers',
 	tag: 'Memories',
 	summary: 'Remove a memory',

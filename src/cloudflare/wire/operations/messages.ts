@@ -7,9 +7,7 @@ import { session } from '../session.ts';
 import * as example from './shared.ts';
 import { runAnswers, runHeaders, runOrSession, stream } from './shared.ts';
 
-export const listMessages = operation({
-	method: 'get',
-	path: '/v1/sessions/:id/messages',
+export const listMessages = operation('get', '/v1/sessions/:id/messages', {
 	access: 'readSession',
 	adminToo: true,
 	tag: 'Messages',
@@ -31,9 +29,7 @@ export const listMessages = operation({
 	errors: [404],
 });
 
-export const getMessage = operation({
-	method: 'get',
-	path: '/v1/sessions/:id/messages/:message',
+export const getMessage = operation('get', '/v1/sessions/:id/messages/:message', {
 	access: 'readSession',
 	adminToo: true,
 	tag: 'Messages',
@@ -43,9 +39,7 @@ export const getMessage = operation({
 	errors: [400, 404],
 });
 
-export const sendMessage = operation({
-	method: 'post',
-	path: '/v1/sessions/:id/messages',
+export const sendMessage = operation('post', '/v1/sessions/:id/messages', {
 	access: 'sendMessage',
 	tag: 'Messages',
 	summary: 'Send a message',
@@ -72,9 +66,7 @@ export const sendMessage = operation({
 	runs: true,
 });
 
-export const listWaiting = operation({
-	method: 'get',
-	path: '/v1/sessions/:id/waiting',
+export const listWaiting = operation('get', '/v1/sessions/:id/waiting', {
 	access: 'readSession',
 	adminToo: true,
 	tag: 'Messages',
@@ -84,9 +76,7 @@ export const listWaiting = operation({
 	errors: [404],
 });
 
-export const removeWaiting = operation({
-	method: 'delete',
-	path: '/v1/sessions/:id/waiting/:runId',
+export const removeWaiting = operation('delete', '/v1/sessions/:id/waiting/:runId', {
 	access: 'sendMessage',
 	tag: 'Messages',
 	summary: 'Remove a waiting message',
@@ -95,9 +85,7 @@ export const removeWaiting = operation({
 	errors: [404, 409],
 });
 
-export const answerQuestion = operation({
-	method: 'post',
-	path: '/v1/sessions/:id/answer',
+export const answerQuestion = operation('post', '/v1/sessions/:id/answer', {
 	access: 'sendMessage',
 	tag: 'Messages',
 	summary: 'Answer a tool’s question',
@@ -110,9 +98,7 @@ export const answerQuestion = operation({
 	runs: true,
 });
 
-export const submitResults = operation({
-	method: 'post',
-	path: '/v1/sessions/:id/tool-results',
+export const submitResults = operation('post', '/v1/sessions/:id/tool-results', {
 	access: 'sendMessage',
 	tag: 'Messages',
 	summary: 'Answer waiting calls',
@@ -129,9 +115,7 @@ export const submitResults = operation({
 	runs: true,
 });
 
-export const continueRun = operation({
-	method: 'post',
-	path: '/v1/sessions/:id/continue',
+export const continueRun = operation('post', '/v1/sessions/:id/continue', {
 	access: 'sendMessage',
 	tag: 'Runs',
 	summary: 'Continue a run',
@@ -142,9 +126,7 @@ export const continueRun = operation({
 	runs: true,
 });
 
-export const stepRun = operation({
-	method: 'post',
-	path: '/v1/sessions/:id/step',
+export const stepRun = operation('post', '/v1/sessions/:id/step', {
 	access: 'sendMessage',
 	tag: 'Runs',
 	summary: 'Continue a run for one turn',
@@ -155,9 +137,7 @@ export const stepRun = operation({
 	runs: true,
 });
 
-export const followRun = operation({
-	method: 'get',
-	path: '/v1/sessions/:id/events',
+export const followRun = operation('get', '/v1/sessions/:id/events', {
 	access: 'readSession',
 	adminToo: true,
 	tag: 'Runs',
@@ -172,9 +152,7 @@ export const followRun = operation({
 	errors: [400, 404],
 });
 
-export const cancelRun = operation({
-	method: 'post',
-	path: '/v1/sessions/:id/cancel',
+export const cancelRun = operation('post', '/v1/sessions/:id/cancel', {
 	access: 'sendMessage',
 	tag: 'Runs',
 	summary: 'Stop a run',

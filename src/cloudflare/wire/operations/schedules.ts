@@ -23,9 +23,7 @@ const morning = {
 	nextAt: '2026-11-24T06:00:00.000Z',
 };
 
-export const listSchedules = operation({
-	method: 'get',
-	path: '/v1/schedules',
+export const listSchedules = operation('get', '/v1/schedules', {
 	access: 'manageSession',
 	tag: 'Schedules',
 	summary: 'List what wakes your agents and sessions',
@@ -36,9 +34,7 @@ export const listSchedules = operation({
 	},
 });
 
-export const putSchedule = operation({
-	method: 'post',
-	path: '/v1/schedules',
+export const putSchedule = operation('post', '/v1/schedules', {
 	access: 'manageSession',
 	tag: 'Schedules',
 	summary: 'Have a session woken',
@@ -49,9 +45,7 @@ export const putSchedule = operation({
 	errors: [404, 409],
 });
 
-export const cancelSchedule = operation({
-	method: 'delete',
-	path: '/v1/schedules/:id',
+export const cancelSchedule = operation('delete', '/v1/schedules/:id', {
 	access: 'manageSession',
 	tag: 'Schedules',
 	summary: 'Cancel a schedule',

@@ -2,9 +2,7 @@ import * as v from 'valibot';
 import { agentList } from '../agent.ts';
 import { operation } from '../operation.ts';
 
-export const getHealth = operation({
-	method: 'get',
-	path: '/healthz',
+export const getHealth = operation('get', '/healthz', {
 	access: 'anybody',
 	tag: 'Service',
 	summary: 'Check that the Worker runs',
@@ -28,9 +26,7 @@ export const getHealth = operation({
 	},
 });
 
-export const getDocument = operation({
-	method: 'get',
-	path: '/openapi.json',
+export const getDocument = operation('get', '/openapi.json', {
 	access: 'anybody',
 	tag: 'Service',
 	summary: 'This document',
@@ -39,9 +35,7 @@ export const getDocument = operation({
 	},
 });
 
-export const getDocs = operation({
-	method: 'get',
-	path: '/docs',
+export const getDocs = operation('get', '/docs', {
 	access: 'anybody',
 	tag: 'Service',
 	summary: 'Show this document as a page',
@@ -49,9 +43,7 @@ export const getDocs = operation({
 	answers: { 200: { says: 'A page.', also: { 'text/html': { example: '<!doctype html>' } } } },
 });
 
-export const listAgents = operation({
-	method: 'get',
-	path: '/v1/agents',
+export const listAgents = operation('get', '/v1/agents', {
 	access: 'seeAgents',
 	tag: 'Agents',
 	summary: 'List the agents',

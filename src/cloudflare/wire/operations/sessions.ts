@@ -19,9 +19,7 @@ import { sessionToken, tokenBody } from '../token.ts';
 import * as example from './shared.ts';
 import { runHeaders, stream } from './shared.ts';
 
-export const createSession = operation({
-	method: 'post',
-	path: '/v1/sessions',
+export const createSession = operation('post', '/v1/sessions', {
 	access: 'createSession',
 	tag: 'Sessions',
 	summary: 'Create a session',
@@ -54,9 +52,7 @@ export const createSession = operation({
 	runs: true,
 });
 
-export const listSessions = operation({
-	method: 'get',
-	path: '/v1/sessions',
+export const listSessions = operation('get', '/v1/sessions', {
 	access: 'listSessions',
 	adminToo: true,
 	tag: 'Sessions',
@@ -67,9 +63,7 @@ export const listSessions = operation({
 	answers: { 200: { says: 'One page of the sessions.', json: sessionPage, examples: { page: example.sessionPage } } },
 });
 
-export const getSession = operation({
-	method: 'get',
-	path: '/v1/sessions/:id',
+export const getSession = operation('get', '/v1/sessions/:id', {
 	access: 'readSession',
 	adminToo: true,
 	tag: 'Sessions',
@@ -81,9 +75,7 @@ export const getSession = operation({
 	errors: [404],
 });
 
-export const changeSession = operation({
-	method: 'patch',
-	path: '/v1/sessions/:id',
+export const changeSession = operation('patch', '/v1/sessions/:id', {
 	access: 'manageSession',
 	tag: 'Sessions',
 	summary: 'Change the budget or the title',
@@ -94,9 +86,7 @@ export const changeSession = operation({
 	errors: [404],
 });
 
-export const deleteSession = operation({
-	method: 'delete',
-	path: '/v1/sessions/:id',
+export const deleteSession = operation('delete', '/v1/sessions/:id', {
 	access: 'manageSession',
 	adminToo: true,
 	tag: 'Sessions',
@@ -106,9 +96,7 @@ export const deleteSession = operation({
 	errors: [404],
 });
 
-export const createToken = operation({
-	method: 'post',
-	path: '/v1/sessions/:id/token',
+export const createToken = operation('post', '/v1/sessions/:id/token', {
 	access: 'manageSession',
 	tag: 'Sessions',
 	summary: 'Make a token for a session',
@@ -120,9 +108,7 @@ export const createToken = operation({
 	errors: [404],
 });
 
-export const revokeToken = operation({
-	method: 'delete',
-	path: '/v1/sessions/:id/token/:tokenId',
+export const revokeToken = operation('delete', '/v1/sessions/:id/token/:tokenId', {
 	access: 'manageSession',
 	tag: 'Sessions',
 	summary: 'Revoke a token of a session',
@@ -131,9 +117,7 @@ export const revokeToken = operation({
 	errors: [404],
 });
 
-export const listTasks = operation({
-	method: 'get',
-	path: '/v1/sessions/:id/tasks',
+export const listTasks = operation('get', '/v1/sessions/:id/tasks', {
 	access: 'readSession',
 	adminToo: true,
 	tag: 'Sessions',
@@ -143,9 +127,7 @@ export const listTasks = operation({
 	errors: [404],
 });
 
-export const listApprovals = operation({
-	method: 'get',
-	path: '/v1/approvals',
+export const listApprovals = operation('get', '/v1/approvals', {
 	access: 'seeInbox',
 	adminToo: true,
 	tag: 'Sessions',
@@ -160,9 +142,7 @@ export const listApprovals = operation({
 
 const copied = { ...example.session, ...example.token };
 
-export const exportSession = operation({
-	method: 'get',
-	path: '/v1/sessions/:id/export',
+export const exportSession = operation('get', '/v1/sessions/:id/export', {
 	access: 'manageSession',
 	adminToo: true,
 	tag: 'Sessions',
@@ -186,9 +166,7 @@ export const exportSession = operation({
 	errors: [404],
 });
 
-export const forkSession = operation({
-	method: 'post',
-	path: '/v1/sessions/:id/fork',
+export const forkSession = operation('post', '/v1/sessions/:id/fork', {
 	access: 'manageSession',
 	tag: 'Sessions',
 	summary: 'Copy a session',
@@ -211,9 +189,7 @@ export const forkSession = operation({
 	errors: [400, 404, 409],
 });
 
-export const importSession = operation({
-	method: 'post',
-	path: '/v1/sessions/import',
+export const importSession = operation('post', '/v1/sessions/import', {
 	access: 'importSession',
 	tag: 'Sessions',
 	summary: 'Import a session',

@@ -20,9 +20,7 @@ const listed = {
 
 const published = { name: 'customer-tone', etag: '3q2-7w' };
 
-export const listSkills = operation({
-	method: 'get',
-	path: '/v1/skills',
+export const listSkills = operation('get', '/v1/skills', {
 	access: 'seeSkills',
 	tag: 'Skills',
 	summary: 'List or search the skills',
@@ -33,9 +31,7 @@ export const listSkills = operation({
 	},
 });
 
-export const getSkill = operation({
-	method: 'get',
-	path: '/v1/skills/:name',
+export const getSkill = operation('get', '/v1/skills/:name', {
 	access: 'seeSkills',
 	tag: 'Skills',
 	summary: 'Read a skill',
@@ -53,9 +49,7 @@ export const getSkill = operation({
 	errors: [404],
 });
 
-export const putSkill = operation({
-	method: 'put',
-	path: '/v1/skills/:name',
+export const putSkill = operation('put', '/v1/skills/:name', {
 	access: 'admin',
 	tag: 'Skills',
 	summary: 'Publish a skill',
@@ -70,9 +64,7 @@ export const putSkill = operation({
 	errors: [400, 412, 413, 415, 428],
 });
 
-export const deleteSkill = operation({
-	method: 'delete',
-	path: '/v1/skills/:name',
+export const deleteSkill = operation('delete', '/v1/skills/:name', {
 	access: 'admin',
 	tag: 'Skills',
 	summary: 'Remove a skill',

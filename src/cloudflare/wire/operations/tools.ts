@@ -23,9 +23,7 @@ const shown = {
 	updatedAt: '2026-11-21T12:00:00.000Z',
 };
 
-export const listTools = operation({
-	method: 'get',
-	path: '/v1/tools',
+export const listTools = operation('get', '/v1/tools', {
 	access: 'setUp',
 	tag: 'Tools',
 	summary: 'List your tools',
@@ -33,9 +31,7 @@ export const listTools = operation({
 	answers: { 200: { says: 'All tools.', json: toolList, examples: { tools: { tools: [shown] } } } },
 });
 
-export const getTool = operation({
-	method: 'get',
-	path: '/v1/tools/:name',
+export const getTool = operation('get', '/v1/tools/:name', {
 	access: 'setUp',
 	tag: 'Tools',
 	summary: 'Read a tool',
@@ -43,9 +39,7 @@ export const getTool = operation({
 	errors: [404],
 });
 
-export const putTool = operation({
-	method: 'put',
-	path: '/v1/tools/:name',
+export const putTool = operation('put', '/v1/tools/:name', {
 	access: 'setUp',
 	tag: 'Tools',
 	summary: 'Define a tool',
@@ -60,9 +54,7 @@ export const putTool = operation({
 	errors: [409, 413],
 });
 
-export const deleteTool = operation({
-	method: 'delete',
-	path: '/v1/tools/:name',
+export const deleteTool = operation('delete', '/v1/tools/:name', {
 	access: 'setUp',
 	tag: 'Tools',
 	summary: 'Remove a tool',

@@ -29,9 +29,7 @@ const assistant = {
 	parts: [{ type: 'step-start' }, { type: 'text', text: '17 + 25 is 42.', state: 'done' }],
 };
 
-export const postChat = operation({
-	method: 'post',
-	path: '/v1/ui/:agent',
+export const postChat = operation('post', '/v1/ui/:agent', {
 	access: 'sendMessage',
 	tag: 'AI SDK pages',
 	summary: 'Send a message and stream the answer',
@@ -49,9 +47,7 @@ export const postChat = operation({
 	failure,
 });
 
-export const resumeChat = operation({
-	method: 'get',
-	path: '/v1/ui/:agent/:chat/stream',
+export const resumeChat = operation('get', '/v1/ui/:agent/:chat/stream', {
 	access: 'readSession',
 	tag: 'AI SDK pages',
 	summary: 'Follow the current answer',
@@ -65,9 +61,7 @@ export const resumeChat = operation({
 	failure,
 });
 
-export const stopChat = operation({
-	method: 'delete',
-	path: '/v1/ui/:agent/:chat/stream',
+export const stopChat = operation('delete', '/v1/ui/:agent/:chat/stream', {
 	access: 'sendMessage',
 	tag: 'AI SDK pages',
 	summary: 'Stop the current answer',
@@ -79,9 +73,7 @@ export const stopChat = operation({
 	failure,
 });
 
-export const listChat = operation({
-	method: 'get',
-	path: '/v1/ui/:agent/:chat/messages',
+export const listChat = operation('get', '/v1/ui/:agent/:chat/messages', {
 	access: 'readSession',
 	tag: 'AI SDK pages',
 	summary: 'List the messages for a page that reloads',

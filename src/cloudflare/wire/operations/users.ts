@@ -40,9 +40,7 @@ const owners = {
 	storage: [{ owner: 'alice', bytes: 1_310_720, limit: 107_374_182_400 }],
 };
 
-export const getUser = operation({
-	method: 'get',
-	path: '/v1/users/:user',
+export const getUser = operation('get', '/v1/users/:user', {
 	access: 'seeUsers',
 	adminToo: true,
 	tag: 'Users',
@@ -67,9 +65,7 @@ export const getUser = operation({
 	},
 });
 
-export const eraseUser = operation({
-	method: 'delete',
-	path: '/v1/users/:user',
+export const eraseUser = operation('delete', '/v1/users/:user', {
 	access: 'manageUsers',
 	tag: 'Users',
 	summary: 'Erase a user',
@@ -84,9 +80,7 @@ export const eraseUser = operation({
 	},
 });
 
-export const getUserBudget = operation({
-	method: 'get',
-	path: '/v1/users/:user/budget',
+export const getUserBudget = operation('get', '/v1/users/:user/budget', {
 	access: 'seeUsers',
 	adminToo: true,
 	tag: 'Users',
@@ -95,9 +89,7 @@ export const getUserBudget = operation({
 	answers: { 200: { says: 'The caps and their state.', json: userBudget, examples: { budget } } },
 });
 
-export const setUserBudget = operation({
-	method: 'put',
-	path: '/v1/users/:user/budget',
+export const setUserBudget = operation('put', '/v1/users/:user/budget', {
 	access: 'manageUsers',
 	tag: 'Users',
 	summary: 'Set the budget of a user',
@@ -108,9 +100,7 @@ export const setUserBudget = operation({
 	answers: { 200: { says: 'The caps and their state.', json: userBudget, examples: { budget } } },
 });
 
-export const getUsage = operation({
-	method: 'get',
-	path: '/v1/usage',
+export const getUsage = operation('get', '/v1/usage', {
 	access: 'seeUsers',
 	adminToo: true,
 	tag: 'Service',

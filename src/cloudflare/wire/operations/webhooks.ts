@@ -12,9 +12,7 @@ const example = {
 	runId: 'run_2f1c1c9e-2f0e-4b0c-9f37-4d6a3b1f0c55',
 };
 
-export const receiveWebhook = operation({
-	method: 'post',
-	path: '/v1/webhooks/:agent/:source',
+export const receiveWebhook = operation('post', '/v1/webhooks/:agent/:source', {
 	access: 'sender',
 	tag: 'Webhooks',
 	summary: 'Deliver a webhook',

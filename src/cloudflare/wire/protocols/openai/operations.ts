@@ -33,9 +33,7 @@ const chunk = {
 	choices: [{ index: 0, delta: { content: text }, logprobs: null, finish_reason: null }],
 };
 
-export const createCompletion = operation({
-	method: 'post',
-	path: '/v1/chat/completions',
+export const createCompletion = operation('post', '/v1/chat/completions', {
 	access: 'createSession',
 	tag: 'OpenAI',
 	summary: 'Complete a chat',
@@ -75,9 +73,7 @@ export const createCompletion = operation({
 	failure,
 });
 
-export const listModels = operation({
-	method: 'get',
-	path: '/v1/models',
+export const listModels = operation('get', '/v1/models', {
 	access: 'seeAgents',
 	tag: 'OpenAI',
 	summary: 'List the agents as models',
@@ -88,9 +84,7 @@ export const listModels = operation({
 	failure,
 });
 
-export const getModel = operation({
-	method: 'get',
-	path: '/v1/models/:model',
+export const getModel = operation('get', '/v1/models/:model', {
 	access: 'seeAgents',
 	tag: 'OpenAI',
 	summary: 'Read an agent as a model',
