@@ -46,12 +46,10 @@ export class ActiveSkills {
 		this.#options = options;
 	}
 
-	/** The names of the read skills, in order. */
 	get names(): readonly string[] {
 		return [...this.#read.keys()];
 	}
 
-	/** Returns the origins of the tools of the read skills by name, in order. */
 	listOrigins(): ReadonlyMap<string, Origin> {
 		const origins = new Map<string, Origin>();
 		const { tools } = this.bundle([]);
@@ -79,7 +77,6 @@ export class ActiveSkills {
 		return [...tools, ...this.bundle([]).tools.map(({ tool }) => tool)];
 	}
 
-	/** Combines the active skills with these. */
 	bundle(skills: readonly Skill[]): Bundle {
 		const active = [...this.#read.keys()].flatMap((name) => this.#loaded.get(name) ?? []);
 		return createBundle(this.#options.tools(), [...active, ...skills], this.#options.offered);

@@ -16,7 +16,6 @@ import { raceAbort, toAbortError } from './signal.ts';
 import { StreamedReply, type TurnReply } from './streamed-reply.ts';
 import { addUsage, type ChatUsage } from './usage.ts';
 
-/** The connection of a turn to the readers of its run. */
 export interface TurnReaders {
 	readonly emit: Emit;
 	/** Whether readers have seen a part of a reply that may still be dropped. */
@@ -25,7 +24,6 @@ export interface TurnReaders {
 	readonly restart: () => Promise<void>;
 }
 
-/** The request of one turn. */
 export interface TurnRequest {
 	readonly options: ChatOptions;
 	readonly messages: readonly Message[];
@@ -39,7 +37,6 @@ export interface TurnRequest {
 }
 
 interface MeteredTurn extends TurnRequest {
-	/** The estimated tokens of the request. */
 	readonly inputTokens: number;
 	/** Whether the reply may have the full length of the options. */
 	readonly isWhole?: boolean;
@@ -160,7 +157,6 @@ async function reserve(meter: Meter, request: MeteredRequest, onRefused: () => v
 	}
 }
 
-/** Returns the model call of the provider, or of the options' own functions. */
 function toModelCall(
 	{ options, messages, system, tools, foundBy, stream }: TurnRequest,
 	model: string,

@@ -7,7 +7,6 @@ import type { ChatOptions } from './options.ts';
 import type { CacheMiss, PromptRecord } from './prompt-record.ts';
 import type { ChatUsage } from './usage.ts';
 
-/** The compared parts of a request. */
 export interface SentPrompt extends Pick<Conversation, 'messages' | 'window' | 'fronts' | 'references'> {
 	readonly model: string;
 	readonly tools?: readonly Tool[];

@@ -14,7 +14,6 @@ export type CallAnswer =
 			readonly input?: Readonly<Record<string, unknown>>;
 	  };
 
-/** The unanswered calls of a run. */
 export interface PendingCalls {
 	/** The last assistant message and the results behind it. */
 	readonly turn: readonly Message[];
@@ -24,11 +23,9 @@ export interface PendingCalls {
 	readonly askedAt: number;
 }
 
-/** Checked answers to open calls. */
 export interface ReadAnswers {
 	readonly messages: readonly ToolMessage[];
 	readonly approved: readonly ToolCall[];
-	/** Arguments for approved calls, instead of the model's. */
 	readonly edits: readonly CallEdit[];
 	/** Whether no call is open after the answers. */
 	readonly isLast: boolean;

@@ -21,7 +21,6 @@ export interface ContextBudget {
 	readonly warn: boolean;
 }
 
-/** The estimated size of a request. */
 export type RequestSize = Pick<ContextBudget, 'parts' | 'total'>;
 
 /**

@@ -26,7 +26,6 @@ import { raceAbort } from './signal.ts';
 import type { TurnReply } from './streamed-reply.ts';
 import { type PreparedTurn, summarize } from './summary.ts';
 
-/** The limits of requests in tokens. */
 interface Room {
 	readonly limit: number;
 	/** The target after messages were left out. */

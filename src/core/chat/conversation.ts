@@ -39,7 +39,6 @@ export interface Conversation {
 	references?: References;
 	/** Resolves once a message is stored. */
 	readonly store: (message: Message, about?: Omit<MessageContext, 'before'>) => Promise<void>;
-	/** Adds to the usage of the run. */
 	readonly spend: (usage: ChatUsage | undefined) => void;
 }
 
@@ -106,7 +105,6 @@ function isKept(message: Message): boolean {
 /** The most characters of a tool's result for the model: 256 KB of plain text. */
 const longestOutput = 262_144;
 
-/** The room for the note about the cut. */
 const noteRoom = 128;
 
 /**

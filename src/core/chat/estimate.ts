@@ -23,7 +23,6 @@ const aroundSchema = 200;
 /** The context window of an unknown model. */
 const usualContext = 200_000;
 
-/** The estimated parts of a request. */
 type Estimated = Pick<
 	ChatOptions,
 	'model' | 'providers' | 'chatFn' | 'chatStreamFn' | 'countTokensFn' | 'modelContextWindow'
@@ -71,7 +70,6 @@ function findContext(
 	return typeof window === 'function' ? window(model) : window;
 }
 
-/** The estimated tokens of a message. */
 interface Size {
 	/** The tokens of texts and calls. */
 	readonly texts: number;
@@ -137,7 +135,6 @@ function estimateMessage(message: Message, variant: string | undefined, rules: M
 	return { texts: aroundMessage + own + kept.beside + calls, media, thinking: kept.thinking };
 }
 
-/** Estimates the tokens of a tool in a request. */
 export const estimateTool = memoize(
 	({ name, description, inputSchema }: Tool): number =>
 		aroundTool + estimateTokens(JSON.stringify({ name, description, inputSchema })),

@@ -10,7 +10,6 @@ export interface EventFeed {
 	readonly add: (event: RunEvent) => undefined | Promise<void>;
 	/** Stops waiting for the reader. */
 	readonly release: () => void;
-	/** Adds the last event. */
 	readonly end: (event: TerminalEvent) => void;
 	/** Returns all available events, or waits for the next event. Returns `undefined` after the end. */
 	readonly take: () => Promise<RunEvent[] | undefined>;

@@ -249,7 +249,6 @@ function assertTurnLeft({ iteration }: RunState, { maxIterations = 10 }: ChatOpt
 	);
 }
 
-/** The reason why a run ends without a failure. */
 type Stop = Pick<RunResult, 'status'> & Partial<RunResult>;
 
 function toResult({ conversation, last, usage, steps }: RunState, stop: Stop): RunResult {

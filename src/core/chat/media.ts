@@ -39,7 +39,6 @@ function readAudioSeconds(bytes: string, mime: string): number {
 	return readSeconds(bytes) ?? bytes.length / perSecond;
 }
 
-/** Reads the bytes per second from the header of a WAV file. */
 function readWavRate(bytes: string): number | undefined {
 	if (!bytes.startsWith('RIFF') || bytes.slice(8, 12) !== 'WAVE') return undefined;
 	const rate = readLittle(bytes, 28, 4);
@@ -102,7 +101,6 @@ function decodeUtf8(bytes: string): string {
 /** The characters of base64 that are searched for the size of an image. A JPEG may begin with a thumbnail. */
 const headLength = 200_000;
 
-/** Reads the size of a PNG, GIF, WebP or JPEG. */
 function readImageSize(data: string): ImageSize | undefined {
 	const bytes = decodeBase64(data.slice(0, headLength));
 	if (bytes.length < 30) return undefined;

@@ -47,9 +47,7 @@ export interface Meter {
 	) => void | Promise<void>;
 }
 
-/** Facts about an ended request. */
 export interface SeenCall {
-	/** The reported usage. */
 	readonly usage?: ChatUsage;
 	/** The estimated tokens of the request. */
 	readonly inputTokens: number;
@@ -65,7 +63,6 @@ export interface SeenCall {
 	readonly isCut: boolean;
 }
 
-/** The charge for a request. */
 interface CallCharge {
 	readonly inputTokens: number;
 	readonly outputTokens: number;

@@ -18,7 +18,6 @@ export type ModelCall = (
 	onActivity: () => void,
 ) => Promise<ChatReply | undefined>;
 
-/** The limits of a call. */
 interface CallLimits {
 	readonly model: string;
 	/** Whether the reply is streamed. Without streaming the first event comes with the complete reply. */
@@ -180,7 +179,6 @@ function createDeltaMeter(maxBytes: number) {
 	};
 }
 
-/** Counts the bytes of a reply: its text, its thinking, and the input of its calls. */
 function measureReply({ text = '', reasoning = '', toolCalls = [] }: ChatReply): number {
 	const inputs = toolCalls.reduce((sum, { input }) => sum + eventBytes + measureData(input), 0);
 	return byteLength(text) + byteLength(reasoning) + inputs;
@@ -208,7 +206,6 @@ function measureData(data: unknown): number {
 	return size;
 }
 
-/** Counts the bytes of a text in UTF-8. Returns 0 for anything else. */
 function byteLength(text: unknown): number {
 	return typeof text === 'string' ? countBytes(text) : 0;
 }

@@ -52,7 +52,6 @@ export function isCut({ code, data }: RunletError): boolean {
 	return code === 'interrupted' || code === 'timeout' || code === 'cancelled' || code === 'reply_too_large';
 }
 
-/** Adds the usage so far to the data of a failure. */
 export function withUsage(error: RunletError, usage: ChatUsage): RunletError {
 	if (Object.keys(usage).length === 0) return error;
 	return new RunletError(error.code, error.message, { ...error.data, usage }, { cause: error.cause ?? error });
@@ -131,7 +130,6 @@ interface RetryOptions<R> {
 	readonly maxRetries: number;
 	readonly signal: AbortSignal;
 	readonly mayRetry?: () => boolean;
-	/** Adds the cost of failed tries to a reply. */
 	readonly addLost?: (reply: R, lost: ChatUsage) => R;
 }
 

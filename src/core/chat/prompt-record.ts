@@ -18,7 +18,6 @@ export type CacheMiss = (typeof cacheMisses)[number];
 /** A request as hashes of its parts, to compare it with a later request. */
 export interface PromptRecord {
 	readonly model: string;
-	/** The number of tools, and a hash of them. */
 	readonly tools: readonly [count: number, hash: string];
 	readonly system: string;
 	/** A hash of the first messages, and whether a summary is among them. */

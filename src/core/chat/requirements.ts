@@ -74,7 +74,6 @@ const mostRepairs = 2;
 const mostIssues = 10;
 const longestIssue = 300;
 
-/** The outcome of reading a final reply: its value, or a message that repeats the request. */
 export type OutputOutcome = { readonly value: unknown } | { readonly repair: UserMessage };
 
 /** Reads a final reply as JSON of a schema. Throws `invalid_output` after too many repeated requests in the history. */
@@ -121,7 +120,6 @@ export function isAnyObject(schema: JsonSchema | AnySchema | undefined): boolean
 	return Object.keys(schema).every((key) => key === 'type' || key === '$schema' || key === 'description');
 }
 
-/** The prompt for an object of any form. */
 export const anyObjectWords = 'Answer with one JSON object and nothing else: no words around it, no code fence.';
 
 const repairBegins = 'Your answer is not the JSON that was asked for:';

@@ -10,7 +10,6 @@ import type { RecalledFronts } from './recall.ts';
 import type { TurnReply } from './streamed-reply.ts';
 import { addUsage, type ChatUsage } from './usage.ts';
 
-/** The context of the loop besides its options. */
 export interface LoopContext {
 	readonly stream: boolean;
 	readonly signal: AbortSignal;
@@ -18,7 +17,6 @@ export interface LoopContext {
 	readonly resume?: Resumption;
 }
 
-/** The state of a run. The loop changes it. */
 export interface RunState {
 	readonly conversation: Conversation;
 	readonly emit: Emit;
@@ -29,18 +27,15 @@ export interface RunState {
 	readonly steps: Step[];
 	/** The newest model turn when the run was continued. */
 	readonly resumedAt?: LastTurn;
-	/** The pending recall. */
 	recalling?: Promise<RecalledFronts | undefined>;
 	/** The number of completed model turns. */
 	iteration: number;
 	usage: ChatUsage;
 	/** The newest request of the conversation. */
 	prompt?: PromptRecord;
-	/** The newest model turn. */
 	last?: LastTurn;
 	/** The turn whose calls come next. */
 	begun?: BegunTurn;
-	/** The tools of the newest turn. */
 	tools?: readonly Tool[];
 }
 
@@ -113,21 +108,17 @@ function createOrderedStore(
 export interface Resumption {
 	/** The number of completed model turns. */
 	readonly iteration: number;
-	/** The usage of these turns. */
 	readonly usage: ChatUsage;
-	/** The newest of these turns. */
 	readonly last?: LastTurn;
 	/** The unfinished turn. Missing if the run continues with the model. */
 	readonly turn?: BegunTurn;
 }
 
-/** The model's newest turn. */
 type LastTurn = Pick<TurnReply, 'model' | 'text' | 'stopReason' | 'usage' | 'providerCalls' | 'sources'> &
 	Pick<Step, 'cacheMiss'>;
 
 /** A model turn with open calls. */
 export interface BegunTurn {
-	/** All calls of the turn. */
 	readonly calls: readonly ToolCall[];
 	readonly results: readonly ToolResult[];
 	/** The reason if a result stops the run. */

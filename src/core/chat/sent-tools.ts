@@ -5,7 +5,6 @@ import { estimateTool } from './estimate.ts';
 import type { ChatOptions } from './options.ts';
 import { listKnownTools, mostSent, searchName } from './tool-search.ts';
 
-/** The tools of a request. Empty without tools. */
 export interface SentTools {
 	readonly tools?: readonly Tool[];
 	/** The id of the call whose result brought a tool, by the tool's name. */

@@ -18,10 +18,8 @@ export interface SingleCalls {
 	run(single: SingleCall): Promise<CallsOutcome>;
 }
 
-/** A call outside of a run. */
 export interface SingleCall {
 	readonly call: ToolCall;
-	/** Whether a person approved it. */
 	readonly isApproved: boolean;
 	/** The answer to its question, if its tool takes the answer. */
 	readonly answer?: OpenCallState['answer'];

@@ -10,9 +10,7 @@ import type { TurnReply } from './streamed-reply.ts';
 import { estimateTokens } from './tokens.ts';
 import { addUsage, type ChatUsage } from './usage.ts';
 
-/** A turn without its messages. */
 export type PreparedTurn = Omit<TurnRequest, 'messages'> & {
-	/** Lists the active skills. */
 	readonly skills: () => readonly string[];
 	/** Whether older results may be sent as references. */
 	readonly canRefer: boolean;
@@ -20,11 +18,9 @@ export type PreparedTurn = Omit<TurnRequest, 'messages'> & {
 	readonly selectAgain: () => Promise<SentTools>;
 };
 
-/** The limits of the requests for a summary. */
 export interface SummaryRoom {
 	/** The most tokens of a request and its answer. */
 	readonly limit: number;
-	/** The most tokens of the summary. */
 	readonly tokens: number;
 	readonly charactersPerToken: number;
 }

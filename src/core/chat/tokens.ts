@@ -17,7 +17,6 @@ export function estimateTokens(text: string): number {
 
 export function createTokenCounter(): TokenCounter {
 	let total = 0;
-	/** The kind of the previous character. */
 	let before: Kind = space;
 	return {
 		add: (text) => {

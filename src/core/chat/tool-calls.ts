@@ -21,7 +21,6 @@ import type { AnswerTo, Emit, Question, RunEvent, WaitingCall } from './event.ts
 import { type Message, type ToolMessage, toolResultMessage } from './message.ts';
 import type { OpenCallState } from './options.ts';
 
-/** The settings for the calls of a turn. */
 export interface CallsRequest {
 	readonly calls: readonly ToolCall[];
 	readonly tools: readonly Tool[];
@@ -34,28 +33,22 @@ export interface CallsRequest {
 	readonly beyondLimit: ReadonlySet<string>;
 	/** The decisions and answers of people, by call id. */
 	readonly openCalls: ReadonlyMap<string, OpenCallState>;
-	/** Shows notes and results. */
 	readonly emit: Emit;
 	/** The reason if an earlier call of this turn stops the run. */
 	readonly haltedReason?: string;
-	/** The most calls that run at a time. */
 	readonly atOnce: number;
 	/** Whether several calls may wait for somebody else. */
 	readonly parallel: boolean;
-	/** Returns the stack of an error of a tool's function for the readers. */
 	readonly showThrown?: (thrown: unknown) => string | undefined;
-	/** Called before a tool runs a call. */
 	readonly onCall?: (call: ToolCall, tool: Tool) => void | Promise<void>;
 	/** Called with a question of a call and its changes, and with the `resume` data if the tool takes the answer. */
 	readonly ask: (question: Question, call: ToolCall, changes: StateChanges, answerTo?: AnswerTo) => Promise<void>;
-	/** Adds a result to the history, and stores it. */
 	readonly store: (message: ToolMessage, about: ResultContext) => Promise<void>;
 }
 
 interface ResultContext {
 	/** The reason if the result stops the run. */
 	readonly haltedReason?: string;
-	/** The changes of the call in the state. */
 	readonly changes: StateChanges;
 }
 
@@ -70,10 +63,8 @@ export interface CallsOutcome {
 	readonly haltedReason?: string;
 }
 
-/** The default for the most calls of a turn that run in parallel. */
 export const mostAtOnce = 10;
 
-/** The default for the most calls of a run. */
 export const mostCalls = 200;
 
 /**

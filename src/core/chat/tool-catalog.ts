@@ -11,7 +11,6 @@ const shareOfContext = 0.1;
 const leastToolTokens = 4_000;
 const mostToolTokens = 20_000;
 
-/** The most tools that a warning names. */
 const mostNamed = 10;
 
 /** The tools of a run that are callable without reading a skill. Loaded tools may change between turns. */
@@ -96,7 +95,6 @@ async function findTokenLimit(options: Parameters<typeof findContextLimit>[0], s
 	return Math.min(mostToolTokens, Math.max(leastToolTokens, share));
 }
 
-/** Writes the warning that the model has to search tools. */
 function describeSizes(
 	{ own, tokens }: { readonly own: readonly Tool[]; readonly tokens: number },
 	limit: number,

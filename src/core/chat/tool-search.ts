@@ -7,7 +7,6 @@ import type { Tool, ToolCall } from '../tool/index.ts';
 /** The default for the most tools of a request. With more tools the model searches. */
 export const mostSent = 40;
 
-/** The most tools of a search result. */
 const mostFound = 10;
 
 export const searchName = 'search_tools';
@@ -33,7 +32,6 @@ export function createToolSearch(tools: readonly Tool[]): Tool {
 	});
 }
 
-/** English stop words. */
 const stopWords = new Set(
 	`a about all an and any are as at be by can do for from has have how i in into is it its me my of on or our please that
 	the their then this to up us was we what when where which with you your`.split(/\s+/),
@@ -63,7 +61,6 @@ function splitWords(text: string): readonly string[] {
 	return apart.toLowerCase().match(/[\p{L}\p{M}\p{N}]+/gu) ?? [];
 }
 
-/** Returns a test whether a text has a word. */
 function createTest(text: string): (word: string) => boolean {
 	const stems = new Set(splitWords(text).map(stem));
 	const lower = text.toLowerCase();

@@ -29,11 +29,9 @@ import { raceAbort } from './signal.ts';
 import type { TurnReply } from './streamed-reply.ts';
 import { createCatalog, type ToolCatalog } from './tool-catalog.ts';
 
-/** The common settings of all turns of a run. */
 export interface TurnSetting {
 	readonly options: ChatOptions;
 	readonly runId: string;
-	/** The tools that are callable without reading a skill. */
 	readonly catalog: ToolCatalog;
 	/** The tool that opens older results. Missing if results are always sent whole. */
 	readonly reader?: Tool;

@@ -51,7 +51,6 @@ export interface Difference {
 	readonly offered: string;
 }
 
-/** The most characters of a value in a difference. */
 const longestValue = 2_000;
 
 /** Lists the fields in which a definition differs from the accepted one. */

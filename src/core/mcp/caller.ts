@@ -211,7 +211,6 @@ export class Caller {
 		return 'result' in outcome ? readCallResult(call.definition, outcome.result) : outcome.question;
 	}
 
-	/** Asks the current question of a round. */
 	#askRound(round: Round, problem?: string): unknown {
 		return askElicitation(this.#server, this.#readRequest(round.requests[round.asks]), round, problem);
 	}

@@ -50,7 +50,6 @@ export interface ElicitAnswer {
 	readonly content?: Record<string, string | number | boolean | string[]>;
 }
 
-/** The most characters of a server's question. */
 const longestQuestion = 4_000;
 
 /** Asks a person the question of a server. `problem` is the mistake in an earlier answer. */

@@ -12,7 +12,6 @@ export function isLoginNeeded(thrown: unknown): thrown is RunletError & { readon
 interface FailureContext {
 	readonly sdk: typeof Sdk | undefined;
 	readonly server: McpServer;
-	/** The login page. */
 	readonly link: string | undefined;
 	/** The error that interrupted the answer. */
 	readonly cut: RunletError | undefined;

@@ -10,7 +10,6 @@ const longestRequestMs = 1_800_000;
 
 const maxRedirects = 3;
 
-/** Sends the requests of a connection and of its login. */
 export interface ServerFetch {
 	readonly send: typeof globalThis.fetch;
 	/** Returns and clears the last error that interrupted an answer, which the protocol's client does not report. */
@@ -46,7 +45,6 @@ export function createServerFetch({ url }: McpServer, { fetch, allowLoopback }: 
 	};
 }
 
-/** Copies a body, and reports the error that interrupts it. */
 function watchFailure(body: ReadableStream<Uint8Array>, note: (thrown: unknown) => never): ReadableStream<Uint8Array> {
 	const reader = body.getReader();
 	return new ReadableStream({

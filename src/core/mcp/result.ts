@@ -8,7 +8,6 @@ import { parts } from '../tool/index.ts';
 import { checkOutput } from '../tool/schema.ts';
 import type { ToolDefinition } from './acceptance.ts';
 
-/** The most characters of a result. */
 const longestResult = 1_048_576;
 
 /** The most parts of a result besides the notes. */

@@ -17,17 +17,14 @@ import type { Caller as ServerCaller } from './caller.ts';
 import type { Listed } from './link.ts';
 import { createToolName, type McpServer } from './server.ts';
 
-/** The most tools of a server. */
 const mostTools = 1_000;
 
 /** The shortest time for which a list is kept, in milliseconds. */
 const shortestTtlMs = 60_000;
 
-/** The most reasons in a report. */
 const mostReasons = 5;
 
 interface ReadDefinitions {
-	/** The usable tools. */
 	readonly definitions: readonly ToolDefinition[];
 	/** The milliseconds for which the list is kept. */
 	readonly ttlMs: number;
@@ -117,7 +114,6 @@ export async function acceptDefinitions(
 
 type Caller = Pick<ServerCaller, 'call' | 'answer' | 'logIn'>;
 
-/** The most characters of a description. */
 const longestDescription = 1_500;
 
 /** The most characters of a schema for the model. The server checks the arguments by the whole schema. */

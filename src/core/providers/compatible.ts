@@ -1,17 +1,14 @@
 import type { ProviderRegistration } from '../chat/index.ts';
-import { roundEffort } from './adapter/effort.ts';
+import { roundEffort } from './adapter/body.ts';
 import { checkSettings, type ProviderSettings } from './adapter/settings.ts';
-import { openaiChat } from './openai-chat.ts';
+import { type OpenAIChatSettings, openaiChat } from './openai-chat.ts';
 
 /** Groq's models, as `groq/…`. */
 export function groq(settings: ProviderSettings): ProviderRegistration {
-	checkSettings('groq', settings);
-	return openaiChat({
-		...settings,
-		baseURL: settings.baseURL ?? 'https://api.groq.com/openai/v1',
+	return connect(settings, {
 		name: 'groq',
-		prefix: 'groq/',
 		displayName: 'Groq',
+		baseURL: 'https://api.groq.com/openai/v1',
 		keyName: 'GROQ_API_KEY',
 		embeddings: false,
 		quirks: {
@@ -34,13 +31,10 @@ export function groq(settings: ProviderSettings): ProviderRegistration {
 
 /** DeepSeek's models, as `deepseek/…`. They take only text. */
 export function deepseek(settings: ProviderSettings): ProviderRegistration {
-	checkSettings('deepseek', settings);
-	return openaiChat({
-		...settings,
-		baseURL: settings.baseURL ?? 'https://api.deepseek.com/v1',
+	return connect(settings, {
 		name: 'deepseek',
-		prefix: 'deepseek/',
 		displayName: 'DeepSeek',
+		baseURL: 'https://api.deepseek.com/v1',
 		keyName: 'DEEPSEEK_API_KEY',
 		embeddings: false,
 		quirks: {
@@ -64,13 +58,10 @@ export function deepseek(settings: ProviderSettings): ProviderRegistration {
 
 /** Mistral's models, as `mistral/…`. */
 export function mistral(settings: ProviderSettings): ProviderRegistration {
-	checkSettings('mistral', settings);
-	return openaiChat({
-		...settings,
-		baseURL: settings.baseURL ?? 'https://api.mistral.ai/v1',
+	return connect(settings, {
 		name: 'mistral',
-		prefix: 'mistral/',
 		displayName: 'Mistral',
+		baseURL: 'https://api.mistral.ai/v1',
 		keyName: 'MISTRAL_API_KEY',
 		quirks: {
 			audio: false,
@@ -91,13 +82,10 @@ export function mistral(settings: ProviderSettings): ProviderRegistration {
 
 /** Models of an Ollama server, as `ollama/…`, without a key. The default `baseURL` is `http://127.0.0.1:11434/v1`. */
 export function ollama(settings: Partial<ProviderSettings> = {}): ProviderRegistration {
-	checkSettings('ollama', settings);
-	return openaiChat({
-		...settings,
-		baseURL: settings.baseURL ?? 'http://127.0.0.1:11434/v1',
+	return connect(settings, {
 		name: 'ollama',
-		prefix: 'ollama/',
 		displayName: 'Ollama',
+		baseURL: 'http://127.0.0.1:11434/v1',
 		quirks: {
 			serviceTiers: {},
 			endUser: false,
@@ -106,4 +94,9 @@ export function ollama(settings: Partial<ProviderSettings> = {}): ProviderRegist
 			effort: (effort) => ({ reasoning_effort: roundEffort(effort, ['none', 'low', 'medium', 'high']) }),
 		},
 	});
+}
+
+function connect(settings: Partial<ProviderSettings>, own: Omit<OpenAIChatSettings, 'prefix'>): ProviderRegistration {
+	checkSettings(own.name, settings);
+	return openaiChat({ ...own, ...settings, baseURL: settings.baseURL ?? own.baseURL, prefix: `${own.name}/` });
 }

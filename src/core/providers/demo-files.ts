@@ -9,7 +9,6 @@ export interface Done {
 	readonly isError: boolean;
 }
 
-/** A planned call. */
 export interface PlannedCall {
 	readonly tool: string;
 	readonly input: Readonly<Record<string, unknown>>;

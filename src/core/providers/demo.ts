@@ -192,7 +192,6 @@ function* toDeltas({ text = '', toolCalls = [], stopReason, usage }: ChatReply):
 	yield { type: 'stop', reason: stopReason, usage };
 }
 
-/** The numbers of a vector. */
 const dimensions = 256;
 
 const stopWords = new Set(

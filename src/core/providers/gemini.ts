@@ -68,7 +68,6 @@ export function gemini(settings: GeminiSettings): ProviderRegistration {
 	);
 }
 
-/** The most texts of one `batchEmbedContents` request. */
 const embeddingsAtOnce = 100;
 
 function removePrefix(model: string): string {

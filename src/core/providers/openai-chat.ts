@@ -33,7 +33,6 @@ export interface OpenAIChatSettings extends Omit<ProviderSettings, 'apiKey' | 'b
 	readonly quirks?: ChatQuirks;
 	/** Whether it has `/embeddings`. The default is `true`. */
 	readonly embeddings?: boolean;
-	/** The abilities of its models. */
 	readonly meta?: ProviderMeta;
 }
 

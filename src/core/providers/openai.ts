@@ -4,14 +4,13 @@ import { type AskedCall, type ProviderRegistration, prefixDetector, type Reasoni
 import { reasoningEfforts } from '../chat/provider.ts';
 import type { ProviderChoices } from '../chat/provider-tool.ts';
 import type { ModelRequest, WireTool } from './adapter/adapter.ts';
-import { roundEffort } from './adapter/effort.ts';
+import { isStrict, roundEffort } from './adapter/body.ts';
 import { getNumber, type Json } from './adapter/json.ts';
 import { createEmbed, type OpenAIRequests, openaiRequests } from './adapter/openai-client.ts';
 import { register } from './adapter/register.ts';
 import type { ReplyBuilder, Terms } from './adapter/reply.ts';
-import { isStrict } from './adapter/schema.ts';
 import { checkSettings, type ProviderSettings, withBody } from './adapter/settings.ts';
-import { toToolFields } from './adapter/tools.ts';
+import { groupFoundTools, toToolFields } from './adapter/tools.ts';
 import { type ResponsesDialect, toInput } from './dialects/responses/input.ts';
 import { foreseeResponses, toResponsesChoices } from './dialects/responses/provider-tools.ts';
 import { ResponsesReader } from './dialects/responses/reader.ts';
@@ -93,7 +92,6 @@ const encrypted = 'reasoning.encrypted_content';
 /** The most milliseconds to cancel a response in the background. */
 const cancelMs = 5_000;
 
-/** The most texts that OpenAI embeds in one request. */
 const embeddingsAtOnce = 2_048;
 
 /** A regional host, such as `eu.api.openai.com`, costs more (developers.openai.com/api/docs/guides/your-data). */
@@ -134,7 +132,8 @@ function toBody(request: ModelRequest, dialect: ResponsesDialect) {
 	const { model, messages, system, tools, toolChoice, maxOutputTokens, outputSchema, reasoningEffort, stream } =
 		request;
 	const { parallelToolCalls } = request;
-	const added = findAddedTools(request, dialect);
+	const added = takesAddedTools(model, dialect) ? groupFoundTools(request) : new Map<string, readonly WireTool[]>();
+	const addedTools = new Set([...added.values()].flat());
 	const steps = listEfforts(model, dialect);
 	const encrypts = steps.length > 0 || dialect.alwaysEncrypts;
 	const effort = reasoningEffort && roundEffort(reasoningEffort, steps);
@@ -143,11 +142,11 @@ function toBody(request: ModelRequest, dialect: ResponsesDialect) {
 	return {
 		model,
 		...(system !== undefined && system !== '' && { instructions: system }),
-		input: toInput(messages, dialect, encrypts, groupByCall(added)),
+		input: toInput(messages, dialect, encrypts, new Map([...added].map(([id, later]) => [id, later.map(toFunction)]))),
 		store: false,
 		...(encrypts && { include: [encrypted] }),
 		...(tools.length > 0 && {
-			tools: tools.filter((tool) => !added.includes(tool)).map(toFunction),
+			tools: tools.filter((tool) => !addedTools.has(tool)).map(toFunction),
 			...(toolChoice !== undefined && {
 				tool_choice: typeof toolChoice === 'object' ? { type: 'function', name: toolChoice.name } : toolChoice,
 			}),
@@ -168,22 +167,9 @@ function toFunction({ name, description, inputSchema, provider = {} }: WireTool)
 	return { type: 'function', name, description, parameters, strict, ...fields };
 }
 
-/** Finds the tools to send after the result that brought them, for models that take `additional_tools`. */
-function findAddedTools({ model, tools, messages }: ModelRequest, { variant }: ResponsesDialect): readonly WireTool[] {
-	const later = tools.filter(({ foundBy }) => foundBy !== undefined);
-	if (later.length === 0 || later.length === tools.length) return [];
-	if (variant !== 'openai' || !/^(ft:)?gpt-(5\.[5-9]|[6-9])/i.test(model)) return [];
-	const ids = new Set(messages.flatMap((message) => (message.role === 'tool' ? [message.toolCallId] : [])));
-	return later.filter(({ foundBy = '' }) => ids.has(foundBy));
-}
-
-function groupByCall(tools: readonly WireTool[]): ReadonlyMap<string, readonly Json[]> {
-	const groups = new Map<string, Json[]>();
-	for (const tool of tools) {
-		const { foundBy = '' } = tool;
-		groups.set(foundBy, [...(groups.get(foundBy) ?? []), toFunction(tool)]);
-	}
-	return groups;
+/** Whether a model takes `additional_tools` after the result that brought them. */
+function takesAddedTools(model: string, { variant }: ResponsesDialect): boolean {
+	return variant === 'openai' && /^(ft:)?gpt-(5\.[5-9]|[6-9])/i.test(model);
 }
 
 /**

@@ -8,7 +8,7 @@ import {
 	type Tool,
 	type ToolCall,
 } from '../../../src/core/index.ts';
-import { isStrict } from '../../../src/core/providers/adapter/schema.ts';
+import { isStrict } from '../../../src/core/providers/adapter/body.ts';
 
 type Settings = Partial<Parameters<typeof providers.openai>[0]>;
 

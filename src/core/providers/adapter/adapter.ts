@@ -1,9 +1,9 @@
 import type { AskedCall, CallOptions, ChatUsage, Message, ProviderMeta } from '../../chat/index.ts';
 import type { ProviderChoices } from '../../chat/provider-tool.ts';
+import type { Units } from '../../chat/usage.ts';
 import type { JsonSchema, ToolForProvider } from '../../tool/index.ts';
 import type { Json } from './json.ts';
-import type { ReplyBuilder } from './reply.ts';
-import type { Foreseen } from './tools.ts';
+import type { ReplyBuilder, Terms } from './reply.ts';
 
 /** A tool as a provider sees it, with a name that the provider accepts. */
 export interface WireTool {
@@ -26,16 +26,22 @@ export interface ModelRequest
 	readonly signal: AbortSignal;
 }
 
-/** Reads an answer into a reply builder. */
 export interface ReplyReader {
-	/** Reads one event of a stream. */
 	readonly event: (event: Json) => void;
-	/** Reads a whole answer. */
 	readonly body: (body: Json) => void;
 	/** Called when the stream ends: at its end, or at `data: [DONE]`. */
 	readonly end?: (how: 'eof' | 'done') => void;
 	/** Returns the id of a reply that the provider continues in the background, until the reply has ended. */
 	readonly pending?: () => string | undefined;
+}
+
+/** The most that a request may bill besides its tokens and the reply. */
+export interface Foreseen extends Terms {
+	readonly units?: Units;
+	/** The uses of the provider's own tools. After each use the model reads everything again. */
+	readonly uses?: number;
+	/** The further texts that the model may write, each as long as the reply. */
+	readonly texts?: number;
 }
 
 /** How to ask a provider, and how to read its answers. */

@@ -11,7 +11,6 @@ import { type Json, readJson } from './json.ts';
 import type { Prices } from './price.ts';
 import { ReplyBuilder } from './reply.ts';
 
-/** One request to a provider. */
 export interface ProviderRequest {
 	readonly adapter: Adapter;
 	readonly request: ModelRequest;
@@ -23,7 +22,6 @@ export interface ProviderRequest {
 	readonly names: ReadonlyMap<string, string>;
 }
 
-/** A request whose reply is being read. */
 interface Exchange {
 	readonly request: ModelRequest;
 	readonly caller: Caller;

@@ -40,7 +40,6 @@ export async function readBody(response: Response, bounds: WireBounds): Promise<
 	});
 }
 
-/** The most bytes of an error that are read. */
 const longestError = 65_536;
 
 /** Reads the beginning of an error's body. */

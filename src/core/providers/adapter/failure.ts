@@ -5,7 +5,6 @@ import { findStatusCode, isRetryable, parseRetryAfter, readCauseCode, toModelErr
 import { readError } from './bounded.ts';
 import { getNumber, getObject, getObjects, getString, type Json, readJson } from './json.ts';
 
-/** The caller and the provider of a failed call. */
 export interface Caller {
 	readonly displayName: string;
 	readonly variant: string;

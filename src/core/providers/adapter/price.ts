@@ -7,7 +7,6 @@ import { type Billed, findMostPrice, findPrice, isListed, type Price } from '../
 import { getNumber, getObject, getObjects, getString, type Json } from './json.ts';
 import { readTokenUnits } from './units.ts';
 
-/** What the models of a provider cost. */
 export interface Prices {
 	/**
 	 * Returns the cost of a call: by your own price, else as the provider reports it, else by the price list. Never

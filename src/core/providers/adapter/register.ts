@@ -155,7 +155,6 @@ function findOwnNames(tools: readonly Tool[]): ReadonlyMap<string, string> {
 	return new Map(pairs.filter(([alias, name]) => alias !== name));
 }
 
-/** Creates `computeMost` of a provider. */
 function createMost(
 	{ foresee, meta }: Pick<Adapter, 'foresee' | 'meta'>,
 	prices: Prices,

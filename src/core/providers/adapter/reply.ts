@@ -12,7 +12,6 @@ export type CallKey = string | number;
 /** The terms that a reply was billed at, if they differ from the usual terms. */
 export type Terms = Pick<ChatUsage, 'serviceTier' | 'speed' | 'region'>;
 
-/** The end of a reply. */
 export interface Ending {
 	/** The stop reason in Runlet's words. A turn with calls that ends normally becomes `tool_use`, unless `isExact`. */
 	readonly reason: StopReason;
@@ -104,12 +103,10 @@ export class ReplyBuilder {
 		return id;
 	}
 
-	/** Returns the id of the newest call under a key. */
 	callId(key: CallKey): string | undefined {
 		return this.#calls.byKey.get(key)?.id;
 	}
 
-	/** Adds a piece of a call's arguments as JSON. */
 	input(key: CallKey, piece: string): void {
 		const call = this.#calls.byKey.get(key);
 		if (call === undefined || piece === '') return;
@@ -122,7 +119,6 @@ export class ReplyBuilder {
 		if (call !== undefined) this.#end(call);
 	}
 
-	/** Whether a call has arguments so far. */
 	hasInput(key: CallKey): boolean {
 		return (this.#calls.byKey.get(key)?.pieces.length ?? 0) > 0;
 	}
@@ -166,7 +162,6 @@ export class ReplyBuilder {
 		return image.name;
 	}
 
-	/** Sets the provider's usage record so far. */
 	usage(raw: Json): void {
 		this.#billed.raw = raw;
 	}
@@ -177,7 +172,6 @@ export class ReplyBuilder {
 		else delete this.#billed.units[unit];
 	}
 
-	/** Sets the terms that the reply was billed at. */
 	bill(terms: Terms): void {
 		this.#billed.terms = { ...this.#billed.terms, ...terms };
 	}

@@ -1,11 +1,9 @@
 import { RunletError } from '../../base/errors.ts';
 import type { ProviderTool } from '../../chat/provider-tool.ts';
-import type { Units } from '../../chat/usage.ts';
 import type { ToolForProvider } from '../../tool/index.ts';
+import type { ModelRequest, WireTool } from './adapter.ts';
 import { getObjects, type Json } from './json.ts';
-import type { Terms } from './reply.ts';
 
-/** Creates the error for a provider tool that a provider does not have. */
 export function createNoTool(
 	provider: string,
 	type: string,
@@ -15,6 +13,19 @@ export function createNoTool(
 		field: 'providerTools',
 		provider,
 	});
+}
+
+/** Groups the tools that sent results brought by the ids of their calls. Empty if there are no other tools. */
+export function groupFoundTools({ tools, messages }: ModelRequest): ReadonlyMap<string, readonly WireTool[]> {
+	const later = tools.filter(({ foundBy }) => foundBy !== undefined);
+	const groups = new Map<string, WireTool[]>();
+	if (later.length === tools.length) return groups;
+	const sentIds = new Set(messages.flatMap((message) => (message.role === 'tool' ? [message.toolCallId] : [])));
+	for (const tool of later) {
+		const { foundBy = '' } = tool;
+		if (sentIds.has(foundBy)) groups.set(foundBy, [...(groups.get(foundBy) ?? []), tool]);
+	}
+	return groups;
 }
 
 /** Throws `invalid_request` if a tool has domains that the provider cannot limit it to. */
@@ -31,15 +42,6 @@ export function toToolFields({ strict, deferLoading, allowedCallers }: ToolForPr
 		...(deferLoading !== undefined && { defer_loading: deferLoading }),
 		...(allowedCallers !== undefined && { allowed_callers: allowedCallers }),
 	};
-}
-
-/** The most that a request may bill besides its tokens and the reply. */
-export interface Foreseen extends Terms {
-	readonly units?: Units;
-	/** The uses of the provider's own tools. After each use the model reads everything again. */
-	readonly uses?: number;
-	/** The further texts that the model may write, each as long as the reply. */
-	readonly texts?: number;
 }
 
 /** The tokens that a use of a provider's tool may add to the input: a page of search results, a fetched page. */

@@ -48,7 +48,6 @@ const texts: ReadonlyMap<string, string> = new Map([
 	['xai', xai],
 ]);
 
-/** The lists that were read. */
 const lists = new Map<string, readonly ListedModel[]>();
 
 /** Returns the rates of a model, or `undefined` if it is not on the list. */

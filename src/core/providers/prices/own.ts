@@ -28,10 +28,8 @@ const modelName = v.pipe(
 	v.regex(/^[^*]*\*?$/, 'may have a * at its end alone'),
 );
 
-/** Checks prices by the names of models. */
 export const modelPrices = v.record(modelName, modelPrice);
 
-/** Checks a provider's `price`. */
 export const ownPrice = v.union([v.function(), modelPrice, modelPrices]);
 
 /** Returns your own rates for a model: by one of its names, else by the longest matching beginning of a name. */

@@ -2,7 +2,7 @@ import { expect, test, vi } from 'vitest';
 import type { ReasoningEffort } from '../../../../src/core/chat/index.ts';
 import { reasoningEfforts } from '../../../../src/core/chat/provider.ts';
 import { chat, type ProviderRegistration, providers } from '../../../../src/core/index.ts';
-import { roundEffort } from '../../../../src/core/providers/adapter/effort.ts';
+import { roundEffort } from '../../../../src/core/providers/adapter/body.ts';
 
 test.each<[wanted: ReasoningEffort, steps: readonly ReasoningEffort[], step: ReasoningEffort | undefined]>([
 	['medium', ['low', 'medium', 'high'], 'medium'],

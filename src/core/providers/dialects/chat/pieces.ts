@@ -1,5 +1,109 @@
 import { isRecord } from '../../../base/json.ts';
-import { getObjects, getString, type Json } from '../../adapter/json.ts';
+import { toInputText } from '../../../tool/call.ts';
+import { getNumber, getObject, getObjects, getString, type Json, readJson } from '../../adapter/json.ts';
+import type { ReplyBuilder } from '../../adapter/reply.ts';
+
+interface WireCall {
+	readonly key: number;
+	/** The id from the server. Some servers send no id, or an empty id. */
+	id: string | undefined;
+	name: string | undefined;
+	readonly json: string[];
+	extra: Json | undefined;
+}
+
+/** Joins the pieces of calls. Servers mark them by an index, by an id, or only by repeating the name. */
+export function createCallReader(reply: ReplyBuilder) {
+	const calls: WireCall[] = [];
+	const byIndex = new Map<number, WireCall>();
+
+	const find = ({ index, id, name }: Mark, newest: number): WireCall | undefined => {
+		const known = index === undefined ? calls.find((call) => id !== undefined && call.id === id) : byIndex.get(index);
+		if (known !== undefined || name !== undefined) return known;
+		if (index === undefined) return calls.at(newest) ?? calls.at(-1);
+		// A call without an index, or with a used index, gets the index of its place.
+		return id === undefined ? calls[index] : undefined;
+	};
+	const begin = (call: WireCall): void => {
+		reply.startCall(call.key, call.id, call.name ?? '');
+		reply.input(call.key, call.json.join(''));
+	};
+
+	const takePiece = (piece: Json, newest: number): void => {
+		const mark = readMark(piece);
+		const { index, id, name } = mark;
+		const fn = getObject(piece, 'function');
+		const json = isRecord(fn.arguments) ? toInputText(fn.arguments) : (getString(fn, 'arguments') ?? '');
+		const found = find(mark, newest);
+		const call = found === undefined || isNext(found, id, name, json) ? createCall(calls.length) : found;
+		if (call !== found) calls.push(call);
+		if (index !== undefined) byIndex.set(index, call);
+		call.id ??= id;
+		if (isRecord(piece.extra_content)) call.extra = mergeObjects(call.extra ?? {}, piece.extra_content);
+		if (json !== '') call.json.push(json);
+		if (call.name !== undefined) reply.input(call.key, json);
+		else if (name !== undefined) {
+			call.name = name;
+			begin(call);
+		}
+	};
+
+	return {
+		/** Takes calls, or pieces of calls, that arrive together. Unmarked pieces continue as many of the newest calls. */
+		take: (pieces: readonly Json[]): void => {
+			const bare = pieces.length > 1 ? pieces.filter(isBare) : pieces;
+			for (const piece of pieces) takePiece(piece, bare.indexOf(piece) - bare.length);
+		},
+		/** Called after the last piece. Drops a call that has neither a name nor arguments. */
+		end: (): void => {
+			for (const call of calls) {
+				if (call.name !== undefined || call.json.length === 0) continue;
+				call.name = '';
+				begin(call);
+			}
+		},
+		isEmpty: (): boolean => calls.every(({ name }) => name === undefined),
+		/** Returns the data that calls need back, by their ids in the reply. */
+		metadata: (): Json =>
+			Object.fromEntries(
+				calls.flatMap(({ key, extra }) =>
+					extra === undefined ? [] : [[reply.callId(key) ?? '', { extra_content: extra }]],
+				),
+			),
+	};
+}
+
+/** The marks of a piece. An empty id or name counts as missing. */
+interface Mark {
+	readonly index: number | undefined;
+	readonly id: string | undefined;
+	readonly name: string | undefined;
+}
+
+function readMark(piece: Json): Mark {
+	const name = getString(getObject(piece, 'function'), 'name') || undefined;
+	return { index: getNumber(piece, 'index'), id: getString(piece, 'id') || undefined, name };
+}
+
+function isBare(piece: Json): boolean {
+	return Object.values(readMark(piece)).every((mark) => mark === undefined);
+}
+
+function createCall(key: number): WireCall {
+	return { key, id: undefined, name: undefined, json: [], extra: undefined };
+}
+
+/** Whether a piece with a call's index is already the next call. */
+function isNext(call: WireCall, id: string | undefined, name: string | undefined, json: string): boolean {
+	if (name === undefined || call.name === undefined) return false;
+	if (id !== undefined && call.id !== undefined) return id !== call.id;
+	// Without ids, another name marks the next call, and so do complete arguments after complete arguments.
+	return name !== call.name || (isWhole(json) && isWhole(call.json.join('')));
+}
+
+function isWhole(json: string): boolean {
+	return json.startsWith('{') && json.endsWith('}') && isRecord(readJson(json));
+}
 
 /** The fields of a part that arrive in pieces. */
 const growing = ['text', 'summary'];

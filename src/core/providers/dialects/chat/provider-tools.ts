@@ -1,6 +1,7 @@
 import { listProviderTools, type ProviderChoices, type ProviderTool } from '../../../chat/provider-tool.ts';
+import type { Foreseen } from '../../adapter/adapter.ts';
 import { getString, type Json } from '../../adapter/json.ts';
-import { assertNoDomains, createNoTool, type Foreseen, listToolTypes } from '../../adapter/tools.ts';
+import { assertNoDomains, createNoTool, listToolTypes } from '../../adapter/tools.ts';
 import type { ChatQuirks } from './request.ts';
 
 /** Converts an agent's choices to fields of Chat Completions. Throws `invalid_request` for an unknown tool. */

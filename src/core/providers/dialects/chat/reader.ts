@@ -4,8 +4,7 @@ import type { ReplyReader } from '../../adapter/adapter.ts';
 import { ProviderComplaint } from '../../adapter/failure.ts';
 import { getNumber, getObject, getObjects, getString, type Json } from '../../adapter/json.ts';
 import type { ReplyBuilder } from '../../adapter/reply.ts';
-import { createCallReader } from './calls.ts';
-import { gatherPieces, mergeObjects } from './pieces.ts';
+import { createCallReader, gatherPieces, mergeObjects } from './pieces.ts';
 
 /**
  * Reads Chat Completions, streamed or whole, of any server: only the first choice. The reply is complete after a finish

@@ -13,9 +13,8 @@ import {
 } from '../../../chat/index.ts';
 import { type JsonSchema, providerName } from '../../../tool/index.ts';
 import type { ModelRequest } from '../../adapter/adapter.ts';
+import { dropFirstSystem, isStrict, joinSystem, toSystemText } from '../../adapter/body.ts';
 import { getObject, getObjects, getString, type Json } from '../../adapter/json.ts';
-import { isStrict } from '../../adapter/schema.ts';
-import { dropFirstSystem, joinSystem, toSystemText } from '../../adapter/system.ts';
 
 /** The differences between an endpoint's Chat Completions and OpenAI's. The defaults are OpenAI's behavior. */
 export interface ChatQuirks {

@@ -6,8 +6,9 @@ import {
 	type Source,
 	usualUses,
 } from '../../../chat/provider-tool.ts';
+import type { Foreseen } from '../../adapter/adapter.ts';
 import { getObject, getObjects, getString, type Json } from '../../adapter/json.ts';
-import { assertNoDomains, createNoTool, type Foreseen } from '../../adapter/tools.ts';
+import { assertNoDomains, createNoTool } from '../../adapter/tools.ts';
 
 /** Converts an agent's choices to fields of `generateContent`. Throws `invalid_request` for an unknown tool. */
 export function toGeminiChoices(choices: ProviderChoices): Json {

@@ -10,7 +10,6 @@ import { createPartialArgs, type PartialArgs } from './partial-args.ts';
 import { listPages, listWebCalls, readCodeCall } from './provider-tools.ts';
 import { toWireName } from './request.ts';
 
-/** A call that is being streamed. */
 interface OpenCall {
 	readonly key: number;
 	/** The place of its part. */

@@ -12,9 +12,8 @@ import {
 } from '../../../chat/index.ts';
 import { providerName, type ToolCall } from '../../../tool/index.ts';
 import type { ModelRequest } from '../../adapter/adapter.ts';
-import { roundEffort } from '../../adapter/effort.ts';
+import { dropFirstSystem, joinSystem, roundEffort, toSystemText } from '../../adapter/body.ts';
 import { getObject, getObjects, getString, type Json } from '../../adapter/json.ts';
-import { dropFirstSystem, joinSystem, toSystemText } from '../../adapter/system.ts';
 
 export function toGeminiBody(request: ModelRequest): Json {
 	const { model, messages, tools, maxOutputTokens, outputSchema } = request;

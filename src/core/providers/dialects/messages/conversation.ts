@@ -9,8 +9,9 @@ import {
 	type ToolMessage,
 } from '../../../chat/index.ts';
 import { providerName } from '../../../tool/index.ts';
+import type { WireTool } from '../../adapter/adapter.ts';
+import { dropFirstSystem, toSystemText } from '../../adapter/body.ts';
 import { getObject, getObjects, getString, type Json } from '../../adapter/json.ts';
-import { dropFirstSystem, toSystemText } from '../../adapter/system.ts';
 
 export interface WireMessage {
 	readonly role: string;
@@ -22,12 +23,12 @@ export interface WireMessage {
  * role. Later system messages go between the user's turn and the assistant's if the model takes them there, else they
  * become user messages. Before the conversation they would invalidate the cache and the later thinking.
  *
- * @param found the names of the tools that a call's result brought, by the id of the call
+ * @param found the tools that a call's result brought, by the id of the call
  */
 export function toMessages(
 	messages: readonly Message[],
 	systemInPlace: boolean,
-	found: ReadonlyMap<string, readonly string[]>,
+	found: ReadonlyMap<string, readonly WireTool[]>,
 ): WireMessage[] {
 	const wire: WireMessage[] = [];
 	let waiting: string[] = [];
@@ -63,10 +64,10 @@ export function toMessages(
 				add('user', message.parts === undefined ? toText(message.content) : toBlocks(message.parts));
 				break;
 			case 'tool': {
-				const names = left.get(message.toolCallId) ?? [];
+				const tools = left.get(message.toolCallId) ?? [];
 				left.delete(message.toolCallId);
-				add('user', [toToolResult(message, names)]);
-				if (names.length > 0) behind.push(...toResultBlocks(message));
+				add('user', [toToolResult(message, tools)]);
+				if (tools.length > 0) behind.push(...toResultBlocks(message));
 				break;
 			}
 			case 'assistant': {
@@ -122,11 +123,11 @@ function toText(text: string): Json[] {
 }
 
 /** Converts a result. The API allows only text in a failed result, so the text of other content says that it failed. */
-function toToolResult(message: ToolMessage, found: readonly string[]): Json {
+function toToolResult(message: ToolMessage, found: readonly WireTool[]): Json {
 	const { toolCallId, isError, parts = [] } = message;
 	// The API takes no other content beside references.
 	if (found.length > 0) {
-		const content = found.map((tool_name) => ({ type: 'tool_reference', tool_name }));
+		const content = found.map(({ name }) => ({ type: 'tool_reference', tool_name: name }));
 		return { type: 'tool_result', tool_use_id: providerName(toolCallId), content };
 	}
 	const text = messageText(message);

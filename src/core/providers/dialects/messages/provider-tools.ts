@@ -10,8 +10,9 @@ import {
 } from '../../../chat/provider-tool.ts';
 import { searchName } from '../../../chat/tool-search.ts';
 import { builtinNames } from '../../../skill/builtins.ts';
+import type { Foreseen } from '../../adapter/adapter.ts';
 import { getNumber, getObject, getObjects, getString, type Json } from '../../adapter/json.ts';
-import { assertNoDomains, countMostInput, createNoTool, type Foreseen, listToolTypes } from '../../adapter/tools.ts';
+import { assertNoDomains, countMostInput, createNoTool, listToolTypes } from '../../adapter/tools.ts';
 
 /** Converts an agent's choices to fields of the Messages API. Throws `invalid_request` for an unknown tool. */
 export function toMessagesChoices(choices: ProviderChoices): Json {
@@ -138,7 +139,6 @@ export function readServerCall(block: Json, input: unknown): ProviderCall | unde
 	return { id: getString(block, 'id') ?? '', name: server === undefined ? toName(name) : `${server}/${name}`, input };
 }
 
-/** Reads the result from a block of a server tool. */
 export function readServerResult(block: Json): ProviderCall | undefined {
 	const { type, content } = block;
 	const id = getString(block, 'tool_use_id');
@@ -150,7 +150,6 @@ export function readServerResult(block: Json): ProviderCall | undefined {
 	return { id, name, output, isError };
 }
 
-/** Reads the source from a citation. */
 export function readCitation(citation: Json): Omit<Source, 'id'> | undefined {
 	const url = getString(citation, 'url') ?? getString(citation, 'source');
 	const title = getString(citation, 'title') ?? getString(citation, 'document_title');

@@ -7,7 +7,6 @@ import { getNumber, getObject, getObjects, getString, type Json, readJson } from
 import type { ReplyBuilder, Terms } from '../../adapter/reply.ts';
 import { readCitation, readServerCall, readServerResult } from './provider-tools.ts';
 
-/** A content block that is being streamed. */
 interface OpenBlock {
 	readonly start: Json;
 	/** The pieces so far, by field. */

@@ -3,17 +3,16 @@ import type { Message, ReasoningEffort } from '../../../chat/index.ts';
 import type { JsonSchema } from '../../../tool/index.ts';
 import { mapInner } from '../../../tool/json-schema/keywords.ts';
 import type { ModelRequest, WireTool } from '../../adapter/adapter.ts';
-import { roundEffort } from '../../adapter/effort.ts';
+import { joinSystem, roundEffort } from '../../adapter/body.ts';
 import { getObject, getObjects, getString, type Json } from '../../adapter/json.ts';
-import { joinSystem } from '../../adapter/system.ts';
-import { toToolFields } from '../../adapter/tools.ts';
+import { groupFoundTools, toToolFields } from '../../adapter/tools.ts';
 import { createMark, markMessages, toMessages } from './conversation.ts';
 
 /** @param cache how long the marked prompt stays in the cache */
 export async function toMessagesBody(request: ModelRequest, cache: '5m' | '1h' | false) {
 	const { model, messages, tools, maxOutputTokens, outputSchema, stream } = request;
 	const mark = createMark(cache);
-	const found = findReferences(request);
+	const found = takesReferences(model) ? groupFoundTools(request) : new Map<string, readonly WireTool[]>();
 	const wire = toMessages(messages, takesSystemInPlace(model), found);
 	const system = joinSystem(request.system, messages);
 	const container = findContainer(messages);
@@ -41,28 +40,20 @@ export async function toMessagesBody(request: ModelRequest, cache: '5m' | '1h' |
  * Converts tools. The API moves a deferred tool from the beginning of the prompt to the result that refers to it
  * (platform.claude.com/docs/en/agents-and-tools/tool-use/tool-use-with-prompt-caching).
  */
-function toTools(tools: readonly WireTool[], deferred: ReadonlySet<string>, mark: Json): Json[] {
-	const last = tools.findLastIndex(({ name, provider }) => !deferred.has(name) && provider?.deferLoading !== true);
-	return tools.map(({ name, description, inputSchema, provider = {} }, index) => ({
-		name,
-		description,
-		input_schema: { type: 'object', ...inputSchema },
-		...toToolFields(provider),
-		...(deferred.has(name) && { defer_loading: true }),
-		...(index === last && mark),
+function toTools(tools: readonly WireTool[], deferred: ReadonlySet<WireTool>, mark: Json): Json[] {
+	const last = tools.findLast((tool) => !deferred.has(tool) && tool.provider?.deferLoading !== true);
+	return tools.map((tool) => ({
+		name: tool.name,
+		description: tool.description,
+		input_schema: { type: 'object', ...tool.inputSchema },
+		...toToolFields(tool.provider ?? {}),
+		...(deferred.has(tool) && { defer_loading: true }),
+		...(tool === last && mark),
 	}));
 }
 
-/** Finds the tools that sent results brought, by call id. The API requires a tool that is not deferred. */
-function findReferences({ model, tools, messages }: ModelRequest): ReadonlyMap<string, readonly string[]> {
-	const found = new Map<string, string[]>();
-	const takesReferences = readVersion(model) >= 4.5 && readVersion(model) < 99;
-	const later = tools.filter(({ foundBy }) => foundBy !== undefined);
-	if (!takesReferences || later.length === tools.length) return found;
-	const ids = new Set(messages.flatMap((message) => (message.role === 'tool' ? [message.toolCallId] : [])));
-	for (const { name, foundBy = '' } of later)
-		if (ids.has(foundBy)) found.set(foundBy, [...(found.get(foundBy) ?? []), name]);
-	return found;
+function takesReferences(model: string): boolean {
+	return readVersion(model) >= 4.5 && readVersion(model) < 99;
 }
 
 /** Removes the model's thinking from a request's body, and turns that are then empty. */

@@ -219,7 +219,6 @@ function readText(item: Json): string {
 	return getObjects(item, 'content').map(readVisible).join('');
 }
 
-/** Returns the text of a message's part, including a refusal. */
 export function readVisible(part: Json): string {
 	return getString(part, part.type === 'refusal' ? 'refusal' : 'text') ?? '';
 }

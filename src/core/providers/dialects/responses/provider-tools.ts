@@ -9,8 +9,9 @@ import {
 	usualUses,
 } from '../../../chat/provider-tool.ts';
 import type { Units } from '../../../chat/usage.ts';
+import type { Foreseen } from '../../adapter/adapter.ts';
 import { getNumber, getObject, getObjects, getString, type Json } from '../../adapter/json.ts';
-import { assertNoDomains, countMostInput, createNoTool, type Foreseen, listToolTypes } from '../../adapter/tools.ts';
+import { assertNoDomains, countMostInput, createNoTool, listToolTypes } from '../../adapter/tools.ts';
 import { keepCounts } from '../../adapter/units.ts';
 
 type Variant = 'openai' | 'xai';
@@ -35,7 +36,6 @@ export function toResponsesChoices(choices: ProviderChoices, variant: Variant): 
 	};
 }
 
-/** The most uses of all tools together. */
 function countUses(tools: readonly ProviderTool[]): number {
 	return tools.reduce((sum, { maxUses = usualUses }) => sum + maxUses, 0);
 }

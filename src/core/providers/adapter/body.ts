@@ -1,6 +1,48 @@
 import { isRecord } from '../../base/json.ts';
+import { type Message, messageText } from '../../chat/index.ts';
+import { type ReasoningEffort, reasoningEfforts } from '../../chat/provider.ts';
 import type { JsonSchema } from '../../tool/index.ts';
 import type { Json } from './json.ts';
+
+/** Joins the system prompt and the system messages before the conversation. Later system messages stay in place. */
+export function joinSystem(
+	system: string | undefined,
+	messages: readonly Message[],
+	...more: readonly (string | undefined)[]
+): string {
+	const first = messages.slice(0, messages.length - dropFirstSystem(messages).length);
+	return [system, ...first.map(messageText), ...more].filter((text) => text !== undefined && text !== '').join('\n\n');
+}
+
+/** Returns the conversation without the system messages before it. */
+export function dropFirstSystem(messages: readonly Message[]): readonly Message[] {
+	const rest = messages.findIndex(({ role }) => role !== 'system');
+	return rest === -1 ? [] : messages.slice(rest);
+}
+
+/**
+ * Writes a system message within a conversation as a user's text, for APIs that take no system message there. Before
+ * the conversation it would change the beginning of each later request.
+ */
+export function toSystemText(text: string): string {
+	return `<system>\n${text}\n</system>`;
+}
+
+/**
+ * Returns the level of a model that is nearest to the wanted level: of two, the one that thinks more, except `max`,
+ * which has no limit. Returns `undefined` for a model without levels.
+ */
+export function roundEffort(wanted: ReasoningEffort, steps: readonly ReasoningEffort[]): ReasoningEffort | undefined {
+	const distance = (step: ReasoningEffort): number =>
+		Math.abs(reasoningEfforts.indexOf(step) - reasoningEfforts.indexOf(wanted));
+	let best: ReasoningEffort | undefined;
+	for (const step of reasoningEfforts) {
+		if (!steps.includes(step)) continue;
+		const nearer = best === undefined ? 1 : distance(best) - distance(step);
+		if (nearer > 0 || (nearer === 0 && step !== 'max')) best = step;
+	}
+	return best;
+}
 
 /**
  * Whether a schema already follows OpenAI's strict mode: the root is an object, every object is closed, all properties
