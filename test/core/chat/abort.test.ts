@@ -30,7 +30,7 @@ describe('an abort', () => {
 		expect(error?.code).toBe('cancelled');
 	});
 
-	test('lets nothing through that a provider shows while it says what the call cost', async () => {
+	test('drops the deltas of a provider that still reports its cost', async () => {
 		const { error, events } = await aborting((begun) => ({
 			script: [
 				async ({ options }, onDelta) => {
@@ -47,7 +47,7 @@ describe('an abort', () => {
 		expect(readText(events)).toBe('Once');
 	});
 
-	test('ends the run though the provider ignores it, and what it shows later is not shown', async () => {
+	test('ends the run if the provider ignores it, and drops later deltas', async () => {
 		let late = (): unknown => undefined;
 		const { error, events } = await aborting((begun) => ({
 			script: [
@@ -65,7 +65,7 @@ describe('an abort', () => {
 		expect(readText(events)).toBe('Once');
 	});
 
-	test('reaches the signal of a running tool, and ends the run though the tool ignores it', async () => {
+	test('reaches the signal of a running tool, and ends the run if the tool ignores it', async () => {
 		const signals: unknown[] = [];
 		const { error, requests, events } = await aborting((begun) => {
 			const slow = readTool('slow', (_, context) => {
@@ -105,14 +105,14 @@ describe('an abort', () => {
 		expect(Date.now() - start).toBeLessThan(1_000);
 	});
 
-	test('before the run began keeps the model from being asked', async () => {
+	test('before the run prevents a request to the model', async () => {
 		const { error, requests, events } = await settled(play(['never'], { signal: AbortSignal.abort() }));
 		expect(error?.code).toBe('cancelled');
 		expect(requests).toEqual([]);
 		expect(endings(events)).toEqual([{ type: 'cancelled' }]);
 	});
 
-	test('leaves no failure unhandled, whatever else fails at that moment', async () => {
+	test('leaves no rejection unhandled if something else fails at the same time', async () => {
 		const { error } = await settled(
 			play(['never'], {
 				signal: AbortSignal.abort(),
@@ -123,7 +123,7 @@ describe('an abort', () => {
 		expect(error?.code).toBe('cancelled');
 	});
 
-	test('ends a resolver and a counter that never answer', async () => {
+	test('ends the wait for a resolver and for a counter', async () => {
 		for (const options of [
 			{ skillResolver: { listFn: never, readFn: () => undefined } },
 			{ maxContextTokens: 9, countTokensFn: never },
@@ -135,7 +135,7 @@ describe('an abort', () => {
 		}
 	});
 
-	test('ends a run whose reader has stopped reading', async () => {
+	test('ends a run with an idle reader', async () => {
 		const controller = new AbortController();
 		const model = providers.scripted([
 			async (_, onDelta) => {
@@ -149,7 +149,7 @@ describe('an abort', () => {
 		await expect(settled(run.result)).rejects.toMatchObject({ code: 'cancelled' });
 	});
 
-	test('ends a run that waits for its reader with a whole reply', async () => {
+	test('ends a run whose whole reply waits for the reader', async () => {
 		const controller = new AbortController();
 		const calls = Array.from({ length: 1_000 }, (_, n) => echoCall(`a${n}`));
 		const chatFn = () => calling(...calls);
@@ -167,14 +167,14 @@ describe('an abort', () => {
 		expect(events.at(-1)?.type).toBe('done');
 	});
 
-	test('after the end does not reach a call that is over, nor does the end of the run', async () => {
+	test('after the end does not reach an ended call, and neither does the end of the run', async () => {
 		const controller = new AbortController();
 		const { requests } = await settled(play(['Hi'], { signal: controller.signal }));
 		controller.abort();
 		expect(requests[0]?.options?.signal?.aborted).toBe(false);
 	});
 
-	test('with a RunletError as its reason ends the run with it', async () => {
+	test('ends the run with its reason if that is a RunletError', async () => {
 		const signal = AbortSignal.abort(new RunletError('budget_exceeded', 'Nothing is left.'));
 		const { error, events } = await settled(play(['never'], { signal }));
 		expect(error?.code).toBe('budget_exceeded');
@@ -182,10 +182,10 @@ describe('an abort', () => {
 	});
 });
 
-describe('the usage that was seen is kept on abort', () => {
+describe('the reported usage after an abort', () => {
 	const usage = { inputTokens: 10 };
 
-	test('the usage of the turns before is kept', async () => {
+	test('includes the previous turns', async () => {
 		const { error } = await aborting((begun) => ({
 			script: [{ ...calling(echoCall('a')), usage }],
 			options: { tools: [readTool('echo', begun)] },
@@ -193,7 +193,7 @@ describe('the usage that was seen is kept on abort', () => {
 		expect(error).toMatchObject({ code: 'cancelled', data: { usage } });
 	});
 
-	test('the usage of the cut-off turn is kept as its provider tells it on abort', async () => {
+	test('includes the usage that the provider of the interrupted turn reports at the abort', async () => {
 		const { error } = await aborting((begun) => ({
 			script: [
 				{ ...calling(echoCall('a')), usage },

@@ -56,7 +56,7 @@ describe('the tools of a skill', () => {
 		},
 	);
 
-	test('are named in the answer of the reading', async () => {
+	test('are named in the result of the reading', async () => {
 		const { result } = await finish([reading('a', 'billing'), 'Done.'], { skills });
 		expect(String(answers(result.messages).a).split('\n\n')).toEqual([
 			'Bill them.',
@@ -65,13 +65,13 @@ describe('the tools of a skill', () => {
 		]);
 	});
 
-	test('cannot be called in the turn that reads it', async () => {
+	test('cannot be called in the turn of the reading', async () => {
 		const both = calling(...reading('a', 'billing').toolCalls, ...call('b', 'pay').toolCalls);
 		const { result } = await finish([both, 'Done.'], { skills });
 		expect(answers(result.messages).b).toMatch(/There is no tool named pay/);
 	});
 
-	test('are callable at once in a later run of the conversation, also where it begins with an open call', async () => {
+	test('are callable at once in a later run of the conversation, even for an open call', async () => {
 		const { requests } = await finish(['Hi'], { skills }, [...hasRead('billing'), go]);
 		expect(offered(requests)).toEqual([['pay', 'book']]);
 		const open = chat.assistantMessage('', [...call('b', 'pay').toolCalls]);
@@ -79,7 +79,7 @@ describe('the tools of a skill', () => {
 		expect(answers(result.messages).b).toEqual({ paid: { n: 1 } });
 	});
 
-	test('of a turn that was cut off are no others than it had', async () => {
+	test('are the same for an interrupted turn', async () => {
 		const [user = go, asked = go, read = go] = hasRead('billing');
 		const open = {
 			...asked,
@@ -89,19 +89,19 @@ describe('the tools of a skill', () => {
 		expect(answers(result.messages).b).toMatch(/There is no tool named pay/);
 	});
 
-	test('are not there after a reading that failed, or that found nothing', async () => {
+	test('are missing after a failed reading', async () => {
 		for (const read of [hasRead('billing', 'no data', true), hasRead('billing', 'Unknown skill: billing')])
 			expect(offered((await finish(['Hi'], { skills }, [...read, go])).requests)).toEqual([[]]);
 		const { requests } = await finish([reading('a', 'nope'), 'Hi'], { skills });
 		expect(offered(requests)).toEqual([[], []]);
 	});
 
-	test('are not there for a skill that is gone since', async () => {
+	test('are missing if the skill no longer exists', async () => {
 		const { requests } = await finish(['Hi'], { skills: [plain] }, [...hasRead('billing'), go]);
 		expect(offered(requests)).toEqual([[]]);
 	});
 
-	test('do not take the name of another tool, of which the answer tells', async () => {
+	test('do not replace a tool of the same name, which the result reports', async () => {
 		const own = readTool('pay', () => 'the own one');
 		const { result, requests } = await finish([reading('a', 'billing'), call('b', 'pay'), 'Done.'], {
 			skills,
@@ -114,13 +114,13 @@ describe('the tools of a skill', () => {
 		expect(offered(requests)[1]).toEqual(['pay', 'book']);
 	});
 
-	test('of a skill that was read twice are there once, and told of again', async () => {
+	test('are offered once after two readings, and named in both results', async () => {
 		const { result, requests } = await finish([reading('a', 'ledger'), reading('b', 'ledger'), 'Done.'], { skills });
 		expect(offered(requests)).toEqual([[], ['book'], ['book']]);
 		expect(answers(result.messages).b).toBe(answers(result.messages).a);
 	});
 
-	test('wait for a person where they say so, and run when they are allowed', async () => {
+	test('wait for their approval, and run after it', async () => {
 		const guarded: Skill = {
 			...ledger,
 			tools: [readTool('book', () => 'booked', { needsApproval: true }), readTool('hand', undefined)],
@@ -137,7 +137,7 @@ describe('the tools of a skill', () => {
 		expect(answers(after.result.messages)).toMatchObject({ b: 'booked', h: 'by hand' });
 	});
 
-	test('reach onToolCall as any other, so that a journal knows whether they may run again', async () => {
+	test('reach onToolCall like other tools', async () => {
 		const told: unknown[] = [];
 		const safe: Skill = { ...ledger, tools: [readTool('book', () => 'booked', { retry: 'safe' })] };
 		const onToolCall: ChatOptions['onToolCall'] = ({ id }, { retry }) => void told.push([id, retry]);
@@ -152,7 +152,7 @@ describe('the tools of a skill', () => {
 describe('skillTools', () => {
 	const allowing: Skill = { ...plain, frontMatter: { 'allowed-tools': 'pay Bash(git:*)' } };
 
-	test('are offered once a skill was read that names them', async () => {
+	test('are offered after the reading of a skill that names them', async () => {
 		const options = { skills: [allowing], skillTools: [pay, readTool('other', () => '')], tools: [echo] };
 		const { requests, result } = await finish([reading('a', 'plain'), call('b', 'pay'), 'Done.'], options);
 		expect(offered(requests)).toEqual([['echo'], ['echo', 'pay'], ['echo', 'pay']]);
@@ -160,8 +160,8 @@ describe('skillTools', () => {
 	});
 });
 
-describe('what was read', () => {
-	test('is looked up once a run, whatever its number of turns', async () => {
+describe('a read skill', () => {
+	test('is loaded once in a run', async () => {
 		const found: string[] = [];
 		const memory = skill.inMemoryResolver(skills);
 		const skillResolver: SkillResolver = {
@@ -176,7 +176,7 @@ describe('what was read', () => {
 		expect(found).toEqual(['billing', 'ledger']);
 	});
 
-	test('is the same looked up turn by turn as at once, whatever was called', async () => {
+	test('is found turn by turn as in the whole history, whatever was called', async () => {
 		const one = fc.constantFrom('billing', 'ledger', 'plain', 'nope', 'echo', 'pay', 'book');
 		const turns = fc.array(fc.uniqueArray(one, { minLength: 1, maxLength: 3 }), { maxLength: 6 });
 		await fc.assert(
@@ -196,14 +196,14 @@ describe('what was read', () => {
 		);
 	});
 
-	test('a resolver that fails while a skill is looked up fails the run', async () => {
+	test('ends the run if its resolver fails', async () => {
 		const skillResolver: SkillResolver = { listFn: () => [], readFn: () => Promise.reject(new Error('no KV')) };
 		await expect(finish(['Hi'], { skillResolver }, [...hasRead('billing'), go])).rejects.toMatchObject({
 			code: 'internal',
 		});
 	});
 
-	test('is forgotten with its reading where that is left out for its length', async () => {
+	test('is inactive if its reading is left out of the request', async () => {
 		const options = { skills, contextFull: 'truncate', maxContextTokens: 2_000 } as const;
 		const read = hasRead('billing', 'T'.repeat(4_000));
 		const long = chat.userMessage('x'.repeat(4_000));
@@ -217,7 +217,7 @@ describe('what was read', () => {
 		});
 	});
 
-	test('is kept by a summary, which names it, and by the summary after that', async () => {
+	test('stays active after a summary that names it, and after the next summary', async () => {
 		const stored: Message[] = [];
 		const options: Partial<ChatOptions> = {
 			skills,
@@ -251,7 +251,7 @@ describe('what was read', () => {
 	});
 });
 
-test('skillContext may be a function, asked at each call', async () => {
+test('skillContext may be a function, which is called at each call', async () => {
 	let turn = 0;
 	const told: unknown[] = [];
 	const look = readTool('look', (_: unknown, context: unknown) => void told.push(context));

@@ -65,7 +65,7 @@ describe('a step', () => {
 		expect(await playTwice(0, changes)).toEqual([reason]);
 	});
 
-	test('compares the turns of a run, each with the one before', async () => {
+	test('compares each turn of a run with the previous turn', async () => {
 		const script = [
 			{ ...calling(echoCall('a')), usage: usage(5_000, 0) },
 			{ ...calling(echoCall('b')), usage: usage(5_100, 5_000) },

@@ -30,7 +30,7 @@ afterEach(() => {
 });
 
 describe('calls of a turn', () => {
-	test('begin in their order, and sequential ones after all others', async () => {
+	test('begin in their order, and sequential calls after all others', async () => {
 		const begun: string[] = [];
 		const note = (_: unknown, context: unknown): string => {
 			begun.push(String(Reflect.get(Object(context), 'callId')));
@@ -43,7 +43,7 @@ describe('calls of a turn', () => {
 		expect(begun).toEqual([...ids('work'), ...ids('alone')]);
 	});
 
-	test('do not lose time while they wait for their place', async () => {
+	test('have their whole time limit after a wait', async () => {
 		vi.useFakeTimers();
 		const work = readTool('work', () => new Promise((resolve) => setTimeout(resolve, 80, 'ok')));
 		const alone = readTool('alone', work.fn, { sequential: true });
@@ -54,7 +54,7 @@ describe('calls of a turn', () => {
 		expect(results(result.messages)).toHaveLength(27);
 	});
 
-	test('that hang are stopped by their time limit and their signal', async () => {
+	test('are stopped by their time limit and their signal if they hang', async () => {
 		vi.useFakeTimers();
 		const stopped: unknown[] = [];
 		const hang = readTool('work', (_, context) => {
@@ -76,13 +76,13 @@ describe('calls of a turn', () => {
 		expect(seen).toEqual({ ran: 100, now: 0, most: 10 });
 	});
 
-	test.each([1, 3, 50])('run %i at a time if maxParallelToolCalls says so', async (most) => {
+	test.each([1, 3, 50])('run %i at a time with that maxParallelToolCalls', async (most) => {
 		const { seen, work } = counting();
 		await finish([calling(...calls(60)), 'done'], { tools: [work], maxParallelToolCalls: most });
 		expect(seen).toEqual({ ran: 60, now: 0, most });
 	});
 
-	test('of a turn of 20 run ten at a time in order of start, and each sequential one alone after them', async () => {
+	test('begin in order ten at a time, and each sequential call alone after them', async () => {
 		const log: string[] = [];
 		let now = 0;
 		let most = 0;
@@ -108,7 +108,7 @@ describe('calls of a turn', () => {
 		expect({ most, others }).toEqual({ most: 10, others: 0 });
 	});
 
-	test('begin as others end: a slow one holds up none but its own place', async () => {
+	test('begin when others end, so a slow call holds up only its own place', async () => {
 		const slow = createDeferred<string>();
 		let ended = 0;
 		const work = readTool('work', async (_, context) => {
@@ -121,7 +121,7 @@ describe('calls of a turn', () => {
 		expect(result.messages.filter(({ role }) => role === 'tool')).toHaveLength(50);
 	});
 
-	test('beyond 200 of a run are not run, which the model is told', async () => {
+	test('over 200 of a run are not run, and have a result that tells the model', async () => {
 		const { seen, work } = counting();
 		const { result, requests } = await finish([calling(...calls(2_000)), 'done'], { tools: [work] });
 		expect(seen.ran).toBe(200);
@@ -139,7 +139,7 @@ describe('calls of a turn', () => {
 		expect(errors(result.messages)).toEqual(calls(8, 7).map(({ id }) => id));
 	});
 
-	test('that repeat for ever end with the run', async () => {
+	test('end with the run if they repeat forever', async () => {
 		const { seen, work } = counting();
 		const turns = Array.from({ length: 50 }, () => calling(call('same')));
 		const { events } = await finish([...turns, 'done'], { tools: [work], maxIterations: 51, maxToolCalls: 20 });
@@ -148,8 +148,8 @@ describe('calls of a turn', () => {
 	});
 });
 
-describe('the count', () => {
-	test('goes on where a run is continued: in the middle of a turn, and behind it', async () => {
+describe('the count of calls', () => {
+	test('continues in a continued run, in the middle of a turn and after it', async () => {
 		const { seen, work } = counting();
 		const answered: Message[] = calls(4).map(({ id }) => ({ role: 'tool', toolCallId: id, content: 'ok' }));
 		const before: Message[] = [chat.userMessage('go'), chat.assistantMessage('', calls(4)), ...answered];
@@ -161,7 +161,7 @@ describe('the count', () => {
 		expect(errors(more.result.messages)).toEqual(['c6', 'c7']);
 	});
 
-	test('starts anew with the next message', async () => {
+	test('starts again with the next message', async () => {
 		const { seen, work } = counting();
 		const answered: Message[] = calls(4).map(({ id }) => ({ role: 'tool', toolCallId: id, content: 'ok' }));
 		const before = [
@@ -174,7 +174,7 @@ describe('the count', () => {
 		expect(seen.ran).toBe(4);
 	});
 
-	test('holds for calls of every kind: sequential, by hand, with an approval, of no tool', async () => {
+	test('includes sequential, manual, approved and unknown calls', async () => {
 		const { seen, work } = counting();
 		const tools = [
 			work,
@@ -190,7 +190,7 @@ describe('the count', () => {
 	});
 });
 
-test('if a result cannot be stored, no waiting call begins', async () => {
+test('no waiting call begins if a result cannot be stored', async () => {
 	const { seen, work } = counting();
 	const onMessage = ({ role }: Message) => {
 		if (role === 'tool') throw new Error('disk full');

@@ -5,7 +5,7 @@ import { calling, echo, echoCall, fail, finish, only, readTool, refusal } from '
 const thousand: Message[] = [chat.userMessage('x'.repeat(4_000))];
 
 describe('estimates', () => {
-	test('messages are characters / 4, plus 4 a message', () => {
+	test('count characters / 4 for messages, plus 4 for each message', () => {
 		expect(chat.countTokensHeuristic([], 'm')).toBe(0);
 		expect(chat.countTokensHeuristic([chat.userMessage('x'.repeat(40))], 'm')).toBe(14);
 		expect(
@@ -13,19 +13,19 @@ describe('estimates', () => {
 		).toBe(20);
 	});
 
-	test('calls and results of tools count as their JSON', () => {
+	test('count calls and results as their JSON', () => {
 		const call = { id: 'a', name: 'echo', input: { text: 'x'.repeat(400) } };
 		expect(chat.countTokensHeuristic([chat.assistantMessage('', [call])], 'm')).toBeGreaterThan(100);
 		const result = chat.toolResultMessage({ id: 'a', output: { rows: 'x'.repeat(400) }, isError: false });
 		expect(chat.countTokensHeuristic([result], 'm')).toBeGreaterThan(100);
 	});
 
-	test('a system prompt is characters / 4', () => {
+	test('count characters / 4 for a system prompt', () => {
 		expect(chat.estimateSystemTokens('x'.repeat(40))).toBe(10);
 		expect(chat.estimateSystemTokens(undefined)).toBe(0);
 	});
 
-	test('tools are their JSON / 4 and about 10 more each', () => {
+	test('count JSON / 4 for tools, plus about 10 for each tool', () => {
 		const one = readTool('look', () => 'seen', { description: 'x'.repeat(400) });
 		expect(chat.estimateToolsTokens(undefined)).toBe(0);
 		expect(chat.estimateToolsTokens([])).toBe(0);
@@ -33,18 +33,18 @@ describe('estimates', () => {
 		expect(chat.estimateToolsTokens([one, one])).toBe(2 * chat.estimateToolsTokens([one]));
 	});
 
-	test('the breakdown names the context limit, the total and every part', () => {
+	test('name the context limit, the total and all parts in the breakdown', () => {
 		const text = chat.formatBudgetBreakdown({ messages: 111, system: 22, tools: 33 }, 166, 150);
 		for (const word of ['context limit', '111', '22', '33', '166', '150']) expect(text).toContain(word);
 	});
 });
 
 describe('checkBudget', () => {
-	test('without a limit there is no check', async () => {
+	test('resolves to undefined without a limit', async () => {
 		expect(await chat.checkBudget({ model: 'm' }, thousand)).toBeUndefined();
 	});
 
-	test('over the limit it is context_overflow, with the parts, the total and the limit', async () => {
+	test('rejects over the limit with context_overflow, the parts, the total and the limit', async () => {
 		const error = await refusal(
 			chat.checkBudget({ model: 'm', system: 'x'.repeat(40), maxContextTokens: 500 }, thousand, [
 				readTool('look', () => ''),
@@ -56,21 +56,21 @@ describe('checkBudget', () => {
 		expect(error.data).toEqual({ parts: { messages: 1_004, system: 10, tools }, total: 1_014 + tools, limit: 500 });
 	});
 
-	test('at the limit exactly it passes', async () => {
+	test('accepts exactly the limit', async () => {
 		await expect(chat.checkBudget({ model: 'm', maxContextTokens: 1_004 }, thousand)).resolves.toBeDefined();
 		expect((await refusal(chat.checkBudget({ model: 'm', maxContextTokens: 1_003 }, thousand))).code).toBe(
 			'context_overflow',
 		);
 	});
 
-	test('modelContextWindow is the limit where maxContextTokens is absent', async () => {
+	test('uses modelContextWindow if maxContextTokens is missing', async () => {
 		expect((await refusal(chat.checkBudget({ model: 'm', modelContextWindow: 500 }, thousand))).data?.limit).toBe(500);
 		await expect(
 			chat.checkBudget({ model: 'm', modelContextWindow: 500, maxContextTokens: 2_000 }, thousand),
 		).resolves.toBeDefined();
 	});
 
-	test('countTokensFn counts the messages, by the model', async () => {
+	test('counts the messages with countTokensFn and the model', async () => {
 		const asked: unknown[] = [];
 		const countTokensFn = async (messages: readonly Message[], model: string) => {
 			asked.push([messages, model]);
@@ -85,36 +85,36 @@ describe('checkBudget', () => {
 });
 
 describe('the loop', () => {
-	test('over the limit the model is not asked', async () => {
+	test('does not ask the model over the limit', async () => {
 		const { error, requests, events } = await fail(['never'], { maxContextTokens: 500 }, thousand);
 		expect(error.code).toBe('context_overflow');
 		expect(requests).toEqual([]);
 		expect(events.at(-1)).toMatchObject({ type: 'error', code: 'context_overflow' });
 	});
 
-	test('past 0.8 of the limit there is one warning, and the run goes on', async () => {
+	test('warns once from 0.8 of the limit on', async () => {
 		const { events, result } = await finish(['fine'], { maxContextTokens: 1_250 }, thousand);
 		expect(only(events, 'warning')).toHaveLength(1);
 		expect(result.text).toBe('fine');
 	});
 
-	test('a conversation below the threshold gives no warning', async () => {
+	test('does not warn below the threshold', async () => {
 		expect(only((await finish(['fine'], { maxContextTokens: 1_300 }, thousand)).events, 'warning')).toEqual([]);
 	});
 
-	test('warnContextPct sets the threshold of the warning', async () => {
+	test('warns from warnContextPct on', async () => {
 		const options = { maxContextTokens: 10_000, warnContextPct: 0.05 };
 		expect(only((await finish(['fine'], options, thousand)).events, 'warning')).toHaveLength(1);
 	});
 
-	test('the limit is held before every turn, so a large result ends the run', async () => {
+	test('checks the limit before each turn, so a large result ends the run', async () => {
 		const script = [calling(echoCall('a', 'x'.repeat(8_000))), 'never'];
 		const { error, requests } = await fail(script, { maxContextTokens: 2_000, tools: [echo] });
 		expect(error.code).toBe('context_overflow');
 		expect(requests).toHaveLength(1);
 	});
 
-	test('the skill index and the tools are counted', async () => {
+	test('counts the skill index and the tools', async () => {
 		const skills = [{ name: 'long', description: 'x'.repeat(2_000), body: '' }];
 		const { error } = await fail(['never'], { maxContextTokens: 500, skills });
 		expect(error.data?.parts).toMatchObject({ system: expect.any(Number), tools: expect.any(Number) });

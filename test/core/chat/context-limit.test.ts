@@ -6,7 +6,7 @@ import { calling, echo, echoCall, fail, finish, only, type Script } from './supp
 const tooLong = (usage?: object) => new RunletError('context_overflow', 'too long', usage && { usage });
 
 describe('truncate', () => {
-	test('leaves out the oldest groups until the request has at most half of the limit, and says how many messages', async () => {
+	test('leaves out the oldest groups until the request has half of the limit, and warns with the number of messages', async () => {
 		const { requests, result, events } = await finish(['fine'], truncate(800), history);
 		expect(names(requests[0]?.messages)).toEqual(['q7', 'a7', 'q8', 'a8', 'q9', 'a9', 'now']);
 		expect(chat.countTokensHeuristic(requests[0]?.messages ?? [])).toBeLessThanOrEqual(400);
@@ -16,18 +16,18 @@ describe('truncate', () => {
 		expect(result.messages).toEqual([...history, says('fine')]);
 	});
 
-	test('leaves out as little as possible if half of the size is not possible', async () => {
+	test('leaves out the fewest groups if half of the limit is not possible', async () => {
 		const { requests } = await finish(['fine'], truncate(800), [...long, user('now', 2_000)]);
 		expect(names(requests[0]?.messages)).toEqual(['q8', 'a8', 'q9', 'a9', 'now']);
 	});
 
-	test('leaves nothing out of a conversation within the limit', async () => {
+	test('sends a conversation within the limit whole', async () => {
 		const { requests, events } = await finish(['fine'], truncate(5_000), history);
 		expect(requests[0]?.messages).toEqual(history);
 		expect(only(events, 'warning')).toEqual([]);
 	});
 
-	test('keeps system messages, and drops none of the newest group', async () => {
+	test('keeps system messages and the newest group', async () => {
 		const calls = [says(''), chat.assistantMessage('', [echoCall('x')])];
 		const newest = [
 			user('now'),
@@ -38,7 +38,7 @@ describe('truncate', () => {
 		expect(requests[0]?.messages).toEqual([rule, rule, ...newest]);
 	});
 
-	test('left-out messages stay out for the rest of the run, with one warning', async () => {
+	test('keeps left-out messages out for the rest of the run, with one warning', async () => {
 		const script = [calling(echoCall('x')), calling(echoCall('y')), 'fine'];
 		const { requests, events } = await finish(script, { ...truncate(800), tools: [echo] }, history);
 		expect(requests.map(({ messages }) => names(messages)[0])).toEqual(['q7', 'q7', 'q7']);
@@ -57,7 +57,7 @@ describe('truncate', () => {
 		expect(names(requests[0]?.messages)).toEqual(['q8', 'a8', 'q9', 'a9', 'now']);
 	});
 
-	test('an earlier summary is the last to go', async () => {
+	test('leaves out an earlier summary last', async () => {
 		const summary: Message = { role: 'system', content: 'S'.padEnd(400), summary: true };
 		const summed = [...long.slice(0, 2), summary, ...long.slice(2)];
 		const kept = await finish(['fine'], truncate(800), [...summed, user('now')]);
@@ -68,7 +68,7 @@ describe('truncate', () => {
 });
 
 describe('a provider that refuses a request for its length', () => {
-	test('is asked again with half of the request, although no limit is known', async () => {
+	test('gets half of the request, even without a known limit', async () => {
 		const { requests, result, events } = await finish([tooLong(), 'fine'], truncate(), history);
 		expect(requests[0]?.messages).toEqual(history);
 		expect(names(requests[1]?.messages)).toEqual(['q6', 'a6', 'q7', 'a7', 'q8', 'a8', 'q9', 'a9', 'now']);
@@ -76,19 +76,19 @@ describe('a provider that refuses a request for its length', () => {
 		expect(result.text).toBe('fine');
 	});
 
-	test('is asked again with the newest group alone if that is more than half', async () => {
+	test('gets only the newest group if that is more than half', async () => {
 		const { requests } = await finish([tooLong(), 'fine'], truncate(), [...long.slice(0, 4), user('now', 4_000)]);
 		expect(names(requests[1]?.messages)).toEqual(['now']);
 	});
 
-	test('gets a summary where the conversation is compacted', async () => {
+	test('gets a summary with contextFull: compact', async () => {
 		const answer: Script[number] = ({ system }) => (system === undefined ? 'fine' : 'Short.');
 		const { requests } = await finish([tooLong(), ...Array(8).fill(answer)], compact(), history);
 		expect(requests.at(-1)?.messages[0]).toMatchObject({ role: 'system', summary: true });
 		expect(names(requests.at(-1)?.messages).at(-1)).toBe('now');
 	});
 
-	test('is asked again once, and a second refusal ends the run with the cost of both tries', async () => {
+	test('is asked a second time, and ends the run with the cost of both tries if it refuses again', async () => {
 		const script = [tooLong({ inputTokens: 5 }), tooLong({ inputTokens: 3 }), 'never'];
 		const { error, requests } = await fail(script, truncate(), history);
 		expect([error.code, requests.length]).toEqual(['context_overflow', 2]);

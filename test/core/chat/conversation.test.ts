@@ -13,13 +13,13 @@ async function sent(...history: Message[]): Promise<readonly Message[]> {
 	return requests[0]?.messages ?? [];
 }
 
-describe('what the model is sent', () => {
-	test('is the history unchanged if every call is answered', async () => {
+describe('a request', () => {
+	test('has the unchanged history if every call has a result', async () => {
 		const history = [user('1'), assistant(echoCall('a')), answer('a', 1), chat.assistantMessage('ok'), user('2')];
 		expect(await sent(...history)).toEqual(history);
 	});
 
-	test('has an isError result that says so for a call unanswered when a user message follows', async () => {
+	test('has an isError result for a call without a result before a user message', async () => {
 		const messages = await sent(user('1'), assistant(echoCall('a'), echoCall('b')), answer('b', 2), user('2'));
 		expect(messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'tool', 'user']);
 		const added = messages.find((message) => message.role === 'tool' && message.toolCallId === 'a');
@@ -27,7 +27,7 @@ describe('what the model is sent', () => {
 		expect(messages).toContainEqual(answer('b', 2));
 	});
 
-	test('has the results of a turn in the order of its calls, those of calls unanswered among them', async () => {
+	test('has one result for each call of a turn, in the order of the calls', async () => {
 		const calls = assistant(echoCall('a'), echoCall('b'), echoCall('c'));
 		const messages = await sent(user('1'), calls, answer('c', 3), answer('a', 1), user('2'));
 		expect(messages.flatMap((message) => (message.role === 'tool' ? [message.toolCallId] : []))).toEqual([
@@ -38,13 +38,13 @@ describe('what the model is sent', () => {
 		expect(messages[3]).toMatchObject({ toolCallId: 'b', isError: true });
 	});
 
-	test('does not add such a result to the history', async () => {
+	test('has added results that are not in the history', async () => {
 		const history = [user('1'), assistant(echoCall('a')), user('2')];
 		const { result } = await finish(['Hi'], {}, history);
 		expect(result.messages).toEqual([...history, chat.assistantMessage('Hi')]);
 	});
 
-	test('a result belongs to the nearest assistant message before it, though two turns use one id', async () => {
+	test('has each result after the nearest earlier assistant message, if two turns use the same id', async () => {
 		const messages = await sent(
 			user('1'),
 			assistant(echoCall('a', 'one')),
@@ -66,12 +66,12 @@ describe('what the model is sent', () => {
 		expect(messages[5]).toEqual(answer('a', 'two'));
 	});
 
-	test('a result that came after the next user message stands behind its call', async () => {
+	test('has a late result directly after its call', async () => {
 		const messages = await sent(user('1'), assistant(echoCall('a')), user('2'), answer('a', 'late'));
 		expect(messages).toEqual([user('1'), assistant(echoCall('a')), answer('a', 'late'), user('2')]);
 	});
 
-	test('a result that answers no call, or one answered already, is left out', async () => {
+	test('leaves out results without an open call', async () => {
 		const messages = await sent(
 			user('1'),
 			answer('x', 0),
@@ -84,15 +84,15 @@ describe('what the model is sent', () => {
 	});
 });
 
-describe('a run begins where the history ends', () => {
-	test('with open calls behind the last assistant message it runs them first', async () => {
+describe('the beginning of a run', () => {
+	test('runs the open calls of the last assistant message first', async () => {
 		const { result, requests } = await finish(['Done.'], { tools: [echo] }, [user('1'), assistant(echoCall('a'))]);
 		expect(results(requests[0]?.messages ?? [])).toEqual([['a', 'a']]);
 		expect(result.steps[0]).toMatchObject({ toolResults: [{ id: 'a' }] });
 		expect(result.text).toBe('Done.');
 	});
 
-	test('with one of two calls answered it runs the other, and the results stand in the order of the calls', async () => {
+	test('runs the second call if the first has a result, and keeps the results in the order of the calls', async () => {
 		const history = [user('1'), assistant(echoCall('a'), echoCall('b')), answer('b', 'before')];
 		const { result } = await finish(['Done.'], { tools: [echo] }, history);
 		expect(results(result.messages)).toEqual([
@@ -101,7 +101,7 @@ describe('a run begins where the history ends', () => {
 		]);
 	});
 
-	test('an open call of an earlier turn of the same id is not taken for the open one', async () => {
+	test('runs the newest of two calls with the same id', async () => {
 		const history = [user('1'), assistant(echoCall('a', 'old')), answer('a', 'old'), assistant(echoCall('a', 'new'))];
 		const { result } = await finish(['Done.'], { tools: [echo] }, history);
 		expect(results(result.messages)).toEqual([
@@ -110,19 +110,19 @@ describe('a run begins where the history ends', () => {
 		]);
 	});
 
-	test('calls before a user message are not run any more', async () => {
+	test('runs no call before a user message', async () => {
 		let ran = 0;
 		const count = readTool('echo', () => ++ran);
 		await finish(['Hi'], { tools: [count] }, [user('1'), assistant(echoCall('a')), user('2')]);
 		expect(ran).toBe(0);
 	});
 
-	test('a system message of the history is kept where it stands', async () => {
+	test('keeps a system message of the history in its place', async () => {
 		const history: Message[] = [{ role: 'system', content: 'Be brief.' }, user('1')];
 		expect(await sent(...history)).toEqual(history);
 	});
 
-	test('options.system is sent beside the messages', async () => {
+	test('sends options.system apart from the messages', async () => {
 		const { requests, result } = await finish(['Hi'], { system: 'Be brief.' }, [user('1')]);
 		expect(requests[0]).toMatchObject({ system: 'Be brief.', messages: [user('1')] });
 		expect(result.messages.map(({ role }) => role)).toEqual(['user', 'assistant']);
@@ -130,14 +130,14 @@ describe('a run begins where the history ends', () => {
 });
 
 describe('onMessage', () => {
-	test('gets every new message of the run, in the order of the history', async () => {
+	test('gets all new messages of the run in the order of the history', async () => {
 		const stored: Message[] = [];
 		const onMessage = (message: Message): void => void stored.push(message);
 		const { result } = await finish([calling(echoCall('a')), 'Done.'], { tools: [echo], onMessage });
 		expect(stored).toEqual(result.messages.slice(1));
 	});
 
-	test('has stored a message before the next step begins', async () => {
+	test('stores a message before the next step begins', async () => {
 		const order: string[] = [];
 		const onMessage = async ({ role }: Message): Promise<void> => {
 			order.push(`${role} begins`);
@@ -162,7 +162,7 @@ describe('onMessage', () => {
 		]);
 	});
 
-	test('is called for one message at a time, also for tools that finish together', async () => {
+	test('is called for one message at a time, even if tools finish together', async () => {
 		let open = 0;
 		let most = 0;
 		const onMessage = async (): Promise<void> => {
@@ -174,7 +174,7 @@ describe('onMessage', () => {
 		expect(most).toBe(1);
 	});
 
-	test('an error in it ends the run: no further tool runs and no further request is made', async () => {
+	test('ends the run with an error, without a further tool or request', async () => {
 		let ran = 0;
 		const count = readTool('count', () => ++ran);
 		const onMessage = () => Promise.reject(new Error('disk full'));
@@ -193,10 +193,10 @@ describe('onMessage', () => {
 	});
 });
 
-describe('what a provider needs to go on', () => {
+describe('the metadata of a provider', () => {
 	const providerMetadata = { anthropic: { content: [{ type: 'thinking', thinking: 'Hm', signature: 'c2ln' }] } };
 
-	test('reasoning and providerMetadata are kept in the history and sent back unchanged', async () => {
+	test('is kept with the reasoning in the history, and sent back unchanged', async () => {
 		const turn = { text: 'I look.', reasoning: 'Hm', providerMetadata, ...calling(echoCall('a')) };
 		const { result, requests } = await finish([turn, 'Done.'], { tools: [echo] });
 		const kept = { ...chat.assistantMessage('I look.', [echoCall('a')]), reasoning: 'Hm', providerMetadata };
@@ -204,14 +204,14 @@ describe('what a provider needs to go on', () => {
 		expect(requests[1]?.messages[1]).toEqual(kept);
 	});
 
-	test('it is sent again after a trip through JSON', async () => {
+	test('is sent back after a round trip through JSON', async () => {
 		const first = await finish([{ text: 'Hi', reasoning: 'Hm', providerMetadata }]);
 		const history: Message[] = JSON.parse(JSON.stringify(first.result.messages));
 		const { requests } = await finish(['Bye'], {}, [...history, user('2')]);
 		expect(requests[0]?.messages[1]).toEqual({ ...chat.assistantMessage('Hi'), reasoning: 'Hm', providerMetadata });
 	});
 
-	test('reasoning that was only streamed is kept too', async () => {
+	test('is kept with reasoning that was only streamed', async () => {
 		const { result } = await finish([
 			{
 				text: 'Hi',
@@ -242,21 +242,21 @@ describe('cutOutput', () => {
 		['data', { text: 'x'.repeat(limit - 11) }],
 		['nothing', undefined],
 		['null', null],
-	])('%s of up to 262,144 characters is given back as it is', (_, content) => {
+	])('returns %s of up to 262,144 characters unchanged', (_, content) => {
 		expect(chat.cutOutput(content)).toBe(content);
 	});
 
-	test('a longer text keeps its beginning, and says that it was cut and how long it was', () => {
+	test('returns the beginning of a longer text, and a note with its length', () => {
 		const cut = chat.cutOutput(`begins${'x'.repeat(limit)}`);
 		expect(cut).toMatch(/^beginsx+\n\n\[Cut: of 262150 characters only the first \d+ are shown\.\]$/);
 	});
 
-	test('longer data goes as the beginning of its JSON', () => {
+	test('returns the beginning of the JSON of longer data', () => {
 		const rows = Array.from({ length: 50_000 }, (_, n) => ({ n }));
 		expect(chat.cutOutput({ rows })).toMatch(/^\{"rows":\[\{"n":0\},\{"n":1\}.*\[Cut: of \d+ characters/s);
 	});
 
-	test('a cut text has at most 262,144 characters, ends at a whole character, and is not cut again', () => {
+	test('returns at most 262,144 characters, ends with a whole character, and does not cut the text again', () => {
 		fc.assert(
 			fc.property(fc.nat(400), fc.string({ unit: 'binary', minLength: 1, maxLength: 7 }), (more, unit) => {
 				const cut = chat.cutOutput(unit.repeat(Math.ceil((limit + more) / unit.length)));
@@ -285,7 +285,7 @@ describe('a result that is too long', () => {
 		expect(requests[2]?.messages[2]).toBe(requests[1]?.messages[2]);
 	});
 
-	test('is cut in its parts too: together they are no longer than one, and images stay', async () => {
+	test('is cut in its parts together, without the images', async () => {
 		const image = chat.imagePart('https://example.org/a.png');
 		const parts = [chat.textPart('a'.repeat(limit - 500)), image, chat.textPart('b'.repeat(500)), chat.textPart('c')];
 		const sent = await sentFor({ content: chat.flattenParts(parts), parts });
@@ -296,7 +296,7 @@ describe('a result that is too long', () => {
 		expect(sent.parts.reduce((sum, { text = '' }) => sum + text.length, 0)).toBeLessThanOrEqual(limit);
 	});
 
-	test('is the same message object if nothing is cut', async () => {
+	test('stays the same message object if it is not cut', async () => {
 		const parts = [chat.textPart('short')];
 		expect(await sentFor({ content: 'short', parts })).toEqual({
 			role: 'tool',

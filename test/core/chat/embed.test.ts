@@ -9,12 +9,12 @@ const vectors: ProviderRegistration = {
 };
 
 describe('chat.embed', () => {
-	test('gives one vector a text, in the order of the texts', async () => {
+	test('returns a vector for each text, in order', async () => {
 		const given = await chat.embed({ model: 'v-1', providers: [vectors] }, ['a', 'bbb', 'cc']);
 		expect(given).toEqual([[1], [3], [2]]);
 	});
 
-	test('tells a meter of each request before it is made, and of what its provider says that it cost', async () => {
+	test('reports each request to the meter in advance, and its reported cost afterwards', async () => {
 		const told: unknown[] = [];
 		const meter: chat.Meter = {
 			reserve: ({ model, isEmbedding, inputTokens }) => void told.push([model, isEmbedding, inputTokens > 300]),
@@ -36,14 +36,14 @@ describe('chat.embed', () => {
 		]);
 	});
 
-	test('asks no provider if there are no texts', async () => {
+	test('makes no request without texts', async () => {
 		const embedFn = (): never => {
 			throw new Error('asked');
 		};
 		expect(await chat.embed({ model: 'v-1', providers: [{ ...vectors, embedFn }] }, [])).toEqual([]);
 	});
 
-	test('tries again after a failure that may pass, as often as it may', async () => {
+	test('retries a failure that may pass, up to maxRetries', async () => {
 		let tries = 0;
 		const embedFn = async () => {
 			if (++tries < 3) throw new RunletError('overloaded', 'busy', { retryAfter: 0 });
@@ -56,7 +56,7 @@ describe('chat.embed', () => {
 		expect(tries).toBe(2);
 	});
 
-	test('does not try again after a failure that stays', async () => {
+	test('does not retry a permanent failure', async () => {
 		let tries = 0;
 		const embedFn = async (): Promise<never> => {
 			tries++;
@@ -67,7 +67,7 @@ describe('chat.embed', () => {
 		expect(tries).toBe(1);
 	});
 
-	test('is cancelled by its signal, whatever the provider does', async () => {
+	test('is cancelled by its signal, even if the provider ignores it', async () => {
 		const controller = new AbortController();
 		const embedFn = () => new Promise<never>(() => {});
 		const asked = chat.embed({ model: 'v-1', providers: [{ ...vectors, embedFn }], signal: controller.signal }, ['a']);
@@ -75,13 +75,13 @@ describe('chat.embed', () => {
 		await expect(asked).rejects.toMatchObject({ code: 'cancelled' });
 	});
 
-	test('refuses a number of vectors that is not that of the texts', async () => {
+	test('fails if the number of vectors differs from the number of texts', async () => {
 		const embedFn = async () => [[1]];
 		const asked = chat.embed({ model: 'v-1', providers: [{ ...vectors, embedFn }] }, ['a', 'b']);
 		await expect(asked).rejects.toMatchObject({ code: 'provider_error', message: expect.stringContaining('2 texts') });
 	});
 
-	test('names what is missing: a provider, its key, its embeddings', async () => {
+	test('names the missing provider, key or embeddings', async () => {
 		await expect(chat.embed({ model: 'nobody' }, ['a'])).rejects.toMatchObject({ code: 'unknown_model' });
 		const keyless = { ...vectors, embedFn: undefined, needs: 'VECTORS_API_KEY' };
 		await expect(chat.embed({ model: 'v-1', providers: [keyless] }, ['a'])).rejects.toMatchObject({
@@ -95,7 +95,7 @@ describe('chat.embed', () => {
 		});
 	});
 
-	test('ranks texts with the demo model, which needs no network', async () => {
+	test('ranks texts with the demo model', async () => {
 		const texts = ['The train to Paris is late', 'Trains are late', 'A recipe for apple cake'];
 		const [a = [], b = [], c = []] = await chat.embed({ model: 'demo', providers: [providers.demo()] }, texts);
 		const dot = (x: readonly number[], y: readonly number[]) =>

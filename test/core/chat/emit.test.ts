@@ -12,11 +12,11 @@ async function emitted(options: Partial<ChatOptions>) {
 }
 
 describe('emit', () => {
-	test('gets nothing unless asked for', async () => {
+	test('gets nothing by default', async () => {
 		expect((await emitted({})).records).toEqual([]);
 	});
 
-	test('emitSteps mirrors one record a turn, as ai:chat:step', async () => {
+	test('gets a record of each turn as ai:chat:step with emitSteps', async () => {
 		const { records, result } = await emitted({ emitSteps: true });
 		expect(records.map(([type]) => type)).toEqual(['ai:chat:step', 'ai:chat:step']);
 		expect(records.map(([, data]) => data)).toEqual(result.steps);
@@ -31,14 +31,14 @@ describe('emit', () => {
 		});
 	});
 
-	test('emitStreamDeltas mirrors every delta in order, as ai:chat:delta', async () => {
+	test('gets each delta in order as ai:chat:delta with emitStreamDeltas', async () => {
 		const { records, events } = await emitted({ emitStreamDeltas: true });
 		expect(new Set(records.map(([type]) => type))).toEqual(new Set(['ai:chat:delta']));
 		const kinds = ['text', 'tool_use_start', 'tool_use_input', 'tool_use_end', 'stop'];
 		expect(records.map(([, data]) => data)).toEqual(events.filter(({ type }) => kinds.includes(type)));
 	});
 
-	test('stepDataType and deltaDataType name the records', async () => {
+	test('gets records with the names stepDataType and deltaDataType', async () => {
 		const { records } = await emitted({
 			emitSteps: true,
 			emitStreamDeltas: true,
@@ -48,7 +48,7 @@ describe('emit', () => {
 		expect(new Set(records.map(([type]) => type))).toEqual(new Set(['my:step', 'my:delta']));
 	});
 
-	test('an emit that throws, or rejects, never breaks the loop', async () => {
+	test('does not end the run if it throws or rejects', async () => {
 		const all = { tools: [echo], emitSteps: true, emitStreamDeltas: true };
 		const throwing = () => {
 			throw new Error('no stream');

@@ -8,7 +8,7 @@ import { calling, echo, echoCall, readTool } from './support.ts';
 
 const text = { type: 'text', text: 'a' } as const;
 
-test('nothing comes after the end of a feed', async () => {
+test('a feed drops events after its end', async () => {
 	const feed = createEventFeed();
 	feed.attach();
 	feed.add(text);
@@ -44,14 +44,14 @@ async function readTogether(tool: Tool | typeof echo, onBatch = (_: readonly str
 	return batches;
 }
 
-test('what follows the end of a turn at once comes with it: results, the step, the end of the run', async () => {
+test('a feed batches the end of a turn with immediate results, the step and the end of the run', async () => {
 	const batches = await readTogether(echo);
 	const together = batches.map((kinds) => kinds.join(' '));
 	expect(together.find((kinds) => kinds.includes('stop'))).toContain('stop tool_result step');
 	expect(together.at(-1)).toContain('stop step done');
 });
 
-test('the end of a turn comes before a tool has its result, where that takes time', async () => {
+test('a feed emits the end of a turn before the result of a slow tool', async () => {
 	const released = Promise.withResolvers<void>();
 	const slow = readTool('echo', () => released.promise.then(() => 'late'));
 	const batches = await readTogether(slow, (kinds) => {
@@ -74,7 +74,7 @@ function read(text: string): { readonly shown: readonly string[]; readonly id: s
 	return { shown, id };
 }
 
-test('a client that keeps an id as soon as it reads it misses no event, wherever its connection is cut in front of an event’s end', () => {
+test('a client that stores an id as soon as it reads the line misses no event, wherever the connection is cut', () => {
 	const events: readonly RunEvent[] = ['One', 'Two', 'Three'].map((text) => ({ type: 'text', text }));
 	const frames = events.map((event, index) => toSse(event, String(index)));
 	const whole = read(frames.join('')).shown;
@@ -89,6 +89,6 @@ test('a client that keeps an id as soon as it reads it misses no event, wherever
 	}
 });
 
-test('an event without a place has no id', () => {
+test('an event without a position has no id', () => {
 	expect(toSse({ type: 'text', text: 'One' })).toBe('event: text\ndata: {"type":"text","text":"One"}\n\n');
 });

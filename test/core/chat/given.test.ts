@@ -4,8 +4,8 @@ import { chat, type Message, type MessagePart, providers, toolbox } from '../../
 import { freezeData } from '../../../src/core/tool/copy.ts';
 import { calling, echo, echoCall, finish, only } from './support.ts';
 
-describe('the messages that a run is given', () => {
-	test('are copied at once: what their owner changes later changes nothing', async () => {
+describe('the messages of a caller', () => {
+	test('are copied at once, so later changes have no effect', async () => {
 		const parts: MessagePart[] = [{ kind: 'text', text: 'Hello' }];
 		const messages: Message[] = [chat.userMessage(parts)];
 		const model = providers.scripted(['Hi']);
@@ -18,7 +18,7 @@ describe('the messages that a run is given', () => {
 		expect(model.requests[0]?.messages).toEqual([chat.userMessage([chat.textPart('Hello')])]);
 	});
 
-	test('are not copied where they are frozen', async () => {
+	test('are not copied if they are frozen', async () => {
 		const given = freezeData([chat.userMessage('Hello')]);
 		const model = providers.scripted(['Hi']);
 		const { messages } = await startRun({ model: 'scripted', providers: [model] }, given, { isFrozen: true }).result;
@@ -33,17 +33,17 @@ describe('the messages that a run is given', () => {
 	});
 });
 
-test('a toolbox is what an agent may call', async () => {
+test('a toolbox has the tools of an agent', async () => {
 	const box = toolbox.build([echo]);
 	const { requests, events } = await finish([calling(echoCall('a')), 'done'], { tools: box });
 	expect(requests[0]?.tools?.map(({ name }) => name)).toEqual(['echo']);
 	expect(only(events, 'tool_result')).toMatchObject([{ id: 'a', output: 'a', isError: false }]);
 });
 
-describe('a model function that gives a text', () => {
+describe('a model function that returns a text', () => {
 	const chatFn = async () => 'Hi there';
 
-	test('is a whole reply, streamed or not', async () => {
+	test('returns a whole reply, with and without streaming', async () => {
 		const run = chat.run({ model: 'own', chatFn }, [chat.userMessage('Hello')]);
 		const texts: string[] = [];
 		for await (const event of run.events) if (event.type === 'text') texts.push(event.text);
@@ -54,7 +54,7 @@ describe('a model function that gives a text', () => {
 		expect(await chat.runLoop({ model: 'own', chatFn: () => '' }, 'Hello')).toBe('');
 	});
 
-	test('may have streamed it before', async () => {
+	test('may have streamed the text', async () => {
 		const run = chat.run(
 			{
 				model: 'own',
@@ -72,7 +72,7 @@ describe('a model function that gives a text', () => {
 	});
 });
 
-test('flattenParts gives an empty text for no parts', () => {
+test('flattenParts returns an empty text for no parts', () => {
 	expect(chat.flattenParts(undefined)).toBe('');
 	expect(chat.flattenParts([])).toBe('');
 });

@@ -2,11 +2,11 @@ import { describe, expect, test } from 'vitest';
 import { chat } from '../../../src/core/index.ts';
 
 describe('messages', () => {
-	test('a user message has its text', () => {
+	test('creates a user message from a text', () => {
 		expect(chat.userMessage('Hi')).toEqual({ role: 'user', content: 'Hi' });
 	});
 
-	test('a user message made of parts keeps them and has their flattened form as its content', () => {
+	test('creates a user message from parts, with their flattened text as content', () => {
 		const parts = [chat.textPart('What is this?'), chat.imagePart('https://example.org/a.png')];
 		expect(chat.userMessage(parts)).toEqual({
 			role: 'user',
@@ -15,13 +15,13 @@ describe('messages', () => {
 		});
 	});
 
-	test('an assistant message has its text and its calls', () => {
+	test('creates an assistant message from a text and calls', () => {
 		const toolCalls = [{ id: 'a', name: 'echo', input: {} }];
 		expect(chat.assistantMessage('Hello!')).toEqual({ role: 'assistant', content: 'Hello!' });
 		expect(chat.assistantMessage(undefined, toolCalls)).toEqual({ role: 'assistant', content: '', toolCalls });
 	});
 
-	test('a tool result message echoes the id of its call and keeps isError', () => {
+	test('creates a result message with the id of the call and isError', () => {
 		expect(chat.toolResultMessage({ id: 'a', output: { c: 18 }, isError: false })).toEqual({
 			role: 'tool',
 			content: { c: 18 },
@@ -36,45 +36,45 @@ describe('messages', () => {
 });
 
 describe('parts', () => {
-	test('an image part is a URL, or data with its media type', () => {
+	test('creates an image part from a URL, or from data with a media type', () => {
 		expect(chat.imagePart('https://example.org/a.png')).toEqual({ kind: 'image', url: 'https://example.org/a.png' });
 		expect(chat.imagePart('aGk=', 'image/png')).toEqual({ kind: 'image', data: 'aGk=', mime: 'image/png' });
 	});
 
-	test('parts are flattened with a blank line between, none to the empty text', () => {
+	test('joins parts with blank lines, and no parts to an empty text', () => {
 		expect(chat.flattenParts([chat.textPart('a'), chat.textPart('b')])).toBe('a\n\nb');
 		expect(chat.flattenParts([])).toBe('');
 	});
 
-	test('a part without text is a placeholder of its kind, its name or its kind again, and its URL', () => {
+	test('writes a placeholder with the kind, the name and the URL for a part without text', () => {
 		expect(chat.renderPart({ kind: 'image', url: 'https://x.org/a.png' })).toBe('[image:image (https://x.org/a.png)]');
 		expect(chat.renderPart({ kind: 'image', name: 'a cat', url: 'u' })).toBe('[image:a cat (u)]');
 		expect(chat.renderPart({ kind: 'file', name: 'bill.pdf', data: 'aGk=' })).toBe('[file:bill.pdf]');
 		expect(chat.renderPart({ kind: 'audio', data: 'aGk=', mime: 'audio/mp3' })).toBe('[audio:audio]');
 	});
 
-	test('a text part is its text', () => {
+	test('writes the text of a text part', () => {
 		expect(chat.renderPart(chat.textPart('as it is'))).toBe('as it is');
 	});
 
-	test('the caption of an image is not lost', () => {
+	test('keeps the caption of an image', () => {
 		expect(chat.renderPart({ kind: 'image', url: 'u', text: 'Our garden' })).toContain('Our garden');
 	});
 });
 
 describe('messageText', () => {
-	test('gives the content of a message', () => {
+	test('returns the content of a message', () => {
 		expect(chat.messageText(chat.userMessage('Hi'))).toBe('Hi');
 		expect(chat.messageText(chat.assistantMessage('Hello!'))).toBe('Hello!');
 		expect(chat.messageText({ role: 'system', content: 'Be brief.' })).toBe('Be brief.');
 	});
 
-	test('gives the flattened parts of a message that has parts', () => {
+	test('returns the flattened parts of a message with parts', () => {
 		const parts = [chat.textPart('a'), chat.textPart('b')];
 		expect(chat.messageText({ role: 'user', content: 'old', parts })).toBe('a\n\nb');
 	});
 
-	test('an empty list of parts hides no content', () => {
+	test('ignores an empty list of parts', () => {
 		expect(chat.messageText({ role: 'user', content: 'Hi', parts: [] })).toBe('Hi');
 	});
 

@@ -20,7 +20,7 @@ function noting(reserve: chat.Meter['reserve'] = ({ maxOutputTokens }) => maxOut
 const busy = Object.assign(new Error('busy'), { status: 429, headers: { 'retry-after': '0' } });
 
 describe('a meter', () => {
-	test('gets each request before it is made, and its cost with its message', async () => {
+	test('gets each request in advance, and its cost with its message', async () => {
 		const { meter, told } = noting();
 		const scripted = providers.scripted([{ text: 'done', usage: { inputTokens: 3, outputTokens: 4 } }]);
 		const spent: unknown[] = [];
@@ -33,7 +33,7 @@ describe('a meter', () => {
 		expect(spent).toMatchObject([{ inputTokens: 3, outputTokens: 4 }]);
 	});
 
-	test('gets retries and fallbacks one by one', async () => {
+	test('gets each retry and each fallback', async () => {
 		const { meter, told } = noting();
 		const scripted = providers.scripted([busy, busy, { text: 'done', usage: { inputTokens: 1, outputTokens: 1 } }]);
 		const options = { model: 'scripted', fallbacks: ['scripted-b'], maxRetries: 1, providers: [scripted], meter };
@@ -47,7 +47,7 @@ describe('a meter', () => {
 		]);
 	});
 
-	test('that allowed a short reply is asked for a whole reply after a cut', async () => {
+	test('is asked for a whole reply after its short limit cut the reply off', async () => {
 		let isShort = true;
 		const asked: (boolean | undefined)[] = [];
 		const { meter, told } = noting((request) => {
@@ -77,14 +77,14 @@ describe('a meter', () => {
 		expect(kinds).toContain('turn.restarted');
 	});
 
-	test('that allows no longer reply is not asked again after a cut', async () => {
+	test('is not asked again after a cut if it allows no longer reply', async () => {
 		const { meter, told } = noting();
 		const scripted = providers.scripted([{ text: 'One two', stopReason: 'max_tokens' }]);
 		await chat.run({ model: 'scripted', providers: [scripted], meter }, [chat.userMessage('Count.')]).result;
 		expect(told).toEqual([['reserve', 'scripted']]);
 	});
 
-	test('that cannot reserve ends the run at once, without a retry or a fallback', async () => {
+	test('ends the run without a retry or a fallback if it cannot reserve', async () => {
 		const { meter, told } = noting(() => {
 			throw new RunletError('overloaded', 'The ledger is overloaded.');
 		});
@@ -109,7 +109,7 @@ describe('a meter', () => {
 		expect(asked[0]?.inputTokens).toBeGreaterThan(64);
 	});
 
-	test('is told of an error within a reply that had begun as of a call that was cut off', async () => {
+	test('gets an error within a begun reply as an interrupted call', async () => {
 		const told: unknown[] = [];
 		const meter: chat.Meter = { reserve: () => 100, lost: (_, cut) => void told.push(cut) };
 		const events = [
@@ -128,7 +128,7 @@ describe('a meter', () => {
 		expect(told).toEqual([true, false]);
 	});
 
-	test('is told how long nothing came of a reply that broke off, and whether its provider used tools of its own', async () => {
+	test('gets the silent time of an interrupted reply, and whether the provider used its own tools', async () => {
 		const told: (chat.Hidden | undefined)[] = [];
 		const meter: chat.Meter = { reserve: () => 100, lost: (_, __, ___, hidden) => void told.push(hidden) };
 		vi.useFakeTimers({ toFake: ['Date'] });
@@ -157,7 +157,7 @@ describe('a meter', () => {
 		]);
 	});
 
-	test('that refuses ends the run before anything is sent', async () => {
+	test('ends the run without a request if it refuses', async () => {
 		const { meter } = noting(() => {
 			throw new Error('no');
 		});
@@ -167,14 +167,14 @@ describe('a meter', () => {
 		expect(scripted.requests).toHaveLength(0);
 	});
 
-	test('bounds the reply', async () => {
+	test('limits the reply', async () => {
 		const { meter } = noting(() => 17);
 		const scripted = providers.scripted(['done']);
 		await chat.run({ model: 'scripted', providers: [scripted], meter }, [chat.userMessage('hi')]).result;
 		expect(scripted.requests[0]?.options?.maxOutputTokens).toBe(17);
 	});
 
-	test('gets no cost for a request that was cancelled before it was made', async () => {
+	test('gets no cost of a request that was cancelled in advance', async () => {
 		const asked = createDeferred<void>();
 		const answer = createDeferred<undefined>();
 		const { meter, told } = noting(() => {
@@ -204,7 +204,7 @@ describe('a meter', () => {
 		expect(told.at(-1)).toEqual(['lost', undefined, true, 0]);
 	});
 
-	test('is told how much a request had streamed that was cut: its text, its thinking, the input of its calls', async () => {
+	test('gets the streamed tokens of an interrupted request: text, thinking and the input of calls', async () => {
 		const { meter, told } = noting();
 		const words = 'word '.repeat(80);
 		const deltas = [
@@ -222,7 +222,7 @@ describe('a meter', () => {
 		expect(told.at(-1)).toEqual(['lost', undefined, true, 301]);
 	});
 
-	test('is told what a request sends by its script: Chinese is no quarter of a token a character', async () => {
+	test('gets the tokens of a request by its script: a Chinese character has more than a quarter of a token', async () => {
 		const sent: number[] = [];
 		const { meter } = noting(({ inputTokens, maxOutputTokens }) => {
 			sent.push(inputTokens);
@@ -237,7 +237,7 @@ describe('a meter', () => {
 		expect(sent[1]).toBeLessThan(28_000);
 	});
 
-	test('is told that a request was cut which took too long, before and after its first word, so that it is charged', async () => {
+	test('gets a request that timed out as interrupted, before and after its first word', async () => {
 		const { meter, told } = noting();
 		const silent: Parameters<typeof providers.scripted>[0][number] = () => new Promise(() => {});
 		const begins: Parameters<typeof providers.scripted>[0][number] = async (_, onDelta) => {

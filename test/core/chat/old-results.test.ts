@@ -43,7 +43,7 @@ async function goOn(messages: readonly Message[], minutes: number, options: Part
 }
 
 describe('older results', () => {
-	test('are sent as references where the cache has expired, and the messages keep them', async () => {
+	test('are sent as references after the cache has expired, and stay in the messages', async () => {
 		const given = exchanges(6, 8_000);
 		const { sent, events, result, requests } = await goOn(given, 6);
 		expect(listReferences(sent)).toEqual(['call0', 'call1', 'call2', 'call3']);
@@ -73,14 +73,14 @@ describe('older results', () => {
 		);
 	});
 
-	test('are sent as references in a warm cache once that pays by the requests so far', async () => {
+	test('are sent as references with a warm cache if the number of requests makes up for the cost', async () => {
 		const counts: number[] = [];
 		for (const count of [5, 6, 8, 16])
 			counts.push(listReferences((await goOn(exchanges(count, 8_000), 1)).sent).length);
 		expect(counts).toEqual([0, 0, 6, 14]);
 	});
 
-	test('stay whole in a warm cache where much stands behind them', async () => {
+	test('stay whole with a warm cache if many messages follow them', async () => {
 		const much = Array.from({ length: 5 }, (_, n) => [
 			chat.userMessage(`long ${n} `.padEnd(30_000)),
 			chat.assistantMessage('Read.'),
@@ -90,7 +90,7 @@ describe('older results', () => {
 		expect(listReferences((await goOn(given, 6)).sent)).toEqual(['call0']);
 	});
 
-	test('stay references behind a summary', async () => {
+	test('stay references after a summary', async () => {
 		const told = Array.from({ length: 10 }, (_, n) => [
 			chat.userMessage(`long ${n} `.padEnd(4_000)),
 			chat.assistantMessage('Read.'),
@@ -111,7 +111,7 @@ describe('older results', () => {
 		expect(listReferences(requests.at(-1)?.messages)).toHaveLength(8);
 	});
 
-	test('stay references in the next run, which begins with the bytes of the one before', async () => {
+	test('stay references in the next run, whose request begins with the same bytes', async () => {
 		const first = await goOn(exchanges(6, 8_000), 6);
 		const stored: Message[] = JSON.parse(JSON.stringify(first.result.messages));
 		const next = await goOn(stored, 1, { lastPrompt: first.prompt });
@@ -120,7 +120,7 @@ describe('older results', () => {
 		expect(next.requests[0]?.tools?.map(({ name }) => name)).toEqual(['look', 'read_result']);
 	});
 
-	test('stay references where the provider tells no usage', async () => {
+	test('stay references if the provider reports no usage', async () => {
 		const prompts: (PromptRecord | undefined)[] = [];
 		const onMessage: ChatOptions['onMessage'] = (_, { prompt }) => void prompts.push(prompt);
 		const first = await finish(['Done'], { tools: [look], onMessage }, [...exchanges(6, 8_000), now]);
@@ -130,7 +130,7 @@ describe('older results', () => {
 		expect(stepped(next.events)).toBe(0);
 	});
 
-	test('are the reason that a step tells for a missed cache', async () => {
+	test('are the reason in a step for a missed cache', async () => {
 		const { prompt, result } = await goOn(exchanges(20, 8_000), 1, { oldResults: 'keep' });
 		const lastPrompt = prompt && { ...prompt, inputTokens: 40_000 };
 		const usage = { inputTokens: 9_000, cachedInputTokens: 0, outputTokens: 1 };
@@ -139,12 +139,12 @@ describe('older results', () => {
 		expect(only(events, 'step').map(({ cacheMiss }) => cacheMiss)).toEqual(['old results']);
 	});
 
-	test('with an id that a server used twice, only the first is sent as a reference', async () => {
+	test('with a repeated id are sent whole, except the first', async () => {
 		const given = [...exchanges(2, 20_000), ...exchanges(2, 20_000), ...exchanges(3, 10)];
 		expect(listReferences((await goOn(given, 6)).sent)).toEqual(['call0', 'call1']);
 	});
 
-	test('with an image stay whole', async () => {
+	test('stay whole with an image', async () => {
 		const given = exchanges(6, 8_000).map((message) =>
 			message.role === 'tool'
 				? { ...message, parts: [chat.textPart(`${message.content}`), chat.imagePart('https://example.com/a.png')] }
@@ -154,7 +154,7 @@ describe('older results', () => {
 	});
 });
 
-test('each request of a random session begins with the one before, except where a warning says that results are references', async () => {
+test('each request of a random session begins with the previous request, unless a warning reports new references', async () => {
 	const run = fc.record({
 		sizes: fc.array(fc.integer({ min: 0, max: 30_000 }), { maxLength: 4 }),
 		minutes: fc.constantFrom(0, 1, 7, 70),
@@ -202,19 +202,19 @@ test('each request of a random session begins with the one before, except where 
 	expect(steps).toBeGreaterThan(10);
 });
 
-describe('where the conversation does not fit', () => {
-	test.each(['fail', 'truncate', 'compact'] as const)('references come before contextFull: %s', async (contextFull) => {
+describe('a conversation that does not fit', () => {
+	test.each(['fail', 'truncate', 'compact'] as const)('uses references before contextFull: %s', async (contextFull) => {
 		const { sent, events } = await goOn(exchanges(6, 8_000), 1, { contextFull, maxContextTokens: 5_000 });
 		expect(listReferences(sent)).toHaveLength(6);
 		expect(only(events, 'warning').map(({ code }) => code)).toEqual(['results_referred']);
 	});
 
-	test('contextFull decides if references are not enough', async () => {
+	test('uses contextFull if references are not enough', async () => {
 		const { error } = await play(['Done'], { tools: [look], maxContextTokens: 500 }, [...exchanges(9, 8_000), now]);
 		expect(error?.code).toBe('context_overflow');
 	});
 
-	test('references are sent after the provider refuses the length', async () => {
+	test('uses references after the provider refuses the length', async () => {
 		const { requests, events } = await finish(
 			[
 				() => {
@@ -238,18 +238,18 @@ describe('read_result', () => {
 		return answer === undefined ? '' : chat.messageText(answer);
 	};
 
-	test('opens a result from its beginning, and says how to go on', async () => {
+	test('opens a result from its beginning, and tells how to continue', async () => {
 		const text = await read({ id: 'call1' });
 		expect(text).toMatch(/^\[Characters 0 to 20000 of 30000\. Go on with from: 20000\.\]\nresult 1 0123/);
 	});
 
-	test('goes on where it is told to, up to the end', async () => {
+	test('opens a result from a place to the end', async () => {
 		const text = await read({ id: 'call1', from: 20_000 });
 		expect(text.split('\n')[0]).toBe('[Characters 20000 to 30000 of 30000.]');
 		expect(text.split('\n')[1]).toBe(long('result 1', 30_000).slice(20_000));
 	});
 
-	test('says that no result has the id', async () => {
+	test('reports an unknown id', async () => {
 		expect(await read({ id: 'other' })).toBe('No result has the id "other".');
 	});
 });

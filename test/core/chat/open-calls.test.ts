@@ -33,7 +33,7 @@ async function answer(text: string, options: Partial<ChatOptions>) {
 	return { first, second };
 }
 
-test('the answer to a question goes to onAnswer, with the arguments and what the tool kept', async () => {
+test('onAnswer gets the answer to a question, the arguments and the data of the tool', async () => {
 	const { second } = await answer('M', { tools: [order()] });
 	expect(results(second.result.messages)).toEqual([
 		['a', { answer: 'M', args: { thing: 'hat' }, resume: { step: 1 } }],
@@ -41,7 +41,7 @@ test('the answer to a question goes to onAnswer, with the arguments and what the
 	expect(only(second.events, 'note')).toEqual([{ type: 'note', id: 'a', label: 'Answer', detail: 'M' }]);
 });
 
-test('what the tool keeps with its question is in no event', async () => {
+test('the data of a question is in no event', async () => {
 	const { first } = await answer('M', { tools: [order()] });
 	expect(JSON.stringify(first.events)).not.toContain('step":1');
 	expect(only(first.events, 'awaiting')).toEqual([
@@ -53,7 +53,7 @@ test('what the tool keeps with its question is in no event', async () => {
 	]);
 });
 
-test('onAnswer may ask again, and its next question has its own data', async () => {
+test('onAnswer may ask another question with its own data', async () => {
 	const again = order({ onAnswer: (text: string) => askUser(`${text}: which colour?`, undefined, { step: 2 }) });
 	const { second } = await answer('M', { tools: [again] });
 	expect(second.result).toMatchObject({
@@ -62,7 +62,7 @@ test('onAnswer may ask again, and its next question has its own data', async () 
 	});
 });
 
-test('an onAnswer that throws gives an isError result', async () => {
+test('an error in onAnswer gives an isError result', async () => {
 	const failing = order({
 		onAnswer: () => {
 			throw new Error('sold out');
@@ -75,7 +75,7 @@ test('an onAnswer that throws gives an isError result', async () => {
 	});
 });
 
-test('a call that was allowed and asks runs on without being allowed again', async () => {
+test('an approved call that asks continues without another approval', async () => {
 	const first = await finish([ordering], { tools: [order({ needsApproval: true })] });
 	const options = { tools: [order({ needsApproval: true })], openCalls: new Map([['a', { isApproved: true }]]) };
 	const asked = await finish(['never'], options, first.result.messages);
@@ -89,13 +89,13 @@ test('a call that was allowed and asks runs on without being allowed again', asy
 	expect(result.status).toBe('completed');
 });
 
-test('a tool without onAnswer has no metadata.answerTo: the answer is its result', async () => {
+test('a tool without onAnswer has no metadata.answerTo, and the answer is its result', async () => {
 	const { result } = await finish([ordering], { tools: [order({ onAnswer: undefined })] });
 	expect(result.metadata).toMatchObject({ question: { callId: 'a' } });
 	expect(result.metadata.answerTo).toBeUndefined();
 });
 
-test('loadTools is asked before each turn, and its newest tools are offered', async () => {
+test('loadTools is called before each turn, and its newest tools are offered', async () => {
 	const named = (name: string) => tools.define({ name, description: name, inputSchema: v.object({}), fn: () => name });
 	const lists = [[named('one')], [named('one'), named('two')], [named('two')]];
 	let asked = 0;
@@ -113,7 +113,7 @@ const inputSchema = v.object({ amount: v.pipe(v.number(), v.minValue(1)) });
 const pay = (more: Partial<tool.ToolRecord>) =>
 	tool.define({ name: 'pay', description: 'Pays.', inputSchema, ...more } as tool.ToolRecord);
 
-test('a tool that needs approval is not run by the loop', async () => {
+test('the loop does not run a tool that needs approval', async () => {
 	let ran = false;
 	const fn = () => {
 		ran = true;
@@ -125,7 +125,7 @@ test('a tool that needs approval is not run by the loop', async () => {
 	expect(ran).toBe(false);
 });
 
-test('whether it needs approval may hang on the arguments; a check that throws says that it does', async () => {
+test('needsApproval may check the arguments, and an error in it requires approval', async () => {
 	const paid: unknown[] = [];
 	const fn = (amount: unknown) => paid.push(amount);
 	const above = pay({ fn, needsApproval: ({ amount }) => Number(amount) > 10 });
@@ -145,7 +145,7 @@ test('whether it needs approval may hang on the arguments; a check that throws s
 	expect(paid).toEqual([5]);
 });
 
-test('a call with wrong arguments goes back to the model, not to a person', async () => {
+test('a call with wrong arguments fails without asking a person', async () => {
 	for (const input of [{ amount: -5 }, '{"amount": 5', {}]) {
 		const { result } = await finish([calling(call('a', 'pay', input)), 'I see.'], { tools: [pay({ manual: true })] });
 		expect(result.status).toBe('completed');
@@ -161,7 +161,7 @@ test('a result does not change if the tool changes the value later', async () =>
 	expect(result.messages.find(({ role }) => role === 'tool')?.content).toEqual(['one']);
 });
 
-test('a call that a person allowed runs when the conversation is taken up; one of a later turn with its id does not', async () => {
+test('an approved call runs in the continued conversation, and a later call with its id does not', async () => {
 	const paid: unknown[] = [];
 	const tools = [pay({ fn: (amount: unknown) => paid.push(amount), needsApproval: true })];
 	const asked = await finish([calling(call('a', 'pay', { amount: 5 }))], { tools });
@@ -179,7 +179,7 @@ test('a call that a person allowed runs when the conversation is taken up; one o
 	});
 });
 
-test('stopAfter ends a run after so many turns, their tools having run', async () => {
+test('stopAfter ends a run after that many turns and their tools', async () => {
 	const tools = [pay({ fn: () => 'paid' })];
 	const turns = [1, 2, 3].map((amount) => calling(call(`c${amount}`, 'pay', { amount })));
 	const { result } = await finish(turns, { tools, stopAfter: 2 });

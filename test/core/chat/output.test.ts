@@ -14,23 +14,23 @@ const oslo = { city: 'Oslo', people: 700_000 };
 const schema = { outputSchema: city };
 
 describe('a reply to an outputSchema', () => {
-	test('is the output of the result, and its text stays as it is', async () => {
+	test('is the output of the result, with an unchanged text', async () => {
 		const { result, requests } = await finish([good], schema);
 		expect(result).toMatchObject({ status: 'completed', text: good, output: oslo });
 		expect(requests[0]?.options?.outputSchema).toEqual(city);
 	});
 
-	test('may stand in a code fence, with spaces around it', async () => {
+	test('may be in a code fence with spaces around it', async () => {
 		for (const text of [`\n \`\`\`json\n${good}\n\`\`\`\n`, `\`\`\`\n${good}\n\`\`\``, `\n${good} `])
 			expect((await finish([text], schema)).result.output).toEqual(oslo);
 	});
 
-	test('is what the schema makes of it, where that transforms', async () => {
+	test('is transformed by the schema', async () => {
 		const outputSchema = v.object({ city: v.pipe(v.string(), v.toUpperCase()) });
 		expect((await finish(['{"city":"Oslo"}'], { outputSchema })).result.output).toEqual({ city: 'OSLO' });
 	});
 
-	test('that is of another form is asked for again, with what is wrong with it', async () => {
+	test('is requested again with its mistakes if it does not fit', async () => {
 		const { result, requests, events } = await finish(['Oslo!', '{"city":"Oslo","people":"many"}', good], schema);
 		expect(result.output).toEqual(oslo);
 		expect(requests.map(({ messages }) => messages.at(-1)?.content)).toEqual([
@@ -50,25 +50,25 @@ describe('a reply to an outputSchema', () => {
 		expect(only(events, 'step')).toHaveLength(3);
 	});
 
-	test('is asked for again twice at most; then the run fails and says why', async () => {
+	test('is requested again at most twice, then the run fails with the mistakes', async () => {
 		const { error, requests } = await fail(['a', 'b', 'c', good], schema);
 		expect(requests).toHaveLength(3);
 		expect(error).toMatchObject({ code: 'invalid_output', data: { issues: ['it is not JSON'] } });
 	});
 
-	test('counts how often it was asked for by the history: a run that is taken up counts on', async () => {
+	test('counts repeated requests by the history, also in a continued run', async () => {
 		const { result } = await finish(['a', 'b', good], schema);
 		const { error, requests } = await fail(['c', good], schema, result.messages.slice(0, 5));
 		expect([error.code, requests.length]).toEqual(['invalid_output', 1]);
 	});
 
-	test('of the next message is asked for again as often', async () => {
+	test('is requested again as often for the next message', async () => {
 		const { result } = await finish(['a', 'b', good], schema);
 		const next = [...result.messages, chat.userMessage('And now?')];
 		expect((await finish(['a', 'b', good], schema, next)).result.output).toEqual(oslo);
 	});
 
-	test('costs what all of its tries cost', async () => {
+	test('costs the sum of its tries', async () => {
 		const usage = { inputTokens: 10, outputTokens: 5 };
 		const { result } = await finish(
 			[
@@ -80,12 +80,12 @@ describe('a reply to an outputSchema', () => {
 		expect(result.usage).toMatchObject({ inputTokens: 20, outputTokens: 10 });
 	});
 
-	test('is asked for again within the turns and the budget of the run', async () => {
+	test('is requested again within the turns and the budget of the run', async () => {
 		const { error } = await fail(['a', good], { ...schema, maxIterations: 1 });
 		expect(error.code).toBe('max_iterations');
 	});
 
-	test('comes after the tools, whose turns may say anything', async () => {
+	test('is checked only after the turns with tools', async () => {
 		const turns = [{ text: 'Let me see.', ...calling(echoCall('a')) }, good];
 		const { result } = await finish(turns, { ...schema, tools: [echo] });
 		expect(result.output).toEqual(oslo);
@@ -100,13 +100,13 @@ describe('a reply to an outputSchema', () => {
 		},
 	);
 
-	test('that stops for a person has no output', async () => {
+	test('has no output if the run stops for a person', async () => {
 		const manual = tool.define({ name: 'by_hand', description: '', inputSchema: v.object({}), manual: true });
 		const { result } = await finish([calling({ id: 'a', name: 'by_hand', input: {} })], { ...schema, tools: [manual] });
 		expect(result.status).toBe('awaiting_tools');
 	});
 
-	test('that may be any object is asked for in words, which every model understands', async () => {
+	test('is requested in the prompt if it may be any object', async () => {
 		const { result, requests } = await finish(['[1]', '{"a":1}'], {
 			outputSchema: { type: 'object' },
 			system: 'Be brief.',
@@ -117,13 +117,13 @@ describe('a reply to an outputSchema', () => {
 		expect(requests[0]?.system).toMatch(/^Be brief\.\n\nAnswer with one JSON object.*\n\nAvailable skills/);
 	});
 
-	test('keeps a null that the schema does not allow from passing', async () => {
+	test('must not be null if the schema does not allow null', async () => {
 		const outputSchema = { type: 'object', properties: { a: { type: 'string' } } };
 		const { result } = await finish(['{"a":null}', '{}'], { outputSchema });
 		expect(result.output).toEqual({});
 	});
 
-	test('is asked for only by a schema that replies can be read by', async () => {
+	test('requires a schema that can check replies', async () => {
 		for (const [own, says] of [
 			[{ pattern: '(' }, 'pattern'],
 			[{ $ref: '#/nowhere' }, '$ref'],

@@ -19,7 +19,7 @@ const part: fc.Arbitrary<MessagePart> = fc.oneof(
 	base64.map((data) => ({ kind: 'audio', data, mime: 'audio/wav' }) as const),
 );
 
-test('parts reach the history, the model and the readers as the tool gave them', async () => {
+test('the parts of a tool reach the history, the model and the readers unchanged', async () => {
 	await fc.assert(
 		fc.asyncProperty(fc.array(part, { minLength: 1, maxLength: 5 }), async (list) => {
 			const { result, events, requests } = await finish(script, { tools: [draw(list)] });
@@ -56,7 +56,7 @@ test('a run that halts keeps the parts of its result', async () => {
 	]);
 });
 
-test('images in results count for the budget, and texts for the context limit', async () => {
+test('images in results count for the budget, and their texts for the context limit', async () => {
 	const count = async (parts: readonly MessagePart[]) =>
 		estimateRequest({ model: 'any' }, [{ role: 'tool', toolCallId: 'a', content: '', parts }]);
 	const text = chat.textPart('A dot.');

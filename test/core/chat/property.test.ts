@@ -93,7 +93,7 @@ function faults(messages: readonly Message[], closed: boolean): string[] {
 
 const runs = { numRuns: 300 };
 
-test('any conversation ends in exactly one terminal event, the last, which agrees with the result', async () => {
+test('ends any conversation with one terminal event that agrees with the result', async () => {
 	await fc.assert(
 		fc.asyncProperty(fc.array(turn, { maxLength: 6 }), async (turns) => {
 			const { events, result, error } = await play(readScript(turns), { tools, maxIterations: 5 });
@@ -114,7 +114,7 @@ test('any conversation ends in exactly one terminal event, the last, which agree
 	);
 });
 
-test('in any final history every call has at most one result, right behind its assistant message, by an id of its own', async () => {
+test('keeps in any history at most one result for each call, directly after its assistant message and with a unique id', async () => {
 	await fc.assert(
 		fc.asyncProperty(fc.array(turn, { maxLength: 6 }), async (turns) => {
 			const stored: Message[] = [];
@@ -131,7 +131,7 @@ test('in any final history every call has at most one result, right behind its a
 	);
 });
 
-test('the text of the events is the text of the messages, the ids of the deltas are those of the calls', async () => {
+test('emits the texts of the messages and the ids of the calls', async () => {
 	await fc.assert(
 		fc.asyncProperty(fc.array(turn, { maxLength: 6 }), async (turns) => {
 			const { events, result } = await play(readScript(turns), { tools, maxIterations: 5 });
@@ -151,7 +151,7 @@ test('the text of the events is the text of the messages, the ids of the deltas 
 	);
 });
 
-test('a request to the model never has a dangling call, for any history', async () => {
+test('sends no call without a result, for any history', async () => {
 	const unique = fc.uniqueArray(call, { maxLength: 3, selector: ({ id }) => id });
 	const message: fc.Arbitrary<Message> = fc.oneof(
 		fc.constant(chat.userMessage('Go on')),
@@ -167,7 +167,7 @@ test('a request to the model never has a dangling call, for any history', async 
 	);
 });
 
-test('a conversation that is cut or summed up to fit is sent whole from a user message on, and kept whole', async () => {
+test('sends a shortened conversation whole from a user message on, and keeps all messages', async () => {
 	const unique = fc.uniqueArray(call, { maxLength: 3, selector: ({ id }) => id });
 	const words = fc.string({ maxLength: 400 });
 	const message: fc.Arbitrary<Message> = fc.oneof(

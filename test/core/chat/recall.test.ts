@@ -9,7 +9,7 @@ const front = chat.textPart(recalled.text);
 const told = (...own: chat.MessagePart[]) => chat.userMessage([front, ...own]);
 const question = chat.userMessage('Which drink?');
 
-test('what is recalled stands in front of the newest user message of each request, and in no message of the history', async () => {
+test('sends the recalled text before the newest user message, and keeps it out of the history', async () => {
 	const asked: string[] = [];
 	const recall = (text: string) => {
 		asked.push(text);
@@ -29,13 +29,13 @@ test('what is recalled stands in front of the newest user message of each reques
 	expect(events.map(({ type }) => type).indexOf('note')).toBe(1);
 });
 
-test('the parts of a message stay behind what is recalled', async () => {
+test('keeps the parts of a message after the recalled text', async () => {
 	const image = chat.imagePart('https://example.com/a.png');
 	const { requests } = await finish(['Tea.'], { recall: async () => recalled }, [chat.userMessage([image])]);
 	expect(requests[0]?.messages).toEqual([told(image)]);
 });
 
-test('what is recalled stays with its message, and a message that comes during the run has nothing in front', async () => {
+test('keeps the recalled text with its message if another message arrives during the run', async () => {
 	const waiting = [chat.userMessage('No, coffee')];
 	let turns = 0;
 	const steer = () => (turns++ === 1 ? waiting : []);
@@ -46,7 +46,7 @@ test('what is recalled stays with its message, and a message that comes during t
 	expect(requests[1]?.messages.at(-1)).toEqual(waiting[0]);
 });
 
-test('earlier messages are sent with what they had in front, also where nothing new is recalled', async () => {
+test('sends earlier recalled texts again, even without a new one', async () => {
 	const before = [chat.userMessage('Hello'), chat.assistantMessage('Hi')];
 	const earlier = new Map([[0, recalled.text]]);
 	const { requests, events } = await finish(['Tea.'], { recall: () => ({ text: '', sources: [], earlier }) }, [
@@ -57,13 +57,13 @@ test('earlier messages are sent with what they had in front, also where nothing 
 	expect(only(events, 'note')).toEqual([]);
 });
 
-test('where nothing is recalled the request is as the history, and no reader is told', async () => {
+test('sends the history and emits no note if nothing is recalled', async () => {
 	const { requests, events } = await finish(['Tea.'], { recall: () => undefined }, [question]);
 	expect(requests[0]?.messages).toEqual([question]);
 	expect(only(events, 'note')).toEqual([]);
 });
 
-test('a failure is a warning, and the run goes on without', async () => {
+test('warns of a failure, and continues the run without a recalled text', async () => {
 	const recall = () => Promise.reject(new RunletError('overloaded', 'The memory cannot be reached now.'));
 	const { requests, events } = await finish(['Tea.'], { recall }, [question]);
 	expect(requests[0]?.messages).toEqual([question]);
@@ -71,7 +71,7 @@ test('a failure is a warning, and the run goes on without', async () => {
 	expect(only(events, 'warning')).toEqual([{ type: 'warning', code: 'not_recalled', message }]);
 });
 
-test('it counts for the context limit, and is not summed up', async () => {
+test('counts the recalled text for the context limit, and never summarizes it', async () => {
 	const recall = () => ({ text: 'x'.repeat(1_000), sources: [] });
 	const without = await finish(['fine'], truncate(1_000), history);
 	const { requests } = await finish(['fine'], { ...truncate(1_000), recall }, history);
@@ -85,7 +85,7 @@ test('it counts for the context limit, and is not summed up', async () => {
 	expect(names(summed.requests.at(-1)?.messages).at(-1)).toContain('xxx');
 });
 
-test('a run that is cancelled does not wait for what is recalled', async () => {
+test('does not wait for the recalled text after a cancellation', async () => {
 	const abort = new AbortController();
 	const recall = () => {
 		abort.abort();

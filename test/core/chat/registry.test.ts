@@ -18,8 +18,8 @@ const own = (variant: string, prefix: string): ProviderRegistration => ({
 	chatFn: () => ({ text: variant, stopReason: 'end_turn' }),
 });
 
-describe('detecting a provider', () => {
-	test('there are four built-in providers, which detect and name but cannot talk', () => {
+describe('the registry', () => {
+	test('has four built-in providers, which recognize and name models but cannot talk', () => {
 		const builtins = chat.builtinProviders();
 		expect(builtins.map(({ displayName }) => displayName)).toEqual(['Anthropic', 'OpenAI', 'xAI', 'Google Gemini']);
 		for (const { chatFn, chatStreamFn } of builtins) expect([chatFn, chatStreamFn]).toEqual([undefined, undefined]);
@@ -35,17 +35,17 @@ describe('detecting a provider', () => {
 		['chatgpt-4o-latest', 'openai'],
 		['grok-4', 'xai'],
 		['gemini-2.5-pro', 'gemini'],
-	])('%s is of %s', (model, provider) => {
+	])('finds for %s the provider %s', (model, provider) => {
 		expect(chat.detectProvider(model)).toBe(provider);
 	});
 
-	test('a model that nobody knows is unknown_model', () => {
+	test('throws unknown_model for an unknown model', () => {
 		expect(() => chat.detectProvider('llama3')).toThrow(RunletError);
 		expect(() => chat.detectProvider('llama3')).toThrow(expect.objectContaining({ code: 'unknown_model' }));
 		expect(() => chat.detectProvider('my-gpt')).toThrow(expect.objectContaining({ code: 'unknown_model' }));
 	});
 
-	test('a registry is searched from its end, so a later entry overrides', () => {
+	test('prefers later entries', () => {
 		const registry = chat.withProviders([own('first', 'gpt'), own('second', 'gpt-4')]);
 		expect(chat.detectProviderFrom(registry, 'gpt-4o')?.variant).toBe('second');
 		expect(chat.detectProviderFrom(registry, 'gpt-3.5')?.variant).toBe('first');
@@ -53,49 +53,49 @@ describe('detecting a provider', () => {
 		expect(chat.detectProviderFrom(registry, 'llama3')).toBeUndefined();
 	});
 
-	test('an entry is asked about the name in lower case', () => {
+	test('passes the name in lower case to an entry', () => {
 		const asked: string[] = [];
 		const entry = { ...own('a', 'x'), detect: (model: string) => asked.push(model) > 0 };
 		chat.detectProviderFrom([entry], 'My-Model');
 		expect(asked).toEqual(['my-model']);
 	});
 
-	test('withProviders is the built-in entries and then the extras', () => {
+	test('appends the extras to the built-in entries', () => {
 		const extra = own('mine', 'mine/');
 		expect(chat.withProviders([extra])).toEqual([...chat.builtinProviders(), extra]);
 		expect(chat.withProviders([])).toEqual(chat.builtinProviders());
 	});
 
-	test('a prefix is detected in any case, and only in front', () => {
+	test('recognizes a prefix in any case, only at the beginning', () => {
 		const detect = chat.prefixDetector('Groq/');
 		expect([detect('groq/llama'), detect('GROQ/Llama'), detect('my-groq/')]).toEqual([true, true, false]);
 	});
 
-	test('a provider of another package is named by its own text', () => {
+	test('names an unknown provider by its own text', () => {
 		expect(chat.providerName('gemini')).toBe('Google Gemini');
 		expect(chat.providerName('mistral')).toBe('mistral');
 	});
 });
 
 describe('resolveRegistration', () => {
-	test('it takes from the providers given first', () => {
+	test('searches the passed providers first', () => {
 		expect(chat.resolveRegistration({ model: 'gpt-4o', providers: [own('proxy', 'gpt')] })?.variant).toBe('proxy');
 	});
 
-	test('it falls back to the built-in registry', () => {
+	test('searches the built-in entries then', () => {
 		expect(chat.resolveRegistration({ model: 'gpt-4o' })?.variant).toBe('openai');
 		expect(chat.resolveRegistration({ model: 'claude-x', providers: [own('proxy', 'gpt')] })?.variant).toBe(
 			'anthropic',
 		);
 	});
 
-	test('it is undefined where nobody knows the model', () => {
+	test('returns undefined for an unknown model', () => {
 		expect(chat.resolveRegistration({ model: 'llama3' })).toBeUndefined();
 	});
 });
 
-describe('a model that nobody can talk to', () => {
-	test('is unknown_model, and the message lists what is configured', async () => {
+describe('a model without a usable provider', () => {
+	test('is unknown_model with the list of configured providers', async () => {
 		const options = { model: 'llama3', providers: [providers.demo(), own('proxy', 'gpt')] };
 		const error = await chat.runLoop(options, 'Hi').catch((thrown: unknown) => thrown);
 		expect(error).toMatchObject({ code: 'unknown_model' });
@@ -104,7 +104,7 @@ describe('a model that nobody can talk to', () => {
 		expect(String(error)).toContain('PROXY');
 	});
 
-	test('is unknown_model too where its provider is known and not configured', async () => {
+	test('is unknown_model if its provider is known but not configured', async () => {
 		const error = await chat.runLoop({ model: 'claude-x' }, 'Hi').catch((thrown: unknown) => thrown);
 		expect(error).toMatchObject({ code: 'unknown_model' });
 		expect(String(error)).toContain('Anthropic');
@@ -130,27 +130,27 @@ const registered = {
 };
 
 describe('dispatchChat', () => {
-	test('an explicit chatFn wins over the providers', async () => {
+	test('prefers chatFn to the providers', async () => {
 		const options = { model: 'mine', providers: [registered], chatFn: saying('explicit') };
 		expect((await chat.dispatchChat(options, messages, tools))?.text).toBe('explicit');
 	});
 
-	test('without a function of its own the provider of the model is asked', async () => {
+	test('asks the provider of the model without a chatFn', async () => {
 		expect((await chat.dispatchChat({ model: 'mine', providers: [registered] }, messages, tools))?.text).toBe(
 			'registered',
 		);
 	});
 
-	test('without a provider that knows the model it rejects with unknown_model', async () => {
+	test('rejects with unknown_model without a provider of the model', async () => {
 		expect((await refusal(chat.dispatchChat({ model: 'claude-x' }, messages))).code).toBe('unknown_model');
 	});
 
-	test('a chatStreamFn serves where there is no chatFn', async () => {
+	test('uses chatStreamFn without a chatFn', async () => {
 		const options = { model: 'mine', chatStreamFn: streaming('by stream') };
 		expect((await chat.dispatchChat(options, messages, tools))?.text).toBe('by stream');
 	});
 
-	test('a chatFn gets model, messages, system and tools by position, and then the options of the call', async () => {
+	test('passes model, messages, system, tools and the options of the call to chatFn', async () => {
 		const seen: unknown[][] = [];
 		const chatFn = (...args: unknown[]): ChatReply => {
 			seen.push(args);
@@ -163,7 +163,7 @@ describe('dispatchChat', () => {
 });
 
 describe('dispatchChatStream', () => {
-	test('an explicit chatStreamFn wins over the providers', async () => {
+	test('prefers chatStreamFn to the providers', async () => {
 		const deltas: unknown[] = [];
 		const options = { model: 'mine', providers: [registered], chatStreamFn: streaming('explicit') };
 		const reply = await chat.dispatchChatStream(options, messages, tools, (delta) => {
@@ -174,17 +174,17 @@ describe('dispatchChatStream', () => {
 		expect(deltas).toEqual([{ type: 'text', text: 'explicit' }]);
 	});
 
-	test('an explicit chatFn alone wins over the streaming of the providers', async () => {
+	test('prefers chatFn to the streaming of the providers', async () => {
 		const options = { model: 'mine', providers: [registered], chatFn: saying('explicit') };
 		expect((await chat.dispatchChatStream(options, messages, tools))?.text).toBe('explicit');
 	});
 
-	test('else the provider of the model streams', async () => {
+	test('streams from the provider of the model', async () => {
 		const reply = await chat.dispatchChatStream({ model: 'mine', providers: [registered] }, messages, tools);
 		expect(reply?.text).toBe('registered stream');
 	});
 
-	test('a provider that cannot stream gives its whole reply', async () => {
+	test('returns the whole reply of a provider that cannot stream', async () => {
 		const whole = { ...registered, chatStreamFn: undefined };
 		const reply = await chat.dispatchChatStream({ model: 'mine', providers: [whole] }, messages, tools);
 		expect(reply?.text).toBe('registered');
@@ -194,7 +194,7 @@ describe('dispatchChatStream', () => {
 		expect((await refusal(chat.dispatchChatStream({ model: 'claude-x' }, messages, []))).code).toBe('unknown_model');
 	});
 
-	test('a chatStreamFn gets model, messages, system, tools and onDelta by position', async () => {
+	test('passes model, messages, system, tools and onDelta to chatStreamFn', async () => {
 		const seen: unknown[][] = [];
 		const chatStreamFn = (...args: unknown[]): ChatReply => {
 			seen.push(args);
@@ -206,7 +206,7 @@ describe('dispatchChatStream', () => {
 	});
 });
 
-test('noopOnDelta discards what it gets', () => {
+test('noopOnDelta discards deltas', () => {
 	const discard: (delta: ReplyDelta) => undefined = chat.noopOnDelta;
 	expect(discard({ type: 'text', text: 'a' })).toBeUndefined();
 });

@@ -44,7 +44,7 @@ describe('a reply of 400 MB is broken off', () => {
 		expect(events.at(-1)?.type).toBe('error');
 	});
 
-	test('a reply that does not heed its signal is left', async () => {
+	test('a reply that ignores its signal is abandoned', async () => {
 		const chatStreamFn: ChatOptions['chatStreamFn'] = async (_model, _messages, _system, _tools, onDelta) => {
 			for (let n = 0; n < 400; n++) await onDelta({ type: 'text', text: piece });
 			return { text: 'late', stopReason: 'end_turn' };
@@ -56,7 +56,7 @@ describe('a reply of 400 MB is broken off', () => {
 		expect(shown).toBeLessThan(9_000_000);
 	});
 
-	test('a reply that comes at once is refused', async () => {
+	test('a whole reply is refused', async () => {
 		const usage = { inputTokens: 3, outputTokens: 5 };
 		const long = 'x'.repeat(9_000_000);
 		for (const reply of [
@@ -72,7 +72,7 @@ describe('a reply of 400 MB is broken off', () => {
 	});
 });
 
-test('the reported part of its cost is charged', async () => {
+test('the reported cost is charged', async () => {
 	const told: unknown[] = [];
 	const meter: ChatOptions['meter'] = {
 		reserve: () => undefined,
@@ -96,7 +96,7 @@ test('the reported part of its cost is charged', async () => {
 	]);
 });
 
-test('maxReplyBytes says how long one may be, in bytes of UTF-8', async () => {
+test('maxReplyBytes limits a reply in bytes of UTF-8', async () => {
 	for (const [text, bytes] of [
 		['abc', 3],
 		['äö', 4],
@@ -108,7 +108,7 @@ test('maxReplyBytes says how long one may be, in bytes of UTF-8', async () => {
 	}
 });
 
-test('a stream that says nothing for ever ends with the time of the run', async () => {
+test('a stream of endless empty deltas ends with the timeout of the run', async () => {
 	let deltas = 0;
 	const empty: Parameters<typeof fail>[0][number] = async ({ options }, onDelta) => {
 		for (; options?.signal?.aborted === false; deltas++) await onDelta({ type: 'text', text: '' });

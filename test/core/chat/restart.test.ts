@@ -31,13 +31,13 @@ function shownBy(events: readonly RunEvent[]): string {
 	return before + turn;
 }
 
-describe('a stream that drops in the middle of an answer is asked again', () => {
+describe('a turn whose stream breaks off is restarted', () => {
 	test.each([
 		['a reset', reset],
 		['an end without its terminal event', undefined],
 		['an error of the provider that may pass', httpError(529)],
 		['a stream that was cut', new RunletError('interrupted', 'cut')],
-	])('after %s: its readers are told to drop what they saw', async (_, failure) => {
+	])('after %s, and its readers get turn.restarted', async (_, failure) => {
 		const { result, events, requests } = await played([cut(failure), 'The whole answer.']);
 		expect(result?.text).toBe('The whole answer.');
 		expect(requests).toHaveLength(2);
@@ -49,7 +49,7 @@ describe('a stream that drops in the middle of an answer is asked again', () => 
 		expect(result?.messages.map(chat.messageText)).toEqual(['Hello', 'The whole answer.']);
 	});
 
-	test('a stream that falls silent is asked again', async () => {
+	test('after a silent stream', async () => {
 		const silent = async (_: unknown, onDelta: Take) => {
 			await onDelta({ type: 'text', text: 'Half' });
 			return new Promise<never>(() => {});
@@ -59,7 +59,7 @@ describe('a stream that drops in the middle of an answer is asked again', () => 
 		expect(shownBy(events)).toBe('Whole.');
 	});
 
-	test('a later turn is asked again, too, and a call that broke off in it is not run', async () => {
+	test('if it is a later turn, without running its interrupted call', async () => {
 		const ran: unknown[] = [];
 		const half = async (_: unknown, onDelta: Take) => {
 			await onDelta({ type: 'tool_use_start', id: 'b', name: 'echo' });
@@ -76,7 +76,7 @@ describe('a stream that drops in the middle of an answer is asked again', () => 
 		expect(result?.messages.filter(({ role }) => role === 'assistant')).toHaveLength(3);
 	});
 
-	test('the same id is no second call: what was shown of the first is void', async () => {
+	test('with the same call id', async () => {
 		const half = async (_: unknown, onDelta: Take) => {
 			await onDelta({ type: 'tool_use_start', id: 'a', name: 'echo' });
 			return undefined;
@@ -86,8 +86,8 @@ describe('a stream that drops in the middle of an answer is asked again', () => 
 	});
 });
 
-describe('the bound', () => {
-	test('is that of retries: maxRetries in all, shown or not', async () => {
+describe('the limit of restarts', () => {
+	test('is maxRetries, including retries before a delta', async () => {
 		const { error, events, requests } = await played([cut(reset), httpError(503), cut(reset, 'Last'), 'never']);
 		expect(error?.code).toBe('network');
 		expect(requests).toHaveLength(3);
@@ -96,7 +96,7 @@ describe('the bound', () => {
 		expect(events.at(-1)?.type).toBe('error');
 	});
 
-	test('is none for maxRetries 0: what was shown stays', async () => {
+	test('is 0 for maxRetries 0, and the shown part stays', async () => {
 		const { error, events, requests } = await played([cut(reset), 'never'], { maxRetries: 0 });
 		expect(error?.code).toBe('network');
 		expect(requests).toHaveLength(1);
@@ -104,7 +104,7 @@ describe('the bound', () => {
 		expect(readText(events)).toBe('Half of');
 	});
 
-	test('once it is passed, a fallback is asked', async () => {
+	test('is followed by a fallback', async () => {
 		const options = { maxRetries: 0, fallbacks: ['scripted-b'] };
 		const { result, events, requests } = await played([cut(reset), 'Whole.'], options);
 		expect(result?.text).toBe('Whole.');
@@ -118,20 +118,20 @@ test.each([
 	['a refused request', new RunletError('content_filtered', 'no')],
 	['a quota that is used up', new RunletError('rate_limited', 'no', { insufficientQuota: true })],
 	['a foreign error', new Error('a bug')],
-])('%s in the middle of an answer is not asked again', async (_, failure) => {
+])('a turn is not restarted after %s', async (_, failure) => {
 	const { error, events, requests } = await played([cut(failure), 'never'], { fallbacks: ['scripted-b'] });
 	expect(error).toBeDefined();
 	expect(requests).toHaveLength(1);
 	expect(readText(events)).toBe('Half of');
 });
 
-test('a refusal is an answer, and stays', async () => {
+test('a refusal is not restarted', async () => {
 	const { result, requests } = await played([{ text: 'No.', stopReason: 'refusal' }, 'never']);
 	expect(result?.metadata.stopReason).toBe('refusal');
 	expect(requests).toHaveLength(1);
 });
 
-test('cancelled while it waits to ask again, the run is cancelled, and what was shown stays', async () => {
+test('a cancellation before a restart ends the run, and the shown part stays', async () => {
 	const stop = new AbortController();
 	const lost = async (_: unknown, onDelta: Take) => {
 		await onDelta({ type: 'text', text: 'Half' });
@@ -144,8 +144,8 @@ test('cancelled while it waits to ask again, the run is cancelled, and what was 
 	expect(shownBy(events)).toBe('Half');
 });
 
-describe('the account', () => {
-	test('has the lost try charged before the next is set aside, and its usage counts in the turn', async () => {
+describe('the meter', () => {
+	test('charges the lost try before it reserves the next one, and the turn includes its usage', async () => {
 		const told: unknown[] = [];
 		const meter: ChatOptions['meter'] = {
 			reserve: () => {
@@ -162,7 +162,7 @@ describe('the account', () => {
 		expect(result?.steps[0]?.usage).toEqual({ inputTokens: 20, outputTokens: 4 });
 	});
 
-	test('that refuses the next try ends the run, and what was shown stays', async () => {
+	test('ends the run if it refuses the next try, and the shown part stays', async () => {
 		let asked = 0;
 		const meter: ChatOptions['meter'] = {
 			reserve: () => {
@@ -178,7 +178,7 @@ describe('the account', () => {
 	});
 });
 
-test('warnings of the turn are said again, and stored once', async () => {
+test('warnings of a restarted turn are emitted again, and stored once', async () => {
 	const stored: unknown[] = [];
 	const repeated: unknown[] = [];
 	const { events } = await played([cut(reset), 'Whole.'], {
@@ -194,10 +194,10 @@ test('warnings of the turn are said again, and stored once', async () => {
 	expect(stored).toEqual([['assistant', 1]]);
 });
 
-describe('who takes deltas', () => {
+describe('a reader of deltas', () => {
 	const options = () => ({ model: 'scripted', providers: [providers.scripted([cut(reset), 'Whole.'])] });
 
-	test('of runLoopStream is told, too', async () => {
+	test('gets turn.restarted from runLoopStream', async () => {
 		let text = '';
 		const taken = chat.runLoopStream(options(), 'Hello', (delta) => {
 			if (delta.type === 'text') text += delta.text;
@@ -207,14 +207,14 @@ describe('who takes deltas', () => {
 		expect(text).toBe('Whole.');
 	});
 
-	test('of emit is told, too', async () => {
+	test('gets turn.restarted from emit', async () => {
 		const types: unknown[] = [];
 		const emit = (_: string, record: unknown) => types.push(Reflect.get(Object(record), 'type'));
 		await settled(chat.runLoopStream({ ...options(), emit, emitStreamDeltas: true }, 'Hello'));
 		expect(types).toEqual(['text', 'turn.restarted', 'text', 'stop']);
 	});
 
-	test('of no stream at all sees one answer', async () => {
+	test('gets a single answer without streaming', async () => {
 		expect(await settled(chat.runLoop(options(), 'Hello').catch((error: unknown) => error))).toBe('Whole.');
 	});
 });

@@ -14,7 +14,7 @@ async function timed(script: Script, options: Parameters<typeof play>[1] = {}) {
 	return { ...played, waited: Date.now() - start };
 }
 
-describe('a failure that may pass is retried, before anything was shown', () => {
+describe('a failure that may pass is retried before a delta was shown', () => {
 	test.each([
 		['408', httpError(408)],
 		['409', httpError(409)],
@@ -39,7 +39,7 @@ describe('a failure that may pass is retried, before anything was shown', () => 
 		expect(waited).toBeGreaterThan(0);
 	});
 
-	test('a plain chatFn is judged the same way', async () => {
+	test('the failure of a plain chatFn is retried', async () => {
 		let asked = 0;
 		const chatFn = () => {
 			if (++asked === 1) throw httpError(503);
@@ -49,7 +49,7 @@ describe('a failure that may pass is retried, before anything was shown', () => 
 	});
 });
 
-describe('a failure that stays is not retried', () => {
+describe('a permanent failure is not retried', () => {
 	test.each([
 		['400', httpError(400), 'invalid_request'],
 		['401', httpError(401), 'auth'],
@@ -71,19 +71,19 @@ describe('a failure that stays is not retried', () => {
 describe('the number of retries', () => {
 	const busy = httpError(503);
 
-	test('is 2 if nothing else is said', async () => {
+	test('is 2 by default', async () => {
 		expect((await timed([busy, busy, 'Hi'])).result?.text).toBe('Hi');
 		const { error, requests } = await timed([busy, busy, busy, 'never']);
 		expect(error?.code).toBe('overloaded');
 		expect(requests).toHaveLength(3);
 	});
 
-	test('is maxRetries where given, none for 0', async () => {
+	test('is maxRetries, also 0', async () => {
 		expect((await timed([busy, 'never'], { maxRetries: 0 })).requests).toHaveLength(1);
 		expect((await timed([busy, busy, busy, busy, 'Hi'], { maxRetries: 4 })).result?.text).toBe('Hi');
 	});
 
-	test('starts anew with every turn', async () => {
+	test('starts again with each turn', async () => {
 		const script = [busy, busy, calling(echoCall('a')), busy, busy, 'Hi'];
 		expect((await timed(script, { tools: [echo] })).result?.text).toBe('Hi');
 	});
@@ -99,7 +99,7 @@ describe('the wait before a retry', () => {
 		random.mockRestore();
 	});
 
-	test('has jitter: two runs do not retry in step', async () => {
+	test('is random, so that two runs do not retry together', async () => {
 		const waits = new Set<number>();
 		for (let n = 0; n < 8; n++) waits.add((await timed([httpError(503), 'Hi'])).waited);
 		expect(waits.size).toBeGreaterThan(1);
@@ -109,11 +109,11 @@ describe('the wait before a retry', () => {
 		['retry-after in seconds, in Headers', httpError(429, { headers: new Headers({ 'retry-after': '7' }) }), 7_000],
 		['retry-after in seconds, in a record', httpError(429, { headers: { 'retry-after': '7' } }), 7_000],
 		['retryAfter of a RunletError', new RunletError('rate_limited', 'wait', { retryAfter: 1.5 }), 1_500],
-	])('is what the provider asked for: %s', async (_, failure, ms) => {
+	])('is the time of the provider: %s', async (_, failure, ms) => {
 		expect((await timed([failure, 'Hi'])).waited).toBe(ms);
 	});
 
-	test('is what the provider asked for: retry-after as a date', async () => {
+	test('is the time of the provider: retry-after as a date', async () => {
 		vi.setSystemTime(new Date('2026-11-21T12:00:00Z'));
 		const headers = new Headers({ 'retry-after': 'Sat, 21 Nov 2026 12:00:09 GMT' });
 		expect((await timed([httpError(503, { headers }), 'Hi'])).waited).toBe(9_000);
@@ -122,7 +122,7 @@ describe('the wait before a retry', () => {
 	test.each([
 		['in an error of its own', (seconds: number) => httpError(429, { headers: { 'retry-after': String(seconds) } })],
 		['in the data of a RunletError', (retryAfter: number) => new RunletError('overloaded', 'wait', { retryAfter })],
-	])('is what the provider asked for up to a minute: beyond it the call has failed at once, %s', async (_, failure) => {
+	])('is at most a minute: the call fails at once with %s', async (_, failure) => {
 		const waited = await timed([failure(60), 'Hi']);
 		expect([waited.result?.text, waited.waited]).toEqual(['Hi', 60_000]);
 		const refused = await timed([failure(61), 'never']);
@@ -132,13 +132,13 @@ describe('the wait before a retry', () => {
 		expect(other.requests.map(({ model }) => model)).toEqual(['scripted', 'scripted-b']);
 	});
 
-	test('a date that has passed is no wait', async () => {
+	test('is zero for a date in the past', async () => {
 		const headers = new Headers({ 'retry-after': 'Sat, 21 Nov 2020 12:00:09 GMT' });
 		expect((await timed([httpError(503, { headers }), 'Hi'])).waited).toBe(0);
 	});
 });
 
-test('the usage of a try that failed counts', async () => {
+test('the usage includes failed tries', async () => {
 	const usage = { inputTokens: 10 };
 	const failed = new RunletError('overloaded', 'busy', { usage });
 	expect((await timed([failed, { text: 'Hi', usage }])).result?.usage).toEqual({ inputTokens: 20 });
@@ -146,7 +146,7 @@ test('the usage of a try that failed counts', async () => {
 	expect(error?.data?.usage).toEqual({ inputTokens: 30 });
 });
 
-test('a failure names the model, has its status, and keeps a foreign error as its cause', async () => {
+test('a failure has the model, the status, and a foreign error as its cause', async () => {
 	const failure = httpError(400);
 	const { error } = await settled(fail([failure]));
 	expect(error.message).toContain('scripted');
@@ -165,29 +165,29 @@ describe('fallbacks', () => {
 		expect(only(events, 'warning')).toHaveLength(2);
 	});
 
-	test('are tried after the retries of the model before', async () => {
+	test('are tried after the retries of the previous model', async () => {
 		const { requests } = await timed([busy, busy, 'Hi'], { fallbacks: models, maxRetries: 1 });
 		expect(requests.map(({ model }) => model)).toEqual(['scripted', 'scripted', 'scripted-b']);
 	});
 
-	test('are not tried after an error that stays', async () => {
+	test('are not tried after a permanent error', async () => {
 		const { requests, error } = await timed([busy, httpError(401), 'never'], { fallbacks: models, maxRetries: 0 });
 		expect(requests.map(({ model }) => model)).toEqual(['scripted', 'scripted-b']);
 		expect(error?.code).toBe('auth');
 	});
 
-	test('all in vain, the run fails as the last of them did', async () => {
+	test('fail the run with the error of the last model', async () => {
 		const { error } = await timed([busy, busy, httpError(429)], { fallbacks: models, maxRetries: 0 });
 		expect(error?.code).toBe('rate_limited');
 	});
 
-	test('the next turn begins with the first model again', async () => {
+	test('are tried again from the first model on in the next turn', async () => {
 		const script = [busy, calling(echoCall('a')), 'Hi'];
 		const { requests } = await timed(script, { fallbacks: models, maxRetries: 0, tools: [echo] });
 		expect(requests.map(({ model }) => model)).toEqual(['scripted', 'scripted-b', 'scripted']);
 	});
 
-	test('the usage of all models before counts: in the turn, in the run, and in an error', async () => {
+	test('add the usage of all failed models to the turn, the run and the error', async () => {
 		const spending = (inputTokens: number) => new RunletError('overloaded', 'busy', { usage: { inputTokens } });
 		const options = { fallbacks: models, maxRetries: 1 };
 		const last = { text: 'Hi', usage: { inputTokens: 10_000 } };
@@ -199,13 +199,13 @@ describe('fallbacks', () => {
 		expect(lost.error?.data?.usage).toEqual({ inputTokens: 111_111 });
 	});
 
-	test('are not needed where the model answers', async () => {
+	test('are not asked if the model answers', async () => {
 		const { requests } = await settled(finish(['Hi'], { fallbacks: models }));
 		expect(requests).toHaveLength(1);
 	});
 });
 
-test('a fallback whose provider lacks a tool of the run is left out with a warning that says so, and the next one is asked', async () => {
+test('a fallback whose provider lacks a tool of the run is left out with a warning', async () => {
 	const able = providers.scripted([httpError(503), 'Hi']);
 	const unable = { ...providers.scripted([]), variant: 'unable', detect: (model: string) => model === 'unable' };
 	const computeMost = () => {

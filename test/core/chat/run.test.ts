@@ -30,7 +30,7 @@ const options = (more: Partial<ChatOptions> = {}): ChatOptions => ({ ...stage().
 const history = [chat.userMessage('Hi'), chat.assistantMessage('Hello!'), chat.userMessage('Look.')];
 
 describe('the four loops', () => {
-	test('runLoop resolves to the final text, by whole replies', async () => {
+	test('runLoop resolves to the final text without streaming', async () => {
 		const { told, requests } = stage();
 		expect(await chat.runLoop(told, 'Look.')).toBe('Seen.');
 		expect(requests.map(({ streamed }) => streamed)).toEqual([false, false]);
@@ -42,7 +42,7 @@ describe('the four loops', () => {
 		expect(requests[0]).toMatchObject({ messages: history });
 	});
 
-	test('runLoopStream resolves to the final text, by streaming, with or without onDelta', async () => {
+	test('runLoopStream resolves to the final text with streaming, with and without onDelta', async () => {
 		const { told, requests } = stage();
 		expect(await chat.runLoopStream(told, 'Look.')).toBe('Seen.');
 		expect(requests.map(({ streamed }) => streamed)).toEqual([true, true]);
@@ -54,7 +54,7 @@ describe('the four loops', () => {
 		expect(requests[0]).toMatchObject({ messages: history });
 	});
 
-	test('onDelta gets the deltas of all turns in order, a stop last in each, and nothing of the loop', async () => {
+	test('onDelta gets the deltas of all turns in order, with a stop at the end of each, and no events of the loop', async () => {
 		const deltas: RunEvent[] = [];
 		await chat.runLoopStream(options(), 'Look.', (delta) => {
 			deltas.push(delta);
@@ -71,7 +71,7 @@ describe('the four loops', () => {
 		]);
 	});
 
-	test('all deltas are told before the promise resolves', async () => {
+	test('onDelta gets all deltas before the promise resolves', async () => {
 		let stops = 0;
 		await chat.runLoopStream(options(), 'Look.', ({ type }) => {
 			if (type === 'stop') stops++;
@@ -79,7 +79,7 @@ describe('the four loops', () => {
 		expect(stops).toBe(2);
 	});
 
-	test('an onDelta that throws ends the run with what it threw', async () => {
+	test('an error in onDelta ends the run with that error', async () => {
 		const model = providers.scripted([
 			async (_, onDelta) => {
 				await onDelta({ type: 'text', text: 'a' });
@@ -93,7 +93,7 @@ describe('the four loops', () => {
 		await expect(run).rejects.toBe(broken);
 	});
 
-	test('an async onDelta is waited for, and a rejection of it ends the run', async () => {
+	test('the run waits for an async onDelta, and ends with its rejection', async () => {
 		const order: string[] = [];
 		await chat.runLoopStream(options(), 'Look.', async ({ type }) => {
 			order.push(`${type} begins`);
@@ -117,7 +117,7 @@ describe('the four loops', () => {
 		expect(error.code).toBe('unknown_model');
 	});
 
-	test('plain functions are enough: chatFn for the one, chatStreamFn for the other', async () => {
+	test('chatFn and chatStreamFn replace a provider', async () => {
 		const chatFn = (): ChatReply => ({ text: 'whole', stopReason: 'end_turn' });
 		expect(await chat.runLoop({ model: 'any', chatFn }, 'Hi')).toBe('whole');
 		const chatStreamFn = (): ChatReply => ({ text: 'streamed', stopReason: 'end_turn' });
@@ -127,10 +127,10 @@ describe('the four loops', () => {
 	});
 });
 
-describe('the cap on turns', () => {
+describe('the limit of turns', () => {
 	const endless = (): ChatReply => calling(echoCall('again'));
 
-	test('is 10, past it the run fails with max_iterations', async () => {
+	test('is 10 by default, and the run fails with max_iterations over it', async () => {
 		let turns = 0;
 		const chatFn = (): ChatReply => {
 			turns++;
@@ -142,7 +142,7 @@ describe('the cap on turns', () => {
 		expect(turns).toBe(10);
 	});
 
-	test('is maxIterations if that is set', async () => {
+	test('is maxIterations if set', async () => {
 		let turns = 0;
 		const chatStreamFn = (): ChatReply => {
 			turns++;
@@ -153,7 +153,7 @@ describe('the cap on turns', () => {
 		expect(turns).toBe(3);
 	});
 
-	test('an answer in the last turn is an answer', async () => {
+	test('allows an answer in the last turn', async () => {
 		expect(await chat.runLoop(options({ maxIterations: 2 }), 'Look.')).toBe('Seen.');
 	});
 });
@@ -161,7 +161,7 @@ describe('the cap on turns', () => {
 const hello = chat.userMessage('Hello');
 
 describe('RunResult', () => {
-	test('a completed run gives its text, the whole conversation with its input, its usage and its steps', async () => {
+	test('has the text, the whole conversation, the usage and the steps of a completed run', async () => {
 		const input = [{ role: 'system', content: 'Be brief.' } as const, hello];
 		const { result } = await finish(
 			[{ text: 'I look.', ...calling(echoCall('a')) }, 'Seen.'],
@@ -202,13 +202,13 @@ describe('RunResult', () => {
 		});
 	});
 
-	test('the input is not changed', async () => {
+	test('leaves the input unchanged', async () => {
 		const input = Object.freeze([hello]);
 		await finish([calling(echoCall('a')), 'Done.'], { tools: [echo] }, input);
 		expect(input).toEqual([hello]);
 	});
 
-	test('step events are the steps of the result', async () => {
+	test('has the steps of the step events', async () => {
 		const { events, result } = await finish([calling(echoCall('a')), 'Done.'], { tools: [echo] });
 		expect(only(events, 'step').map(({ type: _, ...step }) => step)).toEqual(result.steps);
 	});
@@ -219,7 +219,7 @@ describe('a question', () => {
 	const asking = calling(echoCall('e'), { id: 'q', name: 'ask', input: {} });
 	const question = { callId: 'q', question: 'Which size?', options: { choices: ['S', 'M'] } };
 
-	test('stops the run as awaiting_user and is carried in the result and in the event', async () => {
+	test('stops the run as awaiting_user, and is in the result and in the event', async () => {
 		const { result, events, requests } = await finish([asking, 'never'], { tools: [echo, ask] });
 		expect(result).toMatchObject({ status: 'awaiting_user', metadata: { question } });
 		expect(events.at(-1)).toMatchObject({ type: 'awaiting', status: 'awaiting_user', question });
@@ -231,7 +231,7 @@ describe('a question', () => {
 		expect(results(result.messages)).toEqual([['e', 'e']]);
 	});
 
-	test('is answered by the result of its call: the run goes on from there', async () => {
+	test('is answered by the result of its call, from which the run continues', async () => {
 		const first = await finish([asking], { tools: [echo, ask] });
 		const answer = chat.toolResultMessage({ id: 'q', output: 'M', isError: false });
 		const { result, requests } = await finish(['Size M.'], { tools: [echo, ask] }, [...first.result.messages, answer]);
@@ -242,13 +242,13 @@ describe('a question', () => {
 		]);
 	});
 
-	test('has no options where the tool gave none', async () => {
+	test('has no options without options of the tool', async () => {
 		const plain = readTool('ask', () => askUser('Why?'));
 		const { result } = await finish([calling({ id: 'q', name: 'ask', input: {} })], { tools: [plain] });
 		expect(result.metadata.question).toEqual({ callId: 'q', question: 'Why?' });
 	});
 
-	test('no sequential tool begins once it was asked', async () => {
+	test('keeps further sequential tools from beginning', async () => {
 		let ran = 0;
 		const charge = readTool('charge', () => ++ran, { sequential: true });
 		const turn = calling({ id: 'q', name: 'ask', input: {} }, { id: 'c', name: 'charge', input: {} });
@@ -261,7 +261,7 @@ describe('a halt', () => {
 	const stop = readTool('stop', () => halt('over_limit', { spent: 100 }));
 	const halting = calling({ id: 's', name: 'stop', input: {} });
 
-	test('stops the run with its reason; its result is kept in the history', async () => {
+	test('stops the run with its reason, and keeps its result in the history', async () => {
 		const { result, events, requests } = await finish([halting, 'never'], { tools: [stop] });
 		expect(result).toMatchObject({ status: 'halted', haltedReason: 'over_limit' });
 		expect(results(result.messages)).toEqual([['s', { spent: 100 }]]);
@@ -281,7 +281,7 @@ describe('a halt', () => {
 		]);
 	});
 
-	test('can be gone on from', async () => {
+	test('can be continued', async () => {
 		const first = await finish([halting], { tools: [stop] });
 		const { result } = await finish(['Going on.'], { tools: [stop] }, first.result.messages);
 		expect(result).toMatchObject({ status: 'completed', text: 'Going on.' });
@@ -293,7 +293,7 @@ describe('a manual tool', () => {
 	const open = turn.toolCalls.slice(1);
 	const tools = [echo, byHand];
 
-	test('stops the run as awaiting_tools after the other calls ran, with the open ones', async () => {
+	test('stops the run as awaiting_tools with the open calls, after the other calls ran', async () => {
 		const { result, events, requests } = await finish([turn, 'never'], { tools });
 		expect(result).toMatchObject({
 			status: 'awaiting_tools',
@@ -305,7 +305,7 @@ describe('a manual tool', () => {
 		expect(requests).toHaveLength(1);
 	});
 
-	test('is gone on from by appending tool messages and calling again, and nothing runs twice', async () => {
+	test('continues with appended tool messages, and runs nothing twice', async () => {
 		let ran = 0;
 		const count = readTool('echo', () => ++ran);
 		const first = await finish([turn], { tools: [count, byHand] });
@@ -321,7 +321,7 @@ describe('a manual tool', () => {
 		]);
 	});
 
-	test('answered in part only, it awaits the rest without asking the model', async () => {
+	test('waits for the other answers without a request to the model', async () => {
 		const first = await finish([turn], { tools });
 		const messages = [...first.result.messages, chat.toolResultMessage({ id: 'm', output: 1, isError: false })];
 		const { result, requests } = await finish(['never'], { tools }, messages);
@@ -329,13 +329,13 @@ describe('a manual tool', () => {
 		expect(result).toMatchObject({ status: 'awaiting_tools', metadata: { manualToolCalls: open.slice(1) } });
 	});
 
-	test('is what a tool without a function is', async () => {
+	test('is a tool without a function', async () => {
 		const bare = readTool('bare', undefined);
 		const { result } = await finish([calling({ id: 'b', name: 'bare', input: {} })], { tools: [bare] });
 		expect(result.status).toBe('awaiting_tools');
 	});
 
-	test('beside a question: the question stops the run, the open calls are named too', async () => {
+	test('is listed as open if a question stops the run', async () => {
 		const ask = readTool('ask', () => askUser('Which?'));
 		const both = calling({ id: 'q', name: 'ask', input: {} }, ...open);
 		const { result } = await finish([both], { tools: [byHand, ask] });
@@ -347,7 +347,7 @@ describe('a manual tool', () => {
 });
 
 describe("mode 'manual'", () => {
-	test('stops before any tool runs, with every call open', async () => {
+	test('stops with all calls open', async () => {
 		let ran = 0;
 		const count = readTool('count', () => ++ran);
 		const turn = calling({ id: 'a', name: 'count', input: {} }, { id: 'b', name: 'by_hand', input: {} });
@@ -356,7 +356,7 @@ describe("mode 'manual'", () => {
 		expect(result).toMatchObject({ status: 'awaiting_tools', metadata: { manualToolCalls: turn.toolCalls } });
 	});
 
-	test('goes on with the results appended, one turn at a time', async () => {
+	test('continues with appended results, one turn at a time', async () => {
 		const options = { tools: [echo], mode: 'manual' } as const;
 		const first = await finish([calling(echoCall('a'))], options);
 		const answer = chat.toolResultMessage({ id: 'a', output: 'by me', isError: false });
@@ -364,7 +364,7 @@ describe("mode 'manual'", () => {
 		expect(result).toMatchObject({ status: 'completed', text: 'Done.' });
 	});
 
-	test('in mode auto the calls that it left open are run', async () => {
+	test('leaves calls open that mode auto runs', async () => {
 		const first = await finish([calling(echoCall('a'))], { tools: [echo], mode: 'manual' });
 		const { result } = await finish(['Done.'], { tools: [echo] }, first.result.messages);
 		expect(results(result.messages)).toEqual([['a', 'a']]);

@@ -12,33 +12,33 @@ const greet: Skill = {
 const skills = [refund, greet];
 const call = (name: string, input: unknown) => calling({ id: 'a', name, input });
 
-describe('skills in the loop', () => {
-	test('the index of the skills stands behind the system prompt', async () => {
+describe('the loop with skills', () => {
+	test('appends the skill index to the system prompt', async () => {
 		const { requests } = await finish(['Hi'], { system: 'Be brief.', skills });
 		expect(requests[0]?.system).toBe(`Be brief.\n\n${skill.buildIndex(skills)}`);
 		expect(requests[0]?.system).toContain('  - refund: Pay back (when: refund)');
 	});
 
-	test('it is the system prompt where there is none', async () => {
+	test('uses the skill index as the system prompt if there is none', async () => {
 		expect((await finish(['Hi'], { skills })).requests[0]?.system).toBe(skill.buildIndex(skills));
 	});
 
-	test('without skills there is neither an index nor a skill tool', async () => {
+	test('sends no index and no skill tool without skills', async () => {
 		const { requests } = await finish(['Hi'], { skills: [] });
 		expect(requests[0]).toMatchObject({ system: undefined, tools: undefined });
 	});
 
-	test('list_skills, read_skill and apply_skill are offered beside the own tools', async () => {
+	test('offers list_skills, read_skill and apply_skill with the own tools', async () => {
 		const { requests } = await finish(['Hi'], { skills, tools: [echo] });
 		expect(requests[0]?.tools?.map(({ name }) => name)).toEqual(['echo', 'list_skills', 'read_skill', 'apply_skill']);
 	});
 
-	test('a skill is read by its name', async () => {
+	test('reads a skill by its name', async () => {
 		const { result } = await finish([call('read_skill', { name: 'refund' }), 'Done.'], { skills });
 		expect(results(result.messages)).toEqual([['a', 'Check the receipt.']]);
 	});
 
-	test('a long file of a skill goes to the model cut, and is kept whole', async () => {
+	test('cuts a long file of a skill for the model, and keeps it whole', async () => {
 		const files = { 'references/long.md': 'x'.repeat(300_000) };
 		const read = call('read_skill_file', { name: 'refund', path: 'references/long.md' });
 		const { result, requests } = await finish([read, 'Done.'], { skills: [{ ...refund, files }] });
@@ -46,18 +46,18 @@ describe('skills in the loop', () => {
 		expect(chat.messageText(requests[1]?.messages[2] ?? chat.userMessage(''))).toMatch(/^x+\n\n\[Cut: of 300000 /);
 	});
 
-	test('an unknown skill is told, not failed', async () => {
+	test('reports an unknown skill without an error', async () => {
 		const { result } = await finish([call('read_skill', { name: 'nope' }), 'Done.'], { skills });
 		expect(result.messages[2]).toMatchObject({ content: 'Unknown skill: nope', isError: false });
 	});
 
-	test('skillContext wins over what the model says to apply_skill', async () => {
+	test("prefers skillContext to the model's context for apply_skill", async () => {
 		const said = call('apply_skill', { name: 'greet', ctx: { sender: 'the model', place: 'Rome' } });
 		const { result } = await finish([said, 'Done.'], { skills, skillContext: { sender: 'Ada' } });
 		expect(results(result.messages)).toEqual([['a', 'Dear Ada, from Rome']]);
 	});
 
-	test('an own tool with the name of a skill tool is duplicate_tool', async () => {
+	test('refuses an own tool with the name of a skill tool as duplicate_tool', async () => {
 		const own = { name: 'read_skill', inputSchema: {}, fn: () => '' };
 		expect((await fail(['never'], { skills, tools: [own] })).error.code).toBe('duplicate_tool');
 	});
@@ -70,7 +70,7 @@ describe('a skill resolver in the loop', () => {
 		expect(requests[0]?.system).toBe(skill.buildIndex([refund]));
 	});
 
-	test('that can search brings search_skills, and advertises what is always on only', async () => {
+	test('adds search_skills if it can search, and advertises only the skills that are always on', async () => {
 		const skillResolver = skill.searchableResolver(skills, { alwaysOn: ['greet'] });
 		const { requests, result } = await finish([call('read_skill', { name: 'refund' }), 'Done.'], { skillResolver });
 		expect(requests[0]?.tools?.map(({ name }) => name)).toContain('search_skills');
@@ -78,7 +78,7 @@ describe('a skill resolver in the loop', () => {
 		expect(results(result.messages)).toEqual([['a', 'Check the receipt.']]);
 	});
 
-	test('is asked for its list each turn, with the messages, the system prompt and the model', async () => {
+	test('lists its skills before each turn, with the messages, the system prompt and the model', async () => {
 		const asked: { messages: number; system: unknown; model: string }[] = [];
 		const skillResolver = {
 			...skill.inMemoryResolver(skills),
@@ -99,7 +99,7 @@ describe('a skill resolver in the loop', () => {
 		]);
 	});
 
-	test('gets the history as a listing sees it: the user message first', async () => {
+	test('gets the history from the user message on', async () => {
 		const seen: unknown[] = [];
 		const skillResolver = {
 			...skill.inMemoryResolver(skills),

@@ -20,8 +20,8 @@ const remember = tool.define({
 const call = (id: string, how?: string) => ({ id, name: 'remember', input: how === undefined ? {} : { how } });
 const tools = [remember];
 
-describe('the state that tools are given', () => {
-	test('lasts from call to call, and from run to run where the caller keeps it', async () => {
+describe('the state of tools', () => {
+	test('lasts between calls, and between runs if the caller stores it', async () => {
 		const state = tool.inMemoryState();
 		const options = { tools, context: { state } };
 		const { result } = await finish([calling(call('a')), calling(call('b')), 'Done.'], options);
@@ -35,26 +35,26 @@ describe('the state that tools are given', () => {
 		]);
 	});
 
-	test('begins empty with each run where the caller keeps none', async () => {
+	test('is empty at the beginning of a run without a store', async () => {
 		for (let run = 0; run < 2; run++) {
 			const { result } = await finish([calling(call('a')), 'Done.'], { tools });
 			expect(results(result.messages)).toEqual([['a', 1]]);
 		}
 	});
 
-	test.each(['fails', 'hangs'])('stays as it was where a call %s', async (how) => {
+	test.each(['fails', 'hangs'])('does not change if a call %s', async (how) => {
 		const state = tool.inMemoryState({ count: 5 });
 		await finish([calling(call('a', how)), 'Done.'], { tools, context: { state }, timeouts: { toolMs: 30 } });
 		expect(await state.get('count')).toBe(5);
 	});
 
-	test.each(['asks', 'halts'])('is changed by a call that %s', async (how) => {
+	test.each(['asks', 'halts'])('changes if a call %s', async (how) => {
 		const state = tool.inMemoryState();
 		await finish([calling(call('a', how))], { tools, context: { state } });
 		expect(await state.get('count')).toBe(1);
 	});
 
-	test('shows calls of one turn nothing of each other, unless they run one after another', async () => {
+	test('shows a call the changes of sequential calls, and none of parallel calls', async () => {
 		const three = calling(call('a'), call('b'), call('c'));
 		const { result } = await finish([three, 'Done.'], { tools });
 		expect(results(result.messages).map(([, count]) => count)).toEqual([1, 1, 1]);
@@ -62,7 +62,7 @@ describe('the state that tools are given', () => {
 		expect(results(later.messages).map(([, count]) => count)).toEqual([1, 2, 3]);
 	});
 
-	test('is told to who stores messages with the result that it belongs to, before it changes', async () => {
+	test('passes its changes to onMessage with the result, before it changes', async () => {
 		const state = tool.inMemoryState();
 		const told: unknown[] = [];
 		await finish([calling(call('a')), 'Done.'], {
@@ -76,7 +76,7 @@ describe('the state that tools are given', () => {
 	});
 });
 
-test('the env of a run is the env of its tools, also when they are asked whether they are available', async () => {
+test('passes the env of a run to its tools and to their availability checks', async () => {
 	const env = { TOKEN: 'secret' };
 	const reveal = tool.define({
 		name: 'reveal',
@@ -93,7 +93,7 @@ test('the env of a run is the env of its tools, also when they are asked whether
 	expect(results(without.messages)[0]?.[1]).toMatch(/^There is no tool named reveal/);
 });
 
-test('a function writes the system prompt before each turn, from metadata and the skill context of the moment', async () => {
+test('calls the function of the system prompt before each turn, with the metadata and the current skill context', async () => {
 	let sender = 'Ada';
 	const { requests } = await finish([calling(call('a')), 'Done.'], {
 		tools,

@@ -3,7 +3,7 @@ import { chat } from '../../../src/core/index.ts';
 import { calling, echo, echoCall, fail, finish, only, readText, readTool } from './support.ts';
 
 describe('max_tokens', () => {
-	test('a tool call cut off by it is not run and not asked for again: the run ends with that stop reason', async () => {
+	test('ends the run, and does not run a cut-off call', async () => {
 		let ran = 0;
 		const count = readTool('count', () => ++ran);
 		const cut = { id: 'a', name: 'count', input: '{"text": "unfin' };
@@ -18,7 +18,7 @@ describe('max_tokens', () => {
 		expect(only(events, 'stop')).toMatchObject([{ reason: 'max_tokens' }]);
 	});
 
-	test('the conversation can go on after it', async () => {
+	test('lets the conversation continue', async () => {
 		const cut = await finish([{ toolCalls: [echoCall('a')], stopReason: 'max_tokens' }], { tools: [echo] });
 		const history = [...cut.result.messages, chat.userMessage('Go on.')];
 		const { result, requests } = await finish(['Here.'], { tools: [echo] }, history);
@@ -28,14 +28,14 @@ describe('max_tokens', () => {
 });
 
 describe('other stop reasons', () => {
-	test('pause_turn goes on: the model is asked again with its own turn', async () => {
+	test('pause_turn asks the model again with its own turn', async () => {
 		const { result, requests } = await finish([{ text: 'Thinking …', stopReason: 'pause_turn' }, 'Done.']);
 		expect(requests[1]?.messages).toEqual([chat.userMessage('Hello'), chat.assistantMessage('Thinking …')]);
 		expect(result).toMatchObject({ status: 'completed', text: 'Done.', metadata: { stopReason: 'end_turn' } });
 		expect(result.steps).toHaveLength(2);
 	});
 
-	test('pause_turn without end is held by maxIterations', async () => {
+	test('pause_turn is limited by maxIterations', async () => {
 		const pause = { text: '…', stopReason: 'pause_turn' };
 		expect((await fail([pause, pause, pause], { maxIterations: 2 })).error.code).toBe('max_iterations');
 	});
@@ -52,12 +52,12 @@ describe('other stop reasons', () => {
 		expect(result.messages.at(-1)).toEqual({ role: 'assistant', content: 'No.' });
 	});
 
-	test('a reason of a provider alone is passed on', async () => {
+	test('an unknown reason of a provider is passed on', async () => {
 		const { result } = await finish([{ text: 'Hm', stopReason: 'acme_special' }]);
 		expect(result).toMatchObject({ status: 'completed', metadata: { stopReason: 'acme_special' } });
 	});
 
-	test('calls under any other reason are run', async () => {
+	test('any other reason runs the calls', async () => {
 		const { result } = await finish([{ toolCalls: [echoCall('a')], stopReason: 'end_turn' }, 'Done.'], {
 			tools: [echo],
 		});
@@ -67,12 +67,12 @@ describe('other stop reasons', () => {
 });
 
 describe('a reply', () => {
-	test('that breaks off is interrupted, never a success', async () => {
+	test('that breaks off is interrupted', async () => {
 		const { error } = await fail([undefined], { maxRetries: 0 });
 		expect(error.code).toBe('interrupted');
 	});
 
-	test('that breaks off for the last time after some text is interrupted, and the text stays shown', async () => {
+	test('that breaks off after some text and all retries is interrupted, and the text stays shown', async () => {
 		const cut: Parameters<typeof fail>[0][number] = async (_, onDelta) => {
 			await onDelta({ type: 'text', text: 'Once upon' });
 			return undefined;
@@ -89,7 +89,7 @@ describe('a reply', () => {
 		expect(only(events, 'stop')).toHaveLength(1);
 	});
 
-	test('that streamed nothing is shown from its whole', async () => {
+	test('without deltas is shown as a whole', async () => {
 		const { events } = await finish([{ text: 'Look.', ...calling(echoCall('a')), deltas: [] }, 'Hi'], {
 			tools: [echo],
 		});
@@ -105,7 +105,7 @@ describe('a reply', () => {
 describe('usage', () => {
 	const usage = { inputTokens: 10, outputTokens: 2, totalTokens: 12, costUsd: 0.5 };
 
-	test('is the sum over the turns, in the result and in done', async () => {
+	test('is the sum of the turns in the result and in done', async () => {
 		const { result, events } = await finish(
 			[
 				{ ...calling(echoCall('a')), usage },
@@ -119,12 +119,12 @@ describe('usage', () => {
 		expect(result.steps.map((step) => step.usage)).toEqual([usage, usage]);
 	});
 
-	test('that only the stop delta has counts', async () => {
+	test('includes usage that only the stop delta has', async () => {
 		const { result } = await finish([{ text: 'Hi', deltas: [{ type: 'stop', reason: 'end_turn', usage }] }]);
 		expect(result.usage).toEqual(usage);
 	});
 
-	test('seen before a failure is kept with that of the turns before it', async () => {
+	test('includes the turn of a failure and the previous turns', async () => {
 		const broken = Object.assign(new Error('reset'), { code: 'ECONNRESET' });
 		const { error } = await fail(
 			[
@@ -141,7 +141,7 @@ describe('usage', () => {
 		expect(error.data?.usage).toMatchObject({ inputTokens: 20, outputTokens: 4 });
 	});
 
-	test('of an interrupted turn is kept', async () => {
+	test('includes an interrupted turn', async () => {
 		const cut: Parameters<typeof fail>[0][number] = async (_, onDelta) => {
 			await onDelta({ type: 'text', text: 'So' });
 			await onDelta({ type: 'stop', reason: 'end_turn', usage });

@@ -30,7 +30,7 @@ async function read(events: AsyncIterable<RunEvent>): Promise<RunEvent[]> {
 }
 
 describe('events', () => {
-	test('can be read after the result has settled', async () => {
+	test('can be read after the result', async () => {
 		const run = start(script());
 		await run.result;
 		const events = await read(run.events);
@@ -45,7 +45,7 @@ describe('events', () => {
 		expect(endings(await read(run.events))).toMatchObject([{ type: 'error' }]);
 	});
 
-	test('have one reader: a second one is refused', async () => {
+	test('refuse a second reader', async () => {
 		const run = start(script());
 		const first = read(run.events);
 		expect((await refusal(read(run.events))).message).toMatch(/once|already/);
@@ -53,7 +53,7 @@ describe('events', () => {
 		expect((await first).at(-1)?.type).toBe('done');
 	});
 
-	test('left early cancel the run', async () => {
+	test('cancel the run if their reader leaves early', async () => {
 		const run = start([
 			async ({ options }, onDelta) => {
 				await onDelta({ type: 'text', text: 'Once' });
@@ -66,7 +66,7 @@ describe('events', () => {
 		expect((await refusal(run.result)).code).toBe('cancelled');
 	});
 
-	test('are dropped without a reader, and the result settles', async () => {
+	test('do not hold up the result without a reader', async () => {
 		expect((await start(script()).result).text).toBe('Seen.');
 		expect((await refusal(start([new Error('boom')]).result)).code).toBe('provider_error');
 	});
@@ -75,7 +75,7 @@ describe('events', () => {
 describe('toStream', () => {
 	const texts = async (stream: ReadableStream<Uint8Array>): Promise<string> => new Response(stream).text();
 
-	test('is the same run as SSE: each event a block with its type and its JSON', async () => {
+	test('sends each event as an SSE block with its type and its JSON', async () => {
 		const one = await read(start(script()).events);
 		const bytes = await texts(start(script()).toStream());
 		const blocks = bytes.split('\n\n').filter((block) => block !== '');
@@ -89,7 +89,7 @@ describe('toStream', () => {
 		expect(bytes.endsWith('\n\n')).toBe(true);
 	});
 
-	test('joins the pieces of a text that are available together', async () => {
+	test('joins the available pieces of a text', async () => {
 		const pieces = (...all: readonly string[]) => all.map((text) => ({ type: 'text', text }));
 		const { promise: isRead, resolve: goOn } = Promise.withResolvers<void>();
 		const run = start([
@@ -112,12 +112,12 @@ describe('toStream', () => {
 		).toEqual(['One two ', 'Hm.', 'three four ', 'five six']);
 	});
 
-	test('ends with the terminal event of a run that failed', async () => {
+	test('ends with the terminal event of a failed run', async () => {
 		const bytes = await texts(start([new Error('boom')]).toStream());
 		expect(bytes.trim().split('\n\n').at(-1)).toMatch(/^event: error\n/);
 	});
 
-	test('cannot be broken by line breaks in a text or in a kind', async () => {
+	test('escapes line breaks in a text and in a kind', async () => {
 		const delta = { type: 'acme:x\ndata: {"type":"done"}', text: 'a\n\nb' };
 		const bytes = await texts(
 			start([{ text: 'a\n\nevent: done', deltas: [delta, { type: 'text', text: 'a\n\nevent: done' }] }]).toStream(),
@@ -126,7 +126,7 @@ describe('toStream', () => {
 		expect(bytes.match(/^event: done$/gm)).toHaveLength(1);
 	});
 
-	test('cancelled cancels the run', async () => {
+	test('cancels the run if the stream is cancelled', async () => {
 		const run = start([() => new Promise<never>(() => {})]);
 		const reader = run.toStream().getReader();
 		await reader.read();
@@ -134,7 +134,7 @@ describe('toStream', () => {
 		expect((await refusal(run.result)).code).toBe('cancelled');
 	});
 
-	test('is a byte stream that is pulled', async () => {
+	test('is a byte stream without a buffer', async () => {
 		const reader = start(script()).toStream().getReader({ mode: 'byob' });
 		const { value } = await reader.read(new Uint8Array(64));
 		expect(new TextDecoder().decode(value)).toMatch(/^event: run.started\n/);
@@ -145,7 +145,7 @@ describe('toStream', () => {
 describe('backpressure', () => {
 	const text = () => ({ type: 'text', text: 'ab' });
 
-	test('a reader that does not read holds back a provider that waits for onDelta', async () => {
+	test('an idle reader holds back a provider that waits for onDelta', async () => {
 		const { counter, play } = patient(20_000, text);
 		const reader = start(play).events[Symbol.asyncIterator]();
 		await reader.next();
@@ -157,7 +157,7 @@ describe('backpressure', () => {
 		await reader.return?.();
 	});
 
-	test('a slow reader gets everything in the end', async () => {
+	test('a slow reader gets all events', async () => {
 		const { counter, play } = patient(20_000, text);
 		const run = start(play);
 		let most = 0;
@@ -172,7 +172,7 @@ describe('backpressure', () => {
 		expect((await run.result).text).toHaveLength(40_000);
 	});
 
-	test('a byte stream that is not pulled holds the provider back too', async () => {
+	test('an idle byte stream holds back the provider', async () => {
 		const { counter, play } = patient(20_000, text);
 		const stream = start(play).toStream();
 		await quiet();
@@ -180,7 +180,7 @@ describe('backpressure', () => {
 		await stream.cancel();
 	});
 
-	test('a run without a reader continues, and its deltas are joined', async () => {
+	test('a run without a reader joins its deltas', async () => {
 		const { play } = patient(50_000, text);
 		const run = start(play);
 		expect((await run.result).text).toHaveLength(100_000);
@@ -189,7 +189,7 @@ describe('backpressure', () => {
 		expect(readText(events)).toHaveLength(100_000);
 	});
 
-	test('so is a long tool input', async () => {
+	test('a run without a reader joins a long tool input', async () => {
 		const piece = (n: number) =>
 			n === 0
 				? { type: 'tool_use_start', id: 'a', name: 'echo' }

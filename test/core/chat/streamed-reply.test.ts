@@ -20,7 +20,7 @@ describe('deltas', () => {
 		expect(await streamed(deltas, 'ab')).toEqual([...deltas, { type: 'stop', reason: 'end_turn', usage: {} }]);
 	});
 
-	test('that are empty are dropped', async () => {
+	test('are dropped if they are empty', async () => {
 		const deltas = [
 			{ type: 'text', text: '' },
 			{ type: 'reasoning', text: '' },
@@ -30,7 +30,7 @@ describe('deltas', () => {
 		expect((await streamed(deltas, 'a')).map(({ type }) => type)).toEqual(['text', 'stop']);
 	});
 
-	test('of kinds not known yet pass, and change nothing', async () => {
+	test('of unknown kinds pass without an effect', async () => {
 		const unknown = { type: 'acme:citation', url: 'https://example.org' };
 		const events = await streamed([unknown, { type: 'text', text: 'a' }], 'a');
 		expect(events[0]).toEqual(unknown);
@@ -49,7 +49,7 @@ describe('deltas', () => {
 		'halted',
 		'cancelled',
 		'error',
-	])('of the kind %s are dropped: they would forge what only the loop says', async (type) => {
+	])('of the kind %s are dropped, because only the loop emits them', async (type) => {
 		const { events, result } = await finish([
 			{
 				text: 'a',
@@ -78,7 +78,7 @@ describe('deltas', () => {
 		},
 	);
 
-	test('after the end of their call are dropped', async () => {
+	test('are dropped after the end of their request', async () => {
 		let late: () => void = () => {};
 		const { events, result } = await finish(
 			[
@@ -97,13 +97,13 @@ describe('deltas', () => {
 		expect(result.text).toBe('Done.');
 	});
 
-	test('stop comes once a turn, last of its deltas, whatever the provider sends', async () => {
+	test('end with one stop in each turn, whatever the provider sends', async () => {
 		const stop = { type: 'stop', reason: 'end_turn' };
 		const events = await streamed([stop, { type: 'text', text: 'a' }, stop], 'a');
 		expect(events.map(({ type }) => type)).toEqual(['text', 'stop']);
 	});
 
-	test('text that a reply leaves out is what was streamed', async () => {
+	test('are the text of a reply without a text', async () => {
 		const { result } = await finish([
 			{
 				deltas: [
@@ -124,7 +124,7 @@ describe('two calls with one id', () => {
 		{ type: 'tool_use_end', id },
 	]);
 
-	test('are told apart in the history: the later one gets a suffix, each has its own result', async () => {
+	test('are distinct in the history: the later call gets a suffix, and each has its own result', async () => {
 		const { result, requests } = await finish([calling(...same), 'Done.'], { tools: [echo] });
 		const answered = results(result.messages);
 		expect(answered.map(([, content]) => content)).toEqual(['one', 'two', 'three']);
@@ -134,7 +134,7 @@ describe('two calls with one id', () => {
 		expect(requests[1]?.messages).toEqual(result.messages.slice(0, -1));
 	});
 
-	test('are told apart in the deltas, by the same ids as in the history', async () => {
+	test('are distinct in the deltas, with the ids of the history', async () => {
 		const { events, result } = await finish([{ ...calling(...same), deltas }, 'Done.'], { tools: [echo] });
 		const ids = results(result.messages).map(([id]) => id);
 		expect(only(events, 'tool_use_start').map(({ id }) => id)).toEqual(ids);
@@ -143,7 +143,7 @@ describe('two calls with one id', () => {
 		expect(only(events, 'tool_result').map(({ id }) => id)).toEqual(ids);
 	});
 
-	test('in two turns keep it: a result belongs to the nearest assistant message before it', async () => {
+	test('keep it in two turns, where a result belongs to the nearest earlier assistant message', async () => {
 		const { result, requests } = await finish([calling(echoCall('a', 'one')), calling(echoCall('a', 'two')), 'Done.'], {
 			tools: [echo],
 		});
@@ -154,7 +154,7 @@ describe('two calls with one id', () => {
 		expect(requests[2]?.messages).toEqual(result.messages.slice(0, -1));
 	});
 
-	test('calls without an id get one each, the same in the deltas and in the history', async () => {
+	test('get missing ids, the same in the deltas and in the history', async () => {
 		const nameless = [echoCall('', 'one'), echoCall('', 'two')];
 		const starts = nameless.map(({ id, name }) => ({ type: 'tool_use_start', id, name }));
 		const { events, result } = await finish([{ ...calling(...nameless), deltas: starts }, 'Done.'], { tools: [echo] });
@@ -165,7 +165,7 @@ describe('two calls with one id', () => {
 	});
 });
 
-describe('the work for a tool input', () => {
+describe('the time for a tool input', () => {
 	/** Counts the reads of each fragment: as many as there are fragments, if none is gone over again. */
 	async function readsFor(fragments: number): Promise<number> {
 		let reads = 0;
@@ -183,7 +183,7 @@ describe('the work for a tool input', () => {
 		return reads;
 	}
 
-	test('grows with the number of its fragments, not with its square', async () => {
+	test('grows linearly with the number of its fragments', async () => {
 		const [few, many] = [await readsFor(100), await readsFor(10_000)];
 		expect(many).toBeLessThanOrEqual(few * 110);
 		expect(many).toBeLessThanOrEqual(10_000 * 4);

@@ -11,7 +11,7 @@ describe('compact', () => {
 	const long = Array.from({ length: 10 }, (_, n) => [user(`q${n}`, 2_000), says(`a${n}`, 2_000)]).flat();
 	const history = [...long, user('now')];
 
-	test('the model sums up the oldest groups, and the summary stands in front of the first message that is still sent', async () => {
+	test('replaces the oldest groups by a summary of the model before the first message that is still sent', async () => {
 		const { requests, result, events } = await finish(['Ada has 3 cats.', 'fine'], compact(10_000), [rule, ...history]);
 		const summary = result.messages.find((one) => one.role === 'system' && one.summary === true);
 		expect(summary?.content).toContain('Ada has 3 cats.');
@@ -30,7 +30,7 @@ describe('compact', () => {
 		expect(chat.countTokensHeuristic(requests[1]?.messages ?? [])).toBeLessThanOrEqual(5_000);
 	});
 
-	test('its warning is told again where the turn behind it is asked again', async () => {
+	test('emits its warning again if the next turn is restarted', async () => {
 		vi.useFakeTimers();
 		const cut = async (_: unknown, onDelta: (delta: { type: string; text: string }) => unknown) => {
 			await onDelta({ type: 'text', text: 'Half' });
@@ -41,7 +41,7 @@ describe('compact', () => {
 		expect(kinds.slice(1, 6)).toEqual(['context_compacted', 'text', 'turn.restarted', 'context_compacted', 'text']);
 	});
 
-	test('the request for it has what is summed up as material, and neither tools nor the system prompt nor a schema', async () => {
+	test('sends the summarized messages as material, without tools, system prompt or schema', async () => {
 		const call = chat.assistantMessage('I look.', [{ id: 'x', name: 'look', input: { at: 'the moon' } }]);
 		const output = `cheese${'e'.repeat(9_000)}`;
 		const done = chat.toolResultMessage({ id: 'x', output, isError: true });
@@ -67,7 +67,7 @@ describe('compact', () => {
 		expect(text.length).toBeLessThan(36_000);
 	});
 
-	test('nothing of it is shown as text, and its usage counts in the run but in no turn', async () => {
+	test('shows no text of the summary, and counts its usage in the run but in no turn', async () => {
 		const script = [
 			{ text: 'Short.', usage: { inputTokens: 50 } },
 			{ text: 'fine', usage: { inputTokens: 7 } },
@@ -79,7 +79,7 @@ describe('compact', () => {
 		expect(result.steps[0]?.usage.inputTokens).toBe(7);
 	});
 
-	test('onMessage gets it before the model is asked, with its place, what it cost, and the warning', async () => {
+	test('passes the summary to onMessage before the next request, with its place, its cost and the warning', async () => {
 		const order: string[] = [];
 		const stored: { message: Message; about: MessageContext }[] = [];
 		const onMessage = (message: Message, about: MessageContext) => {
@@ -101,7 +101,7 @@ describe('compact', () => {
 		expect(result.messages.slice(0, -1).at(-1 - behind)).toBe(summary?.message);
 	});
 
-	test('the next run begins with it, and sends nothing that stands in front of it', async () => {
+	test('sends no message before the summary in the next run', async () => {
 		const first = await finish(['Short.', 'fine'], compact(10_000), [rule, ...history]);
 		const messages: Message[] = JSON.parse(JSON.stringify([...first.result.messages, user('next')]));
 		const { requests, events } = await finish(['fine'], compact(10_000), messages);
@@ -111,7 +111,7 @@ describe('compact', () => {
 		expect(only(events, 'warning')).toEqual([]);
 	});
 
-	test('a later one sums up the earlier one with what came since, and takes its place', async () => {
+	test('replaces an earlier summary and the later messages by the next summary', async () => {
 		const earlier: Message = { role: 'system', content: 'Ada has 3 cats.', summary: true };
 		const { requests, result } = await finish(['And a dog.', 'fine'], compact(10_000), [
 			user('old'),
@@ -127,7 +127,7 @@ describe('compact', () => {
 		expect(result.messages).toContainEqual(earlier);
 	});
 
-	test('what does not fit into one request is summed up in pieces, each with the summary so far', async () => {
+	test('summarizes a long conversation in pieces, each with the summary so far', async () => {
 		const parts = Array.from({ length: 40 }, (_, n) => [user(`p${n}`, 400), says(`r${n}`, 4)]).flat();
 		const answers = ['one', 'two', 'three', 'four', 'five'];
 		let usage: unknown;
@@ -156,7 +156,7 @@ describe('compact', () => {
 		expect(usage).toMatchObject({ inputTokens: 3 });
 	});
 
-	test('of what takes more than eight requests the oldest is left out', async () => {
+	test('leaves out the oldest pieces of more than eight', async () => {
 		const parts = Array.from({ length: 12 }, (_, n) => [user(`p${n}`, 26_000), says('ok')]).flat();
 		const answer: Script[number] = ({ system }) => (system === undefined ? 'fine' : 'Short.');
 		const { requests } = await finish(Array(20).fill(answer), compact(10_000), [...parts, user('now')]);
@@ -166,7 +166,7 @@ describe('compact', () => {
 		expect(asked.join()).not.toContain('p3 ');
 	});
 
-	test('a summary may take longer to come than the first word of a stream', async () => {
+	test('allows a summary more time than the first event of a stream', async () => {
 		vi.useFakeTimers();
 		const slow: Script[number] = () => new Promise((resolve) => setTimeout(() => resolve('Short.'), 30_000));
 		const options = { ...compact(10_000), timeouts: { firstEventMs: 1_000 }, maxRetries: 0 };
@@ -174,7 +174,7 @@ describe('compact', () => {
 		expect(requests[1]?.messages[0]).toMatchObject({ summary: true });
 	});
 
-	test('a reasoning effort is lowered for it, for what is thought counts as its output', async () => {
+	test('lowers the reasoning effort, because thinking counts as output', async () => {
 		const { requests } = await finish(['Short.', 'fine'], { ...compact(10_000), reasoningEffort: 'high' }, history);
 		expect(requests.map(({ options }) => options?.reasoningEffort)).toEqual(['low', 'high']);
 	});
@@ -183,7 +183,7 @@ describe('compact', () => {
 		['is empty', { text: ' ', usage: { inputTokens: 50 } }],
 		['is refused', { text: 'No.', stopReason: 'refusal', usage: { inputTokens: 50 } }],
 		['fails for good', new RunletError('invalid_request', 'no', { usage: { inputTokens: 50 } })],
-	])('a summary that %s is done without: the oldest groups are left out', async (_, given) => {
+	])('leaves out the oldest groups if a summary %s', async (_, given) => {
 		const script: Script = [given, { text: 'fine', usage: { inputTokens: 7 } }];
 		const { requests, result, events } = await finish(script, compact(10_000), history);
 		expect(names(requests[1]?.messages)).toEqual(['q6', 'a6', 'q7', 'a7', 'q8', 'a8', 'q9', 'a9', 'now']);
@@ -192,7 +192,7 @@ describe('compact', () => {
 		expect(result.usage.inputTokens).toBe(57);
 	});
 
-	test('a summary that is too long for the request is sent with less beside it, or not at all', async () => {
+	test('sends fewer messages with a long summary, or none of it if it does not fit', async () => {
 		const less = await finish(['S'.repeat(30_000), 'fine'], compact(10_000), history);
 		expect(less.requests[1]?.messages.at(0)).toMatchObject({ summary: true });
 		expect(codes(only(less.events, 'warning')).slice(0, 1)).toEqual(['context_compacted']);
@@ -201,14 +201,14 @@ describe('compact', () => {
 		expect(codes(only(without.events, 'warning'))).toEqual(['context_compacted', 'context_truncated']);
 	});
 
-	test('a failure that may pass is tried again, and ends the run where it does not pass', async () => {
+	test('retries a failure that may pass, and ends the run if it does not pass', async () => {
 		const gone = () => new RunletError('network', 'gone', { usage: { inputTokens: 50 } });
 		const { error, requests } = await fail([gone(), 'never'], { ...compact(10_000), maxRetries: 0 }, history);
 		expect([error.code, requests.length]).toEqual(['network', 1]);
 		expect(error.data?.usage).toMatchObject({ inputTokens: 50 });
 	});
 
-	test('a fallback may write it, and is told of', async () => {
+	test('asks a fallback for the summary, and warns', async () => {
 		const gone = new RunletError('network', 'gone');
 		const options = { ...compact(10_000), maxRetries: 0, fallbacks: ['scripted-2'] };
 		const { requests, events } = await finish([gone, 'Short.', 'fine'], options, history);
@@ -216,14 +216,14 @@ describe('compact', () => {
 		expect(codes(only(events, 'warning'))).toEqual(['fallback', 'context_compacted']);
 	});
 
-	test('no summary is asked for where there is no room for one: the newest group alone is sent, or the run fails', async () => {
+	test('requests no summary without room for it: sends only the newest group, or fails', async () => {
 		const tight = await finish(['fine'], compact(600), [...long, user('now', 2_200)]);
 		expect(names(tight.requests[0]?.messages)).toEqual(['now']);
 		const { error, requests } = await fail(['never'], compact(600), [...long, user('now', 3_000)]);
 		expect([error.code, requests.length]).toEqual(['context_overflow', 0]);
 	});
 
-	test('an abort during it ends the run as cancelled', async () => {
+	test('ends the run as cancelled after an abort during the summary', async () => {
 		const stop = new AbortController();
 		const script: Script = [
 			() => {

@@ -58,8 +58,8 @@ const paths: Record<string, Path> = {
 	},
 };
 
-describe('exactly one terminal event, the last one', () => {
-	test.each(Object.entries(paths))('a run ends once on %s', async (_, { script, ends, options }) => {
+describe('one terminal event at the end', () => {
+	test.each(Object.entries(paths))('ends a run on %s', async (_, { script, ends, options }) => {
 		const { events, result, error } = await play(script, { tools, ...options });
 		expect(endings(events).map(({ type }) => type)).toEqual([ends]);
 		expect(events.at(-1)?.type).toBe(ends);
@@ -69,13 +69,13 @@ describe('exactly one terminal event, the last one', () => {
 	});
 });
 
-describe('a run starts', () => {
-	test('with run.started, which has an id and an attempt', async () => {
+describe('the start of a run', () => {
+	test('emits run.started with an id and an attempt', async () => {
 		const { events } = await play(['Hi'], { context: { runId: 'run-7' } });
 		expect(events[0]).toEqual({ type: 'run.started', runId: 'run-7', attempt: 1 });
 	});
 
-	test('with an id of its own where none is given', async () => {
+	test('creates a missing id', async () => {
 		const [one] = only((await play(['Hi'])).events, 'run.started');
 		const [other] = only((await play(['Hi'])).events, 'run.started');
 		expect(one?.runId).toMatch(/./);
@@ -100,7 +100,7 @@ describe('run never throws synchronously', () => {
 		},
 	);
 
-	test('not for options and messages that are none at all', async () => {
+	test('rejects options and messages of a wrong type', async () => {
 		const nothing: { options?: ChatOptions; messages?: Message[] } = JSON.parse('{}');
 		// @ts-expect-error what a caller in JavaScript may do
 		const run = chat.run(nothing.options, nothing.messages);

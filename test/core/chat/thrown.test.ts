@@ -6,7 +6,7 @@ const breaks = readTool('breaks', () => {
 	throw new Error('No luck.');
 });
 
-test('readers are shown of an error what showThrown gives, in front of the result; no model and no message has it', async () => {
+test('shows readers the text of showThrown before the result, and keeps it out of messages and requests', async () => {
 	const thrown: unknown[] = [];
 	const { events, requests, result } = await finish([calling(call), 'done'], {
 		tools: [breaks],
@@ -22,7 +22,7 @@ test('readers are shown of an error what showThrown gives, in front of the resul
 	expect(JSON.stringify([requests, result.messages])).not.toContain('of Error');
 });
 
-test('without showThrown, and where it gives nothing, readers are shown no stack', async () => {
+test('shows readers no stack without a text of showThrown', async () => {
 	for (const showThrown of [undefined, () => undefined]) {
 		const { events } = await finish([calling(call), 'done'], { tools: [breaks], showThrown });
 		expect(events.filter(({ type }) => type === 'tool_stack')).toEqual([]);

@@ -9,7 +9,7 @@ const never = () => new Promise<never>(() => {});
 const after = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 
 describe('the first event', () => {
-	test('has to come within firstEventMs', async () => {
+	test('must come within firstEventMs', async () => {
 		const start = Date.now();
 		const { error } = await settled(play([never], { timeouts: { firstEventMs: 1_000 }, maxRetries: 0 }));
 		expect(error?.code).toBe('timeout');
@@ -17,25 +17,25 @@ describe('the first event', () => {
 		expect(Date.now() - start).toBeLessThan(2_000);
 	});
 
-	test('that is late is retried, for nothing was shown', async () => {
+	test('is retried if it is late, because nothing was shown', async () => {
 		const again = ({ options }: Requests[number]) => (options?.signal?.aborted ? 'aborted' : 'Hi');
 		const { result, requests } = await settled(play([never, again], { timeouts: { firstEventMs: 1_000 } }));
 		expect(result?.text).toBe('Hi');
 		expect(requests[0]?.options?.signal?.aborted).toBe(true);
 	});
 
-	test('is the reply, where nothing is streamed', async () => {
+	test('is the reply without streaming', async () => {
 		const options = { model: 'any', chatFn: never, timeouts: { firstEventMs: 1_000 }, maxRetries: 0 };
 		await expect(settled(chat.runLoop(options, 'Hi'))).rejects.toMatchObject({ code: 'timeout' });
 	});
 
-	test('is waited for by default, yet not for ever', async () => {
+	test('has a default limit', async () => {
 		const { error } = await settled(play([never], { maxRetries: 0 }));
 		expect(error?.code).toBe('timeout');
 	});
 });
 
-describe('between two events', () => {
+describe('the pause between two events', () => {
 	const trickle =
 		(pauses: readonly number[]) => async (_: unknown, onDelta: (delta: { type: string; text: string }) => unknown) => {
 			for (const pause of pauses) {
@@ -45,7 +45,7 @@ describe('between two events', () => {
 			return 'a'.repeat(pauses.length);
 		};
 
-	test('no more than idleMs may pass', async () => {
+	test('is at most idleMs', async () => {
 		const { error, events, requests } = await settled(
 			play([trickle([10, 10, 5_000]), 'never'], { maxRetries: 0, timeouts: { idleMs: 1_000 } }),
 		);
@@ -54,13 +54,13 @@ describe('between two events', () => {
 		expect(requests).toHaveLength(1);
 	});
 
-	test('a stream that is slow and steady is let go on', async () => {
+	test('is not exceeded by a slow but steady stream', async () => {
 		const options = { timeouts: { idleMs: 1_000, firstEventMs: 1_000 } };
 		const { result } = await settled(play([trickle(Array<number>(50).fill(900))], options));
 		expect(result?.text).toBe('a'.repeat(50));
 	});
 
-	test('an event of any kind counts, also one that is dropped', async () => {
+	test('ends with any event, even a dropped one', async () => {
 		const script = async (_: unknown, onDelta: (delta: { type: string }) => unknown) => {
 			for (let n = 0; n < 5; n++) {
 				await onDelta({ type: 'text', ...{ text: '' } });
@@ -71,7 +71,7 @@ describe('between two events', () => {
 		expect((await settled(play([script], { timeouts: { idleMs: 1_000 } }))).result?.text).toBe('Hi');
 	});
 
-	test('the time for which a reader holds the provider back is not the silence of the model', async () => {
+	test('does not include the time that a slow reader holds back the provider', async () => {
 		const model = providers.scripted([
 			async (_, onDelta) => {
 				for (let n = 0; n < 5_000; n++) await onDelta({ type: 'text', text: 'a' });
@@ -88,7 +88,7 @@ describe('between two events', () => {
 });
 
 describe('a tool', () => {
-	test('that gives no result within toolMs is an isError result, and the run goes on', async () => {
+	test('gets an isError result after toolMs, and the run continues', async () => {
 		const aborted: boolean[] = [];
 		const slow = readTool('slow', (_, context) => {
 			if (typeof context === 'object' && context !== null) {
@@ -106,7 +106,7 @@ describe('a tool', () => {
 		expect(aborted).toEqual([true]);
 	});
 
-	test('has its own time: a slow one does not shorten that of another', async () => {
+	test('has its own time limit', async () => {
 		const slow = readTool(
 			'slow',
 			async () => {
@@ -124,7 +124,7 @@ describe('a tool', () => {
 });
 
 describe('the run', () => {
-	test('ends after runMs with timeout, whatever it is at', async () => {
+	test('ends with timeout after runMs, in any state', async () => {
 		const slow = readTool('slow', never);
 		const script = [calling({ id: 'a', name: 'slow', input: {} }), 'never'];
 		for (const options of [{ tools: [slow] }, { chatStreamFn: never }]) {
@@ -134,7 +134,7 @@ describe('the run', () => {
 		}
 	});
 
-	test('has times that may be endless', async () => {
+	test('accepts infinite times', async () => {
 		const timeouts = { firstEventMs: Infinity, idleMs: Infinity, toolMs: Infinity, runMs: Infinity };
 		const late = async () => {
 			await after(10_000);
@@ -143,7 +143,7 @@ describe('the run', () => {
 		expect((await settled(play([late], { timeouts }))).result?.text).toBe('Hi');
 	});
 
-	test('leaves no timer behind', async () => {
+	test('leaves no timer', async () => {
 		await settled(play(['Hi']));
 		expect(vi.getTimerCount()).toBe(0);
 	});

@@ -16,7 +16,7 @@ function meeting(guests: number): () => Promise<string> {
 	};
 }
 
-describe('what goes wrong in a call becomes an isError result, and the run goes on', () => {
+describe('a failed call becomes an isError result, and the run continues', () => {
 	const integer = v.pipe(v.number(), v.integer());
 	const add = fn(
 		{
@@ -47,7 +47,7 @@ describe('what goes wrong in a call becomes an isError result, and the run goes 
 		expect(result.text).toBe('I see.');
 	});
 
-	test('an unavailable tool is neither offered nor run, though it be manual', async () => {
+	test('an unavailable tool is neither offered nor run, even if it is manual', async () => {
 		const off = readTool('off', () => 'ran', { isAvailable: () => false });
 		const offByHand = readTool('off_by_hand', undefined, { manual: true, isAvailable: () => false });
 		const { result, requests } = await finish([calling(call('a', 'off'), call('b', 'off_by_hand')), 'I see.'], {
@@ -68,7 +68,7 @@ describe('what goes wrong in a call becomes an isError result, and the run goes 
 		expect(result.messages[1]).toEqual(chat.assistantMessage('', [call('a', 'look')]));
 	});
 
-	test('a raw string that is no JSON is kept as it is in the history', async () => {
+	test('arguments that are not JSON stay unchanged in the history', async () => {
 		const { result } = await finish([calling(call('a', 'echo', '{"te')), 'Done.'], { tools: [echo] });
 		expect(result.messages[1]).toMatchObject({ toolCalls: [{ input: '{"te' }] });
 	});
@@ -115,7 +115,7 @@ describe('the calls of one turn', () => {
 		]);
 	});
 
-	test('have their results in the order of the calls, whatever order they finish in', async () => {
+	test('have their results in the order of the calls, in whatever order they end', async () => {
 		const second = Promise.withResolvers<void>();
 		const first = readTool('first', async () => {
 			await second.promise;
@@ -144,7 +144,7 @@ describe('the calls of one turn', () => {
 });
 
 describe('a tool', () => {
-	test('says notes to the reader while it works, as texts or as label and detail', async () => {
+	test('emits notes while it runs, as texts or as a label and a detail', async () => {
 		const noisy = tool.define({
 			name: 'noisy',
 			description: '',
@@ -165,7 +165,7 @@ describe('a tool', () => {
 		]);
 	});
 
-	test('knows its call, its session, its run and what the harness says', async () => {
+	test('gets its call, its session, its run and the facts of the caller', async () => {
 		const seen: unknown[] = [];
 		const look = readTool('look', (_, context) => seen.push(context));
 		const context = { sessionId: 's', runId: 'r', skillContext: { sender: 'Ada' } };
@@ -175,7 +175,7 @@ describe('a tool', () => {
 		]);
 	});
 
-	test('has a signal also where the run was given none', async () => {
+	test('gets a signal even if the run has none', async () => {
 		const seen: unknown[] = [];
 		const look = readTool('look', (_, context) => {
 			if (typeof context === 'object' && context !== null) seen.push(Reflect.get(context, 'signal'));
@@ -184,7 +184,7 @@ describe('a tool', () => {
 		expect(seen).toEqual([expect.any(AbortSignal)]);
 	});
 
-	test('that is a plain record gets its arguments in the order of inputSchema.properties', async () => {
+	test('gets its arguments in the order of inputSchema.properties if it is a plain record', async () => {
 		const got: unknown[][] = [];
 		const plain = {
 			name: 'plain',
@@ -195,18 +195,18 @@ describe('a tool', () => {
 		expect(got).toEqual([[2, 1]]);
 	});
 
-	test('is found by its provider-safe alias too', async () => {
+	test('is found by its provider-safe alias', async () => {
 		const sum = fn({ name: 'myapp/sum', params: [] }, () => 42);
 		const alias = tool.providerName('myapp/sum');
 		const { result } = await finish([calling(call('a', alias)), 'Done.'], { tools: [sum] });
 		expect(results(result.messages)).toEqual([['a', 42]]);
 	});
 
-	test('two of one name are duplicate_tool before the model is asked', async () => {
+	test('with the name of another tool is refused as duplicate_tool before a request', async () => {
 		await expect(finish(['never'], { tools: [echo, echo] })).rejects.toMatchObject({ code: 'duplicate_tool' });
 	});
 
-	test('calls and results of many turns stay with their turns', async () => {
+	test('has its calls and results in the steps of their turns', async () => {
 		const script = [calling(echoCall('a')), calling(echoCall('b'), echoCall('c')), 'Done.'];
 		const { result } = await finish(script, { tools: [echo] });
 		expect(result.messages.map(({ role }) => role)).toEqual([
@@ -221,7 +221,7 @@ describe('a tool', () => {
 	});
 });
 
-test('a note that comes while a result is stored is shown behind it, as it is stored', async () => {
+test('a note during the storing of a result is shown after the result, as in the store', async () => {
 	const storing = createDeferred<void>();
 	const said = createDeferred<void>();
 	const stored: [id: string, notes: number][] = [];
@@ -256,7 +256,7 @@ test('a note that comes while a result is stored is shown behind it, as it is st
 	]);
 });
 
-test('a note of a tool that has given its result is neither shown nor stored', async () => {
+test("a note after the tool's result is neither shown nor stored", async () => {
 	let emit = (_note: string): void => {};
 	const keeping = readTool('keeping', (_, context) => {
 		emit = v.parse(v.object({ emit: v.function() }), context).emit;

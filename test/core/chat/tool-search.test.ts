@@ -15,12 +15,12 @@ const search = (id: string, query: string) => calling({ id, name: 'search_tools'
 const sent = (requests: Requests) => requests.map(({ tools }) => (tools ?? []).map(({ name }) => name));
 
 describe('a run with many tools', () => {
-	test('40 are sent as they are, without a search', async () => {
+	test('sends 40 tools without a search', async () => {
 		const { requests } = await finish(['done'], { tools: numbered(40) });
 		expect(sent(requests)).toEqual([numbered(40).map(({ name }) => name)]);
 	});
 
-	test('maxSentTools is the number above which they are searched, and the most that are sent', async () => {
+	test('searches more tools than maxSentTools, and sends at most that many', async () => {
 		const tools = numbered(6);
 		const few = await finish(['done'], { tools, maxSentTools: 6 });
 		expect(sent(few.requests)).toEqual([tools.map(({ name }) => name)]);
@@ -29,7 +29,7 @@ describe('a run with many tools', () => {
 		expect(sent(many.requests)[1]).toHaveLength(6);
 	});
 
-	test('of more, those that search_tools found are sent from the next turn on, behind all others in the order found', async () => {
+	test('sends the tools that search_tools found from the next turn on, last and in the order found', async () => {
 		const { requests, result } = await finish(
 			[search('a', 'Sending!'), search('b', 'letter'), calling({ id: 'c', name: 'send_email', input: {} }), 'done'],
 			{ tools: many },
@@ -55,7 +55,7 @@ describe('a run with many tools', () => {
 		]);
 	});
 
-	test('the next run knows them again from the history', async () => {
+	test('finds the tools of the history in the next run', async () => {
 		const first = await finish([search('a', 'email'), 'done'], { tools: many });
 		const next = await finish(['done'], { tools: many }, [
 			...first.result.messages,
@@ -64,7 +64,7 @@ describe('a run with many tools', () => {
 		expect(sent(next.requests)).toEqual([['search_tools', 'send_email']]);
 	});
 
-	test('at most 40 found ones are sent; of more, the newest half stays in its order', async () => {
+	test('sends at most 40 found tools, and keeps the newest half of more in order', async () => {
 		const tools = numbered(100);
 		const script = Array.from({ length: 9 }, (_, n) =>
 			search(
@@ -82,7 +82,7 @@ describe('a run with many tools', () => {
 		expect(lists.at(-1)).toContain('tool_99');
 	});
 
-	test('a request leaves out the tools that were found in what it leaves out', async () => {
+	test('leaves out the tools that left-out messages found', async () => {
 		const first = await finish([search('a', 'email'), 'done'], { tools: many }, [chat.userMessage('x'.repeat(4_000))]);
 		const next = [...first.result.messages, chat.userMessage('Go on.')];
 		const options = { tools: many, contextFull: 'truncate', maxContextTokens: 900 } as const;
@@ -91,12 +91,12 @@ describe('a run with many tools', () => {
 		expect(sent(requests)).toEqual([['search_tools']]);
 	});
 
-	test('what is not found says so', async () => {
+	test('reports an empty search', async () => {
 		const { result } = await finish([search('a', 'submarine'), 'done'], { tools: many });
 		expect(results(result.messages)).toEqual([['a', { tools: [], note: expect.stringContaining('other ones') }]]);
 	});
 
-	test('a search finds tools by other forms of their words, and never by the small words of a query', async () => {
+	test('finds tools by other forms of a word, and never by stop words', async () => {
 		const tools = [
 			...numbered(45),
 			readTool('export_employee', () => '', { description: 'Write a CSV file.' }),
@@ -117,13 +117,13 @@ describe('a run with many tools', () => {
 		expect(await find('to')).toEqual(['add_to_cart']);
 	});
 
-	test('an unavailable tool is not found', async () => {
+	test('does not find an unavailable tool', async () => {
 		const tools = many.map((tool) => (tool.name === 'send_email' ? { ...tool, isAvailable: () => false } : tool));
 		const { result } = await finish([search('a', 'email'), 'done'], { tools });
 		expect(results(result.messages)).toMatchObject([['a', { tools: [] }]]);
 	});
 
-	test('a tool that the turn must call is sent', async () => {
+	test('sends a tool that the turn must call', async () => {
 		const { requests } = await finish([calling({ id: 'c', name: 'tool_7', input: {} }), 'done'], {
 			tools: many,
 			toolChoice: { name: 'tool_7' },
@@ -140,7 +140,7 @@ describe('a run with large tools', () => {
 		});
 	const warned = (events: readonly RunEvent[]) => only(events, 'warning').map(({ code, message }) => [code, message]);
 
-	test('leaves them to search_tools if they have more than 20,000 tokens, and says so with their sizes', async () => {
+	test('searches tools of more than 20,000 tokens, and warns with their sizes', async () => {
 		const { requests, events } = await finish(['done'], { tools: big(21, 1_000) });
 		expect(sent(requests)).toEqual([['search_tools']]);
 		expect(warned(events)).toEqual([
@@ -150,7 +150,7 @@ describe('a run with large tools', () => {
 		expect([sent(few.requests)[0]?.length, warned(few.events)]).toEqual([15, []]);
 	});
 
-	test('has a tenth of the context for them, but no less than 4,000 tokens, and what maxToolTokens says', async () => {
+	test('limits tools to a tenth of the context, to at least 4,000 tokens, or to maxToolTokens', async () => {
 		const count = async (options: Partial<ChatOptions>) => {
 			const { requests } = await finish(['done'], { tools: big(5, 1_000), ...options });
 			return sent(requests)[0]?.length;
@@ -163,7 +163,7 @@ describe('a run with large tools', () => {
 		expect(await count({ maxContextTokens: 10_000, tools: big(3, 1_000) })).toBe(3);
 	});
 
-	test('is sent no more of those that it found than there is room for, the newest ones', async () => {
+	test('sends only the newest found tools within the limit', async () => {
 		const { requests } = await finish([search('a', '10 11 12 13'), search('b', '20 21 22 23'), 'done'], {
 			tools: big(30, 1_000),
 			maxToolTokens: 5_000,
@@ -175,7 +175,7 @@ describe('a run with large tools', () => {
 		]);
 	});
 
-	test('is sent one that alone is too large, once it is found', async () => {
+	test('sends a found tool that alone is over the limit', async () => {
 		const { requests } = await finish([search('a', 'thing'), 'done'], { tools: big(2, 9_000), maxToolTokens: 5_000 });
 		expect(sent(requests)).toEqual([['search_tools'], ['search_tools', 'tool_0']]);
 	});

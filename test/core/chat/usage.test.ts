@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { chat } from '../../../src/core/index.ts';
 
 describe('makeUsage', () => {
-	test('Anthropic: what was read from and written to the cache is input, the read part is cached', () => {
+	test("counts reads and writes of Anthropic's cache as input, and the reads as cached", () => {
 		const raw = { input_tokens: 10, cache_read_input_tokens: 100, cache_creation_input_tokens: 40, output_tokens: 5 };
 		expect(chat.makeUsage(raw)).toEqual({
 			inputTokens: 150,
@@ -12,7 +12,7 @@ describe('makeUsage', () => {
 		});
 	});
 
-	test('OpenAI Chat Completions: cached and reasoning tokens are within input and output', () => {
+	test('reads OpenAI Chat Completions, which include cached and reasoning tokens', () => {
 		const raw = {
 			prompt_tokens: 120,
 			completion_tokens: 84,
@@ -29,7 +29,7 @@ describe('makeUsage', () => {
 		});
 	});
 
-	test('OpenAI Responses gives the same from its own keys', () => {
+	test('reads OpenAI Responses, which have other keys', () => {
 		const raw = {
 			input_tokens: 120,
 			input_tokens_details: { cached_tokens: 64 },
@@ -46,7 +46,7 @@ describe('makeUsage', () => {
 		});
 	});
 
-	test('xAI Chat: reasoning counted beside the completion is output', () => {
+	test('adds the reasoning of xAI Chat to its output', () => {
 		const raw = {
 			prompt_tokens: 32,
 			completion_tokens: 9,
@@ -56,7 +56,7 @@ describe('makeUsage', () => {
 		expect(chat.makeUsage(raw, 'xAI')).toMatchObject({ outputTokens: 103, totalTokens: 135, reasoningTokens: 94 });
 	});
 
-	test('Gemini: thoughts are output, the prompt of its tools is input', () => {
+	test('adds the thoughts of Gemini to its output, and the prompt of its tools to its input', () => {
 		const raw = {
 			promptTokenCount: 10,
 			toolUsePromptTokenCount: 7,
@@ -74,7 +74,7 @@ describe('makeUsage', () => {
 		});
 	});
 
-	test('its own form comes back unchanged', () => {
+	test("returns Runlet's own form unchanged", () => {
 		const usage = {
 			inputTokens: 10,
 			outputTokens: 5,
@@ -89,7 +89,7 @@ describe('makeUsage', () => {
 		expect(chat.makeUsage(usage)).toEqual(usage);
 	});
 
-	test('the total is computed where input and output are known', () => {
+	test('computes the total if input and output are known', () => {
 		expect(chat.makeUsage({ prompt_tokens: 120, completion_tokens: 84, latency_ms: 1280 })).toEqual({
 			inputTokens: 120,
 			outputTokens: 84,
@@ -98,13 +98,13 @@ describe('makeUsage', () => {
 		});
 	});
 
-	test('what was not reported is missing, not zero', () => {
+	test('leaves out unreported counts', () => {
 		expect(chat.makeUsage({ input_tokens: 3 })).toEqual({ inputTokens: 3 });
 		expect(chat.makeUsage(undefined)).toEqual({});
 		expect(chat.makeUsage({ input_tokens: null, output_tokens: 'many' })).toEqual({});
 	});
 
-	test('it has the names of the provider and the model that it is told', () => {
+	test('has the passed names of the provider and the model', () => {
 		expect(chat.makeUsage({ output_tokens: 1 }, 'Anthropic', 'claude-x')).toEqual({
 			outputTokens: 1,
 			provider: 'Anthropic',

@@ -10,7 +10,7 @@ const withContext = (name: string, work: (context: ToolContext) => unknown) =>
 	// SAFETY: the loop gives every tool with `passInput` a context.
 	readTool(name, (_, context) => work(context as ToolContext), { sequential: true });
 
-test("a tool reads and changes the run's workspace, and what one call changes is one step", async () => {
+test("a tool reads and changes the run's workspace, in one step for each call", async () => {
 	const files = workspace.inMemory({ 'a.txt': 'a' });
 	const change = withContext('change', async ({ workspace: own }) => {
 		await own?.write('a.txt', 'A');
@@ -27,13 +27,13 @@ test("a tool reads and changes the run's workspace, and what one call changes is
 	expect(await snapshot(files)).toEqual({ 'a.txt': 'a' });
 });
 
-test('a run without a workspace gives its tools none', async () => {
+test('the tools of a run without a workspace have none', async () => {
 	const look = withContext('look', ({ workspace: own }) => own === undefined);
 	const { result } = await finish([calling(call('c1', 'look')), 'done'], { tools: [look] });
 	expect(results(result.messages)).toEqual([['c1', true]]);
 });
 
-test('what the workspace refuses is an error for the model, and no fault of the tool', async () => {
+test('a refusal of the workspace is an error for the model, and is not reported as a fault of the tool', async () => {
 	const thrown: unknown[] = [];
 	const read = withContext('read', ({ workspace: own }) => own?.read('b.txt'));
 	const { result } = await finish([calling(call('c1', 'read')), 'done'], {

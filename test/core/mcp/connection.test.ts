@@ -5,14 +5,14 @@ import { serve, serveSessions } from './serve.ts';
 import { addTool, call, connect, createServer, keep, revisions, text } from './support.ts';
 
 describe.each(revisions)('a server of revision %s', (_, start) => {
-	it('gives its tools, and their calls give results', async () => {
+	it('has tools, whose calls return results', async () => {
 		const served = keep(await start(createServer({ add: ({ a, b }) => text(String(Number(a) + Number(b))) })));
 		const { tools } = await connect(served);
 		expect(tools.map(({ name }) => name)).toEqual(['fixture_add']);
 		expect(await call(tools, 'add', { a: 2, b: 3 })).toEqual({ id: 'c1', output: '5', isError: false });
 	});
 
-	it('shows its progress as notes of the call', async () => {
+	it('reports its progress as notes of the call', async () => {
 		const served = keep(
 			await start(
 				createServer({
@@ -34,7 +34,7 @@ describe.each(revisions)('a server of revision %s', (_, start) => {
 		]);
 	});
 
-	it('hears of a call that is cancelled', async () => {
+	it('gets the cancellation of a call', async () => {
 		let aborted: () => void = () => {};
 		const heard = new Promise<void>((resolve) => {
 			aborted = resolve;
@@ -56,7 +56,7 @@ describe.each(revisions)('a server of revision %s', (_, start) => {
 		await heard;
 	});
 
-	it('that hangs in a call is told of in time, and so is the model', async () => {
+	it('gets a cancellation after the time limit of a call, and the model an error', async () => {
 		const served = keep(await start(createServer({ hang: () => new Promise(() => {}) })));
 		const { tools } = await connect(served, { timeoutMs: 50 });
 		expect(await call(tools, 'hang')).toMatchObject({
@@ -65,13 +65,13 @@ describe.each(revisions)('a server of revision %s', (_, start) => {
 		});
 	});
 
-	it('keeps isError with its words', async () => {
+	it('reports a failed call with its words', async () => {
 		const served = keep(await start(createServer({ fail: () => ({ ...text('no such city'), isError: true }) })));
 		const { tools } = await connect(served);
 		expect(await call(tools, 'fail')).toEqual({ id: 'c1', output: 'no such city', isError: true });
 	});
 
-	it('is sent its headers, and never gets them back in a result', async () => {
+	it('gets its headers, which are removed from its results', async () => {
 		const served = keep(
 			await start(createServer({ leak: (_args, { http }) => text(http?.req?.headers.get('authorization') ?? '') })),
 		);
@@ -80,7 +80,7 @@ describe.each(revisions)('a server of revision %s', (_, start) => {
 		expect(served.requests.every(({ headers }) => headers.get('authorization') === 'Bearer sesame-1234')).toBe(true);
 	});
 
-	it('offers only what is allowed, asks for approval where it is wanted, and may run again only if its author says so', async () => {
+	it('offers only allowed tools, with the configured approvals and retries', async () => {
 		const work = () => text('');
 		const served = keep(await start(createServer({ a: work, b: work, c: work })));
 		const { tools } = await connect(served, { allow: ['a', 'b'], needsApproval: ['b'], safe: ['a'] });
@@ -92,7 +92,7 @@ describe.each(revisions)('a server of revision %s', (_, start) => {
 });
 
 describe('a connection', () => {
-	it('lists once, and again after the server said that its tools changed', async () => {
+	it('lists the tools once, and again after the server announces a change', async () => {
 		const add: (() => void)[] = [];
 		const served = keep(
 			await serveSessions(() => {
@@ -111,7 +111,7 @@ describe('a connection', () => {
 			.toEqual(['fixture_one', 'fixture_two']);
 	});
 
-	it('opens again when the server has forgotten its session, without a second call', async () => {
+	it('opens again if the server lost the session, and runs the call once', async () => {
 		let calls = 0;
 		const served = keep(await serveSessions(createServer({ count: () => text(String(++calls)) })));
 		const { tools } = await connect(served);
@@ -130,7 +130,7 @@ describe('a connection', () => {
 		expect((await call(tools, 'one')).output).toBe('1');
 	});
 
-	it('accepts a definition once: a changed one is not called, and its owner sees the difference', async () => {
+	it('accepts a definition once, does not call a changed tool, and reports the difference', async () => {
 		const acceptance = inMemoryAcceptance();
 		const first = keep(await serveSessions(createServer({ pay: () => text('paid'), see: () => text('seen') })));
 		await (await connect(first, { acceptance })).close();
@@ -155,7 +155,7 @@ describe('a connection', () => {
 		]);
 	});
 
-	it('whose server fails still offers the accepted tools, whose calls say what is wrong', async () => {
+	it('still offers the accepted tools of a failing server, whose calls report the error', async () => {
 		const acceptance = inMemoryAcceptance();
 		const served = await serveSessions(createServer({ one: () => text('1') }));
 		await (await connect(served, { acceptance })).close();
@@ -175,7 +175,7 @@ describe('a connection', () => {
 		});
 	});
 
-	it('has no tools if its server gives no list, and fromServer rejects', async () => {
+	it('has no tools without a list, and fromServer rejects', async () => {
 		const headers = { 'content-type': 'text/html' };
 		const served = keep(await serve(() => new Response('<html>hello</html>', { headers })));
 		await expect(fromServer({ name: 'none', url: served.url })).rejects.toMatchObject({ code: 'network' });
@@ -186,7 +186,7 @@ describe('a connection', () => {
 		expect(problems).toEqual(['unreachable']);
 	});
 
-	it('to a private address is refused before a request, and one to this machine where that is not allowed', async () => {
+	it('refuses a private address before a request, and this machine unless it is allowed', async () => {
 		const served = keep(await serve(() => new Response()));
 		for (const url of [
 			served.url,

@@ -11,11 +11,11 @@ const read = (tools: readonly unknown[]) => readDefinitions(server, { tools, ttl
 const inputSchema = { type: 'object' };
 
 describe('the name of a tool', () => {
-	it('is the name of its server and its own', () => {
+	it('combines the names of the server and the tool', () => {
 		expect(createToolName(server, 'search')).toBe('fixture_search');
 	});
 
-	it('is one that providers take, whatever the server calls it, and two tools do not share one', () => {
+	it('is unique and valid for providers, whatever the name of the server is', () => {
 		const names = fc.oneof(
 			fc.string({ minLength: 1, maxLength: 80 }),
 			fc.string({ unit: 'binary', minLength: 1, maxLength: 8 }),
@@ -32,14 +32,14 @@ describe('the name of a tool', () => {
 });
 
 describe('a list of tools', () => {
-	it('is offered up to 1,000 tools, and its owner is told of the rest', () => {
+	it('has at most 1,000 tools, and reports the rest', () => {
 		const tools = Array.from({ length: 10_000 }, (_, n) => ({ name: `t${n}`, inputSchema }));
 		const { definitions, leftOut } = read(tools);
 		expect(definitions).toHaveLength(1_000);
 		expect(leftOut).toEqual(['fixture has more than 1000 tools: name those that are needed in "allow".']);
 	});
 
-	it('leaves out tools with schemas that cannot be checked, twins, and what is no tool', () => {
+	it('leaves out tools with unusable schemas, duplicates, and malformed tools', () => {
 		const bomb = (depth: number): object => (depth === 0 ? {} : { anyOf: Array(4).fill(bomb(depth - 1)) });
 		const deep = (depth: number): object => (depth === 0 ? {} : { properties: { a: deep(depth - 1) } });
 		const { definitions, leftOut } = read([
@@ -58,12 +58,12 @@ describe('a list of tools', () => {
 		expect(leftOut.join('\n')).toMatch(/twice.*\n.*fixture_bomb cannot be offered/);
 	});
 
-	it('keeps a tool whose output cannot be checked, without its output schema', () => {
+	it('drops an unusable output schema, and keeps its tool', () => {
 		const { definitions } = read([{ name: 'odd', inputSchema, outputSchema: { $ref: '#/nowhere' } }]);
 		expect(definitions).toEqual([{ name: 'odd', inputSchema }]);
 	});
 
-	it('that never ends is no list', async () => {
+	it('fails if it never ends', async () => {
 		let pages = 0;
 		const served = keep(
 			await serve(async (request) => {
@@ -87,7 +87,7 @@ describe('a list of tools', () => {
 });
 
 describe('the description of a tool', () => {
-	it('is cut at 1,500 characters and says whose words it is', async () => {
+	it('is cut at 1,500 characters, and marked as text of the server', async () => {
 		const served = keep(
 			await serveStateless(createServer({ long: { description: 'x'.repeat(5_000), work: () => text('') } })),
 		);
@@ -98,7 +98,7 @@ describe('the description of a tool', () => {
 		);
 	});
 
-	it('has no signs that a person does not see, and neither have those of its fields', async () => {
+	it('has no invisible characters, also in its fields', async () => {
 		const hidden = 'Adds.\u{e0041}\u202e\u0007';
 		const properties = { a: { type: 'number', description: hidden } };
 		const served = keep(
@@ -109,7 +109,7 @@ describe('the description of a tool', () => {
 		expect(tool?.inputSchema).toMatchObject({ properties: { a: { description: 'Adds.' } } });
 	});
 
-	it('is no other way to a model than its arguments are: defaults, choices, examples and names are cleaned and cut alike', async () => {
+	it('is cleaned and cut like defaults, choices, examples and names of its fields', async () => {
 		const hide = (text: string) => `${text}\u{e0049}\u{e0067}\u{e01ef}\u2066\ufeff`;
 		const properties = {
 			[hide('size')]: {
@@ -128,7 +128,7 @@ describe('the description of a tool', () => {
 });
 
 describe('the hash of a definition', () => {
-	it('is that of any order of names, and another one for any other definition', async () => {
+	it('ignores the order of names, and differs for other definitions', async () => {
 		const definition = { name: 'a', description: 'b', inputSchema: { type: 'object', properties: { x: {}, y: {} } } };
 		const turned = { inputSchema: { properties: { y: {}, x: {} }, type: 'object' }, description: 'b', name: 'a' };
 		expect(await hashDefinition(turned)).toBe(await hashDefinition(definition));

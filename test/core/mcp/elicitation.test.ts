@@ -53,14 +53,14 @@ describe.each(['2026-07-28', '2025-11-25'])('a server of revision %s that asks i
 		return { question, answer, served, connection };
 	};
 
-	it('gives a question with its form', async () => {
+	it('creates a question with its form', async () => {
 		const { question } = await begin();
 		expect(question.question).toContain('The server fixture asks: Who are you?');
 		expect(question.question).toContain('- size (one of small, large)');
 		expect(question.options).toMatchObject({ kind: 'form', server: 'fixture', schema: { required: ['name'] } });
 	});
 
-	it('gets the answer, with defaults for what is left out, and its call gives the result', async () => {
+	it('gets the answer with defaults for missing fields, and returns the result', async () => {
 		const { answer } = await begin();
 		const result = await answer('{"name": "Ada", "age": "36"}');
 		expect(JSON.parse(String(result.output))).toEqual({
@@ -69,7 +69,7 @@ describe.each(['2026-07-28', '2025-11-25'])('a server of revision %s that asks i
 		});
 	});
 
-	it('asks again for an answer that does not fit its form, and says why', async () => {
+	it('asks again with the reason if an answer does not fit its form', async () => {
 		const { answer } = await begin();
 		const again = readQuestion(await answer('{"name": "A"}'));
 		expect(again.question).toMatch(/^That does not fit: name: /);
@@ -78,7 +78,7 @@ describe.each(['2026-07-28', '2025-11-25'])('a server of revision %s that asks i
 		});
 	});
 
-	it.each(['decline', 'Cancel.', '{"action": "decline"}'])('hears that a person says %s', async (words) => {
+	it.each(['decline', 'Cancel.', '{"action": "decline"}'])('gets the answer %s of a person', async (words) => {
 		const { answer } = await begin();
 		const action = /cancel/i.test(words) ? 'cancel' : 'decline';
 		expect(JSON.parse(String((await answer(words)).output))).toEqual({ action });
@@ -100,7 +100,7 @@ describe.each(['2026-07-28', '2025-11-25'])('a server of revision %s that asks i
 			'#f00',
 		],
 		[{ type: 'array' as const, items: { type: 'string' as const, enum: ['a', 'b'] } }, 'A, b', ['a', 'b']],
-	])('takes plain words for a form with the one field %j', async (field, words, value) => {
+	])('accepts plain words for a form with the single field %j', async (field, words, value) => {
 		const { answer } = await begin({
 			message: 'Well?',
 			requestedSchema: { type: 'object', properties: { it: field } },
@@ -110,7 +110,7 @@ describe.each(['2026-07-28', '2025-11-25'])('a server of revision %s that asks i
 });
 
 describe('a server of revision 2026-07-28', () => {
-	it('may ask several things: the call is made again once, with all answers and its state', async () => {
+	it('may ask several questions, and gets the call once more with all answers and its state', async () => {
 		let calls = 0;
 		const served = keep(
 			await serveStateless(
@@ -165,7 +165,7 @@ describe('a server of revision 2026-07-28', () => {
 		expect(JSON.parse(String(result.output))).toEqual({ link: { action: 'accept' } });
 	});
 
-	it('is not given a model, and is told so in vain no more than ten times', async () => {
+	it('gets no model, and at most ten calls without a question', async () => {
 		let calls = 0;
 		const served = keep(
 			await serveStateless(
@@ -190,8 +190,8 @@ describe('a server of revision 2026-07-28', () => {
 	});
 });
 
-describe('a server of revision 2025-11-25 whose connection is lost while a person thinks', () => {
-	it('is not called again: the model is told that the call may have had effects', async () => {
+describe('a server of revision 2025-11-25 that loses the connection during a question', () => {
+	it('is not called again, and the model learns that the call may have had effects', async () => {
 		let calls = 0;
 		const work: Work = async (_, { mcpReq }) => {
 			calls++;

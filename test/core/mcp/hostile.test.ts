@@ -113,21 +113,24 @@ const attacks: Readonly<Record<string, readonly [Hostile, words: RegExp]>> = {
 };
 
 describe('a server that', () => {
-	it.each(Object.entries(attacks))('%s does not break a run: the model is told', async (_, [answer, words]) => {
-		const served = keep(await serveHostile(answer));
-		const timeoutMs = words.source.includes('no answer within') ? 300 : 60_000;
-		const { loadTools } = await connect(served, { timeoutMs });
-		const go = { toolCalls: [{ id: 'a', name: 'fixture_go', input: {} }] };
-		const model = providers.scripted([go, 'I see.']);
-		const run = chat.run({ model: 'scripted', providers: [model], loadTools }, [chat.userMessage('go')]);
-		const { status, text, messages } = await run.result;
-		expect([status, text]).toEqual(['completed', 'I see.']);
-		const told = messages.find(({ role }) => role === 'tool');
-		expect(told).toMatchObject({ isError: true, content: expect.stringMatching(words) });
-		expect(String(told?.content)).toMatch(/^fixture: /);
-	});
+	it.each(Object.entries(attacks))(
+		'%s does not break a run, and the model gets an error',
+		async (_, [answer, words]) => {
+			const served = keep(await serveHostile(answer));
+			const timeoutMs = words.source.includes('no answer within') ? 300 : 60_000;
+			const { loadTools } = await connect(served, { timeoutMs });
+			const go = { toolCalls: [{ id: 'a', name: 'fixture_go', input: {} }] };
+			const model = providers.scripted([go, 'I see.']);
+			const run = chat.run({ model: 'scripted', providers: [model], loadTools }, [chat.userMessage('go')]);
+			const { status, text, messages } = await run.result;
+			expect([status, text]).toEqual(['completed', 'I see.']);
+			const told = messages.find(({ role }) => role === 'tool');
+			expect(told).toMatchObject({ isError: true, content: expect.stringMatching(words) });
+			expect(String(told?.content)).toMatch(/^fixture: /);
+		},
+	);
 
-	it('closes its stream of news again and again is asked for it no more than ten times a second', async () => {
+	it('always closes its stream gets at most ten requests a second', async () => {
 		let streams = 0;
 		const served = keep(
 			await serve(async (request) => {
@@ -156,7 +159,7 @@ describe('a server that', () => {
 		expect(streams).toBeLessThanOrEqual(2 + (Date.now() - begun) / 100);
 	});
 
-	it('was slow in one call answers the next one', async () => {
+	it('was slow in one call can answer the next call', async () => {
 		let calls = 0;
 		const served = keep(
 			await serveHostile((id) => {

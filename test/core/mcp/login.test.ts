@@ -53,8 +53,8 @@ async function serveBehindLogin(wants: (method: string | undefined) => boolean):
 	};
 }
 
-describe('a server that wants a login', () => {
-	it('for a call: the tool asks with the link, and after it the call is made, once', async () => {
+describe('a server that requires a login', () => {
+	it('for a call makes the tool ask with the link, and gets the call once after the login', async () => {
 		const served = keep(await serveBehindLogin((method) => method === 'tools/call'));
 		const login = new BrowserLogin(served.url);
 		const { tools } = keep(await fromServer({ name: 'fixture', url: served.url, auth: login }));
@@ -70,7 +70,7 @@ describe('a server that wants a login', () => {
 		expect((await call(tools, 'see', {}, { answer: { text: 'done', resume: output.resume } })).output).toBe('seen');
 	});
 
-	it('for a call, and is not logged in after the answer: the tool asks again', async () => {
+	it('for a call makes the tool ask again without a login', async () => {
 		const served = keep(await serveBehindLogin((method) => method === 'tools/call'));
 		const { tools } = keep(await fromServer({ name: 'fixture', url: served.url, auth: new BrowserLogin(served.url) }));
 		const first = (await call(tools, 'see')).output;
@@ -80,7 +80,7 @@ describe('a server that wants a login', () => {
 		);
 	});
 
-	it('for its list: it has one tool, which asks for the login, and its own tools from then on', async () => {
+	it('for its list has a login tool, and its own tools after the login', async () => {
 		const served = keep(await serveBehindLogin(() => true));
 		const login = new BrowserLogin(served.url);
 		const problems: McpProblem[] = [];
@@ -107,7 +107,7 @@ describe('a server that wants a login', () => {
 		await expect(fromServer({ name: 'fixture', url: served.url, auth })).rejects.toMatchObject({ code: 'auth', data });
 	});
 
-	it('and refuses it, or fails at it: finishLogin says which of both, and repeats none of its words', async () => {
+	it('makes finishLogin tell a refusal from a failure, without words of the server', async () => {
 		const other = keep(await serve(() => new Response('token-of-somebody', { status: 500 })));
 		const server = { name: 'fixture', url: other.url };
 		const finish = (query: string) => {
@@ -120,7 +120,7 @@ describe('a server that wants a login', () => {
 		expect(failed).toMatchObject({ code: 'network', message: expect.not.stringContaining('token-of-somebody') });
 	});
 
-	it('again later: the accepted tools stay, and a call asks for it', async () => {
+	it('again later keeps the accepted tools, whose calls ask for the login', async () => {
 		const served = keep(await serveBehindLogin(() => true));
 		const login = new BrowserLogin(served.url);
 		const acceptance = inMemoryAcceptance();
@@ -135,7 +135,7 @@ describe('a server that wants a login', () => {
 		expect(isAskUser((await call(tools, 'see')).output)).toBe(true);
 	});
 
-	it('never sees the token of another one, and no result shows it', async () => {
+	it('never gets the token of another server, which no result shows', async () => {
 		const other = keep(await serve(() => new Response('', { status: 500 })));
 		const served = keep(await serveBehindLogin(() => true));
 		const login = new BrowserLogin(served.url);

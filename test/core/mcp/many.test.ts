@@ -19,7 +19,7 @@ const large = (name: string): FixtureTool => ({
 	work: () => text(`did ${name}`),
 });
 
-it('500 tools of 20 servers cost a turn no more than those that the model found', async () => {
+it('a turn with 500 tools of 20 servers sends only the found tools', async () => {
 	const connections = Array.from({ length: 20 }, (_, at) => {
 		const tools = Array.from({ length: 25 }, (_, n) => (at === 7 && n === 3 ? 'book_flight' : `work_${n}`));
 		const handler = createMcpHandler(createServer(Object.fromEntries(tools.map((name) => [name, large(name)]))));
@@ -43,7 +43,7 @@ it('500 tools of 20 servers cost a turn no more than those that the model found'
 	expect(Math.max(...sent)).toBeLessThan(5_000);
 });
 
-it('tools with 90 KB of schema each cost a turn no more than those that it found, and the readers are told their sizes', async () => {
+it('a turn with tools of 90 KB schemas sends only the found tools, and warns with the sizes', async () => {
 	const fat = (name: string): FixtureTool => ({
 		description: `Does ${name} with care.`,
 		properties: Object.fromEntries(
@@ -85,7 +85,7 @@ it('tools with 90 KB of schema each cost a turn no more than those that it found
 	expect(Math.max(...spent)).toBeLessThan(10_000);
 });
 
-it('a turn with tools of a server that is cut off is charged at least what it sent, however long their schemas are', async () => {
+it('an interrupted turn with long schemas is charged at least for its request', async () => {
 	const names = Array.from({ length: 50 }, (_, n) => (n === 3 ? 'book_flight' : `work_${n}`));
 	const small = createServer({ look: () => text('looked'), lookup: () => text('found') });
 	const servers = [small, createServer(Object.fromEntries(names.map((name) => [name, large(name)])))];
@@ -133,7 +133,7 @@ it('a turn with tools of a server that is cut off is charged at least what it se
 	}
 });
 
-it('whoever imports it loads the client of the protocol only with the first connection, and it has its size', async () => {
+it("the first connection loads the protocol's client, and an import does not", async () => {
 	const { outputFiles, metafile } = await build({
 		entryPoints: { mcp: 'src/core/mcp/index.ts', tool: 'src/core/tool/index.ts' },
 		bundle: true,

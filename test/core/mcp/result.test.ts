@@ -9,11 +9,11 @@ const read = (content: unknown, more: object = {}, of: typeof tool = tool) => re
 const text = (words: string) => ({ type: 'text', text: words });
 
 describe('the result of a call', () => {
-	it('of one text is that text', async () => {
+	it('is a text if it has one text', async () => {
 		expect(await read([text('hello')])).toBe('hello');
 	});
 
-	it('has images, audio, embedded resources and links as parts, in their order', async () => {
+	it('has images, audio, embedded resources and links as parts in order', async () => {
 		const result = await read([
 			text('see'),
 			{ type: 'image', data: 'aGk=', mimeType: 'image/png' },
@@ -32,7 +32,7 @@ describe('the result of a call', () => {
 		]);
 	});
 
-	it('with structured content is that content, also where a text repeats it', async () => {
+	it('is the structured content, even if a text repeats it', async () => {
 		expect(await read([text('{ "n": 1 }')], { structuredContent: { n: 1 } })).toEqual({ n: 1 });
 		expect(await read([], { structuredContent: { n: 1 } })).toEqual({ n: 1 });
 		expect(await read([text('one')], { structuredContent: { content: 'one' } })).toBe('one');
@@ -40,7 +40,7 @@ describe('the result of a call', () => {
 		expect(isParts(both) && both.parts.map((part) => part.text)).toEqual(['one', '{"n":1}']);
 	});
 
-	it('that is not what the tool promises says so to the model', async () => {
+	it("tells the model if it violates the tool's output schema", async () => {
 		for (const structuredContent of [{ n: 'one' }, undefined]) {
 			const result = await read([text('one')], { structuredContent }, checked);
 			expect(isParts(result) && result.parts[0]?.text).toMatch(/^\[This result is not what the tool promises: /);
@@ -60,7 +60,7 @@ describe('the result of a call', () => {
 		]);
 	});
 
-	it('that failed is an error with the words of the server, cut like any other', async () => {
+	it('is an error with the cut words of the server if the call failed', async () => {
 		await expect(read([text('no')], { isError: true })).rejects.toMatchObject({ message: 'no' });
 		await expect(read([], { isError: true, structuredContent: { why: 1 } })).rejects.toMatchObject({
 			message: '{"why":1}',
@@ -70,7 +70,7 @@ describe('the result of a call', () => {
 		});
 	});
 
-	it('of any content is a text, JSON or parts within the limits, and never a fault', async () => {
+	it('is a text, JSON or parts within the limits for any content', async () => {
 		const word = fc.oneof(fc.string(), fc.string({ unit: 'binary' }), fc.base64String());
 		const block = fc.oneof(
 			fc.record({ type: fc.constant('text'), text: word }),

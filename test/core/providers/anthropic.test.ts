@@ -48,7 +48,7 @@ function given(
 
 const adaptive = { type: 'adaptive', display: 'summarized' };
 
-describe('how much a model thinks', () => {
+describe('the effort of thinking', () => {
 	test.each([
 		['claude-opus-4-6', 'none', { type: 'disabled' }, undefined],
 		['claude-opus-4-6', 'xhigh', { type: 'adaptive' }, 'high'],
@@ -73,7 +73,7 @@ describe('how much a model thinks', () => {
 		expect(body.output_config).toEqual(effort && { effort });
 	});
 
-	test('a forced tool forbids thinking', async () => {
+	test('is ignored with a forced tool', async () => {
 		const options: Options = { reasoningEffort: 'high', toolChoice: 'required' };
 		const body = await sent(hello, { model: 'claude-opus-4-8', options, tools: [look] });
 		expect(body).toMatchObject({ tool_choice: { type: 'any' }, output_config: { effort: 'high' } });
@@ -81,7 +81,7 @@ describe('how much a model thinks', () => {
 	});
 });
 
-test('one call at a time is asked for, whatever tool is chosen', async () => {
+test('parallelToolCalls: false requests one call at a time for any tool choice', async () => {
 	for (const [toolChoice, type] of [
 		[undefined, 'auto'],
 		['required', 'any'],
@@ -92,8 +92,8 @@ test('one call at a time is asked for, whatever tool is chosen', async () => {
 	}
 });
 
-describe('a turn that goes back', () => {
-	test('has no empty text, and citations without their files', async () => {
+describe('a turn of the history', () => {
+	test('has no empty text, and no files in citations', async () => {
 		const thought = { type: 'thinking', thinking: '', signature: 'sig' };
 		const place = { type: 'char_location', cited_text: 'a', document_index: 0, start_char_index: 0, end_char_index: 1 };
 		const cited = { type: 'text', text: 'Yes.', citations: [{ ...place, file_id: null }] };
@@ -106,7 +106,7 @@ describe('a turn that goes back', () => {
 		expect(JSON.stringify(messages)).not.toMatch(/file_id|"text":""/);
 	});
 
-	test('goes on in its container, where a program waits for a result; another turn does not', async () => {
+	test('continues in its container only if it is the current turn', async () => {
 		const turn = given([{ type: 'tool_use', id: 'c1', name: 'look' }], { toolCalls: [call] }, 'container_1');
 		const result = chat.toolResultMessage({ id: 'c1', output: 'fine', isError: false });
 		expect((await sent([...hello, turn, result])).container).toEqual({ id: 'container_1' });
@@ -118,7 +118,7 @@ describe('a turn that goes back', () => {
 		expect((await sent([...hello, turn, result, ...hello])).container).toBeUndefined();
 	});
 
-	test('does not end with a space, where the answer is to go on', async () => {
+	test('does not end with a space if it is last', async () => {
 		const { messages } = await sent([...hello, chat.assistantMessage('The answer is \n')], { cache: '5m' });
 		const text = { type: 'text', text: 'The answer is', cache_control: { type: 'ephemeral' } };
 		expect(messages).toMatchObject([{ role: 'user' }, { role: 'assistant', content: [text] }]);
@@ -141,7 +141,7 @@ describe('results', () => {
 		return Array.isArray(messages) ? messages[2].content[0] : undefined;
 	};
 
-	test('one that is marked as an error holds text alone', async () => {
+	test('have only text if they are marked as errors', async () => {
 		const image = chat.imagePart('aGk=', 'image/png');
 		const source = { type: 'base64', media_type: 'image/png', data: 'aGk=' };
 		expect(await answered({ isError: true, parts: [chat.textPart('It broke.'), image] })).toEqual({
@@ -159,7 +159,7 @@ describe('results', () => {
 		});
 	});
 
-	test('an image of a type that the API refuses is named', async () => {
+	test('name an image of an unsupported type', async () => {
 		const images = [chat.imagePart('PHN2Zy8+', 'image/svg+xml'), chat.imagePart('/9j/', 'image/jpg')];
 		const [svg, jpeg] = [
 			{ type: 'text', text: '[image:image]' },
@@ -170,7 +170,7 @@ describe('results', () => {
 	});
 });
 
-test('thinking that the API does not take behind another conversation is left out of a second try', async () => {
+test('a second try leaves out thinking that the API refuses', async () => {
 	const thinking = { type: 'thinking', thinking: 'Hm', signature: 'c2ln' };
 	const thoughts = [thinking, { type: 'redacted_thinking', data: 'x' }];
 	const history = [...hello, given([...thoughts, { type: 'text', text: 'Hi' }]), ...hello, given(thoughts), ...hello];
@@ -211,7 +211,7 @@ describe('a system message within the conversation', () => {
 	const front = (...texts: string[]) => [{ type: 'text', text: texts.join('\n\n') }];
 	const reply = chat.assistantMessage('Salve.');
 
-	test('stands between a user’s turn and the answer, and stays there', async () => {
+	test("stays between the user's turn and the answer", async () => {
 		const first = await sent([...hello, reply, now, ...hello]);
 		expect(first.system).toEqual(front('Be brief.'));
 		expect(first.messages).toMatchObject([{ role: 'user' }, { role: 'assistant' }, { role: 'user' }, system]);
@@ -220,7 +220,7 @@ describe('a system message within the conversation', () => {
 		expect(next.messages).toMatchObject([...[first.messages].flat(), { role: 'assistant' }, { role: 'user' }]);
 	});
 
-	test('stands behind all results of a turn, and is one with its neighbour', async () => {
+	test('follows all results of a turn, joined with its neighbour', async () => {
 		const results = chat.toolResultMessage({ id: 'c1', output: 'fine', isError: false });
 		const asked = chat.assistantMessage('', [call]);
 		const { messages } = await sent([...hello, asked, now, results, now, reply, ...hello]);
@@ -229,13 +229,13 @@ describe('a system message within the conversation', () => {
 		expect(messages).toMatchObject([...roles, { role: 'user' }]);
 	});
 
-	test('is not marked for the cache, but the turn before it is', async () => {
+	test('is not marked for the cache, unlike the turn before it', async () => {
 		const { messages } = await sent([...hello, now], { cache: '5m' });
 		const marked = { type: 'text', text: 'Hello', cache_control: { type: 'ephemeral' } };
 		expect(messages).toEqual([{ role: 'user', content: [marked] }, system]);
 	});
 
-	test('at the front it is part of the system prompt', async () => {
+	test('is part of the system prompt at the beginning', async () => {
 		const body = await sent([now, ...hello]);
 		expect(body.system).toEqual(front('Be brief.', 'Now in Latin.'));
 		expect(JSON.stringify(body.messages)).not.toContain('Latin');
@@ -245,7 +245,7 @@ describe('a system message within the conversation', () => {
 		['behind the last answer', model, [...hello, reply, now]],
 		['for an older model', 'claude-opus-4-7', [...hello, now]],
 		['for Sonnet 5', 'claude-sonnet-5', [...hello, now]],
-	])('%s it is a user’s text in its place, and leaves the system prompt as it is', async (_, name, messages) => {
+	])('%s is a user message in its place', async (_, name, messages) => {
 		const body = await sent(messages, { model: name });
 		expect(body.system).toEqual(front('Be brief.'));
 		const text = { type: 'text', text: '<system>\nNow in Latin.\n</system>' };
@@ -253,7 +253,7 @@ describe('a system message within the conversation', () => {
 	});
 });
 
-test('a whole answer that max_tokens cut in the middle of a call leaves that call out, and those before it in', async () => {
+test('a whole answer that max_tokens cut loses its last call', async () => {
 	const content = [
 		{ type: 'tool_use', id: 'toolu_1', name: 'look', input: { city: 'Ulm' } },
 		{ type: 'tool_use', id: 'toolu_2', name: 'look', input: { city: 'Bo' } },
@@ -267,7 +267,7 @@ test('a whole answer that max_tokens cut in the middle of a call leaves that cal
 	expect(reply?.toolCalls).toHaveLength(1);
 });
 
-test('the usual speed that an answer names has the usual price', async () => {
+test('an answer with the usual speed has the usual price', async () => {
 	const usage = { input_tokens: 1_000_000, output_tokens: 0, speed: 'standard', service_tier: 'standard' };
 	const provider = providers.anthropic({
 		apiKey: 'sk-test',
@@ -276,7 +276,7 @@ test('the usual speed that an answer names has the usual price', async () => {
 	expect((await provider.chatFn?.('claude-haiku-4-5', hello))?.usage).toMatchObject({ costUsd: 1 });
 });
 
-test('a cache of an hour that the body asks for is reserved', () => {
+test('a cache of an hour in the body is reserved', () => {
 	const asked = { inputTokens: 1_000_000, outputTokens: 0 };
 	const most = (body?: object) =>
 		providers.anthropic({ apiKey: 'sk-test', body: { ...body } }).computeMost?.('claude-haiku-4-5', asked).usd;
@@ -284,7 +284,7 @@ test('a cache of an hour that the body asks for is reserved', () => {
 	expect(most({ cache_control: { type: 'ephemeral', ttl: '1h' } })).toBeCloseTo(2);
 });
 
-test('what several runs for one answer wrote to a cache of an hour has its price', async () => {
+test('writes of several iterations to a cache of an hour have their price', async () => {
 	const run = { input_tokens: 0, output_tokens: 0, cache_creation_input_tokens: 1_000_000 };
 	const hour = { cache_creation: { ephemeral_1h_input_tokens: 1_000_000 } };
 	const provider = providers.anthropic({
@@ -306,7 +306,7 @@ test('what several runs for one answer wrote to a cache of an hour has its price
 	expect((await provider.chatFn?.('claude-haiku-4-5', hello))?.usage).toMatchObject({ costUsd: 4 });
 });
 
-test('code that ran before a reply was cut off has its price', async () => {
+test('code execution in an interrupted reply has its price', async () => {
 	const events = [
 		{ type: 'message_start', message: { content: [], usage: { input_tokens: 10, output_tokens: 1 } } },
 		{

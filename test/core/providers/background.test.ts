@@ -79,7 +79,7 @@ beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 
 afterEach(() => void vi.useRealTimers());
 
 describe('a response of OpenAI in the background', () => {
-	test.each([true, false])('is asked for by its id until it is finished, with streaming %s', async (stream) => {
+	test.each([true, false])('is requested by its id until it is finished, with streaming %s', async (stream) => {
 		const { sent, bodies, options } = openai(at('queued'), at('in_progress'), completed);
 		const { text, usage } = await end(options, stream);
 		expect(text).toBe('All of it.');
@@ -109,7 +109,7 @@ describe('a response of OpenAI in the background', () => {
 		},
 	);
 
-	test('survives connections that are lost and servers that are busy, but not for ever', async () => {
+	test('survives lost connections and busy servers, up to a limit', async () => {
 		const lost = new TypeError('fetch failed');
 		const busy = (): Response => Response.json({ error: { message: 'Busy.' } }, { status: 503 });
 		const some = openai(at('queued'), lost, busy(), lost, at('in_progress'), lost, busy(), lost, completed);
@@ -120,7 +120,7 @@ describe('a response of OpenAI in the background', () => {
 		expect(many.sent.slice(-1)).toEqual(['POST /v1/responses/resp_1/cancel']);
 	});
 
-	test('may take longer than a model may be silent, and fails where it failed', async () => {
+	test('may take longer than the idle limit, and fails if the provider reports a failure', async () => {
 		const working = Array.from({ length: 100 }, () => at('in_progress'));
 		const { options } = openai(at('queued'), ...working, completed);
 		const timeouts = { firstEventMs: 20_000, idleMs: 20_000 };
@@ -132,7 +132,7 @@ describe('a response of OpenAI in the background', () => {
 		expect(other.sent).toEqual(['POST /v1/responses', 'GET /v1/responses/resp_1']);
 	});
 
-	test('is ended at the provider when the run is cancelled', async () => {
+	test('is cancelled at the provider if the run is cancelled', async () => {
 		const { sent, hangs, options } = openai(at('queued'), at('in_progress'));
 		const own = new AbortController();
 		const run = startRun({ ...options, signal: own.signal }, hello);
@@ -142,7 +142,7 @@ describe('a response of OpenAI in the background', () => {
 		expect(sent.at(-1)).toBe('POST /v1/responses/resp_1/cancel');
 	});
 
-	test('is stored only where it is in the background', async () => {
+	test('is stored only in the background', async () => {
 		const sent: unknown[] = [];
 		const provider = providers.openai({
 			apiKey: 'key',

@@ -56,7 +56,7 @@ afterEach(() => {
 	vi.useRealTimers();
 });
 
-test('at least 120 of the bills are of recorded replies', () => {
+test('the bills include at least 120 recorded replies', () => {
 	const recorded = [...bills.values()].flat().filter(({ source }) => !source.startsWith('written by hand'));
 	expect(recorded.length).toBeGreaterThanOrEqual(120);
 });
@@ -121,7 +121,7 @@ function readObjects(from: Record<string, unknown>, key: string): Record<string,
 	return v.parse(v.fallback(v.array(AnyObject), []), from[key]);
 }
 
-test('a reply with an image whose tokens it does not report has an unknown cost, and says of what', async () => {
+test('a reply with an image without reported tokens has an unknown cost with the reason', async () => {
 	const bill = bills.get('openai')?.find(({ name }) => name === 'an image by gpt-image-1');
 	if (bill === undefined) throw new Error('the bill of an image is missing');
 	const { tool_usage: _, ...body } = bill.body;
@@ -130,7 +130,7 @@ test('a reply with an image whose tokens it does not report has an unknown cost,
 	expect(usage?.unpriced).toContain('unmetered_images');
 });
 
-test('a reply that says that its speed is the usual one costs the usual price', async () => {
+test('a reply with the usual speed costs the usual price', async () => {
 	const bill = bills.get('anthropic')?.find(({ body }) => !('speed' in readObject(body, 'usage')));
 	if (bill === undefined) throw new Error('the bill of a usual reply is missing');
 	const body = { ...bill.body, usage: { ...readObject(bill.body, 'usage'), speed: 'standard' } };

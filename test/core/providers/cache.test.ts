@@ -65,7 +65,7 @@ describe('Anthropic', () => {
 		),
 	});
 
-	test('marks the tools, the system prompt, the end, and the end of the request before, however long the turn', async () => {
+	test('marks the tools, the system prompt, the end, and the end of the previous request for any length of a turn', async () => {
 		const ids = Array.from({ length: 30 }, (_, n) => `c${n}`);
 		const { body } = await send(providers.anthropic, model, { messages: [...hello, ...ask('a'), ...ask(...ids)] });
 		expect(listMarks(body)).toEqual({
@@ -78,13 +78,13 @@ describe('Anthropic', () => {
 		});
 	});
 
-	test('the request before ended where this one has its first mark', async () => {
+	test('sets its first mark at the end of the previous request', async () => {
 		const before = await send(providers.anthropic, model, { messages: [...hello, ...ask('a')] });
 		const { body } = await send(providers.anthropic, model, { messages: [...hello, ...ask('a'), ...ask('b')] });
 		expect(listMarks(before.body).messages.at(-1)).toEqual(listMarks(body).messages[0]);
 	});
 
-	test('marks what stands in front of thinking, which cannot be marked', async () => {
+	test('marks the block before thinking, which cannot be marked', async () => {
 		const thinking = { type: 'thinking', thinking: '', signature: 's' };
 		const paused: Message = {
 			role: 'assistant',
@@ -114,7 +114,7 @@ describe('Anthropic', () => {
 	]);
 	const messages = [...hello, ...ask('a', 'b')];
 
-	test('a tool that a result brought is deferred, and the result refers to it in front of its text', async () => {
+	test('defers a found tool, and refers to it in the result before the text', async () => {
 		const { body } = await send(providers.anthropic, model, { messages, foundBy: found });
 		expect(
 			list(body.tools).map(({ name, defer_loading, cache_control }) => [name, defer_loading, cache_control]),
@@ -134,7 +134,7 @@ describe('Anthropic', () => {
 	test.each([
 		['of an older model', 'claude-3-7-sonnet-latest', messages],
 		['whose result is not sent', model, hello],
-	])('a tool %s stands at the end of the list', async (_, name, sent) => {
+	])('lists a tool %s last', async (_, name, sent) => {
 		const { body } = await send(providers.anthropic, name, { messages: sent, foundBy: found });
 		expect(JSON.stringify(body)).not.toMatch(/defer_loading|tool_reference/);
 		expect(listMarks(body).tools).toEqual(['later']);
@@ -156,7 +156,7 @@ describe('OpenAI', () => {
 		expect(JSON.parse(JSON.stringify({ prompt_cache_key, prompt_cache_retention }))).toEqual(fields);
 	});
 
-	test('adds a tool behind the results of the turn that brought it', async () => {
+	test('adds a found tool after the results of its turn', async () => {
 		const foundBy = new Map([['later', 'a']]);
 		const { body } = await send(providers.openai, 'gpt-5.6', {
 			messages: [...hello, ...ask('a', 'b'), ...hello],
@@ -179,7 +179,7 @@ describe('OpenAI', () => {
 	});
 });
 
-test('xAI, Workers AI and endpoints that know how are told which conversation it is; others are not', async () => {
+test('xAI, Workers AI and some endpoints get the key of the conversation', async () => {
 	const options = { cacheKey: 'k' };
 	expect((await send(providers.xai, 'grok-4', options)).body.prompt_cache_key).toBe('k');
 	const at = (baseURL: string) => (settings: object) =>
@@ -202,7 +202,7 @@ test('xAI, Workers AI and endpoints that know how are told which conversation it
 	expect(runs[1]).not.toHaveProperty('extraHeaders');
 });
 
-test('a run passes on the cache, its key, and which call brought a tool; a summary is not kept', async () => {
+test('a run passes on the cache, its key and the origins of tools, and caches no summary', async () => {
 	const many = Array.from({ length: 41 }, (_, n) => readTool(`tool_${n}`, () => n));
 	const search = calling({ id: 's', name: 'search_tools', input: { query: 'tool_7' } });
 	const { requests } = await finish([search, 'done'], { tools: many, cache: '1h', cacheKey: 'k' });

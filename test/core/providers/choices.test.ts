@@ -48,7 +48,7 @@ async function refusal(name: keyof typeof makers, ...providerTools: ProviderTool
 const places = { city: 'Ulm', type: 'approximate' } as const;
 
 describe('Anthropic gets', () => {
-	test('each tool in its own version, with the limits', async () => {
+	test('each tool in its newest version, with the limits', async () => {
 		const { body, headers } = await send('anthropic', {
 			providerTools: [
 				'web_search',
@@ -81,7 +81,7 @@ describe('Anthropic gets', () => {
 		expect(headers.get('anthropic-beta')).toBeNull();
 	});
 
-	test('an MCP server as a server and its tools, with the header that this needs', async () => {
+	test('an MCP server with its tools and the required header', async () => {
 		const default_config = { defer_loading: true };
 		const { body, headers } = await send('anthropic', {
 			providerTools: [
@@ -117,7 +117,7 @@ describe('Anthropic gets', () => {
 });
 
 describe('OpenAI gets', () => {
-	test('each tool with its fields, the most uses of all, and a word that it shows what came of them', async () => {
+	test('each tool with its fields, the most uses, and the requested results', async () => {
 		const { body } = await send('openai', {
 			providerTools: [
 				{ type: 'web_search', maxUses: 2, allowedDomains: ['a.example'], search_context_size: 'low' },
@@ -150,7 +150,7 @@ describe('OpenAI gets', () => {
 		]);
 	});
 
-	test('blocked domains, and the container that an agent names', async () => {
+	test('blocked domains, and the container of the agent', async () => {
 		const { body } = await send('openai', {
 			providerTools: [
 				{ type: 'web_search', blockedDomains: ['b.example'] },
@@ -199,7 +199,7 @@ describe('xAI gets', () => {
 		expect(body.max_tool_calls).toBeUndefined();
 	});
 
-	test('no limit of its tools, so all uses that the agent expects are reserved', () => {
+	test('no limit of its tools, so all expected uses are reserved', () => {
 		const provider = providers.xai({ apiKey: 'k' });
 		const most = (maxUses?: number) =>
 			provider.computeMost?.('grok-4.5', {
@@ -212,7 +212,7 @@ describe('xAI gets', () => {
 		expect(most(20)).toMatchObject({ unitsUsd: 0.1 });
 	});
 
-	test('priority, and no tier that it does not know', async () => {
+	test('priority, and no unknown tier', async () => {
 		expect((await send('xai', { serviceTier: 'priority', endUser: 'u_1' })).body).toMatchObject({
 			service_tier: 'priority',
 			user: 'u_1',
@@ -242,7 +242,7 @@ describe('Gemini gets', () => {
 		expect(body.toolConfig).toBeUndefined();
 	});
 
-	test('a word that functions stand beside its tools, which models before 3 refuse', async () => {
+	test('functions together with its own tools only since version 3', async () => {
 		const { body } = await send('gemini', { providerTools: ['web_search'], model: 'gemini-3-flash' }, [look]);
 		expect(body.toolConfig).toEqual({ includeServerSideToolInvocations: true });
 		expect(body.tools).toEqual([
@@ -257,7 +257,7 @@ describe('Gemini gets', () => {
 });
 
 describe('endpoints of Chat Completions get', () => {
-	test('the tools that Groq has, by its names', async () => {
+	test('the tools of Groq by its names', async () => {
 		const { body } = await send('groq', { providerTools: ['web_search', 'code_execution'], endUser: 'u_1' });
 		expect(body).toMatchObject({ tools: [{ type: 'browser_search' }, { type: 'code_interpreter' }], user: 'u_1' });
 	});
@@ -285,13 +285,13 @@ describe('endpoints of Chat Completions get', () => {
 		expect(Object.keys(body).find((key) => body[key] === 'u_1')).toBe(field);
 	});
 
-	test('a tool of the endpoint under its own name', async () => {
+	test('a tool of the endpoint by its own name', async () => {
 		const { body } = await send('openaiChat', { providerTools: [{ type: 'lookup', depth: 2 }] });
 		expect(body.tools).toEqual([{ type: 'lookup', depth: 2 }]);
 	});
 });
 
-describe('domains are refused where they would be left out', () => {
+describe('domains are refused if the provider ignores them', () => {
 	const limited = { type: 'web_search', allowedDomains: ['a.example'] };
 	test.each([
 		['gemini', limited, 'Gemini has no allowedDomains for web_search'],
@@ -314,8 +314,8 @@ const look = tool.define({
 	provider: { strict: true, deferLoading: true, allowedCallers: ['direct', 'code_execution_20250825'] },
 });
 
-describe('what a tool says to its provider', () => {
-	test('reaches Anthropic, and is no place for the mark of the cache', async () => {
+describe('the provider settings of a tool', () => {
+	test('reach Anthropic, without a cache mark on a deferred tool', async () => {
 		const plain = tool.define({ name: 'see', description: 'Sees.', inputSchema });
 		const { body } = await send('anthropic', {}, [plain, look]);
 		const expected: Partial<Anthropic.Tool> = {
@@ -331,13 +331,13 @@ describe('what a tool says to its provider', () => {
 		expect(body.tools).not.toEqual([expect.anything(), expect.objectContaining({ cache_control: expect.anything() })]);
 	});
 
-	test('reaches OpenAI', async () => {
+	test('reach OpenAI', async () => {
 		const expected: Partial<ResponsesTool> = { type: 'function', name: 'look', strict: true, defer_loading: true };
 		const { body } = await send('openai', {}, [look]);
 		expect(body.tools).toEqual([expect.objectContaining(expected)]);
 	});
 
-	test('reaches Chat Completions as far as they have it', async () => {
+	test('reach Chat Completions with strict', async () => {
 		const { body } = await send('groq', {}, [look]);
 		expect(body.tools).toEqual([
 			{ type: 'function', function: expect.objectContaining({ name: 'look', strict: true }) },
@@ -345,12 +345,12 @@ describe('what a tool says to its provider', () => {
 		expect(JSON.stringify(body)).not.toContain('defer');
 	});
 
-	test('does not reach Gemini, which has no such field', async () => {
+	test('do not reach Gemini, which has no such field', async () => {
 		const { body } = await send('gemini', {}, [look]);
 		expect(JSON.stringify(body)).not.toMatch(/strict|defer|callers/i);
 	});
 
-	test('survives JSON, and has no other fields', () => {
+	test('survive JSON, and have no other fields', () => {
 		expect(tool.toData([look])[0]?.provider).toEqual(look.provider);
 		const wrong = { name: 'x', description: 'X.', inputSchema: {}, provider: { stricct: true } };
 		expect(() => tool.define(wrong as never)).toThrow(

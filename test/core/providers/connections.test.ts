@@ -22,7 +22,7 @@ const replies: readonly NeutralReply[] = [
 ];
 
 describe.each(dialects.filter(({ can }) => can.endsItself))('$name', (dialect) => {
-	test('the calls of runs share their connections, though each answer ends after the run has gone on', async () => {
+	test('runs reuse connections, even if an answer ends after its run continued', async () => {
 		/** Ends the answer that is open, as the server sees it. */
 		let endAnswer: () => Promise<unknown> = async () => {};
 		const look: Tool = {

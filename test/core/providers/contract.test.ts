@@ -197,7 +197,7 @@ describe.each(dialects)('$name', (dialect) => {
 		return dialect.hear(exchange?.body, exchange?.path ?? '');
 	}
 
-	describe('streamed and whole, a reply is the same, and its deltas add up to it:', () => {
+	describe('a reply is the same streamed and whole, and is the sum of its deltas:', () => {
 		test.each(cases.filter(({ needs }) => needs === undefined || dialect.can[needs]))(
 			'$name comes the same both ways',
 			async ({ sent, expected }) => {
@@ -219,7 +219,7 @@ describe.each(dialects)('$name', (dialect) => {
 		});
 	});
 
-	test('usage counts all input and all output, and names what was cached and what was thought', async () => {
+	test('counts all input and output, and the cached and reasoning tokens', async () => {
 		const reply: NeutralReply = {
 			text: 'Hi',
 			stop: 'end_turn',
@@ -240,7 +240,7 @@ describe.each(dialects)('$name', (dialect) => {
 		expect(wholeReply.usage).toMatchObject(expected);
 	});
 
-	test('a turn of a run is what the adapter streamed', async () => {
+	test('a turn of a run is the streamed reply', async () => {
 		const reply: NeutralReply = {
 			text: 'Let me add.',
 			calls: [{ id: 'call_1', name: addAlias, argumentsJson: '{"x":1,"y":2}' }],
@@ -256,7 +256,7 @@ describe.each(dialects)('$name', (dialect) => {
 	});
 
 	describe('a request', () => {
-		test('goes to the right place with the key, and says whether it wants a stream', async () => {
+		test('goes to the right address with the key, and tells whether to stream', async () => {
 			const reply: NeutralReply = { text: 'Hi', stop: 'end_turn' };
 			await both(dialect, { events: dialect.events(reply), body: dialect.body(reply) });
 			expect(server.requests).toHaveLength(2);
@@ -272,24 +272,24 @@ describe.each(dialects)('$name', (dialect) => {
 			expect(dialect.hear(second?.body, second?.path ?? '')).toMatchObject({ stream: false, model: dialect.wireModel });
 		});
 
-		test('has the system prompt apart from the turns', async () => {
+		test('has the system prompt apart from the messages', async () => {
 			const { system, turns } = await heard({ system: 'Be brief.' });
 			expect(system).toBe('Be brief.');
 			expect(turns).toEqual([{ role: 'user', parts: [{ kind: 'text', text: 'Hello' }] }]);
 		});
 
-		test('has no system prompt where there is none', async () => {
+		test('has no empty system prompt', async () => {
 			expect((await heard({})).system).toBeUndefined();
 		});
 
-		test('keeps what a system message of the history says', async () => {
+		test('keeps a system message of the history', async () => {
 			const messages: Message[] = [{ role: 'system', content: 'Speak Latin.' }, ...hello];
 			const { system, turns } = await heard({ system: 'Be brief.', messages });
 			expect(`${system} ${JSON.stringify(turns)}`).toContain('Be brief.');
 			expect(`${system} ${JSON.stringify(turns)}`).toContain('Speak Latin.');
 		});
 
-		test('begins with the summary of what came before, which the model itself was asked for', async () => {
+		test('begins with the summary of the model', async () => {
 			const [old, kept] = [0, 1].map((n): Message[] => [
 				chat.userMessage(`Question ${n}. ${'x'.repeat(n === 0 ? 26_000 : 12_000)}`),
 				chat.assistantMessage('I look.', [{ id: `call_${n}`, name: 'look', input: { city: 'Bern' } }]),
@@ -319,18 +319,18 @@ describe.each(dialects)('$name', (dialect) => {
 			expect(JSON.stringify(second)).not.toContain('Question 0.');
 		});
 
-		test('has the limit of its output', async () => {
+		test('has the limit of the output', async () => {
 			expect((await heard({}, { maxOutputTokens: 1234 })).maxOutputTokens).toBe(1234);
 		});
 
-		test('has the tools, under names that the API takes', async () => {
+		test('has the tools with names that the API takes', async () => {
 			const { tools } = await heard({ tools: [look, add] });
 			expect(tools.map(({ name }) => name)).toEqual(['look', addAlias]);
 			expect(tools.map(({ description }) => description)).toEqual(['Looks at a city.', 'Adds two integers.']);
 			expect(tools[0]?.schema).toMatchObject({ properties: { city: { type: 'string' } }, required: ['city'] });
 		});
 
-		test('takes a tool that has no parameters', async () => {
+		test('has a tool without parameters', async () => {
 			const { tools } = await heard({ tools: [{ name: 'ping', inputSchema: { type: 'object' } }] });
 			expect(tools.map(({ name }) => name)).toEqual(['ping']);
 		});
@@ -369,7 +369,7 @@ describe.each(dialects)('$name', (dialect) => {
 			expect(readMedia(turns[0]?.parts)).toEqual([{ kind: 'image', data: 'aGVsbG8=', mime: 'image/png' }]);
 		});
 
-		test('has a PDF by its bytes, or says that it was there', async () => {
+		test('has a PDF by its bytes, or a placeholder', async () => {
 			const part = { kind: 'file', data: 'JVBERi0=', mime: 'application/pdf', name: 'plan.pdf' } as const;
 			const { turns } = await heard({ messages: [chat.userMessage([part])] });
 			const media = { kind: 'file', data: 'JVBERi0=', mime: 'application/pdf' } as const;
@@ -377,7 +377,7 @@ describe.each(dialects)('$name', (dialect) => {
 			else expectMediaOrText(turns[0]?.parts, media, '[file:plan.pdf]');
 		});
 
-		test('has audio by its bytes, or says that it was there', async () => {
+		test('has audio by its bytes, or a placeholder', async () => {
 			const part = { kind: 'audio', data: 'UklGRg==', mime: 'audio/wav', name: 'memo.wav' } as const;
 			const { turns } = await heard({ messages: [chat.userMessage([part])] });
 			const media = { kind: 'audio', data: 'UklGRg==', mime: 'audio/wav' } as const;
@@ -385,7 +385,7 @@ describe.each(dialects)('$name', (dialect) => {
 			else expectMediaOrText(turns[0]?.parts, media, '[audio:memo.wav]');
 		});
 
-		test('has the calls of the history and their results, each to its call', async () => {
+		test('has the calls of the history with their results', async () => {
 			const { turns } = await heard({ tools: [look, add], messages: twoCalls });
 			expect(turns.map(({ role }) => role)).toEqual(['user', 'assistant', 'user']);
 			const calls = turns[1]?.parts.filter((part) => part.kind === 'call') ?? [];
@@ -401,7 +401,7 @@ describe.each(dialects)('$name', (dialect) => {
 			}
 		});
 
-		test('says that a result is an error, at least with its text', async () => {
+		test('marks a failed result, at least in its text', async () => {
 			const messages = [
 				...twoCalls.slice(0, 2),
 				chat.toolResultMessage({ id: 'call_1', output: 'no such city', isError: true }),
@@ -414,7 +414,7 @@ describe.each(dialects)('$name', (dialect) => {
 			if (dialect.can.errorResults) expect(results.map(({ isError }) => isError)).toEqual([true, false]);
 		});
 
-		test('has the image that a tool gave back', async () => {
+		test("has the image of a tool's result", async () => {
 			const messages: Message[] = [
 				...twoCalls.slice(0, 2),
 				{
@@ -432,23 +432,23 @@ describe.each(dialects)('$name', (dialect) => {
 			]);
 		});
 
-		test('is one that the API takes where the user speaks after a result', async () => {
+		test('is valid with a user message after a result', async () => {
 			const { turns } = await heard({ tools: [look, add], messages: [...twoCalls, chat.userMessage('And now?')] });
 			expect(JSON.stringify(turns.at(-1))).toContain('And now?');
 		});
 
-		test('is one that the API takes where a turn said nothing', async () => {
+		test('is valid with an empty turn', async () => {
 			const messages = [...hello, chat.assistantMessage(''), chat.userMessage('Are you there?')];
 			expect(JSON.stringify(await heard({ messages }))).toContain('Are you there?');
 		});
 
-		test('is one that the API takes where two users speak in a row', async () => {
+		test('is valid with two user messages in a row', async () => {
 			const text = JSON.stringify(await heard({ messages: [chat.userMessage('One.'), chat.userMessage('Two.')] }));
 			expect(text).toContain('One.');
 			expect(text).toContain('Two.');
 		});
 
-		test('is one that the API takes where call ids come from another provider', async () => {
+		test('is valid with call ids of another provider', async () => {
 			const ids = ['functions.look:0', `call_${'x'.repeat(90)}|fc_1`];
 			const messages: Message[] = [
 				...hello,
@@ -468,7 +468,7 @@ describe.each(dialects)('$name', (dialect) => {
 			}
 		});
 
-		test('takes a call whose input was no JSON, and its error', async () => {
+		test('is valid with a call whose input is not JSON, and its error', async () => {
 			const messages: Message[] = [
 				...hello,
 				chat.assistantMessage('', [{ id: 'call_1', name: 'look', input: '{"city": Ulm' }]),
@@ -477,7 +477,7 @@ describe.each(dialects)('$name', (dialect) => {
 			expect(JSON.stringify(await heard({ tools: [look], messages }))).toContain('that is no JSON');
 		});
 
-		test('never has what the model thought as a text', async () => {
+		test("never has the model's thinking as a text", async () => {
 			const messages: Message[] = [
 				...hello,
 				{ role: 'assistant', content: 'Hi.', reasoning: 'a-secret-thought' },
@@ -486,12 +486,12 @@ describe.each(dialects)('$name', (dialect) => {
 			expect(JSON.stringify(await heard({ messages }))).not.toContain('a-secret-thought');
 		});
 
-		test('has the schema of its output', async () => {
+		test('has the output schema', async () => {
 			const { outputSchema } = await heard({}, { outputSchema: citySchema });
 			expect(outputSchema).toMatchObject({ properties: { city: { type: 'string' } }, required: ['city'] });
 		});
 
-		test.each(['low', 'medium', 'high'] as const)('says how much to think: %s', async (reasoningEffort) => {
+		test.each(['low', 'medium', 'high'] as const)('has the reasoning effort %s', async (reasoningEffort) => {
 			const { effort } = await heard({}, { reasoningEffort });
 			if (typeof effort === 'number') expect(effort).toBeGreaterThan(0);
 			else expect(effort).toMatch(/^(low|medium|high|adaptive)$/i);
@@ -505,14 +505,14 @@ describe.each(dialects)('$name', (dialect) => {
 			},
 		);
 
-		test('is one that the API takes with an effort and a forced tool', async () => {
+		test('is valid with an effort and a forced tool', async () => {
 			const options = { reasoningEffort: 'high', toolChoice: 'required', maxOutputTokens: 2000 } as const;
 			expect((await heard({ tools: [look] }, options)).tools).toHaveLength(1);
 		});
 	});
 });
 
-describe.each(dialects.filter(({ memories }) => memories.length > 0))('what $name needs back', (dialect) => {
+describe.each(dialects.filter(({ memories }) => memories.length > 0))('the metadata of $name', (dialect) => {
 	test.each(dialect.memories)('comes back unchanged: $name', async (memory) => {
 		for (const reply of await remembered(dialect, memory)) {
 			const exchange = await sendHistory(dialect, readHistory(reply), memory);
@@ -521,7 +521,7 @@ describe.each(dialects.filter(({ memories }) => memories.length > 0))('what $nam
 		}
 	});
 
-	test.each(dialect.memories)('is sent to no other provider: $name', async (memory) => {
+	test.each(dialect.memories)('is not sent to another provider: $name', async (memory) => {
 		for (const reply of await remembered(dialect, memory)) {
 			for (const other of dialects.filter((one) => one !== dialect || memory.provider !== undefined)) {
 				const exchange = await sendHistory(other, readHistory(reply), {});
@@ -590,7 +590,7 @@ async function sendHistory(
 }
 
 describe('anthropic, beside the contract', () => {
-	test('of several runs for one answer only those counts are summed that some run has', async () => {
+	test('sums the reported counts of several iterations', async () => {
 		const iterations = [
 			{ type: 'message', input_tokens: 10, output_tokens: 40 },
 			{ type: 'fallback_message', input_tokens: 12, output_tokens: 30 },
@@ -608,7 +608,7 @@ describe('gemini, beside the contract', () => {
 	const dialect = dialects.find(({ name }) => name === 'gemini') ?? dialects[0];
 	if (dialect === undefined) throw new Error('there are no dialects');
 
-	test('calls without ids get one each', async () => {
+	test('creates missing call ids', async () => {
 		const parts = ['Ulm', 'Bonn'].map((city) => ({ functionCall: { name: 'look', args: { city } } }));
 		const { streamedReply, wholeReply } = await both(dialect, {
 			events: geminiEvents(parts, { stop: 'tool_use' }),
@@ -623,7 +623,7 @@ describe('gemini, beside the contract', () => {
 		}
 	});
 
-	test('a signature on an empty text at the end comes back', async () => {
+	test('sends back a signature on an empty text at the end', async () => {
 		const parts = [{ text: 'Let me look.' }, { text: '', thoughtSignature: 'sig-at-the-end' }];
 		const { streamedReply } = await both(dialect, {
 			events: geminiEvents(parts, { stop: 'end_turn' }),
@@ -634,7 +634,7 @@ describe('gemini, beside the contract', () => {
 		expect(JSON.stringify(exchange.body)).toContain('Let me look.');
 	});
 
-	test('code that ran there, and its result, are not text and not calls', async () => {
+	test('reads executed code and its result as neither text nor calls', async () => {
 		const parts = [
 			{ text: 'Let me count.' },
 			{ executableCode: { language: 'PYTHON', code: 'print(40 + 2)' } },
@@ -656,7 +656,7 @@ describe('workers-ai with an older model, beside the contract', () => {
 	const dialect = dialects.find(({ name }) => name === 'workers-ai') ?? dialects[0];
 	if (dialect === undefined) throw new Error('there are no dialects');
 
-	test('answers a text, streamed and whole, as the others do', async () => {
+	test('reads a text, streamed and whole', async () => {
 		const { streamedReply, wholeReply, deltas } = await both(dialect, {
 			events: plainEvents('Grüße from the model.'),
 			body: plainBody('Grüße from the model.'),
@@ -667,7 +667,7 @@ describe('workers-ai with an older model, beside the contract', () => {
 		expectDeltas(streamedReply, deltas);
 	});
 
-	test('a call, whose arguments are an object and whose id is missing', async () => {
+	test('reads a call with an object as arguments and without an id', async () => {
 		const calls = [{ name: addAlias, arguments: { x: 1, y: 2 } }];
 		const { streamedReply, wholeReply } = await both(dialect, {
 			events: plainEvents('', undefined, calls),
@@ -682,7 +682,7 @@ describe('workers-ai with an older model, beside the contract', () => {
 });
 
 describe('openai-chat, beside the contract', () => {
-	test('a failure that comes with status 200 is a failure', async () => {
+	test('reads a failure with status 200', async () => {
 		const dialect = dialects.find(({ name }) => name === 'openai-chat') ?? dialects[0];
 		if (dialect === undefined) throw new Error('there are no dialects');
 		server.play((exchange) => exchange.json(200, { error: { code: 429, message: 'Provider returned error' } }));

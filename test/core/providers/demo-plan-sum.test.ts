@@ -11,10 +11,10 @@ test.each([
 	['take 3 and (then) 4*5 + x', '4*5'],
 	['((1+2)*3', '((1+2)*3'],
 	['2 ^ (3 + 1)) !', '2 ^ (3 + 1))'],
-])('the sum in %j is %j', (text, sum) => {
+])('findSum finds in %j the sum %j', (text, sum) => {
 	expect(findSum(text)).toBe(sum);
 });
 
-test.each(['', 'none', '3', '3 +', '+ 3', '(', '3 4 5', '10/x', ') 3'])('%j holds no sum', (text) => {
+test.each(['', 'none', '3', '3 +', '+ 3', '(', '3 4 5', '10/x', ') 3'])('findSum finds no sum in %j', (text) => {
 	expect(findSum(text)).toBeUndefined();
 });

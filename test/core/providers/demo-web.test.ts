@@ -29,7 +29,7 @@ describe('the demo model and the web', () => {
 		expect(answer).toBe('I have read Tea.\n\nI have read Milk.');
 	});
 
-	test('writes what it read to the file that the message names', async () => {
+	test('writes a report to the file that the message names', async () => {
 		const { answer, report } = await ask(
 			'Read https://a.example/tea and https://b.example/. Write notes/report.md about them.',
 		);
@@ -39,13 +39,13 @@ describe('the demo model and the web', () => {
 		expect(answer).toContain('I have written notes/report.md.');
 	});
 
-	test('says in the report which page could not be read', async () => {
+	test('reports an unreadable page', async () => {
 		const { answer, report } = await ask('Read https://a.example/tea and https://gone.example/x.md into report.md.');
 		expect(report).toMatch(/## https:\/\/gone\.example\/x\.md\n\nIt could not be read: url: could not be reached/);
 		expect(answer).toContain('web_fetch failed: url: could not be reached.');
 	});
 
-	test('writes nothing without a tool for it', async () => {
+	test('writes nothing without a tool', async () => {
 		const { answer, report } = await ask('Read https://a.example/tea into report.md', { isWriting: false });
 		expect([answer, report]).toEqual(['I have read Tea.', undefined]);
 	});

@@ -69,7 +69,7 @@ async function readEvents(text: string, options: Partial<ChatOptions> = {}): Pro
 	return events;
 }
 
-test('what a session in the background has done is told, and begins no call of its own', async () => {
+test('the demo model repeats the outcome of a background task without a call', async () => {
 	const columnist = fn({ name: 'columnist', doc: 'Writes.', params: [['task', v.string()]] }, () => 'It works on it.');
 	const told = 'columnist (session 4355abac) has finished its task:\n\nI have no tools. Try: “What is 17 + 25?”';
 	const { answers } = await talk(['columnist: "tea"', told], { tools: [columnist] });
@@ -82,12 +82,12 @@ test('what a session in the background has done is told, and begins no call of i
 });
 
 describe('the demo model', () => {
-	test('is served as demo, and as nothing else', () => {
+	test('serves only the model demo', () => {
 		const { detect } = providers.demo();
 		expect([detect('demo'), detect('demonstration'), detect('gpt-4o')]).toEqual([true, false, false]);
 	});
 
-	test('is deterministic: the same deltas each time', async () => {
+	test('streams the same deltas each time', async () => {
 		const known = (events: RunEvent[]) => events.filter(({ type }) => type !== 'run.started');
 		const options = { tools: [add] };
 		expect(known(await readEvents('What is 17 + 25?', options))).toEqual(
@@ -95,7 +95,7 @@ describe('the demo model', () => {
 		);
 	});
 
-	test.each(['What is 17 + 25?', 'what is 17 plus 25', '17+25'])('answers %s with the tool that adds', async (text) => {
+	test.each(['What is 17 + 25?', 'what is 17 plus 25', '17+25'])('answers %s with an adding tool', async (text) => {
 		const { result } = chat.run(demo({ tools: [add] }), [chat.userMessage(text)]);
 		const { text: answer, steps } = await result;
 		expect(steps[0]?.toolCalls).toMatchObject([{ name: 'myapp/add', input: { x: 17, y: 25 } }]);
@@ -106,17 +106,17 @@ describe('the demo model', () => {
 		expect(await say('What is (2 + 3) * 4?', { tools: [calculate] })).toContain('20');
 	});
 
-	test('answers arithmetic with the own arithmetic tool of Runlet', async () => {
+	test("answers arithmetic with Runlet's arithmetic tool", async () => {
 		const { toolbox } = await import('../../../src/core/index.ts');
 		const tools = Object.values(toolbox.basic());
 		expect(await say('What is (17 + 25) * 2?', { tools })).toContain('84');
 	});
 
-	test('tells an error of a tool as what it is', async () => {
+	test('reports an error of a tool', async () => {
 		expect(await say('What is 1 + 1?', { tools: [calculate] })).toMatch(/failed/);
 	});
 
-	test('reads a skill when a message has its trigger, and only then', async () => {
+	test('reads a skill only if a message has its trigger', async () => {
 		const skills = [
 			{ name: 'returns', description: 'Taking goods back', when: ['return', 'broken'], body: 'Ask for the receipt.' },
 		];
@@ -124,31 +124,31 @@ describe('the demo model', () => {
 		expect(await say('Good morning.', { skills })).not.toContain('Ask for the receipt.');
 	});
 
-	test('asks when a required argument is missing, and uses the answer given next', async () => {
+	test('asks for a missing required argument, and uses the next answer', async () => {
 		const { answers, messages } = await talk(['I want a refund.', 'It is A-1001.'], { tools: [refund] });
 		expect(answers[0]).toMatch(/order id/i);
 		expect(answers[1]).toContain('refunded A-1001');
 		expect(messages.filter(({ role }) => role === 'tool')).toHaveLength(1);
 	});
 
-	test('asks again for what is still missing, and forgets nothing that was said', async () => {
+	test('asks again for missing arguments, and keeps the earlier answers', async () => {
 		const { answers } = await talk(['Book a flight for me.', 'LH-400', '2'], { tools: [book] });
 		expect(answers[0]).toMatch(/flight id/i);
 		expect(answers[1]).toMatch(/seats/i);
 		expect(answers[2]).toContain('2 on LH-400');
 	});
 
-	test('drops a question when the person goes on to something else', async () => {
+	test('drops a question if the person changes the subject', async () => {
 		const { answers } = await talk(['I want a refund.', 'What is 17 + 25?', 'Who are you?'], { tools: [refund, add] });
 		expect(answers[1]).toContain('42');
 		expect(answers[2]).not.toMatch(/order id|42/i);
 	});
 
-	test('uses a required argument that the message has', async () => {
+	test('finds a required argument in the message', async () => {
 		expect(await say('Please refund order A-1001.', { tools: [refund] })).toContain('refunded A-1001');
 	});
 
-	test('takes a quotation for the argument whose name stands in front of it', async () => {
+	test('uses a quotation for the argument whose name is before it', async () => {
 		const params = ['title', 'text'].map((name) => [name, v.string()] as const);
 		const publish = fn({ name: 'publish', doc: 'Publish.', params }, (...given) => given.join(' | '));
 		const said = 'Please publish this: title Tea, text "Two minutes are enough."';
@@ -157,14 +157,14 @@ describe('the demo model', () => {
 		expect(await say(other, { tools: [publish] })).toBe('publish answered: Green tea | Two minutes.');
 	});
 
-	test('gives a sum as an example only where a tool can calculate it', async () => {
+	test('suggests a sum only if a tool can calculate it', async () => {
 		expect(await say('Hello', { tools: [refund] })).not.toContain('17 + 25');
 		expect(await say('Hello')).not.toContain('17 + 25');
 		expect(await say('Hello', { tools: [refund, calculate] })).toContain('Try: “What is 17 + 25?”');
 		expect(await say('Hello', { tools: [add] })).toContain('Try: “What is 17 + 25?”');
 	});
 
-	test('says honestly what it is, and what it was given', async () => {
+	test('describes itself, its tools and its skills', async () => {
 		expect(await say('Who are you?')).toMatch(/demo[\s\S]*not a language model/i);
 		expect(await say('Who are you?', { tools: [add] })).toContain('add');
 	});
@@ -201,14 +201,14 @@ describe('the demo model', () => {
 		expect(costUsd).toBeGreaterThan(0);
 	});
 
-	test('is unknown in its cost where a price of your own fails, and not free', async () => {
+	test('has an unknown cost if your own price fails', async () => {
 		const priced = providers.demo({ price: () => undefined });
 		const { usage } = await chat.run(demo({ providers: [priced] }), [chat.userMessage('Hello')]).result;
 		expect(usage.costUsd).toBeUndefined();
 		expect(usage.unpriced).toContain('demo');
 	});
 
-	test('serves many runs at once, without tools too', async () => {
+	test('serves many runs at once, with and without tools', async () => {
 		const answers = await Promise.all(
 			Array.from({ length: 50 }, (_, n) => say(`What is ${n} + 1?`, n % 2 === 0 ? { tools: [add] } : {})),
 		);
@@ -218,7 +218,7 @@ describe('the demo model', () => {
 		}
 	});
 
-	test('stops streaming when it is aborted', async () => {
+	test('stops streaming at an abort', async () => {
 		const controller = new AbortController();
 		const run = chat.run(demo({ signal: controller.signal }), [chat.userMessage('Who are you?')]);
 		for await (const { type } of run.events) if (type === 'text') controller.abort();
@@ -226,13 +226,13 @@ describe('the demo model', () => {
 	});
 });
 
-test('reads a number in front of its name, also where a full stop follows the name', async () => {
+test('the demo model reads a number before its name, even with a full stop after the name', async () => {
 	const slow = fn({ name: 'slow_job', doc: 'Do a slow job.', params: [['seconds', v.number()]] }, (seconds) => seconds);
 	for (const text of ['Do a slow job for 2 seconds', 'Do a slow job for 2 seconds.'])
 		expect(await say(text, { tools: [slow] })).toContain('2');
 });
 
-test('it answers in the form that it is asked for: a sample of the schema with its answer in it', async () => {
+test('the demo model answers with a sample of the output schema that has its answer', async () => {
 	const outputSchema = {
 		type: 'object',
 		properties: {
@@ -256,7 +256,7 @@ test('it answers in the form that it is asked for: a sample of the schema with i
 	expect(any.output).toEqual({ answer: '17 + 25 is 42.' });
 });
 
-test('a form that goes in circles is filled in as far as it is short', async () => {
+test('the demo model fills in a circular schema up to a limit', async () => {
 	const names = Array.from({ length: 20 }, (_, index) => `p${index}`);
 	const outputSchema = {
 		type: 'object',
@@ -268,7 +268,7 @@ test('a form that goes in circles is filled in as far as it is short', async () 
 	expect(JSON.stringify(output).length).toBeLessThan(200_000);
 });
 
-describe('files that a text gives in fenced blocks', () => {
+describe('files in fenced blocks', () => {
 	const block = (path: string, text: string) => `\`\`\`txt ${path}\n${text}\n\`\`\``;
 	const recipe = skill.fromMarkdown(
 		`---\nname: recipe\ndescription: Two files.\nmetadata:\n  when: two files\n---\n${block('a.txt', 'one')}\n${block('b.txt', 'two')}\n`,
@@ -297,7 +297,7 @@ describe('files that a text gives in fenced blocks', () => {
 		]);
 	});
 
-	test('are written one by one where there is no plan, and a failure is told', async () => {
+	test('are written one by one without a plan, and a failure is reported', async () => {
 		const files = workspace.inMemory({ 'a.txt/x': '' });
 		const tools = Object.values(toolbox.withFiles(toolbox.withTask()));
 		const text = `Please:\n${block('a.txt', 'one')}\n${block('c/d.txt', 'two')}`;

@@ -205,7 +205,7 @@ const createRequest = (variant: string, mostParts: number): fc.Arbitrary<Request
 describe('the estimate of a request', () => {
 	// Images and files are estimated high, which would hide what is missing elsewhere. So there is a round without.
 	describe.each([0, 3])('with at most %i parts in a message', (mostParts) => {
-		test.each(adapters)('to %s is never below what its adapter sends', async (model, create) => {
+		test.each(adapters)('to %s is at least the size that its adapter sends', async (model, create) => {
 			const registration = create(fetch);
 			const check = async (given: Request) => {
 				const options = { model, providers: [registration], ...given };
@@ -221,7 +221,7 @@ describe('the estimate of a request', () => {
 		});
 	});
 
-	test.each(adapters)('to %s holds the megabytes that a message keeps for its provider', async (model, create) => {
+	test.each(adapters)("to %s includes the megabytes of a message's metadata", async (model, create) => {
 		const { variant } = create(fetch);
 		const big = 'word '.repeat(300_000);
 		const content = [{ type: 'text', text: big }];
@@ -251,7 +251,7 @@ describe('the estimate of a request', () => {
 		expect(estimate).toBeGreaterThan(estimateTokens(description));
 	});
 
-	test('of ordinary thinking is less than twice that of the texts with it', async () => {
+	test('of ordinary thinking is less than twice the estimate of its texts', async () => {
 		const thinking = 'I look at the question from each side. '.repeat(40);
 		const said = 'The answer has several parts, and here they are. '.repeat(40);
 		const content = [
@@ -265,7 +265,7 @@ describe('the estimate of a request', () => {
 		expect(own).toBeLessThan(2 * plain);
 	});
 
-	test('leaves out thinking that Chat Completions is not sent: that of an exchange without calls', async () => {
+	test('leaves out the thinking of an exchange without calls for Chat Completions', async () => {
 		const provider = providers.deepseek({ apiKey: 'k' });
 		const kept = { deepseek: { reasoning_content: 'word '.repeat(10_000) } };
 		const answer: AssistantMessage = { role: 'assistant', content: 'Hi.', providerMetadata: kept };
@@ -276,13 +276,13 @@ describe('the estimate of a request', () => {
 		expect(await estimate(calling)).toBeGreaterThan(10_000);
 	});
 
-	test('of a message whose provider nobody knows counts all that it keeps', async () => {
+	test('includes all metadata of an unknown provider', async () => {
 		const kept = { acme: { content: 'word '.repeat(10_000) } };
 		const answer: AssistantMessage = { role: 'assistant', content: 'Hi.', providerMetadata: kept };
 		expect(await estimateRequest({ model: 'own', chatFn: () => 'Hi.' }, [answer])).toBeGreaterThan(10_000);
 	});
 
-	test('of a file whose length nobody knows is the context of the model', async () => {
+	test('is the context window for a file of unknown length', async () => {
 		const file: MessagePart = { kind: 'file', url: 'https://example.com/a.pdf' };
 		const estimate = (model: string, provider: ProviderRegistration) =>
 			estimateRequest({ model, providers: [provider] }, [chat.userMessage([file, file])]);

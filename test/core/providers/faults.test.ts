@@ -85,8 +85,8 @@ describe.each(dialects)('$name', (dialect) => {
 	};
 
 	describe.each(streams)('through $way', (way) => {
-		describe('a stream that fails keeps what was spent and closes its connection', () => {
-			test('a connection that is reset in the middle fails it', async () => {
+		describe('a failed stream keeps its cost and closes its connection', () => {
+			test('after a reset in the middle', async () => {
 				const { shown, onDelta } = firstText();
 				server.play(async (exchange) => {
 					await exchange.write(cut(dialect)[0].join(''));
@@ -102,7 +102,7 @@ describe.each(dialects)('$name', (dialect) => {
 				await theExchange().closed;
 			});
 
-			test('an end in the middle interrupts it', async () => {
+			test('after an end in the middle', async () => {
 				server.play(playing(cut(dialect)[0]));
 				const outcome = await ask(way);
 				expect(readError(outcome).code).toBe('interrupted');
@@ -110,14 +110,14 @@ describe.each(dialects)('$name', (dialect) => {
 				expectUsage(readError(outcome));
 			});
 
-			test('an end without the event that says so interrupts it', async () => {
+			test('after an end without a terminal event', async () => {
 				server.play(playing(dialect.events(story).slice(0, -dialect.ending)));
 				const outcome = await ask(way);
 				expect(readError(outcome).code).toBe('interrupted');
 				expectUsage(readError(outcome));
 			});
 
-			test('an end before the first event interrupts it', async () => {
+			test('after an end before the first event', async () => {
 				server.play(playing([]));
 				expect(readError(await ask(way)).code).toBe('interrupted');
 			});
@@ -135,14 +135,14 @@ describe.each(dialects)('$name', (dialect) => {
 				await theExchange().closed;
 			});
 
-			test('an error before any other event fails it', async () => {
+			test('after an error as the first event', async () => {
 				server.play((exchange) => exchange.write(dialect.errorEvent('overloaded')));
 				const error = readError(await ask(way));
 				expect(dialect.codes?.overloaded ?? ['overloaded']).toContain(error.code);
 				await theExchange().closed;
 			});
 
-			test('an event that is no JSON interrupts it', async () => {
+			test('after an event that is not JSON', async () => {
 				const [head, [broken = '']] = cut(dialect);
 				server.play((exchange) => exchange.write([...head, `${broken.trimEnd().slice(0, -9)}\n\n`].join('')));
 				const error = readError(await ask(way));
@@ -151,7 +151,7 @@ describe.each(dialects)('$name', (dialect) => {
 				await theExchange().closed;
 			});
 
-			test('silence before the head ends in a timeout', async () => {
+			test('after a timeout before the head', async () => {
 				server.play(() => {});
 				const error = readError(await ask(way, {}, { timeouts: { firstEventMs: 50, idleMs: 60_000 } }));
 				expect(error.code).toBe('timeout');
@@ -159,7 +159,7 @@ describe.each(dialects)('$name', (dialect) => {
 				await server.requests[0]?.closed;
 			});
 
-			test('silence before the first event ends in a timeout', async () => {
+			test('after a timeout before the first event', async () => {
 				server.play((exchange) => exchange.stream());
 				const error = readError(await ask(way, {}, { timeouts: { firstEventMs: 50, idleMs: 60_000 } }));
 				expect(error.code).toBe('timeout');
@@ -167,7 +167,7 @@ describe.each(dialects)('$name', (dialect) => {
 				await server.requests[0]?.closed;
 			});
 
-			test('silence between two events ends in a timeout', async () => {
+			test('after a timeout between two events', async () => {
 				server.play((exchange) => exchange.write(cut(dialect)[0].join('')));
 				const outcome = await ask(way, {}, { timeouts: { firstEventMs: 60_000, idleMs: 50 } });
 				expect(readError(outcome).code).toBe('timeout');
@@ -178,7 +178,7 @@ describe.each(dialects)('$name', (dialect) => {
 		});
 
 		describe('an abort closes the connection, as the server sees it', () => {
-			test('it ends an answer in its middle', async () => {
+			test('in the middle of an answer', async () => {
 				const controller = new AbortController();
 				const { shown, onDelta } = firstText();
 				server.play(async (exchange) => {
@@ -192,7 +192,7 @@ describe.each(dialects)('$name', (dialect) => {
 				expectUsage(readError(outcome));
 			});
 
-			test('it ends a request before the first byte', async () => {
+			test('before the first byte', async () => {
 				const controller = new AbortController();
 				server.play(() => {
 					controller.abort();
@@ -202,7 +202,7 @@ describe.each(dialects)('$name', (dialect) => {
 				await theExchange().closed;
 			});
 
-			test('it keeps a request from being made', async () => {
+			test('before the request', async () => {
 				server.play(playing(dialect.events(story)));
 				const outcome = await ask(way, { options: { signal: AbortSignal.abort() } });
 				expect(readError(outcome).code).toBe('cancelled');
@@ -219,7 +219,7 @@ describe.each(dialects)('$name', (dialect) => {
 			},
 		);
 
-		describe('a stream that looks odd is read all the same', () => {
+		describe('an unusual stream is read', () => {
 			const events = dialect.events(story);
 			const utf8 = new TextEncoder();
 			test.each([
@@ -238,7 +238,7 @@ describe.each(dialects)('$name', (dialect) => {
 						events.at(-1) ?? '',
 					],
 				],
-			])('%s is read', async (_, odd) => {
+			])('with %s', async (_, odd) => {
 				server.play(playing(odd));
 				const { reply, deltas, error } = await ask(way);
 				expect(error).toBeUndefined();
@@ -247,7 +247,7 @@ describe.each(dialects)('$name', (dialect) => {
 				expect(reply?.usage).toMatchObject({ inputTokens: usualUsage.input, outputTokens: usualUsage.output });
 			});
 
-			test('a character in two chunks is read', async () => {
+			test('with a character in two chunks', async () => {
 				const { shown, onDelta } = firstText();
 				const bytes = utf8.encode(events.join(''));
 				const middle = bytes.findIndex((byte, at) => byte === 0xe2 && bytes[at + 1] === 0x9c) + 1;
@@ -267,21 +267,21 @@ describe.each(dialects)('$name', (dialect) => {
 			const calling = (calls: NonNullable<NeutralReply['calls']>, stop: NeutralReply['stop'] = 'tool_use') =>
 				playing(dialect.events({ text: 'Let me look.', calls, stop }));
 
-			test('that max_tokens cut is left out', async () => {
+			test('is dropped if max_tokens cut it', async () => {
 				server.play(calling([{ id: 'call_1', name: 'look', argumentsJson: '{"city":"Ul' }], 'max_tokens'));
 				const reply = readReply(await ask(way, { tools: [look] }));
 				expect(reply).toMatchObject({ text: 'Let me look.', stopReason: 'max_tokens' });
 				expect(readCalls(reply)).toEqual([]);
 			});
 
-			test('whose input is no JSON keeps it as it came', async () => {
+			test('keeps an input that is not JSON', async () => {
 				server.play(calling([{ id: 'call_1', name: 'look', argumentsJson: '{"city": Ulm}' }]));
 				const reply = readReply(await ask(way, { tools: [look] }));
 				expect(readCalls(reply)).toEqual([{ id: 'call_1', name: 'look', input: '{"city": Ulm}' }]);
 				expect(reply.stopReason).toBe('tool_use');
 			});
 
-			test('with the id of another is told apart from it', async () => {
+			test('gets a suffix if its id is repeated', async () => {
 				server.play(
 					calling([
 						{ id: 'call_1', name: 'look', argumentsJson: '{"city":"Ulm"}' },
@@ -295,7 +295,7 @@ describe.each(dialects)('$name', (dialect) => {
 				if (way === ran) expect(new Set(calls.map(({ id }) => id)).size).toBe(2);
 			});
 
-			test('of a tool that nobody has comes through', async () => {
+			test('of an unknown tool is passed on', async () => {
 				server.play(calling([{ id: 'call_1', name: 'unheard_of', argumentsJson: '{}' }]));
 				const reply = readReply(await ask(way, { tools: [look] }));
 				expect(readCalls(reply)).toEqual([{ id: 'call_1', name: 'unheard_of', input: {} }]);
@@ -363,7 +363,7 @@ describe.each(dialects)('$name', (dialect) => {
 			});
 
 		const page = `<!doctype html><html><body><h1>Bad gateway</h1>${'<p>The proxy is sorry.</p>'.repeat(200)}</body></html>`;
-		test.each([502, 200])('a web page with status %i is a failure, and is not shown', async (status) => {
+		test.each([502, 200])('a web page with status %i is a failure whose text is not shown', async (status) => {
 			server.play((exchange) => exchange.html(status, page));
 			const error = readError(await ask(way));
 			expect(['overloaded', 'interrupted', 'network', 'provider_error', 'invalid_request']).toContain(error.code);
@@ -372,7 +372,7 @@ describe.each(dialects)('$name', (dialect) => {
 			expect(JSON.stringify(error)).not.toContain('<p>');
 		});
 
-		test('nobody there is a network failure', async () => {
+		test('a refused connection is a network failure', async () => {
 			expect(readError(await ask(way, {}, {}, await deadUrl())).code).toBe('network');
 		});
 
@@ -414,7 +414,7 @@ describe.each(dialects)('$name', (dialect) => {
 	});
 
 	describe('a whole answer', () => {
-		test.each(['{"oops', '', 'null', '[]', '{}'])('that is %j is interrupted', async (text) => {
+		test.each(['{"oops', '', 'null', '[]', '{}'])('of %j is interrupted', async (text) => {
 			server.play(async (exchange) => {
 				exchange.stream({ 'content-type': 'application/json' });
 				await exchange.write(text === '' ? '\n' : text);
@@ -424,7 +424,7 @@ describe.each(dialects)('$name', (dialect) => {
 			expect(['interrupted', 'provider_error']).toContain(error.code);
 		});
 
-		test('that is cut is interrupted', async () => {
+		test('is interrupted if it is cut', async () => {
 			server.play(async (exchange) => {
 				exchange.stream({ 'content-type': 'application/json', 'content-length': '5000' });
 				await exchange.write('{"id":');
@@ -433,14 +433,14 @@ describe.each(dialects)('$name', (dialect) => {
 			expect(['network', 'interrupted']).toContain(readError(await ask(whole)).code);
 		});
 
-		test('that does not come is timed out, and its connection closed', async () => {
+		test('is timed out if it does not come, and its connection is closed', async () => {
 			server.play(() => {});
 			expect(readError(await ask(whole, {}, { timeouts: { firstEventMs: 50 } })).code).toBe('timeout');
 			// The time may be over before it was asked at all.
 			await server.requests[0]?.closed;
 		});
 
-		test('that was called off is cancelled, and its connection closed', async () => {
+		test('is cancelled by an abort, and its connection is closed', async () => {
 			const controller = new AbortController();
 			server.play(() => controller.abort());
 			const outcome = await ask(whole, { options: { signal: controller.signal } });
@@ -459,32 +459,32 @@ describe.each(dialects)('$name', (dialect) => {
 			return wanted ? playing(dialect.events(story))(exchange) : exchange.json(200, dialect.body(story));
 		};
 
-		test.each([streamed, whole])('is not tried again by $way, which was not told to', async (way) => {
+		test.each([streamed, whole])('is not retried by $way by default', async (way) => {
 			server.play(fail, succeed);
 			readError(await ask(way));
 			expect(server.requests).toHaveLength(1);
 		});
 
-		test.each([streamed, whole])('is tried again by $way as often as it was told', async (way) => {
+		test.each([streamed, whole])('is retried by $way up to maxRetries', async (way) => {
 			server.play(fail, succeed);
 			expect(readReply(await ask(way, {}, { maxRetries: 1 })).text).toBe(story.text);
 			expect(server.requests).toHaveLength(2);
 		});
 
-		test.each([streamed, whole])('is not tried again by $way once it was tried often enough', async (way) => {
+		test.each([streamed, whole])('is not retried by $way after maxRetries', async (way) => {
 			server.play(fail);
 			readError(await ask(way, {}, { maxRetries: 1 }));
 			expect(server.requests).toHaveLength(2);
 		});
 
-		test('is tried again by a run, and only by the run', async () => {
+		test('is retried only by the run in a run', async () => {
 			server.play(fail, succeed);
 			const options = { model: dialect.model, providers: [dialect.provider(server.url)] };
 			expect((await chat.run(options, [chat.userMessage('Hello')]).result).text).toBe(story.text);
 			expect(server.requests).toHaveLength(2);
 		});
 
-		test('is not waited for by who calls it off', async () => {
+		test('ends its wait at an abort', async () => {
 			const controller = new AbortController();
 			server.play(async (exchange) => {
 				const { status, body } = dialect.errorBody('overloaded') ?? { status: 503, body: {} };
@@ -497,7 +497,7 @@ describe.each(dialects)('$name', (dialect) => {
 			expect(server.requests).toHaveLength(1);
 		});
 
-		test('is not tried again after something was shown', async () => {
+		test('is not retried after a delta was shown', async () => {
 			server.play(
 				(exchange) => exchange.write([...cut(dialect)[0], dialect.errorEvent('overloaded')].join('')),
 				succeed,
@@ -508,14 +508,14 @@ describe.each(dialects)('$name', (dialect) => {
 	});
 });
 
-describe('openai and its like', () => {
+describe('openai and similar providers', () => {
 	const asking = (name: string) => {
 		const dialect = dialects.find((one) => one.name === name);
 		if (dialect === undefined) throw new Error(`no dialect ${name}`);
 		return dialect;
 	};
 
-	test.each(['openai', 'openai-chat'])('%s: a quota that is used up is not asked again', async (name) => {
+	test.each(['openai', 'openai-chat'])('%s does not retry after the quota is used up', async (name) => {
 		const dialect = asking(name);
 		const { status, body } = dialect.errorBody('quota') ?? { status: 500, body: {} };
 		server.play((exchange) => exchange.json(status, body));
@@ -529,14 +529,14 @@ describe('openai and its like', () => {
 		expect(server.requests).toHaveLength(2);
 	});
 
-	test.each(everyWay)('xai: a wrong key with status 400 is auth, through $way', async (way) => {
+	test.each(everyWay)('xai reports a wrong key with status 400 as auth, through $way', async (way) => {
 		const dialect = asking('xai');
 		const error = 'Incorrect API key provided: xa***42. You can obtain an API key from https://console.x.ai.';
 		server.play((exchange) => exchange.json(400, { code: 'Client specified an invalid argument', error }));
 		expect(readError(await way.ask(dialect.provider(server.url), { model: dialect.model })).code).toBe('auth');
 	});
 
-	test.each(streams)('openai: an error event in its newer form is understood, through $way', async (way) => {
+	test.each(streams)('openai reads an error event in its newer form, through $way', async (way) => {
 		const dialect = asking('openai');
 		const error = { type: 'tokens', code: 'rate_limit_exceeded', message: 'Rate limit reached.', param: null };
 		server.play(playing([...cut(dialect)[0], sse({ type: 'error', sequence_number: 9, error }, 'error')]));
@@ -550,7 +550,7 @@ describe.each(streams)('gemini through $way', (way) => {
 	if (dialect === undefined) throw new Error('there are no dialects');
 	const ask = () => way.ask(dialect.provider(server.url), { model: dialect.model });
 
-	test('a wrong key with status 400 is auth', async () => {
+	test('reports a wrong key with status 400 as auth', async () => {
 		const details = [
 			{ '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason: 'API_KEY_INVALID', domain: 'googleapis.com' },
 		];
@@ -564,7 +564,7 @@ describe.each(streams)('gemini through $way', (way) => {
 	test.each([
 		['34s', 34],
 		['2.5s', 2.5],
-	])('the delay %s of a RetryInfo is %d seconds', async (retryDelay, seconds) => {
+	])('reads the delay %s of a RetryInfo as %d seconds', async (retryDelay, seconds) => {
 		const details = [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay }];
 		const message = 'You exceeded your current quota.';
 		server.play((exchange) =>
@@ -575,7 +575,7 @@ describe.each(streams)('gemini through $way', (way) => {
 		expect(error.data?.retryAfter).toBe(seconds);
 	});
 
-	test('a call without arguments has none', async () => {
+	test('reads a call without arguments', async () => {
 		const reply: NeutralReply = { calls: [{ id: 'call_1', name: 'look', argumentsJson: '' }], stop: 'tool_use' };
 		server.play(playing(dialect.events(reply)));
 		expect(readCalls(readReply(await ask()))).toEqual([{ id: 'call_1', name: 'look', input: {} }]);
@@ -583,7 +583,7 @@ describe.each(streams)('gemini through $way', (way) => {
 });
 
 describe.each(dialects.filter(({ name }) => name === 'openai-chat' || name === 'workers-ai'))('$name', (dialect) => {
-	describe.each(streams)('through $way, the calls of a careless server', (way) => {
+	describe.each(streams)('through $way, the calls of an imprecise server', (way) => {
 		const ask = async (deltas: readonly unknown[]) => {
 			const events = [chunk({ role: 'assistant', content: '' }), ...deltas.map((delta) => chunk(delta))];
 			server.play(playing([...events, chunk({}, 'tool_calls'), usageChunk(usualUsage), done]));
@@ -604,13 +604,13 @@ describe.each(dialects.filter(({ name }) => name === 'openai-chat' || name === '
 			{ id: 'b', name: 'look', input: { city: 'Bonn' } },
 		];
 
-		test('are told apart without an index', async () => {
+		test('are distinguished without an index', async () => {
 			expect(await ask([begun('a', '{"city":'), piece('"Ulm"}'), begun('b', '{"city":'), piece('"Bonn"}')])).toEqual(
 				two,
 			);
 		});
 
-		test('are told apart under one index', async () => {
+		test('are distinguished under one index', async () => {
 			const index = { index: 0 };
 			expect(
 				await ask([
@@ -622,7 +622,7 @@ describe.each(dialects.filter(({ name }) => name === 'openai-chat' || name === '
 			).toEqual(two);
 		});
 
-		test('are told apart where their pieces are mixed', async () => {
+		test('are distinguished if their pieces are mixed', async () => {
 			expect(
 				await ask([
 					begun('a', '{"city":', { index: 0 }),
@@ -638,12 +638,12 @@ describe.each(dialects.filter(({ name }) => name === 'openai-chat' || name === '
 			expect(await ask([{ tool_calls: calls.flatMap(({ tool_calls }) => tool_calls) }])).toEqual(two);
 		});
 
-		test('stay one call where id and name come again in every piece', async () => {
+		test('stay one call if each piece repeats the id and the name', async () => {
 			const again = (json: string) => begun('a', json, { index: 0 });
 			expect(await ask([again('{"city":'), again('"Ulm"'), again('}')])).toEqual(two.slice(0, 1));
 		});
 
-		test('stay one call where later pieces have an empty id and no name', async () => {
+		test('stay one call if later pieces have an empty id and no name', async () => {
 			const later = (json: string): unknown =>
 				call({ index: 0, id: '', type: 'function', function: { name: null, arguments: json } });
 			expect(await ask([begun('a', '', { index: 0 }), later('{"city":'), later('"Ulm"}')])).toEqual(two.slice(0, 1));
@@ -653,17 +653,17 @@ describe.each(dialects.filter(({ name }) => name === 'openai-chat' || name === '
 			expect(await ask([begun('a', '{"city":"Ulm"}', { index: 1 })])).toEqual(two.slice(0, 1));
 		});
 
-		test('get an id where they have none', async () => {
+		test('get a missing id', async () => {
 			const calls = await ask([call({ index: 0, type: 'function', function: { name: 'look', arguments: '{}' } })]);
 			expect(calls).toMatchObject([{ name: 'look', input: {} }]);
 			expect(calls[0]?.id).not.toBe('');
 		});
 
-		test.each([[''], [undefined]])('have no arguments where these are %j', async (json) => {
+		test.each([[''], [undefined]])('have no arguments for %j', async (json) => {
 			expect(await ask([begun('a', json, { index: 0 })])).toEqual([{ id: 'a', name: 'look', input: {} }]);
 		});
 
-		test('may have null where nothing is', async () => {
+		test('may have null for missing fields', async () => {
 			const nothing = { content: null, tool_calls: null, refusal: null, reasoning_content: null, function_call: null };
 			server.play(
 				playing([
@@ -684,7 +684,7 @@ describe.each(dialects.filter(({ name }) => name === 'openai-chat' || name === '
 		});
 	});
 
-	test('a whole answer may have null where nothing is', async () => {
+	test('a whole answer may have null for missing fields', async () => {
 		const message = { role: 'assistant', content: 'Hi', tool_calls: null, refusal: null, reasoning_content: null };
 		const choices = [{ index: 0, message, finish_reason: 'stop', logprobs: null }];
 		server.play((exchange) => exchange.json(200, { id: null, object: 'chat.completion', choices, usage: null }));

@@ -110,7 +110,7 @@ const requests: Readonly<Record<string, CallOptions>> = {
 /** The models that show a feature, where the usual one of a provider does not have it. */
 const rows = cells.flatMap((cell) => (isName(cell.provider) ? [{ ...cell, provider: cell.provider }] : []));
 
-test('the tables have each provider, and no empty cell', () => {
+test('the tables have all providers and no empty cell', () => {
 	expect(rows).toHaveLength(cells.length);
 	expect(new Set(rows.map(({ provider }) => provider))).toEqual(new Set(Object.keys(names)));
 	const counts = new Map(rows.map(({ feature }) => [feature, rows.filter((row) => row.feature === feature).length]));
@@ -149,7 +149,7 @@ test.each(
 	else expect(sent).toBe(without);
 });
 
-describe('what goes in', () => {
+describe('the input of a provider', () => {
 	const data = 'iVBORw0KGgoAAAAN';
 	const given: Readonly<Record<string, chat.MessagePart>> = {
 		'images in': { kind: 'image', mime: 'image/png', data },
@@ -162,7 +162,7 @@ describe('what goes in', () => {
 	});
 });
 
-describe('what a provider does', () => {
+describe('the abilities of a provider', () => {
 	const does: Readonly<Record<string, (provider: ProviderRegistration, model: string) => boolean>> = {
 		embeddings: ({ embedFn }) => embedFn !== undefined,
 		'count of tokens': ({ countTokens }) => countTokens !== undefined,

@@ -69,7 +69,7 @@ function call(id: string, input: unknown = {}, name = 'look') {
 	return { id, name, input };
 }
 
-test('the key is in a header and not in the URL', async () => {
+test('sends the key in a header and not in the URL', async () => {
 	const { sent, chatFn, chatStreamFn } = server([fine, [fine]]);
 	await chatFn('models/gemini-2.5-flash', hi);
 	await chatStreamFn('gemini-2.5-flash', hi, undefined, undefined, () => undefined);
@@ -80,7 +80,7 @@ test('the key is in a header and not in the URL', async () => {
 	expect(sent.every(({ headers }) => headers.get('x-goog-api-key') === 'the-key')).toBe(true);
 });
 
-test('a stream may come as the list that it is where nobody asks for events', async () => {
+test('reads a stream in the form of a list', async () => {
 	const list = [says([{ text: 'Fi' }]), { ...says([{ text: 'ne.' }], 'STOP'), usageMetadata: { promptTokenCount: 3 } }];
 	const cut = JSON.stringify(list).slice(0, -1);
 	const json = { headers: { 'content-type': 'application/json' } };
@@ -93,12 +93,12 @@ test('a stream may come as the list that it is where nobody asks for events', as
 	await expect(ask()).rejects.toMatchObject({ code: 'interrupted' });
 });
 
-test('a gateway may have a finish reason of its own for calls', async () => {
+test("accepts a gateway's finish reason for calls", async () => {
 	const reply = await streamed([says([{ functionCall: { name: 'look', args: {} } }], 'FUNCTION_CALL')]);
 	expect(reply).toMatchObject({ stopReason: 'tool_use', toolCalls: [{ name: 'look', input: {} }] });
 });
 
-test('arguments that come one value at a time are put together', async () => {
+test('joins arguments that arrive value by value', async () => {
 	const piece = (fields: object, willContinue = true) =>
 		says([{ functionCall: { partialArgs: [fields], ...(willContinue && { willContinue }) } }]);
 	const reply = await streamed([
@@ -120,7 +120,7 @@ test('arguments that come one value at a time are put together', async () => {
 	expect(reply.stopReason).toBe('tool_use');
 });
 
-test('a call whose end never comes is whole where the model ended, and left out where max_tokens cut it', async () => {
+test('keeps a call without an end if the model ended, and drops it after max_tokens', async () => {
 	const open = (finish: string) => [
 		says([{ functionCall: { name: 'look', args: {} } }]),
 		says([{ functionCall: { name: 'look', willContinue: true } }]),
@@ -133,14 +133,14 @@ test('a call whose end never comes is whole where the model ended, and left out 
 	expect(cut.stopReason).toBe('max_tokens');
 });
 
-test('a call that the model wrote wrongly breaks the reply off, so that it is asked again', async () => {
+test('interrupts a reply with a malformed call, so that it is retried', async () => {
 	const { chatFn, sent } = server([says([], 'MALFORMED_FUNCTION_CALL'), fine]);
 	await expect(chatFn('gemini-2.5-flash', hi)).rejects.toMatchObject({ code: 'interrupted' });
 	expect((await chatFn('gemini-2.5-flash', hi, undefined, undefined, { maxRetries: 1 }))?.text).toBe('Fine.');
 	expect(sent).toHaveLength(2);
 });
 
-test('an answer without a candidate is no answer', async () => {
+test('fails for an answer without a candidate', async () => {
 	const nothing = { usageMetadata: { promptTokenCount: 7, totalTokenCount: 7 } };
 	await expect(server([nothing]).chatFn('gemini-2.5-flash', hi)).rejects.toMatchObject({
 		code: 'interrupted',
@@ -148,7 +148,7 @@ test('an answer without a candidate is no answer', async () => {
 	});
 });
 
-test('an error that breaks into a stream as bare JSON is known', async () => {
+test('recognizes an error as bare JSON in a stream', async () => {
 	const error = { error: { code: 503, message: 'The model is overloaded.', status: 'UNAVAILABLE' } };
 	const text = `data: ${JSON.stringify(says([{ text: 'Fi' }]))}\r\n\r\n${JSON.stringify(error, null, 2)}`;
 	const { chatStreamFn } = server([new Response(text, { headers: { 'content-type': 'text/event-stream' } })]);
@@ -156,13 +156,13 @@ test('an error that breaks into a stream as bare JSON is known', async () => {
 	await expect(reply).rejects.toMatchObject({ code: 'overloaded', message: expect.stringContaining('is overloaded') });
 });
 
-test('only thoughts cost output, where nothing was said before max_tokens', async () => {
+test('counts only thoughts as output if there is no text before max_tokens', async () => {
 	const usageMetadata = { promptTokenCount: 5, totalTokenCount: 105, thoughtsTokenCount: 100 };
 	const reply = await server([{ ...says([], 'MAX_TOKENS'), usageMetadata }]).chatFn('gemini-2.5-flash', hi);
 	expect(reply?.usage).toMatchObject({ inputTokens: 5, outputTokens: 100, reasoningTokens: 100, totalTokens: 105 });
 });
 
-test('each signature comes back on its part, and thoughts without one do not', async () => {
+test('sends back each signature with its part, and no thoughts without a signature', async () => {
 	const { chatFn, sent } = server([
 		says(
 			[
@@ -205,7 +205,7 @@ test('each signature comes back on its part, and thoughts without one do not', a
 	]);
 });
 
-test('calls that another model made pass the validator of version 3', async () => {
+test('sends calls of another model with a signature that version 3 accepts', async () => {
 	const history = [
 		...hi,
 		chat.assistantMessage('', [call('a'), call('b', 'no JSON')]),
@@ -223,7 +223,7 @@ test('calls that another model made pass the validator of version 3', async () =
 	]);
 });
 
-test('a file that a tool gave back stands within its result since version 3, behind all results before it', async () => {
+test("sends a tool's file within its result since version 3, and after all results before version 3", async () => {
 	const history: readonly Message[] = [
 		...hi,
 		chat.assistantMessage('', [call('a'), call('b')]),
@@ -249,7 +249,7 @@ test('a file that a tool gave back stands within its result since version 3, beh
 	]);
 });
 
-test('a file by URL has its media type only where it is known', async () => {
+test('sends the media type of a file by URL only if it is known', async () => {
 	const parts = [
 		chat.imagePart('https://example.com/a.jpg?x=1'),
 		chat.imagePart('https://generativelanguage.googleapis.com/v1beta/files/abc'),
@@ -262,7 +262,7 @@ test('a file by URL has its media type only where it is known', async () => {
 	]);
 });
 
-test('a tool whose name begins with a digit is called by its own name', async () => {
+test('calls a tool by its own name if that begins with a digit', async () => {
 	const tool: Tool = { ...look, name: '3d/render' };
 	const { chatFn, sent } = server([fine]);
 	await chatFn('gemini-2.5-flash', hi, undefined, [tool], { toolChoice: { name: tool.name } });
@@ -302,7 +302,7 @@ test.each([
 	['gif', [{ text: '[image:image]' }]],
 	['heic', [{ inlineData: { mimeType: 'image/heic', data: 'aGk=' } }]],
 	['jpg', [{ inlineData: { mimeType: 'image/jpeg', data: 'aGk=' } }]],
-])('an image/%s is sent, or named where Gemini would refuse it', async (type, parts) => {
+])('sends an image/%s, or only names it if Gemini refuses the type', async (type, parts) => {
 	const image = chat.imagePart('aGk=', `image/${type}`);
 	expect((await asked([chat.userMessage([image])])).contents).toEqual([{ role: 'user', parts }]);
 	const calls = chat.assistantMessage('', [call('c1')]);
@@ -313,7 +313,7 @@ test.each([
 	expect(JSON.stringify(within).includes('inlineData')).toBe(!named);
 });
 
-test('the schema of the output is asked for in words where the API refuses it beside tools', async () => {
+test('requests the output schema in the prompt if the API refuses it with tools', async () => {
 	const outputSchema = { type: 'object', properties: { a: { type: 'string' } } };
 	const { chatFn, sent } = server([fine]);
 	await chatFn('gemini-2.5-flash', hi, undefined, [look], { outputSchema });
@@ -327,7 +327,7 @@ test('the schema of the output is asked for in words where the API refuses it be
 	expect(sent[1]?.body.systemInstruction).toBeUndefined();
 });
 
-test('fields of one’s own join those of the request', async () => {
+test('merges own fields into the request', async () => {
 	const { chatFn, sent } = server([fine], {
 		body: { generationConfig: { temperature: 0 }, tools: [{ googleSearch: {} }] },
 	});
@@ -336,7 +336,7 @@ test('fields of one’s own join those of the request', async () => {
 	expect(sent[0]?.body.tools?.map((tool) => Object.keys(tool))).toEqual([['functionDeclarations'], ['googleSearch']]);
 });
 
-test('texts become vectors, a hundred a request', async () => {
+test('returns the vectors of texts, a hundred in a request', async () => {
 	const answer = (count: number) => ({ embeddings: Array.from({ length: count }, () => ({ values: [1, 2] })) });
 	const { provider, sent } = server([answer(100), answer(1)]);
 	const texts = Array.from({ length: 101 }, (_, index) => `text ${index}`);
@@ -348,7 +348,7 @@ test('texts become vectors, a hundred a request', async () => {
 	});
 });
 
-test('tokens are counted as the API counts them', async () => {
+test('counts tokens with the API', async () => {
 	const { provider, sent } = server([{ totalTokens: 12 }]);
 	expect(await provider.countTokens?.([{ role: 'system', content: 'Be short.' }, ...hi], 'gemini-2.5-flash')).toBe(12);
 	expect(sent[0]?.body.generateContentRequest).toMatchObject({
@@ -358,7 +358,7 @@ test('tokens are counted as the API counts them', async () => {
 	});
 });
 
-test('a message that is blocked is content_filtered, with what it cost; an answer that is blocked is a refusal', async () => {
+test('reports a blocked message as content_filtered with its cost, and a blocked answer as a refusal', async () => {
 	const blocked = {
 		promptFeedback: { blockReason: 'PROHIBITED_CONTENT' },
 		usageMetadata: { promptTokenCount: 7, totalTokenCount: 7 },

@@ -103,7 +103,7 @@ describe.each(['OpenAI', 'Gemini'] as const)('an image that a model of %s makes'
 		expect(await files.stat(file)).toMatchObject({ size: 300_009, mime: 'image/png' });
 	});
 
-	test('goes back to its provider and to others as its name alone', async () => {
+	test('is sent back to all providers as its name', async () => {
 		const { provider, model, sent } = drawing(name);
 		const options = { providers: [provider], context: { workspace: workspace.inMemory() } };
 		const { messages } = await chat.run({ ...options, model }, hello).result;
@@ -121,7 +121,7 @@ describe.each(['OpenAI', 'Gemini'] as const)('an image that a model of %s makes'
 		}
 	});
 
-	test('is part of the message where there is no workspace', async () => {
+	test('is a part of the message without a workspace', async () => {
 		const { provider, model } = drawing(name);
 		const { messages } = await chat.run({ model, providers: [provider] }, hello).result;
 		expect(messages.at(-1)).toMatchObject({
@@ -129,7 +129,7 @@ describe.each(['OpenAI', 'Gemini'] as const)('an image that a model of %s makes'
 		});
 	});
 
-	test('is only named where the quota has no room for it, and the readers are warned', async () => {
+	test('is only named over the quota, with a warning', async () => {
 		const { provider, model } = drawing(name);
 		const files = workspace.inMemory({}, { quota: { fileBytes: 1_000 } });
 		const run = chat.run({ model, providers: [provider], context: { workspace: files } }, hello);
@@ -149,7 +149,7 @@ describe.each(['OpenAI', 'Gemini'] as const)('an image that a model of %s makes'
 	});
 });
 
-test('what else OpenAI wants back of the turn goes back, but no reasoning without the image that it led to', async () => {
+test('OpenAI gets back the other items of the turn, but no reasoning without its image', async () => {
 	const { provider, model, sent } = drawing('OpenAI');
 	const { messages } = await chat.run({ model, providers: [provider] }, hello).result;
 	await chat.run({ model, providers: [provider] }, [...messages, chat.userMessage('Thanks.')]).result;
@@ -161,7 +161,7 @@ test('what else OpenAI wants back of the turn goes back, but no reasoning withou
 	]);
 });
 
-test('a text that was changed since goes back without the one that it was', async () => {
+test('a changed text is sent back without the original text', async () => {
 	const { provider, model, sent } = drawing('OpenAI');
 	const { messages } = await chat.run({ model, providers: [provider] }, hello).result;
 	const changed = messages.map((message) =>

@@ -99,7 +99,7 @@ async function sent(provider: ProviderRegistration, asked: Asked = {}): Promise<
 describe('settings', () => {
 	const given = { name: 'acme', prefix: 'acme/', baseURL: 'https://api.acme.example/v1' };
 
-	test.each(['name', 'prefix', 'baseURL'] as const)('a missing %s is named', (field) => {
+	test.each(['name', 'prefix', 'baseURL'] as const)('name a missing %s', (field) => {
 		const { [field]: _, ...rest } = given;
 		// @ts-expect-error: it is missing
 		expect(() => providers.openaiChat(rest)).toThrow(
@@ -107,31 +107,31 @@ describe('settings', () => {
 		);
 	});
 
-	test('a base URL that is none is named', () => {
+	test('name an invalid base URL', () => {
 		expect(() => providers.openaiChat({ ...given, baseURL: 'api.acme.example' })).toThrow('baseURL: must be a URL');
 	});
 
-	test('an empty prefix needs a way to tell its models', async () => {
+	test('require detect with an empty prefix', async () => {
 		expect(() => providers.openaiChat({ ...given, prefix: '' })).toThrow('detect: missing');
 		const provider = endpoint({ prefix: '', detect: (model) => model === 'llama' });
 		expect(provider.detect('llama')).toBe(true);
 		expect(await sent(provider, { model: 'llama' })).toMatchObject({ model: 'llama' });
 	});
 
-	test('the prefix tells its models in any case, and is not sent', async () => {
+	test('recognize models by the prefix in any case, which is not sent', async () => {
 		expect(endpoint().detect('acme/big')).toBe(true);
 		expect(endpoint().detect('other/big')).toBe(false);
 		expect(await sent(endpoint(), { model: 'Acme/Big/Model' })).toMatchObject({ model: 'Big/Model' });
 	});
 
-	test('a model of its own that has no prefix keeps its name', async () => {
+	test('keep the name of an own model without the prefix', async () => {
 		const provider = endpoint({ detect: (model) => model.startsWith('big') });
 		expect(await sent(provider, { model: 'bigger-than-the-prefix' })).toMatchObject({
 			model: 'bigger-than-the-prefix',
 		});
 	});
 
-	test('without a key no Authorization goes out, and nothing of the environment does', async () => {
+	test('send no Authorization without a key, and nothing of the environment', async () => {
 		vi.stubEnv('OPENAI_API_KEY', 'sk-of-the-host');
 		vi.stubEnv('OPENAI_ADMIN_KEY', 'sk-admin-of-the-host');
 		vi.stubEnv('OPENAI_ORG_ID', 'org-of-the-host');
@@ -144,7 +144,7 @@ describe('settings', () => {
 		vi.unstubAllEnvs();
 	});
 
-	test('further fields of the body are merged, lists joined', async () => {
+	test('merge further fields of the body, and join lists', async () => {
 		const search = { type: 'web_search' };
 		const body = { temperature: 0.5, tools: [search], stream_options: { extra: true } };
 		const provider = endpoint({ body });
@@ -156,7 +156,7 @@ describe('settings', () => {
 		expect(server.requests[0]?.body).toMatchObject({ stream_options: { include_usage: true, extra: true } });
 	});
 
-	test('a longest reply of the body counts up to that of the call, which is what its budgets reserve', async () => {
+	test('lower a limit of the reply in the body to the reserved length', async () => {
 		const provider = endpoint({ body: { max_tokens: 5_000, max_completion_tokens: 50 } });
 		const options = { maxOutputTokens: 100 };
 		expect(await sent(provider, { options })).toMatchObject({ max_tokens: 100, max_completion_tokens: 50 });
@@ -176,7 +176,7 @@ describe('settings', () => {
 		['https://eu.api.x.ai/v1', 'max_completion_tokens'],
 		['https://notopenai.com/v1', 'max_tokens'],
 		['http://127.0.0.1:8000/v1', 'max_tokens'],
-	])('%s is told %s', async (baseURL, field) => {
+	])('send %s the field %s', async (baseURL, field) => {
 		const bodies: unknown[] = [];
 		const provider = endpoint({
 			baseURL,
@@ -339,7 +339,7 @@ describe('calls of a stream', () => {
 		expect(deltas.filter((delta) => JSON.stringify(delta).includes('tool_use_start'))).toHaveLength(expected.length);
 	});
 
-	test('two calls of a whole answer that have one id are two', async () => {
+	test('two calls of a whole answer with one id are distinct', async () => {
 		const twice = [
 			{ id: 'a', ...named('look', '{"city":"Ulm"}') },
 			{ id: 'a', ...named('look', { city: 'Bonn' }) },
@@ -349,7 +349,7 @@ describe('calls of a stream', () => {
 	});
 });
 
-describe('how a reply ends', () => {
+describe('the end of a reply', () => {
 	test.each([
 		['eos', 'end_turn'],
 		['model_length', 'max_tokens'],
@@ -357,19 +357,19 @@ describe('how a reply ends', () => {
 		['tool_calls', 'end_turn'],
 		['a_reason_of_its_own', 'a_reason_of_its_own'],
 		['constructor', 'constructor'],
-	])('finish reason %s, with no call, is %s', async (finish, reason) => {
+	])('finish reason %s without a call is %s', async (finish, reason) => {
 		const { reply } = await streamed(endpoint(), [chunk({ content: 'Hi.' }, finish), done]);
 		expect(reply.stopReason).toBe(reason);
 		expect(reply.raw).toMatchObject({ finish_reason: finish, model: 'llama-9-preview', id: expect.any(String) });
 	});
 
-	test('[DONE] is an end without a finish reason, unless nothing came', async () => {
+	test('[DONE] ends a reply without a finish reason, unless it is empty', async () => {
 		const { reply } = await streamed(endpoint(), [chunk({ content: 'Hi.' }), done]);
 		expect(reply).toMatchObject({ text: 'Hi.', stopReason: 'end_turn' });
 		expect(await failure(streamed(endpoint(), [done]))).toMatchObject({ code: 'interrupted' });
 	});
 
-	test('usage that comes after the finish reason counts, [DONE] or not', async () => {
+	test('usage after the finish reason counts, with and without [DONE]', async () => {
 		const { reply } = await streamed(endpoint(), [chunk({ content: 'Hi.' }, 'stop'), usageChunk(usualUsage)]);
 		expect(reply.usage).toMatchObject({ inputTokens: 100, outputTokens: 40 });
 	});
@@ -380,14 +380,14 @@ describe('how a reply ends', () => {
 		expect(reply.usage).toMatchObject({ inputTokens: 10, outputTokens: 2, cachedInputTokens: 7 });
 	});
 
-	test('counts of Anthropic beside those of OpenAI are counted once', async () => {
+	test("Anthropic's counts besides OpenAI's are counted once", async () => {
 		const cache = { cache_read_input_tokens: 7, cache_creation_input_tokens: 2 };
 		const usage = { prompt_tokens: 10, completion_tokens: 2, total_tokens: 12, ...cache };
 		const reply = await wholeReply(endpoint(), { ...completion({ content: 'Hi.' }), usage });
 		expect(reply.usage).toMatchObject({ inputTokens: 10, outputTokens: 2, totalTokens: 12, cachedInputTokens: 7 });
 	});
 
-	test('usage that stands in the choice counts, and less than the one of the whole', async () => {
+	test('usage in a choice counts, unless the answer has usage', async () => {
 		const own = { usage: { prompt_tokens: 12, completion_tokens: 5 } };
 		const last = sse({ choices: [{ index: 0, delta: {}, finish_reason: 'stop', ...own }] });
 		const { reply } = await streamed(endpoint(), [chunk({ content: 'Hi.' }), last, done]);
@@ -396,7 +396,7 @@ describe('how a reply ends', () => {
 		expect(again.reply.usage).toMatchObject({ inputTokens: 100, outputTokens: 40 });
 	});
 
-	test('a whole message behind its pieces is not said again', async () => {
+	test('a whole message after its pieces is ignored', async () => {
 		const call = { id: 'a', function: { name: 'look', arguments: '{}' } };
 		const pieces = [chunk({ content: 'H' }), chunk({ content: 'i.', tool_calls: [{ index: 0, ...call }] })];
 		const last = completion({ role: 'assistant', content: 'Hi.', tool_calls: [call] }, { finish_reason: 'tool_calls' });
@@ -407,7 +407,7 @@ describe('how a reply ends', () => {
 		expect(alone).toMatchObject({ text: 'Hi.', toolCalls: calls, stopReason: 'tool_use' });
 	});
 
-	test('a tool that ran at the endpoint counts, in whichever piece of a stream it comes', async () => {
+	test('a tool that the endpoint ran counts in any piece of a stream', async () => {
 		const search = { type: 'search', arguments: '{}' };
 		const pieces = [
 			chunk({ executed_tools: [{ index: 0, ...search }] }),
@@ -421,14 +421,14 @@ describe('how a reply ends', () => {
 		expect((await wholeReply(endpoint(), whole)).usage?.units).toEqual({ executed_tools: 2 });
 	});
 
-	test('further choices are not read', async () => {
+	test('further choices are ignored', async () => {
 		const other = sse({ choices: [{ index: 1, delta: { content: 'No.' }, finish_reason: 'length' }] });
 		const { reply } = await streamed(endpoint(), [chunk({ content: 'Hi.' }), other, chunk({}, 'stop'), other, done]);
 		expect(reply).toMatchObject({ text: 'Hi.', stopReason: 'end_turn' });
 	});
 });
 
-describe('a failure in an answer that is none by its status', () => {
+describe('a failure with a success status', () => {
 	const usage = { prompt_tokens: 5, completion_tokens: 1, total_tokens: 6 };
 	const failed = { error: { message: 'Upstream is overloaded', code: 503 } };
 
@@ -450,7 +450,7 @@ describe('a failure in an answer that is none by its status', () => {
 		expect(await failure(streamed(endpoint(), [sse(event), done]))).toMatchObject({ code, message: error.message });
 	});
 
-	test('a body without a choice says what it says', async () => {
+	test('a body without a choice has its message in the error', async () => {
 		const error = await failure(wholeReply(endpoint(), { detail: 'The door is closed' }));
 		expect(error.message).toContain('The door is closed');
 	});
@@ -459,7 +459,7 @@ describe('a failure in an answer that is none by its status', () => {
 		['flat', { object: 'error', message: 'Extra inputs are not permitted', type: 'invalid_request_error' }],
 		['a list', [{ error: { message: 'Extra inputs are not permitted', code: 400, status: 'INVALID_ARGUMENT' } }]],
 		['of FastAPI', { detail: 'Extra inputs are not permitted' }],
-	])('the words of a refusal whose body is %s are not lost', async (_name, body) => {
+	])('the error keeps the words of a refusal whose body is %s', async (_name, body) => {
 		server.play((exchange) => exchange.json(422, body, { 'retry-after': '3' }));
 		const error = await failure(async () => endpoint().chatFn?.('acme/m-1', hello));
 		expect(error).toMatchObject({ code: 'invalid_request', data: { status: 422, retryAfter: 3 } });
@@ -474,7 +474,7 @@ describe('a conversation', () => {
 		{ role: 'tool', content: 'sunny', toolCallId: id },
 	];
 
-	test('a call id that is too long has a short one, the same for its result and in each request', async () => {
+	test('has a short id for a long call id, the same for its result and in each request', async () => {
 		const messages = turn('x'.repeat(41));
 		const first = await sent(endpoint(), { messages });
 		expect(await sent(endpoint(), { messages })).toEqual(first);
@@ -485,7 +485,7 @@ describe('a conversation', () => {
 		expect(JSON.stringify(await sent(endpoint(), { messages: turn('y'.repeat(41)) }))).not.toContain(ids[0]);
 	});
 
-	test('images of results stand in one user message behind all results of their turn', async () => {
+	test('has the images of results in one user message after all results of their turn', async () => {
 		const image = chat.imagePart('aGk=', 'image/png');
 		const messages: Message[] = [
 			chat.userMessage('Look.'),
@@ -507,12 +507,12 @@ describe('a conversation', () => {
 		});
 	});
 
-	test('an image of a type that models refuse is named', async () => {
+	test('names an image of an unsupported type', async () => {
 		const messages = [chat.userMessage([chat.textPart('See'), chat.imagePart('PHN2Zy8+', 'image/svg+xml')])];
 		expect(await sent(endpoint(), { messages })).toMatchObject({ messages: [{ content: 'See\n\n[image:image]' }] });
 	});
 
-	test('parts go out as what they are, with the detail of an image', async () => {
+	test('has parts by their kind, with the detail of an image', async () => {
 		const image = { ...chat.imagePart('https://example.com/a.png'), meta: { detail: 'low' } };
 		const note = { kind: 'file', mime: 'text/plain', data: btoa('remember'), name: 'note.txt' } as const;
 		const ogg = { kind: 'audio', mime: 'audio/ogg', data: 'aGk=', name: 'a.ogg' } as const;
@@ -533,7 +533,7 @@ describe('a conversation', () => {
 		expect(await sent(endpoint(), { messages: texts })).toMatchObject({ messages: [{ content: 'One\n\nTwo' }] });
 	});
 
-	test('thinking goes back within a turn that calls tools, and is over after a turn without', async () => {
+	test('has the thinking of turns with tool calls, and not of other turns', async () => {
 		const thought = { acme: { reasoning_content: 'hm' } };
 		const messages: Message[] = [
 			...turn('a', { providerMetadata: thought }),
@@ -551,7 +551,7 @@ describe('a conversation', () => {
 describe('Mistral', () => {
 	const mistral = () => providers.mistral({ apiKey: 'key', baseURL: `${server.url}/v1` });
 
-	test('what it thought comes back as it was, streamed or whole', async () => {
+	test('gets back its thinking unchanged, streamed and whole', async () => {
 		const thinking = { type: 'thinking', thinking: [{ type: 'text', text: 'Two and two.' }], closed: true };
 		const content = [thinking, { type: 'text', text: 'Four.' }];
 		const { reply } = await streamed(mistral(), [
@@ -573,7 +573,7 @@ describe('Mistral', () => {
 		expect(await sent(endpoint(), { messages })).toMatchObject({ messages: { 1: { content: 'Four.' } } });
 	});
 
-	test('ids have nine characters, any is its word, and no user follows a tool', async () => {
+	test('gets ids of nine characters, any as the tool choice, and a text between a result and a user message', async () => {
 		const messages: Message[] = [
 			...hello,
 			chat.assistantMessage('', [
@@ -599,7 +599,7 @@ describe('Mistral', () => {
 		});
 	});
 
-	test('takes a PDF by its URL too', async () => {
+	test('gets a PDF by its URL', async () => {
 		const pdf = { kind: 'file', url: 'https://example.com/a.pdf', name: 'a.pdf' } as const;
 		expect(await sent(mistral(), { messages: [chat.userMessage([pdf])] })).toMatchObject({
 			messages: [
@@ -612,20 +612,20 @@ describe('Mistral', () => {
 describe('DeepSeek', () => {
 	const deepseek = () => providers.deepseek({ apiKey: 'key', baseURL: server.url });
 
-	test('is sent text alone', async () => {
+	test('gets only text', async () => {
 		const messages = [chat.userMessage([chat.textPart('See'), chat.imagePart('https://example.com/a.png')])];
 		expect(await sent(deepseek(), { messages })).toMatchObject({
 			messages: [{ content: 'See\n\n[image:image (https://example.com/a.png)]' }],
 		});
 	});
 
-	test('is told the schema of a reply in words', async () => {
+	test('gets the schema of a reply in the prompt', async () => {
 		const body = await sent(deepseek(), { system: 'Be brief.', options: { outputSchema: citySchema } });
 		expect(body).toMatchObject({ response_format: { type: 'json_object' }, messages: [{ role: 'system' }, {}] });
 		expect(JSON.stringify(body)).toMatch(/Be brief\..*JSON Schema.*city/);
 	});
 
-	test('every turn with calls has its thinking, and those of other providers an empty one', async () => {
+	test('gets the thinking of each turn with calls, which is empty for other providers', async () => {
 		const messages: Message[] = [
 			...hello,
 			{ ...chat.assistantMessage('', [{ id: 'a', name: 'look', input: {} }]), reasoning: 'not for you' },
@@ -634,7 +634,7 @@ describe('DeepSeek', () => {
 		expect(await sent(deepseek(), { messages })).toMatchObject({ messages: [{}, { reasoning_content: '' }, {}] });
 	});
 
-	test('stops thinking when it is told so', async () => {
+	test('does not think with effort none', async () => {
 		expect(await sent(deepseek(), { options: { reasoningEffort: 'none' } })).toMatchObject({
 			thinking: { type: 'disabled' },
 		});
@@ -668,7 +668,7 @@ describe('Groq and Ollama', () => {
 		expect(urls).toEqual(['http://127.0.0.1:11434/v1/chat/completions']);
 	});
 
-	test.each(['groq', 'deepseek', 'mistral'] as const)('%s without its key only knows its models', (name) => {
+	test.each(['groq', 'deepseek', 'mistral'] as const)('%s without a key only knows its models', (name) => {
 		const provider = providers[name]({ apiKey: undefined });
 		expect(provider).toMatchObject({ variant: name, needs: `${name.toUpperCase()}_API_KEY` });
 		expect(provider.detect(`${name}/m-1`)).toBe(true);
@@ -677,7 +677,7 @@ describe('Groq and Ollama', () => {
 });
 
 describe('embeddings', () => {
-	test('come in the order of their texts, from as many requests as it takes', async () => {
+	test('come in the order of their texts, in several requests', async () => {
 		const batch = (from: number, count: number) =>
 			Array.from({ length: count }, (_, index) => ({ index, embedding: [from + index] })).reverse();
 		server.play(
@@ -691,13 +691,13 @@ describe('embeddings', () => {
 		expect(server.requests[1]?.body).toEqual({ model: 'embed', input: texts.slice(96), encoding_format: 'float' });
 	});
 
-	test('an error in a 200 is an error', async () => {
+	test('fail for an error with status 200', async () => {
 		server.play((exchange) => exchange.json(200, { error: { message: 'no such model', code: 404 } }));
 		const error = await failure(async () => endpoint().embedFn?.('acme/embed', ['a']));
 		expect(error).toMatchObject({ code: 'invalid_request', data: { model: 'acme/embed' } });
 	});
 
-	test('Groq and DeepSeek have none', () => {
+	test('are missing for Groq and DeepSeek', () => {
 		expect(providers.groq({ apiKey: 'key' }).embedFn).toBeUndefined();
 		expect(providers.deepseek({ apiKey: 'key' }).embedFn).toBeUndefined();
 	});

@@ -82,13 +82,13 @@ async function sentBack(output: readonly unknown[], change: Partial<Message> = {
 	return (Array.isArray(input) ? input : []).slice(1);
 }
 
-describe('openai: what is kept of a turn', () => {
-	test('is nothing where text and calls are all there is', async () => {
+describe('openai: the metadata of a turn', () => {
+	test('is missing if text and calls are enough', async () => {
 		const { providerMetadata } = await replyTo(done([text('Hi.'), call('call_1')]));
 		expect(providerMetadata).toBeUndefined();
 	});
 
-	test('is every item beside plain text and calls, without the arguments that stand in the calls', async () => {
+	test('has all items besides plain text and calls, without the arguments of calls', async () => {
 		const { providerMetadata, toolCalls } = await replyTo(done([thought, text('Hi.'), call('call_1')]));
 		const { arguments: _, ...kept } = call('call_1');
 		expect(providerMetadata).toEqual({ openai: { output: [thought, text('Hi.'), kept] } });
@@ -102,11 +102,11 @@ describe('openai: what is kept of a turn', () => {
 		['a server tool', { type: 'web_search_call', id: 'ws_1', status: 'completed', action: { type: 'search' } }],
 		['a compaction', { type: 'compaction', id: 'cmp_1', encrypted_content: 'secret' }],
 		['a kind nobody knows yet', { type: 'hologram', id: 'h_1', frames: [1] }],
-	])('goes back as it came: %s', async (_, item) => {
+	])('is sent back unchanged: %s', async (_, item) => {
 		expect(await sentBack([item])).toEqual([item, ...(item.type === 'function_call' ? [expect.anything()] : [])]);
 	});
 
-	test('leaves out reasoning that is not encrypted, and the id of what it led to', async () => {
+	test('leaves out reasoning that is not encrypted, and the id of its result', async () => {
 		const { encrypted_content: _, ...bare } = thought;
 		const { id: __, ...message } = text('Hi.', { phase: 'commentary' });
 		const search = { type: 'web_search_call', id: 'ws_1', status: 'completed' };
@@ -122,7 +122,7 @@ describe('openai: what is kept of a turn', () => {
 		expect(result).toEqual({ type: 'function_call_output', call_id: 'call_2', output: 'fine' });
 	});
 
-	test('leaves out reasoning where the next model does not reason', async () => {
+	test('leaves out reasoning if the next model does not reason', async () => {
 		const { text: content = '', providerMetadata } = await replyTo(done([thought, text('Hi.')]));
 		const turn: Message = { role: 'assistant', content, providerMetadata };
 		const { id: _, ...message } = text('Hi.');
@@ -130,27 +130,27 @@ describe('openai: what is kept of a turn', () => {
 		expect((await sent([turn], { model: 'gpt-5.6' })).input).toEqual([thought, text('Hi.')]);
 	});
 
-	test('leaves out reasoning that led nowhere', async () => {
+	test('leaves out reasoning without a result', async () => {
 		const { providerMetadata, stopReason } = await replyTo(
 			done([thought], { status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } }),
 		);
 		expect({ providerMetadata, stopReason }).toEqual({ providerMetadata: undefined, stopReason: 'max_tokens' });
 	});
 
-	test('leaves out a built-in call that nobody answers', async () => {
+	test('leaves out a built-in call without an answer', async () => {
 		const shell = { type: 'shell_call', id: 'sh_1', call_id: 'call_9', status: 'completed', action: {} };
 		const output = { type: 'shell_call_output', id: 'sho_1', call_id: 'call_9', output: [] };
 		expect(await sentBack([shell, text('Hi.')])).toEqual([{ role: 'assistant', content: 'Hi.' }]);
 		expect(await sentBack([shell, output, text('Hi.')])).toEqual([shell, output, text('Hi.')]);
 	});
 
-	test('gives way to a text that was changed since', async () => {
+	test('is ignored for a changed text', async () => {
 		expect(await sentBack([thought, text('My key is 123.')], { content: 'My key is […].' })).toEqual([
 			{ role: 'assistant', content: 'My key is […].' },
 		]);
 	});
 
-	test("says who called, where a program did, in the call's result", async () => {
+	test("has the caller in the result of a program's call", async () => {
 		const caller = { type: 'program', caller_id: 'call_p' };
 		const [, , result] = await sentBack([
 			{ type: 'program', id: 'cm_1', call_id: 'call_p', code: '' },
@@ -161,7 +161,7 @@ describe('openai: what is kept of a turn', () => {
 });
 
 describe('openai: calls', () => {
-	test('an id that is too long gets an alias, one that an earlier turn had a suffix, and so do their results', async () => {
+	test('get an alias for a long id and a suffix for a repeated id, also in their results', async () => {
 		const long = 'x'.repeat(80);
 		const turn = (id: string): Message[] => [
 			chat.assistantMessage('', [{ id, name: 'look', input: {} }]),
@@ -173,7 +173,7 @@ describe('openai: calls', () => {
 		expect(ids).toEqual([ids[0], ids[0], 'call_1', 'call_1', 'call_1_2', 'call_1_2']);
 	});
 
-	test('a custom tool gets its text as it is, and its result is one of a custom tool', async () => {
+	test('pass text to a custom tool, and send its result as one of a custom tool', async () => {
 		const custom = { type: 'custom_tool_call', id: 'ctc_1', call_id: 'call_1', name: 'sql', input: '{"a":1}' };
 		const pieces = ['{"a"', ':1}'].map((delta) => ({
 			type: 'response.custom_tool_call_input.delta',
@@ -191,7 +191,7 @@ describe('openai: calls', () => {
 		]);
 	});
 
-	test('a custom tool that xAI ran itself is no call, and goes back as it came', async () => {
+	test('leave out a custom tool that xAI itself ran, which is sent back unchanged', async () => {
 		const search = { type: 'custom_tool_call', id: 'ctc_1', call_id: 'c', name: 'x_keyword_search', input: '{}' };
 		expect((await replyTo(done([search, text('Hi.')]), providers.xai)).toolCalls).toEqual([]);
 		expect(await sentBack([search, text('Hi.')], {}, providers.xai)).toEqual([search, text('Hi.')]);
@@ -199,7 +199,7 @@ describe('openai: calls', () => {
 });
 
 describe('openai: a stream', () => {
-	test('that only finishes its items is read like one of pieces', async () => {
+	test('is read with whole items instead of pieces', async () => {
 		const items = [{ ...thought, summary: [{ text: 'Hm.' }, { text: 'So.' }] }, text('Hi.'), call('call_1')];
 		const finished = items.map((item, output_index) => ({ type: 'response.output_item.done', output_index, item }));
 		const whole = await replyTo(done(items));
@@ -210,7 +210,7 @@ describe('openai: a stream', () => {
 		expect(whole).toMatchObject({ text: 'Hi.', reasoning: 'Hm.\n\nSo.', stopReason: 'tool_use' });
 	});
 
-	test('adds what its pieces left out, and nothing where they say something else', async () => {
+	test('adds the end of a text that its pieces lack, and nothing if they differ', async () => {
 		const streamed = async (delta: string, whole: string) =>
 			(
 				await replyTo([
@@ -224,7 +224,7 @@ describe('openai: a stream', () => {
 		expect(await streamed('Bye', 'Hello')).toBe('Bye');
 	});
 
-	test('may have the arguments of a call in one event alone', async () => {
+	test('may have the arguments of a call in one event', async () => {
 		const whole = '{"city":"Ulm"}';
 		const args = { type: 'response.function_call_arguments.done', output_index: 0, item_id: 'fc_a', arguments: whole };
 		const custom = { type: 'custom_tool_call', id: 'ctc_b', call_id: 'b', name: 'look' };
@@ -243,7 +243,7 @@ describe('openai: a stream', () => {
 		});
 	});
 
-	test('without output indexes is told apart by item ids', async () => {
+	test('is read by item ids without output indexes', async () => {
 		const ids = ['a', 'b'];
 		const { toolCalls } = await replyTo([
 			...ids.map((id) => ({ type: 'response.output_item.added', item: call(id, '') })),
@@ -264,7 +264,7 @@ const broken = {
 	usage: { input_tokens: 5, output_tokens: 1 },
 };
 
-test('a stream that ends with response.failed bills the searches that were completed before', async () => {
+test('a failed stream bills its completed searches', async () => {
 	const opened = { id: 'resp_1', status: 'in_progress', output: [], tools: [{ type: 'web_search' }] };
 	const events = [
 		{ type: 'response.created', response: opened },
@@ -276,13 +276,13 @@ test('a stream that ends with response.failed bills the searches that were compl
 	});
 });
 
-test('a response that failed as a whole bills the searches of its output', async () => {
+test('a failed whole response bills the searches of its output', async () => {
 	await expect(replyTo(done([search], broken))).rejects.toMatchObject({
 		data: { usage: { units: { web_searches: 1 } } },
 	});
 });
 
-test('what the API counts itself takes the place of what was counted before', async () => {
+test("the API's own count replaces the counted searches", async () => {
 	const response = done([search], { tool_usage: { web_search: { num_requests: 0 } } });
 	const events = [
 		{ type: 'response.output_item.done', output_index: 0, item: search },
@@ -291,7 +291,7 @@ test('what the API counts itself takes the place of what was counted before', as
 	expect((await replyTo(events)).usage?.units).toBeUndefined();
 });
 
-test('a response that failed is a failure with its usage, not an empty reply', async () => {
+test('a failed response is a failure with its usage', async () => {
 	const failed = done([], {
 		status: 'failed',
 		error: { code: 'server_error', message: 'Oh.' },
@@ -327,7 +327,7 @@ describe('openai: a request', () => {
 		expect(body.reasoning).toEqual(effort && { effort });
 	});
 
-	test('joins the lists of the settings, and asks for a summary only where that is wanted', async () => {
+	test('joins the lists of the settings, and requests a reasoning summary only by the settings', async () => {
 		const body = { tools: [{ type: 'web_search' }], include: ['web_search_call.action.sources'] };
 		const settings: Settings = { body, reasoningSummary: 'auto' };
 		expect(await sent([chat.userMessage('Hi'), { role: 'system', content: 'Now' }], { settings })).toEqual({
@@ -361,7 +361,7 @@ describe('openai: a request', () => {
 		expect((await sent([{ role: 'user', content: 'Hi', parts: [] }])).input).toEqual([{ role: 'user', content: 'Hi' }]);
 	});
 
-	test('names an image of a type that models refuse', async () => {
+	test('names an image of an unsupported type', async () => {
 		const parts = [chat.imagePart('PHN2Zy8+', 'image/svg+xml'), chat.imagePart('aGk=', 'image/png')];
 		const content = [
 			{ type: 'input_text', text: '[image:image]' },
@@ -370,7 +370,7 @@ describe('openai: a request', () => {
 		expect((await sent([chat.userMessage(parts)])).input).toEqual([{ role: 'user', content }]);
 	});
 
-	test('says that a result is an error, once', async () => {
+	test('marks a failed result as an error, once', async () => {
 		const failed = (output: unknown): Message[] => [
 			chat.assistantMessage('', [{ id: 'c', name: 'look', input: {} }]),
 			chat.toolResultMessage({ id: 'c', output, isError: true }),
@@ -384,7 +384,7 @@ describe('openai: a request', () => {
 	describe('takes nothing from the environment', () => {
 		afterEach(() => vi.unstubAllEnvs());
 
-		test('it goes by its settings, though the environment says something else', async () => {
+		test('it uses its settings, even if the environment differs', async () => {
 			vi.stubEnv('OPENAI_API_KEY', 'sk-environment');
 			vi.stubEnv('OPENAI_ORG_ID', 'org-environment');
 			vi.stubEnv('OPENAI_BASE_URL', 'https://environment.example');
@@ -398,7 +398,7 @@ describe('openai: a request', () => {
 		});
 	});
 
-	test("says that Runlet asks, unless the settings have another name: the SDK's own comes from a class", async () => {
+	test('sends the user agent runlet, or the user agent of the settings', async () => {
 		for (const [headers, name] of [
 			[{}, 'runlet'],
 			[{ 'user-agent': 'shop' }, 'shop'],
@@ -410,8 +410,8 @@ describe('openai: a request', () => {
 	});
 });
 
-describe('openai: beside replies', () => {
-	test('embeds any number of texts, in their order', async () => {
+describe('openai: other requests', () => {
+	test('return the vectors of any number of texts in order', async () => {
 		const vectors = (from: number, count: number) => ({
 			data: Array.from({ length: count }, (_, index) => ({ index, embedding: [from + index, 0.5] })).reverse(),
 		});
@@ -424,12 +424,12 @@ describe('openai: beside replies', () => {
 		expect(requests.map(({ body }) => body.encoding_format)).toEqual(['float', 'float']);
 	});
 
-	test('an answer with fewer vectors than texts is an error', async () => {
+	test('fail with fewer vectors than texts', async () => {
 		const { provider } = at([{ data: [{ index: 0, embedding: [1] }] }]);
 		await expect(provider.embedFn?.('text-embedding-3-small', ['a', 'b'])).rejects.toThrow(RunletError);
 	});
 
-	test('counts the tokens of a conversation', async () => {
+	test('count the tokens of a conversation', async () => {
 		const { provider, requests } = at([{ object: 'response.input_tokens', input_tokens: 11 }]);
 		expect(await provider.countTokens?.(hello, 'gpt-5.4')).toBe(11);
 		expect(requests[0]?.url).toBe('https://api.openai.com/v1/responses/input_tokens');
@@ -458,10 +458,10 @@ describe('isStrict', () => {
 		['a format that it does not know', { ...closed, properties: { a: { type: 'string', format: 'uri' } } }, false],
 		['a root that is no object', { type: 'array', items: closed }, false],
 		['a root that is a choice', { ...closed, anyOf: [closed] }, false],
-	])('tells whether the strict mode can say %s: %s', (_, schema, expected) => expect(isStrict(schema)).toBe(expected));
+	])('returns for %s: %s', (_, schema, expected) => expect(isStrict(schema)).toBe(expected));
 });
 
-test('one call at a time is asked for', async () => {
+test('openai: parallelToolCalls: false requests one call at a time', async () => {
 	const look: Tool = { name: 'look', inputSchema: { type: 'object' } };
 	const { provider, requests } = at([done([])]);
 	await provider.chatFn?.('gpt-5.4', hello, undefined, [look], { parallelToolCalls: false });

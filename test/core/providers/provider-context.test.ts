@@ -87,7 +87,7 @@ const question = chat.userMessage('Which drink?');
 const further = chat.userMessage('How hot?');
 
 describe('the request', () => {
-	test('asks Anthropic to clear results and to sum up, with the betas of both', async () => {
+	test('asks Anthropic to clear results and to compact, with both betas', async () => {
 		const { provider, requests } = create(providers.anthropic, [plain]);
 		await finish({ model: sonnet, providers: [provider], providerContext }, [question]);
 		const [{ body, beta } = { body: {}, beta: null }] = requests;
@@ -113,7 +113,7 @@ describe('the request', () => {
 		]);
 	});
 
-	test('asks OpenAI to sum up', async () => {
+	test('asks OpenAI to compact', async () => {
 		const { provider, requests } = create(providers.openai, []);
 		await finish({ model: gpt, providers: [provider], providerContext }, [question]).catch(() => {});
 		const wanted = [{ type: 'compaction', compact_threshold: 100_000 }];
@@ -145,7 +145,7 @@ describe.each([
 		return { ...made, one, stored, options };
 	};
 
-	test('is sent back as it came, without what was in front of it', async () => {
+	test('is sent back unchanged, without the messages before it', async () => {
 		const { requests, stored, options } = await play();
 		expect(stored).toHaveLength(4);
 		await finish(options, [...stored, further]);
@@ -155,13 +155,13 @@ describe.each([
 		]);
 	});
 
-	test('is told to the readers, and the messages keep everything', async () => {
+	test('is reported to the readers, and keeps all messages', async () => {
 		const { one, stored } = await play();
 		expect(codes(only(one.events, 'warning'))).toEqual(['context_compacted']);
 		expect(stored.slice(0, 3)).toEqual([...older, question]);
 	});
 
-	test('is of no use to another provider, which gets all messages', async () => {
+	test('is ignored for another provider, which gets all messages', async () => {
 		const { stored } = await play();
 		const { provider, requests } = create(providers.openai, []);
 		await finish({ model: gpt, providers: [provider] }, [...stored, further]).catch(() => {});
@@ -176,7 +176,7 @@ describe.each([
 		expect(usage.costUsd).toBeCloseTo((120_000 * 3 + 6_000 * 6 + 4_000 * 15) / 1e6, 9);
 	});
 
-	test('leaves room in the context: what it replaces counts no more', async () => {
+	test('removes the replaced messages from the context size', async () => {
 		const made = create(providers.anthropic, [first, plain]);
 		const options = { model: sonnet, providers: [made.provider], providerContext, maxContextTokens: 5_000 };
 		const one = await finish(options, [chat.userMessage('x'.repeat(12_000)), chat.assistantMessage('Yes.'), question]);
@@ -185,7 +185,7 @@ describe.each([
 	});
 });
 
-test('a failed compaction of Anthropic leaves nothing out', async () => {
+test('a failed compaction of Anthropic leaves out no messages', async () => {
 	const failed = () =>
 		Response.json({ ...answer, content: [{ ...block, content: null, encrypted_content: null }, said], usage });
 	const { provider, requests } = create(providers.anthropic, [failed, plain]);

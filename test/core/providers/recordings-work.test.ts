@@ -142,7 +142,7 @@ describe('among the recordings are', () => {
 		expect(await of('gemini')).toContainEqual(expect.objectContaining({ url: expect.any(String) }));
 	});
 
-	test('no images that stay in what is kept', async () => {
+	test('no images in the metadata', async () => {
 		for (const { reply } of await replies)
 			expect(JSON.stringify(reply?.providerMetadata) ?? '').not.toContain('iVBORw0KGgo');
 	});

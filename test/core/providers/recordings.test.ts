@@ -85,16 +85,16 @@ async function askStream(recorded: RecordedStream, cutting: Cutting, blocks: rea
 }
 
 describe('the library of recordings', () => {
-	test('every recording is in an index, and every file of an index is there', () => {
+	test('has an index with all recordings and no other files', () => {
 		expect(entries.map(({ file }) => file).toSorted()).toEqual(files.toSorted());
 	});
 
-	test('every file of every index is played, or is named with the reason why not', () => {
+	test('plays all files of the indexes, or names the reason', () => {
 		const accounted = new Set([...bodies, ...streams].map(({ file }) => file).concat(Object.keys(notAnswers)));
 		expect([...accounted].toSorted()).toEqual(entries.map(({ file }) => file).toSorted());
 	});
 
-	test('bytes that are sent one by one arrive one by one, all but a few', async () => {
+	test('sends single bytes that mostly arrive one by one', async () => {
 		const bytes = new TextEncoder().encode('x'.repeat(1000));
 		const url = player.play({ status: 200, contentType: 'text/plain', bytes, cutting: bytewise });
 		const { body } = await fetch(url);
@@ -105,13 +105,13 @@ describe('the library of recordings', () => {
 });
 
 describe.each(named(bodies.filter(({ status }) => status === 200)))('%s', (_name, recorded) => {
-	test.each(named([whole, random]))('is read as it was meant, %s', async (_name, cutting) => {
+	test.each(named([whole, random]))('is read as expected, %s', async (_name, cutting) => {
 		expectReply(await askWhole(recorded, cutting), recorded.reading.readBody(recorded.body));
 	});
 });
 
 describe.each(named(bodies.filter(({ status }) => status !== 200)))('%s', (_name, recorded) => {
-	test.each(named([whole, random]))('is the error that it says, %s', async (_name, cutting) => {
+	test.each(named([whole, random]))('is the expected error, %s', async (_name, cutting) => {
 		await expectError(askWhole(recorded, cutting), readCode(recorded.status));
 	});
 });
@@ -128,7 +128,7 @@ describe.each(named(streams.filter((recorded) => !withError.includes(recorded)))
 		expectDeltas(deltas, reply);
 	});
 
-	test('is interrupted when it breaks off before its end', async () => {
+	test('is interrupted if it breaks off before its end', async () => {
 		const end = recorded.blocks.findIndex(({ event }) => recorded.reading.ends(event));
 		expect(end).toBeGreaterThanOrEqual(0);
 		const deltas: unknown[] = [];
@@ -138,7 +138,7 @@ describe.each(named(streams.filter((recorded) => !withError.includes(recorded)))
 });
 
 describe.each(named(withError))('%s', (_name, recorded) => {
-	test.each(named([whole, bytewise, random]))('is the error that it ends with, %s', async (_name, cutting) => {
+	test.each(named([whole, bytewise, random]))('is the error at its end, %s', async (_name, cutting) => {
 		const error = readEvents(recorded).find(isError);
 		const deltas: unknown[] = [];
 		await expectError(askStream(recorded, cutting, recorded.blocks, deltas), readCode(statusInStream(error)));
@@ -152,7 +152,7 @@ const pairs = streams.flatMap((stream) => {
 });
 
 describe.each(named(pairs))('%s', (_name, { stream, body }) => {
-	test('is a reply with the same fields as the one of its body', async () => {
+	test('gives a reply with the same fields as its body', async () => {
 		const streamed = await askStream(stream, whole, stream.blocks, []);
 		const plain = await askWhole(body, whole);
 		const [a, b] = [stream.reading.readStream(readEvents(stream)), body.reading.readBody(body.body)];

@@ -29,7 +29,7 @@ describe('scripted', () => {
 		expect([detect('scripted'), detect('scripted-b'), detect('demo')]).toEqual([true, true, false]);
 	});
 
-	test('records what it was sent, oldest first, by stream or not', async () => {
+	test('records its requests, the oldest first, with and without streaming', async () => {
 		const model = providers.scripted(['one', 'two']);
 		const options = { maxOutputTokens: 5 };
 		await chat.dispatchChat({ model: 'scripted', system: 'Be brief.', providers: [model] }, messages, [], options);
@@ -40,14 +40,14 @@ describe('scripted', () => {
 		]);
 	});
 
-	test('a text is a reply that ends the turn', async () => {
+	test('plays a text as a reply that ends the turn', async () => {
 		const { reply, deltas } = await stream(providers.scripted(['Hi']));
 		expect(reply).toMatchObject({ text: 'Hi', stopReason: 'end_turn' });
 		expect(deltas).toContainEqual({ type: 'text', text: 'Hi' });
 		expect(deltas.at(-1)).toMatchObject({ type: 'stop', reason: 'end_turn' });
 	});
 
-	test('a reply with calls stops for them, and streams them', async () => {
+	test('plays a reply with calls as tool_use, and streams them', async () => {
 		const call = { id: 'a', name: 'look', input: { at: 1 } };
 		const { reply, deltas } = await stream(providers.scripted([{ toolCalls: [call] }]));
 		expect(reply).toMatchObject({ toolCalls: [call], stopReason: 'tool_use' });
@@ -58,23 +58,23 @@ describe('scripted', () => {
 		]);
 	});
 
-	test('deltas are played as they stand', async () => {
+	test('plays deltas unchanged', async () => {
 		const own = [{ type: 'text', text: 'H' }, { type: 'acme:mark' }, { type: 'text', text: 'i' }];
 		const { reply, deltas } = await stream(providers.scripted([{ text: 'Hi', deltas: own }]));
 		expect(deltas).toEqual(own);
 		expect(reply).toEqual({ text: 'Hi', stopReason: 'end_turn' });
 	});
 
-	test('an error is thrown as it is', async () => {
+	test('throws an error', async () => {
 		const broken = new RunletError('overloaded', 'busy');
 		await expect(stream(providers.scripted([broken]))).rejects.toBe(broken);
 	});
 
-	test('undefined is a stream that breaks off', async () => {
+	test('breaks the stream off for undefined', async () => {
 		expect((await stream(providers.scripted([undefined]))).reply).toBeUndefined();
 	});
 
-	test('a function sees the request and gives the turn, and may stream by itself', async () => {
+	test('plays the result of a function, which gets the request and may stream', async () => {
 		const model = providers.scripted([
 			async ({ messages: sent }, onDelta) => {
 				await onDelta({ type: 'text', text: `I got ${sent.length}` });
@@ -90,7 +90,7 @@ describe('scripted', () => {
 		expect((await stream(model)).reply).toBeUndefined();
 	});
 
-	test('past the end of the script it fails, and says so, without retries', async () => {
+	test('fails after the end of the script, without retries', async () => {
 		const model = providers.scripted(['one']);
 		await stream(model);
 		await expect(stream(model)).rejects.toMatchObject({

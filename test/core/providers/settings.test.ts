@@ -26,13 +26,13 @@ const stream = (provider: ReturnType<typeof made>, options: chat.CallOptions = {
 	provider.chatStreamFn?.(model, hello, undefined, undefined, () => undefined, options);
 
 describe('retries', () => {
-	test('a function called by itself makes one request', async () => {
+	test('are 0 outside of a run by default', async () => {
 		server.play(busy, answer);
 		await expect(stream(made())).rejects.toMatchObject({ code: 'overloaded' });
 		expect(server.requests).toHaveLength(1);
 	});
 
-	test('a call is made as many times more as the provider or the call says', async () => {
+	test('are those of the provider or of the call', async () => {
 		server.play(busy, busy, answer);
 		expect(await stream(made({ maxRetries: 2 }))).toMatchObject({ text: 'Hi' });
 		expect(server.requests).toHaveLength(3);
@@ -41,7 +41,7 @@ describe('retries', () => {
 		expect(server.requests).toHaveLength(2);
 	});
 
-	test('a caller that watches for signs of life gets one request: it retries by itself, as the loop does', async () => {
+	test('are 0 for a caller with onActivity, which retries itself', async () => {
 		let signs = 0;
 		const onActivity = () => void signs++;
 		server.play(busy, answer);
@@ -51,7 +51,7 @@ describe('retries', () => {
 		expect(signs).toBeGreaterThan(0);
 	});
 
-	test('a run retries by itself, twice, and as its options or its provider say', async () => {
+	test('are two in a run by default, or those of its options or its provider', async () => {
 		const requests = async (provider: object, options: object = {}) => {
 			server.play(busy);
 			const run = chat.run({ model, providers: [made(provider)], ...options }, hello);
@@ -71,7 +71,7 @@ describe('timeouts', () => {
 		await exchange.closed;
 	};
 
-	test('are those of the provider, of the call, or of the run', async () => {
+	test('are those of the provider, the call or the run', async () => {
 		server.play(stall);
 		await expect(stream(made({ timeouts: { idleMs: 30 } }))).rejects.toMatchObject({ code: 'timeout' });
 		await expect(stream(made(), { timeouts: { idleMs: 30 } })).rejects.toMatchObject({ code: 'timeout' });
@@ -85,7 +85,7 @@ describe('timeouts', () => {
 		await Promise.all(server.requests.map(({ closed }) => closed));
 	});
 
-	test('a model that thinks without a word, but shows that it is there, is waited for', async () => {
+	test('do not end a silent model that shows activity', async () => {
 		const signs = async (exchange: Exchange, sign: string) => {
 			const [first = '', ...rest] = dialect.events({ text: 'Hi', stop: 'end_turn' });
 			await exchange.write(first);
@@ -107,7 +107,7 @@ describe('timeouts', () => {
 });
 
 describe('a provider without its key', () => {
-	test('knows its models, and names the variable to whoever asks', async () => {
+	test('knows its models, and names the missing variable in errors', async () => {
 		for (const key of [undefined, '']) {
 			const keyless = providers.anthropic({ apiKey: key });
 			expect(keyless).toMatchObject({ variant: 'anthropic', needs: 'ANTHROPIC_API_KEY' });
@@ -130,7 +130,7 @@ describe('a provider without its key', () => {
 });
 
 describe('a fallback without its key', () => {
-	test('is left out with a warning, and hides neither those behind it nor why it was needed', async () => {
+	test('is left out with a warning, and hides neither later fallbacks nor the first error', async () => {
 		const missing = providers.gemini({ apiKey: undefined });
 		const warnings = async (fallbacks: readonly string[]) => {
 			server.play(busy);
@@ -148,20 +148,20 @@ describe('a fallback without its key', () => {
 	});
 });
 
-describe('a setting that cannot be', () => {
+describe('an invalid setting', () => {
 	test.each([
 		[{ baseURL: 'my gateway' }, 'baseURL'],
 		[{ baseURL: 'https://gateway.example/v1?key=1' }, 'baseURL'],
 		[{ baseURL: 'ftp://gateway.example' }, 'baseURL'],
 		[{ maxRetries: -1 }, 'maxRetries'],
 		[{ maxRetries: 1.5 }, 'maxRetries'],
-	])('%j is refused by its name', (more, field) => {
+	])('%j is refused with its name', (more, field) => {
 		expect(() => made(more)).toThrow(expect.objectContaining({ code: 'invalid_request', data: { field } }));
 	});
 });
 
 describe("an API's own words", () => {
-	test('body and headers reach the request: objects are merged, lists joined', async () => {
+	test('reach the request in body and headers: objects are merged, lists are joined', async () => {
 		server.play(answer);
 		const web = { type: 'web_search_20250305', name: 'web_search' };
 		const provider = made({
@@ -180,7 +180,7 @@ describe("an API's own words", () => {
 	});
 });
 
-test('a tool that is forced is forced once: with its result there the model is free', async () => {
+test('a tool is forced once: after its result the model is free', async () => {
 	const call = { id: 'toolu_1', name: 'add', argumentsJson: '{}' };
 	server.play(async (exchange) => {
 		await exchange.write(dialect.events({ calls: [call], stop: 'tool_use' }).join(''));
@@ -192,7 +192,7 @@ test('a tool that is forced is forced once: with its result there the model is f
 	expect(choices).toEqual(['required', 'auto']);
 });
 
-test("Anthropic's cache is marked at the tools, the system prompt and the newest message, for as long as asked, or not at all", async () => {
+test("Anthropic's cache is marked at the tools, the system prompt and the newest message, with the lifetime of the call", async () => {
 	const marks = async (cache?: '5m' | '1h' | false) => {
 		server.play(answer);
 		const tools = ['a', 'b'].map((name) => ({ name, description: name, inputSchema: { type: 'object' } }));
@@ -220,7 +220,7 @@ describe.each(dialects.filter(({ name }) => name !== 'workers-ai').map((one) => 
 	(_, one) => {
 		const ask = (provider: ProviderRegistration) => provider.chatFn?.(one.model, hello);
 
-		test('a redirect is not followed: neither the key nor the conversation goes anywhere else', async () => {
+		test('does not follow a redirect with the key and the conversation', async () => {
 			const elsewhere = await startServer();
 			elsewhere.play(answer);
 			server.play((exchange) => exchange.json(307, {}, { location: `${elsewhere.url}${exchange.path}` }));
@@ -232,7 +232,7 @@ describe.each(dialects.filter(({ name }) => name !== 'workers-ai').map((one) => 
 			await elsewhere.close();
 		});
 
-		test('headers of the environment do not go out, nor take the place of the key', async () => {
+		test('sends no headers of the environment', async () => {
 			const stranger = 'authorization: Bearer stranger\nx-api-key: stranger\nx-goog-api-key: stranger\nx-stranger: 1';
 			for (const name of ['OPENAI', 'ANTHROPIC']) vi.stubEnv(`${name}_CUSTOM_HEADERS`, stranger);
 			server.play((exchange) => exchange.json(200, one.body({ text: 'Hi', stop: 'end_turn' })));
@@ -244,7 +244,7 @@ describe.each(dialects.filter(({ name }) => name !== 'workers-ai').map((one) => 
 	},
 );
 
-test('no error shows the credentials of a gateway in a header or in its URL', async () => {
+test('shows no credentials of a gateway in an error', async () => {
 	const headers = { authorization: 'Bearer gateway-token-999', 'x-team': 'provided' };
 	server.play((exchange) => exchange.json(401, { error: { message: 'No: gateway-token-999, as provided' } }));
 	await expect(made({ headers }).chatFn?.(model, hello)).rejects.toThrow('No: [key], as provided.');
@@ -262,7 +262,7 @@ test.each(['anthropic', 'openai', 'xai', 'gemini', 'groq', 'deepseek', 'mistral'
 	},
 );
 
-test('a function that sends the requests gets their headers as an object of the platform', async () => {
+test('the fetch of the settings gets a Headers object', async () => {
 	const sent: (HeadersInit | undefined)[] = [];
 	server.play(answer);
 	const fetcher: typeof fetch = async (input, init) => {

@@ -46,7 +46,7 @@ async function ask(
 	return { reply, run: given.runs[0] };
 }
 
-test('without a binding its models are known, and what it needs', () => {
+test('knows its models and its missing binding', () => {
 	const provider = providers.workersAi({ binding: undefined });
 	expect(provider.detect(model)).toBe(true);
 	expect(provider.needs).toContain('AI');
@@ -54,7 +54,7 @@ test('without a binding its models are known, and what it needs', () => {
 	expect(() => Reflect.apply(providers.workersAi, undefined, [{ binding: 'AI' }])).toThrow(/binding/);
 });
 
-test('a binding may give a stream, an object or a response', async () => {
+test('accepts a stream, an object or a response of a binding', async () => {
 	const usage = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 };
 	const events = [{ response: 'Good', p: 'ab' }, { response: ' day', p: 'a' }, { response: '', usage }, '[DONE]'];
 	const whole = { response: 'Good day', usage };
@@ -76,11 +76,11 @@ test('a binding may give a stream, an object or a response', async () => {
 	});
 });
 
-test('a stream without its end is no reply', async () => {
+test('fails for a stream without its end', async () => {
 	await expect(ask(stream({ response: 'Good' }), { stream: true })).rejects.toMatchObject({ code: 'interrupted' });
 });
 
-test('an older model is not cut after 256 tokens, and where it is cut, that is known', async () => {
+test('sets a limit for older models, and detects a cut at that limit', async () => {
 	const cut = { response: 'Good', usage: { prompt_tokens: 1, completion_tokens: 20 } };
 	expect((await ask(cut)).run?.inputs.max_tokens).toBe(2_048);
 	expect((await ask(cut, { model: newer })).run?.inputs.max_tokens).toBeUndefined();
@@ -92,12 +92,12 @@ test('an older model is not cut after 256 tokens, and where it is cut, that is k
 	expect(streamed.run?.inputs.max_tokens).toBe(20);
 });
 
-test('a reply that is not text becomes text: requested JSON, a bare number', async () => {
+test('converts requested JSON and a bare number to text', async () => {
 	expect((await ask({ response: { city: 'Ulm' } })).reply.text).toBe('{"city":"Ulm"}');
 	expect((await ask({ response: 42 })).reply.text).toBe('42');
 });
 
-test('calls come in either form, streamed in pieces or whole', async () => {
+test('reads calls in both forms, in pieces and whole', async () => {
 	const flat = [{ name: 'look', arguments: { city: 'Ulm' } }];
 	const events = [
 		{ response: '', tool_calls: [{ id: 'c1', type: 'function', index: 0, function: { name: 'look' } }] },
@@ -117,7 +117,7 @@ test('calls come in either form, streamed in pieces or whole', async () => {
 	}
 });
 
-test('an image that an older model would have to fetch is named instead', async () => {
+test('names an image by URL for an older model', async () => {
 	const messages = [chat.userMessage([chat.textPart('What?'), chat.imagePart('https://example.com/a.png')])];
 	for (const [name, part] of [
 		[model, { type: 'text', text: '[image:image (https://example.com/a.png)]' }],
@@ -131,7 +131,7 @@ test('an image that an older model would have to fetch is named instead', async 
 	}
 });
 
-test('the schema of a reply is in a box for newer models, and bare for older ones', async () => {
+test('wraps the schema of a reply for newer models, and not for older models', async () => {
 	const schema = { type: 'object', properties: { city: { type: 'string' } } };
 	const answer = { response: '{}' };
 	expect((await ask(answer, { model: newer, outputSchema: schema })).run?.inputs.response_format).toEqual({
@@ -163,7 +163,7 @@ test.each([
 	expect({ reasoning_effort, chat_template_kwargs }).toEqual(expected);
 });
 
-test('a turn of calls alone has an empty text, which the binding wants', async () => {
+test('sends an empty text for a turn with only calls', async () => {
 	const given = binding({ response: 'Fine.' });
 	const call = { id: 'c1', name: 'look', input: {} };
 	const result = chat.toolResultMessage({ id: 'c1', output: 'Ulm', isError: false });
@@ -196,12 +196,12 @@ test.each([
 	expect(given.runs).toHaveLength(again ? 2 : 1);
 });
 
-test('an error in a stream is an error', async () => {
+test('fails for an error in a stream', async () => {
 	const events = stream({ response: 'Go' }, { errors: [{ code: 3040, message: 'No more data centers' }] });
 	await expect(ask(events, { stream: true })).rejects.toMatchObject({ code: 'overloaded' });
 });
 
-test('a stream that comes after the call was called off is closed', async () => {
+test('closes a stream that arrives after an abort', async () => {
 	const controller = new AbortController();
 	let closed: () => void = () => {};
 	const left = new Promise<void>((resolve) => {
@@ -216,7 +216,7 @@ test('a stream that comes after the call was called off is closed', async () => 
 	await left;
 });
 
-test('texts become vectors', async () => {
+test('returns the vectors of texts', async () => {
 	const given = binding({
 		shape: [2, 2],
 		data: [
@@ -236,7 +236,7 @@ test('texts become vectors', async () => {
 	});
 });
 
-test('a binding that only works at Cloudflare says what to do on a laptop', async () => {
+test('tells how to use the binding on a laptop', async () => {
 	const run = async () => {
 		throw new Error('Binding AI needs to be run remotely');
 	};

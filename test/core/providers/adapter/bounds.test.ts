@@ -38,7 +38,7 @@ async function ended(response: Response): Promise<RunletError> {
 	);
 }
 
-describe('an answer without end is broken off, and its connection closed', () => {
+describe('an endless answer is broken off, and its connection is closed', () => {
 	test.each<[what: string, head: string, piece: string, init: ResponseInit]>([
 		['a stream of text', delta('Hi'), delta(filler), sse],
 		['one event', 'data: {"choices":[{"index":0,"delta":{"content":"', filler, sse],
@@ -52,7 +52,7 @@ describe('an answer without end is broken off, and its connection closed', () =>
 		expect(seen.bytes).toBeLessThan(10_000_000);
 	});
 
-	test('an error: its beginning is what it says', async () => {
+	test('reads only the beginning of an error', async () => {
 		const { seen, response } = endless('The upstream is down. ', filler, { status: 503 });
 		expect(await ended(response)).toMatchObject({ code: 'overloaded', message: expect.stringContaining('is down') });
 		expect(seen.closed).toBe(true);
@@ -60,7 +60,7 @@ describe('an answer without end is broken off, and its connection closed', () =>
 	});
 });
 
-test('the events of a long reply may be much longer than it', async () => {
+test('the events of a reply may be much longer than the reply', async () => {
 	const text = 'ab';
 	const events = Array.from({ length: 20_000 }, () => delta(text)).join('');
 	const end = `data: ${JSON.stringify({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] })}\n\ndata: [DONE]\n\n`;

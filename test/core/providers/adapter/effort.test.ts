@@ -49,7 +49,7 @@ const makers: readonly [
 		['low', 'medium', 'high', 'max'],
 	],
 ];
-test.each(makers)('%s rounds as all others do', async (_, make, model, steps) => {
+test.each(makers)('%s rounds like all others', async (_, make, model, steps) => {
 	for (const effort of reasoningEfforts) {
 		if (effort === 'none') continue;
 		expect(await readWord(make, model, effort), effort).toBe(roundEffort(effort, steps));

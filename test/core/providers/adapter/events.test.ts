@@ -41,7 +41,7 @@ function cut(bytes: Uint8Array, places: readonly number[]): Uint8Array[] {
 
 const encode = (text: string) => new TextEncoder().encode(text);
 
-test('events are the same however the bytes are cut, with any line ending, comments, a BOM and other fields between', async () => {
+test('reads the same events for any cuts, line endings, comments, a BOM and other fields', async () => {
 	const event = fc.record({ type: fc.string({ unit: 'binary' }), text: fc.string({ unit: 'binary' }) });
 	const noise = fc.constantFrom('', ': a comment', 'event: message', 'id: 7', 'retry: 10', ':');
 	const ending = fc.constantFrom('\n', '\r\n', '\r');
@@ -64,14 +64,14 @@ test('events are the same however the bytes are cut, with any line ending, comme
 	);
 });
 
-test('each network chunk is told before its events, and one without an event too', async () => {
+test('reports each network chunk before its events, even without an event', async () => {
 	const seen: unknown[] = [];
 	const chunks = ['data: {"n":1}\n\ndata: {"n":2}\n\n', 'data: {"n"', ':3}\n\n'].map(encode);
 	await readEvents(readResponse(chunks), live, { onChunk: () => seen.push('chunk'), take: add(seen), hasAll: never });
 	expect(seen).toEqual(['chunk', { n: 1 }, { n: 2 }, 'chunk', 'chunk', { n: 3 }]);
 });
 
-test('an event waits for the reader of the one before', async () => {
+test('waits for the reader of an event before the next event', async () => {
 	const room = Promise.withResolvers<void>();
 	const seen: unknown[] = [];
 	const chunk = encode('data: {"n":1}\n\ndata: {"n":2}\n\n');
@@ -87,7 +87,7 @@ test('an event waits for the reader of the one before', async () => {
 	expect(seen).toEqual([{ n: 1 }, { n: 2 }]);
 });
 
-test('[DONE] is an event, an empty one is none, and a list gives its members', async () => {
+test('reads [DONE] as an event, the members of a list as events, and ignores empty events', async () => {
 	expect(await read([encode('data:\n\ndata: [{"a":1},{"b":2}]\n\ndata: "text"\n\ndata: [DONE]\n\n')])).toEqual([
 		{ a: 1 },
 		{ b: 2 },
@@ -95,7 +95,7 @@ test('[DONE] is an event, an empty one is none, and a list gives its members', a
 	]);
 });
 
-test('an event that is no JSON breaks the stream off, after those before it', async () => {
+test('breaks the stream off at an event that is not JSON', async () => {
 	const seen: unknown[] = [];
 	const chunk = encode('data: {"n":1}\n\ndata: {"n":\n\ndata: {"n":3}\n\n');
 	const reading = readEvents(readResponse([chunk]), live, { take: add(seen), hasAll: never });
@@ -103,7 +103,7 @@ test('an event that is no JSON breaks the stream off, after those before it', as
 	expect(seen).toEqual([{ n: 1 }]);
 });
 
-test('an event that cannot be taken closes the stream, and so do [DONE] before all is there, and the signal', async () => {
+test('closes the stream after an error of the reader, an early [DONE], and an abort', async () => {
 	let closed = 0;
 	const onCancel = () => closed++;
 	const chunk = encode('data: {"n":1}\n\n');
@@ -124,7 +124,7 @@ test('an event that cannot be taken closes the stream, and so do [DONE] before a
 	expect(closed).toBe(3);
 });
 
-test('a stream that holds nothing more of use is read to its end, and nobody waits for that', async () => {
+test('reads a complete stream to its end in the background', async () => {
 	const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
 	const writer = writable.getWriter();
 	void writer.write(encode('data: {"n":1}\n\n'));
@@ -134,7 +134,7 @@ test('a stream that holds nothing more of use is read to its end, and nobody wai
 	await expect(writer.close()).resolves.toBeUndefined();
 });
 
-test('a rest that does not end closes the stream: by its bytes, and by its time', async () => {
+test('closes a stream whose rest is too long or too late', async () => {
 	const chunk = encode(`data: ${JSON.stringify({ text: 'x'.repeat(10_000) })}\n\n`);
 	const endless = new Promise<void>((resolve) => {
 		const body = new ReadableStream({ pull: (controller) => controller.enqueue(chunk), cancel: () => resolve() });

@@ -24,10 +24,10 @@ async function readCost(provider: ProviderRegistration, model = 'mine/llama') {
 	return costUsd ?? unpriced;
 }
 
-describe('a price of your own', () => {
+describe('your own price', () => {
 	const price = { input: 1, output: 4 };
 
-	test('holds for all models of a provider, for some by name, or by a function', async () => {
+	test('applies to all models of a provider, to some by name, or by a function', async () => {
 		expect(await readCost(providers.openaiChat({ ...settings, price }))).toBe(3);
 		expect(await readCost(providers.openaiChat({ ...settings, price: { 'mine/llama': price } }))).toBe(3);
 		expect(await readCost(providers.openaiChat({ ...settings, price: { llama: price } }))).toBe(3);
@@ -49,7 +49,7 @@ describe('a price of your own', () => {
 		expect(await readCost(searching)).toBe(2.95);
 	});
 
-	test('of one name comes before that of its beginning, also for the dated name that answered', async () => {
+	test('of a name wins over the price of its beginning, also for a dated name', async () => {
 		const fetch = async () => Response.json({ ...body, model: 'llama-20260205' });
 		const prices = { '*': { input: 0, output: 0 }, 'mine/*': { input: 0, output: 0 }, llama: price };
 		expect(await readCost(providers.openaiChat({ ...settings, fetch, price: prices }))).toBe(3);
@@ -76,7 +76,7 @@ describe('a price of your own', () => {
 				throw new Error('no such row');
 			},
 		],
-	])('that a function gives as %s is unknown, and the reply is kept', async (_, wrong) => {
+	])('is unknown if a function returns %s, and the reply is kept', async (_, wrong) => {
 		const provider = providers.openaiChat({ ...settings, price: wrong });
 		expect(await readCost(provider)).toMatch(/^"llama", .* the function price /);
 		const most = provider.computeMost?.('mine/llama', { inputTokens: 1, outputTokens: 1 });
@@ -93,14 +93,14 @@ describe('a price of your own', () => {
 		expect(await readCost(providers.groq(groq), 'groq/llama-3.3-70b-versatile')).not.toBe(3);
 	});
 
-	test('is what a call reserves', () => {
+	test('is reserved for a call', () => {
 		const provider = providers.openaiChat({ ...settings, price });
 		const asked = { inputTokens: 1_000_000, outputTokens: 1_000_000 };
 		expect(provider.computeMost?.('mine/llama', asked)).toEqual({ inputTokens: 1_000_000, usd: 5 });
 		expect(provider.computePrice?.('mine/llama', asked)).toBe(5);
 	});
 
-	test('of the environment holds where the provider has none of its own', async () => {
+	test('of the environment applies if the provider has none', async () => {
 		const prices = { 'mine/*': { input: 2, output: 2 } };
 		const plain = providers.openaiChat(settings);
 		expect(await readCost(plain)).toBe('"llama"');
@@ -115,12 +115,12 @@ describe('a price of your own', () => {
 		['a price without output', { price: { input: 1 } }],
 		['an unknown field', { price: { input: 1, output: 1, cached: 1 } }],
 		['a * within a name', { price: { 'llama-*-mini': { input: 1, output: 1 } } }],
-	])('that is %s is refused', (_, wrong) => {
+	])('is refused if it is %s', (_, wrong) => {
 		expect(() => providers.openaiChat({ ...settings, ...wrong })).toThrow(/price/);
 	});
 });
 
-test('a call without a known price says so, and reserves nothing in dollars', () => {
+test('a call without a known price reports the reason, and reserves no dollars', () => {
 	const claude = providers.anthropic({
 		apiKey: 'k',
 		body: { tools: [{ type: 'crystal_ball_20270101', name: 'ball' }] },
@@ -131,7 +131,7 @@ test('a call without a known price says so, and reserves nothing in dollars', ()
 	expect(found?.computeMost?.('claude-99', { inputTokens: 1, outputTokens: 1 }).unpriced).toBe('"claude-99"');
 });
 
-test('a tool of the provider is reserved with all of its uses, and with what each reads', () => {
+test('a tool of the provider is reserved with all its uses and their input', () => {
 	const claude = providers.anthropic({ apiKey: 'k' });
 	const asked = { inputTokens: 1_000, outputTokens: 0, cache: false } as const;
 	const plain = claude.computeMost?.('claude-sonnet-4-6', asked);
@@ -144,7 +144,7 @@ test('a tool of the provider is reserved with all of its uses, and with what eac
 	expect(most?.usd).toBeCloseTo(33_000 * 3.75e-6 + 0.02);
 });
 
-test('a regional host of OpenAI costs a tenth more with models that are new enough', () => {
+test('a regional host of OpenAI costs a tenth more with newer models', () => {
 	const asked = { inputTokens: 1_000_000, outputTokens: 0, cache: false } as const;
 	const compute = (baseURL: string | undefined, model: string) =>
 		providers.openai({ apiKey: 'k', baseURL }).computeMost?.(model, asked).usd ?? 0;
@@ -155,7 +155,7 @@ test('a regional host of OpenAI costs a tenth more with models that are new enou
 		expect(compute('https://eu.api.openai.com/v1', model) / compute(undefined, model)).toBeCloseTo(factor);
 });
 
-test('an image that a tool of the provider makes is reserved', () => {
+test("an image of a provider's tool is reserved", () => {
 	const openai = providers.openai({ apiKey: 'k' });
 	const asked = { inputTokens: 0, outputTokens: 0, providerTools: [{ type: 'image_generation', maxUses: 1 }] };
 	expect(openai.computeMost?.('gpt-5', asked).usd).toBeGreaterThan(0.35);

@@ -17,7 +17,7 @@ function findCost(
 const million = { inputTokens: 1_000_000, outputTokens: 0 };
 
 describe('the cost of a call', () => {
-	test('is known for the models of every provider that the list has', () => {
+	test('is known for models of each provider of the list', () => {
 		const models = [
 			['anthropic', 'claude-haiku-4-5-20251001'],
 			['openai', 'gpt-5-mini'],
@@ -31,14 +31,14 @@ describe('the cost of a call', () => {
 		for (const [provider, model] of models) expect(findCost(provider, [model], {}, million), model).toBeGreaterThan(0);
 	});
 
-	test('is by the model that answered, else by the one that was asked', () => {
+	test('follows the model that answered, else the requested model', () => {
 		const asked = findCost('anthropic', [undefined, 'claude-haiku-4-5'], {}, million);
 		expect(asked).toBe(1);
 		expect(findCost('anthropic', ['claude-opus-4-5-20251101', 'claude-haiku-4-5'], {}, million)).toBe(5);
 		expect(findCost('anthropic', ['a-name-of-a-gateway', 'claude-haiku-4-5'], {}, million)).toBe(asked);
 	});
 
-	test('counts what came out of a cache, and what was written to it, at their own prices', () => {
+	test('has the prices of reads from and writes to a cache', () => {
 		const cost = (raw: object, cachedInputTokens = 0) =>
 			findCost('anthropic', ['claude-haiku-4-5'], { ...raw }, { ...million, cachedInputTokens });
 		expect(cost({}, 1_000_000)).toBeCloseTo(0.1);
@@ -47,7 +47,7 @@ describe('the cost of a call', () => {
 		expect(cost({ cache_creation_input_tokens: 1_000_000, ...hour })).toBeCloseTo(2);
 	});
 
-	test('is nothing rather than a guess: an unknown model, an unknown provider, another one with a model of that name', () => {
+	test("is unknown for an unknown model, an unknown provider, and another provider's model", () => {
 		expect(findCost('anthropic', ['claude-99'], {}, million)).toBeUndefined();
 		expect(findCost('mine', ['gpt-4o'], {}, million)).toBeUndefined();
 		for (const provider of ['my-openai', 'openai-proxy', 'anthropic2', 'x-ai-gateway', 'ollama'])
@@ -59,20 +59,20 @@ describe('the cost of a call', () => {
 		).toBeUndefined();
 	});
 
-	test('is what the provider says, where it says so', () => {
+	test('is the reported cost of the provider', () => {
 		expect(findCost('xai', ['grok-4.3'], { cost_in_usd_ticks: 25_000_000 }, million)).toBe(0.0025);
 		expect(findCost('openrouter', ['x'], { cost: 0.5, is_byok: false }, million)).toBe(0.5);
 		expect(findCost('openrouter', ['x'], { cost: -0.5, is_byok: false }, million)).toBeUndefined();
 	});
 
-	test('is the fee of a gateway and what the provider bills, with a key of one’s own there', () => {
+	test('includes the fee of a gateway and the bill of the provider with your own key', () => {
 		const said = { cost: 0.01, is_byok: true };
 		const details = { upstream_inference_cost: 0.2 };
 		expect(findCost('openrouter', ['x'], { ...said, cost_details: details }, million)).toBe(0.21);
 		expect(findCost('openrouter', ['x'], said, million)).toBeUndefined();
 	});
 
-	test('is the sum of what several models did for one answer', () => {
+	test('is the sum of several models for one answer', () => {
 		const run = { input_tokens: 1_000_000, output_tokens: 0 };
 		const raw = { iterations: [run, { ...run, model: 'claude-opus-4-5' }] };
 		expect(findCost('anthropic', ['claude-haiku-4-5'], raw, { inputTokens: 2_000_000, outputTokens: 0 })).toBe(6);
@@ -81,7 +81,7 @@ describe('the cost of a call', () => {
 	});
 });
 
-test('a context window is known where the list says it, and else not', () => {
+test('findContextWindow returns the context window of the list, or undefined', () => {
 	expect(findContextWindow('anthropic', 'claude-haiku-4-5')).toBe(200_000);
 	expect(findContextWindow('gemini', 'gemini-2.5-flash')).toBe(1_048_576);
 	expect(findContextWindow('anthropic', 'claude-99')).toBeUndefined();

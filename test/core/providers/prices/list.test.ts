@@ -109,12 +109,12 @@ test.each(names)(
 	},
 );
 
-test.each(names)('%s has no price for a name that it has none for in the package', (name) => {
+test.each(names)('%s has no price for a name without a price in the package', (name) => {
 	const models = [...new Set(listed.flatMap(namesIn))];
 	expect(findDifferences(name, models, [[new Date('2026-09-01T12:00Z'), large]]).differences).toEqual([]);
 });
 
-test('audio, images and their shares of a cache have the prices of the package', () => {
+test('audio, images and their cached parts have the prices of the package', () => {
 	const google = listed.find(({ id }) => id === 'google');
 	const models = (google === undefined ? [] : namesIn(google)).filter((model) => model.startsWith('gemini'));
 	const units = { input_audio_tokens: 8_000, cached_audio_tokens: 2_000, output_image_tokens: 1_290 };
@@ -124,7 +124,7 @@ test('audio, images and their shares of a cache have the prices of the package',
 	expect(known).toBeGreaterThan(20);
 });
 
-test('a model without a price on the list is not free, unless it is known to be', () => {
+test('a model without a price is not free, unless it is listed as free', () => {
 	const price = (provider: string, model: string) =>
 		toDollars(findPrice(provider, model, { inputTokens: 100_000, outputTokens: 100_000 }, new Date('2026-11-24')));
 	for (const model of ['whisper-1', 'gpt-transcribe', 'ft:gpt-4.1-2025-04-14:acme:moderation:abc'])
@@ -135,7 +135,7 @@ test('a model without a price on the list is not free, unless it is known to be'
 	expect(price('mistral', 'devstral-small:free')).toBe(0);
 });
 
-test('a price is the same when it is asked for again, also after many other names', () => {
+test('a price is the same in a repeated search', () => {
 	const tokens = { inputTokens: 1_000, outputTokens: 100 };
 	const readPrices = () => [
 		toDollars(findPrice('anthropic', 'claude-sonnet-4-6', tokens, new Date())),
@@ -150,7 +150,7 @@ test('a price is the same when it is asked for again, also after many other name
 	expect(readPrices()).toEqual(first);
 });
 
-test('a name that a provider moved costs what the model behind it costs', () => {
+test('a moved name costs the price of its current model', () => {
 	const price = (provider: string, model: string, day: string) =>
 		toDollars(findPrice(provider, model, { inputTokens: 100_000, outputTokens: 100_000 }, new Date(day)));
 	const days = ['2025-12-01', '2025-12-02'];
