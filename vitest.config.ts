@@ -26,7 +26,7 @@ const both = [
  */
 class LongestFirst extends BaseSequencer {
 	override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-		const names = ['start', 'e2e', 'page', 'patterns', 'workerd-long', 'workerd', 'node'];
+		const names = ['start', 'e2e', 'page', 'workerd-long', 'workerd', 'node'];
 		const toRank = ({ moduleId, project }: TestSpecification) =>
 			/e2e\/(endurance|mistakes|types|create)|page\/page\./.test(moduleId) ? -1 : names.indexOf(project.name);
 		return (await super.sort(files)).toSorted((one, other) => toRank(one) - toRank(other));
@@ -59,9 +59,6 @@ const inWorkerd = cloudflareTest({
 		ratelimits: { RATE_LIMITER: { namespace_id: '8787', simple: { limit: 1_000_000, period: 10 } } },
 	},
 });
-
-/** Measures what each pattern costs, for a quarter of the time that all others in Node take. */
-const slow = 'test/source/regular-expressions.test.ts';
 
 /** The main job from end to end: `npm start`, an answer, the page's routes, and a restart. */
 const start = 'test/e2e/start.test.ts';
@@ -115,9 +112,8 @@ export default defineConfig(({ mode }) => ({
 		projects: [
 			{
 				extends: true,
-				test: { name: 'node', include: pure, exclude: [...worker, slow], isolate: false },
+				test: { name: 'node', include: pure, exclude: worker, isolate: false },
 			},
-			{ extends: true, test: { name: 'patterns', include: [slow], isolate: false } },
 			// A few workerds run them all: each test has sessions of its own.
 			{
 				extends: true,

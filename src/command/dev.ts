@@ -6,13 +6,13 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import type { Server } from 'node:http';
 import { join } from 'node:path';
-import { type RunletError, toMessageText } from '../core/base/errors.ts';
+import { toMessageText } from '../core/base/errors.ts';
 import { type Inspection, inspect, writeBanner } from './dev/banner.ts';
 import { DevServer } from './dev/dev-server.ts';
 import { type DevOptions, readOptions, usage } from './dev/options.ts';
 import { describeAnswer } from './dev/output.ts';
 import { createProxy } from './dev/proxy.ts';
-import { TypeCheck } from './dev/types.ts';
+import { createTypeCheck } from './dev/types.ts';
 import { publicUrlOptions, secretsKeyOptions } from './dev/variables.ts';
 import { watchFiles } from './dev/watch.ts';
 import { readKeys, toSecret } from './keys/file.ts';
@@ -57,7 +57,7 @@ async function serve(options: DevOptions, wrangler: string, prepare: () => void)
 		translate: (text) => server.translate(text),
 		onAnswer: options.json ? undefined : (line) => printLine(describeAnswer(line)),
 	});
-	const types = options.checksTypes ? new TypeCheck({ print }) : undefined;
+	const checkTypes = options.checksTypes ? createTypeCheck(print) : () => {};
 	let isAnnounced = false;
 	let printed = '';
 	/** Prints the banner once the Worker answers with its agents. Prints the problems whenever they change. */
@@ -74,12 +74,12 @@ async function serve(options: DevOptions, wrangler: string, prepare: () => void)
 			);
 		else if (found.answers) print('Runlet runs what was saved.');
 		if (problems !== printed && problems !== '') print(`\n${introduceProblems(found)}\n${problems}\n`);
-		if (found.answers && !isAnnounced) types?.start();
+		if (found.answers && !isAnnounced) checkTypes();
 		isAnnounced ||= found.answers;
 		printed = problems;
 	};
 	// From here on requests wait for the Worker.
-	const url = await listen(proxy.server, options);
+	const url = await listen(proxy, options);
 	const server = new DevServer({
 		program: wrangler,
 		args: [
@@ -93,7 +93,6 @@ async function serve(options: DevOptions, wrangler: string, prepare: () => void)
 		],
 		json: options.json,
 		print,
-		onMistake: (error: RunletError) => proxy.refuseWaiting(error),
 		onEnd: (code, why) => {
 			if (why !== undefined) console.error(`\n${why}`);
 			process.exit(code);
@@ -107,7 +106,7 @@ async function serve(options: DevOptions, wrangler: string, prepare: () => void)
 	watchFiles({
 		config: options.config,
 		onSource: (savedAt) => server.retry(savedAt),
-		onTypeScript: () => isAnnounced && types?.start(),
+		onTypeScript: () => isAnnounced && checkTypes(),
 		onVariables: (file) => {
 			print(`${file} was saved: starting again with its variables.`);
 			server.restart();

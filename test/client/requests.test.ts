@@ -23,7 +23,7 @@ import {
 } from './server.ts';
 
 describe('an answer of the server', () => {
-	test('is passed on unchanged, with restarted turns and unknown events', async () => {
+	test('is returned unchanged, with restarted turns and unknown events', async () => {
 		const events = [
 			{ type: 'run.started', runId: 'r', attempt: 1 },
 			say('The answ'),
@@ -36,7 +36,7 @@ describe('an answer of the server', () => {
 		expect(await Array.fromAsync(server.client.sendMessage('s', 'Go'))).toEqual(events);
 	});
 
-	test('is skipped where it is no event', async () => {
+	test('is skipped if it is not an event', async () => {
 		const odd = ['no JSON', '{"type":7}', 'null', '[]', '"done"'].map((data) => `id: odd\ndata: ${data}\n\n`);
 		await using server = await start([stream(...odd, one, end)]);
 		expect(await types(server.client.followRun('s'))).toEqual(['text', 'done']);
@@ -52,7 +52,7 @@ describe('an answer of the server', () => {
 		expect(server.requests).toHaveLength(1);
 	});
 
-	test('has no events where there is no run, or other calls wait', async () => {
+	test('has no events without a run, or while other calls wait', async () => {
 		await using server = await start([
 			(response) => response.writeHead(204).end(),
 			json(200, { id: 's', status: 'awaiting_tools' }),
@@ -203,7 +203,7 @@ describe('a reader', () => {
 		expect(server.requests).toHaveLength(1);
 	});
 
-	test('whose signal is aborted already makes no request', async () => {
+	test('with an aborted signal makes no request', async () => {
 		await using server = await start([json(200, {})]);
 		const signal = AbortSignal.abort('before');
 		expect(await failure(server.client.getSession('s', { signal }))).toBe('before');

@@ -265,7 +265,7 @@ test('an operation that the status does not allow throws the server’s error', 
 	await expect(runlet.getSession('gone')).rejects.toMatchObject({ code: 'not_found', status: 404 });
 });
 
-test('task lists are read as they stand, and their changes as events', async () => {
+test('reads the current task lists, and their changes as events', async () => {
 	play(call('create_task_list', { title: 'Release', tasks: ['build'] }), 'Begun.');
 	const runlet = create();
 	const { id } = await runlet.createSession({ agent: 'planner' });

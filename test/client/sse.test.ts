@@ -12,7 +12,7 @@ describe('the parser of server-sent events', () => {
 		lineEnd: fc.constantFrom('\r\n', '\n', '\r'),
 	});
 
-	test('gives the same events however the bytes are cut', () => {
+	test('returns the same events for any split of the bytes', () => {
 		fc.assert(
 			fc.property(fc.array(event), fc.array(fc.nat()), (events, cuts) => {
 				const expected = events.map(({ id, type, lines }) => ({ id, type: type || 'message', data: lines.join('\n') }));
@@ -26,7 +26,7 @@ describe('the parser of server-sent events', () => {
 		);
 	});
 
-	test('gives the same events byte by byte', () => {
+	test('returns the same events byte by byte', () => {
 		const bytes = new TextEncoder().encode(
 			'\uFEFF: hi\r\n\r\nid: 1\r\nevent: text\r\ndata: añ😀\r\ndata:b\r\n\r\ndata: cut',
 		);

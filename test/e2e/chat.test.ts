@@ -27,7 +27,7 @@ afterEach(async () => {
 });
 
 describe('npm run chat', () => {
-	test('a message as arguments is answered on standard output, with the tool calls beside it', async () => {
+	test('answers a message of the arguments on standard output, and shows tool calls on standard error', async () => {
 		const server = await startServer([
 			...toolCall('c1', 'calculate', ['{"expression":', '"17 + 25"}'], 42),
 			say('17 + 25 '),
@@ -42,7 +42,7 @@ describe('npm run chat', () => {
 		expect(server.bodies('POST /v1/sessions/s1/messages')).toEqual([{ text: 'What is 17 + 25?' }]);
 	});
 
-	test('skills, notes, warnings and failed calls are shown as they happen', async () => {
+	test('shows skills, notes, warnings and failed calls while they happen', async () => {
 		const server = await startServer([
 			...toolCall('c1', 'read_skill', ['{"name":"refund-reply"}'], '# A long text'),
 			{ type: 'note', id: 'c2', label: 'Looking up', detail: 'order 7' },
@@ -64,7 +64,7 @@ describe('npm run chat', () => {
 		expect(server.bodies('POST /v1/sessions')).toEqual([{ agent: 'support' }]);
 	});
 
-	test('tools of the provider have a line each, and the sources of the answer stand behind it', async () => {
+	test('shows a line for each tool of the provider, and the sources after the answer', async () => {
 		const source = (id: string, more: object): RunEvent => ({ type: 'source', id, ...more });
 		const rain = { url: 'https://rain.example/', title: 'Rain\u001b[2J in\nOslo' };
 		const server = await startServer([
@@ -101,7 +101,7 @@ describe('npm run chat', () => {
 		]);
 	});
 
-	test('task lists are shown as they change, and not once more as results', async () => {
+	test('shows each change of a task list once', async () => {
 		const list = (...tasks: object[]) => ({ id: 'list-1', title: 'Release', tasks }) as TaskList;
 		const [build, ship] = [
 			{ id: 'task-1', text: 'build' },
@@ -144,7 +144,7 @@ describe('npm run chat', () => {
 		expect(server.bodies('POST /v1/sessions/s1/messages')).toEqual([{ text: 'one' }, { text: 'two' }]);
 	});
 
-	test('a connection cut inside an event is taken up again after the last whole one', async () => {
+	test('resumes a connection after the last whole event', async () => {
 		const events = [say('one '), say('two '), say('three'), { type: 'done', text: '', usage: {} } as const];
 		const server = await startServer(events, { cutAfter: [2] });
 		const { stdout, stderr, code } = await run(server, ['Count']);
@@ -164,7 +164,7 @@ describe('npm run chat', () => {
 		expect(child.stderr()).toContain('Stopped.');
 	});
 
-	test('two interrupts leave, and say how to come back', async () => {
+	test('two interrupts leave, and show how to come back', async () => {
 		const server = await startServer([say('A long')], { hold: true, deaf: true });
 		const child = start(server, ['Tell']);
 		await sees(child, 'A long');
@@ -176,7 +176,7 @@ describe('npm run chat', () => {
 		expect(child.stderr()).toContain('npm run chat -- --session s1');
 	});
 
-	test('a turn that starts again says so', async () => {
+	test('reports a turn that starts again', async () => {
 		const server = await startServer([
 			say('The answ'),
 			{ type: 'turn.restarted', iteration: 1 },
@@ -194,7 +194,7 @@ describe('npm run chat', () => {
 		expect(stdout).toBe('a]52;c;YQ==b2J\n');
 	});
 
-	test('where there are colours, the Markdown of an answer is shown as what it means, each block when it is complete', async () => {
+	test('formats the Markdown of an answer in a terminal with colours, block by block', async () => {
 		const colours = { FORCE_COLOR: '1', NO_COLOR: undefined };
 		const answer = [
 			'# The *plan*\n\nUse `npm`, **not** ~~yarn~~: see [the docs](https://example.com/a).\n\n',
@@ -229,7 +229,7 @@ describe('npm run chat', () => {
 		expect(held.stdout()).not.toContain('Thr');
 	});
 
-	test('/attach sends a file with the next message, and /model has another model answer from then on', async () => {
+	test('/attach sends a file with the next message, and /model changes the model of later messages', async () => {
 		const server = await startServer([say('Yes.'), { type: 'done', text: 'Yes.', usage: {} }]);
 		const path = join(await createFolder(), 'notes.md');
 		await writeFile(path, 'Bring milk.');
@@ -268,7 +268,7 @@ describe('npm run chat', () => {
 		expect(describeBudget({ limit, spent: { tokens: 1_156, usd }, reserved: none, left: {} })).toBe(words);
 	});
 
-	test('a message whose call waits for an approval ends with how to allow it', async () => {
+	test('shows how to allow a waiting call', async () => {
 		const server = await startServer([
 			{
 				type: 'awaiting',
@@ -283,7 +283,7 @@ describe('npm run chat', () => {
 		expect(code).toBe(0);
 	});
 
-	test('where Runlet wants a key, whoever gave none reads how to give one', async () => {
+	test('shows how to give a key if Runlet requires one', async () => {
 		const server = await startServer([say('Yes.'), { type: 'done', text: 'Yes.', usage: {} }], { key: 'rl_1' });
 		const env = { RUNLET_API_KEY: '' };
 		const { stderr, code } = await run(server, ['Go'], '', env);
@@ -293,7 +293,7 @@ describe('npm run chat', () => {
 		expect((await run(server, ['--key', 'rl_1', 'Go'], '', env)).stdout).toBe('Yes.\n');
 	});
 
-	test('an answer names the call that was shown: where another one waits by then, nothing is sent and that one is shown', async () => {
+	test('sends no answer if another call waits by then, and shows that call', async () => {
 		const asked = { callId: 'q1', question: 'For which day?' };
 		const server = await startServer([{ type: 'awaiting', status: 'awaiting_user', question: asked }], {
 			now: { callId: 'q2', question: 'At what time?' },
@@ -306,7 +306,7 @@ describe('npm run chat', () => {
 		expect(code).toBe(1);
 	});
 
-	test('the arrow keys go through the lines of earlier starts, which only their writer can read', async () => {
+	test('the arrow keys show the lines of earlier starts, from a private file', async () => {
 		const file = join(await createFolder(), 'state/chat-history');
 		const type = async (keys: string) => {
 			const input = new PassThrough();
@@ -345,7 +345,7 @@ describe('npm run chat', () => {
 		expect(code).toBe(1);
 	});
 
-	test('says what to do where no server answers', async () => {
+	test('names the remedy if no server answers', async () => {
 		const server = await startServer([]);
 		await server.close();
 		const { stderr, code } = await run(server, ['Hello']);
@@ -353,7 +353,7 @@ describe('npm run chat', () => {
 		expect(code).toBe(1);
 	});
 
-	test('names an unknown option, and --help shows those that there are', async () => {
+	test('names an unknown option, and --help lists the options', async () => {
 		const server = await startServer([]);
 		const wrong = await run(server, ['--agnet', 'x']);
 		expect(wrong.stderr).toContain('--agnet: there is no such option. Did you mean --agent?');

@@ -20,27 +20,24 @@ function run(cwd: string, args: readonly string[], version = process.versions.no
 	return spawnSync(process.execPath, ['--import', pretend, bin, ...args], { cwd, encoding: 'utf8' });
 }
 
-test.each(['20.11.0', '22.14.0'])(
-	'Node %s is too old for Wrangler: it goes on in the Node of the project',
-	(version) => {
-		expect(run(root, ['--version'], version)).toMatchObject({
-			status: 0,
-			stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/),
-		});
-		const { status, stderr } = run(empty, ['--version'], version);
-		expect(status).toBe(1);
-		expect(stderr).toMatch(
-			new RegExp(`^runlet needs Node 22.15 or newer.* ${version}\\..*npm install --save-dev node@24\\n$`),
-		);
-	},
-);
+test.each(['20.11.0', '22.14.0'])('uses the Node of the project if Node %s is too old for Wrangler', (version) => {
+	expect(run(root, ['--version'], version)).toMatchObject({
+		status: 0,
+		stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/),
+	});
+	const { status, stderr } = run(empty, ['--version'], version);
+	expect(status).toBe(1);
+	expect(stderr).toMatch(
+		new RegExp(`^runlet needs Node 22.15 or newer.* ${version}\\..*npm install --save-dev node@24\\n$`),
+	);
+});
 
-test('without an argument it lists its commands', () => {
+test('lists its commands without an argument', () => {
 	for (const args of [[], ['--help'], ['help']]) expect(run(empty, args)).toMatchObject({ status: 0, stderr: '' });
 	expect(run(empty, []).stdout).toMatch(/dev .*\n.*chat .*\n.*skills .*\n.*keys .*\n.*deploy /);
 });
 
-test('a command that there is not is refused, and the nearest one named', () => {
+test('refuses an unknown command, and names the most similar command', () => {
 	const { status, stderr } = run(empty, ['kyes', 'list']);
 	expect([status, stderr]).toEqual([
 		2,
@@ -49,7 +46,7 @@ test('a command that there is not is refused, and the nearest one named', () => 
 });
 
 test.each(['dev', 'deploy', 'skills'])(
-	'%s without a configuration of Wrangler says where it looked, and what to do',
+	'%s without a configuration of Wrangler names the folder and the remedy',
 	(name) => {
 		const { status, stderr } = run(empty, [name]);
 		expect([status, stderr]).toEqual([
@@ -59,14 +56,14 @@ test.each(['dev', 'deploy', 'skills'])(
 	},
 );
 
-test.each(['dev', 'deploy', 'skills'])('%s without Wrangler says how to install it', (name) => {
+test.each(['dev', 'deploy', 'skills'])('%s without Wrangler shows how to install it', (name) => {
 	const project = mkdtempSync(join(empty, 'project-'));
 	writeFileSync(join(project, 'wrangler.toml'), 'name = "shop"\n');
 	const { status, stderr } = run(project, [name]);
 	expect([status, stderr]).toEqual([1, expect.stringMatching(/npm install --save-dev wrangler@\d/)]);
 });
 
-test('a Wrangler of another generation is refused, with the version to install', () => {
+test('refuses another major version of Wrangler, and names the version to install', () => {
 	const project = mkdtempSync(join(empty, 'project-'));
 	writeFileSync(join(project, 'wrangler.toml'), 'name = "shop"\n');
 	for (const [name, file] of [
@@ -83,7 +80,7 @@ test('a Wrangler of another generation is refused, with the version to install',
 	expect([status, stderr]).toEqual([1, expect.stringMatching(/has Miniflare 5\.2.*npm install --save-dev wrangler@4/)]);
 });
 
-test('what it says to type is a script of the project that runs it, and else npx', () => {
+test('suggests a script of the project, else npx', () => {
 	const project = mkdtempSync(join(empty, 'project-'));
 	writeFileSync(join(project, 'wrangler.toml'), 'name = "shop"\n');
 	const scripts = { keys: 'runlet keys', deploy: 'wrangler deploy', start: 'runlet dev --port 8799' };

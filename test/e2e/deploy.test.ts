@@ -21,7 +21,7 @@ afterAll(() => rm(folder, { recursive: true }));
 const nobody = () => ({ HOME: folder, XDG_CONFIG_HOME: folder, CLOUDFLARE_API_TOKEN: '', CLOUDFLARE_API_KEY: '' });
 
 describe('npm run deploy -- --dry-run', () => {
-	test('builds the Worker without an account: all of its objects, in half of what Cloudflare takes for nothing', async () => {
+	test('builds the Worker with all objects without an account, within half of the free limit', async () => {
 		const outdir = join(folder, 'out');
 		const file = join(folder, 'none.json');
 		const ended = await runScript('deploy', ['--dry-run', '--outdir', outdir, '--keys-file', file], nobody());
@@ -47,7 +47,7 @@ describe('npm run deploy -- --dry-run', () => {
 		expect(gzipSync(worker).byteLength).toBeLessThan(1_500_000);
 	});
 
-	test('with nobody logged in a deploy says how to, and makes nothing', async () => {
+	test('shows how to log in if nobody is logged in, and creates nothing', async () => {
 		const file = join(folder, 'nobody.json');
 		const ended = await runScript('deploy', ['--yes', '--keys-file', file], nobody());
 		expect(ended).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('npx wrangler login') });
@@ -79,7 +79,7 @@ describe('npm run deploy', () => {
 	const deploySmall = async () =>
 		runCommand(await createSmallProject(), ['deploy', '--keys-file', file, '--yes'], cloudflare.env);
 
-	test('makes KV, a first key and the Worker, publishes the skills, and says how to reach it; again, it makes nothing twice', async () => {
+	test('creates KV, a first key and the Worker, publishes the skills, and creates nothing twice', async () => {
 		const first = await deploy('--yes');
 		expect(first.code, first.stderr).toBe(0);
 		expect(cloudflare.unknown).toEqual([]);
@@ -105,25 +105,25 @@ describe('npm run deploy', () => {
 		expect([...(cloudflare.namespaces.get('namespace1')?.values ?? [])]).toEqual(entries);
 	});
 
-	test('without a key, and without the word that one may be made, it deploys nothing', async () => {
+	test('deploys nothing without a key and without --yes', async () => {
 		expect(await deploy()).toMatchObject({ code: 1, stderr: expect.stringContaining('npm run deploy -- --yes') });
 		expect(cloudflare.scripts.size).toBe(0);
 	});
 
-	test('leaves the keys of a Worker that has others as they are', async () => {
+	test('does not change other keys of the Worker', async () => {
 		cloudflare.scripts.set('runlet', { secrets: { API_KEYS: 'theirs' }, metadata: { bindings: [] } });
 		const ended = await deploySmall();
 		expect(ended).toMatchObject({ code: 0, stdout: expect.stringContaining('they stay as they are') });
 		expect(cloudflare.scripts.get('runlet')?.secrets).toEqual({ API_KEYS: 'theirs' });
 	});
 
-	test('says what to do where the account has no R2', async () => {
+	test('names the remedy for an account without R2', async () => {
 		cloudflare.refusal.next = { code: 10042, message: 'Please enable R2 through the Cloudflare Dashboard.' };
 		const ended = await deploySmall();
 		expect(ended).toMatchObject({ code: 1, stderr: expect.stringContaining('[[r2_buckets]]') });
 	});
 
-	test('says what to do where the account has no Analytics Engine', async () => {
+	test('names the remedy for an account without Analytics Engine', async () => {
 		cloudflare.refusal.next = { code: 10089, message: 'workers.api.error.no_access_to_analytics_engine' };
 		const ended = await deploySmall();
 		expect(ended).toMatchObject({ code: 1, stderr: expect.stringContaining('[[analytics_engine_datasets]]') });

@@ -25,19 +25,19 @@ async function run(command: string, option: string) {
 	return { code, said };
 }
 
-test.each(asked)('npm run %s -- --help says what it does, and does nothing', async (name, command) => {
+test.each(asked)('npm run %s -- --help shows the help, and does nothing', async (name, command) => {
 	const { code, said } = await run(command, '--help');
 	expect([code, said]).toEqual([0, expect.stringMatching(/usage|npm (run )?\w+/i)]);
 	if (command.startsWith('node ')) expect(said).toContain(name === 'start' ? 'npm start' : `npm run ${name}`);
 });
 
-test.each(own)('npm run %s refuses an option that it does not have, in our own words', async (_, command) => {
+test.each(own)('npm run %s refuses an unknown option', async (_, command) => {
 	const { code, said } = await run(command, '--hlep');
 	expect(code).toBeGreaterThan(0);
 	expect(said).toMatch(/^(\w+: )?--hlep: there is no such option\./m);
 	expect(said).not.toMatch(/^\s+at .*:\d+:\d+/m);
 });
 
-test('every script is one program, so that what is typed behind it reaches it', () => {
+test('every script is one program, which gets all arguments', () => {
 	expect(asked.filter(([, command]) => /&&|;|\|/.test(command))).toEqual([]);
 });

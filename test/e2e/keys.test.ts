@@ -23,7 +23,7 @@ const shown = (text: string) => text.slice(keyIn(text)).split(/\s/)[0] ?? '';
 const records = async () => parseKeys(JSON.stringify(JSON.parse(await readFile(file, 'utf8')).keys));
 
 describe('npm run keys', () => {
-	test('makes a key that runs agents and nothing more, shows it, and keeps its hash alone, for its owner only', async () => {
+	test('makes a key that only runs agents, shows it once, and stores only its hash in a private file', async () => {
 		const { stdout, code } = await keys('make laptop');
 		const key = shown(stdout);
 		const id = readKeyId(key);
@@ -38,7 +38,7 @@ describe('npm run keys', () => {
 		expect(await readdir(folder)).toEqual(['keys.json']);
 	});
 
-	test('makes no key without the cap that npm has taken for itself, and says where the option belongs', async () => {
+	test('makes no key if npm has taken an option, and shows where the option belongs', async () => {
 		const given = { npm_config_day_usd: '5', npm_config_owner: '', npm_lifecycle_event: 'keys' };
 		const { stderr, code } = await keys('make capped', given);
 		expect(code).toBe(2);
@@ -48,7 +48,7 @@ describe('npm run keys', () => {
 		expect(await readdir(folder)).toEqual([]);
 	});
 
-	test('gives an owner a second key, with scopes and what it may spend in a day; the first is revoked by its id', async () => {
+	test('makes a second key for an owner with scopes and a day budget, and revokes the first key by its id', async () => {
 		const first = readKeyId(shown((await keys('make')).stdout)) ?? '';
 		const second = shown(
 			(await keys(`make --owner ${first} --scope run,admin --day-tokens 1000 --day-usd 2.5`)).stdout,
@@ -66,7 +66,7 @@ describe('npm run keys', () => {
 		expect(await records()).toEqual([]);
 	});
 
-	test('names the owner of each key, and says of an owner whether it is new', async () => {
+	test('names the owner of each key, and reports a new owner', async () => {
 		const { stdout: alone } = await keys('make shop --day-usd 5');
 		const id = readKeyId(shown(alone));
 		expect(alone).toContain(`key ${id}, shop, owner ${id}, run, $5 a day`);
@@ -77,7 +77,7 @@ describe('npm run keys', () => {
 		expect((await keys('make till --owner shop')).stdout).not.toContain('is new');
 	});
 
-	test('says a mistake last, below the help', async () => {
+	test('shows a mistake after the help', async () => {
 		expect((await keys('make --day-usd 0')).stderr).toMatch(/--help +this text\n\nkeys: --day-usd 0: [^\n]*\n$/);
 	});
 
@@ -87,7 +87,7 @@ describe('npm run keys', () => {
 		expect(stdout).toMatch(/curl http:\/\/127\.0\.0\.1:8787\/ai\/v1\/agents /);
 	});
 
-	test('rotates a key: a second one that may do the same, and an end for the first', async () => {
+	test('rotates a key: makes an equal key, and ends the first key', async () => {
 		const made = shown((await keys('make --scope run,admin --day-usd 2.5')).stdout);
 		const [first] = await records();
 		const { stdout, code } = await keys(`rotate ${first?.id} --overlap-days 3`);
@@ -131,14 +131,14 @@ describe('npm run keys', () => {
 		expect(await readdir(folder)).toEqual([]);
 	});
 
-	test('refuses a file that it cannot read, and does not write over it', async () => {
+	test('refuses an unreadable file, and does not overwrite it', async () => {
 		await writeFile(file, '{"keys":[{"id":"mine"}]}');
 		expect(await keys('make')).toMatchObject({ code: 1, stderr: expect.stringContaining('not a list of keys') });
 		expect(await readFile(file, 'utf8')).toBe('{"keys":[{"id":"mine"}]}');
 		expect(await readdir(folder)).toEqual(['keys.json']);
 	});
 
-	test('says that the list is too long for a secret before it makes a key that the Worker would never know', async () => {
+	test('refuses a key that makes the list too long for a secret', async () => {
 		const many = Array.from({ length: 68 }, (_, n) => ({ id: `abcdefgh${n}`, hash: 'a'.repeat(43) }));
 		await writeFile(file, JSON.stringify({ keys: many }));
 		expect(await keys('make')).toMatchObject({
@@ -148,7 +148,7 @@ describe('npm run keys', () => {
 		expect(await records()).toHaveLength(68);
 	});
 
-	test('is refused while another one changes the list: none loses the key of the other', async () => {
+	test('refuses two changes of the list at once, so that no key is lost', async () => {
 		await keys('make');
 		const before = await readFile(file, 'utf8');
 		await writeFile(`${file}.new`, '');
@@ -170,7 +170,7 @@ describe('npm run keys -- --remote', () => {
 	afterEach(() => cloudflare.close());
 	const secret = () => cloudflare.scripts.get('runlet')?.secrets.API_KEYS ?? '';
 
-	test('gives the deployed Worker the list at once, takes a key from it at once, and reminds of what it was not told, until it is', async () => {
+	test('uploads and revokes keys at once, and reminds of changes that are not uploaded', async () => {
 		const made = await keys('make --remote', cloudflare.env);
 		const key = shown(made.stdout);
 		expect(made).toMatchObject({ code: 0, stderr: '' });
@@ -186,7 +186,7 @@ describe('npm run keys -- --remote', () => {
 		expect(secret()).not.toContain(readKeyId(key));
 	});
 
-	test('does not replace keys that were made elsewhere, unless it is told to', async () => {
+	test('replaces keys from elsewhere only with --replace', async () => {
 		cloudflare.scripts.set('runlet', { secrets: { API_KEYS: 'theirs' }, metadata: { bindings: [] } });
 		const refused = await keys('make --remote', cloudflare.env);
 		expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('would replace them') });
@@ -216,7 +216,7 @@ describe('npm start -- --keys', () => {
 		await rm(home, { recursive: true });
 	});
 
-	test('answers who has a key, and nobody whose key was revoked', async () => {
+	test('answers only a request with a valid key', async () => {
 		file = join(home, 'keys.json');
 		runlet = await startRunlet('--keys-file', file, '--var', 'STORED_KEYS:on');
 		const { url } = runlet;
@@ -226,7 +226,7 @@ describe('npm start -- --keys', () => {
 		expect([await status(), await status(revoked), await status(second)]).toEqual([401, 401, 200]);
 	});
 
-	test('stores further keys where it is told to: they are made, listed and revoked over HTTP', async () => {
+	test('makes, lists and revokes stored keys over HTTP', async () => {
 		file = join(home, 'keys.json');
 		const url = runlet?.url ?? '';
 		const stored = (args: string) => keys(`${args} --stored`, { RUNLET_URL: `${url}/`, RUNLET_API_KEY: boss });

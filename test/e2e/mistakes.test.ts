@@ -50,7 +50,7 @@ test('an upload that breaks off does not end Wrangler', async () => {
 	expect(find('wrangler')).toEqual(before);
 });
 
-test('a body that is too long is refused in the words of the Worker, however long it is', async () => {
+test('the Worker itself refuses a body that is too long', async () => {
 	for (const bytes of [5_000_000, 40_000_000]) {
 		const body = `{"agent":"${'x'.repeat(bytes)}"}`;
 		const headers = { 'content-type': 'application/json' };
@@ -61,7 +61,7 @@ test('a body that is too long is refused in the words of the Worker, however lon
 });
 
 test.each(['wrangler', 'workerd'])(
-	'when %s is killed it is started again at the same address, and a line says so',
+	'starts again at the same address when %s is killed, and reports it',
 	async (name) => {
 		runlet.forget();
 		for (const pid of find(name)) process.kill(pid, 'SIGKILL');
@@ -97,7 +97,7 @@ const mistakes = [
 ] as const;
 
 test.each(mistakes)(
-	'%s does not end it: it says where, answers 503 with that, and goes on when it is mended',
+	'reports the place of %s, answers 503 with it, and continues after the fix',
 	async (_, spoil, says) => {
 		const path = join(project, file);
 		const good = await readFile(path, 'utf8');
@@ -141,25 +141,22 @@ const atStart = [
 	],
 ] as const;
 
-test.each(atStart)(
-	'a syntax error that is there %s does not stay: it goes on when it is mended',
-	async (_, spoil, says) => {
-		const path = join(project, file);
-		const good = await readFile(path, 'utf8');
-		runlet.forget();
-		await spoil(path, `${good}\nconst x = ;\n`);
-		expect((await agents()).status).toBe(503);
-		// The next mistake is told as well.
-		await writeFile(path, `${good}\nconst y = );\n`);
-		await runlet.says(/The Worker does not run: .*Unexpected "\)"/);
-		runlet.forget();
-		await writeFile(path, good);
-		await runlet.says(says);
-		expect((await agents()).status).toBe(200);
-	},
-);
+test.each(atStart)('continues after the fix of a syntax error %s', async (_, spoil, says) => {
+	const path = join(project, file);
+	const good = await readFile(path, 'utf8');
+	runlet.forget();
+	await spoil(path, `${good}\nconst x = ;\n`);
+	expect((await agents()).status).toBe(503);
+	// The next mistake is told as well.
+	await writeFile(path, `${good}\nconst y = );\n`);
+	await runlet.says(/The Worker does not run: .*Unexpected "\)"/);
+	runlet.forget();
+	await writeFile(path, good);
+	await runlet.says(says);
+	expect((await agents()).status).toBe(200);
+});
 
-test('an error of a tool is printed with a stack in the sources, which the readers of the run are shown too', async () => {
+test("shows the stack of a tool's error in lines of the sources, in the terminal and to readers of the run", async () => {
 	const path = join(project, file);
 	const good = await readFile(path, 'utf8');
 	const broken = good.replace(
@@ -184,7 +181,7 @@ test('an error of a tool is printed with a stack in the sources, which the reade
 	await runlet.says(/Runlet runs what was saved/);
 });
 
-test('a variable saved in .dev.vars is what the Worker answers with, at the same address', async () => {
+test('the Worker uses a variable saved in .dev.vars, at the same address', async () => {
 	const models = async () => {
 		const body: { agents: { name: string; model: string }[] } = JSON.parse(await (await agents()).text());
 		return body.agents.find(({ name }) => name === 'assistant')?.model;
@@ -200,7 +197,7 @@ test('a variable saved in .dev.vars is what the Worker answers with, at the same
 	expect(await models()).toBe('demo');
 });
 
-test('a skill that is saved is published again, and a new one too', async () => {
+test('publishes a saved skill, and a new skill', async () => {
 	const read = async (name: string) => (await fetch(`${runlet.url}/v1/skills/${name}`)).text();
 	const path = join(project, 'skills/receipts/SKILL.md');
 	const text = await readFile(path, 'utf8');
@@ -212,7 +209,7 @@ test('a skill that is saved is published again, and a new one too', async () => 
 	await expect.poll(() => read('stamps'), { timeout: 60_000 }).toContain('"stamps"');
 });
 
-test('a saved file of the page or of its client is served, and a mistake in it leaves the page unchanged', async () => {
+test('serves a saved file of the page or of its client, and keeps the page after a mistake in it', async () => {
 	const read = async (path: string) => (await fetch(runlet.url + path)).text();
 	const statuses = new Set<number>();
 	let isOver = false;

@@ -31,7 +31,7 @@ beforeAll(async () => {
 
 afterAll(() => rmSync(project, { recursive: true, force: true }));
 
-test("it type-checks strictly, declarations included: the only error is a name that context.env does not have, in the words of the project's interface", () => {
+test('type-checks strictly with all declarations, and reports an unknown name of context.env', () => {
 	const file = join(project, 'src/wrong.ts');
 	onTestFinished(() => rmSync(file));
 	writeFileSync(
@@ -50,7 +50,7 @@ test("it type-checks strictly, declarations included: the only error is a name t
 	]);
 });
 
-test('it type-checks with TypeScript 5.6 and skipLibCheck, which the docs ask for because of Uint8Array<ArrayBuffer>', () => {
+test('type-checks with TypeScript 5.6 and skipLibCheck', () => {
 	run(process.execPath, ['node_modules/typescript/bin/tsc', '-p', '.', '--skipLibCheck']);
 });
 
@@ -61,7 +61,7 @@ function build(entry: string, ...more: readonly string[]): string {
 	return readFileSync(join(out, 'index.js'), 'utf8');
 }
 
-test('it builds as Wrangler deploys it, without the schema libraries that nobody needs', () => {
+test('builds as Wrangler deploys it, without unused schema libraries', () => {
 	const built = build('src/index.ts');
 	expect(built.length).toBeLessThan(6_000_000);
 	const taken = new Set([...built.matchAll(/node_modules\/((?:@[\w-]+\/)?[\w.-]+)\//g)].map(([, name]) => name));
@@ -79,7 +79,7 @@ const weights = {
 	chat: 54_000,
 } as const;
 
-test('a project without mcp carries no MCP, and none carries the document of the API; each keeps its limit of weight', () => {
+test('a project without mcp contains no MCP, no project contains the API document, and each keeps its weight limit', () => {
 	const hello = join(project, 'hello');
 	onTestFinished(() => rmSync(hello, { recursive: true }));
 	cpSync(join(root, 'packages/create-runlet/template'), hello, { recursive: true });
@@ -163,7 +163,7 @@ async function serve(folder: string) {
 	};
 }
 
-test('it runs: a session lasts over a restart with the state of its tools, and is not there for another owner', async () => {
+test('runs, keeps a session with the state of its tools over a restart, and hides it from another owner', async () => {
 	const folder = mkdtempSync(join(tmpdir(), 'runlet-own-worker-state-'));
 	let server = await serve(folder);
 	onTestFinished(async () => {

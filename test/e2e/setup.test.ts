@@ -37,7 +37,7 @@ async function startUntil(expression: RegExp, ...options: readonly string[]): Pr
 	return output;
 }
 
-test('a variable that is wrong takes the place of the banner', async () => {
+test('reports an invalid variable in place of the banner', async () => {
 	const output = await startUntil(
 		/CORS_ORIGINS: .*\n/,
 		'--var',
@@ -49,20 +49,20 @@ test('a variable that is wrong takes the place of the banner', async () => {
 	expect(output).not.toContain('Runlet is at');
 });
 
-describe('what was typed wrong is told in our own words, before anything is started', () => {
+describe('a mistake in the command line is reported before anything starts', () => {
 	test.each([
 		[['--port', 'abc'], /--port abc: expected a number from 1 to 65535/],
 		[['--port'], /--port: its value is missing/],
 		[['--prot', '8799'], /--prot: there is no such option. Did you mean --port\?/],
 		[['--local-protocol', 'https'], /--https-key-path FILE/],
 		[['8799'], /npm start -- --port 8799/],
-	])('%j is told', async (args, words) => {
+	])('refuses %j', async (args, words) => {
 		const { code, stderr } = await runScript('start', args);
 		expect([code, stderr]).toEqual([1, expect.stringMatching(words)]);
 		expect(stderr).not.toMatch(/\n {4}at /);
 	});
 
-	test('an option that wrangler dev has is none of these', async () => {
+	test('accepts every option of wrangler dev', async () => {
 		const help = await wrangler(['dev', '--help']);
 		const names = [...help.matchAll(/(?<=^|[\s,])--([a-z][a-z-]*)/gm)].map(([, name = '']) => name);
 		const known = new Set(wranglerNames);
@@ -70,7 +70,7 @@ describe('what was typed wrong is told in our own words, before anything is star
 		expect(names.filter((name) => !known.has(name) && !known.has(name.replace(/^no-/, '')))).toEqual([]);
 	});
 
-	test('--help is the text of runlet and not of Wrangler', async () => {
+	test('--help shows the help of runlet, not of Wrangler', async () => {
 		const { code, stdout } = await runScript('start', ['--help']);
 		expect([code, stdout]).toEqual([0, expect.stringContaining('npm start -- [OPTIONS]')]);
 	});
@@ -88,13 +88,13 @@ describe('what was typed wrong is told in our own words, before anything is star
 		expect([byVariable.code, byVariable.stderr]).toEqual([1, stderr]);
 	});
 
-	test('npm start refuses a PORT of the environment that is no port number', async () => {
+	test('npm start refuses an invalid PORT of the environment', async () => {
 		const { code, stderr } = await runScript('start', [], { PORT: 'abc' });
 		expect([code, stderr]).toEqual([1, expect.stringContaining('PORT=abc: expected a number from 1 to 65535')]);
 	});
 });
 
-describe('npm run deploy -- --dry-run runs what would be deployed, and says what is wrong with it', () => {
+describe('npm run deploy -- --dry-run checks the Worker that would be deployed', () => {
 	let project: string;
 	beforeAll(async () => {
 		project = await copyProject();
@@ -118,7 +118,7 @@ describe('npm run deploy -- --dry-run runs what would be deployed, and says what
 		return [status, stderr] as const;
 	}
 
-	test('it names all of these at once: variables and models that are wrong, a skill that no folder has, and Durable Objects that no migration gives SQLite, with the line that is missing', async () => {
+	test('reports invalid variables and models, a missing skill, and Durable Objects without SQLite, all at once', async () => {
 		const [status, stderr] = await dryRun({
 			'wrangler.toml': (text) =>
 				text
@@ -136,7 +136,7 @@ describe('npm run deploy -- --dry-run runs what would be deployed, and says what
 		);
 	});
 
-	test('it says what a function providers throws, reads nothing of .dev.vars, and tells what may be a secret at Cloudflare apart', async () => {
+	test('reports an error of the function providers, ignores .dev.vars, and lists possible secrets apart', async () => {
 		await writeFile(join(project, '.dev.vars'), 'GITHUB_WEBHOOK_SECRET=hunter22\n');
 		const good = spawnSync(process.execPath, ['scripts/deploy.ts', '--dry-run'], { cwd: project, encoding: 'utf8' });
 		await rm(join(project, '.dev.vars'));
@@ -154,7 +154,7 @@ describe('npm run deploy -- --dry-run runs what would be deployed, and says what
 		expect(stderr).not.toContain('base-path');
 	});
 
-	test('it names what createRunlet refuses, and its line: here an option that it does not have, and the option that was meant', async () => {
+	test('reports a mistake in the call of createRunlet with its line, and names the similar option', async () => {
 		const [status, stderr] = await dryRun({
 			'src/worker.ts': (text) => text.replace('createRunlet({ agents', "createRunlet({ basepath: '/ai', agents"),
 		});

@@ -14,7 +14,7 @@ describe('npm run skills -- --check', () => {
 		);
 	};
 
-	test('every breach in 268 real skills is a line with its file and line, and so is every name that stands twice', async () => {
+	test('reports each violation and each duplicate name of 268 real skills with its file and line', async () => {
 		const { code, stdout, stderr } = await check(join(import.meta.dirname, '../fixtures/skills-corpus'));
 		const breaches = corpus.flatMap(({ path, text, directory }) =>
 			validateMarkdown(text, { directory }).map(({ severity, message, line }) => {

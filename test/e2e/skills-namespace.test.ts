@@ -67,7 +67,7 @@ test.each([
 	},
 );
 
-test('CLOUDFLARE_ENV names the environment where --env does not, as for wrangler dev', async () => {
+test('CLOUDFLARE_ENV names the environment without --env, as for wrangler dev', async () => {
 	vi.stubEnv('CLOUDFLARE_ENV', 'live');
 	expect(await findNamespace('SKILLS', { config: await writeConfig('wrangler.toml', toml) })).toBe('live');
 });
@@ -76,7 +76,7 @@ test.each([
 	['a line that is no TOML', 'name = \n', undefined, /wrangler\.toml: Invalid TOML document: [\s\S]*1: {2}name = /],
 	['a field of another type', 'kv_namespaces = "SKILLS"\n', undefined, /^kv_namespaces: .*expected a list/],
 	['an environment that is not there', toml, 'test', /^--env test: .*no such environment\. It has: live, empty\.$/],
-])('%s is an error that says where', async (_, text, env, words) => {
+])('%s is an error with its place', async (_, text, env, words) => {
 	const config = await writeConfig('wrangler.toml', text);
 	await expect(findNamespace('SKILLS', { config, env })).rejects.toThrow(words);
 });

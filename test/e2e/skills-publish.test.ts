@@ -79,7 +79,7 @@ describe('publishSkills to a real KV', () => {
 		return () => rm(directory, { recursive: true });
 	});
 
-	test('what was published is what kvResolver reads', async () => {
+	test('kvResolver reads the published skills', async () => {
 		await publish();
 		const resolver = kvResolver(kv);
 		const listed = await resolver.listFn({ messages: [], model: 'demo' });
@@ -87,7 +87,7 @@ describe('publishSkills to a real KV', () => {
 		expect(await resolver.readFn('b')).toMatchObject({ name: 'b', body: 'Body of b\n' });
 	});
 
-	test('a second run writes nothing, and one into an emptied KV writes everything', async () => {
+	test('a second run writes nothing, and a run after the KV is emptied writes everything', async () => {
 		await publish();
 		operations = [];
 		expect(await publish()).toMatchObject({ published: [], unchanged: ['a', 'b'] });
@@ -96,7 +96,7 @@ describe('publishSkills to a real KV', () => {
 		expect(await publish()).toMatchObject({ published: ['a', 'b'] });
 	});
 
-	test('the index is written after all that it names, and what is old is deleted an hour later', async () => {
+	test('writes the index after all its values, and deletes old values an hour later', async () => {
 		const start = Date.now();
 		await publish({ now: start });
 		operations = [];
@@ -115,7 +115,7 @@ describe('publishSkills to a real KV', () => {
 		expect(JSON.parse((await kv.get('skill:retired')) ?? '')).toEqual({ at: {} });
 	});
 
-	test('what was retired and is wanted again is written again', async () => {
+	test('writes a retired value again if it is needed again', async () => {
 		const start = Date.now();
 		await publish({ now: start });
 		await write('a/SKILL.md', markdown('a', { body: 'New' }));
@@ -127,7 +127,7 @@ describe('publishSkills to a real KV', () => {
 		expect(await readAll()).toEqual({ a: 'Body of a\n', b: 'Body of b\n' });
 	});
 
-	test('interrupted after any write, a reader has seen the old set whole or the new set whole, and the next run completes it', async () => {
+	test('after an interruption at any write, readers see one whole set, and the next run completes it', async () => {
 		const before = { a: 'Body of a\n', b: 'Body of b\n' };
 		const after = { a: 'New\n', c: 'Body of c\n' };
 		let completed = false;
@@ -183,7 +183,7 @@ describe('publishSkills to a real KV', () => {
 		expect(stop).toBeGreaterThan(6);
 	});
 
-	test('a body whose publishing was given up is removed by and by', async () => {
+	test('removes the body of an unfinished publication later', async () => {
 		const start = Date.now();
 		await write('a/SKILL.md', markdown('a', { body: 'Given up' }));
 		alive = 2;
@@ -221,7 +221,7 @@ describe('publishSkills to a real KV', () => {
 		expect(memory.written.map((key) => key.split(':')[1])).toEqual(['search', 'retired', 'index']);
 	});
 
-	test('268 real skills: those that are valid are published, and a model reads every one as it was written', async () => {
+	test('publishes the valid skills of 268 real skills, which a model reads unchanged', async () => {
 		const memory = memoryKv();
 		const folder = join(import.meta.dirname, '../fixtures/skills-corpus');
 		const { published, problems } = await publishSkills(toSkillsKv(memory), { directory: folder });
@@ -241,7 +241,7 @@ describe('publishSkills to a real KV', () => {
 		}
 	});
 
-	test('with vectors a skill is found by meaning, and what did not change is not embedded again', async () => {
+	test('finds a skill by meaning with vectors, and embeds only changed skills', async () => {
 		const embedded: string[][] = [];
 		const near: Record<string, number[]> = { a: [1, 0, 0], b: [0, 1, 0.1], c: [0, 0.1, 1] };
 		const embedder: ProviderRegistration = {
@@ -283,7 +283,7 @@ describe('publishSkills to a real KV', () => {
 		expect(JSON.parse((await kv.get('other:index')) ?? '').skills).toHaveLength(1);
 	});
 
-	test('text files are taken along with their path; binary files, hidden files and links are not', async () => {
+	test('publishes text files with their path, but no binary files, hidden files and links', async () => {
 		await write('a/references/deep/x.md', 'é');
 		await write('a/assets/logo.png', Uint8Array.of(0x89, 0, 1));
 		await write('a/assets/latin1.txt', Uint8Array.of(0xe9));
@@ -296,7 +296,7 @@ describe('publishSkills to a real KV', () => {
 		expect(folders[0]?.files).toEqual({ 'SKILL.md': markdown('a'), 'references/deep/x.md': 'é' });
 	});
 
-	test('a folder that is not there is an error and removes nothing', async () => {
+	test('a missing folder is an error, and removes nothing', async () => {
 		await publish();
 		await expect(publish({ directory: join(directory, 'none') })).rejects.toThrow('ENOENT');
 		expect(await keys()).toHaveLength(4);

@@ -90,7 +90,7 @@ afterAll(async () => {
 	await rm(folder, { recursive: true });
 });
 
-test('--remote writes all new entries in one request, then the index, then only what changed; old bodies go in the end', async () => {
+test('--remote writes all new entries in one request, then the index, and later only changes; old bodies are deleted last', async () => {
 	await skill('a', 'One');
 	await skill('b', 'Two');
 	requests.length = 0;
@@ -112,7 +112,7 @@ test('--remote writes all new entries in one request, then the index, then only 
 	expect([...values.values()].filter((value) => value.includes('One'))).toHaveLength(0);
 });
 
-test('--dry-run says what would be published, and writes nothing', async () => {
+test('--dry-run lists the skills to publish, and writes nothing', async () => {
 	const local = ['--local', '--persist-to', join(folder, 'state')] as const;
 	const would = await publish(...local, '--dry-run');
 	expect(would.stdout).toBe('skills (dry run): 3 published (a, b, c), 0 unchanged\n');

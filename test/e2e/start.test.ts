@@ -18,7 +18,7 @@ afterAll(() => Promise.all([runlet?.close(), site?.close()]));
 const shell = (command: string) =>
 	promisify(execFile)('sh', ['-c', command], { cwd: resolve(import.meta.dirname, '../..') });
 
-test('npm start prints the address, and a curl line that works as printed', async () => {
+test('npm start prints the address, and a curl command that works', async () => {
 	expect(await runlet.printed(/Runlet is at (\S+)/)).toBe(runlet.url);
 	const curl = await runlet.printed(/(curl -N .*)/);
 	const { stdout } = await shell(`${curl} -s`);
@@ -28,11 +28,11 @@ test('npm start prints the address, and a curl line that works as printed', asyn
 	expect(stdout).toContain('17 + 25 is 42.');
 });
 
-test('npm start says what does not work, and that all else does', async () => {
+test('npm start lists the problems of agents', async () => {
 	await runlet.says(/Everything works, except:\n {2}agent triage: GITHUB_WEBHOOK_SECRET: not set/);
 });
 
-test('no page can debug the Worker: neither Wrangler nor workerd opens an inspector', async () => {
+test('neither Wrangler nor workerd opens an inspector', async () => {
 	const { stdout } = await shell('ps -eo pgid=,args=');
 	const own = stdout.split('\n').filter((line) => Number.parseInt(line, 10) === runlet.group);
 	const workers = own.filter((line) => line.includes('workerd') && line.includes(' serve '));
@@ -40,7 +40,7 @@ test('no page can debug the Worker: neither Wrangler nor workerd opens an inspec
 	expect(workers.filter((line) => line.includes('--inspector-addr'))).toEqual([]);
 });
 
-test('a request goes straight to the Worker: Wrangler’s own proxy, which loses those that come when a connection times out, may stand still', async () => {
+test('answers requests while the proxy of Wrangler is stopped', async () => {
 	const { stdout } = await shell('ps -eo pgid=,pid=,args=');
 	const [proxy] = stdout
 		.split('\n')
@@ -60,7 +60,7 @@ test('a request goes straight to the Worker: Wrangler’s own proxy, which loses
 	}
 });
 
-test('a file of 5 MB comes back byte for byte, and one that is too large is refused', async () => {
+test('stores a file of 5 MB unchanged, and refuses a file that is too large', async () => {
 	const at = `${runlet.url}/v1/sessions`;
 	const headers = { 'content-type': 'application/json' };
 	const made = await fetch(at, { method: 'POST', headers, body: JSON.stringify({ agent: 'assistant' }) });
@@ -75,7 +75,7 @@ test('a file of 5 MB comes back byte for byte, and one that is too large is refu
 test.each([
 	['lines', 'application/x-ndjson'],
 	['one JSON document', 'application/json'],
-])('an export as %s with a file of 4.5 MB is imported, and the file is the same', async (_, accept) => {
+])('imports an export as %s with a file of 4.5 MB unchanged', async (_, accept) => {
 	const at = `${runlet.url}/v1/sessions`;
 	const headers = { 'content-type': 'application/json' };
 	const made = await fetch(at, { method: 'POST', headers, body: JSON.stringify({ agent: 'assistant' }) });
@@ -90,7 +90,7 @@ test.each([
 	expect(Buffer.from(await copy.arrayBuffer()).equals(bytes)).toBe(true);
 });
 
-test('the first event of the stream arrives before the last one is produced', async () => {
+test('the first event of the stream arrives before the last event exists', async () => {
 	const response = await fetch(`${runlet.url}/v1/sessions`, {
 		method: 'POST',
 		headers: { 'content-type': 'application/json', accept: 'text/event-stream' },
@@ -108,14 +108,14 @@ test('the first event of the stream arrives before the last one is produced', as
 	expect(chunks.join('')).toContain('event: done');
 });
 
-test('npm run chat asks for the result that a run waits for, and goes on with it', async () => {
+test('npm run chat asks for the result that a run waits for, and continues with it', async () => {
 	const lines = 'Please refund order A-1042, amount 25 euros.\nreceipt 77\n';
 	const { stdout, stderr } = await shell(`printf '${lines}' | npm run -s chat -- --agent support --url ${runlet.url}`);
 	expect(stderr).toContain('The run waits for the result of issue_refund.');
 	expect(stdout).toContain('issue_refund answered: receipt 77');
 });
 
-test('coder plans a change of three files, and makes it once a person allowed it', async () => {
+test('coder plans a change of three files, and makes it after a person allows it', async () => {
 	const client = createClient(runlet.url);
 	const { id } = await client.createSession({ agent: 'coder' });
 	const readChange = async (message: string) => {
@@ -147,7 +147,7 @@ test('coder plans a change of three files, and makes it once a person allowed it
 	);
 });
 
-test('editor has three writers work in the background within its budget, and a person allows one from the inbox to publish', async () => {
+test('editor runs three writers in the background within its budget, and a person allows a publication in the inbox', async () => {
 	const client = createClient(runlet.url);
 	const { id } = await client.createSession({ agent: 'editor' });
 	const tasks = ['Welcome our new readers.', 'Say good night.', 'Publish it: title Tea, text Hot.'];
@@ -176,7 +176,7 @@ test('editor has three writers work in the background within its budget, and a p
 	expect(after.children?.every(({ spent }) => (spent?.tokens ?? 0) > 0)).toBe(true);
 });
 
-test('in the terminal, coder’s plan is shown as a diff and allowed by a word; files, changes and tasks are printed', async () => {
+test('npm run chat shows the plan of coder as a diff, takes an approval, and prints files, changes and tasks', async () => {
 	const lines = ['Make a greeting page.', 'yes', '/files', '/files style.css', '/changes', '/tasks', '/files none.txt'];
 	const input = lines.map((line) => `'${line}'`).join(' ');
 	const said = await shell(
@@ -196,7 +196,7 @@ test('in the terminal, coder’s plan is shown as a diff and allowed by a word; 
 	);
 });
 
-test('in the terminal, the sessions, the budget and the turns are printed, and the budget is changed', async () => {
+test('npm run chat prints the sessions, the budget and the turns, and changes the budget', async () => {
 	const lines = ['What is 17 + 25?', '/budget 9,000,000', '/trace', '/sessions', '/help', '/budget much'];
 	const input = lines.map((line) => `'${line}'`).join(' ');
 	const said = await shell(`printf '%s\\n' ${input} | NO_COLOR=1 npm run -s chat -- --url ${runlet.url} 2>&1 || true`);
@@ -221,14 +221,14 @@ function readOutput(events: readonly RunEvent[], field: string): string {
 	return found.join('');
 }
 
-test('the page is served, under a policy that lets it load nothing but itself', async () => {
+test('serves the page with a policy that blocks foreign content', async () => {
 	const page = await fetch(`${runlet.url}/`);
 	expect(page.headers.get('content-type')).toContain('text/html');
 	expect(page.headers.get('content-security-policy')).toContain("default-src 'none'");
 	for (const file of ['/app.js', '/style.css']) expect((await fetch(`${runlet.url}${file}`)).status, file).toBe(200);
 });
 
-test('the example skills are published, and the agents see those that they name', async () => {
+test('publishes the example skills, and each agent sees its skills', async () => {
 	const { agents }: { agents: { name: string; skills: { name: string }[] }[] } = JSON.parse(
 		await (await fetch(`${runlet.url}/v1/agents`)).text(),
 	);
@@ -237,7 +237,7 @@ test('the example skills are published, and the agents see those that they name'
 	expect(readSkills('support')).toEqual(['customer-tone', 'escalation']);
 });
 
-test('a request is one short line in the terminal, and so is a run; neither has the query', async () => {
+test('prints one line for a request and one for a run, without the query', async () => {
 	const headers = { 'content-type': 'application/json' };
 	const body = JSON.stringify({ agent: 'assistant', text: 'What is 17 + 25?' });
 	await (await fetch(`${runlet.url}/v1/sessions`, { method: 'POST', headers, body })).text();
@@ -262,7 +262,7 @@ async function askResearcher(text: string): Promise<Answer> {
 	return JSON.parse(await response.text());
 }
 
-test('under npm start the researcher reads two pages of a local site and writes a report, without a key', async () => {
+test('the researcher reads two pages of a local site and writes a report, without a key', async () => {
 	const { id, text } = await askResearcher(
 		`Read ${site.url}/tea and ${site.url}/milk, and write notes/report.md about them.`,
 	);
@@ -273,12 +273,12 @@ test('under npm start the researcher reads two pages of a local site and writes 
 		expect(report).toContain(part);
 });
 
-test('the pages of the examples are there, and are read from the Worker itself', async () => {
+test('the researcher reads the pages of its examples from the Worker itself', async () => {
 	const { text } = await askResearcher(`Read ${runlet.url}/docs and ${runlet.url}/healthz.`);
 	expect(text).toMatch(/^I have read Runlet: the API\.\n\nI have read http\S+\/healthz\.$/);
 });
 
-test('npm start says where it is reached, so that the login of an MCP server of an agent comes back to it', async () => {
+test('npm start sets its address for the logins of MCP servers', async () => {
 	const client = createClient({ baseUrl: runlet.url });
 	await client.putMcpServer('tracker', { url: 'https://mcp.example.com/mcp', auth: 'oauth' });
 	expect(await client.listMcpServers()).toMatchObject([{ name: 'tracker', isLoggedIn: false }]);
@@ -292,7 +292,7 @@ test('npm start says where it is reached, so that the login of an MCP server of 
 	expect(await client.listMcpServers()).toEqual([]);
 });
 
-test('sessions and the secrets of tools survive a restart on the same folder without any setup, the first request that comes waits for it, and nothing of the first start is left', async () => {
+test('sessions and the secrets of tools survive a restart on the same folder, and the first request waits for it', async () => {
 	const client = createClient({ baseUrl: runlet.url });
 	const definition = {
 		description: 'Count the orders.',
@@ -327,14 +327,14 @@ test('sessions and the secrets of tools survive a restart on the same folder wit
 	await expect(client.getTool('count_orders')).rejects.toMatchObject({ code: 'not_found' });
 });
 
-test('options that npm kept for itself are told about the two dashes, before anything is started', async () => {
+test('names the two dashes for options that npm has taken, before anything starts', async () => {
 	await expect(shell('node scripts/start.ts 8799')).rejects.toMatchObject({
 		code: 1,
 		stderr: expect.stringContaining('npm start -- --port 8799'),
 	});
 });
 
-test('when it is told to stop, or killed, no process is left', async () => {
+test('leaves no process when it is stopped or killed', async () => {
 	for (const signal of ['SIGINT', 'SIGKILL'] as const) {
 		if (signal === 'SIGKILL') await runlet.restart();
 		expect(processes(runlet.group)).not.toBe('');

@@ -25,7 +25,7 @@ function countCompilers(): number {
 	return stdout.split('\n').filter((line) => line.split(' ')[0]?.endsWith('tsc')).length;
 }
 
-test('a wrong type is a warning with its line, while the Worker runs what was saved; once it is right, a line says so', async () => {
+test('reports a type error with its line and its later fix, while the Worker runs the saved code', async () => {
 	const path = join(project, 'src/agents/assistant.ts');
 	const good = await readFile(path, 'utf8');
 	runlet.forget();

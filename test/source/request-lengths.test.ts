@@ -1,4 +1,3 @@
-import * as v from 'valibot';
 import { expect, test } from 'vitest';
 import type { Operation } from '../../src/cloudflare/wire/operation.ts';
 import * as messages from '../../src/cloudflare/wire/operations/messages.ts';
@@ -25,18 +24,14 @@ const schemas: [string, unknown][] = [
 ];
 const checked = schemas.filter(([, schema]) => schema !== undefined);
 
-test('all that a request may hold is looked at', () => {
-	expect(checked.length).toBeGreaterThanOrEqual(15);
-});
-
-test.each(checked)('%s has a greatest length for each text, list and record', (_, schema) => {
+test.each(checked)('%s limits the length of each text, list and record', (_, schema) => {
 	expect(unbounded(schema, '', new Set())).toEqual([]);
 });
 
-/** The arguments that a person gives to a call: their JSON has a greatest length. */
+/** The arguments of a call that a person changes. The length of their JSON is limited. */
 const measured = '[].input';
 
-/** Places in a schema where something may be as long as it likes. What is `unknown` is bounded by what reads it. */
+/** Lists the places in a schema without a limit. The reader of an `unknown` value limits it. */
 function unbounded(schema: unknown, path: string, known: Set<unknown>): string[] {
 	if (!isRecord(schema) || known.has(schema) || path === measured) return [];
 	known.add(schema);
@@ -55,7 +50,7 @@ function unbounded(schema: unknown, path: string, known: Set<unknown>): string[]
 	return [...own, ...kinds.flatMap((one) => within(one, path)).flatMap(([at, inner]) => unbounded(inner, at, known))];
 }
 
-/** A schema and the actions behind it, those of schemas that begin with another one, too. */
+/** Lists a schema and the actions of its pipe, at any depth. */
 function readPieces(schema: Record<string, unknown>): Record<string, unknown>[] {
 	if (!Array.isArray(schema.pipe)) return [schema];
 	return schema.pipe.flatMap((one) => (isRecord(one) ? (one === schema ? [one] : readPieces(one)) : []));
@@ -70,7 +65,7 @@ function within(schema: Record<string, unknown>, path: string): [string, unknown
 	return [...fields, ...inner, [`${path}[]`, item], [path, wrapped], [`${path}{}`, value], [`${path}{}`, key]];
 }
 
-/** Whether a regular expression fits short texts only: anchored, and nothing in it repeats without end. */
+/** Whether a regular expression matches only short texts: it is anchored, and repeats nothing without a limit. */
 function isShort({ source }: RegExp): boolean {
 	return source.startsWith('^') && source.endsWith('$') && !/[*+]|,\}/.test(source.replace(/\[[^\]]*\]|\\./g, 'x'));
 }
@@ -78,8 +73,3 @@ function isShort({ source }: RegExp): boolean {
 function isRecord(value: unknown): value is Record<string, unknown> {
 	return typeof value === 'object' && value !== null;
 }
-
-test('a pattern that has no end is no limit', () => {
-	expect(unbounded(v.pipe(v.string(), v.regex(/^a+$/)), '', new Set())).toEqual(['itself']);
-	expect(unbounded(v.object({ a: v.array(v.pipe(v.string(), v.maxLength(1))) }), '', new Set())).toEqual(['a']);
-});

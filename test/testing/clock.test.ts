@@ -6,7 +6,7 @@ import { afterEach, expect, test } from 'vitest';
 let clock: Clock | undefined;
 afterEach(() => clock?.stop());
 
-test('a stopped clock says the same time until it is moved; timers happen in order when they are due', async () => {
+test('a stopped clock shows the same time until it advances, and runs due timers in order', async () => {
 	clock = stopClock('2026-01-31T09:00:00Z');
 	const seen: [string, string][] = [];
 	const note = (name: string) => seen.push([name, new Date().toISOString().slice(11, 19)]);
@@ -33,7 +33,7 @@ test('a stopped clock says the same time until it is moved; timers happen in ord
 	expect(() => stopClock(0)).toThrow('The clock is stopped already');
 });
 
-test('a test waits neither for a time limit nor for a retry, and tools see the time of the clock', async () => {
+test('a test does not wait for time limits and retries, and tools see the time of the clock', async () => {
 	clock = stopClock('2026-01-31T09:00:00Z');
 	const hang = tool.define({ name: 'hang', description: 'Hangs.', inputSchema: {}, fn: () => new Promise(() => {}) });
 	const agent = defineAgent({ name: 'a', description: 'Waits.', tools: [hang, ...Object.values(toolbox.basic())] });

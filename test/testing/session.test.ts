@@ -64,7 +64,7 @@ describe('a session in memory', () => {
 		expect((await session.workspace.readLines('a.txt')).text).toBe('two');
 	});
 
-	test('keeps its conversation, and shows what the model was sent', async () => {
+	test('keeps its conversation, and shows the requests to the model', async () => {
 		const session = createTestSession(desk, {
 			script: ['Hello.', 'Yes.'],
 			metadata: { shop: 'a bakery' },
@@ -81,7 +81,7 @@ describe('a session in memory', () => {
 		expect(session.requests[0]?.system).not.toContain('other');
 	});
 
-	test('waits for approvals and results, and takes them as a session of a Worker does', async () => {
+	test('waits for approvals and results like a session of a Worker', async () => {
 		const three = callTools(['pay', { amount: 20 }], ['pay', { amount: 30 }], ['by_hand', {}]);
 		const session = createTestSession(desk, { script: [three, 'Done.'] });
 		const { status, metadata } = await session.send('Pay.');
@@ -105,7 +105,7 @@ describe('a session in memory', () => {
 		]);
 	});
 
-	test('goes on from a question with the next message, whose call does not run again', async () => {
+	test('answers a question by the next message, without a second call', async () => {
 		const session = createTestSession(desk, { script: [callTool('ask'), 'That one, then.'] });
 		expect(await session.send('Find it.')).toMatchObject({
 			status: 'awaiting_user',
@@ -115,14 +115,14 @@ describe('a session in memory', () => {
 		expect(session.messages[2]).toMatchObject({ role: 'tool', content: 'The red one.' });
 	});
 
-	test('begins with the state that it is given, and shows parts', async () => {
+	test('begins with the given state, and accepts parts', async () => {
 		const session = createTestSession(desk, { script: [callTool('draw'), 'Look.'], state: { last: 'B-2' } });
 		const { messages } = await session.send('Draw.');
 		expect(messages[2]).toMatchObject({ parts: [chat.imagePart('aGk=', 'image/png')] });
 		expect(await session.state.get('last')).toBe('B-2');
 	});
 
-	test('fails as a run of a Worker fails, and takes the next message', async () => {
+	test('fails like a run of a Worker, and accepts the next message', async () => {
 		const session = createTestSession(desk, { script: [Object.assign(new Error('no'), { status: 401 }), 'Better.'] });
 		await expect(session.send('Hi')).rejects.toMatchObject({ code: 'auth' });
 		expect((await session.send('Again')).text).toBe('Better.');

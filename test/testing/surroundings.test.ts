@@ -30,7 +30,7 @@ const chief = defineAgent({ name: 'chief', description: 'Leads.', tools: [agentT
 describe('an agent with memory', () => {
 	const keeper = defineAgent({ name: 'keeper', description: 'Keeps.', memory: true, tools: [read] });
 
-	test('remembers by its tools, and is sent what fits a message, once', async () => {
+	test('remembers by its tools, and recalls a fitting memory once', async () => {
 		const session = createTestSession(keeper, {
 			script: [
 				callTool('remember', { path: 'food.md', text: 'Likes apples.' }),
@@ -53,7 +53,7 @@ describe('an agent with memory', () => {
 		expect(messages.at(-2)?.content).toMatchObject({ memories: [{ path: 'food.md' }] });
 	});
 
-	test('needs a person to remember once it has read something from outside', async () => {
+	test('needs an approval to remember after it has read outside text', async () => {
 		const script = [callTool('read'), callTool('remember', { text: 'x' }), 'Kept.'];
 		const session = createTestSession(keeper, { script });
 		expect((await session.send('Read it.')).status).toBe('awaiting_tools');
@@ -62,7 +62,7 @@ describe('an agent with memory', () => {
 });
 
 describe('an agent that works for another one', () => {
-	test('carries out each call in a session of its own, and its script goes on', async () => {
+	test('runs each call in its own session, and continues its script', async () => {
 		const session = createTestSession(chief, {
 			script: [callTools(['clerk', { task: 'First.' }], ['clerk', { task: 'Second.' }]), 'All done.'],
 			children: [{ agent: clerk, script: ['One.', 'Two.'] }],
@@ -73,7 +73,7 @@ describe('an agent that works for another one', () => {
 		expect(session.children.map(({ messages }) => messages[0]?.content)).toEqual(['First.', 'Second.']);
 	});
 
-	test('has its approval, its question and its manual call answered in the parent session', async () => {
+	test('gets answers to its approval, question and manual call from the parent session', async () => {
 		const session = createTestSession(chief, {
 			script: [callTool('clerk', { task: 'Pay.' }), 'Done.'],
 			children: [
@@ -95,7 +95,7 @@ describe('an agent that works for another one', () => {
 		]);
 	});
 
-	test('is chosen by the model of spawn, and fails as in a Worker', async () => {
+	test('is chosen by the model with spawn, and fails as in a Worker', async () => {
 		const leader = defineAgent({ name: 'leader', description: 'Leads.', tools: [spawn([clerk])] });
 		const session = createTestSession(leader, {
 			script: [callTool('spawn', { agent: 'clerk', task: 'Go.' }), 'Sorry.'],
@@ -191,7 +191,7 @@ test('a schedule wakes the agent at once in a test, with its text or with the te
 	await expect(session.wake('noon')).rejects.toMatchObject({ code: 'not_found' });
 });
 
-test('skills of a folder are read with their files, and what cannot be published is told', async () => {
+test('reads the skills of a folder with their files, and reports unpublishable skills', async () => {
 	const folder = await mkdtemp(join(tmpdir(), 'runlet-skills-'));
 	onTestFinished(() => rm(folder, { recursive: true }));
 	await mkdir(join(folder, 'tone/references'), { recursive: true });

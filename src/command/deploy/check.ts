@@ -54,10 +54,11 @@ export async function checkDeploy(
 	const settings: Settings = read;
 	const { vars, main = 'worker.js' } = settings;
 	const namespaces = settings.kv_namespaces.map(({ binding }) => binding);
+	const script = `${basename(main, extname(main))}.js`;
 	const secret = randomBytes(24).toString('hex');
 	let said = '';
 	const miniflare = new Miniflare({
-		modules: listModules(folder, `${basename(main, extname(main))}.js`),
+		modules: listModules(folder, script),
 		modulesRoot: folder,
 		compatibilityDate,
 		compatibilityFlags,
@@ -93,7 +94,9 @@ export async function checkDeploy(
 			demoAgents: agents.filter(({ model }) => model === 'demo').map(({ name }) => name),
 		};
 	} catch (error) {
-		const message = explain(said, folder) ?? toMessageText(error);
+		const lines = new SourceLines();
+		lines.read(join(folder, `${script}.map`));
+		const message = lines.findUncaught(said) ?? toMessageText(error);
 		return { problems: [{ where: 'The Worker does not start', message }], demoAgents: [] };
 	} finally {
 		await miniflare.dispose().catch(() => {});
@@ -123,16 +126,6 @@ function listModules(folder: string, main: string) {
 		const type = Object.entries(moduleTypes).find(([ending]) => name.endsWith(ending))?.[1];
 		return type === undefined ? [] : [{ type, path: join(folder, name) }];
 	});
-}
-
-/** Returns the exception of the sources, with its line. */
-function explain(said: string, folder: string): string | undefined {
-	const [, message, at] = /Uncaught (?:Error: )?([^\n]*)(?:\n\s+at ([^\n]*))?/.exec(said) ?? [];
-	if (message === undefined) return undefined;
-	const lines = new SourceLines();
-	lines.folder = folder;
-	lines.refresh();
-	return at === undefined ? message : `${lines.translate(at)}: ${message}`;
 }
 
 /**

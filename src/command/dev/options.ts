@@ -1,7 +1,7 @@
 /** The options of `runlet dev`: a few are its own, all others go to `wrangler dev`. */
 
-import { accessSync, constants, existsSync, readFileSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { toMessageText } from '../../core/base/errors.ts';
 import { findNearest } from '../../core/base/text.ts';
@@ -111,7 +111,6 @@ export function readOptions(args: readonly string[], { PORT }: NodeJS.ProcessEnv
 		taken.add(token.index);
 		if (token.value !== undefined && !token.inlineValue) taken.add(token.index + 1);
 	}
-	assertWritable(readText('persist-to'));
 	const ip = readText('ip') ?? '127.0.0.1';
 	return {
 		help: values.help === true,
@@ -173,20 +172,4 @@ function readTls(protocol: string | undefined, key: string | undefined, cert: st
 	} catch (error) {
 		throw new UsageError(`--https-key-path, --https-cert-path: cannot be read (${toMessageText(error)}).`);
 	}
-}
-
-function assertWritable(folder: string | undefined): void {
-	if (folder === undefined) return;
-	try {
-		accessSync(findExisting(resolve(root, folder)), constants.W_OK | constants.X_OK);
-	} catch (error) {
-		throw new UsageError(
-			`--persist-to ${folder}: cannot be written to (${toMessageText(error)}). Name another folder.`,
-		);
-	}
-}
-
-/** Returns the folder itself, or the nearest parent that exists. */
-function findExisting(path: string): string {
-	return existsSync(path) || dirname(path) === path ? path : findExisting(dirname(path));
 }

@@ -8,8 +8,6 @@ import type { SourceLines } from './stack.ts';
 export interface OutputOptions {
 	readonly lines: SourceLines;
 	readonly print: (text: string) => void;
-	/** Called when the sources cannot be built or run. `what` names the wrong line. */
-	readonly onMistake: (what: string) => void;
 	/** Whether the Worker's own lines stay JSON. */
 	readonly json: boolean;
 }
@@ -35,15 +33,13 @@ const logLine = v.looseObject({ level: v.picklist(['info', 'warn', 'error']), ev
 type LogLine = v.InferOutput<typeof logLine>;
 
 /** Reads Wrangler's output in pieces of any length and prints the reduced form. */
-export function createOutput({ lines, print, onMistake, json }: OutputOptions): (piece: string) => void {
+export function createOutput({ lines, print, json }: OutputOptions): (piece: string) => void {
 	let rest = '';
-	const reader = createReader(onMistake, lines);
 	return (piece) => {
 		const complete = `${rest}${piece}`.split('\n');
 		rest = complete.pop() ?? '';
 		for (const line of complete) {
 			const plain = stripVTControlCharacters(line).trimEnd();
-			reader(plain);
 			const log = json ? undefined : parseLog(plain);
 			if (log !== undefined) {
 				const text = describeLog(log, lines);
@@ -52,30 +48,6 @@ export function createOutput({ lines, print, onMistake, json }: OutputOptions): 
 				print(lines.translate(line).replace('service core:user:runlet: ', ''));
 			}
 		}
-	};
-}
-
-/** Detects the state of the server from the lines. A build error spans several lines. */
-function createReader(onMistake: OutputOptions['onMistake'], lines: SourceLines): (plain: string) => void {
-	let message: string | undefined;
-	let isBuild = false;
-	return (plain) => {
-		if (/^⎔ (Starting|Reloading) local server/.test(plain)) lines.refresh();
-		const [, error] = /✘ \[ERROR\] (.*)$/.exec(plain) ?? [];
-		if (error !== undefined) {
-			isBuild ||= error.startsWith('Build failed');
-			const [, uncaught] = /(Uncaught .*)$/.exec(error) ?? [];
-			message = error.startsWith('Build failed') ? undefined : (uncaught ?? error);
-			if (!isBuild && uncaught === undefined) message = undefined;
-			return;
-		}
-		if (message === undefined) return;
-		const at = isBuild ? /^\s+(\S.*:\d+:\d+):$/.exec(plain)?.[1] : /^\s+at (.*)$/.exec(plain)?.[1];
-		if (at === undefined) return;
-		const where = (/[^\s()]+:\d+:\d+/.exec(lines.translate(at))?.[0] ?? at).trim();
-		onMistake(`${where}: ${message.replace(/^Uncaught (Error: )?/, '')}`);
-		message = undefined;
-		isBuild = false;
 	};
 }
 

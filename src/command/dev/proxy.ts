@@ -3,7 +3,15 @@
  * `Host`, and removes headers that control Wrangler.
  */
 
-import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';
+import {
+	createServer,
+	type IncomingHttpHeaders,
+	type IncomingMessage,
+	type OutgoingHttpHeaders,
+	request,
+	type Server,
+	type ServerResponse,
+} from 'node:http';
 import { createServer as createSecureServer, type ServerOptions } from 'node:https';
 import { Readable } from 'node:stream';
 import { finished, pipeline } from 'node:stream/promises';
@@ -15,7 +23,7 @@ import { RunletError, toResponse } from '../../core/base/errors.ts';
 import { toCommand } from '../project.ts';
 import type { Address } from './dev-server.ts';
 import type { AnswerLine } from './output.ts';
-import { createStackTranslator, isEventStream } from './stack.ts';
+import { createStackTranslator } from './stack.ts';
 
 export interface ProxyOptions {
 	/** The secret that shows the Worker that a request came through this proxy. Not sent if missing. */
@@ -36,56 +44,34 @@ export interface ProxyOptions {
 	readonly silenceMs?: number;
 }
 
-export interface Proxy {
-	/** The server. It does not listen yet. */
-	readonly server: Server;
-	/** Answers all requests that wait for the Worker's answer with this error. */
-	readonly refuseWaiting: (error: RunletError) => void;
-}
-
-interface Context extends ProxyOptions {
-	/** Refuses each request that waits for the Worker's answer. */
-	readonly waiting: Set<(error: unknown) => void>;
-}
-
-export function createProxy(options: ProxyOptions): Proxy {
-	const context: Context = { ...options, waiting: new Set() };
+/** Makes the server. It does not listen yet. */
+export function createProxy(options: ProxyOptions): Server {
 	const settings = { keepAliveTimeout: 65_000, maxHeaderSize: 65_536 };
-	const answer = (req: IncomingMessage, res: ServerResponse) => void handle(req, res, context);
-	const server =
-		options.tls === undefined
-			? createServer(settings, answer)
-			: createSecureServer({ ...settings, ...options.tls }, answer);
-	return {
-		server,
-		refuseWaiting: (error) => {
-			for (const refuse of context.waiting) refuse(error);
-		},
-	};
+	const answer = (req: IncomingMessage, res: ServerResponse) => void handle(req, res, options);
+	return options.tls === undefined
+		? createServer(settings, answer)
+		: createSecureServer({ ...settings, ...options.tls }, answer);
 }
 
 type Report = (status: number) => void;
 
-async function handle(req: IncomingMessage, res: ServerResponse, context: Context): Promise<void> {
+async function handle(req: IncomingMessage, res: ServerResponse, options: ProxyOptions): Promise<void> {
 	const began = performance.now();
 	const report = (status: number): void => {
 		const [path = ''] = (req.url ?? '').split('?');
-		context.onAnswer?.({ method: req.method ?? '', path, status, ms: performance.now() - began });
+		options.onAnswer?.({ method: req.method ?? '', path, status, ms: performance.now() - began });
 	};
 	try {
-		assertAllowed(req, context);
-		await passOn(req, res, context, report);
+		assertAllowed(req, options);
+		await passOn(req, res, options, report);
 	} catch (error) {
 		if (res.headersSent || res.destroyed) return void res.destroy();
 		const answer = toResponse(error);
 		const body = Buffer.from(await answer.arrayBuffer());
-		const headers = Object.entries({
-			...Object.fromEntries(answer.headers),
-			'x-content-type-options': 'nosniff',
-			'content-length': String(body.length),
-		});
+		const headers = { 'x-content-type-options': 'nosniff', 'content-length': body.length };
 		report(answer.status);
-		await send(res, answer.status, headers, [Readable.from([body])]).catch(() => {});
+		const all = { ...Object.fromEntries(answer.headers), ...headers };
+		await send(res, answer.status, all, [Readable.from([body])]).catch(() => {});
 	}
 }
 
@@ -111,11 +97,11 @@ function assertAllowed({ url = '', headers }: IncomingMessage, { onlyLoopback }:
 }
 
 /** Asks the Worker. Asks again if Wrangler died before its answer and the request is safe to repeat. */
-async function passOn(req: IncomingMessage, res: ServerResponse, context: Context, report: Report): Promise<void> {
+async function passOn(req: IncomingMessage, res: ServerResponse, options: ProxyOptions, report: Report): Promise<void> {
 	for (let attempt = 1; ; attempt++) {
-		const address = await context.findAddress();
+		const address = await options.findAddress();
 		try {
-			return await forward(req, res, address, context, report);
+			return await forward(req, res, address, options, report);
 		} catch (error) {
 			if (res.headersSent || res.destroyed || error instanceof RunletError) throw error;
 			// Node can parse this request but not write it.
@@ -144,27 +130,19 @@ async function forward(
 	req: IncomingMessage,
 	res: ServerResponse,
 	address: Address,
-	{ secret, waiting, translate, silenceMs = 30_000 }: Context,
+	{ secret, translate, silenceMs = 30_000 }: ProxyOptions,
 	report: Report,
 ): Promise<void> {
-	const { method, url: path } = req;
 	const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-	// Wrangler's own proxy ends with an upload that breaks off. The Worker does not, but it closes the connection under an
-	// upload of unknown length that it refuses, and its answer may get lost.
-	const isStreamed = address.isDirect && req.headers['transfer-encoding'] === undefined;
-	const body = isStreamed ? undefined : await readWhole(req, silenceMs);
-	const headers = toHeaders(req, secret, address, body?.length);
-	// Each request has a connection of its own: workerd closes idle connections, and loses a request that comes then.
+	// The Worker closes the connection under an upload of unknown length that it refuses, and its answer may get lost.
+	const isChunked = req.headers['transfer-encoding'] !== undefined;
+	const body = isChunked ? await readWhole(req, silenceMs) : undefined;
 	const outgoing = request({
-		host: '127.0.0.1',
-		port: address.port,
+		...{ host: '127.0.0.1', port: address.port, method: req.method, path: req.url, setHost: false },
+		// Each request has a connection of its own: workerd closes idle connections, and loses a request that comes then.
 		agent: false,
-		method,
-		path,
-		headers,
-		setHost: false,
+		headers: { ...toHeaders(req, secret, address), ...(body !== undefined && { 'content-length': body.length }) },
 	});
-	waiting.add(reject);
 	outgoing.once('response', resolve);
 	outgoing.on('error', reject);
 	outgoing.once('close', () => reject(new Error('closed without an answer')));
@@ -179,16 +157,15 @@ async function forward(
 	outgoing.once('socket', (socket) => socket.once('connect', sendBody));
 	try {
 		const answer = await promise;
-		waiting.delete(reject);
 		const status = answer.statusCode ?? 502;
 		report(status);
-		const isTranslated = translate !== undefined && isEventStream(answer);
-		const steps = isTranslated ? [createStackTranslator(translate)] : [];
+		const { 'content-type': type, 'content-encoding': encoding } = answer.headers;
+		const isEvents = type?.startsWith('text/event-stream') === true && encoding === undefined;
+		const steps = isEvents && translate !== undefined ? [createStackTranslator(translate)] : [];
 		res.sendDate = false;
 		res.statusMessage = answer.statusMessage ?? '';
-		await send(res, status, withoutHops(answer.rawHeaders), [answer, ...steps]);
+		await send(res, status, withoutHops(answer.headers), [answer, ...steps]);
 	} finally {
-		waiting.delete(reject);
 		req.unpipe(outgoing);
 	}
 }
@@ -199,13 +176,13 @@ const lateMs = 1_000;
 async function send(
 	res: ServerResponse,
 	status: number,
-	headers: readonly [name: string, value: string][],
+	headers: OutgoingHttpHeaders,
 	[first, ...steps]: readonly [NodeJS.ReadableStream, ...NodeJS.ReadWriteStream[]],
 ): Promise<void> {
 	const { req } = res;
 	// The rest of a request would be read as the next one.
 	if (!req.complete) res.shouldKeepAlive = false;
-	res.writeHead(status, headers.flat());
+	res.writeHead(status, headers);
 	res.flushHeaders();
 	// An answer that breaks off at the Worker breaks off here too.
 	await pipeline([first, ...steps, res], { end: false });
@@ -222,9 +199,8 @@ function watchSilence(req: IncomingMessage, ms: number, refuse: (error: RunletEr
 	for (const event of ['end', 'close']) req.once(event, () => clearTimeout(timer));
 }
 
-/** Reads a body, if there is one. Throws if it breaks off, or is longer than any that the Worker takes. */
-async function readWhole(req: IncomingMessage, silenceMs: number): Promise<Buffer | undefined> {
-	if (req.headers['content-length'] === undefined && req.headers['transfer-encoding'] === undefined) return undefined;
+/** Reads a body. Throws if it breaks off, or is longer than any that the Worker takes. */
+async function readWhole(req: IncomingMessage, silenceMs: number): Promise<Buffer> {
 	const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
 	const chunks: Buffer[] = [];
 	let length = 0;
@@ -240,27 +216,11 @@ async function readWhole(req: IncomingMessage, silenceMs: number): Promise<Buffe
 }
 
 /** The headers of a connection, which are not passed on (RFC 9110, 7.6.1). */
-const hops = new Set([
-	'connection',
-	'expect',
-	'http2-settings',
-	'keep-alive',
-	'proxy-authenticate',
-	'proxy-authorization',
-	'proxy-connection',
-	'te',
-	'trailer',
-	'transfer-encoding',
-	'upgrade',
-]);
+const hops =
+	/^(connection|expect|http2-settings|keep-alive|proxy-(authenticate|authorization|connection)|te|trailer|transfer-encoding|upgrade)$/;
 
-function withoutHops(rawHeaders: readonly string[]): [name: string, value: string][] {
-	const pairs: [string, string][] = [];
-	for (let index = 0; index < rawHeaders.length; index += 2)
-		pairs.push([rawHeaders[index] ?? '', rawHeaders[index + 1] ?? '']);
-	const named = pairs.flatMap(([name, value]) => (name.toLowerCase() === 'connection' ? value.split(',') : []));
-	const dropped = new Set(named.map((name) => name.trim().toLowerCase()));
-	return pairs.filter(([name]) => !hops.has(name.toLowerCase()) && !dropped.has(name.toLowerCase()));
+function withoutHops(headers: IncomingHttpHeaders): OutgoingHttpHeaders {
+	return Object.fromEntries(Object.entries(headers).filter(([name]) => !hops.test(name)));
 }
 
 /** Headers that only Wrangler, Cloudflare and this proxy may set. */
@@ -268,21 +228,16 @@ const inner = /^(mf-|cf-|x-runlet-local)/;
 
 /** Returns the headers for the Worker: the caller's own, its address, and the secret of this proxy. */
 function toHeaders(
-	req: IncomingMessage,
+	{ url, headers, socket }: IncomingMessage,
 	secret: string | undefined,
 	{ isSecure }: Address,
-	length: number | undefined,
-): Record<string, string | string[]> {
-	const headers: Record<string, string | string[]> = {};
-	for (const [given, value] of withoutHops(req.rawHeaders)) {
-		const name = given.toLowerCase();
-		if (name === 'host' || inner.test(name)) continue;
-		headers[name] = [...[headers[name] ?? []].flat(), value];
-	}
-	headers.host = req.headers.host ?? 'localhost';
-	headers['cf-connecting-ip'] = (req.socket.remoteAddress ?? '127.0.0.1').replace(/^::ffff:/, '');
-	if (secret !== undefined) headers[localHeader] = secret;
-	if (isSecure && req.url?.startsWith('/')) headers['mf-original-url'] = `https://${headers.host}${req.url}`;
-	if (length !== undefined) headers['content-length'] = String(length);
-	return headers;
+): OutgoingHttpHeaders {
+	const { host = 'localhost', ...own } = withoutHops(headers);
+	return {
+		host,
+		...Object.fromEntries(Object.entries(own).filter(([name]) => !inner.test(name))),
+		'cf-connecting-ip': (socket.remoteAddress ?? '127.0.0.1').replace(/^::ffff:/, ''),
+		...(secret !== undefined && { [localHeader]: secret }),
+		...(isSecure && url?.startsWith('/') && { 'mf-original-url': `https://${host}${url}` }),
+	};
 }

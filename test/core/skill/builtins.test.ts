@@ -32,7 +32,7 @@ describe('builtins', () => {
 		expect(names(skill.builtinsWithResolver(skill.searchableResolver(skills)))[3]).toBe('search_skills');
 	});
 
-	test('each has a description and a schema that providers can be shown', () => {
+	test('each has a description and a schema for providers', () => {
 		for (const own of skill.builtinsWithResolver(skill.searchableResolver(skills))) {
 			expect(own.description).not.toBe('');
 			expect(own.inputSchema).toMatchObject({ type: 'object' });
@@ -41,7 +41,7 @@ describe('builtins', () => {
 });
 
 describe('list_skills', () => {
-	test('gives name, description and when of each', async () => {
+	test('lists name, description and when of each skill', async () => {
 		expect(await output(skill.builtinListSkills(skills), 'list_skills', {})).toEqual(skill.listSkillsOf(skills));
 	});
 
@@ -57,7 +57,7 @@ describe('list_skills', () => {
 describe('read_skill', () => {
 	const read = skill.builtinReadSkill(skills);
 
-	test('gives the body verbatim', async () => {
+	test('returns the body verbatim', async () => {
 		expect(await output(read, 'read_skill', { name: 'tone' })).toBe('Be warm. {{x}}');
 	});
 
@@ -95,16 +95,16 @@ describe('apply_skill', () => {
 	const apply = (ctx: unknown, skillContext?: Record<string, unknown>, context = {}) =>
 		output(skill.builtinApplySkill(skills, skillContext), 'apply_skill', { name: 'echo', ctx }, context);
 
-	test("gives bodyFn the model's ctx", async () => {
+	test("passes the model's ctx to bodyFn", async () => {
 		expect(await apply({ topic: 'refund' })).toBe('{"topic":"refund"}');
 	});
 
-	test('ctx may be left out, or null', async () => {
+	test('ctx may be missing or null', async () => {
 		expect(await apply(undefined)).toBe('{}');
 		expect(await apply(null)).toBe('{}');
 	});
 
-	test('the harness wins: the model cannot spoof attachments', async () => {
+	test('values of the run win, so the model cannot forge attachments', async () => {
 		expect(await apply({ topic: 'refund', attachments: ['fake'] }, { attachments: ['real'] })).toBe(
 			'{"topic":"refund","attachments":["real"]}',
 		);
@@ -113,7 +113,7 @@ describe('apply_skill', () => {
 		);
 	});
 
-	test('the harness wins where its value is empty', async () => {
+	test('an empty value of the run wins too', async () => {
 		expect(await apply({ attachments: ['fake'] }, { attachments: null })).toBe('{"attachments":null}');
 	});
 
@@ -130,7 +130,7 @@ describe('apply_skill', () => {
 		expect(result).toMatchObject({ output: 'Unknown skill: no', isError: false });
 	});
 
-	test('a bodyFn made with fn declares what it wants to see', async () => {
+	test('a bodyFn made with fn gets only its parameters', async () => {
 		const bodyFn = fn(
 			{ name: 'b', params: [['attachments', v.array(v.string())]] },
 			(files) => `${files.length} file(s)`,
@@ -141,12 +141,12 @@ describe('apply_skill', () => {
 });
 
 describe('search_skills', () => {
-	test('gives what the resolver finds, as a listing', async () => {
+	test('lists the results of the resolver', async () => {
 		const own = skill.builtinSearchSkillsR(skill.searchableResolver(skills));
 		expect(await output(own, 'search_skills', { query: 'REPLY' })).toEqual(skill.listSkillsOf([tone]));
 	});
 
-	test('hands query and limit to any searchFn, an async one too', async () => {
+	test('passes query and limit to any searchFn, also an async one', async () => {
 		const asked: unknown[] = [];
 		const own = skill.builtinSearchSkillsR({
 			...skill.inMemoryResolver(skills),
@@ -181,7 +181,7 @@ describe('read_skill_file', () => {
 		expect(own.retry).toBe('safe');
 	});
 
-	test('gives a file as it is, an empty one too', async () => {
+	test('returns a file unchanged, also an empty file', async () => {
 		expect(await read('references/api.md')).toMatchObject({ output: 'The API.', isError: false });
 		expect(await read('assets/a b.txt')).toMatchObject({ output: '', isError: false });
 	});

@@ -21,7 +21,7 @@ const names = (there: Parameters<typeof createBundle>[0], skills: readonly Skill
 };
 
 describe('what a skill requires', () => {
-	test('is followed to its end, each skill once', async () => {
+	test('is loaded at any depth, each skill once', async () => {
 		const skills = [
 			make('a', { requires: ['b', 'c'] }),
 			make('b', { requires: ['d'] }),
@@ -34,7 +34,7 @@ describe('what a skill requires', () => {
 		expect(await load([make('a', { requires: ['gone'] })])).toEqual({ names: ['a'], missing: ['gone'], circles: [] });
 	});
 
-	test('may go in a circle, which is named', async () => {
+	test('may be circular, and the circle is named', async () => {
 		const skills = [
 			make('a', { requires: ['b'] }),
 			make('b', { requires: ['c'] }),
@@ -47,7 +47,7 @@ describe('what a skill requires', () => {
 		expect(await load(skills)).toEqual({ names: ['a', 'b', 'c'], missing: [], circles });
 	});
 
-	test('is all that can be reached, whatever requires what', async () => {
+	test('has every reachable skill, for any graph', async () => {
 		const name = fc.integer({ min: 0, max: 6 }).map(String);
 		await fc.assert(
 			fc.asyncProperty(
@@ -63,7 +63,7 @@ describe('what a skill requires', () => {
 		);
 	});
 
-	test('is found without reading the texts, where the resolver can', async () => {
+	test('is found without its texts, if the resolver can', async () => {
 		const resolver = skill.inMemoryResolver([]);
 		const read = { ...resolver, readFn: () => Promise.reject(new Error('read')), findFn: (name: string) => make(name) };
 		expect((await loadRequired(read, make('a', { requires: ['b'] }))).skills).toEqual([
@@ -74,7 +74,7 @@ describe('what a skill requires', () => {
 });
 
 describe('the tools of skills', () => {
-	test('are their own, and those that allowed-tools names', () => {
+	test('are their own tools, and the tools of allowed-tools', () => {
 		const skills = [
 			make('a', { tools: tool.forAgent([named('own')]) }),
 			allowing('b', 'Read pay(x y, post) Bash(post)'),
@@ -88,13 +88,13 @@ describe('the tools of skills', () => {
 		).toEqual({ tools: ['a.own', 'b.pay'], taken: [] });
 	});
 
-	test('lose their name to a tool that is there, also where a provider would see the same name', () => {
+	test('are left out if the run has a tool with the same name or alias', () => {
 		const skills = [make('a', { tools: tool.forAgent([named('pay'), named('get it')]) })];
 		const there = tool.forAgent([named('pay'), named(providerName('get it'))]);
 		expect(names(there, skills, [])).toEqual({ tools: [], taken: ['a.pay', 'a.get it'] });
 	});
 
-	test('of two skills with one name are those of the earlier', () => {
+	test('come from the earlier of two skills with one name', () => {
 		const skills = [
 			make('a', { tools: tool.forAgent([named('pay')]) }),
 			make('b', { tools: tool.forAgent([named('pay')]) }),
@@ -102,13 +102,13 @@ describe('the tools of skills', () => {
 		expect(names([], skills, [])).toEqual({ tools: ['a.pay'], taken: ['b.pay'] });
 	});
 
-	test('that two skills share are one, and so are those of a skill that was read twice', () => {
+	test('come once if two skills share them, or if a skill is read twice', () => {
 		const shared = tool.forAgent([named('pay')]);
 		const skills = [make('a', { tools: shared }), make('b', { tools: shared }), make('a', { tools: shared })];
 		expect(names([], skills, [])).toEqual({ tools: ['a.pay'], taken: [] });
 	});
 
-	test('may stand as functions', () => {
+	test('may be functions', () => {
 		const one: Skill = skill.fromFn(fn({ name: 'f', skill: { description: 'F', tools: [named('pay')] } }, () => ''));
 		expect(names([], [one], [])).toEqual({ tools: ['f.pay'], taken: [] });
 	});
@@ -135,7 +135,7 @@ describe('the tools of skills', () => {
 		},
 	);
 
-	test('an allowed-tools of a megabyte of parentheses is read at once', () => {
+	test('reads an allowed-tools of a megabyte of parentheses in linear time', () => {
 		const odd = make('a', { frontMatter: { 'allowed-tools': `pay ${'('.repeat(1_000_000)}` } });
 		expect(names([], [odd], [readTool('pay')])).toEqual({ tools: ['a.pay'], taken: [] });
 	});

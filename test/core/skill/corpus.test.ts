@@ -36,7 +36,7 @@ describe('268 real skills', () => {
 		}
 	});
 
-	test.each(corpus)('$path is the same, and as valid, after it was written and read again', ({ text, directory }) => {
+	test.each(corpus)('$path is the same, and equally valid, after a round trip', ({ text, directory }) => {
 		const skill = fromMarkdown(text, { directory });
 		const written = toMarkdown(skill);
 		expect(fromMarkdown(written)).toStrictEqual(skill);
@@ -44,7 +44,7 @@ describe('268 real skills', () => {
 		expect(validateMarkdown(written, { directory }).length === 0).toBe(valid);
 	});
 
-	test.each(corpus)('$path breaches the rules that a checker of its own finds, on the same lines', (file) => {
+	test.each(corpus)('$path has the same violations as in an independent checker, on the same lines', (file) => {
 		const found = validateMarkdown(file.text, file);
 		expect(found.map(({ field, line }) => `${field}:${line}`).sort()).toEqual(breaches(file.text, file.directory));
 	});

@@ -5,7 +5,7 @@ const wrap = (lines: readonly string[]) => ['---', 'name: a', 'description: b', 
 const many = (count: number, line: (index: number) => string) =>
 	Array.from({ length: count }, (_, index) => line(index));
 
-describe('a SKILL.md that somebody wrote to take long', () => {
+describe('a hostile SKILL.md', () => {
 	test.each<[string, readonly string[]]>([
 		['very many lines with a mistake', many(20_000, (index) => `k${index}: a: b`)],
 		['very many lists in lists', [`x: ${'['.repeat(200_000)}`]],
@@ -24,7 +24,7 @@ describe('a SKILL.md that somebody wrote to take long', () => {
 		expect(() => skill.fromMarkdown(text)).toThrow(/32000 are allowed/);
 	});
 
-	test('with a mistake in every line is repaired at once', () => {
+	test('with a mistake in every line is repaired in linear time', () => {
 		const text = wrap(many(1_500, (index) => `k${index}: a: b`));
 		expect(skill.fromMarkdown(text).frontMatter).toMatchObject({ k0: 'a: b', k1499: 'a: b' });
 	});

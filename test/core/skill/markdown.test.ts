@@ -21,11 +21,11 @@ function readRefusal(text: string, directory?: string): RunletError {
 }
 
 describe('fromMarkdown', () => {
-	test('a minimal file gives name, description and body, and nothing else', () => {
+	test('reads name, description and body of a minimal file', () => {
 		expect(fromMarkdown(plain)).toStrictEqual({ name: 'pdf', description: 'Reads PDFs.', body: '# PDF\n' });
 	});
 
-	test('the body is what follows the front matter as it is, without the one blank line that sets it off', () => {
+	test('reads the body unchanged, without the first blank line', () => {
 		const readBody = (after: string) => fromMarkdown(`---\nname: a\ndescription: b\n---${after}`).body;
 		expect(readBody('')).toBe('');
 		expect(readBody('\n')).toBe('');
@@ -34,13 +34,13 @@ describe('fromMarkdown', () => {
 		expect(readBody('\n\nOne\n---\nTwo\n---\n')).toBe('One\n---\nTwo\n---\n');
 	});
 
-	test('a BOM, CRLF and blanks behind the dashes are read', () => {
+	test('accepts a BOM, CRLF and blanks after the dashes', () => {
 		const skill = fromMarkdown('\uFEFF---  \r\nname: a\r\ndescription: |\r\n  one\r\n  two\r\n---\t\r\n\r\nBody\r\n');
 		expect(skill).toStrictEqual({ name: 'a', description: 'one\ntwo', body: 'Body\r\n' });
 		expect(validateMarkdown('\uFEFF---\r\nname: a\r\ndescription: b\r\n---\r\n')).toEqual([]);
 	});
 
-	test('when, modalities and requires come from comma-separated text or from lists under metadata', () => {
+	test('reads when, modalities and requires from comma-separated text or lists under metadata', () => {
 		const text = readFile(
 			'name: a',
 			'description: b',
@@ -63,7 +63,7 @@ describe('fromMarkdown', () => {
 		});
 	});
 
-	test('license, compatibility, allowed-tools, metadata and unknown keys are kept, known ones as their text', () => {
+	test('keeps license, compatibility, allowed-tools, metadata and unknown keys, the known keys as text', () => {
 		const text = readFile(
 			'name: a',
 			'description: b',
@@ -85,26 +85,26 @@ describe('fromMarkdown', () => {
 		});
 	});
 
-	test('an odd name loads', () => {
+	test('accepts an unusual name', () => {
 		expect(fromMarkdown(readFile('name: My Skill_2!', 'description: b'), { directory: 'other' }).name).toBe(
 			'My Skill_2!',
 		);
 		expect(fromMarkdown(readFile('name: 404', 'description: b')).name).toBe('404');
 	});
 
-	test('a missing name is the name of the folder', () => {
+	test('uses the name of the folder for a missing name', () => {
 		expect(fromMarkdown(readFile('description: b'), { directory: 'pdf' }).name).toBe('pdf');
 		expect(fromMarkdown(readFile('name:', 'description: b'), { directory: 'pdf' }).name).toBe('pdf');
 	});
 
-	test('a file without a name and without a folder is refused', () => {
+	test('refuses a file without a name and a folder', () => {
 		expect(readRefusal(readFile('description: b'))).toMatchObject({
 			code: 'invalid_skill',
 			data: { field: 'name', line: 1 },
 		});
 	});
 
-	test('a refusal says which file, which line, what is wrong and what to do', () => {
+	test('an error names the file, the line, the mistake and the remedy', () => {
 		const error = readRefusal(readFile('name: a', 'description: "never closed', 'license: MIT'), 'pdf');
 		expect(error.code).toBe('invalid_skill');
 		expect(error.message).toMatch(/^SKILL\.md of "pdf", line \d: The front matter is not valid YAML: /);
@@ -152,7 +152,7 @@ describe('YAML that only quotes make valid', () => {
 		]);
 	});
 
-	test('several such values are read, each reported at its line', () => {
+	test('reads several such values, and reports each at its line', () => {
 		const text = readFile(
 			'name: a',
 			'description: b: c',
@@ -184,7 +184,7 @@ describe('YAML that only quotes make valid', () => {
 });
 
 describe('toMarkdown', () => {
-	test('when, modalities and requires stand as comma-separated text under metadata, and the file is valid', () => {
+	test('writes when, modalities and requires as comma-separated text under metadata, in a valid file', () => {
 		const text = toMarkdown({
 			name: 'pdf',
 			description: 'Reads PDFs: all of them.',
@@ -215,19 +215,19 @@ describe('toMarkdown', () => {
 		expect(validateMarkdown(text, { directory: 'pdf' })).toEqual([]);
 	});
 
-	test('text that YAML 1.1 takes for a date or a boolean is quoted', () => {
+	test('quotes text that YAML 1.1 reads as a date or a boolean', () => {
 		const metadata = { date: '2026-01-31', draft: 'no' };
 		expect(toMarkdown({ name: 'a', description: 'b', frontMatter: { metadata } })).toContain(
 			'  date: "2026-01-31"\n  draft: "no"\n',
 		);
 	});
 
-	test('a skill with a bodyFn is refused', () => {
+	test('refuses a skill with a bodyFn', () => {
 		const skill: Skill = { name: 'a', description: 'b', bodyFn: () => 'c' };
 		expect(() => toMarkdown(skill)).toThrow(expect.objectContaining({ code: 'invalid_skill' }));
 	});
 
-	test('lists that have no map to stand in are refused', () => {
+	test('refuses lists if metadata is not a map', () => {
 		const skill: Skill = { name: 'a', description: 'b', when: ['c'], frontMatter: { metadata: 'text' } };
 		expect(() => toMarkdown(skill)).toThrow(expect.objectContaining({ code: 'invalid_skill' }));
 	});
@@ -312,7 +312,7 @@ describe('a round trip', () => {
 			rest && Object.keys(rest).length > 0 ? { ...skill, frontMatter: rest } : skill,
 		);
 
-	test('gives back any skill, whatever its text holds', () => {
+	test('returns any skill unchanged, with any text', () => {
 		fc.assert(
 			fc.property(skills, (skill) => {
 				expect(fromMarkdown(toMarkdown(skill))).toEqual(skill);
@@ -327,7 +327,7 @@ describe('a round trip', () => {
 		);
 	});
 
-	test('gives back what was read from any file that can be read, and no file makes validation throw', () => {
+	test('returns the skill of any readable file, and validates any file without an error', () => {
 		const line = fc.oneof(
 			fc
 				.tuple(fc.constantFrom('name', 'description', 'license', 'metadata', '  when', '  k', '- x', 'x'), text)
@@ -355,7 +355,7 @@ describe('a round trip', () => {
 });
 
 describe('validateMarkdown', () => {
-	test('a file that uses every key by the rules is valid', () => {
+	test('accepts a file with every key', () => {
 		const text = readFile(
 			'name: pdf-2-text',
 			`description: ${'ü'.repeat(1023)}🙂`,
@@ -393,7 +393,7 @@ describe('validateMarkdown', () => {
 		},
 	);
 
-	test('a name that differs from its folder is reported', () => {
+	test('reports a name that differs from its folder', () => {
 		const found = validateMarkdown(plain, { directory: 'docs' });
 		expect(found).toEqual([{ severity: 'error', field: 'name', line: 2, message: expect.stringContaining('"docs"') }]);
 	});
@@ -412,7 +412,7 @@ describe('validateMarkdown', () => {
 		else expect(fromMarkdown(text).description).toBe(description);
 	});
 
-	test('missing keys are all reported at once', () => {
+	test('reports all missing keys at once', () => {
 		expect(validateMarkdown(readFile('license: MIT')).map(({ field }) => field)).toEqual(['name', 'description']);
 	});
 });

@@ -5,7 +5,7 @@ import { refusal } from '../tool/support.ts';
 const one: Skill = { name: 'tone', description: 'How we write.', body: 'Warm.' };
 const other: Skill = { ...one, body: 'Cold.' };
 
-test('two skills of one name are an error, wherever skills are given', async () => {
+test('two skills with one name are an error in every function', async () => {
 	const twice = [one, other];
 	for (const given of [skill.forAgent, skill.inMemoryResolver, skill.searchableResolver, skill.builtins])
 		expect(refusal(() => Reflect.apply(given, undefined, [twice])).code).toBe('duplicate_skill');
@@ -18,10 +18,10 @@ test('a value that is not a skill is invalid_skill', () => {
 		expect(refusal(() => Reflect.apply(skill.forAgent, undefined, [[entry]])).code).toBe('invalid_skill');
 });
 
-describe('a resolver whose functions give null', () => {
+describe('a resolver whose functions return null', () => {
 	const none = { listFn: () => [one], readFn: () => null, findFn: async () => null };
 
-	test('knows no such skill', async () => {
+	test('has no such skill', async () => {
 		const tools = skill.builtinsWithResolver({ ...none, hasFiles: true });
 		const said = async (name: string) =>
 			tools.find((tool) => tool.name === name)?.fn?.({ name: 'tone', path: 'a.md' }, { skillContext: {} });
@@ -29,7 +29,7 @@ describe('a resolver whose functions give null', () => {
 			expect(await said(name)).toBe('Unknown skill: tone');
 	});
 
-	test('does not fail a skill that requires one of it', async () => {
+	test('does not fail a skill that requires a missing skill', async () => {
 		const base = { ...one, name: 'base', requires: ['tone'] };
 		const resolver = { ...none, readFn: (name: string) => (name === 'base' ? base : null) };
 		const [, read] = skill.builtinsWithResolver(resolver);
@@ -38,7 +38,7 @@ describe('a resolver whose functions give null', () => {
 		);
 	});
 
-	test('does not fail a run that reads one', async () => {
+	test('does not fail a run that reads a missing skill', async () => {
 		const call = { id: 'c', name: 'read_skill', input: { name: 'tone' } };
 		const model = providers.scripted([{ toolCalls: [call], stopReason: 'tool_use' }, 'done']);
 		const run = chat.run({ model: 'scripted', providers: [model], skillResolver: none }, [chat.userMessage('go')]);

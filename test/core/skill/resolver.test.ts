@@ -19,7 +19,7 @@ describe('inMemoryResolver', () => {
 		expect(await resolver.listFn(turn)).toEqual(all);
 	});
 
-	test('reads by name, and gives undefined for an unknown one', async () => {
+	test('reads by name, and returns undefined for an unknown name', async () => {
 		expect(await resolver.readFn('audit')).toBe(audit);
 		expect(await resolver.readFn('constructor')).toBeUndefined();
 	});
@@ -28,7 +28,7 @@ describe('inMemoryResolver', () => {
 		expect(resolver.searchFn).toBeUndefined();
 	});
 
-	test('takes functions as well', async () => {
+	test('accepts functions', async () => {
 		const f = fn({ name: 'f', skill: { description: 'd', body: 'b' } }, () => ({}));
 		expect(await skill.inMemoryResolver([f]).readFn('f')).toMatchObject({ name: 'f', body: 'b' });
 	});
@@ -48,13 +48,13 @@ describe('searchableResolver', () => {
 		expect(await skill.searchableResolver([refunds], { alwaysOn: [tone] }).readFn('tone')).toBe(tone);
 	});
 
-	test('searches them all, as searchSkillsOf does', async () => {
+	test('searches all skills, as searchSkillsOf does', async () => {
 		const resolver = skill.searchableResolver(all);
 		expect(await resolver.searchFn?.('REFUND', {})).toEqual([refunds]);
 		expect(await resolver.searchFn?.('o', { limit: 1 })).toEqual(skill.searchSkillsOf(all, 'o', { limit: 1 }));
 	});
 
-	test('an alwaysOn name that is no skill is left out', async () => {
+	test('ignores an unknown alwaysOn name', async () => {
 		expect(await skill.searchableResolver(all, { alwaysOn: ['tone', 'gone'] }).listFn(turn)).toEqual([tone]);
 	});
 });
@@ -66,11 +66,11 @@ describe('effectiveResolver', () => {
 		expect(skill.effectiveResolver(own, undefined)).toBe(own);
 	});
 
-	test('skills alone are resolved from memory', async () => {
+	test('resolves skills from memory without a resolver', async () => {
 		expect(await skill.effectiveResolver(undefined, all)?.listFn(turn)).toEqual(all);
 	});
 
-	test('gives undefined for undefined and for no skills', () => {
+	test('returns undefined for undefined and for no skills', () => {
 		expect(skill.effectiveResolver(undefined, undefined)).toBeUndefined();
 		expect(skill.effectiveResolver(undefined, [])).toBeUndefined();
 	});
@@ -118,11 +118,11 @@ test('it finds without reading, and has files, if one of its resolvers does', as
 const bare = { name: 'tone', description: 'Apply our voice' };
 
 describe('indexLine', () => {
-	test('gives name and description, with two spaces in front', () => {
+	test('writes name and description after two spaces', () => {
 		expect(skill.indexLine(bare)).toBe('  - tone: Apply our voice');
 	});
 
-	test('gives when and modalities in their own clauses', () => {
+	test('writes when and modalities as clauses', () => {
 		expect(skill.indexLine({ ...bare, when: ['reply', 'marketing'], modalities: ['image', 'pdf'] })).toBe(
 			'  - tone: Apply our voice (when: reply, marketing) (modalities: image, pdf)',
 		);
@@ -135,7 +135,7 @@ describe('indexLine', () => {
 });
 
 describe('buildIndex', () => {
-	test('gives an empty text for no skills', () => {
+	test('returns an empty text for no skills', () => {
 		expect(skill.buildIndex([])).toBe('');
 	});
 
@@ -150,7 +150,7 @@ describe('buildIndex', () => {
 	});
 });
 
-describe('buildIndex where there are more skills than those listed', () => {
+describe('buildIndex with unlisted skills', () => {
 	const how = 'available: find one with search_skills(query), then read it with read_skill(name).';
 
 	test.each([
@@ -163,7 +163,7 @@ describe('buildIndex where there are more skills than those listed', () => {
 });
 
 describe('listSkillsOf', () => {
-	test('gives name, description and when, and nothing else', () => {
+	test('returns only name, description and when', () => {
 		expect(skill.listSkillsOf([{ ...bare, body: 'secret', when: ['reply'] }, bare])).toEqual([
 			{ ...bare, when: ['reply'] },
 			{ ...bare, when: [] },
@@ -189,7 +189,7 @@ function score({ name, description, when = [] }: Skill, needle: string): number 
 }
 
 describe('searchSkillsOf', () => {
-	test('gives the best first, ties in input order, 10 at most', () => {
+	test('returns the best first, equal scores in input order, at most 10', () => {
 		fc.assert(
 			fc.property(skills, query, (all, needle) => {
 				const expected = [3 + 2 + 4, 8, 7, 6, 5, 4, 3, 2, 1].flatMap((points) =>
@@ -200,7 +200,7 @@ describe('searchSkillsOf', () => {
 		);
 	});
 
-	test('limit cuts the list, and only the list', () => {
+	test('limit only cuts the list', () => {
 		fc.assert(
 			fc.property(skills, query, fc.nat(30), (all, needle, limit) => {
 				const whole = skill.searchSkillsOf(all, needle, { limit: 1_000 });
@@ -223,11 +223,11 @@ describe('searchSkillsOf', () => {
 		fc.assert(fc.property(skills, (all) => skill.searchSkillsOf(all, '', { minScore: 0 }).length === 0));
 	});
 
-	test('a query without a match finds nothing, whatever minScore', () => {
+	test('a query without a match finds nothing with any minScore', () => {
 		expect(skill.searchSkillsOf([{ name: 'tone', description: 'd' }], 'zzz', { minScore: 0 })).toEqual([]);
 	});
 
-	test('letters of any case and any script match', () => {
+	test('matches letters of any case and script', () => {
 		const found = skill.searchSkillsOf([{ name: 'ton', description: 'Für ÄRGER' }], 'ärger', {});
 		expect(found).toHaveLength(1);
 	});

@@ -17,7 +17,7 @@ const receipts = fn(
 );
 
 describe('fromFn', () => {
-	test('takes the annotation, with the name of the function and a back-reference to it', () => {
+	test('has the annotation, the name of the function and a reference to it', () => {
 		expect(skill.fromFn(tone)).toMatchObject({
 			name: 'myapp/tone',
 			description: 'Customer tone',
@@ -27,7 +27,7 @@ describe('fromFn', () => {
 		});
 	});
 
-	test('a name in the annotation wins; when defaults to none', () => {
+	test('prefers a name in the annotation, and has no when by default', () => {
 		const named = fn({ name: 'f', skill: { name: 'tone', description: 'd', body: '' } }, () => ({}));
 		expect(skill.fromFn(named)).toMatchObject({ name: 'tone', when: [] });
 	});
@@ -37,7 +37,7 @@ describe('fromFn', () => {
 		expect(await skill.loadBody(skill.fromFn(receipts), {})).toBe('Extract from 0 file(s).');
 	});
 
-	test('modalities, requires and bundled tools are kept, functions among the tools made tools', () => {
+	test('keeps modalities, requires and tools, and converts functions to tools', () => {
 		const add = fn({ name: 'add' }, () => 1);
 		const f = fn(
 			{ name: 'f', skill: { description: 'd', body: 'b', modalities: ['pdf'], requires: ['tone'], tools: [add] } },
@@ -50,20 +50,20 @@ describe('fromFn', () => {
 		});
 	});
 
-	test('a function that is no skill is refused', () => {
+	test('refuses a function without a skill annotation', () => {
 		expect(refusal(() => skill.fromFn(fn({ name: 'f' }, () => 1))).code).toBe('invalid_skill');
 	});
 });
 
 describe('forAgent', () => {
-	test('takes functions and records mixed, in order', () => {
+	test('accepts functions and records mixed, in order', () => {
 		const record: Skill = { name: 'generated', description: 'd', body: 'b' };
 		const skills = skill.forAgent([receipts, record, tone]);
 		expect(skills.map(({ name }) => name)).toEqual(['receipts', 'generated', 'myapp/tone']);
 		expect(skills[1]).toBe(record);
 	});
 
-	test.each(['name', 'description'])('a record without %s is refused, and the field named', (field) => {
+	test.each(['name', 'description'])('refuses a record without %s, and names the field', (field) => {
 		const { [field]: _, ...record } = { name: 'n', description: 'd' } as Record<string, string>;
 		// @ts-expect-error a field is missing
 		expect(refusal(() => skill.forAgent([record]))).toMatchObject({ code: 'invalid_skill', data: { field } });
@@ -77,7 +77,7 @@ describe('findSkill', () => {
 		expect(skill.findSkill(skills, 'receipts')).toBe(skills[1]);
 	});
 
-	test.each(['nothing', '', '__proto__', 'constructor'])('gives undefined where none matches (%j)', (name) => {
+	test.each(['nothing', '', '__proto__', 'constructor'])('returns undefined for an unknown name (%j)', (name) => {
 		expect(skill.findSkill(skills, name)).toBeUndefined();
 	});
 });
@@ -86,17 +86,17 @@ describe('loadBody', () => {
 	const load = (rest: Partial<Skill>, context: Record<string, unknown> = {}) =>
 		skill.loadBody({ name: 'n', description: 'd', ...rest }, context);
 
-	test('a static body is returned verbatim: no interpolation', async () => {
+	test('returns a static body verbatim, without interpolation', async () => {
 		// biome-ignore lint/suspicious/noTemplateCurlyInString: that it stays one is the promise
 		const body = '  Hello ${topic} {{topic}} $1\r\n\n';
 		expect(await load({ body }, { topic: 'refund' })).toBe(body);
 	});
 
-	test('no body at all is an empty text', async () => {
+	test('returns an empty text without a body', async () => {
 		expect(await load({})).toBe('');
 	});
 
-	test('bodyFn wins over body, and may be async', async () => {
+	test('prefers bodyFn to body, also if it is async', async () => {
 		expect(await load({ body: 'static', bodyFn: () => 'made' })).toBe('made');
 		expect(await load({ bodyFn: async () => 'later' })).toBe('later');
 	});
@@ -106,7 +106,7 @@ describe('loadBody', () => {
 		expect(await load({ bodyFn }, { topic: 'refund' })).toBe('{"topic":"refund"}');
 	});
 
-	test('a bodyFn made with fn gets its parameters by name out of the context', async () => {
+	test('a bodyFn made with fn gets its parameters by name from the context', async () => {
 		const bodyFn = fn(
 			{
 				name: 'b',
@@ -129,14 +129,14 @@ describe('loadBody', () => {
 		},
 	);
 
-	test('rejects with what bodyFn throws', async () => {
+	test('rejects with the error of bodyFn', async () => {
 		const bodyFn = () => {
 			throw new Error('no data');
 		};
 		await expect(load({ bodyFn })).rejects.toThrow('no data');
 	});
 
-	test('a bodyFn that makes no text is refused', async () => {
+	test('refuses a bodyFn that returns no text', async () => {
 		// @ts-expect-error a number is no text
 		await expect(load({ bodyFn: () => 7 })).rejects.toMatchObject({ code: 'invalid_skill' });
 	});

@@ -22,8 +22,8 @@ const lines = fc
 	})
 	.map((parts) => parts.join(''));
 
-describe('what is read of YAML', () => {
-	test('has the text of each scalar, and the line of each key', () => {
+describe('reading YAML', () => {
+	test('returns the text of each scalar, and the line of each key', () => {
 		const { entries } = readYaml('a: 1.10\n\nb: "no"\nc:\n  d: ~\n__proto__: f\n404: .inf\ng: -0');
 		expect([...entries].map(([key, { value, text, line }]) => [key, value, text, line])).toEqual([
 			['a', 1.1, '1.10', 1],
@@ -36,7 +36,7 @@ describe('what is read of YAML', () => {
 		expect(entries.get('c')?.entries?.get('d')?.line).toBe(5);
 	});
 
-	test('is nothing where there is nothing', () => {
+	test('returns no entries for an empty text', () => {
 		for (const text of ['', '# a\n\n  # b']) expect(readYaml(text)).toEqual({ entries: new Map(), problems: [] });
 	});
 
@@ -45,7 +45,7 @@ describe('what is read of YAML', () => {
 		['maps', `a: ${'{a: '.repeat(7_000)}`],
 		['items', `a:\n ${'- '.repeat(15_000)}b`],
 		['keys that ask', '? '.repeat(15_000)],
-	])('is refused if %s nest without end', (_, text) => {
+	])('refuses %s that are nested endlessly', (_, text) => {
 		expect(readYaml(text).problems.length).toBeGreaterThan(0);
 	});
 
@@ -62,12 +62,12 @@ describe('what is read of YAML', () => {
 		['a control character', 'a: b\nc: d\x07', 2],
 		['lists nested without end', `a: ${'['.repeat(1_000)}`, 1],
 		['items nested without end', `a:\n ${'- '.repeat(1_000)}b`, 2],
-	])('is never %s, which is reported at its line', (_, text, line) => {
+	])('reports %s at its line', (_, text, line) => {
 		expect(readYaml(text).problems[0]).toMatchObject({ line });
 	});
 });
 
-test('what is written is read again as it was, here and elsewhere', () => {
+test('written YAML is read back unchanged, also by another reader', () => {
 	// JSON writes no negative zero.
 	const json = fc.jsonValue().map((value): unknown => JSON.parse(JSON.stringify(value)));
 	const map = fc.dictionary(fc.string({ unit: 'binary' }), fc.oneof(json, lines));

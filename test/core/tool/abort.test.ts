@@ -21,7 +21,7 @@ function endless() {
 const call = { id: 'c', name: 'endless', input: {} };
 const never = new AbortController().signal;
 
-test('an abort is the one thing that dispatch throws, as cancelled', async () => {
+test('dispatch throws only for an abort, as cancelled', async () => {
 	const { own, started } = endless();
 	const controller = new AbortController();
 	const running = tool.dispatch([own], call, { signal: controller.signal });
@@ -41,7 +41,7 @@ test('an abort reaches the tool by its signal', async () => {
 	await expect(running).rejects.toThrow();
 });
 
-test('a run that was cancelled before runs no tool', async () => {
+test('runs no tool if the run is already cancelled', async () => {
 	let ran = false;
 	const own = {
 		...endless().own,
@@ -55,7 +55,7 @@ test('a run that was cancelled before runs no tool', async () => {
 	expect(ran).toBe(false);
 });
 
-test('a tool that fails because of the abort is an abort, not a failed call', async () => {
+test('reports a tool that fails because of the abort as an abort', async () => {
 	const controller = new AbortController();
 	const own = {
 		...endless().own,
@@ -67,7 +67,7 @@ test('a tool that fails because of the abort is an abort, not a failed call', as
 	await expect(tool.dispatch([own], call, { signal: controller.signal })).rejects.toMatchObject({ code: 'cancelled' });
 });
 
-test('a tool that calls its own failure cancelled is a failed call', async () => {
+test('reports a tool that throws its own cancelled error as a failed call', async () => {
 	const own = {
 		...endless().own,
 		fn: () => {
@@ -77,19 +77,19 @@ test('a tool that calls its own failure cancelled is a failed call', async () =>
 	expect(await tool.dispatch([own], call, { signal: never })).toMatchObject({ output: 'gone', isError: true });
 });
 
-test('a tool that takes too long is an error result that says so, and its signal aborts', async () => {
+test('returns an error result after the time limit, and aborts the signal of the tool', async () => {
 	const { own, started } = endless();
 	const result = await tool.dispatch([own], call, { signal: never, timeoutMs: 1 });
 	expect(result).toMatchObject({ id: 'c', isError: true, output: expect.stringContaining('1 ms') });
 	expect((await started).aborted).toBe(true);
 });
 
-test('a tool that ends in time is not disturbed by its limit', async () => {
+test('the time limit does not affect a tool that ends in time', async () => {
 	const own = { ...endless().own, fn: async () => 'in time' };
 	expect(await tool.dispatch([own], call, { timeoutMs: 60_000 })).toMatchObject({ output: 'in time', isError: false });
 });
 
-test('a tool that fails after its time is over disturbs nobody', async () => {
+test('ignores an error of a tool after its time limit', async () => {
 	const { promise, reject } = Promise.withResolvers<never>();
 	const own = { ...endless().own, fn: () => promise };
 	expect(await tool.dispatch([own], call, { timeoutMs: 1 })).toMatchObject({ isError: true });
@@ -97,7 +97,7 @@ test('a tool that fails after its time is over disturbs nobody', async () => {
 	await expect(promise).rejects.toThrow('late');
 });
 
-test.each(['its end', 'a cancelled run'])('a signal that a tool asks for after %s has aborted', async (end) => {
+test.each(['its end', 'a cancelled run'])('a signal that a tool reads after %s is aborted', async (end) => {
 	const { promise: started, resolve } = Promise.withResolvers<{ readonly signal: AbortSignal }>();
 	const controller = new AbortController();
 	const own = tool.define({

@@ -45,7 +45,7 @@ describe('a tool whose isAvailable', () => {
 		expect((await run.result).status).toBe('completed');
 	});
 
-	test('says yes later is advertised and run', async () => {
+	test('resolves to true is advertised and run', async () => {
 		ran.length = 0;
 		const tools = [own(async () => true)];
 		const call = { id: 'c', name: 'own', input: {} };
@@ -56,7 +56,7 @@ describe('a tool whose isAvailable', () => {
 		expect(ran).toEqual(['own', 'own']);
 	});
 
-	test('never answers costs the time of a tool, not the run', async () => {
+	test('never settles costs the time limit of a tool, not the run', async () => {
 		const model = providers.scripted(['done']);
 		const options = { model: 'scripted', providers: [model], tools: [own(() => new Promise(() => {}))] };
 		const run = chat.run({ ...options, timeouts: { toolMs: 5 } }, [chat.userMessage('go')]);
@@ -65,7 +65,7 @@ describe('a tool whose isAvailable', () => {
 	});
 });
 
-describe('called by itself, a tool that never answers has the time of a tool in a run:', () => {
+describe('a tool that never settles has the time limit of a run when it is called directly:', () => {
 	afterEach(() => void vi.useRealTimers());
 	const never = () => new Promise<never>(() => {});
 	const slow: readonly (readonly [string, () => Promise<unknown>, object])[] = [
@@ -108,7 +108,7 @@ describe('called by itself, a tool that never answers has the time of a tool in 
 	});
 });
 
-test("a tool's own time limit counts in place of that of the run", async () => {
+test("a tool's own time limit replaces the limit of the run", async () => {
 	const never = own(undefined, { fn: () => new Promise<never>(() => {}), timeoutMs: 5 });
 	const call = { id: 'c', name: 'own', input: {} };
 	expect(await tool.dispatch([never], call, { timeoutMs: 60_000 })).toMatchObject({
@@ -121,7 +121,7 @@ test("a tool's own time limit counts in place of that of the run", async () => {
 	expect(await tool.dispatch([slow], call, { timeoutMs: 5 })).toMatchObject({ output: 'done' });
 });
 
-test('a person is not asked where needsApproval says no later, and is where it fails', async () => {
+test('asks a person if needsApproval rejects, and not if it resolves to false', async () => {
 	const call = { id: 'c', name: 'own', input: {} };
 	const statusWith = async (needsApproval: Tool['needsApproval']) => {
 		const model = providers.scripted([{ toolCalls: [call], stopReason: 'tool_use' }, 'done']);

@@ -27,7 +27,7 @@ async function played(more: Partial<Tool>) {
 	return { calls, outputs, sent: model.requests.at(-1)?.messages };
 }
 
-describe('what a tool is given is its own', () => {
+describe('the arguments of a tool are copies', () => {
 	const functions: Record<string, Partial<Tool>> = {
 		'a handler': { fn: (args) => spoil(args) },
 		'a handler with arguments by name': {
@@ -66,23 +66,23 @@ describe('what a tool is given is its own', () => {
 			fn: (args) => spoil(args),
 		},
 	};
-	test.each(Object.entries(functions))('%s that changes its input changes nothing of the history', async (_, more) => {
+	test.each(Object.entries(functions))('%s that changes its input does not change the history', async (_, more) => {
 		const { calls, sent } = await played(more);
 		expect(calls).toEqual([{ id: 'c', name: 'own', input: input() }]);
 		expect(JSON.stringify(sent)).not.toContain('spoiled');
 	});
 
-	test('a hook that changes its arguments changes nothing of what the handler gets', async () => {
+	test('a hook that changes its arguments does not change those of the handler', async () => {
 		const { outputs } = await played({ onRequest: (args) => void spoil(args) });
 		expect(outputs).toEqual([input()]);
 	});
 
-	test('a hook that changes the result changes nothing of what the model is sent', async () => {
+	test('a hook that changes the result does not change that of the model', async () => {
 		const { outputs } = await played({ onResult: (_, result) => void spoil(result) });
 		expect(outputs).toEqual([input()]);
 	});
 
-	test('what readArgs makes reaches the handler as it is, an instance of a class too', async () => {
+	test('the handler gets the result of readArgs itself, even an instance of a class', async () => {
 		const { outputs } = await played({
 			readArgs: () => new URL('https://example.com/'),
 			fn: (url) => url instanceof URL,
@@ -119,7 +119,7 @@ class Money {
 	}
 }
 
-describe('what a tool gives back is what JSON.stringify writes', () => {
+describe('a result is stored as JSON.stringify writes it', () => {
 	const given: Record<string, unknown> = {
 		'a class with toJSON': new Money(),
 		'one within': { price: new Money(), list: [new Money()] },
@@ -142,18 +142,18 @@ describe('what a tool gives back is what JSON.stringify writes', () => {
 		expect(halted.outputs).toEqual([JSON.parse(JSON.stringify(value))]);
 	});
 
-	test('a number that JSON has not by itself is null', async () => {
+	test('a number that JSON cannot hold becomes null', async () => {
 		expect((await played({ fn: () => Number.NaN })).outputs).toEqual([null]);
 	});
 
-	test('the options of a question are copied, and written the same way', async () => {
+	test('the options of a question are stored in the same way', async () => {
 		const choices = [new Money()];
 		const own: Tool = { name: 'own', inputSchema: { type: 'object' }, fn: () => askUser('Which?', { choices }) };
 		const result = await tool.dispatch([own], { id: 'c', name: 'own', input: {} });
 		expect(result.output).toMatchObject({ question: 'Which?', options: { choices: ['5.00 EUR'] } });
 	});
 
-	test('one that cannot be written is an error that names the tool', async () => {
+	test('a value that JSON cannot hold is an error that names the tool', async () => {
 		const circle: { self?: unknown } = {};
 		circle.self = circle;
 		const { outputs } = await played({ fn: () => circle });
@@ -162,14 +162,14 @@ describe('what a tool gives back is what JSON.stringify writes', () => {
 });
 
 describe('a copy of data', () => {
-	test('has the fields of its own, whatever their names, and no prototype of another', () => {
+	test('has own fields of any name, and no foreign prototype', () => {
 		const given: unknown = JSON.parse('{"__proto__":{"admin":true},"constructor":1}');
 		const copy = copyData(given);
 		expect(JSON.stringify(copy)).toBe(JSON.stringify(given));
 		expect(Object.getPrototypeOf(copy)).toBe(Object.prototype);
 	});
 
-	test('is made at any depth, and of circles', () => {
+	test('has any depth and circular references', () => {
 		let deep: unknown = 'end';
 		for (let n = 0; n < 200_000; n++) deep = [deep];
 		expect(Array.isArray(copyData(deep))).toBe(true);
@@ -181,7 +181,7 @@ describe('a copy of data', () => {
 	});
 });
 
-test('data that is frozen cannot be changed at any depth, however deep it is', () => {
+test('frozen data cannot be changed at any depth', () => {
 	const data = freezeData({ list: [{ key: 1 }], none: null });
 	expect(() => spoil(data)).toThrow(TypeError);
 	expect(() => spoil(data.list[0])).toThrow(TypeError);

@@ -29,7 +29,7 @@ const full: Tool = {
 };
 
 describe('toData', () => {
-	test('keeps everything but the functions, and survives JSON', () => {
+	test('keeps everything except the functions, and survives JSON', () => {
 		const functions = {
 			fn: () => 1,
 			isAvailable: () => true,
@@ -43,7 +43,7 @@ describe('toData', () => {
 		expect(throughJson(data)).toEqual(full);
 	});
 
-	test('a needsApproval that is a function is left out with the others', () => {
+	test('leaves out a needsApproval that is a function', () => {
 		expect(tool.toData([{ ...full, needsApproval: () => true }])[0]).not.toHaveProperty('needsApproval');
 	});
 
@@ -53,7 +53,7 @@ describe('toData', () => {
 });
 
 describe('attach', () => {
-	test('gives the functions back by name: the tool works as before', async () => {
+	test('attaches the functions by name', async () => {
 		const [back] = tool.attach(throughJson(tool.toData([tool.fromFn(minus)])), {
 			minus: (x, y) => Number(x) - Number(y),
 		});
@@ -61,18 +61,18 @@ describe('attach', () => {
 		expect(await tool.dispatch(back ? [back] : [], { id: 'c', name: 'minus', input })).toMatchObject({ output: 3 });
 	});
 
-	test('a function made with fn is a handler like another', async () => {
+	test('accepts a function made with fn as a handler', async () => {
 		const tools = tool.attach(throughJson(tool.toData([tool.fromFn(minus)])), { minus: tool.fromFn(minus) });
 		expect(await tool.dispatch(tools, { id: 'c', name: 'minus', input: { x: 4, y: 1 } })).toMatchObject({ output: 3 });
 	});
 
-	test('input is still checked, by the JSON Schema', async () => {
+	test('checks the input by the JSON Schema', async () => {
 		const tools = tool.attach(throughJson(tool.toData([tool.fromFn(minus)])), { minus: () => 1 });
 		const result = await tool.dispatch(tools, { id: 'c', name: 'minus', input: { x: 'four', y: 1 } });
 		expect(result).toMatchObject({ isError: true, output: expect.stringContaining('x') });
 	});
 
-	test('a record gives several functions of a tool back', async () => {
+	test('attaches several functions of a tool by a record', async () => {
 		const notes: unknown[] = [];
 		const tools = tool.attach(tool.toData([full]), {
 			full: { fn: () => 'ran', onRequest: () => 'asked', isAvailable: () => true },
@@ -90,20 +90,20 @@ describe('attach', () => {
 		expect(tool.attach([full])[0]?.fn).toBeUndefined();
 	});
 
-	test('tools named like parts of an object prototype find their own handlers only', () => {
+	test('finds only own handlers for names of an object prototype', () => {
 		const names = ['__proto__', 'constructor', 'toString'];
 		const tools = tool.attach(names.map((name) => ({ name, inputSchema: {} })));
 		expect(tools.map(({ fn: handler }) => handler)).toEqual([undefined, undefined, undefined]);
 	});
 
-	test('a handler that fits no tool is refused by name', () => {
+	test('refuses a handler without a tool, and names it', () => {
 		expect(refusal(() => tool.attach([full], { other: () => 1 }))).toMatchObject({
 			code: 'invalid_tool',
 			message: expect.stringContaining('other'),
 		});
 	});
 
-	test('two tools of one name are refused', () => {
+	test('refuses two tools with one name', () => {
 		expect(refusal(() => tool.attach([full, full])).code).toBe('duplicate_tool');
 	});
 
@@ -112,7 +112,7 @@ describe('attach', () => {
 		['no name', [{ inputSchema: {} }], 'name'],
 		['no schema', [{ name: 'a' }], 'inputSchema'],
 		['a text as manual', [{ name: 'a', inputSchema: {}, manual: 'yes' }], 'manual'],
-	])('data that is no tool is refused, and the field named: %s', (_, data, field) => {
+	])('refuses data that is not a tool, and names the field: %s', (_, data, field) => {
 		const error = refusal(() => tool.attach(data));
 		expect(error.code).toBe('invalid_tool');
 		expect(error.message).toContain(field);

@@ -19,7 +19,7 @@ describe('fromFn', () => {
 		expect(tool.fromFn(named, { name: 'c', description: 'C.' })).toMatchObject({ name: 'c', description: 'C.' });
 	});
 
-	test('an override that is undefined overrides nothing', () => {
+	test('ignores an undefined override', () => {
 		expect(tool.fromFn(search, { description: undefined })).toMatchObject({ description: 'Search.' });
 	});
 
@@ -41,23 +41,23 @@ describe('forAgent', () => {
 		expect(tools.map(({ name }) => name)).toEqual(['myapp/search', 'web', 'last']);
 	});
 
-	test('gives no tools for no entries', () => {
+	test('returns no tools for no entries', () => {
 		expect(tool.forAgent([])).toEqual([]);
 	});
 
-	test('a duplicate name is duplicate_tool, and named', () => {
+	test('throws duplicate_tool with the duplicate name', () => {
 		const error = refusal(() => tool.forAgent([weather, { ...weather }]));
 		expect(error).toMatchObject({ code: 'duplicate_tool', message: expect.stringContaining('weather') });
 	});
 
-	test('a name that equals the alias of another is duplicate_tool: on the wire they are one', () => {
+	test('throws duplicate_tool for a name that equals the alias of another tool', () => {
 		const twin = { ...weather, name: tool.providerName('myapp/search') };
 		const error = refusal(() => tool.forAgent([search, twin]));
 		expect(error.code).toBe('duplicate_tool');
 		expect(error.message).toContain('myapp/search');
 	});
 
-	test('tools named like parts of an object prototype are tools like others', () => {
+	test('accepts names of an object prototype', () => {
 		const names = ['__proto__', 'constructor', 'toString', 'hasOwnProperty'];
 		const tools = tool.forAgent(names.map((name) => ({ ...weather, name })));
 		expect(tools.map(({ name }) => name)).toEqual(names);
@@ -79,7 +79,7 @@ describe('findByName', () => {
 });
 
 describe('define', () => {
-	test('takes a record with the three required fields; it may have no handler', () => {
+	test('accepts a record with the three required fields and no handler', () => {
 		const made = tool.define(weather);
 		expect(made).toMatchObject(weather);
 		expect(made.fn).toBeUndefined();
@@ -104,11 +104,11 @@ describe('define', () => {
 		expect(tool.define({ ...weather, manual }).manual).toBe(manual);
 	});
 
-	test('manual left out is not manual', () => {
+	test('a tool without manual is not manual', () => {
 		expect(tool.define(weather).manual ?? false).toBe(false);
 	});
 
-	test.each([undefined, null, 'text', 7])('what is no record is refused (%j)', (record) => {
+	test.each([undefined, null, 'text', 7])('refuses a value that is not a record (%j)', (record) => {
 		// @ts-expect-error no record
 		expect(refusal(() => tool.define(record)).code).toBe('invalid_tool');
 	});
@@ -122,7 +122,7 @@ describe('define', () => {
 		});
 	});
 
-	test('a schema that JSON Schema cannot express is refused, and says where', () => {
+	test('refuses a schema that JSON Schema cannot express, and names its path', () => {
 		const error = refusal(() => tool.define({ ...weather, inputSchema: v.object({ when: v.date() }) }));
 		expect(error).toMatchObject({ code: 'invalid_tool', message: expect.stringContaining('weather: inputSchema') });
 	});
@@ -143,7 +143,7 @@ describe('providerName', () => {
 		fc.assert(fc.property(anyName, (name) => valid.test(tool.providerName(name))));
 	});
 
-	test('the alias is stable: the same today and in every process', () => {
+	test('the alias is the same in every process', () => {
 		expect(tool.providerName('::myapp/add')).toBe('myapp_add_0tnp62elyc3');
 	});
 
@@ -151,7 +151,7 @@ describe('providerName', () => {
 		fc.assert(fc.property(anyName, (name) => tool.providerName(tool.providerName(name)) === tool.providerName(name)));
 	});
 
-	test('different names never share an alias, however alike', () => {
+	test('similar names have different aliases', () => {
 		fc.assert(
 			fc.property(fc.uniqueArray(anyName, { maxLength: 60 }), (names) => {
 				const aliases = names.map(tool.providerName);
@@ -163,12 +163,12 @@ describe('providerName', () => {
 		expect(new Set(alike.map(tool.providerName)).size).toBe(alike.length);
 	});
 
-	test('names that differ only past the 64th character keep apart', () => {
+	test('names that differ only after the 64th character have different aliases', () => {
 		const long = 'x'.repeat(80);
 		expect(tool.providerName(`${long}1`)).not.toBe(tool.providerName(`${long}2`));
 	});
 
-	test('a readable part of the name stays', () => {
+	test('the alias keeps a readable part of the name', () => {
 		expect(tool.providerName('myapp/search-docs')).toMatch(/^myapp_search-docs/);
 	});
 
@@ -182,7 +182,7 @@ describe('providerName', () => {
 		);
 	});
 
-	test('a tool of that own name goes before one of that alias', async () => {
+	test('a tool with this name precedes a tool with this alias', async () => {
 		const record = (name: string) => tool.define({ name, description: 'd', inputSchema: {}, fn: () => name });
 		const alias = tool.providerName('a/b');
 		const result = await tool.dispatch([record('a/b'), record(alias)], { id: 'c', name: alias, input: {} });

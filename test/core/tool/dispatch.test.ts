@@ -35,7 +35,7 @@ function record(run: Tool['fn'], rest: Partial<Tool> = {}): Tool {
 }
 
 describe('dispatch', () => {
-	test('gives the return value under the id of the call', async () => {
+	test('returns the value under the id of the call', async () => {
 		expect(await dispatch('myapp/minus', { x: 5, y: 3 })).toEqual({ id: 'call_1', output: 2, isError: false });
 	});
 
@@ -43,7 +43,7 @@ describe('dispatch', () => {
 		expect(await dispatch(tool.providerName('myapp/minus'), { x: 5, y: 3 })).toMatchObject({ output: 2 });
 	});
 
-	test('maps input by parameter name, whatever the order of its keys', async () => {
+	test('maps the input by parameter names, in any order of its keys', async () => {
 		expect(await dispatch('myapp/minus', { y: 3, x: 5 })).toMatchObject({ output: 2 });
 	});
 
@@ -55,7 +55,7 @@ describe('dispatch', () => {
 		expect(await dispatch('it', { a: 1, b: 2 }, [own])).toMatchObject({ output: [2, 1, null] });
 	});
 
-	test('an optional argument may be left out', async () => {
+	test('an optional argument may be missing', async () => {
 		expect(await dispatch('greet', { name: 'Ada' })).toMatchObject({ output: 'Hello, Ada' });
 	});
 
@@ -63,7 +63,7 @@ describe('dispatch', () => {
 		expect(await dispatch('greet', { name: 'Ada', greeting: null })).toMatchObject({ output: 'Hello, Ada' });
 	});
 
-	test('null for what may be left out counts as left out inside a tuple and a map, too', async () => {
+	test('null for an optional value counts as missing in a tuple and a map too', async () => {
 		const deep = tool.define({
 			name: 'deep',
 			description: '',
@@ -84,23 +84,23 @@ describe('dispatch', () => {
 		expect(await dispatch('greet', { name: null })).toMatchObject({ isError: true });
 	});
 
-	test('an unknown tool is an error that lists the tools there are', async () => {
+	test('an unknown tool is an error that lists the tools', async () => {
 		const result = await dispatch('sing', {});
 		expect(result).toMatchObject({ id: 'call_1', isError: true });
 		expect(result.output).toContain('sing');
 		expect(result.output).toContain('greet');
 	});
 
-	test.each(['__proto__', 'constructor', 'toString'])('a call of %s finds no tool by accident', async (name) => {
+	test.each(['__proto__', 'constructor', 'toString'])('a call of %s finds no tool', async (name) => {
 		expect(await dispatch(name, {})).toMatchObject({ isError: true });
 	});
 
-	test('a bad argument is an error that names it', async () => {
+	test('an invalid argument is an error that names it', async () => {
 		const result = await dispatch('myapp/minus', { x: 'five', y: 3 });
 		expect(result).toMatchObject({ id: 'call_1', isError: true, output: expect.stringMatching(/^x: /) });
 	});
 
-	test('every bad argument is named at once', async () => {
+	test('all invalid arguments are named at once', async () => {
 		const { output } = await dispatch('myapp/minus', { x: 1.5 });
 		expect(output).toMatch(/^x: .*\ny: missing/);
 	});
@@ -112,11 +112,11 @@ describe('dispatch', () => {
 		},
 	);
 
-	test('input that could not be parsed is answered with what to send instead', async () => {
+	test('an input that is not JSON is an error that names the remedy', async () => {
 		expect((await dispatch('myapp/minus', '{"x": 5,')).output).toMatch(/JSON/);
 	});
 
-	test.each([undefined, null, ''])('no input at all is no arguments (%j)', async (input) => {
+	test.each([undefined, null, ''])('an empty input has no arguments (%j)', async (input) => {
 		expect(await dispatch('it', input, [record((given) => given)])).toMatchObject({ output: {}, isError: false });
 	});
 
@@ -148,7 +148,7 @@ describe('dispatch', () => {
 		expect(JSON.stringify(result)).not.toMatch(/at .*dispatch\.test/);
 	});
 
-	test('a tool that returns nothing answers null', async () => {
+	test('a tool that returns nothing has the result null', async () => {
 		expect(await dispatch('it', {}, [record(() => undefined)])).toEqual({ id: 'call_1', output: null, isError: false });
 	});
 
@@ -156,7 +156,7 @@ describe('dispatch', () => {
 		expect(await dispatch('it', {}, [record(undefined)])).toMatchObject({ isError: true });
 	});
 
-	test('outputs that JSON cannot hold are errors that say so', async () => {
+	test('an output that JSON cannot hold is an error', async () => {
 		const cyclic: Record<string, unknown> = {};
 		cyclic.self = cyclic;
 		for (const output of [cyclic, { count: 1n }, () => 1, Symbol('s')]) {
@@ -165,21 +165,21 @@ describe('dispatch', () => {
 		}
 	});
 
-	test('a BigInt reaches the model as its digits', async () => {
+	test('the model gets the digits of a BigInt', async () => {
 		expect(await dispatch('it', {}, [record(() => 2n ** 64n)])).toMatchObject({
 			output: '18446744073709551616',
 			isError: false,
 		});
 	});
 
-	test('a broken inputSchema of a hand-made tool is an error result, not a throw', async () => {
+	test('an invalid inputSchema of a handwritten tool is an error result', async () => {
 		const own = record((input) => input, { inputSchema: { $ref: '#/$defs/none' } });
 		expect(await dispatch('it', {}, [own])).toMatchObject({ isError: true });
 	});
 });
 
 describe('isAvailable', () => {
-	test('an unavailable tool is not run, and not offered', async () => {
+	test('does not run or offer an unavailable tool', async () => {
 		const hidden = record(() => 'ran', { name: 'hidden', isAvailable: () => false });
 		const result = await dispatch('hidden', {}, [...tools, hidden]);
 		expect(result).toMatchObject({ isError: true });
@@ -187,7 +187,7 @@ describe('isAvailable', () => {
 		expect(String(result.output).match(/hidden/g)).toHaveLength(1);
 	});
 
-	test('it is asked with the context of the call', async () => {
+	test('gets the context of the call', async () => {
 		const own = record(() => 'ran', { isAvailable: ({ sessionId }) => sessionId === 's1' });
 		const call = { id: 'c', name: 'it', input: {} };
 		expect(await tool.dispatch([own], call, { sessionId: 's1' })).toMatchObject({ output: 'ran' });
@@ -226,7 +226,7 @@ describe('a tool with passInput', () => {
 		expect(seen.context?.emit).toBeTypeOf('function');
 	});
 
-	test('has a signal, a skillContext and an emit even where the caller gave none', async () => {
+	test('has a signal, a skillContext and an emit by default', async () => {
 		const own = record((_, context) => Object.keys(Object(context)).sort());
 		const result = await dispatch('it', {}, [own]);
 		expect(result.output).toEqual(expect.arrayContaining(['callId', 'emit', 'signal', 'skillContext']));

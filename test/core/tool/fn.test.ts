@@ -33,7 +33,7 @@ describe('a function made with fn', () => {
 		expect(await call(later, {})).toEqual({ id: 'c', output: 'done', isError: false });
 	});
 
-	test('keeps what it was told in meta', () => {
+	test('keeps its description in meta', () => {
 		expect(add.meta).toMatchObject({ name: 'myapp/add', doc: 'Add two integers and return the sum.' });
 	});
 
@@ -60,7 +60,7 @@ describe('a function made with fn', () => {
 });
 
 describe('schemaFromFn', () => {
-	test('gives name, description, inputSchema and outputSchema', () => {
+	test('returns name, description, inputSchema and outputSchema', () => {
 		const search = fn(
 			{
 				name: 'myapp/search',
@@ -84,7 +84,7 @@ describe('schemaFromFn', () => {
 		expect(tool.schemaFromFn(add)).toMatchObject({ description: 'Add two integers and return the sum.' });
 	});
 
-	test('is computed once a function', () => {
+	test('is computed once for each function', () => {
 		expect(tool.schemaFromFn(add)).toBe(tool.schemaFromFn(add));
 	});
 
@@ -94,7 +94,7 @@ describe('schemaFromFn', () => {
 		expect(inputSchema).toMatchObject({ properties: { n: { type: 'string' } }, required: [] });
 	});
 
-	test('a plain function, whose types are erased, is refused with the way out', () => {
+	test('refuses a plain function, and names the remedy', () => {
 		const plain = Object.assign((x: number) => x, { meta: undefined });
 		// @ts-expect-error a plain function carries no signature
 		const error = refusal(() => tool.schemaFromFn(plain));
@@ -112,7 +112,7 @@ describe('schemaFromFn', () => {
 		expect(error.message).toContain('when');
 	});
 
-	test('a recursive parameter refers to definitions that are there, also after JSON', async () => {
+	test('a recursive parameter refers to existing definitions, also after JSON', async () => {
 		interface Tree {
 			readonly name: string;
 			readonly kids: readonly Tree[];
@@ -169,12 +169,12 @@ describe('any Standard Schema with JSON Schema', () => {
 		expect(await call(zodAdd, { x: '1' })).toMatchObject({ output: expect.stringContaining('x'), isError: true });
 	});
 
-	test('Zod 4: an optional parameter may be left out, or null', async () => {
+	test('Zod 4: an optional parameter may be missing or null', async () => {
 		expect(await call(zodAdd, { x: 1 })).toMatchObject({ output: 2 });
 		expect(await call(zodAdd, { x: 1, y: null })).toMatchObject({ output: 2 });
 	});
 
-	test('ArkType describes and checks a parameter, and names the nested place', async () => {
+	test('ArkType describes and checks a parameter, and names the path of an error', async () => {
 		expect(tool.schemaFromFn(arkAdd).inputSchema).toMatchObject({
 			properties: { at: { type: 'object', properties: { x: { type: 'number' } }, required: ['x'] } },
 		});

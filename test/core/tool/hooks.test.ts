@@ -21,7 +21,7 @@ async function run(hooks: Partial<Tool>, input: unknown = { city: 'Rome' }) {
 }
 
 describe('readArgs', () => {
-	test('what it returns is what the handler and the notes get', async () => {
+	test('passes its result to the handler and the notes', async () => {
 		const { notes, result } = await run({
 			readArgs: (args) => ({ city: String(args.city).toUpperCase() }),
 			onRequest: (args) => JSON.stringify(args),
@@ -31,14 +31,14 @@ describe('readArgs', () => {
 		expect(notes).toEqual(['{"city":"ROME"}', '{"city":"ROME"}']);
 	});
 
-	test('runs after validation: it never sees arguments that are wrong', async () => {
+	test('runs after the validation, so it sees no invalid arguments', async () => {
 		const seen: unknown[] = [];
 		const { result } = await run({ readArgs: (args) => seen.push(args) }, { city: 7 });
 		expect(result.isError).toBe(true);
 		expect(seen).toEqual([]);
 	});
 
-	test('gets what the schema made of the arguments', async () => {
+	test('gets the arguments that the schema returns', async () => {
 		const shout = fn({ name: 'shout', params: [['text', v.pipe(v.string(), v.toUpperCase())]] }, (text) => text);
 		const own = tool.fromFn(shout, { readArgs: ({ text }) => ({ text: `${text}!` }) });
 		expect(await tool.dispatch([own], { id: 'c', name: 'shout', input: { text: 'hi' } })).toMatchObject({
@@ -50,7 +50,7 @@ describe('readArgs', () => {
 		expect((await run({ readArgs: async () => 'later' })).result).toMatchObject({ output: 'later' });
 	});
 
-	test('one that throws is a bad argument: the tool is not run', async () => {
+	test('does not run the tool if it throws: the argument is invalid', async () => {
 		const { notes, result } = await run({ readArgs: broken, fn: () => 'ran', onRequest: () => 'asked' });
 		expect(result).toMatchObject({ output: expect.stringContaining('hook broke'), isError: true });
 		expect(notes).toEqual([]);
@@ -58,7 +58,7 @@ describe('readArgs', () => {
 });
 
 describe('notes', () => {
-	test('onRequest is told before the tool runs, onResult after, with the result', async () => {
+	test('shows onRequest before the tool runs, and onResult after it, with the result', async () => {
 		const order: string[] = [];
 		await run({
 			onRequest: () => void order.push('request'),
@@ -76,7 +76,7 @@ describe('notes', () => {
 		expect((await run({ onRequest: () => undefined, onResult: () => undefined })).notes).toEqual([]);
 	});
 
-	test('a hook that throws costs only its note', async () => {
+	test('drops only the note of a hook that throws', async () => {
 		const { notes, result } = await run({ onRequest: broken, onResult: broken });
 		expect(result).toEqual({ id: 'c', output: { city: 'Rome' }, isError: false });
 		expect(notes).toEqual([]);
@@ -84,7 +84,7 @@ describe('notes', () => {
 		expect(failed).toMatchObject({ notes: [], result: { output: 'hook broke', isError: true } });
 	});
 
-	test('the tool itself may emit, between the two', async () => {
+	test('shows the notes of the tool itself between them', async () => {
 		const { notes } = await run({
 			onRequest: () => 'first',
 			fn: (_, context) => {
@@ -97,7 +97,7 @@ describe('notes', () => {
 		expect(notes).toEqual(['first', 'half', ['way', 'there'], 'last']);
 	});
 
-	test('whoever takes the notes cannot fail the tool', async () => {
+	test('an error of a reader does not fail the tool', async () => {
 		const own = tool.define({
 			name: 'it',
 			description: 'd',
@@ -114,7 +114,7 @@ describe('notes', () => {
 		});
 	});
 
-	test('onResult of a tool that halts gets its result, of one that asks nothing yet', async () => {
+	test('onResult gets the result of a tool that halts, and is not called for a tool that asks', async () => {
 		const say = (_: unknown, result: unknown) => JSON.stringify(result);
 		expect((await run({ fn: () => halt('done', { ok: 1 }), onResult: say })).notes).toEqual(['{"ok":1}']);
 		expect((await run({ fn: () => askUser('Sure?'), onResult: say })).notes).toEqual([]);
@@ -130,7 +130,7 @@ describe('onError', () => {
 		expect(notes).toEqual(['{"city":"Rome"} hook broke']);
 	});
 
-	test('a text or a pair is the note', async () => {
+	test('shows a text or a pair as the note', async () => {
 		expect((await run({ ...failing, onError: () => 'Oh no' })).notes).toEqual(['Oh no']);
 		expect((await run({ ...failing, onError: () => ['Oh', 'no'] })).notes).toEqual([['Oh', 'no']]);
 	});
@@ -142,7 +142,7 @@ describe('onError', () => {
 		expect(JSON.stringify(notes)).toContain('hook broke');
 	});
 
-	test('changes nothing about what the model is told', async () => {
+	test('does not change the result for the model', async () => {
 		expect((await run({ ...failing, onError: () => 'ignore' })).result).toMatchObject({
 			output: 'hook broke',
 			isError: true,

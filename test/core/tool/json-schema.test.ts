@@ -24,7 +24,7 @@ function deepInput(levels: number): unknown {
 	return JSON.parse(`${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`);
 }
 
-describe('a schema that no input can be checked by is refused by define, with its place', () => {
+describe('define refuses a schema that cannot check inputs, and names its path', () => {
 	test.each<[string, JsonSchema, RegExp]>([
 		['a broken pattern', of({ pattern: '(' }), /^inputSchema: properties\.a\.pattern: this pattern is not valid/],
 		[
@@ -55,7 +55,7 @@ describe('a schema that no input can be checked by is refused by define, with it
 		);
 	});
 
-	test('a schema of the output is refused, too', () => {
+	test('refuses such an output schema too', () => {
 		const record = { name: 'it', description: 'd', inputSchema: { type: 'object' }, outputSchema: { pattern: '(' } };
 		expect(() => tool.define(record)).toThrow(/^outputSchema: pattern: /);
 	});
@@ -121,7 +121,7 @@ describe('a check takes a bounded time', () => {
 });
 
 describe('input that is nested deep', () => {
-	test.each([101, 5_000, 1_000_000])('%i levels are a result that says so', async (levels) => {
+	test.each([101, 5_000, 1_000_000])('reports an input of %i levels as too deep', async (levels) => {
 		const input = deepInput(levels);
 		for (const inputSchema of [{ type: 'object' }, { type: 'object', properties: { a: { $ref: '#' } } }]) {
 			const result = await call(inputSchema, input);
@@ -129,7 +129,7 @@ describe('input that is nested deep', () => {
 		}
 	});
 
-	test('a tool with a valibot schema, and a function, say so too', async () => {
+	test('reports the depth for a valibot schema and for a function too', async () => {
 		const tree: v.GenericSchema = v.object({ a: v.optional(v.lazy(() => tree)) });
 		const own = tool.define({
 			name: 'own',
@@ -144,7 +144,7 @@ describe('input that is nested deep', () => {
 		}
 	});
 
-	test('90 levels by a recursive schema are checked to the last', async () => {
+	test('checks all 90 levels of an input by a recursive schema', async () => {
 		const schema = { type: 'object', properties: { a: { anyOf: [{ $ref: '#' }, { type: 'integer' }] } } };
 		expect(await call(schema, deepInput(90))).toMatchObject({ output: 'ran' });
 		const wrong = JSON.parse(JSON.stringify(deepInput(90)).replace('1', '"x"'));
@@ -220,7 +220,7 @@ describe('draft 2020-12', () => {
 		),
 	})).value;
 
-	test('is read as another validator reads it', () => {
+	test('gives the same verdicts as another validator', () => {
 		fc.assert(
 			fc.property(schema, value, (given, input) => {
 				const whole = { $defs: { text: { type: 'string' } }, ...given };
@@ -273,7 +273,7 @@ describe('a schema of an older draft', () => {
 		examples: [{ items: [1] }],
 	};
 
-	test('is one of 2020-12 for whoever sees the tool', () => {
+	test('is converted to 2020-12', () => {
 		expect(take(old).inputSchema).toEqual({
 			type: 'object',
 			properties: {
@@ -288,7 +288,7 @@ describe('a schema of an older draft', () => {
 		});
 	});
 
-	test('checks what it says', async () => {
+	test('is enforced', async () => {
 		expect(await call(old, { pair: ['a', 1], open: 1 })).toMatchObject({ output: 'ran' });
 		for (const wrong of [
 			{ pair: ['a', 'b'], open: 1 },
@@ -300,7 +300,7 @@ describe('a schema of an older draft', () => {
 			expect(await call(old, wrong)).toMatchObject({ isError: true });
 	});
 
-	test('a provider is sent the words of 2020-12, from wherever a tool has its schema', async () => {
+	test('a provider gets keywords of 2020-12 for every kind of tool', async () => {
 		const pair = v.object({ pair: v.tuple([v.string(), v.number()]) });
 		const tools = [
 			{ name: 'raw', description: 'd', inputSchema: old },
@@ -328,7 +328,7 @@ describe('a schema of an older draft', () => {
 		expect(JSON.stringify(body.tools)).not.toMatch(/"items":\[\{"type":"string"|definitions|draft-07/);
 	});
 
-	test('a schema of 2020-12 stays the object that it is', () => {
+	test('a schema of 2020-12 stays the same object', () => {
 		const current = of({ prefixItems: [{}] });
 		expect(take(current).inputSchema).toBe(current);
 	});
@@ -337,7 +337,7 @@ describe('a schema of an older draft', () => {
 describe('the strict form', () => {
 	const box = (inputSchema: JsonSchema) => toolbox.spec('it', toolbox.build([take(inputSchema)]))?.function;
 
-	test('closes a tuple, whichever way it is written', () => {
+	test('closes a tuple in either notation', () => {
 		const closed = { properties: { a: { prefixItems: [{ type: 'string' }], items: false } } };
 		const required = (a: unknown) => ({ ...of(a), required: ['a'] });
 		expect(box(required({ type: 'array', items: [{ type: 'string' }] }))?.parameters).toMatchObject(closed);

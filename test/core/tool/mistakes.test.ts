@@ -4,13 +4,13 @@ import { chat, fn, providers, tool } from '../../../src/core/index.ts';
 
 const record = { name: 'book', description: 'Books a table.' };
 
-test('an inputSchema that describes no object is refused, with the tool it belongs to', () => {
+test('refuses an inputSchema that describes no object, and names the tool', () => {
 	for (const inputSchema of [v.string(), { type: 'string' }, { people: 'number' }]) {
 		expect(() => tool.define({ ...record, inputSchema })).toThrow(/^inputSchema: .*object.*\(tool book\)/);
 	}
 });
 
-test('an inputSchema that says nothing, or says it by reference or choice, is taken', () => {
+test('accepts an inputSchema that is empty, a reference or a choice', () => {
 	for (const inputSchema of [
 		{},
 		{ type: ['object', 'null'] },
@@ -21,7 +21,7 @@ test('an inputSchema that says nothing, or says it by reference or choice, is ta
 	}
 });
 
-test('a run without a model, or with a provider that was not called, says what to do', async () => {
+test('names the remedy for a run without a model, or with an uncalled provider', async () => {
 	const messages = [chat.userMessage('hi')];
 	await expect(chat.run({ model: '' }, messages).result).rejects.toMatchObject({
 		code: 'invalid_request',
@@ -36,7 +36,7 @@ test('a run without a model, or with a provider that was not called, says what t
 /** What plain JavaScript, or a value from elsewhere, may hold. */
 const withMore = <T extends object>(value: T, more: object): T => ({ ...value, ...more });
 
-test('a field that tools do not have is refused with the nearest that they have: a mistyped approval is none', () => {
+test('refuses an unknown field of a tool, and names the most similar field', () => {
 	const pay = withMore({ ...record, name: 'pay', inputSchema: {} }, { needApproval: true });
 	for (const make of [() => tool.define(pay), () => tool.forAgent([pay])])
 		expect(make).toThrow(
@@ -47,7 +47,7 @@ test('a field that tools do not have is refused with the nearest that they have:
 		);
 });
 
-test('a field that fn does not have is refused, also of its tool and its skill', () => {
+test('refuses an unknown field of fn, of its tool and of its skill', () => {
 	const made = (more: object) => () => fn(withMore({ name: 'add' }, more), () => 1);
 	expect(made({ param: [] })).toThrow('param: no such field (fn add). Did you mean params?');
 	expect(made({ tool: { nam: 'plus' } })).toThrow('nam: no such field (tool of fn add). Did you mean name?');
@@ -56,7 +56,7 @@ test('a field that fn does not have is refused, also of its tool and its skill',
 	);
 });
 
-test('an option that a run does not have is refused before a model is asked, with the nearest that it has', async () => {
+test('refuses an unknown option of a run before the first request, and names the most similar option', async () => {
 	const model = providers.scripted(['Hi']);
 	const run = (more: object) =>
 		chat.run(withMore({ model: 'scripted', providers: [model] }, more), [chat.userMessage('hi')]).result;
@@ -82,21 +82,21 @@ test.each<[field: string, value: unknown, says: string]>([
 	['retry', 'always', "'safe' or 'never', got a string"],
 	['timeoutMs', 0, 'a number of milliseconds from 1 on, got a number'],
 	['needsApproval', 'yes', 'true, false or a function, got a string'],
-])('a tool whose %s is %j is refused: a wrong type is said at once, with the tool', (field, value, says) => {
+])('refuses a tool whose %s is %j, and names the tool', (field, value, says) => {
 	const wrong = withMore({ ...record, inputSchema: {} }, { [field]: value });
 	expect(() => tool.forAgent([wrong])).toThrow(
 		expect.objectContaining({ code: 'invalid_tool', message: `${field}: expected ${says} (tool book).` }),
 	);
 });
 
-test('fn wants a list of pairs and a function', () => {
+test('fn requires a list of pairs and a function', () => {
 	const given = (meta: object, f: unknown) => () => Reflect.apply(fn, undefined, [{ name: 'add', ...meta }, f]);
 	for (const params of [{ x: 1 }, [['x', 'number']], ['x']])
 		expect(given({ params }, () => 1)).toThrow(/^params: expected a list of \[name, schema\].*\(fn add\)/);
 	expect(given({}, 3)).toThrow(/^implementation: .*\(fn add\)/);
 });
 
-test('the stack of a mistake begins with the line that has it', () => {
+test("the stack of an error begins with the caller's line", () => {
 	const wrong = withMore({ ...record, inputSchema: {} }, { needApproval: true });
 	for (const make of [() => tool.define(wrong), () => fn(withMore({ name: 'a' }, { param: [] }), () => 1)]) {
 		let stack = '';
@@ -109,7 +109,7 @@ test('the stack of a mistake begins with the line that has it', () => {
 	}
 });
 
-test('tool.define suggests the right name for a misspelt field, instead of calling the right field missing', () => {
+test('tool.define reports a misspelt field, not a missing field', () => {
 	const given = withMore({ name: 'book', inputSchema: {} }, { descripton: 'Books.' });
 	expect(() => Reflect.apply(tool.define, undefined, [given])).toThrow(
 		'descripton: no such field (tool book). Did you mean description?',

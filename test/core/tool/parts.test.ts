@@ -7,7 +7,7 @@ const file = chat.filePart('https://example.com/a.pdf', 'application/pdf', 'a.pd
 const dispatch = (fn: () => unknown) => tool.dispatch([readTool('draw', fn)], { id: 'c1', name: 'draw', input: {} });
 
 describe('a tool that returns parts', () => {
-	test('gives a result of parts, whose output is their text', async () => {
+	test('returns a result of parts, whose output is their text', async () => {
 		const given = [chat.textPart('A dot.'), image, file];
 		expect(await dispatch(() => parts(given))).toEqual({
 			id: 'c1',

@@ -21,8 +21,8 @@ function run(toolCalls: ReturnType<typeof call>[], options: Omit<ChatOptions, 'm
 const answers = ({ messages }: Awaited<ReturnType<typeof chat.run>['result']>) =>
 	messages.flatMap((message) => (message.role === 'tool' ? [[message.toolCallId, message.content]] : []));
 
-describe('what a tool returns to the run', () => {
-	test('askUser stops it as awaiting_user, with the question, its options and the call', async () => {
+describe('the result of a tool', () => {
+	test('askUser stops the run as awaiting_user, with the question, its options and the call', async () => {
 		const ask = fn({ name: 'ask' }, () => askUser('Which one?', { choices: ['a', 'b'] }));
 		const result = await run([call('c1', 'ask')], { tools: [ask] }).result;
 		expect(result).toMatchObject({
@@ -36,7 +36,7 @@ describe('what a tool returns to the run', () => {
 		expect(result.metadata).toMatchObject({ question: { callId: 'c1', question: 'Why?' } });
 	});
 
-	test('halt stops it with the reason, and the result is kept in the history', async () => {
+	test('halt stops the run with the reason, and the history keeps the result', async () => {
 		const stop = fn({ name: 'stop' }, () => halt('enough', { found: 3 }));
 		const { result, model } = run([call('c1', 'stop')], { tools: [stop] });
 		const ended = await result;
@@ -47,7 +47,7 @@ describe('what a tool returns to the run', () => {
 });
 
 describe('manual tools', () => {
-	test('the other calls of the turn run, then the run stops with the open ones', async () => {
+	test('runs the other calls of the turn, then stops with the open calls', async () => {
 		const charge = tool.define({ name: 'charge', description: 'd', inputSchema: v.object({}), manual: true });
 		const calls = [call('c1', 'charge', {}), call('c2', 'look')];
 		const result = await run(calls, { tools: [charge, record('look', () => 'seen')] }).result;
@@ -59,7 +59,7 @@ describe('manual tools', () => {
 		expect(answers(result).map(([id]) => id)).toEqual(['c2']);
 	});
 
-	test('a manual tool is never run by the loop, even with a function', async () => {
+	test('the loop never runs a manual tool, even with a function', async () => {
 		const charge = record(
 			'charge',
 			() => {
@@ -70,7 +70,7 @@ describe('manual tools', () => {
 		expect(await run([call('c1', 'charge')], { tools: [charge] }).result).toMatchObject({ status: 'awaiting_tools' });
 	});
 
-	test('appending tool messages and calling again goes on', async () => {
+	test('continues after tool messages are appended', async () => {
 		const charge = record('charge', undefined, { manual: true });
 		const { messages } = await run([call('c1', 'charge')], { tools: [charge] }).result;
 		const model = providers.scripted(['charged']);
@@ -82,7 +82,7 @@ describe('manual tools', () => {
 		});
 	});
 
-	test("mode 'manual' stops before any tool runs, with every call open", async () => {
+	test("mode 'manual' stops before any tool runs, with all calls open", async () => {
 		const ran: string[] = [];
 		const tools = ['a', 'b'].map((name) => record(name, () => ran.push(name)));
 		const result = await run([call('c1', 'a'), call('c2', 'b')], { tools, mode: 'manual' }).result;
@@ -95,7 +95,7 @@ describe('manual tools', () => {
 });
 
 describe('the calls of one turn', () => {
-	test('concurrent tools run together: each may wait for the other', async () => {
+	test('runs concurrent tools in parallel', async () => {
 		const [left, right] = [Promise.withResolvers<string>(), Promise.withResolvers<string>()];
 		const meet = (own: typeof left, other: typeof right) => () => {
 			own.resolve('here');
@@ -108,7 +108,7 @@ describe('the calls of one turn', () => {
 		});
 	});
 
-	test('sequential ones run one at a time, after all the others', async () => {
+	test('runs sequential tools one at a time, after all others', async () => {
 		const order: string[] = [];
 		const log = (name: string) => async () => {
 			order.push(`${name} begins`);

@@ -31,7 +31,7 @@ const order: JsonSchema = {
 const address = { city: 'Rome' };
 
 describe('a record with a JSON Schema', () => {
-	test('takes what the schema takes, unchanged', async () => {
+	test('accepts values of the schema, and does not change them', async () => {
 		const input = { size: 'small', address, lines: [{ sku: 'a' }] };
 		expect(await check(order, input)).toEqual({ id: 'c', output: input, isError: false });
 	});
@@ -51,33 +51,33 @@ describe('a record with a JSON Schema', () => {
 		expect(result).toMatchObject({ isError: true, output: expect.stringContaining(place) });
 	});
 
-	test('an enum error lists what is allowed', async () => {
+	test('an enum error lists the allowed values', async () => {
 		const { output } = await check(order, { size: 'huge', address });
 		expect(output).toContain('small');
 		expect(output).toContain('large');
 	});
 
-	test('the model is told to leave out what is not allowed', async () => {
+	test('tells the model to leave out an unknown property', async () => {
 		expect((await check(order, { address, color: 'red' })).output).toMatch(/color: .*leave it out/i);
 	});
 });
 
-describe('null for what may be left out', () => {
+describe('null for an optional value', () => {
 	test('counts as left out, at any depth', async () => {
 		const input = { size: null, address: { city: 'Rome', 'zip/code': null }, lines: [{ sku: 'a', note: null }] };
 		expect(await check(order, input)).toMatchObject({ output: { address, lines: [{ sku: 'a' }] }, isError: false });
 	});
 
-	test('stays where the schema takes null', async () => {
+	test('stays if the schema accepts null', async () => {
 		const schema = { type: 'object', properties: { a: { type: ['string', 'null'] } } };
 		expect(await check(schema, { a: null })).toMatchObject({ output: { a: null } });
 	});
 
-	test('stays wrong where a value is required', async () => {
+	test('stays an error for a required value', async () => {
 		expect(await check(order, { address: { city: null } })).toMatchObject({ isError: true });
 	});
 
-	test('is no way to send properties that are not allowed', async () => {
+	test('does not allow unknown properties', async () => {
 		expect(await check(order, { address, color: null })).toMatchObject({ isError: true });
 	});
 
@@ -112,16 +112,16 @@ describe('a record with a valibot schema', () => {
 		fn: ({ from }) => from.day + 1,
 	});
 
-	test('gives the handler the parsed value', async () => {
+	test('passes the parsed value to the handler', async () => {
 		const call = { id: 'c', name: 'nested', input: { from: { day: '4' } } };
 		expect(await tool.dispatch([nested], call)).toMatchObject({ output: 5 });
 	});
 
-	test('describes what it takes, not what it makes of it', () => {
+	test('describes the input of a transformation, not its output', () => {
 		expect(nested.inputSchema).toMatchObject({ properties: { from: { properties: { day: { type: 'string' } } } } });
 	});
 
-	test('names the nested place of an error', async () => {
+	test('names the path of an error', async () => {
 		const call = { id: 'c', name: 'nested', input: { from: { day: 4 } } };
 		expect(await tool.dispatch([nested], call)).toMatchObject({
 			isError: true,
@@ -129,7 +129,7 @@ describe('a record with a valibot schema', () => {
 		});
 	});
 
-	test('a check that JSON Schema has no word for still counts', async () => {
+	test('a check that JSON Schema cannot express still runs', async () => {
 		const even = v.pipe(
 			v.number(),
 			v.check((n) => n % 2 === 0, 'Expected an even number'),

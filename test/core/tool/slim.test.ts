@@ -52,7 +52,7 @@ const value = fc.dictionary(
 );
 
 describe('a schema that is cut for a model', () => {
-	test('has at most so many characters, and takes all that the whole one takes', () => {
+	test('has at most this many characters, and accepts every value of the whole schema', () => {
 		fc.assert(
 			fc.property(root, value, fc.integer({ min: 20, max: 1_500 }), (whole, input, most) => {
 				const slim = slimSchema(whole, most);
@@ -64,12 +64,12 @@ describe('a schema that is cut for a model', () => {
 		);
 	});
 
-	test('stays as it is while it is small', () => {
+	test('does not change if it is small', () => {
 		const small: JsonSchema = { type: 'object', properties: { a: { type: 'string', examples: ['b'] } } };
 		expect(slimSchema(small, 200)).toBe(small);
 	});
 
-	test('loses its examples first, then the ends of its descriptions, then what is deep', () => {
+	test('loses its examples first, then the ends of its descriptions, then its deep parts', () => {
 		const whole = (length: number): JsonSchema => ({
 			type: 'object',
 			properties: {

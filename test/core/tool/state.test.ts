@@ -18,7 +18,7 @@ describe('the state of a session', () => {
 		expect([await state.delete('name'), await state.delete('name')]).toEqual([true, false]);
 	});
 
-	test('gives a value typed by a schema, and says where it is of another form', async () => {
+	test('returns a value typed by a schema, and reports a value that does not fit', async () => {
 		const state = tool.inMemoryState({ count: 3, name: 'Ada' });
 		const count: number | undefined = await state.get('count', v.number());
 		expect(count).toBe(3);
@@ -28,7 +28,7 @@ describe('the state of a session', () => {
 		);
 	});
 
-	test('refuses what it cannot keep, and says why', async () => {
+	test('refuses a value that it cannot store, with the reason', async () => {
 		const state = tool.inMemoryState();
 		for (const [key, value, says] of [
 			['', 1, 'a key is a text of 1 to 256 characters'],
@@ -43,7 +43,7 @@ describe('the state of a session', () => {
 		expect(await state.list()).toEqual([]);
 	});
 
-	test('has at most 1,000 keys; more are refused, and those that are there can be changed', async () => {
+	test('refuses a key after 1,000 keys, and still changes existing keys', async () => {
 		const state = tool.inMemoryState(Object.fromEntries(Array.from({ length: 1_000 }, (_, n) => [`k${n}`, n])));
 		await expect(state.set('one more', 1)).rejects.toThrow('state: one more: a session has at most 1000 keys.');
 		await state.set('k0', 'new');
@@ -58,7 +58,7 @@ const operation = fc.oneof(
 	fc.record({ get: key }),
 );
 
-test('a draft reads as a store would after its changes; the store changes when they are stored, and not before', async () => {
+test('a draft shows its changes, and the store has them only after they are stored', async () => {
 	await fc.assert(
 		fc.asyncProperty(fc.array(operation), fc.array(operation), async (before, during) => {
 			const store = tool.inMemoryState();

@@ -27,7 +27,7 @@ function close(a: number, b: number): boolean {
 }
 
 describe('calculate', () => {
-	test('agrees with JavaScript on any expression of the operators they share', () => {
+	test('agrees with JavaScript on the shared operators', () => {
 		fc.assert(
 			fc.property(sum, (expression) => {
 				fc.pre(expression.length <= 900);
@@ -44,7 +44,7 @@ describe('calculate', () => {
 		);
 	});
 
-	test('sums and products of whole numbers are exact, as BigInt has them', () => {
+	test('computes sums and products of integers exactly', () => {
 		const whole = fc.array(fc.tuple(fc.constantFrom('+', '-'), fc.integer({ min: 0, max: 2 ** 47 })), {
 			minLength: 1,
 			maxLength: 20,
@@ -91,7 +91,7 @@ describe('calculate', () => {
 		expect(calculate(expression)).toBe(value);
 	});
 
-	test('the noise of binary fractions is rounded off', () => {
+	test('rounds off the noise of binary fractions', () => {
 		expect(calculate('0.1 + 0.2')).toBe(0.3);
 		expect(calculate('4.35 * 100')).toBe(435);
 		expect(calculate('1 / 3')).toBeCloseTo(1 / 3, 14);
@@ -126,7 +126,7 @@ describe('calculate', () => {
 		},
 	);
 
-	test('a number too large for a double is an error, and so is one that is not real', () => {
+	test('refuses a result that is too large or not real', () => {
 		expect(refusal(() => calculate('10 ^ 400')).message).toContain('too large');
 		expect(refusal(() => calculate('(-8) ^ 0.5')).message).toContain('no real number');
 	});
@@ -138,12 +138,12 @@ describe('calculate', () => {
 		},
 	);
 
-	test('nesting without end is refused, not a crash', () => {
+	test('refuses an endless nesting', () => {
 		for (const open of ['(', '-', '2^'])
 			expect(refusal(() => calculate(open.repeat(50_000))).message).toContain('200 deep');
 	});
 
-	test('any text gives a number or an error that says what is wrong', () => {
+	test('returns a number or an explained error for any text', () => {
 		fc.assert(
 			fc.property(fc.string({ unit: fc.constantFrom(...'0123456789.+-*/%^() e'), maxLength: 30 }), (text) => {
 				try {
@@ -157,7 +157,7 @@ describe('calculate', () => {
 		);
 	});
 
-	test('as a tool: the model is told what to change, and a text too long is refused', async () => {
+	test('as a tool, names the remedy, and refuses a text that is too long', async () => {
 		const ask = (expression: unknown) => toolbox.perform('calculate', { expression }, toolbox.basic());
 		expect(await ask('1 +')).toMatchObject({
 			ok: false,

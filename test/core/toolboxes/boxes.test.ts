@@ -16,14 +16,14 @@ describe('the boxes', () => {
 		});
 	});
 
-	test('basic holds nothing that changes anything', () => {
+	test('basic has no tool that changes anything', () => {
 		for (const tool of Object.values(toolbox.basic())) {
 			expect(tool).toMatchObject({ retry: 'safe' });
 			expect(tool.needsApproval ?? false).toBe(false);
 		}
 	});
 
-	test('basic with a workspace keeps search_conversation, because every run gives its conversation', () => {
+	test('basic with a workspace keeps search_conversation, because every run has a conversation', () => {
 		const context = { workspace: workspace.inMemory() };
 		expect(Object.keys(toolbox.basic(context))).toEqual(Object.keys(toolbox.basic()));
 	});
@@ -37,11 +37,11 @@ describe('the boxes', () => {
 		expect(missing).toEqual([]);
 	});
 
-	test('each is synchronous and takes no context', () => {
+	test('each is synchronous and needs no context', () => {
 		for (const box of [toolbox.basic(), toolbox.all()]) expect(Object.keys(box)).toContain('calculate');
 	});
 
-	test('all holds everything that basic holds', () => {
+	test('all has all tools of basic', () => {
 		expect(Object.keys(toolbox.all())).toEqual(expect.arrayContaining(Object.keys(toolbox.basic())));
 	});
 
@@ -55,7 +55,7 @@ describe('the boxes', () => {
 		},
 	);
 
-	test('the name of every tool is fit for providers as it stands', () => {
+	test('providers accept the name of every tool', () => {
 		for (const [name, tool] of Object.entries(toolbox.all())) {
 			expect(name).toMatch(/^[a-zA-Z0-9_-]{1,64}$/);
 			expect(tool).toMatchObject({ name, description: expect.stringMatching(/\S/) });
@@ -80,7 +80,7 @@ describe('the boxes', () => {
 		}
 	});
 
-	test('README names every tool of all boxes, with a link to where it is described', () => {
+	test('README names every tool of all boxes, with a link to its description', () => {
 		const lines = read('README.md').split('\n');
 		for (const [title, box] of boxes) {
 			const anchor = title.toLowerCase().replaceAll(' ', '-');
@@ -94,7 +94,7 @@ describe('the boxes', () => {
 			expect(spec).toMatchObject({ strict: true, parameters: { type: 'object', additionalProperties: false } });
 	});
 
-	test('have only sequential tools among those that change something', () => {
+	test('have only sequential tools for changes', () => {
 		const harmless = [...Object.keys(toolbox.basic()), ...Object.keys(toolbox.withWeb()), 'show_tasks'];
 		for (const [name, tool] of Object.entries(toolbox.all()))
 			expect([name, tool.sequential ?? false]).toEqual([name, !harmless.includes(name)]);

@@ -7,7 +7,7 @@ import { callOn, correct } from './support.ts';
 const box = toolbox.withFiles();
 
 describe('write_file', () => {
-	test('makes a file, and replaces all of it', async () => {
+	test('creates a file, and replaces its whole content', async () => {
 		const { call, files } = callOn(box);
 		expect(await call('write_file', { path: './a/b.txt', text: 'é' })).toEqual({
 			path: 'a/b.txt',
@@ -28,7 +28,7 @@ describe('write_file', () => {
 		expect(await files.stat('a/b.txt')).toMatchObject({ size: 0 });
 	});
 
-	test('takes exactly one of text and base64', async () => {
+	test('accepts exactly one of text and base64', async () => {
 		const written = await correct(
 			box,
 			workspace.inMemory({ dir: '' }),
@@ -59,7 +59,7 @@ describe('edit_file', () => {
 	};
 	const refuse = (text: string, args: object) => callOn(box, { a: text }).fail('edit_file', { path: 'a', ...args });
 
-	test('replaces the one place, or all', async () => {
+	test('replaces the only match, or all matches', async () => {
 		expect(await edit('one two', { oldText: 'two', newText: 'three' })).toEqual([
 			{ path: 'a', replaced: 1 },
 			'one three',
@@ -69,14 +69,14 @@ describe('edit_file', () => {
 		expect(await edit('$1', { oldText: '$1', newText: '$& $$' })).toEqual([{ path: 'a', replaced: 1 }, '$& $$']);
 	});
 
-	test('an exact match comes before a tolerant one', async () => {
+	test('prefers an exact match to a tolerant match', async () => {
 		expect(await edit('if (a)  b\nif (a) b\n', { oldText: 'if (a) b', newText: 'c' })).toEqual([
 			{ path: 'a', replaced: 1 },
 			'if (a)  b\nc\n',
 		]);
 	});
 
-	test('a tolerant match takes other blanks, and the indentation of the file', async () => {
+	test('a tolerant match ignores blanks, and keeps the indentation of the file', async () => {
 		expect(
 			await edit('class A {\n\tf() {\n\t\treturn 1;\n\t}\n}\n', {
 				oldText: 'f() {\n  return  1;\n}',
@@ -85,14 +85,14 @@ describe('edit_file', () => {
 		).toEqual([{ path: 'a', replaced: 1 }, 'class A {\n\tf() {\n\t  return 2;\n\t}\n}\n']);
 	});
 
-	test('a tolerant match that is found twice is refused, also with all', async () => {
+	test('refuses two tolerant matches, also with all', async () => {
 		for (const all of [false, true])
 			expect(await refuse('f( a )\nf(  a )\n', { oldText: 'f(   a )', newText: 'g', all })).toMatch(
 				/fits at 2 places of a .*\n1: f\( a \)\n2: f\( {2}a \)\n/,
 			);
 	});
 
-	test('the line ends of the file are kept', async () => {
+	test('keeps the line ends of the file', async () => {
 		expect(await edit('a\r\nb\r\nc\r\n', { oldText: 'a\nb', newText: 'x\ny\nz' })).toEqual([
 			{ path: 'a', replaced: 1 },
 			'x\r\ny\r\nz\r\nc\r\n',
@@ -103,14 +103,14 @@ describe('edit_file', () => {
 		]);
 	});
 
-	test('what is found twice is refused with the places', async () => {
+	test('refuses two matches, and names their lines', async () => {
 		expect(await refuse('one\ntwo\none\n', { oldText: 'one', newText: 'x' })).toBe(
 			'oldText: stands at 2 places of a: \n1: one\n3: one\nGive more of the text around the one that is meant, or all: true.',
 		);
 		expect(await refuse('aaa', { oldText: 'aa', newText: 'x' })).toContain('2 places');
 	});
 
-	test('what is not found is refused with the nearest text', async () => {
+	test('refuses a missing text, and shows the most similar text', async () => {
 		expect(
 			await refuse('import a from "a";\nconst total = price * count;\n', {
 				oldText: 'const total = price * amount;',
@@ -134,7 +134,7 @@ describe('edit_file', () => {
 		expect((await own.changes()).changes).toMatchObject([{ kind: 'created' }]);
 	});
 
-	test('a model that is wrong is told how, and corrects itself', async () => {
+	test('names the mistake in the arguments, so that the model corrects them', async () => {
 		const files = workspace.inMemory({ 'a.ts': 'const one = 1;\n', 'b.bin': Uint8Array.of(0) });
 		const edits = await correct(
 			box,
@@ -156,7 +156,7 @@ describe('edit_file', () => {
 		expect(await snapshot(files)).toMatchObject({ 'a.ts': 'const two = 2;\n' });
 	});
 
-	test('a file that changes between its reading and its change is not overwritten', async () => {
+	test('does not overwrite a file that changed since it was read', async () => {
 		const files = workspace.inMemory({ a: 'one' });
 		const racing: typeof files = {
 			...files,
@@ -181,14 +181,14 @@ describe('edit_file', () => {
 });
 
 describe('delete_file and move_file', () => {
-	test('delete a file, and move one; the answer is the target', async () => {
+	test('delete and move a file, and return its new path', async () => {
 		const { call, files } = callOn(box, { a: '1', b: '2' });
 		expect(await call('delete_file', { path: 'a' })).toEqual({ path: 'a' });
 		expect(await call('move_file', { from: 'b', to: 'c/d' })).toEqual({ path: 'c/d' });
 		expect(await snapshot(files)).toEqual({ 'c/d': '2' });
 	});
 
-	test('refuse folders, missing files and a target that is there', async () => {
+	test('refuse folders, missing files and an existing target', async () => {
 		const { fail, files } = callOn(box, { 'a/b': '1', c: '2' });
 		expect(await fail('delete_file', { path: 'a' })).toMatch(/is a folder/);
 		expect(await fail('delete_file', { path: 'a/x' })).toMatch(/Did you mean a\/b\?/);
@@ -201,7 +201,7 @@ describe('delete_file and move_file', () => {
 });
 
 describe('undo_changes', () => {
-	test('takes back one step, or several, exactly', async () => {
+	test('restores the files of one step or of several steps', async () => {
 		const { call, files } = callOn(box, { a: '1' });
 		await call('write_file', { path: 'a', text: '2' });
 		await call('move_file', { from: 'a', to: 'b' });
@@ -217,7 +217,7 @@ describe('undo_changes', () => {
 		expect(await snapshot(files)).toEqual({ a: '1' });
 	});
 
-	test('says how many there are', async () => {
+	test('reports how many steps can be undone', async () => {
 		const { call, fail } = callOn(box);
 		expect(await fail('undo_changes', {})).toContain('nothing to undo');
 		await call('write_file', { path: 'a', text: '' });
@@ -228,7 +228,7 @@ describe('undo_changes', () => {
 describe('tools that change files', () => {
 	const names = ['write_file', 'edit_file', 'delete_file', 'move_file', 'apply_patch', 'undo_changes'];
 
-	test('run alone, may run again, and are offered only where there is a workspace', () => {
+	test('run alone, may run again, and are offered only with a workspace', () => {
 		expect(Object.keys(box)).toEqual(names);
 		for (const tool of Object.values(box)) expect(tool).toMatchObject({ sequential: true, retry: 'safe' });
 		expect(toolbox.withFiles({}, {})).toEqual({});
@@ -260,7 +260,7 @@ describe('tools that change files', () => {
 		},
 	);
 
-	test('notes say what is changed, and what came of it', async () => {
+	test('show notes of the call and of its result', async () => {
 		const calls = [
 			['write_file', { path: 'a', text: 'xx' }],
 			['edit_file', { path: 'a', oldText: 'xx', newText: 'y' }],

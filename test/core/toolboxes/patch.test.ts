@@ -26,7 +26,7 @@ async function refuse(files: Readonly<Record<string, string | Uint8Array>>, text
 const ten = Array.from({ length: 10 }, (_, n) => `line ${n + 1}\n`).join('');
 
 describe('a unified diff', () => {
-	test('changes, makes, deletes and renames files', async () => {
+	test('changes, creates, deletes and renames files', async () => {
 		const text = `diff --git a/a.txt b/a.txt
 index 1..2 100644
 --- a/a.txt
@@ -90,7 +90,7 @@ rename to dir/y.txt
 		expect(await patch({ a: ten }, text)).toMatchObject({ files: { a: ten.replace('line 6', 'LINE 6') } });
 	});
 
-	test('is taken with the quoting of git, and with names that begin as its prefixes do', async () => {
+	test('is accepted with the quotes of git, and with names that begin like its prefixes', async () => {
 		expect(
 			await patch(
 				{ 'ü "1".txt': 'a\n' },
@@ -107,7 +107,7 @@ rename to dir/y.txt
 		});
 	});
 
-	test('of two places that fit takes the one that is nearer to its line numbers', async () => {
+	test('uses the nearer of two places that match', async () => {
 		const text = 'x\n1\nx\n2\nx\n3\n';
 		expect(await patch({ a: text }, '--- a/a\n+++ b/a\n@@ -5 +5 @@\n-x\n+y\n')).toMatchObject({
 			files: { a: 'x\n1\nx\n2\ny\n3\n' },
@@ -119,7 +119,7 @@ rename to dir/y.txt
 		});
 	});
 
-	test('keeps the line ends of the file, and says whether it ends with one', async () => {
+	test('keeps the line ends of the file, and decides about the last line end', async () => {
 		expect(await patch({ a: '1\r\n2\r\n' }, '--- a/a\n+++ b/a\n@@ -1,2 +1,3 @@\n 1\n+x\n 2\n')).toMatchObject({
 			files: { a: '1\r\nx\r\n2\r\n' },
 		});
@@ -161,7 +161,7 @@ rename to dir/y.txt
 		expect(await refuse({ a: ten }, text)).toContain('Nothing was changed.');
 	});
 
-	test('that Runlet makes of any two texts makes one of the other', async () => {
+	test('of any two texts that Runlet makes changes the first into the second', async () => {
 		const line = fc.constantFrom('a', 'b', 'c', '', ' x', '\t', '+', '-', '\\ no', '@@ -1 +1 @@');
 		const anyText = fc
 			.tuple(fc.array(line, { maxLength: 12 }), fc.boolean())
@@ -178,7 +178,7 @@ rename to dir/y.txt
 });
 
 describe('a V4A patch', () => {
-	test('changes, makes, deletes and moves files', async () => {
+	test('changes, creates, deletes and moves files', async () => {
 		const text = `*** Begin Patch
 *** Update File: src/a.py
 @@ class A:
@@ -211,7 +211,7 @@ describe('a V4A patch', () => {
 		});
 	});
 
-	test('finds the end of a file, several hunks, and other blanks', async () => {
+	test('finds the end of a file, several hunks, and lines with other blanks', async () => {
 		expect(
 			await patch(
 				{ a: 'x\n1\nx\n' },
@@ -249,7 +249,7 @@ describe('a V4A patch', () => {
 	});
 });
 
-test('a hunk that does not fit is shown the place with most equal lines, and of equal ones the nearest to its header', async () => {
+test('the error for a hunk shows the place with most equal lines, the nearest to its header', async () => {
 	const block = 'if (a) {\n\tfirst();\n\tsecond();\n\tthird();\n\tfourth();\n\tfifth();\n}\n';
 	const text = `${block}// two\n${block}${block}`;
 	const lines = block.trimEnd().split('\n');
@@ -262,7 +262,7 @@ test('a hunk that does not fit is shown the place with most equal lines, and of 
 	expect(once).toContain('17: if (a) {\n18: \tfirst();');
 });
 
-test('a patch that changes nothing but line ends is refused, and says which tool changes those', async () => {
+test('refuses a patch that changes only line ends, and names the tool for them', async () => {
 	const text = '--- a/a\n+++ b/a\n@@ -1,2 +1,2 @@\n-one\r\n-two\r\n+one\n+two\n';
 	expect(await refuse({ a: 'one\r\ntwo\r\n' }, text)).toMatch(/a stays as it is.*write_file/);
 	expect(await refuse({ a: 'one\n' }, '*** Begin Patch\n*** Update File: a\n one\n*** End Patch')).toContain(
@@ -279,7 +279,7 @@ test('a patch is one step', async () => {
 	expect(await snapshot(files)).toEqual({ a: '1\n', b: '2\n' });
 });
 
-test('a model whose patch does not fit is shown the nearest text, and corrects itself', async () => {
+test('shows the nearest text for a wrong patch, so that the model corrects it', async () => {
 	const files = workspace.inMemory({ a: 'const one = 1;\nconst two = 2;\n' });
 	const patched = await correct(
 		box,

@@ -21,7 +21,7 @@ const changed = [
 ];
 
 describe('a plan', () => {
-	test('changes nothing until it is applied, and then all of it, as one step', async () => {
+	test('changes nothing until it is applied, then everything in one step', async () => {
 		const { call, files: own } = callOn(box, files);
 		const { planId } = Object(await call('plan_changes', { summary: 'Renames.', edits }));
 		expect(await snapshot(own)).toEqual(files);
@@ -31,7 +31,7 @@ describe('a plan', () => {
 		expect(await snapshot(own)).toEqual(files);
 	});
 
-	test('has one diff, which apply_patch takes', async () => {
+	test('has one diff, which apply_patch accepts', async () => {
 		const planned = callOn(box, files);
 		const { diff } = Object(await planned.call('plan_changes', { summary: 's', edits }));
 		expect(diff).toContain('rename to lib/b.ts');
@@ -40,7 +40,7 @@ describe('a plan', () => {
 		expect(await snapshot(own)).toEqual(after);
 	});
 
-	test('takes several edits of one file, one after another', async () => {
+	test('makes several edits of one file, one after another', async () => {
 		const { call, files: own } = callOn(box, { a: '1 2\n' });
 		const { planId } = Object(
 			await call('plan_changes', {
@@ -62,7 +62,7 @@ describe('a plan', () => {
 		expect(await snapshot(own)).toEqual({ a: 'y\n', n: 'text' });
 	});
 
-	test('tells all its mistakes at once', async () => {
+	test('reports all mistakes at once', async () => {
 		const { fail } = callOn(box, files);
 		const message = await fail('plan_changes', {
 			summary: 's',
@@ -125,7 +125,7 @@ describe('a plan', () => {
 		expect(Object(await call('apply_plan', { planId })).changed).toHaveLength(4);
 	});
 
-	test('is carried out at most once', async () => {
+	test('is applied at most once', async () => {
 		const { call, fail } = callOn(box, files);
 		const { planId } = Object(await call('plan_changes', { summary: 's', edits }));
 		await call('apply_plan', { planId });
@@ -146,14 +146,14 @@ describe('a plan', () => {
 		expect(await snapshot(own)).toEqual(before);
 	});
 
-	test('does not go stale by other files', async () => {
+	test('is not outdated by changes of other files', async () => {
 		const { call, files: own } = callOn(box, files);
 		const { planId } = Object(await call('plan_changes', { summary: 's', edits }));
 		await own.write('other', '');
 		expect(await call('apply_plan', { planId })).toEqual({ changed });
 	});
 
-	test('that is unknown is told with those that are known; of many, the oldest are forgotten', async () => {
+	test('names the known plans for an unknown plan, and forgets the oldest of many', async () => {
 		const { call, fail } = callOn(box, files);
 		expect(await fail('apply_plan', { planId: 'x' })).toContain('call plan_changes first');
 		const ids: string[] = [];
@@ -163,7 +163,7 @@ describe('a plan', () => {
 		expect(await call('apply_plan', { planId: ids[1] })).toMatchObject({ changed: [{ kind: 'created' }] });
 	});
 
-	test('a model whose plan is wrong is told so, corrects it and applies it', async () => {
+	test('reports a mistake, so that the model corrects and applies the plan', async () => {
 		const own = workspace.inMemory(files);
 		const [wrong, right] = await correct(
 			box,
@@ -178,7 +178,7 @@ describe('a plan', () => {
 		expect(await snapshot(own)).toMatchObject({ 'a.ts': 'x\n' });
 	});
 
-	test('waits for a person where apply_plan needs approval', async () => {
+	test('waits for a person if apply_plan needs approval', async () => {
 		const own = workspace.inMemory(files);
 		const { planId } = Object(await callOn(box, own).call('plan_changes', { summary: 's', edits }));
 		const tools = Object.values(box).map((tool) =>
@@ -194,7 +194,7 @@ describe('a plan', () => {
 		expect(await snapshot(own)).toEqual(after);
 	});
 
-	test('its tools run alone, and are offered only where there is a workspace', () => {
+	test('has tools that run alone, and are offered only with a workspace', () => {
 		for (const name of ['plan_changes', 'apply_plan'])
 			expect(box[name]).toMatchObject({ sequential: true, retry: 'safe' });
 		expect(toolbox.withCoding({}, {})).toEqual({});

@@ -39,14 +39,14 @@ describe('query_json', () => {
 		});
 	});
 
-	test('a model is told to give json as a text, in strict mode', () => {
+	test('the strict schema describes json as a text', () => {
 		expect(toolbox.spec('query_json', box)?.function).toMatchObject({
 			strict: true,
 			parameters: { properties: { json: { type: ['string', 'null'] } }, additionalProperties: false },
 		});
 	});
 
-	test('a model that is wrong is told how, and corrects itself', async () => {
+	test('names the mistake in the arguments, so that the model corrects them', async () => {
 		const files = workspace.inMemory({ 'a.json': '{"a":1}', 'bad.json': '{' });
 		const given = await correct(
 			box,
@@ -69,11 +69,11 @@ describe('query_json', () => {
 		]);
 	});
 
-	test('a file that is too large is refused', async () => {
+	test('refuses a file that is too large', async () => {
 		expect(await fail('query_json', { path: 'big.json', query: '$' })).toMatch(/search_files/);
 	});
 
-	test('many matches are cut, and say so', async () => {
+	test('cuts many matches, and reports it', async () => {
 		const many = { json: Array.from({ length: 5_000 }, (_, n) => n), query: '$[*]' };
 		expect(Object(await call('query_json', many)).result).toHaveLength(1_000);
 		expect(await call('query_json', many)).toMatchObject({ truncated: true });
@@ -82,7 +82,7 @@ describe('query_json', () => {
 		).toMatchObject({ truncated: true });
 	});
 
-	test('a query that would take for ever ends', async () => {
+	test('ends a query that takes too long', async () => {
 		const json = { a: Array.from({ length: 3_000 }, (_, n) => ({ n })) };
 		expect(await callOn(box).fail('query_json', { json, query: '$..[?$..[?$..[?@.x]]]' })).toMatch(/takes too long/);
 		expect(
@@ -90,7 +90,7 @@ describe('query_json', () => {
 		).toEqual({ result: [] });
 	});
 
-	test('what the model gave is not changed, and comes back as it was', async () => {
+	test('does not change the JSON of the call', async () => {
 		const json = { a: { b: [{ c: null }] } };
 		expect(await call('query_json', { json, query: '$.a' })).toEqual({ result: [{ b: [{ c: null }] }] });
 		expect(json).toEqual({ a: { b: [{ c: null }] } });

@@ -29,7 +29,7 @@ describe('list_files', () => {
 		for (const path of ['.', './', '']) expect(await call('list_files', { path })).toMatchObject({ truncated: false });
 	});
 
-	test('says that there are more', async () => {
+	test('reports that more entries follow', async () => {
 		expect(await callOn(box, files).call('list_files', { recursive: true, limit: 2 })).toEqual({
 			entries: [
 				{ path: 'readme.md', type: 'file', size: 0 },
@@ -39,7 +39,7 @@ describe('list_files', () => {
 		});
 	});
 
-	test('a model that mistypes the folder is told a near one, and corrects itself', async () => {
+	test('names a similar folder for a mistyped folder', async () => {
 		expect(
 			await correct(box, workspace.inMemory(files), 'list_files', { path: 'scr' }, { path: 'src', limit: 1 }),
 		).toEqual([
@@ -50,7 +50,7 @@ describe('list_files', () => {
 });
 
 describe('read_file', () => {
-	test('gives the raw text with its line ends, and where it stands', async () => {
+	test('returns the raw text with its line ends and its range', async () => {
 		expect(await callOn(box, { a: '\ufeffone\r\ntwo\n' }).call('read_file', { path: 'a' })).toEqual({
 			path: 'a',
 			text: '\ufeffone\r\ntwo\n',
@@ -60,7 +60,7 @@ describe('read_file', () => {
 		});
 	});
 
-	test('gives a range of lines, from 1, both included; toLine past the end is the last', async () => {
+	test('returns a range of lines, counted from 1 with both ends; toLine after the end means the last line', async () => {
 		const { call } = callOn(box, { a: '1\n2\n3\n4' });
 		expect(await call('read_file', { path: 'a', fromLine: 2, toLine: 3 })).toMatchObject({ text: '2\n3\n', toLine: 3 });
 		expect(await call('read_file', { path: 'a', fromLine: 4, toLine: 40 })).toMatchObject({
@@ -70,7 +70,7 @@ describe('read_file', () => {
 		});
 	});
 
-	test('a long file comes in part, with an honest toLine, and goes on from there', async () => {
+	test('returns a part of a long file, with its toLine, and continues after it', async () => {
 		const line = `${'x'.repeat(99)}\n`;
 		const { call } = callOn(box, { a: line.repeat(2_500) });
 		const seen: string[] = [];
@@ -84,13 +84,13 @@ describe('read_file', () => {
 		expect(seen.join('')).toBe(line.repeat(2_500));
 	});
 
-	test('a line that alone is too long is cut, and says so', async () => {
+	test('cuts a line that is too long, and reports it', async () => {
 		const read = Object(await callOn(box, { a: 'x'.repeat(300_000) }).call('read_file', { path: 'a' }));
 		expect(read).toMatchObject({ toLine: 1, lines: 1, truncated: true });
 		expect(read.text).toHaveLength(100_000);
 	});
 
-	test('an image comes as an image part', async () => {
+	test('returns an image as an image part', async () => {
 		const { result, requests } = await finish(
 			[calling({ id: 'c', name: 'read_file', input: { path: 'a.png' } }), 'A picture.'],
 			{ tools: box, context: { workspace: workspace.inMemory({ 'a.png': png }) } },
@@ -106,18 +106,18 @@ describe('read_file', () => {
 		expect(requests).toHaveLength(2);
 	});
 
-	test('bytes are refused with what they are', async () => {
+	test('refuses a binary file, and names its type', async () => {
 		expect(await callOn(box, { 'a.zip': Uint8Array.of(0) }).fail('read_file', { path: 'a.zip' })).toBe(
 			'path: a.zip is no text but application/zip of 1 bytes. file_info describes it.',
 		);
 	});
 
-	test('an image that is too large is refused', async () => {
+	test('refuses an image that is too large', async () => {
 		const { fail } = callOn(box, { 'a.png': new Uint8Array(3_000_000) });
 		expect(await fail('read_file', { path: 'a.png' })).toMatch(/3000000 bytes/);
 	});
 
-	test('a model that is wrong about a file is told so, and corrects itself', async () => {
+	test('names the mistake in the arguments, so that the model corrects them', async () => {
 		const files = workspace.inMemory({ 'notes/plan.md': 'one\ntwo\n', 'notes/x/y': '' });
 		const read = await correct(
 			box,
@@ -141,7 +141,7 @@ describe('read_file', () => {
 });
 
 describe('file_info', () => {
-	test('tells what is known of a file, and of a folder that it is one', async () => {
+	test('describes a file, and recognizes a folder', async () => {
 		const { call } = callOn(box, { 'a/b.json': '{}\n', 'a/c.png': png });
 		expect(await call('file_info', { path: 'a/b.json' })).toEqual({
 			path: 'a/b.json',
@@ -161,7 +161,7 @@ describe('file_info', () => {
 	});
 });
 
-test('notes say what is looked at, and what came of it', async () => {
+test('shows notes of the call and of its result', async () => {
 	const { events } = await finish(
 		[
 			calling(
@@ -189,7 +189,7 @@ test('notes say what is looked at, and what came of it', async () => {
 	]);
 });
 
-test('tools of files are offered and run only where there is a workspace', async () => {
+test('offers and runs the tools of files only with a workspace', async () => {
 	const names = ['list_files', 'read_file', 'file_info', 'search_files'];
 	expect(Object.keys(toolbox.basic())).toEqual(expect.arrayContaining(names));
 	for (const name of names) expect(Object.keys(toolbox.basic({}))).not.toContain(name);

@@ -37,7 +37,7 @@ describe('search_files', () => {
 		});
 	});
 
-	test('looks in a folder, in a file, and where a glob says', async () => {
+	test('searches a folder, a file, and the files of a glob', async () => {
 		const { call } = callOn(box, files);
 		const search = async (more: object) =>
 			Object(await call('search_files', { query: 'one', ...more })).matches.map(
@@ -50,7 +50,7 @@ describe('search_files', () => {
 		expect(await search({ glob: '*.py' })).toEqual([]);
 	});
 
-	test('gives the lines around', async () => {
+	test('returns the lines around a match', async () => {
 		const { call } = callOn(box, { a: '1\n2\n3\n4\n5\n' });
 		expect(await call('search_files', { query: '3', context: 1 })).toMatchObject({
 			matches: [{ line: 3, text: '3', before: ['2'], after: ['4'] }],
@@ -63,7 +63,7 @@ describe('search_files', () => {
 		});
 	});
 
-	test('a regular expression finds the same lines as JavaScript does', async () => {
+	test('a regular expression finds the same lines as in JavaScript', async () => {
 		const lines = ['const a = 1;', 'xa.b', 'xaab', 'a', 'ab{2}', 'abb', 'tab\there', 'A+', '', 'é😀'];
 		const { call } = callOn(box, { a: lines.join('\n') });
 		for (const query of [
@@ -90,7 +90,7 @@ describe('search_files', () => {
 		}
 	});
 
-	test('says that there are more', async () => {
+	test('reports that more matches exist', async () => {
 		const { call } = callOn(box, { a: 'x\n'.repeat(60) });
 		expect(Object(await call('search_files', { query: 'x' })).matches).toHaveLength(50);
 		expect(await call('search_files', { query: 'x', limit: 2 })).toMatchObject({
@@ -100,7 +100,7 @@ describe('search_files', () => {
 		expect(await call('search_files', { query: 'x', limit: 60 })).toMatchObject({ truncated: false });
 	});
 
-	test('finds the lines of a long file, whatever their number', async () => {
+	test('finds all lines of a long file', async () => {
 		const { call } = callOn(box, { a: Array.from({ length: 50_000 }, (_, n) => `line ${n + 1}.\n`).join('') });
 		for (const line of [1, 25_000, 50_000])
 			expect(await call('search_files', { query: `line ${line}.` })).toMatchObject({
@@ -109,7 +109,7 @@ describe('search_files', () => {
 			});
 	});
 
-	test('a line of any length is searched whole for a text, and hides no file behind it', async () => {
+	test('searches a line of any length for a text, and the files after it', async () => {
 		const [before, after] = ['a'.repeat(700_000), 'b'.repeat(600_000)];
 		const { call } = callOn(box, {
 			'dist/app.min.js': `${before}needle${after}\nshort needle\n`,
@@ -130,7 +130,7 @@ describe('search_files', () => {
 		expect(found.matches[2].text).toMatch(/^…x+needle$/);
 	});
 
-	test('a line that is too long for a regular expression is named in a note, and hides no file behind it', async () => {
+	test('names a line that is too long for a regular expression, and searches the files after it', async () => {
 		const { call } = callOn(box, {
 			'dist/app.min.js': `${'a'.repeat(700_000)}needle 1\nneedle 2\n`,
 			'src/a.ts': 'needle 3\n',
@@ -149,7 +149,7 @@ describe('search_files', () => {
 		});
 	});
 
-	test('search_files shows the match in a long line, not the beginning of the line', async () => {
+	test('shows the match in a long line, not the beginning of the line', async () => {
 		const { call } = callOn(box, { a: `${'😀'.repeat(1_001)}x = 12;${'é'.repeat(1_000)}\n` });
 		for (const query of [{ query: 'x = 12' }, { query: '[a-z] = \\d+', regex: true }]) {
 			const [{ text }] = Object(await call('search_files', query)).matches;
@@ -158,12 +158,12 @@ describe('search_files', () => {
 		}
 	});
 
-	test('a regular expression that tries every way takes no longer than others', async () => {
+	test('a regular expression with exponential backtracking takes linear time', async () => {
 		const { call } = callOn(box, { a: `${'a'.repeat(20_000)}!\n` });
 		expect(await call('search_files', { query: '^(a+)+$', regex: true })).toEqual({ matches: [], truncated: false });
 	});
 
-	test('a search that is too much work ends, and says that there may be more', async () => {
+	test('ends a search that takes too long, and reports that more matches may exist', async () => {
 		const { call } = callOn(box, { a: `${'ab'.repeat(50)}\n`.repeat(40_000) });
 		expect(await call('search_files', { query: '(a{1,50}|b{1,50}){1,8}c', regex: true })).toEqual({
 			matches: [],
@@ -171,7 +171,7 @@ describe('search_files', () => {
 		});
 	});
 
-	test('a model whose search cannot be read is told so, and corrects itself', async () => {
+	test('names the mistake in the arguments, so that the model corrects them', async () => {
 		const found = await correct(
 			box,
 			workspace.inMemory(files),
@@ -214,7 +214,7 @@ describe('a glob', () => {
 		for (const path of others) expect([path, matches(path)]).toEqual([path, false]);
 	});
 
-	test('of any characters is compiled, or refused with its field', () => {
+	test('with any characters is compiled, or refused with its field', () => {
 		fc.assert(
 			fc.property(
 				fc.string({ unit: fc.constantFrom('a', '*', '?', '/', '[', ']', '{', '}', ',', '!', '^', '-', '\\', '.') }),
@@ -232,7 +232,7 @@ describe('a glob', () => {
 });
 
 describe('search_conversation', () => {
-	test('finds earlier messages, the newest first, by what stands in them', async () => {
+	test('finds earlier messages by their text, the newest first', async () => {
 		const { result } = await finish(
 			[
 				{ ...calling({ id: 'c1', name: 'search_conversation', input: { query: 'BLUE' } }), text: 'I look it up.' },
@@ -258,7 +258,7 @@ describe('search_conversation', () => {
 		]);
 	});
 
-	test('a long message is cut around what was found', async () => {
+	test('cuts a long message around the match', async () => {
 		const context = {
 			readConversation: () => [{ role: 'user', text: `${'a'.repeat(9_000)}needle${'b'.repeat(9_000)}` }],
 		};
@@ -269,7 +269,7 @@ describe('search_conversation', () => {
 		});
 	});
 
-	test('cannot be called where there is no conversation', async () => {
+	test('is unavailable without a conversation', async () => {
 		expect(await toolbox.perform('search_conversation', { query: 'a' }, toolbox.basic({}), {})).toMatchObject({
 			error: { kind: 'unknown_tool' },
 		});

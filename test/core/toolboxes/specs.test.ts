@@ -66,7 +66,7 @@ describe('spec', () => {
 		});
 	});
 
-	test.each(['gone', '__proto__', 'constructor'])('gives undefined where the box has no %s', (name) => {
+	test.each(['gone', '__proto__', 'constructor'])('is undefined if the box has no %s', (name) => {
 		expect(toolbox.spec(name, box)).toBeUndefined();
 	});
 
@@ -77,12 +77,12 @@ describe('spec', () => {
 });
 
 describe('strict', () => {
-	test('at every level all properties are required and no others are taken', () => {
+	test('requires all properties and accepts no others, at every level', () => {
 		expect(violations(toolbox.spec('order', box)?.function.parameters)).toEqual([]);
 		expect(violations(tool.schemaFromFn(order).inputSchema)).not.toEqual([]);
 	});
 
-	test('what may be left out takes null, at every level', () => {
+	test('an optional property accepts null, at every level', () => {
 		const parameters = JSON.stringify(toolbox.spec('order', box)?.function.parameters);
 		expect(toolbox.spec('order', box)?.function.parameters).toMatchObject({
 			properties: {
@@ -93,14 +93,14 @@ describe('strict', () => {
 		expect(parameters).toContain('null');
 	});
 
-	test('an optional enum takes null among its values', async () => {
+	test('an optional enum has the value null', async () => {
 		const speed = { type: 'string', enum: ['slow', 'fast'] };
 		expect(readParameters({ type: 'object', properties: { speed } })).toMatchObject({
 			properties: { speed: { type: ['string', 'null'], enum: ['slow', 'fast', null] } },
 		});
 	});
 
-	test('the arguments that the specs ask for are the arguments that the tools take', async () => {
+	test('the tools accept the arguments that the specs describe', async () => {
 		const args = {
 			lines: [
 				{ sku: 'a', note: null, gift: { to: null } },
@@ -179,7 +179,7 @@ describe('strict', () => {
 		expect(parameters).toMatchObject({ properties: { items: { type: 'string' } } });
 	});
 
-	test('the schema of the tool itself is not changed', () => {
+	test('does not change the schema of the tool', () => {
 		const before = structuredClone(tool.schemaFromFn(order).inputSchema);
 		toolbox.specs(box);
 		expect(tool.schemaFromFn(order).inputSchema).toEqual(before);

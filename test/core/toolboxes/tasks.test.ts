@@ -9,7 +9,7 @@ const box = toolbox.withTask();
 const begin = { title: 'Release', tasks: ['build', 'test'] };
 
 describe('task lists', () => {
-	test('are made, added to, put in front of and resolved; a resolved task keeps its place', async () => {
+	test('are created, extended at both ends and resolved; a resolved task keeps its place', async () => {
 		const { call } = callOn(box);
 		expect(await call('create_task_list', begin)).toEqual({
 			id: 'list-1',
@@ -44,14 +44,14 @@ describe('task lists', () => {
 		expect(await call('show_tasks', { listId: 'list-2' })).toEqual({ lists: [second] });
 	});
 
-	test('are no files, and no steps of undo_changes', async () => {
+	test('are not files, and not steps of undo_changes', async () => {
 		const { call, fail, files } = callOn(toolbox.withFiles(box));
 		await call('create_task_list', begin);
 		expect(await snapshot(files)).toEqual({});
 		expect(await fail('undo_changes', {})).toContain('nothing to undo');
 	});
 
-	test('are kept from run to run in the workspace, else in the state', async () => {
+	test('last from run to run in the workspace, else in the state', async () => {
 		const state = tool.inMemoryState();
 		for (const context of [
 			{ workspace: workspace.inMemory() },
@@ -70,7 +70,7 @@ describe('task lists', () => {
 		}
 	});
 
-	test('are for the run alone where nothing keeps them', async () => {
+	test('last for one run without a workspace and a state', async () => {
 		const { result } = await finish(
 			[
 				calling({ id: 'a', name: 'create_task_list', input: { title: 'Here' } }),
@@ -82,7 +82,7 @@ describe('task lists', () => {
 		expect(results(result.messages)[1]).toEqual(['b', { lists: [{ id: 'list-1', title: 'Here', tasks: [] }] }]);
 	});
 
-	test('a call that runs again after a crash adds nothing twice', async () => {
+	test('a call that runs again after a crash adds no task twice', async () => {
 		const files = workspace.inMemory();
 		const own = files.forCall('c');
 		const again: Workspace = { ...files, forCall: () => own };
@@ -105,7 +105,7 @@ describe('task lists', () => {
 		expect(await fail('create_task_list', { title: 'x' })).toMatch(/50 lists/);
 	});
 
-	test('a model that names a list or task that is not there is told those that are, and corrects itself', async () => {
+	test('name the known ids for an unknown list or task', async () => {
 		const files = workspace.inMemory();
 		await correct(box, files, 'create_task_list', begin);
 		const resolved = await correct(
@@ -125,7 +125,7 @@ describe('task lists', () => {
 		]);
 	});
 
-	test('notes say what is done', async () => {
+	test('show notes of each call', async () => {
 		const { events } = await finish(
 			[
 				calling({ id: 'a', name: 'create_task_list', input: begin }),
@@ -142,7 +142,7 @@ describe('task lists', () => {
 		]);
 	});
 
-	test('each change is an event with the whole list, in front of the result of its call', async () => {
+	test('each change is an event with the whole list before the result of its call', async () => {
 		const { events } = await finish(
 			[
 				calling({ id: 'a', name: 'create_task_list', input: begin }),
@@ -176,7 +176,7 @@ describe('task lists', () => {
 		expect(told.filter((one) => one === 'd' || one === 'c')).toHaveLength(2);
 	});
 
-	test('a tool of your own shows lists by emit; what is no list is not shown, and its call goes on', async () => {
+	test('a custom tool shows lists by emit, and an invalid list is dropped', async () => {
 		const list: TaskList = { id: 'mine', title: 'Steps', tasks: [{ id: '1', text: 'one', outcome: 'done' }] };
 		const own = tool.define({
 			name: 'own',
@@ -194,7 +194,7 @@ describe('task lists', () => {
 		expect(results(result.messages)).toEqual([['a', 'fine']]);
 	});
 
-	test('are offered only where something keeps them', () => {
+	test('are offered only with a workspace or a state', () => {
 		expect(Object.keys(box)).toEqual(['create_task_list', 'add_tasks', 'push_task', 'resolve_task', 'show_tasks']);
 		expect(toolbox.withTask({}, {})).toEqual({});
 		expect(Object.keys(toolbox.withTask({}, { state: tool.inMemoryState() }))).toHaveLength(5);

@@ -9,29 +9,29 @@ function ask(input: unknown, now = noon) {
 }
 
 describe('get_time', () => {
-	test('tells date, weekday and time in UTC where no zone is asked for', async () => {
+	test('returns date, weekday and time in UTC by default', async () => {
 		for (const input of [{}, { timeZone: null }]) {
 			const { output } = await ask(input);
 			for (const part of ['Saturday', '21 November 2026', '12:34:56', 'UTC']) expect(output).toContain(part);
 		}
 	});
 
-	test('tells the time in a zone, with its offset and the same moment in UTC', async () => {
+	test('returns the time in a zone, with its offset and the same moment in UTC', async () => {
 		const { output } = await ask({ timeZone: 'Asia/Kolkata' });
 		for (const part of ['18:04:56', 'Asia/Kolkata', '5:30', '2026-11-21T12:34:56.000Z']) expect(output).toContain(part);
 	});
 
-	test('the date is that of the zone', async () => {
+	test('returns the date of the zone', async () => {
 		expect((await ask({ timeZone: 'Pacific/Auckland' })).output).toContain('Sunday');
 		expect((await ask({ timeZone: 'Pacific/Auckland' })).output).toContain('22 November 2026');
 	});
 
-	test('gives the time of a zone in summer, too', async () => {
+	test('returns the summer time of a zone', async () => {
 		expect((await ask({ timeZone: 'Europe/Paris' })).output).toContain('13:34:56');
 		expect((await ask({ timeZone: 'Europe/Paris' }, new Date('2026-07-01T12:00:00Z'))).output).toContain('14:00:00');
 	});
 
-	test('gives midnight as 00, not 24', async () => {
+	test('writes midnight as 00, not as 24', async () => {
 		expect((await ask({}, new Date('2026-11-21T00:00:00Z'))).output).toContain('00:00:00');
 	});
 
@@ -43,7 +43,7 @@ describe('get_time', () => {
 		},
 	);
 
-	test('the clock is asked at every call', async () => {
+	test('reads the clock at every call', async () => {
 		let at = 0;
 		const own = timeTool(() => new Date(++at * 1_000));
 		const call = { id: 'c', name: 'get_time', input: {} };

@@ -29,28 +29,28 @@ const broken = (): never => {
 };
 
 describe('build', () => {
-	test('gives a record from name to tool, from functions and tools', () => {
+	test('makes a record of tools by name, from functions and tools', () => {
 		expect(Object.keys(box)).toEqual(['rename', 'log']);
 		expect(box.rename).toMatchObject({ name: 'rename', fn: rename });
 	});
 
-	test('takes a box as well, and nothing', () => {
+	test('accepts a box, and undefined', () => {
 		expect(toolbox.build(box)).toEqual(box);
 		expect(toolbox.build(undefined)).toEqual({});
 		expect(toolbox.build([])).toEqual({});
 	});
 
-	test('leaves out what is not available, asked with the context', () => {
+	test('leaves out tools that are unavailable in the context', () => {
 		const own = { ...log, isAvailable: ({ sessionId }: { sessionId?: string }) => sessionId === 's' };
 		expect(toolbox.build([own])).toEqual({});
 		expect(Object.keys(toolbox.build([own], { sessionId: 's' }))).toEqual(['log']);
 	});
 
-	test('a duplicate tool is refused', () => {
+	test('refuses a duplicate tool', () => {
 		expect(refusal(() => toolbox.build([log, { ...log }])).code).toBe('duplicate_tool');
 	});
 
-	test('tools named like parts of an object prototype are kept and found', () => {
+	test('keeps and finds names of an object prototype', () => {
 		const own = toolbox.build(prototypeNames.map((name) => ({ ...log, name })));
 		expect(Object.keys(own)).toEqual(prototypeNames);
 		expect(prototypeNames.map((name) => toolbox.find(name, own)?.name)).toEqual(prototypeNames);
@@ -58,19 +58,19 @@ describe('build', () => {
 });
 
 describe('find and isSequential', () => {
-	test('find gives the tool, or undefined', () => {
+	test('find returns the tool, or undefined', () => {
 		expect(toolbox.find('log', box)?.name).toBe('log');
 		for (const name of ['gone', '', ...prototypeNames]) expect(toolbox.find(name, box)).toBeUndefined();
 	});
 
-	test('isSequential says what the tool says; not sequential without a word, or without a tool', () => {
+	test('isSequential returns the field of the tool, else false', () => {
 		const asked = ['log', 'rename', 'gone', 'constructor'].map((name) => toolbox.isSequential(name, box));
 		expect(asked).toEqual([true, false, false, false]);
 	});
 });
 
 describe('perform', () => {
-	test('gives the value of the tool', async () => {
+	test('returns the value of the tool', async () => {
 		expect(await toolbox.perform('rename', { from: 'a', to: 'b' }, box)).toEqual({ ok: true, value: 'a b undefined' });
 	});
 
@@ -82,7 +82,7 @@ describe('perform', () => {
 		});
 	});
 
-	test('a tool that is not available in this context is an unknown tool', async () => {
+	test('treats an unavailable tool as unknown', async () => {
 		const own = { log: { ...log, isAvailable: () => false } };
 		expect(await toolbox.perform('log', {}, own)).toMatchObject({ error: { kind: 'unknown_tool' } });
 	});
@@ -98,7 +98,7 @@ describe('perform', () => {
 		},
 	);
 
-	test('an argument that the schema refuses is invalid_argument, and the message names it', async () => {
+	test('returns invalid_argument with the name of an invalid argument', async () => {
 		const outcome = await toolbox.perform('rename', { from: 'a', to: 7 }, box);
 		expect(outcome).toMatchObject({
 			ok: false,
@@ -106,62 +106,62 @@ describe('perform', () => {
 		});
 	});
 
-	test('a readArgs that throws is invalid_argument', async () => {
+	test('returns invalid_argument if readArgs throws', async () => {
 		const outcome = await toolbox.perform('log', {}, { log: { ...log, readArgs: broken } });
 		expect(outcome).toMatchObject({ ok: false, error: { kind: 'invalid_argument', message: 'hook broke' } });
 	});
 
-	test('a tool that throws is failed', async () => {
+	test('returns failed if the tool throws', async () => {
 		const outcome = await toolbox.perform('log', {}, { log: { ...log, fn: broken } });
 		expect(outcome).toEqual({ ok: false, error: { kind: 'failed', message: 'hook broke' } });
 	});
 
-	test('the context reaches the tool', async () => {
+	test('passes the context to the tool', async () => {
 		const own = {
 			log: { ...log, fn: (_: unknown, context: unknown) => v.parse(v.object({ sessionId: v.string() }), context) },
 		};
 		expect(await toolbox.perform('log', {}, own, { sessionId: 's' })).toMatchObject({ value: { sessionId: 's' } });
 	});
 
-	test('throws for nothing but an abort', async () => {
+	test('throws only for an abort', async () => {
 		const signal = AbortSignal.abort();
 		await expect(toolbox.perform('log', {}, box, { signal })).rejects.toMatchObject({ code: 'cancelled' });
 	});
 });
 
 describe('arguments', () => {
-	test('getArg gives the value; false and 0 are values', () => {
+	test('getArg returns the value, also false and 0', () => {
 		expect(toolbox.getArg({ a: 'x' }, 'a')).toEqual({ ok: true, value: 'x' });
 		expect(toolbox.getArg({ a: false }, 'a')).toEqual({ ok: true, value: false });
 		expect(toolbox.getArg({ a: 0 }, 'a')).toEqual({ ok: true, value: 0 });
 	});
 
-	test('getArg: nothing, null, an empty string and what only a prototype has are missing', () => {
+	test('getArg reports undefined, null, an empty string and inherited fields as missing', () => {
 		for (const args of [{}, { a: undefined }, { a: null }, { a: '' }]) {
 			expect(toolbox.getArg(args, 'a')).toEqual(toolbox.missingArgument('a'));
 		}
 		for (const key of prototypeNames) expect(toolbox.getArg({}, key)).toEqual(toolbox.missingArgument(key));
 	});
 
-	test('missingArgument is a missing_argument that names it', () => {
+	test('missingArgument returns a missing_argument with the name', () => {
 		expect(toolbox.missingArgument('city')).toMatchObject({
 			ok: false,
 			error: { kind: 'missing_argument', message: expect.stringContaining('city') },
 		});
 	});
 
-	test('validateRequired tells whether all are there, which is missing, and that there is no such tool', () => {
+	test('validateRequired reports a missing argument and an unknown tool', () => {
 		expect(toolbox.validateRequired('rename', { from: 'a', to: 'b' }, box)).toMatchObject({ ok: true });
 		expect(toolbox.validateRequired('rename', { from: 'a', to: '' }, box)).toEqual(toolbox.missingArgument('to'));
 		expect(toolbox.validateRequired('gone', {}, box)).toMatchObject({ error: { kind: 'unknown_tool' } });
 	});
 
-	test('withArgs gives the arguments that the handler would get to a function, and its answer back', async () => {
+	test('withArgs passes the arguments of the handler to a function, and returns its result', async () => {
 		const own = { log: { ...log, readArgs: () => ({ read: true }) } };
 		expect(await toolbox.withArgs('log', {}, async ({ read }) => read, own)).toEqual({ ok: true, value: true });
 	});
 
-	test('withArgs does not call the function where the arguments are wrong', async () => {
+	test('withArgs does not call the function for invalid arguments', async () => {
 		const use = () => 'used';
 		const kinds = [{ from: 'a' }, { from: 'a', to: 7 }].map(async (args) => toolbox.withArgs('rename', args, use, box));
 		expect(await Promise.all(kinds)).toMatchObject([
@@ -171,7 +171,7 @@ describe('arguments', () => {
 		expect(await toolbox.withArgs('gone', {}, use, box)).toMatchObject({ error: { kind: 'unknown_tool' } });
 	});
 
-	test('withArgs: what the function throws is failed', async () => {
+	test('withArgs returns failed if the function throws', async () => {
 		expect(await toolbox.withArgs('log', {}, broken, box)).toMatchObject({
 			error: { kind: 'failed', message: 'hook broke' },
 		});
@@ -190,13 +190,13 @@ describe('notes', () => {
 		}),
 	};
 
-	test('each gives what the hook of the tool says', () => {
+	test("return the note of the tool's hook", () => {
 		expect(toolbox.onRequest('log', { a: 1 }, noting)).toEqual(['asked', '{"a":1}']);
 		expect(toolbox.onResult('log', { a: 1 }, 2, noting)).toBe('{"a":1} 2');
 		expect(toolbox.onError('log', {}, 'why', noting)).toBe('no: why');
 	});
 
-	test('onRequest is told what readArgs makes of the arguments, as in a call', async () => {
+	test('onRequest gets the result of readArgs, as in a call', async () => {
 		const schema = { type: 'object', properties: { a: {} }, required: ['a'] };
 		const own = (readArgs: Tool['readArgs']) => ({
 			log: { ...noting.log, inputSchema: schema, ...(readArgs && { readArgs }) },
@@ -242,7 +242,7 @@ describe('notes', () => {
 		expect(toolbox.onRequest('log', { n: 'x' }, own)).toBeUndefined();
 	});
 
-	test('onRequest says nothing where a required argument is missing: the tool would not run', () => {
+	test('onRequest has no note if a required argument is missing', () => {
 		const schema = { type: 'object', properties: { a: {} }, required: ['a'] };
 		const seen: unknown[] = [];
 		const own = { log: { ...noting.log, inputSchema: schema, readArgs: (args: unknown) => seen.push(args) } };
@@ -251,7 +251,7 @@ describe('notes', () => {
 		expect(seen).toEqual([]);
 	});
 
-	test('without a hook, or a tool, there is nothing to say, and an error is said as usual', () => {
+	test('without a hook or a tool there is no note, and an error has the default note', () => {
 		for (const name of ['log', 'gone', 'constructor']) {
 			expect(toolbox.onRequest(name, {}, box)).toBeUndefined();
 			expect(toolbox.onResult(name, {}, 1, box)).toBeUndefined();
@@ -259,7 +259,7 @@ describe('notes', () => {
 		}
 	});
 
-	test('a hook that throws costs only its note', () => {
+	test('drop only the note of a hook that throws', () => {
 		const own = { log: { ...log, onRequest: broken, onResult: broken, onError: broken } };
 		expect(toolbox.onRequest('log', {}, own)).toBeUndefined();
 		expect(toolbox.onResult('log', {}, 1, own)).toBeUndefined();

@@ -59,7 +59,7 @@ test.each<[what: string, name: string, args: Record<string, unknown>]>([
 			})),
 		},
 	],
-])('%s lets others work meanwhile, and ends with what to do', { timeout: 120_000 }, async (_, name, args) => {
+])('%s yields to other requests, and ends with a remedy', { timeout: 120_000 }, async (_, name, args) => {
 	const files = {
 		'letters.json': JSON.stringify([repeated]),
 		'numbers.json': JSON.stringify(Array.from({ length: 20_000 }, (_, n) => n)),
@@ -71,7 +71,7 @@ test.each<[what: string, name: string, args: Record<string, unknown>]>([
 	expect(turns).toBeGreaterThan(fewTurns);
 });
 
-test('search_files with a glob of many alternatives lets others work meanwhile', { timeout: 120_000 }, async () => {
+test('search_files with a glob of many alternatives yields to other requests', { timeout: 120_000 }, async () => {
 	const names = Array.from({ length: 300 }, (_, n) => `${'ab/'.repeat(30)}${'a'.repeat(150)}${n}.txt`);
 	const files = Object.fromEntries(names.map((name) => [name, 'x']));
 	const glob = `${'**/'.repeat(100)}${'*a'.repeat(90)}b`;
@@ -80,7 +80,7 @@ test('search_files with a glob of many alternatives lets others work meanwhile',
 	expect(turns).toBeGreaterThan(fewTurns);
 });
 
-test('apply_patch finds thousands of displaced hunks without a look at every line for each', async () => {
+test('apply_patch finds thousands of displaced hunks without a search of all lines for each', async () => {
 	const lines = Array.from({ length: 60_000 }, (_, n) => `line ${n} of a long file\n`);
 	const hunks = Array.from({ length: 3_000 }, (_, n) => {
 		const at = 20 * n + 3;
@@ -93,7 +93,7 @@ test('apply_patch finds thousands of displaced hunks without a look at every lin
 	expect(text.split('\n')).toHaveLength(60_001);
 });
 
-test('the diff of two texts that share nothing lets others work meanwhile', async () => {
+test('the diff of two different texts yields to other requests', async () => {
 	const toText = (word: string) => Array.from({ length: 50_000 }, (_, n) => `${word} ${n}`).join('\n');
 	const args = { summary: 's', edits: [{ path: 'a.txt', newText: toText('new') }] };
 	const { value, turns } = await countTurns(callOn(box, { 'a.txt': toText('old') }).call('plan_changes', args));

@@ -42,7 +42,7 @@ describe('planSkills', async () => {
 		expect(readBodies(first)[0]).toBe('{"body":"Body of a\\n"}');
 	});
 
-	test('the index says which tools a skill allows', async () => {
+	test('the index has the allowed tools of a skill', async () => {
 		const text = markdown('a', { more: 'allowed-tools: pay Bash(git:*)\n' });
 		const plan = await readPlan(undefined, [folder('a', { 'SKILL.md': text })]);
 		expect(readIndex(plan).skills[0]).toMatchObject({ 'allowed-tools': 'pay Bash(git:*)' });
@@ -74,7 +74,7 @@ describe('planSkills', async () => {
 		expect(JSON.parse(plan.retired?.[1] ?? '')).toEqual({ at: retired });
 	});
 
-	test('a body that another skill still has is kept', async () => {
+	test('keeps a body that another skill uses', async () => {
 		const twin = (name: string) => folder(name, { 'SKILL.md': markdown(name, { body: 'Same' }) });
 		const both = await readPlan(undefined, [twin('a'), twin('b')]);
 		expect(readKeys(both, 'body')).toHaveLength(1);
@@ -96,7 +96,7 @@ describe('planSkills', async () => {
 		expect(plan.retired?.[1]).not.toContain('skill:body:');
 	});
 
-	test('a folder without SKILL.md and front matter that cannot be read are problems, not crashes', async () => {
+	test('a folder without SKILL.md and an unreadable front matter are problems', async () => {
 		const plan = await readPlan(undefined, [
 			{ name: 'a', path: 'a', files: {} },
 			{ name: 'b', path: 'b', files: { 'SKILL.md': '---\nname: [' } },
@@ -120,13 +120,13 @@ describe('planSkills', async () => {
 		},
 	);
 
-	test('when, modalities and requires stand in the index, as lists', async () => {
+	test('the index has when, modalities and requires as lists', async () => {
 		const more = 'metadata:\n  when: "one, two"\n  modalities: image\n  requires: b\n';
 		const plan = await readPlan(undefined, [folder('a', { 'SKILL.md': markdown('a', { more }) })]);
 		expect(readIndex(plan).skills[0]).toMatchObject({ when: ['one', 'two'], modalities: ['image'], requires: ['b'] });
 	});
 
-	test('a body that KV lost is written again, though nothing changed', async () => {
+	test('writes a body again that KV has lost', async () => {
 		const { keys, ...stored } = storedBy(first);
 		const [lost] = readKeys(first, 'body');
 		const left = keys.filter((key) => key !== lost);
@@ -144,7 +144,7 @@ describe('planSkills', async () => {
 		expect(plan.deletes).toEqual([]);
 	});
 
-	test('an index over 1.9 MB has cut descriptions of one length, and the search document has them whole', async () => {
+	test('an index over 1.9 MB has cut descriptions, and the search document has the whole descriptions', async () => {
 		const description = 'word '.repeat(200).trim();
 		const many = Array.from({ length: 3_000 }, (_, at) =>
 			folder(`skill-${at}`, { 'SKILL.md': markdown(`skill-${at}`, { description }) }),

@@ -6,7 +6,7 @@ const turn = { messages: [], model: 'm' };
 
 afterEach(() => vi.useRealTimers());
 
-describe('what is broken in KV', () => {
+describe('broken values in KV', () => {
 	test.each([
 		['a broken entry', { name: 'bad', hash: 7 }],
 		['no entry at all', 'text'],
@@ -17,7 +17,7 @@ describe('what is broken in KV', () => {
 		expect(problems).toHaveLength(1);
 	});
 
-	test('what is reported names the skill, also apart from its words', async () => {
+	test('a report names the skill in its message and as a value', async () => {
 		const told: (readonly [string | undefined, string])[] = [];
 		const { resolver } = store([entry('tone'), { name: 'bad', hash: 7 }, entry('tone')], {
 			names: ['tone', 'lost', 'gone'],
@@ -28,7 +28,7 @@ describe('what is broken in KV', () => {
 		for (const [skill, message] of told) expect(message).toContain(skill);
 	});
 
-	test('a missing body is reported, with the name of the skill, and answered as unknown', async () => {
+	test('a missing body is reported, and the skill is unknown', async () => {
 		const { resolver, problems } = store([entry('gone')]);
 		expect(await resolver.readFn('gone')).toBeUndefined();
 		expect(problems).toEqual([expect.stringContaining('gone')]);
@@ -43,7 +43,7 @@ describe('what is broken in KV', () => {
 		expect(problems).toHaveLength(1);
 	});
 
-	test('an index that was never published is an empty one', async () => {
+	test('a missing index is an empty set', async () => {
 		const { resolver, values } = store([]);
 		values.delete('skill:index');
 		expect(await resolver.listFn(turn)).toEqual([]);
@@ -69,7 +69,7 @@ describe('what is broken in KV', () => {
 		expect(problems).toEqual([expect.stringContaining('KV GET failed: 500')]);
 	});
 
-	test('a failed read of the index is not kept: the next turn tries again', async () => {
+	test('the next turn reads the index again after a failed read', async () => {
 		const { kv, resolver } = store([entry('tone')]);
 		const get = vi.spyOn(kv, 'get').mockRejectedValueOnce(new Error('down'));
 		expect(await resolver.listFn(turn)).toEqual([]);
@@ -85,15 +85,15 @@ describe('what is broken in KV', () => {
 	});
 });
 
-describe('how much is listed', () => {
+describe('the listed skills', () => {
 	const two = [entry('tone'), entry('audit')];
 	const size = skill.buildIndex([entry('tone'), entry('audit')]).length;
 
-	test('everything while the index is small', async () => {
+	test('all skills of a small index', async () => {
 		expect(names(await store(two, { listLimit: size }).resolver.listFn(turn))).toEqual(['tone', 'audit']);
 	});
 
-	test('only alwaysOn beyond listLimit; the rest is still read and searched, and counted', async () => {
+	test('only alwaysOn after listLimit; the others are read, searched and counted', async () => {
 		const { resolver } = store(two, { listLimit: size - 60, alwaysOn: ['tone'] });
 		expect(names(await resolver.listFn(turn))).toEqual(['tone']);
 		expect(await resolver.moreFn?.(turn)).toBe(1);
@@ -101,20 +101,20 @@ describe('how much is listed', () => {
 		expect(names(await resolver.searchFn?.('audit'))).toEqual(['audit']);
 	});
 
-	test('alwaysOn is listed as far as it fits into listLimit', async () => {
+	test('lists alwaysOn as far as it fits into listLimit', async () => {
 		const line = skill.indexLine(entry('tone')).length + 1;
 		const { resolver } = store(two, { listLimit: line, alwaysOn: ['tone', 'audit', 'gone', 'tone'] });
 		expect(names(await resolver.listFn(turn))).toEqual(['tone']);
 		expect(await resolver.moreFn?.(turn)).toBe(1);
 	});
 
-	test('a set beyond listLimit without alwaysOn lists nothing', async () => {
+	test('lists nothing of a set over listLimit without alwaysOn', async () => {
 		const { resolver } = store(two, { listLimit: 10 });
 		expect(await resolver.listFn(turn)).toEqual([]);
 		expect(await resolver.moreFn?.(turn)).toBe(2);
 	});
 
-	test('the system prompt says how many more there are, and how to find them', async () => {
+	test('the system prompt counts the unlisted skills, and names the search', async () => {
 		const { resolver } = store(two, { listLimit: 30, alwaysOn: ['tone'] });
 		const provider = providers.scripted(['hi']);
 		await chat.run({ model: 'scripted', providers: [provider], skillResolver: resolver }, [chat.userMessage('go')])
@@ -128,7 +128,7 @@ describe('how much is listed', () => {
 		);
 	});
 
-	test('names serves only these, and lists them whatever the limit', async () => {
+	test('names serves only the named skills, and lists all of them', async () => {
 		const { resolver } = store(two, { names: ['audit'], listLimit: 0 });
 		expect(names(await resolver.listFn(turn))).toEqual(['audit']);
 		expect(await resolver.readFn('tone')).toBeUndefined();

@@ -21,7 +21,7 @@ describe('kvResolver', () => {
 		expect(await resolver.readFn('tone')).toMatchObject({ name: 'tone', body: 'Be warm.', requires: ['audit'] });
 	});
 
-	test('reads the files beside a body, and which tools it allows', async () => {
+	test('reads the files beside a body, and the allowed tools', async () => {
 		const { resolver, values } = store([entry('tone', { 'allowed-tools': 'pay Read' })]);
 		values.set('skill:body:h-tone', { body: 'Be warm.', files: { 'references/a.md': 'A' } });
 		expect(await resolver.readFn('tone')).toMatchObject({
@@ -82,7 +82,7 @@ describe('kvResolver', () => {
 		expect(await resolver.readFn('tone')).toMatchObject({ body: 'Count.' });
 	});
 
-	test('a prefix stands in front of every key', async () => {
+	test('every key begins with the prefix', async () => {
 		const { resolver, reads } = store([entry('tone')], { prefix: 'mine/' });
 		expect(await resolver.readFn('tone')).toMatchObject({ body: 'Be warm.' });
 		expect(reads).toEqual(['mine/index', 'mine/body:h-tone']);
@@ -100,7 +100,7 @@ describe('kvResolver', () => {
 	});
 });
 
-describe('what searchFn goes by', () => {
+describe('searchFn', () => {
 	const tone = entry('tone', { description: 'How we write to customers' });
 	const audit = entry('audit', { description: 'Checking the books' });
 	const searchable = (options: skill.KvResolverOptions = {}, description = 'Checking the books') => {
@@ -114,7 +114,7 @@ describe('what searchFn goes by', () => {
 		return made;
 	};
 
-	test('full text: word forms match, the score is given, and the description whole', async () => {
+	test('searches the full text with word forms, and returns scores and whole descriptions', async () => {
 		const { resolver } = searchable();
 		expect(await resolver.searchFn?.('who checked our book?')).toMatchObject([
 			{ name: 'audit', description: 'Checking the books', score: expect.any(Number) },
@@ -130,14 +130,14 @@ describe('what searchFn goes by', () => {
 		expect(reads).toEqual(['skill:index', 'skill:search:s1']);
 	});
 
-	test('gives no more hits than limit, and none below minScore', async () => {
+	test('returns at most limit results, and none below minScore', async () => {
 		const { resolver } = searchable();
 		expect(names(await resolver.searchFn?.('books customers', { limit: 1 }))).toHaveLength(1);
 		expect(await resolver.searchFn?.('books customers', { minScore: 1_000 })).toEqual([]);
 		expect(await resolver.searchFn?.(' ')).toEqual([]);
 	});
 
-	test('with an embedFn it searches by meaning, with the model of the vectors', async () => {
+	test('searches by meaning with an embedFn and the model of the vectors', async () => {
 		const embedFn = vi.fn(async () => [[0.1, 5]]);
 		const { resolver } = searchable({ embedFn });
 		const found = await resolver.searchFn?.('customers');

@@ -29,7 +29,7 @@ describe('full text', () => {
 		expect(find(skills, 'how do you use the')).toEqual([]);
 	});
 
-	test('skills that are not served are not found', () => {
+	test('finds only served skills', () => {
 		const search = readFullText(JSON.parse(writeFullText(skills)));
 		expect(search('forms customers', (name) => name !== 'tone').map(([name]) => name)).toEqual(['pdf-forms']);
 	});
@@ -86,7 +86,7 @@ describe('vectors', () => {
 		expect(createVectors([[1, 1]])([0, 0], () => true)).toEqual([]);
 	});
 
-	test('half a vector, and a query of another length, are refused', () => {
+	test('refuses half a vector, and a query of another length', () => {
 		expect(() => readVectors({ model: 'm', names: ['a', 'b'], texts: [], values: btoa('abc') })).toThrow('3 numbers');
 		expect(() => createVectors([[1, 1]])([1], () => true)).toThrow('dimensions');
 		expect(createVectors([])([1], () => true)).toEqual([]);

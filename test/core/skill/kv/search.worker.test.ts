@@ -9,7 +9,7 @@ const skills = [
 	{ name: 'audit', description: 'Checking the books', hash: 'h2' },
 ];
 
-test('full text and vectors out of KV are searched in workerd', async () => {
+test('searches the full text and the vectors of KV in workerd', async () => {
 	const rows = skills.flatMap((skill) => [...toBytes(demoEmbedding(toEmbeddedText(skill)))]);
 	const values = btoa(rows.map((byte) => String.fromCharCode(byte & 255)).join(''));
 	const names = skills.map(({ name }) => name);

@@ -28,7 +28,7 @@ describe('a page as markdown', () => {
 		expect(read(html)).toBe('| | |\n| - | - |\n| a b | • x • y |');
 	});
 
-	test('a table that arranges the page is no table, one in it is', () => {
+	test('ignores a table for layout, and keeps a table in it', () => {
 		const html = '<table><tr><td>Menu<td><h2>News</h2><table><tr><th>A<th>B<tr><td>1<td>2</table>End</table>';
 		expect(read(html)).toBe('Menu\n\n## News\n\n| A | B |\n| - | - |\n| 1 | 2 |\n\nEnd');
 	});
@@ -91,18 +91,18 @@ describe('a page as markdown', () => {
 		expect(read('&eacute;&amp;lt;&#x1F600;&#0;&notit; &copy 2 &bogus;')).toBe('é&lt;😀\ufffd¬it; © 2 &bogus;');
 	});
 
-	test('text stands as it is, without backslashes', () => {
+	test('does not escape text', () => {
 		expect(read('<p>snake_case a*b*c [x] 1. #no `tick`')).toBe('snake_case a*b*c [x] 1. #no `tick`');
 	});
 
-	test('leaves out scripts, styles, forms, pictures without words and what is hidden', () => {
+	test('leaves out scripts, styles, forms, images without a text, and hidden elements', () => {
 		const html = `<script>s()</script><style>s{}</style><template>t</template><svg><title>s</title><text>s</text></svg>
 			<form><input value=i><button>Go</button><select><option>o</select><textarea>t</textarea></form><img src=x>
 			<p hidden>h</p><p aria-hidden=true>h</p><p style="color:red; display: none">h</p><h1>T<a class=headerlink href=#t>¶</a></h1>`;
 		expect(read(html)).toBe('# T');
 	});
 
-	test('reads the main part where the page says which that is, else all but navigation and footers', () => {
+	test('reads the marked main part, else everything except navigation and footers', () => {
 		const words = 'word '.repeat(60).trim();
 		expect(read(`<nav>Menu</nav><main><nav>In</nav>${words}</main><footer>Foot</footer>`)).toBe(`In\n\n${words}`);
 		expect(read(`<div>Ads</div><article>${words}</article>`)).toBe(words);
@@ -121,14 +121,14 @@ describe('a page as markdown', () => {
 		expect(readPage('<p>x')).toEqual({ text: 'x' });
 	});
 
-	test('a page that nests too deep is a failure that says so; 500 levels are read', () => {
+	test('reads 500 levels, and refuses a deeper page', () => {
 		expect(read(`${'<div>'.repeat(499)}deep`)).toBe('deep');
 		expect(() => read('<div>'.repeat(501))).toThrow(
 			/^url: the page nests more than 500 levels deep .* Read another page\.$/,
 		);
 	});
 
-	test('a list or a table that is cut goes on counting, and loses nothing', () => {
+	test('a list or a table that is written in pieces loses no entry and no number', () => {
 		const items = Array.from({ length: 5_000 }, (_, n) => `item${n}`);
 		const list = read(`<ol>${items.map((one) => `<li>${one}`).join('')}</ol>`);
 		expect(list.match(/item\d+/g)).toEqual(items);
@@ -208,15 +208,15 @@ const piece = fc.oneof(
 );
 const page = fc.array(piece, { maxLength: 60 }).map((pieces) => pieces.join(''));
 
-describe('whatever a page holds', () => {
-	test('it is read without a failure', () => {
+describe('any page', () => {
+	test('is read without a failure', () => {
 		fc.assert(
 			fc.property(page, (html) => typeof read(html) === 'string'),
 			{ numRuns: 1_500 },
 		);
 	});
 
-	test('each word of a page without tags is kept, in order', () => {
+	test('keeps each word without tags, in order', () => {
 		const word = fc.stringMatching(/^[a-z]{1,8}$/);
 		fc.assert(
 			fc.property(
@@ -229,7 +229,7 @@ describe('whatever a page holds', () => {
 		);
 	});
 
-	test('its pages are together its text, none longer than it may be', () => {
+	test('is split into pages that make the whole text, within the length', () => {
 		fc.assert(
 			fc.property(fc.string({ unit: 'grapheme', maxLength: 300 }), fc.integer({ min: 2, max: 50 }), (text, length) => {
 				const pages = splitPages(text, length);

@@ -16,7 +16,7 @@ async function search(service: SearchService, url: string, answer: Response, arg
 }
 
 describe('web_search', () => {
-	test('asks Brave with its key, and gives titles, addresses and short texts', async () => {
+	test('asks Brave with its key, and returns titles, addresses and snippets', async () => {
 		const answer = json({
 			web: { results: [{ title: '<strong>Tea</strong>', url: 'https://tea.example/', description: 'All  about tea' }] },
 		});
@@ -44,7 +44,7 @@ describe('web_search', () => {
 		expect(JSON.parse(String(body))).toEqual({ query: 'tea "green"', max_results: 3 });
 	});
 
-	test('asks any other service as it is described, also one on the same machine', async () => {
+	test('asks any other service by its description, also on the same machine', async () => {
 		const service = {
 			url: 'http://localhost:8888/find?n={limit}&q={query}',
 			headers: { 'x-key': 'KEY' },
@@ -59,7 +59,7 @@ describe('web_search', () => {
 		expect(headers.get('x-key')).toBe('KEY');
 	});
 
-	test('gives no more results than the limit, and none without an address of the web', async () => {
+	test('returns at most the limit, and only results with a web address', async () => {
 		const results = [
 			{ ...found(0), url: 'javascript:1' },
 			7,
@@ -83,7 +83,7 @@ describe('web_search', () => {
 		});
 	});
 
-	test('is offered only where a service is set up', async () => {
+	test('is offered only with a configured service', async () => {
 		expect(Object.keys(toolbox.withWeb({}, {}))).toEqual(['web_fetch']);
 		expect(Object.keys(toolbox.withWeb({}, { web: { search: { url: 'https://s.example/' } } }))).toEqual([
 			'web_fetch',
@@ -118,7 +118,7 @@ describe('web_search', () => {
 		expect(urls()).toEqual(['https://s.example/?x']);
 	});
 
-	test('an empty query is named, and a model that corrects it finds', async () => {
+	test('refuses an empty query, so that the model corrects it', async () => {
 		const { fetch } = createWeb({ 'https://s.example/?tea': json({ results: [found(1)] }) });
 		const call = (id: string, query: string) => calling({ id, name: 'web_search', input: { query } });
 		const context = { fetch, web: { search: { url: 'https://s.example/?{query}' } } };
@@ -128,7 +128,7 @@ describe('web_search', () => {
 		expect(second).toMatchObject({ results: [found(1)] });
 	});
 
-	test('a misspelled option is refused by its name', () => {
+	test('refuses a misspelled option, and names it', () => {
 		// @ts-expect-error No such option.
 		expect(() => toolbox.webTools({ robot: true })).toThrow(/^robot: no such field.*Did you mean robots\?/);
 	});

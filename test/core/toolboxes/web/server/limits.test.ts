@@ -57,7 +57,7 @@ const failures: [path: string, message: RegExp, options?: WebOptions][] = [
 ];
 
 describe('a page that cannot be read', () => {
-	test.each(failures)('%s is a failure from which a model goes on to another page', async (path, message, options) => {
+	test.each(failures)('%s is a failure, after which the model reads another page', async (path, message, options) => {
 		const tools = toolbox.build(toolbox.webTools(options));
 		const call = (id: string, to: string) => calling({ id, name: 'web_fetch', input: { url: `${sink.url}${to}` } });
 		const thrown: unknown[] = [];
@@ -74,7 +74,7 @@ describe('a page that cannot be read', () => {
 		expect(thrown).toEqual([]);
 	});
 
-	test.each(['/endless', '/huge'])('%s is not read further: its server sees the reader go', async (path) => {
+	test.each(['/endless', '/huge'])('stops reading %s and closes the connection', async (path) => {
 		const outcome = await toolbox.perform('web_fetch', { url: `${sink.url}${path}` }, toolbox.withWeb(), {
 			web: { allowLoopback: true },
 		});
@@ -82,7 +82,7 @@ describe('a page that cannot be read', () => {
 		await left;
 	});
 
-	test('a call that is cancelled ends at once, and its request with it', async () => {
+	test('a cancelled call ends at once with its request', async () => {
 		const stop = new AbortController();
 		const before = sink.hits.length;
 		const reading = toolbox.perform('web_fetch', { url: `${sink.url}/hang` }, toolbox.withWeb(), {
@@ -96,7 +96,7 @@ describe('a page that cannot be read', () => {
 	});
 });
 
-test('a page of 5 MB is read, and its pages are together its text', async () => {
+test('reads a page of 5 MB, whose pages make the whole text', async () => {
 	const words = Array.from({ length: 600_000 }, (_, n) => `w${n % 9_000}`).join(' ');
 	const big = await startSink((_, response) => response.writeHead(200, { 'content-type': 'text/plain' }).end(words));
 	const context = { web: { allowLoopback: true } };

@@ -56,8 +56,8 @@ const addresses = [
 ];
 const toAddress = (text: string) => text.replaceAll('PORT', String(sink.port));
 
-describe('what is not public', () => {
-	test.each(addresses)('%s is refused, and nothing is asked', async (address) => {
+describe('a private address', () => {
+	test.each(addresses)('refuses %s without a request', async (address) => {
 		const outcome = await toolbox.perform('web_fetch', { url: toAddress(address) }, box);
 		expect(outcome).toMatchObject({
 			ok: false,
@@ -69,7 +69,7 @@ describe('what is not public', () => {
 		expect(sink.hits).toEqual([]);
 	});
 
-	test.each(addresses)('a redirect to %s is refused, and nothing is asked', async (address) => {
+	test.each(addresses)('refuses a redirect to %s without a request', async (address) => {
 		const location = toAddress(address).trim();
 		const fetch: typeof globalThis.fetch = (input, init) =>
 			String(input) === 'https://a.example/start'
@@ -85,7 +85,7 @@ describe('what is not public', () => {
 		}
 	});
 
-	test('the rules for robots are asked for at no private address either', async () => {
+	test('requests no robots.txt at a private address', async () => {
 		const strict = toolbox.build(toolbox.webTools({ robots: true }));
 		const outcome = await toolbox.perform('web_fetch', { url: `${sink.url}/x` }, strict);
 		expect(outcome.ok).toBe(false);
@@ -98,7 +98,7 @@ describe('what is not public', () => {
 	});
 });
 
-test('this machine is reached where it is allowed, and only then', async () => {
+test('reaches this machine only if allowed', async () => {
 	const outcome = await toolbox.perform('web_fetch', { url: `${sink.url}/ok` }, box, { web: { allowLoopback: true } });
 	expect(outcome).toMatchObject({ ok: true, value: { url: `${sink.url}/ok`, text: 'reached' } });
 	expect(sink.hits).toEqual(['/ok']);
