@@ -54,7 +54,7 @@ export async function signLinks(
 	{ expiresAt, for: whom, madeBy }: LinkTerms,
 ): Promise<DecisionLinks> {
 	const base = findPublicUrl();
-	const key = store.makeTokenKey();
+	const key = store.tokenKey;
 	const about = {
 		session: store.session().id,
 		turn: store.messages.lastTurn(),

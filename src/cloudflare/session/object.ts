@@ -36,10 +36,17 @@ import { Imports } from './inbox/import.ts';
 import { Inbox, type Request, type StoreRequest } from './inbox/inbox.ts';
 import { Lifecycle } from './inbox/lifecycle.ts';
 import { type LinkConnector, type SessionLinks, takeLinks } from './inbox/link-connector.ts';
-import { answerQuestion, continueRun, converse, createSession, finishLogin, sendMessage } from './inbox/messages.ts';
+import {
+	answerQuestion,
+	continueRun,
+	converse,
+	createSession,
+	finishLogin,
+	sendMessage,
+	storePost,
+} from './inbox/messages.ts';
 import { streamEvents, streamRun, toRunOutcome } from './inbox/outcome.ts';
 import { callTool, listTools } from './inbox/outside.ts';
-import { storePost } from './inbox/page.ts';
 import type { InboxContext, InboxTransaction } from './inbox/transaction.ts';
 import type { RunnerOptions } from './run/prepare.ts';
 import { Runner } from './run/runner.ts';
@@ -54,12 +61,11 @@ const maySend: readonly Right[] = ['sendMessage'];
 const mayDecide: readonly Right[] = ['decide'];
 const mayManage: readonly Right[] = ['manageSession'];
 
-/** The options of a session. */
 export type SessionOptions = Omit<RunnerOptions, 'store'> & { readonly links?: LinkConnector };
 
 /**
- * The Durable Object of a session, a method an operation. A request that may begin a run goes through the `Inbox`; the
- * `Runner` runs it. Each method returns a value or a stream.
+ * The Durable Object of a session, with a method for each operation. The `Inbox` handles requests that may begin a run;
+ * the `Runner` carries out the run.
  */
 export class Session extends DurableObject<Env> implements SessionApi {
 	readonly #context: InboxContext;
@@ -156,7 +162,7 @@ export class Session extends DurableObject<Env> implements SessionApi {
 	}
 
 	answer(caller: Caller, input: Input, how: Handling): Promise<RpcResult<RunOutcome>> {
-		// A decision about the call of a child needs `decide`, and not `sendMessage`.
+		// A decision about the call of a child needs `decide` instead of `sendMessage`.
 		const rights = (tx: InboxTransaction) => (tx.askedCall === undefined ? maySend : mayDecide);
 		return this.#take({ caller, rights }, how, (tx) => answerQuestion(tx, input));
 	}

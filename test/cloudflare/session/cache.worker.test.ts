@@ -123,7 +123,6 @@ const writes: readonly ((store: SessionStore, n: number) => unknown)[] = [
 	(store, n) => store.update({ model: `model-${n}` }),
 	(store, n) => store.change({ budget: { tokens: n } }, n * 100_000),
 	(store, n) => store.change({ title: `Name ${n}` }, n * 100_000),
-	(store) => store.makeTokenKey(),
 	(store) => store.erase(1),
 	(store) => store.clear(),
 ];

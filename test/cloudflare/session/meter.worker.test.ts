@@ -295,22 +295,6 @@ describe('the lease of a run, whose owner has a limit of a day', () => {
 			expect(listOwed(store)).toEqual([['run_1.1', 300]]);
 		});
 	});
-
-	test('of a request that an earlier version stored is its own', async () => {
-		await withMeter({ owner: createLedger().owner }, async (meter, store, storage) => {
-			await meter.reserve(ask());
-			meter.settle({ inputTokens: 90, outputTokens: 10 }, calling);
-			await meter.reserve(ask());
-			meter.settle({ inputTokens: 50, outputTokens: 10 }, calling);
-			// They had ended with 2, too.
-			storage.sql.exec('UPDATE spending SET lease = NULL, owed = 2');
-			store.spending.endLease();
-			expect(listOwed(store)).toEqual([
-				['run_1.1', 100],
-				['run_1.2', 60],
-			]);
-		});
-	});
 });
 
 describe('a ledger', () => {

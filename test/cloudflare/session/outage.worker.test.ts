@@ -195,18 +195,4 @@ describe('a session that is created with its first message', () => {
 			expect(inputs, `write ${from}`).toHaveLength(1);
 		}
 	});
-
-	test('is made whole where an earlier version had failed half-way', async () => {
-		key = 'poisoned';
-		play('Done.');
-		const { id } = await (await create()).json<{ id: string }>();
-		await expect.poll(async () => (await readState(id)).status).toBe('completed');
-		await runInDurableObject(readObject(id), (_, { storage }) => {
-			for (const table of ['message', 'run', 'delivery', 'spending']) storage.sql.exec(`DELETE FROM ${table}`);
-		});
-		await restart(id);
-		play('Done.');
-		expect((await create()).status).toBe(202);
-		await expect.poll(async () => (await readState(id)).status).toBe('completed');
-	});
 });

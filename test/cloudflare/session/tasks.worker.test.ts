@@ -127,7 +127,7 @@ describe('a copy of a session with lists of tasks', () => {
 		expect(await readTasks(id)).toEqual({ lists: [after] });
 	});
 
-	test('is refused if a list in the export is malformed; an export of an earlier version has no lists and is accepted', async () => {
+	test('refuses an import with a malformed list', async () => {
 		const id = await begin();
 		const exported = await (await request(`/v1/sessions/${id}/export`)).json<Record<string, unknown>>();
 		const bad = { ...exported, notes: [{ key: 'runlet.tasks', value: 5 }] };
@@ -136,7 +136,5 @@ describe('a copy of a session with lists of tasks', () => {
 		expect(await refused.json()).toMatchObject({
 			error: { code: 'invalid_request', message: expect.stringContaining('runlet.tasks') },
 		});
-		const { notes: _, ...older } = exported;
-		expect((await request('/v1/sessions/import', older)).status).toBe(201);
 	});
 });

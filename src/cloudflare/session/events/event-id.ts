@@ -3,51 +3,49 @@ import { isDelta, isTerminal } from '../../../core/chat/event.ts';
 import type { RunEvent } from '../../../core/chat/index.ts';
 
 /**
- * How far a reader has come in a run: the `id` of an SSE event. It counts characters of text and the like, not events,
- * so it means the same in the live stream and in one that is rebuilt from stored messages.
+ * The position of a reader in a run: the `id` of an SSE event. It counts characters, not deltas, so it means the same
+ * in the live stream and in a stream from stored messages.
  */
 export interface EventId {
 	/** The run's number in its session, from 1. */
 	readonly run: number;
-	/** Turns that the reader has seen; a `step` event ends a turn. -1 after the run's last event. */
+	/** The finished turns; a `step` event ends a turn. -1 after the run's last event. */
 	readonly turn: number;
-	/** How often the turn was asked again. */
+	/** The restarts of the turn. */
 	readonly restarts: number;
-	/** Events of the turn that are neither deltas nor notes. */
+	/** The events of the turn that are neither deltas nor notes. */
 	readonly items: number;
-	/** Notes, task lists and warnings of the turn. They are stored with the next message, so they are counted separately. */
+	/** The notes, task lists and warnings of the turn. The next message stores them, so they are counted separately. */
 	readonly notes: number;
-	/** Characters of reasoning and of text. */
+	/** Characters of reasoning. */
 	readonly reasoning: number;
 	readonly text: number;
-	/** Tool calls begun, characters of the newest one's input, tool calls ended. */
+	/** The begun tool calls. */
 	readonly starts: number;
+	/** Characters of the newest call's input. */
 	readonly input: number;
 	readonly ends: number;
 }
 
-/** The numbers of an id as it is sent. */
+/** The number of fields of a sent id. */
 const idNumbers = 10;
 const ended = 'end';
 
-/** Returns the id of a reader that has seen nothing of a run. */
 export function toStart(run: number): EventId {
 	return { run, turn: 0, restarts: 0, items: 0, notes: 0, reasoning: 0, text: 0, starts: 0, input: 0, ends: 0 };
 }
 
-/** Returns whether a reader with this id has seen the run's last event. */
 export function isEnd({ turn }: EventId): boolean {
 	return turn < 0;
 }
 
-/** Returns the id as it is sent. */
 export function formatEventId(id: EventId): string {
 	if (isEnd(id)) return `${id.run}.${ended}`;
 	const { run, turn, restarts, items, notes, reasoning, text, starts, input, ends } = id;
 	return `${run}.${turn}.${restarts}.${items}.${notes}.${reasoning}.${text}.${starts}.${input}.${ends}`;
 }
 
-/** Reads a `Last-Event-ID`. Throws `invalid_request` for a text that is no id of ours. */
+/** Parses a `Last-Event-ID`. Throws `invalid_request` for any other text. */
 export function parseEventId(text: string): EventId {
 	const [first = '', ...rest] = text.trim().split('.');
 	const fields = rest.join('.') === ended ? [first, '-1', ...Array<string>(8).fill('0')] : [first, ...rest];
@@ -59,7 +57,6 @@ export function parseEventId(text: string): EventId {
 	return { run, turn, restarts, items, notes, reasoning, text: characters, starts, input, ends };
 }
 
-/** Creates the error for a `Last-Event-ID` that names no event of the session. */
 export function createNoSuchEvent(): RunletError {
 	return new RunletError(
 		'invalid_request',
@@ -68,7 +65,7 @@ export function createNoSuchEvent(): RunletError {
 	);
 }
 
-/** Returns the id behind an event that begins at `id`. */
+/** Returns the position behind an event. */
 export function advance(id: EventId, event: RunEvent): EventId {
 	switch (event.type) {
 		case 'text':
@@ -96,7 +93,7 @@ export function advance(id: EventId, event: RunEvent): EventId {
 }
 
 /**
- * Returns what a reader at `seen` still lacks of an event that begins at `at`: the whole event, the rest of its text, or
+ * Returns the unseen part of an event at the position `at`, for a reader at `seen`: all, the rest of its text, or
  * nothing.
  */
 export function cutSeenPart(event: RunEvent, at: EventId, seen: EventId): RunEvent | undefined {
@@ -134,10 +131,7 @@ export function cutSeenPart(event: RunEvent, at: EventId, seen: EventId): RunEve
 	}
 }
 
-/**
- * Returns whether an event has an id of its own. A stack, and a kind that this version does not know, are not stored, so they
- * have none.
- */
+/** Whether an event is stored and so has an id. Stacks and unknown kinds of events are not stored. */
 export function isStored(event: RunEvent): boolean {
 	if (event.type === 'tool_stack') return false;
 	return event.type === 'stop' || !isDelta(event) || deltaKinds.has(event.type);

@@ -9,29 +9,25 @@ import { type Reader, showChildEvent, showEvent } from '../../wire/shown-error.t
 import { type EventId, formatEventId } from './event-id.ts';
 import { RunLog } from './log.ts';
 
-/** The permission to read a stream, for a time. */
+/** The permission to read a stream for a time. */
 export interface Lease {
-	/** Returns why it is over; nothing while it is valid. */
+	/** Returns why the permission is over. Returns nothing while it is valid. */
 	ended(): RunletError | undefined;
-	/** Returns the milliseconds until it expires. */
 	left(): number;
-	/** Calls `wake` when it may have been revoked, until the returned function is called. */
+	/** Calls `wake` when the permission may have been revoked. The returned function stops that. */
 	watch(wake: () => void): () => void;
 }
 
-/** The options of a stream. */
 export interface Joined {
 	readonly lease?: Lease;
-	/** Adds the events of the sessions that work for the run. */
 	readonly join?: (own: EventSource) => EventSource;
-	/** The reader. Anybody if missing. */
 	readonly reader?: Reader;
 }
 
 /**
- * Streams a run's events behind an event id as `text/event-stream` bytes of a protocol, until the last one. A run that
- * has not begun yet is read from its start. Each reader pulls at its own pace; what piled up meanwhile comes in few large
- * events. Cancelling the stream ends the reader, never the run. So does the end of its lease, which the reader is told.
+ * Streams a run's events behind an event id as `text/event-stream` bytes of a protocol. Each reader pulls at its own
+ * pace: a slow reader gets few large events. Cancelling the stream, or the end of its lease, ends the reader, not the
+ * run.
  */
 export function follow(
 	run: RunLog | Promise<RunLog>,
@@ -47,7 +43,6 @@ export function follow(
 	};
 	if (run instanceof RunLog) open(run);
 	else run.then(open, () => {});
-	/** Bytes that are written and not taken yet. */
 	const unread: Uint8Array[] = [];
 	const push = (bytes: Uint8Array): void => {
 		if (bytes.length > 0) unread.push(bytes);
@@ -60,7 +55,7 @@ export function follow(
 		);
 	};
 	const write = (event: RunEvent, id: string | undefined, writer: RunWriter): Uint8Array => {
-		// Pieces of a text are cut for each reader.
+		// The pieces of a text differ between readers.
 		const isShared = protocol.isSame === true && event.type !== 'text' && event.type !== 'reasoning';
 		return isShared ? encodeOnce(event, id, writer) : encoder.encode(writer.event(event, id));
 	};
@@ -80,7 +75,7 @@ export function follow(
 		close(controller);
 		return true;
 	};
-	/** Waits for something to happen. Returns whether it did; if not, there is nothing more to do now. */
+	/** Waits for a change. Returns false if the reader waits on or has left. */
 	const happens = async (what: Promise<unknown>, controller: ReadableByteStreamController): Promise<boolean> => {
 		const why = await waits.waitFor(what);
 		if (why !== 'gone' && isShut(controller)) return false;
@@ -99,7 +94,7 @@ export function follow(
 					if (source.isOver()) push(encoder.encode(writer.end()));
 				}
 				const bytes = takePiece(unread);
-				// A protocol may skip an event. Then the reader goes on waiting.
+				// A protocol may skip an event. Then the reader waits on.
 				if (bytes !== undefined) controller.enqueue(bytes);
 				const isOver = unread.length === 0 && (source.isOver() || source.isLeft());
 				if (isOver) {
@@ -119,10 +114,10 @@ export function follow(
 
 const encoder = new TextEncoder();
 
-/** The most bytes that a reader takes at a time. */
+/** The most bytes of a piece of the stream. */
 const pieceBytes = 65_536;
 
-/** Returns the next piece, joined from small ones. A byte stream takes over its buffer, so shared bytes are copied. */
+/** Returns the next piece of the stream. A byte stream transfers its buffer, so shared bytes are copied. */
 function takePiece(unread: Uint8Array[]): Uint8Array | undefined {
 	const [only] = unread;
 	if (only === undefined) return undefined;
@@ -140,7 +135,7 @@ function takePiece(unread: Uint8Array[]): Uint8Array | undefined {
 	return joinBytes(...parts);
 }
 
-/** The bytes of large events, for as long as the event lives. Readers of one log share them. */
+/** The bytes of large events. The readers of a log share them. */
 const shared = new WeakMap<RunEvent, { readonly id: string | undefined; readonly bytes: Uint8Array }>();
 
 function encodeOnce(event: RunEvent, id: string | undefined, writer: RunWriter): Uint8Array {
@@ -151,27 +146,20 @@ function encodeOnce(event: RunEvent, id: string | undefined, writer: RunWriter):
 	return bytes;
 }
 
-/** A silent connection gets a comment this often, in milliseconds, so that no proxy closes it. */
+/** How often a silent connection gets a comment, in milliseconds, so that no proxy closes it. */
 const keepAliveMs = 15_000;
 
-/** What ends a wait: a change, a while of silence, the reader's leaving, or the end of its lease. */
-export type Waking = 'change' | 'silence' | 'gone' | 'over';
+/** The end of a wait: a change, silence, a reader that has left, or the end of its lease. */
+type Waking = 'change' | 'silence' | 'gone' | 'over';
 
-/** The waits of one reader, one after another. They share a timer, because most of them are over long before it ends. */
-export interface Waits {
-	/** Waits for a change. Rejects if that does. */
-	readonly waitFor: (change: Promise<unknown>) => Promise<Waking>;
-	/** Ends the wait, if there is one. */
-	readonly wake: (why: Waking) => void;
-	/** Ends the timer. */
-	readonly close: () => void;
-}
-
-/** @param left returns the milliseconds that the reader may still read; without it there is no limit. */
-function createWaits(left: () => number = () => keepAliveMs): Waits {
+/**
+ * Creates the waits of a reader, one at a time. They share a timer, because most waits are much shorter.
+ *
+ * @param left returns the milliseconds until the lease expires
+ */
+function createWaits(left: () => number = () => keepAliveMs) {
 	let wake: ((why: Waking) => void) | undefined;
 	let timer: ReturnType<typeof setTimeout> | undefined;
-	/** When the wait counts as silent. */
 	let due = 0;
 	const check = (): void => {
 		timer = undefined;
@@ -181,7 +169,7 @@ function createWaits(left: () => number = () => keepAliveMs): Waits {
 		else wake('silence');
 	};
 	return {
-		waitFor: (change) =>
+		waitFor: (change: Promise<unknown>): Promise<Waking> =>
 			new Promise((resolve, reject) => {
 				const end = (why: Waking): void => {
 					if (wake === end) wake = undefined;
@@ -193,12 +181,11 @@ function createWaits(left: () => number = () => keepAliveMs): Waits {
 				timer ??= setTimeout(check, ms);
 				change.then(() => end('change'), reject);
 			}),
-		wake: (why) => wake?.(why),
-		close: () => clearTimeout(timer),
+		wake: (why: Waking): void => wake?.(why),
+		close: (): void => clearTimeout(timer),
 	};
 }
 
-/** Makes the source of a reader that has seen the events of a log up to an id. */
 function createSource(log: RunLog, from?: EventId): EventSource {
 	const cursor = log.cursor(from);
 	return {

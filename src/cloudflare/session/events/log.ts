@@ -4,39 +4,38 @@ import { isDelta, isTerminal, joinPieces } from '../../../core/chat/event.ts';
 import type { RunEvent } from '../../../core/chat/index.ts';
 import { advance, cutSeenPart, type EventId, isEnd, isStored, toStart } from './event-id.ts';
 
-/** An event as a reader gets it, and its id; a kind of event that is not stored has none. */
+/** A shown event with its id. An event that is not stored has no id. */
 export interface LogEntry {
 	readonly event: RunEvent;
 	readonly id: EventId | undefined;
 }
 
-/** A reader: what it has seen, and where in the log to look next. */
 export interface Cursor {
 	seen: EventId;
+	/** The index of the next event in the log. */
 	index: number;
-	/** Where `events[index]` begins. */
+	/** The position of that event. */
 	at: EventId;
 	version: number;
-	/** Events without an id, of kinds that this version does not know: how many the reader has passed, and been shown. */
+	/** The number of passed events without an id. */
 	passed: number;
+	/** The number of shown events without an id. */
 	shown: number;
 }
 
-/** Events of an unfinished turn that are kept one by one. Beyond that, neighbouring pieces of a text are joined. */
+/** The most separate events of an unfinished turn. Then neighbouring pieces of a text are joined. */
 const joinAt = 4_096;
 
 /**
- * The events of one run, in order, for any number of readers (docs/events.md). A reader is a cursor and nothing else:
- * it takes what it has not seen whenever it can, so a slow one costs no memory and misses nothing. The log of a run
- * that is over is rebuilt from the stored messages and has the same ids.
+ * The events of a run in order, for any number of readers (docs/events.md). A reader is only a cursor, so a slow reader
+ * needs no memory and misses nothing. The log of a finished run is rebuilt from stored messages, with the same ids.
  */
 export class RunLog {
 	readonly run: number;
 	#events: RunEvent[] = [];
 	#version = 0;
-	/** Where the current try of the current turn begins in `#events`. */
+	/** The index of the first event of the current attempt of the current turn. */
 	#turnAt = 0;
-	/** Whether the model is writing: part of its turn was shown, and its end was not. */
 	#writing = false;
 	#restarts = 0;
 	#turns = 0;
@@ -51,42 +50,36 @@ export class RunLog {
 		this.append(events);
 	}
 
-	/** Whether the run's last event is there. */
 	get ended(): boolean {
 		return this.#ended;
 	}
 
-	/** Whether the log ends without the run's last event. Readers have to come back for the rest. */
+	/** Whether the log ends without the run's last event. Readers have to reconnect. */
 	get isLeft(): boolean {
 		return this.#isLeft;
 	}
 
-	/** Whether the model is writing: part of its turn was shown, and its end was not. */
+	/** Whether the model is writing: the beginning of its turn was shown, and the end was not. */
 	get writing(): boolean {
 		return this.#writing;
 	}
 
-	/** How many turns of the model are over. */
 	get turns(): number {
 		return this.#turns;
 	}
 
-	/** How often the current turn was asked again. */
 	get restarts(): number {
 		return this.#restarts;
 	}
 
-	/** How many turns were shown to their end, with their calls. */
 	get steps(): number {
 		return this.#steps;
 	}
 
-	/** The number of events in memory. The pieces of a finished text are one. */
 	get size(): number {
 		return this.#events.length;
 	}
 
-	/** Adds events and wakes the readers. */
 	append(events: readonly RunEvent[]): void {
 		for (const event of events) {
 			this.#events.push(event);
@@ -110,7 +103,7 @@ export class RunLog {
 		this.#wake();
 	}
 
-	/** Ends the log of a run whose end cannot be stored: a later attempt has its own log. */
+	/** Ends the log of a run whose end cannot be stored. The next attempt has its own log. */
 	leave(): void {
 		this.#isLeft = true;
 		this.#wake();
@@ -121,20 +114,19 @@ export class RunLog {
 		this.#changed = undefined;
 	}
 
-	/** Resolves when something was added after this call, or the log was left. */
+	/** Resolves at the next `append` or `leave`. */
 	change(): Promise<void> {
 		this.#changed ??= createDeferred<void>();
 		return this.#changed.promise;
 	}
 
-	/** Creates a reader that has seen everything up to `seen`. */
 	cursor(seen: EventId = toStart(this.run)): Cursor {
 		return { seen, index: 0, at: toStart(this.run), version: this.#version, passed: 0, shown: 0 };
 	}
 
 	/**
-	 * Returns what the reader has not seen, at most about `limit` characters, and moves the cursor. Neighbouring pieces of
-	 * a text are one. Returns nothing when the reader has seen all there is.
+	 * Returns the unseen events, at most about `limit` characters, and moves the cursor. Joins neighbouring pieces of a
+	 * text.
 	 */
 	read(cursor: Cursor, limit = 65_536): LogEntry[] {
 		if (cursor.version !== this.#version) Object.assign(cursor, { ...this.cursor(cursor.seen), shown: cursor.shown });
@@ -158,7 +150,7 @@ export class RunLog {
 		return out;
 	}
 
-	/** Returns what was shown of an unfinished turn, at most about `limit` characters. No message has it. */
+	/** Returns the shown events of an unfinished turn, at most about `limit` characters. */
 	draft(limit: number): RunEvent[] {
 		if (!this.#writing) return [];
 		const turn = this.#events.slice(this.#turnAt);
@@ -169,12 +161,11 @@ export class RunLog {
 		return shown.read(shown.cursor(), limit).map(({ event }) => event);
 	}
 
-	/** Returns whether the reader has seen the run's last event. */
 	settle(cursor: Cursor): boolean {
 		return isEnd(cursor.seen);
 	}
 
-	/** Joins neighbouring pieces of the current turn. Readers find their place again by the id. */
+	/** Joins neighbouring pieces of the current turn. Readers find their position by the id. */
 	#join(): void {
 		const joined: LogEntry[] = [];
 		for (const event of this.#events.splice(this.#turnAt)) push(joined, { event, id: undefined });
@@ -183,7 +174,7 @@ export class RunLog {
 	}
 }
 
-/** Returns whether an event has no id and the reader was shown it before. Counts it. */
+/** Whether an event has no id and the reader has seen it. Counts such events. */
 function isUnplaced(event: RunEvent, cursor: Cursor): boolean {
 	if (isStored(event)) return false;
 	cursor.passed++;
@@ -192,7 +183,7 @@ function isUnplaced(event: RunEvent, cursor: Cursor): boolean {
 	return before;
 }
 
-/** Adds an event. Joins it with the one before if both are pieces of one text. */
+/** Adds an event. Joins it with the last event if both are pieces of a text. */
 function push(out: LogEntry[], next: LogEntry): void {
 	const event = joinPieces(out.at(-1)?.event, next.event);
 	if (event === undefined) out.push(next);
@@ -224,24 +215,24 @@ function measureEvent(event: RunEvent): number {
 	return event.type === 'tool_use_input' ? event.partialInputJson.length : 1;
 }
 
-/** Whether an event is about what the provider did: it has no id, but a draft keeps it. */
+/** Whether an event is from the provider's own tools. It has no id, but a draft keeps it. */
 function isProvided({ type }: RunEvent): boolean {
 	return type === 'provider_tool' || type === 'source';
 }
 
-/** Leaves the beginning of a long output of the provider's tool, as a text. */
+/** Shortens the output of a provider's tool to the beginning of its JSON. */
 function shortenOutput(event: RunEvent): RunEvent {
 	if (event.type !== 'provider_tool') return event;
 	const output = JSON.stringify(event.output) ?? '';
 	return output.length <= longestOutput ? event : { ...event, output: `${truncateText(output, longestOutput)}…` };
 }
 
-/** Characters of an output in a draft. */
+/** The most characters of an output in a draft. */
 const longestOutput = 10_000;
 
 /**
- * Creates a filter that passes the pieces of one tool call until it has ended, then those of the next. Some models stream
- * several calls at once, and an event id counts the characters of one.
+ * Creates a filter that passes the pieces of one tool call after another. Some models stream several calls at once, but
+ * an event id counts the characters of one call.
  */
 export function createCallSorter(): (events: readonly RunEvent[]) => readonly RunEvent[] {
 	let open: string | undefined;
@@ -273,7 +264,7 @@ export function createCallSorter(): (events: readonly RunEvent[]) => readonly Ru
 				if (held === undefined) waiting.set(event.id, [event]);
 				else held.push(event);
 			} else {
-				// A call is over with its turn, even without its own end.
+				// The end of a turn ends its calls.
 				if (event.type === 'stop') flush(out);
 				if (event.type === 'turn.restarted') {
 					open = undefined;

@@ -12,59 +12,55 @@ import type { SessionStore } from '../store/store.ts';
 import { RunLog } from './log.ts';
 
 /**
- * Rebuilds the events of a run from the store: the same text, calls, results and end that were streamed, in fewer
- * pieces. An event id of the live stream means the same here.
+ * Rebuilds the events of a run from the store: the same text, calls, results and end as in the live stream, in fewer
+ * pieces, with the same event ids.
  *
- * @param records the session's messages from `run.firstSeq` on; those of other runs are skipped.
+ * @param records the session's messages from `run.firstSeq` on. Messages of other runs are skipped.
  */
 export function replay(run: RunRecord, records: readonly MessageRecord[]): RunEvent[] {
-	const told = retell(run, records);
-	if (run.end === undefined) return told.events;
+	const state = replayMessages(run, records);
+	if (run.end === undefined) return state.events;
 	const { before, draft, restarts = 0, steps, event } = run.end;
-	if (told.steps >= steps) told.open = undefined;
-	closeTurn(told, before, restarts);
-	told.events.push(...draft, restoreText(event, findLastReply(records, run.n)));
-	return told.events;
+	if (state.steps >= steps) state.open = undefined;
+	closeTurn(state, before, restarts);
+	state.events.push(...draft, restoreText(event, findLastReply(records, run.n)));
+	return state.events;
 }
 
-/** The state of a run that was cut off. */
 export interface CutOff {
-	/** The events that its readers saw, as far as they are stored. */
 	readonly events: readonly RunEvent[];
-	/** The part of `events` that is in no message. */
+	/** The last part of `events`, which is in no message. */
 	readonly draft: readonly RunEvent[];
-	/** Where the loop goes on. */
 	readonly resume: Resumption;
-	/** Whether the model was being asked. That turn is asked again. */
+	/** Whether the model was being asked. That turn restarts. */
 	readonly asking: boolean;
 }
 
 /**
- * Rebuilds what readers were shown of a run that was cut off, and how it goes on. A turn that the model may have been
- * asked for is asked again, whether anything of it was shown or not. Readers are told once more than `run.restarts` says.
+ * Rebuilds the shown events of an interrupted run, and finds where it continues. A turn for which the model may have
+ * been asked restarts, whether it was shown or not.
  *
- * @param isAsking whether the model was asked for a turn that has no message
+ * @param isAsking whether the model was asked for a turn without a message
  */
 export function replayCutOff(run: RunRecord, records: readonly MessageRecord[], isAsking: boolean): CutOff {
-	const told = retell(run, records);
-	const { events, usage, iteration, last, open: turn } = told;
+	const state = replayMessages(run, records);
+	const { events, usage, iteration, last, open: turn } = state;
 	const shown = run.draft?.iteration === iteration + 1 ? run.draft : undefined;
 	const asking = isAsking || shown !== undefined || run.restarts > 0;
 	if (!asking) return { events, draft: [], asking, resume: { iteration, usage, last, turn } };
 	const draft = shown?.restarts === run.restarts ? shown.events : [];
-	closeTurn(told, [], run.restarts);
+	closeTurn(state, [], run.restarts);
 	events.push(...draft);
 	return { events, draft, asking, resume: { iteration, usage, last } };
 }
 
-/** A turn whose end is not among the events yet. */
+/** A turn without its `step` event. */
 interface OpenTurn {
 	readonly calls: readonly ToolCall[];
 	readonly results: ToolResult[];
 	haltedReason?: string;
 }
 
-/** The events of a run while they are rebuilt. */
 interface Replay {
 	readonly run: RunRecord;
 	readonly events: RunEvent[];
@@ -76,12 +72,11 @@ interface Replay {
 		  })
 		| undefined;
 	open: OpenTurn | undefined;
-	/** How many turns are among the events to their end. */
 	steps: number;
 }
 
-function retell(run: RunRecord, records: readonly MessageRecord[]): Replay {
-	const told: Replay = {
+function replayMessages(run: RunRecord, records: readonly MessageRecord[]): Replay {
+	const state: Replay = {
 		run,
 		events: [{ type: 'run.started', runId: run.id, attempt: run.attempt }],
 		usage: {},
@@ -90,50 +85,53 @@ function retell(run: RunRecord, records: readonly MessageRecord[]): Replay {
 		open: findLeftOpen(run, records),
 		steps: 0,
 	};
-	for (const record of sortByStoring(records)) if (record.run === run.n) tell(told, record);
-	return told;
+	for (const record of sortByStoring(records)) if (record.run === run.n) addMessage(state, record);
+	return state;
 }
 
-function tell(told: Replay, { message, turn, input, before = [], restarts = 0, haltedReason }: MessageRecord): void {
-	const { events } = told;
+function addMessage(
+	state: Replay,
+	{ message, turn, input, before = [], restarts = 0, haltedReason }: MessageRecord,
+): void {
+	const { events } = state;
 	if (input === true) {
 		// The first messages of a run are no events. Later messages come between two turns.
-		if (message.role === 'user') closeTurn(told, before);
+		if (message.role === 'user') closeTurn(state, before);
 	} else if (message.role === 'tool') {
 		const result = readToolResult(message);
 		events.push(...before, { type: 'tool_result', ...result });
-		told.open?.results.push(result);
-		if (told.open !== undefined) told.open.haltedReason ??= haltedReason;
+		state.open?.results.push(result);
+		if (state.open !== undefined) state.open.haltedReason ??= haltedReason;
 	} else if (message.role === 'assistant') {
 		const { content: text, reasoning = '', toolCalls: calls = [], providerCalls = [], sources = [] } = message;
 		const { iteration = 0, model = '', stopReason = 'end_turn', usage = {}, cacheMiss } = turn ?? {};
-		closeTurn(told, before, restarts, iteration);
+		closeTurn(state, before, restarts, iteration);
 		if (reasoning !== '') events.push({ type: 'reasoning', text: reasoning });
 		events.push(...providerCalls.map((call) => ({ type: 'provider_tool' as const, ...call })));
 		if (text !== '') events.push({ type: 'text', text });
 		events.push(...sources.map((source) => ({ type: 'source' as const, ...source })));
 		events.push(...calls.flatMap((call) => callEvents(call, turn?.streamedInputs)));
 		events.push({ type: 'stop', reason: stopReason, usage });
-		told.iteration = iteration;
+		state.iteration = iteration;
 		const ran = { providerCalls: message.providerCalls, sources: message.sources };
-		told.last = { model, text, stopReason, usage, ...ran, ...(cacheMiss !== undefined && { cacheMiss }) };
-		told.usage = addUsage(told.usage, usage);
-		told.open = { calls, results: [] };
+		state.last = { model, text, stopReason, usage, ...ran, ...(cacheMiss !== undefined && { cacheMiss }) };
+		state.usage = addUsage(state.usage, usage);
+		state.open = { calls, results: [] };
 	} else events.push(...before);
 }
 
 /**
- * Adds the end of the open turn, if there is one, and the restarts of the next one. Notes and task lists come from tools, so they stand
- * before the end of the turn; warnings are about the next one.
+ * Adds the end of the open turn, if any, and the restarts of the next turn. Notes and task lists come from tools, so
+ * they precede the end of the turn; warnings belong to the next turn.
  */
-function closeTurn(told: Replay, before: readonly SideEvent[], restarts = 0, next = told.iteration + 1): void {
-	const { events, open } = told;
+function closeTurn(state: Replay, before: readonly SideEvent[], restarts = 0, next = state.iteration + 1): void {
+	const { events, open } = state;
 	events.push(...before.filter(({ type }) => type !== 'warning'));
 	if (open !== undefined) {
-		events.push(toStep(told, open));
-		told.steps++;
+		events.push(toStep(state, open));
+		state.steps++;
 	}
-	told.open = undefined;
+	state.open = undefined;
 	for (let n = 0; n < restarts; n++) events.push({ type: 'turn.restarted', iteration: next });
 	events.push(...before.filter(({ type }) => type === 'warning'));
 }
@@ -143,11 +141,11 @@ function toStep({ run, iteration, last }: Replay, { calls, results }: OpenTurn):
 	const toolResults = calls.flatMap(({ id }) => results.find((result) => result.id === id) ?? []);
 	const { providerCalls, sources } = last ?? {};
 	const ran = { ...(providerCalls && { providerCalls }), ...(sources && { sources }) };
-	const told = { iteration, model, text, toolCalls: calls, toolResults, stopReason, usage, ...ran };
-	return { type: 'step', ...told, ...(cacheMiss !== undefined && { cacheMiss }) };
+	const step = { iteration, model, text, toolCalls: calls, toolResults, stopReason, usage, ...ran };
+	return { type: 'step', ...step, ...(cacheMiss !== undefined && { cacheMiss }) };
 }
 
-/** Finds the open calls of an earlier run that a run began with. */
+/** Finds the open calls of an earlier run with which a run began. */
 function findLeftOpen({ n }: RunRecord, records: readonly MessageRecord[]): OpenTurn | undefined {
 	const inOrder = sortByStoring(records);
 	const begins = inOrder.findIndex(({ run, input }) => run > n || (run === n && input !== true));
@@ -168,16 +166,15 @@ function callEvents({ id, name, input }: ToolCall, streamed: Readonly<Record<str
 	];
 }
 
-/** The logs of finished runs while somebody reads them. Readers at the same time share one. */
+/** The logs of finished runs. Simultaneous readers share a log. */
 const logs = new WeakMap<SessionStore, Map<number, Shared>>();
 
 interface Shared {
-	/** A run that waits for somebody may still be cancelled. */
+	/** The status of a waiting run may still change. */
 	readonly status: RunRecord['status'];
 	readonly log: WeakRef<RunLog>;
 }
 
-/** Rebuilds the log of a finished run from the store. */
 export function createPastLog(store: SessionStore, n: number): RunLog {
 	const run = store.runs.get(n);
 	if (run === undefined) return new RunLog(n);

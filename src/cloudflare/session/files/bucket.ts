@@ -5,14 +5,13 @@ import type { FileBucket, UploadedPart } from '../../config/env.ts';
 import type { Bytes } from '../../objects/result.ts';
 import { createGone, type NewContent } from '../store/files.ts';
 
-/** Bytes of a file that the session's object holds itself. */
+/** The most bytes of a file in rows. Larger files are in the bucket. */
 export const mostInRows = 1_048_576;
-/** Bytes of a part of an upload. A bucket wants at least 5 MiB. */
+/** Bytes of a part of an upload. A bucket requires at least 5 MiB. */
 const partBytes = 8_388_608;
-/** When a client should try again, in seconds. */
+/** In seconds. */
 const retryAfter = 5;
 
-/** Reads some bytes of what is under a key. */
 export async function readObject(bucket: FileBucket | undefined, key: string, from: number, to: number) {
 	if (bucket === undefined)
 		throw new RunletError(
@@ -24,16 +23,13 @@ export async function readObject(bucket: FileBucket | undefined, key: string, fr
 	return found;
 }
 
-/** Where the bytes of a file go that come as a stream. */
 export interface Receiver {
-	/** Bytes of the file at most. */
 	readonly limit: number;
 	readonly bucket: FileBucket | undefined;
-	/** Makes the key of a file that is too large for rows. */
 	readonly beginKey: () => string;
 }
 
-/** Takes in the bytes of a file as they come: into memory while they are few, then into the bucket part by part. */
+/** Receives the bytes of a file: a small file in memory, a large file in the bucket, part by part. */
 export async function receiveContent(body: Bytes, { limit, bucket, beginKey }: Receiver): Promise<NewContent> {
 	const describer = createDescriber();
 	let held: Uint8Array[] = [];
@@ -81,12 +77,12 @@ async function beginUpload(bucket: FileBucket, key: string) {
 			if (rest.length > 0) await add(rest);
 			await reachBucket(() => upload.complete(parts));
 		},
-		/** A bucket forgets what was never completed by itself, too. */
+		/** Never rejects: a bucket removes incomplete uploads itself, too. */
 		abort: () => upload.abort().catch(() => {}),
 	};
 }
 
-/** Calls the bucket. Its failure is `storage_unavailable`, a 503 with `Retry-After`. */
+/** Calls the bucket. Throws `storage_unavailable` if it fails. */
 export async function reachBucket<T>(call: () => Promise<T>): Promise<T> {
 	try {
 		return await call();
@@ -96,7 +92,7 @@ export async function reachBucket<T>(call: () => Promise<T>): Promise<T> {
 	}
 }
 
-/** Yields the pieces of a body. Refuses one that its sender breaks off. */
+/** Yields the pieces of a body. Throws `invalid_request` for an interrupted body. */
 async function* readBody(body: Bytes): AsyncGenerator<Uint8Array, void> {
 	const reader = body.getReader();
 	try {

@@ -11,25 +11,24 @@ import type { SessionStore } from '../store/store.ts';
 import { type ChangeOptions, nameStep } from '../store/workspace.ts';
 import { mostInRows, reachBucket, readObject } from './bucket.ts';
 
-/** Bytes of a file before and after a change together. A larger one has no diff. */
+/** The most bytes of a file before and after a change together. A larger file has no diff. */
 const mostForDiff = 1_000_000;
-/** Bytes of all texts that the diffs of one page are made of. */
+/** The most bytes of all texts in the diffs of a page. */
 const mostForDiffs = 8_000_000;
 /** Bytes that are read at once to find a line. */
 const bytesAtOnce = 262_144;
 const newline = 10;
 
-/** The options of a change. */
 export interface FileStoreOptions {
 	readonly store: SessionStore;
 	readonly config: () => Pick<Config, 'files' | 'workspaceQuota' | 'roomLimits'>;
-	/** Throws, within the transaction of a change, if who makes it may do so no more. */
+	/** Throws within the transaction of a change that is not allowed any more. */
 	readonly assertMayChange: () => void;
 }
 
 /**
- * Keeps the files of a session in its object, and what is larger than 1 MB in the bucket. Bytes reach the bucket before
- * anything names them; what nothing names in the end is removed from it by way of the outbox.
+ * Keeps the files of a session in its object, and files over 1 MB in the bucket. Bytes reach the bucket before a row
+ * names their key. The outbox removes keys that no row names.
  */
 export class FileStore implements WorkspaceStore {
 	readonly #store: SessionStore;
@@ -87,7 +86,7 @@ export class FileStore implements WorkspaceStore {
 		const { files: bucket, workspaceQuota: quota } = this.#config();
 		const isLarge = (edit: CheckedEdit): boolean => edit.type === 'write' && edit.content.length > mostInRows;
 		if (bucket === undefined || !edits.some(isLarge)) return this.commit(edits, { caller, result });
-		// Impossible edits are refused before anything is written.
+		// Impossible edits fail before anything is written.
 		this.#store.workspace.assertPossible(edits, quota);
 		const uploads = new Map<CheckedEdit, NewContent>();
 		const keys: string[] = [];
@@ -112,7 +111,7 @@ export class FileStore implements WorkspaceStore {
 	async changes(limit: number, before?: string): Promise<readonly FileChange[]> {
 		const records = this.#store.workspace.journal.page(limit, before);
 		let left = mostForDiffs;
-		// All texts are read first, and each content once: a content that is forgotten meanwhile is gone.
+		// All texts are read before the first await, because a content may be removed meanwhile.
 		const read = new Map<number, string>();
 		const texts = records.map((record) => {
 			const size = (record.before?.size ?? 0) + (record.after?.size ?? 0);
@@ -145,13 +144,13 @@ export class FileStore implements WorkspaceStore {
 		return this.#store.workspace.recall(String(step));
 	}
 
-	/** Makes a change whose larger contents are in the bucket. */
+	/** Makes a change. Its large contents are in the bucket. */
 	commit(edits: readonly CheckedEdit[], how: Omit<ChangeOptions, 'quota'> = {}): readonly ChangedFile[] {
 		const { workspace } = this.#store;
 		return this.#transact(how.caller, (quota) => {
 			const changed = workspace.change(edits, { ...how, quota });
 			const { roomLimits } = this.#config();
-			// What was deleted is kept for an undo. A session that is full gives that up.
+			// A full session gives up the deleted contents that an undo needs.
 			const isFull = () => this.#store.bytes > (roomLimits.session ?? Infinity);
 			if (isFull()) workspace.forget(isFull);
 			if (edits.some(({ type }) => type === 'write')) assertRoom('session', roomLimits, this.#store.bytes);
@@ -159,14 +158,13 @@ export class FileStore implements WorkspaceStore {
 		});
 	}
 
-	/** A key that is about to be written. What is under it is removed again unless a change names it. */
+	/** Creates a key. Its content is removed again unless a change names the key. */
 	beginKey(): string {
 		const key = `${this.#store.bucketFolder}${crypto.randomUUID()}`;
 		this.#store.outbox.beginWriting(key, Date.now());
 		return key;
 	}
 
-	/** Says that nothing is written to these keys any more. */
 	endKeys(keys: readonly string[]): void {
 		for (const key of keys) this.#store.outbox.endWriting(key);
 	}
@@ -179,7 +177,7 @@ export class FileStore implements WorkspaceStore {
 		});
 	}
 
-	/** The texts of a change; nothing if one of them is no text, or in the bucket. */
+	/** Returns the texts of a change. Returns nothing if a content is no text or in the bucket. */
 	#readTexts({ path, from, before, after }: FileChangeRecord, known: Map<number, string>): TextChange | undefined {
 		const isText = [before, after].every(
 			(file) => file === undefined || (file.lines !== undefined && !file.content.key),
@@ -200,7 +198,7 @@ export class FileStore implements WorkspaceStore {
 	}
 }
 
-/** SAFETY: `find` is the only source of a `StoredFile`, and this store's gives its own. */
+/** SAFETY: only `find` creates a `StoredFile`, with the contents of this store. */
 function takeContent({ content }: StoredFile): ContentRef {
 	return content as ContentRef;
 }

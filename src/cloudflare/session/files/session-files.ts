@@ -20,22 +20,19 @@ import type { SessionStore } from '../store/store.ts';
 import { readObject, receiveContent } from './bucket.ts';
 import { FileStore } from './file-store.ts';
 
-/** Names that are tried for an attachment. */
+/** The most names that are tried for an attachment. */
 const mostNames = 1_000;
 
 /** Bytes that a reader of a file gets at a time. */
 const bytesAtOnce = 262_144;
 
-/** Some bytes of a file, and where they stand in it. */
 export interface FilePiece {
 	readonly path: string;
-	/** Bytes of the whole file. */
 	readonly size: number;
 	readonly at: number;
 	readonly bytes: Uint8Array;
 }
 
-/** The files of a session, for its runs and for people. */
 export class SessionFiles {
 	readonly #store: SessionStore;
 	readonly #config: () => Config;
@@ -45,44 +42,43 @@ export class SessionFiles {
 		this.#config = config;
 	}
 
-	/** The workspace of the session. What changes through it is no step. */
+	/** The workspace for people. Its changes are no steps. */
 	get workspace(): Workspace {
 		return createWorkspace(this.#openForPeople());
 	}
 
-	/** The workspace of a run's tools. It changes nothing once this attempt of the run is over. */
+	/** Returns the workspace of a run's tools. It changes nothing after this attempt of the run. */
 	openForRun(record: Pick<RunRecord, 'n' | 'boot' | 'attempt'>): Workspace {
 		return createWorkspace(this.#open(() => this.#store.runs.assertOpen(record)));
 	}
 
-	/** A page of the files, sorted by path. */
+	/** Returns a page of the files, sorted by path. */
 	list({ cursor = '', limit = 100 }: { readonly cursor?: string; readonly limit?: number }): FilePage {
 		const found = this.#store.workspace.files.listFiles(cursor, limit + 1);
 		const files = found.slice(0, limit);
 		return { files: files.map(showFile), cursor: found.length > limit ? files.at(-1)?.path : undefined };
 	}
 
-	/** A page of the changes, the newest first. */
 	listChanges({ cursor, limit }: { readonly cursor?: string; readonly limit?: number }): Promise<FileChanges> {
 		return this.workspace.changes({ cursor, limit });
 	}
 
-	/** Yields all files in pieces of at most so many bytes. Throws `not_found` if one is replaced while it is read. */
-	async *readPieces(most: number): AsyncGenerator<FilePiece> {
+	/** Yields all files in pieces of at most `pieceBytes`. Throws `not_found` if a file is replaced during reading. */
+	async *readPieces(pieceBytes: number): AsyncGenerator<FilePiece> {
 		const store = this.#openForPeople();
 		const { files } = this.#store.workspace;
 		for (let [placed] = files.listFiles('', 1); placed !== undefined; [placed] = files.listFiles(placed.path, 1)) {
 			const { path, file } = placed;
-			for (let at = 0; at === 0 || at < file.size; at += most) {
-				const bytes = await store.read(file, at, Math.min(at + most, file.size));
+			for (let at = 0; at === 0 || at < file.size; at += pieceBytes) {
+				const bytes = await store.read(file, at, Math.min(at + pieceBytes, file.size));
 				yield { path, size: file.size, at, bytes };
 			}
 		}
 	}
 
-	/** Opens a file for a reader, who gets no bytes of a version that it has already. */
-	async read(given: string, { range, known = [], isHead }: FileRequest): Promise<FileDownload> {
-		const path = checkPath(given);
+	/** Opens a file. The download has no body if the reader knows this version. */
+	async read(name: string, { range, known = [], isHead }: FileRequest): Promise<FileDownload> {
+		const path = checkPath(name);
 		const file = this.#find(path);
 		const tag = toTag(file);
 		const { from, to } = resolveRange(range, file.size);
@@ -91,28 +87,27 @@ export class SessionFiles {
 		return { ...about, body: await this.#stream(file, from, to) };
 	}
 
-	/** Takes in a file. What stands at its path is replaced. Throws `precondition_failed` where a condition does not hold. */
-	async write(given: string, body: Bytes, condition: IfMatch): Promise<WrittenFile> {
-		const assertHolds = () => this.#assertHolds(checkPath(given), condition);
-		// The file may be large: what fails already is told before it is taken in.
+	/** Stores or replaces a file. Throws `precondition_failed` if the condition does not hold. */
+	async write(name: string, body: Bytes, condition: IfMatch): Promise<WrittenFile> {
+		const assertHolds = () => this.#assertHolds(checkPath(name), condition);
+		// The condition is also checked before a large file is received.
 		assertHolds();
-		return this.#write(given, body, this.#openForPeople(assertHolds));
+		return this.#write(name, body, this.#openForPeople(assertHolds));
 	}
 
-	/** Takes in a file of a session that is being imported. */
-	import(given: string, body: Bytes): Promise<WrittenFile> {
+	import(name: string, body: Bytes): Promise<WrittenFile> {
 		const assertMayChange = (): void => {
 			if (!this.#store.isImporting) throw noSuchSession();
 		};
-		return this.#write(given, body, this.#open(assertMayChange));
+		return this.#write(name, body, this.#open(assertMayChange));
 	}
 
-	async #write(given: string, body: Bytes, files: FileStore): Promise<WrittenFile> {
-		const path = checkPath(given);
+	async #write(name: string, body: Bytes, files: FileStore): Promise<WrittenFile> {
+		const path = checkPath(name);
 		const { files: bucket, workspaceQuota, roomLimits } = this.#config();
 		assertRoom('session', roomLimits, this.#store.bytes);
 		const edit: CheckedEdit = { type: 'write', path, content: new Uint8Array() };
-		// Impossible changes are refused before anything is read.
+		// Impossible changes fail before the body is read.
 		this.#store.workspace.assertPossible([edit], workspaceQuota);
 		const keys: string[] = [];
 		const beginKey = (): string => {
@@ -130,14 +125,14 @@ export class SessionFiles {
 		}
 	}
 
-	/** Removes a file. Throws `precondition_failed` where a condition does not hold. */
-	remove(given: string, condition: IfMatch): void {
-		const path = checkPath(given);
+	/** Removes a file. Throws `precondition_failed` if the condition does not hold. */
+	remove(name: string, condition: IfMatch): void {
+		const path = checkPath(name);
 		this.#find(path);
 		this.#openForPeople(() => this.#assertHolds(path, condition)).commit([{ type: 'delete', path }]);
 	}
 
-	/** Throws `precondition_failed` for a file that is not, or is there, as a condition wants it (RFC 9110, 13.1). */
+	/** Throws `precondition_failed` if the condition does not hold for a file (RFC 9110, 13.1). */
 	#assertHolds(path: string, { ifMatch, ifNoneMatch }: IfMatch): void {
 		const found = this.#store.workspace.files.find(path);
 		const file = found === 'folder' ? undefined : found;
@@ -149,7 +144,6 @@ export class SessionFiles {
 		throw createMismatch('If-Match', `${path} was changed meanwhile. Read it again, and send its new ETag.`);
 	}
 
-	/** Puts the attachments of a message into the workspace, in the transaction that stores the message. */
 	keepAttachments(message: Message, inbound: Inbound | undefined): void {
 		if (inbound?.attachments !== undefined)
 			keepAttachments(this.#store, this.#config().workspaceQuota, message, inbound);
@@ -164,7 +158,7 @@ export class SessionFiles {
 		return found;
 	}
 
-	/** Files as people change them, as long as the session is there. `assertHolds` is asked in the transaction of a change. */
+	/** Opens the files for people, as long as the session exists. A change calls `assertHolds` in its transaction. */
 	#openForPeople(assertHolds = () => {}): FileStore {
 		const { createdAt } = this.#store.session();
 		return this.#open(() => {
@@ -194,12 +188,11 @@ export class SessionFiles {
 	}
 }
 
-/** A file as the routes show it. */
 function showFile({ path, file }: PlacedFile): FilePage['files'][number] {
 	return { path, size: file.size, mime: findMime(path, file), modifiedAt: new Date(file.modifiedAt).toISOString() };
 }
 
-/** The entity tag of a file: versions begin anew where a session is created again under its id. */
+/** Returns the entity tag of a file. The version alone is not unique if the session is created again under its id. */
 function toTag({ version, modifiedAt }: SessionFile): string {
 	return `${version}-${modifiedAt.toString(36)}`;
 }
@@ -208,7 +201,7 @@ function createMismatch(field: 'If-Match' | 'If-None-Match', says: string): Runl
 	return new RunletError('precondition_failed', `${field}: ${says} Nothing was changed.`, { field });
 }
 
-/** The bytes that are asked for; all of them where the range is outside of the file (RFC 9110, 14.2). */
+/** Returns the requested bytes. Returns all bytes for a range outside of the file (RFC 9110, 14.2). */
 function resolveRange(range: FileRange | undefined, size: number): { readonly from: number; readonly to: number } {
 	const all = { from: 0, to: size };
 	if (range === undefined) return all;
@@ -218,9 +211,8 @@ function resolveRange(range: FileRange | undefined, size: number): { readonly fr
 }
 
 /**
- * Puts the attachments of a message into the workspace, under `attachments/`, in the transaction that stores the message.
- * None replaces a file; one that is there already, byte for byte, is not put there again. What does not fit into the
- * workspace is in the message alone.
+ * Stores the attachments of a message under `attachments/`. An attachment never replaces a file, and is not stored if
+ * the same bytes are there. An attachment that does not fit into the workspace is only in the message.
  */
 function keepAttachments(store: SessionStore, quota: Quota, message: Message, inbound: Inbound | undefined): void {
 	const parts = 'parts' in message ? message.parts : undefined;
@@ -232,19 +224,18 @@ function keepAttachments(store: SessionStore, quota: Quota, message: Message, in
 		try {
 			store.workspace.change([{ type: 'write', path, content }], { quota });
 		} catch (error) {
-			// The message is accepted all the same.
 			if (!(error instanceof RunletError) || !['too_large', 'invalid_argument'].includes(error.code)) throw error;
 		}
 	}
 }
 
-/** The bytes of an attachment; nothing where the message has only its URL. */
+/** Returns the bytes of an attachment. Returns nothing for a URL. */
 function readContent({ contentText, contentBase64 }: Attachment): Uint8Array | undefined {
 	if (contentText !== undefined) return new TextEncoder().encode(contentText);
 	return contentBase64 === undefined ? undefined : fromBase64(contentBase64);
 }
 
-/** A path where nothing is; nothing where the same file is there already. */
+/** Returns an unused path. Returns nothing if the same file is there already. */
 function findFreePath({ workspace }: SessionStore, name: string, content: Uint8Array): string | undefined {
 	const dot = name.lastIndexOf('.');
 	const [base, extension] = dot > 0 ? [name.slice(0, dot), name.slice(dot)] : [name, ''];

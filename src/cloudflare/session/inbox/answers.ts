@@ -12,8 +12,8 @@ import type { Principal } from './authorization.ts';
 import type { InboxContext, InboxTransaction, Stored } from './transaction.ts';
 
 /**
- * Stores answers to open calls, all of them or none, or the decision about the call of a child that the session asks for.
- * The id of that is the child's call, or the call of this session that the child works for.
+ * Stores answers to open calls, all or none, or a decision about the call of a child. The id of a decision is the
+ * child's call, or the call of this session for which the child works.
  */
 export function submitAnswers(tx: InboxTransaction, answers: readonly CallAnswer[]): Stored {
 	const [answer] = answers;
@@ -26,7 +26,7 @@ export function submitAnswers(tx: InboxTransaction, answers: readonly CallAnswer
 	return decideForChild(tx, askedCall, { ...answer, id });
 }
 
-/** Stores answers to open calls. The last one begins a run. Refuses arguments that nobody has checked. */
+/** Stores answers to open calls. The last answer begins a run. Refuses unchecked arguments. */
 export function storeAnswers(
 	tx: InboxTransaction,
 	answers: readonly CallAnswer[],
@@ -49,7 +49,7 @@ export function storeAnswers(
 	if (isLast) return tx.storeRun(messages, { model, approved, edits, by, denied });
 	const at = Date.now();
 	noteApproved(store, { approved, edits, by }, at);
-	// They belong to the run that the last answer begins.
+	// The messages belong to the run that the last answer will begin.
 	for (const message of messages)
 		store.messages.add(store.nextRun, message, at, { input: true, ...toDecided(message, { by, denied }) });
 	tx.noteAccepted();
@@ -57,7 +57,7 @@ export function storeAnswers(
 	return { type: 'change' };
 }
 
-/** Stores what a person decides about the call of a child. The tool that asked tells the child. */
+/** Stores a decision about the call of a child. The tool that asked passes it to the child. */
 export function decideForChild(
 	tx: InboxTransaction,
 	{ call, agent, through }: AskedCall,
@@ -77,8 +77,8 @@ export function decideForChild(
 }
 
 /**
- * Has the tools of open calls check the arguments that answers bring. Returns the turn of the calls; nothing where no
- * answer brings arguments. Throws `invalid_request`, which names the field.
+ * Checks the edited arguments of answers with the tools of their calls. Returns the turn of the calls. Returns nothing
+ * without edited arguments. Throws `invalid_request`, which names the field.
  */
 export async function checkArguments(
 	{ store, runner }: InboxContext,
@@ -91,13 +91,13 @@ export async function checkArguments(
 	const { calls = [] } = findPending(store);
 	for (const answer of answers) {
 		const call = calls.find(({ id, kind }) => id === answer.id && kind === 'approval');
-		// Any other mistake is told when the answers are read.
+		// `storeAnswers` refuses other mistakes.
 		if (call !== undefined && 'input' in answer) await runner.outside.checkArguments({ ...call, input: answer.input });
 	}
 	return turn;
 }
 
-/** Throws `conflict` for an answer that names another call than the one that waits. */
+/** Throws `conflict` for an answer that names another call than the waiting call. */
 export function assertMeant(
 	{ callId }: { readonly callId?: string },
 	{ pending: { question } }: Pick<InboxTransaction, 'pending'>,
@@ -108,7 +108,7 @@ export function assertMeant(
 	throw new RunletError('conflict', message, { field: 'callId', waiting: asked ?? question.callId });
 }
 
-/** Throws `forbidden` where an agent's policy does not let the caller decide about a call. */
+/** Throws `forbidden` if an agent's policy does not let the caller decide about a call. */
 function assertPolicy(
 	{ by, store, session, context }: InboxTransaction,
 	call: ToolCall,

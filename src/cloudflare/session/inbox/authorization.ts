@@ -16,7 +16,6 @@ import { SessionTokens } from './tokens.ts';
 export interface Principal extends Granted {
 	/** A child session has no actor of its own. */
 	readonly by?: Actor;
-	/** Limits how long the caller may read a stream. */
 	readonly lease?: Lease;
 	/** Whether the caller sees errors like an operator (`showError`). */
 	readonly isOperator: boolean;
@@ -39,7 +38,6 @@ export class Authorization {
 		return !this.isClosed && this.#store.exists();
 	}
 
-	/** Whether a session may be created here. */
 	isMissing(): boolean {
 		return !this.isClosed && !this.#store.exists() && !this.#store.isImporting;
 	}

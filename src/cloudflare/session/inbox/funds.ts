@@ -24,9 +24,7 @@ import type { SessionStore } from '../store/store.ts';
 
 /** The facts of a request that decide what its model may cost. */
 export interface ModelRequest {
-	/** The model. The default is that of the session. */
 	readonly model?: string;
-	/** The longest reply that the client wants, in tokens. */
 	readonly maxOutputTokens?: number;
 	/** Whether it replaces an earlier message, so that a model may be sent less. */
 	readonly isEdit?: boolean;
@@ -34,10 +32,8 @@ export interface ModelRequest {
 	readonly isContinued?: boolean;
 }
 
-/** The states of the budgets that a ledger keeps, as far as they were read. */
 export type KnownFunds = ReadonlyMap<BudgetScope, BudgetState>;
 
-/** The session of a request, and the environment. */
 interface FundsContext {
 	readonly store: SessionStore;
 	readonly session: SessionRecord;
@@ -72,8 +68,8 @@ export async function readFunds({
 }
 
 /**
- * Refuses a request before anything of it is stored (docs/budgets.md): throws `budget_exceeded` if a similar request was
- * refused, as long as the budget would refuse it again.
+ * Refuses a request before anything of it is stored (docs/budgets.md): throws `budget_exceeded` if a similar request
+ * was refused, as long as the budget would refuse it again.
  */
 export function assertFunds(context: FundsContext, asked: ModelRequest, known: KnownFunds = new Map()): void {
 	const error = findRefusal(context, asked, known);
@@ -81,8 +77,8 @@ export function assertFunds(context: FundsContext, asked: ModelRequest, known: K
 }
 
 /**
- * Throws `budget_exceeded` for a new session whose first run a budget of its owner or user would refuse, and `overloaded`
- * if their ledger is behind.
+ * Throws `budget_exceeded` for a new session whose first run a budget of its owner or user would refuse, and
+ * `overloaded` if their ledger is behind.
  */
 export async function assertNewFunds(create: CreateInput, config: Config): Promise<void> {
 	const { user, input } = create;

@@ -26,8 +26,8 @@ export interface ImportOptions extends InboxContext {
 }
 
 /**
- * Takes in the lines of an export (docs/sessions.md, "Fork, export and import"). Until the last line is
- * stored, the session does not exist for anybody; an import that breaks off leaves nothing behind.
+ * Imports the lines of an export (docs/sessions.md, "Fork, export and import"). The session does not exist for anybody
+ * until the last line is stored. An interrupted import leaves nothing behind.
  */
 export class Imports {
 	readonly #options: ImportOptions;
@@ -82,20 +82,17 @@ async function importSession(options: ImportOptions, owner: ImportOwner, lines: 
 	runner.tellOwner();
 }
 
-/** A file whose pieces are coming. */
+/** A file that is not complete. */
 interface OpenFile extends Pick<ImportedFile, 'path' | 'size'> {
-	/** Bytes that have come. */
 	at: number;
 	readonly writer: WritableStreamDefaultWriter<Uint8Array>;
-	/** Resolves when it is stored. */
+	/** Resolves when the file is stored. */
 	readonly stored: Promise<unknown>;
 }
 
-/** Stores the records of an export one by one. */
 class Intake {
 	readonly #options: ImportOptions;
 	readonly #owner: ImportOwner;
-	/** How many records of each list have come. */
 	readonly #counts = { runs: 0, spending: 0, state: 0, notes: 0, waiting: 0, files: 0, messages: 0 };
 	/** The numbers of the runs, by their ids. */
 	readonly #runs = new Map<string, number>();
@@ -110,7 +107,7 @@ class Intake {
 		this.#owner = owner;
 	}
 
-	/** Stores a record. Throws `invalid_request` if it does not fit those before it. */
+	/** Stores a record. Throws `invalid_request` if it does not fit the earlier records. */
 	async take(record: ImportedRecord, line: number): Promise<void> {
 		const refuse = (message: string): RunletError => createBadRecord(line, message);
 		if (this.#isEnded) throw refuse('stands behind the last line of the export.');
@@ -138,7 +135,7 @@ class Intake {
 		else this.#takeEnd(record.end, refuse);
 	}
 
-	/** Lets the session exist. Throws `invalid_request` if the last line has not come. */
+	/** Ends the import. Throws `invalid_request` if the last line is missing. */
 	end(): void {
 		const { store, authorization } = this.#options;
 		if (!this.#isEnded)
@@ -153,27 +150,27 @@ class Intake {
 		});
 	}
 
-	/** Lets go of a file whose other pieces do not come. */
 	stop(): void {
 		this.#file?.writer.abort().catch(() => {});
 	}
 
-	#takeSession(given: ImportedAbout): void {
-		const { id, store, runtime, config } = this.#options;
-		const agent = findAgent(runtime.agents, given.agent);
-		const usual = agent.model ?? config().model;
-		const model = given.model === usual ? undefined : given.model;
-		chooseModel(agent, model, config().model);
-		const limit = given.budget?.limit;
-		const usualLimit = agent.budget ?? config().sessionBudget;
+	#takeSession(imported: ImportedAbout): void {
+		const { id, store, runtime, config: readConfig } = this.#options;
+		const config = readConfig();
+		const agent = findAgent(runtime.agents, imported.agent);
+		const usual = agent.model ?? config.model;
+		const model = imported.model === usual ? undefined : imported.model;
+		chooseModel(agent, model, config.model);
+		const limit = imported.budget?.limit;
+		const usualLimit = agent.budget ?? config.sessionBudget;
 		const { owner, user, by, role, isFork = false } = this.#owner;
-		const createdBy = isFork ? toActor(given.stored?.createdBy) : by;
-		// Without the right to raise budgets, no budget is imported.
+		const createdBy = isFork ? toActor(imported.stored?.createdBy) : by;
+		// Without the right to raise budgets, no larger budget is imported.
 		const isUsual = JSON.stringify(limit) === JSON.stringify(usualLimit) || !mayHaveBudget(role, limit, usualLimit);
-		const { agent: name, metadata, title, expiresAfterMs, clientTools } = given;
+		const { agent: name, metadata, title, expiresAfterMs, clientTools } = imported;
 		const about = { agent: name, model, metadata, title, expiresAfterMs, clientTools };
 		const budget = isUsual ? undefined : limit;
-		const whose = { owner, user, createdBy, isImported: !isFork || given.stored?.isImported === true };
+		const whose = { owner, user, createdBy, isImported: !isFork || imported.stored?.isImported === true };
 		const session = { ...about, ...whose, id, budget, createdAt: Date.now() };
 		store.transaction(() => store.create(session, { isImporting: true }));
 	}
@@ -205,25 +202,25 @@ class Intake {
 		this.#counts.runs++;
 	}
 
-	#takeMessage(given: ImportedMessage, refuse: (why: string) => RunletError): void {
-		const { runId, turn, isReplaced, isInput, stored = {} } = given;
-		const seq = check(place, given.id, 'message.id');
+	#takeMessage(imported: ImportedMessage, refuse: (why: string) => RunletError): void {
+		const { runId, turn, isReplaced, isInput, stored = {} } = imported;
+		const seq = check(place, imported.id, 'message.id');
 		if (seq <= this.#lastMessage) throw refuse('message: stands behind a message with a larger id.');
 		const run = runId === undefined ? 0 : this.#runs.get(runId);
 		if (run === undefined) throw refuse(`message: no run ${runId?.slice(0, 64)} stands in front of it.`);
 		const { providerMetadata, inbound, ...more } = stored;
 		const { isFork = false } = this.#owner;
 		// The importer counts as the author of all imported messages.
-		const isSaid = isInput === true || (!isFork && given.role === 'user');
+		const isFromPerson = isInput === true || (!isFork && imported.role === 'user');
 		this.#options.store.restore({
 			seq,
 			run,
-			message: toMessage(given, isFork ? providerMetadata : undefined),
-			createdAt: Date.parse(given.createdAt),
-			...(isSaid && { input: true }),
+			message: toMessage(imported, isFork ? providerMetadata : undefined),
+			createdAt: Date.parse(imported.createdAt),
+			...(isFromPerson && { input: true }),
 			...(isReplaced === true && { isReplaced }),
 			...(turn !== undefined && { turn }),
-			...((inbound !== undefined || isSaid) && { inbound: toInbound(inbound, this.#owner) }),
+			...((inbound !== undefined || isFromPerson) && { inbound: toInbound(inbound, this.#owner) }),
 			...more,
 		});
 		this.#lastMessage = seq;
@@ -239,7 +236,7 @@ class Intake {
 			throw refuse('file: the pieces of a file stand one behind another, from its first byte on.');
 		if (bytes.length === 0 && at < file.size) throw refuse('file: a piece is empty.');
 		file.at += bytes.length;
-		// A refused file is not read to its end.
+		// `stored` rejects when the file is refused.
 		if (bytes.length > 0) await Promise.race([file.writer.write(bytes), file.stored]);
 		if (file.at < file.size) return;
 		await Promise.race([file.writer.close(), file.stored]);
@@ -255,10 +252,8 @@ class Intake {
 	}
 
 	#takeEnd(counts: Readonly<Record<string, number>>, refuse: (why: string) => RunletError): void {
-		// Exports of earlier versions count no notes.
 		for (const [list, count] of Object.entries(this.#counts))
-			if ((counts[list] ?? (list === 'notes' ? 0 : undefined)) !== count)
-				throw refuse(`end: it counts ${counts[list]} ${list}, and ${count} came.`);
+			if (counts[list] !== count) throw refuse(`end: it counts ${counts[list]} ${list}, and ${count} came.`);
 		this.#isEnded = true;
 	}
 }

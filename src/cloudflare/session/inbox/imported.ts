@@ -10,16 +10,16 @@ import { type ImportedMessage, type ImportedRun, maxLine } from '../../wire/impo
 import type { Inbound } from '../store/inbound.ts';
 import type { RunEnd } from '../store/run-end.ts';
 
-/** Returns where a message came from. Whoever made the copy is one of those who asked for what comes of it. */
+/** Returns the origin of an imported message. Whoever made the copy becomes an asker. */
 export function toInbound(
-	given: NonNullable<ImportedMessage['stored']>['inbound'],
+	imported: NonNullable<ImportedMessage['stored']>['inbound'],
 	{ owner, user = owner, by, isFork = false }: ImportOwner,
 ): Inbound {
-	const { attachments, messageId } = given ?? {};
+	const { attachments, messageId } = imported ?? {};
 	const about = { ...(attachments && { attachments }), ...(messageId !== undefined && { messageId }) };
 	if (!isFork) return { ...about, sender: user, transport: 'import', ...(by && { by }) };
-	const { sender = user, transport = 'http' } = given ?? {};
-	const before = given?.askers ?? (given?.by === undefined ? [] : [given.by]);
+	const { sender = user, transport = 'http' } = imported ?? {};
+	const before = imported?.askers ?? (imported?.by === undefined ? [] : [imported.by]);
 	const askers = [...toActors(before), ...(by === undefined ? [] : [by])];
 	return { ...about, sender, transport, ...(by && { by }), ...(askers.length > 0 && { askers }) };
 }
@@ -30,42 +30,41 @@ export function mayHaveBudget(role: ImportOwner['role'], budget: Limit | undefin
 	return isWithinLimit(budget, usual);
 }
 
-/** Returns the stored end of an imported run. A run that was open or waited for somebody is cancelled. */
-export function toRunEnd(given: ImportedRun['stored']['end'], isOver: boolean): RunEnd {
-	const { before = [], draft = [], restarts, steps = 0, event, isOutputText } = given ?? {};
+/** Returns the stored end of an imported run. An open or waiting run is cancelled. */
+export function toRunEnd(end: ImportedRun['stored']['end'], isOver: boolean): RunEnd {
+	const { before = [], draft = [], restarts, steps = 0, event, isOutputText } = end ?? {};
 	const about = { before, draft, restarts, steps };
 	if (!isOver || event === undefined) return { ...about, event: { type: 'cancelled' } };
 	return { ...about, event: { ...event, ...(isOutputText && { isOutputText }) } };
 }
 
-/** Returns the message itself, without what stands beside it. */
 export function toMessage(
-	given: ImportedMessage,
+	imported: ImportedMessage,
 	providerMetadata: Readonly<Record<string, unknown>> | undefined,
 ): Message {
-	switch (given.role) {
+	switch (imported.role) {
 		case 'system': {
-			const { role, content, summary, skills } = given;
+			const { role, content, summary, skills } = imported;
 			return { role, content, summary, skills };
 		}
 		case 'user': {
-			const { role, content, parts } = given;
+			const { role, content, parts } = imported;
 			return { role, content, ...(parts && { parts }) };
 		}
 		case 'assistant': {
-			const { role, content, parts, toolCalls, reasoning, providerCalls, sources } = given;
+			const { role, content, parts, toolCalls, reasoning, providerCalls, sources } = imported;
 			return { role, content, parts, toolCalls, reasoning, providerCalls, sources, providerMetadata };
 		}
 		case 'tool': {
-			const { role, content, toolCallId, isError, ranWith, parts } = given;
+			const { role, content, toolCallId, isError, ranWith, parts } = imported;
 			return { role, content: content ?? null, toolCallId, isError, ranWith, parts };
 		}
 		default:
-			return given satisfies never;
+			return imported satisfies never;
 	}
 }
 
-/** Yields the lines of a body. Refuses a body that its sender breaks off. */
+/** Yields the lines of a body. Throws `invalid_request` for an interrupted body. */
 export async function* readLines(bytes: Bytes): AsyncGenerator<string, void> {
 	const reader = bytes.getReader();
 	const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false });

@@ -23,14 +23,12 @@ import { type InboxContext, InboxTransaction, type Opened, type Stored, type Upc
 /** A request that may begin a run. */
 export interface Request {
 	readonly caller: Caller;
-	/** The rights that the caller needs. */
 	readonly rights: readonly Right[] | ((tx: InboxTransaction) => readonly Right[]);
 	/** The agent that a page names. */
 	readonly agent?: string;
 	/** The values of a session that does not exist yet. */
 	readonly create?: CreateInput;
 	readonly once?: Once;
-	/** The message and the model of a request to a model. */
 	readonly asking?: Pick<CreateInput, 'input' | 'model'>;
 	/** Answers whose edited arguments are checked first. */
 	readonly answers?: readonly CallAnswer[];
@@ -39,13 +37,10 @@ export interface Request {
 /** Adds the events of a session's children to its own, for a reader who has come to a place. */
 export type JoinChildren = (own: EventSource, from?: TreePlace) => EventSource;
 
-/** Stores a request in its transaction. */
 export type StoreRequest = (tx: InboxTransaction) => Stored;
 
-/** An accepted request, and its run, if any. */
 export interface Accepted extends Pick<Principal, 'by' | 'lease' | 'isOperator'> {
 	readonly run: LiveRun | Upcoming | undefined;
-	/** Whether the request is repeated. */
 	readonly isReplay: boolean;
 	readonly join?: JoinChildren;
 }
@@ -205,7 +200,6 @@ export class Inbox {
 	}
 }
 
-/** Whether a caller may create a session with this owner and user. */
 function mayCreate({ owner, by, role }: Extract<Caller, { readonly owner: string }>, create: CreateInput): boolean {
 	return owner === create.owner && (role !== 'customer' || by?.user === create.user);
 }

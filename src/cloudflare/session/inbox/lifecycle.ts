@@ -8,19 +8,20 @@ import type { Runner } from '../run/runner.ts';
 import type { SessionStore } from '../store/store.ts';
 import type { Authorization, Principal } from './authorization.ts';
 
-/** The parts of a session's object. */
 interface LifecycleOptions {
 	readonly store: SessionStore;
 	readonly runner: Runner;
 	readonly authorization: Authorization;
 }
 
-/** The lifecycle of a session's object: takes up the work of an earlier instance, keeps the alarm, and removes the session. */
+/**
+ * The lifecycle of a session's object: continues the work of an earlier instance, keeps the alarm, and removes the
+ * session.
+ */
 export class Lifecycle {
 	readonly #options: LifecycleOptions;
-	/** Whether the work of an earlier instance was taken up. */
+	/** Whether this instance has continued the work of an earlier instance. */
 	#isAwake = false;
-	/** Whether the alarm is set, as far as this instance knows. */
 	#hasAlarm = false;
 
 	constructor(options: LifecycleOptions) {
@@ -28,12 +29,12 @@ export class Lifecycle {
 		try {
 			this.#wake();
 		} catch (cause) {
-			// Each request and the alarm try it again.
+			// Each request and the alarm try again.
 			log('error', 'session.not_awake', toFailureFields(cause));
 		}
 	}
 
-	/** Answers a request. Throws nothing. */
+	/** Answers a request. Never rejects. */
 	answer<T>(work: () => Promise<T>): Promise<RpcResult<T>> {
 		return toRpcResult(async () => {
 			this.#wake();
@@ -43,7 +44,7 @@ export class Lifecycle {
 	}
 
 	/**
-	 * Answers a caller who has these rights.
+	 * Answers a caller with these rights.
 	 *
 	 * @param agent the agent that a page names
 	 */
@@ -56,7 +57,7 @@ export class Lifecycle {
 		return this.answer(async () => work(await this.#options.authorization.open(caller, rights, agent)));
 	}
 
-	/** The same for a change. A child session is changed by its parent only. */
+	/** Like `enter`, for a change. Only its parent changes a child session. */
 	change<T>(caller: Caller, rights: readonly Right[], work: () => T | Promise<T>): Promise<RpcResult<T>> {
 		return this.enter(caller, rights, () => {
 			this.#options.authorization.assertMayChange(caller);
@@ -64,7 +65,7 @@ export class Lifecycle {
 		});
 	}
 
-	/** Stops what runs and removes the session. Nobody may enter meanwhile. */
+	/** Cancels all work and removes the session. Refuses callers meanwhile. */
 	async remove(): Promise<void> {
 		const { authorization, runner } = this.#options;
 		authorization.isClosed = true;
@@ -75,7 +76,7 @@ export class Lifecycle {
 		}
 	}
 
-	/** Does what the alarm is for. It comes again if that fails. */
+	/** Handles the object's alarm. Sets it again after a failure. */
 	async handleAlarm(): Promise<void> {
 		const { runner, store } = this.#options;
 		store.alarm.noteGone();
@@ -85,21 +86,21 @@ export class Lifecycle {
 			if (action.type === 'remove') await this.remove();
 			if (action.type === 'clear') await runner.owner.outbox.sendRest();
 		} catch (cause) {
-			// An alarm that throws is tried a few times only; this one has to come again.
+			// The platform repeats a throwing alarm only a few times.
 			log('error', 'session.alarm_failed', toFailureFields(cause));
-			// Where this fails, too, the platform tries this one a few times more; then the next request sets it again.
+			// If setting it fails, too, the next request sets the alarm.
 			this.#hasAlarm = false;
 			await store.alarm.set(Date.now() + toPauseMs(cause));
 		}
 	}
 
-	/** Takes up the work of an earlier instance, once. Throws where the storage fails. */
+	/** Continues the work of an earlier instance, once. Throws if the storage fails. */
 	#wake(): void {
 		if (this.#isAwake) return;
 		const { store } = this.#options;
 		store.open();
 		store.reports.noteListedBytes(store.bytes);
-		// The import ended with the earlier instance.
+		// An import cannot continue in another instance.
 		if (store.isImporting) store.erase(Date.now());
 		this.#options.runner.goOn();
 		this.#isAwake = true;

@@ -5,30 +5,31 @@ import type { CallbackLinks } from '../run/prepare.ts';
 import type { Inbox } from './inbox.ts';
 import type { InboxContext } from './transaction.ts';
 
-/** @internal What decision links use of their session. */
+/** @internal The session of decision links. */
 export interface LinkedSession extends InboxContext {
 	readonly inbox: Inbox;
 }
 
 /** The decision links of a session (docs/people.md). */
 export interface SessionLinks {
-	/** Makes the links to decide about a call. Only for the owner. */
+	/** Creates the links to decide about a call. Only for the owner. */
 	make(caller: Caller, asked: LinkRequest): Promise<DecisionLinks>;
-	/** Returns the call that a link decides about. Throws `not_found` for a wrong link, and `conflict` for one that is over. */
+	/** Returns the call of a link. Throws `not_found` for a wrong link, and `conflict` for an expired or used link. */
 	show(link: string): Promise<LinkedCall>;
-	/** Decides as a link says, once. Throws as `show` does. */
+	/** Makes the decision of a link, once. Throws the errors of `show`. */
 	decide(link: string): Promise<LinkedCall>;
 }
 
 /**
- * The part of `runlet/cloudflare/links` that a session uses. A Worker without `createRunlet({ plugins: [links] })` does not bundle it.
+ * The part of `runlet/cloudflare/links` that a session uses. A Worker without `createRunlet({ plugins: [links] })` does
+ * not bundle it.
  */
 export interface LinkConnector extends CallbackLinks {
-	/** @internal Makes the links of a session. */
+	/** @internal Creates the links of a session. */
 	open(session: LinkedSession): SessionLinks;
 }
 
-/** Returns the links of a session. Throws `not_found`, which says how to add them, in a Worker without them. */
+/** Returns the links of a session. Throws `not_found` in a Worker without links. The message says how to add them. */
 export function takeLinks(links: SessionLinks | undefined): SessionLinks {
 	if (links !== undefined) return links;
 	throw createMissing('links');

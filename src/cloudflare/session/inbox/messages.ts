@@ -1,28 +1,34 @@
 import { RunletError } from '../../../core/base/errors.ts';
+import type { CallAnswer } from '../../../core/chat/call-answers.ts';
 import { messageText, type ToolMessage, type UserMessage } from '../../../core/chat/index.ts';
 import { readDecision } from '../../agent/child-decision.ts';
-import type { ConversationUpdate, CreateInput, Input } from '../../objects/session-api.ts';
+import type { ConversationUpdate, CreateInput, Input, PagePost } from '../../objects/session-api.ts';
 import type { BeginOptions } from '../run/begin.ts';
-import { createRunId } from '../run/run.ts';
+import { createPastRun, createRunId } from '../run/run.ts';
 import { findOpenCalls } from '../store/calls.ts';
 import type { toInbound } from '../store/inbound.ts';
 import type { MessageRecord } from '../store/message-record.ts';
 import { canTakeNext, type Operation, sessionStatus } from '../store/status.ts';
-import type { SessionStore } from '../store/store.ts';
-import { assertMeant, decideForChild } from './answers.ts';
-import { findNewResults, findReplaced, hasResults, readRepeatedInput, repeatInbound } from './posted.ts';
+import { assertMeant, decideForChild, storeAnswers } from './answers.ts';
+import {
+	findNewResults,
+	findPlace,
+	findReplaced,
+	hasResults,
+	isAnswered,
+	isSameMessage,
+	readRepeatedInput,
+	repeatInbound,
+} from './posted.ts';
 import type { InboxTransaction, Stored } from './transaction.ts';
 
-/** Messages that may wait for a run to end. */
+/** The most queued messages. */
 const longestQueue = 16;
 
-/** A message from outside, and what is stored beside it. */
-export type IncomingMessage = ReturnType<typeof toInbound>;
+type IncomingMessage = ReturnType<typeof toInbound>;
 
-/** The options of a run that a message begins. */
 type About = Omit<BeginOptions, 'once'>;
 
-/** Stores what comes with a new session: its first token, and its first message, if there is one. */
 export function createSession(tx: InboxTransaction, { input, ...create }: CreateInput): Stored {
 	const { by } = tx;
 	if (input !== undefined) tx.allow('reply', {});
@@ -35,13 +41,12 @@ export function createSession(tx: InboxTransaction, { input, ...create }: Create
 	return { type: 'change' };
 }
 
-/** Stores that the session is active, without a run. */
 export function visit({ store }: InboxTransaction): Stored {
 	store.noteVisit(Date.now());
 	return { type: 'change' };
 }
 
-/** Stores a message: it begins its run, or waits for the current run, or for somebody whom the session waits for. */
+/** Stores a message: it begins its run, is queued, or answers the session's question. */
 export function sendMessage(tx: InboxTransaction, input: Input): Stored {
 	const { ofChild } = input;
 	if (ofChild !== undefined) {
@@ -51,15 +56,14 @@ export function sendMessage(tx: InboxTransaction, input: Input): Stored {
 		children.settle(ofChild.id, ofChild.spent);
 		if (child.isLeft) return { type: 'join' };
 	}
-	const given = tx.toInbound(input);
-	if (input.replaces === undefined) return storeMessage(tx, given, input);
+	const incoming = tx.toInbound(input);
+	if (input.replaces === undefined) return storeMessage(tx, incoming, input);
 	const { text, parts, attachments = [], model, callback } = input;
 	const isEdited = text !== undefined || parts !== undefined || attachments.length > 0;
 	const record = findReplaced(tx.store, input.replaces);
-	return replaceMessage(tx, { record, isEdited, given }, { model, callback });
+	return replaceMessage(tx, { record, isEdited, incoming }, { model, callback });
 }
 
-/** Stores the answer to a tool's question. */
 export function answerQuestion(tx: InboxTransaction, input: Input): Stored {
 	tx.allow('answer');
 	assertMeant(input, tx);
@@ -67,37 +71,63 @@ export function answerQuestion(tx: InboxTransaction, input: Input): Stored {
 	return storeReply(tx, [], message, { model: input.model, inbound });
 }
 
-/** Answers the question of a call that waited for a login. Stores nothing where no question waits for it. */
+/** Answers the question of a call that waits for a login. Stores nothing without such a question. */
 export function finishLogin(tx: InboxTransaction, server: string): Stored {
-	const { kind, server: asked } = tx.pending.question?.options ?? {};
-	if (tx.status !== 'awaiting_user' || kind !== 'login' || asked !== server) return { type: 'join' };
+	const { kind, server: waitsFor } = tx.pending.question?.options ?? {};
+	if (tx.status !== 'awaiting_user' || kind !== 'login' || waitsFor !== server) return { type: 'join' };
 	return answerQuestion(tx, { text: 'Logged in.', transport: 'mcp' });
 }
 
-/** Stores the new part of a conversation that a client sends as a whole. */
+/** Stores the new part of a conversation of which the client sends everything. */
 export function converse(tx: InboxTransaction, update: ConversationUpdate): Stored {
 	const { input, clientTools, model, maxOutputTokens, toolChoice, terms } = update;
-	const operation = chooseOperation(tx.store, update);
+	const operation = chooseOperation(tx, update);
 	const asked = { model, maxOutputTokens, isContinued: operation === 'continue' };
 	tx.allow(operation, operation === 'submit' ? undefined : asked);
 	const results = findNewResults(tx.store, update.results, tx.pending);
-	const given = input && tx.toInbound(input);
+	const incoming = input && tx.toInbound(input);
 	tx.store.update({ clientTools });
-	const about = { model, maxOutputTokens, toolChoice, terms, by: tx.by, inbound: given?.inbound };
-	return given === undefined ? tx.storeRun(results, about) : storeReply(tx, results, given.message, about);
+	const about = { model, maxOutputTokens, toolChoice, terms, by: tx.by, inbound: incoming?.inbound };
+	return incoming === undefined ? tx.storeRun(results, about) : storeReply(tx, results, incoming.message, about);
 }
 
-/** Stores a run that continues one that failed, or that stopped after a step. */
+/** Stores a run that continues a failed run, or a run that stopped after a step. */
 export function continueRun(tx: InboxTransaction, operation: 'continue' | 'step'): Stored {
 	tx.allow(operation, { isContinued: true });
 	return tx.storeRun([], { stopAfter: operation === 'step' ? 1 : undefined });
 }
 
-/** Stores a message that replaces nothing. */
-export function storeMessage(tx: InboxTransaction, given: IncomingMessage, input: Input): Stored {
+/** Stores what a page posts. Its run may have begun before. There is no run if the page posts nothing new. */
+export function storePost(tx: InboxTransaction, post: PagePost): Stored {
+	const { input, model, answers = [], isAgain = false, messageId } = post;
+	if (input === undefined) return storePostedAnswers(tx, answers, model);
+	const incoming = tx.toInbound(input);
+	const { queue } = tx.store;
+	const queued = queue.findNamed(input.messageId);
+	if (queued !== undefined) {
+		if (!isAgain && !isSameMessage(queued.message, incoming.message))
+			queue.edit({ ...queued, ...incoming }, Date.now());
+		return tx.joinWaiting(queued);
+	}
+	const found = findPlace(tx.store, { message: incoming.message, ownId: input.messageId, isAgain, messageId });
+	if (found === undefined) return storeMessage(tx, incoming, input);
+	return 'run' in found ? tx.join(found) : replaceMessage(tx, { ...found, incoming }, { model });
+}
+
+/** Stores answers that a page posts, without those that it has posted before. */
+function storePostedAnswers(tx: InboxTransaction, answers: readonly CallAnswer[], model: string | undefined): Stored {
+	const { live } = tx.runner;
+	if (live !== undefined) return { type: 'join', run: live };
+	const open = tx.findOpenAnswers(answers);
+	if (open.length > 0) return storeAnswers(tx, open, { model });
+	const isOver = isAnswered(tx.store, answers);
+	return { type: 'join', run: isOver ? createPastRun(tx.store, tx.store.nextRun - 1) : undefined };
+}
+
+function storeMessage(tx: InboxTransaction, incoming: IncomingMessage, input: Input): Stored {
 	const { whenBusy = 'queue', isPatient = false, mayAnswer = false, model, callback, ofChild } = input;
 	const { status } = tx;
-	// The report of a child is bounded by the number of children, and the child would repeat it.
+	// A child would repeat a refused report. The number of children bounds the reports.
 	const asked = ofChild === undefined ? { model } : undefined;
 	const isQuestion = isPatient && status === 'awaiting_user' && (!mayAnswer || tx.askedCall !== undefined);
 	const isAsking = isQuestion || (isPatient && status === 'awaiting_tools');
@@ -107,30 +137,29 @@ export function storeMessage(tx: InboxTransaction, given: IncomingMessage, input
 		});
 	if (whenBusy !== 'reject' && (isAsking || tx.runner.live !== undefined)) {
 		tx.allow(undefined, asked);
-		return queueMessage(tx, given, input);
+		return queueMessage(tx, incoming, input);
 	}
 	tx.allow('reply', asked);
-	return storeReply(tx, [], given.message, { model, inbound: given.inbound, callback });
+	return storeReply(tx, [], incoming.message, { model, inbound: incoming.inbound, callback });
 }
 
-/** Stores a message in the place of an earlier one, or asks that one again. The current run is cancelled first. */
-export function replaceMessage(
-	tx: InboxTransaction,
-	{
-		record,
-		isEdited,
-		given,
-	}: { readonly record: MessageRecord; readonly isEdited: boolean; readonly given: IncomingMessage },
-	about: About,
-): Stored {
+interface Replacement {
+	readonly record: MessageRecord;
+	/** Whether the content changes. Otherwise the message is repeated. */
+	readonly isEdited: boolean;
+	readonly incoming: IncomingMessage;
+}
+
+/** Replaces a message by a new or repeated message. The current run has to be cancelled first. */
+function replaceMessage(tx: InboxTransaction, { record, isEdited, incoming }: Replacement, about: About): Stored {
 	if (tx.runner.live !== undefined || !canTakeNext(tx.status)) return { type: 'cancel' };
-	const messages = readRepeatedInput(tx.store, record, isEdited ? given.message : undefined);
-	const inbound = isEdited ? given.inbound : repeatInbound(record, given.inbound);
+	const messages = readRepeatedInput(tx.store, record, isEdited ? incoming.message : undefined);
+	const inbound = isEdited ? incoming.inbound : repeatInbound(record, incoming.inbound);
 	tx.allow('reply', { model: about.model, isEdit: true });
 	return tx.storeRun(messages, { ...about, inbound, replaces: record.seq });
 }
 
-/** Stores a person's message, behind the results that come with it. If the session has asked, it is the answer. */
+/** Stores a message behind the results that came with it. If the session has a question, the message is its answer. */
 function storeReply(tx: InboxTransaction, results: readonly ToolMessage[], message: UserMessage, about: About): Stored {
 	const { by, askedCall } = tx;
 	if (results.length > 0 || tx.status !== 'awaiting_user' || tx.pending.question === undefined)
@@ -151,8 +180,7 @@ function storeReply(tx: InboxTransaction, results: readonly ToolMessage[], messa
 	return tx.storeRun([answer], about);
 }
 
-/** Stores a message that waits for the end of the current run. */
-function queueMessage(tx: InboxTransaction, given: IncomingMessage, { whenBusy, model, callback }: Input): Stored {
+function queueMessage(tx: InboxTransaction, incoming: IncomingMessage, { whenBusy, model, callback }: Input): Stored {
 	const { queue } = tx.store;
 	if (queue.size >= longestQueue) {
 		const text = `whenBusy: ${longestQueue} messages wait already. Send it when a run has ended, or cancel.`;
@@ -161,13 +189,13 @@ function queueMessage(tx: InboxTransaction, given: IncomingMessage, { whenBusy, 
 	const { live } = tx.runner;
 	const steers = whenBusy === 'steer';
 	const runId = createRunId();
-	const { id } = queue.add({ ...given, runId, model, steers, callback }, tx.opened.once, Date.now());
+	const { id } = queue.add({ ...incoming, runId, model, steers, callback }, tx.opened.once, Date.now());
 	return steers && live !== undefined
 		? tx.joinWaiting({ id, runId: live.record.id }, live.record.n)
 		: tx.joinWaiting({ id, runId });
 }
 
-/** The error for a text over MCP that would decide about a call: a model may have written it. */
+/** Creates the error for a text over MCP that would decide about a call. A model may have written the text. */
 function createTextRefusal(): RunletError {
 	const message =
 		'text: a call waits for the approval of a person, and a text over MCP decides nothing. Decide on the page, by a link, or over HTTP: POST …/tool-results.';
@@ -175,11 +203,14 @@ function createTextRefusal(): RunletError {
 }
 
 /**
- * Finds what an update does: it brings a message, answers open calls, or continues a run that has these answers and
- * failed. Throws `invalid_request` where it names another agent.
+ * Chooses the operation of an update: it has a message, answers open calls, or continues a failed run with these
+ * answers. Throws `invalid_request` for another agent or another user.
  */
-function chooseOperation(store: SessionStore, { agent, user, results }: ConversationUpdate): Operation {
-	const { agent: own, user: ownUser } = store.session();
+function chooseOperation(
+	{ store, session }: InboxTransaction,
+	{ agent, user, results }: ConversationUpdate,
+): Operation {
+	const { agent: own, user: ownUser } = session;
 	if (user !== undefined && user !== ownUser)
 		throw new RunletError('invalid_request', 'user: this session belongs to somebody else. Leave Runlet-Session out.', {
 			field: 'user',

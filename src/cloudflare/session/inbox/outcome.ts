@@ -21,14 +21,14 @@ import type { Principal } from './authorization.ts';
 import type { Accepted, JoinChildren } from './inbox.ts';
 import type { Upcoming } from './transaction.ts';
 
-/** How the session is shown in an answer. */
+/** Shows the session in an answer. */
 type Show =
-	/** Around the answer, as the session stands once the run has ended: it was just created. */
+	/** With the answer: the session was just created. */
 	| { readonly created: () => NewSession; readonly session?: undefined }
-	/** In place of the answer, where there is no run. */
+	/** Instead of an answer, without a run. */
 	| { readonly session: () => SessionState; readonly created?: undefined };
 
-/** A request as its caller wants it answered: by events, by the result once there is one, or at once. */
+/** Answers a request in the requested form: with events, with the result of the run, or at once. */
 export async function toRunOutcome(
 	{ run, isReplay, lease, join, isOperator }: Accepted,
 	how: Pick<Handling, 'delivery' | 'format'>,
@@ -56,12 +56,11 @@ export async function toRunOutcome(
 	return { kind: 'result', result: toRunResult(runId, event), created: created?.(), isReplay };
 }
 
-/** How somebody follows a session. */
 interface Following extends Pick<Handling, 'format'>, Pick<Principal, 'lease' | 'isOperator'> {
 	readonly join?: JoinChildren;
 }
 
-/** The events behind a position. Nothing where there are none: there is no run, or the newest one was read to its end. */
+/** Streams the events behind a position. Returns nothing without a run, or if the newest run was read to its end. */
 export function streamEvents(
 	store: SessionStore,
 	live: LiveRun | undefined,
@@ -73,17 +72,16 @@ export function streamEvents(
 	const seen = lastEventId === undefined || lastEventId === '' ? undefined : parseEventId(place?.own ?? lastEventId);
 	if (newest === undefined) return undefined;
 	if (seen !== undefined && (seen.run < 1 || seen.run > newest.n)) throw createNoSuchEvent();
-	// Who has seen a run's end goes on with the next run, if there is one.
+	// A reader at the end of a run continues with the next run, if any.
 	const from = seen === undefined ? toStart(newest.n) : isEnd(seen) ? toStart(seen.run + 1) : seen;
 	if (from.run > newest.n) return undefined;
 	const protocol = format && createProtocol(format);
 	const log = live?.record.n === from.run ? live.log : createPastLog(store, from.run);
-	// A parent passes on what it is told, to readers of its own.
+	// A parent passes the events on to its own readers.
 	const reader = { isOperator: isOperator || format?.type === 'lines', id: store.runs.get(from.run)?.id };
 	return follow(log, from, protocol, { lease, reader, join: join && ((own) => join(own, place)) });
 }
 
-/** The events of a run, from its beginning on. */
 export function streamRun(
 	run: LiveRun | Upcoming,
 	format: Handling['format'],

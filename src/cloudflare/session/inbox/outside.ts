@@ -12,20 +12,18 @@ import type { InboxContext } from './transaction.ts';
 
 const rights = ['sendMessage'] as const;
 
-/** Lists the tools that may be called from outside of a run. */
 export async function listTools(
 	{ runtime, store, runner, authorization }: InboxContext,
 	inbox: Inbox,
 	{ caller, agent, create }: { readonly caller: Caller; readonly agent: string; readonly create?: CreateInput },
 ): Promise<readonly ListedTool[]> {
-	// MCP servers know the session that asks them, so it has to exist.
+	// MCP servers know the session, so it has to exist.
 	if (hasServers(findAgent(runtime.agents, agent))) await inbox.take({ caller, agent, rights, create }, visit);
 	else if (create !== undefined && authorization.isMissing()) return runner.outside.list(create);
 	await authorization.open(caller, rights, agent);
 	return runner.outside.list(store.session());
 }
 
-/** Calls a tool from outside of a run. */
 export async function callTool(
 	{ runtime, config, store, runner, authorization }: InboxContext,
 	inbox: Inbox,
@@ -37,7 +35,7 @@ export async function callTool(
 	return runner.outside.begin(call, askedBy, (asked, approve) => {
 		assertMay(principal, 'decide');
 		if (by === undefined || askedBy === undefined) return;
-		// Whoever calls a tool from outside has also asked for the call.
+		// The caller of a tool has asked for the call.
 		const decision = { call: asked, approve, by, askers: () => [askedBy] };
 		assertMayDecide({ session: store.session(), agents: runtime.agents, config }, decision);
 	});

@@ -8,18 +8,13 @@ import { type MessageRecord, messageStride, toTurnPlace } from '../store/message
 import { sessionStatus } from '../store/status.ts';
 import type { SessionStore } from '../store/store.ts';
 
-/**
- * A message from outside and the runs that answer it. There are several if calls waited for somebody, or if a run
- * failed.
- */
+/** A message from outside, and the runs that answer it: several if calls waited for somebody, or if a run failed. */
 export interface AskedMessage {
-	/** The message. Missing if the first run of the session began without one. */
+	/** Missing if the first run of the session began without a message. */
 	readonly input: MessageRecord | undefined;
-	/** The numbers of the runs, oldest first. */
 	readonly runs: readonly number[];
 }
 
-/** Finds the message that a run answers. */
 export function findAskedMessage(store: SessionStore, n: number): AskedMessage {
 	const runs: number[] = [];
 	for (let at = n; at > 0; at--) {
@@ -32,7 +27,7 @@ export function findAskedMessage(store: SessionStore, n: number): AskedMessage {
 	return { input: undefined, runs };
 }
 
-/** Finds the message that another one replaces. Throws `invalid_request` where no person said it, or it was replaced. */
+/** Finds the message to replace. Throws `invalid_request` if it is not from a person, or was already replaced. */
 export function findReplaced(store: SessionStore, id: string): MessageRecord {
 	const record = store.messages.get(Number(id));
 	if (record !== undefined && isFromOutside(record) && record.isReplaced !== true) return store.messages.whole(record);
@@ -40,10 +35,7 @@ export function findReplaced(store: SessionStore, id: string): MessageRecord {
 	throw new RunletError('invalid_request', message, { field: 'replaces' });
 }
 
-/**
- * Returns the history entries for a message that is asked again: the message or its newer text, after the question that
- * it answers, if any.
- */
+/** Returns the messages that repeat a message, or its newer text: after the question that it answers, if any. */
 export function readRepeatedInput(store: SessionStore, record: MessageRecord, newer?: UserMessage): Message[] {
 	const { message } = store.messages.whole(record);
 	if (message.role !== 'tool') return [newer ?? message];
@@ -51,42 +43,38 @@ export function readRepeatedInput(store: SessionStore, record: MessageRecord, ne
 	const others = store.messages.page({ from: turn, to: turn + messageStride }).records;
 	const kept = others
 		.filter(({ seq, message: { role } }) => seq !== record.seq && role !== 'system')
-		.map((one) => store.messages.whole(one).message);
+		.map((other) => store.messages.whole(other).message);
 	const { content, parts } = newer ?? message;
 	return [...kept, { ...message, content, parts }];
 }
 
-/** Returns the origin of a message that is asked again. It keeps its listed id. Whoever asks again has asked for it, too. */
-export function repeatInbound({ seq, inbound }: MessageRecord, given: Inbound): Inbound {
-	const { askers = [] } = joinInbound(inbound, given);
-	const said = askers.map((asker) => JSON.stringify(asker));
-	const isOther = inbound !== undefined && JSON.stringify(inbound.by) !== JSON.stringify(given.by);
-	// Whoever asks several times counts where they asked last.
+/** Returns the origin of a repeated message. It keeps its listed id. Whoever repeats it becomes an asker. */
+export function repeatInbound({ seq, inbound }: MessageRecord, repeated: Inbound): Inbound {
+	const { askers = [] } = joinInbound(inbound, repeated);
+	const texts = askers.map((asker) => JSON.stringify(asker));
+	const isOther = inbound !== undefined && JSON.stringify(inbound.by) !== JSON.stringify(repeated.by);
 	const joined = (isOther || inbound?.askers !== undefined) && {
-		askers: askers.filter((_, at) => said.lastIndexOf(said[at] ?? '') === at),
+		askers: askers.filter((_, at) => texts.lastIndexOf(texts[at] ?? '') === at),
 	};
-	return { messageId: toListedId(seq), ...(inbound ?? given), ...joined };
+	return { messageId: toListedId(seq), ...(inbound ?? repeated), ...joined };
 }
 
-/** Returns the id in a page's list of a message whose sender gave it none. */
+/** Returns the id on a page of a message without a sender's id. */
 export function toListedId(place: number): string {
 	return `in_${place}`;
 }
 
-/** A page's message and its relation to the session. */
 export interface Posted {
 	readonly message: UserMessage;
-	/** The page's id of the message. */
 	readonly ownId: string | undefined;
-	/** Whether the page requests the answer again. */
 	readonly isAgain: boolean;
-	/** The message that is edited, or whose answer is requested again. */
+	/** The id of the message that is edited or repeated. */
 	readonly messageId: string | undefined;
 }
 
 /**
- * Finds the place of a page's message: the run that it started earlier, or the place of a message that is edited or
- * repeated. Returns `undefined` for a new message. A message whose run failed or was cancelled is asked again.
+ * Finds the place of a page's message: its earlier run, or the edited or repeated message. Returns nothing for a new
+ * message. A message whose run failed or was cancelled is repeated.
  */
 export function findPlace(
 	store: SessionStore,
@@ -111,7 +99,6 @@ export function findPlace(
 	return messageId === ownId ? { record: own, isEdited: false } : { run: own.run };
 }
 
-/** Whether these answers are those that the newest run continues from. */
 export function isAnswered(store: SessionStore, answers: readonly { readonly id: string }[]): boolean {
 	const run = store.runs.get();
 	if (run === undefined || findInput(store, run) !== undefined) return false;
@@ -120,10 +107,7 @@ export function isAnswered(store: SessionStore, answers: readonly { readonly id:
 	return calls.some((call) => answers.some(({ id }) => id === call.id));
 }
 
-/**
- * Finds a message from outside by its sender's id or its listed id. For the id of an answer, finds the message that it
- * answers.
- */
+/** Finds a message from outside by its sender's id, by its listed id, or by the id of its answer. */
 function findMessage(store: SessionStore, id: string | undefined): MessageRecord | undefined {
 	if (id === undefined) return undefined;
 	const place = /^(?:msg|in)_(\d{1,15})$/.exec(id)?.[1];
@@ -131,13 +115,13 @@ function findMessage(store: SessionStore, id: string | undefined): MessageRecord
 	return record !== undefined && isFromOutside(record) ? store.messages.whole(record) : undefined;
 }
 
-/** Whether two messages from outside have the same content. */
 export function isSameMessage(a: Message, b: Message): boolean {
-	const said = (message: Message) => JSON.stringify([message.content, 'parts' in message ? message.parts : undefined]);
-	return said(a) === said(b);
+	const toText = (message: Message) =>
+		JSON.stringify([message.content, 'parts' in message ? message.parts : undefined]);
+	return toText(a) === toText(b);
 }
 
-/** Finds the results that the session does not have yet. Throws `invalid_request` if a call stays open after them. */
+/** Finds the results that the session does not have. Throws `invalid_request` if a call stays open. */
 export function findNewResults(
 	store: SessionStore,
 	results: readonly ToolMessage[],
@@ -161,7 +145,7 @@ export function findNewResults(
 	return messages;
 }
 
-/** Whether all these results are in the last turn already. */
+/** Whether the last turn has all these results. */
 export function hasResults(store: SessionStore, results: readonly ToolMessage[]): boolean {
 	const { records } = store.messages.page({ from: store.messages.lastTurn() });
 	const taken = new Set(records.map(({ message }) => (message.role === 'tool' ? message.toolCallId : undefined)));

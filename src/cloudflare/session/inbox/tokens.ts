@@ -13,11 +13,10 @@ import type { TokenRecord } from '../store/tokens.ts';
 
 type ShownToken = Shown<typeof sessionToken>;
 
-/** The tokens of a session: makes, verifies and revokes them. */
 export class SessionTokens {
 	readonly #store: SessionStore;
 	readonly #config: () => Config;
-	/** Functions that wake the streams of a token, by its id. */
+	/** The functions that wake the streams of tokens, by token id. */
 	readonly #streams = new Map<string, Set<() => void>>();
 
 	constructor(store: SessionStore, config: () => Config) {
@@ -25,12 +24,12 @@ export class SessionTokens {
 		this.#config = config;
 	}
 
-	/** Returns the token of a new session, valid for a day after the creation. A repeated call returns the same token. */
+	/** Returns the first token of a session, which is valid for a day after the creation. */
 	async showFirst(by: Actor | undefined, holder?: string): Promise<ShownToken> {
 		return this.#show(this.addFirst(by, holder));
 	}
 
-	/** Stores that token once. */
+	/** Stores the first token of a key. A repeated call returns the same token. */
 	addFirst(by: Actor | undefined, holder?: string): TokenRecord {
 		const keyId = by === undefined ? '' : findKeyId(by);
 		const now = toSeconds(Date.now());
@@ -40,7 +39,7 @@ export class SessionTokens {
 		return first ?? this.#add({ ...made, keyId, holder, madeBy: by });
 	}
 
-	/** Makes a token. It becomes invalid with the key. Throws `invalid_request` for a session of another user. */
+	/** Makes a token, which ends with its key. Throws `invalid_request` for a session of another user. */
 	async make(
 		{ by }: { readonly by?: Actor },
 		{ expiresInSeconds = tokenSeconds, scopes = defaultTokenScopes, for: holder, user }: TokenRequest,
@@ -59,7 +58,10 @@ export class SessionTokens {
 			throw new RunletError('not_found', 'There is no such token: its time is over, or it was revoked before.');
 	}
 
-	/** Returns who holds a token, and what they may do. Throws `auth` for one that is not valid, `not_found` after the session's removal. */
+	/**
+	 * Returns the holder of a token, and its scopes. Throws `auth` for an invalid token, `not_found` for a removed
+	 * session.
+	 */
 	async verify(token: string, assertExists: () => void) {
 		const { id, expiresAt } = await verifyToken(token, this.#store.tokenKey, Date.now());
 		assertExists();
@@ -68,11 +70,11 @@ export class SessionTokens {
 		const left = () => expiresAt * 1_000 - Date.now();
 		const ended = () => {
 			if (left() <= 0) return refuseToken('has expired');
-			// A reader of a removed session learns how its run ended.
+			// A reader of a removed session gets the end of its run.
 			if (!this.#store.exists()) return undefined;
 			const record = this.#store.tokens.get(id);
 			if (record === undefined) return refuseToken('was revoked');
-			// The stream asks again soon, and uses the refreshed key then.
+			// The next check of the stream uses the refreshed key.
 			this.#refreshKey(id).catch(() => {});
 			return this.#config().knowsKey(record.keyId) ? undefined : refuseToken('came from a key that was revoked');
 		};
@@ -99,7 +101,7 @@ export class SessionTokens {
 		});
 	}
 
-	/** Reads the key that made a token, if it is a stored key and was not read a moment ago. */
+	/** Reads the key of a token, if it is a stored key that was not read lately. */
 	async #refreshKey(tokenId: string): Promise<void> {
 		const { storedKeys } = this.#config();
 		const keyId = storedKeys && this.#store.tokens.get(tokenId)?.keyId;
@@ -115,18 +117,15 @@ export class SessionTokens {
 		};
 	}
 
-	#add(given: Omit<TokenRecord, 'id'>): TokenRecord {
-		const record = { ...given, id: makeTokenId() };
-		this.#store.transaction(() => {
-			this.#store.tokens.add(record, toSeconds(Date.now()));
-			this.#store.makeTokenKey();
-		});
+	#add(token: Omit<TokenRecord, 'id'>): TokenRecord {
+		const record = { ...token, id: makeTokenId() };
+		this.#store.transaction(() => this.#store.tokens.add(record, toSeconds(Date.now())));
 		return record;
 	}
 
 	async #show({ id, scopes, expiresAt }: TokenRecord): Promise<ShownToken> {
 		const { id: session } = this.#store.session();
-		const token = await signToken({ session, id, expiresAt }, this.#store.makeTokenKey());
+		const token = await signToken({ session, id, expiresAt }, this.#store.tokenKey);
 		const tokenExpiresAt = new Date(expiresAt * 1_000).toISOString();
 		return { token, tokenId: id, tokenScopes: scopes, tokenExpiresAt };
 	}

@@ -20,9 +20,7 @@ import type { SessionStore } from '../store/store.ts';
 import type { Authorization, Principal } from './authorization.ts';
 import { assertFunds, type KnownFunds, type ModelRequest } from './funds.ts';
 
-/** The parts of a session that handle its requests. */
 export interface InboxContext {
-	/** The session's id. */
 	readonly id: string;
 	readonly store: SessionStore;
 	readonly runner: Runner;
@@ -46,7 +44,6 @@ export type Stored =
 	/** The current run has to be cancelled. Then the request is tried again. */
 	| { readonly type: 'cancel' };
 
-/** An opened request. */
 export interface Opened {
 	readonly caller: Caller;
 	readonly principal: Principal;
@@ -58,7 +55,6 @@ export interface Opened {
 	readonly checkedIn?: number;
 }
 
-/** The transaction of a request, for its operation. */
 export class InboxTransaction {
 	readonly context: InboxContext;
 	readonly opened: Opened;
@@ -84,7 +80,6 @@ export class InboxTransaction {
 		return this.opened.principal.by;
 	}
 
-	/** What the session waits for. */
 	get pending(): Pending {
 		this.#pending ??= findPending(this.store);
 		return this.#pending;
@@ -95,7 +90,6 @@ export class InboxTransaction {
 		return this.status === 'awaiting_user' ? findAskedCall(this.pending.question) : undefined;
 	}
 
-	/** Returns the answers to open calls. */
 	findOpenAnswers(answers: readonly CallAnswer[]): readonly CallAnswer[] {
 		return this.status === 'awaiting_tools' ? findOpenAnswers(this.pending.calls, answers) : [];
 	}
@@ -132,18 +126,15 @@ export class InboxTransaction {
 		return { type: 'run', work: this.runner.storeRun(messages, { ...options, once }, config) };
 	}
 
-	/** Stores that the request was accepted without a run. */
 	noteAccepted(): void {
 		const { once } = this.opened;
 		if (once !== undefined) this.store.deliveries.add(once, {}, Date.now());
 	}
 
-	/** Converts a message from outside to a message of the history. */
 	toInbound(input: Input): ReturnType<typeof toInbound> {
 		return toInbound(input, this.session, this.by);
 	}
 
-	/** Returns the run of a queued message. */
 	joinWaiting({ id, runId }: { readonly id: number; readonly runId: string }, n = 0): Stored {
 		return { type: 'join', run: { record: { n, id: runId }, begun: this.runner.waiting.wait(id) } };
 	}

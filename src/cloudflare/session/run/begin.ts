@@ -25,15 +25,12 @@ import { closeAccount } from './meter.ts';
 import type { Attempt } from './next.ts';
 import { createRunId } from './run.ts';
 
-/** The options of a new run. */
 export interface BeginOptions extends Pick<RunRecord, 'stopAfter' | 'maxOutputTokens' | 'toolChoice' | 'terms'> {
 	/** The model of this run and of all later runs. */
 	readonly model?: string;
-	/** The request that begins the run. */
 	readonly once?: Once;
 	/** Who gives the answers that the run begins with. */
 	readonly by?: Actor;
-	/** The ids of the denied calls. */
 	readonly denied?: readonly string[];
 	readonly approved?: readonly ToolCall[];
 	/** Arguments of approved calls that replace the model's. */
@@ -50,13 +47,11 @@ export interface BeginOptions extends Pick<RunRecord, 'stopAfter' | 'maxOutputTo
 	readonly waited?: Waiting;
 }
 
-/** The object that carries out a run. */
 interface RunHost {
 	readonly boot: string;
 	readonly files: Pick<SessionFiles, 'keepAttachments'>;
 }
 
-/** The host of a new run, with what the session decides. */
 interface NewRunHost extends RunHost {
 	readonly model: string;
 	/** Whether the session has no title yet. */
@@ -64,8 +59,8 @@ interface NewRunHost extends RunHost {
 }
 
 /**
- * Stores a run and the messages that it begins with. Call it in a transaction. Calls that an earlier run had begun when it
- * was interrupted get the answer that their result is unknown.
+ * Stores a run and the messages that it begins with. Call it in a transaction. Calls that an earlier run had begun when
+ * it was interrupted get the answer that their result is unknown.
  */
 export function storeRun(
 	store: SessionStore,
@@ -156,8 +151,9 @@ interface ResumedRun extends Pick<CutOff, 'events' | 'resume'> {
 }
 
 /**
- * Resumes a run whose object died (docs/runs.md, "Lives"). Call it in a transaction. Charges the interrupted request to the
- * model, answers begun calls that may not be repeated as unknown, and shows readers that the interrupted turn restarts.
+ * Resumes a run whose object died (docs/runs.md, "Lives"). Call it in a transaction. Charges the interrupted request to
+ * the model, answers begun calls that may not be repeated as unknown, and shows readers that the interrupted turn
+ * restarts.
  */
 export function takeUp(store: SessionStore, run: RunRecord, attempt: Attempt, boot: string): ResumedRun {
 	const isAsking = store.spending.isUnanswered(run.n);
@@ -191,7 +187,6 @@ export function giveUp(store: SessionStore, run: RunRecord, event: TerminalEvent
 	endFamily(store, store.session(), event);
 }
 
-/** Creates the end of a run after its last attempt. */
 export function createInterruption(attempts: number): TerminalEvent {
 	const times = attempts === 1 ? 'once' : `${attempts} times`;
 	const message = `The run was cut off ${times} and came no further. Continue it, or send a message.`;
@@ -199,8 +194,8 @@ export function createInterruption(attempts: number): TerminalEvent {
 }
 
 /**
- * Creates the results of calls that had begun when their run was interrupted. Their outcome is unknown, so they do not run
- * again, unless their tool may be repeated. Calls that had not begun, or that wait for somebody, stay open.
+ * Creates the results of calls that had begun when their run was interrupted. Their outcome is unknown, so they do not
+ * run again, unless their tool may be repeated. Calls that had not begun, or that wait for somebody, stay open.
  */
 function createUnknownResults(open: readonly OpenCall[]): readonly ToolMessage[] {
 	const output =
@@ -219,7 +214,6 @@ function listUnknownResults(store: SessionStore): readonly Message[] {
 	return createUnknownResults(findOpenCalls(store));
 }
 
-/** The most characters of a session's title. */
 const titleLength = 80;
 
 /** Returns the title of a session: the beginning of its first message, without attachments. */

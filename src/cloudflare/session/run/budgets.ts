@@ -20,15 +20,16 @@ import type { SessionRecord } from '../store/session-row.ts';
 import type { Lease } from '../store/spending.ts';
 import type { SessionStore } from '../store/store.ts';
 
-/** A budget that did not allow a request. */
 export interface ExceededBudget {
 	readonly scope: 'session' | BudgetScope;
 	readonly state: BudgetState;
-	/** The user of the session, if it has one. */
 	readonly user?: string;
 }
 
-/** Creates the error for a request that a budget does not allow: `budget_reserved` if it waits for what other runs have reserved. */
+/**
+ * Creates the error of a request that a budget refuses: `budget_reserved` if only the reservations of other runs are in
+ * its way.
+ */
 export function createBudgetError({ scope, state, user = '' }: ExceededBudget, needs: Amount): RunletError {
 	const { whose, per, remedy } = describeBudget(scope, user);
 	const text = `budget: ${whose} may spend ${amountText(state.limit)}${per}; ${amountText(state.left)} left, and the next request may need ${amountText(keepCapped(needs, state.limit))}.`;
@@ -40,7 +41,7 @@ export function createBudgetError({ scope, state, user = '' }: ExceededBudget, n
 	return new RunletError('budget_reserved', message, { ...data, retryAfter: 60 });
 }
 
-/** Creates the error for a request without a known price, under a budget in dollars. `what` of it has none. */
+/** Creates the error of a request without a known price under a budget in dollars. `what` names the unpriced part. */
 export function createUnpriced(model: string, what = `"${model}"`): RunletError {
 	const message = `budget: nobody knows the price of ${what}, so a budget in dollars cannot be kept on it. Set its price in PRICES, give the budget in tokens, or choose another model.`;
 	return new RunletError('budget_exceeded', message, { model, unpriced: what });
@@ -67,7 +68,7 @@ function describeBudget(scope: ExceededBudget['scope'], user: string) {
 	}
 }
 
-/** Returns the parts of an amount that have a limit. */
+/** Returns the units of an amount that have a limit. */
 function keepCapped({ tokens, usd }: Amount, limit: Limit): Limit {
 	return { ...(limit.tokens !== undefined && { tokens }), ...(limit.usd !== undefined && { usd }) };
 }
@@ -77,7 +78,7 @@ function amountText({ tokens, usd }: Limit): string {
 	return parts.join(' and ') || 'nothing';
 }
 
-/** Returns the state of the session's own budget, with what its children cost and may still spend. */
+/** Returns the state of the session's own budget, with the costs and reservations of its children. */
 export function readBudgetState({ spending, calls }: SessionStore, limit: Limit): BudgetState {
 	const ofChildren = calls.children.sum();
 	const spent = createAmount(plus(spending.total(), ofChildren.spent));
@@ -85,51 +86,50 @@ export function readBudgetState({ spending, calls }: SessionStore, limit: Limit)
 }
 
 /**
- * The budgets that an owner's ledger keeps, as far as one request knows them. The limit of the day is known from the
- * beginning. The caps of the session's user are known from the refusal of a ledger, or from a lease that was given under
- * them. Until the ledger tells what is left of a budget, all of it counts as left.
+ * The budgets that an owner's ledger keeps, as far as a request knows them. The limit of the day is always known. The
+ * caps of the session's user are known from a refusal of the ledger, or from the lease. A budget counts as unspent
+ * until the ledger reports its state.
  */
 export class KnownBudgets {
 	readonly #states = new Map<BudgetScope, BudgetState>();
 	readonly #refused = new Set<BudgetScope>();
-	#leased: readonly UserScope[];
+	#scopesOfLease: readonly UserScope[];
 
 	constructor(dayLimit: Limit, lease: Pick<Lease, 'userLimits'> | undefined) {
 		const userLimits = lease?.userLimits ?? new Map<UserScope, Limit>();
-		this.#leased = [...userLimits.keys()];
+		this.#scopesOfLease = [...userLimits.keys()];
 		if (isBounded(dayLimit)) this.#states.set('day', budgetState(dayLimit, nothing, nothing));
 		for (const [scope, limit] of userLimits) this.#states.set(scope, budgetState(limit, nothing, nothing));
 	}
 
-	/** The states, as if others had given back all that they have reserved. */
+	/** The states without the reservations of others. */
 	get states(): readonly BudgetState[] {
 		return [...this.#states.values()].map(({ limit, spent }) => budgetState(limit, spent, nothing));
 	}
 
-	/** The caps of the user. */
 	get userLimits(): ReadonlyMap<UserScope, Limit> {
 		const limits = new Map<UserScope, Limit>();
 		for (const [scope, { limit }] of this.#states) if (scope !== 'day' && isBounded(limit)) limits.set(scope, limit);
 		return limits;
 	}
 
-	/** Forgets the caps that the lease named, because they may have changed since. Returns whether there were any. */
+	/** Forgets the caps of the lease, which may have changed. Returns whether there were any. */
 	forgetLease(): boolean {
-		const leased = this.#leased;
-		this.#leased = [];
-		for (const scope of leased) this.#states.delete(scope);
-		return leased.length > 0;
+		const scopes = this.#scopesOfLease;
+		this.#scopesOfLease = [];
+		for (const scope of scopes) this.#states.delete(scope);
+		return scopes.length > 0;
 	}
 
-	/** Throws `budget_exceeded` if an amount would pass a budget even if others gave back all that they have reserved. */
+	/** Throws `budget_exceeded` if an amount exceeds a budget even without the reservations of others. */
 	assertFits(amount: Amount, user?: string): void {
 		for (const [scope, state] of this.#states)
 			if (isSpent(state, amount)) throw createBudgetError({ scope, state, user }, amount);
 	}
 
 	/**
-	 * Notes that the ledger refused an amount. Returns whether the same amount may fit later. If not, a shorter reply may fit,
-	 * now that the rest of that budget is known.
+	 * Notes that the ledger refused an amount. Returns whether the same amount may fit later. Otherwise a shorter reply
+	 * may fit, because the rest of the budget is known now.
 	 */
 	noteRefusal({ scope, state }: Refusal, amount: Amount): boolean {
 		const isFirst = !this.#refused.has(scope);
@@ -139,7 +139,6 @@ export class KnownBudgets {
 	}
 }
 
-/** Reads the state of a budget that a ledger keeps. */
 export async function readState(
 	ledger: LedgerApi,
 	scope: BudgetScope,
@@ -162,21 +161,20 @@ const budget = v.object({
 	needs: amount,
 });
 
-/** The state of a budget that refused a request. */
 export type RefusedBudget = v.InferOutput<typeof budget>;
 
-/** A run that ended because a request was not allowed. */
+/** A run that ended because a budget refused its request, or because its model has no price. */
 export interface RefusedRun extends Pick<RunRecord, 'n' | 'model' | 'maxOutputTokens' | 'boot'> {
 	readonly error: RunletError;
-	/** The budget that refused. Missing where the model has no known price. */
+	/** Missing if the model has no known price. */
 	readonly budget?: RefusedBudget;
 	readonly endedAt: number;
 }
 
-/** After so many refused runs in a row no other model and no shorter message is tried, until there is more money. */
+/** The most refused runs in a row. Then no other model and no shorter message is tried until there is more money. */
 export const mostTries = 3;
 
-/** Lists the newest runs, as far as each ended because a request was not allowed: at most `mostTries`, the newest first. */
+/** Lists the newest runs up to the first that was not refused: at most `mostTries`, the newest first. */
 export function listRefused({ runs }: Pick<SessionStore, 'runs'>): readonly RefusedRun[] {
 	const newest = runs.get();
 	const found: RefusedRun[] = [];
@@ -197,12 +195,11 @@ function toRefused({ n, model, maxOutputTokens, boot, end, endedAt = 0 }: RunRec
 	return { n, model, maxOutputTokens, boot, error, endedAt, ...(read.success && { budget: read.output }) };
 }
 
-/** The state of a budget as it was when it refused. */
 export function toState({ limit, spent, reserved, left }: RefusedBudget): BudgetState {
 	return { limit, spent, reserved, left };
 }
 
-/** Notes that a budget of the owner or the user refused the newest run, if one did. */
+/** Notes the budget of the owner or the user that refused the newest run, if any. */
 export function noteShortage(store: SessionStore, shortages: Shortages): void {
 	const [refused] = store.exists() ? listRefused(store) : [];
 	if (refused?.budget === undefined || refused.budget.scope === 'session') return;
@@ -214,7 +211,6 @@ export function noteShortage(store: SessionStore, shortages: Shortages): void {
 	shortages.note(scope, session, nameFirst(session), isFirst ? { needs, size } : undefined);
 }
 
-/** Names what asks for the first request of a session. */
 export function nameFirst({ agent, model = '' }: Pick<SessionRecord, 'agent' | 'model'>): string {
 	return `${agent} ${model}`;
 }

@@ -2,18 +2,20 @@ import type { Message } from '../../../core/chat/index.ts';
 
 const minute = 60_000;
 
-/** Anthropic's prices of a token of input, as shares of the usual one: a read, and a write for 5 minutes or for an hour. */
+/**
+ * Anthropic's prices of an input token as shares of the base price: a read, and a write for 5 minutes or for an hour.
+ */
 const [read, short, long] = [0.1, 1.25, 2];
 
 /**
- * Chooses how long the prompt of a session stays in the cache, by the pauses between its turns so far: an hour where that
- * would have cost less. What a turn has read and written is measured in messages, not in tokens.
+ * Chooses how long the prompt of a session stays in the cache, by the pauses between its turns: an hour if that would
+ * have cost less until now. The sizes of prompts are measured in messages, not in tokens.
  */
 export function chooseCacheLifetime(
 	history: readonly { readonly message: Message; readonly createdAt: number }[],
 ): '5m' | '1h' {
 	let [forMinutes, forAnHour] = [0, 0];
-	/** How many messages the request before had. */
+	/** The number of messages of the previous request. */
 	let cached = 0;
 	let answeredAt: number | undefined;
 	for (const [count, { message, createdAt }] of history.entries()) {

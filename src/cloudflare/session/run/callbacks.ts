@@ -14,12 +14,11 @@ import { createPastRun } from './run.ts';
 const timeoutMs = 15_000;
 /** The most bytes of a response. Its body is not read. */
 const maxBytes = 1_000;
-/** Callbacks that are sent at once. */
 const atOnce = 6;
 
 /**
- * Sends callbacks (docs/webhooks.md): the end of a run, signed as in Standard Webhooks, at least once and always under the
- * same id; or the run's answer to Slack or GitHub. The object's alarm retries failed callbacks.
+ * Sends callbacks (docs/webhooks.md): the end of a run, signed as in Standard Webhooks, at least once and always under
+ * the same id; or the run's answer to Slack or GitHub. The object's alarm retries failed callbacks.
  */
 export class Callbacks {
 	readonly #options: RunnerOptions;

@@ -19,7 +19,10 @@ interface ChildrenOptions {
 	readonly limit: () => Limit;
 }
 
-/** Creates the children for the calls of a run. The id of a child depends on its call, so a later attempt finds the child. */
+/**
+ * Creates the children for the calls of a run. The id of a child depends on its call, so a later attempt finds the
+ * child.
+ */
 export function createChildren({ store, session, record, sessions, limit }: ChildrenOptions): Children {
 	const { id: parent, owner, user, createdBy, metadata, createdAt, agent: own, parent: above } = session;
 	const depth = above?.depth ?? 0;
@@ -55,8 +58,8 @@ export function createChildren({ store, session, record, sessions, limit }: Chil
 }
 
 /**
- * Has the outbox cancel the children that nobody waits for. A background child goes on, except with `all`, or if its call
- * has no result yet: then no model knows of the child.
+ * Has the outbox cancel the children that nobody waits for. A background child goes on, except with `all`, or if its
+ * call has no result yet: then no model knows of the child.
  */
 export function leaveChildren(store: SessionStore, { all = false } = {}): void {
 	if (store.calls.children.listOpen().length === 0) return;
@@ -75,8 +78,8 @@ function leave(store: SessionStore, isLeft: (child: ChildRecord) => boolean): vo
 }
 
 /**
- * Cancels the children of a run and reports its end to the parent of a background session, in the transaction that stores
- * the end. The parent itself cancels the session, so it gets no report of that.
+ * Cancels the children of a run and reports its end to the parent of a background session, in the transaction that
+ * stores the end. The parent itself cancels the session, so it gets no report of that.
  */
 export function endFamily(store: SessionStore, { parent }: Pick<SessionRecord, 'parent'>, event: TerminalEvent): void {
 	// A run that waits for somebody continues later, with its children.

@@ -8,7 +8,10 @@ import { isOwners, type SessionRecord } from '../store/session-row.ts';
 /** How long connections stay open after a run, in milliseconds. The object sleeps soon after that. */
 const idleMs = 60_000;
 
-/** How long connections stay open while a run waits for a person, in milliseconds. A server may wait for the answer, too. */
+/**
+ * How long connections stay open while a run waits for a person, in milliseconds. A server may wait for the answer,
+ * too.
+ */
 const waitingMs = 900_000;
 
 export function hasServers({ mcp = [], userMcp }: Pick<Agent, 'mcp' | 'userMcp'>): boolean {

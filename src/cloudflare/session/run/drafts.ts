@@ -7,12 +7,12 @@ import { type Draft, draftMs } from '../store/runs.ts';
 import type { Journal, JournalOptions } from './journal.ts';
 
 /**
- * The pauses before the second draft and each further one, in milliseconds. A draft is a row, which costs; and a call that a
- * crash cuts off is charged what it may have written until the next draft.
+ * The pauses before the second draft and before each further draft, in milliseconds. Each draft writes a row. After a
+ * crash the request is charged for what the model may have written until the next draft.
  */
 const [secondMs, furtherMs] = [2_500, 7_200];
 
-/** So many characters more are stored before the pause is over, but not so soon after the last draft, in milliseconds. */
+/** The characters after which a draft is stored before its pause is over, and its shortest pause in milliseconds. */
 const [mostCharacters, soonestMs] = [4_096, 1_000];
 
 interface DraftsOptions extends Pick<JournalOptions, 'atCrashPoint'> {
@@ -22,8 +22,8 @@ interface DraftsOptions extends Pick<JournalOptions, 'atCrashPoint'> {
 }
 
 /**
- * Stores drafts of the turn that the model is writing, at growing pauses. After a crash a reader finds most of the turn before
- * `turn.restarted`. A turn that is over before the first one costs no write.
+ * Stores drafts of the turn that the model is writing, at growing pauses. After a crash a reader finds most of the turn
+ * before `turn.restarted`.
  */
 export function createDrafts(
 	{ record, meter, atCrashPoint, save }: DraftsOptions,
@@ -40,20 +40,19 @@ export function createDrafts(
 		stop();
 		const events = log.draft(longestPart);
 		const iteration = log.turns + 1;
-		// If the turn is already stored or asked again, the journal is ahead of what was shown.
+		// The journal is ahead of the log if the turn is already stored or restarted.
 		if (events.length === 0 || iteration !== journal.iteration + 1 || log.restarts !== journal.restarts) return;
 		try {
 			const about = { iteration, restarts: journal.restarts, call: meter.call };
 			turn.store((written) => save({ ...about, ...written, events }));
 		} catch (cause) {
-			// The next draft may succeed. Without any, readers see less of a turn that is asked again.
+			// The next draft may succeed. Without drafts, readers see less of a restarted turn.
 			writeLog('warn', 'run.draft_not_stored', { 'runlet.run.id': record.id, ...toFailureFields(cause) });
 			return;
 		}
 		void atCrashPoint('draft');
 	};
 	return {
-		/** Takes events that were shown. */
 		change: (events: readonly RunEvent[]): void => {
 			for (const event of events) {
 				if (event.type === 'stop' || event.type === 'turn.restarted') {
@@ -69,17 +68,6 @@ export function createDrafts(
 	};
 }
 
-/** The progress of a turn that a draft holds. */
-interface Written {
-	/** Tokens of the turn, by an estimate. */
-	readonly tokens: number;
-	/** Milliseconds since the first of them. */
-	readonly ms: number;
-	/** Milliseconds until the next draft. */
-	readonly nextMs: number;
-}
-
-/** Counts what the model writes of a turn. */
 function createTurn(now: () => number = Date.now) {
 	const counter = createTokenCounter();
 	let begunAt: number | undefined;
@@ -94,18 +82,17 @@ function createTurn(now: () => number = Date.now) {
 			unstored += text.length;
 			counter.add(text);
 		},
-		/** Stores a draft by `save`. If that throws, the draft counts as not stored. */
-		store: (save: (written: Written) => void): void => {
+		/** Stores a draft with `save`. If that throws, the draft counts as not stored. */
+		store: (save: (written: Pick<Draft, 'tokens' | 'ms' | 'nextMs'>) => void): void => {
 			const at = now();
 			const nextMs = pauseMs === draftMs ? secondMs : furtherMs;
 			save({ tokens: Math.ceil(counter.total()), ms: begunAt === undefined ? 0 : at - begunAt, nextMs });
 			[storedAt, unstored, pauseMs] = [at, 0, nextMs];
 		},
-		/** The time until the next draft, in milliseconds. */
 		get pauseMs(): number {
 			return pauseMs;
 		},
-		/** Whether so much came since the last draft that the next one is due. */
+		/** Whether the next draft is due because of its length. */
 		get isLong(): boolean {
 			return unstored >= mostCharacters && now() - storedAt >= soonestMs;
 		},

@@ -9,22 +9,20 @@ import type { SessionMeter } from './meter.ts';
 
 type Vectors = Awaited<ReturnType<typeof embed>>;
 
-/** The options of vectors and their account. */
 export interface EmbeddingOptions {
 	readonly providers: readonly ProviderRegistration[];
 	readonly owner: Omit<OwnerLedger, 'tellWith'>;
 }
 
 /**
- * Makes the vectors of a session, and has each request paid (docs/budgets.md): by the account of the run that they are
- * made for, and outside of a run by the owner's ledger. A request that a budget does not allow is not made.
+ * Makes the vectors of a session within its budgets (docs/budgets.md). The account of the run pays for them, and
+ * outside of a run the owner's ledger.
  */
 export class Embeddings {
 	readonly #options: EmbeddingOptions;
 	#account: SessionMeter | undefined;
-	/** Resolves when nobody uses the account, which has one request at a time. */
+	/** Resolves when the account is free. It has one request at a time. */
 	#last: Promise<void> = Promise.resolve();
-	/** Whether the model is asked. */
 	#isAsking = false;
 	#stop = new AbortController();
 
@@ -32,7 +30,7 @@ export class Embeddings {
 		this.#options = options;
 	}
 
-	/** Returns the vectors of texts in order. Throws `budget_exceeded`, and what the provider throws. */
+	/** Returns the vectors of texts in order. Throws `budget_exceeded`, and the errors of the provider. */
 	embed(model: string, texts: readonly string[], signal?: AbortSignal): Promise<Vectors> {
 		const { providers } = this.#options;
 		const account = this.#account;
@@ -44,8 +42,8 @@ export class Embeddings {
 	}
 
 	/**
-	 * Lets a run pay. Returns its account, which stops the requests for vectors before it asks the model: whoever made them
-	 * does not wait any more.
+	 * Lets the account of a run pay. Returns that account, extended: before a request to the model it stops the requests
+	 * for vectors, for which nobody waits any more.
 	 */
 	attach(account: SessionMeter): SessionMeter {
 		this.#account = account;
@@ -71,18 +69,17 @@ export class Embeddings {
 					throw error;
 				}
 			},
-			lost: (...told) => {
+			lost: (...args) => {
 				end();
-				return account.lost(...told);
+				return account.lost(...args);
 			},
-			settle: (...told) => {
+			settle: (...args) => {
 				end();
-				return account.settle(...told);
+				return account.settle(...args);
 			},
 		};
 	}
 
-	/** Ends the account: its run is over. No request is made any more, and one that goes on is stopped. */
 	end(): void {
 		this.#stop.abort();
 	}
@@ -105,9 +102,9 @@ export class Embeddings {
 					throw error;
 				}
 			},
-			lost: async (...told) => {
+			lost: async (...args) => {
 				try {
-					await account.lost(...told);
+					await account.lost(...args);
 				} finally {
 					leave();
 				}
@@ -116,12 +113,11 @@ export class Embeddings {
 	}
 }
 
-/** Creates the error for vectors of a run that is over. */
 function createTooLate(): RunletError {
 	return new RunletError('cancelled', 'The vectors come too late for this turn.');
 }
 
-/** Creates the account for requests of an owner that no run makes, one after the other. */
+/** Creates the account of requests outside of a run, one after another. */
 function createOwnerMeter({ providers, owner }: EmbeddingOptions): Meter {
 	const { ledger, findLimit, user } = owner;
 	let reserved: { readonly id: string; readonly model: string; readonly tokens: number } | undefined;
@@ -132,12 +128,12 @@ function createOwnerMeter({ providers, owner }: EmbeddingOptions): Meter {
 			const [limit, usd] = await Promise.all([findLimit(), findPrice(model, inputTokens)]);
 			if (limit.usd !== undefined && usd === undefined) throw createUnpriced(model);
 			const amount = createAmount({ tokens: inputTokens, usd: usd ?? 0 });
-			// The ledger may keep caps of a user that are not known here.
+			// The ledger may keep unknown caps of the user.
 			const needs = usd === undefined && user !== undefined ? { ...amount, usd: Number.POSITIVE_INFINITY } : amount;
-			// A request that is repeated is paid again.
+			// A repeated request is charged again.
 			const id = `embed_${crypto.randomUUID()}`;
-			const answer = await askLedger(ledger, (one, deadline) =>
-				one.reserve({ id, amount: needs, limit, user, deadline }),
+			const answer = await askLedger(ledger, (stub, deadline) =>
+				stub.reserve({ id, amount: needs, limit, user, deadline }),
 			);
 			if (!answer.ok) throw createBudgetError({ ...answer, user }, amount);
 			reserved = { id, model, tokens: amount.tokens };
@@ -151,7 +147,7 @@ function createOwnerMeter({ providers, owner }: EmbeddingOptions): Meter {
 			const amount = createAmount({ tokens, usd: usd ?? 0 });
 			const unpricedTokens = usd === undefined ? amount.tokens : 0;
 			const part = { ...amount, model, unpricedTokens, inputTokens: amount.tokens, cachedInputTokens: 0 };
-			// An amount that the ledger is not told of stays set aside, as if it were spent.
+			// Without this report the reservation counts as spent.
 			await settleCosts(ledger, [{ id, amount, user, parts: [part] }]).catch((cause: unknown) =>
 				log('warn', 'owner.not_told', toFailureFields(cause)),
 			);

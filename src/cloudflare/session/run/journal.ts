@@ -9,7 +9,6 @@ import type { RunRecord } from '../store/runs.ts';
 import type { SessionStore } from '../store/store.ts';
 import type { SessionMeter } from './meter.ts';
 
-/** The hooks of the loop that write the journal. */
 export type JournalHooks = {
 	readonly [Hook in 'onMessage' | 'onToolCall' | 'onQuestion' | 'onRestart' | 'steer' | 'meter']: NonNullable<
 		ChatOptions[Hook]
@@ -26,7 +25,6 @@ export interface JournalOptions {
 	readonly meter: SessionMeter;
 	/** The origins of the answers to calls, by call id. */
 	readonly answered?: ReadonlyMap<string, Inbound>;
-	/** Gets the messages that steer the run. */
 	readonly inbound: InboundContext;
 	readonly files: Pick<SessionFiles, 'keepAttachments'>;
 	/** Called with the queue id of each message that steers the run. */
@@ -72,7 +70,6 @@ export class Journal {
 		};
 	}
 
-	/** The number of stored model turns. */
 	get iteration(): number {
 		return this.#iteration;
 	}
@@ -130,7 +127,7 @@ export class Journal {
 		this.#kept = [];
 		this.#sides += before.length;
 		if (turn !== undefined) [this.#iteration, this.#restarts] = [turn.iteration, 0];
-		// A call may end the process, even while it is checked. After that the model is asked again only for repeatable calls.
+		// A call may end the process, even while it is checked. Only for repeatable calls is the model asked again then.
 		if (message.role === 'assistant' && message.toolCalls !== undefined && isRepeatable !== true) await this.sync();
 		return atCrashPoint(message.role === 'tool' ? 'tool-end' : 'model-end');
 	}

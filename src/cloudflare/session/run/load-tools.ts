@@ -13,23 +13,21 @@ import { isOwners, type SessionRecord } from '../store/session-row.ts';
 import type { SessionStore } from '../store/store.ts';
 import type { Embeddings } from './embedding-meter.ts';
 
-/** The options of the tools that a session adds to an agent's own. */
-interface Added {
+interface ToolSources {
 	readonly config: Config;
 	readonly owner: string;
-	/** The names of the client's tools. */
 	readonly clientTools: readonly string[];
 	readonly connections: McpConnections | undefined;
 }
 
 /**
- * Creates the loader of a run: the HTTP tools of the owner, as they are when the run begins, and the tools of MCP servers,
- * as they are before each turn. Of two tools with one name the first is offered: the agent's, the client's, the owner's, a
- * server's. Nothing if the agent has none of these.
+ * Creates the loader of further tools: the owner's HTTP tools as of the beginning of the run, and the tools of MCP
+ * servers as of each turn. Of several tools with one name it keeps the first: the agent's, the client's, the owner's, a
+ * server's. Returns nothing if the agent has no such tools.
  */
 export function createToolLoader(
 	agent: Agent,
-	{ config, owner, clientTools, connections }: Added,
+	{ config, owner, clientTools, connections }: ToolSources,
 ): ChatOptions['loadTools'] {
 	if (agent.userTools !== true && connections === undefined) return undefined;
 	const taken = new Set([...listToolNames(agent), ...clientTools.map(providerName)]);
@@ -39,25 +37,24 @@ export function createToolLoader(
 		ofOwner ??= agent.userTools === true ? loadUserTools(config, owner, taken) : Promise.resolve([]);
 		const [own, served = []] = await Promise.all([ofOwner, connections?.loadTools(warn)]);
 		const loaded = keepFirst([...own, ...served], taken);
-		// The same list says that nothing changed.
+		// An unchanged list keeps its identity.
 		const isSame = loaded.length === known.length && loaded.every((tool, index) => tool === known[index]);
 		if (!isSame) known = loaded;
 		return known;
 	};
 }
 
-/** The parts of a session that memory needs. */
-interface Remembering {
+interface MemoryOptions {
 	readonly config: Config;
 	readonly embeddings: Embeddings;
 	readonly session: Pick<SessionRecord, 'agent' | 'owner' | 'user' | 'createdBy'>;
 	readonly store: SessionStore | undefined;
 }
 
-/** Creates what an agent remembers by: its tools, and what it recalls by itself. Nothing if it does not. */
+/** Creates the memory tools and the recall of an agent. Returns no tools for an agent without memory. */
 export function createMemory(
 	{ agents, memory }: Pick<Runtime, 'agents' | 'memory'>,
-	{ config, embeddings, session, store }: Remembering,
+	{ config, embeddings, session, store }: MemoryOptions,
 ): { readonly tools: readonly Tool[]; readonly recall?: SessionRecall } {
 	const agent = findAgent(agents, session.agent);
 	const options = findMemoryOptions(agent);
@@ -73,7 +70,7 @@ export function createMemory(
 	return {
 		tools: memory.createTools({ ...about, agent: agent.name, holdsOutsideText }),
 		recall: {
-			find: (text, told) => memory.recallFor(about, text, told),
+			find: (text, known) => memory.recallFor(about, text, known),
 			again: (lists) => memory.recallAgain(about, lists),
 		},
 	};
@@ -89,47 +86,47 @@ function keepFirst(tools: readonly Tool[], taken: ReadonlySet<string>): readonly
 	});
 }
 
-/** The memories of one message, read once. */
-interface RecallRequest {
+interface RecallOptions {
 	readonly store: SessionStore;
 	readonly record: RunRecord;
 	readonly history: readonly MessageRecord[];
 	readonly recall: SessionRecall | undefined;
-	/** Whether the model is sent all of the history, so that it is told of no memory twice. */
+	/** Whether the model is sent the whole history. Then no memory is recalled twice. */
 	readonly isWhole: boolean;
 }
 
-/** What a session recalls for a message, and once more by lists of sources. */
 export interface SessionRecall {
-	readonly find: (text: string, told: ReadonlySet<string>) => Promise<Recalled | undefined>;
+	/** Finds memories that fit a text, without the known sources. */
+	readonly find: (text: string, known: ReadonlySet<string>) => Promise<Recalled | undefined>;
+	/** Reads memories again by lists of sources. */
 	readonly again: (lists: readonly (readonly string[])[]) => Promise<readonly (Recalled | undefined)[]>;
 }
 
 /**
- * Makes the `recall` of a run that asks once for each message. The sources of the answer are kept with the run of the
- * message, so each later request tells the model the same in front of that message. The texts are read again: what was
- * erased meanwhile reaches no model.
+ * Creates the `recall` of a run. It searches once for each message and stores the sources with the run of the message,
+ * so that later requests repeat the same memories before that message. It reads their texts again each time, so that no
+ * model gets an erased memory.
  */
-export function createRecall({ store, record, history, recall, isWhole }: RecallRequest): ChatOptions['recall'] {
+export function createRecall({ store, record, history, recall, isWhole }: RecallOptions): ChatOptions['recall'] {
 	if (recall === undefined) return undefined;
 	const newest = history.findLastIndex(({ message }) => message.role === 'user');
 	const { run: n = record.n } = history[newest] ?? {};
 	return async (text) => {
 		const known = listKnown(store, history);
 		const rereading = known.length === 0 ? [] : recall.again(known.map(({ sources }) => sources));
-		const told = new Set(isWhole ? known.flatMap(({ sources }) => sources) : []);
-		const isAsked = store.runs.get(n)?.recalled !== undefined;
-		const [again, found] = await Promise.all([rereading, isAsked ? undefined : findNew(told)]);
-		const texts = new Map(known.map(({ place }, index) => [place, again[index]]));
-		const own = found ?? texts.get(newest);
-		texts.delete(newest);
-		const earlier = new Map([...texts].flatMap(([place, one]) => (one === undefined ? [] : [[place, one.text]])));
+		const sent = new Set(isWhole ? known.flatMap(({ sources }) => sources) : []);
+		const hasSearched = store.runs.get(n)?.recalled !== undefined;
+		const [again, found] = await Promise.all([rereading, hasSearched ? undefined : findNew(sent)]);
+		const memories = new Map(known.map(({ place }, index) => [place, again[index]]));
+		const own = found ?? memories.get(newest);
+		memories.delete(newest);
+		const earlier = new Map([...memories].flatMap(([place, memory]) => (memory ? [[place, memory.text]] : [])));
 		return { text: own?.text ?? '', sources: own?.sources ?? [], earlier };
 
-		async function findNew(told: ReadonlySet<string>): Promise<Recalled | undefined> {
+		async function findNew(sent: ReadonlySet<string>): Promise<Recalled | undefined> {
 			let found: Recalled | undefined;
 			try {
-				found = await recall?.find(text, told);
+				found = await recall?.find(text, sent);
 			} finally {
 				const kept = found === undefined ? null : { sources: found.sources };
 				store.transaction(() => {
@@ -142,7 +139,9 @@ export function createRecall({ store, record, history, recall, isWhole }: Recall
 	};
 }
 
-/** Lists the messages that have something in front, by their places in the history: the first ones of their runs. */
+/**
+ * Lists the stored sources by the index of their message in the history, which is the first user message of its run.
+ */
 function listKnown(
 	store: SessionStore,
 	history: readonly MessageRecord[],
@@ -154,16 +153,15 @@ function listKnown(
 	});
 }
 
-/** The ways in which a person, or the owner's own server, writes to a session. */
+/** The transports of people and of the owner's own server. */
 const ownTransports: ReadonlySet<string> = new Set(['http', 'ui', 'chat-completions']);
 
-/** Messages and bytes that are read at a time. */
 const [atOnce, bytesAtOnce] = [500, 1_000_000];
 
 /**
- * Makes the check whether a session holds text from outside: an import's, a webhook's, an attachment's, an uploaded file's, or a tool's
- * that is none of `insideTools`. It is answered by everything that was ever stored, also by what was replaced or
- * summed up, so no crash and no copy of the session changes the answer. What was read once is not read again.
+ * Creates the check whether a session holds text from outside: from an import, a webhook, an attachment, an uploaded
+ * file, or a tool that is not in `insideTools`. It reads all rows, also replaced and summarized messages, so no crash
+ * and no copy of the session changes the result. It reads each message once.
  */
 function createOutsideCheck(
 	store: Pick<SessionStore, 'messages' | 'runs' | 'state' | 'workspace' | 'session'>,
@@ -192,13 +190,13 @@ function isFromOutside({ message, inbound }: MessageRecord, insideTools: Readonl
 	if (inbound !== undefined && !ownTransports.has(inbound.transport)) return true;
 	if (inbound?.attachments !== undefined && inbound.attachments.length > 0) return true;
 	if (message.role === 'user') return message.parts?.some(({ kind }) => kind !== 'text') === true;
-	// A call counts as soon as it is stored: its result may be, too.
+	// A call counts as soon as it is stored, because its result may be stored, too.
 	return (
 		message.role === 'assistant' && message.toolCalls?.some(({ name }) => !insideTools.has(providerName(name))) === true
 	);
 }
 
-/** Whether tools of another session have written the state of this one: a copy may leave out what they had read before. */
+/** Whether tools of another session have written the state. A copy may lack the messages that they had read. */
 function hasStateOfCopy({ runs, state }: Pick<SessionStore, 'runs' | 'state'>): boolean {
 	return runs.hasRestored && state.list().length > 0;
 }

@@ -8,14 +8,13 @@ import { logThrown } from '../../log.ts';
 import { toDecider } from '../store/askers.ts';
 import type { SessionRecord } from '../store/session-row.ts';
 
-/** A decision, and who makes it. */
 interface Decision {
 	readonly call: ToolCall;
 	readonly approve: boolean;
 	readonly by: Actor;
-	/** Those whose messages led to the call. They are listed only where a policy asks. */
+	/** Lists those whose messages led to the call, for a policy. */
 	readonly askers: () => readonly Actor[];
-	/** The agents of the child whose call it is, and of those that stand between. */
+	/** The agent of the child that made the call, and the agents between. */
 	readonly children?: readonly string[];
 }
 
@@ -25,7 +24,7 @@ interface DecisionPlace {
 	readonly config: () => Pick<Config, 'local'>;
 }
 
-/** Throws `forbidden` where a policy of the agents does not let somebody decide. The call waits on for somebody else. */
+/** Throws `forbidden` if a policy of the agents does not let the person decide. The call keeps waiting. */
 export function assertMayDecide(place: DecisionPlace, decision: Decision): void {
 	const reason = findRefusal(place, decision);
 	if (reason === undefined) return;
@@ -34,7 +33,7 @@ export function assertMayDecide(place: DecisionPlace, decision: Decision): void 
 	throw new RunletError('forbidden', message, { field: 'id', reason });
 }
 
-/** Returns why a policy of the agents does not let somebody decide: which one it is, and whether they asked for the call. */
+/** Returns why a policy of the agents does not let the person decide. Returns nothing if all policies do. */
 export function findRefusal({ session, agents, config }: DecisionPlace, decision: Decision): string | undefined {
 	const { call, approve, by, askers, children = [] } = decision;
 	const involved = new Set([session.agent, ...children, ...(session.parent?.agents ?? [])]);
@@ -43,17 +42,17 @@ export function findRefusal({ session, agents, config }: DecisionPlace, decision
 	);
 	if (policies.length === 0) return undefined;
 	const { id: sessionId, owner, user, metadata = {} } = session;
-	const asked = askers();
+	const all = askers();
 	const about = { approve, tool: call.name, input: call.input };
-	const request = { by: toDecider(by, asked), askers: asked, ...about, sessionId, owner, user, metadata };
+	const request = { by: toDecider(by, all), askers: all, ...about, sessionId, owner, user, metadata };
 	const isLocal = () => config().local !== undefined;
 	const refusing = policies.find(({ approvers }) => !allow(approvers, request, isLocal));
 	if (refusing === undefined) return undefined;
-	const why = asked.includes(request.by) ? ' to somebody who counts as one of those who asked for the call' : '';
+	const why = all.includes(request.by) ? ' to somebody who counts as one of those who asked for the call' : '';
 	return `approvers of the agent ${refusing.name} does not allow it${why}`;
 }
 
-/** Asks a policy. One that throws allows nothing. */
+/** A policy that throws allows nothing. */
 function allow(allows: Approvers, request: ApprovalRequest, isLocal: () => boolean): boolean {
 	try {
 		return allows(request) === true;

@@ -28,30 +28,26 @@ import { createBudgetError, createUnpriced, KnownBudgets, readBudgetState } from
 import { computeCost, fastPace } from './call-cost.ts';
 import { createLease, findShortReply, hasRoom, type OwnerLedger, Patience, waitForLease } from './lease.ts';
 
-/** The account of one run. It sets aside what a request may cost, and settles it afterwards. */
+/** The account of a run. It reserves the cost of a request, and settles the request afterwards. */
 export interface SessionMeter extends Meter {
-	/** Ends the request that has returned a message. What it cost is stored with that. */
+	/** Settles the request of a message. Returns the cost, which is stored with the message. */
 	readonly settle: (usage: ChatUsage | undefined, message: Message, silentMs?: number) => MessageCost | undefined;
-	/** The number of the current request. */
 	readonly call: number | undefined;
 }
 
-/** The options of a meter. */
 export interface MeterOptions extends ModelFacts {
 	readonly store: SessionStore;
 	readonly record: Pick<RunRecord, 'n' | 'id'>;
-	/** The budget of the session. It is read each time, because it may be raised. */
+	/** Returns the budget of the session, which may be raised during the run. */
 	readonly limit: () => Limit;
-	/** The name of the session's agent. */
 	readonly agent: string;
-	/** The ledger of the session's owner. */
 	readonly owner?: OwnerLedger;
 	readonly atCrashPoint: AtCrashPoint;
 }
 
 /**
- * Keeps the budgets of a session, its owner and its user (docs/budgets.md). A request that might exceed a limit is not
- * made. One that was cut off is charged by what was seen of it.
+ * Keeps the budgets of a session, its owner and its user (docs/budgets.md). Refuses a request that might exceed a
+ * limit. Charges an interrupted request for its observed part.
  */
 export function createSessionMeter(options: MeterOptions): SessionMeter {
 	const { store, record, limit, owner, atCrashPoint } = options;
@@ -66,20 +62,16 @@ export function createSessionMeter(options: MeterOptions): SessionMeter {
 		open = undefined;
 	};
 
-	/** Whether a request may be made from the lease. */
-	const isLent = (needs: Amount): boolean =>
+	const fitsLease = (needs: Amount): boolean =>
 		spending.lease !== undefined && hasRoom(spending.lease, needs, spending.total(), Date.now());
 
-	/**
-	 * Sets an amount aside, from the lease or from a new one. Waits until others have given back what is missing. Returns
-	 * whether it is set aside: if not, a shorter reply may fit.
-	 */
+	/** Reserves an amount from the current or a new lease. Returns false if only a shorter reply may fit. */
 	const setAside = async (
 		{ model, isEmbedding, isWhole, signal }: MeteredRequest,
 		{ amount, needs, estimate, cap, perToken }: Reservation,
-		asking: Asking,
+		funds: LeaseFunds,
 	): Promise<boolean> => {
-		// After the end of the run nobody would settle the reservation.
+		// Nobody would settle the reservation after the end of the run.
 		if (signal.aborted) throw toAbortError(signal);
 		const before = spending.total();
 		const about = { run: record.n, model, isEmbedding, owed: owner !== undefined, lease: spending.lease?.call };
@@ -93,15 +85,15 @@ export function createSessionMeter(options: MeterOptions): SessionMeter {
 			const input = createAmount({ tokens: inputTokens, usd: inputUsd + unitsUsd });
 			const reply = { agent: options.agent, model, input, perToken };
 			const mayBeShort = isEmbedding !== true && isWhole !== true && cap !== undefined;
-			const about = { id: ledgerId(record.id, open.call), amount: needs, estimate, limit: asking.dayLimit };
-			const granted = await waitForLease(owner, { ...about, ...(mayBeShort && { reply }) }, amount, asking);
+			const about = { id: ledgerId(record.id, open.call), amount: needs, estimate, limit: funds.dayLimit };
+			const granted = await waitForLease(owner, { ...about, ...(mayBeShort && { reply }) }, amount, funds);
 			if (granted === undefined) {
 				settle(nothing);
 				return false;
 			}
 			shortReply = mayBeShort ? findShortReply(granted, needs, reply) : undefined;
 			if (shortReply !== undefined) open = spending.shorten(open, lesser(amount, granted));
-			const { userLimits } = asking.budgets;
+			const { userLimits } = funds.budgets;
 			spending.beginLease({ ...createLease(open, granted, before, Date.now()), userLimits });
 			return true;
 		} catch (error) {
@@ -121,7 +113,7 @@ export function createSessionMeter(options: MeterOptions): SessionMeter {
 				const session = readBudgetState(store, limit());
 				if (exceedsLimit(session, planned.amount))
 					throw createBudgetError({ scope: 'session', state: session }, planned.amount);
-				if (!isLent(planned.needs)) {
+				if (!fitsLease(planned.needs)) {
 					spending.endLease();
 					if (budgets.forgetLease()) continue;
 				}
@@ -133,8 +125,8 @@ export function createSessionMeter(options: MeterOptions): SessionMeter {
 			}
 		},
 		lost: (usage, cut, outputTokens, hidden) => {
-			if (open === undefined || (!cut && !isSaid(usage))) return settle(nothing);
-			const unseenTokens = estimateOnItsWay(outputTokens, Date.now() - openedAt);
+			if (open === undefined || (!cut && !isReported(usage))) return settle(nothing);
+			const unseenTokens = estimateInTransit(outputTokens, Date.now() - openedAt);
 			return settle(computeCost(open, { usage, outputTokens, unseenTokens, ...hidden, isCut: cut }));
 		},
 		settle: (usage, message, silentMs) => {
@@ -154,67 +146,57 @@ export function createSessionMeter(options: MeterOptions): SessionMeter {
 	};
 }
 
-/** The context of a request for a lease. */
-interface Asking {
-	/** The limit of the owner's day. */
+interface LeaseFunds {
 	readonly dayLimit: Limit;
 	readonly budgets: KnownBudgets;
 	readonly patience: Patience;
 }
 
-/** Returns whether a provider reported what a request cost. */
-function isSaid({ inputTokens, outputTokens, totalTokens }: ChatUsage = {}): boolean {
+/** Whether a provider reported the usage of a request. */
+function isReported({ inputTokens, outputTokens, totalTokens }: ChatUsage = {}): boolean {
 	return inputTokens !== undefined || outputTokens !== undefined || totalTokens !== undefined;
 }
 
-/** The longest reply that is set aside for if the agent has no limit, in tokens. */
+/** The reservation for the reply of an agent without a limit, in tokens. */
 const usualReply = 16_384;
 
 /** The shortest reply worth asking for, in tokens. */
 const shortestReply = 16;
 
-/** The share of a day's limit that one reply may set aside: others of the same owner run at the same time. */
+/** The share of a day's limit that one reply may reserve, because other runs of the owner need the rest. */
 const shareOfDay = 0.25;
 
-/** The prices and the limits of models. */
 interface ModelFacts {
 	/** Returns the price of a request in US dollars, if it is known. */
 	readonly computePrice: PriceOf;
 	/** Returns the most that a request may cost, if its provider knows it. */
 	readonly computeMost?: (model: string, asked: AskedCall) => MostCost | undefined;
-	/** Whether a model may think without showing it. */
 	readonly mayThink?: (model: string) => boolean;
-	/** Returns the size of the model's context in tokens, if it is known. */
 	readonly contextWindow?: (model: string) => number | undefined | Promise<number | undefined>;
 }
 
-/** The reservation of a request. */
 interface Reservation {
-	/** The longest reply that this allows. */
+	/** The longest reply that the reservation covers. */
 	readonly cap: number | undefined;
 	readonly amount: Amount;
 	/**
-	 * The amount that the ledger is asked for. The ledger may keep caps of a user that the session does not know. So tokens
-	 * without a bound are infinite, and dollars without a bound or a price are, too.
+	 * The amount that the ledger is asked for. Unbounded tokens, and unbounded or unpriced dollars, are infinite: the
+	 * ledger may keep caps of the user that the session does not know.
 	 */
 	readonly needs: Amount;
 	readonly estimate: Estimate;
-	/** The cost of each token of the reply. */
 	readonly perToken: Amount;
 }
 
-/** The budgets that bound a request. */
 interface Bounds {
-	/** The states of all budgets, as far as they are known. */
 	readonly states: readonly BudgetState[];
-	/** The limit of the owner's day. */
 	readonly dayLimit: Limit;
 	/** Whether the session has a user, who may have caps. */
 	readonly hasUser: boolean;
 }
 
 /**
- * Computes what is set aside for a request: its input, and the longest reply that the agent, the model and the budgets
+ * Computes the reservation of a request: its input, and the longest reply that the agent, the model and the budgets
  * allow.
  */
 async function toReservation(
@@ -264,7 +246,7 @@ async function toReservation(
 	return { cap, amount, needs: hasUser ? needs : amount, estimate, perToken };
 }
 
-/** Returns the most that a request may cost: by its provider, else by the price of its tokens. */
+/** Returns the most that a request may cost, by its provider or else by the price of its tokens. */
 async function computeMost(
 	{ computeMost, computePrice }: ModelFacts,
 	model: string,
@@ -274,20 +256,23 @@ async function computeMost(
 	return computeMost?.(model, asked) ?? { inputTokens, usd: await computePrice(model, { inputTokens, outputTokens }) };
 }
 
-/** How long text is on its way, and the end of its reader to the model, in milliseconds. */
-const onItsWayMs = 250;
+/** How long the end of a request takes to reach the model, and text takes to come back, in milliseconds. */
+const transitMs = 250;
 
-/** Returns what a model wrote in the last moment before its reader left, at its pace so far: at most a quarter of that. */
-function estimateOnItsWay(tokens: number, ms: number): number {
-	return (tokens / Math.max(ms, 4 * onItsWayMs)) * onItsWayMs;
+/**
+ * Estimates the tokens that were in transit when the reader left, at the pace of the model: at most a quarter of
+ * `tokens`.
+ */
+function estimateInTransit(tokens: number, ms: number): number {
+	return (tokens / Math.max(ms, 4 * transitMs)) * transitMs;
 }
 
 /** The tokens that a fast model writes until the first draft of its turn is stored. */
 const mostUnseen = fastPace * draftMs;
 
 /**
- * Ends the account of a run that is over or goes on in another attempt: charges the request that a crash cut off, and ends
- * the lease, unless that is kept for the next run.
+ * Closes the account of a run that has ended or gets another attempt: charges the request that a crash interrupted, and
+ * ends the lease, unless the next run keeps it.
  */
 export function closeAccount({ spending }: SessionStore, draft: Draft | undefined): void {
 	const open = spending.open();
@@ -298,14 +283,14 @@ export function closeAccount({ spending }: SessionStore, draft: Draft | undefine
 type OpenCharge = NonNullable<ReturnType<SessionStore['spending']['open']>>;
 
 /**
- * Computes the charge of a request that a crash cut off: its input, the output in the draft, and what the model
- * wrote at its pace until the next draft at the latest.
+ * Computes the charge of a request that a crash interrupted: its input, the output in the draft, and the output that
+ * the model may have written until the next draft.
  */
 function toLostAmount(open: OpenCharge, { call, tokens = 0, ms = 0, nextMs = draftMs }: Partial<Draft> = {}): Amount {
 	const isOfCall = call === open.call && tokens > 0;
 	const outputTokens = isOfCall ? tokens : 0;
 	const unseenTokens = isOfCall ? (tokens / Math.max(ms, draftMs)) * nextMs : mostUnseen;
-	// The time of its death is unknown, so it may have thought until now.
+	// The time of the crash is unknown, so the model may have thought until now.
 	const silentMs = Math.max(0, Date.now() - open.createdAt);
 	return computeCost(open, { usage: undefined, outputTokens, unseenTokens, silentMs, isCut: true });
 }

@@ -2,7 +2,7 @@ import { type ChatUsage, type RunEvent, resolveRegistration, type TerminalEvent 
 import { addUsage } from '../../../core/chat/usage.ts';
 import type { Runtime } from '../../agent/runtime.ts';
 import type { Config } from '../../config/config.ts';
-import type { DataPoint, MetricsDataset } from '../../config/env.ts';
+import type { DataPoint } from '../../config/env.ts';
 import { findVariable, type LogFields, log, toFailureFields } from '../../log.ts';
 import { replay } from '../events/replay.ts';
 import type { RunRecord } from '../store/runs.ts';
@@ -18,10 +18,10 @@ export interface RunTally {
 	readonly toolCalls: number;
 }
 
-/** Counts a run's events as they come, after those of its earlier attempts. */
+/** Counts the events of a run, with those of its earlier attempts. */
 export class RunCounter {
 	#usage: ChatUsage = {};
-	/** The usage of a turn whose `step` has not come yet. */
+	/** The usage of a turn without a `step` event yet. */
 	#open: ChatUsage | undefined;
 	#turns = 0;
 	#toolCalls = 0;
@@ -60,7 +60,7 @@ export class RunCounter {
 		}
 	}
 
-	/** Ends a turn. Calls that an earlier run left open are no turn of this one. */
+	/** Ends a turn. The open calls of an earlier run are no turn of this run. */
 	#close(usage: ChatUsage | undefined): void {
 		if (this.#open === undefined) return;
 		this.#turns++;
@@ -69,7 +69,7 @@ export class RunCounter {
 	}
 }
 
-/** A run that has ended. */
+/** The report of a run that has ended. */
 export interface RunReport extends RunTally {
 	readonly session: string;
 	readonly run: string;
@@ -80,34 +80,23 @@ export interface RunReport extends RunTally {
 	readonly provider: string;
 	readonly status: RunStatus;
 	readonly event: TerminalEvent;
-	/** The way that its message came. */
 	readonly transport: string;
 	/** The charge to the budgets, in US dollars. */
 	readonly usd: number;
-	/** How many attempts it had: several after a crash. */
+	/** The number of attempts, several after a crash. */
 	readonly lives: number;
 	readonly durationMs: number;
-	/** The time until the model's first event; missing after a crash, or if none came. */
+	/** The time until the model's first event. Missing after a crash and without such an event. */
 	readonly firstEventMs: number | undefined;
 }
 
-/** OpenTelemetry's names of providers, where they differ from ours (semantic conventions, "gen_ai.provider.name"). */
+/** OpenTelemetry's names of providers that differ from ours (semantic conventions, "gen_ai.provider.name"). */
 const providerNames: Readonly<Record<string, string>> = {
 	xai: 'x_ai',
 	gemini: 'gcp.gemini',
 	mistral: 'mistral_ai',
 };
 
-/**
- * Reports a run that has ended: a line of the log, and a point in Analytics Engine if that is bound. A machine that fails
- * while the end is written may leave no point, or two.
- */
-function report(run: RunReport, dataset: MetricsDataset | undefined): void {
-	log('info', 'run', toLogLine(run));
-	dataset?.writeDataPoint(toPoint(run));
-}
-
-/** Formats a run as a line of the log. */
 function toLogLine(run: RunReport): LogFields {
 	const { usage } = run;
 	return {
@@ -136,8 +125,8 @@ function toLogLine(run: RunReport): LogFields {
 }
 
 /**
- * Formats a run as a row of the dataset. Columns have numbers, not names, and rows stay for three months: append columns,
- * never change one. docs/deploy.md names them. An unknown number is 0, an unknown text ''.
+ * Formats a run as a row of the dataset. The columns have numbers, which docs/deploy.md names, and rows stay for three
+ * months: append columns, never change one. An unknown number is 0, an unknown text ''.
  */
 function toPoint(run: RunReport): DataPoint {
 	const { usage } = run;
@@ -170,23 +159,24 @@ function getErrorCode(event: TerminalEvent): string | undefined {
 	return event.type === 'error' ? event.code : undefined;
 }
 
-/** The end of a run, for its report. */
 export interface Ended {
 	readonly event: TerminalEvent;
 	readonly tally: RunTally;
 	readonly transport: string | undefined;
-	/** When the model's first event came, in milliseconds since 1970. */
+	/** The time of the model's first event, in milliseconds since 1970. */
 	readonly firstAt?: number;
 }
 
-/** The options of a report. */
 export interface ReportOptions {
 	readonly store: SessionStore;
 	readonly runtime: Runtime;
 	readonly config: () => Config;
 }
 
-/** Reports a run whose end is stored. Never throws: a run does not fail because its report fails. */
+/**
+ * Reports a run whose end is stored, as a line of the log and a point in Analytics Engine. After a crash there may be
+ * no report, or two. Never throws: a run does not fail because its report fails.
+ */
 export function reportRun(
 	{ store, runtime, config: readConfig }: ReportOptions,
 	{ n, id: run, model = '', attempt: lives, createdAt }: RunRecord,
@@ -201,13 +191,15 @@ export function reportRun(
 		const times = { durationMs: Date.now() - createdAt, firstEventMs };
 		const provider = tally.usage.provider ?? named ?? '';
 		const { usd } = store.spending.getRun(n);
-		report({ ...facts, ...times, ...tally, provider, usd, transport: transport ?? 'http' }, config.metrics);
+		const report = { ...facts, ...times, ...tally, provider, usd, transport: transport ?? 'http' };
+		log('info', 'run', toLogLine(report));
+		config.metrics?.writeDataPoint(toPoint(report));
 	} catch (cause) {
 		log('warn', 'run.not_reported', { 'runlet.run.id': run, ...toFailureFields(cause) });
 	}
 }
 
-/** Reports a run that was given up after a crash. */
+/** Reports a run that ended after a crash. */
 export function reportLostRun(options: ReportOptions, { n, firstSeq }: RunRecord): void {
 	const { store } = options;
 	const record = store.runs.get(n);

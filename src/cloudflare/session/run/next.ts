@@ -8,8 +8,8 @@ import { canTakeNext, sessionStatus } from '../store/status.ts';
 import type { SessionStore } from '../store/store.ts';
 
 /**
- * While a run is open its object wakes this often, in milliseconds: it finds a run that died, and is not evicted. Each time
- * costs a row.
+ * How often the alarm wakes the object of an open run, in milliseconds: to find an interrupted run, and to prevent the
+ * object's eviction. Each alarm costs a row.
  */
 const watchMs = 12_000;
 
@@ -21,50 +21,44 @@ const mostAttempts = 10;
 
 /** The facts that decide what a session does next. Times are in milliseconds since 1970. */
 export interface SessionFacts {
-	/** Missing where no session is stored. */
 	readonly session?: {
-		/** How long after its last activity it is removed. */
+		/** The time from the last activity to the removal, in milliseconds. */
 		readonly expiresAfterMs?: number;
 		readonly createdAt: number;
-		/** When it was last active without a run. */
+		/** The last activity without a run. */
 		readonly visitedAt?: number;
 	};
 	/** Whether there are tables: those of a session, or the outbox of a removed session. */
 	readonly hasTables: boolean;
-	/** Whether this instance of the object takes in a session. */
 	readonly isImporting?: boolean;
-	/** The newest run. */
 	readonly run?: Pick<RunRecord, 'status' | 'attempt' | 'lost' | 'progress' | 'createdAt' | 'endedAt'> & {
-		/** Its own messages that are stored, counted where it is lost. */
+		/** The number of stored messages of an interrupted run. */
 		readonly stored: number;
-		/** Whether children worked for it when it was lost. */
+		/** Whether children work for an interrupted run. */
 		readonly hasChildren?: boolean;
 	};
-	/** Whether this instance of the object carries out the newest run: no row holds this fact. */
 	readonly isLive: boolean;
-	/** Messages that wait for a run to end, and when the newest of them came. */
+	/** The number of waiting messages, and the time of the newest. */
 	readonly queue: { readonly size: number; readonly newestAt?: number };
-	/** When the open approvals are denied. */
 	readonly approvalEndsAt?: number;
-	/** When the next callback is due. */
 	readonly callbackAt?: number;
 	/** When the next message to the owner's ledger or directory is due. */
 	readonly outboxAt?: number;
 }
 
 /**
- * Where a session stands, and what it does next:
+ * The state of a session, with its next action:
  *
- * - `missing`: nothing is stored, nothing to do.
- * - `removed`: only what the session owed is left; tell it, then `clear` the storage.
- * - `importing`: this instance of the object takes in a session.
+ * - `missing`: nothing is stored.
+ * - `removed`: only the outbox is left. Deliver it, then `clear` the storage.
+ * - `importing`: this instance of the object imports a session.
  * - `running`: this instance of the object carries out the newest run.
- * - `ending`: the end of that run is stored, and its readers are about to be told.
- * - `lost`: the run's object died. `take-up` begins its next attempt; `give-up` ends a run after its last attempt.
- * - `queued`: `begin` the run of the message that has waited longest.
- * - `waiting`: an answer or results have to come from outside. `deny` approvals that have waited too long.
+ * - `ending`: the end of that run is stored and about to be shown.
+ * - `lost`: the run's object died. `take-up` begins its next attempt; `give-up` ends the run after its last attempt.
+ * - `queued`: `begin` the run of the oldest waiting message.
+ * - `waiting`: the run needs an answer or results from outside. `deny` approvals after their time limit.
  * - `idle`: the next message begins a run.
- * - `expired`: its time is over and nobody has to be told of a run's end; `remove` it.
+ * - `expired`: the session's time is over and no callback is left. `remove` it.
  */
 export type SessionState =
 	| 'missing'
@@ -82,20 +76,16 @@ export type NextAction =
 	| { readonly type: 'none' | 'give-up' | 'begin' | 'deny' | 'remove' | 'clear' }
 	| { readonly type: 'take-up'; readonly attempt: Attempt };
 
-/** The counters of a run's attempts (docs/runs.md, "Lives"). */
 export type Attempt = Pick<RunRecord, 'attempt' | 'lost' | 'progress'>;
 
 export interface Next {
 	readonly state: SessionState;
 	readonly action: NextAction;
-	/** When the object's alarm has to go off; missing where nothing is to be done by itself. */
+	/** The time of the object's next alarm. Missing if it needs none. */
 	readonly wakeAt?: number;
 }
 
-/**
- * Decides what a session does next. A new instance of the object, its alarm and the end of a run all ask here, and do what
- * they are told until the action is `none`.
- */
+/** Decides what a session does next. The caller repeats that until the action is `none`. */
 export function decideNext(facts: SessionFacts, now: number): Next {
 	const { session, run, isLive, queue, hasTables, isImporting, approvalEndsAt, callbackAt, outboxAt } = facts;
 	if (isImporting) return { state: 'importing', action: none, wakeAt: now + watchMs };
@@ -113,7 +103,7 @@ export function decideNext(facts: SessionFacts, now: number): Next {
 	}
 	if (isLive) return { state: 'ending', action: none, wakeAt: watchAt };
 	if (queue.size > 0 && canTakeNext(status)) return { state: 'queued', action: { type: 'begin' }, wakeAt: watchAt };
-	// The session stays as long as somebody has to be told of a run's end.
+	// The session stays until its callbacks are delivered.
 	const expiresAt = callbackAt === undefined ? findExpiry(facts) : undefined;
 	const wakeAt = findEarliest(tellAt, expiresAt, approvalEndsAt);
 	if (expiresAt !== undefined && expiresAt <= now) return { state: 'expired', action: { type: 'remove' }, wakeAt };
@@ -125,12 +115,12 @@ export function decideNext(facts: SessionFacts, now: number): Next {
 const none: NextAction = { type: 'none' };
 
 /**
- * Plans the next attempt of a run whose object died; nothing after its last attempt. What counts is how far it came, and
- * no clock: a laptop may be closed for the night, and its clock be set.
+ * Plans the next attempt of a run whose object died. Returns nothing after the last attempt. Counts progress, not time:
+ * a laptop may sleep for a night, or its clock may be set.
  */
 function planNextAttempt(run: NonNullable<SessionFacts['run']>): Attempt | undefined {
 	const { attempt, lost, progress, stored, hasChildren = false } = run;
-	// Children go on while the run that waits for them is lost.
+	// Children continue while their parent's run is interrupted.
 	const lostNow = stored > progress || hasChildren ? 1 : lost + 1;
 	if (lostNow >= mostLost || attempt >= mostAttempts) return undefined;
 	return { attempt: attempt + 1, lost: lostNow, progress: stored };
@@ -139,7 +129,6 @@ function planNextAttempt(run: NonNullable<SessionFacts['run']>): Attempt | undef
 function findExpiry({ session, run, queue }: SessionFacts): number | undefined {
 	if (session?.expiresAfterMs === undefined) return undefined;
 	const ofRuns = run?.endedAt ?? run?.createdAt ?? session.createdAt;
-	// Calls from outside of runs are an activity, too.
 	const lastActivity = Math.max(ofRuns, queue.newestAt ?? 0, session.visitedAt ?? 0);
 	return lastActivity + session.expiresAfterMs;
 }
@@ -149,10 +138,10 @@ function findEarliest(...times: readonly (number | undefined)[]): number | undef
 	return known.length === 0 ? undefined : Math.min(...known);
 }
 
-/** Reads the facts of a session. `isLive`: whether this instance of the object carries out the newest run. */
+/** @param isLive whether this instance of the object carries out the newest run */
 export function readFacts(store: SessionStore, agents: readonly Agent[], isLive: boolean): SessionFacts {
 	const { hasTables } = store;
-	// The alarm ends a lease that is kept, too.
+	// The alarm also ends a kept lease.
 	const reportAt = store.reports.isEmpty && !store.spending.lease ? undefined : Date.now() + watchMs;
 	const outboxAt = hasTables ? findEarliest(store.outbox.nextAt(), reportAt) : undefined;
 	const queue = { size: 0 };
@@ -201,22 +190,18 @@ function countStored(store: SessionStore, { n, firstSeq }: RunRecord): number {
 	return records.filter(({ run, input }) => run === n && input !== true).length;
 }
 
-/** An alarm that could not be set is set again after this many milliseconds. */
+/** The pause before the alarm is set again after a failure to set it, in milliseconds. */
 const againMs = 500;
 
-/** An alarm that failed comes again after this many milliseconds: soon if the storage failed, because that passes. */
+/** The pause after a failed alarm, in milliseconds. A failure of the storage passes soon. */
 const storageAgainMs = 5_000;
 export const alarmAgainMs = 60_000;
 
-/** Returns how long an alarm that failed waits until it comes again. */
 export function toPauseMs(cause: unknown): number {
 	return isStorageError(cause) ? storageAgainMs : alarmAgainMs;
 }
 
-/**
- * The object's one alarm. Each time it is set, it asks anew when the session has something to do. Setting it and taking it
- * away cost like a row, so one that goes off too early is left: then it asks again.
- */
+/** The object's alarm. Setting or deleting it costs a row, so an earlier alarm stays: its handler sets the next one. */
 export class Alarm {
 	readonly #store: SessionStore;
 	readonly #wakeAt: () => number | undefined;
@@ -228,21 +213,21 @@ export class Alarm {
 	}
 
 	/**
-	 * Sets it for a session that is about to be created. A session without an alarm would never expire, and its owner's
-	 * list might never hear of it. Throws where the storage fails.
+	 * Sets the alarm for a session that is about to be created. Without an alarm the session might never expire and never
+	 * appear in its owner's list. Throws if the storage fails.
 	 */
 	announce(): Promise<void> {
 		return this.#store.alarm.set(Date.now() + watchMs);
 	}
 
-	/** Sets it where none goes off in time. Returns whether that worked; if not, it is tried again. Never rejects. */
+	/** Sets the alarm unless an earlier one is set. Returns false if that failed; it tries again later. Never rejects. */
 	async set(): Promise<boolean> {
 		if (this.#again !== undefined) clearTimeout(this.#again);
 		this.#again = undefined;
 		try {
 			if (this.#store.hasTables) {
 				const [at, now] = [this.#wakeAt(), Date.now()];
-				if (at !== undefined && !this.#standsBefore(at, now)) await this.#store.alarm.set(Math.max(now, at));
+				if (at !== undefined && !this.#isSetBefore(at, now)) await this.#store.alarm.set(Math.max(now, at));
 			}
 			return true;
 		} catch (cause) {
@@ -252,7 +237,7 @@ export class Alarm {
 		}
 	}
 
-	/** Sets it where none stands: the platform gives up one that has failed too often. Returns whether one stands now. */
+	/** Sets a missing alarm: the platform drops an alarm that failed too often. Returns whether an alarm is set now. */
 	async renew(): Promise<boolean> {
 		try {
 			if (!this.#store.hasTables || (await this.#store.alarm.read()) !== undefined) return true;
@@ -263,9 +248,9 @@ export class Alarm {
 		return this.set();
 	}
 
-	/** Whether an alarm goes off until then. One that is late by far may have been lost. */
-	#standsBefore(at: number, now: number): boolean {
-		const { at: standing } = this.#store.alarm;
-		return standing !== undefined && standing <= at && standing > now - watchMs;
+	/** Whether an alarm is set for this time or earlier. An alarm that is long overdue may be lost. */
+	#isSetBefore(at: number, now: number): boolean {
+		const { at: current } = this.#store.alarm;
+		return current !== undefined && current <= at && current > now - watchMs;
 	}
 }

@@ -21,7 +21,6 @@ import type { SessionStore } from '../store/store.ts';
 import { findWait } from '../store/wait.ts';
 import { readBudgetState } from './budgets.ts';
 
-/** An object that a session tells something. */
 type Receiver = 'ledger' | 'directory' | 'children' | 'parent' | 'bucket';
 
 const receivers = ['ledger', 'directory', 'children', 'parent', 'bucket'] as const;
@@ -36,8 +35,8 @@ const receiverByKind: Readonly<Record<OutboxMessage['to'], Receiver>> = {
 };
 
 /**
- * Delivers messages to other objects: to the ledger what calls cost, to the directory that the session is there or gone.
- * A message is tried at once, and then by the object's alarm until it is delivered.
+ * Delivers messages to other objects, such as costs to the owner's ledger, and activities to its directory. The
+ * object's alarm retries failed deliveries.
  */
 export class Outbox {
 	readonly #store: SessionStore;
@@ -49,17 +48,16 @@ export class Outbox {
 		this.#config = config;
 	}
 
-	/** Whether there is nothing to deliver. */
 	get isEmpty(): boolean {
 		return !this.#store.hasTables || this.#store.owesNothing;
 	}
 
-	/** Tries to deliver what is due, or everything. Rejects only if the storage fails. */
+	/** Tries to deliver the messages that are due at a time. The default is all. Rejects only if the storage fails. */
 	async send(now: number = Number.POSITIVE_INFINITY): Promise<void> {
 		await Promise.all(receivers.map((receiver) => this.sendTo(receiver, now)));
 	}
 
-	/** Delivers the rest of a session that was removed. Once that is told, nothing stays in the object's storage. */
+	/** Delivers the outbox of a removed session, then clears the object's storage. */
 	async sendRest(): Promise<void> {
 		await this.send();
 		if (this.#store.exists()) return;
@@ -68,14 +66,14 @@ export class Outbox {
 		await this.#store.clear();
 	}
 
-	/** Cancels the children that nobody waits for. Waits at most five seconds for them. */
+	/** Cancels the abandoned children. Waits at most five seconds for them. */
 	settleChildren(): Promise<void> {
 		return withTimeLimit(this.sendTo('children'), childLimitMs / 2, 'The children of this session').catch(logTimeout);
 	}
 
-	/** Sends to one receiver, so that nobody who waits for the ledger waits for the list. */
+	/** Sends to one receiver. Waits for no other receiver. */
 	async sendTo(receiver: Receiver, now: number = Number.POSITIVE_INFINITY): Promise<void> {
-		// A caller that comes during an attempt also wants what was stored since.
+		// The current attempt may lack the caller's messages.
 		await this.#sending.get(receiver)?.catch(() => {});
 		const before = this.#sending.get(receiver);
 		if (before !== undefined) return before;
@@ -84,7 +82,7 @@ export class Outbox {
 		return sending;
 	}
 
-	/** Makes a call to an owner's ledger that tells it what is due. A cost that is told twice counts once. */
+	/** Calls an owner's ledger and delivers the due costs in the same call. A repeated cost counts once. */
 	async tellLedgerWith<T>(owner: string, call: (owed: readonly Cost[]) => Promise<T>): Promise<T> {
 		const parcel = this.#listDue('ledger').filter(({ message }) => message.to === 'ledger' && message.owner === owner);
 		const answer = await call(toCosts(parcel));
@@ -102,7 +100,7 @@ export class Outbox {
 		let isSilent = false;
 		for (const [first, ...others] of toParcels(due)) {
 			const parcel = [first, ...others];
-			// A receiver that did not answer is not asked again in this attempt.
+			// After one failure the rest is not tried in this attempt.
 			isSilent ||= !(await this.#tell(first.message, parcel));
 			if (isSilent) this.#store.retry(parcel, Date.now());
 			else this.#store.markReported(parcel);
@@ -115,7 +113,7 @@ export class Outbox {
 		throw new RunletError('not_configured', 'FILES: not bound, but files of a session are in it. Bind it again.');
 	}
 
-	/** Delivers a message, with the parcel that goes in the same call. Returns whether the object answered. */
+	/** Delivers a message with the rest of its parcel in one call. Returns whether that succeeded. */
 	async #tell(message: OutboxMessage, parcel: readonly Outgoing[]): Promise<boolean> {
 		try {
 			const { ledgers, directories } = this.#config();
@@ -131,14 +129,13 @@ export class Outbox {
 					const { activeAt, title } = message;
 					const bytes = toBlocks(this.#store.bytes);
 					const entry = { id, agent, user, createdAt, activeAt, title, bytes, wait: findWait(this.#store) ?? null };
-					const held = await askDirectory(directories, owner, (one, deadline) => one.touch(entry, owner, deadline));
-					// A directory of an earlier version counts none.
+					const held = await askDirectory(directories, owner, (stub, deadline) => stub.touch(entry, owner, deadline));
 					if (held !== undefined) this.#config().fullRooms.note({ owner, user }, held);
 					this.#store.reports.noteListedBytes(bytes);
 					return true;
 				}
 				case 'unlist':
-					await askDirectory(directories, message.owner, (one) => one.remove(message.session));
+					await askDirectory(directories, message.owner, (stub) => stub.remove(message.session));
 					return true;
 				case 'child':
 					await this.#endChild(message);
@@ -162,44 +159,43 @@ export class Outbox {
 		}
 	}
 
-	/** Cancels a child, or removes it. What a cancelled one has cost is settled. */
+	/** Removes a child, or cancels it and settles its cost. */
 	async #endChild({ id, owner, parent, isRemoved, createdAt }: Extract<OutboxMessage, { to: 'child' }>): Promise<void> {
 		const { sessions } = this.#config();
 		const caller = { owner, parent };
-		const one = () => sessions.get(sessions.idFromString(id));
+		const child = () => sessions.get(sessions.idFromString(id));
 		const how = { what: 'A session that works for this one', isSafe: true, timeoutMs: childLimitMs };
 		let spent = nothing;
 		try {
-			if (isRemoved) takeValue(await reach((deadline) => one().delete({ ...caller, deadline }), how));
-			else spent = assertWholeCost(takeValue(await reach((deadline) => one().cancel({ ...caller, deadline }), how)));
+			if (isRemoved) takeValue(await reach((deadline) => child().delete({ ...caller, deadline }), how));
+			else spent = assertWholeCost(takeValue(await reach((deadline) => child().cancel({ ...caller, deadline }), how)));
 		} catch (cause) {
 			const isMissing = cause instanceof RunletError && cause.code === 'not_found';
-			// The request that creates it may be on its way.
-			if (!isMissing || Date.now() < createdAt + onItsWayMs) throw cause;
+			// The request that creates the child may still be in transit.
+			if (!isMissing || Date.now() < createdAt + transitMs) throw cause;
 		}
 		if (!isRemoved && this.#store.exists()) this.#store.calls.children.settle(id, spent);
 	}
 }
 
-/** Returns the cost of a child that was cancelled. Throws `overloaded` while one of its own children goes on. */
+/** Returns the cost of a cancelled child. Throws `overloaded` while one of its own children runs. */
 function assertWholeCost(state: SessionState): Amount {
 	const cost = findWholeCost(state);
 	if (cost !== undefined) return cost;
 	throw new RunletError('overloaded', 'A session that works for this one has children that have not ended.');
 }
 
-/** Bytes are told in blocks of so many. */
+/** The directory gets the session's bytes in blocks of this size, so that a few bytes write no row. */
 const blockBytes = 65_536;
 
 /** How long a child may take to end, in milliseconds. */
 const childLimitMs = 10_000;
-/** How long the request that creates a child may be on its way, in milliseconds. */
-const onItsWayMs = 60_000;
+/** How long the request that creates a child may be in transit, in milliseconds. */
+const transitMs = 60_000;
 
 /** Keys that a bucket removes in one call. */
 const keysAtOnce = 1_000;
 
-/** Removes everything whose key begins so. */
 async function removeFolder(bucket: FileBucket, prefix: string): Promise<void> {
 	for (;;) {
 		const keys = (await bucket.list({ prefix })).objects.map(({ key }) => key);
@@ -208,12 +204,11 @@ async function removeFolder(bucket: FileBucket, prefix: string): Promise<void> {
 	}
 }
 
-/** Rounds bytes for the list, so that a few bytes write no row. */
 function toBlocks(bytes: number): number {
 	return Math.ceil(bytes / blockBytes) * blockBytes;
 }
 
-/** Groups messages by call: all costs for one ledger together, keys of the bucket, anything else by itself. */
+/** Groups messages into calls: all costs of a ledger, all keys of the bucket, each other message by itself. */
 function toParcels(due: readonly Outgoing[]): readonly (readonly [Outgoing, ...Outgoing[]])[] {
 	const parcels = new Map<string, [Outgoing, ...Outgoing[]]>();
 	for (const outgoing of due) {
@@ -238,19 +233,19 @@ function toCosts(parcel: readonly Outgoing[]): readonly Cost[] {
 	});
 }
 
-/** Logs a timeout: the delivery goes on. Throws any other error again. */
+/** Logs a timeout, because the delivery continues. Throws any other error again. */
 function logTimeout(cause: unknown): void {
 	if (!(cause instanceof RunletError && cause.code === 'timeout')) throw cause;
 	log('warn', 'owner.not_told', toFailureFields(cause));
 }
 
-/** How long a parent may take to store what it is told, in milliseconds. */
+/** How long a parent may take to store a report, in milliseconds. */
 const parentLimitMs = 10_000;
 
 /**
- * Tells the parent of a session that works in the background what came of a run, as a message that begins a run there or
- * is taken up by the one that goes on. The parent takes it once. The report has the cost of all children, so
- * this throws while one is unknown, and where the parent cannot be told now.
+ * Reports the end of a run to the parent of a background session, as a message that steers the parent's run or begins
+ * one. The parent stores the report once. The report has the cost of all children, so this throws while a cost is
+ * unknown, or if the parent cannot be reached.
  */
 async function tellParent(store: SessionStore, sessions: Config['sessions'], n: number): Promise<void> {
 	if (!store.exists()) return;
@@ -264,19 +259,19 @@ async function tellParent(store: SessionStore, sessions: Config['sessions'], n: 
 	const { spent } = readBudgetState(store, {});
 	const text = `${agent} (session ${id}) ${toWords(event, run.id)}`;
 	const input = { text, transport: 'agent', whenBusy: 'steer', isPatient: true } as const;
-	const one = () => sessions.get(sessions.idFromString(parent.id));
+	const stub = () => sessions.get(sessions.idFromString(parent.id));
 	const how = { what: 'The session that this one works for', isSafe: true, timeoutMs: parentLimitMs };
 	const message = { ...input, askers: listAskers(store), ofChild: { id, spent } };
 	try {
-		takeValue(await reach(() => one().send({ owner, by }, message, { delivery: 'accepted' }), how));
+		takeValue(await reach(() => stub().send({ owner, by }, message, { delivery: 'accepted' }), how));
 	} catch (cause) {
-		// A parent that is gone removes its children. One whose agent is gone, which is the field then, may get it back.
+		// A removed parent removes its children. If only its agent is missing, as the field says, the agent may return.
 		const isGone = cause instanceof RunletError && cause.code === 'not_found' && cause.data?.field === undefined;
 		if (!isGone) throw cause;
 	}
 }
 
-/** Says it to the parent's model, whose words customers read. */
+/** Describes the end of a run for the parent's model. Customers may read it. */
 function toWords(event: TerminalEvent, id: string): string {
 	if (event.type === 'done') return `has finished its task:\n\n${event.text}`;
 	const why = event.type === 'error' ? describeError(event, id) : event.type;

@@ -14,7 +14,6 @@ type Whose = Pick<SessionRecord, 'owner' | 'user'>;
 /** How long a request for a session's state waits for the ledger, in milliseconds. */
 const dayLimitMs = 2_000;
 
-/** Returns the ledger of a session's owner. */
 export function findLedger(
 	{ ledgers, storedKeys, findDayBudget }: Config,
 	{ owner, user }: Whose,
@@ -46,8 +45,8 @@ export class Owner {
 	}
 
 	/**
-	 * Throws `too_large` if the sessions of the owner or the user hold more bytes than allowed. Asks their directory only if
-	 * it reported that lately, or `always`.
+	 * Throws `too_large` if the sessions of the owner or the user hold more bytes than allowed. Asks their directory only
+	 * if it reported that lately, or `always`.
 	 */
 	async assertRoom(
 		whose: Whose,

@@ -38,13 +38,11 @@ import { type Ended, RunCounter } from './metrics.ts';
 import { findLedger } from './owner.ts';
 import type { Work } from './run.ts';
 
-/** The parts of a runner. */
 export interface RunnerOptions {
 	readonly runtime: Runtime;
 	readonly store: SessionStore;
 	/** The environment, read when it is needed: a mistake in it fails one run. */
 	readonly config: () => Config;
-	/** Decision links, if the Worker has them. */
 	readonly links?: CallbackLinks;
 }
 
@@ -58,7 +56,8 @@ interface CallbackSession {
 /** The part of `runlet/cloudflare/links` that callbacks use. */
 export interface CallbackLinks {
 	/**
-	 * @internal Makes the links to decide about the waiting calls, by call id. Returns nothing for a callback without links.
+	 * @internal Makes the links to decide about the waiting calls, by call id. Returns nothing for a callback without
+	 * links.
 	 *
 	 * @param since when the run began to wait, in milliseconds since 1970
 	 */
@@ -79,7 +78,6 @@ type OptionsSession = Pick<
 interface OptionsSources {
 	readonly runtime: Runtime;
 	readonly config: Config;
-	/** The connections to the session's MCP servers. */
 	readonly connections?: McpConnections;
 	/** The session's rows. A session without rows may hold text from outside. */
 	readonly store?: SessionStore;
@@ -148,7 +146,6 @@ export function createAgentOptions(
 	return { options, recall, embeddings };
 }
 
-/** The parts of a session that a run uses. */
 export interface RunContext extends Pick<OptionsSources, 'runtime' | 'config' | 'connections'> {
 	readonly session: SessionRecord;
 	readonly store: SessionStore;
@@ -158,7 +155,6 @@ export interface RunContext extends Pick<OptionsSources, 'runtime' | 'config' | 
 	readonly ledger: OwnerLedger;
 	readonly atCrashPoint: AtCrashPoint;
 	readonly onSteered: (id: number) => void;
-	/** Called once the run's end is stored. */
 	readonly onEnded: (ended: Ended) => void;
 }
 
@@ -276,7 +272,9 @@ function takeShorter(a: number | undefined, b: number | undefined): number | und
 	return a === undefined || b === undefined ? (a ?? b) : Math.min(a, b);
 }
 
-/** Characters of a conversation that are read for a run: more than any model takes, and less than the object's memory. */
+/**
+ * Characters of a conversation that are read for a run: more than any model takes, and less than the object's memory.
+ */
 const mostCharacters = 32_000_000;
 
 /** Reads the messages that a model may be sent: from the newest summary on, and no more than could fit. */

@@ -21,7 +21,9 @@ import type { RunCounter } from './metrics.ts';
 export interface LiveRun {
 	readonly record: Pick<RunRecord, 'n' | 'id'>;
 	readonly log: RunLog;
-	/** Resolves with the run's end once the end is stored. Rejects with `storage_unavailable` if storing fails for good. */
+	/**
+	 * Resolves with the run's end once the end is stored. Rejects with `storage_unavailable` if storing fails for good.
+	 */
 	readonly ended: Promise<TerminalEvent>;
 	/** Stops the run, which ends as `cancelled`. Throws `storage_unavailable` if storing the end takes too long. */
 	readonly cancel: () => Promise<TerminalEvent>;
@@ -49,7 +51,6 @@ export function createPastRun(store: SessionStore, n: number): LiveRun | undefin
 	return toPastRun(record, createPastLog(store, n), restoreText(event, last));
 }
 
-/** Everything that a run needs. */
 export interface Work extends Pick<JournalOptions, 'store' | 'record' | 'sync' | 'meter'> {
 	/** The options of the loop, with the hooks of the journal and the signal of `stop`. */
 	readonly options: ChatOptions;
@@ -59,7 +60,6 @@ export interface Work extends Pick<JournalOptions, 'store' | 'record' | 'sync' |
 	/** The run's events, with those of its earlier attempts. */
 	readonly log: RunLog;
 	readonly counter: RunCounter;
-	/** Cancels the run. */
 	readonly stop: AbortController;
 	/** Where an interrupted run continues. */
 	readonly resume?: Resumption;
@@ -74,8 +74,8 @@ export interface Work extends Pick<JournalOptions, 'store' | 'record' | 'sync' |
 
 /**
  * Carries out a run (docs/runs.md, "What a run writes"): stores the loop's messages before its next step, and shows its
- * events. The run does not depend on its readers. An interrupted run is resumed once its next attempt is durable, so that an attempt
- * that kills the object is counted.
+ * events. The run does not depend on its readers. An interrupted run is resumed once its next attempt is durable, so
+ * that an attempt that kills the object is counted.
  */
 export function carryOut(work: Work): LiveRun {
 	const { record, log, stop } = work;
@@ -101,7 +101,6 @@ export function carryOut(work: Work): LiveRun {
 
 /** What readers have seen and no message holds. */
 interface Shown {
-	/** Notes and warnings. */
 	readonly sides: SideEvent[];
 	/** The time of the model's first event, in milliseconds since 1970. */
 	firstAt?: number;

@@ -54,14 +54,13 @@ export class Runner {
 		this.outside = new OutsideCalls({ ...options, files: this.files, connections: this.#connections });
 	}
 
-	/** The run that this object carries out now. */
 	get live(): LiveRun | undefined {
 		return this.#live;
 	}
 
 	/**
-	 * Performs the next actions of the session until none is left or the alarm has to perform it. Called by a new instance
-	 * of the object, by its alarm and after each run. Throws if the storage fails: call it again then.
+	 * Performs the next actions of the session until none is left or the alarm has to perform it. Called by a new
+	 * instance of the object, by its alarm and after each run. Throws if the storage fails: call it again then.
 	 */
 	goOn(): Next {
 		const wasLive = this.#live !== undefined;
@@ -86,8 +85,8 @@ export class Runner {
 	}
 
 	/**
-	 * Stores a run that begins with a message, with answers to calls, or with nothing to continue a failed run. Call it in a
-	 * transaction, and pass the result to `start` after the commit.
+	 * Stores a run that begins with a message, with answers to calls, or with nothing to continue a failed run. Call it
+	 * in a transaction, and pass the result to `start` after the commit.
 	 */
 	storeRun(messages: readonly Message[], how: BeginOptions, config: Config = this.#options.config()): Work {
 		const session = this.#store.session();
@@ -97,7 +96,6 @@ export class Runner {
 		return this.#prepare(run, session, config);
 	}
 
-	/** Starts a stored run. */
 	start(work: Work): LiveRun {
 		const live = this.#carryOut(work);
 		void this.alarm.set();
@@ -123,8 +121,8 @@ export class Runner {
 	}
 
 	/**
-	 * Cancels the current run and drops the waiting messages. Throws `storage_unavailable` if that cannot be stored: the run
-	 * stops nevertheless.
+	 * Cancels the current run and drops the waiting messages. Throws `storage_unavailable` if that cannot be stored: the
+	 * run stops nevertheless.
 	 */
 	async cancel(): Promise<void> {
 		const cancelling = this.#live?.cancel();

@@ -20,57 +20,48 @@ import type { CachingSql } from './tables.ts';
 /** How far a call has come. A call without a record has not begun. */
 export interface CallRecord {
 	/**
-	 * `asked`: a person has to decide. `allowed`: a person has. `begun`: it may have been carried out. `answered`: its
-	 * question is answered, and its tool has not taken that answer.
+	 * `asked`: a person has to decide. `allowed`: a person approved the call. `begun`: the tool may have run. `answered`:
+	 * its question is answered, and the tool has not got the answer yet.
 	 */
 	readonly state: 'asked' | 'allowed' | 'begun' | 'answered';
-	/** The question that its tool asked the person. */
 	readonly question?: Question;
-	/** The data that the tool keeps with the question, if it takes the answer. */
-	readonly resume?: Kept;
-	/** The answer, if the tool takes it. */
+	/** The data of a tool that takes the answer itself. */
+	readonly resume?: ResumeData;
+	/** The answer for such a tool. */
 	readonly answer?: string;
-	/** The decision about the call of a child, if the question was about one. */
+	/** The decision about the call of a child, if the question asked for it. */
 	readonly decision?: Decision;
-	/** Where the answer came from. */
+	/** The origin of the answer. */
 	readonly inbound?: Inbound;
-	/** The arguments that a person put in the place of the model's. */
+	/** The person's arguments that replace the model's. */
 	readonly ranWith?: CallEdit['input'];
 }
 
-/** A value that a tool keeps. It may be `null`. */
-interface Kept {
+/** The data that a tool stores with its question. The value may be `null`. */
+interface ResumeData {
 	readonly value: unknown;
 }
 
-/** A question to store, and what its tool keeps with it. */
-interface Asking {
-	readonly question?: Question;
-	readonly resume?: Kept;
-	/** Arguments in the place of the model's. They stay until the call has its result. */
-	readonly ranWith?: CallEdit['input'];
-	/** Who has allowed it. */
+interface CallNote extends Pick<CallRecord, 'question' | 'resume' | 'ranWith'> {
 	readonly by?: Actor;
 }
 
-/** An answer to the question of a call: its text, and the decision that it is, if a person was asked for one. */
 export interface CallReply {
 	readonly call: ToolCall;
 	readonly text: string;
+	/** The decision about the call of a child, if the question asked for it. */
 	readonly decision?: Decision;
 	readonly by?: Actor;
-	/** Where it came from. A decision is no message: nobody asks for a thing by allowing it. */
+	/** The origin of a text. A decision has none, because whoever approves a call does not ask for it. */
 	readonly inbound?: Inbound;
 }
 
 /** The most characters of a question in a row. */
 const longestQuestion = 100_000;
 
-/** How far the calls of each turn have come, which the history does not say. */
+/** The states of calls, which the history does not have. */
 export class CallRows {
-	/** The calls from outside of runs that wait for a person. */
 	readonly outside: WaitingCallRows;
-	/** The sessions that carry out calls. */
 	readonly children: ChildRows;
 	readonly #sql: CachingSql;
 	readonly #askedIds: () => ReadonlySet<string>;
@@ -85,8 +76,7 @@ export class CallRows {
 		this.outside = new WaitingCallRows(sql);
 	}
 
-	/** Stores how far a call of a turn has come. */
-	note(turn: number, call: ToolCall, state: CallRecord['state'], at: number, about: Asking = {}): void {
+	note(turn: number, call: ToolCall, state: CallRecord['state'], at: number, about: CallNote = {}): void {
 		const { question, resume, ranWith, by } = about;
 		this.#sql.write(
 			'call',
@@ -97,12 +87,12 @@ export class CallRows {
 				resume = excluded.resume, answer = NULL, decision = NULL, input = coalesce(excluded.input, input),
 				decided_by = coalesce(excluded.decided_by, decided_by)`,
 			...[turn, toKey(call.id), state, state === 'begun' ? 0 : 1, hashArguments(call)],
-			question === undefined ? null : JSON.stringify(shortenQuestion(question)),
-			...[resume === undefined ? null : JSON.stringify(resume), at, toJsonText(ranWith), toJsonText(by)],
+			toJsonText(question && shortenQuestion(question)),
+			...[toJsonText(resume), at, toJsonText(ranWith), toJsonText(by)],
 		);
 	}
 
-	/** Stores the answer to the question of a call, for its tool. Those who have answered it before have asked for it, too. */
+	/** Stores the answer to the question of a call, for its tool. Keeps the senders of its earlier answers as askers. */
 	answer(turn: number, { call, text, decision, by, inbound }: CallReply): void {
 		const before = this.findInbound(turn, call.id);
 		this.#sql.write(
@@ -114,15 +104,14 @@ export class CallRows {
 		);
 	}
 
-	/** Returns where the newest answer came from that the tool of a call was given. */
+	/** Returns the origin of the newest answer that the tool of a call got. */
 	findInbound(turn: number, callId: string): Inbound | undefined {
-		type Found = { inbound: string | null };
 		const select = 'SELECT inbound FROM call WHERE turn = ? AND call = ?';
-		const [row] = this.#sql.exec<Found>(select, turn, toKey(callId)).toArray();
+		const [row] = this.#sql.exec<{ inbound: string | null }>(select, turn, toKey(callId)).toArray();
 		return row === undefined || row.inbound === null ? undefined : JSON.parse(row.inbound);
 	}
 
-	/** Returns the record of a call, if it has just these arguments. */
+	/** Returns the record of a call with the same arguments. */
 	find(turn: number, call: ToolCall): CallRecord | undefined {
 		type Row = { state: CallRecord['state']; arguments: string } & Record<
 			'question' | 'resume' | 'answer' | 'input' | 'inbound' | 'decision' | 'decided_by',
@@ -143,27 +132,26 @@ export class CallRows {
 		};
 	}
 
-	/** Lists the ids of all calls that a person was ever asked about. */
+	/** Lists the ids of all calls about which a person was asked. */
 	listAskedIds(): ReadonlySet<string> {
 		return this.#askedIds();
 	}
 }
 
-/** The calls, or the question, that a session waits for. */
+/** The calls or the question for which a session waits. */
 export interface Pending extends PendingCalls {
 	readonly question: Question | undefined;
-	/** The call that asked, if its tool takes the answer. */
+	/** The call of the question, if its tool takes the answer. */
 	readonly asking?: ToolCall;
 }
 
-/** The rows that say what a session waits for. */
 interface Rows {
 	readonly messages: MessageRows;
 	readonly runs: RunRows;
 	readonly calls: CallRows;
 }
 
-/** Finds what the newest run asked for and nobody has answered since. */
+/** Finds the calls and the question of the newest run that nobody has answered. */
 export function findPending(store: Rows): Pending {
 	const { records } = store.messages.page({ from: store.messages.lastTurn() });
 	const turn = records.map(({ message }) => message);
@@ -181,13 +169,11 @@ export function findPending(store: Rows): Pending {
 	return { turn, question: asked.question, asking: asking?.call, calls, askedAt: run.endedAt ?? 0 };
 }
 
-/** An open call of the last turn, and how far it has come. */
 export interface OpenCall {
 	readonly call: ToolCall;
 	readonly noted: CallRecord | undefined;
 }
 
-/** Finds the open calls of the last turn. */
 export function findOpenCalls(store: Rows): readonly OpenCall[] {
 	const turn = store.messages.lastTurn();
 	const messages = store.messages.page({ from: turn }).records.map(({ message }) => message);
@@ -195,41 +181,39 @@ export function findOpenCalls(store: Rows): readonly OpenCall[] {
 }
 
 /**
- * Returns the name of a call of the newest turn for effects outside. Providers number their calls, and a session may be
- * created again under its name, so the id alone is no such name.
+ * Returns a unique key of a call for its effects outside. The id of a call is not unique: providers number their calls,
+ * and a session may be created again under its id.
  */
 export function createCallKey(session: Pick<SessionRecord, 'id' | 'createdAt'>, turn: number, callId: string): string {
 	return [session.id, session.createdAt.toString(36), turn, hashText(callId)].join('-');
 }
 
-/** Lists the ids of open calls that a person has allowed with just these arguments. */
+/** Lists the ids of the approved calls. */
 export function listApprovedCalls(open: readonly OpenCall[]): readonly string[] {
 	return open.flatMap(({ call, noted }) => (noted === undefined || noted.state === 'asked' ? [] : [call.id]));
 }
 
-/** Returns what people have decided and answered about open calls, by call id. */
 export function readOpenCalls(open: readonly OpenCall[]): ReadonlyMap<string, OpenCallState> {
 	const states = open.flatMap(({ call, noted }): [string, OpenCallState][] => {
 		if (noted === undefined) return [];
 		const { state, ranWith: input, question, answer = '', resume, decision } = noted;
-		const given = state === 'answered' ? { text: answer, resume: toResume(resume?.value, decision) } : undefined;
-		return [[call.id, { isApproved: state !== 'asked', input, question, answer: given }]];
+		const reply = state === 'answered' ? { text: answer, resume: toResume(resume?.value, decision) } : undefined;
+		return [[call.id, { isApproved: state !== 'asked', input, question, answer: reply }]];
 	});
 	return new Map(states);
 }
 
-/** Returns what a tool has kept with its question, and what was decided about the call of its child. */
-function toResume(kept: unknown, decision: Decision | undefined): unknown {
-	return decision === undefined || !isRecord(kept) ? kept : { ...kept, decision };
+/** Adds the decision about the call of a child to the data of a tool. */
+function toResume(data: unknown, decision: Decision | undefined): unknown {
+	return decision === undefined || !isRecord(data) ? data : { ...data, decision };
 }
 
-/** Shortens a question so that it fits a row, as the end of its run does. */
 function shortenQuestion(question: Question): Question {
 	if (JSON.stringify(question).length <= longestQuestion) return question;
 	return { callId: question.callId, question: question.question.slice(0, 10_000) };
 }
 
-/** Turns an id into a key. An id may be any text, even invalid Unicode. */
+/** Returns an id as a key. An id may be any text, even invalid Unicode. */
 function toKey(id: string): string {
 	return JSON.stringify(id);
 }
@@ -248,18 +232,16 @@ function hashArguments({ name, input }: ToolCall): string {
 /** How long a call from outside waits for a person, in milliseconds. */
 const longestMs = 600_000;
 
-/** The most calls that wait. The oldest is given up for a further one. */
+/** The most waiting calls. A further call replaces the oldest. */
 const mostWaiting = 100;
 
-/** A call from outside of a run that waits for a person. */
 export interface WaitingCallRecord {
-	/** Its name, which nobody can guess. */
+	/** An id that nobody can guess. */
 	readonly id: string;
 	readonly callId: string;
 	readonly for: WaitsFor;
-	/** A hash of the tool and the arguments. */
 	readonly hash: string;
-	/** The data that its tool keeps for the answer, as JSON. Missing if the answer is the result. */
+	/** The data of a tool that takes the answer, as JSON. Missing if the answer is the result. */
 	readonly resume?: string;
 }
 
@@ -283,7 +265,7 @@ export class WaitingCallRows {
 		);
 	}
 
-	/** Returns a call that waits, and removes it. Nothing if it is unknown, answered, or too old. */
+	/** Removes and returns a waiting call. Returns nothing if it is unknown, answered, or too old. */
 	take(id: string, now: number): WaitingCallRecord | undefined {
 		type Row = { call: string; waits_for: WaitsFor; hash: string; resume: string | null; created_at: number };
 		const [row] = this.#sql.exec<Row>('DELETE FROM waiting_call WHERE id = ? RETURNING *', id).toArray();

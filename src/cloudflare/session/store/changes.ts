@@ -4,24 +4,20 @@ import type { ChangedFile } from '../../../core/workspace/workspace.ts';
 import type { Sql } from '../../objects/migrate.ts';
 import type { ContentRef, ContentRows, SessionFile } from './files.ts';
 
-/** A change of the workspace, with all its files. */
 export interface StoredChange extends Entry<ContentRef> {
 	readonly id: number;
 }
 
-/** A change that is about to be stored. */
 export interface NewChange {
 	readonly id: number;
 	readonly files: readonly Replacement<ContentRef>[];
 	readonly changed: readonly ChangedFile[];
-	/** Missing for what people did and for an undo. */
+	/** Missing for a change by people and for an undo. */
 	readonly step?: string;
-	/** The call that made it. */
 	readonly callId?: string;
 	readonly at: number;
 }
 
-/** The effect of a change on one file. */
 export interface FileChangeRecord extends ChangedFile {
 	readonly id: string;
 	readonly callId?: string;
@@ -44,7 +40,9 @@ type Row = {
 	created_at: number;
 };
 
-/** The journal of the workspace. A row is what a change did to a file; one that moved away has no kind of its own. */
+/**
+ * The journal of the workspace. A row is the effect of a change on one file. The old path of a moved file has no kind.
+ */
 export class ChangeRows {
 	readonly #sql: Sql;
 	readonly #contents: ContentRows;
@@ -55,7 +53,7 @@ export class ChangeRows {
 	}
 
 	add({ id, files, changed, step, callId, at }: NewChange): void {
-		const byPath = new Map(changed.map((one) => [one.path, one]));
+		const byPath = new Map(changed.map((file) => [file.path, file]));
 		for (const [place, { path, before, after }] of files.entries()) {
 			const { kind, from } = byPath.get(path) ?? {};
 			this.#sql.exec(
@@ -67,7 +65,7 @@ export class ChangeRows {
 		}
 	}
 
-	/** Whether somebody other than a call has changed a file, or may have: the oldest changes are forgotten. */
+	/** Whether a person has changed a file, or may have: the oldest changes are forgotten. */
 	get hasChangesOfPeople(): boolean {
 		type Found = { first: number | null; people: number | null };
 		const oldest = 'COALESCE(MIN(change), (SELECT last_change + 1 FROM workspace))';
@@ -76,7 +74,7 @@ export class ChangeRows {
 		return people === 1 || (first ?? 1) > 1;
 	}
 
-	/** The changes that are steps and were not undone, the newest first. */
+	/** Lists the steps that were not undone, the newest first. */
 	*listSteps(): Generator<StoredChange> {
 		const query = 'SELECT DISTINCT change FROM change WHERE step IS NOT NULL AND undone = 0 ORDER BY change DESC';
 		for (const { change } of this.#sql.exec<{ change: number }>(query).toArray()) yield this.#get(change);
@@ -86,14 +84,14 @@ export class ChangeRows {
 		this.#sql.exec('UPDATE change SET undone = 1 WHERE change = ?', id);
 	}
 
-	/** What was done to files in front of an entry, the newest change first. */
+	/** Lists the changes of files before an entry, the newest first. */
 	page(limit: number, before?: string): readonly FileChangeRecord[] {
 		const [change, place] = before === undefined ? [Number.MAX_SAFE_INTEGER, 0] : toPosition(before);
 		const rest = 'SELECT * FROM change WHERE change = ? AND place > ? ORDER BY place';
 		const older = 'SELECT * FROM change WHERE change < ? ORDER BY change DESC, place';
 		const left = new Map<string, number | null>();
 		const found: FileChangeRecord[] = [];
-		// Neighbouring changes of a file share a content, which is read once.
+		// Neighbouring changes of a file share a content.
 		const files = new Map<number, SessionFile | undefined>();
 		const find = (id: number | null): SessionFile | undefined => {
 			if (id !== null && !files.has(id)) files.set(id, this.#find(id));
@@ -108,7 +106,7 @@ export class ChangeRows {
 		return found;
 	}
 
-	/** Removes the oldest change. Returns the contents that its files had before and after. */
+	/** Removes the oldest change. Returns the ids of its contents. */
 	removeOldest(): readonly number[] {
 		const [oldest] = this.#sql.exec<{ id: number | null }>('SELECT MIN(change) AS id FROM change').toArray();
 		if (oldest === undefined || oldest.id === null) return [];
@@ -129,7 +127,7 @@ export class ChangeRows {
 		};
 	}
 
-	/** @param left the contents of files that moved away, by change and path, as far as they were read. */
+	/** @param left the contents of the old paths of moved files, by change and path, as far as they were read */
 	#toRecord(
 		row: Row,
 		left: ReadonlyMap<string, number | null>,
@@ -137,7 +135,7 @@ export class ChangeRows {
 	): readonly FileChangeRecord[] {
 		const { change, place, call, created_at: at, moved_from: from } = row;
 		return toChanged(row).map((changed) => {
-			// A file that moved was at its old place.
+			// A moved file had its earlier content at its old path.
 			const old = from === null ? row.before : (left.get(`${change} ${from}`) ?? this.#findBefore(change, from));
 			const [before, after] = [find(old), find(row.after)];
 			return { ...changed, id: `${change}.${place}`, at, ...(call !== null && { callId: call }), before, after };
@@ -158,7 +156,6 @@ function toChanged({ path, kind, moved_from: from }: Row): readonly ChangedFile[
 	return kind === null ? [] : [{ path, kind, ...(from !== null && { from }) }];
 }
 
-/** The place of an entry, for a query of those behind it. */
 function toPosition(id: string): readonly [change: number, place: number] {
 	const [, change, place] = /^(\d{1,15})\.(\d{1,6})$/.exec(id) ?? [];
 	if (change === undefined)

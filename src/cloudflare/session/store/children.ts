@@ -1,19 +1,18 @@
 import type { Child } from '../../agent/children.ts';
 import { type Amount, nothing, plus } from '../../objects/budget.ts';
+import { toJsonText } from '../../objects/storage.ts';
 import type { CachingSql } from './tables.ts';
 
-/** A child as it is stored. */
 export interface ChildRecord extends Child {
-	/** The place of the turn that its call is in. */
+	/** The place of the turn of its call. */
 	readonly turn: number;
-	/** Its whole cost. Missing until it is known. */
+	/** The whole cost. Missing until it is known. */
 	readonly cost?: Amount;
-	/** Whether its result is no longer wanted. */
+	/** Whether nobody needs its result any more. */
 	readonly isLeft: boolean;
 	readonly createdAt: number;
 }
 
-/** The sessions that work for calls of this one. There are few, and while nobody writes them they are read once. */
 export class ChildRows {
 	readonly #sql: CachingSql;
 	readonly #all: () => readonly ChildRecord[];
@@ -25,43 +24,41 @@ export class ChildRows {
 		);
 	}
 
-	/** Lists all of them, the oldest first. */
+	/** Lists all children, the oldest first. */
 	list(): readonly ChildRecord[] {
 		return this.#all();
 	}
 
-	/** Lists those whose cost is not known. */
+	/** Lists the children without a known cost. */
 	listOpen(): readonly ChildRecord[] {
 		return this.#all().filter(({ cost }) => cost === undefined);
 	}
 
 	find(turn: number, callId: string): ChildRecord | undefined {
-		return this.#all().find((one) => one.turn === turn && one.callId === callId);
+		return this.#all().find((child) => child.turn === turn && child.callId === callId);
 	}
 
-	/** Stores a new one. What it may spend is set aside. */
+	/** Stores a child and reserves its budget. */
 	add({ turn, callId, id, agent, budget, isBackground, createdAt }: Omit<ChildRecord, 'cost' | 'isLeft'>): void {
-		// Its place in the list never changes, whatever the clock says.
+		// The order of the list does not depend on the clock.
 		const at = Math.max(createdAt, 1 + (this.#all().at(-1)?.createdAt ?? 0));
 		this.#sql.write(
 			'child',
 			'INSERT INTO child (turn, call, id, agent, budget, background, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)',
-			...[turn, JSON.stringify(callId), id, agent, budget === undefined ? null : JSON.stringify(budget)],
-			...[isBackground ? 1 : null, at],
+			...[turn, JSON.stringify(callId), id, agent, toJsonText(budget), isBackground ? 1 : null, at],
 		);
 	}
 
-	/** Stores that the result of a child in the background is no longer wanted. */
+	/** Stores that nobody needs the result of a background child any more. */
 	leave(id: string): void {
 		this.#sql.write('child', 'UPDATE child SET background = 0 WHERE id = ? AND background = 1', id);
 	}
 
-	/** Stores the whole cost of a child. */
 	settle(id: string, { tokens, usd }: Amount): void {
 		this.#sql.write('child', 'UPDATE child SET tokens = ?, usd = ? WHERE id = ?', tokens, usd, id);
 	}
 
-	/** Sums up the known costs, and the reservations of the other children. */
+	/** Returns the sums of the known costs, and of the other children's reservations. */
 	sum(): { readonly spent: Amount; readonly reserved: Amount } {
 		const addUp = (amounts: readonly Amount[]): Amount => amounts.reduce(plus, nothing);
 		return {

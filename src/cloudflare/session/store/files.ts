@@ -8,22 +8,22 @@ import type { ListedEntry } from '../../../core/workspace/workspace.ts';
 import type { Sql } from '../../objects/migrate.ts';
 import type { CachingSql } from './tables.ts';
 
-/** The place of a file's bytes: a number, which is the file's version, and a key if they are in the bucket. */
+/**
+ * Where the bytes of a file are: the id of the content, which is the file's version, and a key for bytes in the bucket.
+ */
 export interface ContentRef {
 	readonly id: number;
 	readonly key?: string;
 }
 
-/** A file of a session. */
 export type SessionFile = StoredFile<ContentRef>;
 
-/** Bytes that are about to be stored, or that the bucket has under a key. */
+/** The bytes of a new content, or their key in the bucket. */
 export type NewContent = ContentInfo & ({ readonly bytes: Uint8Array } | { readonly key: string });
 
-/** The columns of a content, for a query that joins them. */
+/** The columns of a content for a join. */
 const contentColumns = 'content.id, content.size, content.lines, content.bucket_key, content.modified_at AS modified';
 
-/** A row of these columns. */
 type ContentRow = {
 	id: number | null;
 	size: number | null;
@@ -34,7 +34,7 @@ type ContentRow = {
 
 /** Bytes of a piece. A row may hold 2 MB. */
 const pieceBytes = 1_048_576;
-/** Places of lines in a row, of four bytes each. */
+/** Line positions in a row, of four bytes each. */
 const placesInRow = 65_536;
 
 /** The contents of files and of earlier versions. A content never changes. */
@@ -50,23 +50,23 @@ export class ContentRows {
 		return row && toFile(row);
 	}
 
-	/** @param refs how many files and entries of the journal need it */
-	add({ version: id, size, lines, content, modifiedAt }: SessionFile, given: NewContent, refs: number): void {
+	/** @param refs the number of files and journal entries that need the content */
+	add({ version: id, size, lines, content, modifiedAt }: SessionFile, added: NewContent, refs: number): void {
 		this.#sql.write(
 			'content',
 			'INSERT INTO content (id, size, lines, bucket_key, refs, modified_at) VALUES (?, ?, ?, ?, ?, ?)',
 			...[id, size, lines ?? null, content.key ?? null, refs, modifiedAt],
 		);
-		for (let part = 0; 'bytes' in given && part * pieceBytes < size; part++)
+		for (let part = 0; 'bytes' in added && part * pieceBytes < size; part++)
 			this.#sql.exec(
 				'INSERT INTO piece (content, part, bytes) VALUES (?, ?, ?)',
-				...[id, part, given.bytes.slice(part * pieceBytes, (part + 1) * pieceBytes).buffer],
+				...[id, part, added.bytes.slice(part * pieceBytes, (part + 1) * pieceBytes).buffer],
 			);
-		// The first line of a file begins at 0.
-		for (let part = 0; given.marks.length > 1 && part * placesInRow < given.marks.length; part++)
+		// A single mark is always 0.
+		for (let part = 0; added.marks.length > 1 && part * placesInRow < added.marks.length; part++)
 			this.#sql.exec(
 				'INSERT INTO mark (content, part, places) VALUES (?, ?, ?)',
-				...[id, part, packPlaces(given.marks.slice(part * placesInRow, (part + 1) * placesInRow))],
+				...[id, part, packPlaces(added.marks.slice(part * placesInRow, (part + 1) * placesInRow))],
 			);
 	}
 
@@ -82,7 +82,7 @@ export class ContentRows {
 		return file;
 	}
 
-	/** Reads bytes that are stored here. Throws `not_found` if they are gone meanwhile. */
+	/** Reads bytes from the rows. Throws `not_found` if they were removed. */
 	read(id: number, from: number, to: number): Uint8Array {
 		const found: Uint8Array[] = [];
 		for (let at = from; at < to; ) {
@@ -98,7 +98,7 @@ export class ContentRows {
 		return found.length === 1 && found[0] !== undefined ? found[0] : joinBytes(...found);
 	}
 
-	/** The place where a marked line begins. */
+	/** Returns the byte position of a marked line. */
 	findMark({ version: id, size, lines = 0 }: SessionFile, mark: number): number {
 		if (mark === 0) return 0;
 		if (mark * markedLines >= lines) return size;
@@ -110,7 +110,7 @@ export class ContentRows {
 	}
 }
 
-/** A file of a joined row; nothing for a folder. */
+/** Returns nothing for a folder. */
 function toFile({ id, size, lines, bucket_key: key, modified }: ContentRow): SessionFile | undefined {
 	if (id === null || size === null || modified === null) return undefined;
 	return {
@@ -122,7 +122,6 @@ function toFile({ id, size, lines, bucket_key: key, modified }: ContentRow): Ses
 	};
 }
 
-/** The error for bytes that were replaced while somebody read them. */
 export function createGone(): RunletError {
 	return new RunletError('not_found', 'path: the file was replaced while it was read. Read it again.', {
 		field: 'path',
@@ -135,7 +134,6 @@ function packPlaces(places: readonly number[]): ArrayBuffer {
 	return packed.buffer;
 }
 
-/** A file and where it is. */
 export interface PlacedFile {
 	readonly path: string;
 	readonly file: SessionFile;
@@ -145,7 +143,7 @@ type Row = ContentRow & { path: string };
 
 const select = `SELECT file.path, ${contentColumns} FROM file LEFT JOIN content ON content.id = file.content`;
 
-/** The paths of the workspace. Folders have rows, too, as long as a file is below them. */
+/** The paths of the workspace. A folder has a row as long as a file is below it. */
 export class FileRows implements Files<ContentRef> {
 	readonly #sql: Sql;
 
@@ -174,7 +172,7 @@ export class FileRows implements Files<ContentRef> {
 		});
 	}
 
-	/** Files behind a path, without folders, sorted by path. */
+	/** Lists the files behind a path, without folders, sorted by path. */
 	listFiles(after: string, limit: number): readonly PlacedFile[] {
 		const query = `${select} WHERE file.path > ? AND file.content IS NOT NULL ORDER BY file.path LIMIT ?`;
 		const rows = this.#sql.exec<Row>(query, after, limit).toArray();
@@ -196,7 +194,7 @@ export class FileRows implements Files<ContentRef> {
 		this.#sql.exec('UPDATE file SET content = ? WHERE path = ?', content, path);
 	}
 
-	/** Removes a file, and its folders as far as nothing else is in them. */
+	/** Removes a file and its empty folders. */
 	remove(path: string): void {
 		this.#sql.exec('DELETE FROM file WHERE path = ?', path);
 		for (const folder of listFolders(path).toReversed()) {
@@ -224,7 +222,7 @@ export class FileRows implements Files<ContentRef> {
 	}
 }
 
-/** Everything below a folder lies between these two: 0 is the character behind the slash. */
+/** Returns the bounds of all paths below a folder. 0 is the character behind the slash. */
 function toRange(folder: string): readonly [from: string, to: string] {
 	return [`${folder}/`, `${folder}0`];
 }

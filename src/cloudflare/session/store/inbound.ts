@@ -5,26 +5,24 @@ import { toActors } from '../../auth/actor.ts';
 import type { Input } from '../../objects/session-api.ts';
 import type { Attachment } from '../../wire/content.ts';
 
-/** Where a message came from, and what came with it. */
+/** The origin of a message from outside, and its attachments. */
 export interface Inbound {
-	/** The name of the sender, for texts. */
 	readonly sender: string;
 	readonly transport: string;
-	/** Who sent it. A child session has no actor of its own. */
+	/** The sender. A child session has no actor of its own. */
 	readonly by?: Actor;
-	/** Those who asked for it, where whoever sent it only passes on what they began. The last one comes last. */
+	/** The first senders of a forwarded message, the newest last. */
 	readonly askers?: readonly Actor[];
 	readonly attachments?: readonly StoredAttachment[];
-	/** The sender's own id of the message. */
+	/** The sender's id of the message. */
 	readonly messageId?: string;
 }
 
-/** Whose session a message comes to. */
 type Whose = Pick<Actor, 'owner' | 'user'>;
 
-/** Turns a message from outside into a message of the history and its stored origin. */
-export function toInbound(given: Input, session: Whose, from?: Actor) {
-	const { sender, askers = [], transport = 'http', messageId, ...input } = given;
+/** Converts a message from outside to a message of the history and its origin. */
+export function toInbound(received: Input, session: Whose, from?: Actor) {
+	const { sender, askers = [], transport = 'http', messageId, ...input } = received;
 	const { message, attachments } = withAttachments(input, input.attachments);
 	const by = from && toSpeaker(from, session);
 	const { user, owner } = askers.at(-1) ?? by ?? session;
@@ -39,84 +37,76 @@ export function toInbound(given: Input, session: Whose, from?: Actor) {
 	return { message, inbound };
 }
 
-/** A key without a user speaks for the person of the session: its server has said who that is. */
+/** Adds the user of the session to a key without a user: the server with that key speaks for its user. */
 export function toSpeaker(by: Actor, { owner, user }: Whose): Actor {
-	const speaks =
+	const speaksForUser =
 		by.user === undefined && user !== undefined && by.owner === owner && (by.via === 'key' || by.via === 'mcp');
-	return speaks ? { ...by, user, madeBy: by } : by;
+	return speaksForUser ? { ...by, user, madeBy: by } : by;
 }
 
-/**
- * Returns who asked for a message: whoever sent it, or those behind it where that one only passes it on. A row of an earlier
- * version may say no more than the sender's name.
- */
+/** Returns who asked for a message: its sender, or the first senders of a forwarded message. */
 export function toAskers({ sender, by, askers }: Inbound, owner: string): readonly Actor[] {
 	if (askers !== undefined) return toActors(askers);
 	return by === undefined ? [{ owner, via: 'webhook', id: sender }] : toActors([by]);
 }
 
-/** Returns where the text of an answer came from. Those who asked for an earlier one of the same call have asked for it, too. */
+/** Joins the origins of two answers to one call. The askers of the earlier answer stay askers. */
 export function joinInbound(before: Inbound | undefined, { attachments: _, ...inbound }: Inbound): Inbound {
 	const list = ({ by, askers = by === undefined ? [] : [by] }: Inbound) => askers;
 	return before === undefined ? inbound : { ...inbound, askers: [...list(before), ...list(inbound)] };
 }
 
-/** The facts of a message from outside, for tools and skills. */
 type InboundFacts = Pick<Inbound, 'sender' | 'transport'> & {
-	/** With their contents. */
 	readonly attachments: readonly Attachment[];
 };
 
 /** The facts of the newest message from outside, for tools and skills. */
 export class InboundContext {
-	#told: InboundFacts;
+	#current: InboundFacts;
 	#askedBy: Actor | undefined;
 	readonly #owner: string;
 
-	/** @param session whose it is: the sender of messages that were stored without one. */
+	/** @param session the default sender */
 	constructor(records: readonly { readonly message: Message; readonly inbound?: Inbound }[], session: Whose) {
 		this.#owner = session.owner;
-		this.#told = { sender: session.user ?? session.owner, transport: 'http', attachments: [] };
+		this.#current = { sender: session.user ?? session.owner, transport: 'http', attachments: [] };
 		const newest = records.findLast(({ inbound }) => inbound !== undefined);
 		if (newest !== undefined) this.accept(newest.message, newest.inbound);
 	}
 
 	get current(): InboundFacts {
-		return this.#told;
+		return this.#current;
 	}
 
-	/** Who sent the newest message from outside, or asked for it. */
 	get askedBy(): Actor | undefined {
 		return this.#askedBy;
 	}
 
-	/** Takes a newer message, if it came from outside. */
+	/** Takes a newer message. Ignores a message without an origin. */
 	accept(message: Message, inbound: Inbound | undefined): void {
 		if (inbound === undefined) return;
 		const { sender, transport, attachments } = inbound;
 		this.#askedBy = toAskers(inbound, this.#owner).at(-1);
 		const parts = 'parts' in message ? message.parts : undefined;
-		this.#told = { sender, transport, attachments: readAttachments(parts, attachments) };
+		this.#current = { sender, transport, attachments: readAttachments(parts, attachments) };
 	}
 }
 
-/** An attachment as it is stored. Its content stands in a part of the message, and only there. */
+/** A stored attachment. Its content is in a part of the message. */
 export interface StoredAttachment extends Pick<Attachment, 'name' | 'type' | 'size'> {
-	/** The index of the part. */
 	readonly part: number;
-	/** Where the content of a text begins and ends within the part. */
+	/** The range of a text within the part. */
 	readonly text?: readonly [from: number, to: number];
 }
 
-/** A message and its attachments. */
 export interface WithAttachments {
 	readonly message: UserMessage;
 	readonly attachments: readonly StoredAttachment[];
 }
 
 /**
- * Creates the message of a text or of parts, with its attachments behind it: a text in a frame that names the file and
- * that the text itself cannot close, an image as an image, anything else as a file.
+ * Creates a message with its attachments at the end: a text in a fence that names the file and that the text cannot
+ * close, an image as an image, anything else as a file.
  */
 export function withAttachments(
 	{ text, parts }: { readonly text?: string; readonly parts?: readonly MessagePart[] },
@@ -124,14 +114,13 @@ export function withAttachments(
 ): WithAttachments {
 	if (attachments.length === 0) return { message: userMessage(parts ?? text ?? ''), attachments: [] };
 	const own = parts ?? (text === undefined ? [] : [textPart(text)]);
-	const woven = attachments.map((one, index) => weave(one, own.length + index));
+	const woven = attachments.map((attachment, index) => weave(attachment, own.length + index));
 	return {
 		message: userMessage([...own, ...woven.map(({ part }) => part)]),
 		attachments: woven.map(({ stored }) => stored),
 	};
 }
 
-/** Returns attachments with their contents, from the parts of the message. A text has its content as text. */
 export function readAttachments(
 	parts: readonly MessagePart[] = [],
 	stored: readonly StoredAttachment[] = [],
@@ -172,12 +161,12 @@ function chooseKind(type: string): 'image' | 'audio' | 'file' {
 	return kind === 'image' || kind === 'audio' ? kind : 'file';
 }
 
-/** Returns whether a media type is text. SVG is, and no model takes it as an image. */
+/** Whether a media type is text. SVG is text, because no model takes it as an image. */
 function isText(type: string): boolean {
 	return /^text\/|^application\/(json|xml|yaml|x-yaml|toml|javascript|sql|x-ndjson)$|\+(json|xml|yaml)$/i.test(type);
 }
 
-/** Decodes base64 as UTF-8; nothing if it is not. */
+/** Decodes base64 as UTF-8. Returns nothing for other bytes. */
 function decodeText(data: string): string | undefined {
 	try {
 		return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(fromBase64(data));

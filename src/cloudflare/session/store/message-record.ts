@@ -6,75 +6,68 @@ import type { Amount } from '../../objects/budget.ts';
 import type { CostPart } from '../../objects/ledger/api.ts';
 import type { Inbound } from './inbound.ts';
 
-/** A message of the conversation, with its stored fields. */
 export interface MessageRecord {
+	/** The place in the conversation. */
 	readonly seq: number;
 	readonly run: number;
-	/** Its rank among the messages of its turn, in the order of storing. */
+	/** The rank among the messages of its turn, in the order of storing. */
 	readonly stored: number;
 	readonly message: Message;
-	/** Whether it is input: the run began with it, or took it up later. */
+	/** Whether the run began with the message, or got it later. */
 	readonly input?: boolean;
-	/** Where a message from outside came from. */
 	readonly inbound?: Inbound;
-	/** Who gave this result of a call, or denied it. */
+	/** Who gave this result of a call, or denied the call. */
 	readonly decidedBy?: Actor;
-	/** Whether it says that the call was denied. */
 	readonly isDenied?: boolean;
-	/** The model turn of an assistant message. */
 	readonly turn?: Turn;
-	/** The request that it answers, with which the next one is compared. */
+	/** The request of an assistant message, for comparison with the next request. */
 	readonly prompt?: PromptRecord;
-	/** How often its turn was asked again because the object was restarted. */
+	/** How often the turn restarted because the object did. */
 	readonly restarts?: number;
 	/** Why this tool result stops the run. */
 	readonly haltedReason?: string;
-	/** Notes and warnings since the message stored before it. */
+	/** Notes and warnings since the message that was stored before. */
 	readonly before?: readonly SideEvent[];
-	/** The place of the message that it replaces, with all behind it. */
+	/** The place of the first message that this message replaces. All messages behind it are replaced, too. */
 	readonly replaces?: number;
-	/** Whether it was replaced. It is kept, but no model is sent it. */
+	/** Whether the message was replaced: it is kept, but no model gets it. */
 	readonly isReplaced?: boolean;
-	/** Whether it was replaced only because its turn was answered again: a copy stands in front of the new answer. */
+	/** Whether a copy of the replaced message stands before the new answer of its turn. */
 	readonly isRestated?: boolean;
-	/** Whether its content is only the part of a tool result that a model is sent. `whole` returns all of it. */
+	/** Whether the content of a tool result is shortened for the model. `whole` returns all of it. */
 	readonly isCut?: boolean;
 	readonly createdAt: number;
 }
 
 /** The billed parts of a request to the model, as far as its provider reports them. */
 export interface CostDetail extends Partial<Pick<CostPart, 'inputTokens' | 'cachedInputTokens' | 'units'>> {
-	/** Whether the price of it, or of a part of it, is not known. Missing in a row of an earlier version. */
 	readonly isUnpriced?: boolean;
 }
 
 /** The cost of the request to the model that wrote a message. */
 export interface MessageCost extends Amount, CostDetail {
-	/** The number of the request in the session. */
 	readonly call: number;
 }
 
 /** The value of `replaced` for a message that has a copy. */
 export const restated = 2;
 
-/** The body of a row. */
 export type Body = Omit<MessageRecord, 'seq' | 'run' | 'stored' | 'isReplaced' | 'isRestated' | 'createdAt'>;
 
-/** The columns of a row that a record is made of. */
 export type Row = { seq: number; run: number; stored: number; replaced: number; body: string; created_at: number };
 
 export function toSized(row: Row): Sized<MessageRecord> {
 	return { record: toRecord(row), size: row.body.length };
 }
 
-/** A record is frozen, because it may be kept. */
+/** Freezes the record, because it may be cached. */
 export function toRecord({ seq, run, stored, replaced, body, created_at: createdAt }: Row): MessageRecord {
 	const parsed: Body = JSON.parse(body);
 	const about = { ...(replaced > 0 && { isReplaced: true }), ...(replaced === restated && { isRestated: true }) };
 	return freezeData({ seq, run, stored, createdAt, ...parsed, ...about });
 }
 
-/** The distance between the places of two messages. A turn may have one call less than that. */
+/** The distance between the places of two turns. A turn may have one call less. */
 export const messageStride = 65_536;
 
 /** Returns the place of the turn that a place belongs to. */
@@ -92,16 +85,15 @@ export function findNextPlace(last: number): number {
 	return toTurnPlace(last) + messageStride;
 }
 
-/** A record and the characters of its row. */
+/** A record, and the number of characters of its row. */
 export interface Sized<R> {
 	readonly record: R;
 	readonly size: number;
 }
 
 /**
- * The newest records of a table as they were read or stored, in the order of their places, so that they need not be read
- * again. It has all from a place on, unless they are too long together: then it lets go of the oldest. It forgets
- * everything once the table was written by others than `add`, or a transaction was rolled back.
+ * A cache of the newest records of a table, in the order of their places. It has all records from a place on, up to a
+ * number of characters. It is cleared by a rollback, and when the table changes without `add`.
  */
 export class KeptRecords<R extends { readonly seq: number }> {
 	readonly #readVersion: () => number;
@@ -112,20 +104,20 @@ export class KeptRecords<R extends { readonly seq: number }> {
 	#size = 0;
 
 	/**
-	 * @param readVersion returns another number after each change of the table.
-	 * @param most the characters to keep.
+	 * @param readVersion returns another number after each change of the table
+	 * @param most the most characters
 	 */
 	constructor(readVersion: () => number, most: number) {
 		this.#readVersion = readVersion;
 		this.#most = most;
 	}
 
-	/** Whether nothing else has changed the table. */
+	/** Whether the table has not changed without `add`. */
 	get isCurrent(): boolean {
 		return this.#version === this.#readVersion();
 	}
 
-	/** Returns the kept records, and the place from which on none is missing. */
+	/** Returns the cached records, and the place from which on they are complete. */
 	read(): { readonly from: number; readonly all: readonly Sized<R>[] } {
 		if (!this.isCurrent) {
 			[this.#all, this.#size, this.#from] = [[], 0, Number.POSITIVE_INFINITY];
@@ -134,14 +126,14 @@ export class KeptRecords<R extends { readonly seq: number }> {
 		return { from: this.#from, all: this.#all };
 	}
 
-	/** Keeps all records between a place and those that are kept. Call it after `read`. */
+	/** Adds all records between a place and the cached records. Call it after `read`. */
 	addOlder(from: number, older: readonly Sized<R>[]): void {
 		this.#all = [...older, ...this.#all];
 		this.#from = from;
 		this.#grow(older);
 	}
 
-	/** Keeps a record that was just stored. Call it only where everything was current before that. */
+	/** Adds a record that was just stored. Call it only if the cache was current before. */
 	add(sized: Sized<R>): void {
 		this.#version = this.#readVersion();
 		const { seq } = sized.record;

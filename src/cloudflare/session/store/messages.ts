@@ -22,26 +22,26 @@ export interface PageOptions {
 	readonly to?: number;
 	readonly limit?: number;
 	readonly bytes?: number;
-	/** Whether to include replaced messages. The default is true. */
+	/** The default is true. */
 	readonly withReplaced?: boolean;
-	/** Whether the newest come first. The next page then ends before `next`. */
+	/** Whether the newest messages come first. Then the next page ends before `next`. */
 	readonly isBackward?: boolean;
 }
 
 export interface MessagePage {
 	readonly records: readonly MessageRecord[];
-	/** Where the next page begins; missing on the last page. */
+	/** The place of the next page. Missing on the last page. */
 	readonly next?: number;
 }
 
-/** Characters of the newest messages that a live object keeps parsed: half a million tokens of English. */
+/** Characters of the newest messages in the cache: half a million tokens of English. */
 const mostKept = 2_000_000;
 
-/** The conversation. A message costs one row, however many deltas it came in. */
+/** The conversation. A message is one row, for any number of deltas. */
 export class MessageRows {
 	readonly #sql: CachingSql;
 	readonly #lastPlace: Cached<number>;
-	/** How many rows the last turn has. */
+	/** The number of rows of the last turn. */
 	readonly #lastRows: Cached<number>;
 	readonly #newestCost: Cached<MessageCost | undefined>;
 	/** The newest messages, without replaced ones. */
@@ -62,10 +62,7 @@ export class MessageRows {
 		});
 	}
 
-	/**
-	 * Stores a message, with what it cost, and returns its place. A tool result that is too long for a model is also kept
-	 * whole.
-	 */
+	/** Stores a message with its cost, and returns its place. Keeps a shortened tool result whole, too. */
 	add(
 		run: number,
 		message: Message,
@@ -78,12 +75,11 @@ export class MessageRows {
 		return seq;
 	}
 
-	/** Returns what the newest message cost that says so. */
 	newestCost(): MessageCost | undefined {
 		return this.#newestCost();
 	}
 
-	/** Stores a message of another session at the place that it had there. */
+	/** Stores a message of another session at its place. */
 	restore({ seq, run, createdAt, isReplaced, isRestated, isCut: _, ...body }: Omit<MessageRecord, 'stored'>): void {
 		this.#addAt(seq, run, createdAt, body);
 		const replaced = isRestated === true ? restated : isReplaced === true ? 1 : 0;
@@ -114,26 +110,21 @@ export class MessageRows {
 		return seq;
 	}
 
-	/** Returns the message at a place. */
 	get(seq: number): MessageRecord | undefined {
 		return this.page({ from: seq, to: seq + 1 }).records[0];
 	}
 
-	/** Returns a message with the whole result of its tool. */
+	/** Returns a message with its whole tool result. */
 	whole(record: MessageRecord): MessageRecord {
 		const { message, isCut } = record;
 		if (isCut !== true || message.role !== 'tool') return record;
 		const rows = this.#sql.exec<{ body: string }>('SELECT body FROM output WHERE seq = ? ORDER BY part', record.seq);
-		const content: unknown = JSON.parse(
-			rows
-				.toArray()
-				.map(({ body }) => body)
-				.join(''),
-		);
+		const parts = rows.toArray().map(({ body }) => body);
+		const content: unknown = JSON.parse(parts.join(''));
 		return { ...record, message: { ...message, content }, isCut: false };
 	}
 
-	/** Returns messages between two places, in order: at most `limit` and about `bytes`, but at least one. */
+	/** Returns the messages between two places in order: at most `limit` and about `bytes`, but at least one. */
 	page({
 		from = 0,
 		to = Number.MAX_SAFE_INTEGER,
@@ -163,7 +154,9 @@ export class MessageRows {
 		return { records: found };
 	}
 
-	/** Returns the newest messages from a place on, in order, without replaced ones: whole turns of about `characters`. */
+	/**
+	 * Returns the newest messages from a place on in order, without replaced messages: whole turns of about `characters`.
+	 */
 	newest({ from = 0, characters }: { readonly from?: number; readonly characters: number }): readonly MessageRecord[] {
 		let start = from;
 		let read = 0;
@@ -187,7 +180,7 @@ export class MessageRows {
 		return [...older, ...newer].map(({ record }) => record);
 	}
 
-	/** Reads the messages between two places, the newest first, without replaced ones. */
+	/** Reads the messages between two places, the newest first, without replaced messages. */
 	*#readBackwards(from: number, to: number): Generator<Sized<MessageRecord>> {
 		const rows = this.#sql.exec<Row>(
 			`SELECT seq, run, stored, replaced, body, created_at FROM message
@@ -206,8 +199,8 @@ export class MessageRows {
 	}
 
 	/**
-	 * Marks a message and all behind it as replaced. If it answers a call, the rest of its turn stands again before the new
-	 * message.
+	 * Marks a message and all behind it as replaced. If it answers a call, the rest of its turn is repeated before the
+	 * new message.
 	 */
 	replace(place: number): void {
 		const turn = toTurnPlace(place);
@@ -219,7 +212,7 @@ export class MessageRows {
 		);
 	}
 
-	/** Returns the place of the newest summary before a place; 0 if there is none. */
+	/** Returns the place of the newest summary before a place, or 0. */
 	summaryBefore(place: number): number {
 		const isSummary = "CASE WHEN json_valid(body) THEN json_extract(body, '$.message.summary') END = 1";
 		const found = this.#sql.exec<{ seq: number }>(
@@ -229,7 +222,6 @@ export class MessageRows {
 		return found.toArray()[0]?.seq ?? 0;
 	}
 
-	/** Finds the newest message with its sender's own id. */
 	findNamed(id: string): MessageRecord | undefined {
 		const found = this.#sql.exec<{ seq: number }>(
 			`SELECT seq FROM message_name JOIN message USING (seq) WHERE name = ? AND part = 0
@@ -240,12 +232,11 @@ export class MessageRows {
 		return place === undefined ? undefined : this.get(place);
 	}
 
-	/** Returns the place behind the last message. */
 	nextPlace(): number {
 		return findNextPlace(this.#lastPlace());
 	}
 
-	/** Returns the place of the last turn: that of the last message, or of the assistant message that it answers. */
+	/** Returns the place of the last message, or of the assistant message that it answers. */
 	lastTurn(): number {
 		return toTurnPlace(this.#lastPlace());
 	}
@@ -273,7 +264,6 @@ export class MessageRows {
 		if (isCurrent) this.#kept.add(toSized({ seq, run, stored, replaced: 0, body: whole, created_at: createdAt }));
 	}
 
-	/** Counts the rows from a place on. */
 	#countRows(from: number): number {
 		return this.#sql.exec<{ rows: number }>('SELECT COUNT(*) AS rows FROM message WHERE seq >= ?', from).one().rows;
 	}

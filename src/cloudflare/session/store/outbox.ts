@@ -15,21 +15,19 @@ const part = v.object({
 });
 
 /**
- * A message to the owner's ledger (what a lease came to) or directory (the session's activity or end), to a child that nobody
- * waits for any more, to the parent (what came of a run), or to the bucket: a file, or all files of a session, that nobody needs any more.
+ * A message to another object: the cost of a lease to the owner's ledger, the session's activity or removal to its
+ * directory, the end to an abandoned child, the end of a run to the parent, or the removal of files to the bucket.
  */
 const message = v.variant('to', [
 	v.object({
 		to: v.literal('ledger'),
 		owner: v.string(),
-		/** The session's user. */
 		user: v.optional(v.string()),
-		/** The session's agent. */
-		agent: v.optional(v.string()),
+		agent: v.string(),
+		/** The id of the lease. */
 		call: v.string(),
 		amount: v.object(amount),
-		/** The same by model. Missing where an earlier version stored it. */
-		parts: v.optional(v.array(part)),
+		parts: v.array(part),
 	}),
 	v.object({ to: v.literal('list'), activeAt: v.number(), title: v.optional(v.string()) }),
 	v.object({ to: v.literal('unlist'), owner: v.string(), session: v.string() }),
@@ -37,7 +35,6 @@ const message = v.variant('to', [
 		to: v.literal('child'),
 		id: v.string(),
 		owner: v.string(),
-		/** Its parent. */
 		parent: v.string(),
 		isRemoved: v.boolean(),
 		createdAt: v.number(),
@@ -49,39 +46,38 @@ const message = v.variant('to', [
 
 export type OutboxMessage = v.InferOutput<typeof message>;
 
-/** A message to a child. */
 type ToChild = Extract<OutboxMessage, { readonly to: 'child' }>;
 
 export interface Outgoing {
 	readonly id: string;
 	readonly message: OutboxMessage;
-	/** Failed attempts. */
 	readonly failed: number;
-	/** The stored text, to tell the message from a newer message in its place. Missing if no row of the outbox holds it. */
+	/** The text of the row, which differs from that of a newer message with this id. Missing without a row. */
 	readonly body?: string;
-	/** The lease that it is about. Missing where a row of the outbox says it. */
+	/** The reported lease. Missing if the message has a row. */
 	readonly lease?: EndedLease;
-	/** The activity that it tells. Missing where a row of the outbox says it. */
+	/** The reported activity. Missing if the message has a row. */
 	readonly activity?: Activity;
 }
 
-/** An activity of the session, in milliseconds since 1970. Each is an object of its own. */
+/** An activity of the session. Two activities at one time are two objects. */
 export interface Activity {
+	/** In milliseconds since 1970. */
 	readonly at: number;
 }
 
 /** The pause before the first retry, in milliseconds. */
 const firstRetryMs = 10_000;
-/** How long a write to the bucket may take before the alarm looks after it. A new instance of the object does it at once. */
+/** How long a write to the bucket may take before the alarm removes its key, in milliseconds. */
 const writingMs = 3_600_000;
-/** The longest pause between two attempts. */
+/** The longest pause between two attempts, in milliseconds. */
 const longestRetryMs = 600_000;
 
-/** Messages to other objects that were not delivered yet. They outlive the session. */
+/** The messages to other objects that are not delivered yet. They outlive the session. */
 export class OutboxRows {
 	readonly #sql: CachingSql;
 	readonly #nextAt: () => number | undefined;
-	/** Keys that this instance of the object is writing to the bucket. */
+	/** The keys that this instance of the object writes to the bucket now. */
 	readonly #written = new Set<string>();
 
 	constructor(sql: CachingSql) {
@@ -92,30 +88,28 @@ export class OutboxRows {
 		);
 	}
 
-	/** Stores a message that other rows said until now. Replaces an earlier one of the same id. */
+	/** Stores a message. Replaces an earlier message with this id. */
 	add({ id, message, failed }: Outgoing, now: number): void {
 		this.#put(id, message, now, { failed });
 	}
 
-	/** Stores that the session is gone. */
 	unlist(owner: string, session: string, now: number): void {
 		this.remove('list');
 		this.#put('unlist', { to: 'unlist', owner, session }, now);
 	}
 
-	/** Stores that a child is to be cancelled, or removed with its parent. */
+	/** Stores that a child has to be cancelled, or removed with its parent. */
 	endChild({ id, createdAt }: ChildRecord, about: Pick<ToChild, 'owner' | 'parent' | 'isRemoved'>, now: number): void {
 		this.#put(`child ${id}`, { to: 'child', id, createdAt, ...about }, now);
 	}
 
-	/** Stores that the parent has to be told what came of a run. */
 	tellParent(run: number, now: number): void {
 		this.#put('parent', { to: 'parent', run }, now);
 	}
 
 	/**
-	 * Stores that a key is about to be written to the bucket, where it is removed again unless `keepKey` is called: after a
-	 * crash, or after `endWriting`.
+	 * Stores that a key is about to be written to the bucket. After a crash or `endWriting` it is removed, unless it was
+	 * kept.
 	 */
 	beginWriting(key: string, now: number): void {
 		this.#written.add(key);
@@ -131,31 +125,31 @@ export class OutboxRows {
 		this.remove(toKeyId(key));
 	}
 
-	/** Stores that no file needs the content under a key. */
+	/** Stores that no file needs the content under a key any more. */
 	dropKey(key: string, now: number): void {
 		this.#put(toKeyId(key), { to: 'bucket', key }, now);
 	}
 
-	/** Stores that nothing of a session's folder in the bucket is needed any more. */
 	dropFolder(prefix: string, now: number): void {
 		this.#put(`bucket-folder ${prefix}`, { to: 'bucket-folder', prefix }, now);
 	}
 
-	/** Lists the messages that are due, oldest first. */
 	listDue(now: number): Outgoing[] {
 		if (this.#nextAt() === undefined) return [];
 		type Row = { id: string; body: string; failed: number };
 		const rows = this.#sql.exec<Row>('SELECT id, body, failed FROM outbox WHERE due_at <= ? ORDER BY due_at', now);
 		const due = rows.toArray().map((row) => ({ ...row, message: v.parse(message, JSON.parse(row.body)) }));
-		return due.filter(({ message: one }) => one.to !== 'bucket' || !this.#written.has(one.key));
+		return due.filter(({ message: due }) => due.to !== 'bucket' || !this.#written.has(due.key));
 	}
 
-	/** Returns when the next one is due; nothing if there is none. */
 	nextAt(): number | undefined {
 		return this.#nextAt();
 	}
 
-	/** Stores that an attempt failed. Each pause is twice the last one, less a random part of up to half. An early attempt changes nothing. */
+	/**
+	 * Stores a failed attempt. Each pause is twice the last, less a random part of up to half. An early attempt changes
+	 * nothing.
+	 */
 	retry({ id, failed }: Outgoing, now: number): void {
 		const delay = Math.round(Math.min(longestRetryMs, firstRetryMs * 2 ** failed) * (0.5 + Math.random() / 2));
 		this.#sql.write(
@@ -167,7 +161,7 @@ export class OutboxRows {
 		);
 	}
 
-	/** Removes a delivered message, unless a newer one is in its place. */
+	/** Removes a delivered message, unless a newer message replaced it. */
 	markReported({ id, body }: Outgoing): void {
 		if (body !== undefined) this.#sql.write('outbox', 'DELETE FROM outbox WHERE id = ? AND body = ?', id, body);
 	}
@@ -189,22 +183,18 @@ function toKeyId(key: string): string {
 	return `bucket ${key}`;
 }
 
-/** A URL that is told how a run ends. */
+/** A URL that gets the end of a run. */
 export interface Callback {
-	/** The id of the request, the same at each attempt. */
+	/** The id of the request, the same for each attempt. */
 	readonly id: string;
-	/** The run's number; 0 if it never began. */
+	/** The number of the run, or 0 for a run that never began. */
 	readonly run: number;
 	readonly runId: string;
 	readonly url: string;
-	/** Failed attempts. */
 	readonly failed: number;
 }
 
-/**
- * Callbacks that were not delivered yet. One is due once its run has ended. The run's own row says so, and no second
- * write is needed.
- */
+/** The callbacks that are not delivered yet. A callback is due once the row of its run has an end. */
 export class CallbackRows {
 	readonly #sql: CachingSql;
 	readonly #hasAny: () => boolean;
@@ -222,7 +212,6 @@ export class CallbackRows {
 		);
 	}
 
-	/** Lists the callbacks to send now, oldest first. */
 	listDue(now: number, most: number): Callback[] {
 		if (!this.#hasAny()) return [];
 		type Row = { id: string; run: number; run_id: string; url: string; failed: number };
@@ -230,13 +219,12 @@ export class CallbackRows {
 		return rows.toArray().map(({ run_id: runId, id, run, url, failed }) => ({ id, run, runId, url, failed }));
 	}
 
-	/** Returns when the next one is due; nothing if no run that has ended has one. */
+	/** Returns when the next callback of an ended run is due. */
 	nextAt(): number | undefined {
 		if (!this.#hasAny()) return undefined;
 		return this.#sql.exec<{ at: number | null }>(`SELECT MIN(due_at) AS at ${ended}`).one().at ?? undefined;
 	}
 
-	/** Stores that an attempt failed. */
 	retry(id: string, dueAt: number): void {
 		this.#sql.write('callback', 'UPDATE callback SET failed = failed + 1, due_at = ? WHERE id = ?', dueAt, id);
 	}

@@ -9,43 +9,43 @@ import { isListed, type SessionRow } from './session-row.ts';
 import type { EndedLease, SpendingRows } from './spending.ts';
 import type { Charge } from './spending-row.ts';
 
-/** The rows that reports are made of. */
 interface Rows {
 	readonly runs: RunRows;
 	readonly spending: SpendingRows;
-	/** Bytes of the session. */
 	readonly bytes: number;
 }
 
-/** Milliseconds until an activity without a run is stored again. */
+/** The shortest time between two stored activities without a run, in milliseconds. */
 export const visitedForMs = 60_000;
 
-/** Milliseconds until the list of sessions is told of an activity again. */
+/** The shortest time between two reports of activity to the owner's list, in milliseconds. */
 const listedForMs = 300_000;
 
-/** How far the bytes of a session may be from those that its owner's list knows, until it is told of them. */
+/** The difference to the bytes in the owner's list that causes a report. */
 const unlistedBytes = 1_048_576;
 
-/** How long a lease is told again where nobody knows whether it was, in milliseconds: a ledger knows it for longer. */
+/**
+ * How long after its end an uncertain lease is reported again, in milliseconds. The ledger remembers a lease for
+ * longer.
+ */
 const reportableMs = 86_400_000;
 
 /**
- * The reports to the owner's ledger and list that are in no row of the outbox: the costs of ended leases, the activity of the
- * session, and what it waits for. Other rows say all of it, so that a report costs no row; in the outbox each lease would cost two.
- * Memory says which reports were delivered. After a crash the alarm makes the next instance of the object report again, which
- * changes nothing: a ledger counts a lease once, and the list keeps the latest activity.
+ * The reports to the owner's ledger and list without a row in the outbox: the costs of ended leases, the activity of
+ * the session, and what it waits for. They are computed from other rows, so a report writes no row. Only memory has the
+ * delivered reports. After a crash the next instance of the object repeats them, which changes nothing: a ledger counts
+ * a lease once, and the list keeps the newest activity.
  */
 export class PendingReports {
 	readonly #findSession: () => SessionRow | undefined;
 	readonly #rows: Rows;
 	readonly #sql: Sql;
-	/** The activity to be told. */
 	#activity: Activity | undefined;
-	/** The time of the newest activity that was reported. */
+	/** The time of the newest reported activity. */
 	#listedAt: number | undefined;
-	/** The bytes that the list knows, or the bytes at the start of this instance. */
+	/** The bytes in the owner's list, or at the start of this instance. */
 	#listedBytes = 0;
-	/** Whether this instance reports activities. */
+	/** Whether this instance has reported activities. */
 	#isLooking = false;
 
 	constructor(sql: Sql, findSession: () => SessionRow | undefined, rows: Rows) {
@@ -54,7 +54,7 @@ export class PendingReports {
 		this.#rows = rows;
 	}
 
-	/** Notes that the owner's list has to be told of an activity, unless it was told a moment ago and nothing is new. */
+	/** Notes an activity to report, unless the list got a report lately and nothing is new. */
 	noteActivity(isNew: boolean, now: number): void {
 		this.#isLooking = true;
 		if (!this.#isListed) return;
@@ -62,23 +62,22 @@ export class PendingReports {
 		if (isNew || listedAt === undefined || now - listedAt >= listedForMs) this.#activity = { at: now };
 	}
 
-	/** The newest reported activity, as far as this instance or the newest run knows. */
+	/** The time of the newest reported activity that this instance or the newest run knows. */
 	get listedAt(): number | undefined {
 		return this.#listedAt ?? this.#rows.runs.get()?.listedAt;
 	}
 
-	/** Notes that the owner's list has to be told what the session waits for. Call `noteActivity` where that ends. */
+	/** Notes that the owner's list needs what the session waits for. Call `noteActivity` when the wait ends. */
 	noteWait(): void {
 		this.#isLooking = true;
 		this.#activity = this.#findActivity();
 	}
 
-	/** Notes that the list knows the bytes of the session. */
 	noteListedBytes(bytes: number): void {
 		this.#listedBytes = bytes;
 	}
 
-	/** Notes that the owner's list has to be told of the bytes of the session, unless it knows them nearly. */
+	/** Notes that the owner's list needs the bytes of the session, unless they changed little. */
 	noteBytes(): void {
 		if (this.#findSession() === undefined) return;
 		if (Math.abs(this.#rows.bytes - this.#listedBytes) < unlistedBytes) return;
@@ -86,19 +85,18 @@ export class PendingReports {
 		this.#activity ??= this.#findActivity();
 	}
 
-	/** Reports again what an earlier instance may not have reported. */
+	/** Repeats the reports that an earlier instance may not have delivered. */
 	lookBack(): void {
 		if (this.#findSession() === undefined) return;
 		this.#rows.spending.lookBack();
 		if (!this.#isLooking) this.noteWait();
 	}
 
-	/** Whether there is nothing to report, as far as this instance knows. */
+	/** Whether this instance knows of nothing to report. */
 	get isEmpty(): boolean {
 		return this.#findSession() === undefined || (this.#activity === undefined && !this.#rows.spending.hasUnreported);
 	}
 
-	/** Lists the messages. */
 	list(now = Date.now()): readonly Outgoing[] {
 		const row = this.#findSession();
 		if (row === undefined) return [];
@@ -118,21 +116,20 @@ export class PendingReports {
 		return [...leases, { id: 'list', message, failed: 0, activity }];
 	}
 
-	/** Notes that a message was delivered. */
+	/** Notes a delivered message. */
 	markReported(outgoing: Outgoing): void {
 		const { message } = outgoing;
 		if (message.to === 'list') this.#listedAt = Math.max(message.activeAt, this.#listedAt ?? 0);
 		this.markStored(outgoing);
 	}
 
-	/** Notes that a message need not be told, because a row of the outbox says it now. */
+	/** Notes a message that is in the outbox now. */
 	markStored({ lease, activity }: Outgoing): void {
 		if (lease !== undefined) this.#rows.spending.markReported(lease);
-		// A newer activity is reported, too.
+		// A newer activity still has to be reported.
 		if (activity !== undefined && activity === this.#activity) this.#activity = undefined;
 	}
 
-	/** Forgets everything, because the session is gone. */
 	forget(): void {
 		this.#rows.spending.forget();
 		this.#activity = undefined;
@@ -140,7 +137,6 @@ export class PendingReports {
 		this.#isLooking = false;
 	}
 
-	/** Whether it is in the owner's list: a session that another one waits for is shown there. */
 	get #isListed(): boolean {
 		return isListed(this.#findSession()?.record);
 	}
@@ -153,13 +149,13 @@ export class PendingReports {
 	}
 }
 
-/** Adds to the cost of a request what it was billed for. */
+/** Adds the billed parts to the cost of a request. */
 export function withDetail(cost: MessageCost | undefined, usage: ChatUsage | undefined): MessageCost | undefined {
 	if (cost === undefined) return undefined;
 	const { inputTokens, cachedInputTokens, units, costUsd, unpriced } = usage ?? {};
-	// Without a price of the whole request only tokens have one.
-	const isPart = unpriced !== undefined || units !== undefined;
-	const isUnpriced = costUsd === undefined && (cost.usd === 0 || isPart);
+	// Without a price of the whole request, only its tokens have a price.
+	const hasOtherParts = unpriced !== undefined || units !== undefined;
+	const isUnpriced = costUsd === undefined && (cost.usd === 0 || hasOtherParts);
 	return {
 		...cost,
 		...(inputTokens !== undefined && { inputTokens }),
@@ -169,9 +165,9 @@ export function withDetail(cost: MessageCost | undefined, usage: ChatUsage | und
 	};
 }
 
-/** Reads what each of some leases cost by model, by the number of its first request. */
+/** Reads the costs of leases by model. The keys are the numbers of their first requests. */
 function readParts(
-	{ sql, spending, runs }: PartSources,
+	{ sql, spending, runs }: Pick<Rows, 'runs' | 'spending'> & { readonly sql: Sql },
 	leases: readonly Pick<EndedLease, 'firstCall' | 'lastCall'>[],
 ): ReadonlyMap<number, readonly CostPart[]> {
 	const found = new Map<number, Map<string, CostPart>>(leases.map(({ firstCall }) => [firstCall, new Map()]));
@@ -188,13 +184,9 @@ function readParts(
 	return new Map([...found].map(([lease, parts]) => [lease, [...parts.values()]]));
 }
 
-interface PartSources {
-	readonly sql: Sql;
-	readonly spending: Pick<SpendingRows, 'after'>;
-	readonly runs: Pick<RunRows, 'get'>;
-}
-
-/** Reads what requests were billed for whose messages stand from a place on, by their numbers. */
+/**
+ * Reads the billed parts of the requests whose messages are behind a place. The keys are the numbers of the requests.
+ */
 function readDetails(sql: Sql, from: number): ReadonlyMap<number, CostDetail> {
 	const rows = sql.exec<{ cost: string }>('SELECT cost FROM message WHERE seq >= ? AND cost IS NOT NULL', from);
 	return new Map(

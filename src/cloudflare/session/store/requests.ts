@@ -5,24 +5,23 @@ import { splitRows } from '../../objects/storage.ts';
 import type { Inbound } from './inbound.ts';
 import type { CachingSql } from './tables.ts';
 
-/** How long a webhook is remembered, and a request that its client may send again, in milliseconds. */
+/** How long a webhook and a request with an `Idempotency-Key` are remembered, in milliseconds. */
 const keptMs = 30 * 86_400_000;
 const resentMs = 86_400_000;
 
-/** The outcome of a request: a run, a message that waits for its run, or neither. */
+/** The outcome of a request: a run, a queued message, or neither. */
 export interface Outcome {
-	/** The number of its run. */
 	readonly run?: number;
-	/** The place of its message in the queue. */
+	/** The queue id of the message. */
 	readonly waiting?: number;
 }
 
 interface Delivery extends Outcome {
-	/** A hash of what was asked. */
+	/** A hash of the request. */
 	readonly request: string;
 }
 
-/** The requests with an `Idempotency-Key`, and the webhooks, that were accepted. */
+/** The accepted webhooks and requests with an `Idempotency-Key`. */
 export class DeliveryRows {
 	readonly #sql: Sql;
 	#isPruned = false;
@@ -31,7 +30,6 @@ export class DeliveryRows {
 		this.#sql = sql;
 	}
 
-	/** Stores that a request was accepted, and what it has begun. */
 	add({ key, request, body }: Once, { run, waiting }: Outcome, createdAt: number): void {
 		this.#prune(createdAt);
 		this.#sql.exec(
@@ -42,7 +40,7 @@ export class DeliveryRows {
 		);
 	}
 
-	/** Finds an earlier request with the same key or the same body. */
+	/** Finds an earlier request with this key or this body. */
 	find({ key, body }: Pick<Once, 'key' | 'body'>, now: number): Delivery | undefined {
 		const byKey = this.#read('key = ?', key);
 		return byKey ?? (body === undefined ? undefined : this.#read('body = ? AND created_at > ?', body, now - keptMs));
@@ -55,12 +53,12 @@ export class DeliveryRows {
 		return row && { request: row.request, run: row.run ?? undefined, waiting: row.waiting ?? undefined };
 	}
 
-	/** Stores that a request's message waits no more: it has its run, or was dropped and has none. */
+	/** Stores that a message has left the queue: for its run, or without a run. */
 	endWaiting(key: string, run: number | undefined): void {
 		this.#sql.exec('UPDATE delivery SET run = ?, waiting = NULL WHERE key = ?', run ?? null, key);
 	}
 
-	/** Removes old deliveries, once for each instance of the object. */
+	/** Removes old requests, once per instance of the object. */
 	#prune(now: number): void {
 		if (this.#isPruned) return;
 		this.#isPruned = true;
@@ -75,26 +73,22 @@ export class DeliveryRows {
 	}
 }
 
-/** A message that waits for the current run to end. */
 export interface Waiting {
-	/** Its place in the queue; smaller is earlier. */
 	readonly id: number;
-	/** The id of the run that it will begin. */
+	/** The id of the run that the message will begin. */
 	readonly runId: string;
 	readonly message: Message;
-	/** Where it came from. */
 	readonly inbound?: Inbound;
-	/** The model of the session from its run on. */
+	/** The model of its run and of all later runs. */
 	readonly model?: string;
-	/** Whether the current run may take it up. */
+	/** Whether the message may steer the current run. */
 	readonly steers: boolean;
-	/** The `Idempotency-Key` of its request. */
 	readonly key?: string;
-	/** The URL that is told how its run ends. */
+	/** The URL that gets the end of its run. */
 	readonly callback?: string;
 }
 
-/** Messages that came during a run, in order. Whoever sends one again under its key gets the run that it begins. */
+/** The messages that wait for the current run, in order. A repeated request gets the run of its message. */
 export class QueueRows {
 	readonly #sql: CachingSql;
 	readonly #deliveries: DeliveryRows;
@@ -112,7 +106,6 @@ export class QueueRows {
 		);
 	}
 
-	/** Stores a message that waits for its run, or with `steers` for the current run to take it up. */
 	add(
 		{ inbound, ...waiting }: Omit<Waiting, 'id' | 'key'> & { readonly inbound: Inbound },
 		once: Once | undefined,
@@ -121,28 +114,26 @@ export class QueueRows {
 		const { last } = this.#sql.exec<{ last: number }>('SELECT COALESCE(MAX(id), 0) AS last FROM queue').one();
 		const id = last + 1;
 		if (once !== undefined) this.#deliveries.add(once, { waiting: id }, createdAt);
-		// A page sees the message under one id, before its run begins and after.
+		// The id of the message on a page stays the same when its run begins.
 		const named = { messageId: waiting.runId, ...inbound };
 		return this.#insert({ id, ...waiting, inbound: named, key: once?.key }, createdAt);
 	}
 
-	/** Replaces the text of a message, which keeps its place and its run. */
+	/** Replaces a message. Its position and its run stay the same. */
 	edit(waiting: Waiting, editedAt: number): void {
 		this.#remove(waiting.id);
 		this.#insert(waiting, editedAt);
 	}
 
-	/** Returns the oldest message. */
 	first(): Waiting | undefined {
 		return this.#read('id = (SELECT MIN(id) FROM queue)')[0];
 	}
 
-	/** Returns the next message behind a place. */
+	/** Returns the next message after an id. */
 	after(id: number): Waiting | undefined {
 		return this.#read('id = (SELECT MIN(id) FROM queue WHERE id > ?)', id)[0];
 	}
 
-	/** Finds a message by its sender's id. */
 	findNamed(id: string | undefined): Waiting | undefined {
 		return id === undefined ? undefined : this.#read('TRUE').find(({ inbound }) => inbound?.messageId === id);
 	}
@@ -151,7 +142,7 @@ export class QueueRows {
 		return this.#read('id = ?', id)[0];
 	}
 
-	/** Returns the messages that the current run may take up. */
+	/** Returns the messages that may steer the current run. */
 	steering(): Waiting[] {
 		return this.#read('steers = 1');
 	}
@@ -164,14 +155,14 @@ export class QueueRows {
 		return this.#about().size;
 	}
 
-	/** Returns when the newest message came or was edited. */
+	/** Returns the time of the newest message or edit. */
 	newestAt(): number | undefined {
 		return this.#about().at ?? undefined;
 	}
 
 	/**
-	 * Takes a message out of the queue, for a run or for none. Another message may get its place: a repeated request does
-	 * not get that one's run.
+	 * Takes a message out of the queue, for a run or for none. Its id may be used again, so its request gets the run
+	 * instead.
 	 */
 	take({ id, key }: Pick<Waiting, 'id' | 'key'>, run: number | undefined): void {
 		this.#remove(id);

@@ -1,25 +1,24 @@
 import type { Message, RunEvent, SideEvent, TerminalEvent } from '../../../core/chat/index.ts';
 import { findJson } from '../../../core/chat/requirements.ts';
 
-/** The last event of a run without what its last message holds. */
+/** The last event of a run without the content of its last message. */
 export type StoredEvent = TerminalEvent & {
-	/** Whether its output is the JSON of its text. */
 	readonly isOutputText?: true;
 };
 
-/** How a run ended, and what it showed after its last message. */
+/** The end of a run, with everything that was shown after its last message. */
 export interface RunEnd {
 	readonly before: readonly SideEvent[];
-	/** The deltas of a turn that was cut off. Readers saw them, and no message has them. */
+	/** The shown deltas of an interrupted turn. */
 	readonly draft: readonly RunEvent[];
-	/** How often the turn that it ended in was asked again. */
+	/** The number of restarts of the last turn. */
 	readonly restarts?: number;
-	/** How many turns were shown to their end. */
+	/** The number of turns that were shown completely. */
 	readonly steps: number;
 	readonly event: StoredEvent;
 }
 
-/** Characters of each part of a stored end: together, and escaped as JSON, they fit the 2 MB of a row. */
+/** Characters of each part of a stored end. All parts, escaped as JSON, fit a row of 2 MB. */
 export const longestPart = 100_000;
 
 /** Shortens the end of a run so that it fits a row. */
@@ -41,14 +40,13 @@ function shortenEvent(event: StoredEvent): StoredEvent {
 	return { ...event, question: { callId, question: question.slice(0, 10_000) } };
 }
 
-/** Returns a run's last event without what the messages hold already, so that it fits a row. */
 export function dropText(event: TerminalEvent): StoredEvent {
 	if (event.type === 'done') return dropOutput({ ...event, text: '' }, event.text);
 	if (event.type !== 'awaiting' || event.toolCalls === undefined) return event;
 	return { ...event, toolCalls: event.toolCalls.map((call) => ({ ...call, input: null })) };
 }
 
-/** Leaves an output out that is the JSON of the text. */
+/** Removes an output that is the JSON of the text. */
 function dropOutput(event: StoredEvent & { readonly type: 'done' }, text: string): StoredEvent {
 	const { output, ...rest } = event;
 	return output !== undefined && JSON.stringify(output) === toCompactJson(text)
@@ -61,10 +59,7 @@ function toCompactJson(text: string): string | undefined {
 	return json === undefined ? undefined : JSON.stringify(JSON.parse(json));
 }
 
-/**
- * Returns the end of a run that can be stored: an output that its schema has made of the text, and that is too long for
- * a row, is a failure.
- */
+/** Turns an end whose transformed output does not fit a row into a failure. */
 export function limitOutput<E extends TerminalEvent>(event: E): E | TerminalEvent {
 	const stored = dropText(event);
 	const length = stored.type === 'done' ? (JSON.stringify(stored.output)?.length ?? 0) : 0;
@@ -73,7 +68,7 @@ export function limitOutput<E extends TerminalEvent>(event: E): E | TerminalEven
 	return { type: 'error', code: 'invalid_output', message };
 }
 
-/** Returns the whole event again. `last` is the run's last assistant message. */
+/** Restores the whole event. `last` is the run's last assistant message. */
 export function restoreText(event: StoredEvent, last: Message | undefined): TerminalEvent {
 	if (last?.role !== 'assistant') return event;
 	if (event.type === 'done') {

@@ -7,73 +7,64 @@ import type { RunStatus } from './status.ts';
 import type { Cached, CachingSql } from './tables.ts';
 
 export interface RunRecord {
-	/** Number in the session, from 1. */
 	readonly n: number;
 	readonly id: string;
 	readonly status: RunStatus;
-	/** The model that it runs on; missing for a message that waited and could not begin. */
+	/** The model. Missing for a run that could not begin. */
 	readonly model?: string;
-	/** The number of model turns after which it stops. */
+	/** The number of model turns after which the run stops. */
 	readonly stopAfter?: number;
-	/** The longest reply that the client wants, in tokens. */
 	readonly maxOutputTokens?: number;
 	/** The tool that the client wants called first. */
 	readonly toolChoice?: ChatOptions['toolChoice'];
-	/** Further wishes of the client. */
 	readonly terms?: RunTerms;
-	/** The instance of the object that carries it out. If the instance is gone, the run is lost. */
+	/** The instance of the object that carries out the run. Without that instance the run is interrupted. */
 	readonly boot: string;
-	/** How many attempts it has had. */
 	readonly attempt: number;
-	/** How many attempts it has lost since its last progress. */
+	/** The number of interrupted attempts since the last progress. */
 	readonly lost: number;
-	/** How many of its messages were stored when its current attempt began. More messages are progress. */
+	/** The number of stored messages at the beginning of the current attempt. More messages are progress. */
 	readonly progress: number;
-	/** How often its readers were told that the current turn is asked again. */
+	/** The number of restarts of the current turn that readers were shown. */
 	readonly restarts: number;
-	/** The stored draft of the newest turn. */
 	readonly draft?: Draft;
-	/** The place of its first message. */
 	readonly firstSeq: number;
-	/** The memories in front of its message: `null` if there are none. Missing until they were asked for. */
+	/** The memories before the run's message, or `null` for none. Missing until they were searched. */
 	readonly recalled?: Pick<Recalled, 'sources'> | null;
-	/** How it ended; missing while it is open. */
+	/** Missing while the run is open. */
 	readonly end?: RunEnd;
 	readonly createdAt: number;
 	readonly endedAt?: number;
-	/** The newest activity that the owner's list had been told of when it ended. */
+	/** The newest activity that the owner's list knew at the end of the run. */
 	readonly listedAt?: number;
 }
 
-/** How long after its first token the first draft of a turn is stored, in milliseconds. */
+/** The time from a turn's first token to its first draft, in milliseconds. */
 export const draftMs = 800;
 
 /** A turn that the model is writing. */
 export interface Draft {
 	readonly iteration: number;
-	/** How often it was asked again before. */
 	readonly restarts: number;
-	/** The events that readers saw. */
 	readonly events: readonly RunEvent[];
-	/** The number of its request, its estimated tokens, and the milliseconds since its first. */
 	readonly call?: number;
+	/** The estimated tokens of the turn. */
 	readonly tokens?: number;
+	/** Milliseconds since the first token. */
 	readonly ms?: number;
-	/** The milliseconds until the next draft is stored. */
+	/** Milliseconds until the next draft. */
 	readonly nextMs?: number;
 }
 
-/** A run that is about to begin. */
 export type NewRun = Pick<
 	RunRecord,
 	'n' | 'id' | 'model' | 'stopAfter' | 'maxOutputTokens' | 'toolChoice' | 'terms' | 'boot' | 'firstSeq' | 'createdAt'
 >;
 
-/** A run that has ended. */
 export type PastRun = Pick<RunRecord, 'n' | 'id' | 'status' | 'model' | 'boot' | 'attempt' | 'firstSeq' | 'createdAt'> &
 	Required<Pick<RunRecord, 'end' | 'endedAt'>>;
 
-/** The runs of a session: one row each. */
+/** The runs of a session, one row each. */
 export class RunRows {
 	readonly #sql: CachingSql;
 	readonly #newest: Cached<RunRecord | undefined>;
@@ -86,7 +77,6 @@ export class RunRows {
 		});
 	}
 
-	/** Stores a run that begins. */
 	begin(run: NewRun): RunRecord {
 		const record: RunRecord = { ...run, status: 'running', attempt: 1, lost: 0, progress: 0, restarts: 0 };
 		this.#newest.change(
@@ -96,24 +86,20 @@ export class RunRows {
 		return record;
 	}
 
-	/** Stores a run of another session, which has ended. */
 	restore(run: PastRun): void {
 		this.#save({ ...run, lost: 0, progress: 0, restarts: 0 });
 	}
 
-	/** Whether there are runs of another session. */
 	get hasRestored(): boolean {
 		return this.#sql.exec("SELECT 1 FROM run WHERE boot = '' LIMIT 1").toArray().length > 0;
 	}
 
-	/** Stores the next attempt of a lost run. */
 	takeUp(n: number, attempt: Pick<RunRecord, 'boot' | 'attempt' | 'lost' | 'progress' | 'restarts'>): void {
 		this.#change(n, attempt);
 	}
 
 	/**
-	 * Throws `interrupted` if this attempt of a run is over, so that a model or a tool that ignored its signal writes nothing
-	 * any more.
+	 * Throws `interrupted` if this attempt of a run is over, so that a tool that ignored its signal writes nothing more.
 	 */
 	assertOpen({ n, boot, attempt }: Pick<RunRecord, 'n' | 'boot' | 'attempt'>): void {
 		const newest = this.#newest();
@@ -122,7 +108,6 @@ export class RunRows {
 		throw new RunletError('interrupted', 'This run is over: nothing more is stored of it.');
 	}
 
-	/** Stores how often readers were told that the current turn is asked again. */
 	markRestarted(n: number, restarts: number): void {
 		this.#change(n, { restarts });
 	}
@@ -131,12 +116,11 @@ export class RunRows {
 		this.#change(n, { draft });
 	}
 
-	/** Stores the memories in front of a run's message. */
 	keepRecalled(n: number, recalled: RunRecord['recalled']): void {
 		this.#change(n, { recalled });
 	}
 
-	/** Lists the memories in front of the messages of runs, from a run on. */
+	/** Lists the sources of the memories before the messages of runs, from a run on. */
 	listRecalled(from: number): ReadonlyMap<number, Pick<Recalled, 'sources'>> {
 		const rows = this.#sql.exec<{ n: number; recalled: string }>(
 			"SELECT n, recalled FROM run WHERE n >= ? AND recalled LIKE '{%'",
@@ -149,7 +133,6 @@ export class RunRows {
 		this.#change(n, { status, end, draft: undefined, endedAt, listedAt });
 	}
 
-	/** Writes the row of a run anew. */
 	#change(n: number, change: Partial<RunRecord>): void {
 		const run = this.get(n);
 		if (run === undefined) return;
@@ -170,7 +153,7 @@ export class RunRows {
 		);
 	}
 
-	/** Returns the run of a number, or else the newest. */
+	/** Returns the run with a number, by default the newest. */
 	get(n?: number): RunRecord | undefined {
 		const newest = this.#newest();
 		if (n === undefined || newest === undefined || n >= newest.n)

@@ -1,59 +1,52 @@
 import type { Schema } from '../../objects/migrate.ts';
 
 /**
- * The tables that every session has from the beginning. The others are made with their first row (`table-maker.ts`).
+ * The tables that every session has from the beginning. `makeTables` creates the others with their first row. Actors,
+ * questions and the like are JSON.
  *
- * `message.seq` is the place in the conversation: `messageStride` apart, so that the results of a turn's calls have
- * their places behind it whatever order they come in; `stored` is that order. A long body is split over `part`s: a row
- * may hold 2 MB. One that was `replaced` is kept, but no model is sent it (2: but a copy of it);
- * `cost` is the cost of the request to the model that wrote it. `message_name` has the ids that senders gave their
- * messages, and `output` the results that a message holds cut.
+ * `message.seq` is the place in the conversation: turns are `messageStride` apart, so that the results of a turn's
+ * calls have their places behind it in any order; `stored` is the order of storing. A long body has several `part`s,
+ * because a row may hold 2 MB. A `replaced` message is kept, but no model gets it (2: a model gets a copy). `cost` is
+ * the cost of the request that wrote the message. `message_name` has the ids from senders, `output` the whole results
+ * of shortened messages.
  *
- * `session.user` is the person whose session it is, and `created_by` who created it: actors are JSON. `imported` is 1 if
- * its history came from an import.
+ * `session.user` is the person of the session, `imported` is 1 for an imported history. A model gets the newest
+ * `summary` instead of the messages before it. `token_key` signs the session's tokens, `client_tools` are those of the
+ * current client. A session does not exist for anybody while it is `importing`. `listed_at` is its last activity
+ * without a run.
  *
- * `session.summary` is the place of the newest summary, which a model is sent instead of what is in front of it;
- * `token_key` signs the tokens that open the session; `client_tools` are those of the client that it runs with now. While
- * it is `importing`, the session is not there for anybody.
- *
- * - `call`: how far a call of a turn has come, and a hash of its arguments. `resume` is what its tool keeps with the
- *   question, if it takes the answer, and `answer` is that answer. `input` has the arguments that a person put in the place
- *   of the model's. `decision` is what a person has decided about the call of a child, and `decided_by` who decided, as JSON.
- *   `inbound` says where the answer came from.
- * - `delivery`: a request with an `Idempotency-Key`, or a webhook (`body` is a hash of it), and the run that it began, or
- *   the place of its message in the queue (`waiting`), if any.
+ * - `call`: the state of a call and a hash of its arguments. `resume` is the data of a tool that takes the answer
+ *   itself. `input` are the edited arguments, `decision` is the decision about the call of a child, `decided_by` its
+ *   author, `inbound` the origin of the answer.
+ * - `delivery`: a request with an `Idempotency-Key`, or a webhook with the hash of its `body`; its run, or the queue id
+ *   of its message (`waiting`).
  * - `queue`: the messages that wait for a run to end.
- * - `spending`: each request to a model, and the sum up to it. While it is not `settled`, the row has what is set aside, and
- *   the sum before it. A message that came of it has its cost then, and no row says so once more. `input_tokens` and
- *   `input_usd` are estimates of its input; `output_usd` is the price of a token of its output, and
- *   `units_usd` the estimate of searches, containers and files. `lease` is the first
- *   request of its lease, of which the ledger has to be told where `owed` is not 0. The ledger knew of all leases up to
- *   that of the request `told` when the row was stored. `embedding` is 1 for a request for vectors, `thinks` for one
- *   whose model may think without showing it, `unpriced` for one whose price nobody knows.
- * - `callback`: who has to be told of a run's end. `outbox`: what the owner's ledger and list could not be told at once, and
- *   what nobody needs in the bucket. `session.listed_at` is when the session was last active without a run.
- * - `token`: the tokens that open the session.
- * - `run.tail`: how the run ended. `run.listed_at` is the newest activity that the owner's list had been told of then.
- *   `run.recalled` has the sources of what a model is told in front of the run's message.
- * - `token`: the tokens that open the session. `holder` is who has it, if that was said, `made_by` who made it.
- * - `run.tail`: how the run ended.
- * - `state`: what tools of the session remember.
- * - `file`: the paths of the workspace, and their folders, which have no content.
- * - `content`: what files hold or held: never changed, and gone when neither a file nor the journal needs it (`refs`). Its
- *   bytes are `piece`s, or in the bucket under `bucket_key`. `mark` has the places of every 256th line.
- * - `change`: the journal of the workspace, a row for each file of a change. `recall`: the results of changes of the
- *   newest turn's calls. `note`: what tools keep beside the files.
- * - `workspace`: one row, with how much there is and the last numbers.
- * - `child`: the sessions that work for calls of this one. `budget` is what each may spend, which is set aside until it is
- *   known what it cost (`tokens`, `usd`). One in the `background` tells by itself what came of it: 1; or, where nobody
- *   wants to know any more, 0. `session.parent` is the session that this one works for.
- * - `waiting_call`: the calls from outside of runs that wait for a person, and a hash of their arguments.
+ * - `spending`: a request to a model, and the sum up to it. Until it is `settled`, the row has the reservation and the
+ *   sum before it; the cost of a request with a message is in the row of the message. `input_tokens` and `input_usd`
+ *   are estimates, `output_usd` is the price of an output token, `units_usd` the estimate of searches, containers and
+ *   files. `lease` is the first request of the lease, which the ledger gets if `owed` is not 0. When the row was
+ *   stored, the ledger knew all leases up to the request `told`. `embedding`, `thinks` and `unpriced` are 1 for a
+ *   request for vectors, for a model that may think without showing it, and for an unknown price.
+ * - `callback`: the URLs that get the end of a run. `outbox`: the messages to other objects that were not delivered.
+ * - `token`: the tokens that open the session, with their `holder` and their maker.
+ * - `run.tail`: the end of the run. `run.listed_at` is the newest activity that the owner's list knew then.
+ *   `run.recalled` has the sources of the memories before the run's message.
+ * - `state`: the state of tools.
+ * - `file`: the paths of the workspace. A folder has no content.
+ * - `content`: a content of a file. It never changes, and is removed without references (`refs`) from files and the
+ *   journal. Its bytes are `piece`s, or in the bucket under `bucket_key`. `mark` has the position of every 256th line.
+ * - `change`: the journal of the workspace, a row for each file of a change. `recall`: the results of the newest turn's
+ *   changes. `note`: the data of tools about files.
+ * - `workspace`: one row with the totals and the last ids.
+ * - `child`: a session that works for a call. `budget` is reserved until its cost is known (`tokens`, `usd`).
+ *   `background` is 1 for a child that reports its end by itself, and 0 if nobody needs the report any more.
+ * - `waiting_call`: the calls from outside of runs that wait for a person, with a hash of their arguments.
  */
 export const usualTables = `
 	CREATE TABLE session (
 		id TEXT PRIMARY KEY, agent TEXT NOT NULL, model TEXT, metadata TEXT, created_at INTEGER NOT NULL,
 		owner TEXT NOT NULL, budget TEXT, expires_after INTEGER, title TEXT, summary INTEGER NOT NULL DEFAULT 0,
-		token_key TEXT, client_tools TEXT, listed_at INTEGER, importing INTEGER, parent TEXT, user TEXT,
+		token_key TEXT NOT NULL, client_tools TEXT, listed_at INTEGER, importing INTEGER, parent TEXT, user TEXT,
 		created_by TEXT, imported INTEGER
 	) WITHOUT ROWID;
 	CREATE TABLE run (
@@ -71,14 +64,14 @@ export const usualTables = `
 		call INTEGER PRIMARY KEY, run INTEGER NOT NULL, model TEXT NOT NULL, tokens INTEGER NOT NULL, usd REAL NOT NULL,
 		total_tokens INTEGER NOT NULL, total_usd REAL NOT NULL, settled INTEGER NOT NULL, owed INTEGER NOT NULL,
 		created_at INTEGER NOT NULL, input_tokens INTEGER NOT NULL, input_usd REAL NOT NULL, output_usd REAL NOT NULL,
-		lease INTEGER, told INTEGER NOT NULL DEFAULT 0, embedding INTEGER, thinks INTEGER, units_usd REAL,
+		lease INTEGER NOT NULL, told INTEGER NOT NULL DEFAULT 0, embedding INTEGER, thinks INTEGER, units_usd REAL,
 		unpriced INTEGER
 	) WITHOUT ROWID;
 `;
 
 /**
- * The tables that few sessions need. A session that lacks one reads it as empty. A migration of one is an entry of one
- * statement, which does nothing where the table is missing.
+ * The tables that few sessions need. A missing table reads as empty. A migration of such a table is an entry with one
+ * statement, which does nothing if the table is missing.
  */
 export const rareTables = `
 	CREATE TABLE output (
@@ -153,5 +146,5 @@ export const rareTables = `
 
 export const schema: Schema = { tables: usualTables + rareTables, migrations: [] };
 
-/** The tables that stay when a session is removed: its outbox, and those of the platform. */
+/** The tables that survive the removal of a session: its outbox, and the tables of the platform. */
 export const keptTables = /^(outbox|schema_version|_cf_.*|sqlite_.*)$/;

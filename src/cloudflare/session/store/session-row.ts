@@ -8,70 +8,62 @@ import { toJsonText } from '../../objects/storage.ts';
 import type { ClientTool } from '../../wire/run.ts';
 import type { CachingSql } from './tables.ts';
 
-/** A session as it is stored. */
+/** A stored session. Times are in milliseconds since 1970. */
 export interface SessionRecord {
 	readonly id: string;
 	readonly agent: string;
-	/** The tenant that it belongs to. */
+	/** The tenant. It never changes. */
 	readonly owner: string;
-	/** The person in it whose session it is. Like the owner it never changes. */
+	/** The person of the tenant. It never changes. */
 	readonly user?: string;
-	/** Who created it. A session of an earlier version does not say it. */
 	readonly createdBy?: Actor;
-	/** Whether its history came from an import, so that nobody knows where its texts come from. */
+	/** Whether the history was imported, so that the origin of its texts is unknown. */
 	readonly isImported?: boolean;
-	/** The session's model; the agent's if missing. */
+	/** The default is the agent's model. */
 	readonly model?: string;
 	readonly metadata?: Readonly<Record<string, string>>;
-	/** Its budget; the agent's budget if missing. */
+	/** The default is the agent's budget. */
 	readonly budget?: Limit;
-	/** How long after its last activity it is removed, in milliseconds; the agent's time if missing. */
+	/** The time from the last activity to the removal, in milliseconds. The default is the agent's. */
 	readonly expiresAfterMs?: number;
-	/** Tools that its client carries out, in addition to the agent's. */
+	/** Further tools, which the client carries out. */
 	readonly clientTools?: readonly ClientTool[];
-	/** The beginning of its first message, once there is one. */
+	/** By default the beginning of the first message. */
 	readonly title?: string;
-	/** The session that it works for. */
+	/** The session for which a child session works. */
 	readonly parent?: ParentRecord;
-	/** Milliseconds since 1970, as every time here. */
 	readonly createdAt: number;
 }
 
-/** The session that another one works for. */
 export interface ParentRecord {
 	readonly id: string;
-	/** How many sessions stand above this one. */
+	/** The number of sessions above the child. */
 	readonly depth: number;
-	/** Whether the one that works tells by itself what came of it. Then it is in the owner's list, and asks there. */
+	/** Whether the child reports its end by itself. Then it is in the owner's list, and people answer it there. */
 	readonly isBackground?: boolean;
-	/** The agents above, the nearest one last. A session of an earlier version does not say them. */
+	/** The agents above the child, the nearest last. */
 	readonly agents?: readonly string[];
 }
 
-/** Whether the owner of a session is itself the person: an account without a user, or this machine. */
+/** Whether the owner of a session is itself the person: an account without a user, or the local machine. */
 export function isOwners({ owner, createdBy }: Pick<SessionRecord, 'owner' | 'createdBy'>): boolean {
 	return createdBy?.via === 'account' || owner === localIdentity.by.owner;
 }
 
-/** Whether a session is in its owner's list: one that another session waits for is shown there. */
+/** Whether a session is in its owner's list. A child for which its parent waits is not. */
 export function isListed(session: Pick<SessionRecord, 'parent'> | undefined): boolean {
 	return session?.parent === undefined || session.parent.isBackground === true;
 }
 
-/** The row of a session: the session, and what the store keeps beside it. */
 export interface SessionRow {
 	readonly record: SessionRecord;
-	/** When the session was last active without a run, to the minute. */
+	/** The last activity without a run, to the minute. */
 	readonly visitedAt?: number;
-	/** The key that signs the session's tokens. A session of an earlier version has none until the first one is made. */
-	readonly tokenKey?: string;
-	/** The place of the newest summary. */
+	readonly tokenKey: string;
 	readonly summary: number;
-	/** Whether its import has not come to its end. */
 	readonly isImporting: boolean;
 }
 
-/** Makes the reader of a session's row. It gives nothing where no session is stored. */
 export function createSessionReader(sql: CachingSql): () => SessionRow | undefined {
 	return sql.cached('session', () => {
 		const [row] = sql.exec<Row>('SELECT * FROM session').toArray();
@@ -79,7 +71,7 @@ export function createSessionReader(sql: CachingSql): () => SessionRow | undefin
 	});
 }
 
-/** Inserts the row of a new session, with a key that signs its tokens. */
+/** Inserts the row of a new session, with a new key for its tokens. */
 export function insertSession(
 	sql: CachingSql,
 	session: SessionRecord,
@@ -111,7 +103,7 @@ type Row = {
 	title: string | null;
 	created_at: number;
 	listed_at: number | null;
-	token_key: string | null;
+	token_key: string;
 	summary: number;
 	importing: number | null;
 	parent: string | null;
@@ -141,13 +133,12 @@ function toSessionRow(row: Row): SessionRow {
 	return {
 		record,
 		visitedAt: visitedAt ?? undefined,
-		tokenKey: tokenKey ?? undefined,
+		tokenKey,
 		summary,
 		isImporting: importing !== null,
 	};
 }
 
-/** The error of a session that is not there, or is not the caller's. */
 export function noSuchSession(): RunletError {
 	return new RunletError('not_found', 'There is no such session.');
 }

@@ -2,38 +2,33 @@ import type { Amount } from '../../objects/budget.ts';
 
 /** A request to a model and its cost. */
 export interface Charge {
-	/** Number in the session, from 1. */
 	readonly call: number;
 	readonly run: number;
 	readonly model: string;
 	/** The reservation during the request, and its cost afterwards. */
 	readonly amount: Amount;
-	/** Whether the ledger of the session's owner has to be told, or was. */
+	/** Whether the owner's ledger gets the cost. */
 	readonly owed: boolean;
-	/** The number of the request that its lease was taken for: its own, or an earlier one. */
+	/** The number of the first request of its lease. */
 	readonly lease: number;
-	/** The size of its input, and the prices. */
 	readonly estimate: Estimate;
-	/** Whether it asked for vectors. No message comes of such a request. */
+	/** Whether the request is for vectors. It has no message. */
 	readonly isEmbedding?: boolean;
-	/** Whether its model may think without showing it. */
+	/** Whether the model may think without showing it. */
 	readonly mayThink?: boolean;
 }
 
-/** The charge of a request whose provider does not report the cost. */
+/** The size of a request's input, and its prices in US dollars. */
 export interface Estimate {
 	readonly inputTokens: number;
-	/** The cost of the input, in US dollars. */
 	readonly inputUsd: number;
-	/** The price of all searches, containers and files that the request may use, in US dollars. */
+	/** The cost of all searches, containers and files that the request may use. */
 	readonly unitsUsd?: number;
-	/** The cost of a token of the output, in US dollars. */
 	readonly outputUsd: number;
-	/** Whether nobody knows the price: the dollars are 0 then. */
+	/** Whether the price is unknown. Then the dollars are 0. */
 	readonly isUnpriced?: boolean;
 }
 
-/** The row of a request (`schema.ts`). */
 export type SpendingRow = {
 	call: number;
 	run: number;
@@ -47,31 +42,24 @@ export type SpendingRow = {
 	input_tokens: number;
 	input_usd: number;
 	output_usd: number;
-	/** `null` if the request is billed by tokens alone. */
 	units_usd: number | null;
-	/** Missing from requests of an earlier version, each of which is told by itself. */
-	lease: number | null;
+	lease: number;
 	told: number;
-	/** 1 for a request for vectors. */
 	embedding: number | null;
-	/** 1 if its model may think without showing it. */
 	thinks: number | null;
-	/** 1 if nobody knows the price. */
 	unpriced: number | null;
 	created_at: number;
 };
 
-/** Returns the row of a request with its cost. */
 export function settleRow(row: SpendingRow, { tokens, usd }: Amount): SpendingRow {
 	const sums = { total_tokens: row.total_tokens + tokens, total_usd: row.total_usd + usd };
 	return { ...row, ...sums, tokens, usd, settled: 1 };
 }
 
-/** Turns a row into what it says of its request. */
 export function toCharge({ call, run, model, tokens, usd, owed, ...row }: SpendingRow): Charge {
 	const { input_tokens: inputTokens, input_usd: inputUsd, output_usd: outputUsd } = row;
 	const prices = { inputUsd, outputUsd, unitsUsd: row.units_usd ?? 0, isUnpriced: row.unpriced === 1 };
 	const estimate = { inputTokens, ...prices };
 	const about = { call, run, model, amount: { tokens, usd }, owed: owed !== 0, estimate };
-	return { ...about, lease: row.lease ?? call, isEmbedding: row.embedding === 1, mayThink: row.thinks === 1 };
+	return { ...about, lease: row.lease, isEmbedding: row.embedding === 1, mayThink: row.thinks === 1 };
 }

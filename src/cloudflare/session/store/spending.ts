@@ -4,37 +4,36 @@ import type { MessageRows } from './messages.ts';
 import { type Charge, type SpendingRow as Row, settleRow, toCharge } from './spending-row.ts';
 import type { Cached, CachingSql } from './tables.ts';
 
-/** A block of the owner's day that requests are made from (docs/budgets.md, "Leases"). */
+/** A part of the owner's day budget for several requests (docs/budgets.md, "Leases"). */
 export interface Lease {
-	/** The number of the request that it was taken for. */
+	/** The number of its first request. */
 	readonly call: number;
-	/** The amount that the ledger has set aside for it. */
+	/** The amount that the ledger has reserved. */
 	readonly granted: Amount;
-	/** The amount that the session had spent before it. */
+	/** The spending of the session before the lease. */
 	readonly before: Amount;
-	/** In milliseconds since 1970: it is never used on the next day. */
+	/** In milliseconds since 1970, at the latest the end of the day. */
 	readonly endsAt: number;
-	/** Whether it outlives its run. */
 	readonly isKept: boolean;
-	/** The caps of the session's user, as far as they were known when the lease was given. */
+	/** The caps of the session's user that were known at the beginning of the lease. */
 	readonly userLimits?: ReadonlyMap<UserScope, Limit>;
 }
 
-/** The spending of a session: one row for each request to a model, with the sum up to it. Requests run one at a time. */
+/** The spending of a session: a row for each request to a model, with the sum up to it. Requests run one at a time. */
 export class SpendingRows {
 	readonly #sql: CachingSql;
 	readonly #newest: Cached<Row | undefined>;
 	readonly #messages: Pick<MessageRows, 'newestCost'>;
 	/** The last request whose lease is reported. Missing while this instance does not report. */
 	#told: number | undefined;
-	/** The run that has begun to spend in this instance of the object, and what was spent before it. */
+	/** The newest run with a request in this instance, and the spending before it. */
 	#run: { readonly n: number; readonly before: Amount } | undefined;
-	/** The current lease. It is in memory only: all other leases have ended, also those of an earlier instance. */
+	/** The current lease. Only memory has it: the leases of an earlier instance have ended. */
 	#lease: Lease | undefined;
-	/** How many sessions of this instance of the object were removed. */
+	/** The number of sessions that were removed in this instance. */
 	#generation = 0;
 
-	/** @param messages says what the newest message has cost. */
+	/** @param messages has the costs of requests with a message */
 	constructor(sql: CachingSql, messages: Pick<MessageRows, 'newestCost'>) {
 		this.#sql = sql;
 		this.#messages = messages;
@@ -44,15 +43,15 @@ export class SpendingRows {
 		);
 	}
 
-	/** Sets an amount aside for a request. Without a lease it begins one. */
+	/** Reserves an amount for a request. Without a lease the request begins one. */
 	reserve(
-		{ run, model, amount, owed, estimate, isEmbedding = false, mayThink = false, ...given }: NewCharge,
+		{ run, model, amount, owed, estimate, isEmbedding = false, mayThink = false, ...charge }: NewCharge,
 		at: number,
 	): Charge {
 		const { tokens, usd } = amount;
 		const last = this.#last();
 		const call = (last?.call ?? 0) + 1;
-		const { lease = call } = given;
+		const { lease = call } = charge;
 		const total = this.total();
 		if (last?.run !== run) this.#run = { n: run, before: total };
 		const row: Row = {
@@ -81,7 +80,7 @@ export class SpendingRows {
 		return { call, run, model, amount, owed, estimate, lease, isEmbedding, mayThink };
 	}
 
-	/** Sets less aside for the current request. */
+	/** Reduces the reservation of the current request. */
 	shorten(charge: Charge, { tokens, usd }: Amount): Charge {
 		const amount = { tokens, usd };
 		this.#newest.change(
@@ -92,20 +91,19 @@ export class SpendingRows {
 		return { ...charge, amount };
 	}
 
-	/** Returns the current request, which is not settled yet. */
+	/** Returns the request that is not settled. */
 	open(): (Charge & { readonly createdAt: number }) | undefined {
 		const row = this.#last();
 		return row === undefined || row.settled === 1 ? undefined : { ...toCharge(row), createdAt: row.created_at };
 	}
 
-	/** Returns whether a run has made a request that no message came of, or not yet. */
+	/** Whether the newest request of a run for a message has no message. */
 	isUnanswered(run: number): boolean {
 		const newest = this.#newest();
 		const row = newest?.embedding === 1 ? this.#findNewestTurn() : newest;
 		return row?.run === run && this.#messages.newestCost()?.call !== row.call;
 	}
 
-	/** Returns the newest request that a message may come of. */
 	#findNewestTurn(): Row | undefined {
 		return this.#sql
 			.exec<Row>('SELECT * FROM spending WHERE embedding IS NULL ORDER BY call DESC LIMIT 1')
@@ -127,24 +125,22 @@ export class SpendingRows {
 		);
 	}
 
-	/** The lease that requests may be made from. */
 	get lease(): Lease | undefined {
 		return this.#lease;
 	}
 
-	/** Notes that requests may be made from a lease. */
 	beginLease(lease: Lease): void {
 		this.#lease = lease;
 	}
 
-	/** Ends the lease, if there is one. The ledger takes back the rest when it is told. */
+	/** Ends the lease. The report to the ledger gives back the rest. */
 	endLease(): void {
 		this.#lease = undefined;
 	}
 
 	/**
-	 * Lists the leases that ended, oldest first, of which the ledger may not know. One whose run ended before `since` is not
-	 * among them.
+	 * Lists the ended leases that the ledger may not know, the oldest first, without leases of runs that ended before
+	 * `since`.
 	 */
 	listUnreported(since: number): readonly EndedLease[] {
 		const last = this.#last();
@@ -157,7 +153,7 @@ export class SpendingRows {
 				COALESCE(${before('b', 'tokens')}, ?) - ${before('a', 'tokens')} AS tokens,
 				COALESCE(${before('b', 'usd')}, ?) - ${before('a', 'usd')} AS usd
 			FROM (
-				SELECT COALESCE(lease, call) AS first, MAX(call) AS call, run FROM spending WHERE call > ? AND owed <> 0 GROUP BY first
+				SELECT lease AS first, MAX(call) AS call, run FROM spending WHERE call > ? AND owed <> 0 GROUP BY lease
 			) AS lease
 			JOIN spending AS a ON a.call = first LEFT JOIN spending AS b ON b.call = lease.call + 1
 				LEFT JOIN run ON run.n = lease.run LEFT JOIN run AS first_run ON first_run.n = a.run
@@ -171,14 +167,14 @@ export class SpendingRows {
 	}
 
 	/**
-	 * Notes that the ledger knows of all leases up to this one. It is stored with the next request. Of a session that was
-	 * removed meanwhile the next one under its id has no request.
+	 * Notes that the ledger knows all leases up to this lease. The next request stores that. Ignores a lease of a removed
+	 * session.
 	 */
 	markReported({ lastCall, generation }: EndedLease): void {
 		if (generation === this.#generation) this.#told = Math.max(lastCall, this.#told ?? 0);
 	}
 
-	/** Reports again what an earlier instance may not have reported. */
+	/** Repeats the reports that an earlier instance may not have delivered. */
 	lookBack(): void {
 		this.#told ??= this.#toldCall;
 	}
@@ -187,10 +183,9 @@ export class SpendingRows {
 	get hasUnreported(): boolean {
 		const last = this.#last();
 		if (last === undefined || last.owed === 0 || last.settled === 0 || this.#told === undefined) return false;
-		return last.call > this.#told && (last.lease ?? last.call) !== this.#lease?.call;
+		return last.call > this.#told && last.lease !== this.#lease?.call;
 	}
 
-	/** Forgets leases and reports, because all rows are gone. */
 	forget(): void {
 		this.#told = undefined;
 		this.#lease = undefined;
@@ -198,7 +193,7 @@ export class SpendingRows {
 		this.#generation++;
 	}
 
-	/** The newest request. If a message came of it, that says what it cost. */
+	/** Returns the newest request, settled with the cost of its message. */
 	#last(): Row | undefined {
 		const row = this.#newest();
 		if (row === undefined || row.settled === 1) return row;
@@ -210,7 +205,7 @@ export class SpendingRows {
 		return this.#told ?? this.#last()?.told ?? 0;
 	}
 
-	/** Returns at most `limit` requests after a number, oldest first. */
+	/** Returns at most `limit` requests after a number, the oldest first. */
 	after(call: number, limit: number): (Charge & { readonly isSettled: boolean; readonly createdAt: number })[] {
 		type Found = Row & { next_tokens: number | null; next_usd: number | null };
 		const rows = this.#sql.exec<Found>(
@@ -227,7 +222,7 @@ export class SpendingRows {
 		});
 	}
 
-	/** Returns what the requests of a run cost. */
+	/** Returns the spending from the beginning of a run on. */
 	getRun(run: number): Amount {
 		if (this.#run?.n === run) return minus(this.total(), this.#run.before);
 		const [first] = this.#sql
@@ -241,36 +236,29 @@ export class SpendingRows {
 		return first === undefined ? nothing : minus(this.total(), first);
 	}
 
-	/** Returns what was spent until now. */
 	total(): Amount {
 		const row = this.#last();
 		return row === undefined ? nothing : { tokens: row.total_tokens, usd: row.total_usd };
 	}
 }
 
-/** A lease that has ended. */
 export interface EndedLease {
-	/** The number of its first request. */
 	readonly firstCall: number;
-	/** The number of its last request. */
 	readonly lastCall: number;
-	/** Its name in the ledger. */
 	readonly id: string;
-	/** The cost of its requests together. */
 	readonly amount: Amount;
-	/** How many sessions were removed in front of its own, in this instance of the object. */
+	/** The number of sessions that this instance had removed before. */
 	readonly generation: number;
 }
 
-/** A request that is about to be made. */
 export type NewCharge = Omit<Charge, 'call' | 'lease'> & Partial<Pick<Charge, 'lease'>>;
 
-/** The sum before the request of a row, in SQL. */
+/** Returns the SQL of the sum before the request of a row. */
 function before(row: string, unit: 'tokens' | 'usd'): string {
 	return `(${row}.total_${unit} - ${row}.settled * ${row}.${unit})`;
 }
 
-/** Returns the name of a lease in the ledger, by the request that it was taken for. A session that is created again under its key has the same id, but other runs. */
+/** Returns the id of a lease in the ledger. A session that is created again has the same id, but other runs. */
 export function ledgerId(runId: string, call: number): string {
 	return `${runId}.${call}`;
 }

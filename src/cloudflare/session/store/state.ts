@@ -1,7 +1,7 @@
 import type { StateChanges, StateStore } from '../../../core/tool/index.ts';
 import type { Sql } from '../../objects/migrate.ts';
 
-/** The state of the session's tools: a row for each key, its value as JSON. */
+/** The state of the session's tools: a row for each key, with the value as JSON. */
 export class StateRows implements StateStore {
 	readonly #sql: Sql;
 
@@ -31,7 +31,7 @@ export class StateRows implements StateStore {
 		return rows.map(({ key }) => key);
 	}
 
-	/** Makes the changes of a call, in the transaction that stores its result or its question. */
+	/** Stores the changes of a call, in the transaction that stores its result or its question. */
 	change(changes: StateChanges): void {
 		for (const [key, value] of changes) {
 			if (value === undefined) this.delete(key);
@@ -40,7 +40,9 @@ export class StateRows implements StateStore {
 	}
 }
 
-/** The rows as the loop reads them. It changes nothing: the journal has stored a call's changes with its result. */
+/**
+ * Returns the state for the loop. Its `change` does nothing, because the journal stores the changes with the result.
+ */
 export function createRunState(rows: StateRows): StateStore {
 	return {
 		get: (key) => rows.get(key),

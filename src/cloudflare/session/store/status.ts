@@ -4,13 +4,10 @@ import type { RunResult, TerminalEvent } from '../../../core/chat/index.ts';
 /** The status of a session (docs/sessions.md, "Statuses"). */
 export type Status = 'idle' | 'running' | 'awaiting_user' | 'awaiting_tools' | 'completed' | 'error';
 
-/** The status of a run. */
 export type RunStatus = 'running' | RunResult['status'] | 'cancelled' | 'error';
 
-/** An operation on a session. */
 export type Operation = 'reply' | 'answer' | 'submit' | 'continue' | 'step' | 'cancel';
 
-/** The operations that each status allows. `cancel` is always allowed; it does nothing if nothing runs. */
 const allowed: Readonly<Record<Status, readonly Operation[]>> = {
 	idle: ['reply', 'cancel'],
 	completed: ['reply', 'cancel'],
@@ -20,10 +17,9 @@ const allowed: Readonly<Record<Status, readonly Operation[]>> = {
 	error: ['reply', 'continue', 'step', 'cancel'],
 };
 
-/** The operations of a session without open calls, as after a step. */
+/** The operations of a waiting session without open calls, such as after a step. */
 const afterStep: readonly Operation[] = ['continue', 'step', 'cancel'];
 
-/** The routes of the operations, below the session. */
 const routes: Readonly<Record<Operation, string>> = {
 	reply: 'POST messages',
 	answer: 'POST answer',
@@ -36,12 +32,12 @@ const routes: Readonly<Record<Operation, string>> = {
 /** A call that waits for a result or, with a kind, for an approval. */
 type OpenCall = { readonly id: string; readonly kind?: 'approval' };
 
-/** Throws `conflict` when the status does not allow the operation; the message says what it does allow. */
+/** Throws `conflict` if the status does not allow the operation. The message lists the allowed operations. */
 export function assertAllowed(status: Status, operation: Operation, openCalls?: readonly OpenCall[]): void {
 	const possible = status === 'awaiting_tools' && openCalls?.length === 0 ? afterStep : allowed[status];
 	if (possible.includes(operation)) return;
 	const hint = status === 'awaiting_tools' ? describeWaiting(openCalls ?? []) : '';
-	const names = possible.map((one) => routes[one]).join(', ');
+	const names = possible.map((name) => routes[name]).join(', ');
 	throw new RunletError(
 		'conflict',
 		`The session is ${status}: ${routes[operation]} is not possible now. Possible: ${names}.${hint}`,
@@ -49,10 +45,8 @@ export function assertAllowed(status: Status, operation: Operation, openCalls?: 
 	);
 }
 
-/** The most calls that a message names. */
 const mostNamed = 5;
 
-/** Says what the open calls wait for. */
 function describeWaiting(calls: readonly OpenCall[]): string {
 	const say = (what: string, waiting: readonly OpenCall[]): string => {
 		if (waiting.length === 0) return '';
@@ -65,17 +59,16 @@ function describeWaiting(calls: readonly OpenCall[]): string {
 	return `${say('the approval', approvals)}${say('the result', results)}`;
 }
 
-/** Returns whether a message that waits may begin its run. A session that waits for somebody goes on waiting. */
+/** Whether a queued message may begin its run. */
 export function canTakeNext(status: Status): boolean {
 	return status === 'idle' || status === 'completed' || status === 'error';
 }
 
-/** Returns whether a session waits for somebody. */
 export function isWaiting(status: Status): boolean {
 	return status === 'awaiting_user' || status === 'awaiting_tools';
 }
 
-/** Returns the status of a session by that of its newest run. */
+/** Returns the status of a session by the status of its newest run. */
 export function sessionStatus(run: RunStatus | undefined): Status {
 	switch (run) {
 		case undefined:
@@ -88,7 +81,7 @@ export function sessionStatus(run: RunStatus | undefined): Status {
 	}
 }
 
-/** Returns the status of a run that ended with an event. */
+/** Returns the status of a run by its last event. */
 export function toRunStatus(event: TerminalEvent): RunStatus {
 	switch (event.type) {
 		case 'done':

@@ -1,5 +1,4 @@
 import type { Message } from '../../../core/chat/index.ts';
-import { makeTokenKey } from '../../auth/token.ts';
 import { migrate, readVersion } from '../../objects/migrate.ts';
 import type { SessionChange } from '../../objects/session-api.ts';
 import { guardStorage, type Storage, StoredAlarm, toJsonText } from '../../objects/storage.ts';
@@ -26,7 +25,6 @@ import { type CachingStorage, cacheReads, makeTables } from './tables.ts';
 import { TokenRows } from './tokens.ts';
 import { WorkspaceRows } from './workspace.ts';
 
-/** The storage of the object, and the cache of it. */
 interface Own extends CachingStorage {
 	readonly alarm: StoredAlarm;
 	readonly version: () => number;
@@ -34,10 +32,7 @@ interface Own extends CachingStorage {
 	readonly reports: PendingReports;
 }
 
-/**
- * A session's rows, by what they are about. Every method is synchronous; what one `transaction` writes is written
- * together.
- */
+/** The rows of a session. Methods are synchronous, except `clear` and `sync`. A `transaction` writes all or nothing. */
 export class SessionStore {
 	readonly messages: MessageRows;
 	readonly runs: RunRows;
@@ -72,12 +67,12 @@ export class SessionStore {
 		this.#storage = { ...storage, alarm: new StoredAlarm(storage), version, session, reports };
 	}
 
-	/** Updates the tables of an earlier version. Call it before anything else. */
+	/** Migrates the tables. Call it before anything else. */
 	open(): void {
 		if (this.hasTables) this.transaction(() => migrate(this.#storage.sql, schema));
 	}
 
-	/** Removes everything, the tables too. */
+	/** Removes everything, also the tables. */
 	clear(): Promise<void> {
 		return this.#storage.deleteAll();
 	}
@@ -87,22 +82,21 @@ export class SessionStore {
 		return this.#storage.sync();
 	}
 
-	/** The reports that are in no row of the outbox. */
+	/** The reports without a row in the outbox. */
 	get reports(): PendingReports {
 		return this.#storage.reports;
 	}
 
-	/** The object's one alarm. */
 	get alarm(): StoredAlarm {
 		return this.#storage.alarm;
 	}
 
-	/** Returns whether a session is stored here. Creates nothing. */
+	/** Whether a session is stored here. Creates no table. */
 	exists(): boolean {
 		return this.#findRow()?.isImporting === false;
 	}
 
-	/** Whether a session is stored here whose import has not come to its end. */
+	/** Whether a session is being imported here. */
 	get isImporting(): boolean {
 		return this.#findRow()?.isImporting === true;
 	}
@@ -112,12 +106,12 @@ export class SessionStore {
 		return this.#storage.version() > 0;
 	}
 
-	/** Bytes of its tables, and of its files in the bucket. */
+	/** The bytes of the tables, and of the files in the bucket. */
 	get bytes(): number {
 		return this.hasTables ? this.#storage.sql.databaseSize + this.workspace.bucketBytes : 0;
 	}
 
-	/** Removes everything but the outbox, to which it adds that the session is gone. */
+	/** Removes everything but the outbox. Adds the removal to the outbox. */
 	erase(now: number): void {
 		const { id, owner, ...session } = this.session();
 		const isTold = !this.isImporting && isListed(session);
@@ -126,9 +120,9 @@ export class SessionStore {
 		const tables = this.#storage.sql.exec<{ name: string }>(query).toArray();
 		this.spending.endLease();
 		this.transaction(() => {
-			for (const one of this.reports.list()) if (one.message.to === 'ledger') this.outbox.add(one, now);
-			for (const one of this.calls.children.list())
-				this.outbox.endChild(one, { owner, parent: id, isRemoved: true }, now);
+			for (const report of this.reports.list()) if (report.message.to === 'ledger') this.outbox.add(report, now);
+			for (const child of this.calls.children.list())
+				this.outbox.endChild(child, { owner, parent: id, isRemoved: true }, now);
 			for (const { name } of tables) if (!keptTables.test(name)) this.#storage.sql.write(name, `DELETE FROM "${name}"`);
 			if (isTold) this.outbox.unlist(owner, id, now);
 			if (folder !== undefined) this.outbox.dropFolder(folder, now);
@@ -143,22 +137,21 @@ export class SessionStore {
 		this.reports.noteActivity(false, now);
 	}
 
-	/** When it was last active without a run, to the minute. */
+	/** The last activity without a run, to the minute. */
 	get visitedAt(): number | undefined {
 		return this.#row.visitedAt;
 	}
 
-	/** Lists what others have to be told now, or what the bucket has to remove. What is newest of an id goes first. */
+	/** Lists the due messages to other objects. The newest message with an id comes first. */
 	listDue(now: number): readonly Outgoing[] {
 		return [...this.reports.list(), ...this.outbox.listDue(now)];
 	}
 
-	/** Whether there is nothing to deliver, as far as this instance knows. */
+	/** Whether this instance knows of nothing to deliver. */
 	get owesNothing(): boolean {
 		return this.reports.isEmpty && this.outbox.nextAt() === undefined;
 	}
 
-	/** Stores that messages were delivered. */
 	markReported(all: readonly Outgoing[]): void {
 		this.transaction(() => {
 			for (const outgoing of all) this.outbox.markReported(outgoing);
@@ -166,7 +159,6 @@ export class SessionStore {
 		for (const outgoing of all) this.reports.markReported(outgoing);
 	}
 
-	/** Stores that messages could not be delivered. */
 	retry(all: readonly Outgoing[], now: number): void {
 		this.transaction(() => {
 			for (const outgoing of all) {
@@ -181,22 +173,22 @@ export class SessionStore {
 		return this.#storage.transactionSync(work);
 	}
 
-	/** Stores a new session. One that is imported is not there for anybody until `endImport`. */
+	/** Stores a new session. An imported session does not exist for anybody until `endImport`. */
 	create(session: SessionRecord, { isImporting = false } = {}): void {
 		migrate(this.#storage.sql, { ...schema, tables: usualTables });
 		insertSession(this.#storage.sql, session, { isImporting });
-		// A session of the same id may have been removed a moment ago.
+		// A session with this id may have been removed a moment ago.
 		this.outbox.remove('unlist');
 		if (!isImporting) this.reports.noteActivity(true, session.createdAt);
 	}
 
-	/** Ends the import: from now on the session exists. Its runs may be long past, and it is active now. */
+	/** Ends the import. From now on the session exists. It counts as active now, because its runs may be old. */
 	endImport(now: number): void {
 		this.#storage.sql.write('session', 'UPDATE session SET importing = NULL, listed_at = ?', now);
 		this.reports.noteActivity(true, now);
 	}
 
-	/** Throws the error of an unknown session where it was deleted while a caller waited. */
+	/** Throws the error of an unknown session. */
 	session(): SessionRecord {
 		return this.#row.record;
 	}
@@ -211,60 +203,47 @@ export class SessionStore {
 		return this.hasTables ? this.#storage.session() : undefined;
 	}
 
-	/** The beginning of its keys in the bucket. A session that is created again under its id has another folder. */
+	/** The prefix of its keys in the bucket. A session that is created again under its id has another folder. */
 	get bucketFolder(): string {
 		const { id, createdAt } = this.session();
 		return `sessions/${id}/${createdAt}/`;
 	}
 
-	/** Returns the messages of a run that begins at a place, and those of its neighbours in the same turn. */
+	/** Returns the messages of a run that begins at a place, with those of other runs in its turns. */
 	findRunMessages(n: number, from: number): readonly MessageRecord[] {
 		const next = this.runs.get(n + 1)?.firstSeq;
 		const { records } = this.messages.page({ from, to: next && next + messageStride });
 		return records.map((record) => this.messages.whole(record));
 	}
 
-	/** The number of the next run. */
 	get nextRun(): number {
 		return (this.runs.get()?.n ?? 0) + 1;
 	}
 
-	/** The session's status. */
 	get status(): Status {
 		return sessionStatus(this.runs.get()?.status);
 	}
 
-	/** The key that signs the session's tokens. A session of an earlier version has none until the first one is made. */
-	get tokenKey(): string | undefined {
+	get tokenKey(): string {
 		return this.#row.tokenKey;
-	}
-
-	/** Returns the key that signs the session's tokens. Creates it where there is none. */
-	makeTokenKey(): string {
-		const known = this.tokenKey;
-		if (known !== undefined) return known;
-		const key = makeTokenKey();
-		this.#set('token_key', key);
-		return key;
 	}
 
 	#set(column: string, value: string | number | null): void {
 		this.#storage.sql.write('session', `UPDATE session SET ${column} = ?`, value);
 	}
 
-	/** Sets the title, or the model or the client's tools of the runs from now on. */
+	/** Changes the title, or the model and the client's tools of later runs. */
 	update({ title, model, clientTools }: Partial<Pick<SessionRecord, 'title' | 'model' | 'clientTools'>>): void {
 		if (title !== undefined) this.#set('title', title);
 		if (model !== undefined) this.#set('model', model);
 		if (clientTools !== undefined) this.#set('client_tools', clientTools.length === 0 ? null : toJsonText(clientTools));
 	}
 
-	/** The place of the newest summary. A model is sent the conversation from there on. */
+	/** The place of the newest summary. A model gets the conversation from there on. */
 	get summary(): number {
 		return this.#row.summary;
 	}
 
-	/** Stores a message of a session that is imported, at its place. */
 	restore(record: Omit<MessageRecord, 'stored'>): void {
 		this.messages.restore(record);
 		const isSummary = record.message.role === 'system' && record.message.summary === true;
@@ -277,14 +256,17 @@ export class SessionStore {
 		this.#set('summary', place);
 	}
 
-	/** Replaces the message at a place and all behind it. If a summary was among them, the one before it counts again. */
+	/**
+	 * Marks the message at a place and all behind it as replaced. If a summary was among them, an earlier summary counts
+	 * again.
+	 */
 	replace(place: number): void {
 		this.messages.replace(place);
 		if (this.summary < place) return;
 		this.#set('summary', this.messages.summaryBefore(place));
 	}
 
-	/** Changes the budget or the title. Another title is an activity, which the owner's list is told of. */
+	/** Changes the budget or the title. Another title is an activity for the owner's list. */
 	change({ budget, title }: SessionChange, now: number): void {
 		if (budget !== undefined) this.#set('budget', toJsonText(budget));
 		if (title === undefined) return;

@@ -1,23 +1,25 @@
 import type { Sql } from '../../objects/migrate.ts';
 import type { Storage } from '../../objects/storage.ts';
 
-/** The beginning of a statement that makes a table or an index of it, with the name of the table. */
+/** The beginning of a statement that creates a table or its index, with the name of the table. */
 const making = /^\s*CREATE (?:TABLE|INDEX \w+ ON) (\w+)/;
 
-/** A column and its type, in the statement that makes its table. */
+/** A column and its type in a CREATE TABLE statement. */
 const column = /\b(\w+) (?:TEXT|INTEGER|REAL|BLOB)\b/g;
 
-/** One statement about the rows, the columns or an index of tables. What another does is not known here. */
+/**
+ * A single statement about the rows, the columns or an index of tables. The effect of any other statement is unknown.
+ */
 const isKnown = /^\s*(?:SELECT|INSERT|UPDATE|DELETE|ALTER|CREATE INDEX)\b[^;]*;?\s*$/;
 
-/** A table that a statement names. The first is the one that it writes. */
+/** The tables of a statement. It writes the first. */
 const named = /\b(?:FROM|JOIN|INTO|UPDATE|ALTER TABLE|INDEX \w+ ON) "?(\w+)/g;
 
 /**
- * Wraps the storage of an object so that a table is made when its first row is inserted. A table that was not made reads
- * as empty, and takes no page: each table and each index has one of 4 KB at least.
+ * Wraps the storage of an object so that a table is created with its first row. Until then the table reads as empty and
+ * takes no space: each table and each index has at least one page of 4 KB.
  *
- * @param tables the statements that make the tables and their indexes.
+ * @param tables the statements that create the tables and their indexes
  */
 export function makeTables(storage: Storage, tables: string): Storage {
 	const statements = new Map<string, string>();
@@ -26,7 +28,7 @@ export function makeTables(storage: Storage, tables: string): Storage {
 		if (name !== undefined) statements.set(name, `${statements.get(name) ?? ''}${statement};`);
 	}
 
-	/** The tables that were made. Unknown after a rollback, which may have taken some of them away. */
+	/** The existing tables. Unknown after a rollback, which may have removed some. */
 	let made: Set<string> | undefined;
 	const readMade = () => {
 		const query = "SELECT name FROM sqlite_master WHERE type = 'table'";
@@ -50,7 +52,7 @@ export function makeTables(storage: Storage, tables: string): Storage {
 			return storage.sql.exec(query, ...values);
 		}
 		const isRead = /^\s*SELECT\b/.test(query);
-		// Nothing to update, to delete, to alter or to index.
+		// A missing table has nothing to update, delete, alter or index.
 		if (!isRead && missing.has(names[0] ?? '')) return storage.sql.exec('SELECT NULL WHERE FALSE');
 		const empty = [...missing].map((name) => `${name} AS (${selectNothing(statements.get(name) ?? '')})`);
 		return storage.sql.exec(`WITH ${empty.join(', ')} ${query}`, ...values);
@@ -80,28 +82,26 @@ export function makeTables(storage: Storage, tables: string): Storage {
 	};
 }
 
-/** A query with the columns of a table and no rows. */
+/** Returns a query with the columns of a table and no rows. */
 function selectNothing(statement: string): string {
 	const columns = [...statement.matchAll(column)].map(([, name = '']) => `NULL AS ${name}`);
 	return `SELECT ${columns.join(', ')} WHERE FALSE`;
 }
 
-/** A reader of a table that caches what it has read. */
 export interface Cached<T> {
 	(): T;
-	/** Writes the table by `write`. The cached value becomes what `next` makes of it, and is not read again. */
+	/** Writes the table with `write`, and updates the cached value with `next`. */
 	change(write: () => void, next: (known: T) => T): void;
 }
 
-/** The storage of an object with a cache for its tables. Nobody else writes the tables of a Durable Object. */
+/** The tables of an object with a cache. Only its Durable Object writes them. */
 export interface CachingSql extends Sql {
 	/** Runs a statement that writes a table with cached readers. */
 	readonly write: (table: string, ...statement: Parameters<Sql['exec']>) => ReturnType<Sql['exec']>;
-	/** Makes a reader of a table that reads again only after a `write`, or after the cache was cleared. */
+	/** Creates a reader of a table that reads again only after a `write`, or after the cache was cleared. */
 	readonly cached: <T>(table: string, read: () => T) => Cached<T>;
 	/** Returns another number after each `write` of a table, and after the cache was cleared. */
 	readonly version: (table: string) => number;
-	/** Bytes of all tables. */
 	readonly databaseSize: number;
 }
 
@@ -109,7 +109,7 @@ export interface CachingStorage extends Storage {
 	readonly sql: CachingSql;
 }
 
-/** Wraps the storage of an object with a cache. A rolled-back transaction also clears it. */
+/** Wraps the storage of an object with a cache. A rolled-back transaction also clears the cache. */
 export function cacheReads(storage: Storage): CachingStorage {
 	const writes = new Map<string, number>();
 	let cleared = 0;

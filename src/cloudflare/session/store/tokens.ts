@@ -4,23 +4,20 @@ import { type TokenScope, tokenScopes } from '../../auth/rights.ts';
 import type { Sql } from '../../objects/migrate.ts';
 import { toJsonText } from '../../objects/storage.ts';
 
-/** A token that is valid. */
 export interface TokenRecord {
 	readonly id: string;
-	/** The API key that made it. The token ends with the key. */
+	/** The API key that made the token. The token ends with the key. */
 	readonly keyId: string;
 	readonly scopes: readonly TokenScope[];
-	/** Who holds it, if whoever made it said so. */
+	/** The holder whom the maker named. */
 	readonly holder?: string;
-	/** Who made it. A token of an earlier version does not say it. */
 	readonly madeBy?: Actor;
-	/** Whether it was created with the session, so that a repeated request gets it again. */
+	/** Whether the token was created with the session, so that a repeated request gets it again. */
 	readonly isFirst: boolean;
-	/** Seconds since 1970. */
+	/** In seconds since 1970. */
 	readonly expiresAt: number;
 }
 
-/** The tokens that open a session. No other token opens it. */
 export class TokenRows {
 	readonly #sql: Sql;
 
@@ -28,7 +25,7 @@ export class TokenRows {
 		this.#sql = sql;
 	}
 
-	/** Stores a new token and removes those that have expired. `now` is in seconds since 1970. */
+	/** Stores a new token and removes expired tokens. `now` is in seconds since 1970. */
 	add({ id, keyId, scopes, holder, madeBy, isFirst, expiresAt }: TokenRecord, now: number): void {
 		this.#sql.exec('DELETE FROM token WHERE expires_at <= ?', now);
 		this.#sql.exec(
@@ -41,12 +38,11 @@ export class TokenRows {
 		return this.#read('id = ?', id);
 	}
 
-	/** Returns the token that a key got when the session was created, if it is still valid. */
+	/** Returns the valid token that a key got when the session was created. */
 	first(keyId: string, now: number): TokenRecord | undefined {
 		return this.#read('is_first = 1 AND key_id = ? AND expires_at > ?', keyId, now);
 	}
 
-	/** Removes a token. Returns whether there was one. */
 	remove(id: string): boolean {
 		return this.#sql.exec('DELETE FROM token WHERE id = ? RETURNING id', id).toArray().length > 0;
 	}

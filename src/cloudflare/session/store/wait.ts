@@ -3,13 +3,13 @@ import { findPending } from './calls.ts';
 import { isWaiting } from './status.ts';
 import type { SessionStore } from './store.ts';
 
-/** The most calls of a session that its owner's list has. When they are answered, it gets the next ones. */
+/** The most calls of a session in its owner's list. When they are answered, the list gets the next calls. */
 const mostCalls = 100;
 
-/** The longest arguments, question and options in the list, in characters of their JSON. The session has them whole. */
+/** The most characters of the JSON of arguments, a question or options in the list. The session has them whole. */
 const longestValue = 4_000;
 
-/** Finds what a session waits for, in the form of its owner's list; nothing if it waits for nobody. */
+/** Finds what a session waits for, for its owner's list. Returns nothing if it waits for nobody. */
 export function findWait(store: SessionStore): Wait | undefined {
 	if (!isWaiting(store.status)) return undefined;
 	const { turn, question, calls = [], askedAt } = findPending(store);

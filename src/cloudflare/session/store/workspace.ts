@@ -10,26 +10,25 @@ import { type ContentRef, ContentRows, FileRows, type NewContent, type SessionFi
 import type { OutboxRows } from './outbox.ts';
 import type { CachingSql } from './tables.ts';
 
-/** Changes that the journal keeps. */
+/** The most changes in the journal. */
 const mostChanges = 1_000;
-/** Characters of a note as JSON. */
+/** The most characters of a note as JSON. */
 const longestNote = 16_000_000;
 
-/** How a change is made. */
 export interface ChangeOptions {
 	readonly quota: Quota;
 	readonly caller?: Caller;
-	/** What `recall` gives to the call from then on. */
+	/** The result that `recall` returns from now on. */
 	readonly result?: unknown;
-	/** The contents of writes that the bucket has already. */
+	/** The contents that are already in the bucket. */
 	readonly uploads?: ReadonlyMap<CheckedEdit, NewContent>;
 }
 
-/** How much there is, and the last numbers. */
+/** The totals of the workspace, and the last ids. */
 type Totals = {
 	readonly files: number;
 	readonly bytes: number;
-	/** Bytes of all contents, those that only the journal needs too. */
+	/** Bytes of all contents, also of those that only the journal needs. */
 	readonly kept_bytes: number;
 	readonly changes: number;
 	readonly last_change: number;
@@ -38,10 +37,7 @@ type Totals = {
 
 const nothing: Totals = { files: 0, bytes: 0, kept_bytes: 0, changes: 0, last_change: 0, last_content: 0 };
 
-/**
- * The files of a session. A method that changes something belongs into a transaction: all of it is made, with its entry in
- * the journal and what its call recalls, or nothing.
- */
+/** The files of a session. Call a method that changes files in a transaction. */
 export class WorkspaceRows {
 	readonly files: FileRows;
 	readonly contents: ContentRows;
@@ -78,7 +74,7 @@ export class WorkspaceRows {
 		return plan.changed;
 	}
 
-	/** Throws what `change` would throw. Changes nothing. */
+	/** Throws the errors of `change`. Changes nothing. */
 	assertPossible(edits: readonly CheckedEdit[], quota: Quota): void {
 		const { files } = planEdits<ContentRef>(edits, this.files, ({ content: { length: size } }) => {
 			return { size, version: Number.NaN, content: { id: 0 }, modifiedAt: 0 };
@@ -103,7 +99,7 @@ export class WorkspaceRows {
 		return keys.map(({ key }) => ({ key, value: this.readNote(key) }));
 	}
 
-	/** Stores what tools keep beside the files. Throws `too_large`. */
+	/** Stores the data of a tool. Throws `too_large`. */
 	keepNote(key: string, value: unknown): void {
 		this.#sql.exec('DELETE FROM note WHERE key = ?', key);
 		if (value === undefined) return;
@@ -120,17 +116,16 @@ export class WorkspaceRows {
 		return this.#readJson('SELECT body FROM recall WHERE step = ? ORDER BY part', step);
 	}
 
-	/** Whether the bucket may hold something of this session. */
 	get usesBucket(): boolean {
 		return this.#sql.exec('SELECT 1 FROM content WHERE bucket_key IS NOT NULL LIMIT 1').toArray().length > 0;
 	}
 
-	/** Bytes of all contents in the bucket, those that only the journal needs too. */
+	/** Bytes of all contents in the bucket, also of those that only the journal needs. */
 	get bucketBytes(): number {
 		return this.#bucketBytes();
 	}
 
-	/** Forgets the oldest changes, which nobody undoes then, as long as there is too much. */
+	/** Forgets the oldest changes, which cannot be undone then, while there is too much. */
 	forget(isTooMuch: () => boolean): void {
 		const before = this.#read();
 		const { kept_bytes, changes } = this.#trim(before, isTooMuch, 0);
@@ -145,8 +140,8 @@ export class WorkspaceRows {
 		if (files.length === 0) return;
 		const before = this.#read();
 		const usage = addUsage(before, files, quota);
-		// First what goes: a file may take the place of a folder.
-		for (const one of files) if (one.after === undefined) this.files.remove(one.path);
+		// Removals come first, because a file may replace a folder.
+		for (const { path, after } of files) if (after === undefined) this.files.remove(path);
 		for (const { path, before: old, after } of files) {
 			if (after === undefined) continue;
 			if (old === undefined) this.files.add(path, after.version);
@@ -166,9 +161,9 @@ export class WorkspaceRows {
 		});
 	}
 
-	/** Stores new contents, and counts the others. Returns the bytes that are new. */
+	/** Stores the new contents, and adds references to the others. Returns the added bytes. */
 	#keepContents(files: NewChange['files'], added: ReadonlyMap<number, NewContent>): number {
-		// A file that goes is needed by the journal instead. One that comes is needed by both.
+		// The journal takes over the reference of a removed file. A new file has two: its own, and the journal's.
 		const needed = new Map<number, { readonly file: SessionFile; readonly refs: number }>();
 		for (const { after: file } of files)
 			if (file !== undefined) needed.set(file.version, { file, refs: (needed.get(file.version)?.refs ?? 0) + 2 });
@@ -186,7 +181,7 @@ export class WorkspaceRows {
 		return bytes;
 	}
 
-	/** Forgets the oldest changes while there are too many of them, or while what only they need is too much. */
+	/** Forgets the oldest changes while there are too many, or while they keep too many bytes. */
 	#trim(
 		{ kept_bytes: keptBytes, changes }: Pick<Totals, 'kept_bytes' | 'changes'>,
 		isTooMuch: (keptBytes: number, changes: number) => boolean,
@@ -204,7 +199,7 @@ export class WorkspaceRows {
 		return { kept_bytes: left, changes: count };
 	}
 
-	/** Stores what a call recalls. What calls of earlier turns recalled is in the history. */
+	/** Stores the result that a call recalls. The results of earlier turns are in the history. */
 	#remember(step: string | undefined, result: unknown): void {
 		if (step === undefined || result === undefined) return;
 		this.#sql.exec('DELETE FROM recall WHERE step < ? OR step = ?', step.slice(0, step.indexOf(' ')), step);
@@ -230,7 +225,7 @@ export class WorkspaceRows {
 	}
 }
 
-/** Names the step of a call: by its turn, so that an id which comes again later is another call. */
+/** Returns the id of a call's step. It has the turn, because the id of a call may come again. */
 export function nameStep(turn: number, callId: string): string {
 	return `${String(turn).padStart(15, '0')} ${JSON.stringify(callId)}`;
 }

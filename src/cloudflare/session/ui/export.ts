@@ -15,24 +15,22 @@ import { showMessage } from './show.ts';
 
 type Exported = Shown<typeof exportedSession>;
 
-/** One record of an export, under the name of its kind. */
+/** A record of an export with its kind. */
 type Entry = {
 	[K in keyof Exported]: readonly [kind: K, value: Exported[K] extends readonly (infer T)[] ? T : Exported[K]];
 }[keyof Exported];
 
-/** How an export is written: one JSON document, or a line of JSON a record. */
+/** The form of an export: a JSON document, or a line of JSON for each record. */
 export type ExportForm = 'json' | 'ndjson';
 
-/** Rows that are read at a time. */
 const atOnce = 200;
 
-/** Characters that are written at a time, about. */
+/** The approximate characters that are written at a time. */
 const pieceLength = 65_536;
 
 /** Bytes of a file in one record. */
 const fileBytes = 262_144;
 
-/** The options of an export. */
 interface ExportOptions {
 	readonly store: SessionStore;
 	readonly files: Pick<SessionFiles, 'readPieces'>;
@@ -40,13 +38,12 @@ interface ExportOptions {
 	readonly form: ExportForm;
 	/** The place of the last message, whose turn is exported whole. The default is the end. */
 	readonly at?: number;
-	/** Knows whether the session still is. */
 	readonly authorization: Pick<Authorization, 'isThere'>;
 }
 
 /**
- * Everything of a session as bytes, as it stands when the export begins. It is read and written a piece at a time, as its
- * reader pulls; one that cannot come to its end breaks off, so that half an export is never taken for a whole one.
+ * Exports a session as of the beginning of the export, piece by piece. The stream fails if the session is removed
+ * meanwhile, so that nobody takes a part for the whole export.
  */
 export function exportStream(options: ExportOptions): ReadableStream<Uint8Array> {
 	const encoder = new TextEncoder();
@@ -68,7 +65,7 @@ export function exportStream(options: ExportOptions): ReadableStream<Uint8Array>
 	});
 }
 
-/** The place behind the last message of an export. Throws `invalid_request` where there is no such message. */
+/** Returns the place behind the last message of an export. Throws `invalid_request` for an unknown message. */
 function findEnd({ store, at }: ExportOptions): number {
 	if (at === undefined) return store.messages.nextPlace();
 	const last = store.messages.get(at);
@@ -134,7 +131,7 @@ function toStoredEnd({ event: { isOutputText, ...event }, draft, ...end }: RunEn
 	return { ...end, draft: draft.flatMap(toDeltas), event, ...(isOutputText && { isOutputText }) };
 }
 
-/** Returns the event as a list. The list is empty unless the event is a piece of a turn that every reader knows. */
+/** Returns an event of a turn as a list. Returns an empty list for any other event. */
 function toDeltas(event: RunEvent) {
 	switch (event.type) {
 		case 'text':
@@ -166,7 +163,7 @@ function toTime(milliseconds: number): string {
 	return new Date(milliseconds).toISOString();
 }
 
-/** A line a record, and a last one that says how many there were: without it the export is not whole. */
+/** Yields a line for each record, and a last line with their numbers, without which the export is incomplete. */
 async function* toLines(entries: AsyncIterable<Entry>): AsyncGenerator<string> {
 	const counts = { runs: 0, spending: 0, state: 0, notes: 0, waiting: 0, files: 0, messages: 0 };
 	for await (const [kind, value] of entries) {
@@ -177,7 +174,6 @@ async function* toLines(entries: AsyncIterable<Entry>): AsyncGenerator<string> {
 }
 
 async function* toDocument(entries: AsyncIterable<Entry>): AsyncGenerator<string> {
-	/** The lists that were begun. */
 	let begun = 0;
 	let isFirst = true;
 	yield '{';

@@ -16,17 +16,16 @@ import type { MessageRecord } from '../store/message-record.ts';
 import { createRunState } from '../store/state.ts';
 import type { SessionStore } from '../store/store.ts';
 
-/** Characters of messages in one page of the history, about. */
+/** The approximate characters of the messages in a page of the history. */
 const pageBytes = 4_000_000;
 
-/** The parts that the shown session needs, and the reader. */
 interface Showing extends Pick<Reader, 'isOperator'> {
 	readonly runner: { budget(): BudgetState };
 	readonly runtime: Pick<Runtime, 'agents'>;
 	readonly config: () => Pick<Config, 'model'>;
 }
 
-/** Where a session stands, what it waits for, and its budget. */
+/** Shows the state of a session, what it waits for, and its budget. */
 export function showSession(
 	store: SessionStore,
 	{ runner, runtime: { agents }, config, isOperator }: Showing,
@@ -65,7 +64,7 @@ function toShown(error: Extract<TerminalEvent, { readonly type: 'error' }>, read
 	return { code, message };
 }
 
-/** A page of the history. `cursor` is where the next page begins. */
+/** Shows a page of the history. `cursor` is the place of the next page. */
 export function showMessages(store: SessionStore, { cursor, limit = 100, order }: PageQuery) {
 	const place = order === 'desc' ? { to: cursor, isBackward: true } : { from: cursor };
 	const { records, next } = store.messages.page({ ...place, limit, bytes: pageBytes });
@@ -77,7 +76,6 @@ export function showMessages(store: SessionStore, { cursor, limit = 100, order }
 	return { messages, cursor: next === undefined ? undefined : String(next) };
 }
 
-/** The task lists as they stand. */
 export async function showTasks(
 	{ state }: SessionStore,
 	{ workspace }: Pick<SessionFiles, 'workspace'>,
@@ -85,7 +83,7 @@ export async function showTasks(
 	return { lists: await readTaskLists({ state: createRunState(state), workspace }) };
 }
 
-/** The messages that wait for a run, the oldest first. */
+/** Shows the queued messages, the oldest first. */
 export function showWaiting({ queue }: SessionStore): Shown<typeof waitingMessages> {
 	const waiting = queue.all().map(({ runId, message, inbound, steers }) => {
 		const parts = 'parts' in message ? message.parts : undefined;
@@ -95,14 +93,14 @@ export function showWaiting({ queue }: SessionStore): Shown<typeof waitingMessag
 	return { waiting };
 }
 
-/** A message with the whole result of its tool. Throws `not_found` if there is none at this place. */
+/** Shows a message with its whole tool result. Throws `not_found` if there is no message at this place. */
 export function showWholeMessage(store: SessionStore, seq: number): Shown<typeof shownMessage> {
 	const record = store.messages.get(seq);
 	if (record === undefined) throw new RunletError('not_found', 'There is no such message in this session.');
 	return showMessage(store.messages.whole(record), store.runs.get(record.run)?.id);
 }
 
-/** A message as the routes show it: without what only its provider needs. */
+/** Shows a message without the data for its provider. */
 export function showMessage(record: MessageRecord, runId: string | undefined): Shown<typeof shownMessage> {
 	const { seq, message, input, inbound, turn, isCut, isReplaced, createdAt } = record;
 	const { providerMetadata: _, ...shown } = { providerMetadata: undefined, ...message };

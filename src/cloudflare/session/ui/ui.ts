@@ -14,31 +14,30 @@ import type { SessionStore } from '../store/store.ts';
 /** The approximate number of characters of the history that a page gets. */
 const shownCharacters = 4_000_000;
 
-/** Creates the head of the message that a run writes. All runs that answer one message write the same one. */
+/** Creates the head of the message that a run writes. All runs that answer a message write the same UI message. */
 export function findHead(store: SessionStore, n: number, isContinued: boolean): UiMessageHead {
 	const { input, runs } = findAskedMessage(store, n);
-	const told = listToldRuns(store, runs);
+	const earlier = listEarlierRuns(store, runs);
 	return {
 		messageId: answerId(input?.seq ?? 0),
 		sessionId: store.session().id,
-		earlier: told.slice(0, -1),
-		given: told.at(-1)?.given ?? [],
+		earlier: earlier.slice(0, -1),
+		given: earlier.at(-1)?.given ?? [],
 		isContinued,
 	};
 }
 
 /**
- * Lists the newest part of the conversation as a page shows it, without the answer that is being written: a page gets
- * that by following the run. Messages that wait for their run come last. Only an answer with open calls comes after
- * them, because a page answers the calls of its last message.
+ * Lists the newest part of the conversation for a page, without the answer that is being written: a page follows that
+ * run. Queued messages come last, except that an answer with open calls comes after them: a page answers the calls of
+ * its last message.
  */
 export function uiMessages(store: SessionStore): UiMessage[] {
 	const inputs = store.messages.newest({ characters: shownCharacters }).filter(isFromOutside);
 	const newest = store.runs.get();
 	const messages: UiMessage[] = [];
-	/** The runs of the current message, and whether it is skipped. */
 	let runs: number[] = [];
-	let isPassed = false;
+	let isSkipped = false;
 	const flush = (): void => {
 		const answer = findAnswer(store, runs);
 		if (answer !== undefined) messages.push(answer);
@@ -49,20 +48,20 @@ export function uiMessages(store: SessionStore): UiMessage[] {
 		if (run === undefined) continue;
 		const begins = findInput(store, run);
 		if (begins !== undefined) flush();
-		isPassed = isGone(begins ?? store.messages.get(run.firstSeq)) || (begins === undefined && isPassed);
-		if (isPassed) continue;
+		isSkipped = isGone(begins ?? store.messages.get(run.firstSeq)) || (begins === undefined && isSkipped);
+		if (isSkipped) continue;
 		runs.push(n);
 		for (const input of inputs) {
 			if (input.run === n) messages.push(toUserMessage(store.messages.whole(input), toListedId(input.seq)));
 		}
 	}
-	const waiting = store.queue.all().map((one) => toUserMessage(one, one.runId));
+	const waiting = store.queue.all().map((queued) => toUserMessage(queued, queued.runId));
 	if (newest?.status === 'awaiting_tools') messages.push(...waiting.splice(0));
 	if (newest?.status !== 'running') flush();
 	return [...messages, ...waiting];
 }
 
-/** Whether a message is not shown. A repeated message is shown at its first place. */
+/** Whether a message is hidden. A repeated message is shown at its first place. */
 function isGone(record: MessageRecord | undefined): boolean {
 	return record?.isReplaced === true && record.isRestated !== true;
 }
@@ -74,7 +73,7 @@ function answerId(place: number): string {
 function findAnswer(store: SessionStore, runs: readonly number[]): UiMessage | undefined {
 	const last = runs.at(-1);
 	if (last === undefined) return undefined;
-	const { events } = listToldRuns(store, [last])[0] ?? { events: [] };
+	const { events } = listEarlierRuns(store, [last])[0] ?? { events: [] };
 	const writer = new UiWriter(findHead(store, last, false));
 	const written = events.flatMap((event) => writer.write(event));
 	const run = store.runs.get();
@@ -84,8 +83,7 @@ function findAnswer(store: SessionStore, runs: readonly number[]): UiMessage | u
 }
 
 /**
- * Returns the results for calls of the newest run that arrived while other calls are open. They are stored for the next
- * run.
+ * Returns the results of the newest run's calls that arrived while other calls are open. They belong to the next run.
  */
 function findEarlyAnswers(store: SessionStore, run: RunRecord): ReceivedResult[] {
 	const firstSeq = store.messages.lastTurn();
@@ -93,32 +91,26 @@ function findEarlyAnswers(store: SessionStore, run: RunRecord): ReceivedResult[]
 	return toGiven({ n, firstSeq }, store.findRunMessages(n, firstSeq), listAskedApprovals(run));
 }
 
-/** Lists the stored parts of consecutive runs. An active run has only its input. */
-function listToldRuns(store: SessionStore, runs: readonly number[]): EarlierRun[] {
+/** Lists the stored parts of consecutive runs. An open run has only its input. */
+function listEarlierRuns(store: SessionStore, runs: readonly number[]): EarlierRun[] {
 	let approvals: ReadonlySet<string> = new Set();
 	return runs.flatMap((n) => {
 		const run = store.runs.get(n);
 		if (run === undefined) return [];
 		const records = store.findRunMessages(n, run.firstSeq).filter((record) => !isGone(record));
-		const told = {
-			given: toGiven(run, records, approvals),
-			events: run.end === undefined ? [] : replay(run, records),
-		};
+		const given = toGiven(run, records, approvals);
 		approvals = listAskedApprovals(run);
-		return [told];
+		return [{ given, events: run.end === undefined ? [] : replay(run, records) }];
 	});
 }
 
-/** Lists the calls for which a run asked a person. */
+/** Lists the calls for which a run asked for approval. */
 function listAskedApprovals({ end }: RunRecord): ReadonlySet<string> {
 	const asked = end?.event.type === 'awaiting' ? (end.event.toolCalls ?? []) : [];
 	return new Set(asked.flatMap(({ id, kind }) => (kind === 'approval' ? [id] : [])));
 }
 
-/**
- * Converts the answers that a run began with. The answer to a question is left out, because it is a message of the
- * person.
- */
+/** Converts the answers with which a run began. The answer to a question is left out, because it is a message. */
 function toGiven(
 	{ n, firstSeq }: Pick<RunRecord, 'n' | 'firstSeq'>,
 	records: readonly MessageRecord[],
@@ -133,12 +125,12 @@ function toGiven(
 			id,
 			output,
 			isError,
-			// From outside, a call that waited for a person gets no result other than a denial.
+			// A call that waited for approval gets only denials from outside.
 			isDenied: approvals.has(id),
 		}));
 }
 
-/** @param name what it is called where its sender did not call it anything. */
+/** @param name the id of a message without a sender's id */
 function toUserMessage({ message, inbound }: Pick<MessageRecord, 'message' | 'inbound'>, name: string): UiMessage {
 	const parts = 'parts' in message ? message.parts : undefined;
 	const attached = inbound?.attachments ?? [];
