@@ -48,7 +48,6 @@ export async function beginChild(
 	);
 }
 
-/** The state of a call whose child waits for somebody. */
 const waiting = v.object({
 	run: v.string(),
 	/** Missing for a question. */
@@ -64,7 +63,6 @@ const waiting = v.object({
 	),
 });
 
-/** Passes on the answer that a child waits for. */
 export async function passOn(
 	answer: string,
 	{ resume }: AnsweredCall,
@@ -200,7 +198,6 @@ function createEnd(agent: string, why: string): RunletError {
 	return new RunletError('conflict', `${agent} did not finish the task (${why})`);
 }
 
-/** The limits of the children of a session. */
 export interface ChildLimits {
 	readonly budget?: Limit;
 	readonly maxDepth?: number;

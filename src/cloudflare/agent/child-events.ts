@@ -10,7 +10,6 @@ import {
 	type TreeOptions,
 } from './event-source.ts';
 
-/** The label of a note that a child has begun. */
 export function toBeginLabel(agent: string): string {
 	return `${agent} works on it`;
 }
@@ -38,7 +37,6 @@ interface Followed {
 class Tree {
 	readonly #own: EventSource;
 	readonly #options: TreeOptions;
-	/** By number. */
 	readonly #followed = new Map<number, Followed>();
 	/** Own events that are not shown yet. */
 	#held: ShownEvent[] = [];

@@ -18,11 +18,9 @@ export interface Child {
 export interface Children {
 	/** The number of sessions above this one. */
 	readonly depth: number;
-	/** The caller of the children. */
 	readonly caller: Caller;
 	/** The people whose messages led to the run. */
 	readonly askers: () => readonly Actor[];
-	/** The budget of the session, with the reservations of its children. */
 	readonly budget: () => BudgetState;
 	/** `open` counts children that have not ended. */
 	readonly count: () => { readonly open: number; readonly all: number };

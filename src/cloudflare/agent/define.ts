@@ -187,7 +187,6 @@ export interface AgentDefinition extends AgentChoices {
 	readonly webhooks?: WebhookMappings;
 }
 
-/** A checked agent. */
 export interface Agent extends Omit<AgentDefinition, 'tools' | 'skillTools'> {
 	readonly tools: readonly Tool[];
 	readonly skillTools: readonly Tool[];
@@ -250,7 +249,6 @@ export function assertNoNamesakes(agents: readonly Agent[]): void {
 	throw new RunletError('invalid_agent', message, { field: 'name' });
 }
 
-/** Distinguishes agents of the same name. */
 function toLine({ description }: Agent): string {
 	return JSON.stringify(description.length > 80 ? `${description.slice(0, 79)}…` : description);
 }

@@ -21,7 +21,6 @@ export interface EventSource {
 	readonly leave: () => void;
 }
 
-/** The session of a child. */
 export interface TreeChild {
 	readonly id: string;
 	readonly callId: string;
@@ -33,14 +32,12 @@ export interface TreeChild {
 /** Opens the events of a child after an id. Undefined if there are none. */
 export type OpenEvents = (lastId: string) => Promise<RpcResult<Bytes | undefined>>;
 
-/** The access of a reader to a session's children. */
 export interface TreeOptions {
 	/** The place of a child is its number, and never changes. */
 	readonly list: () => readonly TreeChild[];
 	readonly open: (child: TreeChild, lastId: string) => ReturnType<OpenEvents>;
 	/** The id before the first event of a child. */
 	readonly start: string;
-	/** The place of the reader. */
 	readonly from?: TreePlace;
 }
 
@@ -58,7 +55,6 @@ export function formatTreeId(own: string, positions: Iterable<readonly [number, 
 }
 
 export interface TreePlace {
-	/** The id in the session's own events. */
 	readonly own: string;
 	readonly positions: TreePositions;
 }

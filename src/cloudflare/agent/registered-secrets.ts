@@ -42,7 +42,6 @@ export async function openOrRefuse(config: Config, about: Registered, entry: Pic
 	throw new RunletError('conflict', `The secrets of ${about.name} cannot be read: ${remedy}.`);
 }
 
-/** Opens the secrets that a new definition keeps. */
 export async function openKept(
 	config: Config,
 	about: Registered,

@@ -30,7 +30,6 @@ export interface WakeEvent {
 export interface AgentSchedule extends Omit<WakeupTime, 'at'> {
 	/** a–z, 0–9 and single hyphens. Another name is another schedule. */
 	readonly name: string;
-	/** The message. */
 	readonly text?: string;
 	/** Writes the message. Undefined skips the time. */
 	readonly fn?: (event: WakeEvent) => string | undefined | Promise<string | undefined>;

@@ -17,7 +17,6 @@ const mostBytes = 48_000_000;
 const mostWritten = 16_000_000;
 
 export default class Isolate extends WorkerEntrypoint {
-	/** Loads the code. */
 	start(): void {}
 
 	async run({ command, paths, read, timeoutMs, maxOutput }: ShellRequest): Promise<ShellOutcome> {

@@ -22,7 +22,6 @@ interface Isolate extends Rpc.WorkerEntrypointBranded {
 	run(request: ShellRequest): Promise<ShellOutcome>;
 }
 
-/** By the files of the page. */
 const codes = new WeakMap<PageFiles, Promise<string>>();
 
 /** The shell of a Worker with the bindings `LOADER` and `PAGE`. A command runs in a new isolate without network. */

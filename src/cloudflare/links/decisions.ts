@@ -12,9 +12,8 @@ import { findRefusal } from '../session/run/may-decide.ts';
 import { listAskers } from '../session/store/askers.ts';
 import { findPending, type Pending } from '../session/store/calls.ts';
 import type { SessionStore } from '../session/store/store.ts';
-import { type Decidable, listDecidable } from './decidable.ts';
 import { type LinkClaims, verifyLink } from './link.ts';
-import { findLinkable, hashDecidable, signLinks } from './make.ts';
+import { type Decidable, findLinkable, hashDecidable, listDecidable, signLinks } from './make.ts';
 
 /** Decisions by link (docs/people.md). The session stores each decision with its call, so a link decides once. */
 export class Decisions implements SessionLinks {

@@ -1,7 +1,9 @@
 /** What `import { links } from 'runlet/cloudflare/links'` gives: `createRunlet({ agents, plugins: [links] })` (docs/people.md). */
 
+import * as v from 'valibot';
+import { check } from '../../core/base/check.ts';
+import { type Agent, blameAgent } from '../agent/define.ts';
 import type { Plugin } from '../plugin.ts';
-import { assertWaiting } from './assert.ts';
 import { Decisions } from './decisions.ts';
 import { createCallbackLinks } from './make.ts';
 import { linkRoutes } from './routes.ts';
@@ -13,3 +15,17 @@ export const links: Plugin = {
 	assertAgents: (agents) => agents.forEach(assertWaiting),
 	listRoutes: () => linkRoutes,
 };
+
+const schema = v.object({
+	onWaiting: v.optional(
+		v.strictObject({
+			callback: v.pipe(v.string(), v.url('must be a URL'), v.maxLength(2_048)),
+			links: v.optional(v.boolean('must be true or false')),
+			for: v.optional(v.pipe(v.string(), v.nonEmpty(), v.maxLength(200))),
+		}),
+	),
+});
+
+function assertWaiting({ name, onWaiting }: Agent): void {
+	blameAgent(name, () => check(schema, { onWaiting }, 'agent', 'invalid_agent'));
+}

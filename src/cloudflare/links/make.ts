@@ -1,14 +1,33 @@
 import type { Actor } from '../../core/base/actor.ts';
 import { createFieldError } from '../../core/base/errors.ts';
+import type { ToolCall } from '../../core/tool/index.ts';
 import { createTooLongToShow, isTooLongToShow } from '../agent/arguments.ts';
+import { findAskedCall } from '../agent/child-decision.ts';
 import { findAgent } from '../agent/define.ts';
 import type { Config } from '../config/config.ts';
 import type { DecisionLinks } from '../objects/link-api.ts';
 import type { CallbackLinks } from '../session/run/prepare.ts';
-import { findPending, hashCall } from '../session/store/calls.ts';
+import { findPending, hashCall, type Pending } from '../session/store/calls.ts';
 import type { SessionStore } from '../session/store/store.ts';
-import { type Decidable, listDecidable } from './decidable.ts';
 import { signLink } from './link.ts';
+
+/** A call that a link can decide about. */
+export interface Decidable extends ToolCall {
+	/** The waiting call of this session: the same call, or that of the child. */
+	readonly waiting: string;
+	/** The child of the call, and the agents in between. */
+	readonly child?: { readonly agent: string; readonly through: readonly string[] };
+}
+
+/** Lists the calls that wait for an approval, also of a child. */
+export function listDecidable({ calls = [], question }: Pending): readonly Decidable[] {
+	const own = calls.filter(({ kind }) => kind === 'approval');
+	const listed = own.map(({ id, name, input }) => ({ waiting: id, id, name, input }));
+	const asked = findAskedCall(question);
+	if (question === undefined || asked === undefined) return listed;
+	const { agent, through, call } = asked;
+	return [...listed, { waiting: question.callId, child: { agent, through }, ...call }];
+}
 
 /** Milliseconds for which the links of a callback are valid. */
 const callbackMs = 86_400_000;

@@ -48,7 +48,6 @@ export class Loads {
 	#lagMs = 0;
 	#isProbing = false;
 
-	/** Measures a call. */
 	async watch<T>(id: string, call: () => Promise<T>): Promise<T> {
 		const load = this.#find(id);
 		this.#probe();

@@ -1,10 +1,9 @@
 import { createFieldError } from '../../core/base/errors.ts';
+import type { amount, limit, budgetState as stateSchema } from '../wire/budget.ts';
+import type { Shown } from '../wire/operation.ts';
 
 /** The cost of calls to models: tokens, input and output together, and US dollars. */
-export interface Amount {
-	readonly tokens: number;
-	readonly usd: number;
-}
+export type Amount = Shown<typeof amount>;
 
 export const nothing: Amount = { tokens: 0, usd: 0 };
 
@@ -40,10 +39,7 @@ function checkCount(field: keyof Amount, value: number): number {
 }
 
 /** A missing field has no cap. */
-export interface Limit {
-	readonly tokens?: number;
-	readonly usd?: number;
-}
+export type Limit = Shown<typeof limit>;
 
 export function isWithinLimit(limit: Limit, most: Limit): boolean {
 	const isWithin = (unit: keyof Limit) => most[unit] === undefined || (limit[unit] ?? Infinity) <= most[unit];
@@ -54,15 +50,7 @@ export function isBounded({ tokens, usd }: Limit): boolean {
 	return tokens !== undefined || usd !== undefined;
 }
 
-export interface BudgetState {
-	readonly limit: Limit;
-	/** The cost of settled calls. */
-	readonly spent: Amount;
-	/** Reserved for calls that are not settled. */
-	readonly reserved: Amount;
-	/** The rest of each cap, never below 0. */
-	readonly left: Limit;
-}
+export type BudgetState = Shown<typeof stateSchema>;
 
 export function budgetState(limit: Limit, spent: Amount, reserved: Amount): BudgetState {
 	const held = plus(spent, reserved);

@@ -29,13 +29,11 @@ function createFull(scope: RoomScope, limit: number, used: number): RunletError 
 	return new RunletError('too_large', text, { field: 'storage', scope, limit, used });
 }
 
-/** Throws `too_large` above a limit. */
 export function assertRoom(scope: RoomScope, limits: RoomLimits, used: number): void {
 	const limit = limits[scope];
 	if (limit !== undefined && used > limit) throw createFull(scope, limit, used);
 }
 
-/** Throws `too_large` for an owner or a user above a limit. */
 export function assertHeld(limits: RoomLimits, { owner, user = 0 }: Held): void {
 	assertRoom('owner', limits, owner);
 	assertRoom('user', limits, user);

@@ -31,11 +31,9 @@ export interface StoredSchedule extends NewSchedule {
 }
 
 export interface ScheduleQuery {
-	/** Only the schedules of this session. */
 	readonly session?: string;
 	/** The schedules after this target and name. */
 	readonly after?: { readonly target: WakeTarget; readonly name: string };
-	/** All if it is missing. */
 	readonly limit?: number;
 }
 
@@ -45,13 +43,10 @@ export interface ScheduleApi {
 	putSchedule(schedule: NewSchedule): Promise<RpcResult<StoredSchedule>>;
 	/** Replaces the schedules of agents. Equal ones stay as they are. */
 	setAgentSchedules(schedules: readonly NewSchedule[]): Promise<RpcResult<void>>;
-	/** By target and name. */
 	listSchedules(query?: ScheduleQuery): Promise<RpcResult<readonly StoredSchedule[]>>;
-	/** Returns whether there was a schedule. */
 	cancelSchedule(target: WakeTarget, name: string): Promise<RpcResult<boolean>>;
 }
 
-/** Runs the schedules of an owner. */
 export interface Scheduler extends ScheduleApi {
 	/** Wakes what is due, and sets the next alarm. */
 	handleAlarm(): Promise<void>;

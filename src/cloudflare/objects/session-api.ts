@@ -1,14 +1,14 @@
 import type { Actor } from '../../core/base/actor.ts';
 import type { CallAnswer } from '../../core/chat/call-answers.ts';
 import type { ChatOptions, Message, MessagePart, ToolMessage } from '../../core/chat/index.ts';
-import type { Role, TokenScope } from '../auth/rights.ts';
+import type { Role } from '../auth/rights.ts';
 import type { Attachment } from '../wire/content.ts';
 import type { Shown } from '../wire/operation.ts';
 import type { Format } from '../wire/protocols/format.ts';
 import type { Completion } from '../wire/protocols/openai/completion.ts';
 import type { ClientTool, RunTerms, runResult } from '../wire/run.ts';
-import type { newSession, session } from '../wire/session.ts';
-import type { sessionToken } from '../wire/token.ts';
+import type { changeBody, newSession, session } from '../wire/session.ts';
+import type { sessionToken, tokenBody } from '../wire/token.ts';
 import type { Amount, Limit } from './budget.ts';
 import type { FileDownload, FilePage, FilePageQuery, FileRequest, IfMatch, WrittenFile } from './file-api.ts';
 import type { DecisionLinks, LinkedCall, LinkRequest } from './link-api.ts';
@@ -54,7 +54,6 @@ export interface Input {
 	readonly sender?: string;
 	/** The people whose messages led to it, if its sender only passes it on. */
 	readonly askers?: readonly Actor[];
-	/** The default is `http`. */
 	readonly transport?: string;
 	/** The call of the question that it answers, or of the child whose question it is. */
 	readonly callId?: string;
@@ -120,11 +119,9 @@ export interface CreateInput {
 	readonly user?: string;
 	/** The actor who creates it, and makes its first token. */
 	readonly by?: Actor;
-	/** Runlet itself has none. */
 	readonly role?: Role;
 	/** The holder of its first token. The default is the user. */
 	readonly for?: string;
-	/** The default is the agent's budget. */
 	readonly budget?: Limit;
 	/** Milliseconds from the last activity to the removal. */
 	readonly expiresAfterMs?: number;
@@ -165,7 +162,6 @@ export type RunOutcome = {
 	readonly isReplay?: boolean;
 } & (
 	| RunStream
-	/** `created` is the new session, if the run began with it. */
 	| { readonly kind: 'result'; readonly result: RunResult; readonly created?: NewSession }
 	| { readonly kind: 'completion'; readonly completion: Completion }
 	| { readonly kind: 'failed'; readonly error: Failure }
@@ -173,7 +169,6 @@ export type RunOutcome = {
 	| { readonly kind: 'session'; readonly session: SessionState | NewSession }
 );
 
-/** In the protocol of the request. */
 export interface RunStream {
 	readonly kind: 'stream';
 	readonly stream: Bytes;
@@ -240,7 +235,6 @@ export interface SessionApi {
 	export(caller: Caller, form: 'json' | 'ndjson', at?: number): Promise<RpcResult<Bytes>>;
 	/** Imports all lines, or none. */
 	import(owner: ImportOwner, lines: Bytes): Promise<RpcResult<NewSession>>;
-	/** Sorted by path. */
 	files(caller: Caller, page: FilePageQuery): Promise<RpcResult<FilePage>>;
 	readFile(caller: Caller, path: string, request: FileRequest): Promise<RpcResult<FileDownload>>;
 	/** Replaces the file at the path. Throws `precondition_failed` if the condition does not hold. */
@@ -265,23 +259,12 @@ export interface PageQuery {
 
 export interface SessionNamespace {
 	newUniqueId(): DurableObjectId;
-	/** The same name has the same id. */
 	idFromName(name: string): DurableObjectId;
 	/** Throws for a text that is no id of this namespace. */
 	idFromString(id: string): DurableObjectId;
 	get(id: DurableObjectId): SessionApi;
 }
 
-export interface SessionChange {
-	readonly budget?: Limit;
-	readonly title?: string;
-}
+export type SessionChange = Shown<typeof changeBody>;
 
-export interface TokenRequest {
-	readonly expiresInSeconds?: number;
-	readonly scopes?: readonly TokenScope[];
-	/** The default is the user of the session. */
-	readonly for?: string;
-	/** The request fails if the session has another user. */
-	readonly user?: string;
-}
+export type TokenRequest = Shown<typeof tokenBody>;

@@ -33,7 +33,6 @@ export async function findAgentProblems(agent: Agent, setup: Setup): Promise<rea
 	return [...findModelProblems(agent, setup), ...checks, ...(await findMissingSkills(agent, setup))];
 }
 
-/** Converts the error of a check. */
 export function toProblem(where: string, error: unknown, message = toMessageText(error)): Problem {
 	const unset = error instanceof RunletError ? findVariable(error) : undefined;
 	return { where, message, ...(unset !== undefined && /not set|: set /.test(message) && { unset }) };

@@ -29,7 +29,6 @@ export function createApprovalRoutes({ agents }: Pick<Runtime, 'agents'>) {
 
 type Entry = WaitingEntry & { readonly owner?: string };
 
-/** The oldest first. */
 async function listWaiting(directories: DirectoryNamespace, owners: readonly string[], page: WaitingQuery) {
 	const found = await askOwners(owners, page.limit, {
 		ask: (owner) => askDirectory(directories, owner, (directory) => directory.listWaiting(page)),

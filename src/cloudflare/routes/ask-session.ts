@@ -24,7 +24,6 @@ export async function askSession<T>(
 	return takeValue(await reach(() => ask(sessions.get(id)), { what: 'This session', isSafe, timeoutMs }));
 }
 
-/** Returns the caller of the session in the path. */
 export function findCaller(c: Context<RouteEnv>): Caller {
 	return { ...getCaller(c, c.req.param('id') ?? ''), deadline: Date.now() + limitMs };
 }

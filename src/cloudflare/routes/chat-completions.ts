@@ -113,7 +113,6 @@ function createHandling(c: Context<RouteEnv>, body: CompletionRequest, { outputS
 
 interface Place {
 	readonly id: DurableObjectId;
-	/** Whether the session may be created. */
 	readonly isNew: boolean;
 	/** Whether the request may be retried and nothing would lead the retry to this session. */
 	readonly isUnknown?: boolean;

@@ -1,8 +1,7 @@
 /** What `import { schedules } from 'runlet/cloudflare/schedules'` gives: `createRunlet({ agents, plugins: [schedules] })`. */
 
 import type { Plugin } from '../plugin.ts';
-import { armSchedules } from './arm.ts';
-import { assertSchedules } from './assert.ts';
+import { armSchedules, assertSchedules } from './arm.ts';
 import { scheduleRoutes } from './routes.ts';
 import { OwnerScheduler } from './scheduler.ts';
 import { createWakeups } from './wakeups.ts';

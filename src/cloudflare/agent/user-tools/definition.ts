@@ -97,7 +97,6 @@ function listTexts(value: unknown): readonly string[] {
 	return isRecord(value) ? Object.entries(value).flatMap(([name, inner]) => [name, ...listTexts(inner)]) : [];
 }
 
-/** Makes the fields of the URL required. */
 export function requireFields(schema: JsonSchema, fields: readonly string[]): JsonSchema {
 	const required = Array.isArray(schema.required) ? schema.required : [];
 	const missing = fields.filter((field) => !required.includes(field));

@@ -9,7 +9,6 @@ const reserved =
 
 const reference = /\$\{([^}]*)\}/g;
 
-/** Lists the names of secrets in headers, or in other texts. */
 export function listSecretNames(headers: Readonly<Record<string, string>>): ReadonlySet<string> {
 	return new Set(
 		Object.values(headers).flatMap((value) => [...value.matchAll(reference)].map(([, name = '']) => name)),
@@ -80,7 +79,6 @@ export function fillHeaders(
 	);
 }
 
-/** Creates the error for a field of a tool or a server. */
 export function createRefusal(field: string, what: string): RunletError {
 	return createFieldError('invalid_request', field, `${what}.`);
 }

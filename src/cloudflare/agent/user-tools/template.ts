@@ -2,9 +2,7 @@ import { createFieldError, RunletError } from '../../../core/base/errors.ts';
 import { assertPublicUrl } from '../../../core/base/public-fetch.ts';
 import { createRefusal } from './headers.ts';
 
-/** A URL with fields of the input. */
 export interface Template {
-	/** Each once. */
 	readonly fields: readonly string[];
 	/** Fills and encodes the fields. Throws `invalid_argument` for a value that is no scalar, or leads to another path. */
 	fill(values: Readonly<Record<string, unknown>>): URL;

@@ -67,7 +67,6 @@ interface UserRequest {
 	readonly body?: string;
 }
 
-/** Puts the input into the URL, the query or a JSON body. */
 function createRequest(
 	{ url, method }: StoredTool,
 	input: Readonly<Record<string, unknown>>,

@@ -1,4 +1,4 @@
-import type { CallToolResult, ContentBlock } from '@modelcontextprotocol/server';
+import type { CallToolResult, ContentBlock, ServerContext } from '@modelcontextprotocol/server';
 import { truncateText } from '../../../core/base/text.ts';
 import type { MessagePart } from '../../../core/chat/index.ts';
 import { checkOutput } from '../../../core/tool/schema.ts';
@@ -45,4 +45,20 @@ function toContentBlock({ kind, text = '', mime, data, url, name }: MessagePart,
 	if (kind === 'audio') return { type: 'audio', data, mimeType: mime ?? 'audio/wav' };
 	const uri = `attachment:///${encodeURIComponent(title)}`;
 	return { type: 'resource', resource: { uri, blob: data, ...(mime && { mimeType: mime }) } };
+}
+
+/** Reports the progress of a request. */
+export type Tell = (label: string, detail?: string) => Promise<void>;
+
+/** Reports notes of a tool as progress, if the client has asked for it, and as messages of the log. */
+export function createTell({ mcpReq }: ServerContext, tool: string): Tell {
+	const progressToken = mcpReq._meta?.progressToken;
+	let progress = 0;
+	return async (label, detail) => {
+		const message = detail === undefined ? label : `${label}: ${detail}`;
+		await mcpReq.log('info', message, tool);
+		if (progressToken === undefined) return;
+		progress++;
+		await mcpReq.notify({ method: 'notifications/progress', params: { progressToken, progress, message } });
+	};
 }

@@ -11,8 +11,7 @@ import type { Bytes } from '../../objects/result.ts';
 import type { Handling, RunOutcome, SessionState } from '../../objects/session-api.ts';
 import { askClient, type ClientQuestion, canElicit, readAnswer, toAnswerKind } from './elicit.ts';
 import { createInvalid } from './failure.ts';
-import { createTell, type Tell } from './progress.ts';
-import { textResult } from './result.ts';
+import { createTell, type Tell, textResult } from './result.ts';
 import type { RunShown, RunTool } from './run-tools.ts';
 import type { ServedAgent, ServedSession } from './served.ts';
 

@@ -12,8 +12,7 @@ import { createTooLongToShow, isTooLongToShow } from '../../agent/arguments.ts';
 import { type ListedTool, type OutsideEnd, type OutsideLine, readLines } from '../../objects/outside-call.ts';
 import { type AnswerKind, askClient, canElicit, readAnswer, toAnswerKey, toAnswerKind } from './elicit.ts';
 import { createInvalid } from './failure.ts';
-import { createTell } from './progress.ts';
-import { textResult, toCallResult } from './result.ts';
+import { createTell, textResult, toCallResult } from './result.ts';
 import { MissingRequiredClientCapabilityError } from './sdk.ts';
 import type { ServedAgent, ServedSession } from './served.ts';
 

@@ -13,7 +13,6 @@ export interface Listed {
 	readonly user?: string;
 	readonly title?: string;
 	readonly createdAt: number;
-	/** The order of the list. */
 	readonly activeAt: number;
 }
 
@@ -71,7 +70,6 @@ export interface DirectoryApi extends RegistryApi, ScheduleApi {
 /** The name of the directory of owners. No owner can have it. */
 export const everybody = '*';
 
-/** By owner. */
 export interface DirectoryNamespace {
 	idFromName(owner: string): DurableObjectId;
 	get(id: DurableObjectId): DirectoryApi;
@@ -92,7 +90,6 @@ export function createCursor({ activeAt, id }: Pick<Listed, 'activeAt' | 'id'>):
 	return `${activeAt}.${id}`;
 }
 
-/** Throws `invalid_request` for another text. */
 export function parseCursor(text: string): Pick<Listed, 'activeAt' | 'id'> {
 	const [, activeAt, id] = sessionCursor.exec(text) ?? [];
 	if (activeAt === undefined || id === undefined) throw createNoSuchCursor();

@@ -22,7 +22,6 @@ import type { WaitingPage, WaitingQuery } from './wait.ts';
 export interface DirectoryOptions {
 	/** Throws `not_configured` if the directories are not bound. */
 	readonly directories: () => DirectoryNamespace;
-	/** The clock, in milliseconds since 1970. */
 	readonly now?: () => number;
 	/** Missing if the Worker has no schedules. */
 	readonly openSchedules?: (at: { readonly storage: DurableObjectStorage; readonly now: () => number }) => Scheduler;

@@ -33,18 +33,15 @@ export interface EntryChange extends Pick<Entry, 'name' | 'definition' | 'sealed
 	readonly kind: EntryKind;
 	/** The replaced version. Missing for a new name. */
 	readonly replaces?: string;
-	/** The most entries of the kind. */
 	readonly most: number;
 }
 
 /** `changed`: another change came first. `full`: there are too many entries. */
 export type EntryOutcome = 'stored' | 'changed' | 'full';
 
-/** By kind and name. */
 export interface RegistryApi {
 	putEntry(change: EntryChange): Promise<EntryOutcome>;
 	getEntry(kind: EntryKind, name: string): Promise<Entry | undefined>;
-	/** By name. */
 	listEntries(kind: EntryKind): Promise<Entry[]>;
 	/** Returns whether there was an entry. */
 	removeEntry(kind: EntryKind, name: string): Promise<boolean>;

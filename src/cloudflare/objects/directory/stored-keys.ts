@@ -7,7 +7,6 @@ const freshMs = 30_000;
 /** Milliseconds while their object cannot be reached: a revoked key opens nothing after a minute. */
 const mostStaleMs = 60_000;
 
-/** The most keys of an owner, and of a drawer. */
 const mostOfOwner = 1_000;
 const mostInDrawer = 2_000;
 /** The first characters of key ids. Each has a drawer. */
@@ -46,12 +45,10 @@ export class StoredKeys {
 		return this.#refresh(owner);
 	}
 
-	/** Returns the key of the last reading. */
 	find(id: string): KeyRecord | undefined {
 		return this.#read.get(toDrawer(id))?.keys.get(id);
 	}
 
-	/** Returns the keys of the last reading. */
 	listOfOwner(owner: string): readonly KeyRecord[] {
 		return [...(this.#read.get(owner)?.keys.values() ?? [])];
 	}

@@ -74,7 +74,6 @@ interface Waiter {
 	readonly user: string | null;
 }
 
-/** Throws `invalid_request` for another text. */
 function parseCursor(text: string | undefined): readonly [since: number, session: string, place: number] {
 	if (text === undefined) return [-1, '', -1];
 	const [, since, session, place] = waitingCursor.exec(text) ?? [];

@@ -1,6 +1,5 @@
 /** Times are milliseconds since 1970. */
 export interface Wait {
-	/** The start of the waiting. */
 	readonly since: number;
 	readonly calls: readonly WaitedCall[];
 }

@@ -10,7 +10,6 @@ const nearlySpent = 80;
 
 export interface Spending {
 	readonly scope: BudgetScope;
-	/** The day of the spending. */
 	readonly day: number;
 	readonly user?: string;
 	readonly limit: Limit;
@@ -65,7 +64,6 @@ export class AlertRows {
 		this.#known = { owner, limit };
 	}
 
-	/** Stores an alert for each receiver and each share that was passed. */
 	note({ scope, day, user, limit, spent, amount, isOver = false }: Spending, receivers: readonly string[]): void {
 		const owner = this.known?.owner;
 		if (owner === undefined || !isBounded(limit)) return;
@@ -91,7 +89,6 @@ export class AlertRows {
 		this.#storage.sql.exec('DELETE FROM alert WHERE day > 0 AND day < ?', today - keptDays);
 	}
 
-	/** Oldest first. */
 	listDue(now: number, most: number): readonly OutgoingAlert[] {
 		type Row = { id: string; receiver: string; body: string; failed: number };
 		const query = 'SELECT id, receiver, body, failed FROM outgoing WHERE due_at <= ? ORDER BY due_at LIMIT ?';
@@ -99,7 +96,6 @@ export class AlertRows {
 		return rows.map(({ body, ...row }) => ({ ...row, alert: v.parse(alertSchema, JSON.parse(body)) }));
 	}
 
-	/** Returns the time of the next attempt. */
 	nextAt(): number | undefined {
 		const { at } = this.#storage.sql.exec<{ at: number | null }>('SELECT MIN(due_at) AS at FROM outgoing').one();
 		return at ?? undefined;

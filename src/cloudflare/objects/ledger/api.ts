@@ -22,14 +22,12 @@ export interface LeaseRequest {
 	readonly id: string;
 	/** The cost of the next request. It is infinite without a known bound: above every cap, and 0 without a cap. */
 	readonly amount: Amount;
-	/** Of the owner's day. */
 	readonly limit: Limit;
 	/** Reserved instead while there is plenty. */
 	readonly whole?: Amount;
 	/** Missing if the reply may not be shorter. */
 	readonly reply?: ReplyCost;
 	readonly user?: string;
-	/** Facts for alerts. */
 	readonly about?: LeaseFacts;
 	/** Costs of earlier leases. They are settled first, even if the request is refused. */
 	readonly owed?: readonly Cost[];
@@ -43,7 +41,6 @@ export interface ReplyCost {
 	readonly model: string;
 	/** Without a reply. */
 	readonly input: Amount;
-	/** For each token of the reply. */
 	readonly perToken: Amount;
 }
 
@@ -53,7 +50,6 @@ export interface LeaseFacts {
 	readonly input: Amount;
 }
 
-/** The cost of all calls of a lease. */
 export interface Cost {
 	readonly id: string;
 	readonly amount: Amount;
@@ -101,7 +97,6 @@ export interface UserDay extends Day {
 	readonly user: string;
 }
 
-/** The last row of a page of `daysByUser`. */
 export type UserDayPlace = Pick<UserDay, 'day' | 'user'>;
 
 /** The caps of a UTC day and in total. A missing cap allows everything. */
@@ -164,13 +159,11 @@ export interface LedgerApi {
 /** The most rows of `daysByUser`. The next page begins after the last row. */
 export const daysByUserLimit = 1_000;
 
-/** By owner. */
 export interface LedgerNamespace {
 	idFromName(owner: string): DurableObjectId;
 	get(id: DurableObjectId): LedgerApi;
 }
 
-/** The ledger in errors. */
 const ledgerName = 'The ledger of this key';
 
 /** Every call may be repeated, because an id counts once. Its duration shows whether the ledger keeps up. */

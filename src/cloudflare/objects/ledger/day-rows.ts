@@ -15,7 +15,6 @@ export interface OpenLease {
 	readonly user?: string;
 }
 
-/** A day with its open leases. */
 interface OpenDay extends Totals {
 	readonly open: ReadonlyMap<string, OpenLease>;
 	/** The parts that are not in `part` yet. */
@@ -93,7 +92,6 @@ export class DayRows {
 		);
 	}
 
-	/** Finds a lease in the row of its day. */
 	findOpen(id: string): (OpenLease & { readonly day: number }) | undefined {
 		for (const { day, open } of this.#storage.sql.exec<DayRow>('SELECT * FROM day')) {
 			const lease = parseOpen(open).get(id);
@@ -111,7 +109,6 @@ export class DayRows {
 		return days.length > 0;
 	}
 
-	/** The days with spending since `first`, the newest first. */
 	list(first: number): Day[] {
 		const { sql } = this.#storage;
 		const days = sql.exec<DayRow>('SELECT * FROM day WHERE day >= ? ORDER BY day DESC', first).toArray();
@@ -126,7 +123,6 @@ export class DayRows {
 		return this.withUnpriced(all, first).toSorted((a, b) => (a.day < b.day ? 1 : -1));
 	}
 
-	/** Adds the tokens without a known price. */
 	withUnpriced(days: readonly Day[], first: number, user?: string): Day[] {
 		const unpriced = new Map(this.listParts([], first, user).map(({ day, unpricedTokens }) => [day, unpricedTokens]));
 		return days.map(({ day, spent, reserved }) => {

@@ -36,7 +36,6 @@ function isPlenty({ limit, spent, reserved }: BudgetState, amount: Amount): bool
 	return !exceedsLimit({ limit: toHalf(limit, spent), spent: nothing, reserved }, amount);
 }
 
-/** Half of the rest of a limit. */
 function toHalf({ tokens, usd }: Limit, spent: Amount): Limit {
 	return {
 		...(tokens !== undefined && { tokens: (tokens - spent.tokens) / 2 }),

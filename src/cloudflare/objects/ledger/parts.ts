@@ -23,10 +23,8 @@ const [longestName, mostUnits] = [128, 20];
 
 const removedAtOnce = 1_000;
 
-/** By `toKey`. */
 export type Parts = ReadonlyMap<string, SpentPart>;
 
-/** Adds parts to those of the same names. */
 export function addParts(all: Parts, more: Iterable<SpentPart>): Map<string, SpentPart> {
 	const sums = new Map(all);
 	for (const part of more) {
@@ -101,12 +99,10 @@ export function parseParts(text: string | null): readonly SpentPart[] {
 	return text === null ? [] : v.parse(v.array(stored), JSON.parse(text));
 }
 
-/** Whether the parts do not fit into the row of a day. */
 export function isFull(parts: Parts): boolean {
 	return parts.size > mostInRow;
 }
 
-/** Sums parts up by day and by some of their names. */
 export function groupParts(parts: Iterable<DayPart>, by: readonly PartField[]): DayPart[] {
 	const days = new Map<string, Map<string, SpentPart>>();
 	for (const { day, ...part } of parts) {

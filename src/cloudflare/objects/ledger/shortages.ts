@@ -48,7 +48,6 @@ export class Shortages {
 		dropOldest(this.#known, mostKnown);
 	}
 
-	/** Forgets a budget that allows requests again. */
 	forget(scope: BudgetScope, whose: Whose): void {
 		this.#known.delete(toKey(scope, whose));
 	}

@@ -24,7 +24,6 @@ export interface OutgoingAlert {
 	readonly id: string;
 	readonly receiver: string;
 	readonly alert: SpendingAlert;
-	/** The number of failed attempts. */
 	readonly failed: number;
 }
 

@@ -165,7 +165,6 @@ export class LedgerStore {
 		return budgetState(limit, spent, reserved);
 	}
 
-	/** Finds a lease whose day is kept. */
 	#call(id: string): Call | undefined {
 		type Row = { day: number; tokens: number; usd: number; settled: number; user: string | null };
 		const [row] = this.#storage.sql

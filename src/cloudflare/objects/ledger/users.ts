@@ -67,7 +67,6 @@ export class UserRows {
 		}
 	}
 
-	/** The days with spending since `first`, the newest first. */
 	days(user: string, first: number): Day[] {
 		return this.#storage.sql
 			.exec<Row>('SELECT * FROM user_day WHERE user = ? AND day >= ? ORDER BY day DESC', user, first)
@@ -76,7 +75,6 @@ export class UserRows {
 			.map(({ day, spent, reserved }) => ({ day, spent, reserved }));
 	}
 
-	/** The newest first. */
 	daysByUser(first: number, after?: UserDayPlace): UserDay[] {
 		const { sql } = this.#storage;
 		const rows =

@@ -4,13 +4,7 @@ import { reach, usualLimitMs } from '../reach.ts';
 import { type RpcResult, takeValue } from '../result.ts';
 
 /** A call of a session, or a request over HTTP. */
-export interface MemorySource {
-	readonly via: 'call' | 'http';
-	readonly agent?: string;
-	readonly sessionId?: string;
-	readonly runId?: string;
-	readonly callId?: string;
-}
+export type MemorySource = Shown<typeof shownMemory>['source'];
 
 /** Times are milliseconds since 1970. */
 export interface MemoryRecord {
@@ -23,7 +17,6 @@ export interface MemoryRecord {
 	readonly updatedAt: number;
 }
 
-/** Replaces the memory at its path. */
 export interface MemoryChange extends Pick<MemoryRecord, 'path' | 'text' | 'source'> {
 	/** The versions that it may replace; `*` for any. Without it the change may create. */
 	readonly ifMatch?: '*' | readonly string[];
@@ -35,7 +28,6 @@ export interface MemoryVector extends Pick<MemoryRecord, 'version'> {
 	readonly vector: readonly number[];
 }
 
-/** The vector of a query. */
 export interface NearQuery {
 	readonly model: string;
 	readonly vector: readonly number[];
@@ -54,9 +46,7 @@ export interface MemoryPage {
 	readonly cursor?: string;
 }
 
-/** The memories of an owner, or of one of its users. */
 export interface MemoryApi {
-	/** By path. */
 	list(page: { readonly cursor?: string; readonly limit: number }): Promise<MemoryPage>;
 	/** Memories with words of the query, or near to it. The best first. */
 	search(query: string, limit: number, near?: NearQuery): Promise<readonly MemoryRecord[]>;
@@ -84,7 +74,6 @@ export interface MemoryNamespace {
 	get(id: DurableObjectId): MemoryApi;
 }
 
-/** An owner, or one of its users. */
 export interface MemoryHolder {
 	readonly owner: string;
 	readonly user?: string;

@@ -51,14 +51,12 @@ export function joinRanks(rankings: readonly (readonly string[])[], limit: numbe
 		.map(([key]) => key);
 }
 
-/** Throws `too_large` for a text that is too long. */
 export function assertLength(text: string): void {
 	if (text.length <= longestMemory) return;
 	const most = `and a memory at most ${longestMemory}. Keep what matters, or split it over several paths.`;
 	throw createFieldError('too_large', 'text', `has ${text.length} characters, ${most}`);
 }
 
-/** Throws `too_large` for a person with too many memories, or too many characters. */
 export function assertTotal({ count, characters }: { readonly count: number; readonly characters: number }): void {
 	if (count > mostMemories) {
 		const remedy = 'Write into one that is there, or forget one first.';

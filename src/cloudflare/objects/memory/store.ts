@@ -144,7 +144,6 @@ export class MemoryStore {
 		return this.#hasTables ? this.#storage.sql.exec<Row>(query, ...values).toArray() : [];
 	}
 
-	/** Lists the memory at a path, and those below it. */
 	#listUnder(path: string): Row[] {
 		const query = 'SELECT * FROM memory WHERE path = ?1 OR substr(path, 1, length(?2)) = ?2 ORDER BY path';
 		return this.#read(query, path, `${path}/`);

@@ -14,7 +14,6 @@ export class MemoryVectors {
 		this.#sql = sql;
 	}
 
-	/** The newest first. */
 	listMissing(model: string, limit: number): readonly Pick<MemoryRecord, 'path' | 'version' | 'text'>[] {
 		return this.#sql
 			.exec<{ path: string; version: string; text: string }>(

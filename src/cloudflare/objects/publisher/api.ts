@@ -29,7 +29,6 @@ export interface PublisherApi {
 	check(): Promise<void>;
 }
 
-/** By the prefix in KV. */
 export interface PublisherNamespace {
 	idFromName(prefix: string): DurableObjectId;
 	get(id: DurableObjectId): PublisherApi;

@@ -6,7 +6,6 @@ import { PublisherStore } from './store.ts';
 import { SkillWriter } from './writer.ts';
 
 export interface PublisherOptions {
-	/** The namespace of the skills. */
 	readonly skills: SkillsNamespace;
 	/** Milliseconds for which its own copy counts after its last write. Two minutes if it is missing. */
 	readonly trustMs?: number;
