@@ -99,7 +99,7 @@ test('shows a message of another window and its run as it streams', async () => 
 	}
 });
 
-test('windows report changes to each other at once, and a window with another session reads only the list', async () => {
+test('reports changes to other windows at once, and reads only the list in a window with another session', async () => {
 	await stopTimers(there);
 	const id = await begin();
 	const asked: string[] = [];
@@ -203,7 +203,7 @@ test('shows an answer that another window gives to a question, and its run', asy
 	expect(await there.locator('.call').getAttribute('data-state')).toBe('done');
 });
 
-test('a message that another window edits replaces the conversation after it; drafts are kept', async () => {
+test('replaces the conversation after a message that another window edits, and keeps drafts', async () => {
 	await begin();
 	stage.play([text('Good evening.')]);
 	await there.getByRole('button', { name: 'Edit the message Hello.' }).click();

@@ -42,7 +42,7 @@ function draw(sources: readonly { readonly text: string; readonly sizes?: readon
 }
 const drawOne = async (text: string) => (await draw([{ text }]))[0] ?? '';
 
-test('draws tables, quotes, tasks and struck words', async () => {
+test('draws the blocks and the inline marks of Markdown', async () => {
 	expect(await drawOne('| a | b |\n|:-:|--:|\n| 1 | `2` |')).toBe(
 		'<div class="table" tabindex="0" role="region" aria-label="Table"><table><thead><tr><th class="center">a</th>' +
 			'<th class="right">b</th></tr></thead><tbody><tr><td class="center">1</td><td class="right"><code>2</code></td></tr></tbody></table></div>',
@@ -59,6 +59,13 @@ test('draws tables, quotes, tasks and struck words', async () => {
 	);
 	expect(await drawOne('1. one\n   - inner\n2. two')).toBe('<ol><li>one<ul><li>inner</li></ul></li><li>two</li></ol>');
 	expect(await drawOne('- one\n\n  more\n- two')).toBe('<ul><li>one<p>more</p></li><li>two</li></ul>');
+	expect(await drawOne('3. three\n4) four')).toBe('<ol start="3"><li>three</li></ol><ol start="4"><li>four</li></ol>');
+	expect(await drawOne('Some **bold**, *italic*, `code` and 2*3*4.\r\nMore.')).toBe(
+		'<p>Some <strong>bold</strong>, <em>italic</em>, <code>code</code> and 2*3*4.\nMore.</p>',
+	);
+	expect(await drawOne('```js\nconst a = `b`;\n\n# no title\n```\nlast')).toContain(
+		'<code data-language="js">const a = `b`;\n\n# no title</code></pre>',
+	);
 });
 
 test('shows formulas as text, and does not take prices for formulas', async () => {
@@ -80,7 +87,7 @@ test('shows images and HTML as text', async () => {
 
 test('draws any text the same however the stream is split', async () => {
 	const lines = [
-		...['# Title', 'Some **bold** and `code`.', '- one', '  - two', '  more', '1. first', '2) second', '', '', '***'],
+		...['# Title\r', 'Some **bold** and `code`.', '- one', '  - two', '  more', '1. first', '2) second', '', '', '***'],
 		...[
 			'| a | b |',
 			'|---|---|',
@@ -311,7 +318,7 @@ test('draws a streamed long block completely, and readably while it streams', as
 	expect(cut?.match(/<td>/g)).toHaveLength(1_800);
 });
 
-test('code has a language, a copy button and colours', async () => {
+test('shows code with its language, a copy button and colours', async () => {
 	const shown = await module.evaluate(async ({ createMarkdown }) => {
 		const root = document.createElement('div');
 		document.body.append(root);

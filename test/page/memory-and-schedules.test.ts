@@ -1,38 +1,17 @@
 /** The panels of what agents remember, and of what wakes them. */
 import { readFile } from 'node:fs/promises';
-import type { Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { beforeAll, beforeEach, expect, test } from 'vitest';
 import { createClient } from '../../src/client/index.ts';
-import { type Stage, startStage } from '../e2e/ui/stage.ts';
-import { type Browser, startBrowser, watchComplaints } from './browser.ts';
-import { startSite } from './site.ts';
+import { forgive, openPage, openStage, page, shoot, site, stage } from './setup.ts';
 
-let browser: Browser;
-let stage: Stage;
-let site: Awaited<ReturnType<typeof startSite>>;
-let page: Page;
-let complaints: string[];
 let client: ReturnType<typeof createClient>;
 
-beforeAll(async () => {
-	[browser, stage] = await Promise.all([startBrowser({ width: 1100, height: 700 }), startStage()]);
-	[site, page] = await Promise.all([startSite(stage.url), browser.openPage()]);
+openPage({ width: 1100, height: 700 });
+openStage();
+beforeAll(() => {
 	client = createClient(stage.url);
 });
-afterAll(async () => {
-	site?.close();
-	await Promise.all([browser?.close(), stage?.close()]);
-});
-
-beforeEach(async () => {
-	complaints = [];
-	await client.eraseMemories();
-	watchComplaints(page, complaints);
-});
-afterEach(async () => {
-	await browser.clearPage(page);
-	expect(complaints).toEqual([]);
-});
+beforeEach(() => client.eraseMemories());
 
 const card = (path: string) => page.locator('.card', { hasText: path });
 const open = async () => {
@@ -42,12 +21,7 @@ const open = async () => {
 const readPaths = () => page.locator('.card .title').allTextContents();
 const readTexts = async (holder = {}) =>
 	(await client.listMemories(holder)).memories.map(({ path, text }) => [path, text]);
-/** The browser reports each answer with an error. */
-const forgive = (status: number) => {
-	complaints = complaints.filter((line) => !line.includes(String(status)));
-};
-
-test('memories are found by words and by person, and shown as text', async () => {
+test('finds memories by words and by person, and shows them as text', async () => {
 	await client.putMemory('style.md', 'Likes <b>short</b> answers.');
 	await client.putMemory('food.md', 'Eats no meat.');
 	await client.putMemory('dog.md', 'Has a dog.', { user: 'ada' });
@@ -62,10 +36,10 @@ test('memories are found by words and by person, and shown as text', async () =>
 	await page.fill('[name=search]', '');
 	await page.fill('[name=user]', 'ada');
 	await expect.poll(readPaths).toEqual(['dog.md']);
-	if (process.env.SHOTS !== undefined) await page.screenshot({ path: `${process.env.SHOTS}/memory.png` });
+	await shoot('memory');
 });
 
-test('a memory is written, changed, downloaded, and deleted after a confirmation', async () => {
+test('writes, changes and downloads a memory, and deletes it after a confirmation', async () => {
 	await open();
 	await page.getByRole('button', { name: 'New…' }).click();
 	await page.getByLabel('Path').fill('projects/site.md');
@@ -92,7 +66,7 @@ test('a memory is written, changed, downloaded, and deleted after a confirmation
 	expect(await readTexts()).toEqual([]);
 });
 
-test('a conflicting change shows the other one, and replaces it only after a second save', async () => {
+test('shows a conflicting change, and replaces it only after a second save', async () => {
 	await client.putMemory('style.md', 'Short answers.');
 	await open();
 	await page.getByRole('button', { name: 'Edit style.md' }).click();
@@ -118,7 +92,7 @@ test('a conflicting change shows the other one, and replaces it only after a sec
 	for (const status of [404, 412]) forgive(status);
 });
 
-test('a new memory does not replace an existing one, and a deletion does not remove a changed one', async () => {
+test('does not replace an existing memory by a new memory, and does not delete a changed memory', async () => {
 	await client.putMemory('style.md', 'Short answers.');
 	await open();
 	await page.getByRole('button', { name: 'New…' }).click();
@@ -138,7 +112,7 @@ test('a new memory does not replace an existing one, and a deletion does not rem
 	forgive(412);
 });
 
-test('all memories of one person, and of nobody else, are erased after a confirmation', async () => {
+test('erases the memories of one person only, after a confirmation', async () => {
 	await client.putMemory('style.md', 'Short answers.');
 	await client.putMemory('dog.md', 'Has a dog.', { user: 'bob' });
 	await open();
@@ -151,7 +125,7 @@ test('all memories of one person, and of nobody else, are erased after a confirm
 	expect(await readTexts()).toEqual([['style.md', 'Short answers.']]);
 });
 
-test('a schedule that the page adds wakes a session until it is removed', async () => {
+test('adds schedules of a session, and removes them', async () => {
 	const { id: session } = await client.createSession({ agent: 'desk' });
 	await page.goto(`${site.url}/#/schedules`);
 	const timezone = await page.evaluate(() => Intl.DateTimeFormat().resolvedOptions().timeZone);
@@ -186,7 +160,7 @@ test('a schedule that the page adds wakes a session until it is removed', async 
 	await card('later')
 		.getByText(/^once, .* · next in/)
 		.waitFor();
-	if (process.env.SHOTS !== undefined) await page.screenshot({ path: `${process.env.SHOTS}/schedules.png` });
+	await shoot('schedules');
 	const nextAt = await page.evaluate((local) => new Date(local).toISOString(), at);
 	expect((await client.listSchedules({ session })).map((one) => one.nextAt)).toContain(nextAt);
 
@@ -198,7 +172,7 @@ test('a schedule that the page adds wakes a session until it is removed', async 
 	expect(await client.listSchedules({ session })).toEqual([]);
 });
 
-test('a schedule of an agent shows its last run, and cannot be removed on the page', async () => {
+test('shows the last run of an agent’s schedule, and no button that removes it', async () => {
 	const last = { at: '2026-01-01T09:00:00.000Z', outcome: 'skipped', reason: 'The day budget is spent.' };
 	const [ran, skipped] = [
 		{ id: 'a', name: 'digest', agent: 'desk', every: '1d', last: { at: last.at, outcome: 'ran', sessionId: 's1' } },

@@ -1,47 +1,31 @@
 import { readdir, readFile } from 'node:fs/promises';
-import type { Page, Route } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import type { Route } from 'playwright-core';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { createClient, type Message, type RunEvent, type TaskList } from '../../src/client/index.ts';
 import { hashKey, makeKey } from '../../src/cloudflare/auth/key.ts';
 import { startWorker } from '../bundle.ts';
 import { startSite } from '../core/toolboxes/web/server/site.ts';
 import { secretsKeys } from '../secrets-keys.ts';
-import { type Browser, startBrowser, watchComplaints } from './browser.ts';
 import { loadModule } from './module.ts';
 import { payloads, plain } from './payloads.ts';
 import { startProxy } from './proxy.ts';
+import { browser, complaints, forgive, openPage, page, readTexts, runEnds, say, sees, shoot } from './setup.ts';
 
-let browser: Browser;
-let page: Page;
-/** What the browser complained about or asked a stranger for: empty after each test, but for what the test expects. */
-let complaints: string[];
-
-beforeAll(async () => {
-	browser = await startBrowser();
-	page = await browser.openPage();
-});
-afterAll(() => browser?.close());
-
-beforeEach(async () => {
-	complaints = [];
-	watchComplaints(page, complaints);
+openPage();
+beforeEach(() => {
 	page.on('request', (request) => {
 		const { hostname, protocol } = new URL(request.url());
 		if (hostname !== '127.0.0.1' && protocol !== 'data:') complaints.push(`request to ${request.url()}`);
 	});
 });
-afterEach(async () => {
-	await browser.clearPage(page);
-	expect(complaints).toEqual([]);
-});
 
-/** Writes down every text that comes to where text becomes more: HTML, an address. Code the policy stops. */
+/** Records every text that the page gives to an API that parses HTML or opens an address. The policy stops code. */
 async function watchSinks(): Promise<void> {
 	const script = await page.addInitScript(wrapSinks);
 	onTestFinished(() => script.dispose());
 }
 
-/** Does so in the page. */
+/** Runs in the page. */
 function wrapSinks(): void {
 	const sinks: string[] = [];
 	Reflect.set(window, 'sinks', sinks);
@@ -78,23 +62,7 @@ function wrapSinks(): void {
 }
 
 const prose = () => page.locator('.prose').last();
-const sees = (selector: string, hasText: string | RegExp) => page.locator(selector, { hasText }).last().waitFor();
-const shotIn = process.env.SHOTS;
-const shoot = async (name: string) => {
-	if (shotIn === undefined) return;
-	for (const colorScheme of ['light', 'dark'] as const) {
-		await page.emulateMedia({ colorScheme });
-		await page.screenshot({ path: `${shotIn}/${name}-${colorScheme}.png` });
-	}
-};
-const runEnds = () => page.locator('#send').waitFor();
-const readTexts = (selector: string) => page.locator(selector).allTextContents();
 const readSessionId = () => page.url().split('#/sessions/')[1];
-
-async function say(text: string) {
-	await page.fill('#text', text);
-	await page.press('#text', 'Enter');
-}
 
 let server: Awaited<ReturnType<typeof startWorker>>;
 let proxy: Awaited<ReturnType<typeof startProxy>>;
@@ -116,7 +84,7 @@ async function publishSkills(url: string): Promise<void> {
 		await client.putSkill(name, await readFile(`skills/${name}/SKILL.md`, 'utf8'));
 }
 
-/** A sum that the demo model says back for seconds, piece by piece. */
+/** A sum that the demo model repeats in pieces, for seconds. */
 const terms = 120;
 const sum = Array(terms).fill(1).join(' + ');
 const longQuestion = `What is ${sum}?`;
@@ -138,7 +106,7 @@ describe('a chat', () => {
 		await page.locator('#welcome').waitFor();
 	});
 
-	test('an example is answered through a tool, and the tokens are counted', async () => {
+	test('answers an example through a tool, and counts the tokens', async () => {
 		await page.click('#examples >> text=What is 17 + 25?');
 		await sees('.prose', '42');
 		await runEnds();
@@ -150,7 +118,7 @@ describe('a chat', () => {
 		expect(await readTexts('.failure, .warning')).toEqual([]);
 	});
 
-	test('a run that was continued is shown once when its session is opened', async () => {
+	test('shows a continued run once when its session is opened', async () => {
 		const ask = async (path: string, method: string, body: object) => {
 			const init = { method, body: JSON.stringify(body), headers: { 'content-type': 'application/json' } };
 			return (await fetch(`${proxy.url}/v1/sessions${path}`, init)).headers.get('location') ?? '';
@@ -199,7 +167,7 @@ describe('a chat', () => {
 		for (const complaint of complaints.splice(0)) expect(complaint).toContain('net::ERR_');
 	});
 
-	test('stop ends the run on the server, and the chat goes on', async () => {
+	test('stops the run on the server, and continues the chat', async () => {
 		await say(longQuestion);
 		await textIsGrowing();
 		await page.click('#stop');
@@ -215,7 +183,7 @@ describe('a chat', () => {
 		expect(await readTexts('.failure, .warning')).toEqual([]);
 	});
 
-	test('a second message continues the session, a new chat starts another', async () => {
+	test('continues the session with a second message, and starts another session with a new chat', async () => {
 		await say('What is 17 + 25?');
 		await runEnds();
 		const first = page.url();
@@ -250,7 +218,7 @@ describe('a chat', () => {
 		expect(await page.inputValue('#agent')).toBe('support');
 	});
 
-	test('Enter sends, Shift+Enter starts a line', async () => {
+	test('sends a message by Enter, and starts a line by Shift+Enter', async () => {
 		await page.locator('#text').pressSequentially('one');
 		await page.press('#text', 'Shift+Enter');
 		await page.locator('#text').pressSequentially('two');
@@ -284,7 +252,7 @@ describe('a chat', () => {
 		for (const complaint of complaints.splice(0)) expect(complaint).toContain('net::ERR_');
 	});
 
-	test('Enter before the page is ready sends the message once it is, unless the person types on', async () => {
+	test('sends an early message once the page is ready, unless the person types on', async () => {
 		for (const more of ['', ' And 1 + 1?']) {
 			const { promise: mayGoOn, resolve: goOn } = Promise.withResolvers<void>();
 			await page.route('**/v1/agents', (route) => mayGoOn.then(() => route.continue()), { times: 1 });
@@ -361,11 +329,11 @@ describe('a chat', () => {
 		await page.fill('.open-call input', 'receipt 2');
 		await page.click('.open-call button:last-of-type');
 		await sees('.failure', 'Somebody has answered this meanwhile');
-		complaints = complaints.filter((text) => !text.includes('409'));
+		forgive(409);
 		expect(await page.locator('.open-call').count()).toBe(0);
 	});
 
-	test('an empty chat offers the examples of the chosen agent, and a click sends one', async () => {
+	test('offers the examples of the chosen agent, and sends an example by a click', async () => {
 		const offered = () => readTexts('#examples button');
 		const { agents } = JSON.parse(await (await fetch(`${server.url}/v1/agents`)).text());
 		expect(agents.length).toBeGreaterThan(1);
@@ -483,7 +451,7 @@ describe('the agent coder', () => {
 	});
 });
 
-test('the agent researcher reads two pages of a site, and its report can be downloaded', async () => {
+test('the agent researcher reads two pages of a site, and writes a report for download', async () => {
 	const site = await startSite();
 	try {
 		await page.goto(server.url);
@@ -519,7 +487,7 @@ describe('the panels', () => {
 	};
 	const markdown = (text: string) => `---\nname: page-manners\ndescription: How a page behaves.\n---\n\n${text}\n`;
 
-	test('skills are published, found, edited and removed; a conflicting change is shown', async () => {
+	test('publishes, finds, edits and removes skills, and shows a conflicting change', async () => {
 		await openPanel('Skills');
 		await page.click('text=Publish a skill');
 		await page.fill('.adding textarea', 'no skill');
@@ -545,12 +513,12 @@ describe('the panels', () => {
 		await text.fill(markdown('Be late.'));
 		await card('page-manners').getByRole('button', { name: 'Save' }).click();
 		await sees('.card .failure', 'If-Match');
-		complaints = complaints.filter((line) => !line.includes('412'));
+		forgive(412);
 		expect(await (await fetch(path, { headers: { accept: 'text/markdown' } })).text()).toContain('Be bold.');
 		await removeCard('page-manners');
 	});
 
-	test('tools of an owner are defined and removed, and an error names its field', async () => {
+	test('defines and removes tools of an owner, and names the field of an error', async () => {
 		await openPanel('Tools');
 		await sees('.nothing', 'You have defined no tool.');
 		await page.click('text=Define a tool');
@@ -564,7 +532,7 @@ describe('the panels', () => {
 		await page.getByLabel('Secrets').fill('{"KEY":"very-secret"}');
 		await page.locator('.adding .primary').click();
 		await sees('.adding .failure', 'town');
-		complaints = complaints.filter((line) => !line.includes('400'));
+		forgive(400);
 		await page.getByLabel('URL').fill('https://api.example.com/weather?city={city}');
 		await page.locator('.adding .primary').click();
 		await card('page_weather').waitFor();
@@ -574,7 +542,7 @@ describe('the panels', () => {
 		await removeCard('page_weather');
 	});
 
-	test('MCP servers are added and removed, and an unreachable server is shown', async () => {
+	test('adds and removes MCP servers, and shows an unreachable server', async () => {
 		await openPanel('MCP servers');
 		await page.click('text=Add a server');
 		await page.getByLabel('Name', { exact: true }).fill('page-tracker');
@@ -587,7 +555,7 @@ describe('the panels', () => {
 		await removeCard('page-tracker');
 	});
 
-	test('spending shows the days of each owner, and an unknown price as unknown', async () => {
+	test('shows the spending of each owner by day, and an unknown price as unknown', async () => {
 		const firstRow = page.locator('.spending tbody tr').first();
 		await openPanel('Spending');
 		// The model of these tests is free.
@@ -694,7 +662,7 @@ describe('data from the server', () => {
 	const stop: RunEvent = { type: 'stop', reason: 'end_turn' };
 	const done: RunEvent = { type: 'done', text: '', usage: { inputTokens: 1200, outputTokens: 34, costUsd: 0.5 } };
 
-	test('reasoning, calls, notes, warnings and usage are shown', async () => {
+	test('shows reasoning, calls, notes, warnings and usage', async () => {
 		await open([
 			{ type: 'run.started', runId: 'r9', attempt: 1 },
 			{ type: 'reasoning', text: 'I have to ' },
@@ -907,7 +875,7 @@ describe('data from the server', () => {
 			'.question',
 			'The run waits for the result of refund.',
 		],
-	] as [RunEvent, string, string][])('a run that ends as $0 is told in words', async ([event, selector, words]) => {
+	] as [RunEvent, string, string][])('describes the end of a run: $2', async ([event, selector, words]) => {
 		await open([{ type: 'text', text: 'Half' }, event]);
 		expect(await readTexts('.prose')).toEqual(['Half']);
 		expect(await readTexts(selector)).toEqual([words]);
@@ -1036,7 +1004,7 @@ describe('the parts of the page', () => {
 		['paragraphs', '\n\n'],
 		['a single line', ' '],
 		['a block of code', '\n'],
-	] as const)('20,000 pieces of %s cost little', async ([kind, gap]) => {
+	] as const)('draws 20,000 pieces of %s in a short time', async ([kind, gap]) => {
 		const module = await loadModule<typeof import('../../src/page/chat/run-view.ts')>(page, 'chat/run-view');
 		const pieces = Array.from({ length: 20_000 }, (_, index) => `word${index}${index % 50 === 49 ? gap : ' '}`);
 		if (kind === 'a block of code') pieces.unshift('```\n');
@@ -1082,7 +1050,7 @@ describe('the parts of the page', () => {
 		expect(sizes).toEqual([['dot', 1, true]]);
 	});
 
-	test('a link shows its host if its label names another host', async () => {
+	test('shows the host of a link whose label names another host', async () => {
 		const module = await loadModule<typeof import('../../src/page/markdown/markdown.ts')>(page, 'markdown/markdown');
 		const drawn = (sources: readonly string[]) =>
 			module.evaluate(({ createMarkdown }, sources) => {
@@ -1167,40 +1135,10 @@ describe('the parts of the page', () => {
 		const plainText = 'ab'.repeat(turning.length);
 		expect([texts, shown]).toEqual([`${plainText} ${plainText} ${plainText}${plainText}`, plainText]);
 	});
-
-	test('Markdown looks the same however the stream is split', async () => {
-		const module = await loadModule<typeof import('../../src/page/markdown/markdown.ts')>(page, 'markdown/markdown');
-		const same = await module.evaluate(({ createMarkdown }) => {
-			const source = [
-				'# A *title*\r\n\r\nSome **bold**, *italic*, `code` and 2*3*4.\nA second line with https://example.com/a.',
-				'\n\n- one\n- two\n  more of two\n  - nested\n\n3. three\n4) four\n\n```js\nconst a = `b`;\n\n# no title\n```\n',
-				`last ${'long '.repeat(600)}**line**\n[label](https://example.com/b) ![image](https://example.com/c)`,
-			].join('');
-			function draw(sizes: number[]) {
-				const root = document.createElement('div');
-				const markdown = createMarkdown(root);
-				let from = 0;
-				for (let step = 0; from < source.length; step += 1) {
-					const size = sizes[step % sizes.length] ?? 1;
-					markdown.write(source.slice(from, from + size));
-					markdown.flush();
-					from += size;
-				}
-				markdown.end();
-				return root.innerHTML;
-			}
-			const whole = draw([source.length]);
-			return { whole, cut: [[1], [2, 3], [7], [1, 40, 3], [500]].map((sizes) => draw(sizes) === whole) };
-		});
-		expect(same.cut).toEqual([true, true, true, true, true]);
-		expect(same.whole).toContain('<strong>bold</strong>, <em>italic</em>, <code>code</code> and 2*3*4.');
-		expect(same.whole).toContain('<ol start="3"><li>three</li></ol><ol start="4"><li>four</li></ol>');
-		expect(same.whole).toContain('<code data-language="js">const a = `b`;\n\n# no title</code></pre>');
-	});
 });
 
 describe('a server that requires a key', () => {
-	test('gets the key that a person enters in this tab', async () => {
+	test('gets the key that a person enters, in this tab only', async () => {
 		const { key, id } = makeKey();
 		const keyed = await startWorker({ API_KEYS: JSON.stringify([{ id, hash: await hashKey(key) }]) });
 		try {

@@ -1,56 +1,18 @@
 /** The menu of the page and its panels: the inbox, and the sessions. */
 import { readFile } from 'node:fs/promises';
 import { gzipSync } from 'node:zlib';
-import type { Page, Route } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { call, type Stage, startStage, text } from '../e2e/ui/stage.ts';
+import type { Route } from 'playwright-core';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { call, text } from '../e2e/ui/stage.ts';
 import { findBarriers } from './barriers.ts';
-import { type Browser, startBrowser, watchComplaints } from './browser.ts';
-import { startSite } from './site.ts';
+import { forgive, openChat, openPage, openStage, page, readTexts, say, sees, shoot, site, stage } from './setup.ts';
 
-let browser: Browser;
-let stage: Stage;
-let site: Awaited<ReturnType<typeof startSite>>;
-let page: Page;
-let complaints: string[];
+openPage({ width: 1100, height: 700 });
+openStage();
+beforeEach(openChat);
 
-beforeAll(async () => {
-	[browser, stage] = await Promise.all([startBrowser({ width: 1100, height: 700 }), startStage()]);
-	[site, page] = await Promise.all([startSite(stage.url), browser.openPage()]);
-});
-afterAll(async () => {
-	site?.close();
-	await Promise.all([browser?.close(), stage?.close()]);
-});
-
-beforeEach(async () => {
-	complaints = [];
-	watchComplaints(page, complaints);
-	await page.goto(site.url);
-	await page.locator('#welcome').waitFor();
-});
-afterEach(async () => {
-	await browser.clearPage(page);
-	expect(complaints).toEqual([]);
-});
-
-const sees = (selector: string, hasText: string | RegExp) => page.locator(selector, { hasText }).last().waitFor();
 const isGone = (selector: string, hasText: string | RegExp) =>
 	page.locator(selector, { hasText }).first().waitFor({ state: 'detached' });
-const readTexts = (selector: string) => page.locator(selector).allTextContents();
-const shotIn = process.env.SHOTS;
-const shoot = async (name: string) => {
-	if (shotIn === undefined) return;
-	for (const colorScheme of ['light', 'dark'] as const) {
-		await page.emulateMedia({ colorScheme });
-		await page.screenshot({ path: `${shotIn}/${name}-${colorScheme}.png` });
-	}
-};
-
-async function say(message: string) {
-	await page.fill('#text', message);
-	await page.press('#text', 'Enter');
-}
 
 /** Has a session whose run waits for somebody, or has ended; gives its id. */
 async function start(message: string, agent = 'desk'): Promise<string> {
@@ -148,7 +110,7 @@ describe('the inbox', () => {
 		await card.getByText('Denied.').waitFor();
 		await expect.poll(() => readStatus(id)).toBe('completed');
 		expect(JSON.stringify(sent)).toContain('too much');
-		complaints = complaints.filter((line) => !line.includes('400'));
+		forgive(400);
 	});
 
 	test('shows the long arguments of a child’s call completely', async () => {
@@ -301,7 +263,7 @@ describe('the inbox', () => {
 			expect(await card(title).locator('.open-call > p').allTextContents()).toEqual(left);
 		}
 		await shoot('inbox-too-late');
-		complaints = complaints.filter((line) => !line.includes('409'));
+		forgive(409);
 		expect(await card('Pay first.').locator('.notice').textContent()).toBe('Nothing waits here any more.');
 		const sent = stage.play([text('Then not.')]);
 		await card('Pay twice.').getByRole('button', { name: 'Deny' }).click();
@@ -625,7 +587,7 @@ describe('/docs', () => {
 		await read.getByLabel(/^id/).fill('../agents');
 		await read.getByRole('button', { name: 'Send' }).click();
 		await read.locator('.status-4', { hasText: '404' }).waitFor();
-		complaints = complaints.filter((line) => !line.includes('404'));
+		forgive(404);
 		expect(await page.evaluate(() => sessionStorage.length + localStorage.length)).toBe(0);
 		await shoot('docs');
 		// Of articles of one kind a few are enough.
@@ -644,7 +606,7 @@ describe('/docs', () => {
 	});
 });
 
-test('an expanded conversation and the forms for memories and schedules have no serious accessibility barrier', async () => {
+test('expanded conversations and forms have no serious accessibility barrier', async () => {
 	const markdown =
 		'# Title\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```ts\nconst a = "b"; // c\n```\n\n> quote `code`\n\n- [x] done';
 	stage.play([

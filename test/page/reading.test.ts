@@ -1,31 +1,15 @@
 /** Reading a chat: a long history, an answer that streams in, a page that is opened again. */
-import type { Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
-import { type OpenTurn, type Stage, startStage, text } from '../e2e/ui/stage.ts';
-import { type Browser, startBrowser } from './browser.ts';
-import { startSite } from './site.ts';
+import { beforeEach, expect, onTestFinished, test } from 'vitest';
+import { type OpenTurn, text } from '../e2e/ui/stage.ts';
+import { openChat, openPage, openStage, page, readTexts, say as sayHere, sees, site, stage } from './setup.ts';
 
-let browser: Browser;
-let stage: Stage;
-let site: Awaited<ReturnType<typeof startSite>>;
-let page: Page;
+openPage({ width: 900, height: 600 });
+openStage();
+beforeEach(openChat);
 
-beforeAll(async () => {
-	[browser, stage] = await Promise.all([startBrowser({ width: 900, height: 600 }), startStage()]);
-	[site, page] = await Promise.all([startSite(stage.url), browser.openPage()]);
-});
-afterAll(async () => {
-	site?.close();
-	await Promise.all([browser?.close(), stage?.close()]);
-});
-beforeEach(async () => {
-	await page.goto(site.url);
-	await page.locator('#welcome').waitFor();
-});
-afterEach(() => browser.clearPage(page));
-
-const readTexts = (selector: string) => page.locator(selector).allTextContents();
-const sees = (selector: string, hasText: string | RegExp) => page.locator(selector, { hasText }).last().waitFor();
+/** The pixels below the visible part of the conversation. */
+const distance = () =>
+	page.locator('#scroller').evaluate((node) => node.scrollHeight - node.scrollTop - node.clientHeight);
 
 async function post(path: string, body: string, type: string) {
 	const answer = await fetch(`${stage.url}/v1/sessions${path}`, {
@@ -67,15 +51,13 @@ async function makeHistory(runs: number, calling: number, toAnswer = (at: number
 	return made.id;
 }
 
-test('a long history opens at its end, and loads earlier messages while the reader scrolls, without a jump', async () => {
+test('opens a long history at its end, and loads earlier messages without a jump', async () => {
 	const id = await makeHistory(100, 80);
 	await page.goto(`${site.url}/#/sessions/${id}`);
 	await sees('.prose', 'Answer 99.');
 	const first = await readTexts('.message');
 	expect(first.length).toBeLessThanOrEqual(60);
 	expect(first.at(-1)).toBe('You: Question 99?');
-	const distance = () =>
-		page.locator('#scroller').evaluate((node) => node.scrollHeight - node.scrollTop - node.clientHeight);
 	expect(await distance()).toBeLessThan(4);
 
 	// The reader goes up; what is seen stays where it is while older messages come in front of it.
@@ -103,14 +85,12 @@ test('a long history opens at its end, and loads earlier messages while the read
 	expect(await readTexts('.call[data-state="done"] .answer')).toEqual(places);
 });
 
-test('a history of long answers opens at its end, and draws each answer completely', async () => {
+test('opens a history of long answers at its end, and draws each answer completely', async () => {
 	const id = await makeHistory(3, -1, (at) => `${`- item of **${at}**\n`.repeat(3_000)}\nThe end of ${at}.`);
 	await page.goto(`${site.url}/#/sessions/${id}`);
 	for (const at of [2, 1, 0]) await sees('.prose', `The end of ${at}.`);
 	await expect.poll(() => page.locator('#transcript').getAttribute('aria-busy')).toBe(null);
 	expect(await page.locator('li > strong').count()).toBe(9_000);
-	const distance = () =>
-		page.locator('#scroller').evaluate((node) => node.scrollHeight - node.scrollTop - node.clientHeight);
 	await expect.poll(distance).toBeLessThan(4);
 });
 
@@ -131,7 +111,6 @@ test('keeps the scroll position at the end when a block shrinks', async () => {
 			}
 		}, heights);
 	const scroller = page.locator('#scroller');
-	const distance = () => scroller.evaluate((node) => node.scrollHeight - node.scrollTop - node.clientHeight);
 	await setHeights(5_000, 1_000, 0);
 	await scroller.evaluate((node) => node.scrollTo({ top: node.scrollHeight }));
 	await expect.poll(distance).toBeLessThan(4);
@@ -156,17 +135,14 @@ async function openAnswer(question: string): Promise<OpenTurn & { readonly end: 
 		ready.resolve(turn);
 		await over.promise;
 	});
-	await page.fill('#text', question);
-	await page.press('#text', 'Enter');
+	await sayHere(question);
 	return { ...(await ready.promise), end: () => over.resolve() };
 }
 
-test('an answer that grows does not move a reader who has scrolled up, and stays in view for a reader at its end', async () => {
+test('keeps a growing answer in view, and does not move a reader who has scrolled up', async () => {
 	const { say, end } = await openAnswer('Write a lot.');
 	for (let n = 0; n < 60; n += 1) say(...blocks(n).map(text));
 	await sees('.prose code', 'const a = 59;');
-	const distance = () =>
-		page.locator('#scroller').evaluate((node) => node.scrollHeight - node.scrollTop - node.clientHeight);
 	await expect.poll(distance).toBeLessThan(4);
 	// What is far above is not laid out.
 	expect(
@@ -208,7 +184,7 @@ test('an answer that grows does not move a reader who has scrolled up, and stays
 	expect((await readTexts('.prose code')).filter((code) => code.startsWith('const a'))).toHaveLength(120);
 });
 
-test('a reload during an answer shows it growing, without repeated or vanishing text', async () => {
+test('shows a growing answer after a reload, without repeated or vanishing text', async () => {
 	const { say, end } = await openAnswer('Count.');
 	for (let n = 0; n < 20; n += 1) say(text(paragraph(n)));
 	await sees('.prose', 'Paragraph 19');

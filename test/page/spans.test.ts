@@ -54,7 +54,7 @@ test('a turn starts before its message by the model’s latency, and its calls e
 	expect(run?.usage).toEqual({ inputTokens: 20, outputTokens: 4, costUsd: 1 });
 });
 
-test('a provider’s tool is within its turn, and its cost is in the run', () => {
+test('a provider’s tool is within its turn, and the run has its cost', () => {
 	const [said, thought] = [say(0, 'Go.'), think(500, 400)];
 	if (thought.role !== 'assistant' || thought.turn === undefined) throw new Error('no turn');
 	const call = { id: 's1', name: 'web_search', output: [] };
@@ -90,7 +90,7 @@ test('calls without a result, or else the next turn, have no end during a run', 
 	expect(show(state('cancelled'), messages)[0]?.at(-1)).toBe('1 tool-a 500- left');
 });
 
-test('a call that a person answers a day later is in both runs, and the wait is in neither', () => {
+test('a call that a person answers a day later is in both runs, without the wait', () => {
 	const day = 86_400_000;
 	const messages = [say(0, 'Go.'), think(500, 500, ['a']), answer(day, 'a', 'r2'), think(day + 300, 200, [], 'r2')];
 	expect(show(state('completed', 'r2'), messages)).toEqual([
@@ -136,7 +136,7 @@ function serve(stored: Readonly<Record<string, readonly Message[]>>, sessions: r
 	return { asked, histories, read: (id = 's1') => loadTrace(client, id, { histories, signal }) };
 }
 
-test('only the newest turn is read again, because its results come in any order', async () => {
+test('reads only the newest turn again, because its results arrive in any order', async () => {
 	const turns = [say(0, 'Go.'), think(100, 100, ['z']), answer(200, 'z'), think(500, 250, ['a', 'b'])];
 	const [first, second] = [answer(900, 'a'), answer(901, 'b')];
 	const stored = { s1: [...turns, second] };
@@ -157,7 +157,7 @@ test('only the newest turn is read again, because its results come in any order'
 	expect(asked).toEqual(['s1 before now', 's1 from 500']);
 });
 
-test('the newest runs of a long session are read completely, and older runs on request', async () => {
+test('reads the newest runs of a long session completely, and older runs on request', async () => {
 	const runs = Array.from({ length: 130 }, (_, n) => [
 		say(n * 1_000, `Message ${n}`, `r${n}`),
 		think(n * 1_000 + 500, 100, [`c${n}`], `r${n}`),
@@ -177,7 +177,7 @@ test('the newest runs of a long session are read completely, and older runs on r
 	expect(asked.filter((what) => what.includes('before'))).toHaveLength(4);
 });
 
-test('a run with more messages than a page is shown from the messages that were read', async () => {
+test('shows the read part of a run that has more messages than a page', async () => {
 	const long = [say(0, 'Go.'), ...Array.from({ length: 150 }, (_, n) => think(1_000 * (n + 1), 10))];
 	const { histories, read } = serve({ s1: long });
 	expect((await read()).runs.map(({ spans }) => spans.length)).toEqual([101]);

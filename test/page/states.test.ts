@@ -4,43 +4,30 @@
  */
 import { mkdir } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import type { Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { type Client, createClient } from '../../src/client/index.ts';
-import { call, reasoning, type Stage, startStage, text } from '../e2e/ui/stage.ts';
+import { call, reasoning, text } from '../e2e/ui/stage.ts';
 import { schedules, serverDetails, servers, spending } from './answers.ts';
 import { findBarriers } from './barriers.ts';
-import { type Browser, startBrowser } from './browser.ts';
-import { startSite } from './site.ts';
+import { openChat, openPage, openStage, page, runEnds, say as sayHere, sees, site, stage } from './setup.ts';
 
 const folder = resolve(import.meta.dirname, '../../build/screenshots');
 const wide = { width: 1280, height: 800 };
 const phone = { width: 390, height: 780 };
 
-let browser: Browser;
-let stage: Stage;
-let site: Awaited<ReturnType<typeof startSite>>;
-let page: Page;
 let client: Client;
 
+openPage(wide);
+openStage();
 beforeAll(async () => {
-	[browser, stage] = await Promise.all([startBrowser(wide), startStage(), mkdir(folder, { recursive: true })]);
-	site = await startSite(stage.url);
-	page = await browser.openPage();
+	await mkdir(folder, { recursive: true });
 	client = createClient(stage.url);
 });
-afterAll(async () => {
-	site?.close();
-	await Promise.all([browser?.close(), stage?.close()]);
-});
 
-const sees = (selector: string, hasText: string | RegExp) => page.locator(selector, { hasText }).last().waitFor();
-
+/** Says something in a new chat. */
 async function say(message: string): Promise<void> {
-	await page.goto(`${site.url}/#/`);
-	await page.locator('#welcome').waitFor();
-	await page.fill('#text', message);
-	await page.press('#text', 'Enter');
+	await openChat();
+	await sayHere(message);
 }
 
 async function openPanel(name: string): Promise<void> {
@@ -63,20 +50,15 @@ async function sayToChief(): Promise<void> {
 		[text('It is 5.')],
 		[text('The desk says that **2 + 3 is 5**.')],
 	);
-	await page.goto(`${site.url}/#/`);
-	await page.locator('#welcome').waitFor();
+	await openChat();
 	await page.selectOption('#agent', 'chief');
 	await sees('#welcome-name', 'chief');
-	await page.fill('#text', 'What is 2 + 3?');
-	await page.press('#text', 'Enter');
+	await sayHere('What is 2 + 3?');
 	await sees('#transcript > .run > .turn .usage', 'tokens');
 }
 
 const states: Readonly<Record<string, () => Promise<void>>> = {
-	async welcome() {
-		await page.goto(site.url);
-		await page.locator('#welcome').waitFor();
-	},
+	welcome: openChat,
 	async answer() {
 		stage.play([reasoning('Two ways come to mind.'), text(answer)]);
 		await say('How should the rows be written?');
@@ -124,13 +106,13 @@ const states: Readonly<Record<string, () => Promise<void>>> = {
 		stage.play([call('q1', 'ask', { question: 'For which day?' })]);
 		await say('Book a table.');
 		await sees('.question, .asked', 'For which day?');
-		await page.locator('#send').waitFor();
+		await runEnds();
 	},
 	async failure() {
 		stage.play([{ type: 'fail', message: 'The model is busy.' }]);
 		await say('Hello?');
 		await page.locator('#transcript .failure').waitFor();
-		await page.locator('#send').waitFor();
+		await runEnds();
 	},
 	inbox: () => openPanel('inbox'),
 	sessions: () => openPanel('sessions'),
@@ -245,7 +227,7 @@ const states: Readonly<Record<string, () => Promise<void>>> = {
 };
 
 test.for(Object.entries(states))(
-	'%s has no serious barrier, in the light and in the dark, and fits a phone',
+	'the state %s has no serious accessibility barrier, and fits a phone',
 	async ([name, show]) => {
 		await page.setViewportSize(wide);
 		await page.emulateMedia({ colorScheme: 'light' });
@@ -265,7 +247,7 @@ test.for(Object.entries(states))(
 	},
 );
 
-test('every panel, message and tool call can be reached with the keyboard', async () => {
+test('the keyboard reaches every panel, message and tool call', async () => {
 	stage.play([call('a1', 'add', { x: 2, y: 3 })], [text('It is five.')]);
 	await page.setViewportSize(wide);
 	await page.goto(`${site.url}/#/`);
@@ -280,7 +262,7 @@ test('every panel, message and tool call can be reached with the keyboard', asyn
 	await page.keyboard.type('What is 2 + 3?');
 	await page.keyboard.press('Enter');
 	await sees('.prose', 'It is five.');
-	await page.locator('#send').waitFor();
+	await runEnds();
 	expect(await focused()).toBe('text');
 	const isCall = () => page.evaluate(() => document.activeElement?.matches('.call > summary') === true);
 	await tabTo(isCall, 'Shift+Tab');

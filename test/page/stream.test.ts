@@ -125,32 +125,29 @@ const kinds = {
 };
 const heads: Readonly<Record<string, string>> = { 'a table': '| a | b |\n|---|---|\n', code: '```js\n' };
 
-test.for(Object.entries(kinds))(
-	'%s of two thousand pieces: does not redraw finished blocks',
-	async ([kind, pieces]) => {
-		const module = await loadModule<typeof import('../../src/page/markdown/markdown.ts')>(page, 'markdown/markdown');
-		const drawn = await module.evaluate(
-			({ createMarkdown }, { head, pieces }) => {
-				const root = document.createElement('div');
-				const markdown = createMarkdown(root);
-				const created = document.createElement;
-				let made = 0;
-				document.createElement = (...given: Parameters<typeof created>) => {
-					made += 1;
-					return Reflect.apply(created, document, given);
-				};
-				markdown.write(head);
-				for (let at = 0; at < 2_000; at += 1) {
-					markdown.write(pieces[at % pieces.length] ?? '');
-					markdown.flush();
-				}
-				markdown.end();
-				document.createElement = created;
-				return { made, stands: root.querySelectorAll('*').length };
-			},
-			{ head: heads[kind] ?? '', pieces },
-		);
-		// A piece draws the block that it stands in; once more at most when the next pieces come.
-		expect(drawn.made).toBeLessThan(drawn.stands * 3 + 100);
-	},
-);
+test.for(Object.entries(kinds))('does not redraw finished blocks of %s', async ([kind, pieces]) => {
+	const module = await loadModule<typeof import('../../src/page/markdown/markdown.ts')>(page, 'markdown/markdown');
+	const drawn = await module.evaluate(
+		({ createMarkdown }, { head, pieces }) => {
+			const root = document.createElement('div');
+			const markdown = createMarkdown(root);
+			const created = document.createElement;
+			let made = 0;
+			document.createElement = (...given: Parameters<typeof created>) => {
+				made += 1;
+				return Reflect.apply(created, document, given);
+			};
+			markdown.write(head);
+			for (let at = 0; at < 2_000; at += 1) {
+				markdown.write(pieces[at % pieces.length] ?? '');
+				markdown.flush();
+			}
+			markdown.end();
+			document.createElement = created;
+			return { made, stands: root.querySelectorAll('*').length };
+		},
+		{ head: heads[kind] ?? '', pieces },
+	);
+	// A piece draws the block that it stands in; once more at most when the next pieces come.
+	expect(drawn.made).toBeLessThan(drawn.stands * 3 + 100);
+});
