@@ -2,12 +2,12 @@
 
 import { createClient } from '../client/index.ts';
 import { Chat } from './chat/chat.ts';
-import { createPace, createWindows } from './live.ts';
 import { createMenu } from './menu/menu.ts';
 import { createPanelView, panels } from './panels.ts';
 import { parseAddress } from './parts/address.ts';
 import { find } from './parts/element.ts';
 import { readKey } from './parts/failure.ts';
+import { createPace, createWindows } from './parts/live.ts';
 import { createTraceDrawer, toCurl } from './trace/drawer.ts';
 
 // The API is beside this script, whatever path the page is at.
@@ -35,7 +35,7 @@ const trace = createTraceDrawer(client, (session) => toCurl(server.baseUrl, sess
 const panelView = createPanelView(find('#panel', HTMLElement), client, menu.refresh);
 const chatRoots = [find('#chat', HTMLElement), find('#chosen', HTMLElement)];
 
-/** Reads changes from elsewhere: of the sessions, the waiting calls and the open chat. */
+/** Reads changes from elsewhere. */
 function look(asksSession: boolean): void {
 	void menu.refresh();
 	if (!asksSession) return;
@@ -43,13 +43,11 @@ function look(asksSession: boolean): void {
 	showTrace();
 }
 
-/** Turns the trace to the chat that is open. */
 function showTrace(): void {
 	const { panel, session } = parseAddress(location.hash);
 	trace.show(panel === undefined ? session : undefined);
 }
 
-/** Shows the place that the address names. */
 function show(): void {
 	const address = parseAddress(location.hash);
 	const panel = panels.find(({ name }) => name === address.panel);

@@ -13,7 +13,7 @@ import { element } from './parts/element.ts';
 import { createFailure } from './parts/failure.ts';
 import type { Panel } from './parts/panel.ts';
 
-/** The panels of the page, in the order of the menu. */
+/** In the order of the menu. */
 export const panels: readonly Panel[] = [inbox, sessions, memory, schedules, skills, tools, servers, spending];
 
 /** Shows one panel at a time in `root`. `onChange` is called when a panel is shown, and when it has changed the data of the menu. */
@@ -30,15 +30,15 @@ export function createPanelView(root: HTMLElement, client: Client, onChange: () 
 		head.tabIndex = -1;
 		const isShown = root.dataset.panel === panel.name;
 		root.dataset.panel = panel.name;
-		root.replaceChildren(element('header', 'panel-head', head, element('p', 'panel-about', panel.about)), body);
+		root.replaceChildren(element('header', 'panel-head', head, element('p', 'about', panel.about)), body);
 		root.hidden = false;
-		root.setAttribute('aria-busy', 'true');
+		root.ariaBusy = 'true';
 		// The keyboard focus moves to the panel.
 		if (!isShown) head.focus({ preventScroll: true });
 		const again = () => open(panel);
 		listener = undefined;
-		const onNews = (given: () => Promise<void>) => {
-			if (!signal.aborted) listener = given;
+		const onNews = (newest: () => Promise<void>) => {
+			if (!signal.aborted) listener = newest;
 		};
 		panel
 			.open(body, { client, signal, again, onNews, changed: onChange })
@@ -47,7 +47,7 @@ export function createPanelView(root: HTMLElement, client: Client, onChange: () 
 				if (!signal.aborted) body.replaceChildren(createFailure(error, again));
 			})
 			.finally(() => {
-				if (!signal.aborted) root.removeAttribute('aria-busy');
+				if (!signal.aborted) root.ariaBusy = null;
 			});
 	}
 

@@ -2,24 +2,24 @@
 
 import type { Attachment } from '../../client/types.ts';
 import { describeSize } from '../../client/words.ts';
-import { button, element, withoutTurns } from '../parts/element.ts';
+import { button, configure, element, withoutTurns } from '../parts/element.ts';
 
 interface Item {
 	readonly attachment: Attachment;
 	readonly node: HTMLElement;
 }
 
-/** Files of one message, and bytes of all of them: in base64 they and a text fit into a request of 4 MB. */
+/** In base64 the files and a text fit into a request of 4 MB. */
 const mostFiles = 16;
 const mostBytes = 2_800_000;
 
-/** Images that a browser shows as nothing but an image. */
+/** Image types that run no scripts and load nothing. */
 export const shownTypes = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/avif']);
 
 /** Shows the files in `list`. `note` shows their size, and why a file was refused. */
 export function createAttachments(list: HTMLElement, note: HTMLElement, onRemoved: () => void) {
 	let items: Item[] = [];
-	/** Files that are being read are counted from their beginning. */
+	/** The files that are being read count, too. */
 	let reading = { files: 0, bytes: 0 };
 	let work: Promise<unknown> = Promise.resolve();
 
@@ -37,7 +37,7 @@ export function createAttachments(list: HTMLElement, note: HTMLElement, onRemove
 
 	function place(attachment: Attachment): void {
 		const node = createItemNode(attachment, () => {
-			items = items.filter((one) => one !== item);
+			items = items.filter((other) => other !== item);
 			show();
 			onRemoved();
 		});
@@ -45,8 +45,8 @@ export function createAttachments(list: HTMLElement, note: HTMLElement, onRemove
 		items.push(item);
 	}
 
-	async function read(given: readonly File[], refusals: string[]) {
-		for (const file of given) {
+	async function read(accepted: readonly File[], refusals: string[]) {
+		for (const file of accepted) {
 			try {
 				place(await toAttachment(file));
 			} catch {
@@ -59,9 +59,9 @@ export function createAttachments(list: HTMLElement, note: HTMLElement, onRemove
 
 	return {
 		/** Adds the files that fit, and reports why others do not. */
-		add(given: Iterable<File>) {
+		add(added: Iterable<File>) {
 			const refusals: string[] = [];
-			const taken = [...given].filter((file) => {
+			const accepted = [...added].filter((file) => {
 				if (files() >= mostFiles) {
 					refusals.push(`${file.name} is one too many: a message may have ${mostFiles} files.`);
 					return false;
@@ -74,11 +74,11 @@ export function createAttachments(list: HTMLElement, note: HTMLElement, onRemove
 				reading = { files: reading.files + 1, bytes: reading.bytes + file.size };
 				return true;
 			});
-			work = work.then(() => read(taken, refusals));
+			work = work.then(() => read(accepted, refusals));
 			return work;
 		},
 
-		/** All of them, once they are read; there are none any more. */
+		/** Returns all files once they are read, and removes them from the list. */
 		async take() {
 			await work;
 			const taken = items.map(({ attachment }) => attachment);
@@ -87,7 +87,6 @@ export function createAttachments(list: HTMLElement, note: HTMLElement, onRemove
 			return taken;
 		},
 
-		/** Restores files that could not be sent. */
 		restore(attachments: Attachment[]) {
 			for (const attachment of attachments) place(attachment);
 			show();
@@ -100,33 +99,28 @@ export function createAttachments(list: HTMLElement, note: HTMLElement, onRemove
 }
 
 function createItemNode({ name, type, size, contentBase64 }: Attachment, onRemove: () => void): HTMLElement {
-	const remove = button('remove', '×', onRemove);
-	remove.setAttribute('aria-label', `Remove ${name}`);
-	const node = element('li', 'file', element('span', 'file-name', name), element('span', 'size', describeSize(size)));
+	const remove = configure(button('remove', '×', onRemove), { ariaLabel: `Remove ${name}` });
+	const node = createFile({ name, size });
 	if (shownTypes.has(type)) {
-		const image = element('img');
-		image.alt = '';
-		image.src = `data:${type};base64,${contentBase64}`;
-		node.prepend(image);
+		const src = `data:${type};base64,${contentBase64}`;
+		node.prepend(configure(element('img'), { alt: '', src }));
 	}
 	node.append(remove);
 	return node;
 }
 
-/** The files that were sent with a message, by their names. */
-export function createFileList(attachments: readonly { name: string; size: number }[]) {
-	const files = attachments.map(({ name, size }) =>
-		element('li', 'file', element('span', 'file-name', name), element('span', 'size', describeSize(size))),
-	);
-	const list = element('ul', 'files', ...files);
-	list.setAttribute('aria-label', 'Files of the message');
-	return list;
+function createFile({ name, size }: { readonly name: string; readonly size: number }): HTMLElement {
+	return element('li', 'file', element('span', 'file-name', name), element('span', 'size', describeSize(size)));
+}
+
+export function createFileList(attachments: readonly { readonly name: string; readonly size: number }[]): HTMLElement {
+	return configure(element('ul', 'files', ...attachments.map(createFile)), { ariaLabel: 'Files of the message' });
 }
 
 async function toAttachment(file: File): Promise<Attachment> {
 	const bytes = new Uint8Array(await file.arrayBuffer());
-	const [given = ''] = file.type.split(';');
-	const type = /^[\w.+-]+\/[\w.+-]+$/.test(given) ? given : isText(bytes) ? 'text/plain' : 'application/octet-stream';
+	const [named = ''] = file.type.split(';');
+	const type = /^[\w.+-]+\/[\w.+-]+$/.test(named) ? named : isText(bytes) ? 'text/plain' : 'application/octet-stream';
 	const name = file.name.replace(/[/\\\p{Cc}\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu, '_').slice(-255);
 	return { name: /^\.{0,2}$/.test(name) ? 'file' : name, type, size: bytes.length, contentBase64: toBase64(bytes) };
 }
@@ -146,16 +140,16 @@ function toBase64(bytes: Uint8Array) {
 	return btoa(pieces.join(''));
 }
 
-/** Listens for files that are picked, pasted into the text or dropped on the page. `target` is marked while they are dragged. */
-export function listenForFiles(
-	{
-		attach,
-		picker,
-		text,
-		target,
-	}: { attach: HTMLElement; picker: HTMLInputElement; text: HTMLElement; target: HTMLElement },
-	onFiles: (files: File[]) => void,
-) {
+interface FileSources {
+	readonly attach: HTMLElement;
+	readonly picker: HTMLInputElement;
+	readonly text: HTMLElement;
+	/** Marked while files are dragged. */
+	readonly target: HTMLElement;
+}
+
+/** Listens for files that are picked, pasted into the text or dropped on the page. */
+export function listenForFiles({ attach, picker, text, target }: FileSources, onFiles: (files: File[]) => void) {
 	attach.addEventListener('click', () => picker.click());
 	picker.addEventListener('change', () => {
 		onFiles([...(picker.files ?? [])]);
@@ -163,12 +157,11 @@ export function listenForFiles(
 		picker.value = '';
 	});
 	text.addEventListener('paste', (event) => {
-		const { clipboardData } = event;
+		const data = event.clipboardData;
 		// A copied table has a text and a picture: use the text.
-		if (clipboardData === null || clipboardData.files.length === 0 || clipboardData.types.includes('text/plain'))
-			return;
+		if (!data?.files.length || data.types.includes('text/plain')) return;
 		event.preventDefault();
-		onFiles([...clipboardData.files]);
+		onFiles([...data.files]);
 	});
 	addEventListener('dragover', (event) => mark(event, true));
 	addEventListener('dragleave', (event) => {

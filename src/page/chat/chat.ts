@@ -1,4 +1,4 @@
-/** The chat: shows a session, or the start of a new one, and plays its runs as they come. */
+/** The chat: shows a session, or the start of a new chat, and its runs as their events arrive. */
 
 import { isTransient } from '../../client/error.ts';
 import type { LoadedSession } from '../../client/history.ts';
@@ -6,7 +6,7 @@ import { type Client, ClientError, type RunEvent, type RunEvents } from '../../c
 import { findAnswered } from '../../client/waits.ts';
 import { toSaidText } from '../../client/words.ts';
 import { toSessionAddress } from '../parts/address.ts';
-import { createChatFailure } from '../parts/failure.ts';
+import { createFailure } from '../parts/failure.ts';
 import { pointAtOpenCall } from '../parts/open-call.ts';
 import { type Again, askAgain, createBusyError, readEdited } from './again.ts';
 import { createChoice, hideWelcome, showWelcome } from './choice.ts';
@@ -20,7 +20,7 @@ import { createSidePanels } from './side-panels.ts';
 import { createTranscript } from './transcript.ts';
 import { createWaitingList } from './waiting.ts';
 
-/** `onActivity` is called when the server answers at last, and when a run begins and ends. */
+/** `onActivity` is called when a chat is opened, and when a run begins and ends. */
 export class Chat {
 	readonly #client: Client;
 	readonly #onActivity: () => void;
@@ -56,12 +56,10 @@ export class Chat {
 			onRefused: (error, call) => this.#showRefusal(error, call),
 		});
 		this.#playRun = createRunPlayer({
-			...{
-				transcript: this.#transcript,
-				waiting: this.#waiting,
-				sidePanels: this.#sidePanels,
-				composer: this.#composer,
-			},
+			transcript: this.#transcript,
+			waiting: this.#waiting,
+			sidePanels: this.#sidePanels,
+			composer: this.#composer,
 			onEvent: (event) => {
 				this.#elsewhere.apply(event);
 				this.#openCalls.question = event.type === 'awaiting' ? event.question : undefined;
@@ -71,19 +69,20 @@ export class Chat {
 		});
 		this.#elsewhere = createElsewhere({
 			client,
-			...{ waiting: this.#waiting, transcript: this.#transcript },
+			waiting: this.#waiting,
+			transcript: this.#transcript,
 			isRunning: () => this.#composer.isRunning,
 			onWaitingCalls: this.#openCalls.keep,
 			showAnew: () => {
-				const written = readEdited(this.#transcript.root);
+				const draft = readEdited(this.#transcript.root);
 				void this.open(this.#sessionId);
-				this.#composer.restore(written);
+				this.#composer.restore(draft);
 			},
 			goOn: (loaded, signal) => void this.#attempt(() => this.#follow(loaded, signal)),
 		});
 	}
 
-	/** Shows a session, or the start of a new one. `failure` is an error to show above its newest run. */
+	/** Shows a session, or the start of a new chat. `failure` is an error to show above the newest run. */
 	async open(id?: string, failure?: ClientError): Promise<void> {
 		this.close();
 		this.#visit = new AbortController();
@@ -107,7 +106,7 @@ export class Chat {
 	/** Shows changes from elsewhere: another window, the terminal, a webhook or a schedule. */
 	look(): void {
 		const id = this.#sessionId;
-		if (id !== undefined && this.#composer.isReady) void this.#elsewhere.look(id, this.#visit.signal);
+		if (id !== undefined && this.#composer.isReady) this.#elsewhere.look({ id, signal: this.#visit.signal });
 	}
 
 	/** Closes the chat. Its run continues on the server. */
@@ -124,7 +123,6 @@ export class Chat {
 		this.#composer.setStatus('');
 	}
 
-	/** Says that a request failed for a passing reason. */
 	showRetry(): void {
 		this.#composer.setStatus('Connection lost. Trying again…');
 	}
@@ -136,12 +134,12 @@ export class Chat {
 		this.#earlier.open(id, { messages, cursor: loaded.cursor }, signal);
 		if (failure !== undefined) this.#showFailure(failure);
 		this.#transcript.tail.toEnd();
-		void this.#sidePanels.open(id, signal);
-		this.#waiting.use(id, signal);
+		void this.#sidePanels.open({ id, signal });
+		this.#waiting.use({ id, signal });
 		await this.#follow(loaded, signal);
 	}
 
-	/** Follows the newest run of a session whose earlier ones are shown. */
+	/** Follows the newest run of a session whose earlier runs are shown. */
 	async #follow(loaded: LoadedSession, signal: AbortSignal): Promise<void> {
 		const { session } = loaded;
 		this.#composer.setRunning(true);
@@ -153,7 +151,7 @@ export class Chat {
 		await this.#play(this.#client.followRun(session.id, { signal }), signal, takeUp);
 	}
 
-	/** Sends a message, which answers a question where one waits. */
+	/** Sends a message. If a question waits, the message is the answer. */
 	async #send(text: string, question = this.#openCalls.question): Promise<void> {
 		const [composer, { signal }] = [this.#composer, this.#visit];
 		if (!composer.isReady || composer.isEmpty(text) || this.#isHeldUp()) return;
@@ -164,20 +162,20 @@ export class Chat {
 		const bubble = this.#transcript.addMessage(draft.text ?? '', draft.attachments);
 		composer.clear();
 		this.#transcript.tail.toEnd();
-		const asked = this.#transcript.calls.get(question?.callId ?? '');
-		asked?.setResult(text, false);
+		const call = this.#transcript.calls.get(question?.callId ?? '');
+		call?.setResult(text, false);
 		const message = { ...draft, model: this.#choice.model };
 		try {
 			const id = this.#sessionId ?? (await this.#create(signal));
 			if (signal.aborted) return void (await this.#client.leaveMessage(id, message));
 			const sent = question === undefined && draft.attachments === undefined ? { bubble, text } : undefined;
 			const takeUp = createTakenUp({ waiting: this.#waiting, transcript: this.#transcript, sent });
-			await this.#play(sendOrAnswer(this.#client, id, message, { question, signal }), signal, takeUp);
+			await this.#play(sendOrAnswer(this.#client, { id, signal }, message, question), signal, takeUp);
 			if (!signal.aborted) this.#choice.keepModel();
 		} catch (error) {
 			if (!hasArrived(error, signal)) {
 				bubble.remove();
-				asked?.wait();
+				call?.wait();
 				restore();
 			}
 			if (signal.aborted) return;
@@ -189,14 +187,14 @@ export class Chat {
 	/** Shows why a message or an answer was refused, and the calls that wait now. */
 	async #showRefusal(error: unknown, call?: string): Promise<void> {
 		const [id, { signal }] = [this.#sessionId, this.#visit];
-		const failure = await readRefusal(this.#client, { id, error, call, signal });
+		const failure = id && (await readRefusal(this.#client, { id, signal }, error, call));
 		if (signal.aborted) return;
-		if (failure !== undefined) return this.open(id, failure);
+		if (failure) return this.open(id, failure);
 		this.#showFailure(error);
-		if (id !== undefined && call !== undefined) await this.#openCalls.show(id, signal).catch(() => {});
+		if (id !== undefined && call !== undefined) await this.#openCalls.show({ id, signal }).catch(() => {});
 	}
 
-	/** Leaves a message with the run that goes on: it waits for its end, or steers it. */
+	/** Leaves a message with the current run: the message waits for the end of the run, or steers it. */
 	async #leave(text: string, steers: boolean): Promise<void> {
 		const [id, composer] = [this.#sessionId, this.#composer];
 		if (id === undefined || !composer.takesMore || composer.isEmpty(text)) return;
@@ -218,19 +216,19 @@ export class Chat {
 		if (signal.aborted) return id;
 		this.#sessionId = id;
 		history.pushState(null, '', toSessionAddress(id));
-		this.#sidePanels.use(id, signal);
-		this.#waiting.use(id, signal);
+		this.#sidePanels.use({ id, signal });
+		this.#waiting.use({ id, signal });
 		return id;
 	}
 
-	/** Whether a call waits for a person: then no message can be sent, and the call is pointed at. */
+	/** Whether a call waits for a person, so that no message can be sent. Marks the call. */
 	#isHeldUp(): boolean {
 		const todo = pointAtOpenCall(this.#transcript.root);
 		if (todo !== undefined) this.#composer.setStatus(`${todo} Your message is kept here.`);
 		return todo !== undefined;
 	}
 
-	/** Shows the events of a run as they come, and then the runs of the messages that wait. */
+	/** Shows the events of a run as they arrive, and then the runs of the queued messages. */
 	async #play(events: RunEvents, signal: AbortSignal, first?: TakenUp): Promise<void> {
 		const id = this.#sessionId;
 		for (let [next, takeUp] = [events, first]; ; takeUp = undefined) {
@@ -246,10 +244,10 @@ export class Chat {
 	async #settle(id: string, last: RunEvent | undefined, signal: AbortSignal): Promise<void> {
 		if (!this.#waiting.isEmpty) {
 			const left = await this.#waiting.refresh();
-			// A run that is stopped drops them: their words are not lost.
+			// A stopped run drops its queued messages: their text returns to the box.
 			if (last?.type === 'cancelled') this.#composer.restore(left.map(toSaidText).join('\n\n'));
 		}
-		if (last?.type === 'awaiting') await this.#openCalls.show(id, signal);
+		if (last?.type === 'awaiting') await this.#openCalls.show({ id, signal });
 		const mayGoOn = last?.type === 'error' || (last?.type === 'halted' && last.reason === 'budget_exceeded');
 		const goOn = () => this.#play(this.#client.continueRun(id, { signal }), signal);
 		if (mayGoOn) this.#transcript.offer('Try again', () => void this.#attempt(goOn));
@@ -290,10 +288,13 @@ export class Chat {
 		else location.hash = '#/';
 	}
 
-	/** `mayPass` is whether reopening the chat may help: by default if there was no answer. */
+	/** `mayPass`: reopening the chat may help. This is the default for a request without a response. */
 	#showFailure(error: unknown, mayPass = error instanceof ClientError && error.status === undefined): void {
 		this.#composer.setStatus('');
 		const again = () => void this.open(this.#sessionId);
-		this.#transcript.addFailure(createChatFailure(error, { mayPass, again, leave: () => this.#startNewChat() }));
+		const isGone = error instanceof ClientError && error.code === 'not_found';
+		const leave = isGone ? { label: 'New chat', onClick: () => this.#startNewChat() } : undefined;
+		const remedy = mayPass ? { label: 'Try again', onClick: again } : leave;
+		this.#transcript.addFailure(createFailure(error, again, remedy));
 	}
 }

@@ -9,15 +9,14 @@ export function createChoice(onAgent: () => void) {
 	const agentField = find('#agent', HTMLSelectElement);
 	const modelField = find('#model', HTMLSelectElement);
 	let agents: readonly Agent[] = [];
-	/** The model that the chat has without a choice. */
+	/** The current model of the chat. */
 	let ownModel: string | undefined;
 	agentField.addEventListener('change', onAgent);
 
-	/** Shows the models that the chosen agent may have, with `model` as the chosen one. */
 	function showModels(model: string | undefined): void {
 		const agent = agents.find(({ name }) => name === agentField.value);
 		ownModel = model ?? agent?.model;
-		const ready = agent?.models.filter((one) => one.ready).map(({ name }) => name) ?? [];
+		const ready = agent?.models.filter((known) => known.ready).map(({ name }) => name) ?? [];
 		const names = new Set([...(ownModel === undefined ? [] : [ownModel]), ...ready]);
 		modelField.replaceChildren(...[...names].map((name) => new Option(name, name)));
 		if (ownModel !== undefined) modelField.value = ownModel;
@@ -28,7 +27,7 @@ export function createChoice(onAgent: () => void) {
 		get isEmpty() {
 			return agents.length === 0;
 		},
-		/** Returns the chosen agent, or the first if the chosen one is unknown. Throws if there is no agent. */
+		/** Returns the chosen agent, or the first agent if the chosen agent is unknown. Throws if there is no agent. */
 		takeAgent(): Agent {
 			const agent = agents.find(({ name }) => name === agentField.value) ?? agents[0];
 			if (agent !== undefined) return agent;
@@ -40,7 +39,6 @@ export function createChoice(onAgent: () => void) {
 		get model(): string | undefined {
 			return modelField.value === ownModel || modelField.value === '' ? undefined : modelField.value;
 		},
-		/** Makes the chosen model the current model of the chat. */
 		keepModel(): void {
 			ownModel = modelField.value;
 		},
@@ -68,16 +66,11 @@ export function hideWelcome(): void {
 export function showWelcome(agent: Agent, onExample: (text: string) => void): void {
 	find('#welcome-name', HTMLElement).textContent = agent.name;
 	find('#welcome-description', HTMLElement).textContent = agent.description;
+	const toNames = (items: readonly { readonly name: string }[]) => items.map(({ name }) => name);
 	find('#welcome-facts', HTMLElement).replaceChildren(
 		...createFacts('Model', [describeModel(agent)]),
-		...createFacts(
-			'Tools',
-			agent.tools.map(({ name }) => name),
-		),
-		...createFacts(
-			'Skills',
-			agent.skills.map(({ name }) => name),
-		),
+		...createFacts('Tools', toNames(agent.tools)),
+		...createFacts('Skills', toNames(agent.skills)),
 	);
 	const box = find('#examples', HTMLElement);
 	for (const old of box.querySelectorAll('button')) old.remove();

@@ -1,18 +1,17 @@
 /** The message box: the text, its files, and the status of the chat. */
 
 import type { Attachment } from '../../client/index.ts';
-import { find, withoutTurns } from '../parts/element.ts';
+import { find, onSubmit, withoutTurns } from '../parts/element.ts';
 import { createAttachments, listenForFiles } from './attachments.ts';
 
-interface Wishes {
-	/** Sends the text with the files. During a run they wait for it, or steer it. */
+interface Options {
+	/** During a run the message waits for the end of the run, or steers it. */
 	readonly onSend: (text: string, steers: boolean) => void;
 	readonly onStop: () => void;
 	/** Called while a person types. */
 	readonly onWriting: () => void;
 }
 
-/** What is to be sent. */
 interface Draft {
 	readonly text: string | undefined;
 	readonly attachments: Attachment[] | undefined;
@@ -20,7 +19,7 @@ interface Draft {
 	readonly restore: () => void;
 }
 
-export function createComposer({ onSend, onStop, onWriting }: Wishes) {
+export function createComposer({ onSend, onStop, onWriting }: Options) {
 	const form = find('#composer', HTMLFormElement);
 	const text = find('#text', HTMLTextAreaElement);
 	const send = find('#send', HTMLButtonElement);
@@ -35,7 +34,6 @@ export function createComposer({ onSend, onStop, onWriting }: Wishes) {
 		text.focus();
 	});
 
-	/** Shows the buttons for the current state. */
 	function offer(): void {
 		send.hidden = isRunning;
 		stop.hidden = !isRunning;
@@ -44,8 +42,8 @@ export function createComposer({ onSend, onStop, onWriting }: Wishes) {
 		text.placeholder = takesMore ? 'Write what comes next' : 'Write a message';
 	}
 
-	function putBack(said: string): void {
-		text.value ||= said;
+	function restoreText(unsent: string): void {
+		text.value ||= unsent;
 		offer();
 	}
 
@@ -70,20 +68,17 @@ export function createComposer({ onSend, onStop, onWriting }: Wishes) {
 		set isReady(value: boolean) {
 			sending.setReady(value);
 		},
-		/** Whether there is nothing to send with a text. */
-		isEmpty: (said: string): boolean => said.trim() === '' && attachments.isEmpty,
-		/** Takes a text with the files that are here, as a message. */
-		async take(said: string): Promise<Draft> {
+		/** Whether there is neither a text nor a file to send. */
+		isEmpty: (words: string): boolean => words.trim() === '' && attachments.isEmpty,
+		/** Takes the files, which go with a text. */
+		async take(words: string): Promise<Draft> {
 			const files = await attachments.take();
 			const restore = () => {
-				putBack(said);
+				restoreText(words);
 				attachments.restore(files);
 			};
-			return {
-				text: said.trim() === '' ? undefined : said,
-				attachments: files.length > 0 ? files : undefined,
-				restore,
-			};
+			const text = words.trim() === '' ? undefined : words;
+			return { text, attachments: files.length > 0 ? files : undefined, restore };
 		},
 		clear(): void {
 			text.value = '';
@@ -91,7 +86,7 @@ export function createComposer({ onSend, onStop, onWriting }: Wishes) {
 			text.focus();
 		},
 		/** Restores a text that could not be sent, unless the box has a new text. */
-		restore: putBack,
+		restore: restoreText,
 		get isRunning(): boolean {
 			return isRunning;
 		},
@@ -105,7 +100,7 @@ export function createComposer({ onSend, onStop, onWriting }: Wishes) {
 		get takesMore(): boolean {
 			return takesMore;
 		},
-		/** The run has begun: further messages can be left with it. */
+		/** Allows further messages, once the run has begun. */
 		takeMore(): void {
 			if (takesMore) return;
 			takesMore = true;
@@ -118,7 +113,6 @@ export function createComposer({ onSend, onStop, onWriting }: Wishes) {
 	};
 }
 
-/** The elements that send a text. */
 interface Controls {
 	readonly form: HTMLFormElement;
 	readonly text: HTMLTextAreaElement;
@@ -126,28 +120,25 @@ interface Controls {
 }
 
 /**
- * Calls `onSend` for the buttons, Enter, and Ctrl+Enter, which steers. A request before the chat is
- * ready is repeated once it is ready, unless the person types on.
+ * Calls `onSend` for the buttons, Enter, and Ctrl+Enter, which steers. A message that is sent before the chat is ready waits
+ * until it is ready, unless the person types on.
  */
-function listenForSending({ form, text, send }: Controls, onSend: Wishes['onSend']) {
-	let isAwaited = false;
-	const ask = (steers: boolean): void => {
-		isAwaited = send.disabled;
-		if (!isAwaited) onSend(text.value, steers);
+function listenForSending({ form, text, send }: Controls, onSend: Options['onSend']) {
+	let isPending = false;
+	const request = (steers: boolean): void => {
+		isPending = send.disabled;
+		if (!isPending) onSend(text.value, steers);
 	};
-	form.addEventListener('submit', (event) => {
-		event.preventDefault();
-		ask(false);
-	});
-	find('#queue', HTMLElement).addEventListener('click', () => ask(false));
-	find('#steer', HTMLElement).addEventListener('click', () => ask(true));
+	onSubmit(form, () => request(false));
+	find('#queue', HTMLElement).addEventListener('click', () => request(false));
+	find('#steer', HTMLElement).addEventListener('click', () => request(true));
 	text.addEventListener('keydown', (event) => {
 		if (event.key !== 'Enter' || event.shiftKey || event.isComposing) return;
 		event.preventDefault();
-		ask(event.ctrlKey || event.metaKey);
+		request(event.ctrlKey || event.metaKey);
 	});
 	text.addEventListener('input', () => {
-		isAwaited = false;
+		isPending = false;
 	});
 	return {
 		get isReady(): boolean {
@@ -155,8 +146,8 @@ function listenForSending({ form, text, send }: Controls, onSend: Wishes['onSend
 		},
 		setReady(value: boolean): void {
 			send.disabled = !value;
-			const sends = value && isAwaited;
-			isAwaited = false;
+			const sends = value && isPending;
+			isPending = false;
 			if (sends) onSend(text.value, false);
 		},
 	};

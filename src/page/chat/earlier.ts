@@ -6,17 +6,14 @@ import type { Message } from '../../client/types.ts';
 import { find } from '../parts/element.ts';
 import { createAction } from '../parts/form.ts';
 
-/** Messages that are shown at a time: more than a screen has room for, and few enough for one frame. */
+/** Messages of a page: more than a screen holds, and few enough for one frame. */
 export const pageLength = 40;
 
-/** Pixels above the visible part that are kept filled. */
+/** Pixels above the visible part in which the next page is loaded. */
 const nearness = 800;
 
 /** `show` puts messages in front of the others. */
-export function createEarlier(
-	client: Pick<SessionClient, 'listEarlier'>,
-	show: (messages: readonly Message[]) => void,
-) {
+export function createEarlier(client: SessionClient, show: (messages: readonly Message[]) => void) {
 	const root = find('#earlier', HTMLElement);
 	const scroller = find('#scroller', HTMLElement);
 	let readMore = async () => {};
@@ -37,24 +34,19 @@ export function createEarlier(
 	return {
 		clear: hide,
 
-		/** Shows the newest messages, and then those before them. */
+		/** Shows the newest messages, and loads earlier messages as the reader scrolls. */
 		open(id: string, { messages, cursor }: EarlierMessages, signal: AbortSignal): void {
-			/** The end of a run whose beginning is not read yet. */
+			/** The end of a run whose first messages are in the next page. */
 			let cut: readonly Message[] = [];
 			const take = (page: EarlierMessages) => {
 				const all = [...page.messages, ...cut];
-				const start =
-					page.cursor === undefined
-						? 0
-						: Math.max(
-								0,
-								all.findIndex(({ role }) => role === 'user'),
-							);
+				const firstInput = all.findIndex(({ role }) => role === 'user');
+				const start = page.cursor === undefined ? 0 : Math.max(0, firstInput);
 				cut = all.slice(0, start);
 				show(all.slice(start));
 				cursor = page.cursor;
 				root.hidden = cursor === undefined;
-				// A new observation reports again whether it is near.
+				// A new observation reports again whether the button is near.
 				watch.disconnect();
 				if (cursor !== undefined) watch.observe(root);
 			};

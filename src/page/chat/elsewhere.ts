@@ -1,21 +1,22 @@
-/** What happens in the session of a chat elsewhere: in another window, in the terminal, by a webhook or a schedule. */
+/** Shows what happens in the session of a chat elsewhere: in another window, in the terminal, by a webhook or a schedule. */
 
 import type { LoadedSession } from '../../client/history.ts';
 import { ClientError, type RunEvent, type Session } from '../../client/index.ts';
 import type { SessionClient } from '../../client/sessions.ts';
 import type { Message } from '../../client/types.ts';
+import { createRefresh, type Visit } from '../parts/live.ts';
 import { pageLength } from './earlier.ts';
 import type { Transcript } from './transcript.ts';
 import type { WaitingList } from './waiting.ts';
 
 interface Options {
-	readonly client: Pick<SessionClient, 'getSession' | 'loadSession'>;
-	readonly transcript: Pick<Transcript, 'addLater'>;
+	readonly client: SessionClient;
+	readonly transcript: Transcript;
 	readonly waiting: WaitingList;
 	readonly isRunning: () => boolean;
 	/** Called with the calls that still wait for a person. */
 	readonly onWaitingCalls: (ids: ReadonlySet<string>) => void;
-	/** Follows the newest run of the session, whose earlier ones are shown. */
+	/** Follows the newest run of the session, whose earlier runs are shown. */
 	readonly goOn: (loaded: LoadedSession, signal: AbortSignal) => void;
 	/** Reloads the whole chat. */
 	readonly showAnew: () => void;
@@ -23,24 +24,17 @@ interface Options {
 
 type Run = NonNullable<Session['run']>;
 
-/** A session, and the end of its being shown. */
-interface Visit {
-	readonly id: string;
-	readonly signal: AbortSignal;
-}
-
 export function createElsewhere({ client, transcript, waiting, isRunning, onWaitingCalls, goOn, showAnew }: Options) {
-	/** The newest run that is shown, and how far. */
+	/** The newest run that is shown, with the status that is shown. */
 	let shown: Run | undefined;
-	let isLooking = false;
-	/** The session to read after the current read, which may miss a change that was reported during it. */
-	let due: Visit | undefined;
+	let visit: Visit | undefined;
 
-	/** A run that goes on and is not followed here is news, too. */
+	/** A run that is still running is news, because this window does not follow it. */
 	const isShown = ({ run }: Session): boolean =>
 		run?.id === shown?.id && run?.status === shown?.status && run?.status !== 'running';
 
-	async function look(id: string, signal: AbortSignal): Promise<void> {
+	async function read({ id, signal }: Visit): Promise<void> {
+		if (isRunning()) return void (await waiting.refresh());
 		const session = await client.getSession(id, { signal });
 		if (isRunning()) return;
 		if (isShown(session)) {
@@ -57,42 +51,32 @@ export function createElsewhere({ client, transcript, waiting, isRunning, onWait
 		goOn(loaded, signal);
 	}
 
-	async function tryToLook(id: string, signal: AbortSignal): Promise<void> {
-		try {
-			if (isRunning()) await waiting.refresh();
-			else await look(id, signal);
-		} catch (error) {
-			const isGone = error instanceof ClientError && error.status === 404;
-			if (isGone && !signal.aborted) showAnew();
-		}
-	}
+	const refresh = createRefresh(async () => {
+		if (visit === undefined) return;
+		const { signal } = visit;
+		await read(visit).catch((error: unknown) => {
+			if (error instanceof ClientError && error.status === 404 && !signal.aborted) showAnew();
+		});
+	});
 
 	return {
-		/** The chat shows a session as it is. */
 		show(run: Run | undefined): void {
 			shown = run;
 		},
-		/** The chat shows an event. */
 		apply(event: RunEvent): void {
 			if (event.type === 'run.started') shown = { id: event.runId, status: 'running' };
 			const status = findEnd(event);
 			if (shown !== undefined && status !== undefined) shown = { ...shown, status };
 		},
 		/** Shows new messages and runs. If the session cannot be read, the chat stays unchanged. */
-		async look(id: string, signal: AbortSignal): Promise<void> {
-			due = { id, signal };
-			if (isLooking) return;
-			isLooking = true;
-			for (let next: Visit | undefined = due; next !== undefined; next = due) {
-				due = undefined;
-				await tryToLook(next.id, next.signal);
-			}
-			isLooking = false;
+		look(next: Visit): void {
+			visit = next;
+			void refresh();
 		},
 	};
 }
 
-/** Finds the messages behind a run that is shown. Nothing where it is not a part of the conversation any more. */
+/** Finds the messages after a shown run. Returns undefined if the run is no longer a part of the conversation. */
 function findNewer({ session, messages, steered }: LoadedSession, shown: string | undefined): Message[] | undefined {
 	if (session.run?.id === shown) return undefined;
 	const last = messages.findLastIndex(({ runId }) => runId === shown);

@@ -1,28 +1,27 @@
-/** What a session has spent of its budget, turn by turn, a way to raise it, and how full its context is. */
+/** What a session has spent of its budget, the cost of each turn, a form for the budget, and the use of the context. */
 
 import { ClientError } from '../../client/error.ts';
 import type { SessionClient } from '../../client/sessions.ts';
 import type { Agent, Message, RunEvent, Session, Usage } from '../../client/types.ts';
 import { describeMoney } from '../../client/words.ts';
-import { element, withoutTurns } from '../parts/element.ts';
+import { configure, createTable, element, withoutTurns } from '../parts/element.ts';
 import { createForm } from '../parts/form.ts';
-
-export type MoneyClient = Pick<SessionClient, 'getSession' | 'listMessages' | 'changeSession'> & ContextClient;
+import type { Visit } from '../parts/live.ts';
 
 /** Turns that are shown: the newest. */
 const mostTurns = 100;
 
-/** Shows the money of a session in `root`, which is hidden until there is one. Turns are read while it is open. */
-export function createMoneyView(root: HTMLDetailsElement, client: MoneyClient) {
+/** Shows the cost of a session in `root`, which is hidden until the session has one. Turns are read while it is open. */
+export function createMoneyView(root: HTMLDetailsElement, client: SessionClient, readVisit: () => Visit | undefined) {
 	const brief = element('span', 'brief');
 	const body = element('div', 'lists money');
 	const context = createContextView(client);
 	root.replaceChildren(element('summary', '', element('b', '', 'Cost'), brief, context.brief), body);
-	let session: { readonly id: string; readonly signal: AbortSignal } | undefined;
 
 	async function refresh(): Promise<void> {
-		if (session === undefined) return;
-		const { id, signal } = session;
+		const visit = readVisit();
+		if (visit === undefined) return;
+		const { id, signal } = visit;
 		try {
 			const state = await client.getSession(id, { signal });
 			const messages = root.open ? await client.listMessages(id, { signal }) : [];
@@ -36,26 +35,16 @@ export function createMoneyView(root: HTMLDetailsElement, client: MoneyClient) {
 		}
 	}
 
-	function clear(): void {
-		session = undefined;
-		context.clear();
-		body.replaceChildren();
-		root.hidden = true;
-		root.open = false;
-	}
-	clear();
 	root.addEventListener('toggle', () => {
 		if (root.open) void refresh();
 	});
 
 	return {
-		clear,
 		refresh,
-		/** Shows how full the context is after a turn of the model. */
 		setTurn: context.setTurn,
-		/** `refresh` reads this session from now on. */
-		use(id: string, signal: AbortSignal): void {
-			session = { id, signal };
+		clear(): void {
+			context.clear();
+			body.replaceChildren();
 		},
 	};
 }
@@ -70,23 +59,17 @@ function describeBudget({ spent, limit }: Session['budget']): string {
 function createBudget({ budget: { spent, limit }, dayBudget }: Session): HTMLElement[] {
 	const nodes = [];
 	if (limit.tokens !== undefined) {
-		const bar = element('progress');
-		bar.max = Math.max(1, limit.tokens);
-		bar.value = spent.tokens;
-		bar.setAttribute('aria-label', 'Tokens of the session');
-		nodes.push(bar);
+		const properties = { max: Math.max(1, limit.tokens), value: spent.tokens, ariaLabel: 'Tokens of the session' };
+		nodes.push(configure(element('progress'), properties));
 	}
 	if (dayBudget !== undefined) nodes.push(element('p', 'side-note', `Your day: ${describeBudget(dayBudget)}`));
 	return nodes;
 }
 
 /** Makes the form that changes the budget. A run that the budget stopped can then continue. */
-function createRaise({ id, budget: { limit } }: Session, client: MoneyClient, onRaised: () => void): HTMLElement {
-	const field = element('input');
-	field.type = 'number';
-	field.min = '0';
+function createRaise({ id, budget: { limit } }: Session, client: SessionClient, onRaised: () => void): HTMLElement {
+	const field = configure(element('input'), { type: 'number', min: '0', ariaLabel: 'Budget in tokens' });
 	field.value = `${limit.tokens ?? ''}`;
-	field.setAttribute('aria-label', 'Budget in tokens');
 	const form = createForm('Set the budget', [field], async () => {
 		const tokens = field.value === '' ? undefined : Number(field.value);
 		await client.changeSession(id, { budget: { ...limit, tokens } });
@@ -101,23 +84,18 @@ function createTurns(messages: readonly Message[]): HTMLElement[] {
 	if (turns.length === 0) return [];
 	const shown = turns.slice(-mostTurns);
 	const slowest = Math.max(1, ...shown.map(({ usage }) => usage.latencyMs ?? 0));
-	const head = ['Turn', 'Model', 'In', 'Out', 'Cost', 'Time', ''].map((text) => element('th', '', text));
-	for (const cell of head) cell.scope = 'col';
 	const rows = shown.map(({ model, usage }, at) => {
-		const bar = element('progress');
-		bar.max = slowest;
-		bar.value = usage.latencyMs ?? 0;
-		bar.setAttribute('aria-label', `${usage.latencyMs ?? 0} ms`);
+		const ms = usage.latencyMs ?? 0;
+		const bar = configure(element('progress'), { max: slowest, value: ms, ariaLabel: `${ms} ms` });
 		const texts = [
 			...[`${turns.length - shown.length + at + 1}`, model, toCount(usage.inputTokens), toCount(usage.outputTokens)],
-			...[describeTurnCost(usage), `${((usage.latencyMs ?? 0) / 1_000).toFixed(1)} s`],
+			...[describeTurnCost(usage), `${(ms / 1_000).toFixed(1)} s`],
 		];
 		return element('tr', '', ...texts.map((text) => element('td', '', text)), element('td', 'bar', bar));
 	});
-	return [element('table', '', element('thead', '', element('tr', '', ...head)), element('tbody', '', ...rows))];
+	return [createTable('', ['Turn', 'Model', 'In', 'Out', 'Cost', 'Time', ''], rows)];
 }
 
-/** A cost of which a part is not known is more than the part that is. */
 function describeTurnCost({ costUsd, unpriced }: Usage): string {
 	const known = costUsd ? `$${costUsd.toFixed(5)}` : '';
 	if (costUsd !== undefined && unpriced === undefined) return known;
@@ -128,11 +106,10 @@ function toCount(tokens: number | undefined): string {
 	return tokens === undefined ? '' : tokens.toLocaleString('en');
 }
 
-type ContextClient = Pick<SessionClient, 'listAgents'>;
-
 type Turn = Pick<Extract<RunEvent, { type: 'step' }>, 'model' | 'usage'>;
 
-function createContextView(client: ContextClient) {
+/** Shows how much of the model's context window the newest turn used. */
+function createContextView(client: SessionClient) {
 	const brief = element('span', 'context');
 	let agents: readonly Agent[] = [];
 	let session: Pick<Session, 'agent' | 'model'> | undefined;
@@ -161,7 +138,6 @@ function createContextView(client: ContextClient) {
 	return {
 		brief,
 		clear,
-		/** Sets the newest turn of the model. */
 		setTurn(newest: Turn): void {
 			turn = newest;
 			show();

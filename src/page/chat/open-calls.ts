@@ -1,16 +1,17 @@
-/** The calls and the question of a chat that wait for a person: a form for each, below the conversation. */
+/** The forms below the conversation for the calls and the question that wait for a person. */
 
 import type { CallAnswer, Client, RunEvents, WaitingCall } from '../../client/index.ts';
 import type { Question } from '../../client/waits.ts';
 import { describeAnswer } from '../../client/words.ts';
 import { element } from '../parts/element.ts';
+import type { Visit } from '../parts/live.ts';
 import { createKeptForms, createOpenCall, type FindSchema } from '../parts/open-call.ts';
 import { createChoiceOrCall } from '../parts/question.ts';
 import { sendAndRead } from './sending.ts';
 import type { Transcript } from './transcript.ts';
 
-interface OpenCallsOptions {
-	readonly client: Pick<Client, 'getSession' | 'submitResults'>;
+interface Options {
+	readonly client: Client;
 	readonly transcript: Transcript;
 	/** Shows the run that follows from an answer. */
 	readonly play: (events: RunEvents, signal: AbortSignal) => Promise<void>;
@@ -25,30 +26,23 @@ export interface OpenCalls {
 	/** The question that the next message answers. */
 	question: Question | undefined;
 	/** Shows forms for the calls of a session that wait now. */
-	show(id: string, signal: AbortSignal): Promise<void>;
+	show(visit: Visit): Promise<void>;
 	/** Removes the forms of calls that no longer wait. */
 	keep(ids: ReadonlySet<string>): void;
 }
 
-export function createOpenCalls({
-	client,
-	transcript,
-	play,
-	send,
-	findSchema,
-	onRefused,
-}: OpenCallsOptions): OpenCalls {
+export function createOpenCalls({ client, transcript, play, send, findSchema, onRefused }: Options): OpenCalls {
 	const { root, tail } = transcript;
 	const forms = createKeptForms();
 	/** The session of the shown forms, and their place. */
-	let shown: { readonly id: string; readonly box: HTMLElement; readonly signal: AbortSignal } | undefined;
+	let shown: (Visit & { readonly box: HTMLElement }) | undefined;
 
-	async function show(id: string, signal: AbortSignal): Promise<void> {
+	async function show({ id, signal }: Visit): Promise<void> {
 		const { toolCalls = [], question } = await client.getSession(id, { signal });
 		if (id !== shown?.id) forms.clear();
 		const all = [
 			...toolCalls.map((call) => forms.take(JSON.stringify(call), () => createCall(call))),
-			question && forms.take(JSON.stringify(question), () => createAsked(question)),
+			question && forms.take(JSON.stringify(question), () => createQuestion(question)),
 		].filter((form) => form !== undefined);
 		if (all.length === 0) return;
 		clear();
@@ -59,18 +53,18 @@ export function createOpenCalls({
 	}
 
 	function createCall(call: WaitingCall): HTMLElement {
-		const form = createOpenCall(call, (given) => void answer(given, form), findSchema(call));
+		const form = createOpenCall(call, (answer) => void sendAnswer(answer, form), findSchema(call));
 		form.dataset.call = call.id;
 		return form;
 	}
 
-	function createAsked(question: Question): HTMLElement | undefined {
-		const form = createChoiceOrCall(question, sendAnswer, findSchema);
-		function sendAnswer(text: string): void {
+	function createQuestion(question: Question): HTMLElement | undefined {
+		const onAnswer = (text: string): void => {
 			clear();
 			if (form !== undefined) forms.forget(form);
 			send(text, question);
-		}
+		};
+		const form = createChoiceOrCall(question, onAnswer, findSchema);
 		return form;
 	}
 
@@ -78,23 +72,23 @@ export function createOpenCalls({
 		for (const old of root.querySelectorAll('.open-calls')) old.remove();
 	}
 
-	async function answer(given: CallAnswer, form: HTMLElement): Promise<void> {
+	async function sendAnswer(answer: CallAnswer, form: HTMLElement): Promise<void> {
 		if (shown === undefined) return;
 		const { id, box, signal } = shown;
-		const bubble = transcript.addMessage(describeAnswer(given));
-		transcript.showAnswer(given);
-		const keepAfterAll = forms.forget(form);
+		const bubble = transcript.addMessage(describeAnswer(answer));
+		transcript.showAnswer(answer);
+		const keepAgain = forms.forget(form);
 		if (box.querySelector(':is(input, select, textarea):enabled') === null) box.remove();
 		try {
-			const begin = (reading: AbortSignal) => client.submitResults(id, [given], { signal: reading });
+			const begin = (reading: AbortSignal) => client.submitResults(id, [answer], { signal: reading });
 			await play(sendAndRead(signal, begin), signal);
 		} catch (error) {
 			if (signal.aborted) return;
-			keepAfterAll();
+			keepAgain();
 			bubble.remove();
 			box.remove();
-			transcript.calls.get(given.id)?.wait();
-			await onRefused(error, given.id);
+			transcript.calls.get(answer.id)?.wait();
+			await onRefused(error, answer.id);
 		}
 	}
 

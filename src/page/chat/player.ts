@@ -1,4 +1,4 @@
-/** Shows the events of one run in a transcript. It draws a limited part in each frame, so that the page stays responsive. */
+/** Shows the events of a run. Each frame draws a limited part of them, so that the page stays responsive. */
 
 import type { RunEvent } from '../../client/index.ts';
 import type { RunView } from './run-view.ts';
@@ -7,7 +7,6 @@ import type { Transcript } from './transcript.ts';
 interface Options {
 	/** Aborted when the chat is left. */
 	readonly signal: AbortSignal;
-	/** Called for each event when it is shown. */
 	readonly onShown: (event: RunEvent, view: RunView) => void;
 }
 
@@ -51,10 +50,10 @@ const mostCharacters = 1_500;
 /** The cost of an event beside its text, in characters. */
 const eventCost = 5;
 
-/** Takes the next events out of a queue, at least one. A text that is too long for one slice is cut. */
+/** Takes the next events out of a queue, at least one event. A text that is too long for a slice is cut. */
 export function takeSlice(queue: RunEvent[]): RunEvent[] {
 	let room = mostCharacters;
-	let taken = 0;
+	let count = 0;
 	for (const [at, event] of queue.entries()) {
 		const length = countCharacters(event);
 		if (length > room && event.type === 'text') {
@@ -62,14 +61,14 @@ export function takeSlice(queue: RunEvent[]): RunEvent[] {
 			const rest = { ...event, text: event.text.slice(end) };
 			return [...queue.splice(0, at + 1, rest).slice(0, at), { ...event, text: event.text.slice(0, end) }];
 		}
-		taken = at + 1;
+		count = at + 1;
 		room -= length + eventCost;
 		if (room <= 0) break;
 	}
-	return queue.splice(0, taken);
+	return queue.splice(0, count);
 }
 
-/** Finds where a text may be cut: not within a character. */
+/** Does not split a character. */
 function findEnd(text: string, most: number): number {
 	return /[\ud800-\udbff]/.test(text.charAt(most - 1)) ? most + 1 : most;
 }

@@ -1,4 +1,4 @@
-/** The tools that the provider of the model ran in a run, and the sources of the answer. */
+/** The tools that the model's provider ran, and the sources of the answer. */
 
 import { createFootnotes, createProviderCalls, type Footnote, hasEnded } from '../../client/provided.ts';
 import type { ProviderCall, RunEvent, Source } from '../../client/types.ts';
@@ -27,12 +27,10 @@ export function createProvided(root: HTMLElement, place: (card: HTMLElement) => 
 			else calls.take(event).show(event);
 		},
 		endTurn,
-		/** Drops the cards and sources of the turn. */
 		dropTurn(): void {
 			calls.dropTurn();
 			footnotes.dropTurn();
 		},
-		/** Ends the run. */
 		end(): void {
 			endTurn();
 			for (const card of cards) card.leave();
@@ -46,7 +44,6 @@ function createProviderCard({ name }: ProviderCall) {
 	return {
 		root,
 		leave,
-		/** Shows the current state of the call. */
 		show({ input, output, isError = false, ...call }: ProviderCall): void {
 			if (!hasInput && input !== undefined) {
 				hasInput = true;
@@ -61,28 +58,20 @@ function createProviderCard({ name }: ProviderCall) {
 /** Sources that are shown. */
 const mostShown = 50;
 
-interface FootnoteList {
-	/** Missing while there is no source. */
-	readonly root: HTMLElement;
-	add(source: Source): void;
-	/** Shows the sources of the turn. Returns whether it had any. */
-	endTurn(): boolean;
-	dropTurn(): void;
-}
-
-function createFootnoteList(): FootnoteList {
+function createFootnoteList() {
 	const notes = createFootnotes();
 	const list = element('ol');
 	const root = element('section', 'footnotes', element('p', 'label', 'Sources'), list);
-	root.setAttribute('aria-label', 'Sources');
+	root.ariaLabel = 'Sources';
 	let isNew = false;
 	return {
 		root,
-		add(source) {
+		add(source: Source): void {
 			isNew = true;
 			notes.add(source);
 		},
-		endTurn() {
+		/** Shows the sources of the turn. Returns whether the turn had any. */
+		endTurn(): boolean {
 			notes.endTurn();
 			if (!isNew) return false;
 			isNew = false;
@@ -93,7 +82,7 @@ function createFootnoteList(): FootnoteList {
 			if (rest > 0) root.append(element('p', 'rest', `${rest} more are not shown.`));
 			return true;
 		},
-		dropTurn() {
+		dropTurn(): void {
 			isNew = false;
 			notes.dropTurn();
 		},

@@ -1,4 +1,4 @@
-/** Shows runs in the chat as their events come, and the queued messages that they take up. */
+/** Shows runs in the chat as their events arrive, and the queued messages that the runs take up. */
 
 import type { LoadedSession } from '../../client/history.ts';
 import type { RunEvent, RunEvents } from '../../client/index.ts';
@@ -14,16 +14,16 @@ import type { WaitingList } from './waiting.ts';
 interface Options {
 	readonly transcript: Transcript;
 	readonly waiting: WaitingList;
-	readonly sidePanels: Pick<ReturnType<typeof createSidePanels>, 'apply' | 'settle'>;
-	readonly composer: Pick<ReturnType<typeof createComposer>, 'setStatus' | 'takeMore' | 'setRunning'>;
-	/** Called for each event as it comes, before it is shown. */
+	readonly sidePanels: ReturnType<typeof createSidePanels>;
+	readonly composer: ReturnType<typeof createComposer>;
+	/** Called for each event before it is shown. */
 	readonly onEvent: (event: RunEvent) => void;
-	/** Called when all of a run is shown. */
+	/** Called when the whole run is shown. */
 	readonly onEnd: () => void;
 }
 
 export function createRunPlayer({ transcript, waiting, sidePanels, composer, onEvent, onEnd }: Options) {
-	/** Returns the last event of the run once it is shown. Undefined if there is no run, or the chat is left. */
+	/** Returns the last event of the run once it is shown. Undefined if there is no run, or the person has left the chat. */
 	return async (
 		events: RunEvents,
 		signal: AbortSignal,
@@ -64,7 +64,7 @@ type ShownMessage = SaidMessage & {
 	readonly attachments?: readonly { readonly name: string; readonly size: number }[];
 };
 
-/** Called with each event of a run after it was shown. */
+/** Called with each event of a run after the event is shown. */
 export type TakenUp = (event: RunEvent, view: RunView) => void;
 
 export interface TakenUpOptions {
@@ -72,15 +72,15 @@ export interface TakenUpOptions {
 	readonly transcript: Transcript;
 	/** The message that was sent for the run. */
 	readonly sent?: { readonly bubble: HTMLElement; readonly text: string };
-	/** The loaded session, with the messages that were taken up before, and after which turns. */
+	/** The loaded session, with the messages that earlier turns took up. */
 	readonly loaded?: LoadedSession;
-	/** Called when the run is not the newest of that session, so that messages in between are missing. */
+	/** Called when the run is not the newest run of the loaded session, so that messages in between are missing. */
 	readonly onOther?: () => void;
 }
 
 export function createTakenUp({ waiting, transcript, sent, loaded, onOther }: TakenUpOptions): TakenUp {
 	let turns = 0;
-	/** The place in front of the coming turn, where messages may be taken up. */
+	/** Above the next turn, for the messages that it takes up. */
 	let place: HTMLElement | undefined;
 
 	function makePlace(view: RunView): void {
@@ -89,7 +89,6 @@ export function createTakenUp({ waiting, transcript, sent, loaded, onOther }: Ta
 		view.addBlock(place);
 	}
 
-	/** Shows the messages that the turn has taken up. */
 	async function fill(here: HTMLElement): Promise<void> {
 		const left = await waiting.refresh();
 		here.append(...left.filter(({ steers }) => steers === true).map(show));

@@ -1,31 +1,37 @@
-/** One run of an agent on the page: takes events and adds nodes, a constant amount of work for each. */
+/** A run of an agent on the page: adds nodes for each event, with a constant amount of work. */
 
 import type { ChildEvent, Message, RunEvent } from '../../client/types.ts';
 import { describeAwaiting, describeHalt, describeStop, describeUsage } from '../../client/words.ts';
 import { createMarkdown, type Draw } from '../markdown/markdown.ts';
 import { toSessionAddress } from '../parts/address.ts';
-import { button, element, link, withoutTurns } from '../parts/element.ts';
+import { type Child, configure, createCopy, element, link, withoutTurns } from '../parts/element.ts';
 import { createProvided } from './provided.ts';
 import { type CallView, createToolCall } from './tool-call.ts';
 
-/** A run on the page. */
 export interface RunView {
 	readonly root: HTMLElement;
 	readonly apply: (event: RunEvent) => void;
-	/** Adds an element after the newest turn. */
+	/** Adds elements after the newest turn. */
 	readonly addBlock: (...nodes: readonly HTMLElement[]) => void;
-	/** Shows the text that `apply` took in: once a frame is enough. */
+	/** Shows the text of the applied events. Once a frame is enough. */
 	readonly flush: () => void;
-	/** Nothing more comes. */
 	readonly end: () => void;
 }
 
 /**
- * `calls` are those of the whole chat, by their ids: a later run may bring the result of a call that waited. `draw` says when
- * the text is drawn that `flush` has not shown.
+ * `calls` has the calls of the whole chat by their ids, because a later run may have the result of a call that waited. `draw`
+ * schedules the drawing of text that `flush` has not shown.
  */
 export function createRunView(parent: Node, calls: Map<string, CallView> = new Map(), draw?: Draw): RunView {
-	const root = createRoot(parent);
+	const canvas = createCanvas(parent, calls, draw);
+	const { root, addBlock, flush, end } = canvas;
+	return { root, addBlock, flush, end, apply: (event) => showEvent(canvas, event) };
+}
+
+type Canvas = ReturnType<typeof createCanvas>;
+
+function createCanvas(parent: Node, calls: Map<string, CallView>, draw: Draw | undefined) {
+	const root = parent.appendChild(configure(element('article', 'run'), { ariaLabel: 'Agent', ariaBusy: 'true' }));
 	let turn: HTMLElement | undefined;
 	let prose: ReturnType<typeof createMarkdown> | undefined;
 	let reasoning: HTMLElement | undefined;
@@ -42,27 +48,33 @@ export function createRunView(parent: Node, calls: Map<string, CallView> = new M
 		return turn.appendChild(node);
 	}
 
-	/** Starts a new block below the current one. */
+	/** Ends the current block of text. */
 	function closeText() {
 		prose?.end();
 		prose = undefined;
 		reasoning = undefined;
 	}
 
-	const view = {
+	function endTurn() {
+		closeText();
+		turn = undefined;
+		answer.endTurn();
+		provided.endTurn();
+	}
+
+	return {
 		root,
 		calls,
+		endTurn,
 
-		addLine(className: string, ...children: (Node | string)[]): HTMLElement {
+		addLine(className: string, ...children: readonly Child[]): HTMLElement {
 			closeText();
 			return add(element('p', className, ...children));
 		},
 		addText(text: string) {
 			if (!prose) {
 				closeText();
-				const box = element('div', 'prose');
-				add(box);
-				prose = createMarkdown(box, draw);
+				prose = createMarkdown(add(element('div', 'prose')), draw);
 			}
 			answer.add(text);
 			prose.write(text);
@@ -71,7 +83,7 @@ export function createRunView(parent: Node, calls: Map<string, CallView> = new M
 			if (!reasoning) {
 				closeText();
 				reasoning = element('div', 'body');
-				add(element('details', 'reasoning', element('summary', '', 'Reasoning'), reasoning));
+				add(element('details', 'reasoning', element('summary', 'fold', 'Reasoning'), reasoning));
 			}
 			reasoning.append(withoutTurns(text));
 		},
@@ -83,14 +95,8 @@ export function createRunView(parent: Node, calls: Map<string, CallView> = new M
 		},
 		addProvided: provided.add,
 		addBlock(...nodes: readonly HTMLElement[]) {
-			view.endTurn();
+			endTurn();
 			root.append(...nodes);
-		},
-		endTurn() {
-			closeText();
-			turn = undefined;
-			answer.endTurn();
-			provided.endTurn();
 		},
 		/** Removes the elements of the turn. */
 		dropTurn() {
@@ -101,7 +107,6 @@ export function createRunView(parent: Node, calls: Map<string, CallView> = new M
 		},
 
 		addChildEvent: children.add,
-		apply: (event: RunEvent): void => showEvent(view, event),
 		flush(): void {
 			prose?.flush();
 			for (const child of children.all()) child.flush();
@@ -113,21 +118,13 @@ export function createRunView(parent: Node, calls: Map<string, CallView> = new M
 			for (const child of children.all()) child.end();
 			for (const call of calls.values()) call.leave();
 			provided.end();
-			root.removeAttribute('aria-busy');
-			if (root.hasChildNodes()) root.append(element('div', 'run-end', ...answer.createCopy()));
+			root.ariaBusy = null;
+			if (root.hasChildNodes()) root.append(element('div', 'run-end', answer.createCopy()));
 		},
 	};
-	return view;
 }
 
-function createRoot(parent: Node): HTMLElement {
-	const root = element('article', 'run');
-	root.setAttribute('aria-label', 'Agent');
-	root.setAttribute('aria-busy', 'true');
-	return parent.appendChild(root);
-}
-
-/** The runs of the sessions that work for calls of this one, each within its call. */
+/** Shows the runs of child sessions, each within the call that started it. */
 function createChildren(calls: ReadonlyMap<string, CallView>) {
 	const views = new Map<string, RunView>();
 	return {
@@ -143,28 +140,15 @@ function createChildren(calls: ReadonlyMap<string, CallView>) {
 	};
 }
 
-interface Drawing {
-	readonly calls: ReadonlyMap<string, CallView>;
-	addLine(className: string, ...children: (Node | string)[]): HTMLElement;
-	addText(text: string): void;
-	addReasoning(text: string): void;
-	addCall(id: string, name: string): void;
-	addProvided: ReturnType<typeof createProvided>['add'];
-	addChildEvent(event: ChildEvent): void;
-	endTurn(): void;
-	dropTurn(): void;
-	end(): void;
-}
-
-function showEvent(view: Drawing, event: RunEvent) {
-	const { calls } = view;
+function showEvent(canvas: Canvas, event: RunEvent) {
+	const { calls } = canvas;
 	switch (event.type) {
 		case 'text':
-			return view.addText(event.text);
+			return canvas.addText(event.text);
 		case 'reasoning':
-			return view.addReasoning(event.text);
+			return canvas.addReasoning(event.text);
 		case 'tool_use_start':
-			return view.addCall(event.id, event.name);
+			return canvas.addCall(event.id, event.name);
 		case 'tool_use_input':
 			return calls.get(event.id)?.addInput(event.partialInputJson);
 		case 'tool_use_end':
@@ -173,43 +157,43 @@ function showEvent(view: Drawing, event: RunEvent) {
 			return calls.get(event.id)?.setResult(event.output, event.isError, event.parts);
 		case 'provider_tool':
 		case 'source':
-			return view.addProvided(event);
+			return canvas.addProvided(event);
 		case 'tool_stack':
 			return calls.get(event.id)?.setStack(event.stack);
 		case 'note': {
-			const line = view.addLine('note', element('b', '', event.label), ' ', createDetail(event.detail));
+			const line = canvas.addLine('note', element('b', '', event.label), ' ', createDetail(event.detail));
 			return calls.get(event.id)?.addNote(line, event.detail);
 		}
 		case 'warning':
-			view.addLine('warning', event.message);
+			canvas.addLine('warning', event.message);
 			return;
 		case 'child':
-			return view.addChildEvent(event);
+			return canvas.addChildEvent(event);
 		case 'turn.restarted':
-			return view.dropTurn();
+			return canvas.dropTurn();
 		case 'stop': {
 			const words = describeStop(event.reason);
-			if (words) view.addLine('warning', words);
-			return view.endTurn();
+			if (words) canvas.addLine('warning', words);
+			return canvas.endTurn();
 		}
 		case 'done':
 		case 'awaiting':
 		case 'halted':
 		case 'cancelled':
 		case 'error':
-			showEnd(view, event);
-			return view.end();
+			showEnd(canvas, event);
+			return canvas.end();
 	}
 }
 
-/** What a note adds to its label. That of a child is its session, which can be opened. */
+/** The detail of a note about a child is the id of the child session. */
 function createDetail(detail = ''): Node | string {
 	return /^[0-9a-f]{64}$/.test(detail) ? link('', toSessionAddress(detail), 'open') : detail;
 }
 
 type EndEvent = Extract<RunEvent, { type: 'done' | 'awaiting' | 'halted' | 'cancelled' | 'error' }>;
 
-function showEnd({ calls, addLine }: Drawing, event: EndEvent) {
+function showEnd({ calls, addLine }: Canvas, event: EndEvent) {
 	switch (event.type) {
 		case 'done': {
 			const words = describeUsage(event.usage);
@@ -224,11 +208,10 @@ function showEnd({ calls, addLine }: Drawing, event: EndEvent) {
 		case 'cancelled':
 			return addLine('note', 'Stopped.');
 		case 'error':
-			return addLine('failure', event.message, ' ', element('code', 'error-code', event.code));
+			return addLine('failure', event.message, ' ', element('code', 'about', event.code));
 	}
 }
 
-/** Converts a message of an assistant or a tool to the events that made it. */
 export function* toEvents(message: Message): Generator<RunEvent> {
 	if (message.role === 'tool') {
 		const { toolCallId: id, content: output, isError = false, parts } = message;
@@ -248,37 +231,22 @@ export function* toEvents(message: Message): Generator<RunEvent> {
 	yield { type: 'stop', reason: 'end' };
 }
 
+/** The text of a run, which can be copied. */
 function createAnswer() {
-	const said: string[] = [];
-	/** The pieces of the turns that have ended. */
+	const pieces: string[] = [];
+	/** The number of pieces of the turns that have ended. */
 	let settled = 0;
 	return {
 		add(text: string): void {
-			said.push(text);
+			pieces.push(text);
 		},
 		endTurn(): void {
-			if (said.length > settled) said.push('\n\n');
-			settled = said.length;
+			if (pieces.length > settled) pieces.push('\n\n');
+			settled = pieces.length;
 		},
-		/** Drops the text of the turn. */
 		dropTurn(): void {
-			said.length = settled;
+			pieces.length = settled;
 		},
-		/** Makes a button that copies the text, if there is any. */
-		createCopy: (): HTMLElement[] => (said.length === 0 ? [] : [createCopy(() => said.join('').trim())]),
+		createCopy: () => (pieces.length === 0 ? undefined : createCopy('the answer', () => pieces.join('').trim())),
 	};
-}
-
-/** The style sheet draws its label, so that a selection of the answer does not include it. */
-function createCopy(read: () => string): HTMLElement {
-	const copy = button('copy', '', async () => {
-		await navigator.clipboard.writeText(read());
-		copy.dataset.label = 'Copied';
-	});
-	copy.dataset.label = 'Copy';
-	copy.setAttribute('aria-label', 'Copy the answer');
-	copy.addEventListener('blur', () => {
-		copy.dataset.label = 'Copy';
-	});
-	return copy;
 }

@@ -2,11 +2,9 @@
 
 import { type Client, ClientError, type MessageBody, type RunEvents } from '../../client/index.ts';
 import { createAnsweredError, findAnswered, isWaitingFor, type Question } from '../../client/waits.ts';
+import type { Visit } from '../parts/live.ts';
 
-/**
- * Sends a message or an answer, and reads the run that follows. Leaving the chat ends the reading,
- * not the sending.
- */
+/** Sends a message or an answer, and reads the run. Leaving the chat ends the reading, not the sending. */
 export function sendAndRead(place: AbortSignal, begin: (signal: AbortSignal) => RunEvents): RunEvents {
 	const reading = new AbortController();
 	const events = begin(reading.signal);
@@ -23,22 +21,17 @@ export function sendAndRead(place: AbortSignal, begin: (signal: AbortSignal) => 
 	});
 }
 
-/** Whether the server has accepted the request, and only the reading of its run ended. */
+/** Whether the server accepted the request, and only the reading of the run failed. */
 export function hasArrived(error: unknown, place: AbortSignal): boolean {
 	return error === place.reason || (error instanceof ClientError && error.code === 'connection_lost');
 }
 
-interface About {
-	readonly question: Question | undefined;
-	readonly signal: AbortSignal;
-}
-
 /** Sends a message. If a question waits, the message is the answer to this question only. */
 export function sendOrAnswer(
-	client: Pick<Client, 'sendMessage' | 'answerQuestion'>,
-	id: string,
+	client: Client,
+	{ id, signal }: Visit,
 	message: MessageBody,
-	{ question, signal }: About,
+	question: Question | undefined,
 ): RunEvents {
 	return sendAndRead(signal, (reading) => {
 		if (question === undefined) return client.sendMessage(id, message, { signal: reading });
@@ -46,20 +39,17 @@ export function sendOrAnswer(
 	});
 }
 
-interface Refused {
-	readonly id: string | undefined;
-	readonly error: unknown;
-	/** The call that was answered. */
-	readonly call: string | undefined;
-	readonly signal: AbortSignal;
-}
-
-/** Finds the error to show for a refused message or answer, if the session has changed since it was shown. */
+/**
+ * Finds the error to show for a refused message or answer, if the session has changed since it was shown. `call` is the
+ * call that the person answered.
+ */
 export async function readRefusal(
-	client: Pick<Client, 'getSession'>,
-	{ id, error, call, signal }: Refused,
+	client: Client,
+	{ id, signal }: Visit,
+	error: unknown,
+	call: string | undefined,
 ): Promise<ClientError | undefined> {
-	if (id === undefined || !(error instanceof ClientError) || error.code !== 'conflict') return undefined;
+	if (!(error instanceof ClientError) || error.code !== 'conflict') return undefined;
 	if (call === undefined) return error;
 	const session = await client.getSession(id, { signal }).catch(() => undefined);
 	return session === undefined || isWaitingFor(session, call) ? undefined : createAnsweredError();

@@ -3,38 +3,45 @@
 import type { SessionClient } from '../../client/sessions.ts';
 import type { RunEvent } from '../../client/types.ts';
 import { find } from '../parts/element.ts';
-import { createMoneyView, type MoneyClient } from './money.ts';
+import type { Visit } from '../parts/live.ts';
+import { createMoneyView } from './money.ts';
 import { createTaskLists } from './task-lists.ts';
-import { type CallView, createCallTimes } from './tool-call.ts';
-import { createWorkspaceView, type FileClient } from './workspace.ts';
+import { type CallView, showCallTimes } from './tool-call.ts';
+import { createWorkspaceView } from './workspace.ts';
+
+/** Messages that are read after a run for the durations of its calls. A reopened chat shows all durations. */
+const newest = 50;
 
 /** Shows the panels of the open session. A panel that cannot be read does not stop the chat. */
-export function createSidePanels(
-	client: Pick<SessionClient, 'listTasks' | 'listEarlier'> & FileClient & MoneyClient,
-	calls: ReadonlyMap<string, CallView>,
-) {
+export function createSidePanels(client: SessionClient, calls: ReadonlyMap<string, CallView>) {
+	let visit: Visit | undefined;
 	const tasks = createTaskLists(find('#tasks', HTMLDetailsElement));
-	const files = createWorkspaceView(find('#workspace', HTMLDetailsElement), client);
-	const times = createCallTimes(client, calls);
-	const money = createMoneyView(find('#money', HTMLDetailsElement), client);
+	const files = createWorkspaceView(find('#workspace', HTMLDetailsElement), client, () => visit);
+	const money = createMoneyView(find('#money', HTMLDetailsElement), client, () => visit);
 	/** The lists that events have shown. They are newer than a list that is read. */
 	const shown = new Set<string>();
+
+	async function readCallTimes({ id, signal }: Visit): Promise<void> {
+		const { messages } = await client.listEarlier(id, { limit: newest, signal });
+		if (!signal.aborted) showCallTimes(calls, messages);
+	}
+
 	return {
-		clear() {
+		clear(): void {
+			visit = undefined;
 			shown.clear();
-			tasks.clear();
-			files.clear();
-			money.clear();
+			for (const panel of [tasks, files, money]) panel.clear();
+			for (const root of document.querySelectorAll<HTMLDetailsElement>('#side-panels > details')) {
+				root.hidden = true;
+				root.open = false;
+			}
 		},
 		/** Starts the empty panels of a new session. */
-		use(id: string, signal: AbortSignal) {
-			files.use(id, signal);
-			money.use(id, signal);
-			times.use(id, signal);
+		use(next: Visit): void {
+			visit = next;
 		},
-		/** Shows the panels of a session. */
-		async open(id: string, signal: AbortSignal) {
-			this.use(id, signal);
+		async open({ id, signal }: Visit): Promise<void> {
+			visit = { id, signal };
 			void files.refresh();
 			void money.refresh();
 			const lists = await client.listTasks(id, { signal }).catch(() => []);
@@ -43,10 +50,9 @@ export function createSidePanels(
 		/** Reads again after a run. */
 		settle(): void {
 			void money.refresh();
-			times.refresh();
+			if (visit !== undefined && calls.size > 0) readCallTimes(visit).catch(() => {});
 		},
-		/** Applies an event of a run. */
-		apply(event: RunEvent) {
+		apply(event: RunEvent): void {
 			if (event.type === 'tasks') {
 				tasks.show(event.lists);
 				for (const { id } of event.lists) shown.add(id);

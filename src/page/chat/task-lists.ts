@@ -1,4 +1,4 @@
-/** The task lists of a chat: each task a line, which changes in its place. */
+/** The task lists of a chat: each task is a line, which is updated in place. */
 
 import type { TaskList } from '../../client/types.ts';
 import { describeTasks } from '../../client/words.ts';
@@ -8,23 +8,18 @@ type Task = TaskList['tasks'][number];
 
 const words = { done: 'Done: ', failed: 'Failed: ', next: 'Next: ', open: 'Open: ' };
 
-/** Shows lists in `root`, which is hidden while there are none. It opens by itself when the first open task comes. */
+/** Shows lists in `root`, which opens by itself with the first open task. */
 export function createTaskLists(root: HTMLDetailsElement) {
 	const summary = element('span', 'brief');
 	const body = element('div', 'lists');
 	root.replaceChildren(element('summary', '', element('b', '', 'Tasks'), summary), body);
 	const views = new Map<string, ReturnType<typeof createListView>>();
 
-	function clear() {
-		views.clear();
-		body.replaceChildren();
-		root.hidden = true;
-		root.open = false;
-	}
-	clear();
-
 	return {
-		clear,
+		clear() {
+			views.clear();
+			body.replaceChildren();
+		},
 		/** Shows lists, and updates known lists in place. */
 		show(lists: readonly TaskList[]) {
 			for (const list of lists) {

@@ -1,10 +1,10 @@
-/** A tool call on the page: a line with its input and result, which opens to show both completely. */
+/** A tool call on the page: a line with its input and result, which opens to show them completely. */
 
 import type { Message, RunEvent } from '../../client/types.ts';
 import { findSkillName, parseInput, splitDiff } from '../../client/words.ts';
 import { toSessionAddress } from '../parts/address.ts';
 import { createDiff } from '../parts/diff.ts';
-import { element, link, shorten, withoutTurns } from '../parts/element.ts';
+import { configure, element, link, shorten, withoutTurns } from '../parts/element.ts';
 import { describeTime } from '../parts/time.ts';
 import { shownTypes } from './attachments.ts';
 
@@ -18,7 +18,7 @@ const wordsOfState = {
 
 export type CallView = ReturnType<typeof createToolCall>;
 
-/** `where` replaces the duration of a call that has none. */
+/** `where` is shown for a call without a duration. */
 export function createToolCall(name: string, where = '') {
 	const title = element('span', 'name', name);
 	const question = element('span', 'brief');
@@ -73,24 +73,23 @@ export function createToolCall(name: string, where = '') {
 			if (images.length > 0 || diff !== undefined) root.open = true;
 		},
 
-		/** Shows the stack of a tool's error, folded below the error. Only a server on this machine sends it. */
+		/** Shows the stack of a tool's error, folded. Only a server on this machine sends it. */
 		setStack(lines: string) {
 			body.append(element('details', 'stack', element('summary', '', 'Stack'), element('pre', '', lines)));
 		},
 
-		/** Takes the line of a note about the call. It goes where the call fails with the same words. */
+		/** Takes the line of a note about the call. The line is removed if the call fails with the same words. */
 		addNote(line: HTMLElement, detail?: string) {
 			notes.push({ line, detail });
 		},
 
-		/** Tells how long it took, in milliseconds. */
 		setTime(ms: number) {
 			took.textContent = describeTime(ms);
 		},
 
-		/** Makes the place of a session that works for the call. */
+		/** Makes the place of a child session. */
 		nest(agent: string, session: string): HTMLElement {
-			// The place says so, too.
+			// The place has a link to the session, too.
 			for (const { line, detail } of notes) if (detail === session) line.remove();
 			const name = link('', toSessionAddress(session), agent);
 			const place = element('section', 'nested', element('p', 'label', 'By ', name));
@@ -99,13 +98,13 @@ export function createToolCall(name: string, where = '') {
 			return place;
 		},
 
-		/** It was allowed, so its result is to come. */
+		/** Marks an approved call as running. */
 		resume: () => setState('running'),
 
 		/** Marks the call as waiting for an approval or a result. */
 		wait: () => setState('waiting'),
 
-		/** The run is over: a call without a result stays without one. */
+		/** Ends the call with the run, also without a result. */
 		leave() {
 			if (root.dataset.state === 'running') setState('open');
 		},
@@ -114,13 +113,10 @@ export function createToolCall(name: string, where = '') {
 
 type ResultPart = NonNullable<Extract<RunEvent, { type: 'tool_result' }>['parts']>[number];
 
-/** Shows an image that came with its bytes. One behind an address is not loaded: the text of the result names it. */
+/** Shows an image that has its bytes. An image at an address is not loaded: the text of the result has the address. */
 function createImage({ kind, data, mime = 'image/png', name = '' }: ResultPart): HTMLElement[] {
 	if (kind !== 'image' || data === undefined || !shownTypes.has(mime)) return [];
-	const image = element('img');
-	image.alt = name;
-	image.src = `data:${mime};base64,${data}`;
-	return [image];
+	return [configure(element('img'), { alt: name, src: `data:${mime};base64,${data}` })];
 }
 
 function toFullText(value: unknown) {
@@ -136,17 +132,7 @@ function shortenInput(input: unknown): string {
 	return shorten(withoutTurns(typeof only === 'string' ? only : JSON.stringify(only)), 200);
 }
 
-/** The most messages that are read after a run. Further durations are shown when the chat is reopened. */
-const newest = 50;
-
-interface TimesClient {
-	listEarlier(
-		id: string,
-		options: { readonly limit: number; readonly signal: AbortSignal },
-	): Promise<{ readonly messages: readonly Message[] }>;
-}
-
-/** Shows the durations of calls. A call that waited for a person has none, because its result is in another run. */
+/** Shows the durations of calls. A call that waited for a person has no duration, because its result is in another run. */
 export function showCallTimes(calls: ReadonlyMap<string, CallView>, messages: readonly Message[]): void {
 	const begun = new Map<string, { readonly at: number; readonly runId: string | undefined }>();
 	for (const message of messages) {
@@ -158,20 +144,4 @@ export function showCallTimes(calls: ReadonlyMap<string, CallView>, messages: re
 		if (from !== undefined && from.runId === message.runId)
 			calls.get(message.toolCallId)?.setTime(Date.parse(message.createdAt) - from.at);
 	}
-}
-
-/** Reads the durations of calls after a run. A failed read is ignored. */
-export function createCallTimes(client: TimesClient, calls: ReadonlyMap<string, CallView>) {
-	let read: (() => Promise<void>) | undefined;
-	return {
-		use(id: string, signal: AbortSignal): void {
-			read = async () => {
-				const { messages } = await client.listEarlier(id, { limit: newest, signal });
-				if (!signal.aborted) showCallTimes(calls, messages);
-			};
-		},
-		refresh(): void {
-			if (calls.size > 0) read?.().catch(() => {});
-		},
-	};
 }

@@ -11,13 +11,13 @@ import { type CallView, showCallTimes } from './tool-call.ts';
 
 export type Transcript = ReturnType<typeof createTranscript>;
 
-/** `onAgain` is called when a message is to be asked again. */
+/** `onAgain` is called when a message is to be sent again. */
 export function createTranscript(onAgain: (again: Again) => void) {
 	const root = find('#transcript', HTMLElement);
 	const tail = createTail(find('#scroller', HTMLElement));
-	/** The calls that are shown, by their ids. */
+	/** The shown calls, by their ids. */
 	const calls = new Map<string, CallView>();
-	/** Results of calls in earlier messages, which are not shown yet. */
+	/** Results whose calls are in earlier messages, which are not shown yet. */
 	const results = new Map<string, ToolMessage>();
 
 	function addMessage(text: string, files?: Files): HTMLElement {
@@ -34,7 +34,6 @@ export function createTranscript(onAgain: (again: Again) => void) {
 			return createRunView(root, calls);
 		},
 
-		/** Lets a person change the words of a message. */
 		letEdit(bubble: HTMLElement, text: string, message: Pick<Again, 'id' | 'runId'>): void {
 			addEdit(bubble, text, (newer) => onAgain({ ...message, text: newer }));
 		},
@@ -55,10 +54,10 @@ export function createTranscript(onAgain: (again: Again) => void) {
 			results.clear();
 		},
 
-		/** Shows messages of earlier runs in front of all that is shown. */
+		/** Shows messages of earlier runs at the top. */
 		addEarlier(messages: readonly Message[]): void {
 			const place = document.createDocumentFragment();
-			// They are no news, which would be read aloud.
+			// A busy log is not read aloud.
 			root.ariaBusy = 'true';
 			const drawing = createDrawing();
 			for (const [id, call] of drawHistory(place, messages, { results, onAgain, draw: drawing.draw }))
@@ -69,7 +68,7 @@ export function createTranscript(onAgain: (again: Again) => void) {
 			});
 		},
 
-		/** Shows messages of later runs behind all that is shown. What was asked of a person there is answered. */
+		/** Shows messages of later runs at the end. They answer the open calls. */
 		addLater(messages: readonly Message[]): void {
 			for (const old of root.querySelectorAll('.offer, .open-calls')) old.remove();
 			const place = document.createDocumentFragment();
@@ -134,10 +133,10 @@ function drawHistory(
 			else setResult(call, message);
 		}
 		if (message.role === 'user' || (message.role === 'tool' && !view && message.isInput)) {
-			const said = toSaidText(message);
-			const bubble = place.appendChild(createMessage(said, message.attachments));
+			const words = toSaidText(message);
+			const bubble = place.appendChild(createMessage(words, message.attachments));
 			if (message.role === 'user' && message.isInput && message.attachments === undefined)
-				addEdit(bubble, said, (text) => onAgain({ id: message.id, text }));
+				addEdit(bubble, words, (text) => onAgain({ id: message.id, text }));
 			continue;
 		}
 		view ??= createRunView(place, calls, draw);
@@ -159,19 +158,17 @@ function setResult(call: CallView, { content, isError, parts }: ToolMessage): vo
 	call.setResult(content, isError === true, parts);
 }
 
-/** Makes the view of the summary that the model gets instead of the messages above. */
+/** Shows the summary that the model gets instead of the messages above. */
 function createSummary(text: string): HTMLElement {
-	const title = element('summary', '', 'The model reads the messages above as this summary');
+	const title = element('summary', 'fold', 'The model reads the messages above as this summary');
 	return element('details', 'reasoning', title, element('div', 'body', text));
 }
 
 type Files = readonly { readonly name: string; readonly size: number }[];
 
-/** Makes the bubble of a person's message. */
 export function createMessage(text: string, files: Files = []): HTMLElement {
-	const bubble = element('div', 'message', element('span', 'visually-hidden', 'You: '), text);
-	if (files.length > 0) bubble.append(createFileList(files));
-	return bubble;
+	const list = files.length > 0 ? createFileList(files) : undefined;
+	return element('div', 'message', element('span', 'visually-hidden', 'You: '), text, list);
 }
 
 /** Keeps the end of a scrolled element in view while it grows, unless the reader has scrolled up. */
@@ -191,7 +188,7 @@ function createTail(node: HTMLElement) {
 		() => {
 			const { scrollTop, scrollHeight, clientHeight } = node;
 			const isUp = scrollTop < lastTop;
-			// What is laid out only now has another height than was thought, and moves the rest.
+			// A part that is laid out only now has another height than its estimate, and moves the rest.
 			const isMoved = scrollHeight !== lastHeight && !reader.isMoving();
 			[lastTop, lastHeight] = [scrollTop, scrollHeight];
 			if (scrollHeight - scrollTop - clientHeight < 4) isAtEnd = true;
@@ -201,14 +198,14 @@ function createTail(node: HTMLElement) {
 		{ passive: true },
 	);
 
-	// Its height changes with the elements beside it.
+	// The height changes with the elements beside it.
 	new ResizeObserver(() => {
 		if (isAtEnd) toEnd();
 	}).observe(node);
 
 	return {
 		toEnd,
-		/** To be called after the element has grown. */
+		/** Call this after the element has grown. */
 		keep() {
 			if (isAtEnd) toEnd();
 		},

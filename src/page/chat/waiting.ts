@@ -6,20 +6,19 @@ import type { WaitingMessage } from '../../client/types.ts';
 import { toSaidText } from '../../client/words.ts';
 import { element, find, shorten } from '../parts/element.ts';
 import { createAction } from '../parts/form.ts';
+import type { Visit } from '../parts/live.ts';
 import { createFileList } from './attachments.ts';
-
-export type WaitingClient = Pick<SessionClient, 'listWaiting' | 'removeWaiting'>;
 
 export type WaitingList = ReturnType<typeof createWaitingList>;
 
 /** `onShown` is called when the list may have grown. */
-export function createWaitingList(client: WaitingClient, onShown: () => void) {
+export function createWaitingList(client: SessionClient, onShown: () => void) {
 	const root = find('#waiting', HTMLElement);
-	let place: { readonly id: string; readonly signal: AbortSignal } | undefined;
+	let visit: Visit | undefined;
 	let waiting: readonly WaitingMessage[] = [];
-	/** Those that have left the list. One of them may have begun a run whose first event is still on its way. */
+	/** The messages that have left the list: the first event of their run may still arrive. */
 	let gone: readonly WaitingMessage[] = [];
-	/** One reading after another, so that an old answer never comes last. */
+	/** The requests run one after another, so that an old response never replaces a new one. */
 	let reading: Promise<unknown> = Promise.resolve();
 
 	function show(messages: readonly WaitingMessage[]): void {
@@ -30,24 +29,24 @@ export function createWaitingList(client: WaitingClient, onShown: () => void) {
 	}
 
 	async function remove({ id }: WaitingMessage): Promise<void> {
-		if (place === undefined) return;
+		if (visit === undefined) return;
 		try {
-			await client.removeWaiting(place.id, id, place);
+			await client.removeWaiting(visit.id, id, visit);
 		} catch (error) {
-			// A run has taken it.
+			// A run has taken the message.
 			if (!(error instanceof ClientError) || error.code !== 'not_found') throw error;
 			return;
 		}
-		show(waiting.filter((one) => one.id !== id));
+		show(waiting.filter((message) => message.id !== id));
 	}
 
 	async function read(): Promise<readonly WaitingMessage[]> {
-		if (place === undefined) return [];
-		const { id, signal } = place;
+		if (visit === undefined) return [];
+		const { id, signal } = visit;
 		// A list that cannot be read stays unchanged.
 		const now = await client.listWaiting(id, { signal }).catch(() => waiting);
-		if (signal.aborted || place?.id !== id) return [];
-		const left = waiting.filter((one) => !now.some(({ id }) => id === one.id));
+		if (signal.aborted || visit?.id !== id) return [];
+		const left = waiting.filter((message) => !now.some(({ id }) => id === message.id));
 		gone = [...gone, ...left];
 		show(now);
 		return left;
@@ -57,30 +56,30 @@ export function createWaitingList(client: WaitingClient, onShown: () => void) {
 		get isEmpty(): boolean {
 			return waiting.length === 0;
 		},
-		/** Whether the current run will take up one of them. */
+		/** Whether the current run will take up a message. */
 		get hasSteering(): boolean {
 			return waiting.some(({ steers }) => steers === true);
 		},
 		clear(): void {
-			place = undefined;
+			visit = undefined;
 			gone = [];
 			show([]);
 		},
 		/** `refresh` reads this session from now on. */
-		use(id: string, signal: AbortSignal): void {
-			place = { id, signal };
+		use(next: Visit): void {
+			visit = next;
 		},
-		/** Reads the list again. Returns the messages that no longer wait and were not removed here. */
+		/** Reads the list again. Returns the messages that left the list since, other than by `remove`. */
 		refresh(): Promise<readonly WaitingMessage[]> {
 			const next = reading.then(read);
 			reading = next;
 			return next;
 		},
-		/** Takes the message off the list that has begun a run. Finds it also where it is gone from the list already. */
+		/** Takes the message that began a run off the list. Also finds a message that has left the list. */
 		take(runId: string): WaitingMessage | undefined {
 			const isBegun = ({ id }: WaitingMessage): boolean => id === runId;
 			const begun = waiting.find(isBegun);
-			if (begun !== undefined) show(waiting.filter((one) => one !== begun));
+			if (begun !== undefined) show(waiting.filter((message) => message !== begun));
 			return begun ?? gone.find(isBegun);
 		},
 	};
@@ -89,7 +88,8 @@ export function createWaitingList(client: WaitingClient, onShown: () => void) {
 function createEntry(message: WaitingMessage, remove: () => Promise<void>): HTMLElement {
 	const { attachments = [], steers } = message;
 	const text = toSaidText(message);
-	const words = element('p', 'waiting-text', text, ...(attachments.length > 0 ? [createFileList(attachments)] : []));
+	const files = attachments.length > 0 ? createFileList(attachments) : undefined;
+	const words = element('p', 'waiting-text', text, files);
 	const fate = steers === true ? 'Waits for the next turn of this run' : 'Waits for the run to end';
 	const about = element('p', 'waiting-about', fate, createAction('Remove', `the message ${shorten(text, 40)}`, remove));
 	return element('li', '', words, about);

@@ -2,19 +2,21 @@
 
 import { ClientError } from '../../client/error.ts';
 import type { SessionClient } from '../../client/sessions.ts';
-import type { FileChange, SessionFile } from '../../client/types.ts';
+import type { FileChange, FilePage, SessionFile } from '../../client/types.ts';
 import { describeSize } from '../../client/words.ts';
 import { createDiff } from '../parts/diff.ts';
-import { button, element, save, withoutTurns } from '../parts/element.ts';
+import { button, configure, element, save, withoutTurns } from '../parts/element.ts';
+import { createRefresh, type Visit } from '../parts/live.ts';
 
-/** Files and changes that are shown. */
 const mostFiles = 500;
 const mostChanges = 50;
 
-export type FileClient = Pick<SessionClient, 'listFiles' | 'listChanges' | 'readFile'>;
-
 /** Shows files in `root`, which is hidden until there are some. Changes are read while it is open. */
-export function createWorkspaceView(root: HTMLDetailsElement, client: FileClient) {
+export function createWorkspaceView(
+	root: HTMLDetailsElement,
+	client: SessionClient,
+	readVisit: () => Visit | undefined,
+) {
 	const summary = element('span', 'brief');
 	const note = element('p', 'side-note');
 	const files = element('ul', 'file-list');
@@ -22,28 +24,15 @@ export function createWorkspaceView(root: HTMLDetailsElement, client: FileClient
 	const body = element('div', 'lists', note, files, changes);
 	root.replaceChildren(element('summary', '', element('b', '', 'Files'), summary), body);
 
-	let session: { readonly id: string; readonly signal: AbortSignal } | undefined;
-	let isReading = false;
-	let isStale = false;
-
 	function notify(text: string) {
 		note.textContent = withoutTurns(text);
 		note.hidden = text === '';
 	}
 
-	/** Reads again. Further calls during a read lead to one more read. */
-	async function refresh() {
-		isStale = true;
-		if (isReading) return;
-		isReading = true;
-		while (isStale && session !== undefined) {
-			isStale = false;
-			await read(session);
-		}
-		isReading = false;
-	}
-
-	async function read({ id, signal }: { readonly id: string; readonly signal: AbortSignal }) {
+	const refresh = createRefresh(async () => {
+		const visit = readVisit();
+		if (visit === undefined) return;
+		const { id, signal } = visit;
 		try {
 			const page = await client.listFiles(id, { limit: mostFiles, signal });
 			const changed = root.open ? (await client.listChanges(id, { limit: mostChanges, signal })).changes : undefined;
@@ -51,9 +40,9 @@ export function createWorkspaceView(root: HTMLDetailsElement, client: FileClient
 		} catch (error) {
 			if (!signal.aborted && error instanceof ClientError) notify(`The files could not be read: ${error.message}`);
 		}
-	}
+	});
 
-	function show(page: { readonly files: readonly SessionFile[]; readonly cursor?: string }, changed?: FileChange[]) {
+	function show(page: FilePage, changed?: FileChange[]) {
 		const isMore = page.cursor !== undefined;
 		const bytes = page.files.reduce((sum, { size }) => sum + size, 0);
 		if (page.files.length > 0) root.hidden = false;
@@ -61,13 +50,14 @@ export function createWorkspaceView(root: HTMLDetailsElement, client: FileClient
 		notify(isMore ? `These are the first ${mostFiles} files.` : page.files.length === 0 ? 'No files.' : '');
 		files.replaceChildren(...page.files.map((file) => createRow(file, () => void download(file.path))));
 		if (changed === undefined) return;
-		const open = new Set([...changes.querySelectorAll('details')].flatMap((one) => (one.open ? [one.dataset.id] : [])));
+		const open = new Set([...changes.querySelectorAll<HTMLElement>('[open]')].map(({ dataset }) => dataset.id));
 		changes.replaceChildren(...changed.map((change) => createChange(change, open.has(change.id))));
 	}
 
 	async function download(path: string) {
-		if (session === undefined) return;
-		const { id, signal } = session;
+		const visit = readVisit();
+		if (visit === undefined) return;
+		const { id, signal } = visit;
 		try {
 			save(path.slice(path.lastIndexOf('/') + 1), await client.readFile(id, path, { signal }));
 		} catch (error) {
@@ -75,32 +65,22 @@ export function createWorkspaceView(root: HTMLDetailsElement, client: FileClient
 		}
 	}
 
-	function clear() {
-		session = undefined;
-		files.replaceChildren();
-		changes.replaceChildren();
-		notify('');
-		root.hidden = true;
-		root.open = false;
-	}
-	clear();
 	root.addEventListener('toggle', () => {
 		if (root.open) void refresh();
 	});
 
 	return {
-		clear,
 		refresh,
-		/** `refresh` reads the files of this session from now on. */
-		use(id: string, signal: AbortSignal) {
-			session = { id, signal };
+		clear() {
+			files.replaceChildren();
+			changes.replaceChildren();
+			notify('');
 		},
 	};
 }
 
 function createRow({ path, size }: SessionFile, onDownload: () => void): HTMLElement {
-	const get = button('download', 'Download', onDownload);
-	get.setAttribute('aria-label', `Download ${path}`);
+	const get = configure(button('download', 'Download', onDownload), { ariaLabel: `Download ${path}` });
 	return element('li', 'file-row', element('span', 'path', path), element('span', 'size', describeSize(size)), get);
 }
 

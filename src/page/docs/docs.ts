@@ -1,13 +1,14 @@
-/** The program of `/docs`: search, and requests to the API from its page. Without it the page has all of its text. */
+/** The script of `/docs`: a search, and forms that make requests to the API. The page is complete without this script. */
 
-import { element, find } from '../parts/element.ts';
+import { configure, element, find } from '../parts/element.ts';
+import { createSearchField } from '../parts/form.ts';
 import { createTry } from './try.ts';
 
 const nav = find('nav', HTMLElement);
 const contents = find('#contents', HTMLDetailsElement);
 createSearch(nav, contents);
 
-// A narrow page begins with the text, and not with a screen of links.
+// A narrow page begins with the text instead of a screen of links.
 const isWide = matchMedia('(width >= 52rem)');
 const setContents = () => {
 	contents.open = isWide.matches;
@@ -25,12 +26,8 @@ function createSearch(nav: HTMLElement, contents: HTMLDetailsElement): void {
 	}));
 	const groups = [...document.querySelectorAll<HTMLElement>('main .group')];
 	const lists = [...contents.querySelectorAll<HTMLElement>('ul')];
-	const result = element('p', 'found');
-	result.setAttribute('role', 'status');
-	const field = element('input', 'search');
-	field.type = 'search';
-	field.placeholder = 'Search';
-	field.setAttribute('aria-label', 'Search the API');
+	const result = configure(element('p', 'found'), { role: 'status' });
+	const field = createSearchField('Search the API', 'Search');
 	contents.before(field, result);
 
 	function search(): void {

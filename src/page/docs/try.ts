@@ -1,17 +1,17 @@
-/** A form that makes a request to an operation and shows the answer. The key is kept in memory only, for all forms. */
+/** A form that makes a request to an operation and shows the response. */
 
 import { isRecord } from '../../client/record.ts';
-import { button, element, shorten, withoutTurns } from '../parts/element.ts';
+import { button, configure, element, onSubmit, shorten, withoutTurns } from '../parts/element.ts';
 
-/** Characters of an answer that are shown. */
+/** Characters of a response that are shown. */
 const longestAnswer = 200_000;
 
 /** The API is beside this script, whatever path the page is at. */
 const base = new URL('.', import.meta.url);
 
+/** The key for all forms. It is in memory only. */
 let key = '';
 
-/** Adds the form to the article of an operation. */
 export function createTry(article: HTMLElement): void {
 	const { method = 'get', path = '' } = article.dataset;
 	const box = element('details', 'try', element('summary', '', 'Try it'));
@@ -20,7 +20,7 @@ export function createTry(article: HTMLElement): void {
 		const notice = element('p', 'about', 'Loading…');
 		box.append(notice);
 		try {
-			const operation = await readOperation(base, method, path);
+			const operation = await readOperation(method, path);
 			notice.replaceWith(createForm(method, path, operation));
 		} catch {
 			notice.replaceWith(element('p', 'bad', 'The document of the API could not be read.'));
@@ -32,32 +32,22 @@ export function createTry(article: HTMLElement): void {
 function createForm(method: string, path: string, operation: Operation): HTMLFormElement {
 	const { parameters, body, wantsKey } = operation;
 	const keyField = createField('API key', 'kept until this page is closed', false);
-	keyField.input.type = 'password';
-	keyField.input.autocomplete = 'off';
-	keyField.input.value = key;
-	const fields = parameters.map((one) => ({ ...one, ...createField(one.name, one.in, one.isRequired) }));
-	const text = element('textarea');
-	text.value = body?.example ?? '';
+	configure(keyField.input, { type: 'password', autocomplete: 'off', value: key });
+	const fields = parameters.map((parameter) => {
+		return { ...parameter, ...createField(parameter.name, parameter.in, parameter.isRequired) };
+	});
+	const text = configure(element('textarea'), { value: body?.example ?? '', spellcheck: false });
 	text.rows = Math.min(12, text.value.split('\n').length + 1);
-	text.spellcheck = false;
-	const send = element('button', 'send', 'Send');
+	const send = element('button', 'primary', 'Send');
 	const stop = button('', 'Stop', () => leave.abort());
 	stop.hidden = true;
-	const answer = element('div', 'answer');
-	answer.setAttribute('role', 'status');
-	const form = element(
-		'form',
-		'',
-		...(wantsKey ? [keyField.root] : []),
-		...fields.map(({ root }) => root),
-		...(body === undefined ? [] : [element('label', '', `Body (${body.type})`, text)]),
-		element('p', 'sending', send, stop),
-		answer,
-	);
+	const answer = configure(element('div', 'answer'), { role: 'status' });
+	const bodyField = body && element('label', '', `Body (${body.type})`, text);
+	const roots = [wantsKey ? keyField.root : undefined, ...fields.map(({ root }) => root), bodyField];
+	const form = element('form', '', ...roots, element('p', 'sending', send, stop), answer);
 	let leave = new AbortController();
 
-	form.addEventListener('submit', async (event) => {
-		event.preventDefault();
+	onSubmit(form, async () => {
 		key = keyField.input.value.trim();
 		leave.abort();
 		leave = new AbortController();
@@ -65,10 +55,10 @@ function createForm(method: string, path: string, operation: Operation): HTMLFor
 		stop.hidden = false;
 		answer.replaceChildren('…');
 		try {
-			const values = fields.map(({ input, ...one }) => ({ ...one, value: input.value }));
-			const init = { method: method.toUpperCase(), body: body && text.value, signal };
+			const values = fields.map(({ input, ...field }) => ({ ...field, value: input.value }));
 			const headers = toHeaders(values, body?.type, wantsKey ? key : '');
-			await showAnswer(answer, await fetch(toAddress(path, values), { ...init, headers }), signal);
+			const init = { method: method.toUpperCase(), body: body && text.value, headers, signal };
+			await showAnswer(answer, await fetch(toAddress(path, values), init), signal);
 		} catch (error) {
 			const words = error instanceof RangeError ? error.message : 'The server does not answer.';
 			if (!signal.aborted) answer.replaceChildren(element('p', 'bad', words));
@@ -79,24 +69,24 @@ function createForm(method: string, path: string, operation: Operation): HTMLFor
 }
 
 function createField(name: string, about: string, isRequired: boolean) {
-	const input = element('input');
-	input.required = isRequired;
-	input.spellcheck = false;
+	const input = configure(element('input'), { required: isRequired, spellcheck: false });
 	const root = element('label', '', name, ' ', element('small', '', isRequired ? about : `${about}, optional`), input);
 	return { root, input };
 }
 
-interface Value {
+interface Parameter {
 	readonly name: string;
 	readonly in: 'path' | 'query' | 'header';
-	readonly value: string;
+	readonly isRequired: boolean;
 }
+
+type Value = Pick<Parameter, 'name' | 'in'> & { readonly value: string };
 
 function toAddress(path: string, values: readonly Value[]): URL {
 	const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => {
-		const value = values.find((one) => one.in === 'path' && one.name === name)?.value ?? '';
+		const value = values.find((field) => field.in === 'path' && field.name === name)?.value ?? '';
 		const parts = name === 'path' ? value.split('/') : [value];
-		// Such a part would make it the address of something else.
+		// An empty part or one of dots would change the rest of the path.
 		if (parts.some((part) => /^\.{0,2}$/.test(part)))
 			throw new RangeError(`${name} can’t be ${JSON.stringify(value)}.`);
 		return parts.map(encodeURIComponent).join('/');
@@ -107,21 +97,20 @@ function toAddress(path: string, values: readonly Value[]): URL {
 	return url;
 }
 
-function toHeaders(values: readonly Value[], type: string | undefined, given: string): Headers {
+function toHeaders(values: readonly Value[], type: string | undefined, key: string): Headers {
 	const headers = new Headers(type === undefined ? {} : { 'content-type': type });
-	if (given !== '') headers.set('authorization', `Bearer ${given}`);
+	if (key !== '') headers.set('authorization', `Bearer ${key}`);
 	for (const { name, in: where, value } of values) if (where === 'header' && value !== '') headers.set(name, value);
 	return headers;
 }
 
-/** Shows an answer as text, while it comes. JSON is shown in lines. */
+/** Shows a response as text while it arrives. A complete JSON response is formatted. */
 async function showAnswer(root: HTMLElement, response: Response, signal: AbortSignal): Promise<void> {
 	const type = response.headers.get('content-type') ?? '';
 	const status = element('b', `status status-${String(response.status).charAt(0)}`, `${response.status}`);
 	const code = element('code');
-	const pre = element('pre', '', code);
-	// The keyboard scrolls it, too.
-	pre.tabIndex = 0;
+	// The keyboard scrolls the focused block.
+	const pre = configure(element('pre', '', code), { tabIndex: 0 });
 	root.replaceChildren(element('p', '', status, ` ${response.statusText} `, element('small', '', type)), pre);
 	let text = '';
 	const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
@@ -145,12 +134,6 @@ function toLines(json: string): string {
 	}
 }
 
-interface Parameter {
-	readonly name: string;
-	readonly in: 'path' | 'query' | 'header';
-	readonly isRequired: boolean;
-}
-
 interface Operation {
 	readonly parameters: readonly Parameter[];
 	/** The media type of the body, and an example of it. */
@@ -158,20 +141,20 @@ interface Operation {
 	readonly wantsKey: boolean;
 }
 
-/** The document, which is read once, when the first form is opened. */
+/** The OpenAPI document, which is read when the first form is opened. */
 let reading: Promise<unknown> | undefined;
 
-async function readOperation(base: URL, method: string, path: string): Promise<Operation> {
+async function readOperation(method: string, path: string): Promise<Operation> {
 	reading ??= fetch(new URL('openapi.json', base)).then((answer) => answer.json());
 	const document = await reading.catch((error: unknown) => {
 		reading = undefined;
 		throw error;
 	});
 	const operation = get(document, 'paths', path, method);
-	const parameters = toList(get(operation, 'parameters')).map((one) => toParameter(document, one));
+	const parameters = toList(get(operation, 'parameters')).map((given) => toParameter(document, given));
 	const [type, media] = toEntries(get(operation, 'requestBody', 'content'))[0] ?? [];
 	return {
-		parameters: parameters.filter((one) => one !== undefined),
+		parameters: parameters.filter((parameter) => parameter !== undefined),
 		body: type === undefined ? undefined : { type, example: findExample(media) },
 		wantsKey: toList(get(operation, 'security')).length > 0,
 	};
@@ -192,7 +175,7 @@ function findExample(media: unknown): string {
 	return typeof value === 'string' ? value : JSON.stringify(value, undefined, 2);
 }
 
-/** Reads a field of a field. Returns `undefined` where there is none. */
+/** Reads a nested field. Returns undefined if a field is missing. */
 function get(value: unknown, ...names: readonly string[]): unknown {
 	return names.reduce((at, name) => (isRecord(at) && Object.hasOwn(at, name) ? at[name] : undefined), value);
 }

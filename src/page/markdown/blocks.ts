@@ -2,7 +2,7 @@
 
 import type { Tokens } from 'marked';
 import { type Markdown, type MarkdownToken, readLine, toKnown } from '../../client/markdown.ts';
-import { element } from '../parts/element.ts';
+import { configure, element } from '../parts/element.ts';
 import { createCode, splitCode } from './code.ts';
 import { type Begun, findStart, notBegun, partLengths } from './complete.ts';
 import { createInline } from './inline.ts';
@@ -10,7 +10,7 @@ import type { Block } from './kept-blocks.ts';
 
 type GetLine = Markdown['getLine'];
 
-/** `begun` is of the first block. */
+/** `begun` is the finished part of the first block. */
 export function toBlocks({ blocks, getLine }: Markdown, begun: Begun = notBegun): Block[] {
 	return blocks.flatMap((token, at) => toBlock(token, getLine, at === 0 ? begun : notBegun));
 }
@@ -21,7 +21,7 @@ function toBlock(token: MarkdownToken, getLine: GetLine, begun: Begun): Block[] 
 		case 'checkbox':
 			return [];
 		case 'heading':
-			// One may have no words.
+			// A heading may have no words.
 			return [toProse(headings[token.depth - 1] ?? 'h5', getLine(token) || token.raw.trimEnd())];
 		case 'paragraph':
 		case 'text':
@@ -41,7 +41,7 @@ function toBlock(token: MarkdownToken, getLine: GetLine, begun: Begun): Block[] 
 	}
 }
 
-/** The page has headings of its own above. */
+/** The page uses `h1` and `h2` itself. */
 const headings = ['h3', 'h4'] as const;
 
 const toPlace = (node: HTMLElement) => ({ nodes: [node], place: node });
@@ -50,7 +50,7 @@ function toProse(tag: 'p' | 'h3' | 'h4' | 'h5', line: string): Block {
 	return { kind: tag, raw: line, draw: () => toPlace(element(tag)), list: () => toPieces(line) };
 }
 
-/** All but the first part of a long text have an element of their own, which is laid out by itself. */
+/** Each part of a long text after the first has its own element, which is laid out by itself. */
 function toPart(at: number, nodes: ChildNode[]): ChildNode[] {
 	return at === 0 ? nodes : [element('span', 'part', ...nodes)];
 }
@@ -91,7 +91,7 @@ function toCode({ text, lang = '', raw }: Tokens.Code): Block {
 	};
 }
 
-/** Cuts items or rows into parts: those of a long list or table that are out of sight are not laid out. */
+/** Cuts items or rows into parts. The browser does not lay out parts that are out of sight. */
 function splitParts<Item>(items: readonly Item[], length: number, { count }: Begun) {
 	return Array.from({ length: Math.ceil(items.length / length) }, (_, at) => ({
 		from: count + at * length,
@@ -116,7 +116,7 @@ function toList({ ordered, start, items }: Tokens.List, getLine: GetLine, begun:
 	});
 }
 
-/** Makes a list item. Its first words are in no paragraph, because a gap after an item does not change the items before it. */
+/** The first words of an item are in no paragraph, because a gap after an item does not change the items before it. */
 function toItem({ tokens, task, checked, raw }: Tokens.ListItem, getLine: GetLine): Block {
 	const [first, ...others] = toKnown(tokens).filter(({ type }) => type !== 'checkbox');
 	const isLine = first?.type === 'text' || first?.type === 'paragraph';
@@ -162,16 +162,17 @@ function toTable({ header, rows }: Tokens.Table, getLine: GetLine, begun: Begun)
 		: parts.map(({ from, shown }) => toPart(from, shown));
 }
 
-/** Makes a box for a table that may be wider than the page: the keyboard scrolls it, too. */
+/** Makes a box for a table that may be wider than the page. The keyboard scrolls the focused box. */
 function createScroller(from: number, table: HTMLElement): HTMLElement {
-	const box = element('div', from > 0 ? 'table part' : 'table', table);
-	box.tabIndex = 0;
-	box.setAttribute('role', 'region');
-	box.setAttribute('aria-label', from > 0 ? `Table, from row ${from + 1}` : 'Table');
-	return box;
+	const ariaLabel = from > 0 ? `Table, from row ${from + 1}` : 'Table';
+	return configure(element('div', from > 0 ? 'table part' : 'table', table), {
+		tabIndex: 0,
+		role: 'region',
+		ariaLabel,
+	});
 }
 
-/** The characters of a piece. It ends after the shortest length at the first sentence or line with balanced marks. */
+/** Characters of a piece. A piece ends after the shortest length at the first sentence or line with balanced marks. */
 const shortest = 2_000;
 const longest = 4_000;
 
@@ -190,7 +191,7 @@ function splitPieces(text: string): readonly string[] {
 	return from < text.length ? [...pieces, text.slice(from)] : pieces;
 }
 
-/** Finds where the piece that begins at `from` ends, if that is known yet. */
+/** Finds the end of the piece that begins at `from`, if it is known yet. */
 function findCut(text: string, from: number): number | undefined {
 	const last = from + longest;
 	const counts = new Map<string, number>();
@@ -207,7 +208,7 @@ function findCut(text: string, from: number): number | undefined {
 		}
 	}
 	if (text.length <= last) return undefined;
-	// One word of thousands of letters is cut anywhere, but not within a character.
+	// A word of thousands of letters is cut anywhere, but not within a character.
 	return best?.at ?? (/[\udc00-\udfff]/.test(text.charAt(last)) ? last + 1 : last);
 }
 

@@ -1,4 +1,4 @@
-/** A block of code: its language, a button that copies it, and colours once it is complete. */
+/** A block of code: its language, a button that copies the code, and colours once the code is complete. */
 
 import bash from 'highlight.js/lib/languages/bash';
 import c from 'highlight.js/lib/languages/c';
@@ -15,7 +15,7 @@ import typescript from 'highlight.js/lib/languages/typescript';
 import xml from 'highlight.js/lib/languages/xml';
 import yaml from 'highlight.js/lib/languages/yaml';
 import { createLowlight } from 'lowlight';
-import { button, element, shorten } from '../parts/element.ts';
+import { configure, createCopy, element, shorten } from '../parts/element.ts';
 
 /** Longer code stays without colours. */
 const longestHighlighted = 20_000;
@@ -24,32 +24,21 @@ const longestHighlighted = 20_000;
 export function createCode(info: string): { readonly root: HTMLElement; readonly code: HTMLElement } {
 	const [language = ''] = info.split(/\s/);
 	const code = element('code');
-	const pre = element('pre', 'code', code);
-	// The keyboard scrolls it, too.
-	pre.tabIndex = 0;
 	code.dataset.language = language;
-	return { root: element('div', 'code-block', createHead(language, code), pre), code };
+	const head = element(
+		'div',
+		'code-head',
+		createCopy('code', () => code.textContent),
+	);
+	head.dataset.label = shorten(language, 40);
+	// The keyboard scrolls the focused block.
+	const pre = configure(element('pre', 'code', code), { tabIndex: 0 });
+	return { root: element('div', 'code-block', head, pre), code };
 }
 
 /** Splits code into parts of whole lines, which stay the same while further lines come. */
 export function splitCode(text: string): readonly string[] {
 	return text.match(/[\s\S]{1,2000}[^\n]*\n?/g) ?? [];
-}
-
-/** The style sheet draws its label, so that a selection of the code does not include it. */
-function createHead(language: string, code: HTMLElement): HTMLElement {
-	const copy = button('copy', '', async () => {
-		await navigator.clipboard.writeText(code.textContent);
-		copy.dataset.label = 'Copied';
-	});
-	copy.dataset.label = 'Copy';
-	copy.setAttribute('aria-label', 'Copy code');
-	copy.addEventListener('blur', () => {
-		copy.dataset.label = 'Copy';
-	});
-	const head = element('div', 'code-head', copy);
-	head.dataset.label = shorten(language, 40);
-	return head;
 }
 
 /** Colours the code in these nodes when the page is idle. */

@@ -1,4 +1,4 @@
-/** Finds the finished first parts of a growing list or table. The rest continues in the next text. */
+/** Finds the finished first parts of a growing list or table, so that they are not parsed again. */
 
 import type { Tokens } from 'marked';
 import type { MarkdownToken } from '../../client/markdown.ts';
@@ -8,7 +8,7 @@ export const partLengths = { list: 50, table: 100 };
 
 /** The finished part of the list or table with which a text begins. */
 export interface Begun {
-	/** Its items or rows, which are whole parts. */
+	/** The number of its items or rows. */
 	readonly count: number;
 	/** The number of the first item. */
 	readonly start: number;
@@ -17,14 +17,15 @@ export interface Begun {
 export const notBegun: Begun = { count: 0, start: 1 };
 
 interface Complete {
-	/** How many of the last parts are not complete. */
+	/** The number of incomplete parts at the end. */
 	readonly left: number;
-	/** The text to read from now on, and the finished part of its first block. */
+	/** The text that is still to be parsed. */
 	readonly rest: string;
+	/** The finished part of the first block of `rest`. */
 	readonly begun: Begun;
 }
 
-/** Finds the parts of the last block of `text` that more text can't change. `begun` is of its first block. */
+/** Finds the parts of the last block of `text` that more text can't change. `begun` is of the first block. */
 export function findComplete(text: string, blocks: readonly MarkdownToken[], begun: Begun): Complete | undefined {
 	const at = blocks.findLastIndex(({ type }) => type !== 'space');
 	const block = blocks[at];
@@ -33,14 +34,14 @@ export function findComplete(text: string, blocks: readonly MarkdownToken[], beg
 		.slice(0, at)
 		.map(({ raw }) => raw)
 		.join('');
-	// What the lexer has changed must not be lost.
+	// The lexer may have changed the text, such as tabs. Then nothing is finished.
 	if (!text.startsWith(before + block.raw)) return undefined;
 	const growing = text.slice(before.length);
 	const from = at === 0 ? begun : notBegun;
 	return block.type === 'list' ? findItems(growing, block, from) : findRows(growing, block, from);
 }
 
-/** An item is complete when the first line of the next one is. The last line may not have ended. */
+/** An item is complete when the first line of the next item is complete. The last line may be incomplete. */
 function findItems(text: string, { items, start }: Tokens.List, begun: Begun): Complete | undefined {
 	const count = countWhole(items.length - 2, partLengths.list);
 	if (count === 0) return undefined;
@@ -55,7 +56,7 @@ function findItems(text: string, { items, start }: Tokens.List, begun: Begun): C
 	};
 }
 
-/** A row is complete when its line has ended. The rest begins with the head of the table again. */
+/** A row is complete when its line has ended. The rest begins with the head of the table. */
 function findRows(text: string, { rows, raw }: Tokens.Table, begun: Begun): Complete | undefined {
 	const count = countWhole(rows.length - 1, partLengths.table);
 	if (count === 0) return undefined;
@@ -69,12 +70,11 @@ function findRows(text: string, { rows, raw }: Tokens.Table, begun: Begun): Comp
 	};
 }
 
-/** Counts those of the first items or rows that are whole parts. */
+/** Rounds down to whole parts. */
 function countWhole(complete: number, partLength: number): number {
 	return Math.max(0, complete - (complete % partLength));
 }
 
-/** Finds the number of the first item. */
 export function findStart(start: number | '', begun: Begun): number {
 	return begun.count > 0 || start === '' ? begun.start : start;
 }

@@ -4,10 +4,10 @@ import { type MarkdownToken, toKnown } from '../../client/markdown.ts';
 import { element } from '../parts/element.ts';
 
 export function createInline(tokens: readonly MarkdownToken[]): ChildNode[] {
-	return tokens.map(createOne);
+	return tokens.map(createNode);
 }
 
-function createOne(token: MarkdownToken): ChildNode {
+function createNode(token: MarkdownToken): ChildNode {
 	switch (token.type) {
 		case 'strong':
 		case 'em':
@@ -31,8 +31,8 @@ function createOne(token: MarkdownToken): ChildNode {
 }
 
 /**
- * Makes a link whose title is its address as the browser reads it. A text that names another host gets the host appended.
- * Returns undefined for other URLs, and for a URL with a user, which looks like another host.
+ * Makes a link whose title is its address as the browser parses it. A label that names another host gets the real host
+ * appended. Returns undefined for schemes other than HTTP, and for a URL with a user, which looks like another host.
  */
 export function createLink(href: string, children: readonly ChildNode[]): HTMLElement | undefined {
 	const to = URL.canParse(href) ? new URL(href) : undefined;
@@ -46,10 +46,10 @@ export function createLink(href: string, children: readonly ChildNode[]): HTMLEl
 	return anchor;
 }
 
-/** A point, a colon, a slash or an at sign within words, as hosts and addresses have them; `3002` is the ideographic full stop. */
+/** A dot, a colon, a slash or an at sign within words, as in hosts and addresses. `3002` is the ideographic full stop. */
 const hostSign = /[^\s.,:;/][.\u3002:/@\\]+[^\s.,:;]|localhost/u;
 
-/** Whether a label may be read as another address than the link's. Compares visible text: normalized (NFKC), without characters of no width. */
+/** Compares the visible text: normalized (NFKC), without characters of no width. */
 function namesAnotherHost(label: string, { protocol, host }: URL) {
 	const seen = label
 		.normalize('NFKC')

@@ -1,19 +1,18 @@
 /** Blocks that stay on the page while their text grows. Only changed blocks are redrawn. */
 
-/** A block as it is to be drawn. */
 export interface Block {
-	/** What it is, without its text: blocks of another kind never change into each other. */
+	/** A block keeps its element only if its kind stays the same. */
 	readonly kind: string;
-	/** Its text: the same kind and text look the same. */
+	/** Blocks with the same kind and text look the same. */
 	readonly raw: string;
 	readonly draw: () => Drawing;
-	/** The blocks within it, for one that is drawn without them. */
+	/** The inner blocks, which `draw` does not draw. */
 	readonly list?: () => readonly Block[];
 }
 
 interface Drawing {
 	readonly nodes: readonly ChildNode[];
-	/** Where the blocks within it go. */
+	/** The element for the inner blocks. */
 	readonly place?: Element;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Markdown that is drawn while it streams in. The blocks that are not complete are read again, and what has changed of them
- * is drawn again; images and HTML stay text.
+ * Draws Markdown while it streams in. Only incomplete blocks are parsed again, and only changed blocks are drawn again.
+ * Images and HTML stay text.
  */
 
 import { type MarkdownToken, openMarkdown, splitBlocks } from '../../client/markdown.ts';
@@ -13,17 +13,18 @@ import { type KeptBlocks, showBlocks } from './kept-blocks.ts';
 /** `draw` schedules the drawing of the rest at the end. */
 export function createMarkdown(root: HTMLElement, draw: Draw = drawAtOnce) {
 	const sections = createSections(root);
-	/** The text of the incomplete blocks. Only `redraw` reads it, because each read costs its length. */
+	/** The text of the incomplete blocks. Only `redraw` reads the text, because the cost of a read grows with its length. */
 	let open = '';
 	/** The finished part of the first incomplete block. */
 	let begun = notBegun;
 	/** The end of `open` that is not shown yet. */
 	let unseen = '';
-	/** The drawn blocks of `open`, the element for further text, and the state of the drawn text. */
+	/** The drawn blocks of `open`. */
 	const draft: KeptBlocks = [];
+	/** The element for further text. */
 	let end: Element | undefined;
 	let drawn = toDrawn('');
-	/** The text that was added to the end of the draft since then. */
+	/** The text that was added to `end` since the last redraw. */
 	const added = new Text();
 
 	/** Finishes the first blocks. */
@@ -53,7 +54,7 @@ export function createMarkdown(root: HTMLElement, draw: Draw = drawAtOnce) {
 		unseen = open.slice(drawn.length);
 	}
 
-	/** Finishes the first parts of a long list or table. The other parts are read without them. */
+	/** Finishes the first parts of a long list or table, which are not parsed again. */
 	function shorten(blocks: readonly MarkdownToken[]): void {
 		const found = findComplete(open, blocks, begun);
 		if (found === undefined) return;
@@ -100,10 +101,10 @@ function splitSlices(text: string): readonly string[] {
 	return text.match(/[\s\S]{1,1500}/gu) ?? [];
 }
 
-/** An open block of more characters is drawn again only when it has grown by a share of itself, so that its cost stays linear. */
+/** A longer open block is redrawn only after it has grown by a share of its length, so that the cost stays linear. */
 const redrawLimit = 4_000;
 
-/** Whether `text` can be appended to `end` without redrawing it. `added` is the number of characters appended since `drawn`. */
+/** Whether `text` can be appended to `end` without a redraw. `added` is the number of characters since the last redraw. */
 function canAdd(end: Element, drawn: ReturnType<typeof toDrawn>, added: number, text: string): boolean {
 	const { fence, length, line } = drawn;
 	if (fence !== undefined && !text.includes(fence.charAt(0)))
@@ -121,12 +122,12 @@ function toDrawn(text: string) {
 	return { fence, length: shown.length, line: shown.length - shown.lastIndexOf('\n') - 1 };
 }
 
-/** Whether a text has no character that may be a mark within a line. */
+/** Whether a text has no mark of inline Markdown. */
 function isPlain(text: string): boolean {
 	return /^[\p{L}\p{N} ,;'"?!-]*$/u.test(text);
 }
 
-/** Finds where further text of the last block goes. */
+/** Finds the element for further text of the last block. */
 function findEnd(nodes: readonly ChildNode[]): Element | undefined {
 	let end = nodes.at(-1);
 	while (
@@ -151,15 +152,12 @@ function createSections(root: HTMLElement) {
 	}
 
 	return {
-		/** The section that is being filled. */
+		/** The section for the next blocks. */
 		get newest(): Element {
 			return section;
 		},
 
-		/**
-		 * Leaves complete blocks where they are, or on the next sections. `open` follow them: one that grows is moved while it is
-		 * short.
-		 */
+		/** Moves complete blocks to new sections when a section is full, and the `open` blocks after them. */
 		fill(complete: KeptBlocks, open: KeptBlocks): void {
 			const first = section;
 			for (const { raw, nodes } of complete) {
@@ -173,7 +171,7 @@ function createSections(root: HTMLElement) {
 	};
 }
 
-/** Draws a text in `root`, a slice a step. Each step yields the number of drawn characters. */
+/** Draws a text in `root`. Each step draws a slice, and yields its number of characters. */
 export type Draw = (root: Node, slices: Iterator<number, void>) => void;
 
 /** The approximate number of characters that a frame draws. */
@@ -183,7 +181,7 @@ function drawAtOnce(_root: Node, slices: Iterator<number, void>): void {
 	while (slices.next().done !== true);
 }
 
-/** Queues texts, and draws the newest first, because it is in view. Skips removed elements. */
+/** Queues texts, and draws the newest text first, because it is in view. Skips removed elements. */
 export function createDrawing() {
 	const waiting: Parameters<Draw>[] = [];
 
@@ -201,7 +199,7 @@ export function createDrawing() {
 		draw: (...text: Parameters<Draw>): void => {
 			waiting.push(text);
 		},
-		/** Draws the first slices at once, and the others in the next frames. Resolves in the frame after the last. */
+		/** Draws the first slices at once, and the others in the next frames. Resolves in the frame after the last slice. */
 		async drawAll(onDrawn: () => void): Promise<void> {
 			do {
 				drawNext();

@@ -1,4 +1,4 @@
-/** What leads to the other places of the page: the panels, and the newest sessions. */
+/** The menu: links to the panels and to the newest sessions. */
 
 import type { Client, ListedSession } from '../../client/index.ts';
 import { parseAddress, toSessionAddress } from '../parts/address.ts';
@@ -6,17 +6,12 @@ import { element, find, link } from '../parts/element.ts';
 import type { Panel } from '../parts/panel.ts';
 import { createAge } from '../parts/time.ts';
 
-/** Sessions that the menu shows. */
 const mostSessions = 30;
-/** Calls that wait, as they are counted. */
+/** The badge counts waiting calls up to this number. */
 const mostWaiting = 100;
 
 /** `onNews` is called after a changed read, with the ids of the changed sessions. */
-export function createMenu(
-	client: Pick<Client, 'listSessions' | 'listApprovals'>,
-	panels: readonly Panel[],
-	onNews: (changed: ReadonlySet<string>) => void,
-) {
+export function createMenu(client: Client, panels: readonly Panel[], onNews: (changed: ReadonlySet<string>) => void) {
 	const places = find('#places', HTMLElement);
 	const recent = find('#recent', HTMLElement);
 	const newChat = find('#new', HTMLAnchorElement);
@@ -35,10 +30,8 @@ export function createMenu(
 	function mark(): void {
 		const { panel = '', session } = parseAddress(location.hash);
 		const address = session === undefined ? `#/${panel}` : toSessionAddress(session);
-		for (const one of [newChat, ...places.querySelectorAll('a'), ...recent.querySelectorAll('a')]) {
-			if (one.getAttribute('href') === address) one.setAttribute('aria-current', 'page');
-			else one.removeAttribute('aria-current');
-		}
+		for (const anchor of [newChat, ...places.querySelectorAll('a'), ...recent.querySelectorAll('a')])
+			anchor.ariaCurrent = anchor.getAttribute('href') === address ? 'page' : null;
 	}
 
 	function showSessions(sessions: readonly ListedSession[]): void {
@@ -47,12 +40,12 @@ export function createMenu(
 		recent.replaceChildren(...sessions.map(createEntry));
 		recent.hidden = sessions.length === 0;
 		mark();
-		for (const one of recent.querySelectorAll('a'))
-			if (one.getAttribute('href') === focused) one.focus({ preventScroll: true });
+		for (const anchor of recent.querySelectorAll('a'))
+			if (anchor.getAttribute('href') === focused) anchor.focus({ preventScroll: true });
 	}
 
 	return {
-		/** Marks where the page is now. */
+		/** Marks the link to the current address. */
 		point(): void {
 			mark();
 			drawer.close();
@@ -72,13 +65,13 @@ export function createMenu(
 			if (waits.status === 'fulfilled') showWaiting(waits.value.approvals.length, waits.value.cursor !== undefined);
 			if (listed.status !== 'fulfilled' || waits.status !== 'fulfilled') return;
 			const changed = known.update([
-				...listed.value.sessions.map((one) => [one.id, JSON.stringify(one)] as const),
-				...waits.value.approvals.map((one) => [`${one.sessionId} ${one.callId}`, ''] as const),
+				...listed.value.sessions.map((session) => [session.id, JSON.stringify(session)] as const),
+				...waits.value.approvals.map(({ sessionId, callId }) => [`${sessionId} ${callId}`, ''] as const),
 			]);
 			if (changed.size > 0) onNews(changed);
 		},
 
-		/** Calls `start` when a new chat is asked for where one is open: the address is the same then. */
+		/** Calls `start` for a click on the link during a new chat, which does not change the address. */
 		onNewChat(start: () => void): void {
 			newChat.addEventListener('click', () => {
 				const { panel, session } = parseAddress(location.hash);
@@ -94,7 +87,7 @@ export function createMenu(
 	}
 }
 
-/** Remembers entries by their ids, and finds changed entries. The first read has none. */
+/** Remembers entries by their ids, and finds changed entries. The first read has no changes. */
 function createMemory() {
 	let known: ReadonlyMap<string, string> | undefined;
 	return {
@@ -136,7 +129,7 @@ function createDrawer(side: HTMLElement, opener: HTMLButtonElement) {
 		if (key === 'Escape') close();
 	});
 	find('#shade', HTMLElement).addEventListener('click', close);
-	// A wide screen shows both.
+	// A wide screen shows the menu beside the page.
 	matchMedia('(width >= 56rem)').addEventListener('change', close);
 	return { close };
 }

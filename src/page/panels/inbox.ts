@@ -10,9 +10,8 @@ import type { Panel, Place } from '../parts/panel.ts';
 import { createQuestion } from '../parts/question.ts';
 import { createAge, describeAge } from '../parts/time.ts';
 
-/** Entries of a page. */
 const pageLength = 50;
-/** Calls that are looked at when something has happened elsewhere. */
+/** Calls that are read after a change elsewhere. */
 const mostSeen = 100;
 
 export const inbox: Panel = {
@@ -21,25 +20,23 @@ export const inbox: Panel = {
 	about: 'What waits for a person in all sessions, the oldest first.',
 	async open(root, place) {
 		const list = element('ul', 'cards');
-		const nothing = element('p', 'nothing', 'Nothing waits for you.');
 		const more = button('more', 'Show more', () => void showMore());
 		let cursor: string | undefined;
 		let agents: readonly Agent[] | undefined;
 		const entries = new Map<string, Entry>();
-		const find = ({ agent }: Approval): FindSchema => {
-			return (call, of = agent) => findCallSchema(agents ?? [], of, call);
+		const toFindSchema = (of: string): FindSchema => {
+			return (call, agent = of) => findCallSchema(agents ?? [], agent, call);
 		};
 
 		async function add(approvals: readonly Approval[]): Promise<void> {
-			if (approvals.some((one) => one.kind !== 'question' || findChildCall(one) !== undefined))
+			if (approvals.some((approval) => approval.kind !== 'question' || findChildCall(approval) !== undefined))
 				agents ??= await place.client.listAgents({ signal: place.signal });
 			const whole = await Promise.all(approvals.map((approval) => readWhole(place, approval)));
-			for (const approval of whole.filter((one) => one !== undefined)) {
-				const entry = createEntry(approval, { place, find, listed: entries });
+			for (const approval of whole.filter((read) => read !== undefined)) {
+				const entry = createEntry(approval, { place, findSchema: toFindSchema(approval.agent), listed: entries });
 				entries.set(toKey(approval), entry);
 				list.append(entry.root);
 			}
-			nothing.hidden = list.hasChildNodes();
 		}
 
 		async function showMore(): Promise<void> {
@@ -64,7 +61,7 @@ export const inbox: Panel = {
 
 		await showMore();
 		place.onNews(lookAgain);
-		root.append(nothing, list, more);
+		root.append(element('p', 'nothing', 'Nothing waits for you.'), list, more);
 	},
 };
 
@@ -74,8 +71,7 @@ interface List {
 	readonly place: Place;
 	/** All entries, by their keys. */
 	readonly listed: Pick<ReadonlyMap<string, Entry>, 'has'>;
-	/** Finds the schema of the form for a call of an entry. */
-	readonly find: (approval: Approval) => FindSchema;
+	readonly findSchema: FindSchema;
 }
 
 interface Entry {
@@ -86,24 +82,23 @@ interface Entry {
 	leave(): void;
 }
 
-function createEntry(approval: Approval, { place, listed, find }: List): Entry {
+function createEntry(approval: Approval, { place, listed, findSchema }: List): Entry {
 	const { sessionId, agent, title, since, expiresAt } = approval;
 	const name = link('title', toSessionAddress(sessionId), title ?? 'A session without a title');
-	const until = expiresAt === undefined ? [] : [element('span', 'until', `ends ${describeAge(expiresAt)}`)];
-	const head = element('p', 'card-head asked-by', name, element('span', 'about', agent), createAge(since), ...until);
+	const until = expiresAt === undefined ? undefined : element('span', 'until', `ends ${describeAge(expiresAt)}`);
+	const head = element('p', 'card-head asked-by', name, element('span', 'about', agent), createAge(since), until);
 	const body = element('div');
 	const root = element('li', 'card', head, body);
 	const forms = createKeptForms();
 	let isAnswering = false;
+	/** The calls and questions that the entry shows. */
+	let open: readonly Approval[] = [approval];
 
-	/** What the entry asks for. */
-	let asked: readonly Approval[] = [approval];
-
-	/** Sends an answer. The first event of the run shows that the server accepted it. */
-	async function give(to: Approval, ...[answer, words]: Parameters<Give>): Promise<void> {
+	/** The first event of the run shows that the server accepted the answer. */
+	async function sendAnswer(to: Approval, ...[send, words]: Parameters<SendAnswer>): Promise<void> {
 		isAnswering = true;
 		try {
-			for await (const _ of answer(place.client)) break;
+			for await (const _ of send(place.client)) break;
 			settle(words);
 			place.changed();
 		} catch (error) {
@@ -111,64 +106,67 @@ function createEntry(approval: Approval, { place, listed, find }: List): Entry {
 			if (place.signal.aborted) return;
 			isAnswering = false;
 			if (now !== undefined) return showNow(now);
-			ask();
-			body.prepend(createFailure(error, ask, { label: 'Look again', onClick: place.again }));
+			showForms();
+			body.prepend(createFailure(error, showForms, { label: 'Look again', onClick: place.again }));
 		}
 	}
 
 	function settle(words: string): void {
-		asked = [];
+		open = [];
 		body.replaceChildren(element('p', 'notice', words));
 		root.classList.add('settled');
 	}
 
-	/** Replaces an entry that another person answered by the calls that wait now, unless another entry shows them. */
+	/** Shows the calls that wait now in place of a call that another person answered, unless another entry shows them. */
 	function showNow(now: readonly Approval[]): void {
-		asked = now.filter((one) => one.callId === approval.callId || !listed.has(toKey(one)));
-		ask();
-		const nothing = asked.length > 0 ? [] : [element('p', 'notice', 'Nothing waits here any more.')];
-		body.prepend(createFailure(createAnsweredError(), ask), ...nothing);
-		root.classList.toggle('settled', asked.length === 0);
+		open = now.filter((call) => call.callId === approval.callId || !listed.has(toKey(call)));
+		showForms();
+		const nothing = open.length > 0 ? [] : [element('p', 'notice', 'Nothing waits here any more.')];
+		body.prepend(createFailure(createAnsweredError(), showForms), ...nothing);
+		root.classList.toggle('settled', open.length === 0);
 	}
 
-	function ask(): void {
-		const create = (one: Approval) => createForm(one, (...given) => void give(one, ...given), find(one));
-		body.replaceChildren(...asked.map((one) => forms.take(JSON.stringify(one), () => create(one))));
+	function showForms(): void {
+		const create = (call: Approval) => createForm(call, (...answer) => void sendAnswer(call, ...answer), findSchema);
+		body.replaceChildren(...open.map((call) => forms.take(JSON.stringify(call), () => create(call))));
 	}
-	ask();
+	showForms();
 	return {
 		root,
-		asks: (key) => asked.some((one) => toKey(one) === key),
+		asks: (key) => open.some((call) => toKey(call) === key),
 		leave(): void {
-			if (!isAnswering && asked.length > 0) settle('It waits no more.');
+			if (!isAnswering && open.length > 0) settle('It waits no more.');
 		},
 	};
 }
 
-type Give = (answer: (client: Client) => AsyncIterable<unknown>, words: string) => void;
+/** `words` confirm the answer. */
+type SendAnswer = (send: (client: Client) => AsyncIterable<unknown>, words: string) => void;
 
-function createForm(approval: Approval, give: Give, findSchema: FindSchema): HTMLElement {
-	const { sessionId, callId, kind, tool = 'a tool', input, question = '', options } = approval;
+function createForm(approval: Approval, sendAnswer: SendAnswer, findSchema: FindSchema): HTMLElement {
+	const { sessionId, callId, kind, tool = 'a tool', input, question: words = '', options } = approval;
 	if (kind === 'question') {
-		const asked = { callId, question, options };
-		const answer = (text: string) => ({ text, callId: findAnswered(asked) });
-		const send = (text: string) => give((client) => client.answerQuestion(sessionId, answer(text)), 'Answered.');
-		return createQuestion(asked, send, findSchema);
+		const question = { callId, question: words, options };
+		const onAnswer = (text: string) => {
+			const body = { text, callId: findAnswered(question) };
+			sendAnswer((client) => client.answerQuestion(sessionId, body), 'Answered.');
+		};
+		return createQuestion(question, onAnswer, findSchema);
 	}
 	const call = { id: callId, name: tool, input, ...(kind === 'approval' && { kind }) };
-	const submit = (answer: CallAnswer) =>
-		give((client) => client.submitResults(sessionId, [answer]), describeWord(answer));
-	return createOpenCall(call, submit, findSchema(call));
+	const onAnswer = (answer: CallAnswer) =>
+		sendAnswer((client) => client.submitResults(sessionId, [answer]), confirm(answer));
+	return createOpenCall(call, onAnswer, findSchema(call));
 }
 
-function describeWord(answer: CallAnswer): string {
+function confirm(answer: CallAnswer): string {
 	if (!('approve' in answer)) return 'Its result was sent.';
 	return answer.approve ? 'Allowed. It runs now.' : 'Denied.';
 }
 
 /** Reads the calls that wait in place of an entry whose answer was refused. Undefined if the entry still waits. */
 async function readNow(
-	{ client, signal }: { readonly client: Pick<Client, 'getSession'>; readonly signal: AbortSignal },
+	{ client, signal }: Place,
 	approval: Approval,
 	error: unknown,
 ): Promise<readonly Approval[] | undefined> {
@@ -185,14 +183,8 @@ async function readNow(
 	return question === undefined ? calls : [...calls, { ...about, ...question, kind: 'question' }];
 }
 
-/**
- * Returns an entry with its complete arguments or question: the list truncates long ones. Undefined if
- * the call no longer waits.
- */
-async function readWhole(
-	{ client, signal }: { readonly client: Pick<Client, 'getSession'>; readonly signal: AbortSignal },
-	approval: Approval,
-): Promise<Approval | undefined> {
+/** Completes the arguments or question, which the list truncates. Returns undefined if the call no longer waits. */
+async function readWhole({ client, signal }: Place, approval: Approval): Promise<Approval | undefined> {
 	const { inputStart, isCut, ...entry } = approval;
 	if (inputStart === undefined && isCut === undefined) return approval;
 	const { toolCalls = [], question } = (await client.getSession(entry.sessionId, { signal }).catch(passGone)) ?? {};

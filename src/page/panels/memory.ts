@@ -2,13 +2,12 @@
 
 import { ClientError, type Memory } from '../../client/index.ts';
 import { toSessionAddress } from '../parts/address.ts';
-import { button, element, link, save } from '../parts/element.ts';
+import { button, configure, element, link, save } from '../parts/element.ts';
 import { createFailure } from '../parts/failure.ts';
-import { createAction, createRemoval } from '../parts/form.ts';
+import { createAction, createCardForm, createRemoval, createSearchField } from '../parts/form.ts';
 import type { Panel, Place } from '../parts/panel.ts';
 import { createAge } from '../parts/time.ts';
 
-/** Memories of a page. */
 const pageLength = 50;
 
 export const memory: Panel = {
@@ -17,11 +16,10 @@ export const memory: Panel = {
 	about: 'What agents remember beyond a session: yours, or that of a user of a session.',
 	async open(root, place) {
 		const list = element('ul', 'cards');
-		const nothing = element('p', 'nothing', 'Nothing is remembered here.');
 		const more = button('more', 'Show more', () => void showMore().catch(fail));
 		const failures = element('div');
-		const user = createField('user', 'User', 'Whose: yours');
-		const words = createField('search', 'Search memories', 'Search words');
+		const user = configure(createSearchField('User', 'Whose: yours'), { name: 'user' });
+		const words = configure(createSearchField('Search memories', 'Search words'), { name: 'search' });
 		let cursor: string | undefined;
 		let reading = new AbortController();
 
@@ -30,10 +28,9 @@ export const memory: Panel = {
 			if (!place.signal.aborted) failures.replaceChildren(createFailure(error, place.again));
 		}
 		function show(memories: readonly Memory[], next?: string): void {
-			list.append(...memories.map((one) => createEntry(one, { ...place, holder: whose() })));
+			list.append(...memories.map((entry) => createEntry(entry, { ...place, holder: whose() })));
 			cursor = next;
 			more.hidden = next === undefined;
-			nothing.hidden = list.hasChildNodes();
 		}
 		async function showMore(): Promise<void> {
 			more.disabled = true;
@@ -47,7 +44,7 @@ export const memory: Panel = {
 			reading = new AbortController();
 			const { signal } = reading;
 			const query = words.value.trim();
-			const page: { readonly memories: readonly Memory[]; readonly cursor?: string } =
+			const { memories, cursor } =
 				query === ''
 					? await place.client.listMemories({ ...whose(), limit: pageLength, signal: place.signal })
 					: {
@@ -57,7 +54,7 @@ export const memory: Panel = {
 			if (signal.aborted || place.signal.aborted) return;
 			failures.replaceChildren();
 			list.replaceChildren();
-			show(page.memories, page.cursor);
+			show(memories, cursor);
 		}
 		const lookAgain = () => void look().catch(fail);
 		for (const field of [user, words]) field.addEventListener('input', lookAgain);
@@ -66,44 +63,36 @@ export const memory: Panel = {
 		const add = button('', 'New…', () => {
 			const about = { ...place, holder: whose() };
 			list.prepend(element('li', 'card', createEditor(undefined, about, { onSaved: lookAgain, onLeft: lookAgain })));
-			nothing.hidden = true;
 			list.querySelector('input')?.focus();
 		});
 		const download = button('', 'Export', () => void exportAll(place, whose()).catch(fail));
 		const eraseAll = () => void place.client.eraseMemories({ ...whose(), signal: place.signal }).then(lookAgain, fail);
 		const erase = createRemoval('of them', eraseAll, 'Erase all');
+		const nothing = element('p', 'nothing', 'Nothing is remembered here.');
 		root.append(element('div', 'tools', words, user, add, download, erase), failures, nothing, list, more);
 	},
 };
 
-function createField(name: string, label: string, placeholder: string): HTMLInputElement {
-	const field = element('input', 'search');
-	field.type = 'search';
-	field.name = name;
-	field.placeholder = placeholder;
-	field.setAttribute('aria-label', label);
-	return field;
-}
-
-/** Saves all of a person as lines of JSON. */
+/** Saves all memories of a person as lines of JSON. */
 async function exportAll({ client, signal }: Place, holder: { readonly user?: string }): Promise<void> {
 	const lines: string[] = [];
-	for await (const one of client.exportMemories({ ...holder, signal })) lines.push(`${JSON.stringify(one)}\n`);
+	for await (const memory of client.exportMemories({ ...holder, signal })) lines.push(`${JSON.stringify(memory)}\n`);
 	save('memories.ndjson', new Blob(lines, { type: 'application/x-ndjson' }));
 }
 
-/** Makes the entry of a memory: its text, its last author, and its actions. */
 function createEntry(memory: Memory, whose: Whose): HTMLElement {
 	const entry = element('li', 'card memory');
 	const show = (now: Memory): void => entry.replaceChildren(...createView(now));
 
 	function createView(now: Memory): HTMLElement[] {
-		const actions = element('span', 'actions');
-		actions.append(
-			createAction('Edit', now.path, () => {
-				entry.replaceChildren(createEditor(now, whose, { onSaved: show, onLeft: () => show(now) }));
-				entry.querySelector('textarea')?.focus();
-			}),
+		const edit = createAction('Edit', now.path, () => {
+			entry.replaceChildren(createEditor(now, whose, { onSaved: show, onLeft: () => show(now) }));
+			entry.querySelector('textarea')?.focus();
+		});
+		const actions = element(
+			'span',
+			'actions',
+			edit,
 			createRemoval(now.path, () => void remove(now)),
 		);
 		const head = element('p', 'card-head', element('span', 'title', now.path), createSource(now), actions);
@@ -126,7 +115,7 @@ function createEntry(memory: Memory, whose: Whose): HTMLElement {
 	return entry;
 }
 
-/** Describes the last author and time of a change. */
+/** Describes who made the last change, and when. */
 function createSource({ source: { via, agent = 'an agent', sessionId }, updatedAt }: Memory): HTMLElement {
 	const who = via === 'http' ? 'over HTTP' : agent;
 	const name = sessionId === undefined ? who : link('', toSessionAddress(sessionId), who);
@@ -144,69 +133,52 @@ interface Outcome {
 	readonly onLeft: () => void;
 }
 
-/**
- * Makes the form that changes a memory, or writes a new one. It shows a conflicting change by another person, and replaces nothing
- * that the person has not seen.
- */
+/** Makes the form that changes a memory, or writes a new one. Saving never replaces a change that the person has not seen. */
 function createEditor(memory: Memory | undefined, whose: Whose, { onSaved, onLeft }: Outcome): HTMLFormElement {
 	const { client, signal, holder } = whose;
-	const path = element('input');
-	path.required = true;
-	path.placeholder = 'preferences.md';
-	path.setAttribute('aria-label', 'Path');
-	path.value = memory?.path ?? '';
-	path.readOnly = memory !== undefined;
-	const text = element('textarea');
-	text.required = true;
-	text.rows = 4;
-	text.setAttribute('aria-label', 'Text');
-	text.value = memory?.text ?? '';
-	const keep = element('button', 'retry yes', 'Save');
-	const said = element('div');
-	const form = element('form', 'card-form', path, text, said, keep, button('retry', 'Cancel', onLeft));
-	form.setAttribute('aria-label', memory === undefined ? 'A new memory' : `Change ${memory.path}`);
+	const path = configure(element('input'), { required: true, placeholder: 'preferences.md', ariaLabel: 'Path' });
+	configure(path, { value: memory?.path ?? '', readOnly: memory !== undefined });
+	const text = configure(element('textarea'), {
+		required: true,
+		rows: 4,
+		ariaLabel: 'Text',
+		value: memory?.text ?? '',
+	});
+	const conflict = configure(element('div'), { role: 'alert' });
+	const label = memory === undefined ? 'A new memory' : `Change ${memory.path}`;
+	const form = createCardForm(label, [path, text, conflict], write, onLeft);
 	let known = memory;
 
 	async function write(): Promise<void> {
-		keep.disabled = true;
+		conflict.replaceChildren();
 		const condition = known === undefined ? { isNew: true } : { version: known.version };
 		try {
 			onSaved(await client.putMemory(path.value.trim(), text.value, { ...holder, ...condition, signal }));
 		} catch (error) {
-			if (signal.aborted) return;
-			if (!(error instanceof ClientError && error.code === 'precondition_failed'))
-				said.replaceChildren(createFailure(error, () => void write()));
-			else await showConflict();
+			if (!(error instanceof ClientError && error.code === 'precondition_failed')) throw error;
+			await showConflict();
 		}
-		keep.disabled = false;
 	}
 
-	/** Shows the current memory at the path. The next save replaces that version only. */
+	/** Shows the current memory at the path. The next save replaces only this version. */
 	async function showConflict(): Promise<void> {
-		try {
-			known = await client.getMemory(path.value.trim(), { ...holder, signal });
-			path.readOnly = true;
-			const now = element('p', 'card-text', known.text);
-			said.replaceChildren(element('div', 'failure', 'Somebody has written this meanwhile. Save replaces it:', now));
-		} catch (error) {
-			if (signal.aborted) return;
-			const isGone = error instanceof ClientError && error.code === 'not_found';
-			if (isGone) known = undefined;
-			said.replaceChildren(
-				isGone
-					? element('div', 'failure', 'Somebody has removed it meanwhile. Save writes it anew.')
-					: createFailure(error, () => void showConflict()),
-			);
+		known = await client.getMemory(path.value.trim(), { ...holder, signal }).catch(passMissing);
+		if (known === undefined) {
+			conflict.append(element('div', 'failure', 'Somebody has removed it meanwhile. Save writes it anew.'));
+			return;
 		}
-		said.firstElementChild?.setAttribute('role', 'alert');
+		path.readOnly = true;
+		const now = element('p', 'card-text', known.text);
+		conflict.append(element('div', 'failure', 'Somebody has written this meanwhile. Save replaces it:', now));
 	}
 
-	form.addEventListener('submit', (event) => {
-		event.preventDefault();
-		void write();
-	});
 	form.addEventListener('keydown', ({ key }) => {
 		if (key === 'Escape') onLeft();
 	});
 	return form;
+}
+
+/** Returns undefined for the error `not_found`. */
+function passMissing(error: unknown): undefined {
+	if (!(error instanceof ClientError) || error.code !== 'not_found') throw error;
 }

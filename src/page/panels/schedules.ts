@@ -1,10 +1,10 @@
-/** Schedules: the next time, the result of the last run, and a form for a new schedule of a session. */
+/** Schedules: the next time, the result of the last run, and a form for a new schedule. */
 
 import type { Schedule, ScheduleBody } from '../../client/index.ts';
 import { toSessionAddress } from '../parts/address.ts';
-import { button, element, link } from '../parts/element.ts';
+import { button, configure, element, link } from '../parts/element.ts';
 import { createFailure } from '../parts/failure.ts';
-import { createRemoval } from '../parts/form.ts';
+import { createCardForm, createRemoval } from '../parts/form.ts';
 import type { Panel, Place } from '../parts/panel.ts';
 import { createAge } from '../parts/time.ts';
 
@@ -22,29 +22,26 @@ export const schedules: Panel = {
 			client.listSessions({ limit: mostSessions, signal }),
 		]);
 		const titles = new Map(sessions.map(({ id, title = 'A session without a title' }) => [id, title]));
-		const list = element('ul', 'cards', ...all.map((one) => createEntry(one, titles, place)));
-		const nothing = element('p', 'nothing', 'Nothing is scheduled.');
-		nothing.hidden = list.hasChildNodes();
+		const list = element('ul', 'cards', ...all.map((schedule) => createEntry(schedule, titles, place)));
 		const add = button('', 'New…', () => {
 			list.prepend(element('li', 'card', createForm(titles, place)));
-			nothing.hidden = true;
 			add.disabled = true;
 			list.querySelector('select')?.focus();
 		});
 		add.disabled = titles.size === 0;
 		if (add.disabled) add.title = 'A schedule wakes a session: begin a chat first.';
-		root.append(element('div', 'tools', add), nothing, list);
+		root.append(element('div', 'tools', add), element('p', 'nothing', 'Nothing is scheduled.'), list);
 	},
 };
 
-/** Makes the entry of a schedule. One that an agent's code has is removed there. */
+/** Only a schedule of a session can be removed here: the schedules of an agent are in its code. */
 function createEntry(schedule: Schedule, titles: ReadonlyMap<string, string>, { client, signal }: Place): HTMLElement {
 	const { id, name, agent = '', session, text } = schedule;
 	const who = session === undefined ? agent : link('', toSessionAddress(session), titles.get(session) ?? 'a session');
 	const head = element('p', 'card-head', element('span', 'title', name), element('span', 'about', 'wakes ', who));
-	const entry = element('li', 'card', head, element('p', 'when', ...describeTimes(schedule)));
-	if (text !== undefined) entry.append(element('p', 'card-text', text));
-	entry.append(...createLast(schedule));
+	const times = element('p', 'when', ...describeTimes(schedule));
+	const words = text === undefined ? undefined : element('p', 'card-text', text);
+	const entry = element('li', 'card', head, times, words, createLast(schedule));
 	async function remove(): Promise<void> {
 		try {
 			await client.cancelSchedule(id, { signal });
@@ -53,38 +50,29 @@ function createEntry(schedule: Schedule, titles: ReadonlyMap<string, string>, { 
 			if (!signal.aborted) entry.append(createFailure(error, () => void remove()));
 		}
 	}
-	if (session !== undefined)
-		head.append(
-			element(
-				'span',
-				'actions',
-				createRemoval(name, () => void remove(), 'Remove'),
-			),
-		);
+	const removal = createRemoval(name, () => void remove(), 'Remove');
+	if (session !== undefined) head.append(element('span', 'actions', removal));
 	return entry;
 }
 
-/** Says when a schedule wakes, and when next. */
 function describeTimes({ cron, every, at, timezone = 'UTC', nextAt }: Schedule): (Node | string)[] {
 	const rule = cron === undefined ? `every ${every}` : `at ${cron}, ${timezone}`;
 	const when = at === undefined ? rule : `once, ${new Date(at).toLocaleString()}`;
 	return nextAt === undefined ? [when, ' · over'] : [when, ' · next ', createAge(nextAt)];
 }
 
-const words = { ran: 'Ran ', skipped: 'Skipped ', failed: 'Failed ' } as const;
+const wordsOfOutcome = { ran: 'Ran ', skipped: 'Skipped ', failed: 'Failed ' } as const;
 
-/** Describes the result of the last run. */
-function createLast({ last }: Schedule): HTMLElement[] {
-	if (last === undefined) return [];
+function createLast({ last }: Schedule): HTMLElement | undefined {
+	if (last === undefined) return undefined;
 	const { at, outcome, sessionId, reason } = last;
 	const run = sessionId === undefined ? [] : [' · ', link('', toSessionAddress(sessionId), 'open')];
-	const why = reason === undefined ? [] : [`: ${reason}`];
-	const line = element('p', 'last about', words[outcome], createAge(at), ...why, ...run);
+	const line = element('p', 'last about', wordsOfOutcome[outcome], createAge(at), reason && `: ${reason}`, ...run);
 	line.dataset.outcome = outcome;
-	return [line];
+	return line;
 }
 
-/** The ways to say when, and an example of each. */
+/** The kinds of times, each with its label and an example. */
 const ways = {
 	every: ['Every', '30m, 12h, 1d or 2w'],
 	cron: ['Cron', '0 9 * * 1-5'],
@@ -95,33 +83,13 @@ type Way = keyof typeof ways;
 
 const toWay = (value: string): Way => (value === 'cron' || value === 'at' ? value : 'every');
 
-/** Makes the form of a new schedule for a session. The panel is shown again once it is stored. */
 function createForm(titles: ReadonlyMap<string, string>, { client, signal, again }: Place): HTMLFormElement {
 	const session = createSelect('Session', titles);
 	const way = createSelect('When', new Map(Object.entries(ways).map(([value, [label]]) => [value, label])));
 	const time = createInput('Time', ways.every[1]);
 	const name = createInput('Name', 'morning-look');
-	const text = element('textarea');
-	text.required = true;
-	text.rows = 2;
-	text.placeholder = 'What the session is told then';
-	text.setAttribute('aria-label', 'Message');
-	const keep = element('button', 'retry yes', 'Save');
-	const said = element('div');
-	const form = element(
-		'form',
-		'card-form',
-		session,
-		name,
-		way,
-		time,
-		text,
-		said,
-		keep,
-		button('retry', 'Cancel', again),
-	);
-	form.setAttribute('aria-label', 'A new schedule');
-
+	const placeholder = 'What the session is told then';
+	const text = configure(element('textarea'), { required: true, rows: 2, placeholder, ariaLabel: 'Message' });
 	way.addEventListener('change', () => {
 		const chosen = toWay(way.value);
 		time.type = chosen === 'at' ? 'datetime-local' : 'text';
@@ -129,45 +97,25 @@ function createForm(titles: ReadonlyMap<string, string>, { client, signal, again
 		time.value = '';
 	});
 	async function write(): Promise<void> {
-		keep.disabled = true;
 		const about = { session: session.value, name: name.value.trim(), text: text.value };
-		try {
-			await client.putSchedule({ ...about, ...readTime(toWay(way.value), time.value.trim()) }, { signal });
-			again();
-		} catch (error) {
-			if (!signal.aborted) said.replaceChildren(createFailure(error, () => void write()));
-			keep.disabled = false;
-		}
+		await client.putSchedule({ ...about, ...readTime(toWay(way.value), time.value.trim()) }, { signal });
+		again();
 	}
-	form.addEventListener('submit', (event) => {
-		event.preventDefault();
-		void write();
-	});
-	return form;
+	return createCardForm('A new schedule', [session, name, way, time, text], write, again);
 }
 
-/** Reads a time as the reader of the page means it: in the time zone of this device. */
+/** Reads a time in the time zone of this device. */
 function readTime(way: Way, value: string): Pick<ScheduleBody, 'cron' | 'every' | 'at' | 'timezone'> {
 	if (way === 'at') return { at: new Date(value).toISOString() };
 	if (way === 'every') return { every: value };
 	return { cron: value, timezone: Intl.DateTimeFormat().resolvedOptions().timeZone };
 }
 
-function createInput(label: string, placeholder: string): HTMLInputElement {
-	const input = element('input');
-	input.required = true;
-	input.placeholder = placeholder;
-	input.setAttribute('aria-label', label);
-	return input;
+function createInput(ariaLabel: string, placeholder: string): HTMLInputElement {
+	return configure(element('input'), { required: true, placeholder, ariaLabel });
 }
 
-function createSelect(label: string, entries: ReadonlyMap<string, string>): HTMLSelectElement {
-	const select = element('select');
-	select.setAttribute('aria-label', label);
-	for (const [value, text] of entries) {
-		const option = element('option', '', text);
-		option.value = value;
-		select.append(option);
-	}
-	return select;
+function createSelect(ariaLabel: string, entries: ReadonlyMap<string, string>): HTMLSelectElement {
+	const options = [...entries].map(([value, text]) => configure(element('option', '', text), { value }));
+	return configure(element('select', '', ...options), { ariaLabel });
 }

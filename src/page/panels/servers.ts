@@ -19,28 +19,27 @@ export const servers: Panel = {
 	about: 'Servers whose tools agents may call: yours, and those that agents name.',
 	async open(root, place) {
 		const known = await place.client.listMcpServers({ signal: place.signal });
-		const nothing = element('p', 'nothing', 'There is no MCP server.');
-		nothing.hidden = known.length > 0;
 		root.append(
 			element('details', 'adding', element('summary', '', 'Add a server'), createNew(place)),
-			nothing,
+			element('p', 'nothing', 'There is no MCP server.'),
 			element('ul', 'cards', ...known.map((server) => createEntry(server, place))),
 		);
 	},
 };
 
-function createEntry({ name, url, from, isLoggedIn }: McpServer, { client, signal, again }: Place): HTMLElement {
+function createEntry({ name, url, from, isLoggedIn }: McpServer, place: Place): HTMLElement {
+	const { client, signal, again } = place;
 	const tools = element('div');
 	const look = createAction('Tools', name, async () => {
-		tools.replaceChildren(createTools(await client.getMcpServer(name, { signal }), { client, signal, again }));
+		tools.replaceChildren(createTools(await client.getMcpServer(name, { signal }), place));
 	});
-	const login = createAction('Log in', name, async () => {
+	const logIn = createAction('Log in', name, async () => {
 		const { url: page = '' } = await client.startMcpLogin(name, { signal });
 		// There is no address if there is a login already.
 		if (/^https?:/.test(page)) location.assign(page);
 		else again();
 	});
-	const logout = createAction('Log out', name, async () => {
+	const logOut = createAction('Log out', name, async () => {
 		await client.endMcpLogin(name, { signal });
 		again();
 	});
@@ -49,16 +48,14 @@ function createEntry({ name, url, from, isLoggedIn }: McpServer, { client, signa
 		again();
 	});
 	const whose = element('span', 'about', from === 'owner' ? 'yours' : 'of an agent');
-	const head = element('p', 'card-head', element('b', 'title', name), whose, look);
-	if (isLoggedIn !== undefined) head.append(isLoggedIn ? logout : login);
-	if (from === 'owner') head.append(remove);
-	return element('li', 'card', head, element('p', 'mono', url), tools);
+	const login = isLoggedIn === undefined ? undefined : isLoggedIn ? logOut : logIn;
+	const removal = from === 'owner' ? remove : undefined;
+	const head = element('p', 'card-head', element('b', 'title', name), whose, look, login, removal);
+	return element('li', 'card', head, element('p', 'mono about', url), tools);
 }
 
-type ToolsPlace = Pick<Place, 'client' | 'signal' | 'again'>;
-
-/** Lists the tools of a server. A changed tool is shown beside its accepted version, with a button that accepts it. */
-function createTools(server: McpServerDetails, { client, signal, again }: ToolsPlace): HTMLElement {
+/** A changed tool is shown beside its accepted version, with a button that accepts the change. */
+function createTools(server: McpServerDetails, { client, signal, again }: Place): HTMLElement {
 	const { tools = [], problem } = server;
 	if (problem !== undefined) return element('p', 'failure', problem);
 	if (tools.length === 0) return element('p', 'about', 'It has no tools.');

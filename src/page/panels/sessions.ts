@@ -3,15 +3,15 @@
 import type { ListedSession, Session } from '../../client/index.ts';
 import { describeMoney } from '../../client/words.ts';
 import { toSessionAddress } from '../parts/address.ts';
-import { button, element, link, save } from '../parts/element.ts';
+import { button, configure, createTable, element, link, save } from '../parts/element.ts';
 import { createFailure } from '../parts/failure.ts';
-import { createAction, createForm, createRemoval, createTextField } from '../parts/form.ts';
+import { createAction, createForm, createRemoval, createSearchField, createTextField } from '../parts/form.ts';
 import type { Panel, Place } from '../parts/panel.ts';
 import { createAge } from '../parts/time.ts';
 
-/** Sessions of a page. Each that is shown is asked for its status and cost. */
+/** Sessions of a page. The status and cost of each shown session are a request of their own. */
 const pageLength = 20;
-/** A search looks at so many of the newest sessions. */
+/** Sessions in which a search looks: the newest. */
 const mostSearched = 500;
 
 export const sessions: Panel = {
@@ -19,14 +19,19 @@ export const sessions: Panel = {
 	title: 'Sessions',
 	about: 'All conversations, the newest activity first.',
 	async open(root, place) {
-		const rows = element('tbody');
+		const columns = ['Title', 'Agent', 'Status', 'Cost', 'Active', ''];
+		const table = createTable('sessions', columns, []);
+		const [rows = element('tbody')] = table.tBodies;
 		const nothing = element('p', 'nothing', 'No session was found.');
 		const more = button('more', 'Show more', () => void showMore().catch(fail));
-		const search = createSearch((words) => void find(words).catch(fail));
+		const search = createSearchField('Search sessions', 'Search titles and agents');
 		let cursor: string | undefined;
 		let searching = new AbortController();
+		/** The entries of the shown sessions, as JSON. */
 		const known = new Map<string, string>();
 
+		const readWords = () => search.value.trim().toLowerCase();
+		search.addEventListener('input', () => void find(readWords()).catch(fail));
 		function fail(error: unknown): void {
 			if (!place.signal.aborted) root.append(createFailure(error, place.again));
 		}
@@ -34,10 +39,9 @@ export const sessions: Panel = {
 			rows.append(...sessions.map(toRow));
 			cursor = next;
 			more.hidden = next === undefined;
-			nothing.hidden = rows.hasChildNodes();
 		}
 		const findRow = (id: string) => rows.querySelector<HTMLElement>(`[data-session="${CSS.escape(id)}"]`);
-		/** Makes a row; one whose session is as it was stays, and so does one in which a person writes. */
+		/** Returns the row of a session: the shown row if nothing has changed or a person writes in it. */
 		function toRow(session: ListedSession): HTMLElement {
 			const [row, entry] = [findRow(session.id), JSON.stringify(session)];
 			if (row !== null && (known.get(session.id) === entry || row.querySelector('form') !== null)) return row;
@@ -47,17 +51,16 @@ export const sessions: Panel = {
 		}
 		/** Moves changed sessions to the front. */
 		async function lookAgain(): Promise<void> {
-			if (search.value.trim() !== '') return;
+			if (readWords() !== '') return;
 			const page = await place.client.listSessions({ limit: pageLength, signal: place.signal });
-			if (place.signal.aborted || search.value.trim() !== '') return;
+			if (place.signal.aborted || readWords() !== '') return;
 			const listed = new Set(page.sessions.map(({ id }) => id));
 			for (const [at, session] of page.sessions.entries()) {
 				const row = toRow(session);
 				if (rows.children[at] !== row) rows.insertBefore(row, rows.children[at] ?? null);
 			}
-			// Where there are no others, the rest was removed.
+			// The page lists all sessions, so the others were removed.
 			if (page.cursor === undefined) for (const id of known.keys()) if (!listed.has(id)) findRow(id)?.remove();
-			nothing.hidden = rows.hasChildNodes();
 		}
 		async function showMore(): Promise<void> {
 			more.disabled = true;
@@ -69,34 +72,20 @@ export const sessions: Panel = {
 			searching.abort();
 			searching = new AbortController();
 			const { signal } = searching;
-			if (words === '') {
-				rows.replaceChildren();
-				cursor = undefined;
-				return showMore();
-			}
-			const found = await searchSessions(place, words);
+			const { sessions, cursor } =
+				words === ''
+					? await place.client.listSessions({ limit: pageLength, signal: place.signal })
+					: { sessions: await searchSessions(place, words), cursor: undefined };
 			if (signal.aborted || place.signal.aborted) return;
 			rows.replaceChildren();
-			show(found, undefined);
+			show(sessions, cursor);
 		}
 
 		await showMore();
 		place.onNews(lookAgain);
-		const head = ['Title', 'Agent', 'Status', 'Cost', 'Active', ''].map((text) => element('th', '', text));
-		for (const cell of head) cell.scope = 'col';
-		const table = element('table', 'sessions', element('thead', '', element('tr', '', ...head)), rows);
 		root.append(element('div', 'tools', search, createImport(place)), table, nothing, more);
 	},
 };
-
-function createSearch(onWords: (words: string) => void): HTMLInputElement {
-	const field = element('input', 'search');
-	field.type = 'search';
-	field.placeholder = 'Search titles and agents';
-	field.setAttribute('aria-label', 'Search sessions');
-	field.addEventListener('input', () => onWords(field.value.trim().toLowerCase()));
-	return field;
-}
 
 /** Finds the newest sessions whose title or agent has all the words. */
 async function searchSessions({ client, signal }: Place, words: string): Promise<ListedSession[]> {
@@ -113,18 +102,10 @@ async function searchSessions({ client, signal }: Place, words: string): Promise
 		.slice(0, pageLength);
 }
 
-/** Makes a button that makes a session of a file that was exported. */
 function createImport({ client, signal }: Place): HTMLElement {
-	const picker = element('input');
-	picker.type = 'file';
-	picker.accept = 'application/json';
-	picker.hidden = true;
-	const box = element(
-		'div',
-		'import',
-		button('', 'Import…', () => picker.click()),
-		picker,
-	);
+	const picker = configure(element('input'), { type: 'file', accept: 'application/json', hidden: true });
+	const open = button('', 'Import…', () => picker.click());
+	const box = element('div', 'import', open, picker);
 	picker.addEventListener('change', async () => {
 		const [file] = picker.files ?? [];
 		if (file === undefined) return;
@@ -133,8 +114,10 @@ function createImport({ client, signal }: Place): HTMLElement {
 			const { id } = await client.importSession(JSON.parse(await file.text()), { signal });
 			location.hash = toSessionAddress(id);
 		} catch (error) {
-			const text = error instanceof SyntaxError ? 'This file is no export of a session.' : undefined;
-			box.append(text === undefined ? createFailure(error, () => {}) : element('p', 'failure', text));
+			const isJson = !(error instanceof SyntaxError);
+			box.append(
+				isJson ? createFailure(error, () => {}) : element('p', 'failure', 'This file is no export of a session.'),
+			);
 		}
 		picker.value = '';
 	});
@@ -144,21 +127,12 @@ function createImport({ client, signal }: Place): HTMLElement {
 function createRow(listed: ListedSession, place: Place): HTMLElement {
 	const { id, agent, title = 'No message yet', lastActivityAt } = listed;
 	const { client, signal, changed } = place;
+	const name = element('th', '', link('title', toSessionAddress(id), title));
 	const status = element('td', 'status');
 	const cost = element('td', 'cost');
+	const age = element('td', '', createAge(lastActivityAt));
 	const actions = element('td', 'actions');
-	const name = element('th', '', link('title', toSessionAddress(id), title));
-	const row = element(
-		'tr',
-		'',
-		name,
-		element('td', '', agent),
-		status,
-		cost,
-		element('td', '', createAge(lastActivityAt)),
-		actions,
-	);
-
+	const row = element('tr', '', name, element('td', '', agent), status, cost, age, actions);
 	row.dataset.session = id;
 	actions.append(
 		createAction('Rename', title, () => {
@@ -186,7 +160,7 @@ function createRow(listed: ListedSession, place: Place): HTMLElement {
 			changed();
 		}),
 	);
-	// If it cannot be read, the row has its other columns.
+	// If the session cannot be read, the row has its other columns.
 	void client.getSession(id, { signal }).then(
 		(session) => {
 			status.replaceChildren(createStatus(session));
@@ -199,9 +173,7 @@ function createRow(listed: ListedSession, place: Place): HTMLElement {
 
 function createRename(title: string, onName: (title: string) => Promise<void>): HTMLFormElement {
 	const field = createTextField(title);
-	field.maxLength = 200;
-	field.required = true;
-	field.setAttribute('aria-label', 'Title of the session');
+	configure(field, { maxLength: 200, required: true, ariaLabel: 'Title of the session' });
 	return createForm('Save', [field], () => onName(field.value.trim() || title));
 }
 

@@ -1,9 +1,16 @@
 /** The published skills: a search, and an editor for people with the right to edit. */
 
-import { ClientError, type SkillPage } from '../../client/index.ts';
+import type { SkillPage } from '../../client/index.ts';
 import { element } from '../parts/element.ts';
 import { createFailure } from '../parts/failure.ts';
-import { createField, createForm, createRemoval, createTextArea, createTextField } from '../parts/form.ts';
+import {
+	createField,
+	createForm,
+	createMistake,
+	createRemoval,
+	createSearchField,
+	createTextArea,
+} from '../parts/form.ts';
 import type { Panel, Place } from '../parts/panel.ts';
 
 const example = `---
@@ -20,11 +27,7 @@ export const skills: Panel = {
 	about: 'What agents may read up. A change needs a key with the scope admin.',
 	async open(root, place) {
 		const list = element('ul', 'cards');
-		const nothing = element('p', 'nothing', 'No skill was found.');
-		const search = createTextField('', 'Search skills');
-		search.type = 'search';
-		search.className = 'search';
-		search.setAttribute('aria-label', 'Search skills');
+		const search = createSearchField('Search skills');
 		let newest = 0;
 
 		async function find(): Promise<void> {
@@ -34,12 +37,11 @@ export const skills: Panel = {
 			const page = await place.client.listSkills({ query: query || undefined, limit: 100, signal: place.signal });
 			if (own !== newest || place.signal.aborted) return;
 			list.replaceChildren(...page.skills.map((skill) => createEntry(skill, place)));
-			nothing.hidden = page.skills.length > 0;
 		}
 		search.addEventListener('input', () => void find().catch(() => {}));
 		await find();
 		const adding = element('details', 'adding', element('summary', '', 'Publish a skill'), createNew(place));
-		root.append(element('div', 'tools', search), adding, nothing, list);
+		root.append(element('div', 'tools', search), adding, element('p', 'nothing', 'No skill was found.'), list);
 	},
 };
 
@@ -47,8 +49,7 @@ function createNew({ client, signal, again }: Place): HTMLElement {
 	const text = createTextArea(example, 12);
 	return createForm('Publish', [createField('SKILL.md', text)], async () => {
 		const name = /^name:\s*(\S+)/m.exec(text.value)?.[1];
-		if (name === undefined)
-			throw new ClientError('invalid_field', 'SKILL.md: its front matter has no name.', { status: 400 });
+		if (name === undefined) throw createMistake('SKILL.md: its front matter has no name.');
 		await client.putSkill(name, text.value, { signal });
 		again();
 	});
@@ -71,13 +72,13 @@ function createEntry({ name, description }: SkillPage['skills'][number], place: 
 async function createEditor(name: string, { client, signal, again }: Place): Promise<HTMLElement> {
 	const { markdown, etag } = await client.getSkill(name, { signal });
 	const text = createTextArea(markdown, 14);
-	const said = element('ul', 'warnings');
+	const result = element('ul');
 	let version = etag;
-	const form = createForm('Save', [createField('SKILL.md', text), said], async () => {
+	const form = createForm('Save', [createField('SKILL.md', text), result], async () => {
 		const published = await client.putSkill(name, text.value, { etag: version, signal });
 		version = published.etag;
 		const warnings = (published.warnings ?? []).map(({ field, message }) => element('li', '', `${field}: ${message}`));
-		said.replaceChildren(element('li', 'notice', 'Saved.'), ...warnings);
+		result.replaceChildren(element('li', 'notice', 'Saved.'), ...warnings);
 	});
 	const remove = createRemoval(name, async () => {
 		await client.deleteSkill(name, { signal });

@@ -3,10 +3,10 @@
 import type { Spending } from '../../client/index.ts';
 import { describeMoney } from '../../client/words.ts';
 import { type ChartLimit, createChart } from '../parts/chart.ts';
-import { element, withoutTurns } from '../parts/element.ts';
+import { configure, createTable, element, withoutTurns } from '../parts/element.ts';
 import type { Panel } from '../parts/panel.ts';
 
-/** Days that are shown, today with them. */
+/** Days that are shown, including today. */
 const days = 31;
 
 export const spending: Panel = {
@@ -16,21 +16,18 @@ export const spending: Panel = {
 		'What calls to models cost, by day (UTC), agent, model, user and unit. It needs the role staff, and shows all owners to a key with the scope admin.',
 	async open(root, { client, signal }) {
 		const { usage, budgets, groups } = await client.getUsage({ days, by: 'agent,model,user', signal });
-		const head = ['Day', 'Owner', 'Cost', 'Tokens', ''].map((text) => element('th', '', text));
-		for (const cell of head) cell.scope = 'col';
 		const chart = element('div');
 		const parts = element('div');
-		const rows = element('tbody');
-		const table = element('table', 'spending', element('thead', '', element('tr', '', ...head)), rows);
+		const table = createTable('spending', ['Day', 'Owner', 'Cost', 'Tokens', ''], []);
 		const nothing = element('p', 'nothing', `Nothing was spent in the last ${days} days.`);
-		nothing.hidden = usage.length > 0;
 		const limits = `By default a session may spend ${describeLimit(budgets.session)}, and an owner ${describeLimit(budgets.day)} a day.`;
 		const show = (owner: string) => {
-			const chosen = usage.filter((one) => owner === '' || one.owner === owner);
+			const isChosen = (entry: { readonly owner: string }) => owner === '' || entry.owner === owner;
+			const chosen = usage.filter(isChosen);
 			const most = Math.max(1, ...chosen.map(({ spent }) => spent.tokens));
-			rows.replaceChildren(...chosen.map((day) => createRow(day, most)));
+			table.tBodies[0]?.replaceChildren(...chosen.map((day) => createRow(day, most)));
 			chart.replaceChildren(...(chosen.length === 0 ? [] : [createDayChart(chosen, days)]));
-			parts.replaceChildren(...createGroups(groups?.filter((one) => owner === '' || one.owner === owner)));
+			parts.replaceChildren(...createGroups(groups?.filter(isChosen)));
 		};
 		show('');
 		const owners = [...new Set(usage.map(({ owner }) => owner))].sort();
@@ -38,11 +35,10 @@ export const spending: Panel = {
 	},
 };
 
-/** Makes a field to look at one owner, where there are several. */
+/** Makes a field that chooses an owner, if there are several. */
 function createOwnerField(owners: readonly string[], onOwner: (owner: string) => void): HTMLElement[] {
 	if (owners.length < 2) return [];
-	const field = element('select', 'owner');
-	field.setAttribute('aria-label', 'Owner');
+	const field = configure(element('select', 'owner'), { ariaLabel: 'Owner' });
 	field.append(new Option('All owners', ''), ...owners.map((owner) => new Option(withoutTurns(owner), owner)));
 	field.addEventListener('change', () => onOwner(field.value));
 	return [field];
@@ -52,29 +48,21 @@ function createRow(
 	{ day, owner, spent, reserved, unpricedTokens }: Spending['usage'][number],
 	most: number,
 ): HTMLElement {
-	const bar = element('progress');
-	bar.max = most;
-	bar.value = spent.tokens;
-	bar.setAttribute('aria-label', `${spent.tokens} tokens`);
+	const bar = configure(element('progress'), { max: most, value: spent.tokens, ariaLabel: `${spent.tokens} tokens` });
 	const held =
-		reserved.tokens > 0 ? element('small', 'about', ` ${reserved.tokens.toLocaleString('en')} reserved`) : '';
-	return element(
-		'tr',
-		'',
-		element('th', '', day),
+		reserved.tokens > 0 ? element('small', 'about', ` ${reserved.tokens.toLocaleString('en')} reserved`) : undefined;
+	const cells = [
 		element('td', '', owner),
 		element('td', 'cost', describeCost({ ...spent, unpricedTokens })),
 		element('td', 'cost', spent.tokens.toLocaleString('en'), held),
 		element('td', 'bar', bar),
-	);
+	];
+	return element('tr', '', element('th', '', day), ...cells);
 }
 
 function describeLimit({ tokens, usd }: { readonly tokens?: number; readonly usd?: number }): string {
-	const parts = [
-		...(tokens === undefined ? [] : [`${tokens.toLocaleString('en')} tokens`]),
-		...(usd === undefined ? [] : [`$${usd}`]),
-	];
-	return parts.length === 0 ? 'without a cap' : parts.join(' and ');
+	const parts = [tokens !== undefined && `${tokens.toLocaleString('en')} tokens`, usd !== undefined && `$${usd}`];
+	return parts.filter(Boolean).join(' and ') || 'without a cap';
 }
 
 type Amount = Spending['usage'][number]['spent'];
@@ -82,7 +70,7 @@ type Amount = Spending['usage'][number]['spent'];
 const dayMs = 86_400_000;
 const nothing: Required<Cost> = { tokens: 0, usd: 0, unpricedTokens: 0 };
 
-/** Makes a chart of the newest days, also of those without spending: in dollars, or in tokens where no price is known. */
+/** Makes a chart of the newest days: in dollars, or in tokens if no price is known. */
 function createDayChart(usage: Spending['usage'], days: number, now = Date.now()): HTMLElement {
 	const sums = new Map<string, Required<Cost>>();
 	for (const { day, spent, unpricedTokens: more = 0 } of usage) {
@@ -122,9 +110,7 @@ function findLimit(
 	return { value: tokens, words: `${spent} of ${most} tokens today` };
 }
 
-type Group = NonNullable<Spending['groups']>[number];
-/** A group with its cost. */
-type SpentGroup = Extract<Group, { readonly spent: unknown }>;
+type SpentGroup = Extract<NonNullable<Spending['groups']>[number], { readonly spent: unknown }>;
 
 const fields = { agent: 'Agent', model: 'Model', user: 'User', unit: 'Unit' } as const;
 type Field = keyof typeof fields;
@@ -134,16 +120,18 @@ interface Row extends Required<Cost> {
 	readonly cachedInputTokens: number;
 }
 
-/** Makes a field that chooses the grouping, and the table of the groups. */
+/** Makes the table of the groups, and the field that chooses the grouping. */
 function createGroups(groups: Spending['groups'] = []): HTMLElement[] {
 	const spent = groups.filter((group): group is SpentGroup => 'spent' in group);
 	if (spent.length === 0) return [];
 	const field = element('select');
 	field.append(...Object.entries(fields).map(([name, label]) => new Option(label, name)));
-	const table = element('table', 'groups');
-	const show = (): void => table.replaceChildren(...createTable(spent, toField(field.value)));
-	field.addEventListener('change', show);
-	show();
+	let table = createGroupTable(spent, 'agent');
+	field.addEventListener('change', () => {
+		const next = createGroupTable(spent, toField(field.value));
+		table.replaceWith(next);
+		table = next;
+	});
 	return [element('label', 'labelled', 'Summed up by', field), table];
 }
 
@@ -151,24 +139,14 @@ function toField(value: string): Field {
 	return value === 'model' || value === 'user' || value === 'unit' ? value : 'agent';
 }
 
-function createTable(groups: readonly SpentGroup[], field: Field): HTMLElement[] {
-	const isUnit = field === 'unit';
-	const head = [fields[field], ...(isUnit ? ['Count'] : ['Cost', 'Tokens', 'Cached'])].map((text, at) => {
-		const cell = element('th', at === 0 ? '' : 'cost', text);
-		cell.scope = 'col';
-		return cell;
+function createGroupTable(groups: readonly SpentGroup[], field: Field): HTMLElement {
+	const columns = field === 'unit' ? ['Count'] : ['Cost', 'Tokens', 'Cached'];
+	const rows = field === 'unit' ? listUnits(groups) : listRows(groups, field);
+	const body = rows.map(([name, ...cells]) => {
+		const head = configure(element('th', '', name), { scope: 'row' });
+		return element('tr', '', head, ...cells.map((text) => element('td', 'cost', text)));
 	});
-	const rows = isUnit ? listUnits(groups) : listRows(groups, field);
-	const body = rows.map(([name, ...cells]) =>
-		element('tr', '', createName(name), ...cells.map((text) => element('td', 'cost', text))),
-	);
-	return [element('thead', '', element('tr', '', ...head)), element('tbody', '', ...body)];
-}
-
-function createName(name: string): HTMLElement {
-	const cell = element('th', '', withoutTurns(name));
-	cell.scope = 'row';
-	return cell;
+	return createTable('groups', [fields[field], ...columns], body, 'cost');
 }
 
 type Cells = readonly [name: string, ...cells: string[]];
@@ -191,13 +169,12 @@ function listRows(groups: readonly SpentGroup[], field: Exclude<Field, 'unit'>):
 		.map(([name, row]) => [name, describeCost(row), row.tokens.toLocaleString('en'), toShare(row)]);
 }
 
-/** Shows a name. Those that the ledger sums up together are the others. */
+/** The ledger sums up rare names as `*`. */
 function toName(name: string | undefined): string {
 	if (name === '*') return 'all others';
 	return name ?? 'no user';
 }
 
-/** Shows the share of the input that came from a cache. */
 function toShare({ inputTokens, cachedInputTokens }: Row): string {
 	return inputTokens === 0 ? '' : `${Math.round((100 * cachedInputTokens) / inputTokens)}%`;
 }
@@ -214,15 +191,14 @@ function listUnits(groups: readonly SpentGroup[]): readonly Cells[] {
 	return [...counts].flatMap(([name, count]) => (count > 0 ? [[name, count.toLocaleString('en')] as const] : []));
 }
 
-/** An amount that was spent. `usd` is the known part of the price. */
 interface Cost {
 	readonly tokens: number;
+	/** The known part of the price. */
 	readonly usd: number;
-	/** Those of the tokens whose price is not known. */
 	readonly unpricedTokens?: number;
 }
 
-/** Describes a cost. An unknown price is shown as unknown, not as 0. */
+/** Shows an unknown price as unknown, not as 0. */
 function describeCost(cost: Cost): string {
 	if (!cost.unpricedTokens) return describeMoney(cost);
 	return cost.usd > 0 ? `${describeMoney(cost)} and unknown` : 'unknown';

@@ -1,7 +1,7 @@
-/** The HTTP tools that an owner has defined. */
+/** The HTTP tools of an owner. */
 
 import type { UserTool, UserToolBody } from '../../client/index.ts';
-import { element } from '../parts/element.ts';
+import { configure, element } from '../parts/element.ts';
 import {
 	createField,
 	createForm,
@@ -21,10 +21,11 @@ export const tools: Panel = {
 	about: 'HTTP tools of your own, which every agent that allows them may call.',
 	async open(root, place) {
 		const known = await place.client.listTools({ signal: place.signal });
-		const list = element('ul', 'cards', ...known.map((tool) => createEntry(tool, place)));
-		const nothing = element('p', 'nothing', 'You have defined no tool.');
-		nothing.hidden = known.length > 0;
-		root.append(element('details', 'adding', element('summary', '', 'Define a tool'), createNew(place)), nothing, list);
+		root.append(
+			element('details', 'adding', element('summary', '', 'Define a tool'), createNew(place)),
+			element('p', 'nothing', 'You have defined no tool.'),
+			element('ul', 'cards', ...known.map((tool) => createEntry(tool, place))),
+		);
 	},
 };
 
@@ -38,12 +39,11 @@ function createEntry(
 		again();
 	});
 	const head = element('p', 'card-head', element('b', 'title', name), remove);
-	const address = element('p', 'mono', `${method} ${url}`);
-	const schema = element('pre', 'input', JSON.stringify(inputSchema, undefined, 2));
-	schema.tabIndex = 0;
-	const secrets = secretNames.length === 0 ? [] : [element('p', 'about', `Secrets: ${secretNames.join(', ')}`)];
+	const address = element('p', 'mono about', `${method} ${url}`);
+	const schema = configure(element('pre', 'input', JSON.stringify(inputSchema, undefined, 2)), { tabIndex: 0 });
+	const secrets = secretNames.length === 0 ? undefined : element('p', 'about', `Secrets: ${secretNames.join(', ')}`);
 	const more = element('details', '', element('summary', '', 'Its input'), schema);
-	return element('li', 'card', head, element('p', '', description), address, ...secrets, more);
+	return element('li', 'card', head, element('p', '', description), address, secrets, more);
 }
 
 function createNew({ client, signal, again }: Place): HTMLElement {

@@ -1,8 +1,8 @@
 /** The place on the page: the part of the address after `#/`. */
 export interface Address {
-	/** The name of a panel; nothing for the chat. */
+	/** Missing for the chat. */
 	readonly panel?: string;
-	/** The session of the chat; nothing for a new one. */
+	/** Missing for a new chat. */
 	readonly session?: string;
 }
 
@@ -13,7 +13,6 @@ export function parseAddress(hash: string): Address {
 	return name === '' ? {} : { panel: decode(name) };
 }
 
-/** Writes the address of a session, as a link has it. */
 export function toSessionAddress(id: string): string {
 	return `#/sessions/${encodeURIComponent(id)}`;
 }

@@ -1,4 +1,4 @@
-/** A bar chart. Each bar shows its numbers as a tooltip; a table beside the chart has them for everybody. */
+/** A bar chart. Each bar shows its numbers as a tooltip; a table beside the chart has the same numbers. */
 
 import { element, svg, withoutTurns } from './element.ts';
 
@@ -6,33 +6,29 @@ export interface Bar {
 	readonly name: string;
 	/** The stacked numbers, the lowest first. */
 	readonly parts: readonly number[];
-	/** The numbers in words. */
+	/** The text of the tooltip. */
 	readonly words: string;
 }
 
-/** A number that no bar is to pass. */
 export interface ChartLimit {
 	readonly value: number;
 	/** The text beside the title. */
 	readonly words: string;
 }
 
-/** Bars that reach so little of a limit are shown by themselves: beside it nothing of them could be seen. */
+/** The limit is drawn if the highest bar reaches this share of it. Lower bars would be invisible beside the limit. */
 const fewestOfLimit = 1 / 8;
 /** Fewer bars leave the rest of the width empty. */
 const fewestSlots = 16;
 
-/**
- * `most` describes the highest bar. `parts` are the names of the numbers of a bar, if there are several. `limit` is a line
- * where bars come near it.
- */
+/** `most` describes the highest bar. `parts` are the names of the numbers of a bar, if there are several. */
 export function createChart(
 	title: string,
 	bars: readonly Bar[],
 	most: string,
 	{ parts = [], limit }: { readonly parts?: readonly string[]; readonly limit?: ChartLimit } = {},
 ): HTMLElement {
-	const highestBar = Math.max(Number.MIN_VALUE, ...bars.map(toSum));
+	const highestBar = Math.max(Number.MIN_VALUE, ...bars.map(sumUp));
 	const line = limit !== undefined && highestBar >= limit.value * fewestOfLimit ? limit.value : undefined;
 	const highest = Math.max(highestBar, line ?? 0);
 	const slot = 100 / Math.max(fewestSlots, bars.length);
@@ -42,14 +38,11 @@ export function createChart(
 		...bars.map((bar, at) => createBar(bar, at * slot, slot, highest)),
 		...(line === undefined ? [] : [createLine(100 - (100 * line) / highest)]),
 	);
-	const words = limit === undefined ? [] : [element('span', 'limit-words', limit.words)];
+	const words = limit && element('span', 'limit-words', limit.words);
 	const legend = parts.map((name, at) => element('span', `legend part-${at}`, name));
-	return element(
-		'figure',
-		'chart',
-		element('figcaption', '', element('b', '', title), ...legend, ...words, element('span', 'most', `at most ${most}`)),
-		drawing,
-	);
+	const highestWords = element('span', 'most', `at most ${most}`);
+	const caption = element('figcaption', '', element('b', '', title), ...legend, words, highestWords);
+	return element('figure', 'chart', caption, drawing);
 }
 
 function createBar({ name, parts, words }: Bar, x: number, slot: number, highest: number): SVGElement {
@@ -70,6 +63,6 @@ function createLine(y: number): SVGElement {
 	return svg('line', { class: 'limit', x1: '0', x2: '100%', y1: height, y2: height });
 }
 
-function toSum({ parts }: Bar): number {
+export function sumUp({ parts }: Pick<Bar, 'parts'>): number {
 	return parts.reduce((sum, part) => sum + part, 0);
 }

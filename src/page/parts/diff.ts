@@ -2,10 +2,9 @@
 
 import { element } from './element.ts';
 
-/** Lines that are shown. */
 const mostLines = 2_000;
 
-/** `isNamed` is whether the name of the file is shown beside the diff, which then starts with the first hunk. */
+/** `isNamed`: the name of the file is shown beside the diff, which then starts with the first hunk. */
 export function createDiff(text: string, { isNamed = false }: { readonly isNamed?: boolean } = {}): HTMLElement {
 	const start = isNamed ? Math.max(0, text.search(/^@@/m)) : 0;
 	const lines = text.slice(start).split('\n');

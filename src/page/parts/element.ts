@@ -1,9 +1,8 @@
 /** The DOM: elements of HTML and SVG, texts that are safe to show, and downloads. */
 
-/** Characters that turn the direction of the text around them (Unicode, 9.2): a text with them shows as another one. */
+/** Characters that change the direction of the text around them (Unicode, 9.2), so that it can look like another text. */
 const turning = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 
-/** Removes characters that change the direction of a text. */
 export function withoutTurns(text: string): string {
 	return text.replace(turning, '');
 }
@@ -13,16 +12,24 @@ export function shorten(text: string, most: number): string {
 	return text.slice(0, most).replace(/[\ud800-\udbff]$/, '');
 }
 
-/** Makes an element. Strings become text: nothing on the page is read as HTML. */
+/** A string becomes text, never HTML. */
+export type Child = Node | string | undefined;
+
 export function element<Tag extends keyof HTMLElementTagNameMap>(
 	tag: Tag,
 	className = '',
-	...children: (Node | string)[]
+	...children: readonly Child[]
 ): HTMLElementTagNameMap[Tag] {
 	const node = document.createElement(tag);
 	if (className) node.className = className;
-	node.append(...children.map((child) => (typeof child === 'string' ? withoutTurns(child) : child)));
+	for (const child of children)
+		if (child !== undefined) node.append(typeof child === 'string' ? withoutTurns(child) : child);
 	return node;
+}
+
+/** Sets properties of an element. Returns the element. */
+export function configure<T extends Element>(node: T, properties: Partial<T>): T {
+	return Object.assign(node, properties);
 }
 
 export function button(className: string, label: string, onClick: () => void): HTMLButtonElement {
@@ -32,11 +39,42 @@ export function button(className: string, label: string, onClick: () => void): H
 	return node;
 }
 
-/** Makes a link to a place on the page, such as `#/inbox`. */
-export function link(className: string, address: string, ...children: (Node | string)[]) {
-	const node = element('a', className, ...children);
-	node.href = address;
-	return node;
+/** `address` is a place on the page, such as `#/inbox`. */
+export function link(className: string, address: string, ...children: readonly Child[]): HTMLAnchorElement {
+	return configure(element('a', className, ...children), { href: address });
+}
+
+/** Makes a button that copies a text. CSS draws its label, so that a selection of the text around it does not include it. */
+export function createCopy(what: string, read: () => string): HTMLButtonElement {
+	const copy = button('copy', '', async () => {
+		await navigator.clipboard.writeText(read());
+		copy.dataset.label = 'Copied';
+	});
+	copy.dataset.label = 'Copy';
+	copy.ariaLabel = `Copy ${what}`;
+	copy.addEventListener('blur', () => {
+		copy.dataset.label = 'Copy';
+	});
+	return copy;
+}
+
+/** Calls `send` when a person submits the form. `submitter` is the pressed button. */
+export function onSubmit(form: HTMLFormElement, send: (submitter: HTMLElement | null) => void): void {
+	form.addEventListener('submit', (event) => {
+		event.preventDefault();
+		send(event.submitter);
+	});
+}
+
+/** `cellClass` is the class of the head's cells, except the first. */
+export function createTable(
+	className: string,
+	columns: readonly string[],
+	rows: readonly HTMLElement[],
+	cellClass = '',
+): HTMLTableElement {
+	const head = columns.map((text, at) => configure(element('th', at === 0 ? '' : cellClass, text), { scope: 'col' }));
+	return element('table', className, element('thead', '', element('tr', '', ...head)), element('tbody', '', ...rows));
 }
 
 /** Finds an element of index.html. */
@@ -48,7 +86,7 @@ export function find<T extends Element>(selector: string, type: new () => T): T 
 
 const namespace = 'http://www.w3.org/2000/svg';
 
-/** Makes an SVG element. Style it by classes: the policy of the page forbids inline styles. */
+/** Makes an SVG element. Style it by classes: the page's policy forbids style attributes. */
 export function svg<Tag extends keyof SVGElementTagNameMap>(
 	tag: Tag,
 	attributes: Readonly<Record<string, string>>,
@@ -60,16 +98,11 @@ export function svg<Tag extends keyof SVGElementTagNameMap>(
 	return node;
 }
 
-let last: string | undefined;
+let lastUrl: string | undefined;
 
-/**
- * Downloads bytes under a name. The caller reads them by a request, because a link sends no key.
- */
+/** Downloads bytes under a name. The caller reads them by a request, because a link sends no key. */
 export function save(name: string, bytes: Blob): void {
-	if (last !== undefined) URL.revokeObjectURL(last);
-	last = URL.createObjectURL(bytes);
-	const link = element('a');
-	link.href = last;
-	link.download = name;
-	link.click();
+	if (lastUrl !== undefined) URL.revokeObjectURL(lastUrl);
+	lastUrl = URL.createObjectURL(bytes);
+	configure(element('a'), { href: lastUrl, download: name }).click();
 }

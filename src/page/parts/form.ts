@@ -2,30 +2,38 @@
 
 import { ClientError } from '../../client/index.ts';
 import { isRecord } from '../../client/record.ts';
-import { button, element } from './element.ts';
+import { button, configure, element, onSubmit } from './element.ts';
 import { createFailure } from './failure.ts';
 
-/** Makes a field with its label. */
 export function createField(label: string, field: HTMLElement, hint = ''): HTMLElement {
-	return element('label', 'labelled', element('span', '', label), field, ...(hint ? [element('small', '', hint)] : []));
+	const small = hint === '' ? undefined : element('small', 'about', hint);
+	return element('label', 'labelled', element('span', '', label), field, small);
 }
 
 export function createTextField(value = '', placeholder = ''): HTMLInputElement {
-	const field = element('input', 'line');
-	field.value = value;
-	field.placeholder = placeholder;
-	return field;
+	return configure(element('input', 'line'), { value, placeholder });
+}
+
+export function createSearchField(label: string, placeholder = label): HTMLInputElement {
+	return configure(element('input', 'search'), { type: 'search', placeholder, ariaLabel: label });
 }
 
 export function createTextArea(value = '', rows = 6): HTMLTextAreaElement {
-	const field = element('textarea', 'block');
-	field.value = value;
-	field.rows = rows;
-	field.spellcheck = false;
-	return field;
+	return configure(element('textarea', 'block'), { value, rows, spellcheck: false });
 }
 
-/** Makes a form. It cannot be sent again during `onSend`, whose failure is shown in the form. */
+/** Runs an action with its button disabled. Shows a failure in `place`. */
+async function run(control: HTMLButtonElement, place: HTMLElement, work: () => Promise<void> | void): Promise<void> {
+	control.disabled = true;
+	place.replaceChildren();
+	try {
+		await work();
+	} catch (error) {
+		place.replaceChildren(createFailure(error, () => void run(control, place, work)));
+	}
+	control.disabled = false;
+}
+
 export function createForm(
 	label: string,
 	fields: readonly HTMLElement[],
@@ -34,21 +42,28 @@ export function createForm(
 	const send = element('button', 'primary', label);
 	const failure = element('div');
 	const form = element('form', 'form', ...fields, element('div', 'form-end', send), failure);
-	const submit = async () => {
-		send.disabled = true;
-		failure.replaceChildren();
-		try {
-			await onSend();
-		} catch (error) {
-			failure.replaceChildren(createFailure(error, () => void submit()));
-		}
-		send.disabled = false;
-	};
-	form.addEventListener('submit', (event) => {
-		event.preventDefault();
-		void submit();
-	});
+	onSubmit(form, () => void run(send, failure, onSend));
 	return form;
+}
+
+/** Makes a form that stands in a card until it is saved or left. */
+export function createCardForm(
+	label: string,
+	fields: readonly HTMLElement[],
+	onSave: () => Promise<void>,
+	onLeave: () => void,
+): HTMLFormElement {
+	const save = element('button', '', 'Save');
+	const failure = element('div');
+	const form = element('form', 'card-form', ...fields, failure, save, button('', 'Cancel', onLeave));
+	form.ariaLabel = label;
+	onSubmit(form, () => void run(save, failure, onSave));
+	return form;
+}
+
+/** Makes an error that says how to fix a field. */
+export function createMistake(message: string): ClientError {
+	return new ClientError('invalid_field', message, { status: 400 });
 }
 
 /** Parses a field with texts by their names, such as headers. Throws a `ClientError` that says how to fix the text. */
@@ -58,12 +73,13 @@ export function parseTexts(name: string, text: string): Record<string, string> {
 
 /** Parses a field with a JSON object. Throws a `ClientError` that says how to fix the text. */
 export function parseField(name: string, text: string): Record<string, unknown> {
-	const value = parse(text);
+	const value = parseJson(text);
 	if (isRecord(value)) return value;
-	throw new ClientError('invalid_field', `${name}: write a JSON object.`, { status: 400 });
+	throw createMistake(`${name}: write a JSON object.`);
 }
 
-function parse(text: string): unknown {
+/** Returns undefined for a text that is not JSON. */
+export function parseJson(text: string): unknown {
 	try {
 		return JSON.parse(text);
 	} catch {
@@ -71,35 +87,24 @@ function parse(text: string): unknown {
 	}
 }
 
-/** Makes a button for an action on `name`. It cannot be pressed again during `work`. */
 export function createAction(label: string, name: string, work: () => Promise<void> | void): HTMLElement {
 	const failure = element('span');
-	const action = button('action', label, () => void run());
-	action.setAttribute('aria-label', `${label} ${name}`);
-	async function run(): Promise<void> {
-		action.disabled = true;
-		failure.replaceChildren();
-		try {
-			await work();
-		} catch (error) {
-			failure.replaceChildren(createFailure(error, () => void run()));
-		}
-		action.disabled = false;
-	}
+	const action = button('action', label, () => void run(action, failure, work));
+	action.ariaLabel = `${label} ${name}`;
 	return element('span', '', action, failure);
 }
 
-/** Makes a button that asks for a confirmation, and then deletes. */
+/** Makes a button that deletes after a confirmation. */
 export function createRemoval(name: string, work: () => Promise<void> | void, label = 'Delete'): HTMLElement {
 	const sure = createAction(label, `${name} for good`, work);
 	const ask = button('action', label, () => {
 		box.replaceChildren(sure);
 		sure.querySelector('button')?.focus();
 	});
-	ask.setAttribute('aria-label', `${label} ${name}`);
+	ask.ariaLabel = `${label} ${name}`;
 	sure.querySelector('button')?.replaceChildren(`${label} for good?`);
 	sure.querySelector('button')?.classList.add('sure');
-	// It replaces the first button at the same place: a double click is no confirmation.
+	// The second button replaces the first at the same place: a double click is no confirmation.
 	sure.addEventListener('click', (event) => event.detail > 1 && event.stopPropagation(), { capture: true });
 	sure.addEventListener('focusout', () => {
 		if (!sure.querySelector('.failure, :disabled')) box.replaceChildren(ask);

@@ -1,8 +1,33 @@
 /** Changes from elsewhere: the polling of the server, and messages between the windows of a browser. */
 
-/** Milliseconds after which the lists of sessions and of waiting calls have a change. */
+/** A session on the page. `signal` is aborted when the page leaves the session. */
+export interface Visit {
+	readonly id: string;
+	readonly signal: AbortSignal;
+}
+
+/** Returns a function that runs `read`. Calls during a run lead to one more run. */
+export function createRefresh(read: () => Promise<void>): () => Promise<void> {
+	let isReading = false;
+	let isStale = false;
+	return async () => {
+		isStale = true;
+		if (isReading) return;
+		isReading = true;
+		try {
+			while (isStale) {
+				isStale = false;
+				await read();
+			}
+		} finally {
+			isReading = false;
+		}
+	};
+}
+
+/** The lists of sessions and of waiting calls show a change after this time. */
 const firstMs = 2_500;
-/** The list learns of a continuing session every five minutes. Until then the session itself is read. */
+/** The list shows a running session every five minutes, so the session itself is read until then. */
 const longestMs = 320_000;
 
 /** `look` gets whether to read the open session, too. After some time without changes its entry in the list is enough. */

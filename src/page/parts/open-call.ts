@@ -2,140 +2,114 @@
 
 import { type Agent, type CallAnswer, ClientError, type WaitingCall } from '../../client/index.ts';
 import { isRecord } from '../../client/record.ts';
-import { button, element } from './element.ts';
+import { button, configure, element, onSubmit } from './element.ts';
+import { parseField } from './form.ts';
 import { createSchemaField, isSame, type SchemaField } from './schema-form.ts';
 
-/** The most characters of arguments that are shown on the line of the call. */
+/** Characters of arguments that fit the line of the call. */
 const shortInput = 80;
 
-/** `schema` is what the result of the tool is like, or the arguments of a call to be allowed, if that is known: these have fields then. */
+/** `schema` is of the arguments of an approval, otherwise of the result. Without it the form has no fields of its own. */
 export function createOpenCall(
 	{ id, name, input, kind }: WaitingCall,
 	onAnswer: (answer: CallAnswer) => void,
 	schema?: unknown,
-) {
+): HTMLFormElement {
 	const isApproval = kind === 'approval';
-	const result = isApproval || schema === undefined ? undefined : createResult(name, schema);
-	const text = element('input', '');
-	text.type = 'text';
-	text.required = !isApproval && result === undefined;
-	text.placeholder = isApproval ? 'Why not (if so)' : result ? 'Why it failed (if so)' : 'What came of it';
+	const mistake = configure(element('div', 'mistake'), { role: 'alert' });
+	const edit = isApproval && isRecord(input) ? createEdit(name, input, schema, mistake) : undefined;
+	const result = isApproval || schema === undefined ? undefined : createResult(name, schema, mistake);
 	const label = isApproval ? 'Reason to deny' : result ? 'Why it failed:' : 'Result of';
-	text.setAttribute('aria-label', `${label} ${name}`);
-	const yes = element('button', 'retry yes', isApproval ? 'Allow' : 'Done');
-	const no = element('button', 'retry', isApproval ? 'Deny' : 'Failed');
-	const edit = isApproval && isRecord(input) ? createEdit(name, input, schema) : undefined;
-	const form = element(
-		'form',
-		'open-call',
-		...describeCall(name, input),
-		...(edit === undefined ? [] : [edit.shown]),
-		...(result === undefined ? [] : [result.shown]),
-		text,
-		yes,
-		no,
-	);
+	const text = configure(element('input'), {
+		type: 'text',
+		required: !isApproval && result === undefined,
+		placeholder: isApproval ? 'Why not (if so)' : result ? 'Why it failed (if so)' : 'What came of it',
+		ariaLabel: `${label} ${name}`,
+	});
+	const yes = element('button', 'primary', isApproval ? 'Allow' : 'Done');
+	const no = element('button', '', isApproval ? 'Deny' : 'Failed');
 	// A failed call has no result, and a denied call no arguments.
 	no.formNoValidate = isApproval || result !== undefined;
-	form.setAttribute('aria-label', `${name} waits`);
-	form.dataset.todo = isApproval
-		? `${name} waits: allow or deny it first.`
-		: `${name} waits: say what came of it first.`;
+	const form = element('form', 'open-call', ...describeCall(name, input), edit?.root, result?.root, text, yes, no);
+	form.ariaLabel = `${name} waits`;
+	form.dataset.todo = `${name} waits: ${isApproval ? 'allow or deny it' : 'say what came of it'} first.`;
 	form.addEventListener('keydown', (event) => {
 		// Enter would press the first button: writing a reason or arguments must not approve the call.
 		if (!isApproval || event.key !== 'Enter' || !(event.target instanceof HTMLInputElement)) return;
 		event.preventDefault();
 		(event.target === text ? no : yes).focus();
 	});
-	form.addEventListener('submit', (event) => {
-		event.preventDefault();
-		const isYes = event.submitter !== no;
-		const changed = isYes ? edit?.read() : undefined;
-		if (changed?.mistake !== undefined) return;
-		const given = isYes ? result?.read() : undefined;
-		if (given?.mistake !== undefined) return;
+	onSubmit(form, (submitter) => {
+		const isYes = submitter !== no;
+		const value = isYes ? tryToRead(mistake, () => (edit ?? result)?.read() ?? {}) : {};
+		if (value === undefined) return edit?.showMistake();
 		for (const control of form.querySelectorAll('input, select, textarea, button'))
 			control.toggleAttribute('disabled', true);
-		const reason = text.value === '' ? {} : { reason: text.value };
-		if (!isApproval) onAnswer({ id, output: given === undefined ? text.value : given.output, isError: !isYes });
-		else onAnswer(isYes ? { id, approve: true, ...changed } : { id, approve: false, ...reason });
+		if (!isApproval) onAnswer({ id, output: text.value, isError: !isYes, ...value });
+		else if (isYes) onAnswer({ id, approve: true, ...value });
+		else onAnswer({ id, approve: false, ...(text.value !== '' && { reason: text.value }) });
 	});
 	return form;
 }
 
-const wholeMistake = 'Arguments: write a JSON object.';
+/** Returns undefined for a field with an error, and shows the error. */
+function tryToRead<T>(mistake: HTMLElement, read: () => T): T | undefined {
+	mistake.textContent = '';
+	try {
+		return read();
+	} catch (error) {
+		if (!(error instanceof ClientError)) throw error;
+		mistake.textContent = error.message;
+		return undefined;
+	}
+}
 
-/** Whether all arguments are one text of JSON. */
-const isWhole = ({ node }: SchemaField): boolean => !(node instanceof HTMLFieldSetElement);
-
-/**
- * Lets a person change the arguments of the model, in the fields of their schema or as JSON. Errors are shown there.
- */
-function createEdit(name: string, input: Readonly<Record<string, unknown>>, schema: unknown) {
-	const mistake = element('div', 'mistake');
-	mistake.setAttribute('role', 'alert');
+/** Lets a person change the arguments of the model, in the fields of their schema or as JSON. */
+function createEdit(name: string, input: Readonly<Record<string, unknown>>, schema: unknown, mistake: HTMLElement) {
 	const place = element('div', 'result-fields');
-	const shown = element('details', 'edit', element('summary', 'edit-head', 'Change the arguments'), place, mistake);
+	const root = element('details', 'edit', element('summary', 'about', 'Change the arguments'), place, mistake);
 	let field: SchemaField | undefined;
+	/** Whether all arguments are one text of JSON. */
+	const isJson = ({ node }: SchemaField): boolean => !(node instanceof HTMLFieldSetElement);
 	const change = (next: SchemaField, ...more: HTMLElement[]) => {
 		field = next;
 		place.replaceChildren(next.node, ...more);
 	};
-	const showFields = () => {
+	const readAll = (from: SchemaField): Record<string, unknown> => {
+		const text = isJson(from) ? from.node.querySelector('textarea')?.value : JSON.stringify(from.read());
+		return parseField('Arguments', text ?? '');
+	};
+	// The fields are made when they are first needed.
+	root.addEventListener('toggle', () => {
+		if (!root.open || field !== undefined) return;
 		const fields = createSchemaField(schema, `Arguments of ${name}`, input);
 		const toJson = button('action', 'Write JSON', () => {
-			change(createSchemaField({}, `Arguments of ${name}`, readAll(fields) ?? input));
+			const value = tryToRead(mistake, () => readAll(fields)) ?? input;
+			change(createSchemaField({}, `Arguments of ${name}`, value));
 		});
-		change(fields, ...(isWhole(fields) ? [] : [toJson]));
-	};
-	/** Reads the arguments, and shows their errors. */
-	function readAll(from: SchemaField): Record<string, unknown> | undefined {
-		mistake.textContent = '';
-		try {
-			const given = from.read();
-			if (isRecord(given)) return given;
-			mistake.textContent = wholeMistake;
-		} catch (error) {
-			if (!(error instanceof ClientError)) throw error;
-			mistake.textContent = isWhole(from) ? wholeMistake : error.message;
-		}
-		return undefined;
-	}
-	shown.addEventListener('toggle', () => {
-		if (shown.open && field === undefined) showFields();
+		change(fields, ...(isJson(fields) ? [] : [toJson]));
 	});
 	// A hidden field cannot show its error.
-	shown.addEventListener('invalid', () => shown.toggleAttribute('open', true), true);
+	root.addEventListener('invalid', () => root.toggleAttribute('open', true), true);
 	return {
-		shown,
+		root,
 		/** Returns the arguments if they were changed. */
-		read(): { readonly input?: Record<string, unknown>; readonly mistake?: string } {
-			const given = field === undefined ? input : readAll(field);
-			if (given !== undefined) return isSame(given, input) ? {} : { input: given };
-			shown.open = true;
+		read(): { readonly input?: Record<string, unknown> } {
+			const value = field === undefined ? input : readAll(field);
+			return isSame(value, input) ? {} : { input: value };
+		},
+		showMistake(): void {
+			root.open = true;
 			place.querySelector('textarea')?.focus();
-			return { mistake: mistake.textContent };
 		},
 	};
 }
 
-/** Lets a person write a result in the fields of its schema. */
-function createResult(name: string, schema: unknown) {
+function createResult(name: string, schema: unknown, mistake: HTMLElement) {
 	const field = createSchemaField(schema, `Result of ${name}`);
-	const mistake = element('div', 'mistake');
-	mistake.setAttribute('role', 'alert');
 	return {
-		shown: element('div', 'result-fields', field.node, mistake),
-		read(): { readonly output?: unknown; readonly mistake?: string } {
-			mistake.textContent = '';
-			try {
-				return { output: field.read() ?? '' };
-			} catch (error) {
-				if (!(error instanceof ClientError)) throw error;
-				mistake.textContent = error.message;
-				return { mistake: error.message };
-			}
-		},
+		root: element('div', 'result-fields', field.node, mistake),
+		read: (): { readonly output: unknown } => ({ output: field.read() ?? '' }),
 	};
 }
 
@@ -167,19 +141,12 @@ export function findCallSchema(
 	return kind === 'approval' ? tool?.inputSchema : tool?.outputSchema;
 }
 
-interface KeptForms {
-	/** Returns the kept form of a key, enabled again, or makes it. The key identifies all that the form asks. */
-	take<Made extends HTMLElement | undefined>(key: string, make: () => Made): HTMLElement | Made;
-	/** Drops a form that was sent, because the same may be asked again. Returns a function that keeps it again. */
-	forget(form: HTMLElement): () => void;
-	/** Forgets all of them. */
-	clear(): void;
-}
-
-export function createKeptForms(): KeptForms {
+/** Keeps forms with what a person wrote, while the same is asked. */
+export function createKeptForms() {
 	const forms = new Map<string, HTMLElement>();
 	return {
-		take(key, make) {
+		/** Returns the kept form of a key, enabled again, or makes it. The key identifies all that the form asks. */
+		take<Made extends HTMLElement | undefined>(key: string, make: () => Made): HTMLElement | Made {
 			const kept = forms.get(key);
 			if (kept !== undefined) {
 				for (const control of kept.querySelectorAll(':disabled')) control.toggleAttribute('disabled', false);
@@ -189,7 +156,8 @@ export function createKeptForms(): KeptForms {
 			if (made !== undefined) forms.set(key, made);
 			return made;
 		},
-		forget(form) {
+		/** Drops a form that was sent, because the same may be asked again. Returns a function that keeps it again. */
+		forget(form: HTMLElement): () => void {
 			const known = [...forms].filter(([, kept]) => kept === form);
 			for (const [key] of known) forms.delete(key);
 			return () => {

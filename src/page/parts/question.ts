@@ -2,10 +2,9 @@
 
 import type { CallAnswer } from '../../client/index.ts';
 import { findChildCall, type Question } from '../../client/waits.ts';
-import { button, element } from './element.ts';
+import { button, configure, element, onSubmit } from './element.ts';
 import { createOpenCall, type FindSchema } from './open-call.ts';
 
-/** Makes a form for the answer to a question. */
 export function createQuestion(
 	question: Question,
 	onAnswer: (answer: string) => void,
@@ -14,17 +13,17 @@ export function createQuestion(
 	return createChoiceOrCall(question, onAnswer, findSchema) ?? createLine(question.question, onAnswer);
 }
 
-/** Makes a form for the answer to a question that is more than a line of text. */
+/** Returns undefined for a question whose answer is a line of text. */
 export function createChoiceOrCall(
 	question: Question,
 	onAnswer: (answer: string) => void,
 	findSchema: FindSchema,
 ): HTMLElement | undefined {
-	const asked = findChildCall(question);
-	if (asked !== undefined) {
-		const { agent, call } = asked;
+	const childCall = findChildCall(question);
+	if (childCall !== undefined) {
+		const { agent, call } = childCall;
 		const shown = agent === undefined ? call : { ...call, name: `${agent}: ${call.name}` };
-		// A result is given as a text.
+		// A result is sent as text, so it needs no schema.
 		const schema = call.kind === 'approval' ? findSchema(call, agent) : undefined;
 		return createOpenCall(shown, (answer) => onAnswer(toText(answer)), schema);
 	}
@@ -33,15 +32,11 @@ export function createChoiceOrCall(
 }
 
 function createLine(question: string, onAnswer: (answer: string) => void): HTMLElement {
-	const text = element('input', '');
-	text.type = 'text';
-	text.required = true;
-	text.placeholder = 'Your answer';
-	text.setAttribute('aria-label', `Answer: ${question}`);
-	const send = element('button', 'retry yes', 'Answer');
+	const ariaLabel = `Answer: ${question}`;
+	const text = configure(element('input'), { type: 'text', required: true, placeholder: 'Your answer', ariaLabel });
+	const send = element('button', 'primary', 'Answer');
 	const form = element('form', 'open-call', element('p', 'asked', question), text, send);
-	form.addEventListener('submit', (event) => {
-		event.preventDefault();
+	onSubmit(form, () => {
 		if (text.value.trim() === '') return;
 		for (const control of [text, send]) control.disabled = true;
 		onAnswer(text.value);
@@ -49,7 +44,7 @@ function createLine(question: string, onAnswer: (answer: string) => void): HTMLE
 	return form;
 }
 
-/** The answer to the call of a child, as its parent takes it. */
+/** Writes the answer to a call of a child in the syntax that its parent reads. */
 function toText(answer: CallAnswer): string {
 	if ('output' in answer) return String(answer.output);
 	if (!answer.approve) return `deny ${answer.reason ?? ''}`.trim();
@@ -58,16 +53,14 @@ function toText(answer: CallAnswer): string {
 
 function createChoice(question: string, choices: readonly string[], onAnswer: (answer: string) => void): HTMLElement {
 	const buttons = choices.map((choice) =>
-		button('retry', choice, () => {
-			for (const one of buttons) one.disabled = true;
+		button('', choice, () => {
+			for (const other of buttons) other.disabled = true;
 			onAnswer(choice);
 		}),
 	);
 	const form = element('div', 'open-call', element('p', 'asked', question), ...buttons);
-	form.setAttribute('role', 'group');
-	form.setAttribute('aria-label', question);
-	return form;
+	return configure(form, { role: 'group', ariaLabel: question });
 }
 
 const isTexts = (value: unknown): value is string[] =>
-	Array.isArray(value) && value.length > 0 && value.length <= 12 && value.every((one) => typeof one === 'string');
+	Array.isArray(value) && value.length > 0 && value.length <= 12 && value.every((text) => typeof text === 'string');

@@ -1,43 +1,42 @@
-/** Fields that a JSON Schema describes, empty or with a value. What no field can say is written as JSON. */
+/** Fields that a JSON Schema describes, empty or with a value. Other values are written as JSON. */
 
-import { ClientError } from '../../client/index.ts';
 import { isRecord } from '../../client/record.ts';
 import { element } from './element.ts';
-import { createField, createTextArea, createTextField } from './form.ts';
+import { createField, createMistake, createTextArea, createTextField, parseJson } from './form.ts';
 
-/** One field, or a group of them. */
+type Schema = Readonly<Record<string, unknown>>;
+
+/** A field or a group of fields. */
 export interface SchemaField {
 	readonly node: HTMLElement;
-	/** Returns the value, or undefined if none was given. Throws an error that says how to fix it. */
+	/** Returns undefined for an empty field. Throws an error that says how to fix the value. */
 	read(): unknown;
 }
 
-interface Wanted {
+interface FieldOptions {
 	readonly label: string;
 	readonly isRequired: boolean;
-	/** What the field begins with. */
 	readonly value?: unknown;
 	/** The number of objects around it. */
 	readonly depth: number;
 }
 
-/** Characters of a text that fit its line. A longer one, or one of several lines, has an area. */
+/** Characters of a text that fit a line. A longer text, or a text of several lines, has an area. */
 const longestLine = 60;
-
-/** Objects in objects that have fields of their own. */
+/** Nested objects that have fields of their own. */
 const deepest = 2;
 
 export function createSchemaField(schema: unknown, label: string, value?: unknown): SchemaField {
 	return createAny(isRecord(schema) ? schema : {}, { label, isRequired: true, value, depth: 0 });
 }
 
-function createAny(schema: Readonly<Record<string, unknown>>, wanted: Wanted): SchemaField {
-	const field = createFitting(schema, wanted);
-	return wanted.value === undefined || canSay(field, wanted.value) ? field : createJson(schema, wanted);
+function createAny(schema: Schema, options: FieldOptions): SchemaField {
+	const field = createFitting(schema, options);
+	return options.value === undefined || canHold(field, options.value) ? field : createJson(schema, options);
 }
 
-/** Whether a field returns the value that it was given. */
-function canSay(field: SchemaField, value: unknown): boolean {
+/** Whether a field returns the value with which it begins. */
+function canHold(field: SchemaField, value: unknown): boolean {
 	try {
 		return isSame(field.read(), value);
 	} catch {
@@ -45,43 +44,41 @@ function canSay(field: SchemaField, value: unknown): boolean {
 	}
 }
 
-function createFitting(schema: Readonly<Record<string, unknown>>, wanted: Wanted): SchemaField {
+function createFitting(schema: Schema, options: FieldOptions): SchemaField {
 	const { type, enum: choices, properties, items } = schema;
-	if (isPlainList(choices)) return createSelect(schema, choices, wanted);
-	if (type === 'boolean') return createSelect(schema, [true, false], wanted);
-	if (type === 'string' || type === 'number' || type === 'integer') return createLine(schema, type, wanted);
-	if (type === 'object' && isRecord(properties) && wanted.depth < deepest)
-		return createGroup(schema, properties, wanted);
+	if (isPlainList(choices)) return createSelect(schema, choices, options);
+	if (type === 'boolean') return createSelect(schema, [true, false], options);
+	if (type === 'string' || type === 'number' || type === 'integer') return createLine(schema, type, options);
+	if (type === 'object' && isRecord(properties) && options.depth < deepest)
+		return createGroup(schema, properties, options);
 	const kind = type === 'array' && isRecord(items) && items.enum === undefined ? items.type : undefined;
-	if (kind === 'string' || kind === 'number' || kind === 'integer') return createList(schema, kind, wanted);
-	return createJson(schema, wanted);
+	if (kind === 'string' || kind === 'number' || kind === 'integer') return createList(schema, kind, options);
+	return createJson(schema, options);
 }
 
 function createGroup(
-	schema: Readonly<Record<string, unknown>>,
-	properties: Readonly<Record<string, unknown>>,
-	{ label, isRequired, value, depth }: Wanted,
+	schema: Schema,
+	properties: Schema,
+	{ label, isRequired, value, depth }: FieldOptions,
 ): SchemaField {
 	const required = Array.isArray(schema.required) ? schema.required : [];
 	const fields = Object.entries(properties).map(([name, inner]) => {
-		const given = isRecord(value) && Object.hasOwn(value, name) ? value[name] : undefined;
-		const wanted = { label: name, isRequired: isRequired && required.includes(name), value: given, depth: depth + 1 };
-		return [name, createAny(isRecord(inner) ? inner : {}, wanted)] as const;
+		const own = isRecord(value) && Object.hasOwn(value, name) ? value[name] : undefined;
+		const options = { label: name, isRequired: isRequired && required.includes(name), value: own, depth: depth + 1 };
+		return [name, createAny(isRecord(inner) ? inner : {}, options)] as const;
 	});
 	const node = element('fieldset', 'group', element('legend', '', label), ...fields.map(([, field]) => field.node));
 	const read = () => {
-		const given = fields
-			.map(([name, field]) => [name, field.read()] as const)
-			.filter(([, value]) => value !== undefined);
-		return given.length === 0 && !isRequired && value === undefined ? undefined : Object.fromEntries(given);
+		const entries = fields.map(([name, field]) => [name, field.read()]).filter(([, value]) => value !== undefined);
+		return entries.length === 0 && !isRequired && value === undefined ? undefined : Object.fromEntries(entries);
 	};
 	return { node, read };
 }
 
 function createLine(
-	schema: Readonly<Record<string, unknown>>,
+	schema: Schema,
 	type: 'string' | 'number' | 'integer',
-	{ label, isRequired, value }: Wanted,
+	{ label, isRequired, value }: FieldOptions,
 ): SchemaField {
 	const isText = typeof value === 'string' || typeof value === 'number';
 	const begin = isText ? `${value}` : '';
@@ -102,9 +99,9 @@ function createLine(
 }
 
 function createSelect(
-	schema: Readonly<Record<string, unknown>>,
+	schema: Schema,
 	choices: readonly Plain[],
-	{ label, isRequired, value }: Wanted,
+	{ label, isRequired, value }: FieldOptions,
 ): SchemaField {
 	const field = element('select');
 	const names = choices.map((choice) => (typeof choice === 'boolean' ? (choice ? 'yes' : 'no') : `${choice}`));
@@ -115,9 +112,9 @@ function createSelect(
 }
 
 function createList(
-	schema: Readonly<Record<string, unknown>>,
+	schema: Schema,
 	kind: 'string' | 'number' | 'integer',
-	{ label, isRequired, value }: Wanted,
+	{ label, isRequired, value }: FieldOptions,
 ): SchemaField {
 	const begin = Array.isArray(value) ? value.join('\n') : '';
 	const field = createTextArea(begin, Math.min(8, 2 + begin.split('\n').length));
@@ -131,39 +128,27 @@ function createList(
 	return { node: describe(schema, label, field, 'One a line.'), read };
 }
 
-function createJson(schema: Readonly<Record<string, unknown>>, { label, isRequired, value }: Wanted): SchemaField {
+function createJson(schema: Schema, { label, isRequired, value }: FieldOptions): SchemaField {
 	const begin = JSON.stringify(value, undefined, 2) ?? '';
 	const field = createTextArea(begin, Math.min(12, Math.max(4, begin.split('\n').length)));
 	field.required = isRequired;
 	const read = () => {
 		if (field.value.trim() === '') return undefined;
-		try {
-			const value: unknown = JSON.parse(field.value);
-			return value;
-		} catch {
-			throw createMistake(`${label}: write JSON, such as "a text", 3 or {"name": "Ada"}.`);
-		}
+		const parsed = parseJson(field.value);
+		if (parsed !== undefined) return parsed;
+		throw createMistake(`${label}: write JSON, such as "a text", 3 or {"name": "Ada"}.`);
 	};
 	return { node: describe(schema, label, field, 'JSON.'), read };
 }
 
-function describe(
-	{ description }: Readonly<Record<string, unknown>>,
-	label: string,
-	field: HTMLElement,
-	hint = '',
-): HTMLElement {
+function describe({ description }: Schema, label: string, field: HTMLElement, hint = ''): HTMLElement {
 	const about = typeof description === 'string' ? description : '';
 	return createField(label, field, [about, hint].filter((text) => text !== '').join(' '));
 }
 
-function createMistake(message: string): ClientError {
-	return new ClientError('invalid_field', message, { status: 400 });
-}
-
 type Plain = string | number | boolean;
 
-const isPlain = (one: unknown): one is Plain => ['string', 'number', 'boolean'].includes(typeof one);
+const isPlain = (value: unknown): value is Plain => ['string', 'number', 'boolean'].includes(typeof value);
 
 function isPlainList(value: unknown): value is Plain[] {
 	return Array.isArray(value) && value.length > 0 && value.length <= 200 && value.every(isPlain);
@@ -171,7 +156,7 @@ function isPlainList(value: unknown): value is Plain[] {
 
 /** Whether two values are the same JSON. The order of fields does not matter. */
 export function isSame(a: unknown, b: unknown): boolean {
-	if (Array.isArray(a) && Array.isArray(b)) return a.length === b.length && a.every((one, at) => isSame(one, b[at]));
+	if (Array.isArray(a) && Array.isArray(b)) return a.length === b.length && a.every((item, at) => isSame(item, b[at]));
 	if (!isRecord(a) || !isRecord(b)) return a === b;
 	const names = Object.keys(a);
 	return (

@@ -1,6 +1,6 @@
 /** Times and lengths of time in words. */
 
-import { element } from './element.ts';
+import { configure, element } from './element.ts';
 
 const units = [
 	['year', 31_536_000],
@@ -22,12 +22,10 @@ export function describeAge(at: string, now = Date.now()): string {
 	);
 }
 
-/** Makes a time that shows its age, and its date as a tooltip. */
+/** Shows the age of a time, and its date as a tooltip. */
 export function createAge(at: string): HTMLElement {
-	const time = element('time', 'age', describeAge(at));
-	time.dateTime = at;
-	time.title = new Date(at).toLocaleString();
-	return time;
+	const title = new Date(at).toLocaleString();
+	return configure(element('time', 'age', describeAge(at)), { dateTime: at, title });
 }
 
 /** Describes a length of time, such as 340 ms, 2.1 s or 3 min 20 s. */

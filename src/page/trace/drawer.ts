@@ -1,17 +1,18 @@
 /** The drawer beside a chat: the time and cost of its runs, and their events as they arrive. */
 
+import type { SessionClient } from '../../client/sessions.ts';
 import type { Usage } from '../../client/types.ts';
 import { describeTokens } from '../../client/words.ts';
-import { createChart } from '../parts/chart.ts';
+import { createChart, sumUp } from '../parts/chart.ts';
 import { button, element, find } from '../parts/element.ts';
 import { createFailure } from '../parts/failure.ts';
 import { describeTime } from '../parts/time.ts';
 import { createEventList } from './events.ts';
-import { type Trace, type Watch, type WatchClient, watchSession } from './load.ts';
+import { type Trace, type Watch, watchSession } from './load.ts';
 import { createWaterfall } from './waterfall.ts';
 
 /** `toCurl` writes the command that reads the events of a session. */
-export function createTraceDrawer(client: WatchClient, toCurl: (session: string) => string) {
+export function createTraceDrawer(client: SessionClient, toCurl: (session: string) => string) {
 	const root = find('#trace', HTMLElement);
 	const opener = find('#trace-open', HTMLButtonElement);
 	const waterfall = createWaterfall(() => watch?.readOlder() ?? Promise.resolve());
@@ -46,14 +47,18 @@ export function createTraceDrawer(client: WatchClient, toCurl: (session: string)
 		events.clear();
 		watch = undefined;
 		if (root.hidden || session === undefined) return;
-		watch = watchSession(client, session, visit.signal, {
-			onTrace: (trace) => {
-				waterfall.show(trace);
-				showTurns(turns, trace);
+		watch = watchSession(
+			client,
+			{ id: session, signal: visit.signal },
+			{
+				onTrace: (trace) => {
+					waterfall.show(trace);
+					showTurns(turns, trace);
+				},
+				onEvent: events.push,
+				onFailure: (error) => failure.replaceChildren(createFailure(error, restart)),
 			},
-			onEvent: events.push,
-			onFailure: (error) => failure.replaceChildren(createFailure(error, restart)),
-		});
+		);
 		watch.refresh();
 	}
 
@@ -63,7 +68,7 @@ export function createTraceDrawer(client: WatchClient, toCurl: (session: string)
 	});
 
 	return {
-		/** Turns to a session, and looks again if it is there already. Without one there is no drawer. */
+		/** Shows a session, or reads the shown session again. Without a session there is no drawer. */
 		show(id: string | undefined): void {
 			if (id === session) {
 				watch?.refresh();
@@ -80,7 +85,7 @@ export function createTraceDrawer(client: WatchClient, toCurl: (session: string)
 	};
 }
 
-/** Makes the buttons that show one of some parts. */
+/** Makes a button for each part, which shows only this part. */
 function createTabs(parts: readonly (readonly [title: string, part: HTMLElement])[]): HTMLButtonElement[] {
 	const tabs = parts.map(([title], at) => button('tab', title, () => choose(at)));
 	function choose(chosen: number): void {
@@ -99,49 +104,30 @@ const mostTurns = 120;
 function showTurns(root: HTMLElement, { runs }: Trace): void {
 	const all = runs.flatMap(({ spans }) => spans.flatMap(({ depth, usage }) => (depth === 0 && usage ? [usage] : [])));
 	const turns = all.slice(-mostTurns);
-	const number = (at: number) => `Turn ${all.length - turns.length + at + 1}`;
-	const draw = (
-		title: string,
-		read: (usage: Usage) => readonly number[],
-		say: (sum: number) => string,
-		names?: string[],
-	) => {
-		const bars = turns.map((usage, at) => {
-			const parts = read(usage);
-			return {
-				name: number(at),
-				parts,
-				words: names === undefined ? say(sum(parts)) : describeTokens(usage),
-			};
-		});
-		const most = Math.max(0, ...bars.map(({ parts }) => sum(parts)));
-		return most === 0 ? [] : [createChart(title, bars, say(most), { parts: names })];
+	const name = (at: number) => `Turn ${all.length - turns.length + at + 1}`;
+	const draw = (title: string, read: (usage: Usage) => number, describe: (value: number) => string) => {
+		const bars = turns.map((usage, at) => ({ name: name(at), parts: [read(usage)], words: describe(read(usage)) }));
+		const most = Math.max(0, ...turns.map(read));
+		return most === 0 ? [] : [createChart(title, bars, describe(most))];
 	};
+	const drawTokens = () => {
+		const bars = turns.map((usage, at) => {
+			const parts = [usage.inputTokens ?? 0, usage.outputTokens ?? 0];
+			return { name: name(at), parts, words: describeTokens(usage) };
+		});
+		const most = Math.max(0, ...bars.map(sumUp));
+		return most === 0 ? [] : [createChart('Tokens', bars, most.toLocaleString('en'), { parts: ['in', 'out'] })];
+	};
+	const describeCost = (usd: number) => `$${usd.toFixed(usd < 0.01 ? 5 : 2)}`;
 	root.replaceChildren(
-		...draw(
-			'Tokens',
-			(one) => [one.inputTokens ?? 0, one.outputTokens ?? 0],
-			(tokens) => tokens.toLocaleString('en'),
-			['in', 'out'],
-		),
-		...draw('Time', ({ latencyMs = 0 }) => [latencyMs], describeTime),
-		...draw(
-			'Cost',
-			({ costUsd = 0 }) => [costUsd],
-			(usd) => `$${usd.toFixed(usd < 0.01 ? 5 : 2)}`,
-		),
+		...drawTokens(),
+		...draw('Time', ({ latencyMs = 0 }) => latencyMs, describeTime),
+		...draw('Cost', ({ costUsd = 0 }) => costUsd, describeCost),
 	);
 	if (!root.hasChildNodes()) root.append(element('p', 'nothing', 'The model has had no turn yet.'));
 }
 
-function sum(parts: readonly number[]): number {
-	return parts.reduce((total, part) => total + part, 0);
-}
-
-/**
- * Writes the command that reads the events of a session in a shell. It has no key: where the server wants one, the shell
- * puts it in.
- */
+/** Writes the command that reads the events of a session in a shell. The shell adds the key if the server requires a key. */
 export function toCurl(baseUrl: string, session: string, wantsKey: boolean): string {
 	const url = new URL(`v1/sessions/${encodeURIComponent(session)}/events`, baseUrl).href.replaceAll("'", '%27');
 	const key = wantsKey ? ' -H "authorization: Bearer $RUNLET_API_KEY"' : '';

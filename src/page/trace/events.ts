@@ -1,11 +1,11 @@
-/** The events of a session as they come, each with its time and as the JSON that it is; those of a type can be left out. */
+/** The events of a session as they arrive, each with its time and its JSON. A filter hides the events of a type. */
 
 import type { RunEvent } from '../../client/types.ts';
-import { button, element, shorten, withoutTurns } from '../parts/element.ts';
+import { button, configure, element, shorten, withoutTurns } from '../parts/element.ts';
 
-/** Events that are kept: the newest. */
+/** Events that are shown: the newest. */
 const mostEvents = 1_000;
-/** Characters of an event that its line shows. */
+/** Characters of an event on its line. */
 const longestBrief = 160;
 /** To the millisecond, by the clock of the reader. */
 const arrival = new Intl.DateTimeFormat('en', {
@@ -13,18 +13,12 @@ const arrival = new Intl.DateTimeFormat('en', {
 	fractionalSecondDigits: 3,
 });
 
-export interface EventList {
-	readonly root: HTMLElement;
-	/** Takes an event in; it is shown with the next frame. */
-	push(event: RunEvent, id: string | undefined): void;
-	clear(): void;
-}
-
 /** `toCurl` writes the command that reads the same events. */
-export function createEventList(toCurl: () => string): EventList {
-	const types = element('div', 'event-types');
-	types.setAttribute('role', 'group');
-	types.setAttribute('aria-label', 'Types of events that are shown');
+export function createEventList(toCurl: () => string) {
+	const types = configure(element('div', 'event-types'), {
+		role: 'group',
+		ariaLabel: 'Types of events that are shown',
+	});
 	const list = element('ol', 'events');
 	const nothing = element('p', 'nothing', 'No event has come yet.');
 	const root = element('div', 'event-list', createCopy(toCurl), types, nothing, list);
@@ -37,7 +31,6 @@ export function createEventList(toCurl: () => string): EventList {
 		list.append(...queue);
 		queue = [];
 		while (list.childElementCount > mostEvents) list.firstElementChild?.remove();
-		nothing.hidden = list.hasChildNodes();
 	}
 
 	function findFilter(type: string) {
@@ -59,13 +52,13 @@ export function createEventList(toCurl: () => string): EventList {
 		filters.clear();
 		types.replaceChildren();
 		list.replaceChildren();
-		nothing.hidden = false;
 	}
 
 	return {
 		root,
 		clear,
-		push(event, id) {
+		/** Shows an event with the next frame. */
+		push(event: RunEvent, id: string | undefined): void {
 			const filter = findFilter(event.type);
 			filter.count();
 			const line = createLine(event, id);
@@ -83,8 +76,7 @@ function createLine(event: RunEvent, id: string | undefined): HTMLElement {
 	const brief = element('span', 'brief', shorten(json, longestBrief));
 	const now = new Date();
 	const time = element('time', '', arrival.format(now));
-	time.dateTime = now.toISOString();
-	time.title = 'When it came to this page';
+	configure(time, { dateTime: now.toISOString(), title: 'When it came to this page' });
 	const box = element('details', '', element('summary', '', time, element('b', '', type), brief));
 	box.addEventListener('toggle', () => {
 		if (box.open && box.querySelector('pre') === null)
@@ -95,18 +87,17 @@ function createLine(event: RunEvent, id: string | undefined): HTMLElement {
 	return line;
 }
 
-/** Makes a button that shows the events of a type, or leaves them out. */
 function createFilter(type: string, onChange: (isShown: boolean) => void) {
 	let count = 0;
 	let isShown = true;
 	const number = element('span', 'number');
 	const root = button('filter', type, () => {
 		isShown = !isShown;
-		root.setAttribute('aria-pressed', `${isShown}`);
+		root.ariaPressed = `${isShown}`;
 		onChange(isShown);
 	});
 	root.append(' ', number);
-	root.setAttribute('aria-pressed', 'true');
+	root.ariaPressed = 'true';
 	return {
 		root,
 		isShown: () => isShown,
@@ -118,8 +109,7 @@ function createFilter(type: string, onChange: (isShown: boolean) => void) {
 }
 
 function createCopy(toCurl: () => string): HTMLElement {
-	const status = element('span', 'about');
-	status.setAttribute('role', 'status');
+	const status = configure(element('span', 'about'), { role: 'status' });
 	const copy = button('action', 'Copy as curl', async () => {
 		await navigator.clipboard.writeText(toCurl());
 		status.textContent = 'Copied.';

@@ -2,37 +2,35 @@
 
 import type { SessionClient } from '../../client/sessions.ts';
 import type { Message, RunEvent, Session } from '../../client/types.ts';
+import { createRefresh, type Visit } from '../parts/live.ts';
 import { type TracedChild, type TracedRun, toRuns } from './spans.ts';
 
-type TraceClient = Pick<SessionClient, 'getSession'> & HistoryClient;
-
-/** Children that are read, of one session, and how deep. */
+/** Children of a session that are read. */
 const mostChildren = 20;
+/** Levels of children that are read. */
 const deepest = 3;
 
 export interface Trace {
 	readonly session: Session;
 	/** The oldest first. */
 	readonly runs: readonly TracedRun[];
-	/** Whether there are older ones, which were not read. */
+	/** Whether the session has older runs, which were not read. */
 	readonly hasOlder: boolean;
 }
 
-/** Reads again only the newest turn of a history that `histories` has. */
+/** Reads only the newest turn of a known history again. */
 export async function loadTrace(
-	client: Pick<TraceClient, 'getSession'>,
+	client: Pick<SessionClient, 'getSession'>,
 	id: string,
 	{ histories, signal, depth = 1 }: { histories: Histories; signal: AbortSignal; depth?: number },
 ): Promise<Trace> {
 	const [session, { messages, cursor }] = await Promise.all([client.getSession(id, { signal }), histories.read(id)]);
 	const children = new Map<string, TracedChild[]>();
 	const read = (session.children ?? []).slice(-mostChildren).map(async (child) => {
+		if (depth >= deepest) return { ...child, runs: [] };
+		const trace = loadTrace(client, child.id, { histories, signal, depth: depth + 1 });
 		// If a child cannot be read, the call is shown without it.
-		const trace =
-			depth < deepest
-				? await loadTrace(client, child.id, { histories, signal, depth: depth + 1 }).catch(() => undefined)
-				: undefined;
-		return { ...child, runs: trace?.runs ?? [] };
+		return { ...child, runs: await trace.then(({ runs }) => runs).catch(() => []) };
 	});
 	for (const { callId, ...child } of await Promise.all(read)) {
 		if (child.runs.length === 0) continue;
@@ -43,12 +41,11 @@ export async function loadTrace(
 
 type HistoryClient = Pick<SessionClient, 'listMessages' | 'listEarlier'>;
 
-/** Messages that are read at a time. */
 const pageLength = 100;
 
 interface History {
 	readonly messages: readonly Message[];
-	/** Where the messages before them are; missing where there are none. */
+	/** Missing if there are no earlier messages. */
 	readonly cursor: string | undefined;
 }
 
@@ -87,14 +84,12 @@ export function createHistories(client: HistoryClient, signal: AbortSignal) {
 	};
 }
 
-/** Leaves out the end of a run whose beginning is not read yet, unless it is the only one. */
+/** Leaves out a run whose first messages are not read yet, unless it is the only run. */
 function toWholeRuns({ messages, cursor }: History): History {
 	if (cursor === undefined) return { messages, cursor };
 	const start = messages.findIndex(({ runId }) => runId !== messages[0]?.runId);
 	return { messages: messages.slice(Math.max(0, start)), cursor };
 }
-
-export type WatchClient = TraceClient & Pick<SessionClient, 'followRun'>;
 
 interface Watcher {
 	onTrace(trace: Trace): void;
@@ -102,40 +97,28 @@ interface Watcher {
 	onFailure(error: unknown): void;
 }
 
-/** Events after which the trace has more to show. */
-const telling: ReadonlySet<RunEvent['type']> = new Set([
+/** Events that change the trace. */
+const changing: ReadonlySet<RunEvent['type']> = new Set([
 	...(['run.started', 'stop', 'tool_result', 'step'] as const),
 	...(['done', 'awaiting', 'halted', 'cancelled', 'error'] as const),
 ]);
 
-export interface Watch {
-	/** Looks again. To be called when a run may have begun; each event of a run has the same effect. */
-	refresh(): void;
-	/** Reads runs that are older than those that were read. */
-	readOlder(): Promise<void>;
-}
+export type Watch = ReturnType<typeof watchSession>;
 
-export function watchSession(client: WatchClient, id: string, signal: AbortSignal, watcher: Watcher): Watch {
+export function watchSession(client: SessionClient, { id, signal }: Visit, watcher: Watcher) {
 	/** The run whose events were read last. */
 	let followed: string | undefined;
 	const histories = createHistories(client, signal);
 	let isFollowing = false;
-	let isReading = false;
-	let isStale = false;
 
-	/** Further calls during a read lead to one more read. */
-	async function read(): Promise<void> {
-		isReading = true;
-		while (isStale) {
-			isStale = false;
-			const trace = await loadTrace(client, id, { histories, signal });
-			if (signal.aborted) return;
-			watcher.onTrace(trace);
-			const run = trace.session.run?.id;
-			if (!isFollowing && run !== undefined && run !== followed) look(follow(run));
-		}
-		isReading = false;
-	}
+	const read = createRefresh(async () => {
+		if (signal.aborted) return;
+		const trace = await loadTrace(client, id, { histories, signal });
+		if (signal.aborted) return;
+		watcher.onTrace(trace);
+		const run = trace.session.run?.id;
+		if (!isFollowing && run !== undefined && run !== followed) watchFailure(follow(run));
+	});
 
 	async function follow(run: string): Promise<void> {
 		isFollowing = true;
@@ -145,23 +128,23 @@ export function watchSession(client: WatchClient, id: string, signal: AbortSigna
 			if (signal.aborted) return;
 			if (event.type === 'run.started') followed = event.runId;
 			watcher.onEvent(event, events.lastEventId);
-			if (telling.has(event.type)) refresh();
+			if (changing.has(event.type)) refresh();
 		}
 		isFollowing = false;
 	}
 
-	function look(work: Promise<void>): void {
+	function watchFailure(work: Promise<void>): void {
 		work.catch((error: unknown) => {
 			if (!signal.aborted) watcher.onFailure(error);
 		});
 	}
 
 	function refresh(): void {
-		isStale = true;
-		if (!isReading && !signal.aborted) look(read());
+		watchFailure(read());
 	}
 
 	return {
+		/** Reads again. Call this when a run may have begun; the events of a run have the same effect. */
 		refresh,
 		async readOlder(): Promise<void> {
 			await histories.readEarlier(id);

@@ -12,13 +12,13 @@ export interface Span {
 	readonly depth: number;
 	/** Milliseconds since 1970, by the clock of the server. */
 	readonly start: number;
-	/** Missing where no end is known. */
+	/** Missing if no end is known. */
 	end?: number;
 	state: 'running' | 'waiting' | 'done' | 'failed' | 'left';
 	readonly usage?: Usage;
 	/** Why the provider's cache had less than the turn before. */
 	readonly cacheMiss?: string;
-	/** The session of a child. */
+	/** The child session. */
 	readonly session?: string;
 }
 
@@ -29,27 +29,26 @@ export interface TracedRun {
 	start: number;
 	end: number;
 	readonly spans: Span[];
-	/** What its own model calls took, without those of children. */
+	/** The usage of its own model calls, without the usage of children. */
 	usage: Required<Pick<Usage, 'inputTokens' | 'outputTokens' | 'costUsd'>> & Pick<Usage, 'units' | 'unpriced'>;
 }
 
-/** A child session and its runs. */
 export interface TracedChild {
 	readonly id: string;
 	readonly agent: string;
-	/** Whether the run goes on without waiting for it. */
+	/** Whether the run continues without waiting for the child. */
 	readonly background?: boolean;
 	readonly runs: readonly TracedRun[];
 }
 
-/** Makes the runs of a session, oldest first. `children` are those of each call, by its id. */
+/** Makes the runs of a session, oldest first. `children` has the children of each call, by the id of the call. */
 export function toRuns(
 	{ model, run: newest }: Pick<Session, 'model' | 'run'>,
 	messages: readonly Message[],
 	children: ReadonlyMap<string, readonly TracedChild[]> = new Map(),
 ): TracedRun[] {
 	const runs: TracedRun[] = [];
-	/** The calls without a result so far, by their ids. */
+	/** The calls without a result, by their ids. */
 	const open = new Map<string, Span>();
 	for (const message of messages) {
 		if (message.role === 'system' || message.runId === undefined) continue;
@@ -79,7 +78,7 @@ function createRun(id: string, at: number): TracedRun {
 
 type Role<R extends Message['role']> = Extract<Message, { role: R }>;
 
-/** Adds a model call, and the calls that it made. They begin when its message is stored. */
+/** Adds a model call and its tool calls, which begin when the message is stored. */
 function addTurn(
 	run: TracedRun,
 	{ turn, toolCalls = [], providerCalls = [] }: Role<'assistant'>,
@@ -101,7 +100,7 @@ function addTurn(
 		cacheMiss: turn?.cacheMiss,
 	});
 	run.usage = addUsage(run.usage, usage);
-	// They ran within the turn. Their times are unknown.
+	// The provider's tools ran within the turn. Their times are unknown.
 	for (const call of providerCalls) {
 		const state = call.isError === true ? 'failed' : hasEnded(call) ? 'done' : 'left';
 		run.spans.push({ kind: 'provider', name: call.name, depth: 1, start, end: at, state });
@@ -113,7 +112,7 @@ function addTurn(
 	}
 }
 
-/** Ends a call. One that waited past the end of its run has its result in another run. */
+/** Ends a call. A call that waited past the end of its run has its result in another run. */
 function endCall(run: TracedRun, { toolCallId, isError }: Role<'tool'>, at: number, open: Map<string, Span>): void {
 	const span = open.get(toolCallId);
 	open.delete(toolCallId);
@@ -130,10 +129,10 @@ function endCall(run: TracedRun, { toolCallId, isError }: Role<'tool'>, at: numb
 function toChildSpans({ id, agent, background, runs }: TracedChild, earliest: number): Span[] {
 	const start = Math.max(earliest, Math.min(...runs.map((run) => run.start)));
 	const spans = runs.flatMap((run) => run.spans);
-	const state = spans.some((one) => one.end === undefined) ? 'running' : 'done';
+	const state = spans.some((span) => span.end === undefined) ? 'running' : 'done';
 	const end = state === 'done' && runs.length > 0 ? Math.max(...runs.map((run) => run.end)) : undefined;
 	const usage = runs.reduce((sum, run) => addUsage(sum, run.usage), createRun('', 0).usage);
-	const within = spans.map((one) => ({ ...one, depth: one.depth + 3 }));
+	const within = spans.map((span) => ({ ...span, depth: span.depth + 3 }));
 	const name = background === true ? `${agent}, in the background` : agent;
 	return [{ kind: 'child', name, depth: 2, start, end, state, usage, session: id }, ...within];
 }

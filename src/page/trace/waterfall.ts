@@ -1,14 +1,13 @@
-/** The runs of a session as a waterfall: a bar for each model call, tool and child, placed by its time in the run. */
+/** The runs of a session as a waterfall: a bar for each model call, tool and child, at its time in the run. */
 
 import { describeUsage } from '../../client/words.ts';
 import { toSessionAddress } from '../parts/address.ts';
-import { element, link, svg } from '../parts/element.ts';
+import { configure, createTable, element, link, svg } from '../parts/element.ts';
 import { createAction } from '../parts/form.ts';
 import { describeTime } from '../parts/time.ts';
 import type { Trace } from './load.ts';
 import type { Span, TracedRun } from './spans.ts';
 
-/** Spans of a run that are shown. */
 const mostSpans = 400;
 
 const wordsOfState = {
@@ -19,10 +18,7 @@ const wordsOfState = {
 	left: 'no result in this run',
 };
 
-/**
- * Shows the newest run first, and open. A run that has not changed stays as it is, with what a person opened in it. `onOlder`
- * reads older runs than those that were shown last.
- */
+/** Shows the newest run first, and open. Unchanged runs keep their elements. `onOlder` reads older runs. */
 export function createWaterfall(onOlder: () => Promise<void>) {
 	const list = element('div', 'runs');
 	const nothing = element('p', 'nothing', 'This session has had no run yet.');
@@ -63,40 +59,30 @@ export function createWaterfall(onOlder: () => Promise<void>) {
 
 function createRun(run: TracedRun, isOpen: boolean): HTMLDetailsElement {
 	const facts = [describeTime(run.end - run.start), describeUsage(run.usage)].filter(Boolean).join(' · ');
-	const time = element('time', '', new Date(run.start).toLocaleTimeString());
-	time.dateTime = new Date(run.start).toISOString();
-	const title = element('b', 'title', run.title === '' ? 'A run that went on' : run.title);
-	const box = element(
-		'details',
-		'traced',
-		element('summary', '', title, element('span', 'about', time, ` · ${facts}`)),
-	);
+	const start = new Date(run.start);
+	const time = configure(element('time', '', start.toLocaleTimeString()), { dateTime: start.toISOString() });
+	const title = element('b', 'title', run.title || 'A run that went on');
+	const summary = element('summary', '', title, element('span', 'about', time, ` · ${facts}`));
+	const box = element('details', 'traced', summary);
 	box.dataset.run = run.id;
 	box.open = isOpen;
-	// A run that is closed has no rows until it is opened.
+	// A closed run has no rows until it is opened.
 	const fill = () => {
-		if (box.open && box.querySelector('table') === null) box.append(createTable(run));
+		if (box.open && box.querySelector('table') === null) box.append(createSpanTable(run));
 	};
 	box.addEventListener('toggle', fill);
 	fill();
 	return box;
 }
 
-function createTable({ spans, start, end: ownEnd }: TracedRun): HTMLElement {
-	// Those that work in the background end later.
-	const end = Math.max(ownEnd, ...spans.map((one) => one.end ?? 0));
-	const isOpen = spans.some((one) => one.end === undefined);
-	// What has no end yet goes on behind all ends that are known.
+function createSpanTable({ spans, start, end: ownEnd }: TracedRun): HTMLElement {
+	// Background children end later than the run.
+	const end = Math.max(ownEnd, ...spans.map((span) => span.end ?? 0));
+	const isOpen = spans.some((span) => span.end === undefined);
+	// A span without an end reaches beyond all known ends.
 	const length = Math.max(1, end - start) * (isOpen ? 1.15 : 1);
-	const head = ['What', 'When', 'Time'].map((text) => element('th', '', text));
-	for (const cell of head) cell.scope = 'col';
 	const rows = spans.slice(0, mostSpans).map((span) => createRow(span, start, length));
-	const table = element(
-		'table',
-		'waterfall',
-		element('thead', '', element('tr', '', ...head)),
-		element('tbody', '', ...rows),
-	);
+	const table = createTable('waterfall', ['What', 'When', 'Time'], rows);
 	const rest = spans.length - rows.length;
 	if (rest > 0) table.append(element('caption', 'about', `${rest} more are not shown.`));
 	return table;
@@ -112,16 +98,15 @@ function createRow(
 	const ran = end === undefined ? '' : describeTime(end - start);
 	const time = kind === 'provider' ? 'at the provider' : ran;
 	const tokens = [describeUsage(usage), cacheMiss && `cache missed: ${cacheMiss}`].filter(Boolean).join(' · ');
-	const row = element(
-		'tr',
-		'',
+	const cells = [
 		element('th', '', label, ...(words === '' ? [] : [' ', element('small', 'state-words', words)])),
 		element('td', 'when', createBar(start - from, (end ?? from + length) - start, length)),
-		element('td', 'cost', time, ...(tokens === '' ? [] : [element('small', '', tokens)])),
-	);
-	row.dataset.kind = kind;
-	row.dataset.state = state;
-	row.dataset.depth = `${Math.min(depth, 6)}`;
+		element('td', 'cost', time, tokens === '' ? undefined : element('small', '', tokens)),
+	];
+	const row = element('tr', '', ...cells);
+	const level = `${Math.min(depth, 4)}`;
+	Object.assign(row.dataset, { kind, state, depth: level });
+	row.style.setProperty('--depth', level);
 	row.title = `begins after ${describeTime(start - from)}`;
 	return row;
 }
