@@ -3,7 +3,7 @@ import type { Runtime } from './agent/runtime.ts';
 import type { RoutePlugin } from './routes/plugins.ts';
 import type { LinkConnector } from './session/inbox/link-connector.ts';
 
-/** What plugins provide to sessions and to the other objects. */
+/** @internal What plugins provide to sessions and to the other objects. */
 export interface Provided extends Pick<Runtime, 'mcp' | 'memory' | 'schedules'> {
 	readonly links?: LinkConnector;
 }
@@ -13,12 +13,13 @@ export interface Provided extends Pick<Runtime, 'mcp' | 'memory' | 'schedules'> 
  * are `mcp`, `memory`, `schedules` and `links`, each of `runlet/cloudflare/NAME`.
  */
 export interface Plugin extends RoutePlugin {
+	/** @internal */
 	readonly provides: Provided;
 	/** Throws `invalid_agent`, which names the field, for an agent whose settings of the plugin are wrong. */
 	assertAgents?(agents: readonly Agent[]): void;
 }
 
-/** Joins what plugins provide. */
+/** @internal Joins what plugins provide. */
 export function joinProvided(plugins: readonly Plugin[]): Provided {
 	return Object.assign({}, ...plugins.map(({ provides }) => provides));
 }
